@@ -6,6 +6,7 @@ mod classification;
 mod clusters;
 mod commitments;
 mod compute_optimizer;
+mod managed;
 mod registry;
 mod subject;
 

@@ -66,7 +66,7 @@ impl Rule for OverprovisionedGpu {
             ),
             monthly_savings: subject.rightsizing_savings(),
             recommendation: if summary.idle_share.is_some_and(|share| share >= 0.5) {
-                subject.rightsizing_or(
+                subject.shrinking_or(
                     "run only during the hours of use",
                     &[
                         "start before the work and stop after it, by schedule or from the \
@@ -75,7 +75,7 @@ impl Rule for OverprovisionedGpu {
                     ],
                 )
             } else {
-                subject.rightsizing_or(
+                subject.shrinking_or(
                     "consolidate or share",
                     &[
                         "put several replicas or models on one GPU where VRAM allows",

@@ -1,8 +1,9 @@
 //! What a rule is and is asked about, and the parts rules share.
 
+use super::managed;
 use crate::domain::{
-    Cause, CauseKind, Comparator, Component, Confidence, Evidence, Finding, GapSubject, GpuUsage,
-    Group, Member, Metric, Money, Observation, Policy, Provider, Recommendation, Severity, Signal,
+    Cause, CauseKind, Comparator, Confidence, Evidence, Finding, GapSubject, GpuUsage, Group,
+    Member, Metric, Money, Observation, Policy, Provider, Recommendation, Severity, Signal,
     Statistic, UtilizationSummary, Verdict, Workload,
 };
 use crate::savings::{NamedMembers, Proposals, end_steps};
@@ -20,24 +21,6 @@ pub struct Subject<'a> {
     pub policy: &'a Policy,
     /// The instant that the audit describes.
     pub as_of: Timestamp,
-}
-
-/// How to end machines that a managed service runs.
-fn managed_stop_steps(component: Component) -> Vec<String> {
-    let steps: &[&str] = match component {
-        Component::Hosting => &[
-            "delete the endpoint with `aws sagemaker delete-endpoint`; if other variants of it \
-             are in use, update it to an endpoint configuration without this variant instead",
-            "keep the endpoint configuration: `aws sagemaker create-endpoint` creates the \
-             endpoint again, which takes minutes",
-        ],
-        Component::Cluster => &[
-            "lower the number of instances of the instance group with `aws sagemaker \
-             update-cluster`",
-        ],
-        _ => &["stop it in SageMaker; its volume remains and is still billed"],
-    };
-    steps.iter().map(|step| (*step).to_owned()).collect()
 }
 
 /// Data without which a rule stays silent.
@@ -246,7 +229,7 @@ impl Subject<'_> {
             return vec!["assign the hardware to other workloads".to_owned()];
         }
         if let Some(component) = self.workload.key.component() {
-            return managed_stop_steps(component);
+            return managed::stop_steps(component, &self.workload.members);
         }
         match &self.workload.key.group {
             Group::AutoScaling(name) => end_steps(name, self.group, &self.ended()),
@@ -285,6 +268,18 @@ impl Subject<'_> {
     pub fn rightsizing_savings(&self) -> Option<Money> {
         let found = self.proposals.rightsize()?;
         Some(found.action.monthly_savings())
+    }
+
+    /// The right-sizing move as a recommendation, or advice in words when there
+    /// is no type to move to: of what a managed service runs, what it allows.
+    pub fn shrinking_or(&self, otherwise: &str, steps: &[&str]) -> Recommendation {
+        match self.workload.key.component() {
+            Some(component) => {
+                let (action, steps) = managed::shrinking(component);
+                self.rightsizing_or(action, steps)
+            }
+            None => self.rightsizing_or(otherwise, steps),
+        }
     }
 
     /// The right-sizing move as a recommendation, or advice in words when there

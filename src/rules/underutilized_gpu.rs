@@ -18,6 +18,9 @@ const META: RuleMeta = RuleMeta {
     needs: &[Need::Utilization],
 };
 
+const PROFILE: &str = "profile a run: check input pipeline, batch size and transfers first";
+const SHARE: &str = "share the GPU with a second workload where VRAM allows";
+
 impl Rule for UnderutilizedGpu {
     fn meta(&self) -> &'static RuleMeta {
         &META
@@ -44,6 +47,11 @@ impl Rule for UnderutilizedGpu {
             subject.policy.overprovisioned_below_percent,
         );
         let saturated = subject.verdict.state == Some(UsageState::Saturated);
+        // A managed service shares no host.
+        let steps: &[&str] = match subject.workload.key.component() {
+            Some(_) => &[PROFILE],
+            None => &[PROFILE, SHARE],
+        };
         let judgement = Judgement {
             severity: META.severity,
             confidence: subject.confidence(),
@@ -58,13 +66,7 @@ impl Rule for UnderutilizedGpu {
                 }
             ),
             monthly_savings: subject.rightsizing_savings(),
-            recommendation: subject.rightsizing_or(
-                "find the bottleneck before buying more",
-                &[
-                    "profile a run: check input pipeline, batch size and transfers first",
-                    "share the GPU with a second workload where VRAM allows",
-                ],
-            ),
+            recommendation: subject.rightsizing_or("find the bottleneck before buying more", steps),
         };
         Some(Finding::new(
             META.id,

@@ -3,9 +3,9 @@
 use crate::rules::builder::{A10G_MIB, Machine, as_of, audited, estate, flat};
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::domain::{
-    ActionKind, Address, CommitmentTerm, Currency, HourlyRate, InstanceShape, InstanceState,
-    Policy, PriceBasis, PriceBook, PriceKey, PriceOrigin, PriceQuote, Provider, PurchaseOption,
-    ResourceId, Risk, SavingsPlan, SavingsPlanKind, Volume,
+    ActionKind, Address, CommitmentTerm, Currency, Finding, HourlyRate, InstanceShape,
+    InstanceState, Policy, PriceBasis, PriceBook, PriceKey, PriceOrigin, PriceQuote, Provider,
+    PurchaseOption, ResourceId, Risk, SavingsPlan, SavingsPlanKind, Volume,
 };
 use gpucost::savings::Refusal;
 use gpucost::sources::files::{Keep, read_estate, write_estate};
@@ -179,39 +179,65 @@ fn own_hardware_is_paid_for_whatever_is_done_with_it() {
     assert_eq!(idle.monthly_savings, None);
 }
 
-/// An instance of an endpoint at a level, at 1.408 an hour; EC2 sells its type too.
-fn endpoint(level: f64) -> Audit {
-    let mut machine = Machine::new(NATIVE, "ml.g5.xlarge-hosting");
-    let native = "endpoint/chat/main/0";
+/// A machine of SageMaker in a group, at a level in each period.
+fn of_sagemaker(
+    (native, group): (&str, &str),
+    instance_type: &str,
+    level: impl Fn(u32) -> Option<f64> + Copy,
+) -> Machine {
+    let mut machine = Machine::new(NATIVE, instance_type);
     machine.instance.id = ResourceId::new(Provider::SageMaker, "111122223333", "us-east-1", native);
-    machine.instance.auto_scaling_group = Some("endpoint/chat/main".to_owned());
-    let machine = machine
+    machine.instance.auto_scaling_group = Some(group.to_owned());
+    machine
         .tag("gpucost:restartable", "true")
         .cpu(flat(5.0))
-        .gpu(0, flat(level))
-        .vram(0, 2_000.0, A10G_MIB);
-    let mut one = estate(vec![machine]);
+        .gpu(0, level)
+        .vram(0, 2_000.0, A10G_MIB)
+}
+
+/// An estate of such machines, all of which have one GPU and cost 1.408 an hour; EC2 sells
+/// their type too.
+fn sagemaker_estate(machines: Vec<Machine>) -> Estate {
+    let mut estate = estate(machines);
     let inside = gpucost::catalog::shape("g5.xlarge").expect("in the catalog");
-    let shape = InstanceShape {
-        instance_type: "ml.g5.xlarge-hosting".to_owned(),
-        ..inside.clone()
-    };
-    one.shapes.insert(shape.instance_type.clone(), shape);
-    let key = PriceKey {
-        provider: Provider::SageMaker,
-        ..PriceKey::linux_on_demand("us-east-1", "ml.g5.xlarge-hosting")
-    };
-    let quote = PriceQuote {
-        rate: HourlyRate::new(Decimal::new(1_408, 3), Currency::Usd).expect("a rate"),
-        instalments: None,
-        origin: PriceOrigin::Api,
-        basis: PriceBasis::Observed,
-        effective_date: jiff::civil::date(2026, 10, 1),
-        seen_on: jiff::civil::date(2026, 10, 1),
-        source: "pricing:GetProducts".to_owned(),
-    };
-    one.prices.insert(key, quote);
-    audited(&one)
+    for component in ["cluster", "hosting"] {
+        let name = format!("ml.g5.xlarge-{component}");
+        let key = PriceKey {
+            provider: Provider::SageMaker,
+            ..PriceKey::linux_on_demand("us-east-1", &name)
+        };
+        let quote = PriceQuote {
+            rate: HourlyRate::new(Decimal::new(1_408, 3), Currency::Usd).expect("a rate"),
+            instalments: None,
+            origin: PriceOrigin::Api,
+            basis: PriceBasis::Observed,
+            effective_date: jiff::civil::date(2026, 10, 1),
+            seen_on: jiff::civil::date(2026, 10, 1),
+            source: "pricing:GetProducts".to_owned(),
+        };
+        estate.prices.insert(key, quote);
+        let shape = InstanceShape {
+            instance_type: name.clone(),
+            ..inside.clone()
+        };
+        estate.shapes.insert(name, shape);
+    }
+    estate
+}
+
+/// An endpoint of one instance.
+fn endpoint_at(level: impl Fn(u32) -> Option<f64> + Copy) -> Estate {
+    let names = ("endpoint/chat/main/0", "endpoint/chat/main");
+    sagemaker_estate(vec![of_sagemaker(names, "ml.g5.xlarge-hosting", level)])
+}
+
+fn endpoint(level: f64) -> Audit {
+    audited(&endpoint_at(flat(level)))
+}
+
+fn finding<'a>(audit: &'a Audit, rule: &str) -> &'a Finding {
+    let found = audit.findings.iter().find(|one| one.rule() == rule);
+    found.unwrap_or_else(|| panic!("{rule} is not among {:?}", audit.findings))
 }
 
 #[test]
@@ -253,6 +279,49 @@ fn an_endpoint_is_deleted_or_left_as_it_is() {
         (ActionKind::Commit, Refusal::OtherCommitments),
     ] {
         assert_eq!(reason(kind), Some(expected), "{kind}");
+    }
+}
+
+#[test]
+fn idle_nodes_of_a_cluster_are_deleted_by_their_names() {
+    let nodes = ["i-0a1", "i-0a2", "i-0a3", "i-0a4"];
+    let machines = nodes.map(|node| {
+        let level = if node == "i-0a1" { 0.0 } else { 80.0 };
+        let native = format!("cluster/hp/{node}");
+        let names = (native.as_str(), "cluster/hp/workers");
+        of_sagemaker(names, "ml.g5.xlarge-cluster", flat(level))
+    });
+    let audit = audited(&sagemaker_estate(machines.into()));
+    let idle = finding(&audit, "idle-held-gpu");
+    let steps = idle.recommendation.steps.join("\n");
+    let command = "`aws sagemaker batch-delete-cluster-nodes --cluster-name hp --node-ids i-0a1`";
+    assert!(steps.contains(command), "{steps}");
+    for busy in ["i-0a2", "i-0a3", "i-0a4"] {
+        assert!(!steps.contains(busy), "{steps}");
+    }
+    // No such group exists.
+    let caveats = &idle.recommendation.caveats;
+    assert!(
+        !caveats.iter().any(|one| one.contains("Auto Scaling")),
+        "{caveats:?}"
+    );
+}
+
+#[test]
+fn what_levers_refuse_for_an_endpoint_is_not_advised_either() {
+    // 30% in the eight hours of a day, 10% on average: idle for two thirds of it.
+    let office = |period: u32| Some(if period % 288 < 96 { 30.0 } else { 0.0 });
+    for (estate, rule) in [
+        (endpoint_at(office), "overprovisioned-gpu"),
+        (endpoint_at(flat(8.0)), "overprovisioned-gpu"),
+        (endpoint_at(flat(40.0)), "underutilized-gpu"),
+    ] {
+        let audit = audited(&estate);
+        let advice = &finding(&audit, rule).recommendation;
+        let words = format!("{} {}", advice.action, advice.steps.join(" "));
+        for refused in ["schedule", "share", "hours of use"] {
+            assert!(!words.contains(refused), "{rule}: {words}");
+        }
     }
 }
 

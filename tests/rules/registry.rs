@@ -5,11 +5,12 @@ use gpucost::rules::{CLUSTER_RULES, COMMITMENT_RULES, Need, RULES};
 use std::collections::BTreeSet;
 
 /// Files and folders in `src/rules/` that hold no rule about workloads.
-const SHARED_FILES: [&str; 7] = [
+const SHARED_FILES: [&str; 8] = [
     "classification",
     "clusters",
     "commitments",
     "compute_optimizer",
+    "managed",
     "mod",
     "registry",
     "subject",

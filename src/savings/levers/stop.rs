@@ -5,7 +5,7 @@ use super::hold::UNLESS_LOWERED;
 use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused, Stop};
 use crate::domain::{
     Action, ActionKind, CapacityReservation, Classification, Component, Confidence, Group,
-    InstanceUsage, Member, Money, Risk, WorkloadKind,
+    InstanceUsage, Member, Money, Provider, Risk, WorkloadKind,
 };
 use crate::savings::Bought;
 use crate::savings::scaling::end_caveat;
@@ -252,6 +252,7 @@ impl Ended<'_> {
             caveats.push(format!("remaining replicas: {}", stay.join(", ")));
         }
         if let Group::AutoScaling(name) = &of.group.key.group
+            && of.group.key.provider == Provider::Aws
             && of.has_working_peers
         {
             caveats.push(end_caveat(name, of.group, &self.members));
