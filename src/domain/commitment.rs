@@ -26,7 +26,7 @@ named_enum! {
         Ec2Instance = "ec2-instance",
         /// Any compute in any region, that of other services included.
         Compute = "compute",
-        /// No EC2 instances, such as SageMaker's.
+        /// No EC2 instances: SageMaker's, or those of services that rent out no GPUs.
         Other = "other",
     }
 }
@@ -200,10 +200,15 @@ impl SavingsPlanKind {
 impl SavingsPlan {
     /// Whether it may cover what a price is of, whatever its rates.
     pub fn may_cover(&self, key: &PriceKey) -> bool {
-        let is_of_instances = key.provider == Provider::Aws && self.kind != SavingsPlanKind::Other;
         let same =
             |own: &Option<String>, other: &str| own.as_deref().is_none_or(|own| own == other);
-        is_of_instances && same(&self.region, &key.region) && same(&self.family, key.family())
+        let is_of_kind = match self.kind {
+            SavingsPlanKind::Ec2Instance | SavingsPlanKind::Compute => {
+                key.provider == Provider::Aws && same(&self.family, key.family())
+            }
+            SavingsPlanKind::Other => key.provider == Provider::SageMaker,
+        };
+        is_of_kind && same(&self.region, &key.region)
     }
 }
 
@@ -326,6 +331,34 @@ mod tests {
         // Bought from another customer with 30 days left: 720 hours.
         let rest = reserved("b", 720, "2026-03-01T00:00:00Z", "2026-03-31T00:00:00Z");
         assert_eq!(rest.effective_hourly(), Decimal::new(15, 1));
+    }
+
+    #[test]
+    fn a_plan_of_another_service_may_cover_what_sagemaker_runs_and_no_instance_of_ec2() {
+        let plan = |kind: SavingsPlanKind| SavingsPlan {
+            id: "sp-1".to_owned(),
+            kind,
+            region: None,
+            family: None,
+            currency: Currency::Usd,
+            commitment_hourly: Decimal::from(5),
+            term: CommitmentTerm::ONE_YEAR_NO_UPFRONT,
+            start: Timestamp::UNIX_EPOCH,
+            end: Timestamp::MAX,
+        };
+        let of_ec2 = PriceKey::linux_on_demand("us-east-1", "g5.xlarge");
+        let of_sagemaker = PriceKey {
+            provider: Provider::SageMaker,
+            ..PriceKey::linux_on_demand("us-east-1", "ml.g5.xlarge-hosting")
+        };
+        for (kind, expected) in [
+            (SavingsPlanKind::Ec2Instance, [true, false]),
+            (SavingsPlanKind::Compute, [true, false]),
+            (SavingsPlanKind::Other, [false, true]),
+        ] {
+            let covered = [&of_ec2, &of_sagemaker].map(|key| plan(kind).may_cover(key));
+            assert_eq!(covered, expected, "{kind}");
+        }
     }
 
     #[test]

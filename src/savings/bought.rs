@@ -42,7 +42,8 @@ impl<'a> Bought<'a> {
             plan.end > self.as_of
                 && plan.may_cover(key)
                 && self.commitments.ownership(&plan.id).may_cover(account)
-                && option.is_some_and(|option| self.prices.get(&key.with_option(option)).is_err())
+                // Rates of plans of other services are not read.
+                && option.is_none_or(|option| self.prices.get(&key.with_option(option)).is_err())
         })
     }
 

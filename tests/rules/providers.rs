@@ -283,6 +283,35 @@ fn an_endpoint_is_deleted_or_left_as_it_is() {
 }
 
 #[test]
+fn what_a_savings_plan_of_sagemaker_may_pay_for_is_not_certain_to_end() {
+    let plan = |kind| SavingsPlan {
+        kind,
+        ..three().commitments.savings_plans.remove(0)
+    };
+    let with = |kind| {
+        let mut estate = endpoint_at(flat(0.0));
+        estate.commitments.savings_plans.push(plan(kind));
+        audited(&estate)
+    };
+    // 1.408 for 730 hours: no plan for any compute covers it.
+    let whole = Decimal::new(102_784, 2);
+    let sums = |audit: &Audit| {
+        let totals = &audit.totals;
+        let sums = [totals.monthly_waste, totals.monthly_optimization];
+        sums.map(|sum| sum.map(|sum| sum.amount()))
+    };
+    let certain = with(SavingsPlanKind::Compute);
+    assert_eq!(sums(&certain), [Some(whole), Some(Decimal::ZERO)]);
+    let uncertain = with(SavingsPlanKind::Other);
+    assert_eq!(sums(&uncertain), [Some(Decimal::ZERO), Some(whole)]);
+    let [stop] = uncertain.workloads[0].actions.as_slice() else {
+        panic!("{:?}", uncertain.workloads[0].actions);
+    };
+    let caveats = stop.caveats();
+    assert!(caveats[0].contains("rate is unknown"), "{caveats:?}");
+}
+
+#[test]
 fn idle_nodes_of_a_cluster_are_deleted_by_their_names() {
     let nodes = ["i-0a1", "i-0a2", "i-0a3", "i-0a4"];
     let machines = nodes.map(|node| {

@@ -79,8 +79,7 @@ pub(super) async fn connected(
         .filter(|_| options.reads(AwsService::SageMaker));
     let managed = managed.map(|name| sagemaker::connection(session.in_region(name), &id));
     let connections: Vec<Connection> = of_ec2.chain(managed).collect();
-    let has_plans =
-        options.reads(AwsService::Ec2) && names.iter().any(|name| has_savings_plans(name));
+    let has_plans = names.iter().any(|name| has_savings_plans(name));
     let plans = has_plans.then(|| {
         Box::new(SavingsPlans {
             session: session.clone(),

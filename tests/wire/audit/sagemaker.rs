@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::account::Account;
 use super::command::{Gpucost, Run};
 use super::days::Days;
-use crate::wire::loopback::{Fault, Target, Times};
+use crate::wire::loopback::{Fault, OwnedPlan, Target, Times};
 
 const REGION: &str = "us-east-1";
 const NAMESPACE: &str = "/aws/sagemaker/Endpoints";
@@ -339,6 +339,36 @@ fn tags_of_endpoints_select_and_group_them() {
     let gaps = document["gaps"].as_array().expect("a list");
     assert!(gaps.iter().any(|gap| gap["what"] == "tags"), "{gaps:?}");
     assert_eq!(workload(&document, "endpoint/Chat/main")["tags"], json!({}));
+}
+
+#[test]
+fn a_savings_plan_of_sagemaker_is_read_without_ec2_and_makes_no_saving_certain() {
+    let Some(account) = Account::open() else {
+        return;
+    };
+    let days = Days::ahead();
+    put_prices(&account);
+    endpoint(&account, "old", "ml.p3.2xlarge", 1);
+    measure(&account, days, "old", [0.0, 40.0, 8.0]);
+    // 3.825 × 730 = 2,792.25.
+    let waste = || {
+        let document = audit(&account, days, "sagemaker").json(0);
+        let summary = &document["summary"];
+        assert_eq!(figure(&summary["monthly_savings"]), 2_792.25);
+        figure(&summary["monthly_waste"])
+    };
+    assert_eq!(waste(), 2_792.25);
+    account.loopback.put_savings_plan(OwnedPlan {
+        id: "sp-models",
+        plan: "SageMaker",
+        pool: None,
+        hourly: "5",
+        years: 3,
+        start: "2026-01-01T00:00:00Z",
+        end: "2099-01-01T00:00:00Z",
+        state: "active",
+    });
+    assert_eq!(waste(), 0.0);
 }
 
 #[test]
