@@ -354,6 +354,7 @@ pub(super) fn aws_options(args: &AwsArgs, settings: &SettingsFile, io: &Io<'_>) 
         ),
         services: Vec::new(),
         asks_opinions: false,
+        as_of: io.now,
         endpoint_url: args.endpoint_url.clone(),
         deadline: args.deadline.unwrap_or(DEFAULT_DEADLINE),
         notice: Notice::default(),
@@ -446,6 +447,7 @@ fn live(
     let aws = AwsOptions {
         services: args.services.clone(),
         asks_opinions: args.organization.aws_opinion,
+        as_of: options.as_of,
         ..aws_options(&args.aws, settings, io)
     };
     let regions = asked_regions(&args.aws, settings, io)?;

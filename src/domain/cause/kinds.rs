@@ -122,6 +122,18 @@ causes! {
     /// An answer describes an instance without a field that can be read.
     InstanceNotReadable = "instance-not-readable" [Field]
         "the EC2 response has no readable {}", "report it with `gpucost inventory -v`";
+    /// An answer of SageMaker describes what runs without a field that can be read.
+    MachineNotReadable = "machine-not-readable" [Field]
+        "the SageMaker response has no readable {}; it is omitted",
+        "report it with `gpucost inventory -v`";
+    /// A Studio app of a type of which no price is known runs on an accelerator.
+    AppTypeUnknown = "app-type-unknown" [Foreign]
+        "Studio apps of the type {} are not supported; it is omitted",
+        "report the type as an issue";
+    /// There are more than are read.
+    TooManyListed = "too-many-listed" [Count]
+        "more than {,} are listed; the others are omitted",
+        "report it with `gpucost inventory -v`";
     /// An instance was launched after the instant that is audited.
     InstanceLater = "instance-later" [Time]
         "launched {} after the audit's as-of time", "run the audit with a later time";

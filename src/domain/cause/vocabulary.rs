@@ -56,6 +56,7 @@ pub const ANSWER_FIELDS: &[&str] = &[
     "commitment",
     "currency",
     "end",
+    "endpoint configuration",
     "fixed price",
     "hourly price",
     "launch time",
@@ -68,6 +69,7 @@ pub const ANSWER_FIELDS: &[&str] = &[
     "total",
     "type",
     "payment option",
+    "variants",
     "zone",
     // Of earlier recordings.
     "way of payment",

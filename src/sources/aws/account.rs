@@ -77,7 +77,10 @@ pub(super) async fn connected(
     let managed = names
         .iter()
         .filter(|_| options.reads(AwsService::SageMaker));
-    let managed = managed.map(|name| sagemaker::connection(session.in_region(name), &id));
+    let managed = managed.map(|name| {
+        let clients = session.in_region(name);
+        sagemaker::connection(clients, &id, options.as_of)
+    });
     let connections: Vec<Connection> = of_ec2.chain(managed).collect();
     let has_plans = names.iter().any(|name| has_savings_plans(name));
     let plans = has_plans.then(|| {

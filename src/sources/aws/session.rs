@@ -14,6 +14,7 @@ use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_ec2::config::{Credentials, ProvideCredentials, SharedCredentialsProvider};
 use aws_smithy_runtime_api::client::http::SharedHttpConnector;
+use jiff::Timestamp;
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -97,6 +98,8 @@ pub struct AwsOptions {
     pub services: Vec<AwsService>,
     /// Whether AWS is asked what it advises.
     pub asks_opinions: bool,
+    /// The instant that is audited.
+    pub as_of: Timestamp,
     /// Another endpoint for every service.
     pub endpoint_url: Option<String>,
     /// How long throttling is waited out, from the connection on.

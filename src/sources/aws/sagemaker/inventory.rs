@@ -3,17 +3,17 @@
 use super::components::{OpenGroups, hosts};
 use super::listed::{
     App, Cluster, ClusterNode, ClusterSummary, Endpoint, EndpointConfig, EndpointSummary,
-    NotebookInstance, SAGEMAKER, Variant, instant, listed,
+    NotebookInstance, SAGEMAKER, listed,
 };
+use super::machine::{Place, group_of, too_many, unreadable};
 use super::plans::plans;
 use super::tags::{apply, end_of, tags};
 use crate::catalog::shape;
 use crate::domain::{
-    AcceleratorKind, CauseKind, Component, Gap, GapSubject, Gathered, Instance, InstanceShape,
-    InstanceState, Lifecycle, Managed, OperatingSystem, Provider, ResourceId, Tenancy,
+    CauseKind, Component, FailureKind, Gap, GapSubject, Gathered, Instance, InstanceShape, Managed,
     TrainingPlan,
 };
-use crate::sources::aws::inventory::ACCELERATED_TYPES;
+use crate::sources::aws::error::UNREADABLE;
 use crate::sources::aws::session::RegionClients;
 use crate::sources::{Answer, Found, Inventory, SourceError};
 use futures_util::{FutureExt, StreamExt, stream};
@@ -24,18 +24,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Endpoints that are described at once.
 const AT_ONCE: usize = 4;
 
-const IN_SERVICE: &str = "InService";
+/// Machines of a region that are held in memory.
+const MOST_OF_REGION: usize = 100_000;
 
 pub(super) struct Machines {
     clients: RegionClients,
     place: Place,
-}
-
-/// Where machines are.
-#[derive(Debug, Clone)]
-struct Place {
-    account: String,
-    region: String,
 }
 
 impl Inventory for Machines {
@@ -44,10 +38,10 @@ impl Inventory for Machines {
     }
 }
 
-/// The instances of an endpoint.
+/// The instances of endpoints.
 #[derive(Debug, Default)]
-struct OfEndpoint {
-    instances: Vec<Instance>,
+struct OfEndpoints {
+    found: Gathered<Vec<Instance>>,
     /// Groups of them without a model of their own.
     open: Vec<String>,
 }
@@ -55,30 +49,17 @@ struct OfEndpoint {
 /// The nodes of clusters.
 #[derive(Debug, Default)]
 struct OfClusters {
-    nodes: Vec<Instance>,
+    found: Gathered<Vec<Instance>>,
     /// What the ARN of each cluster ends with, by its name.
     ends: BTreeMap<String, String>,
 }
 
-/// What one machine is, beside where it is.
-struct Machine<'a> {
-    /// The provider's own id.
-    native: String,
-    /// As SageMaker names it, such as `ml.g5.xlarge`.
-    named_type: &'a str,
-    component: Component,
-    group: Option<&'a str>,
-    lifecycle: Lifecycle,
-    host: Option<String>,
-    launched: Timestamp,
-    created: Option<Timestamp>,
-}
-
 impl Machines {
-    pub fn new(clients: RegionClients, account: &str) -> Self {
+    pub fn new(clients: RegionClients, account: &str, as_of: Timestamp) -> Self {
         let place = Place {
             account: account.to_owned(),
             region: clients.region.clone(),
+            as_of,
         };
         Self { clients, place }
     }
@@ -87,14 +68,8 @@ impl Machines {
     /// When endpoints cannot be listed.
     async fn found(&self) -> Result<Gathered<Found>, SourceError> {
         let (endpoints, plans) = tokio::join!(self.of_endpoints(), self.plans());
-        let (
-            OfEndpoint {
-                mut instances,
-                open,
-            },
-            mut gaps,
-        ) = endpoints?;
-        let open = open_groups(open, &instances);
+        let OfEndpoints { mut found, open } = endpoints?;
+        let open = open_groups(open, &found.value);
         let (hosts, notebooks, apps, clusters) = tokio::join!(
             hosts(&self.clients, &self.place.account, &open),
             self.notebooks(),
@@ -102,16 +77,20 @@ impl Machines {
             self.cluster_nodes()
         );
         let mut ends = BTreeMap::new();
-        let clusters = clusters.map(|found| {
-            ends = found.ends;
-            found.nodes
+        let clusters = clusters.map(|clusters| {
+            ends = clusters.ends;
+            clusters.found
         });
         for answer in [notebooks, apps, clusters] {
             match answer {
-                Ok(found) => instances.extend(found),
-                Err(error) => gaps.push(self.gap(GapSubject::Region, &error)),
+                Ok(more) => self.add(&mut found, more),
+                Err(error) => found.gaps.push(self.gap(GapSubject::Region, &error)),
             }
         }
+        let Gathered {
+            value: mut instances,
+            mut gaps,
+        } = found;
         if !instances.is_empty() {
             match tags(&self.clients).await {
                 Ok(tags) => apply(&mut instances, &tags, &ends),
@@ -130,6 +109,20 @@ impl Machines {
             ..Found::default()
         };
         Ok(Gathered { value: found, gaps })
+    }
+
+    /// Adds machines to those of the region, as far as there is room.
+    fn add(&self, all: &mut Gathered<Vec<Instance>>, more: Gathered<Vec<Instance>>) {
+        let room = MOST_OF_REGION.saturating_sub(all.value.len());
+        if more.value.len() > room {
+            let cause = too_many(MOST_OF_REGION);
+            let gap = Gap::of(GapSubject::Region, &self.place.region, cause);
+            if !all.gaps.contains(&gap) {
+                all.gaps.push(gap);
+            }
+        }
+        all.value.extend(more.value.into_iter().take(room));
+        all.gaps.extend(more.gaps);
     }
 
     fn gap(&self, what: GapSubject, error: &SourceError) -> Gap {
@@ -151,34 +144,27 @@ impl Machines {
     ///
     /// # Errors
     /// When endpoints cannot be listed.
-    async fn of_endpoints(&self) -> Result<(OfEndpoint, Vec<Gap>), SourceError> {
-        let endpoints = self.endpoints().await?;
+    async fn of_endpoints(&self) -> Result<OfEndpoints, SourceError> {
+        let endpoints = once(self.endpoints().await?);
         let running = endpoints.iter().filter(|one| one.is_running());
-        let answers: Vec<_> = stream::iter(running)
+        let mut answers = stream::iter(running)
             .map(|one| async move { (one, self.instances_of(one).await) })
-            .buffered(AT_ONCE)
-            .collect()
-            .await;
-        let mut all = OfEndpoint::default();
-        let mut gaps = Vec::new();
-        for (endpoint, answer) in answers {
+            .buffered(AT_ONCE);
+        let mut all = OfEndpoints::default();
+        while let Some((endpoint, answer)) = answers.next().await {
             match answer {
-                Ok(found) => {
-                    all.instances.extend(found.instances);
-                    all.open.extend(found.open);
+                Ok(own) => {
+                    self.add(&mut all.found, own.found);
+                    all.open.extend(own.open);
                 }
                 Err(error) => {
                     let native = format!("endpoint/{}", endpoint.endpoint_name);
                     let cause = error.cause_of(CauseKind::CallFailed, "it is omitted");
-                    gaps.push(Gap::of(
-                        GapSubject::Instance,
-                        self.place.id(&native).as_str(),
-                        cause,
-                    ));
+                    all.found.gaps.push(self.place.gap(&native, cause));
                 }
             }
         }
-        Ok((all, gaps))
+        Ok(all)
     }
 
     async fn endpoints(&self) -> Result<Vec<EndpointSummary>, SourceError> {
@@ -198,7 +184,7 @@ impl Machines {
     }
 
     /// The instances of every variant of an endpoint.
-    async fn instances_of(&self, one: &EndpointSummary) -> Result<OfEndpoint, SourceError> {
+    async fn instances_of(&self, one: &EndpointSummary) -> Result<OfEndpoints, SourceError> {
         let RegionClients {
             session, region, ..
         } = &self.clients;
@@ -207,22 +193,26 @@ impl Machines {
             .ask(&SAGEMAKER, region, "DescribeEndpoint", &body)
             .await?;
         let Some(name) = &endpoint.endpoint_config_name else {
-            return Ok(OfEndpoint::default());
+            let native = format!("endpoint/{}", one.endpoint_name);
+            let mut none = OfEndpoints::default();
+            let cause = unreadable("endpoint configuration");
+            none.found.gaps.push(self.place.gap(&native, cause));
+            return Ok(none);
         };
         let body = json!({ "EndpointConfigName": name });
         let config: EndpointConfig = session
             .ask(&SAGEMAKER, region, "DescribeEndpointConfig", &body)
             .await?;
         let open = config.variants().filter(|one| one.model_name.is_none());
-        Ok(OfEndpoint {
-            instances: self.place.of_variants(one, &endpoint, &config),
+        Ok(OfEndpoints {
+            found: self.place.of_variants(one, &endpoint, &config),
             open: open
                 .map(|variant| group_of(&one.endpoint_name, &variant.variant_name))
                 .collect(),
         })
     }
 
-    async fn notebooks(&self) -> Result<Vec<Instance>, SourceError> {
+    async fn notebooks(&self) -> Result<Gathered<Vec<Instance>>, SourceError> {
         let RegionClients {
             session, region, ..
         } = &self.clients;
@@ -234,26 +224,10 @@ impl Machines {
                     .await
             })
             .await?;
-        let running = found
-            .iter()
-            .filter(|one| one.notebook_instance_status.as_deref() == Some(IN_SERVICE));
-        let machines = running.filter_map(|one| {
-            let created = instant(one.creation_time);
-            self.place.instance(Machine {
-                native: format!("notebook/{}", one.notebook_instance_name),
-                named_type: one.instance_type.as_deref()?,
-                component: Component::Notebook,
-                group: None,
-                lifecycle: Lifecycle::OnDemand,
-                host: None,
-                launched: instant(one.last_modified_time).or(created)?,
-                created,
-            })
-        });
-        Ok(machines.collect())
+        Ok(self.place.of_notebooks(&found))
     }
 
-    async fn apps(&self) -> Result<Vec<Instance>, SourceError> {
+    async fn apps(&self) -> Result<Gathered<Vec<Instance>>, SourceError> {
         let RegionClients {
             session, region, ..
         } = &self.clients;
@@ -261,29 +235,7 @@ impl Machines {
             session.ask(&SAGEMAKER, region, "ListApps", &body).await
         })
         .await?;
-        let running = found
-            .iter()
-            .filter(|one| one.status.as_deref() == Some(IN_SERVICE));
-        let machines = running.filter_map(|one| {
-            let owner = one.space_name.as_ref().or(one.user_profile_name.as_ref());
-            let owner = owner.map_or("", String::as_str);
-            let kind = &one.app_type;
-            let spec = one.resource_spec.as_ref()?;
-            self.place.instance(Machine {
-                native: format!("app/{}/{owner}/{kind}/{}", one.domain_id, one.app_name),
-                named_type: spec.instance_type.as_deref()?,
-                component: one.component()?,
-                group: None,
-                lifecycle: match spec.training_plan_arn {
-                    Some(_) => Lifecycle::CapacityBlock,
-                    None => Lifecycle::OnDemand,
-                },
-                host: None,
-                launched: instant(one.creation_time)?,
-                created: None,
-            })
-        });
-        Ok(machines.collect())
+        Ok(self.place.of_apps(&found))
     }
 
     /// The nodes of every HyperPod cluster.
@@ -292,133 +244,54 @@ impl Machines {
             session, region, ..
         } = &self.clients;
         let action = "sagemaker:ListClusters";
-        let clusters: Vec<ClusterSummary> =
+        let mut clusters: Vec<ClusterSummary> =
             listed(action, "ClusterSummaries", async |body: Value| {
                 session.ask(&SAGEMAKER, region, "ListClusters", &body).await
             })
             .await?;
-        let mut found = OfClusters::default();
+        clusters.sort_by(|left, right| left.cluster_name.cmp(&right.cluster_name));
+        clusters.dedup_by(|later, first| later.cluster_name == first.cluster_name);
+        let mut all = OfClusters::default();
         for summary in clusters {
             let cluster_name = summary.cluster_name.as_str();
             let body = json!({ "ClusterName": cluster_name });
             let cluster: Cluster = session
                 .ask(&SAGEMAKER, region, "DescribeCluster", &body)
                 .await?;
-            let action = "sagemaker:ListClusterNodes";
-            let nodes: Vec<ClusterNode> =
-                listed(action, "ClusterNodeSummaries", async |mut body: Value| {
+            let nodes_action = "sagemaker:ListClusterNodes";
+            let nodes: Vec<ClusterNode> = listed(
+                nodes_action,
+                "ClusterNodeSummaries",
+                async |mut body: Value| {
                     body["ClusterName"] = cluster_name.into();
                     session
                         .ask(&SAGEMAKER, region, "ListClusterNodes", &body)
                         .await
-                })
-                .await?;
-            let nodes = self.place.of_nodes(cluster_name, &cluster, nodes);
-            found.nodes.extend(nodes);
-            if let Some(end) = summary.cluster_arn.as_deref().and_then(end_of) {
-                found.ends.insert(summary.cluster_name, end);
-            }
+                },
+            )
+            .await?;
+            let nodes = self.place.of_nodes(cluster_name, &cluster, &nodes);
+            self.add(&mut all.found, nodes);
+            let end = end_of(&summary.cluster_arn).ok_or_else(|| {
+                let what = "the ARN of a cluster".to_owned();
+                SourceError::own(action, FailureKind::Unsupported, UNREADABLE, what)
+            })?;
+            all.ends.insert(summary.cluster_name, end);
         }
-        Ok(found)
+        Ok(all)
     }
 }
 
-impl Place {
-    fn of_nodes(&self, name: &str, cluster: &Cluster, nodes: Vec<ClusterNode>) -> Vec<Instance> {
-        let running = nodes.into_iter().filter(ClusterNode::is_running);
-        let machines = running.filter_map(|node| {
-            let group = format!("cluster/{name}/{}", node.instance_group_name);
-            self.instance(Machine {
-                native: format!("cluster/{name}/{}", node.instance_id),
-                named_type: &node.instance_type,
-                component: Component::Cluster,
-                group: Some(&group),
-                lifecycle: cluster.lifecycle_of(&node.instance_group_name),
-                host: node.private_dns_hostname.filter(|name| !name.is_empty()),
-                launched: instant(Some(node.launch_time))?,
-                created: None,
-            })
-        });
-        machines.collect()
-    }
-
-    fn of_variants(
-        &self,
-        one: &EndpointSummary,
-        endpoint: &Endpoint,
-        config: &EndpointConfig,
-    ) -> Vec<Instance> {
-        let created = instant(Some(one.creation_time));
-        // What an endpoint measured under an earlier configuration may be of another type.
-        let Some(launched) = created.max(instant(config.creation_time)) else {
-            return Vec::new();
-        };
-        let variants = endpoint.production_variants.iter().flatten();
-        let shadows = endpoint.shadow_production_variants.iter().flatten();
-        let mut instances = Vec::new();
-        for variant in variants.chain(shadows) {
-            let group = group_of(&one.endpoint_name, &variant.variant_name);
-            let reserved = variant.capacity_reservation_config.as_ref();
-            let lifecycle = if reserved.is_some_and(|one| one.ml_reservation_arn.is_some()) {
-                Lifecycle::CapacityBlock
-            } else {
-                Lifecycle::OnDemand
-            };
-            let mut index = 0;
-            for (named_type, count) in counts(variant, config) {
-                for _ in 0..count {
-                    instances.extend(self.instance(Machine {
-                        native: format!("{group}/{index}"),
-                        named_type,
-                        component: Component::Hosting,
-                        group: Some(&group),
-                        lifecycle,
-                        host: None,
-                        launched,
-                        created: None,
-                    }));
-                    index += 1;
-                }
-            }
-        }
-        instances
-    }
-
-    fn id(&self, native: &str) -> ResourceId {
-        ResourceId::new(Provider::SageMaker, &self.account, &self.region, native)
-    }
-
-    /// A running machine; absent for one without an accelerator.
-    fn instance(&self, one: Machine<'_>) -> Option<Instance> {
-        let inside = one.named_type.strip_prefix("ml.")?;
-        is_accelerated(inside).then(|| Instance {
-            id: self.id(&one.native),
-            account: self.account.clone(),
-            region: self.region.clone(),
-            zone: None,
-            instance_type: one.component.type_name(inside),
-            state: InstanceState::Running,
-            lifecycle: one.lifecycle,
-            capacity_reservation_id: None,
-            capacity_block_id: None,
-            operating_system: OperatingSystem::Linux,
-            tenancy: Tenancy::Shared,
-            launch_time: one.launched,
-            attached_time: one.created,
-            state_transition_reason: None,
-            tags: BTreeMap::new(),
-            // A variant scales as such a group does.
-            auto_scaling_group: one.group.map(str::to_owned),
-            private_dns_name: one.host,
-            volumes: Vec::new(),
-            addresses: Vec::new(),
-        })
-    }
-}
-
-/// What the instances of a variant are grouped by.
-fn group_of(endpoint: &str, variant: &str) -> String {
-    format!("endpoint/{endpoint}/{variant}")
+/// One endpoint of each name: one that is created while pages are read may be on two of them.
+fn once(mut all: Vec<EndpointSummary>) -> Vec<EndpointSummary> {
+    all.sort_by(|left, right| {
+        let by_name = left.endpoint_name.cmp(&right.endpoint_name);
+        let by_state = right.is_running().cmp(&left.is_running());
+        let newest = right.creation_time.total_cmp(&left.creation_time);
+        by_name.then(by_state).then(newest)
+    });
+    all.dedup_by(|later, first| later.endpoint_name == first.endpoint_name);
+    all
 }
 
 /// Groups without a model of their own that have instances.
@@ -437,36 +310,6 @@ fn open_groups(names: Vec<String>, instances: &[Instance]) -> OpenGroups {
     open.collect()
 }
 
-/// How many instances a variant has today, by type; none where it is serverless.
-fn counts<'a>(variant: &'a Variant, config: &'a EndpointConfig) -> Vec<(&'a str, u16)> {
-    if variant.current_serverless_config.is_some() {
-        return Vec::new();
-    }
-    let pools = variant.instance_pools.as_deref().unwrap_or_default();
-    if !pools.is_empty() {
-        let pools = pools.iter();
-        let counts = pools.map(|pool| {
-            let count = pool.current_instance_count.unwrap_or_default();
-            (pool.instance_type.as_str(), count)
-        });
-        return counts.collect();
-    }
-    let count = variant.current_instance_count.unwrap_or_default();
-    let of_config = config.type_of(&variant.variant_name);
-    of_config.map(|name| (name, count)).into_iter().collect()
-}
-
-/// Whether a type of EC2 has an accelerator: by the catalog, else by its name, as EC2's own
-/// inventory finds them.
-pub(super) fn is_accelerated(inside: &str) -> bool {
-    match shape(inside) {
-        Some(known) => known.accelerator != AcceleratorKind::Cpu,
-        None => ACCELERATED_TYPES
-            .iter()
-            .any(|family| inside.starts_with(family.trim_end_matches('*'))),
-    }
-}
-
 /// What each type offers: as the type of EC2 inside.
 fn shapes(instances: &[Instance]) -> BTreeMap<String, InstanceShape> {
     let types = instances.iter().map(|one| &one.instance_type);
@@ -482,5 +325,50 @@ fn shapes(instances: &[Instance]) -> BTreeMap<String, InstanceShape> {
 }
 
 #[cfg(test)]
-#[path = "inventory_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_endpoint_on_two_pages_the_one_that_runs_counts_once() {
+        let summary = |name: &str, status: &str, created: f64| EndpointSummary {
+            endpoint_name: name.to_owned(),
+            endpoint_status: status.to_owned(),
+            creation_time: created,
+        };
+        let mut pages = vec![
+            summary("rank", "Creating", 3.0),
+            summary("chat", "InService", 1.0),
+            summary("rank", "InService", 2.0),
+            summary("chat", "InService", 5.0),
+        ];
+        for _ in 0..2 {
+            let found = once(pages.clone());
+            let found: Vec<(&str, bool, f64)> = found
+                .iter()
+                .map(|one| {
+                    (
+                        one.endpoint_name.as_str(),
+                        one.is_running(),
+                        one.creation_time,
+                    )
+                })
+                .collect();
+            assert_eq!(found, [("chat", true, 5.0), ("rank", true, 2.0)]);
+            pages.reverse();
+        }
+    }
+    #[test]
+    fn a_type_offers_what_the_type_of_ec2_inside_does() {
+        let launched = Timestamp::UNIX_EPOCH;
+        let machines = [
+            "ml.g5.xlarge-hosting",
+            "ml.g5.xlarge-hosting",
+            "ml.p9.large-cluster",
+        ]
+        .map(|name| Instance::sample("i-1", name, launched));
+        let shapes = shapes(&machines);
+        let shape = &shapes["ml.g5.xlarge-hosting"];
+        assert_eq!(shape.instance_type, "ml.g5.xlarge-hosting");
+        assert_eq!((shape.vcpu, shapes.len()), (4, 1));
+    }
+}

@@ -20,6 +20,9 @@ pub(super) const SAGEMAKER: Service = Service {
 /// Results on a page, the most that each of these lists gives.
 const ON_A_PAGE: u32 = 100;
 
+/// Results of a list that are read.
+const MOST_LISTED: usize = 100_000;
+
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(super) struct EndpointSummary {
@@ -42,9 +45,18 @@ impl EndpointSummary {
 #[serde(rename_all = "PascalCase")]
 pub(super) struct Endpoint {
     pub endpoint_config_name: Option<String>,
+    /// When its configuration, its size or its weights last changed.
+    pub last_modified_time: Option<f64>,
     pub production_variants: Option<Vec<Variant>>,
     /// Copies whose answers are discarded; billed like the others.
     pub shadow_production_variants: Option<Vec<Variant>>,
+}
+
+impl Endpoint {
+    pub fn variants(&self) -> impl Iterator<Item = &Variant> {
+        let all = self.production_variants.iter().flatten();
+        all.chain(self.shadow_production_variants.iter().flatten())
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -154,7 +166,7 @@ impl App {
 pub(super) struct ClusterSummary {
     pub cluster_name: String,
     /// It ends with an id in place of the name.
-    pub cluster_arn: Option<String>,
+    pub cluster_arn: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -214,10 +226,13 @@ pub(super) struct NodeStatus {
 }
 
 impl ClusterNode {
-    /// Whether it is there, and billed.
-    pub fn is_running(&self) -> bool {
-        let status = self.instance_status.as_ref();
-        status.is_some_and(|one| matches!(one.status.as_str(), "Running" | "SystemUpdating"))
+    /// Whether it is there, and billed; absent where that is not stated.
+    pub fn is_running(&self) -> Option<bool> {
+        let status = self.instance_status.as_ref()?;
+        Some(matches!(
+            status.status.as_str(),
+            "Running" | "SystemUpdating"
+        ))
     }
 }
 
@@ -229,21 +244,23 @@ pub(super) fn instant(seconds: Option<f64>) -> Option<Timestamp> {
 /// Everything that a list under a key has, page by page.
 ///
 /// # Errors
-/// When a page cannot be asked for or read.
+/// When a page cannot be asked for or read, or there is more than a region has.
 pub(super) async fn listed<T: DeserializeOwned>(
     action: &'static str,
     key: &str,
     ask: impl AsyncFn(Value) -> Result<Value, SourceError>,
 ) -> Result<Vec<T>, SourceError> {
     let mut found = Vec::new();
-    let mut pages = Pages::of(action);
+    let mut pages = Pages::of(action).with_room(MOST_LISTED);
     loop {
         let mut body = json!({ "MaxResults": ON_A_PAGE });
         if let Some(token) = pages.token() {
             body["NextToken"] = token.into();
         }
         let mut page = ask(body).await?;
-        found.extend(rows::<T>(action, &mut page, key)?);
+        let own: Vec<T> = rows(action, &mut page, key)?;
+        pages.take(own.len())?;
+        found.extend(own);
         let next = page.get("NextToken").and_then(Value::as_str);
         if !pages.follow(next)? {
             return Ok(found);
@@ -251,25 +268,24 @@ pub(super) async fn listed<T: DeserializeOwned>(
     }
 }
 
-/// What a page has under a key.
+/// What a page has under a key, which every page has.
 ///
 /// # Errors
-/// When it is something else.
+/// When it is absent, or something else.
 pub(super) fn rows<T: DeserializeOwned>(
     action: &'static str,
     page: &mut Value,
     key: &str,
 ) -> Result<Vec<T>, SourceError> {
     let rows = page.get_mut(key).map_or(Value::Null, Value::take);
-    let rows: Option<Vec<T>> = serde_json::from_value(rows).map_err(|error| {
+    serde_json::from_value(rows).map_err(|error| {
         SourceError::own(
             action,
             FailureKind::Unsupported,
             UNREADABLE,
-            error.to_string(),
+            format!("{key}: {error}"),
         )
-    })?;
-    Ok(rows.unwrap_or_default())
+    })
 }
 
 #[cfg(test)]
@@ -319,18 +335,46 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_list_of_something_else_is_an_error_and_none_is_empty() {
+    async fn a_list_of_something_else_or_none_is_an_error_and_an_empty_one_is_not() {
         let read = async |page: Value| {
             listed::<App>("sagemaker:ListApps", "Apps", async |_: Value| {
                 Ok(page.clone())
             })
             .await
         };
-        assert_eq!(read(json!({})).await, Ok(Vec::new()));
-        let error = read(json!({ "Apps": [{ "AppName": 7 }] })).await;
-        let error = error.expect_err("a name is text");
-        assert_eq!(error.action, Some("sagemaker:ListApps"));
-        assert_eq!(error.kind, FailureKind::Unsupported);
+        assert_eq!(read(json!({ "Apps": [] })).await, Ok(Vec::new()));
+        for page in [
+            json!({ "Apps": [{ "AppName": 7 }] }),
+            json!({ "Apps": null }),
+            json!({ "Apps": {} }),
+            json!({}),
+            json!([]),
+            json!("Apps"),
+        ] {
+            let error = read(page.clone()).await;
+            let error = error.expect_err("no list of apps");
+            assert_eq!(error.action, Some("sagemaker:ListApps"), "{page}");
+            assert_eq!(error.kind, FailureKind::Unsupported, "{page}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_list_without_end_is_given_up() {
+        let row = json!({
+            "EndpointName": "chat", "EndpointStatus": "Failed", "CreationTime": 1_790_000_000,
+        });
+        let asked = RefCell::new(0);
+        let found =
+            listed::<EndpointSummary>("sagemaker:ListEndpoints", "Endpoints", async |_: Value| {
+                *asked.borrow_mut() += 1;
+                let token = asked.borrow().to_string();
+                Ok(json!({ "Endpoints": vec![row.clone(); 20_000], "NextToken": token }))
+            })
+            .await;
+        let error = found.expect_err("more than a region has");
+        assert!(error.to_string().contains("more results"), "{error}");
+        // Five pages of 20,000 are 100,000; the sixth is too much.
+        assert_eq!(*asked.borrow(), 6);
     }
 
     #[test]

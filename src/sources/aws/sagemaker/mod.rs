@@ -6,6 +6,7 @@ mod components;
 mod inventory;
 mod jobs;
 mod listed;
+mod machine;
 mod metrics;
 mod plans;
 mod prices;
@@ -15,16 +16,17 @@ use super::session::RegionClients;
 use crate::domain::Provider;
 use crate::sources::Connection;
 use inventory::Machines;
+use jiff::Timestamp;
 use jobs::TrainingJobs;
 use metrics::VariantMetrics;
 use prices::ComponentPrices;
 
-/// What SageMaker runs in a region of an account.
-pub(super) fn connection(clients: RegionClients, account: &str) -> Connection {
+/// What SageMaker runs in a region of an account at an instant.
+pub(super) fn connection(clients: RegionClients, account: &str, as_of: Timestamp) -> Connection {
     Connection {
         provider: Some(Provider::SageMaker),
         region: clients.region.clone(),
-        inventory: Box::new(Machines::new(clients.clone(), account)),
+        inventory: Box::new(Machines::new(clients.clone(), account, as_of)),
         metrics: vec![Box::new(VariantMetrics(clients.clone()))],
         jobs: Some(Box::new(TrainingJobs {
             clients: clients.clone(),
