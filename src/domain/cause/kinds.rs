@@ -94,6 +94,10 @@ causes! {
     /// Training jobs could not be described.
     JobsNotRead = "jobs-not-read" [Action Failure Code Foreign Count]
         "{call}; {training job is|training jobs are} omitted", "";
+    /// Training jobs are described without a type or a number of instances.
+    JobsNotReadable = "jobs-not-readable" [Count]
+        "{training job has|training jobs have} no readable type or number of instances; omitted",
+        "report it with `gpucost inventory -v`";
     /// More training jobs than are described.
     OlderJobsOmitted = "older-jobs-omitted" [Count Count]
         "only the newest {training job is|training jobs are} read; {older one is|older ones are} \

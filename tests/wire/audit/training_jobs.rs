@@ -280,6 +280,47 @@ fn a_search_gives_a_hundred_jobs_a_call_and_without_it_the_newest_are_described(
 }
 
 #[test]
+fn a_job_that_is_listed_twice_is_paid_for_once_and_one_without_a_count_is_a_gap() {
+    let Some(account) = Account::open() else {
+        return;
+    };
+    let days = Days::ahead();
+    put_prices(&account);
+    let at = days.at(288);
+    let twice = ended("fit", at, of_type("ml.p3.2xlarge", 1), [7_200, 7_200]);
+    let mut countless = ended("odd", at, of_type("ml.p3.2xlarge", 1), [7_200, 7_200]);
+    let config = json!({ "InstanceType": "ml.p3.2xlarge", "VolumeSizeInGB": 50 });
+    countless["ResourceConfig"] = config;
+    for job in [twice.clone(), countless, twice] {
+        account.loopback.put_training_job(REGION, job);
+    }
+    // One on each page.
+    account.loopback.limit_pages(1);
+    let target = Target::operation("sagemaker", "Search");
+    for searches in [true, false] {
+        if !searches {
+            let times = Times::Always;
+            account
+                .loopback
+                .inject(target.clone(), Fault::AccessDenied, times);
+        }
+        let document = inventory(&account, days, &["--format", "json"]).json(0);
+        let [job] = jobs(&document) else {
+            panic!("{}", document["training_jobs"]);
+        };
+        // 7,200 s × 3.825 ÷ 3,600 = 7.65.
+        assert_eq!((&job["name"], &job["cost"]), (&json!("fit"), &json!(7.65)));
+        let [gap] = gaps(&document)[..] else {
+            panic!("{}", document["gaps"]);
+        };
+        assert_eq!(
+            gap["reason"],
+            "1 training job has no readable type or number of instances; omitted"
+        );
+    }
+}
+
+#[test]
 fn denied_jobs_are_one_gap_of_the_region() {
     let Some(account) = Account::open() else {
         return;

@@ -13,7 +13,7 @@ use futures_util::{FutureExt, StreamExt, stream};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Jobs of a region that are described, the newest of those that the search did not give: each
 /// takes a call.
@@ -94,10 +94,14 @@ struct WarmPool {
     resource_retained_billable_time_in_seconds: Option<u32>,
 }
 
+/// A job of which types or numbers of instances cannot be read.
+#[derive(Debug, PartialEq)]
+struct Unreadable;
+
 impl TrainingJobs {
     async fn read(&self, window: Window) -> Gathered<Vec<TrainingJob>> {
         let names = match self.changed_in(window).await {
-            Ok(names) => names,
+            Ok(names) => once(names),
             Err(error) => {
                 let cause = error.cause_of(CauseKind::CallFailed, "");
                 return Gathered {
@@ -112,8 +116,12 @@ impl TrainingJobs {
             // Whatever the search does not give, the same jobs are described.
             self.searched(window, names.len()).await.unwrap_or_default()
         };
-        let mut jobs = Vec::new();
-        let mut unfound = Vec::new();
+        let (mut jobs, mut unfound) = (Vec::new(), Vec::new());
+        let mut unreadable = 0;
+        let mut add = |job: Described| match job.job(&self.account, &self.clients.region) {
+            Ok(job) => jobs.extend(job),
+            Err(Unreadable) => unreadable += 1,
+        };
         for one in &names {
             let job = found.remove(&one.training_job_name);
             // The search may be behind the list.
@@ -122,7 +130,7 @@ impl TrainingJobs {
                     if one.warm_pool_status.is_some() {
                         job.warm_pool_status.clone_from(&one.warm_pool_status);
                     }
-                    jobs.extend(job.job(&self.account, &self.clients.region));
+                    add(job);
                 }
                 None => unfound.push(one.training_job_name.as_str()),
             }
@@ -142,13 +150,17 @@ impl TrainingJobs {
         let mut failed = Vec::new();
         for answer in answers {
             match answer {
-                Ok(job) => jobs.extend(job),
+                Ok(job) => add(job),
                 Err(error) => failed.push(error),
             }
         }
         if let Some(first) = failed.first() {
             let count = failed.len().to_string();
             gaps.push(self.gap(first.cause_of(CauseKind::JobsNotRead, &count)));
+        }
+        if unreadable > 0 {
+            let count = unreadable.to_string();
+            gaps.push(self.gap(Cause::of(CauseKind::JobsNotReadable, [&count])));
         }
         Gathered { value: jobs, gaps }
     }
@@ -219,16 +231,14 @@ impl TrainingJobs {
         .await
     }
 
-    /// A job; `None` for one without an accelerator.
-    async fn described(&self, name: &str) -> Result<Option<TrainingJob>, SourceError> {
+    async fn described(&self, name: &str) -> Result<Described, SourceError> {
         let RegionClients {
             session, region, ..
         } = &self.clients;
         let body = json!({ "TrainingJobName": name });
-        let found: Described = session
+        session
             .ask(&SAGEMAKER, region, "DescribeTrainingJob", &body)
-            .await?;
-        Ok(found.job(&self.account, region))
+            .await
     }
 
     fn gap(&self, cause: Cause) -> Gap {
@@ -247,8 +257,14 @@ impl Described {
         self.resource_config.is_some() && (!is_over || self.billable_time_in_seconds.is_some())
     }
 
-    fn job(self, account: &str, region: &str) -> Option<TrainingJob> {
-        let config = self.resource_config?;
+    /// The job; `None` for one without an accelerator or without instances of its own.
+    ///
+    /// # Errors
+    /// When what it ran on cannot be read.
+    fn job(self, account: &str, region: &str) -> Result<Option<TrainingJob>, Unreadable> {
+        let Some(config) = self.resource_config else {
+            return Ok(None);
+        };
         let groups = config.instance_groups.unwrap_or_default();
         let named: Vec<(Option<String>, Option<u32>)> = if groups.is_empty() {
             let one = config.selected_instance_type.or(config.instance_type);
@@ -262,16 +278,23 @@ impl Described {
         let mut instances = Vec::new();
         let mut has_accelerators = false;
         for (name, count) in named {
-            let name = name?;
-            let inside = name.strip_prefix("ml.")?;
+            let inside = name.as_deref().and_then(|name| name.strip_prefix("ml."));
+            let inside = inside.ok_or(Unreadable)?;
             has_accelerators |= is_accelerated(inside);
-            instances.push((Component::Training.type_name(inside), count?));
+            instances.push((Component::Training.type_name(inside), count));
         }
-        has_accelerators.then(|| TrainingJob {
+        if !has_accelerators {
+            return Ok(None);
+        }
+        let instances: Option<Vec<(String, u32)>> = instances
+            .into_iter()
+            .map(|(name, count)| Some((name, count?)))
+            .collect();
+        Ok(Some(TrainingJob {
             name: self.training_job_name,
             account: account.to_owned(),
             region: region.to_owned(),
-            instances,
+            instances: instances.ok_or(Unreadable)?,
             status: self.training_job_status.as_deref().and_then(status),
             started: instant(self.training_start_time),
             ended: instant(self.training_end_time),
@@ -283,8 +306,16 @@ impl Described {
             is_spot: self.enable_managed_spot_training.unwrap_or_default(),
             has_checkpoints: self.checkpoint_config.is_some(),
             plan: config.training_plan_arn,
-        })
+        }))
     }
+}
+
+/// One job of each name, in their order: one that is created while pages are read moves
+/// others to the next page.
+fn once(mut all: Vec<JobSummary>) -> Vec<JobSummary> {
+    let mut seen = BTreeSet::new();
+    all.retain(|one| seen.insert(one.training_job_name.clone()));
+    all
 }
 
 fn status(name: &str) -> Option<JobStatus> {
@@ -303,7 +334,7 @@ fn status(name: &str) -> Option<JobStatus> {
 mod tests {
     use super::*;
 
-    fn read(answer: Value) -> Option<TrainingJob> {
+    fn read(answer: Value) -> Result<Option<TrainingJob>, Unreadable> {
         let found: Described = serde_json::from_value(answer).expect("as AWS describes it");
         found.job("111122223333", "us-east-1")
     }
@@ -330,7 +361,7 @@ mod tests {
                 "Status": "Terminated", "ResourceRetainedBillableTimeInSeconds": 540,
             },
         }));
-        let job = job.expect("it has GPUs");
+        let job = job.expect("it is readable").expect("it has GPUs");
         assert_eq!(job.instances, [("ml.p4d.24xlarge-training".to_owned(), 4)]);
         assert_eq!(
             (
@@ -384,8 +415,42 @@ mod tests {
             ("ml.g5.xlarge-training".to_owned(), 2),
             ("ml.m5.xlarge-training".to_owned(), 3),
         ];
-        assert_eq!(mixed.expect("it has GPUs").instances, expected);
-        assert_eq!(of_groups(json!([group("ml.m5.xlarge", 3)])), None);
-        assert_eq!(read(json!({ "TrainingJobName": "serverless" })), None);
+        let mixed = mixed.expect("it is readable").expect("it has GPUs");
+        assert_eq!(mixed.instances, expected);
+        assert_eq!(of_groups(json!([group("ml.m5.xlarge", 3)])), Ok(None));
+        assert_eq!(read(json!({ "TrainingJobName": "serverless" })), Ok(None));
+    }
+
+    #[test]
+    fn a_job_without_types_or_counts_is_not_readable_unless_it_has_no_accelerator() {
+        let of =
+            |config: Value| read(json!({ "TrainingJobName": "fit", "ResourceConfig": config }));
+        for config in [
+            json!({ "InstanceType": "ml.g5.xlarge" }),
+            json!({ "InstanceType": "g5.xlarge", "InstanceCount": 1 }),
+            json!({ "InstanceCount": 1 }),
+            json!({ "InstanceGroups": [
+                { "InstanceType": "ml.g5.xlarge", "InstanceCount": 1 },
+                { "InstanceType": "ml.m5.xlarge" },
+            ] }),
+        ] {
+            assert_eq!(of(config.clone()), Err(Unreadable), "{config}");
+        }
+        assert_eq!(of(json!({ "InstanceType": "ml.m5.xlarge" })), Ok(None));
+    }
+
+    #[test]
+    fn a_job_on_two_pages_is_one_in_the_order_of_the_list() {
+        let summary = |name: &str| JobSummary {
+            training_job_name: name.to_owned(),
+            training_job_status: None,
+            warm_pool_status: None,
+        };
+        let found = once(["c", "a", "c", "b", "a"].map(summary).into());
+        let names: Vec<&str> = found
+            .iter()
+            .map(|one| one.training_job_name.as_str())
+            .collect();
+        assert_eq!(names, ["c", "a", "b"]);
     }
 }
