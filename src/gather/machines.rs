@@ -1,11 +1,68 @@
 //! A machine that several places show is one instance, and is paid for once.
 
-use crate::domain::{Cause, CauseKind, Gap, GapSubject, Provider, ResourceId};
+use crate::domain::{
+    Cause, CauseKind, Gap, GapSubject, Instance, Provider, ResourceId, TrainingPlan,
+};
 use crate::sources::Found;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
 
 /// Whose machines a place shows, absent for a cluster, and its name.
 pub(super) type Region<'a> = (Option<Provider>, &'a str);
+
+/// Leaves one of everything that a place lists on several pages, as when something is added
+/// to the list meanwhile. Where two differ, it is the newer one whatever the order of the
+/// pages, and a gap.
+pub(super) fn once(found: &mut Found, region: &str) -> Vec<Gap> {
+    let newest = |one: &Instance| (one.launch_time, one.state.is_running());
+    let instances = distinct(&mut found.instances, |one| one.id.clone(), newest);
+    let latest = |one: &TrainingPlan| (one.end, one.in_use);
+    let plans = distinct(&mut found.managed.plans, |one| one.id.clone(), latest);
+    let twice =
+        |what: GapSubject, place: &str| Gap::of(what, place, Cause::of(CauseKind::ListedTwice, []));
+    let instances = instances.iter();
+    let mut gaps: Vec<Gap> = instances
+        .map(|id| twice(GapSubject::Instance, id.as_str()))
+        .collect();
+    if !plans.is_empty() {
+        gaps.push(twice(GapSubject::TrainingPlans, region));
+    }
+    gaps
+}
+
+/// Leaves one of everything with the same key, in the order of the list, and tells of which
+/// keys there were several that differ: the one with the highest rank stays, and of several of
+/// the same rank the one whose fields are last in order.
+fn distinct<T: Debug + PartialEq, K: Ord + Clone, R: Ord>(
+    all: &mut Vec<T>,
+    key: impl Fn(&T) -> K,
+    rank: impl Fn(&T) -> R,
+) -> BTreeSet<K> {
+    let mut places: BTreeMap<K, usize> = BTreeMap::new();
+    let mut kept: Vec<T> = Vec::with_capacity(all.len());
+    let mut differing = BTreeSet::new();
+    for one in std::mem::take(all) {
+        match places.entry(key(&one)) {
+            Entry::Vacant(free) => {
+                free.insert(kept.len());
+                kept.push(one);
+            }
+            Entry::Occupied(taken) => {
+                let Some(other) = kept.get_mut(*taken.get()).filter(|other| **other != one) else {
+                    continue;
+                };
+                differing.insert(taken.key().clone());
+                let order = |one: &T| (rank(one), format!("{one:?}"));
+                if order(&one) > order(other) {
+                    *other = one;
+                }
+            }
+        }
+    }
+    *all = kept;
+    differing
+}
 
 /// Leaves one instance of every machine: the one that its provider shows, with what its
 /// cluster knows of it beside. A node whose machine the provider does not show, although
@@ -99,6 +156,59 @@ mod tests {
             efa: None,
         };
         ("p9.large".to_owned(), shape)
+    }
+
+    #[test]
+    fn what_is_on_two_pages_counts_once_and_of_two_that_differ_the_newer_one() {
+        let first = instance("i-1", "us-east-1", Lifecycle::OnDemand, &[("a", "1")]);
+        let same = instance("i-2", "us-east-1", Lifecycle::OnDemand, &[]);
+        let restarted = Instance {
+            launch_time: Timestamp::from_second(60).expect("in range"),
+            ..first.clone()
+        };
+        let mut tagged = first.clone();
+        tagged.tags.insert("a".to_owned(), "2".to_owned());
+        let mut pages = vec![
+            first.clone(),
+            same.clone(),
+            tagged,
+            restarted.clone(),
+            same.clone(),
+            first,
+        ];
+        for _ in 0..2 {
+            let mut found = Found {
+                instances: pages.clone(),
+                ..Found::default()
+            };
+            let gaps = once(&mut found, "us-east-1");
+            found
+                .instances
+                .sort_by(|left, right| left.id.cmp(&right.id));
+            assert_eq!(found.instances, [restarted.clone(), same.clone()]);
+            let [gap] = gaps.as_slice() else {
+                panic!("{gaps:?}");
+            };
+            assert_eq!(gap.place, "i-1");
+            assert!(gap.hides_instances());
+            pages.reverse();
+        }
+    }
+
+    #[test]
+    fn copies_of_one_age_are_told_apart_in_the_same_way_in_any_order() {
+        let tagged = |value: &str| instance("i-1", "r", Lifecycle::Spot, &[("a", value)]);
+        let kept = |pages: [Instance; 2]| {
+            let mut found = Found {
+                instances: pages.into(),
+                ..Found::default()
+            };
+            assert_eq!(once(&mut found, "r").len(), 1);
+            found.instances
+        };
+        let one = kept([tagged("1"), tagged("2")]);
+        assert_eq!(one.len(), 1);
+        assert_eq!(kept([tagged("2"), tagged("1")]), one);
     }
 
     fn node(machine: &str) -> Node {

@@ -5,7 +5,7 @@
 use super::days::Days;
 use super::finer::{Home, Refine, complete};
 use super::jobs::{RegionJobs, training_jobs};
-use super::machines::join;
+use super::machines::{join, once};
 use super::measured::{Grid, Measured, Planned, measured, planned};
 use super::places::{PLACES_AT_ONCE, Place, of_account, places};
 use super::prices::{add_known_prices, prices_not_asked_for};
@@ -314,9 +314,14 @@ async fn inventories<'a>(
     let mut first_error = None;
     for (place, answer) in answers {
         match answer {
-            Ok(found) => {
-                gaps.extend(place.named(found.gaps));
-                read.push((place, found.value));
+            Ok(Gathered {
+                value: mut found,
+                gaps: own,
+            }) => {
+                gaps.extend(place.named(own));
+                let twice = once(&mut found, &place.connection.region);
+                gaps.extend(place.named(twice));
+                read.push((place, found));
             }
             Err(error) => {
                 let cause = error.cause_of(CauseKind::CallFailed, "");

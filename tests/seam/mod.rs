@@ -293,10 +293,10 @@ fn server(calls: &Rc<Cell<u32>>) -> MetricServer {
     }
 }
 
-/// Two accounts: one with two machines, of which it measures one, and one that cannot be
-/// read.
+/// Two accounts: one with two machines, of which it lists one twice and measures one, and one
+/// that cannot be read.
 fn accounts(calls: &Rc<Cell<u32>>) -> [Account; 2] {
-    let mut hall = connection(REGION, Box::new(Racks(vec!["box-b", "box-a"])));
+    let mut hall = connection(REGION, Box::new(Racks(vec!["box-b", "box-a", "box-b"])));
     hall.metrics = vec![meter(calls, "box-a", 0.0)];
     [
         Account {

@@ -134,6 +134,10 @@ causes! {
     AppTypeUnknown = "app-type-unknown" [Foreign]
         "Studio apps of the type {} are not supported; it is omitted",
         "report the type as an issue";
+    /// Two entries of one list are the same thing, and differ.
+    ListedTwice = "listed-twice" []
+        "listed twice with different details: the newer entry is used",
+        "run the audit again: it changed while it was read";
     /// There are more than are read.
     TooManyListed = "too-many-listed" [Count]
         "more than {,} are listed; the others are omitted",
