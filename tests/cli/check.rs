@@ -474,3 +474,79 @@ fn an_instance_that_could_not_be_read_leaves_rules_incomplete() {
     let outcome = with(Some(later));
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
 }
+
+/// The box of `one` beside an instance of an endpoint at $1.408 an hour, with tags or without
+/// a word about them.
+fn beside_sagemaker(tags: Option<Value>) -> Value {
+    let mut estate = one();
+    let mut machine = json!({
+        "id": "sagemaker/111122223333/us-east-1/endpoint/chat/main/0",
+        "account": "111122223333",
+        "region": "us-east-1",
+        "instance_type": "ml.g5.xlarge-hosting",
+        "state": "running",
+        "launch_time": "2026-09-01T00:00:00Z",
+    });
+    if let Some(tags) = tags {
+        machine["tags"] = tags;
+    }
+    let instances = estate["instances"].as_array_mut().expect("a list");
+    instances.push(machine);
+    estate["shapes"] = json!([{
+        "instance_type": "ml.g5.xlarge-hosting", "accelerator": "gpu",
+        "gpu": {"model": "A10G", "count": "1", "vram_mib": 23028},
+        "vcpu": 4, "memory_mib": 16384,
+    }]);
+    estate["prices"] = json!([{
+        "provider": "sagemaker", "region": "us-east-1", "instance_type": "ml.g5.xlarge-hosting",
+        "operating_system": "linux", "tenancy": "shared", "option": "on-demand",
+        "currency": "USD", "hourly": "1.408", "origin": "api",
+        "effective_date": "2026-10-30", "source": "pricing:GetProducts",
+    }]);
+    estate
+}
+
+#[test]
+fn machines_of_which_the_tags_are_unknown_leave_what_selects_by_tag_incomplete() {
+    let code = |policy: &str, tags: Option<Value>, more: &[&str]| {
+        let more = [&["--format", "json"][..], more].concat();
+        let outcome = check(&World::new(), policy, &beside_sagemaker(tags), &more);
+        if outcome.code == 3 {
+            let report = outcome.json();
+            let missing = &report["missing_data"][0];
+            assert_eq!(
+                (&missing["what"], &missing["where"]),
+                (&json!("tags"), &json!("us-east-1")),
+                "{report}"
+            );
+            assert_eq!(report["violations"], json!([]), "{report}");
+        }
+        outcome.code
+    };
+    let none = || Some(json!({}));
+    let ml = || Some(json!({"team": "ml", "Name": "chat"}));
+
+    // 1.408 × 730 = 1,027.84.
+    let budget = "[[budget]]\ntag = \"team=ml\"\nmonthly_limit = 1027.83\n";
+    let found = [None, none(), ml()].map(|tags| code(budget, tags, &[]));
+    assert_eq!(found, [3, 0, 100]);
+
+    let required = "[tags]\nrequired = [\"Name\"]\n";
+    let found = [None, none(), ml()].map(|tags| code(required, tags, &[]));
+    assert_eq!(found, [3, 100, 0]);
+
+    // A filter by tag may drop the machine from any rule.
+    let all = "[[budget]]\nmonthly_limit = 10000\n";
+    let found = [None, none(), ml()].map(|tags| code(all, tags, &["--tag", "team=ml"]));
+    assert_eq!(found, [3, 0, 0]);
+    // No rule depends on tags.
+    assert_eq!(code(all, None, &[]), 0);
+
+    // Tags that were denied when the estate was recorded.
+    let mut denied = beside_sagemaker(none());
+    denied["gaps"] = json!([{
+        "what": "tags", "where": "us-east-1", "reason": "tag:GetResources", "hint": "",
+    }]);
+    let outcome = check(&World::new(), budget, &denied, &[]);
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+}

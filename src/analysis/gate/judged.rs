@@ -4,7 +4,9 @@ use super::baseline::Past;
 use super::report::SAME_ESTATE;
 use super::{Check, CheckOutcome, GatePolicy, MissingData, Place, Violation};
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Gap, GapSubject, Money, Severity, region_of, shell_word};
+use crate::domain::{
+    Gap, GapSubject, Money, Provider, Severity, WorkloadKey, region_of, shell_word,
+};
 
 /// One rule with everything that speaks against it.
 pub(super) struct Judged {
@@ -199,12 +201,35 @@ pub(super) fn explain(audited: &AuditedWorkload) -> String {
 
 /// Gaps in an inventory: instances that may be there and were not seen.
 pub(super) fn unseen_instances(audit: &Audit) -> impl Iterator<Item = &Gap> {
-    audit.gaps.iter().filter(|gap| gap.hides_instances())
+    unseen(audit, false)
+}
+
+/// The same of a rule that may select instances by tag, and of every rule where a filter
+/// does: one whose tags were not read may belong to it.
+pub(super) fn unseen(audit: &Audit, is_by_tag: bool) -> impl Iterator<Item = &Gap> {
+    let is_by_tag = is_by_tag || !audit.tag_filters.is_empty();
+    let is_unseen =
+        move |gap: &&Gap| gap.hides_instances() || (is_by_tag && gap.what == GapSubject::Tags);
+    audit.gaps.iter().filter(is_unseen)
+}
+
+/// Whether the tags of a workload were not read.
+pub(super) fn has_unread_tags(audit: &Audit, key: &WorkloadKey) -> bool {
+    // Those of EC2 come with its instances.
+    key.provider == Provider::SageMaker
+        && audit.gaps.iter().any(|gap| {
+            let before = gap.place.strip_suffix(key.region.as_str());
+            let is_here = before.is_some_and(|before| {
+                before.is_empty() || before.strip_suffix('/') == Some(key.account.as_str())
+            });
+            gap.what == GapSubject::Tags && is_here
+        })
 }
 
 /// Whether a gap of the inventory may concern a region. Nodes of a cluster may be in any.
 pub(super) fn concerns_region(gap: &Gap, region: &str) -> bool {
-    let of_one_region = gap.what == GapSubject::Region || is_of_storage(gap);
+    let of_one_region =
+        matches!(gap.what, GapSubject::Region | GapSubject::Tags) || is_of_storage(gap);
     !of_one_region || region_of(&gap.place) == region
 }
 

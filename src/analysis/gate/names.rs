@@ -1,7 +1,9 @@
 //! Required tags, and which types and regions may be used.
 
 use super::baseline::{Baseline, Past};
-use super::judged::{Judge, Judged, Words, called, explain, unseen_instances};
+use super::judged::{
+    Judge, Judged, Words, called, explain, has_unread_tags, unseen, unseen_instances,
+};
 use super::{Allowance, GatePolicy, RequiredTag, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Severity, counted};
@@ -26,10 +28,15 @@ fn judge_tag(
         format!("the tag {key}"),
         required.line,
     );
+    let mut unknown = 0;
     for audited in &audit.workloads {
         let workload = &audited.workload;
         let value = workload.tags.get(key).map(|value| value.trim());
         if value.is_some_and(|value| !value.is_empty()) {
+            continue;
+        }
+        if has_unread_tags(audit, &workload.key) {
+            unknown += 1;
             continue;
         }
         let name = called(audited);
@@ -70,8 +77,8 @@ fn judge_tag(
     let missing = judge.count();
     let total = audit.workloads.len();
     let all = counted(total, "workload", "workloads");
-    judge.observed(format!("{} of {all} with it", total - missing));
-    unseen_instances(audit).for_each(|gap| judge.missing_data(gap));
+    judge.observed(format!("{} of {all} with it", total - missing - unknown));
+    unseen(audit, true).for_each(|gap| judge.missing_data(gap));
     judge.done()
 }
 

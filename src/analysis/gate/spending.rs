@@ -2,8 +2,8 @@
 
 use super::baseline::{Baseline, Past};
 use super::judged::{
-    Judge, Judged, Words, concerns_region, is_about_idleness, open_silences, unseen_instances,
-    unseen_storage,
+    Judge, Judged, Words, concerns_region, is_about_idleness, open_silences, unseen,
+    unseen_instances, unseen_storage,
 };
 use super::{Budget, GatePolicy, Scope, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload};
@@ -85,7 +85,7 @@ fn judge_budget(
         Scope::Region(region) => concerns_region(gap, region),
         _ => true,
     };
-    unseen_instances(audit)
+    unseen(audit, matches!(budget.scope, Scope::Tag { .. }))
         .chain(unseen_storage(audit))
         .filter(concerned)
         .for_each(|gap| judge.missing_data(gap));

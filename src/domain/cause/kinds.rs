@@ -333,6 +333,10 @@ causes! {
          requires {}",
         "run again after a longer period, or lower `commit_min_days` in the policy";
 
+    /// A file has no tags of what SageMaker runs.
+    TagsNotRecorded = "tags-not-recorded" []
+        "the estate does not state the tags of what SageMaker runs: they are unknown",
+        "record the estate again, or state `tags` for each of its instances";
     /// No source knows the type of an instance.
     TypeUnknown = "type-unknown" [Types]
         "{} is not in the EC2 response or the bundled catalog",

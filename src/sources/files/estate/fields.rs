@@ -56,7 +56,7 @@ macro_rules! wires {
 }
 
 wires! {
-    InstanceWire => Instance, instance;
+    InstanceWire => (Instance, bool), instance;
     ShapeWire => InstanceShape, shape;
     ProfileWire => ProfiledRun, profile;
     PriceWire => (PriceKey, PriceQuote, Option<SpotHistory>), price;
@@ -83,7 +83,8 @@ pub(super) fn decimal<E: de::Error>(field: &str, text: &str) -> Result<rust_deci
         .map_err(|_| E::custom(format!("`{field}` is not a decimal number: `{text}`")))
 }
 
-fn instance<E: de::Error>(wire: InstanceWire) -> Result<Instance, E> {
+/// An instance, and whether its tags are stated.
+fn instance<E: de::Error>(wire: InstanceWire) -> Result<(Instance, bool), E> {
     if let Some(volume) = wire
         .volumes
         .iter()
@@ -94,7 +95,8 @@ fn instance<E: de::Error>(wire: InstanceWire) -> Result<Instance, E> {
             volume.id, wire.id
         )));
     }
-    Ok(Instance {
+    let has_tags = wire.tags.is_some();
+    let instance = Instance {
         id: ResourceId::named(wire.id),
         account: wire.account,
         region: wire.region,
@@ -113,7 +115,7 @@ fn instance<E: de::Error>(wire: InstanceWire) -> Result<Instance, E> {
         launch_time: time(&wire.launch_time)?,
         attached_time: wire.attached_time.as_deref().map(time).transpose()?,
         state_transition_reason: wire.state_transition_reason,
-        tags: wire.tags,
+        tags: wire.tags.unwrap_or_default(),
         auto_scaling_group: wire.auto_scaling_group,
         private_dns_name: wire.private_dns_name,
         volumes: wire
@@ -130,7 +132,8 @@ fn instance<E: de::Error>(wire: InstanceWire) -> Result<Instance, E> {
             .into_iter()
             .map(|address| Address { id: address.id })
             .collect(),
-    })
+    };
+    Ok((instance, has_tags))
 }
 
 fn shape<E: de::Error>(wire: ShapeWire) -> Result<InstanceShape, E> {

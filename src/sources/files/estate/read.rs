@@ -13,9 +13,9 @@ use super::wire::{
     TagFilterWire,
 };
 use crate::domain::{
-    ApiUsage, AwsOpinion, Clusters, Commitments, EstateSource, Gap, Instance, InstanceShape,
-    Managed, PriceBook, ProfiledRun, ScalingGroup, SeriesSource, TagFilter, TrainingJob, Window,
-    shown,
+    ApiUsage, AwsOpinion, Cause, CauseKind, Clusters, Commitments, EstateSource, Gap, GapSubject,
+    Instance, InstanceShape, Managed, PriceBook, ProfiledRun, Provider, ScalingGroup, SeriesSource,
+    TagFilter, TrainingJob, Window, region_of, shown,
 };
 use crate::sources::files::ESTATE_VERSION;
 use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json};
@@ -189,6 +189,8 @@ struct Parts {
     regions: Vec<String>,
     tag_filters: Vec<TagFilter>,
     instances: Vec<Instance>,
+    /// Regions in which SageMaker runs something of which no tags are stated.
+    without_tags: BTreeSet<String>,
     out_of_scope: Vec<Instance>,
     scaling_groups: Vec<ScalingGroup>,
     opinions: Vec<AwsOpinion>,
@@ -257,13 +259,18 @@ impl<'de> Visitor<'de> for EstateSeed<'_> {
                 }
                 "instances" => {
                     let all = map.next_value::<AtMost<Of<InstanceWire>, MOST_INSTANCES>>()?;
-                    parts.instances.extend(all.0.into_iter().map(|one| one.0));
+                    for Of((instance, has_tags)) in all.0 {
+                        if instance.id.provider() == Provider::SageMaker && !has_tags {
+                            parts.without_tags.insert(instance.region.clone());
+                        }
+                        parts.instances.push(instance);
+                    }
                 }
                 "out_of_scope" => {
                     let all = map.next_value::<AtMost<Of<InstanceWire>, MOST_INSTANCES>>()?;
                     parts
                         .out_of_scope
-                        .extend(all.0.into_iter().map(|one| one.0));
+                        .extend(all.0.into_iter().map(|Of((one, _))| one));
                 }
                 "scaling_groups" => {
                     let all = map.next_value::<AtMost<Of<ScalingGroupWire>, MOST_NAMES>>()?;
@@ -458,6 +465,19 @@ impl Parts {
         }
     }
 
+    /// Reports regions in which tags are not stated, unless a gap says so already.
+    fn add_gaps_of_tags(&mut self) {
+        for region in std::mem::take(&mut self.without_tags) {
+            let is_of_tags =
+                |gap: &Gap| gap.what == GapSubject::Tags && region_of(&gap.place) == region;
+            if !self.gaps.iter().any(is_of_tags) {
+                let cause = Cause::of(CauseKind::TagsNotRecorded, []);
+                self.gaps.push(Gap::of(GapSubject::Tags, region, cause));
+                self.gaps.sort();
+            }
+        }
+    }
+
     /// Window and period, once the document has stated when it ends.
     fn grid(&self) -> Option<(Window, u32)> {
         let period = self.period_seconds.unwrap_or(DEFAULT_PERIOD_SECONDS);
@@ -509,6 +529,7 @@ impl Parts {
         let order = |left: &AwsOpinion, right: &AwsOpinion| left.key().cmp(&right.key());
         self.opinions.sort_by(order);
         clusters::check(&self.clusters)?;
+        self.add_gaps_of_tags();
         let collect = |mut given: Vec<String>, field: fn(&Instance) -> &String| {
             given.extend(
                 self.instances

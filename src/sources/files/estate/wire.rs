@@ -35,8 +35,9 @@ pub(super) struct InstanceWire {
     pub attached_time: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state_transition_reason: Option<String>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub tags: BTreeMap<String, String>,
+    /// Absent where there are none, and of SageMaker where they were not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<BTreeMap<String, String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_scaling_group: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

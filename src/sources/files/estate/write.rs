@@ -160,6 +160,8 @@ fn filter_wire(filter: &TagFilter) -> TagFilterWire {
 }
 
 fn instance_wire(instance: &Instance) -> InstanceWire {
+    // A gap says where its tags were not read.
+    let is_of_sagemaker = instance.id.provider() == Provider::SageMaker;
     InstanceWire {
         id: instance.id.to_string(),
         account: instance.account.clone(),
@@ -175,7 +177,7 @@ fn instance_wire(instance: &Instance) -> InstanceWire {
         launch_time: instance.launch_time.to_string(),
         attached_time: instance.attached_time.map(|time| time.to_string()),
         state_transition_reason: instance.state_transition_reason.clone(),
-        tags: instance.tags.clone(),
+        tags: (!instance.tags.is_empty() || is_of_sagemaker).then(|| instance.tags.clone()),
         auto_scaling_group: instance.auto_scaling_group.clone(),
         private_dns_name: instance.private_dns_name.clone(),
         volumes: instance
