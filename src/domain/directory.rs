@@ -28,7 +28,8 @@ impl<'a> Directory<'a> {
             by_host: BTreeMap::new(),
         };
         for instance in instances {
-            let id = instance.id.native();
+            let own = &instance.id;
+            let id = own.hyperpod_node().unwrap_or_else(|| own.native());
             directory
                 .by_id
                 .entry(id)

@@ -56,6 +56,20 @@ impl ResourceId {
         }
     }
 
+    /// The id of a machine that is a node of HyperPod. SageMaker puts its cluster before it,
+    /// of which Kubernetes does not know the name.
+    pub fn hyperpod_node(&self) -> Option<&str> {
+        let (Provider::SageMaker, ..) = self.place()? else {
+            return None;
+        };
+        let native = self.native();
+        let node = match native.strip_prefix("cluster/") {
+            Some(rest) => rest.split_once('/')?.1,
+            None => native,
+        };
+        node.starts_with("i-").then_some(node)
+    }
+
     /// Provider, account and region as they stand in the id, where it holds only there.
     pub fn place(&self) -> Option<(Provider, &str, &str)> {
         let mut parts = self.0.splitn(4, '/');
@@ -103,6 +117,21 @@ mod tests {
             "sagemaker/111122223333/us-east-1/endpoint/chat/main/0"
         );
         assert_eq!((id.provider(), id.native()), (Provider::SageMaker, native));
+    }
+
+    #[test]
+    fn a_node_of_hyperpod_has_one_id_with_its_cluster_and_without() {
+        let node = |account, native| {
+            let id = ResourceId::new(Provider::SageMaker, account, "us-east-1", native);
+            id.hyperpod_node().map(str::to_owned)
+        };
+        let own = Some("i-0a1".to_owned());
+        assert_eq!(node("111122223333", "cluster/hp/i-0a1"), own);
+        assert_eq!(node("", "i-0a1"), own);
+        for other in ["cluster/hp", "endpoint/i-0a1/main/0", "notebook/i-0a1"] {
+            assert_eq!(node("111122223333", other), None, "{other}");
+        }
+        assert_eq!(ResourceId::named("i-0a1").hyperpod_node(), None);
     }
 
     #[test]

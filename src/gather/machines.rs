@@ -78,10 +78,14 @@ pub(super) fn join(places: &mut [(Region<'_>, &mut Found)]) -> Vec<Gap> {
     let types: BTreeSet<String> = types.cloned().collect();
     let shown = own.flat_map(|(_, found)| &found.instances);
     let shown: BTreeSet<ResourceId> = shown.map(|one| one.id.clone()).collect();
+    let hyperpod = shown.iter();
+    let hyperpod = hyperpod.filter_map(|id| Some((id.hyperpod_node()?, id)));
+    let hyperpod: BTreeMap<&str, &ResourceId> = hyperpod.collect();
 
     let mut gaps = Vec::new();
     let mut labels: BTreeMap<ResourceId, BTreeMap<String, String>> = BTreeMap::new();
     for (_, found) in places.iter_mut().filter(|(one, _)| is_cluster(one)) {
+        name_nodes(found, &hyperpod);
         // What the provider says of a type is more than what labels do.
         found.shapes.retain(|name, _| !types.contains(name));
         found.instances.retain(|one| {
@@ -106,6 +110,23 @@ pub(super) fn join(places: &mut [(Region<'_>, &mut Found)]) -> Vec<Gap> {
         }
     }
     gaps
+}
+
+/// Gives nodes of HyperPod, of which a cluster does not know all of the id, the one that
+/// SageMaker shows.
+fn name_nodes(found: &mut Found, shown: &BTreeMap<&str, &ResourceId>) {
+    let own = found.instances.iter_mut().map(|one| &mut one.id);
+    let clusters = &mut found.clusters;
+    let of_nodes = clusters.nodes.iter_mut().map(|one| &mut one.machine);
+    let of_claims = clusters.claims.iter_mut();
+    let of_claims = of_claims.filter_map(|one| one.machine.as_mut());
+    let of_uses = clusters.uses.iter_mut().map(|one| &mut one.machine);
+    for id in own.chain(of_nodes).chain(of_claims).chain(of_uses) {
+        let known = id.hyperpod_node().and_then(|node| shown.get(node));
+        if let Some(known) = known.map(|known| (*known).clone()) {
+            *id = known;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -156,6 +177,40 @@ mod tests {
             efa: None,
         };
         ("p9.large".to_owned(), shape)
+    }
+
+    #[test]
+    fn a_node_of_hyperpod_is_the_machine_that_sagemaker_shows() {
+        let in_cluster = "sagemaker/111122223333/us-east-1/cluster/hp/i-5";
+        let labels = [("team", "ml")];
+        let of = |id: &str| instance(id, "us-east-1", Lifecycle::OnDemand, &[]);
+        let mut sagemaker = Found {
+            instances: vec![of(in_cluster)],
+            ..Found::default()
+        };
+        let mut eks = cluster(vec![
+            instance(
+                "sagemaker//us-east-1/i-5",
+                "us-east-1",
+                Lifecycle::OnDemand,
+                &labels,
+            ),
+            // Of a cluster that is not listed.
+            of("sagemaker//us-east-1/i-6"),
+        ]);
+        let gaps = join(&mut [
+            ((Some(Provider::SageMaker), "us-east-1"), &mut sagemaker),
+            ((None, ""), &mut eks),
+        ]);
+        assert!(eks.instances.is_empty());
+        assert_eq!(sagemaker.instances[0].tags["team"], "ml");
+        let nodes = eks.clusters.nodes.iter();
+        let machines: Vec<&str> = nodes.map(|one| one.machine.as_str()).collect();
+        assert_eq!(machines, [in_cluster, "sagemaker//us-east-1/i-6"]);
+        let [gap] = gaps.as_slice() else {
+            panic!("{gaps:?}");
+        };
+        assert_eq!(gap.place, "sagemaker//us-east-1/i-6");
     }
 
     #[test]

@@ -36,13 +36,27 @@ impl Place {
 fn aws(parts: &[&str]) -> Option<Place> {
     let (native, before) = parts.split_last()?;
     let zone = before.first().map(|zone| (*zone).to_owned());
+    let node = match before {
+        [.., "sagemaker", "cluster"] => hyperpod_node(native),
+        _ => None,
+    };
     Some(Place {
-        provider: Provider::Aws,
+        provider: match node {
+            Some(_) => Provider::SageMaker,
+            None => Provider::Aws,
+        },
         account: String::new(),
         region: zone.as_deref().and_then(region_of),
         zone,
-        native: (*native).to_owned(),
+        native: node.unwrap_or_else(|| (*native).to_owned()),
     })
+}
+
+/// The id of a node of HyperPod in a name such as `hyperpod-abc123-i-0123456789abcdef0`,
+/// which has the id of its cluster before it and not the name.
+fn hyperpod_node(name: &str) -> Option<String> {
+    let (_, id) = name.strip_prefix("hyperpod-")?.rsplit_once("-i-")?;
+    Some(format!("i-{id}"))
 }
 
 /// The region of a zone such as `us-east-1a`, `us-gov-west-1b`, or of the local zone
@@ -144,8 +158,14 @@ mod tests {
             ),
             ("aws:///i-0a1", "i-0a1", None, None),
             (
-                "aws:///usw2-az2/sagemaker/cluster/hyperpod-1-i-0a1",
-                "hyperpod-1-i-0a1",
+                "aws:///usw2-az2/sagemaker/cluster/hyperpod-abc123-i-0a1",
+                "sagemaker//eastus/i-0a1",
+                None,
+                some("usw2-az2"),
+            ),
+            (
+                "aws:///usw2-az2/sagemaker/cluster/other-i-0a1",
+                "other-i-0a1",
                 None,
                 some("usw2-az2"),
             ),

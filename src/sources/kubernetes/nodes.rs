@@ -7,7 +7,7 @@ use super::resources::{Labelled, Labels, is_second_name, kind_of, label, offered
 use super::values::{Amounts, Quantity};
 use crate::catalog::shape;
 use crate::domain::{
-    AcceleratorKind, Architecture, DeviceUnit, GpuModel, GpuOffer, GpuShare, Instance,
+    AcceleratorKind, Architecture, Component, DeviceUnit, GpuModel, GpuOffer, GpuShare, Instance,
     InstanceShape, InstanceState, Lifecycle, Node, NodeAmount, NodeDevices, OperatingSystem,
     PoolMaker, Provider, ResourceId, Scheduler, Tenancy,
 };
@@ -131,6 +131,7 @@ pub(super) fn described(object: &NodeObject, cards: Option<&NodeCards>) -> Optio
     };
     let is_of_catalog = listed.is_some_and(|shape| shape.accelerator != AcceleratorKind::Cpu);
     let instance_type = match (type_label, &own) {
+        (Some(name), _) if identity.provider == Provider::SageMaker => of_cluster(name),
         (Some(name), _) => name.to_owned(),
         (None, Some(shape)) => type_of(shape, &known),
         (None, None) => "unknown".to_owned(),
@@ -162,6 +163,14 @@ pub(super) fn described(object: &NodeObject, cards: Option<&NodeCards>) -> Optio
         known,
         node,
     })
+}
+
+/// A type such as `ml.g5.xlarge` as nodes of a cluster are paid for.
+fn of_cluster(name: &str) -> String {
+    match name.strip_prefix("ml.") {
+        Some(inside) => Component::Cluster.type_name(inside),
+        None => name.to_owned(),
+    }
 }
 
 /// Who pays for a node, and under which id.

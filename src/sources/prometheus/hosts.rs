@@ -162,7 +162,7 @@ impl<'a> Hosts<'a> {
             None => place.provider == Provider::Aws,
             Some((provider, account, region)) => {
                 provider == place.provider
-                    && account.eq_ignore_ascii_case(&place.account)
+                    && (place.account.is_empty() || account.eq_ignore_ascii_case(&place.account))
                     && place.region.as_deref().is_none_or(|of_id| of_id == region)
             }
         };

@@ -14,6 +14,12 @@ fn machines() -> Vec<Instance> {
         machine("i-4", "g5.xlarge", "ip-10-0-0-3.ec2.internal"),
         other(Provider::Gcp, "proj", "vm-1", "vm-1.c.proj.internal"),
         other(Provider::Azure, "sub", "vm-2", "vm-2"),
+        other(
+            Provider::SageMaker,
+            "111122223333",
+            "cluster/hp/i-5",
+            "ip-10-0-0-5.ec2.internal",
+        ),
     ]
 }
 
@@ -33,6 +39,7 @@ fn nodes() -> Vec<Labels> {
         r#"node="new",provider_id="aws:///us-east-1a/i-8""#,
         r#"node="new",provider_id="aws:///us-east-1a/i-2""#,
         r#"node="own",provider_id="""#,
+        r#"node="hyperpod-i-5",provider_id="aws:///use1-az4/sagemaker/cluster/hyperpod-abc123-i-5""#,
     ]
     .map(labels)
     .into()
@@ -72,6 +79,10 @@ fn the_strongest_label_names_the_machine() {
         (
             r#"instance="10.0.0.1:9835""#,
             is("i-1", JoinedBy::Address, "instance"),
+        ),
+        (
+            r#"Hostname="hyperpod-i-5",pod="dcgm-exporter-6ldbb""#,
+            is("cluster/hp/i-5", JoinedBy::ProviderId, "Hostname"),
         ),
         // A container's own name says nothing; the host is what was scraped.
         (
