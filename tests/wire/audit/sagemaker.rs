@@ -228,6 +228,8 @@ fn gpus_that_no_inference_component_reserves_have_their_share_of_the_cost() {
     account.loopback.drop_models("chat");
     component(&account, "llama", "chat", [1, 2]);
     component(&account, "guard", "chat", [2, 1]);
+    // On two pages of the list.
+    component(&account, "llama", "chat", [1, 2]);
     // Of an endpoint that is gone.
     component(&account, "other", "gone", [9, 9]);
     let findings = |document: &Value| -> Vec<Value> {

@@ -2,6 +2,7 @@
 //! how many instances of a type copies are, and not on which.
 
 use super::listed::{SAGEMAKER, listed};
+use super::machine::{group_of, too_many};
 use crate::domain::{
     CauseKind, Component, ComponentHost, Copies, Gap, GapSubject, Gathered, InferenceComponent,
 };
@@ -16,6 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Components that are described at once.
 const AT_ONCE: usize = 4;
+
+/// Components of a region that are described: each takes a call.
+const MOST_DESCRIBED: usize = 1_000;
 
 /// GPUs of an instance, at most: more are no answer.
 const MOST_GPUS: f64 = 1_000.0;
@@ -33,7 +37,13 @@ struct Summary {
 
 impl Summary {
     fn group(&self) -> String {
-        format!("endpoint/{}/{}", self.endpoint_name, self.variant_name)
+        group_of(&self.endpoint_name, &self.variant_name)
+    }
+
+    /// Names are unique in an account and a region.
+    fn key(&self) -> (&str, &str, &str) {
+        let name = &self.inference_component_name;
+        (name, &self.endpoint_name, &self.variant_name)
     }
 }
 
@@ -102,11 +112,8 @@ pub(super) async fn hosts(
         }
     };
     summaries.retain(|one| groups.contains_key(&one.group()));
-    summaries.sort_by(|left, right| {
-        left.inference_component_name
-            .cmp(&right.inference_component_name)
-    });
-    let answers: Vec<_> = stream::iter(&summaries)
+    let summaries = once(summaries);
+    let answers: Vec<_> = stream::iter(summaries.iter().take(MOST_DESCRIBED))
         .map(|one| async move { (one, described(clients, one).await) })
         .buffered(AT_ONCE)
         .collect()
@@ -135,6 +142,17 @@ pub(super) async fn hosts(
     }
     // One for the region: an endpoint may have hundreds.
     gaps.truncate(1);
+    for beyond in summaries.iter().skip(MOST_DESCRIBED) {
+        found.insert(beyond.group(), None);
+    }
+    if summaries.len() > MOST_DESCRIBED {
+        let cause = too_many(MOST_DESCRIBED);
+        gaps.push(Gap::of(
+            GapSubject::InferenceComponents,
+            &clients.region,
+            cause,
+        ));
+    }
     let hosts = found.into_iter().filter_map(|(group, components)| {
         Some(ComponentHost {
             account: account.to_owned(),
@@ -147,6 +165,14 @@ pub(super) async fn hosts(
         value: hosts.collect(),
         gaps,
     }
+}
+
+/// One component of each name, in order of name: one that is created while pages are read
+/// moves others to the next page, and would reserve its GPUs twice.
+fn once(mut all: Vec<Summary>) -> Vec<Summary> {
+    all.sort_by(|left, right| left.key().cmp(&right.key()));
+    all.dedup_by(|later, first| later.inference_component_name == first.inference_component_name);
+    all
 }
 
 async fn summaries(clients: &RegionClients) -> Result<Vec<Summary>, SourceError> {
@@ -336,5 +362,17 @@ mod tests {
             None
         );
         assert_eq!(on(json!({})), None);
+    }
+
+    #[test]
+    fn a_component_on_two_pages_reserves_its_gpus_once() {
+        let summary = |name: &str| Summary {
+            inference_component_name: name.to_owned(),
+            endpoint_name: "chat".to_owned(),
+            variant_name: "main".to_owned(),
+        };
+        let found = once(["llama", "guard", "llama"].map(summary).into());
+        let names: Vec<&str> = found.iter().map(|one| one.key().0).collect();
+        assert_eq!(names, ["guard", "llama"]);
     }
 }
