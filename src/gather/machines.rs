@@ -31,9 +31,9 @@ pub(super) fn once(found: &mut Found, region: &str) -> Vec<Gap> {
     gaps
 }
 
-/// Leaves one of everything with the same key, in the order of the list, and tells of which
-/// keys there were several that differ: the one with the highest rank stays, and of several of
-/// the same rank the one whose fields are last in order.
+/// Leaves one of everything with the same key, in the order of the list: the one with the
+/// highest rank, and of several of the same rank the one whose fields are last in order. Gives
+/// the keys of those that differ.
 fn distinct<T: Debug + PartialEq, K: Ord + Clone, R: Ord>(
     all: &mut Vec<T>,
     key: impl Fn(&T) -> K,
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_of_one_age_are_told_apart_in_the_same_way_in_any_order() {
+    fn of_copies_of_one_age_the_same_one_stays_in_any_order() {
         let tagged = |value: &str| instance("i-1", "r", Lifecycle::Spot, &[("a", value)]);
         let kept = |pages: [Instance; 2]| {
             let mut found = Found {

@@ -1,4 +1,4 @@
-//! Advice about machines that a managed service runs, whose hosts nobody else can use.
+//! Advice about machines that a managed service runs: what it allows, in its own commands.
 
 use crate::domain::{Component, Member, shell_word};
 use std::collections::BTreeMap;

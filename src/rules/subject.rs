@@ -270,8 +270,8 @@ impl Subject<'_> {
         Some(found.action.monthly_savings())
     }
 
-    /// The right-sizing move as a recommendation, or advice in words when there
-    /// is no type to move to: of what a managed service runs, what it allows.
+    /// The right-sizing move as a recommendation, else advice in words: of what a managed
+    /// service runs, what it allows.
     pub fn shrinking_or(&self, otherwise: &str, steps: &[&str]) -> Recommendation {
         match self.workload.key.component() {
             Some(component) => {
