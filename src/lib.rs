@@ -63,6 +63,8 @@ pub mod profiling;
 
 pub mod rules;
 
+pub mod planners;
+
 pub mod analysis;
 
 pub mod report;

@@ -27,6 +27,7 @@ mod live;
 mod metrics;
 mod organization;
 mod output;
+mod planner;
 mod policy;
 mod price_age;
 mod price_cache;

@@ -1,6 +1,7 @@
 //! What users read: a folder a document, a file a format. Renderers do no arithmetic
 //! beyond rounding for display and adding up the rows that they leave out.
 
+mod answer;
 mod audit;
 mod diff;
 mod explain;
@@ -19,6 +20,10 @@ mod shared;
 mod spot;
 mod terraform;
 
+pub use answer::{
+    Answer, Column, Figure, Given, Missing, Printed, Sheet, Step, answer_csv, answer_json,
+    answer_table,
+};
 pub use audit::{audit_csv, audit_html, audit_json, audit_markdown, audit_table, focus_csv};
 pub use diff::{diff_json, diff_markdown, diff_table};
 pub use explain::{

@@ -9,13 +9,14 @@ use crate::support::source::{
 };
 
 /// Layers without I/O, clock and environment.
-const PURE: [&str; 8] = [
+const PURE: [&str; 9] = [
     "domain",
     "catalog",
     "usage",
     "savings",
     "profiling",
     "rules",
+    "planners",
     "analysis",
     "report",
 ];

@@ -50,6 +50,25 @@ pub(in crate::report) fn devices_or_absent(number: Option<Decimal>) -> String {
     )
 }
 
+/// A price of a small unit with as many decimals as it has, from two to six.
+pub(in crate::report) fn unit_price(price: Money) -> String {
+    let amount = price.amount();
+    let decimals = amount.round_dp(6).normalize().scale().max(2);
+    let text = rounded(amount.abs(), decimals);
+    let sign = if amount.is_sign_negative() && !amount.is_zero() {
+        "-"
+    } else {
+        ""
+    };
+    let (whole, rest) = text.split_once('.').unwrap_or((&text, "00"));
+    let symbol = price.currency().sign();
+    format!("{sign}{symbol}{}.{rest}", separated(whole))
+}
+
+pub(in crate::report) fn yes_or_no(flag: bool) -> &'static str {
+    if flag { "yes" } else { "no" }
+}
+
 /// A count with thousands separators.
 pub fn count(number: u64) -> String {
     separated(&number.to_string())

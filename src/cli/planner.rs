@@ -1,0 +1,25 @@
+//! How answers of planners are printed.
+
+use super::Io;
+use super::args::{Format, OutputArgs};
+use super::exit::{ExitCode, Failure};
+use super::output;
+use crate::report::{Answer, answer_csv, answer_json, answer_table};
+
+/// Prints an answer in the format that was asked for.
+pub(super) fn print(
+    answer: &Answer,
+    format: Format,
+    out: &OutputArgs,
+    io: &mut Io<'_>,
+) -> Result<ExitCode, Failure> {
+    let text = match format {
+        Format::Table | Format::Wide => {
+            answer_table(answer, output::style(format == Format::Wide, out, io))
+        }
+        Format::Json => answer_json(answer).map_err(Failure::unexpected)?,
+        Format::Csv => answer_csv(answer).map_err(Failure::unexpected)?,
+    };
+    output::document(&text, out, io)?;
+    Ok(ExitCode::Done)
+}

@@ -1,0 +1,4 @@
+//! What-ifs of the playbook: each answers a question that an estate alone does not hold,
+//! from figures by hand, a profile or measured usage. Pure arithmetic: what a figure rests
+//! on is in its input, and every candidate that is refused has its reason. Nothing here is
+//! part of the plan of an audit.

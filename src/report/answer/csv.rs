@@ -1,0 +1,30 @@
+//! `--format csv`: the rows of the first sheet.
+
+use super::{Answer, Figure};
+use crate::report::shared::csv;
+use crate::report::shared::text::{spreadsheet_safe, yes_or_no};
+
+/// The rows of the first sheet as CSV; what is absent is an empty cell.
+///
+/// # Errors
+/// When a row cannot be written, which memory always can.
+pub fn answer_csv(answer: &Answer) -> Result<String, ::csv::Error> {
+    let Some(sheet) = answer.sheets.first() else {
+        return Ok(String::new());
+    };
+    let header = sheet.columns.iter().map(|column| column.key);
+    let rows = sheet.rows.iter().map(|row| row.iter().map(cell));
+    csv::document(header, rows)
+}
+
+fn cell(figure: &Figure) -> String {
+    match figure {
+        Figure::Absent => String::new(),
+        Figure::Text(text) => spreadsheet_safe(text),
+        Figure::Flag(flag) => yes_or_no(*flag).to_owned(),
+        Figure::Count(number) => number.to_string(),
+        Figure::Number(value, _) | Figure::Percent(value) => csv::figure(Some(*value)),
+        Figure::Money(amount) => csv::money(Some(*amount)),
+        Figure::Price(price) => csv::rate(Some(price.amount())),
+    }
+}

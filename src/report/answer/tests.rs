@@ -1,0 +1,131 @@
+use super::*;
+use crate::domain::Currency;
+use crate::report::TableStyle;
+
+fn usd(text: &str) -> Money {
+    Money::new(text.parse().expect("a decimal"), Currency::Usd)
+}
+
+fn answer() -> Answer {
+    let row = |name: &str, month: Figure, hour: Figure| {
+        vec![Figure::text(name), Figure::Count(1_200), month, hour]
+    };
+    Answer {
+        planner: "capacity",
+        headline: "3 GPUs serve 500 requests a second".to_owned(),
+        given: vec![Given {
+            key: "rate_per_second",
+            name: "requests per second",
+            value: Figure::Number(1_500.0, 0),
+            source: "--rate".to_owned(),
+        }],
+        steps: vec![Step {
+            name: "GPUs".to_owned(),
+            arithmetic: "500 / 200 = 2.5, rounded up".to_owned(),
+            result: Figure::Count(3),
+        }],
+        sheets: vec![Sheet {
+            key: "types",
+            title: "TYPES".to_owned(),
+            noun: ("type", "types"),
+            columns: vec![
+                column("instance_type", "type"),
+                detail("requests", "requests"),
+                column("cost_usd_monthly", "month"),
+                column("cost_usd_hourly", "hour"),
+            ],
+            rows: vec![
+                row(
+                    "g5.xlarge",
+                    Figure::Money(usd("734.38")),
+                    Figure::Price(usd("1.006")),
+                ),
+                row("=HYPERLINK(1)\u{1b}", Figure::Absent, Figure::Absent),
+            ],
+        }],
+        caveats: vec!["at one request in flight".to_owned()],
+        missing: vec![Missing {
+            what: "latency".to_owned(),
+            remedy: "run `gpucost profile`".to_owned(),
+        }],
+        files: vec![Printed {
+            name: "values.yaml".to_owned(),
+            purpose: "Helm values".to_owned(),
+            text: "a: 1\nb: 2\n".to_owned(),
+        }],
+        next: vec!["gpucost pricing g5.xlarge".to_owned()],
+    }
+}
+
+#[test]
+fn a_table_has_every_part_in_order() {
+    let style = TableStyle {
+        width: 60,
+        color: false,
+        wide: false,
+    };
+    assert_eq!(
+        answer_table(&answer(), style),
+        "3 GPUs serve 500 requests a second\n\
+         \n\
+         GIVEN                VALUE  SOURCE\n\
+         requests per second  1,500  --rate\n\
+         \n\
+         STEP  ARITHMETIC                   RESULT\n\
+         GPUs  500 / 200 = 2.5, rounded up       3\n\
+         \n\
+         TYPES\n\
+         TYPE                   MONTH    HOUR\n\
+         g5.xlarge            $734.38  $1.006\n\
+         =HYPERLINK(1)\\u{1b}        —       —\n\
+         \n\
+         CAVEATS\n\
+         \x20 at one request in flight\n\
+         \n\
+         MISSING DATA\n\
+         \x20 latency: run `gpucost profile`\n\
+         \n\
+         values.yaml\n\
+         \x20 Helm values\n\
+         \n\
+         a: 1\n\
+         b: 2\n\
+         \n\
+         NEXT\n\
+         \x20 gpucost pricing g5.xlarge\n"
+    );
+}
+
+#[test]
+fn rows_are_objects_in_json() {
+    let text = answer_json(&answer()).expect("a document");
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(json["currency"], "USD");
+    assert_eq!(json["given"][0]["value"], 1_500.0);
+    assert_eq!(json["types"][0]["cost_usd_monthly"], 734.38);
+    assert_eq!(
+        json["types"][1]["cost_usd_monthly"],
+        serde_json::Value::Null
+    );
+    assert_eq!(json["types"][1]["requests"], 1_200);
+    assert!(!text.contains('\u{1b}'));
+}
+
+#[test]
+fn a_spreadsheet_runs_no_cell() {
+    assert_eq!(
+        answer_csv(&answer()).expect("a document"),
+        "instance_type,requests,cost_usd_monthly,cost_usd_hourly\n\
+         g5.xlarge,1200,734.38,1.006\n\
+         '=HYPERLINK(1)\\u{1b},1200,,\n"
+    );
+}
+
+#[test]
+fn prices_of_small_units_keep_their_decimals() {
+    assert_eq!(
+        ["0.000125", "1.5", "-2", "12345.6789"]
+            .map(|text| crate::report::shared::text::unit_price(usd(text))),
+        ["$0.000125", "$1.50", "-$2.00", "$12,345.6789"]
+    );
+}
