@@ -21,6 +21,8 @@ pub struct GpuSpec {
     pub memory_mib_reported: Option<u64>,
     /// Memory bandwidth, GB/s.
     pub memory_bandwidth_gbps: Option<f64>,
+    /// FP32 throughput without tensor cores, TFLOPS.
+    pub fp32_tflops: Option<f64>,
     /// FP16 tensor throughput, TFLOPS.
     pub fp16_dense_tflops: Option<f64>,
     /// BF16 tensor throughput, TFLOPS.
@@ -95,6 +97,7 @@ fn spec_of(row: &Row) -> Option<GpuSpec> {
         memory_mib: row.parsed("memory_mib")?,
         memory_mib_reported: row.parsed("memory_mib_reported"),
         memory_bandwidth_gbps: row.parsed("memory_bandwidth_gbps"),
+        fp32_tflops: row.parsed("fp32_tflops"),
         fp16_dense_tflops: row.parsed("fp16_dense_tflops"),
         bf16_dense_tflops: row.parsed("bf16_dense_tflops"),
         fp8_dense_tflops: row.parsed("fp8_dense_tflops"),

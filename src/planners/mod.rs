@@ -2,3 +2,14 @@
 //! from figures by hand, a profile or measured usage. Pure arithmetic: what a figure rests
 //! on is in its input, and every candidate that is refused has its reason. Nothing here is
 //! part of the plan of an audit.
+
+mod fit;
+mod model;
+mod roofline;
+
+pub use fit::{
+    Candidate, Card, Computes, Fit, FitAsk, FitRefusal, FitTerms, Load, Nearest, NothingFits,
+    Refused, fit,
+};
+pub use model::{Dtype, Model, ModelAsk, ModelError, PUBLISHED, Published};
+pub use roofline::{EFFICIENCY, LINKED_EFFICIENCY, Pace, Peak, Work};

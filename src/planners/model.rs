@@ -1,0 +1,452 @@
+//! Language models: how many parameters they have, and the shape of their attention.
+
+use crate::domain::{named_enum, nearest_names, plain_name};
+
+named_enum! {
+    /// How a number of a model is stored.
+    Dtype {
+        Fp32 = "fp32",
+        Fp16 = "fp16",
+        Bf16 = "bf16",
+        Fp8 = "fp8",
+        Int8 = "int8",
+        Int4 = "int4",
+    }
+}
+
+/// Weights that share one scale in 4 bits: the usual group of GPTQ and AWQ.
+const GROUP: f64 = 128.0;
+/// Bits that a group adds: a scale of 16 and a zero point of 4.
+const BITS_OF_GROUP: f64 = 20.0;
+/// Bytes of a weight that quantization leaves as it is.
+const UNQUANTIZED_BYTES: f64 = 2.0;
+
+impl Dtype {
+    /// Bytes of one weight, with its share of the scales in 4 bits. Scales of 8-bit
+    /// weights, one for each row of a matrix, are left out: fewer than 0.1%.
+    pub fn bytes(self) -> f64 {
+        match self {
+            Self::Fp32 => 4.0,
+            Self::Fp16 | Self::Bf16 => 2.0,
+            Self::Fp8 | Self::Int8 => 1.0,
+            Self::Int4 => (4.0 + BITS_OF_GROUP / GROUP) / 8.0,
+        }
+    }
+
+    /// Whether a model is converted to it after training, without its embeddings.
+    pub fn is_quantized(self) -> bool {
+        matches!(self, Self::Fp8 | Self::Int8 | Self::Int4)
+    }
+}
+
+/// The figures of a published model, from the `config.json` beside its weights on
+/// Hugging Face, read on 2026-11-23. Parameters are counted from the same file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Published {
+    pub name: &'static str,
+    pub params: u64,
+    /// Of them, those that one token uses; all in a dense model.
+    pub active_params: u64,
+    /// Of all, those of the input and output embeddings.
+    pub embedding_params: u64,
+    pub layers: u32,
+    pub kv_heads: u32,
+    pub head_dim: u32,
+}
+
+const fn dense(
+    name: &'static str,
+    params: u64,
+    embedding_params: u64,
+    [layers, kv_heads, head_dim]: [u32; 3],
+) -> Published {
+    Published {
+        name,
+        params,
+        active_params: params,
+        embedding_params,
+        layers,
+        kv_heads,
+        head_dim,
+    }
+}
+
+const fn mixture(
+    name: &'static str,
+    [params, active_params]: [u64; 2],
+    embedding_params: u64,
+    shape: [u32; 3],
+) -> Published {
+    Published {
+        active_params,
+        ..dense(name, params, embedding_params, shape)
+    }
+}
+
+/// Published models, by maker and size.
+pub const PUBLISHED: [Published; 17] = [
+    dense("llama-2-7b", 6_738_415_616, 262_144_000, [32, 32, 128]),
+    dense("llama-2-13b", 13_015_864_320, 327_680_000, [40, 40, 128]),
+    dense("llama-2-70b", 68_976_648_192, 524_288_000, [80, 8, 128]),
+    dense("llama-3.2-3b", 3_212_749_824, 394_002_432, [28, 8, 128]),
+    dense("llama-3.1-8b", 8_030_261_248, 1_050_673_152, [32, 8, 128]),
+    dense("llama-3.1-70b", 70_553_706_496, 2_101_346_304, [80, 8, 128]),
+    dense(
+        "llama-3.1-405b",
+        405_853_388_800,
+        4_202_692_608,
+        [126, 8, 128],
+    ),
+    dense("mistral-7b", 7_241_732_096, 262_144_000, [32, 8, 128]),
+    mixture(
+        "mixtral-8x7b",
+        [46_702_792_704, 12_879_925_248],
+        262_144_000,
+        [32, 8, 128],
+    ),
+    mixture(
+        "mixtral-8x22b",
+        [140_620_634_112, 39_152_031_744],
+        393_216_000,
+        [56, 8, 128],
+    ),
+    dense("qwen2.5-3b", 3_085_938_688, 311_164_928, [36, 2, 128]),
+    dense("qwen2.5-7b", 7_615_616_512, 1_089_994_752, [28, 4, 128]),
+    dense("qwen2.5-14b", 14_770_033_664, 1_557_135_360, [48, 8, 128]),
+    dense("qwen2.5-32b", 32_763_876_352, 1_557_135_360, [64, 8, 128]),
+    dense("qwen2.5-72b", 72_706_203_648, 2_491_416_576, [80, 8, 128]),
+    mixture(
+        "qwen3-30b-a3b",
+        [30_532_122_624, 3_353_032_704],
+        622_329_856,
+        [48, 4, 128],
+    ),
+    mixture(
+        "qwen3-235b-a22b",
+        [235_093_634_560, 22_190_763_520],
+        1_244_659_712,
+        [94, 4, 128],
+    ),
+];
+
+/// How far the size of a published model may be for its shape to stand for another's.
+const NEAR: f64 = 1.5;
+
+/// What is said about a model; the rest is that of the nearest published one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelAsk {
+    /// A published model.
+    pub name: Option<String>,
+    /// Parameters, where no published model is named.
+    pub params: Option<u64>,
+    /// Of a mixture of experts.
+    pub active_params: Option<u64>,
+    pub layers: Option<u32>,
+    pub kv_heads: Option<u32>,
+    pub head_dim: Option<u32>,
+}
+
+/// A model whose memory and speed can be computed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Model {
+    /// The published model that was named.
+    pub name: Option<&'static str>,
+    pub params: u64,
+    pub active_params: u64,
+    /// Zero where no published model is near: then all weights count as quantized.
+    pub embedding_params: u64,
+    pub layers: u32,
+    pub kv_heads: u32,
+    pub head_dim: u32,
+    /// The published model that stands for what was not given.
+    pub shape_of: Option<&'static str>,
+}
+
+/// Why a model cannot be computed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ModelError {
+    #[error("no model and no number of parameters is given")]
+    Nothing,
+    #[error("no published model `{name}` is known")]
+    Name { name: String, nearest: Vec<String> },
+    #[error("no published model is near {params} parameters; the nearest is {}", nearest.name)]
+    Shape { params: u64, nearest: Published },
+    #[error("{active} active parameters are more than all {params}")]
+    Active { active: u64, params: u64 },
+    #[error(
+        "keys and values of {layers} layers with {kv_heads} heads of {head_dim} need at least \
+         {needed} parameters; the model has {params}"
+    )]
+    Attention {
+        layers: u32,
+        kv_heads: u32,
+        head_dim: u32,
+        needed: u64,
+        params: u64,
+    },
+}
+
+impl ModelAsk {
+    /// The model with every figure.
+    ///
+    /// # Errors
+    /// [`ModelError`] when it is not known enough, or cannot exist.
+    pub fn model(&self) -> Result<Model, ModelError> {
+        let named = self.name.as_deref().map(published).transpose()?;
+        let params = named.map(|found| found.params).or(self.params);
+        let params = params.ok_or(ModelError::Nothing)?;
+        let is_mixture = self.active_params.is_some();
+        let nearest = named.unwrap_or_else(|| nearest_in_size(params, is_mixture));
+        let near = named.or_else(|| is_near(params, nearest.params).then_some(nearest));
+        let known = [self.layers, self.kv_heads, self.head_dim];
+        let shape = match (near, known) {
+            (_, [Some(layers), Some(kv_heads), Some(head_dim)]) => [layers, kv_heads, head_dim],
+            (Some(near), [layers, kv_heads, head_dim]) => [
+                layers.unwrap_or(near.layers),
+                kv_heads.unwrap_or(near.kv_heads),
+                head_dim.unwrap_or(near.head_dim),
+            ],
+            (None, _) => return Err(ModelError::Shape { params, nearest }),
+        };
+        let [layers, kv_heads, head_dim] = shape;
+        let active = named.map(|found| found.active_params);
+        let model = Model {
+            name: named.map(|found| found.name),
+            params,
+            active_params: self.active_params.or(active).unwrap_or(params),
+            embedding_params: near.map_or(0, |near| near.embedding_params).min(params),
+            layers,
+            kv_heads,
+            head_dim,
+            shape_of: near.filter(|_| known.contains(&None)).map(|near| near.name),
+        };
+        model.checked()
+    }
+}
+
+fn published(name: &str) -> Result<Published, ModelError> {
+    let found = PUBLISHED
+        .into_iter()
+        .find(|one| plain_name(one.name) == plain_name(name));
+    found.ok_or_else(|| ModelError::Name {
+        name: name.to_owned(),
+        nearest: nearest_names(name, PUBLISHED.iter().map(|one| one.name)),
+    })
+}
+
+/// The published model of the same kind that is nearest in size, by ratio.
+fn nearest_in_size(params: u64, is_mixture: bool) -> Published {
+    let distance = |one: &Published| (params as f64 / one.params as f64).ln().abs();
+    let mut of_kind = PUBLISHED
+        .into_iter()
+        .filter(|one| (one.active_params < one.params) == is_mixture);
+    let first = of_kind.next().unwrap_or(PUBLISHED[0]);
+    of_kind.fold(first, |best, one| {
+        if distance(&one) < distance(&best) {
+            one
+        } else {
+            best
+        }
+    })
+}
+
+fn is_near(params: u64, other: u64) -> bool {
+    let ratio = params as f64 / other as f64;
+    (1.0 / NEAR..=NEAR).contains(&ratio)
+}
+
+impl Model {
+    /// The same model, unless it cannot exist. A layer projects a hidden state that is at
+    /// least as wide as its keys to keys and to values.
+    fn checked(self) -> Result<Self, ModelError> {
+        let (active, params) = (self.active_params, self.params);
+        if active > params {
+            return Err(ModelError::Active { active, params });
+        }
+        let width = u64::from(self.kv_heads).saturating_mul(u64::from(self.head_dim));
+        let layers = u64::from(self.layers);
+        let needed = layers
+            .saturating_mul(2)
+            .saturating_mul(width.saturating_mul(width));
+        if needed > params {
+            return Err(ModelError::Attention {
+                layers: self.layers,
+                kv_heads: self.kv_heads,
+                head_dim: self.head_dim,
+                needed,
+                params,
+            });
+        }
+        Ok(self)
+    }
+
+    /// Bytes of all weights. Embeddings stay in 16 bits when a model is quantized, as in
+    /// the checkpoints of GPTQ, AWQ and FP8.
+    pub fn weight_bytes(&self, dtype: Dtype) -> f64 {
+        if !dtype.is_quantized() {
+            return self.params as f64 * dtype.bytes();
+        }
+        let embeddings = self.embedding_params as f64;
+        (self.params as f64 - embeddings) * dtype.bytes() + embeddings * UNQUANTIZED_BYTES
+    }
+
+    /// Bytes that keys and values of one token take in the cache: 2 × layers × heads of
+    /// keys and values × their dimension × bytes of a number (Kwon et al., PagedAttention,
+    /// SOSP 2023, section 3).
+    pub fn kv_bytes_per_token(&self, dtype: Dtype) -> f64 {
+        let numbers =
+            2.0 * f64::from(self.layers) * f64::from(self.kv_heads) * f64::from(self.head_dim);
+        numbers * dtype.bytes()
+    }
+
+    /// Share of the weights that a step reads for so many tokens. Each token takes its own
+    /// experts, as if by chance: a dense model reads everything, a mixture of experts more
+    /// the more tokens a step has.
+    pub fn share_read(&self, tokens: f64) -> f64 {
+        let active = self.active_params as f64 / self.params as f64;
+        1.0 - (1.0 - active).powf(tokens)
+    }
+
+    pub fn is_mixture(&self) -> bool {
+        self.active_params < self.params
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(params: u64) -> ModelAsk {
+        ModelAsk {
+            params: Some(params),
+            ..ModelAsk::default()
+        }
+    }
+
+    fn named(name: &str) -> Model {
+        let ask = ModelAsk {
+            name: Some(name.to_owned()),
+            ..ModelAsk::default()
+        };
+        ask.model().expect("published")
+    }
+
+    const GIB: f64 = (1_u64 << 30) as f64;
+
+    /// Counted from the vocabulary, the hidden size, the intermediate size, the layers and
+    /// the heads of config.json: two embeddings, and per layer the four projections of the
+    /// attention, the three of the feed-forward network and two norms; one norm at the end.
+    #[test]
+    fn parameters_follow_from_the_shape() {
+        for (name, vocabulary, hidden, intermediate, heads) in [
+            ("llama-2-7b", 32_000, 4_096, 11_008, 32),
+            ("llama-2-13b", 32_000, 5_120, 13_824, 40),
+            ("llama-2-70b", 32_000, 8_192, 28_672, 64),
+            ("llama-3.1-8b", 128_256, 4_096, 14_336, 32),
+            ("llama-3.1-70b", 128_256, 8_192, 28_672, 64),
+            ("llama-3.1-405b", 128_256, 16_384, 53_248, 128),
+            ("mistral-7b", 32_000, 4_096, 14_336, 32_u64),
+        ] {
+            let model = named(name);
+            let (keys, layers) = (u64::from(model.kv_heads), u64::from(model.layers));
+            let attention = hidden * 128 * (2 * heads + 2 * keys);
+            let layer = attention + 3 * hidden * intermediate + 2 * hidden;
+            let embeddings: u64 = 2 * vocabulary * hidden;
+            assert_eq!(model.embedding_params, embeddings, "{name}");
+            assert_eq!(model.params, embeddings + layers * layer + hidden, "{name}");
+        }
+    }
+
+    /// What vLLM says that weights take, in GiB: 67.7229 of Llama 3.1 70B in 8 bits (pull
+    /// request 12569). Llama 2 70B in 16 bits is known as 138 GB.
+    #[test]
+    fn weights_take_what_engines_report() {
+        let large = named("llama-3.1-70b").weight_bytes(Dtype::Int8) / GIB;
+        assert!((large / 67.7229 - 1.0).abs() < 0.002, "{large}");
+        let earlier = named("llama-2-70b").weight_bytes(Dtype::Fp16) / 1e9;
+        assert!((earlier / 138.0 - 1.0).abs() < 0.001, "{earlier}");
+    }
+
+    /// vLLM 0.9 found 8.11 GiB on each of four GPUs for Qwen3 235B-A22B, and room for
+    /// 178,880 tokens in it (issue 21348): four GPUs have one head each.
+    #[test]
+    fn a_cache_holds_as_many_tokens_as_an_engine_reports() {
+        let each = named("qwen3-235b-a22b").kv_bytes_per_token(Dtype::Bf16) / 4.0;
+        let tokens = 8.11 * GIB / each;
+        assert!((tokens / 178_880.0 - 1.0).abs() < 0.012, "{tokens}");
+    }
+
+    /// 2 × 40 layers × 40 heads × 128 × 2 bytes = 819,200, the 800 KB that Kwon et al.
+    /// state for OPT 13B, which has the attention of Llama 2 13B.
+    #[test]
+    fn a_token_takes_what_the_paper_says() {
+        let bytes = named("llama-2-13b").kv_bytes_per_token(Dtype::Fp16);
+        assert_eq!(bytes / 1024.0, 800.0);
+    }
+
+    /// Of eight experts with two for each token, two tokens by chance take 1 − 0.75² of
+    /// all: 43.75%. Beside them, 1.6 billion parameters are always read.
+    #[test]
+    fn a_mixture_reads_more_experts_for_more_tokens() {
+        let mixtral = named("mixtral-8x7b");
+        let exact = |tokens: i32| {
+            let shared = 1.605e9;
+            let experts = mixtral.params as f64 - shared;
+            (shared + experts * (1.0 - 0.75_f64.powi(tokens))) / mixtral.params as f64
+        };
+        for tokens in [1, 2, 4, 16, 64] {
+            let share = mixtral.share_read(f64::from(tokens));
+            assert!((share - exact(tokens)).abs() < 0.035, "{tokens}: {share}");
+        }
+        assert_eq!(named("llama-2-7b").share_read(1.0), 1.0);
+    }
+
+    #[test]
+    fn what_is_not_said_is_that_of_the_nearest_model() {
+        let model = of(70_000_000_000).model().expect("near");
+        assert_eq!(model.shape_of, Some("llama-3.1-70b"));
+        assert_eq!((model.layers, model.kv_heads), (80, 8));
+        assert_eq!(model.params, 70_000_000_000);
+        let mixture = ModelAsk {
+            active_params: Some(13_000_000_000),
+            ..of(47_000_000_000)
+        };
+        let mixture = mixture.model().expect("near");
+        assert_eq!(mixture.shape_of, Some("mixtral-8x7b"));
+        let own = ModelAsk {
+            layers: Some(160),
+            kv_heads: Some(16),
+            head_dim: Some(128),
+            ..of(1_500_000_000_000)
+        };
+        let own = own.model().expect("whole");
+        assert_eq!((own.shape_of, own.embedding_params), (None, 0));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_the_nearest() {
+        let error = of(1_500_000_000_000).model().expect_err("far");
+        assert!(
+            matches!(error, ModelError::Shape { nearest, .. } if nearest.name == "llama-3.1-405b")
+        );
+        let misspelled = ModelAsk {
+            name: Some("lama-3.1-70b".to_owned()),
+            ..ModelAsk::default()
+        };
+        let Err(ModelError::Name { nearest, .. }) = misspelled.model() else {
+            panic!("no such model");
+        };
+        assert_eq!(nearest[0], "llama-3.1-70b");
+        let wide = ModelAsk {
+            kv_heads: Some(1_024),
+            ..of(7_000_000_000)
+        };
+        assert!(matches!(wide.model(), Err(ModelError::Attention { .. })));
+        let active = ModelAsk {
+            active_params: Some(50_000_000_000),
+            ..of(47_000_000_000)
+        };
+        assert!(matches!(active.model(), Err(ModelError::Active { .. })));
+        assert_eq!(ModelAsk::default().model(), Err(ModelError::Nothing));
+    }
+}
