@@ -7,6 +7,7 @@ use super::args::{
 use super::check_args::{CheckArgs, PolicyAction};
 use super::demo::DemoChoice;
 use super::diff::DiffArgs;
+use super::fit::FitArgs;
 use super::organization::IamPolicyArgs;
 use super::profile::ProfileArgs;
 use super::rightsize_flags::RightsizeArgs;
@@ -68,6 +69,11 @@ pub(super) enum Command {
     ///
     /// Evaluates the fleet, or with `--type` one instance type, without calling a cloud.
     Reserved(Box<ReservedArgs>),
+    /// Find the types that hold a language model, and what serving it costs
+    ///
+    /// Computes memory and speed from the number of parameters, the type of the weights, the
+    /// context and the sequences in flight, without calling a cloud.
+    Fit(Box<FitArgs>),
     /// Sample the GPUs of this host, and show the resources that it needs
     ///
     /// Samples for a fixed duration, until interrupted, or while a command runs:
@@ -114,6 +120,7 @@ impl Command {
             Self::Explain(args) => Some(&args.estate),
             Self::Policy { .. }
             | Self::Diff(_)
+            | Self::Fit(_)
             | Self::Pricing(_)
             | Self::Profile(_)
             | Self::IamPolicy(_)

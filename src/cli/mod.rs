@@ -14,6 +14,7 @@ mod diff;
 mod estate;
 mod exit;
 mod explain;
+mod fit;
 mod group_by;
 mod guard;
 mod history;
@@ -25,6 +26,7 @@ mod kubernetes;
 mod last_run;
 mod live;
 mod metrics;
+mod model_args;
 mod organization;
 mod output;
 mod planner;
@@ -114,6 +116,7 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         Command::Rightsize(rightsize) => rightsize::run(rightsize, io),
         Command::Spot(spot) => spot::run(spot, io),
         Command::Reserved(reserved) => reserved::run(reserved, io),
+        Command::Fit(fit) => fit::run(fit, io),
         Command::Profile(profile) => profile::run(profile, io),
         Command::Explain(explain) => explain::run(explain, io),
         Command::IamPolicy(policies) => shell::policies(policies, io),

@@ -21,6 +21,7 @@ mod docs;
 mod estates;
 mod explain;
 mod failures;
+mod fit;
 mod group_by;
 mod hints;
 mod hostile;

@@ -16,6 +16,7 @@ const COMMANDS: &[&str] = &[
     "rightsize",
     "spot",
     "reserved",
+    "fit",
     "profile",
     "explain",
     "iam-policy",

@@ -54,6 +54,7 @@ fn help_of_every_command() {
         &["rightsize", "--help"],
         &["spot", "--help"],
         &["reserved", "--help"],
+        &["fit", "--help"],
         &["profile", "--help"],
         &["explain", "--help"],
         &["iam-policy", "--help"],

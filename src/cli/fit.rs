@@ -1,0 +1,234 @@
+//! `gpucost fit`: which types hold a language model, and what it costs to serve it.
+
+use super::args::{Format, OutputArgs};
+use super::exit::{ExitCode, Failure};
+use super::model_args::{ModelArgs, dtype, passed, share, tokens};
+use super::price_age::PriceAge;
+use super::{Io, audit, estate, output, planner, pricing};
+use crate::analysis::{AWS, Question, SortBy};
+use crate::catalog::Prices;
+use crate::config::SettingsFile;
+use crate::domain::Policy;
+use crate::planners::{self, Dtype, FitAsk, FitTerms, Load, Nearest, NothingFits};
+use crate::report::fit_answer;
+use clap::Args;
+use std::collections::BTreeSet;
+
+/// Tokens of a sequence where none are given.
+const CONTEXT_TOKENS: u64 = 8_192;
+/// GiB of each GPU beside weights and cache: between the 1.1 and the 3.1 that logs of vLLM
+/// show, see docs/planners/fit.md.
+const RUNTIME_GIB: f64 = 2.0;
+const MIB_OF_GIB: f64 = 1024.0;
+
+fn runtime(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|gib: &f64| (0.0..=100.0).contains(gib))
+        .ok_or_else(|| "expected GiB from 0 to 100".to_owned())
+}
+
+fn headroom(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|factor: &f64| (1.0..=10.0).contains(factor))
+        .ok_or_else(|| "expected a factor from 1 to 10, such as 1.2".to_owned())
+}
+
+/// `gpucost fit`.
+#[derive(Debug, Args)]
+pub(super) struct FitArgs {
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Types of the weights to compare: fp32, fp16, bf16, fp8, int8, int4
+    #[arg(long, value_name = "DTYPE[,DTYPE…]", value_parser = dtype, value_delimiter = ',', default_value = "fp16", help_heading = "Model")]
+    pub dtype: Vec<Dtype>,
+    /// Type of the cache of keys and values [default: fp16]
+    #[arg(long, value_name = "DTYPE", value_parser = dtype, help_heading = "Model")]
+    pub kv_dtype: Option<Dtype>,
+
+    /// Tokens that the cache holds for each sequence, such as 32k [default: 8k]
+    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_negative_numbers = true, help_heading = "Load")]
+    pub context: Option<u64>,
+    /// Sequences in flight at a time [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true, help_heading = "Load")]
+    pub concurrency: Option<u32>,
+    /// Mean tokens of a prompt [default: the rest of the context, or half of it]
+    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_negative_numbers = true, help_heading = "Load")]
+    pub input_tokens: Option<u64>,
+    /// Mean tokens of an answer [default: the rest of the context, or half of it]
+    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_negative_numbers = true, help_heading = "Load")]
+    pub output_tokens: Option<u64>,
+    /// Percentage of the hours in which so many sequences are in flight [default: 100]
+    #[arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true, help_heading = "Load")]
+    pub utilization: Option<f64>,
+
+    /// Percentage of the peak that the engine reaches [default: 65, on linked GPUs 50]
+    #[arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true, help_heading = "Assumptions")]
+    pub efficiency: Option<f64>,
+    /// GiB of each GPU for the CUDA context, activations and buffers [default: 2]
+    #[arg(long, value_name = "GIB", value_parser = runtime, allow_negative_numbers = true, help_heading = "Assumptions")]
+    pub runtime_gib: Option<f64>,
+    /// Factor on all memory [default: vram_headroom of the policy, 1.2]
+    #[arg(long, value_name = "FACTOR", value_parser = headroom, allow_negative_numbers = true, help_heading = "Assumptions")]
+    pub headroom: Option<f64>,
+
+    /// Instance types to check [default: every GPU type]
+    #[arg(long = "type", value_name = "TYPE[,TYPE…]", value_delimiter = ',')]
+    pub instance_types: Vec<String>,
+    /// Region of the prices [default: us-east-1]
+    #[arg(long, value_name = "R")]
+    pub region: Option<String>,
+    /// Operating system
+    #[arg(long, value_name = "OS", default_value = "linux")]
+    pub os: String,
+    /// Use bundled prices only
+    #[arg(long)]
+    pub offline: bool,
+    /// Fail if any price is older than this, such as 90d
+    #[arg(long, value_name = "TIME")]
+    pub max_price_age: Option<String>,
+    /// Output format [default: table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<Format>,
+    #[command(flatten)]
+    pub out: OutputArgs,
+}
+
+pub(super) fn run(args: &FitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = estate::settings(&args.out, io)?;
+    let format = audit::format(args.format, &settings, io)?;
+    let age = PriceAge::of(args.max_price_age.as_deref(), &settings)?;
+    let ask = ask(args, &settings, io)?;
+    let quotes = pricing::book(args.offline, &settings, io)?;
+    let prices = Prices::new(&quotes, &settings.policy.discount_percent);
+    pricing::refuse_unknown(&question(&ask), &prices)?;
+    let found = planners::fit(ask, &prices).map_err(nothing)?;
+    let priced = found.candidates.iter();
+    let seen_on = priced.filter_map(|one| Some(one.price.as_ref()?.seen_on));
+    let warning = age.check(seen_on.min(), io.now)?;
+    let code = planner::print(&fit_answer(&found), format, &args.out, io)?;
+    output::warn(warning, &args.out, io);
+    Ok(code)
+}
+
+fn ask(args: &FitArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<FitAsk, Failure> {
+    let mut dtypes = Vec::new();
+    for dtype in &args.dtype {
+        if !dtypes.contains(dtype) {
+            dtypes.push(*dtype);
+        }
+    }
+    let mut flags = args.model.passed();
+    flags.extend(args.passed());
+    let names = args.instance_types.iter();
+    Ok(FitAsk {
+        model: args.model.model()?,
+        dtypes,
+        load: load(args)?,
+        terms: terms(args, &settings.policy),
+        region: region(args.region.as_deref(), settings, io)?,
+        operating_system: pricing::operating_system(&args.os)?,
+        instance_types: names.map(|name| name.trim().to_ascii_lowercase()).collect(),
+        flags,
+    })
+}
+
+impl FitArgs {
+    fn passed(&self) -> BTreeSet<&'static str> {
+        passed(&[
+            ("kv-dtype", self.kv_dtype.is_some()),
+            ("context", self.context.is_some()),
+            ("concurrency", self.concurrency.is_some()),
+            ("input-tokens", self.input_tokens.is_some()),
+            ("output-tokens", self.output_tokens.is_some()),
+            ("utilization", self.utilization.is_some()),
+            ("efficiency", self.efficiency.is_some()),
+            ("runtime-gib", self.runtime_gib.is_some()),
+            ("headroom", self.headroom.is_some()),
+        ])
+    }
+}
+
+fn load(args: &FitArgs) -> Result<Load, Failure> {
+    let context = args.context.unwrap_or(CONTEXT_TOKENS);
+    let rest = |of: u64| context.saturating_sub(of).max(1);
+    let half = (context / 2).max(1);
+    let (input, output) = match (args.input_tokens, args.output_tokens) {
+        (Some(input), Some(output)) => (input, output),
+        (Some(input), None) => (input, rest(input)),
+        (None, Some(output)) => (rest(output), output),
+        (None, None) => (half, half),
+    };
+    let longest = input.saturating_add(output);
+    if longest > context.max(2) {
+        return Err(Failure::input(format!(
+            "a prompt of {input} and an answer of {output} tokens do not fit into a context of \
+             {context}"
+        ))
+        .with_hint(format!("pass `--context {longest}`, or fewer tokens")));
+    }
+    Ok(Load {
+        context_tokens: context,
+        input_tokens: input,
+        output_tokens: output,
+        sequences: args.concurrency.unwrap_or(1),
+    })
+}
+
+fn terms(args: &FitArgs, policy: &Policy) -> FitTerms {
+    FitTerms {
+        kv_dtype: args.kv_dtype.unwrap_or(Dtype::Fp16),
+        runtime_mib: args.runtime_gib.unwrap_or(RUNTIME_GIB) * MIB_OF_GIB,
+        headroom: args.headroom.unwrap_or(policy.vram_headroom),
+        efficiency: args.efficiency,
+        utilization: args.utilization.unwrap_or(1.0),
+        hours_per_month: policy.hours_per_month,
+    }
+}
+
+/// One region: a cost in two cannot be compared with one model.
+fn region(named: Option<&str>, settings: &SettingsFile, io: &Io<'_>) -> Result<String, Failure> {
+    match named.map(str::trim) {
+        Some(named) if named == "all" || named.contains([',', '*']) => Err(Failure::input(
+            format!("`--region {named}` is more than one region"),
+        )
+        .with_hint("run it once for each region; `gpucost pricing --region all` compares prices")),
+        Some(named) => Ok(named.to_owned()),
+        None => Ok(pricing::home_region(settings, io)),
+    }
+}
+
+/// The names of types and of the region, to be checked.
+fn question(ask: &FitAsk) -> Question {
+    Question {
+        instance_types: ask.instance_types.clone(),
+        gpu: None,
+        count: None,
+        regions: vec![ask.region.clone()],
+        home_region: ask.region.clone(),
+        providers: BTreeSet::from([AWS.to_owned()]),
+        operating_system: ask.operating_system,
+        sort: SortBy::Price,
+    }
+}
+
+fn nothing(error: NothingFits) -> Failure {
+    let hint = match &error.nearest {
+        Some(Nearest::Fewer {
+            dtype,
+            instance_type,
+            sequences,
+        }) => {
+            format!(
+                "{instance_type} holds {sequences} in {dtype}: pass `--concurrency {sequences}`"
+            )
+        }
+        Some(Nearest::Smaller {
+            dtype,
+            instance_type,
+        }) => format!("{instance_type} holds it in {dtype}: pass `--dtype {dtype}`"),
+        None => "pass a smaller `--context` or `--concurrency`, or a smaller model".to_owned(),
+    };
+    Failure::new(ExitCode::Input, error).with_hint(hint)
+}

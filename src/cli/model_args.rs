@@ -1,0 +1,179 @@
+//! Flags that describe a language model and what is served with it.
+
+use super::exit::Failure;
+use crate::planners::{Dtype, Model, ModelAsk, ModelError};
+use clap::Args;
+use std::collections::BTreeSet;
+
+/// Parameters that a model may have.
+const PARAMETERS: std::ops::RangeInclusive<f64> = 1e6..=1e14;
+/// Tokens that a sequence may have.
+const MOST_TOKENS: f64 = 1e8;
+
+/// A number with one of some suffixes, or without.
+fn scaled(text: &str, suffixes: &[(char, f64)]) -> Option<f64> {
+    let lower = text.trim().to_ascii_lowercase();
+    let suffix = suffixes.iter().find(|(name, _)| lower.ends_with(*name));
+    let (number, unit) = match suffix {
+        Some((_, unit)) => (&lower[..lower.len() - 1], *unit),
+        None => (lower.as_str(), 1.0),
+    };
+    let number: f64 = number.trim().parse().ok()?;
+    Some((number * unit).round())
+}
+
+/// A number of parameters, such as 70b.
+fn parameters(text: &str) -> Result<u64, String> {
+    scaled(text, &[('m', 1e6), ('b', 1e9), ('t', 1e12)])
+        .filter(|count| PARAMETERS.contains(count))
+        .map(|count| count as u64)
+        .ok_or_else(|| {
+            "expected a number of parameters from 1m to 100t, such as 7b, 70b or 1.5t".to_owned()
+        })
+}
+
+/// A number of tokens, such as 32k, which is 32,768.
+pub(super) fn tokens(text: &str) -> Result<u64, String> {
+    scaled(text, &[('k', 1024.0), ('m', 1_048_576.0)])
+        .filter(|count| (1.0..=MOST_TOKENS).contains(count))
+        .map(|count| count as u64)
+        .ok_or_else(|| {
+            "expected a number of tokens from 1 to 100,000,000, such as 4096 or 32k".to_owned()
+        })
+}
+
+/// A type of numbers.
+pub(super) fn dtype(text: &str) -> Result<Dtype, String> {
+    Dtype::from_name(&text.trim().to_ascii_lowercase()).ok_or_else(|| {
+        let names: Vec<&str> = Dtype::ALL.iter().map(|one| one.name()).collect();
+        format!("valid values: {}", names.join(", "))
+    })
+}
+
+/// A percentage above zero, as a share.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    text.trim()
+        .trim_end_matches('%')
+        .parse()
+        .ok()
+        .filter(|percent: &f64| *percent > 0.0 && *percent <= 100.0)
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| "expected a percentage above 0 and at most 100".to_owned())
+}
+
+/// Which language model it is.
+#[derive(Debug, Args)]
+pub(super) struct ModelArgs {
+    /// Published model, such as llama-3.1-70b, instead of `--params`
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["params", "active_params"], help_heading = "Model")]
+    pub model: Option<String>,
+    /// Number of parameters, such as 7b, 70b or 1.5t
+    #[arg(long, value_name = "N", value_parser = parameters, allow_negative_numbers = true, help_heading = "Model")]
+    pub params: Option<u64>,
+    /// Parameters that each token uses, of a mixture of experts [default: all]
+    #[arg(long, value_name = "N", value_parser = parameters, allow_negative_numbers = true, requires = "params", help_heading = "Model")]
+    pub active_params: Option<u64>,
+    /// Layers, num_hidden_layers of config.json [default: nearest published model]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000), help_heading = "Model")]
+    pub layers: Option<u32>,
+    /// Heads of keys and values, num_key_value_heads [default: nearest published model]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), help_heading = "Model")]
+    pub kv_heads: Option<u32>,
+    /// Dimension of a head, head_dim [default: nearest published model]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), help_heading = "Model")]
+    pub head_dim: Option<u32>,
+}
+
+impl ModelArgs {
+    /// The model, with what a published one says where flags do not.
+    pub(super) fn model(&self) -> Result<Model, Failure> {
+        let ask = ModelAsk {
+            name: self.model.clone(),
+            params: self.params,
+            active_params: self.active_params,
+            layers: self.layers,
+            kv_heads: self.kv_heads,
+            head_dim: self.head_dim,
+        };
+        ask.model().map_err(|error| {
+            let hint = hint(&error);
+            Failure::input(error).with_hint(hint)
+        })
+    }
+
+    /// The flags that were passed.
+    pub(super) fn passed(&self) -> BTreeSet<&'static str> {
+        let flags = [
+            ("params", self.params.is_some()),
+            ("active-params", self.active_params.is_some()),
+            ("layers", self.layers.is_some()),
+            ("kv-heads", self.kv_heads.is_some()),
+            ("head-dim", self.head_dim.is_some()),
+        ];
+        passed(&flags)
+    }
+}
+
+/// The names of flags that were passed.
+pub(super) fn passed(flags: &[(&'static str, bool)]) -> BTreeSet<&'static str> {
+    let given = flags.iter().filter(|(_, is_passed)| *is_passed);
+    given.map(|(name, _)| *name).collect()
+}
+
+fn hint(error: &ModelError) -> String {
+    match error {
+        ModelError::Nothing => {
+            "pass `--params`, such as `--params 70b`, or `--model llama-3.1-70b`".to_owned()
+        }
+        ModelError::Name { nearest, .. } if nearest.is_empty() => {
+            "pass its size with `--params`; docs/planners/fit.md lists the published models"
+                .to_owned()
+        }
+        ModelError::Name { nearest, .. } => format!("did you mean {}?", nearest.join(", ")),
+        ModelError::Shape { nearest, .. } => format!(
+            "pass `--layers`, `--kv-heads` and `--head-dim`; {} has {}, {} and {}",
+            nearest.name, nearest.layers, nearest.kv_heads, nearest.head_dim
+        ),
+        ModelError::Active { params, .. } => {
+            format!("pass at most `--active-params {params}`")
+        }
+        ModelError::Attention { .. } => {
+            "`--kv-heads` is num_key_value_heads of the config.json of the model, `--head-dim` \
+             its head_dim"
+                .to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_suffixes() {
+        assert_eq!(parameters("70b"), Ok(70_000_000_000));
+        assert_eq!(parameters("1.5T"), Ok(1_500_000_000_000));
+        assert_eq!(parameters("6738415616"), Ok(6_738_415_616));
+        assert_eq!(tokens("32k"), Ok(32_768));
+        assert_eq!(tokens("4096"), Ok(4_096));
+        assert_eq!(share("65"), Ok(0.65));
+        assert_eq!(share("65%"), Ok(0.65));
+        assert_eq!(dtype("FP8"), Ok(Dtype::Fp8));
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        for bad in [
+            "", "b", "-7b", "0", "7", "nan", "inf", "1e30", "7bb", "7 x", "200t", "é",
+        ] {
+            assert!(parameters(bad).is_err(), "{bad}");
+        }
+        for bad in ["", "k", "-1", "0", "nan", "1000m", "32kb", "0.1"] {
+            assert!(tokens(bad).is_err(), "{bad}");
+        }
+        for bad in ["0", "-5", "101", "nan", "half", ""] {
+            assert!(share(bad).is_err(), "{bad}");
+        }
+        assert!(dtype("fp12").is_err());
+    }
+}

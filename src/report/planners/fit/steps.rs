@@ -1,0 +1,171 @@
+//! How the figures of the first type follow.
+
+use super::super::figures::{MIB_OF_GIB, decimal, gib};
+use crate::planners::{Candidate, Fit};
+use crate::report::answer::{Figure, Step};
+use crate::report::shared::text::{count, unit_price};
+
+pub(super) fn steps(one: &Candidate, fit: &Fit) -> Vec<Step> {
+    let mut steps = memory(one, fit);
+    steps.extend(speed(one, fit));
+    steps
+}
+
+fn step(name: &str, arithmetic: String, result: Figure) -> Step {
+    Step {
+        name: name.to_owned(),
+        arithmetic,
+        result,
+    }
+}
+
+/// Weights, cache, and what each GPU needs.
+fn memory(one: &Candidate, fit: &Fit) -> Vec<Step> {
+    let (model, load, terms) = (&fit.ask.model, &fit.ask.load, &fit.ask.terms);
+    let weights = model.weight_bytes(one.dtype);
+    let billions = |count: u64| decimal(count as f64 / 1e9, 2);
+    let of_weights = if one.dtype.is_quantized() {
+        format!(
+            "{} × 10⁹ × {} + {} × 10⁹ embeddings × 2 bytes",
+            billions(model.params - model.embedding_params),
+            decimal(one.dtype.bytes(), 3),
+            billions(model.embedding_params)
+        )
+    } else {
+        format!(
+            "{} × 10⁹ × {} bytes",
+            billions(model.params),
+            decimal(one.dtype.bytes(), 0)
+        )
+    };
+    let token = model.kv_bytes_per_token(terms.kv_dtype);
+    let (layers, heads, dimension) = (model.layers, model.kv_heads, model.head_dim);
+    let bytes = decimal(terms.kv_dtype.bytes(), 0);
+    let sequences = one.pace.sequences;
+    let cache = sequences * load.context_tokens as f64 * token;
+    vec![
+        step("weights, GiB", of_weights, Figure::Number(gib(weights), 2)),
+        step(
+            "cache of a token, KiB",
+            format!("2 × {layers} layers × {heads} heads × {dimension} × {bytes} bytes"),
+            Figure::Number(token / 1024.0, 1),
+        ),
+        step(
+            "cache of a copy, GiB",
+            format!(
+                "{} × {} tokens × {} KiB",
+                decimal(sequences, 0),
+                count(load.context_tokens),
+                decimal(token / 1024.0, 1)
+            ),
+            Figure::Number(gib(cache), 2),
+        ),
+        step(
+            "needed on each GPU, GiB",
+            format!(
+                "(({} + {}) / {} + {}) × {}",
+                decimal(gib(weights), 2),
+                decimal(gib(cache), 2),
+                one.gpus_each,
+                decimal(terms.runtime_mib / MIB_OF_GIB, 2),
+                decimal(terms.headroom, 2)
+            ),
+            Figure::Number(one.needed_mib / MIB_OF_GIB, 2),
+        ),
+    ]
+}
+
+/// Prompts, tokens, and what a million of them costs.
+fn speed(one: &Candidate, fit: &Fit) -> Vec<Step> {
+    let (model, load, terms) = (&fit.ask.model, &fit.ask.load, &fit.ask.terms);
+    let pace = &one.pace;
+    let gpus = f64::from(one.gpus_each);
+    let share = decimal(terms.efficiency_of(one.gpus_each) * 100.0, 1);
+    let reading = format!(
+        "({} × {} GB/s × {share}%)",
+        one.gpus_each,
+        decimal(one.card.bytes_per_second / 1e9, 0)
+    );
+    let computing = format!(
+        "({} × {} TFLOPS × {share}%)",
+        one.gpus_each,
+        decimal(one.card.flops / 1e12, 0)
+    );
+    let operations = |tokens: f64| 2.0 * model.active_params as f64 * tokens;
+    let bound = |bytes: f64, tokens: f64| {
+        let peak = gpus * one.card.bytes_per_second;
+        if bytes / peak >= operations(tokens) / (gpus * one.card.flops) {
+            format!("{} GB / {reading}", decimal(bytes / 1e9, 1))
+        } else {
+            format!(
+                "{} TFLOP / {computing}",
+                decimal(operations(tokens) / 1e12, 1)
+            )
+        }
+    };
+    let sequences = decimal(pace.sequences, 0);
+    let prompts = pace.sequences * load.input_tokens as f64;
+    let weights = model.weight_bytes(one.dtype);
+    let answers = f64::from(load.sequences) * load.output_tokens as f64;
+    let uneven = load.sequences % one.copies;
+    let all_copies = if uneven == 0 {
+        format!(
+            "{} / ({} s + {} × {} ms)",
+            decimal(answers, 0),
+            decimal(pace.prefill_seconds, 2),
+            count(load.output_tokens),
+            decimal(pace.step_seconds * 1e3, 2)
+        )
+    } else {
+        let fewer = one.copies - uneven;
+        format!("{uneven} such copies, and {fewer} with one sequence fewer")
+    };
+    vec![
+        step(
+            "prompts of a copy, TFLOP",
+            format!(
+                "2 × {} × 10⁹ × {sequences} × {} tokens",
+                decimal(model.active_params as f64 / 1e9, 2),
+                count(load.input_tokens)
+            ),
+            Figure::Number(operations(prompts) / 1e12, 1),
+        ),
+        step(
+            "to the first tokens, s",
+            bound(weights * model.share_read(prompts), prompts),
+            Figure::Number(pace.prefill_seconds, 2),
+        ),
+        step(
+            "read for a token of each, GB",
+            format!(
+                "{} of weights + {sequences} × ({} + {} / 2) × {} KB",
+                decimal(weights * model.share_read(pace.sequences) / 1e9, 1),
+                count(load.input_tokens),
+                count(load.output_tokens),
+                decimal(model.kv_bytes_per_token(terms.kv_dtype) / 1e3, 1)
+            ),
+            Figure::Number(pace.step_bytes / 1e9, 1),
+        ),
+        step(
+            "a token of each, ms",
+            bound(pace.step_bytes, pace.sequences),
+            Figure::Number(pace.step_seconds * 1e3, 2),
+        ),
+        step(
+            "output tokens per second",
+            all_copies,
+            Figure::Number(one.tokens_per_second, 1),
+        ),
+        step(
+            "a million output tokens",
+            format!(
+                "{} / ({} × 3,600 s × {}%) × 10⁶",
+                one.hourly()
+                    .map_or_else(|| "unknown".to_owned(), unit_price),
+                decimal(one.tokens_per_second, 1),
+                decimal(terms.utilization * 100.0, 1)
+            ),
+            Figure::of(one.per_million(terms), Figure::Price),
+        ),
+    ]
+}

@@ -1,0 +1,361 @@
+//! `gpucost fit`: what is computed, what is refused, and what the page shows.
+
+use crate::cli::pages::{assert_explains, assert_shows, blocks, page};
+use crate::cli::world::{Outcome, World};
+use crate::support::data::shared;
+use serde_json::Value;
+use std::collections::HashMap;
+
+fn fit(arguments: &[&str]) -> Outcome {
+    let mut world = World::new();
+    world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
+    world.run(&[&["fit"], arguments].concat())
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let outcome = fit(&[arguments, &["--format", "json"]].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    outcome.json()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().expect("a number")
+}
+
+fn near(value: &Value, expected: f64) {
+    let found = number(value);
+    assert!(
+        (found / expected - 1.0).abs() < 0.001,
+        "{found}, expected {expected}"
+    );
+}
+
+/// The page works it out by hand.
+#[test]
+fn one_card_costs_what_the_page_works_out() {
+    let found = json(&[
+        "--model",
+        "llama-3.1-8b",
+        "--concurrency",
+        "4",
+        "--type",
+        "g6e.xlarge",
+    ]);
+    let one = &found["types"][0];
+    near(&one["gpu_memory_needed_gib"], 25.149);
+    near(&one["first_tokens_seconds"], 1.1183);
+    near(&one["token_ms"], 34.334);
+    near(&one["output_tokens_per_second"], 115.585);
+    assert_eq!(one["most_sequences"], 20);
+    assert_eq!(one["cost_monthly"], 1358.53);
+    assert_eq!(one["cost_hourly"], 1.861);
+    assert_eq!(one["cost_per_million_output_tokens"], 4.4724);
+    assert_eq!(
+        (&found["currency"], &found["planner"]),
+        (&"USD".into(), &"fit".into())
+    );
+}
+
+/// A second program, in another language, found the same types and figures.
+#[test]
+fn a_large_model_in_fp8_fits_on_linked_gpus() {
+    let found = json(&[
+        "--params",
+        "70b",
+        "--dtype",
+        "fp8",
+        "--context",
+        "32k",
+        "--concurrency",
+        "16",
+    ]);
+    let types = found["types"].as_array().expect("a list");
+    let names: Vec<&str> = types
+        .iter()
+        .map(|one| one["instance_type"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "p4d.24xlarge",
+            "p4de.24xlarge",
+            "p5.48xlarge",
+            "p5en.48xlarge",
+            "p6-b200.48xlarge",
+            "p6-b300.48xlarge"
+        ]
+    );
+    let first = &types[0];
+    assert_eq!(first["layout"], "1 × 8");
+    assert_eq!(first["computes_in"], "16 bits", "an A100 has no FP8");
+    assert_eq!(types[2]["computes_in"], "fp8");
+    near(&first["gpu_memory_needed_gib"], 36.472);
+    near(&first["output_tokens_per_second"], 469.2);
+    assert_eq!(first["cost_monthly"], 16_029.08);
+    let given = found["given"].as_array().expect("a list");
+    let source = |key: &str| {
+        let line = given.iter().find(|line| line["key"] == key);
+        line.expect("given")["source"].clone()
+    };
+    assert_eq!(source("params_billion"), "--params");
+    assert_eq!(source("layers"), "config.json of llama-3.1-70b");
+    assert_eq!(source("headroom"), "vram_headroom of the policy");
+    let refused = found["refused"].as_array().expect("a list");
+    let reason = |name: &str| {
+        let line = refused.iter().find(|line| line["instance_type"] == name);
+        line.expect("refused")["reason"].clone()
+    };
+    assert_eq!(
+        reason("g6e.48xlarge"),
+        "8 GPUs would hold it, but L40S has no NVLink"
+    );
+    assert_eq!(
+        reason("p3.16xlarge"),
+        "AWS launches no new instances of the type"
+    );
+    assert_eq!(
+        reason("g6e.xlarge"),
+        "needs 275.0 GiB on each GPU, has 45.0; holds 0 sequences"
+    );
+}
+
+#[test]
+fn smaller_numbers_need_less_and_fit_on_more() {
+    let found = json(&["--model", "llama-3.1-8b", "--dtype", "fp16,int4,fp16"]);
+    let dtypes = found["dtypes"].as_array().expect("a list");
+    assert_eq!(dtypes.len(), 2, "each once");
+    let of = |key: &str| [number(&dtypes[0][key]), number(&dtypes[1][key])];
+    // 16.06 GB, and 6.98 × 0.5195 + 1.05 × 2 GB.
+    near(&dtypes[0]["weights_gib"], 14.957);
+    near(&dtypes[1]["weights_gib"], 5.334);
+    let [more, less] = of("cheapest_cost_monthly");
+    assert!(more >= less);
+    let [fewer, many] = of("types");
+    assert!(fewer < many, "{fewer} {many}");
+    let caveats = found["caveats"].to_string();
+    assert!(caveats.contains("quality is yours to judge"), "{caveats}");
+    assert!(caveats.contains("int4 on T4"), "{caveats}");
+}
+
+#[test]
+fn the_efficiency_headroom_and_use_are_the_users() {
+    let of = |more: &[&str]| {
+        let arguments = ["--model", "llama-3.1-8b", "--type", "g6e.xlarge"];
+        json(&[&arguments, more].concat())["types"][0].clone()
+    };
+    let usual = of(&[]);
+    let slower = of(&["--efficiency", "32.5"]);
+    let speed = number(&usual["output_tokens_per_second"]);
+    near(&slower["output_tokens_per_second"], speed / 2.0);
+    let seldom = of(&["--utilization", "25"]);
+    let cost = number(&usual["cost_per_million_output_tokens"]);
+    near(&seldom["cost_per_million_output_tokens"], cost * 4.0);
+    let bare = of(&["--headroom", "1", "--runtime-gib", "0"]);
+    // 14.957 GiB of weights and 1 GiB of cache.
+    near(&bare["gpu_memory_needed_gib"], 15.957);
+    let eight = of(&["--kv-dtype", "fp8", "--headroom", "1", "--runtime-gib", "0"]);
+    near(&eight["gpu_memory_needed_gib"], 15.457);
+}
+
+#[test]
+fn bad_input_ends_with_the_nearest_possibility() {
+    for (arguments, error, hint) in [
+        (
+            &[][..],
+            "no model and no number of parameters",
+            "`--params 70b`",
+        ),
+        (
+            &["--params", "1.5t"],
+            "no published model is near",
+            "llama-3.1-405b has 126, 8 and 128",
+        ),
+        (
+            &["--model", "lama-3.1-70b"],
+            "`lama-3.1-70b`",
+            "did you mean llama-3.1-70b",
+        ),
+        (
+            &["--params", "7b", "--kv-heads", "1024"],
+            "keys and values of 32 layers",
+            "num_key_value_heads",
+        ),
+        (
+            &["--params", "47b", "--active-params", "50b"],
+            "more than all",
+            "--active-params 47000000000",
+        ),
+        (
+            &[
+                "--params",
+                "7b",
+                "--input-tokens",
+                "8k",
+                "--output-tokens",
+                "8k",
+            ],
+            "do not fit into a context of 8192",
+            "--context 16384",
+        ),
+        (
+            &[
+                "--model",
+                "llama-3.1-405b",
+                "--dtype",
+                "fp32",
+                "--concurrency",
+                "1000",
+            ],
+            "no instance type in us-east-1 holds the model",
+            "p6-b300.48xlarge holds",
+        ),
+        (
+            &["--model", "llama-3.1-70b", "--type", "g7e.2xlarge"],
+            "  caused by: needs",
+            "`--dtype fp8`",
+        ),
+        (
+            &["--params", "7b", "--type", "g6e.xlrage"],
+            "`g6e.xlrage`",
+            "did you mean g6e.xlarge",
+        ),
+        (
+            &["--params", "7b", "--region", "us-east1"],
+            "`us-east1`",
+            "us-east-1",
+        ),
+        (
+            &["--params", "7b", "--region", "all"],
+            "more than one region",
+            "gpucost pricing",
+        ),
+    ] {
+        let outcome = fit(arguments);
+        assert_eq!(
+            (outcome.code, outcome.stdout.as_str()),
+            (2, ""),
+            "{arguments:?}"
+        );
+        let stderr = &outcome.stderr;
+        assert!(stderr.contains(error), "{arguments:?}: {stderr}");
+        let (_, said) = stderr.split_once("hint: ").expect("a hint");
+        assert!(said.contains(hint), "{arguments:?}: {stderr}");
+    }
+    for bad in [
+        ["--params", "-7b"],
+        ["--params", "nan"],
+        ["--concurrency", "0"],
+        ["--context", "0"],
+        ["--efficiency", "0"],
+        ["--efficiency", "NaN"],
+        ["--utilization", "-1"],
+        ["--headroom", "0.5"],
+        ["--runtime-gib", "inf"],
+        ["--dtype", "fp12"],
+    ] {
+        let outcome = fit(&[&["--model", "llama-2-7b"], &bad[..]].concat());
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{bad:?}");
+    }
+}
+
+#[test]
+fn an_unknown_price_is_not_zero() {
+    let world = World::new();
+    let arguments = [
+        "fit",
+        "--model",
+        "llama-3.1-8b",
+        "--region",
+        "eu-west-3",
+        "--offline",
+    ];
+    let outcome = world.run(&[&arguments[..], &["--format", "json"]].concat());
+    let found = outcome.json();
+    for one in found["types"].as_array().expect("a list") {
+        assert_ne!(one["cost_hourly"], 0.0, "{one}");
+        let million = &one["cost_per_million_output_tokens"];
+        assert_eq!(one["cost_hourly"].is_null(), million.is_null(), "{one}");
+    }
+    let refused = found["refused"].as_array().expect("a list");
+    assert!(
+        refused
+            .iter()
+            .any(|one| one["reason"].as_str().expect("text").contains("not sold"))
+    );
+}
+
+/// Requests of a service for code at Azure (Azure/AzurePublicDataset, 2023): 8,819 requests
+/// with 2,047.85 tokens of prompt and 27.88 of answer on average, 7,841 at most. Such long
+/// prompts make an answer mostly arithmetic: 16 sequences take 3.2 s for 28 tokens each.
+#[test]
+fn real_requests_have_long_prompts_and_short_answers() {
+    let name = "samples/requests/AzureLLMInferenceTrace_code.csv";
+    let Some(path) = shared("requests", name) else {
+        return;
+    };
+    let mut reader = csv::Reader::from_path(path).expect("the requests are there");
+    let rows: Vec<HashMap<String, String>> = reader
+        .deserialize()
+        .map(|row| row.expect("a whole row"))
+        .collect();
+    let mean = |column: &str| {
+        let tokens = rows
+            .iter()
+            .map(|row| row[column].parse::<f64>().expect("a number"));
+        (tokens.sum::<f64>() / rows.len() as f64)
+            .round()
+            .to_string()
+    };
+    let (input, output) = (mean("ContextTokens"), mean("GeneratedTokens"));
+    assert_eq!(
+        (rows.len(), input.as_str(), output.as_str()),
+        (8_819, "2048", "28")
+    );
+    let load = [
+        "--input-tokens",
+        &input,
+        "--output-tokens",
+        &output,
+        "--concurrency",
+        "16",
+    ];
+    let found = json(&[&["--model", "llama-3.1-8b"], &load[..]].concat());
+    let first = &found["types"][0];
+    assert_eq!(first["instance_type"], "g6e.xlarge");
+    near(&first["output_tokens_per_second"], 137.7);
+    near(&first["cost_per_million_output_tokens"], 3.754);
+    let least = &found["dtypes"][0]["least_per_million_type"];
+    println!(
+        "cheapest month: {}; cheapest tokens: {least}",
+        first["instance_type"]
+    );
+}
+
+#[test]
+fn examples_of_the_page_print_what_it_shows() {
+    let examples = blocks(&page("planners/fit.md"), "text");
+    assert_eq!(examples.len(), 2);
+    for example in examples {
+        let (command, shown) = example.split_once('\n').expect("a command line");
+        let arguments = command.strip_prefix("$ gpucost fit ").expect("a command");
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let outcome = fit(&arguments);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert_shows("docs/planners/fit.md", shown, &outcome.stdout);
+    }
+}
+
+#[test]
+fn every_key_is_in_the_page() {
+    let found = json(&["--params", "70b", "--dtype", "fp8,int4", "--context", "32k"]);
+    assert_explains("planners/fit.md", &found);
+}
+
+#[test]
+fn a_spreadsheet_has_the_types() {
+    let csv = fit(&["--params", "8b", "--format", "csv"]).stdout;
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let header = reader.headers().expect("a header").clone();
+    assert_eq!(header.get(0), Some("instance_type"));
+    assert!(reader.records().count() > 20);
+}
