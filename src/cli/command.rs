@@ -4,6 +4,7 @@ use super::args::{
     AuditArgs, EstateArgs, ExplainArgs, InventoryArgs, MetricsAction, MetricsArgs, PricingArgs,
     ReservedArgs,
 };
+use super::batching::BatchingArgs;
 use super::check_args::{CheckArgs, PolicyAction};
 use super::demo::DemoChoice;
 use super::diff::DiffArgs;
@@ -74,6 +75,11 @@ pub(super) enum Command {
     /// Computes memory and speed from the number of parameters, the type of the weights, the
     /// context and the sequences in flight, without calling a cloud.
     Fit(Box<FitArgs>),
+    /// Find how long requests should wait for each other, and what batches save
+    ///
+    /// Computes latency, GPUs and cost from the rate of requests and a throughput that was
+    /// measured at two sizes of batches or more, or computed for a language model.
+    Batching(Box<BatchingArgs>),
     /// Sample the GPUs of this host, and show the resources that it needs
     ///
     /// Samples for a fixed duration, until interrupted, or while a command runs:
@@ -121,6 +127,7 @@ impl Command {
             Self::Policy { .. }
             | Self::Diff(_)
             | Self::Fit(_)
+            | Self::Batching(_)
             | Self::Pricing(_)
             | Self::Profile(_)
             | Self::IamPolicy(_)

@@ -8,8 +8,10 @@ use super::{Io, audit, estate, output, planner, pricing};
 use crate::analysis::{AWS, Question, SortBy};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
-use crate::domain::Policy;
-use crate::planners::{self, Dtype, FitAsk, FitTerms, Load, Nearest, NothingFits};
+use crate::domain::{OperatingSystem, Policy};
+use crate::planners::{
+    self, CurvePoint, Dtype, FitAsk, FitTerms, Load, Model, Nearest, NothingFits,
+};
 use crate::report::fit_answer;
 use clap::Args;
 use std::collections::BTreeSet;
@@ -20,6 +22,8 @@ const CONTEXT_TOKENS: u64 = 8_192;
 /// show, see docs/planners/fit.md.
 const RUNTIME_GIB: f64 = 2.0;
 const MIB_OF_GIB: f64 = 1024.0;
+/// Sizes of batches of a computed curve: up to 1,024.
+const MOST_DOUBLINGS: u32 = 11;
 
 fn runtime(text: &str) -> Result<f64, String> {
     text.parse()
@@ -187,8 +191,12 @@ fn terms(args: &FitArgs, policy: &Policy) -> FitTerms {
     }
 }
 
-/// One region: a cost in two cannot be compared with one model.
-fn region(named: Option<&str>, settings: &SettingsFile, io: &Io<'_>) -> Result<String, Failure> {
+/// One region: costs in two are two answers.
+pub(super) fn region(
+    named: Option<&str>,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<String, Failure> {
     match named.map(str::trim) {
         Some(named) if named == "all" || named.contains([',', '*']) => Err(Failure::input(
             format!("`--region {named}` is more than one region"),
@@ -197,6 +205,71 @@ fn region(named: Option<&str>, settings: &SettingsFile, io: &Io<'_>) -> Result<S
         Some(named) => Ok(named.to_owned()),
         None => Ok(pricing::home_region(settings, io)),
     }
+}
+
+/// Where prices are from.
+pub(super) struct Place<'a> {
+    pub region: &'a str,
+    pub operating_system: OperatingSystem,
+}
+
+/// What one request to a model is.
+pub(super) struct Request {
+    pub model: Model,
+    pub dtype: Dtype,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+}
+
+/// Requests a second of an instance by how many it serves at a time, as far as they fit and
+/// the throughput rises.
+pub(super) fn computed_curve(
+    request: &Request,
+    instance_type: &str,
+    place: &Place<'_>,
+    policy: &Policy,
+    prices: &Prices<'_>,
+) -> Result<Vec<CurvePoint>, Failure> {
+    let asked = |sequences: u32| FitAsk {
+        model: request.model.clone(),
+        dtypes: vec![request.dtype],
+        load: Load {
+            context_tokens: request.input_tokens.saturating_add(request.output_tokens),
+            input_tokens: request.input_tokens,
+            output_tokens: request.output_tokens,
+            sequences,
+        },
+        terms: FitTerms {
+            kv_dtype: Dtype::Fp16,
+            runtime_mib: RUNTIME_GIB * MIB_OF_GIB,
+            headroom: policy.vram_headroom,
+            efficiency: None,
+            utilization: 1.0,
+            hours_per_month: policy.hours_per_month,
+        },
+        region: place.region.to_owned(),
+        operating_system: place.operating_system,
+        instance_types: vec![instance_type.to_owned()],
+        flags: BTreeSet::new(),
+    };
+    let mut points: Vec<CurvePoint> = Vec::new();
+    for batch in (0..MOST_DOUBLINGS).map(|power| 1 << power) {
+        let found = match planners::fit(asked(batch), prices) {
+            Ok(found) => found,
+            Err(error) if points.is_empty() => return Err(nothing(error)),
+            Err(_) => break,
+        };
+        let tokens = found.candidates.first().map(|one| one.tokens_per_second);
+        let items_per_second = tokens.unwrap_or(0.0) / request.output_tokens as f64;
+        let before = points.last().map_or(0.0, |point| point.items_per_second);
+        if items_per_second > before {
+            points.push(CurvePoint {
+                batch,
+                items_per_second,
+            });
+        }
+    }
+    Ok(points)
 }
 
 /// The names of types and of the region, to be checked.

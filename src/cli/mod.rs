@@ -5,6 +5,7 @@ mod args;
 mod audit;
 mod aws_args;
 mod baseline;
+mod batching;
 mod check;
 mod check_args;
 mod check_plan;
@@ -117,6 +118,7 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         Command::Spot(spot) => spot::run(spot, io),
         Command::Reserved(reserved) => reserved::run(reserved, io),
         Command::Fit(fit) => fit::run(fit, io),
+        Command::Batching(batching) => batching::run(batching, io),
         Command::Profile(profile) => profile::run(profile, io),
         Command::Explain(explain) => explain::run(explain, io),
         Command::IamPolicy(policies) => shell::policies(policies, io),

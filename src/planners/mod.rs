@@ -3,10 +3,14 @@
 //! on is in its input, and every candidate that is refused has its reason. Nothing here is
 //! part of the plan of an audit.
 
+mod batching;
+mod curve;
 mod fit;
 mod model;
 mod roofline;
 
+pub use batching::{BatchChoice, Batching, BatchingAsk, BatchingError, Machine, batching};
+pub use curve::{CurveError, CurvePoint, ThroughputCurve};
 pub use fit::{
     Candidate, Card, Computes, Fit, FitAsk, FitRefusal, FitTerms, Load, Nearest, NothingFits,
     Refused, fit,

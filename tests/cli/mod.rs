@@ -5,6 +5,7 @@
 mod annotations;
 mod bad_points;
 mod baselines;
+mod batching;
 mod bounds;
 mod budgets;
 mod chargeback;

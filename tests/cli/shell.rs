@@ -17,6 +17,7 @@ const COMMANDS: &[&str] = &[
     "spot",
     "reserved",
     "fit",
+    "batching",
     "profile",
     "explain",
     "iam-policy",

@@ -55,6 +55,7 @@ fn help_of_every_command() {
         &["spot", "--help"],
         &["reserved", "--help"],
         &["fit", "--help"],
+        &["batching", "--help"],
         &["profile", "--help"],
         &["explain", "--help"],
         &["iam-policy", "--help"],

@@ -1,6 +1,8 @@
 //! Words of planners: each fills an answer.
 
+mod batching;
 mod figures;
 mod fit;
 
+pub use batching::batching_answer;
 pub use fit::fit_answer;

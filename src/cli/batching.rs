@@ -1,0 +1,273 @@
+//! `gpucost batching`: how long requests wait for each other, and what that saves.
+
+use super::args::{Format, OutputArgs};
+use super::exit::{ExitCode, Failure};
+use super::model_args::{ModelArgs, dtype, share, tokens};
+use super::price_age::PriceAge;
+use super::{Io, audit, estate, fit, output, planner, pricing};
+use crate::analysis::{AWS, Question, SortBy};
+use crate::catalog::{Prices, shape};
+use crate::config::SettingsFile;
+use crate::domain::{PriceKey, PriceQuote};
+use crate::planners::{
+    self, BatchingAsk, BatchingError, CurveError, CurvePoint, Dtype, Machine, ThroughputCurve,
+};
+use crate::report::batching_answer;
+use clap::Args;
+use std::collections::BTreeSet;
+
+/// Requests a second that can be meant.
+const MOST_PER_SECOND: f64 = 1e9;
+/// Seconds that a request may wait.
+const LONGEST: f64 = 3_600.0;
+
+/// A length of time in seconds, such as 20ms or 1.5s.
+fn seconds(text: &str) -> Result<f64, String> {
+    let expected = || "expected a time up to one hour, such as 20ms, 1.5s or 2m".to_owned();
+    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0)];
+    let found = units.iter().find_map(|(name, unit)| {
+        let number: f64 = text.trim().strip_suffix(name)?.trim().parse().ok()?;
+        Some(number * unit)
+    });
+    found
+        .filter(|seconds| (0.0..=LONGEST).contains(seconds))
+        .ok_or_else(expected)
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|rate: &f64| *rate > 0.0 && *rate <= MOST_PER_SECOND)
+        .ok_or_else(|| "expected requests per second, above zero".to_owned())
+}
+
+/// A point such as 8:210.
+fn point(text: &str) -> Result<CurvePoint, String> {
+    let read = || {
+        let (batch, items) = text.split_once(':')?;
+        Some(CurvePoint {
+            batch: batch.trim().parse().ok()?,
+            items_per_second: items.trim().parse().ok()?,
+        })
+    };
+    read().ok_or_else(|| "expected BATCH:ITEMS_PER_SECOND, such as 8:210".to_owned())
+}
+
+/// `gpucost batching`.
+#[derive(Debug, Args)]
+pub(super) struct BatchingArgs {
+    /// Requests per second of all servers
+    #[arg(long, value_name = "N", value_parser = rate, allow_negative_numbers = true)]
+    pub rate: f64,
+    /// Measured throughput of one GPU by batch, such as 1:35,8:210,32:520
+    #[arg(long, value_name = "BATCH:ITEMS_PER_SECOND,…", value_parser = point, value_delimiter = ',', conflicts_with_all = ["model", "params"])]
+    pub curve: Vec<CurvePoint>,
+    /// Longest time that the first request of a batch waits for others
+    #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "50ms")]
+    pub max_wait: f64,
+    /// Longest time that a request may take, such as 200ms
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    pub latency: Option<f64>,
+    /// Percentage of its largest throughput that a server has to do at most [default:
+    /// serving_target_percent of the policy, 80]
+    #[arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true)]
+    pub target: Option<f64>,
+    /// Instance type, for the cost; required with `--params` or `--model`
+    #[arg(long = "type", value_name = "TYPE")]
+    pub instance_type: Option<String>,
+
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Type of the weights: fp32, fp16, bf16, fp8, int8, int4
+    #[arg(long, value_name = "DTYPE", value_parser = dtype, default_value = "fp16", help_heading = "Model")]
+    pub dtype: Dtype,
+    /// Mean tokens of a prompt
+    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_negative_numbers = true, default_value = "1024", help_heading = "Model")]
+    pub input_tokens: u64,
+    /// Mean tokens of an answer
+    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_negative_numbers = true, default_value = "128", help_heading = "Model")]
+    pub output_tokens: u64,
+
+    /// Region of the prices [default: us-east-1]
+    #[arg(long, value_name = "R")]
+    pub region: Option<String>,
+    /// Operating system
+    #[arg(long, value_name = "OS", default_value = "linux")]
+    pub os: String,
+    /// Use bundled prices only
+    #[arg(long)]
+    pub offline: bool,
+    /// Fail if any price is older than this, such as 90d
+    #[arg(long, value_name = "TIME")]
+    pub max_price_age: Option<String>,
+    /// Output format [default: table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<Format>,
+    #[command(flatten)]
+    pub out: OutputArgs,
+}
+
+pub(super) fn run(args: &BatchingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = estate::settings(&args.out, io)?;
+    let format = audit::format(args.format, &settings, io)?;
+    let age = PriceAge::of(args.max_price_age.as_deref(), &settings)?;
+    let quotes = pricing::book(args.offline, &settings, io)?;
+    let prices = Prices::new(&quotes, &settings.policy.discount_percent);
+    let region = fit::region(args.region.as_deref(), &settings, io)?;
+    let name = args.instance_type.as_deref();
+    let name = name.map(|name| name.trim().to_ascii_lowercase());
+    pricing::refuse_unknown(&question(name.as_deref(), &region, &args.os)?, &prices)?;
+    let price = price(name.as_deref(), &region, args, &prices)?;
+    let throughput = throughput(args, name.as_deref(), &region, &settings, &prices)?;
+    let ask = BatchingAsk {
+        curve: throughput.curve,
+        requests_per_second: args.rate,
+        max_wait_seconds: args.max_wait,
+        target: args
+            .target
+            .unwrap_or(settings.policy.serving_target_percent / 100.0),
+        objective_seconds: args.latency,
+        machine: Machine {
+            servers: throughput.servers,
+            rate: price.as_ref().map(|quote| quote.rate),
+            instance_type: name,
+        },
+        hours_per_month: settings.policy.hours_per_month,
+    };
+    let found = planners::batching(ask).map_err(missed)?;
+    let warning = age.check(price.map(|quote| quote.seen_on), io.now)?;
+    let answer = batching_answer(&found, throughput.source, throughput.server);
+    let code = planner::print(&answer, format, &args.out, io)?;
+    output::warn(warning, &args.out, io);
+    Ok(code)
+}
+
+/// The names of the type and of the region, to be checked.
+fn question(name: Option<&str>, region: &str, os: &str) -> Result<Question, Failure> {
+    Ok(Question {
+        instance_types: name.map(str::to_owned).into_iter().collect(),
+        gpu: None,
+        count: None,
+        regions: vec![region.to_owned()],
+        home_region: region.to_owned(),
+        providers: BTreeSet::from([AWS.to_owned()]),
+        operating_system: pricing::operating_system(os)?,
+        sort: SortBy::Price,
+    })
+}
+
+fn price(
+    name: Option<&str>,
+    region: &str,
+    args: &BatchingArgs,
+    prices: &Prices<'_>,
+) -> Result<Option<PriceQuote>, Failure> {
+    let Some(name) = name else {
+        return Ok(None);
+    };
+    let key = PriceKey {
+        operating_system: pricing::operating_system(&args.os)?,
+        ..PriceKey::linux_on_demand(region, name)
+    };
+    Ok(prices.get(&key).ok())
+}
+
+/// What a server does, and how many an instance has.
+struct Throughput {
+    curve: ThroughputCurve,
+    source: &'static str,
+    /// What a server is, for one and for many.
+    server: (&'static str, &'static str),
+    servers: u32,
+}
+
+fn throughput(
+    args: &BatchingArgs,
+    name: Option<&str>,
+    region: &str,
+    settings: &SettingsFile,
+    prices: &Prices<'_>,
+) -> Result<Throughput, Failure> {
+    if !args.curve.is_empty() {
+        let gpus = name.and_then(shape).and_then(|shape| shape.gpu.as_ref());
+        return Ok(Throughput {
+            curve: ThroughputCurve::new(args.curve.clone()).map_err(no_curve)?,
+            source: "--curve",
+            server: ("GPU", "GPUs"),
+            servers: gpus.map_or(1, |gpu| gpu.share.visible_devices().into()),
+        });
+    }
+    let Some(name) = name else {
+        return Err(Failure::input("no throughput and no model is given")
+            .with_hint("pass `--curve 1:35,8:210,32:520`, or `--params 8b --type g6e.xlarge`"));
+    };
+    let place = fit::Place {
+        region,
+        operating_system: pricing::operating_system(&args.os)?,
+    };
+    let load = fit::Request {
+        model: args.model.model()?,
+        dtype: args.dtype,
+        input_tokens: args.input_tokens,
+        output_tokens: args.output_tokens,
+    };
+    let points = fit::computed_curve(&load, name, &place, &settings.policy, prices)?;
+    Ok(Throughput {
+        curve: ThroughputCurve::new(points).map_err(no_curve)?,
+        source: "computed as by gpucost fit",
+        server: ("instance", "instances"),
+        servers: 1,
+    })
+}
+
+fn no_curve(error: CurveError) -> Failure {
+    let hint = match error {
+        CurveError::Falls { before, .. } => {
+            format!("leave out what is beyond batch {}", before.batch)
+        }
+        CurveError::Order { .. } => "sort the points by batch, each once".to_owned(),
+        CurveError::Few(_)
+        | CurveError::Many(_)
+        | CurveError::Batch(_)
+        | CurveError::Throughput { .. } => {
+            "measure batches of several sizes, and pass them as in `--curve 1:35,8:210,32:520`"
+                .to_owned()
+        }
+    };
+    Failure::input(error).with_hint(hint)
+}
+
+fn missed(error: BatchingError) -> Failure {
+    let hint = match error {
+        BatchingError::Many => "pass a lower `--rate`".to_owned(),
+        BatchingError::Objective {
+            shortest_seconds, ..
+        } => format!(
+            "pass a shorter `--max-wait`, or `--latency {:.0}ms`",
+            (shortest_seconds * 1e3).ceil()
+        ),
+    };
+    Failure::input(error).with_hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units_and_points_two_numbers() {
+        assert_eq!(seconds("20ms"), Ok(0.02));
+        assert_eq!(seconds("1.5s"), Ok(1.5));
+        assert_eq!(seconds("2m"), Ok(120.0));
+        assert_eq!(seconds("0ms"), Ok(0.0));
+        for bad in ["", "20", "ms", "-1s", "nans", "2h", "61m"] {
+            assert!(seconds(bad).is_err(), "{bad}");
+        }
+        let read = point("8:210").expect("a point");
+        assert_eq!((read.batch, read.items_per_second), (8, 210.0));
+        for bad in ["", "8", "8:", ":210", "-1:5", "1.5:5", "8:210:3"] {
+            assert!(point(bad).is_err(), "{bad}");
+        }
+        assert!(rate("0").is_err() && rate("nan").is_err() && rate("300").is_ok());
+    }
+}

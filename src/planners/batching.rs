@@ -1,0 +1,204 @@
+//! Dynamic batching: an idle server starts a batch when it is full, or when its first request
+//! has waited long enough. While a server works, requests collect for its next batch, so
+//! batches grow with the load up to their limit.
+
+use super::curve::ThroughputCurve;
+use crate::domain::{HourlyRate, Money};
+use rust_decimal::Decimal;
+use std::collections::BTreeSet;
+
+/// Servers that are tried.
+const MOST_SERVERS: u32 = 100_000;
+const SECONDS_OF_HOUR: u32 = 3_600;
+/// Steps of a bisection, to the last digit.
+const HALVINGS: u32 = 60;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct BatchingAsk {
+    /// Of one server.
+    pub curve: ThroughputCurve,
+    /// Requests of all servers, above zero.
+    pub requests_per_second: f64,
+    /// How long a request waits at most for others, in seconds.
+    pub max_wait_seconds: f64,
+    /// Share of the largest throughput that a server may have to do, above 0 and at most 1.
+    pub target: f64,
+    /// Longest time that a request may take.
+    pub objective_seconds: Option<f64>,
+    pub machine: Machine,
+    pub hours_per_month: Decimal,
+}
+
+/// What the servers run on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Machine {
+    /// Absent where only servers are counted.
+    pub instance_type: Option<String>,
+    /// Servers on each, at least one.
+    pub servers: u32,
+    pub rate: Option<HourlyRate>,
+}
+
+/// What a limit on the batch leads to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BatchChoice {
+    /// The most requests of a batch.
+    pub limit: u32,
+    pub servers: u32,
+    /// Requests of a batch at the even rate of each server.
+    pub batch: f64,
+    /// From the first request of a batch until it starts.
+    pub wait_seconds: f64,
+    pub service_seconds: f64,
+    /// Share of the throughput at the limit that a server has to do.
+    pub load: f64,
+    pub machines: u32,
+}
+
+impl BatchChoice {
+    /// Of a request: on average, it waits half as long as the first.
+    pub fn mean_seconds(&self) -> f64 {
+        self.wait_seconds / 2.0 + self.service_seconds
+    }
+
+    pub fn longest_seconds(&self) -> f64 {
+        self.wait_seconds + self.service_seconds
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batching {
+    pub ask: BatchingAsk,
+    /// By limit, ascending; without those that would take too many servers.
+    pub choices: Vec<BatchChoice>,
+    /// Place of the choice with the fewest machines, then the fewest servers, then the
+    /// shortest time, of those that hold the objective.
+    pub best: usize,
+}
+
+impl Batching {
+    pub fn monthly(&self, choice: &BatchChoice) -> Option<Money> {
+        let rate = self.ask.machine.rate?;
+        let hours = self.ask.hours_per_month * Decimal::from(choice.machines);
+        Some(rate.times_hours(hours).rounded())
+    }
+
+    /// Of a million requests.
+    pub fn per_million(&self, choice: &BatchChoice) -> Option<Money> {
+        let rate = self.ask.machine.rate?;
+        let an_hour = Decimal::try_from(self.ask.requests_per_second).ok()?;
+        let millions =
+            an_hour.checked_mul(Decimal::from(SECONDS_OF_HOUR))? / Decimal::from(1_000_000);
+        let cost = rate.amount() * Decimal::from(choice.machines);
+        let cost = cost.checked_div(millions)?;
+        Some(Money::new(cost.round_dp(4), rate.currency()))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum BatchingError {
+    #[error("more than 100,000 servers would be needed")]
+    Many,
+    #[error(
+        "no batch answers within {:.1} ms: the shortest is {:.1} ms, at batch {limit}",
+        objective_seconds * 1e3, shortest_seconds * 1e3
+    )]
+    Objective {
+        objective_seconds: f64,
+        shortest_seconds: f64,
+        limit: u32,
+    },
+}
+
+/// What each limit on the batch leads to, and the cheapest that holds the objective.
+///
+/// # Errors
+/// [`BatchingError`] when no number of servers or no limit does.
+pub fn batching(ask: BatchingAsk) -> Result<Batching, BatchingError> {
+    let choices: Vec<BatchChoice> = limits(&ask.curve)
+        .into_iter()
+        .filter_map(|limit| choice(&ask, limit))
+        .collect();
+    let objective = ask.objective_seconds.unwrap_or(f64::INFINITY);
+    let holding = choices.iter().enumerate();
+    let holding = holding.filter(|(_, one)| one.longest_seconds() <= objective);
+    let best = holding.min_by(|(_, left), (_, right)| {
+        let size = |one: &BatchChoice| (one.machines, one.servers);
+        size(left)
+            .cmp(&size(right))
+            .then(left.longest_seconds().total_cmp(&right.longest_seconds()))
+    });
+    let Some((best, _)) = best else {
+        return Err(missed(&choices, objective));
+    };
+    Ok(Batching { ask, choices, best })
+}
+
+fn missed(choices: &[BatchChoice], objective_seconds: f64) -> BatchingError {
+    let shortest = choices
+        .iter()
+        .min_by(|left, right| left.longest_seconds().total_cmp(&right.longest_seconds()));
+    shortest.map_or(BatchingError::Many, |one| BatchingError::Objective {
+        objective_seconds,
+        shortest_seconds: one.longest_seconds(),
+        limit: one.limit,
+    })
+}
+
+/// One, the batches of the curve, and the powers of two below its end.
+fn limits(curve: &ThroughputCurve) -> BTreeSet<u32> {
+    let most = curve.largest_batch();
+    let powers = (0..u32::BITS).map(|power| 1 << power);
+    let points = curve.points().iter().map(|point| point.batch);
+    powers
+        .take_while(|power| *power <= most)
+        .chain(points)
+        .collect()
+}
+
+/// The fewest servers that a limit allows; absent when there are too many.
+fn choice(ask: &BatchingAsk, limit: u32) -> Option<BatchChoice> {
+    let largest = ask.curve.items_per_second(f64::from(limit));
+    let servers = (ask.requests_per_second / (ask.target * largest)).ceil();
+    if servers > f64::from(MOST_SERVERS) {
+        return None;
+    }
+    let rate = ask.requests_per_second / servers.max(1.0);
+    let servers = servers.max(1.0) as u32;
+    let (batch, wait_seconds) = batch_and_wait(ask, limit, rate);
+    Some(BatchChoice {
+        limit,
+        servers,
+        batch,
+        wait_seconds,
+        service_seconds: ask.curve.seconds(batch),
+        load: rate / largest,
+        machines: servers.div_ceil(ask.machine.servers),
+    })
+}
+
+/// The batches of a server with so many requests a second, fewer than it does at the limit,
+/// and how long the first of a batch waits.
+fn batch_and_wait(ask: &BatchingAsk, limit: u32, rate: f64) -> (f64, f64) {
+    let most = f64::from(limit);
+    let collected = (rate * ask.max_wait_seconds).clamp(1.0, most);
+    if ask.curve.items_per_second(collected) >= rate {
+        let filled = ask.max_wait_seconds.min(most / rate);
+        return (collected, if limit == 1 { 0.0 } else { filled });
+    }
+    // The server never rests: as many arrive during a batch as it has.
+    let (mut few, mut enough) = (collected, most);
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(few, enough);
+        if ask.curve.items_per_second(middle) >= rate {
+            enough = middle;
+        } else {
+            few = middle;
+        }
+    }
+    (enough, ask.curve.seconds(enough))
+}
+
+#[cfg(test)]
+#[path = "batching_tests.rs"]
+mod tests;

@@ -1,0 +1,150 @@
+use super::*;
+use crate::domain::Currency;
+use crate::planners::curve::CurvePoint;
+
+fn ask(points: &[(u32, f64)], requests_per_second: f64, max_wait_seconds: f64) -> BatchingAsk {
+    let points = points.iter().map(|&(batch, items_per_second)| CurvePoint {
+        batch,
+        items_per_second,
+    });
+    BatchingAsk {
+        curve: ThroughputCurve::new(points.collect()).expect("it rises"),
+        requests_per_second,
+        max_wait_seconds,
+        target: 0.8,
+        objective_seconds: None,
+        machine: Machine {
+            instance_type: Some("g5.xlarge".to_owned()),
+            servers: 1,
+            rate: HourlyRate::new(Decimal::new(1_006, 3), Currency::Usd),
+        },
+        hours_per_month: Decimal::from(730),
+    }
+}
+
+const CURVE: [(u32, f64); 3] = [(1, 35.0), (8, 210.0), (32, 520.0)];
+
+/// By hand, 300 requests a second, 50 ms of waiting, 80% of the throughput at most.
+///
+/// - One at a time: 300 / (0.8 × 35) = 10.7, so 11 servers; 28.57 ms.
+/// - Up to 8: 300 / (0.8 × 210) = 1.8, so 2 servers with 150 a second each. In 50 ms 7.5
+///   arrive. They take 28.571 + 6.5 / 7 × (38.095 − 28.571) = 37.415 ms. The first waits
+///   50 ms. The load is 150 / 210 = 71.4%.
+/// - Up to 32: 300 / (0.8 × 520) = 0.7, so one server. In 50 ms 15 arrive, which take
+///   38.095 + 7 / 24 × (61.538 − 38.095) = 44.933 ms.
+#[test]
+fn waiting_makes_batches_and_batches_save_servers() {
+    let found = batching(ask(&CURVE, 300.0, 0.05)).expect("an answer");
+    let servers: Vec<(u32, u32)> = found
+        .choices
+        .iter()
+        .map(|one| (one.limit, one.servers))
+        .collect();
+    // Up to 4: 4 take 28.571 + 3 / 7 × 9.524 = 32.653 ms, 122.5 a second:
+    // 300 / 98 = 3.06, so 4. Up to 2: 29.932 ms, 66.8 a second: 300 / 53.5 = 5.6, so 6.
+    assert_eq!(servers, [(1, 11), (2, 6), (4, 4), (8, 2), (16, 2), (32, 1)]);
+    let eight = &found.choices[3];
+    assert!((eight.batch - 7.5).abs() < 1e-9);
+    assert!((eight.service_seconds - 0.037_415).abs() < 1e-6);
+    assert!((eight.load - 0.714_286).abs() < 1e-6);
+    assert!((eight.longest_seconds() - 0.087_415).abs() < 1e-6);
+    assert!((eight.mean_seconds() - 0.062_415).abs() < 1e-6);
+    assert_eq!(found.best, 5);
+    assert!((found.choices[5].longest_seconds() - 0.094_933).abs() < 1e-6);
+    let text = |money: Option<Money>| money.map(|money| money.amount().to_string());
+    // 2 × 1.006 × 730, and 2.012 / 1.08 million.
+    assert_eq!(text(found.monthly(eight)).as_deref(), Some("1468.76"));
+    assert_eq!(text(found.per_million(eight)).as_deref(), Some("1.8630"));
+}
+
+/// Without waiting, one server with 300 a second collects what arrives while it works:
+/// batches of which as many arrive as they have. At 12.85, a batch takes
+/// 38.095 + 4.85 / 24 × 23.443 = 42.83 ms, in which 300 × 0.04283 = 12.85 arrive.
+#[test]
+fn batches_grow_while_a_server_works() {
+    let found = batching(ask(&CURVE, 300.0, 0.0)).expect("an answer");
+    let one = &found.choices[5];
+    assert_eq!((one.limit, one.servers), (32, 1));
+    assert!((one.batch - 12.849_741).abs() < 1e-5, "{}", one.batch);
+    assert!((one.wait_seconds - 0.042_832).abs() < 1e-6);
+    assert!((one.longest_seconds() - 0.085_665).abs() < 1e-6);
+}
+
+/// With 100 ms, 30 arrive at one server: 38.095 + 22 / 24 × 23.443 = 59.585 ms.
+#[test]
+fn an_objective_costs_servers() {
+    let patient = batching(ask(&CURVE, 300.0, 0.1)).expect("an answer");
+    let best = &patient.choices[patient.best];
+    assert_eq!((best.limit, best.servers), (32, 1));
+    assert!((best.longest_seconds() - 0.159_585).abs() < 1e-6);
+    let hurried = BatchingAsk {
+        objective_seconds: Some(0.1),
+        ..ask(&CURVE, 300.0, 0.1)
+    };
+    let hurried = batching(hurried).expect("an answer");
+    assert_eq!(hurried.choices[hurried.best].servers, 2);
+    assert!(hurried.choices[hurried.best].longest_seconds() <= 0.1);
+    let never = BatchingAsk {
+        objective_seconds: Some(0.02),
+        ..ask(&CURVE, 300.0, 0.1)
+    };
+    let error = batching(never).expect_err("one alone takes 28.6 ms");
+    assert_eq!(
+        error.to_string(),
+        "no batch answers within 20.0 ms: the shortest is 28.6 ms, at batch 1"
+    );
+}
+
+/// A second way: requests arrive one by one at one server, which starts a batch when it is
+/// idle and the batch is full or its first request has waited long enough.
+#[test]
+fn a_server_that_is_simulated_does_the_same() {
+    let simulated = |asked: &BatchingAsk, one: &BatchChoice| -> (f64, f64) {
+        let gap = f64::from(one.servers) / asked.requests_per_second;
+        let limit = one.limit as usize;
+        let arrivals: Vec<f64> = (0..20_000).map(|index| f64::from(index) * gap).collect();
+        let (mut next, mut free) = (0, 0.0_f64);
+        let (mut batches, mut longest) = (0.0, 0.0_f64);
+        while next + limit < arrivals.len() {
+            let full = arrivals[next + limit - 1];
+            let given_up = arrivals[next] + asked.max_wait_seconds;
+            let start = full.min(given_up).max(free);
+            let waiting = arrivals[next..].iter().take(limit);
+            let size = waiting.take_while(|at| **at <= start).count();
+            free = start + asked.curve.seconds(size as f64);
+            batches += 1.0;
+            longest = longest.max(free - arrivals[next]);
+            next += size;
+        }
+        (next as f64 / batches, longest)
+    };
+    let mut compared = 0;
+    for rate in [20.0, 90.0, 300.0, 2_000.0] {
+        for wait in [0.0, 0.005, 0.05, 0.2] {
+            let asked = ask(&CURVE, rate, wait);
+            let found = batching(asked.clone()).expect("an answer");
+            for one in &found.choices {
+                let (batch, longest) = simulated(&asked, one);
+                let about = format!("{rate} {wait} {one:?}: {batch} {longest}");
+                // Requests are whole: a batch may have one more than flows in.
+                assert!((batch - one.batch).abs() <= 1.0 + 1e-6, "{about}");
+                let one_more = asked.curve.seconds(one.batch + 1.0) - one.service_seconds;
+                let most = one.longest_seconds() + 2.0 * one_more;
+                assert!(longest <= most + 1e-6, "{about}");
+                compared += 1;
+            }
+        }
+    }
+    assert_eq!(compared, 4 * 4 * 6);
+}
+
+#[test]
+fn servers_fill_instances_and_are_bounded() {
+    let mut asked = ask(&CURVE, 300.0, 0.0);
+    asked.machine.servers = 4;
+    let found = batching(asked).expect("an answer");
+    let one = &found.choices[0];
+    assert_eq!((one.servers, one.machines), (11, 3));
+    let endless = batching(ask(&CURVE, 1e9, 0.0));
+    assert_eq!(endless, Err(BatchingError::Many));
+}

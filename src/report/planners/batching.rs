@@ -1,0 +1,260 @@
+//! `gpucost batching` in words.
+
+use super::figures::decimal;
+use crate::domain::{Money, shell_word};
+use crate::planners::{BatchChoice, Batching, CurvePoint};
+use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step, column, detail};
+use crate::report::shared::text::{counted, money, unit_price};
+
+/// What each limit on batches leads to, and the cheapest that holds the objective.
+/// `curve_source` is where the throughput is from, `server` what has it.
+pub fn batching_answer(found: &Batching, curve_source: &str, server: (&str, &str)) -> Answer {
+    let best = &found.choices[found.best];
+    Answer {
+        planner: "batching",
+        headline: headline(found, best, server),
+        given: given(found, curve_source),
+        steps: steps(found, best),
+        sheets: vec![choices(found), curve(found)],
+        caveats: caveats(),
+        missing: missing(found),
+        files: Vec::new(),
+        next: next(found),
+    }
+}
+
+fn headline(found: &Batching, best: &BatchChoice, (one, many): (&str, &str)) -> String {
+    let machine = &found.ask.machine;
+    let servers = counted(best.servers.into(), one, many);
+    let answer = format!(
+        "{} requests per second in batches of up to {} need {servers}, and take at most {} ms",
+        decimal(found.ask.requests_per_second, 1),
+        best.limit,
+        decimal(best.longest_seconds() * 1e3, 1)
+    );
+    let (Some(name), Some(month)) = (&machine.instance_type, found.monthly(best)) else {
+        return answer;
+    };
+    format!(
+        "{answer}: {} × {name} for {} per month",
+        best.machines,
+        money(month)
+    )
+}
+
+fn given(found: &Batching, curve_source: &str) -> Vec<Given> {
+    let ask = &found.ask;
+    let one = |key, name, value, source: &str| Given {
+        key,
+        name,
+        value,
+        source: source.to_owned(),
+    };
+    let milliseconds = |seconds: f64| Figure::Number(seconds * 1e3, 1);
+    vec![
+        one(
+            "requests_per_second",
+            "requests per second",
+            Figure::Number(ask.requests_per_second, 1),
+            "--rate",
+        ),
+        one(
+            "curve_points",
+            "points of the curve",
+            Figure::Count(ask.curve.points().len() as u64),
+            curve_source,
+        ),
+        one(
+            "max_wait_ms",
+            "longest wait for a batch, ms",
+            milliseconds(ask.max_wait_seconds),
+            "--max-wait",
+        ),
+        one(
+            "target_percent",
+            "load at most",
+            Figure::Percent(ask.target * 100.0),
+            "--target, or serving_target_percent of the policy",
+        ),
+        one(
+            "latency_ms",
+            "objective, ms",
+            Figure::of(ask.objective_seconds, milliseconds),
+            "--latency",
+        ),
+        one(
+            "servers_per_instance",
+            "servers on an instance",
+            Figure::Count(ask.machine.servers.into()),
+            "--type",
+        ),
+    ]
+}
+
+fn steps(found: &Batching, best: &BatchChoice) -> Vec<Step> {
+    let ask = &found.ask;
+    let step = |name: &str, arithmetic: String, result: Figure| Step {
+        name: name.to_owned(),
+        arithmetic,
+        result,
+    };
+    let rate = ask.requests_per_second / f64::from(best.servers);
+    let milliseconds = |seconds: f64| decimal(seconds * 1e3, 2);
+    let all = decimal(ask.requests_per_second, 1);
+    let of_machines = found.ask.machine.rate.map(|price| {
+        let hourly = Money::new(price.amount(), price.currency());
+        format!(
+            "{} × {} / ({all} × 3,600) × 10⁶",
+            best.machines,
+            unit_price(hourly)
+        )
+    });
+    vec![
+        step(
+            "requests per second of a server",
+            format!("{all} / {}", best.servers),
+            Figure::Number(rate, 2),
+        ),
+        step(
+            "load",
+            format!(
+                "{} / {} at batch {}",
+                decimal(rate, 2),
+                decimal(ask.curve.items_per_second(f64::from(best.limit)), 2),
+                best.limit
+            ),
+            Figure::Percent(best.load * 100.0),
+        ),
+        step(
+            "batch",
+            batch_of(found, best, rate),
+            Figure::Number(best.batch, 2),
+        ),
+        step(
+            "time of a batch, ms",
+            format!("the curve at {}", decimal(best.batch, 2)),
+            Figure::Number(best.service_seconds * 1e3, 2),
+        ),
+        step(
+            "longest time, ms",
+            format!(
+                "{} + {}",
+                milliseconds(best.wait_seconds),
+                milliseconds(best.service_seconds)
+            ),
+            Figure::Number(best.longest_seconds() * 1e3, 2),
+        ),
+        step(
+            "a million requests",
+            of_machines.unwrap_or_else(|| "no price is known".to_owned()),
+            Figure::of(found.per_million(best), Figure::Price),
+        ),
+    ]
+}
+
+/// How a batch comes about.
+fn batch_of(found: &Batching, best: &BatchChoice, rate: f64) -> String {
+    let arriving = |seconds: f64| {
+        format!(
+            "{} × {} ms, from 1 to {}",
+            decimal(rate, 2),
+            decimal(seconds * 1e3, 2),
+            best.limit
+        )
+    };
+    let max_wait = found.ask.max_wait_seconds;
+    if best.wait_seconds > max_wait {
+        format!("{}, while a batch runs", arriving(best.service_seconds))
+    } else {
+        arriving(max_wait)
+    }
+}
+
+fn choices(found: &Batching) -> Sheet {
+    let objective = found.ask.objective_seconds.unwrap_or(f64::INFINITY);
+    let row = |one: &BatchChoice| {
+        vec![
+            Figure::Count(one.limit.into()),
+            Figure::Number(one.batch, 1),
+            Figure::Number(one.wait_seconds * 1e3, 1),
+            Figure::Number(one.service_seconds * 1e3, 1),
+            Figure::Number(one.mean_seconds() * 1e3, 1),
+            Figure::Number(one.longest_seconds() * 1e3, 1),
+            Figure::Flag(one.longest_seconds() <= objective),
+            Figure::Percent(one.load * 100.0),
+            Figure::Count(one.servers.into()),
+            Figure::Count(one.machines.into()),
+            Figure::of(found.monthly(one), Figure::Money),
+            Figure::of(found.per_million(one), Figure::Price),
+        ]
+    };
+    Sheet {
+        key: "choices",
+        title: "LIMITS ON BATCHES".to_owned(),
+        noun: ("limit", "limits"),
+        columns: vec![
+            column("batch_limit", "limit"),
+            column("mean_batch", "batch"),
+            detail("wait_ms", "wait ms"),
+            detail("service_ms", "batch ms"),
+            column("mean_ms", "mean ms"),
+            column("longest_ms", "longest ms"),
+            column("holds_objective", "holds"),
+            column("load_percent", "load"),
+            column("servers", "servers"),
+            column("instances", "instances"),
+            column("cost_monthly", "month"),
+            column("cost_per_million_requests", "1M requests"),
+        ],
+        rows: found.choices.iter().map(row).collect(),
+    }
+}
+
+fn curve(found: &Batching) -> Sheet {
+    let row = |point: &CurvePoint| {
+        vec![
+            Figure::Count(point.batch.into()),
+            Figure::Number(point.items_per_second, 1),
+            Figure::Number(f64::from(point.batch) / point.items_per_second * 1e3, 1),
+        ]
+    };
+    Sheet {
+        key: "curve",
+        title: "THROUGHPUT of a server".to_owned(),
+        noun: ("point", "points"),
+        columns: vec![
+            column("batch", "batch"),
+            column("items_per_second", "items/s"),
+            column("batch_ms", "batch ms"),
+        ],
+        rows: found.ask.curve.points().iter().map(row).collect(),
+    }
+}
+
+fn caveats() -> Vec<String> {
+    [
+        "Requests arrive evenly here. At random arrivals, some wait longer, the more the higher \
+         the load.",
+        "Between two points of the curve, the time of a batch grows evenly. A batch below the \
+         first point takes as long as the first.",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+fn missing(found: &Batching) -> Vec<Missing> {
+    let mut missing = Vec::new();
+    if found.ask.machine.instance_type.is_none() {
+        missing.push(Missing {
+            what: "cost of a server".to_owned(),
+            remedy: "pass its instance type with `--type`".to_owned(),
+        });
+    }
+    missing
+}
+
+fn next(found: &Batching) -> Vec<String> {
+    let named = found.ask.machine.instance_type.iter();
+    let command = |name: &String| format!("gpucost pricing {} --region all", shell_word(name));
+    named.map(command).collect()
+}

@@ -1,0 +1,235 @@
+//! `gpucost batching`: what batches save, and what is refused.
+
+use crate::cli::pages::{assert_explains, assert_shows, blocks, page};
+use crate::cli::world::{Outcome, World};
+use serde_json::Value;
+
+const CURVE: [&str; 4] = ["--rate", "300", "--curve", "1:35,8:210,32:520"];
+
+fn batching(arguments: &[&str]) -> Outcome {
+    let mut world = World::new();
+    world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
+    world.run(&[&["batching"], arguments].concat())
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let outcome = batching(&[arguments, &["--format", "json"]].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    outcome.json()
+}
+
+/// The page works it out by hand.
+#[test]
+fn a_batch_saves_ten_gpus_of_eleven() {
+    let more = [
+        "--max-wait",
+        "100ms",
+        "--latency",
+        "200ms",
+        "--type",
+        "g5.xlarge",
+    ];
+    let found = json(&[&CURVE[..], &more].concat());
+    let choices = found["choices"].as_array().expect("a list");
+    let of = |limit: u64| {
+        let one = choices.iter().find(|one| one["batch_limit"] == limit);
+        one.expect("a limit").clone()
+    };
+    assert_eq!(of(1)["servers"], 11);
+    let best = of(32);
+    assert_eq!(
+        (&best["servers"], &best["instances"]),
+        (&1.into(), &1.into())
+    );
+    assert_eq!(best["mean_batch"], 30.0);
+    assert_eq!(best["service_ms"], 59.5849);
+    assert_eq!(best["longest_ms"], 159.5849);
+    assert_eq!(best["mean_ms"], 109.5849);
+    assert_eq!(best["load_percent"], 57.6923);
+    assert_eq!(best["cost_monthly"], 734.38);
+    assert_eq!(best["cost_per_million_requests"], 0.9315);
+    let headline = found["headline"].as_str().expect("text");
+    assert!(
+        headline.contains("batches of up to 32 need 1 GPU,"),
+        "{headline}"
+    );
+}
+
+/// Four GPUs of a g5.12xlarge are four servers.
+#[test]
+fn servers_fill_instances() {
+    let more = ["--max-wait", "0ms", "--type", "g5.12xlarge"];
+    let found = json(&[&CURVE[..], &more].concat());
+    let one = &found["choices"][0];
+    assert_eq!(
+        (&one["servers"], &one["instances"]),
+        (&11.into(), &3.into())
+    );
+    let without = json(&CURVE);
+    assert_eq!(without["choices"][0]["cost_monthly"], Value::Null);
+    assert_eq!(without["missing"][0]["what"], "cost of a server");
+}
+
+/// Of Llama 3.1 8B on an L40S with prompts of 1,024 and answers of 128 tokens. By hand, one
+/// sequence: 2 × 8.0303e9 × 1,024 / (362e12 × 0.65) = 69.9 ms against 16.06 GB of weights
+/// at 561.6 GB/s = 28.6 ms, then 128 × (16.0605e9 + 1,088 × 131,072) / 561.6e9 = 3.693 s:
+/// 0.2658 a second.
+#[test]
+fn a_model_has_the_throughput_that_fit_computes() {
+    let found = json(&[
+        "--rate",
+        "2",
+        "--model",
+        "llama-3.1-8b",
+        "--type",
+        "g6e.xlarge",
+    ]);
+    let curve = found["curve"].as_array().expect("a list");
+    assert!(curve.len() > 4, "{curve:?}");
+    let first = curve[0]["items_per_second"].as_f64().expect("a number");
+    assert!((first - 0.2658).abs() < 0.0002, "{first}");
+    let arguments = [
+        "fit",
+        "--model",
+        "llama-3.1-8b",
+        "--type",
+        "g6e.xlarge",
+        "--context",
+        "1152",
+        "--output-tokens",
+        "128",
+        "--concurrency",
+        "16",
+        "--format",
+        "json",
+    ];
+    let fit = World::new().run(&arguments).json();
+    let tokens = fit["types"][0]["output_tokens_per_second"].as_f64();
+    let at_16 = curve.iter().find(|point| point["batch"] == 16);
+    let items = at_16.expect("a point")["items_per_second"].as_f64();
+    let ratio = tokens.expect("a number") / (items.expect("a number") * 128.0);
+    assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
+}
+
+#[test]
+fn bad_input_ends_with_the_nearest_possibility() {
+    for (arguments, error, hint) in [
+        (
+            &["--rate", "9", "--curve", "1:35,8:210,32:180"][..],
+            "throughput falls from 210 at batch 8 to 180 at batch 32",
+            "leave out what is beyond batch 8",
+        ),
+        (
+            &["--rate", "9", "--curve", "8:210,1:35"],
+            "batch 1 follows batch 8",
+            "sort the points",
+        ),
+        (
+            &["--rate", "9", "--curve", "1:35"],
+            "at least two points",
+            "--curve 1:35,8:210",
+        ),
+        (
+            &["--rate", "9", "--curve", "1:0,2:5"],
+            "are not a throughput",
+            "--curve 1:35",
+        ),
+        (
+            &["--rate", "9"],
+            "no throughput and no model",
+            "--curve 1:35,8:210",
+        ),
+        (
+            &[
+                "--rate",
+                "300",
+                "--curve",
+                "1:35,8:210",
+                "--latency",
+                "20ms",
+            ],
+            "the shortest is 28.6 ms, at batch 1",
+            "`--latency 29ms`",
+        ),
+        (
+            &["--rate", "1000000000", "--curve", "1:35,8:210"],
+            "more than 100,000 servers",
+            "--rate",
+        ),
+        (
+            &[
+                "--rate",
+                "1",
+                "--model",
+                "llama-3.1-70b",
+                "--type",
+                "g6e.xlarge",
+            ],
+            "no instance type in us-east-1 holds the model",
+            "--",
+        ),
+        (
+            &[
+                "--rate",
+                "9",
+                "--curve",
+                "1:35,8:210",
+                "--type",
+                "g5.xlrage",
+            ],
+            "`g5.xlrage`",
+            "did you mean g5.xlarge",
+        ),
+    ] {
+        let outcome = batching(arguments);
+        assert_eq!(
+            (outcome.code, outcome.stdout.as_str()),
+            (2, ""),
+            "{arguments:?}"
+        );
+        let stderr = &outcome.stderr;
+        assert!(stderr.contains(error), "{arguments:?}: {stderr}");
+        let (_, said) = stderr.split_once("hint: ").expect("a hint");
+        assert!(said.contains(hint), "{arguments:?}: {stderr}");
+    }
+    for bad in [
+        ["--rate", "0"],
+        ["--rate", "-5"],
+        ["--rate", "nan"],
+        ["--rate", "inf"],
+    ] {
+        let outcome = batching(&[&bad[..], &["--curve", "1:35,8:210"]].concat());
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{bad:?}");
+    }
+    for bad in [
+        ["--max-wait", "2h"],
+        ["--max-wait", "20"],
+        ["--target", "0"],
+        ["--target", "101"],
+        ["--curve", "8-210"],
+    ] {
+        let outcome = batching(&[&["--rate", "9"], &bad[..]].concat());
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{bad:?}");
+    }
+}
+
+#[test]
+fn examples_of_the_page_print_what_it_shows() {
+    let examples = blocks(&page("planners/batching.md"), "text");
+    assert_eq!(examples.len(), 2);
+    for example in examples {
+        let (command, shown) = example.split_once('\n').expect("a command line");
+        let arguments = command
+            .strip_prefix("$ gpucost batching ")
+            .expect("a command");
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let outcome = batching(&arguments);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert_shows("docs/planners/batching.md", shown, &outcome.stdout);
+    }
+}
+
+#[test]
+fn every_key_is_in_the_page() {
+    assert_explains("planners/batching.md", &json(&CURVE));
+}
