@@ -6,6 +6,7 @@ use crate::domain::{
     PriceOrigin, PriceQuote, Provider, Tenancy, nearest_names, shown,
 };
 use crate::sources::files::shared::bounded::read_written;
+use crate::sources::files::shared::csv_lines::{InvalidLine, invalid, line_at};
 use jiff::civil::Date;
 use std::collections::BTreeMap;
 use std::io;
@@ -61,9 +62,7 @@ pub fn read_own_prices(path: &Path) -> Result<BTreeMap<PriceKey, PriceQuote>, Ow
         })
 }
 
-type InvalidValue = (u64, String);
-
-fn text_of(bytes: &[u8]) -> Result<&str, InvalidValue> {
+fn text_of(bytes: &[u8]) -> Result<&str, InvalidLine> {
     std::str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
         let line = before.iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
@@ -71,7 +70,7 @@ fn text_of(bytes: &[u8]) -> Result<&str, InvalidValue> {
     })
 }
 
-fn parse(text: &str, source: &str) -> Result<BTreeMap<PriceKey, PriceQuote>, InvalidValue> {
+fn parse(text: &str, source: &str) -> Result<BTreeMap<PriceKey, PriceQuote>, InvalidLine> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
@@ -97,29 +96,6 @@ fn parse(text: &str, source: &str) -> Result<BTreeMap<PriceKey, PriceQuote>, Inv
         prices.insert(key, quote);
     }
     Ok(prices)
-}
-
-/// The line of a record as an editor counts. The reader's own count is that of
-/// the line end before it, and of empty lines before that.
-fn line_at(text: &str, position: Option<&csv::Position>) -> u64 {
-    let read = position.and_then(|position| usize::try_from(position.byte()).ok());
-    let (before, rest) = text
-        .split_at_checked(read.unwrap_or(0))
-        .unwrap_or((text, ""));
-    let is_line_end = |c: &char| matches!(c, '\r' | '\n');
-    let skipped = rest.chars().take_while(is_line_end);
-    before.chars().chain(skipped).filter(|c| *c == '\n').count() as u64 + 1
-}
-
-fn invalid(error: &csv::Error, text: &str) -> InvalidValue {
-    let line = line_at(text, error.position());
-    let message = match error.kind() {
-        csv::ErrorKind::UnequalLengths {
-            expected_len, len, ..
-        } => format!("{len} cells instead of {expected_len}"),
-        _ => error.to_string(),
-    };
-    (line, message)
 }
 
 fn check_header(header: &csv::StringRecord) -> Result<(), String> {

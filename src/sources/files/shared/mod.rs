@@ -2,6 +2,7 @@
 //! whole or not at all.
 
 pub(super) mod bounded;
+pub(super) mod csv_lines;
 pub(super) mod invalid_json;
 pub(super) mod own_file;
 pub(super) mod plain_text;
