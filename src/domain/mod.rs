@@ -31,6 +31,7 @@ mod price;
 mod profiled;
 mod prose;
 mod reading;
+mod request;
 mod resource;
 mod run;
 mod samples;
@@ -102,6 +103,7 @@ pub use reading::{
     Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Loss, MIB, Sample,
     ThrottleReasons,
 };
+pub use request::{RecordedRequest, RecordedWork};
 pub use resource::{Provider, ResourceId};
 pub use run::{GpuIdentity, MigSlot, RunEnd, RunFacts};
 pub use samples::Samples;

@@ -1,6 +1,7 @@
 //! Files: a folder for each kind that is read, and in `shared` what all have in common:
 //! reading with an end, and writing whole or not at all.
 
+mod arrivals;
 mod estate;
 mod history;
 mod nvidia_smi;
@@ -10,6 +11,7 @@ mod samples;
 mod shared;
 mod terraform;
 
+pub use arrivals::{ArrivalsError, MOST_ARRIVALS, read_arrivals};
 pub use estate::{
     CommitmentsError, Demo, EstateError, Keep, Recorder, Recording, RecordingError, Replaced,
     demo_estate, parse_estate, read_commitments, read_estate, write_estate, write_recorded,
