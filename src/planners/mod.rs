@@ -4,6 +4,7 @@
 //! part of the plan of an audit.
 
 mod batching;
+pub mod capacity;
 mod curve;
 mod fit;
 mod model;

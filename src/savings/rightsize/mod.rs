@@ -12,7 +12,9 @@ pub(super) use candidates::{NETWORK_HEADROOM, link_gbps};
 pub(super) use needs::peak;
 pub use needs::{Bound, DOUBLE_PRECISION, Demand, MissingData, PRECISION_TAG};
 pub use price::{MovedInstance, Today};
-pub use projection::{Projection, Ratio, RatioBasis, performance, usable_vram_mib};
+pub use projection::{
+    Projection, Ratio, RatioBasis, performance, ratio as gpu_ratio, usable_vram_mib,
+};
 pub use rejection::Rejection;
 pub use steps::{caveats, steps};
 

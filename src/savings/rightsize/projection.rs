@@ -115,7 +115,10 @@ pub fn performance(offer: &GpuOffer, basis: RatioBasis) -> Result<f64, Rejection
 }
 
 /// How much slower another GPU is, by what binds the work.
-pub(super) fn ratio(today: &GpuOffer, other: &GpuOffer, bound: Bound) -> Result<Ratio, Rejection> {
+///
+/// # Errors
+/// When the catalog does not know the figure of one of them.
+pub fn ratio(today: &GpuOffer, other: &GpuOffer, bound: Bound) -> Result<Ratio, Rejection> {
     if is_same_gpu(today, other) {
         return Ok(Ratio {
             value: 1.0,

@@ -1,0 +1,186 @@
+//! What has to be served, and the GPUs that it takes.
+
+use super::queue::fewest;
+use super::replay::Replay;
+use super::{CapacityError, Objective, Recording, ServiceTimes, Throughput, Zones};
+use rust_decimal::Decimal;
+
+/// Requests in flight at the same time, over all GPUs, that are evaluated.
+pub const MOST_IN_FLIGHT: u64 = 1_000_000;
+/// Figures that differ by less than this part of them are the same: 3.0000000001 GPUs
+/// are 3.
+const SAME_PART: f64 = 1e-9;
+
+/// How requests arrive.
+#[derive(Debug, Clone, Copy)]
+pub enum Demand<'a> {
+    /// At random, one independent of the other.
+    Random,
+    /// As they were recorded, at another speed where the rate is another.
+    Recorded(&'a Recording),
+}
+
+/// What has to be served, and by what.
+#[derive(Debug, Clone, Copy)]
+pub struct Load<'a> {
+    pub demand: Demand<'a>,
+    /// Requests a second, without headroom.
+    pub per_second: f64,
+    /// What is planned for beyond that, percent of it.
+    pub headroom_percent: f64,
+    pub gpu: Throughput,
+    pub objective: Option<Objective>,
+    /// How service times are spread where they are not recorded.
+    pub service_times: ServiceTimes,
+}
+
+/// The latency of a number of GPUs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Latency {
+    /// At the percentile of the objective.
+    pub seconds: f64,
+    /// Of that, what the percentile of the time on a GPU alone comes to.
+    pub floor_seconds: f64,
+    /// Share of the requests that wait for a GPU, 0–1.
+    pub waiting_share: f64,
+}
+
+/// GPUs that a load needs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Need {
+    /// Planned requests a second over those of a GPU, rounded up.
+    pub gpus_by_rate: u64,
+    /// The same, or more where the objective needs them.
+    pub gpus: u64,
+    /// How busy they are at the planned rate, 0–100.
+    pub utilization_percent: f64,
+    /// Absent without an objective.
+    pub latency: Option<Latency>,
+}
+
+impl Load<'_> {
+    /// Requests a second with headroom.
+    pub fn planned_per_second(&self) -> f64 {
+        self.per_second * (1.0 + self.headroom_percent / 100.0)
+    }
+
+    /// The GPUs that it needs where each takes `slowdown` times as long for a request.
+    ///
+    /// # Errors
+    /// When a figure is not above zero and finite, when more requests are in flight than are
+    /// evaluated, or when no number of GPUs holds the objective.
+    pub fn need(&self, slowdown: f64) -> Result<Need, CapacityError> {
+        self.check()?;
+        let gpu = Throughput {
+            service_seconds: self.gpu.service_seconds * slowdown,
+            ..self.gpu
+        };
+        let planned = self.planned_per_second();
+        let in_flight = planned * gpu.service_seconds;
+        if in_flight.is_nan() || in_flight > MOST_IN_FLIGHT as f64 {
+            return Err(CapacityError::TooMany {
+                in_flight,
+                most: MOST_IN_FLIGHT,
+            });
+        }
+        let gpus_by_rate = whole(planned / gpu.per_second());
+        let (gpus, latency) = match self.objective {
+            None => (gpus_by_rate, None),
+            Some(objective) => {
+                let (gpus, latency) = self.for_objective(objective, gpu, slowdown, gpus_by_rate)?;
+                (gpus, Some(latency))
+            }
+        };
+        Ok(Need {
+            gpus_by_rate,
+            gpus,
+            utilization_percent: planned / (gpus as f64 * gpu.per_second()) * 100.0,
+            latency,
+        })
+    }
+
+    fn for_objective(
+        &self,
+        objective: Objective,
+        gpu: Throughput,
+        slowdown: f64,
+        least: u64,
+    ) -> Result<(u64, Latency), CapacityError> {
+        let planned = self.planned_per_second();
+        let batch = u64::from(gpu.batch);
+        match self.demand {
+            Demand::Random => {
+                let times = self.service_times;
+                let floor_seconds = objective.floor_seconds(gpu.service_seconds, times);
+                let below = CapacityError::below_floor(objective, floor_seconds);
+                if objective.seconds < floor_seconds {
+                    return Err(below);
+                }
+                let most = MOST_IN_FLIGHT.saturating_mul(2);
+                let (gpus, queue) = fewest(planned, gpu, (objective, times), most).ok_or(below)?;
+                let latency = Latency {
+                    seconds: queue.sojourn_exceeded_by(objective.late_share(), times),
+                    floor_seconds,
+                    waiting_share: queue.waiting_share(),
+                };
+                Ok((gpus, latency))
+            }
+            Demand::Recorded(recording) => {
+                let replay = Replay {
+                    recording,
+                    stretch: recording.per_second / planned,
+                    slowdown,
+                };
+                let floor_seconds = replay.floor_seconds(objective);
+                let gpus = replay
+                    .fewest(least, batch, objective)
+                    .ok_or_else(|| CapacityError::below_floor(objective, floor_seconds))?;
+                let servers = usize::try_from(gpus * batch).unwrap_or(usize::MAX);
+                let latency = Latency {
+                    seconds: replay.percentile(servers, objective),
+                    floor_seconds,
+                    waiting_share: replay.waiting_share(servers),
+                };
+                Ok((gpus, latency))
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), CapacityError> {
+        let positive = [
+            ("the rate of requests", self.per_second),
+            ("the time of a request on a GPU", self.gpu.service_seconds),
+            ("the batch", f64::from(self.gpu.batch)),
+        ];
+        let objective = self.objective.map(|one| ("the objective", one.seconds));
+        for (what, value) in positive.into_iter().chain(objective) {
+            if !value.is_finite() || value <= 0.0 {
+                return Err(CapacityError::NotAboveZero { what, value });
+            }
+        }
+        let headroom = self.headroom_percent;
+        if !headroom.is_finite() || headroom < 0.0 {
+            return Err(CapacityError::NotAboveZero {
+                what: "the headroom",
+                value: headroom,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Rounded up, and at least 1; what is a whole number but for rounding stays it. Below
+/// [`MOST_IN_FLIGHT`].
+fn whole(gpus: f64) -> u64 {
+    (gpus * (1.0 - SAME_PART)).ceil().max(1.0) as u64
+}
+
+/// A load with the terms that it is served on.
+#[derive(Debug, Clone, Copy)]
+pub struct Service<'a> {
+    pub load: Load<'a>,
+    pub zones: Zones,
+    /// Tokens of a request, prompt and generated; absent where they are not known.
+    pub tokens_per_request: Option<f64>,
+    pub hours_per_month: Decimal,
+}

@@ -1,0 +1,48 @@
+//! The question and its answer.
+
+use super::{Candidate, CapacityError, Fleet, Need, Service, ThroughputBasis, Types};
+
+/// The question, with all that its answer rests on.
+#[derive(Debug, Clone)]
+pub struct CapacityQuestion<'a> {
+    pub service: Service<'a>,
+    pub basis: ThroughputBasis,
+    /// The file of recorded arrivals; absent without.
+    pub arrivals_file: Option<String>,
+    /// The types that it may run on; absent where none is named.
+    pub types: Option<Types<'a>>,
+}
+
+/// The answer.
+#[derive(Debug, Clone)]
+pub struct Capacity<'a> {
+    pub question: CapacityQuestion<'a>,
+    /// On the GPU whose throughput is known.
+    pub need: Need,
+    /// What is rented where an instance has one GPU.
+    pub fleet: Fleet,
+    /// Types that do: cheapest first by the month, those without a price last, then by
+    /// name. After them those that do not, by name. Empty without types.
+    pub candidates: Vec<Candidate>,
+}
+
+/// Answers a question.
+///
+/// # Errors
+/// When its figures are invalid, or when no number of the GPUs whose throughput is known
+/// holds the objective.
+pub fn capacity(question: CapacityQuestion<'_>) -> Result<Capacity<'_>, CapacityError> {
+    let service = question.service;
+    service.zones.check()?;
+    let need = service.load.need(1.0)?;
+    let candidates = match &question.types {
+        Some(types) => types.candidates(&service),
+        None => Vec::new(),
+    };
+    Ok(Capacity {
+        need,
+        fleet: Fleet::of(need.gpus, service.zones, 1),
+        candidates,
+        question,
+    })
+}

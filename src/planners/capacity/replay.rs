@@ -1,0 +1,231 @@
+//! Recorded requests, replayed on a number of GPUs.
+
+use super::{CapacityError, Objective};
+use crate::domain::{RecordedRequest, RecordedWork};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Times that differ by less are the same: recordings are not finer, in seconds.
+const SAME_SECONDS: f64 = 1e-6;
+
+/// One request, with the time that a GPU works on it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Arrival {
+    at_seconds: f64,
+    service_seconds: f64,
+}
+
+/// Recorded requests in order of their arrival.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recording {
+    arrivals: Vec<Arrival>,
+    /// Requests a second, from the first to the last.
+    pub per_second: f64,
+    /// Mean time that a GPU works on one, in seconds.
+    pub mean_service_seconds: f64,
+    /// Mean tokens of one, prompt and generated; absent where they are not recorded.
+    pub mean_tokens: Option<f64>,
+}
+
+/// How long a GPU works on a recorded request.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum WorkOf {
+    /// As long on each, in seconds.
+    Each(f64),
+    /// As the recording states.
+    Recorded,
+    /// By its tokens, at the rates of a GPU that works on `batch` requests at a time.
+    Tokens {
+        per_second: f64,
+        /// Rate of the tokens of a prompt; as of the others where absent.
+        prompt_per_second: Option<f64>,
+        batch: u32,
+    },
+}
+
+impl WorkOf {
+    fn seconds(self, work: RecordedWork) -> Option<f64> {
+        match (self, work) {
+            (Self::Each(seconds), _) => Some(seconds),
+            (Self::Recorded, RecordedWork::Seconds(seconds)) => Some(seconds),
+            (
+                Self::Tokens {
+                    per_second,
+                    prompt_per_second,
+                    batch,
+                },
+                RecordedWork::Tokens { prompt, generated },
+            ) => {
+                let prompt_per_second = prompt_per_second.unwrap_or(per_second);
+                let alone = generated / per_second + prompt / prompt_per_second;
+                Some(alone * f64::from(batch))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Recording {
+    /// Recorded requests with the time that a GPU works on each.
+    ///
+    /// # Errors
+    /// When they are fewer than two or all at one instant, so that they have no rate, or
+    /// when one does not state the work that its time follows from.
+    pub fn new(requests: &[RecordedRequest], work: WorkOf) -> Result<Self, CapacityError> {
+        let first = requests.first().ok_or(CapacityError::NoRate)?.at_seconds;
+        let last = requests.last().ok_or(CapacityError::NoRate)?.at_seconds;
+        if last <= first {
+            return Err(CapacityError::NoRate);
+        }
+        let arrival = |request: &RecordedRequest| {
+            Some(Arrival {
+                at_seconds: request.at_seconds - first,
+                service_seconds: work.seconds(request.work)?,
+            })
+        };
+        let arrivals: Option<Vec<Arrival>> = requests.iter().map(arrival).collect();
+        let arrivals = arrivals.ok_or(CapacityError::NoWork)?;
+        let number = requests.len() as f64;
+        let seconds: f64 = arrivals.iter().map(|one| one.service_seconds).sum();
+        let tokens = |request: &RecordedRequest| match request.work {
+            RecordedWork::Tokens { prompt, generated } => Some(prompt + generated),
+            _ => None,
+        };
+        let tokens: Option<f64> = requests.iter().map(tokens).sum();
+        Ok(Self {
+            arrivals,
+            per_second: (number - 1.0) / (last - first),
+            mean_service_seconds: seconds / number,
+            mean_tokens: tokens.map(|tokens| tokens / number),
+        })
+    }
+
+    /// Requests.
+    pub fn count(&self) -> usize {
+        self.arrivals.len()
+    }
+
+    /// From the first to the last, in seconds.
+    pub fn lasted_seconds(&self) -> f64 {
+        self.arrivals.last().map_or(0.0, |last| last.at_seconds)
+    }
+}
+
+/// A recording at another speed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Replay<'a> {
+    pub recording: &'a Recording,
+    /// What times of arrival are multiplied by.
+    pub stretch: f64,
+    /// What times on a GPU are multiplied by.
+    pub slowdown: f64,
+}
+
+impl Replay<'_> {
+    fn arrivals(&self) -> impl Iterator<Item = Arrival> {
+        self.recording.arrivals.iter().map(move |one| Arrival {
+            at_seconds: one.at_seconds * self.stretch,
+            service_seconds: one.service_seconds * self.slowdown,
+        })
+    }
+
+    /// From its arrival to its end, of each request: first come, first served, each by the
+    /// server that is free first.
+    fn sojourns(&self, servers: usize) -> impl Iterator<Item = f64> {
+        // When each server in use is free. The bits of numbers from zero on are in the
+        // order of the numbers.
+        let mut free: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
+        self.arrivals().map(move |one| {
+            let earliest = if free.len() < servers {
+                0.0
+            } else {
+                let next = free.pop();
+                next.map_or(0.0, |Reverse(bits)| f64::from_bits(bits))
+            };
+            let ends = one.at_seconds.max(earliest) + one.service_seconds;
+            free.push(Reverse(ends.to_bits()));
+            ends - one.at_seconds
+        })
+    }
+
+    /// Requests that were served at the same time where none waited, at most.
+    fn most_at_once(&self) -> usize {
+        let mut ends: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
+        let mut most = 0;
+        for one in self.arrivals() {
+            while ends
+                .peek()
+                .is_some_and(|Reverse(bits)| f64::from_bits(*bits) <= one.at_seconds)
+            {
+                ends.pop();
+            }
+            let end = one.at_seconds + one.service_seconds;
+            ends.push(Reverse(end.to_bits()));
+            most = most.max(ends.len());
+        }
+        most
+    }
+
+    /// Requests that may take longer than an objective.
+    fn allowed(&self, objective: Objective) -> usize {
+        let number = self.recording.count() as f64;
+        // A percentile is no finer than this.
+        let in_time = (number * objective.percentile / 100.0 - 1e-6).ceil();
+        self.recording.count() - in_time as usize
+    }
+
+    /// Whether few enough requests take longer than an objective.
+    fn holds(&self, servers: usize, objective: Objective) -> bool {
+        let most = objective.seconds + SAME_SECONDS;
+        let late = self.sojourns(servers).filter(|seconds| *seconds > most);
+        let allowed = self.allowed(objective);
+        late.take(allowed + 1).count() <= allowed
+    }
+
+    /// The percentile by nearest rank: the smallest time that so many requests do not
+    /// exceed, in seconds.
+    pub(super) fn percentile(&self, servers: usize, objective: Objective) -> f64 {
+        let sojourns = self.sojourns(servers).collect();
+        self.nearest_rank(sojourns, objective)
+    }
+
+    /// The same of the time on a GPU alone.
+    pub(super) fn floor_seconds(&self, objective: Objective) -> f64 {
+        let service = self.arrivals().map(|one| one.service_seconds).collect();
+        self.nearest_rank(service, objective)
+    }
+
+    fn nearest_rank(&self, mut seconds: Vec<f64>, objective: Objective) -> f64 {
+        seconds.sort_by(f64::total_cmp);
+        let rank = seconds.len() - self.allowed(objective);
+        let place = rank.saturating_sub(1);
+        seconds.get(place).copied().unwrap_or_default()
+    }
+
+    /// Share of the requests that wait, 0–1.
+    pub(super) fn waiting_share(&self, servers: usize) -> f64 {
+        let sojourns = self.sojourns(servers).zip(self.arrivals());
+        let waited = sojourns.filter(|(took, one)| *took > one.service_seconds + SAME_SECONDS);
+        waited.count() as f64 / self.recording.count() as f64
+    }
+
+    /// The fewest GPUs, from `least` on, that hold an objective; `None` where none do. One
+    /// more server delays no request, so that the search can halve what is left.
+    pub(super) fn fewest(&self, least: u64, batch: u64, objective: Objective) -> Option<u64> {
+        let servers = |gpus: u64| usize::try_from(gpus * batch).unwrap_or(usize::MAX);
+        let without_wait = (self.most_at_once() as u64).div_ceil(batch);
+        let (mut low, mut high) = (least, without_wait.max(least));
+        if !self.holds(servers(high), objective) {
+            return None;
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.holds(servers(middle), objective) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        Some(high)
+    }
+}

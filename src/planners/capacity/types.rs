@@ -1,0 +1,195 @@
+//! The same load on instance types: how many of each, and what they cost.
+
+use super::{CapacityError, Fleet, Need, Service};
+use crate::catalog::Prices;
+use crate::domain::{GpuOffer, InstanceShape, Money, PriceKey, PriceQuote};
+use crate::savings::{
+    Bound, Ratio, RatioBasis, Rejection, gpu_ratio, is_launchable, usable_vram_mib,
+};
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+const SECONDS_PER_HOUR: f64 = 3_600.0;
+const MILLION: Decimal = Decimal::from_parts(1_000_000, 0, 0, false, 0);
+
+/// The types that a service may run on.
+#[derive(Debug, Clone)]
+pub struct Types<'a> {
+    /// Where its throughput was measured; it has a GPU.
+    pub measured: &'a InstanceShape,
+    /// The others, on which the throughput is derived from the specifications of their
+    /// GPUs; one like the measured one is skipped.
+    pub others: Vec<&'a InstanceShape>,
+    /// Most memory that the service holds on a GPU, in MiB, before headroom; absent where
+    /// it is not known.
+    pub vram_peak_mib: Option<f64>,
+    /// What a peak of memory is multiplied by.
+    pub vram_headroom: f64,
+    /// Which figure of another GPU counts.
+    pub bound: Bound,
+    pub prices: &'a Prices<'a>,
+    /// The key of the measured type under on-demand prices.
+    pub key: &'a PriceKey,
+}
+
+/// One type, with what it takes or why it will not do.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    pub shape: InstanceShape,
+    pub fits: Result<Fits, Refusal>,
+}
+
+/// A load on a type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fits {
+    /// How many times as long a request takes as on the measured GPU.
+    pub ratio: Ratio,
+    /// Requests a second of one of its GPUs.
+    pub per_gpu_per_second: f64,
+    pub need: Need,
+    pub fleet: Fleet,
+    /// On-demand; absent where it is unpriced.
+    pub quote: Option<PriceQuote>,
+    pub cost: Option<FleetCost>,
+}
+
+impl Fits {
+    /// Whether its throughput follows from specifications instead of a measurement.
+    pub fn is_derived(&self) -> bool {
+        self.ratio.basis != RatioBasis::SameGpu
+    }
+}
+
+/// What a fleet costs around the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FleetCost {
+    pub hourly: Money,
+    pub monthly: Money,
+    /// At the rate of requests without headroom; absent where it is out of range.
+    pub per_million_requests: Option<Money>,
+    /// The same, where the tokens of a request are known.
+    pub per_million_tokens: Option<Money>,
+}
+
+/// Why a type will not do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Refusal {
+    NoGpu,
+    /// Another maker's drivers and libraries.
+    Vendor,
+    NotLaunchable,
+    Vram {
+        needed_mib: f64,
+        usable_mib: u64,
+    },
+    /// A fact is not known, in the words of right-sizing.
+    Unknown(Rejection),
+    /// No number of its GPUs holds the objective, or too many would.
+    Load(CapacityError),
+}
+
+impl Types<'_> {
+    /// The measured type and the others, in the order of their answer.
+    pub(super) fn candidates(&self, service: &Service<'_>) -> Vec<Candidate> {
+        let mut needs = Needs {
+            service,
+            known: BTreeMap::new(),
+        };
+        let named = &self.measured.instance_type;
+        let others = self.others.iter().copied();
+        let others = others.filter(|shape| shape.instance_type != *named);
+        let mut candidates: Vec<Candidate> = std::iter::once(self.measured)
+            .chain(others)
+            .map(|shape| Candidate {
+                shape: shape.clone(),
+                fits: self.fits(shape, &mut needs),
+            })
+            .collect();
+        candidates.sort_by_cached_key(|one| {
+            let fits = one.fits.as_ref().ok();
+            let cost = fits.and_then(|fits| fits.cost);
+            let monthly = cost.map(|cost| (cost.monthly.currency(), cost.monthly.amount()));
+            let name = one.shape.instance_type.clone();
+            (fits.is_none(), monthly.is_none(), monthly, name)
+        });
+        candidates
+    }
+
+    fn fits(&self, shape: &InstanceShape, needs: &mut Needs<'_, '_>) -> Result<Fits, Refusal> {
+        let today = self.measured.gpu.as_ref().ok_or(Refusal::NoGpu)?;
+        let offer = shape.gpu.as_ref().ok_or(Refusal::NoGpu)?;
+        let key = self.key.with_type(&shape.instance_type);
+        if offer.model.vendor() != today.model.vendor() {
+            return Err(Refusal::Vendor);
+        }
+        if !is_launchable(&key) {
+            return Err(Refusal::NotLaunchable);
+        }
+        self.holds_memory(today, offer)?;
+        let ratio = gpu_ratio(today, offer, self.bound).map_err(Refusal::Unknown)?;
+        let need = needs.at(ratio.value).map_err(Refusal::Load)?;
+        let service = needs.service;
+        let gpus = u64::from(offer.share.visible_devices());
+        let fleet = Fleet::of(need.gpus, service.zones, gpus);
+        let quote = self.prices.get(&key).ok();
+        Ok(Fits {
+            ratio,
+            per_gpu_per_second: service.load.gpu.per_second() / ratio.value,
+            need,
+            fleet,
+            cost: quote.as_ref().map(|quote| cost(quote, fleet, service)),
+            quote,
+        })
+    }
+
+    fn holds_memory(&self, today: &GpuOffer, offer: &GpuOffer) -> Result<(), Refusal> {
+        let Some(peak_mib) = self.vram_peak_mib else {
+            return Ok(());
+        };
+        let usable_mib = usable_vram_mib(today, offer).map_err(Refusal::Unknown)?;
+        let needed_mib = peak_mib * self.vram_headroom;
+        if needed_mib <= usable_mib as f64 {
+            return Ok(());
+        }
+        Err(Refusal::Vram {
+            needed_mib,
+            usable_mib,
+        })
+    }
+}
+
+/// What a load needs by the slowdown of a GPU: many types have the same one.
+struct Needs<'a, 'q> {
+    service: &'a Service<'q>,
+    known: BTreeMap<u64, Result<Need, CapacityError>>,
+}
+
+impl Needs<'_, '_> {
+    fn at(&mut self, slowdown: f64) -> Result<Need, CapacityError> {
+        let load = &self.service.load;
+        let known = self.known.entry(slowdown.to_bits());
+        known.or_insert_with(|| load.need(slowdown)).clone()
+    }
+}
+
+fn cost(quote: &PriceQuote, fleet: Fleet, service: &Service<'_>) -> FleetCost {
+    let rate = quote.rate;
+    let instances = Decimal::from(fleet.instances);
+    let hourly = rate.times_hours(instances);
+    let per_million = |per_second: f64| {
+        let an_hour = Decimal::try_from(per_second * SECONDS_PER_HOUR).ok()?;
+        let amount = (hourly.amount() * MILLION).checked_div(an_hour)?;
+        Some(Money::new(amount, rate.currency()))
+    };
+    let requests = service.load.per_second;
+    FleetCost {
+        hourly,
+        monthly: rate
+            .times_hours(instances * service.hours_per_month)
+            .rounded(),
+        per_million_requests: per_million(requests),
+        per_million_tokens: service
+            .tokens_per_request
+            .and_then(|tokens| per_million(requests * tokens)),
+    }
+}
