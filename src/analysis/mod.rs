@@ -14,6 +14,7 @@ mod prices;
 mod remedy;
 mod resolution;
 mod run;
+mod served;
 mod sums;
 mod terraform;
 mod workloads;
@@ -37,6 +38,7 @@ pub use prices::{
 };
 pub use resolution::needs_fine_grid;
 pub use run::{PricedHost, RunCost, contradictions, instance_cost, unnamed_gpus};
+pub use served::{MeasuredService, NotMeasured, measured_service};
 pub use sums::{
     Charge, ChargeKind, ClaimKey, ClassTotals, CostPart, CostSplit, Dimension, Funnel, GroupKey,
     GroupRow, GroupSums, Grouping, GroupingKeys, Groups, PriceUse, Showback, ShowbackPart,

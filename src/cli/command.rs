@@ -5,6 +5,7 @@ use super::args::{
     ReservedArgs,
 };
 use super::batching::BatchingArgs;
+use super::capacity_args::CapacityArgs;
 use super::check_args::{CheckArgs, PolicyAction};
 use super::demo::DemoChoice;
 use super::diff::DiffArgs;
@@ -80,6 +81,11 @@ pub(super) enum Command {
     /// Computes latency, GPUs and cost from the rate of requests and a throughput that was
     /// measured at two sizes of batches or more, or computed for a language model.
     Batching(Box<BatchingArgs>),
+    /// Estimate the GPUs that a rate of requests needs, with an objective for latency
+    ///
+    /// From the throughput of a GPU: stated, measured by `gpucost profile`, or that of a
+    /// workload of an estate. Arrivals are random, or replayed from a recording.
+    Capacity(Box<CapacityArgs>),
     /// Sample the GPUs of this host, and show the resources that it needs
     ///
     /// Samples for a fixed duration, until interrupted, or while a command runs:
@@ -123,6 +129,7 @@ impl Command {
             Self::Rightsize(args) => Some(&args.estate),
             Self::Spot(args) => Some(&args.estate),
             Self::Reserved(args) => Some(&args.estate),
+            Self::Capacity(args) => Some(&args.estate),
             Self::Explain(args) => Some(&args.estate),
             Self::Policy { .. }
             | Self::Diff(_)

@@ -6,6 +6,9 @@ mod audit;
 mod aws_args;
 mod baseline;
 mod batching;
+mod capacity;
+mod capacity_args;
+mod capacity_measured;
 mod check;
 mod check_args;
 mod check_plan;
@@ -119,6 +122,7 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         Command::Reserved(reserved) => reserved::run(reserved, io),
         Command::Fit(fit) => fit::run(fit, io),
         Command::Batching(batching) => batching::run(batching, io),
+        Command::Capacity(asked) => capacity::run(asked, io),
         Command::Profile(profile) => profile::run(profile, io),
         Command::Explain(explain) => explain::run(explain, io),
         Command::IamPolicy(policies) => shell::policies(policies, io),

@@ -78,7 +78,7 @@ pub(super) struct OneTypeArgs {
     pub count: Option<u32>,
 }
 
-fn bound(text: &str) -> Result<Bound, String> {
+pub(super) fn bound(text: &str) -> Result<Bound, String> {
     Bound::from_name(text).ok_or_else(|| "valid values: bandwidth, compute, unknown".to_owned())
 }
 
@@ -94,7 +94,7 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 /// A size in MiB. Gigabytes are taken for GiB, as drivers and AWS mean them.
-fn size_mib(text: &str) -> Result<f64, String> {
+pub(super) fn size_mib(text: &str) -> Result<f64, String> {
     let expected = || "expected a size such as 18GiB, 18GB or 18432MiB".to_owned();
     let lower = text.trim().to_ascii_lowercase();
     let end = lower

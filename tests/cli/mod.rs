@@ -8,6 +8,7 @@ mod baselines;
 mod batching;
 mod bounds;
 mod budgets;
+mod capacity;
 mod chargeback;
 mod check;
 mod ci;

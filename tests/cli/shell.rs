@@ -18,6 +18,7 @@ const COMMANDS: &[&str] = &[
     "reserved",
     "fit",
     "batching",
+    "capacity",
     "profile",
     "explain",
     "iam-policy",

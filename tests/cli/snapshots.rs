@@ -56,6 +56,7 @@ fn help_of_every_command() {
         &["reserved", "--help"],
         &["fit", "--help"],
         &["batching", "--help"],
+        &["capacity", "--help"],
         &["profile", "--help"],
         &["explain", "--help"],
         &["iam-policy", "--help"],

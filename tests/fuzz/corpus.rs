@@ -130,6 +130,15 @@ pub fn prices() -> Vec<Vec<u8>> {
     all
 }
 
+/// Most rows have the time of a neighbor: one that is before the row above is refused.
+pub fn arrivals() -> Vec<Vec<u8>> {
+    let seconds = b"at_seconds,service_seconds\n\
+        0,0.481250\n0,0.731250\n0,1.250125\n5,0.333125\n5,2.125000\n5,0.125125\n";
+    let tokens = b"timestamp,input_tokens,output_tokens\n\
+        0,480812,101234\n0,318012,851234\n7,110123,271234\n7,743312,141234\n";
+    vec![seconds.to_vec(), tokens.to_vec()]
+}
+
 /// Two GPUs for a few samples.
 pub fn samples() -> Vec<Vec<u8>> {
     let mut text = String::from(

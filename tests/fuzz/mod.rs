@@ -104,4 +104,5 @@ targets! {
     policy
     settings
     prices
+    arrivals
 }

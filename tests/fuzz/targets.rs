@@ -6,7 +6,7 @@ use crate::fuzz::{corpus, mutate};
 use fastrand::Rng;
 use gpucost::config::{read_policy, read_settings};
 use gpucost::sources::files::{
-    Keep, ReadOptions, open_samples, read_commitments, read_estate, read_own_prices,
+    Keep, ReadOptions, open_samples, read_arrivals, read_commitments, read_estate, read_own_prices,
     read_price_cache, read_report, read_terraform_plan,
 };
 use gpucost::sources::kubernetes::read_kubectl;
@@ -215,5 +215,25 @@ pub fn prices() -> Target {
         corpus: corpus::prices,
         mutate: mutate::lines,
         read: |path| read_own_prices(path).is_ok(),
+    }
+}
+
+pub fn arrivals() -> Target {
+    Target {
+        name: "arrivals",
+        file: "arrivals.csv",
+        short_pass: 1_500,
+        corpus: corpus::arrivals,
+        mutate: mutate::lines,
+        read: |path| {
+            if read_arrivals(path).is_err() {
+                return false;
+            }
+            let name = path.to_str().expect("UTF-8");
+            let asked = ["capacity", "--arrivals", name, "--latency", "250ms"];
+            let (code, _, stderr) = run(&[&asked[..], &["--objective", "2s"]].concat());
+            assert!([0, 2].contains(&code), "{stderr}");
+            true
+        },
     }
 }

@@ -1,8 +1,10 @@
 //! Words of planners: each fills an answer.
 
 mod batching;
+mod capacity;
 mod figures;
 mod fit;
 
 pub use batching::batching_answer;
+pub use capacity::capacity_answer;
 pub use fit::fit_answer;

@@ -1,0 +1,94 @@
+//! A workload as a planner of serving capacity needs it: how busy its GPUs are.
+
+use super::Audit;
+use crate::domain::{
+    InstanceShape, Policy, PriceKey, PriceOption, Signal, Workload, nearest_names,
+};
+use crate::planners::capacity::Utilized;
+use rust_decimal::prelude::ToPrimitive;
+
+/// A workload whose GPUs were measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MeasuredService {
+    pub utilized: Utilized,
+    pub shape: InstanceShape,
+    /// Of its type under on-demand prices.
+    pub key: PriceKey,
+}
+
+/// Why a workload does not say how busy its GPUs are.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotMeasured {
+    #[error("no workload `{name}` in scope")]
+    Unknown {
+        name: String,
+        /// Names like it, best first.
+        nearest: Vec<String>,
+    },
+    #[error("{count} workloads have the name `{name}`")]
+    Several {
+        name: String,
+        count: usize,
+        /// The id of the first of them.
+        first: String,
+    },
+    #[error("the type {0} has no GPU in the catalog")]
+    NoGpu(String),
+    #[error("the GPU utilization of `{0}` was not measured for long enough")]
+    Unmeasured(String),
+}
+
+/// The workload of an id or a name.
+///
+/// # Errors
+/// When none or several have it, or when too few samples of its GPUs are there.
+pub fn measured_service(
+    audit: &Audit,
+    name: &str,
+    policy: &Policy,
+) -> Result<MeasuredService, NotMeasured> {
+    let workload = find(audit, name)?;
+    let shape = workload.shape.as_ref().filter(|shape| shape.gpu.is_some());
+    let shape = shape.ok_or_else(|| NotMeasured::NoGpu(workload.key.instance_type.clone()))?;
+    let unmeasured = || NotMeasured::Unmeasured(workload.name.clone());
+    let utilization = workload.utilization.as_ref();
+    let utilization = utilization
+        .filter(|found| found.signal == Signal::GpuUtilization && found.suffices(policy))
+        .ok_or_else(unmeasured)?;
+    let running = workload.running_share.and_then(|share| share.to_f64());
+    let devices = shape
+        .gpu
+        .as_ref()
+        .map_or(0, |gpu| gpu.share.visible_devices());
+    let all = workload.instances.len() as f64 * f64::from(devices);
+    Ok(MeasuredService {
+        utilized: Utilized {
+            name: workload.name.clone(),
+            gpus: all * running.ok_or_else(unmeasured)?,
+            mean_percent: utilization.distribution.mean,
+            samples: utilization.n_samples,
+        },
+        shape: shape.clone(),
+        key: workload.price_key.with_option(PriceOption::OnDemand),
+    })
+}
+
+fn find<'a>(audit: &'a Audit, name: &str) -> Result<&'a Workload, NotMeasured> {
+    let workloads = || audit.workloads.iter().map(|one| &*one.workload);
+    if let Some(found) = workloads().find(|one| one.id() == name) {
+        return Ok(found);
+    }
+    let named: Vec<&Workload> = workloads().filter(|one| one.name == name).collect();
+    match named.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(NotMeasured::Unknown {
+            name: name.to_owned(),
+            nearest: nearest_names(name, workloads().map(|one| one.name.as_str())),
+        }),
+        [first, ..] => Err(NotMeasured::Several {
+            name: name.to_owned(),
+            count: named.len(),
+            first: first.id(),
+        }),
+    }
+}

@@ -1,0 +1,158 @@
+//! `gpucost capacity`: how many GPUs a rate of requests needs.
+
+use super::capacity_args::CapacityArgs;
+use super::capacity_measured::{Measured, invalid};
+use super::exit::{ExitCode, Failure};
+use super::price_age::PriceAge;
+use super::{Io, audit, estate, output, planner, pricing};
+use crate::analysis::{AWS, GpuFilter, Question, SortBy};
+use crate::catalog::{self, Prices};
+use crate::config::SettingsFile;
+use crate::domain::{AcceleratorKind, InstanceShape, PriceKey, shown};
+use crate::planners::capacity::{
+    CapacityQuestion, Demand, Load, Objective, Service, Types, Zones, capacity,
+};
+use crate::report::capacity_answer;
+use crate::sources::files::read_arrivals;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = estate::settings(&args.estate.out, io)?;
+    let format = audit::format(args.format, &settings, io)?;
+    let age = PriceAge::of_estate(&args.estate, &settings)?;
+    check_files(args)?;
+    let requests = match &args.arrivals {
+        Some(path) => read_arrivals(path).map_err(|error| {
+            Failure::new(ExitCode::Input, error)
+                .with_hint("see docs/planners/capacity.md for the columns")
+        })?,
+        None => Vec::new(),
+    };
+    let measured = Measured::of(args, &requests, &settings, io)?;
+    let prices = Prices::new(&measured.prices, &settings.policy.discount_percent);
+    let place = measured.place.as_ref();
+    let question = CapacityQuestion {
+        service: service(args, &measured, &settings),
+        basis: measured.basis.clone(),
+        arrivals_file: args.arrivals.as_deref().map(shown),
+        types: match place {
+            Some((shape, key)) => Some(Types {
+                measured: shape,
+                others: others(args, key, &prices)?,
+                vram_peak_mib: args.vram_peak,
+                vram_headroom: settings.policy.vram_headroom,
+                bound: args.bound,
+                prices: &prices,
+                key,
+            }),
+            None => None,
+        },
+    };
+    let found = capacity(question).map_err(|error| invalid(error, args))?;
+    let fits = found
+        .candidates
+        .iter()
+        .filter_map(|one| one.fits.as_ref().ok());
+    let quotes = fits.filter_map(|fits| fits.quote.as_ref());
+    let warning = age.check(quotes.map(|quote| quote.seen_on).min(), io.now)?;
+    let code = planner::print(&capacity_answer(&found), format, &args.estate.out, io)?;
+    output::warn(warning, &args.estate.out, io);
+    if let Some((instances, gaps)) = &measured.seen {
+        return Ok(output::close(
+            "analyzed",
+            *instances,
+            0,
+            gaps,
+            &args.estate,
+            io,
+        ));
+    }
+    Ok(code)
+}
+
+fn check_files(args: &CapacityArgs) -> Result<(), Failure> {
+    let named = [
+        ("--arrivals", args.arrivals.as_deref()),
+        ("--output", args.estate.out.output.as_deref()),
+    ];
+    let samples = args.estate.profile_data.iter();
+    let samples = samples.map(|path| ("--profile-data", Some(path.as_path())));
+    let named: Vec<(&str, &Path)> = samples
+        .chain(named)
+        .filter_map(|(flag, path)| Some((flag, path?)))
+        .collect();
+    output::check_distinct(&named)
+}
+
+fn service<'a>(
+    args: &CapacityArgs,
+    measured: &'a Measured,
+    settings: &SettingsFile,
+) -> Service<'a> {
+    let recording = measured.recording.as_ref();
+    let recorded = recording.map_or(0.0, |recording| recording.per_second);
+    let tokens = recording.and_then(|recording| recording.mean_tokens);
+    Service {
+        load: Load {
+            demand: recording.map_or(Demand::Random, Demand::Recorded),
+            per_second: args.rate.unwrap_or(recorded),
+            headroom_percent: args.headroom,
+            gpu: measured.gpu,
+            objective: args.objective.map(|seconds| Objective {
+                seconds,
+                percentile: args.percentile,
+            }),
+            service_times: args.service_times.into(),
+        },
+        zones: Zones {
+            count: args.zones,
+            survive: args.survive_zones,
+        },
+        tokens_per_request: tokens.or(args.tokens_per_request),
+        hours_per_month: settings.policy.hours_per_month,
+    }
+}
+
+/// The other types that are asked for, where they are sold.
+fn others(
+    args: &CapacityArgs,
+    key: &PriceKey,
+    prices: &Prices<'_>,
+) -> Result<Vec<&'static InstanceShape>, Failure> {
+    let gpu = args.gpu.as_deref().map(GpuFilter::parse).transpose();
+    let gpu = gpu.map_err(|message| {
+        Failure::input(message)
+            .with_hint("use `--gpu MODEL`, `--gpu MODEL:SIZE` or a range of sizes")
+    })?;
+    if gpu.is_none() && args.vram_peak.is_none() {
+        return Ok(Vec::new());
+    }
+    let question = Question {
+        instance_types: Vec::new(),
+        gpu,
+        count: None,
+        regions: Vec::new(),
+        home_region: key.region.clone(),
+        providers: BTreeSet::from([AWS.to_owned()]),
+        operating_system: key.operating_system,
+        sort: SortBy::Price,
+    };
+    pricing::refuse_unknown(&question, prices)?;
+    let is_asked = |shape: &&InstanceShape| {
+        let offer = shape.gpu.as_ref();
+        let offer = offer.filter(|_| shape.accelerator == AcceleratorKind::Gpu);
+        offer.is_some_and(|offer| {
+            let filter = question.gpu.as_ref();
+            filter.is_none_or(|filter| filter.matches(offer.model.name(), offer.vram_mib))
+        })
+    };
+    let is_sold = |shape: &&InstanceShape| {
+        let name = &shape.instance_type;
+        catalog::bundled_regions_of(name).contains(&key.region.as_str())
+            || prices
+                .gathered_regions_of(name)
+                .contains(key.region.as_str())
+    };
+    Ok(catalog::shapes().filter(is_asked).filter(is_sold).collect())
+}

@@ -1,0 +1,388 @@
+//! The throughput that `gpucost capacity` rests on: stated, or measured on GPUs.
+
+use super::capacity_args::{CapacityArgs, ServiceTimesChoice};
+use super::exit::{ExitCode, Failure};
+use super::profile_data::unreadable;
+use super::rightsize_flags::{known, unknown};
+use super::scope::invocation;
+use super::{Io, estate, pricing};
+use crate::analysis::{MeasuredService, NotMeasured, audit, measured_service};
+use crate::catalog::Prices;
+use crate::config::SettingsFile;
+use crate::domain::{
+    Gap, InstanceShape, PriceBook, PriceKey, RecordedRequest, RecordedWork, Risk, RunEnd, shown,
+};
+use crate::planners::capacity::{
+    CapacityError, Recording, Throughput, ThroughputBasis, Utilized, WorkOf,
+};
+use crate::profiling::{Cadence, Profiler, RunProfile};
+use crate::sources::files::{ReadOptions, open_samples};
+use std::path::Path;
+
+const HOW_TO_MEASURE: &str = "pass `--per-gpu`, `--latency` with `--batch`, or \
+    `--tokens-per-second`; or measure it: run a load test under \
+    `gpucost profile --samples FILE.jsonl`, then pass `--profile-data FILE.jsonl` and \
+    `--served-rate`";
+
+/// The command that shows the same estate.
+fn audit_command(args: &CapacityArgs) -> String {
+    let flags = invocation(&args.estate, None).estate_flags();
+    format!("`gpucost audit{flags}`")
+}
+
+/// How the throughput of a GPU is known.
+enum Way<'a> {
+    Stated(f64),
+    Latency(f64),
+    Tokens(f64),
+    Recorded,
+    Profile(&'a Path, f64),
+    Workload(&'a str, f64),
+}
+
+impl<'a> Way<'a> {
+    fn of(args: &'a CapacityArgs, requests: &[RecordedRequest]) -> Result<Self, Failure> {
+        let estate = &args.estate;
+        let reads_estate = estate.demo.is_some()
+            || estate.from.is_some()
+            || estate.save.is_some()
+            || estate.kubernetes.is_given();
+        if args.workload.is_none() && reads_estate {
+            return Err(Failure::input("an estate needs `--workload`")
+                .with_hint(format!("{} lists the workloads", audit_command(args))));
+        }
+        let profile = estate.profile_data.first();
+        let profile = profile.filter(|_| args.workload.is_none());
+        let served = |flag: &str| {
+            args.served_rate.ok_or_else(|| {
+                Failure::input(format!("`{flag}` needs `--served-rate`"))
+                    .with_hint("pass the requests per second that were served meanwhile")
+            })
+        };
+        let stated = [
+            ("--per-gpu", args.per_gpu.map(Self::Stated)),
+            ("--latency", args.latency.map(Self::Latency)),
+            (
+                "--tokens-per-second",
+                args.tokens_per_second.map(Self::Tokens),
+            ),
+            (
+                "--workload",
+                match &args.workload {
+                    Some(name) => Some(Self::Workload(name, served("--workload")?)),
+                    None => None,
+                },
+            ),
+            (
+                "--profile-data",
+                match profile {
+                    Some(path) => Some(Self::Profile(path, served("--profile-data")?)),
+                    None => None,
+                },
+            ),
+        ];
+        let mut stated = stated
+            .into_iter()
+            .filter_map(|(flag, way)| Some((flag, way?)));
+        let first = stated.next();
+        if let (Some((one, _)), Some((other, _))) = (&first, stated.next()) {
+            return Err(Failure::input(format!(
+                "`{one}` and `{other}` both state the throughput of a GPU"
+            ))
+            .with_hint("pass one of them"));
+        }
+        let states_time =
+            |request: &RecordedRequest| matches!(request.work, RecordedWork::Seconds(_));
+        match first {
+            Some((_, way)) => Ok(way),
+            None if requests.iter().any(states_time) => Ok(Self::Recorded),
+            None => {
+                Err(Failure::input("the throughput of a GPU is not known")
+                    .with_hint(HOW_TO_MEASURE))
+            }
+        }
+    }
+}
+
+/// What one GPU serves, and on which type that is known.
+pub(super) struct Measured {
+    pub gpu: Throughput,
+    pub basis: ThroughputBasis,
+    pub recording: Option<Recording>,
+    pub place: Option<(InstanceShape, PriceKey)>,
+    pub prices: PriceBook,
+    /// Instances of the estate and what of it was not read; absent without one.
+    pub seen: Option<(usize, Vec<Gap>)>,
+}
+
+impl Measured {
+    pub(super) fn of(
+        args: &CapacityArgs,
+        requests: &[RecordedRequest],
+        settings: &SettingsFile,
+        io: &mut Io<'_>,
+    ) -> Result<Self, Failure> {
+        let way = Way::of(args, requests)?;
+        let mut ran_on: Option<String> = None;
+        let utilization = |measured: Utilized, served_per_second: f64| {
+            let per_second = measured.per_second(served_per_second);
+            let per_second = per_second.map_err(|error| invalid(error, args))?;
+            let basis = ThroughputBasis::Utilization {
+                measured,
+                served_per_second,
+            };
+            Ok::<_, Failure>((basis, Throughput::of_rate(per_second, args.batch)))
+        };
+        let (basis, gpu) = match way {
+            Way::Workload(name, served) => {
+                let (service, prices, seen) = workload(name, args, settings, io)?;
+                let found = utilization(service.utilized, served)?;
+                let place = Some((service.shape, service.key));
+                return Ok(Self {
+                    seen: Some(seen),
+                    ..Self::with(args, requests, found, place, prices)?
+                });
+            }
+            Way::Profile(path, served) => {
+                let profile = profile(path, settings)?;
+                ran_on = profile.facts.instance_type.clone();
+                utilization(utilized(&profile, shown(path))?, served)?
+            }
+            Way::Stated(rate) => (
+                ThroughputBasis::Stated,
+                Throughput::of_rate(rate, args.batch),
+            ),
+            Way::Latency(service_seconds) => {
+                let batch = args.batch;
+                let gpu = Throughput {
+                    batch,
+                    service_seconds,
+                };
+                (ThroughputBasis::Latency, gpu)
+            }
+            Way::Tokens(per_second) => {
+                let basis = ThroughputBasis::Tokens {
+                    per_second,
+                    prompt_per_second: args.prompt_tokens_per_second,
+                };
+                (basis, of_tokens(args, requests, per_second)?)
+            }
+            // The mean follows from the recording.
+            Way::Recorded => (
+                ThroughputBasis::Recorded,
+                Throughput::of_rate(1.0, args.batch),
+            ),
+        };
+        let prices = pricing::book(args.estate.offline, settings, io)?;
+        let known = Prices::new(&prices, &settings.policy.discount_percent);
+        let place = place(args, ran_on.as_ref(), (settings, &known), io)?;
+        Self::with(args, requests, (basis, gpu), place, prices)
+    }
+
+    fn with(
+        args: &CapacityArgs,
+        requests: &[RecordedRequest],
+        (basis, mut gpu): (ThroughputBasis, Throughput),
+        place: Option<(InstanceShape, PriceKey)>,
+        prices: PriceBook,
+    ) -> Result<Self, Failure> {
+        let work = match basis {
+            ThroughputBasis::Recorded => WorkOf::Recorded,
+            ThroughputBasis::Tokens {
+                per_second,
+                prompt_per_second,
+            } if states_tokens(requests) => WorkOf::Tokens {
+                per_second,
+                prompt_per_second,
+                batch: args.batch,
+            },
+            _ => WorkOf::Each(gpu.service_seconds),
+        };
+        let recording = match &args.arrivals {
+            Some(_) => {
+                let recording = Recording::new(requests, work);
+                Some(recording.map_err(|error| invalid(error, args))?)
+            }
+            None => None,
+        };
+        if let Some(recording) = &recording {
+            gpu.service_seconds = recording.mean_service_seconds;
+        }
+        Ok(Self {
+            gpu,
+            basis,
+            recording,
+            place,
+            prices,
+            seen: None,
+        })
+    }
+}
+
+fn states_tokens(requests: &[RecordedRequest]) -> bool {
+    let is_stated = |request: &RecordedRequest| matches!(request.work, RecordedWork::Tokens { .. });
+    requests.iter().any(is_stated)
+}
+
+/// By the tokens of each request, or as many for each as a flag states.
+fn of_tokens(
+    args: &CapacityArgs,
+    requests: &[RecordedRequest],
+    per_second: f64,
+) -> Result<Throughput, Failure> {
+    let is_recorded = states_tokens(requests);
+    if args.prompt_tokens_per_second.is_some() && !is_recorded {
+        return Err(
+            Failure::input("`--prompt-tokens-per-second` needs the tokens of prompts")
+                .with_hint("add columns of prompt and generated tokens to `--arrivals`"),
+        );
+    }
+    match args.tokens_per_request {
+        Some(tokens) => Ok(Throughput::of_rate(per_second / tokens, args.batch)),
+        // The mean follows from the recording.
+        None if is_recorded => Ok(Throughput::of_rate(1.0, args.batch)),
+        None => Err(
+            Failure::input("`--tokens-per-second` needs the tokens of a request").with_hint(
+                "pass `--tokens-per-request`, or `--arrivals` with columns of prompt and \
+                 generated tokens",
+            ),
+        ),
+    }
+}
+
+fn profile(path: &Path, settings: &SettingsFile) -> Result<RunProfile, Failure> {
+    let mut samples = open_samples(path, &ReadOptions::default()).map_err(unreadable)?;
+    let facts = samples.facts().clone();
+    let mut cadence = Cadence::new(&facts, None);
+    let mut profiler = Profiler::new(facts, &settings.policy);
+    let mut last_seconds = 0.0;
+    for sample in &mut samples {
+        let sample = sample.map_err(unreadable)?;
+        profiler.add(&sample);
+        cadence.sampled(&sample);
+        last_seconds = sample.at_seconds;
+    }
+    cadence.ended(samples.end());
+    let end = samples.end().cloned().unwrap_or(RunEnd {
+        elapsed_seconds: last_seconds,
+        exit_code: None,
+    });
+    Ok(profiler.finish(end, cadence.pace()))
+}
+
+/// The whole GPUs of a host together; all of them have to be measured.
+fn utilized(profile: &RunProfile, name: String) -> Result<Utilized, Failure> {
+    let means: Option<Vec<f64>> = profile
+        .whole()
+        .map(|gpu| Some(gpu.utilization?.mean))
+        .collect();
+    let means = means.filter(|means| !means.is_empty()).ok_or_else(|| {
+        Failure::input(format!("{name} has no utilization of every whole GPU"))
+            .with_hint(HOW_TO_MEASURE)
+    })?;
+    let gpus = means.len() as f64;
+    Ok(Utilized {
+        name,
+        gpus,
+        mean_percent: means.iter().sum::<f64>() / gpus,
+        samples: profile.samples,
+    })
+}
+
+fn workload(
+    name: &str,
+    args: &CapacityArgs,
+    settings: &SettingsFile,
+    io: &mut Io<'_>,
+) -> Result<(MeasuredService, PriceBook, (usize, Vec<Gap>)), Failure> {
+    let estate = estate::estate(&args.estate, settings, io)?;
+    let audit = audit(&estate, &settings.policy, Risk::Medium);
+    let found = measured_service(&audit, name, &settings.policy).map_err(|error| {
+        let hint = match &error {
+            NotMeasured::Unknown { nearest, .. } if !nearest.is_empty() => {
+                format!("did you mean {}?", nearest.join(", "))
+            }
+            NotMeasured::Unknown { .. } => {
+                format!("{} lists the workloads", audit_command(args))
+            }
+            NotMeasured::Several { first, .. } => {
+                format!("pass an ID of `gpucost audit --format json`, such as {first}")
+            }
+            NotMeasured::NoGpu(_) => "choose a workload with GPUs".to_owned(),
+            NotMeasured::Unmeasured(_) => {
+                format!("{} lists what is missing", audit_command(args))
+            }
+        };
+        Failure::new(ExitCode::Input, error).with_hint(hint)
+    })?;
+    Ok((found, estate.prices, (estate.instances.len(), audit.gaps)))
+}
+
+/// The type on which the throughput is known: as stated, else as a profile says.
+fn place(
+    args: &CapacityArgs,
+    ran_on: Option<&String>,
+    (settings, prices): (&SettingsFile, &Prices<'_>),
+    io: &Io<'_>,
+) -> Result<Option<(InstanceShape, PriceKey)>, Failure> {
+    let Some(name) = args.instance_type.as_ref().or(ran_on) else {
+        if args.gpu.is_some() || args.vram_peak.is_some() {
+            return Err(Failure::input("`--gpu` and `--vram-peak` need `--type`")
+                .with_hint("pass the type on which the throughput was measured"));
+        }
+        return Ok(None);
+    };
+    let (shape, _) = known(name)?;
+    let region = match &args.estate.aws.region {
+        Some(region) => region.trim().to_owned(),
+        None => pricing::home_region(settings, io),
+    };
+    if region == "all" || region.contains([',', '*']) {
+        return Err(Failure::input("`--type` requires a single region")
+            .with_hint("pass one, such as `--region us-east-1`"));
+    }
+    let regions = prices.regions();
+    if !regions.contains(region.as_str()) {
+        return Err(unknown("region", &region, regions.into_iter()));
+    }
+    let key = PriceKey {
+        operating_system: pricing::operating_system(&args.os)?,
+        ..PriceKey::linux_on_demand(&region, &shape.instance_type)
+    };
+    Ok(Some((shape.clone(), key)))
+}
+
+/// An error with what to do about it.
+pub(super) fn invalid(error: CapacityError, args: &CapacityArgs) -> Failure {
+    let hint = match &error {
+        CapacityError::BelowFloor { floor_seconds, .. } => {
+            let spread = if args.arrivals.is_none()
+                && args.service_times == ServiceTimesChoice::Exponential
+            {
+                "; if requests all take about the same time, pass `--service-times fixed`"
+            } else {
+                ""
+            };
+            format!(
+                "pass `--objective` above {floor_seconds:.6}s, or make requests faster: a smaller \
+                 batch, a faster GPU, fewer tokens{spread}"
+            )
+        }
+        CapacityError::TooMany { .. } => {
+            "check `--rate` and the time of a request: rate × time is what is in flight".to_owned()
+        }
+        CapacityError::NoRate => {
+            "record requests over some time, or pass `--rate` without `--arrivals`".to_owned()
+        }
+        CapacityError::NoWork => {
+            "add the column to every line, or pass `--per-gpu` or `--latency`".to_owned()
+        }
+        CapacityError::NeverBusy(_) => "measure while requests are served".to_owned(),
+        CapacityError::NoZoneLeft { .. } => {
+            "pass a `--survive-zones` below `--zones`, such as `--zones 3 --survive-zones 1`"
+                .to_owned()
+        }
+        CapacityError::NotAboveZero { .. } => "check the numbers that were passed".to_owned(),
+    };
+    Failure::new(ExitCode::Input, error).with_hint(hint)
+}

@@ -1,0 +1,310 @@
+//! What `gpucost capacity` answers.
+
+mod fleets;
+mod notes;
+
+use crate::planners::capacity::{Capacity, Demand, ThroughputBasis};
+use crate::report::shared::text::{count, counted};
+use crate::report::{Answer, Figure, Given, Step};
+use fleets::sheets;
+use notes::{caveats, missing, next, plain};
+
+/// An answer in words.
+pub fn capacity_answer(found: &Capacity<'_>) -> Answer {
+    Answer {
+        planner: "capacity",
+        headline: headline(found),
+        given: given(found),
+        steps: steps(found),
+        sheets: sheets(found),
+        caveats: caveats(found),
+        missing: missing(found),
+        files: Vec::new(),
+        next: next(found),
+    }
+}
+
+fn headline(found: &Capacity<'_>) -> String {
+    let service = &found.question.service;
+    let load = &service.load;
+    let mut text = format!(
+        "{} {} {} requests per second",
+        counted(found.need.gpus, "GPU", "GPUs"),
+        if found.need.gpus == 1 {
+            "serves"
+        } else {
+            "serve"
+        },
+        plain(load.per_second)
+    );
+    if load.headroom_percent > 0.0 {
+        text.push_str(&format!(" with {}% headroom", plain(load.headroom_percent)));
+    }
+    if let Some(objective) = load.objective {
+        text.push_str(&format!(
+            ", p{} within {} s",
+            plain(objective.percentile),
+            plain(objective.seconds)
+        ));
+    }
+    if service.zones.count > 1 {
+        text.push_str(&format!(
+            "; {} over {} zones, of which {} may be lost",
+            counted(found.fleet.gpus, "GPU", "GPUs"),
+            service.zones.count,
+            service.zones.survive
+        ));
+    }
+    text
+}
+
+fn one(key: &'static str, name: &'static str, value: Figure, source: &str) -> Given {
+    Given {
+        key,
+        name,
+        value,
+        source: source.to_owned(),
+    }
+}
+
+fn given(found: &Capacity<'_>) -> Vec<Given> {
+    let question = &found.question;
+    let load = &question.service.load;
+    let mut given = vec![
+        one(
+            "rate_per_second",
+            "requests per second",
+            Figure::Number(load.per_second, 3),
+            &rate_source(found),
+        ),
+        one(
+            "headroom_percent",
+            "headroom",
+            Figure::Percent(load.headroom_percent),
+            "--headroom",
+        ),
+        one(
+            "per_gpu_per_second",
+            "requests per second of a GPU",
+            Figure::Number(load.gpu.per_second(), 3),
+            &throughput_source(&question.basis),
+        ),
+        one(
+            "batch",
+            "requests at the same time on a GPU",
+            Figure::Count(u64::from(load.gpu.batch)),
+            "--batch",
+        ),
+        one(
+            "service_seconds",
+            "seconds of a request on a GPU, mean",
+            Figure::Number(load.gpu.service_seconds, 6),
+            "batch / requests per second of a GPU",
+        ),
+    ];
+    if let Some(objective) = load.objective {
+        given.push(one(
+            "objective_seconds",
+            "objective, seconds",
+            Figure::Number(objective.seconds, 3),
+            "--objective",
+        ));
+        given.push(one(
+            "objective_percentile",
+            "percentile of the objective",
+            Figure::Number(objective.percentile, 2),
+            "--percentile",
+        ));
+    }
+    given.extend(tokens(found));
+    if let Some(types) = &question.types {
+        let region = &types.key.region;
+        given.push(one(
+            "measured_type",
+            "instance type",
+            Figure::text(&types.measured.instance_type),
+            &format!("where the throughput is known; prices of {region}"),
+        ));
+    }
+    given
+}
+
+fn rate_source(found: &Capacity<'_>) -> String {
+    let load = &found.question.service.load;
+    let (Demand::Recorded(recording), Some(file)) = (load.demand, &found.question.arrivals_file)
+    else {
+        return "--rate".to_owned();
+    };
+    let requests = count(recording.count() as u64);
+    let recorded = format!(
+        "{file}: {requests} requests in {} s",
+        plain(recording.lasted_seconds())
+    );
+    if (recording.per_second - load.per_second).abs() < f64::EPSILON {
+        recorded
+    } else {
+        format!("--rate; {recorded}, replayed at it")
+    }
+}
+
+fn tokens(found: &Capacity<'_>) -> Option<Given> {
+    let service = &found.question.service;
+    let source = match service.load.demand {
+        Demand::Recorded(recording) if recording.mean_tokens.is_some() => {
+            "mean of the recorded requests"
+        }
+        _ => "--tokens-per-request",
+    };
+    Some(one(
+        "tokens_per_request",
+        "tokens of a request",
+        Figure::Number(service.tokens_per_request?, 1),
+        source,
+    ))
+}
+
+fn throughput_source(basis: &ThroughputBasis) -> String {
+    match basis {
+        ThroughputBasis::Stated => "--per-gpu".to_owned(),
+        ThroughputBasis::Latency => "--batch / --latency".to_owned(),
+        ThroughputBasis::Tokens {
+            per_second,
+            prompt_per_second: None,
+        } => format!(
+            "{} tokens per second, --tokens-per-second",
+            plain(*per_second)
+        ),
+        ThroughputBasis::Tokens {
+            per_second,
+            prompt_per_second: Some(prompt),
+        } => format!(
+            "{} generated and {} prompt tokens per second",
+            plain(*per_second),
+            plain(*prompt)
+        ),
+        ThroughputBasis::Recorded => "recorded service times".to_owned(),
+        ThroughputBasis::Utilization {
+            measured,
+            served_per_second,
+        } => format!(
+            "{}: {} per second on {} GPUs at {:.1}% ({} samples)",
+            measured.name,
+            plain(*served_per_second),
+            plain(measured.gpus),
+            measured.mean_percent,
+            count(measured.samples)
+        ),
+    }
+}
+
+fn steps(found: &Capacity<'_>) -> Vec<Step> {
+    let service = &found.question.service;
+    let load = &service.load;
+    let need = &found.need;
+    let step = |name: &str, arithmetic: String, result| Step {
+        name: name.to_owned(),
+        arithmetic,
+        result,
+    };
+    let planned = load.planned_per_second();
+    let per_gpu = load.gpu.per_second();
+    let mut steps = vec![
+        step(
+            "planned requests per second",
+            format!(
+                "{} × (1 + {} / 100)",
+                plain(load.per_second),
+                plain(load.headroom_percent)
+            ),
+            Figure::Number(planned, 3),
+        ),
+        step(
+            "GPUs for the rate",
+            format!(
+                "{} / {} = {}, rounded up",
+                plain(planned),
+                plain(per_gpu),
+                plain(planned / per_gpu)
+            ),
+            Figure::Count(need.gpus_by_rate),
+        ),
+    ];
+    steps.extend(objective_steps(found));
+    steps.push(step(
+        "how busy they are",
+        format!("{} / ({} × {})", plain(planned), need.gpus, plain(per_gpu)),
+        Figure::Percent(need.utilization_percent),
+    ));
+    let zones = service.zones;
+    if zones.count > 1 {
+        let fleet = found.fleet;
+        let left = zones.left();
+        steps.push(step(
+            "GPUs per zone",
+            format!(
+                "{} / ({} − {}) = {}, rounded up",
+                need.gpus,
+                zones.count,
+                zones.survive,
+                plain(need.gpus as f64 / f64::from(left))
+            ),
+            Figure::Count(fleet.gpus_per_zone),
+        ));
+        steps.push(step(
+            "GPUs in all zones",
+            format!("{} × {}", zones.count, fleet.gpus_per_zone),
+            Figure::Count(fleet.gpus),
+        ));
+    }
+    steps
+}
+
+fn objective_steps(found: &Capacity<'_>) -> Vec<Step> {
+    let load = &found.question.service.load;
+    let (Some(objective), Some(latency)) = (load.objective, found.need.latency) else {
+        return Vec::new();
+    };
+    let gpus = found.need.gpus;
+    let batch = u64::from(load.gpu.batch);
+    let late = (100.0 - objective.percentile) / 100.0;
+    let how = match load.demand {
+        Demand::Random => format!(
+            "fewest with P(T > {} s) ≤ {} in M/M/c, c = {gpus} × {batch}",
+            plain(objective.seconds),
+            plain(late)
+        ),
+        Demand::Recorded(_) => format!(
+            "fewest with at most {} of the requests over {} s, replayed on {gpus} × {batch}",
+            plain(late),
+            plain(objective.seconds)
+        ),
+    };
+    let percentile = plain(objective.percentile);
+    let of = |name: String, arithmetic: &str, result| Step {
+        name,
+        arithmetic: arithmetic.to_owned(),
+        result,
+    };
+    vec![
+        of(
+            "GPUs for the objective".to_owned(),
+            &how,
+            Figure::Count(gpus),
+        ),
+        of(
+            format!("p{percentile} on a GPU alone, seconds"),
+            "no number of GPUs is faster",
+            Figure::Number(latency.floor_seconds, 3),
+        ),
+        of(
+            format!("p{percentile} with these GPUs, seconds"),
+            "from arrival to end",
+            Figure::Number(latency.seconds, 3),
+        ),
+        of(
+            "requests that wait".to_owned(),
+            "all GPUs work on as many as they can",
+            Figure::Percent(latency.waiting_share * 100.0),
+        ),
+    ]
+}

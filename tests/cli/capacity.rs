@@ -1,0 +1,336 @@
+//! `gpucost capacity`: the examples of its page, its formats, its errors, and a real trace.
+
+use crate::cli::pages::{assert_explains, assert_shows, blocks, page};
+use crate::cli::process::run_in;
+use crate::cli::world::{Outcome, World};
+use crate::support::data::shared;
+use serde_json::Value;
+
+fn run(arguments: &[&str]) -> Outcome {
+    let world = World::new();
+    world.run(&[&["capacity", "--offline"][..], arguments].concat())
+}
+
+fn json(arguments: &[&str]) -> Value {
+    let outcome = run(&[arguments, &["--format", "json"]].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    outcome.json()
+}
+
+/// The result of a step by its name.
+fn step<'a>(answer: &'a Value, name: &str) -> &'a Value {
+    let steps = answer["steps"].as_array().expect("steps");
+    let found = steps.iter().find(|step| step["name"] == name);
+    &found.unwrap_or_else(|| panic!("{name}: {answer}"))["result"]
+}
+
+#[test]
+fn examples_print_what_the_page_shows() {
+    let text = page("planners/capacity.md");
+    let examples = blocks(&text, "text");
+    assert!(examples.len() >= 3, "{}", examples.len());
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let recording = blocks(&text, "csv").remove(0);
+    std::fs::write(folder.path().join("requests.csv"), recording).expect("a writable folder");
+    for example in examples {
+        let (command, shown) = example.split_once('\n').expect("a command line");
+        let arguments = command
+            .strip_prefix("$ gpucost ")
+            .expect("a command of gpucost");
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let output = run_in(folder.path(), &arguments);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{command}: {stderr}");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert_shows("docs/planners/capacity.md", shown, &printed);
+    }
+}
+
+#[test]
+fn the_worked_example_is_three_and_with_headroom_four() {
+    let answer = json(&["--rate", "500", "--per-gpu", "200"]);
+    assert_eq!(answer["fleets"][0]["gpus_needed"], 3);
+    let asked = ["--rate", "500", "--per-gpu", "200", "--headroom", "25"];
+    let answer = json(&asked);
+    assert_eq!(answer["planner"], "capacity");
+    assert_eq!(step(&answer, "planned requests per second"), 625.0);
+    assert_eq!(step(&answer, "GPUs for the rate"), 4);
+    assert_eq!(answer["fleets"][0]["gpus_needed"], 4);
+    assert_eq!(answer["fleets"][0]["monthly_cost"], Value::Null);
+    // On the two of three zones that remain: two in each of the three.
+    let zones = ["--zones", "3", "--survive-zones", "1"];
+    let answer = json(&[&asked[..], &zones].concat());
+    assert_eq!(step(&answer, "GPUs in all zones"), 6);
+    // Six of 1.006 an hour: × 730, and / 1.8 million requests an hour.
+    let types = ["--type", "g5.xlarge", "--tokens-per-request", "400"];
+    let answer = json(&[&asked[..], &zones, &types].concat());
+    let fleet = &answer["fleets"][0];
+    assert_eq!(fleet["instances"], 6);
+    assert_eq!(fleet["monthly_cost"], 4_406.28);
+    assert_eq!(fleet["cost_per_million_requests"], 3.353_333);
+    assert_eq!(fleet["cost_per_million_tokens"], 0.008_383);
+    assert_eq!(answer["currency"], "USD");
+}
+
+#[test]
+fn other_types_are_derived_and_refused_with_a_reason() {
+    let asked = ["--rate", "500", "--per-gpu", "200", "--type", "g5.xlarge"];
+    let answer = json(&[&asked[..], &["--gpu", "L4"]].concat());
+    let fleets = answer["fleets"].as_array().expect("fleets");
+    let of = |name: &str| {
+        let found = fleets.iter().find(|one| one["instance_type"] == name);
+        found.unwrap_or_else(|| panic!("{name}: {answer}"))
+    };
+    assert_eq!(of("g5.xlarge")["throughput"], "given");
+    // 300 of 600 GB/s: 100 a second each, five of them.
+    assert_eq!(of("g6.xlarge")["throughput"], "derived");
+    assert_eq!(of("g6.xlarge")["gpus_needed"], 5);
+    let answer = json(&[&asked[..], &["--vram-peak", "15000MiB"]].concat());
+    let refused = answer["refused"].to_string();
+    assert!(
+        refused.contains("18,000 MiB of VRAM needed with headroom, 15,360 MiB usable"),
+        "{refused}"
+    );
+    let caveats = answer["caveats"].to_string();
+    assert!(caveats.contains("derived:"), "{caveats}");
+}
+
+#[test]
+fn every_key_is_in_the_page() {
+    let answer = json(&[
+        "--rate",
+        "500",
+        "--per-gpu",
+        "200",
+        "--objective",
+        "1s",
+        "--type",
+        "g5.xlarge",
+        "--vram-peak",
+        "16GiB",
+    ]);
+    assert_explains("planners/capacity.md", &answer["fleets"]);
+    assert_explains("planners/capacity.md", &answer["refused"]);
+    for given in answer["given"].as_array().expect("given") {
+        let key = given["key"].as_str().expect("a key");
+        let text = page("planners/capacity.md");
+        assert!(text.contains(&format!("`{key}`")), "{key}");
+    }
+}
+
+#[test]
+fn a_workload_of_an_estate_shows_its_throughput() {
+    // foundation-pretraining of the demo: 8 A100 that run all hours.
+    let asked = [
+        "--demo",
+        "--workload",
+        "foundation-pretraining",
+        "--served-rate",
+        "100",
+        "--rate",
+        "300",
+    ];
+    let answer = json(&asked);
+    let metrics = World::new()
+        .run(&["audit", "--demo", "--format", "json"])
+        .json();
+    let workloads = metrics["workloads"].as_array().expect("workloads");
+    let named = workloads
+        .iter()
+        .find(|one| one["name"] == "foundation-pretraining")
+        .expect("it is in the demo");
+    let mean = named["utilization"]["mean"].as_f64().expect("measured");
+    let gpus = 8.0 * named["running_share"].as_f64().expect("known");
+    let given = answer["given"].as_array().expect("given");
+    let per_gpu = given
+        .iter()
+        .find(|one| one["key"] == "per_gpu_per_second")
+        .and_then(|one| one["value"].as_f64())
+        .expect("a number");
+    let expected = 100.0 / (gpus * mean / 100.0);
+    assert!(
+        (per_gpu / expected - 1.0).abs() < 1e-3,
+        "{per_gpu} {expected}"
+    );
+    assert_eq!(answer["fleets"][0]["instance_type"], "p4d.24xlarge");
+    let missing = answer["missing"].to_string();
+    assert!(missing.contains("RequestCount"), "{missing}");
+}
+
+#[test]
+fn errors_say_what_is_possible() {
+    for (arguments, says) in [
+        (&["--per-gpu", "200"][..], "--rate"),
+        (&["--rate", "0", "--per-gpu", "200"], "above zero"),
+        (&["--rate", "NaN", "--per-gpu", "200"], "above zero"),
+        (
+            &["--rate", "5"],
+            "error: the throughput of a GPU is not known",
+        ),
+        (
+            &["--rate", "5", "--per-gpu", "2", "--latency", "1s"],
+            "error: `--per-gpu` and `--latency` both state",
+        ),
+        (
+            &["--rate", "5", "--latency", "100ms", "--objective", "250ms"],
+            "takes 0.299573 s at p95 without any wait\nhint: pass `--objective` above \
+             0.299573s",
+        ),
+        (
+            &["--rate", "1000000000", "--latency", "1h"],
+            "requests in flight at the same time: at most 1000000 are evaluated",
+        ),
+        (
+            &["--rate", "5", "--per-gpu", "2", "--survive-zones", "1"],
+            "error: 1 of 1 zones lost leaves no zone",
+        ),
+        (
+            &["--rate", "5", "--per-gpu", "2", "--type", "g5.xlrage"],
+            "did you mean g5.xlarge",
+        ),
+        (
+            &["--rate", "5", "--per-gpu", "2", "--gpu", "L4"],
+            "`--gpu` and `--vram-peak` need `--type`",
+        ),
+        (
+            &["--rate", "5", "--per-gpu", "2", "--demo"],
+            "`gpucost audit --demo` lists the workloads",
+        ),
+        (
+            &[
+                "--rate",
+                "5",
+                "--demo",
+                "--workload",
+                "chat-servin",
+                "--served-rate",
+                "3",
+            ],
+            "did you mean chat-serving",
+        ),
+        (
+            &["--rate", "5", "--tokens-per-second", "50"],
+            "needs the tokens of a request",
+        ),
+    ] {
+        let outcome = run(arguments);
+        assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stderr);
+        assert_eq!(outcome.stdout, "", "{arguments:?}");
+        assert!(
+            outcome.stderr.contains(says),
+            "{arguments:?}: {}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
+fn recordings_that_are_no_recordings_are_refused() {
+    let world = World::new();
+    for (text, says) in [
+        ("timestamp\n", ":1: it has no requests below its header"),
+        ("timestamp\n5\n4\n", ":3: the time `4` is before"),
+        ("timestamp\n5\n", "at one instant"),
+        ("when\n5\n", ":1: no column `timestamp`"),
+    ] {
+        let path = world.file("requests.csv", text);
+        let asked = [
+            "capacity",
+            "--offline",
+            "--arrivals",
+            &path,
+            "--latency",
+            "1s",
+        ];
+        let outcome = world.run(&asked);
+        assert_eq!(outcome.code, 2, "{text}");
+        assert!(outcome.stderr.contains(says), "{text}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn names_from_outside_are_harmless() {
+    let world = World::new();
+    let text = "timestamp,service_seconds\n0,1\n1,1\n2,1\n";
+    let path = world.file("a\u{1b}[31m`id`.csv", text);
+    for format in ["table", "wide", "json", "csv"] {
+        let asked = [
+            "capacity",
+            "--offline",
+            "--arrivals",
+            &path,
+            "--format",
+            format,
+        ];
+        let outcome = world.run(&asked);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert!(!outcome.all().contains('\u{1b}'), "{}", outcome.all());
+    }
+}
+
+/// 8,819 requests of a code assistant in 57 minutes, in bursts. The expected figures are
+/// those of a separate program in Python: a list of events with an explicit line, the
+/// fewest GPUs by trying one after the other.
+#[test]
+fn a_real_trace_needs_more_than_its_mean_rate() {
+    let name = "samples/requests/AzureLLMInferenceTrace_code.csv";
+    let Some(path) = shared("capacity", name) else {
+        return;
+    };
+    let path = path.to_str().expect("UTF-8");
+    let fleet = |arguments: &[&str]| {
+        let answer = json(&[&["--arrivals", path][..], arguments].concat());
+        let fleet = &answer["fleets"][0];
+        (
+            step(&answer, "GPUs for the rate").as_u64(),
+            fleet["gpus_needed"].as_u64(),
+            fleet["latency_seconds"].as_f64(),
+        )
+    };
+    let one = [
+        "--tokens-per-second",
+        "50",
+        "--prompt-tokens-per-second",
+        "8000",
+    ];
+    let with = |rest: &[&str]| fleet(&[&one[..], rest].concat());
+    let expect = |rate: u64, gpus: u64, seconds: f64| (Some(rate), Some(gpus), Some(seconds));
+    assert_eq!(with(&["--objective", "5s"]), expect(3, 15, 4.6305));
+    assert_eq!(with(&["--objective", "3s"]), expect(3, 21, 2.9162));
+    let at_p99 = ["--objective", "10s", "--percentile", "p99"];
+    assert_eq!(with(&at_p99), expect(3, 16, 9.1173));
+    let headroom = ["--objective", "5s", "--headroom", "25"];
+    assert_eq!(with(&headroom), expect(3, 17, 4.6977));
+    let rate = ["--objective", "5s", "--rate", "10"];
+    assert_eq!(with(&rate), expect(9, 31, 4.9211));
+    let batch = [
+        "--tokens-per-second",
+        "4000",
+        "--batch",
+        "4",
+        "--objective",
+        "8s",
+    ];
+    assert_eq!(fleet(&batch), expect(2, 9, 7.496));
+    // At random, the same rate and mean time take three.
+    let random = json(&[
+        "--rate",
+        "2.566395",
+        "--latency",
+        "813.631563ms",
+        "--objective",
+        "5s",
+    ]);
+    assert_eq!(random["fleets"][0]["gpus_needed"], 3);
+    let tight = ["--objective", "5s", "--percentile", "p99"];
+    let arguments = [&["--arrivals", path][..], &one, &tight].concat();
+    let refused = run(&arguments);
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused
+            .stderr
+            .contains("takes 5.281500 s at p99 without any wait"),
+        "{}",
+        refused.stderr
+    );
+}
