@@ -158,6 +158,48 @@ fn a_workload_of_an_estate_shows_its_throughput() {
 }
 
 #[test]
+fn samples_of_a_host_show_its_throughput() {
+    // Two GPUs, at 40% and at 20%, served 12 a second: 12 / 0.6 = 20 for a busy one.
+    let world = World::new();
+    let mut log = String::from(
+        "timestamp,index,name,utilization.gpu [%],memory.used [MiB],memory.total [MiB]\n",
+    );
+    for second in 0..30 {
+        for (index, percent) in [(0, 40), (1, 20)] {
+            log.push_str(&format!(
+                "2026/01/03 12:00:{second:02}.000,{index},NVIDIA A10G,{percent} %,100 MiB,\
+                 23028 MiB\n"
+            ));
+        }
+    }
+    let path = world.file("load.csv", log);
+    let asked = [
+        "capacity",
+        "--offline",
+        "--rate",
+        "50",
+        "--profile-data",
+        &path,
+    ];
+    let served = ["--served-rate", "12", "--format", "json"];
+    let outcome = world.run(&[&asked[..], &served].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let fleet = &outcome.json()["fleets"][0];
+    let per_gpu = fleet["per_gpu_per_second"].as_f64().expect("a number");
+    assert!((per_gpu - 20.0).abs() < 0.01, "{per_gpu}");
+    assert_eq!(fleet["gpus_needed"], 3);
+    let refused = world.run(&asked);
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused
+            .stderr
+            .contains("`--profile-data` needs `--served-rate`"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
 fn errors_say_what_is_possible() {
     for (arguments, says) in [
         (&["--per-gpu", "200"][..], "--rate"),
