@@ -61,7 +61,7 @@ pub(in crate::savings) use rightsize::NEAREST;
 pub use rightsize::{
     Bound, Considered, DOUBLE_PRECISION, Demand, MissingData, MovedInstance, PRECISION_TAG,
     Projection, Ratio, RatioBasis, Rejection, Rightsizing, Today, best, candidates, caveats,
-    gpu_ratio, performance, steps, usable_vram_mib,
+    gpu_ratio, performance, reported_vram_mib, steps, usable_vram_mib,
 };
 pub use scaling::{end_steps, warm_pool_step};
 pub use schedule::{

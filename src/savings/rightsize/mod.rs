@@ -13,7 +13,8 @@ pub(super) use needs::peak;
 pub use needs::{Bound, DOUBLE_PRECISION, Demand, MissingData, PRECISION_TAG};
 pub use price::{MovedInstance, Today};
 pub use projection::{
-    Projection, Ratio, RatioBasis, performance, ratio as gpu_ratio, usable_vram_mib,
+    Projection, Ratio, RatioBasis, performance, ratio as gpu_ratio, reported_vram_mib,
+    usable_vram_mib,
 };
 pub use rejection::Rejection;
 pub use steps::{caveats, steps};

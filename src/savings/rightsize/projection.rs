@@ -146,17 +146,21 @@ pub fn ratio(today: &GpuOffer, other: &GpuOffer, bound: Bound) -> Result<Ratio, 
     }
 }
 
+/// Memory of one visible device as its driver reports it, MiB: of a part of a device that
+/// of its partition. `None` where no source states it.
+pub fn reported_vram_mib(offer: &GpuOffer) -> Option<u64> {
+    match offer.share {
+        GpuShare::Fraction(_) => offer.vram_mib,
+        GpuShare::Whole(_) => gpu_spec(offer)?.memory_mib_reported,
+    }
+}
+
 /// Memory of one visible device that a model has to fit into, MiB.
 ///
 /// # Errors
 /// When the catalog does not know it.
 pub fn usable_vram_mib(today: &GpuOffer, other: &GpuOffer) -> Result<u64, Rejection> {
-    let partition = match other.share {
-        GpuShare::Fraction(_) => other.vram_mib,
-        GpuShare::Whole(_) => None,
-    };
-    partition
-        .or_else(|| gpu_spec(other)?.memory_mib_reported)
+    reported_vram_mib(other)
         // The card of today holds what it holds.
         .or_else(|| other.vram_mib.filter(|_| is_same_gpu(today, other)))
         .ok_or_else(|| Rejection::unknown("driver-reported memory", &other.model))
