@@ -14,6 +14,7 @@ mod prices;
 mod remedy;
 mod resolution;
 mod run;
+mod selection;
 mod served;
 mod sums;
 mod terraform;
@@ -38,6 +39,7 @@ pub use prices::{
 };
 pub use resolution::needs_fine_grid;
 pub use run::{PricedHost, RunCost, contradictions, instance_cost, unnamed_gpus};
+pub use selection::select_types;
 pub use served::{MeasuredService, NotMeasured, measured_service};
 pub use sums::{
     Charge, ChargeKind, ClaimKey, ClassTotals, CostPart, CostSplit, Dimension, Funnel, GroupKey,

@@ -43,6 +43,25 @@ fn amount(text: &str) -> Result<Decimal, String> {
         .ok_or_else(|| "expected an amount of zero or more".to_owned())
 }
 
+/// A number that is not below zero.
+pub(super) fn not_negative(text: &str) -> Result<Decimal, String> {
+    text.parse()
+        .ok()
+        .filter(|number: &Decimal| *number >= Decimal::ZERO && *number <= MOST_STATED)
+        .ok_or_else(|| "expected a number of zero or more, such as 12.5".to_owned())
+}
+
+/// A number above zero.
+pub(super) fn positive(text: &str) -> Result<Decimal, String> {
+    not_negative(text)
+        .ok()
+        .filter(|number| !number.is_zero())
+        .ok_or_else(|| "expected a number above zero, such as 12.5".to_owned())
+}
+
+/// The largest number that a planner takes from a flag.
+const MOST_STATED: Decimal = Decimal::from_parts(1_000_000_000, 0, 0, false, 0);
+
 /// A number of GPUs, perhaps a fraction of one.
 fn gpu_count(text: &str) -> Result<Decimal, String> {
     text.parse()
@@ -52,7 +71,7 @@ fn gpu_count(text: &str) -> Result<Decimal, String> {
 }
 
 /// A rate per hour that can be a price.
-fn hourly_price(text: &str) -> Result<Decimal, String> {
+pub(super) fn hourly_price(text: &str) -> Result<Decimal, String> {
     text.parse()
         .ok()
         .filter(|rate: &Decimal| *rate > Decimal::ZERO && *rate <= MOST_PER_HOUR)
@@ -70,7 +89,7 @@ fn instalment(text: &str) -> Result<Decimal, String> {
 }
 
 /// Hours that an instance runs in a month; the longest month has 744.
-fn hours_of_a_month(text: &str) -> Result<Decimal, String> {
+pub(super) fn hours_of_a_month(text: &str) -> Result<Decimal, String> {
     text.parse()
         .ok()
         .filter(|hours: &Decimal| *hours > Decimal::ZERO && *hours <= Decimal::from(744))
@@ -500,5 +519,10 @@ mod tests {
         assert!(amount("-1").is_err() && amount("much").is_err());
         assert_eq!(gpu_count("0.5"), Ok(Decimal::new(5, 1)));
         assert!(gpu_count("0").is_err() && gpu_count("-8").is_err());
+        assert_eq!(not_negative("0"), Ok(Decimal::ZERO));
+        assert_eq!(positive("12.5"), Ok(Decimal::new(125, 1)));
+        for bad in ["0", "-1", "NaN", "inf", "1e400", "1000000001", ""] {
+            assert!(positive(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -13,6 +13,7 @@ use super::fit::FitArgs;
 use super::organization::IamPolicyArgs;
 use super::profile::ProfileArgs;
 use super::rightsize_flags::RightsizeArgs;
+use super::select_args::SelectArgs;
 use super::spot_args::SpotArgs;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
@@ -86,6 +87,10 @@ pub(super) enum Command {
     /// From the throughput of a GPU: stated, measured by `gpucost profile`, or that of a
     /// workload of an estate. Arrivals are random, or replayed from a recording.
     Capacity(Box<CapacityArgs>),
+    /// Rank the instance types that suit a piece of work, and show why others are out
+    ///
+    /// Calls no cloud. Needs come from flags or from samples of a run.
+    Select(Box<SelectArgs>),
     /// Sample the GPUs of this host, and show the resources that it needs
     ///
     /// Samples for a fixed duration, until interrupted, or while a command runs:
@@ -136,6 +141,7 @@ impl Command {
             | Self::Fit(_)
             | Self::Batching(_)
             | Self::Pricing(_)
+            | Self::Select(_)
             | Self::Profile(_)
             | Self::IamPolicy(_)
             | Self::KubernetesRbac

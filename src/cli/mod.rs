@@ -45,7 +45,10 @@ mod redact;
 mod reserved;
 mod rightsize;
 mod rightsize_flags;
+mod sampled;
 mod scope;
+mod select;
+mod select_args;
 mod shell;
 mod spot;
 mod spot_args;
@@ -123,6 +126,7 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         Command::Fit(fit) => fit::run(fit, io),
         Command::Batching(batching) => batching::run(batching, io),
         Command::Capacity(asked) => capacity::run(asked, io),
+        Command::Select(asked) => select::run(asked, io),
         Command::Profile(profile) => profile::run(profile, io),
         Command::Explain(explain) => explain::run(explain, io),
         Command::IamPolicy(policies) => shell::policies(policies, io),

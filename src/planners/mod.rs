@@ -8,7 +8,9 @@ pub mod capacity;
 mod curve;
 mod fit;
 mod model;
+mod paying;
 mod roofline;
+mod select;
 
 pub use batching::{BatchChoice, Batching, BatchingAsk, BatchingError, Machine, batching};
 pub use curve::{CurveError, CurvePoint, ThroughputCurve};
@@ -17,4 +19,9 @@ pub use fit::{
     Refused, fit,
 };
 pub use model::{Dtype, Model, ModelAsk, ModelError, PUBLISHED, Published};
+pub use paying::Paying;
 pub use roofline::{EFFICIENCY, LINKED_EFFICIENCY, Pace, Peak, Work};
+pub use select::{
+    Budget, OfferedType, ReasonCount, Refusal, RefusedType, SelectedType, Selection, Wanted,
+    select, vcpus_for,
+};

@@ -51,6 +51,7 @@ mod reserved_fleet;
 mod rightsize;
 mod round_trip;
 mod schema;
+mod select;
 mod settings;
 mod shell;
 mod showback;

@@ -19,6 +19,7 @@ const COMMANDS: &[&str] = &[
     "fit",
     "batching",
     "capacity",
+    "select",
     "profile",
     "explain",
     "iam-policy",

@@ -57,6 +57,7 @@ fn help_of_every_command() {
         &["fit", "--help"],
         &["batching", "--help"],
         &["capacity", "--help"],
+        &["select", "--help"],
         &["profile", "--help"],
         &["explain", "--help"],
         &["iam-policy", "--help"],

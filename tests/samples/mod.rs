@@ -11,5 +11,6 @@ mod gathered;
 mod keys;
 mod logs;
 mod percentiles;
+mod planners;
 mod slices;
 mod spot;

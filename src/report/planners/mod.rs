@@ -4,7 +4,9 @@ mod batching;
 mod capacity;
 mod figures;
 mod fit;
+mod select;
 
 pub use batching::batching_answer;
 pub use capacity::capacity_answer;
 pub use fit::fit_answer;
+pub use select::select_answer;

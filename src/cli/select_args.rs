@@ -1,0 +1,176 @@
+//! Flags of `gpucost select`.
+
+use super::args::{Format, OutputArgs, hourly_price, hours_of_a_month, kind, positive};
+use super::rightsize_flags::size_mib;
+use crate::domain::{Architecture, WorkloadKind};
+use crate::planners::Paying;
+use clap::{Args, ValueEnum};
+use rust_decimal::Decimal;
+use std::path::PathBuf;
+
+/// `gpucost select`.
+#[derive(Debug, Args)]
+pub(super) struct SelectArgs {
+    /// Kind of work: training, serving, batch, evaluation, development
+    #[arg(long, value_name = "KIND", value_parser = kind, default_value = "unknown", hide_default_value = true)]
+    pub kind: WorkloadKind,
+    /// Treat the work as safe to interrupt and restart, so that spot prices count; not for
+    /// serving
+    #[arg(long)]
+    pub restartable: bool,
+    /// Memory needed on each GPU, such as 40GiB
+    #[arg(long, value_name = "SIZE", value_parser = needed_mib, help_heading = "Needs")]
+    pub vram: Option<f64>,
+    /// Memory needed on all GPUs of an instance together
+    #[arg(long, value_name = "SIZE", value_parser = needed_mib, help_heading = "Needs")]
+    pub vram_total: Option<f64>,
+    /// GPUs per instance, at least [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Needs")]
+    pub gpus: Option<u16>,
+    /// GPU model, memory or both: H100, A100:80GB, 24GB.., 24GB..48GB
+    #[arg(long, value_name = "GPU", help_heading = "Needs")]
+    pub gpu: Option<String>,
+    /// Host memory needed, such as 100GiB
+    #[arg(long, value_name = "SIZE", value_parser = needed_mib, help_heading = "Needs")]
+    pub memory: Option<f64>,
+    /// Require NVLink between the GPUs
+    #[arg(long, help_heading = "Needs")]
+    pub nvlink: bool,
+    /// Require EFA
+    #[arg(long, help_heading = "Needs")]
+    pub efa: bool,
+    /// CPU architecture
+    #[arg(long, value_enum, value_name = "ARCH", default_value_t = ArchChoice::X86_64, help_heading = "Needs")]
+    pub arch: ArchChoice,
+    /// Requests per unit of time, such as 2/s, 120/min or 7200/h
+    #[arg(long, value_name = "RATE", value_parser = rate_per_second, requires = "cpu_seconds", help_heading = "Needs")]
+    pub rate: Option<Decimal>,
+    /// CPU time of a request without a GPU, in seconds; lets CPU types compete
+    #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true, requires = "rate", help_heading = "Needs")]
+    pub cpu_seconds: Option<Decimal>,
+    /// Take the needs from samples written by `gpucost profile --samples`
+    #[arg(long, value_name = "FILE", help_heading = "Needs")]
+    pub profile_data: Option<PathBuf>,
+    /// Most to pay per hour, in USD
+    #[arg(long, value_name = "USD", value_parser = hourly_price, allow_negative_numbers = true, help_heading = "Budget")]
+    pub budget_hourly: Option<Decimal>,
+    /// Most to pay per month, in USD
+    #[arg(long, value_name = "USD", value_parser = positive, allow_negative_numbers = true, help_heading = "Budget")]
+    pub budget_monthly: Option<Decimal>,
+    /// Hours per month that the instance runs [default: hours_per_month of the policy, 730]
+    #[arg(long, value_name = "HOURS", value_parser = hours_of_a_month, allow_negative_numbers = true, help_heading = "Budget")]
+    pub hours_per_month: Option<Decimal>,
+    /// Price to rank by [default: spot where --restartable allows it, else on-demand]
+    #[arg(long, value_enum, value_name = "PRICE", help_heading = "Budget")]
+    pub rank_by: Option<RankChoice>,
+    /// Comma-separated regions, with `*` as a wildcard, or `all` [default: us-east-1]
+    #[arg(long, value_name = "R[,R…]|all")]
+    pub region: Option<String>,
+    /// Operating system
+    #[arg(long, value_name = "OS", default_value = "linux")]
+    pub os: String,
+    /// Use bundled prices only
+    #[arg(long)]
+    pub offline: bool,
+    /// Fail if any price is older than this, such as 90d
+    #[arg(long, value_name = "TIME")]
+    pub max_price_age: Option<String>,
+    /// Output format [default: table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<Format>,
+    #[command(flatten)]
+    pub out: OutputArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ArchChoice {
+    /// Intel and AMD
+    #[value(name = "x86_64")]
+    X86_64,
+    /// Graviton and Grace
+    Arm64,
+    /// Either
+    Any,
+}
+
+impl ArchChoice {
+    pub(super) fn architecture(self) -> Option<Architecture> {
+        match self {
+            Self::X86_64 => Some(Architecture::X86_64),
+            Self::Arm64 => Some(Architecture::Arm64),
+            Self::Any => None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum RankChoice {
+    /// On-demand price
+    OnDemand,
+    /// 1-year reserved instance, no upfront, effective per hour
+    #[value(name = "reserved-1yr")]
+    Reserved1yr,
+    /// 3-year reserved instance, no upfront, effective per hour
+    #[value(name = "reserved-3yr")]
+    Reserved3yr,
+}
+
+impl RankChoice {
+    pub(super) fn paying(self) -> Paying {
+        match self {
+            Self::OnDemand => Paying::OnDemand,
+            Self::Reserved1yr => Paying::Reserved1yr,
+            Self::Reserved3yr => Paying::Reserved3yr,
+        }
+    }
+}
+
+/// A size above zero.
+fn needed_mib(text: &str) -> Result<f64, String> {
+    size_mib(text).and_then(|mib| {
+        if mib > 0.0 {
+            Ok(mib)
+        } else {
+            Err("expected a size above zero, such as 40GiB".to_owned())
+        }
+    })
+}
+
+/// A rate per second, minute or hour, as one per second.
+fn rate_per_second(text: &str) -> Result<Decimal, String> {
+    let expected = || "expected a rate above zero such as 2/s, 120/min or 7200/h".to_owned();
+    let (number, unit) = text.split_once('/').unwrap_or((text, "s"));
+    let seconds = match unit.trim() {
+        "s" => 1,
+        "min" => 60,
+        "h" => 3_600,
+        _ => return Err(expected()),
+    };
+    let number = positive(number.trim()).map_err(|_| expected())?;
+    let rate = number / Decimal::from(seconds);
+    if rate.is_zero() {
+        return Err(expected());
+    }
+    Ok(rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_per_second() {
+        for text in ["2/s", "2", "120/min", "7200/h", " 2 / s "] {
+            assert_eq!(rate_per_second(text), Ok(Decimal::TWO), "{text}");
+        }
+        for bad in ["", "0/s", "-1/s", "2/day", "NaN/s", "much"] {
+            assert!(rate_per_second(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn needs_are_above_zero() {
+        assert_eq!(needed_mib("40GiB"), Ok(40_960.0));
+        assert!(needed_mib("0GiB").is_err() && needed_mib("-1GiB").is_err());
+    }
+}

@@ -1,0 +1,429 @@
+//! Which instance type to rent for a piece of work: every type with the first reason that
+//! speaks against it, the others by the price of the way to pay that suits the work.
+
+mod refusal;
+
+pub use refusal::Refusal;
+
+use super::Paying;
+use crate::catalog::{family, whole_device_spec};
+use crate::domain::{
+    AcceleratorKind, Architecture, Currency, GpuOffer, HourlyRate, InstanceShape, InterruptionBand,
+    Money, PriceQuote, WorkloadKind,
+};
+use crate::savings::reported_vram_mib;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// What may be spent, in dollars; absent: without a limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// Per hour in which the instance runs; of a commitment, effective.
+    pub hourly: Option<Decimal>,
+    pub monthly: Option<Decimal>,
+}
+
+/// What the work needs. Absent is not asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wanted {
+    pub kind: WorkloadKind,
+    /// Whether somebody declared that it may be interrupted and restarted.
+    pub restartable: bool,
+    /// The way to pay that types are ranked by; absent for the one that suits the kind.
+    pub paying: Option<Paying>,
+    /// GPUs of one instance, at least.
+    pub gpus: u16,
+    /// Whether an accelerator is named; others than NVIDIA's are there for those who do.
+    pub names_accelerator: bool,
+    /// Memory of each GPU, MiB.
+    pub vram_mib: Option<f64>,
+    /// Memory of all GPUs together, MiB.
+    pub vram_total_mib: Option<f64>,
+    /// Host memory, MiB.
+    pub memory_mib: Option<f64>,
+    /// vCPUs of any type.
+    pub vcpu: Option<f64>,
+    /// vCPUs that do the whole work without a GPU; absent where nothing shows that it
+    /// needs none.
+    pub vcpu_without_gpu: Option<f64>,
+    /// CPU architecture; absent for any.
+    pub architecture: Option<Architecture>,
+    /// The GPUs of an instance are linked.
+    pub nvlink: bool,
+    pub efa: bool,
+    /// Requests per second, for the price of each.
+    pub rate_per_second: Option<Decimal>,
+    pub budget: Budget,
+    /// Hours per month in which the instance runs.
+    pub hours: Decimal,
+    /// Hours of a month, all of which a commitment bills.
+    pub hours_of_month: Decimal,
+    /// Where what was not stated is from, by its key in reports.
+    pub sources: BTreeMap<&'static str, String>,
+}
+
+/// A type in one region, with its prices.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OfferedType {
+    pub shape: &'static InstanceShape,
+    /// Absent where no source has a price of it in the regions asked for.
+    pub region: Option<String>,
+    /// Whether its accelerator answers what was asked by name or size.
+    pub is_asked: bool,
+    pub on_demand: Option<PriceQuote>,
+    pub spot: Option<PriceQuote>,
+    /// How often its spot instances were interrupted.
+    pub interruption: Option<InterruptionBand>,
+    /// Whether spot suits this work here: it may be interrupted, the frequency is known,
+    /// and something is saved after interruptions.
+    pub spot_suits: bool,
+    /// Effective rate, no upfront.
+    pub reserved_1yr: Option<PriceQuote>,
+    /// Effective rate, no upfront.
+    pub reserved_3yr: Option<PriceQuote>,
+    pub capacity_block: Option<PriceQuote>,
+}
+
+impl OfferedType {
+    pub fn quote(&self, paying: Paying) -> Option<&PriceQuote> {
+        match paying {
+            Paying::OnDemand => self.on_demand.as_ref(),
+            Paying::Spot => self.spot.as_ref(),
+            Paying::Reserved1yr => self.reserved_1yr.as_ref(),
+            Paying::Reserved3yr => self.reserved_3yr.as_ref(),
+        }
+    }
+
+    pub fn is_cpu(&self) -> bool {
+        self.shape.accelerator == AcceleratorKind::Cpu
+    }
+
+    /// Name and region, for the stated order.
+    fn place(&self) -> (&str, Option<&str>) {
+        (&self.shape.instance_type, self.region.as_deref())
+    }
+
+    fn on_demand_amount(&self) -> Option<Decimal> {
+        Some(self.on_demand.as_ref()?.rate.amount())
+    }
+}
+
+/// A type that does the work.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SelectedType {
+    pub offered: OfferedType,
+    pub paying: Paying,
+    /// Of that way to pay.
+    pub rate: HourlyRate,
+    /// Rounded to cents.
+    pub monthly: Money,
+    /// Of a thousand requests at the rate that was stated, unrounded.
+    pub per_thousand_requests: Option<Money>,
+}
+
+/// A type that does not, or costs too much.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RefusedType {
+    pub offered: OfferedType,
+    pub reason: Refusal,
+}
+
+/// Types that are out for one reason.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReasonCount<'a> {
+    pub count: usize,
+    /// The one that misses by least; without a measure, the cheapest.
+    pub nearest: &'a RefusedType,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selection {
+    pub wanted: Wanted,
+    /// By currency, then by price, then by name and region.
+    pub fits: Vec<SelectedType>,
+    /// Nearest first: by reason, by how much is missing, by on-demand price, by name.
+    pub refused: Vec<RefusedType>,
+}
+
+impl Selection {
+    /// Reasons with how many types they keep out, nearest first.
+    pub fn reasons(&self) -> Vec<ReasonCount<'_>> {
+        let mut reasons: Vec<ReasonCount<'_>> = Vec::new();
+        for one in &self.refused {
+            match reasons.last_mut() {
+                Some(last) if last.nearest.reason.name() == one.reason.name() => last.count += 1,
+                _ => reasons.push(ReasonCount {
+                    count: 1,
+                    nearest: one,
+                }),
+            }
+        }
+        reasons
+    }
+}
+
+/// Ranks the types that do the work, and says of every other why it is out.
+pub fn select(wanted: Wanted, offered: Vec<OfferedType>) -> Selection {
+    let mut fits = Vec::new();
+    let mut refused = Vec::new();
+    for one in offered {
+        match wanted.judge(&one) {
+            Ok((paying, rate)) => fits.push(wanted.selected(one, paying, rate)),
+            Err(reason) => refused.push(RefusedType {
+                offered: one,
+                reason,
+            }),
+        }
+    }
+    fits.sort_by(|left, right| {
+        let key = |one: &SelectedType| (one.rate.currency(), one.rate.amount());
+        key(left)
+            .cmp(&key(right))
+            .then_with(|| left.offered.place().cmp(&right.offered.place()))
+    });
+    refused.sort_by(nearer);
+    Selection {
+        wanted,
+        fits,
+        refused,
+    }
+}
+
+fn nearer(left: &RefusedType, right: &RefusedType) -> Ordering {
+    let missing = |one: &RefusedType| one.reason.shortfall().unwrap_or_default();
+    let price = |one: &RefusedType| one.offered.on_demand_amount();
+    right
+        .reason
+        .rank()
+        .cmp(&left.reason.rank())
+        .then_with(|| missing(left).total_cmp(&missing(right)))
+        .then_with(|| price(left).is_none().cmp(&price(right).is_none()))
+        .then_with(|| price(left).cmp(&price(right)))
+        .then_with(|| left.offered.place().cmp(&right.offered.place()))
+}
+
+impl Wanted {
+    /// The way to pay for a type and its rate.
+    fn judge(&self, one: &OfferedType) -> Result<(Paying, HourlyRate), Refusal> {
+        if one.is_cpu() {
+            let needed = self.vcpu_without_gpu.ok_or(Refusal::NoGpu)?;
+            if is_burstable(one.shape) {
+                return Err(Refusal::Unknown {
+                    fact: "the CPU share that a burstable type sustains",
+                });
+            }
+            self.ask_architecture(one.shape)?;
+            // What a GPU would hold in its memory, the host holds.
+            let of_gpus = self.vram_mib.map(|each| each * f64::from(self.gpus));
+            let held = [of_gpus, self.vram_total_mib, self.memory_mib];
+            Self::ask_memory(one.shape, held.into_iter().flatten().reduce(f64::max))?;
+            Self::ask_vcpu(one.shape, self.vcpu.map_or(needed, |any| any.max(needed)))?;
+        } else {
+            self.ask_accelerator(one)?;
+            self.ask_architecture(one.shape)?;
+            self.ask_gpus(one.shape)?;
+            Self::ask_memory(one.shape, self.memory_mib)?;
+            if let Some(needed) = self.vcpu {
+                Self::ask_vcpu(one.shape, needed)?;
+            }
+            Self::ask_launchable(one.shape)?;
+        }
+        let (paying, rate) = self.pay(one)?;
+        self.ask_budget(paying, rate)?;
+        Ok((paying, rate))
+    }
+
+    fn ask_accelerator(&self, one: &OfferedType) -> Result<(), Refusal> {
+        let vendor = one.shape.gpu.as_ref().and_then(|gpu| gpu.model.vendor());
+        let is_cuda = one.shape.accelerator == AcceleratorKind::Gpu && vendor == Some("NVIDIA");
+        if !is_cuda && !self.names_accelerator {
+            return Err(Refusal::Accelerator);
+        }
+        if one.is_asked {
+            Ok(())
+        } else {
+            Err(Refusal::OtherGpu)
+        }
+    }
+
+    fn ask_architecture(&self, shape: &InstanceShape) -> Result<(), Refusal> {
+        match (self.architecture, shape.architecture) {
+            (None, _) => Ok(()),
+            (Some(wanted), Some(there)) if wanted == there => Ok(()),
+            (Some(_), Some(_)) => Err(Refusal::Architecture),
+            (Some(_), None) => Err(Refusal::Unknown {
+                fact: "the CPU architecture",
+            }),
+        }
+    }
+
+    fn ask_gpus(&self, shape: &InstanceShape) -> Result<(), Refusal> {
+        let unknown = |fact: &'static str| Refusal::Unknown { fact };
+        let gpu = shape
+            .gpu
+            .as_ref()
+            .ok_or(unknown("the number of accelerators"))?;
+        let there = gpu.share.visible_devices();
+        if there < self.gpus {
+            return Err(Refusal::Gpus {
+                needed: self.gpus,
+                there,
+            });
+        }
+        if self.vram_mib.is_some() || self.vram_total_mib.is_some() {
+            self.ask_vram(gpu)?;
+        }
+        if self.nvlink {
+            let linked = whole_device_spec(gpu).and_then(|spec| spec.nvlink_gbps);
+            if linked.ok_or(unknown("NVLink"))? <= 0.0 {
+                return Err(Refusal::NvLink);
+            }
+        }
+        if self.efa && !shape.efa.ok_or(unknown("EFA"))? {
+            return Err(Refusal::Efa);
+        }
+        Ok(())
+    }
+
+    fn ask_vram(&self, gpu: &GpuOffer) -> Result<(), Refusal> {
+        let each_mib = reported_vram_mib(gpu).ok_or(Refusal::Unknown {
+            fact: "driver-reported memory",
+        })?;
+        if let Some(needed_mib) = self.vram_mib
+            && (each_mib as f64) < needed_mib
+        {
+            return Err(Refusal::Vram {
+                needed_mib,
+                usable_mib: each_mib,
+            });
+        }
+        let usable_mib = each_mib * u64::from(gpu.share.visible_devices());
+        match self.vram_total_mib {
+            Some(needed_mib) if (usable_mib as f64) < needed_mib => Err(Refusal::VramTotal {
+                needed_mib,
+                usable_mib,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn ask_memory(shape: &InstanceShape, needed_mib: Option<f64>) -> Result<(), Refusal> {
+        match needed_mib {
+            Some(needed_mib) if (shape.memory_mib as f64) < needed_mib => Err(Refusal::Memory {
+                needed_mib,
+                there_mib: shape.memory_mib,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn ask_vcpu(shape: &InstanceShape, needed: f64) -> Result<(), Refusal> {
+        if f64::from(shape.vcpu) < needed {
+            return Err(Refusal::Vcpu {
+                needed,
+                there: shape.vcpu,
+            });
+        }
+        Ok(())
+    }
+
+    fn ask_launchable(shape: &InstanceShape) -> Result<(), Refusal> {
+        match family(shape.family()).and_then(|facts| facts.launchable) {
+            Some(true) => Ok(()),
+            Some(false) => Err(Refusal::NotLaunchable),
+            None => Err(Refusal::Unknown {
+                fact: "launch availability",
+            }),
+        }
+    }
+
+    /// The way to pay that was asked for; else spot where it suits, else on-demand.
+    fn pay(&self, one: &OfferedType) -> Result<(Paying, HourlyRate), Refusal> {
+        if one.region.is_none() {
+            return Err(Refusal::NotOffered);
+        }
+        let paying = match self.paying {
+            Some(asked) => asked,
+            None if one.spot_suits && one.spot.is_some() => Paying::Spot,
+            None => Paying::OnDemand,
+        };
+        let quote = one.quote(paying).ok_or(Refusal::NoPrice {
+            paying,
+            is_sold_in_blocks: one.capacity_block.is_some(),
+        })?;
+        Ok((paying, quote.rate))
+    }
+
+    fn ask_budget(&self, paying: Paying, rate: HourlyRate) -> Result<(), Refusal> {
+        let Budget { hourly, monthly } = self.budget;
+        if hourly.is_none() && monthly.is_none() {
+            return Ok(());
+        }
+        if rate.currency() != Currency::Usd {
+            return Err(Refusal::Currency);
+        }
+        let over = |amount: Decimal, limit: Option<Decimal>| {
+            let over = amount - limit.filter(|limit| amount > *limit)?;
+            Some(Money::new(over, Currency::Usd))
+        };
+        if let Some(over) = over(rate.amount(), hourly) {
+            return Err(Refusal::OverHourly { over });
+        }
+        let month = self.monthly(paying, rate).amount();
+        match over(month, monthly) {
+            Some(over) => Err(Refusal::OverMonthly { over }),
+            None => Ok(()),
+        }
+    }
+
+    /// Hours that a month bills.
+    pub fn billed_hours(&self, paying: Paying) -> Decimal {
+        if paying.is_committed() {
+            self.hours_of_month
+        } else {
+            self.hours
+        }
+    }
+
+    fn monthly(&self, paying: Paying, rate: HourlyRate) -> Money {
+        rate.times_hours(self.billed_hours(paying)).rounded()
+    }
+
+    fn selected(&self, offered: OfferedType, paying: Paying, rate: HourlyRate) -> SelectedType {
+        let requests = self.rate_per_second.map(|rate| rate * Decimal::from(3_600));
+        let thousand = |hourly: Decimal| {
+            let amount = rate.amount() * Decimal::ONE_THOUSAND;
+            Some(Money::new(amount.checked_div(hourly)?, rate.currency()))
+        };
+        SelectedType {
+            monthly: self.monthly(paying, rate),
+            per_thousand_requests: requests.and_then(thousand),
+            offered,
+            paying,
+            rate,
+        }
+    }
+}
+
+/// Whether a type earns credits for its CPUs and is slowed down without them: families
+/// such as `t3` and `t4g`.
+fn is_burstable(shape: &InstanceShape) -> bool {
+    let mut letters = shape.family().chars();
+    letters.next() == Some('t') && letters.next().is_some_and(|next| next.is_ascii_digit())
+}
+
+/// vCPUs that work of so many requests per second and CPU seconds each keeps busy at a
+/// utilization of at most `target_percent`.
+pub fn vcpus_for(
+    rate_per_second: Decimal,
+    cpu_seconds: Decimal,
+    target_percent: f64,
+) -> Option<f64> {
+    let busy = rate_per_second.checked_mul(cpu_seconds)?.to_f64()?;
+    Some(busy / (target_percent / 100.0))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! Why a type is out.
+
+use crate::domain::Money;
+use crate::planners::Paying;
+use rust_decimal::prelude::ToPrimitive;
+use std::fmt;
+
+/// Why a type is out, in the order in which it is asked: what it is, what it has, whether
+/// it is sold, and last what it costs. The first reason that holds is reported.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Refusal {
+    /// Work that was not shown to need no GPU.
+    NoGpu,
+    /// An accelerator with other drivers and libraries than CUDA's that `--gpu` does not name.
+    Accelerator,
+    /// Another GPU than the one that was named.
+    OtherGpu,
+    Architecture,
+    Gpus {
+        needed: u16,
+        there: u16,
+    },
+    /// Too little memory on each GPU.
+    Vram {
+        needed_mib: f64,
+        usable_mib: u64,
+    },
+    /// Too little memory on all GPUs together.
+    VramTotal {
+        needed_mib: f64,
+        usable_mib: u64,
+    },
+    NvLink,
+    Efa,
+    /// Too little host memory.
+    Memory {
+        needed_mib: f64,
+        there_mib: u64,
+    },
+    Vcpu {
+        needed: f64,
+        there: u32,
+    },
+    /// The catalog lacks a fact about it.
+    Unknown {
+        fact: &'static str,
+    },
+    /// AWS launches no new instances of it.
+    NotLaunchable,
+    /// No source has a price of it in the regions asked for.
+    NotOffered,
+    /// It is sold there, and not in this way.
+    NoPrice {
+        paying: Paying,
+        is_sold_in_blocks: bool,
+    },
+    /// Its price and the budget are in two currencies.
+    Currency,
+    OverHourly {
+        over: Money,
+    },
+    OverMonthly {
+        over: Money,
+    },
+}
+
+impl Refusal {
+    /// The name used in files, and to count by.
+    pub fn name(&self) -> &'static str {
+        self.name_and_rank().0
+    }
+
+    /// How near it came: higher is nearer.
+    pub(super) fn rank(&self) -> u8 {
+        self.name_and_rank().1
+    }
+
+    fn name_and_rank(&self) -> (&'static str, u8) {
+        match self {
+            Self::NoGpu => ("no-gpu", 0),
+            Self::Accelerator => ("accelerator", 1),
+            Self::OtherGpu => ("other-gpu", 2),
+            Self::NotLaunchable => ("not-launchable", 3),
+            Self::NotOffered => ("not-offered", 4),
+            Self::Unknown { .. } => ("unknown-fact", 5),
+            Self::Currency => ("currency", 6),
+            Self::Architecture => ("architecture", 7),
+            Self::Gpus { .. } => ("gpus", 8),
+            Self::Vram { .. } => ("vram", 9),
+            Self::VramTotal { .. } => ("vram-total", 10),
+            Self::NvLink => ("nvlink", 11),
+            Self::Efa => ("efa", 12),
+            Self::Memory { .. } => ("memory", 13),
+            Self::Vcpu { .. } => ("vcpu", 14),
+            Self::NoPrice { .. } => ("no-price", 15),
+            Self::OverMonthly { .. } => ("budget-monthly", 16),
+            Self::OverHourly { .. } => ("budget-hourly", 17),
+        }
+    }
+
+    /// How much is missing, in the unit of the reason; absent where it is yes or no.
+    pub fn shortfall(&self) -> Option<f64> {
+        Some(match self {
+            Self::Gpus { needed, there } => f64::from(*needed) - f64::from(*there),
+            Self::Vram {
+                needed_mib,
+                usable_mib,
+            }
+            | Self::VramTotal {
+                needed_mib,
+                usable_mib,
+            } => needed_mib - *usable_mib as f64,
+            Self::Memory {
+                needed_mib,
+                there_mib,
+            } => needed_mib - *there_mib as f64,
+            Self::Vcpu { needed, there } => needed - f64::from(*there),
+            Self::OverHourly { over } | Self::OverMonthly { over } => over.amount().to_f64()?,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoGpu => f.write_str("a CPU type, and the work may need a GPU"),
+            Self::Accelerator => f.write_str("not an NVIDIA GPU; name it with `--gpu`"),
+            Self::OtherGpu => f.write_str("another GPU than `--gpu` names"),
+            Self::Architecture => f.write_str("different CPU architecture"),
+            Self::Gpus { needed, there } => write!(f, "GPUs: {needed} needed, {there} there"),
+            Self::Vram {
+                needed_mib,
+                usable_mib,
+            } => write!(
+                f,
+                "VRAM of a GPU: {needed_mib:.0} MiB needed, {usable_mib} MiB usable"
+            ),
+            Self::VramTotal {
+                needed_mib,
+                usable_mib,
+            } => write!(
+                f,
+                "VRAM of all GPUs: {needed_mib:.0} MiB needed, {usable_mib} MiB usable"
+            ),
+            Self::NvLink => f.write_str("its GPUs have no NVLink"),
+            Self::Efa => f.write_str("it has no EFA"),
+            Self::Memory {
+                needed_mib,
+                there_mib,
+            } => write!(
+                f,
+                "host memory: {needed_mib:.0} MiB needed, {there_mib} MiB there"
+            ),
+            Self::Vcpu { needed, there } => write!(f, "vCPUs: {needed:.2} needed, {there} there"),
+            Self::Unknown { fact } => write!(f, "{fact} is unknown"),
+            Self::NotLaunchable => f.write_str("no longer available for launch"),
+            Self::NotOffered => f.write_str("not available or not priced in the region"),
+            Self::NoPrice {
+                paying,
+                is_sold_in_blocks,
+            } => {
+                write!(f, "no {paying} price")?;
+                if *is_sold_in_blocks {
+                    f.write_str("; sold in Capacity Blocks")?;
+                }
+                Ok(())
+            }
+            Self::Currency => f.write_str("its price and the budget are in two currencies"),
+            Self::OverHourly { over } => write!(f, "{over} per hour over the budget"),
+            Self::OverMonthly { over } => write!(f, "{over} per month over the budget"),
+        }
+    }
+}

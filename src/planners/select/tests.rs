@@ -1,0 +1,297 @@
+use super::*;
+use crate::catalog::shape;
+use crate::domain::{PriceBasis, PriceOrigin};
+use std::collections::BTreeMap;
+
+fn wanted() -> Wanted {
+    Wanted {
+        kind: WorkloadKind::Training,
+        restartable: false,
+        paying: None,
+        gpus: 1,
+        names_accelerator: false,
+        vram_mib: Some(40_960.0),
+        vram_total_mib: None,
+        memory_mib: None,
+        vcpu: None,
+        vcpu_without_gpu: None,
+        architecture: Some(Architecture::X86_64),
+        nvlink: false,
+        efa: false,
+        rate_per_second: None,
+        budget: Budget::default(),
+        hours: Decimal::from(730),
+        hours_of_month: Decimal::from(730),
+        sources: BTreeMap::new(),
+    }
+}
+
+fn quote(rate: &str) -> PriceQuote {
+    let date = jiff::civil::date(2026, 7, 20);
+    PriceQuote {
+        rate: HourlyRate::new(rate.parse().expect("a decimal"), Currency::Usd).expect("positive"),
+        instalments: None,
+        origin: PriceOrigin::Bundled,
+        basis: PriceBasis::Observed,
+        effective_date: date,
+        seen_on: date,
+        source: "test".to_owned(),
+    }
+}
+
+fn offered(name: &str, on_demand: &str, spot: Option<&str>) -> OfferedType {
+    OfferedType {
+        shape: shape(name).expect("in the catalog"),
+        region: Some("us-east-1".to_owned()),
+        is_asked: true,
+        on_demand: Some(quote(on_demand)),
+        spot: spot.map(quote),
+        interruption: None,
+        spot_suits: false,
+        reserved_1yr: None,
+        reserved_3yr: None,
+        capacity_block: None,
+    }
+}
+
+fn names(selection: &Selection) -> Vec<&str> {
+    let fits = selection.fits.iter();
+    fits.map(|one| one.offered.shape.instance_type.as_str())
+        .collect()
+}
+
+fn reason(wanted: Wanted, one: OfferedType) -> Option<String> {
+    let found = select(wanted, vec![one]);
+    found.refused.first().map(|one| one.reason.to_string())
+}
+
+#[test]
+fn what_fits_is_ranked_by_the_price_that_suits() {
+    let spot = OfferedType {
+        spot_suits: true,
+        ..offered("p5.4xlarge", "6.88", Some("1.5"))
+    };
+    let all = || {
+        vec![
+            spot.clone(),
+            offered("g6e.xlarge", "1.861", Some("0.1")),
+            offered("g5.xlarge", "1.006", None),
+        ]
+    };
+    let found = select(wanted(), all());
+    assert_eq!(names(&found), ["p5.4xlarge", "g6e.xlarge"]);
+    assert_eq!(found.fits[0].paying, Paying::Spot);
+    // 1.5 × 730 and 1.861 × 730.
+    let months: Vec<String> = found
+        .fits
+        .iter()
+        .map(|one| one.monthly.to_string())
+        .collect();
+    assert_eq!(months, ["$1,095.00", "$1,358.53"]);
+    let on_demand = Wanted {
+        paying: Some(Paying::OnDemand),
+        ..wanted()
+    };
+    assert_eq!(
+        names(&select(on_demand, all())),
+        ["g6e.xlarge", "p5.4xlarge"]
+    );
+}
+
+#[test]
+fn commitments_bill_every_hour_of_the_month() {
+    let reserved = OfferedType {
+        reserved_1yr: Some(quote("1.17243")),
+        ..offered("g6e.xlarge", "1.861", None)
+    };
+    let found = select(
+        Wanted {
+            paying: Some(Paying::Reserved1yr),
+            hours: Decimal::from(100),
+            ..wanted()
+        },
+        vec![reserved, offered("g6e.2xlarge", "2.24208", None)],
+    );
+    // 1.17243 × 730.
+    assert_eq!(found.fits[0].monthly.to_string(), "$855.87");
+    assert_eq!(found.refused[0].reason.to_string(), "no reserved-1yr price");
+}
+
+#[test]
+fn every_need_has_its_reason() {
+    let one = || offered("g6e.xlarge", "1.861", None);
+    assert_eq!(reason(wanted(), one()), None);
+    let cases: [(Wanted, &str); 10] = [
+        (
+            Wanted {
+                vram_mib: Some(46_069.0),
+                ..wanted()
+            },
+            "VRAM of a GPU: 46069 MiB needed, 46068 MiB usable",
+        ),
+        (
+            Wanted {
+                vram_total_mib: Some(81_920.0),
+                ..wanted()
+            },
+            "VRAM of all GPUs: 81920 MiB needed, 46068 MiB usable",
+        ),
+        (
+            Wanted {
+                gpus: 2,
+                ..wanted()
+            },
+            "GPUs: 2 needed, 1 there",
+        ),
+        (
+            Wanted {
+                memory_mib: Some(32_769.0),
+                ..wanted()
+            },
+            "host memory: 32769 MiB needed, 32768 MiB there",
+        ),
+        (
+            Wanted {
+                vcpu: Some(4.5),
+                ..wanted()
+            },
+            "vCPUs: 4.50 needed, 4 there",
+        ),
+        (
+            Wanted {
+                nvlink: true,
+                ..wanted()
+            },
+            "its GPUs have no NVLink",
+        ),
+        (
+            Wanted {
+                efa: true,
+                ..wanted()
+            },
+            "it has no EFA",
+        ),
+        (
+            Wanted {
+                architecture: Some(Architecture::Arm64),
+                ..wanted()
+            },
+            "different CPU architecture",
+        ),
+        (
+            Wanted {
+                budget: Budget {
+                    hourly: Some(Decimal::new(155, 2)),
+                    monthly: None,
+                },
+                ..wanted()
+            },
+            "$0.31 per hour over the budget",
+        ),
+        (
+            Wanted {
+                budget: Budget {
+                    hourly: None,
+                    monthly: Some(Decimal::from(1_300)),
+                },
+                ..wanted()
+            },
+            "$58.53 per month over the budget",
+        ),
+    ];
+    for (wanted, expected) in cases {
+        assert_eq!(reason(wanted, one()).as_deref(), Some(expected));
+    }
+    let old = offered("p3.2xlarge", "3.06", None);
+    let small = Wanted {
+        vram_mib: Some(1_024.0),
+        ..wanted()
+    };
+    assert_eq!(
+        reason(small.clone(), old).as_deref(),
+        Some("no longer available for launch")
+    );
+    let elsewhere = OfferedType {
+        region: None,
+        ..one()
+    };
+    assert_eq!(
+        reason(small.clone(), elsewhere).as_deref(),
+        Some("not available or not priced in the region")
+    );
+    assert_eq!(
+        reason(small.clone(), offered("inf2.xlarge", "0.76", None)).as_deref(),
+        Some("not an NVIDIA GPU; name it with `--gpu`")
+    );
+    assert_eq!(
+        reason(small, offered("c7i.large", "0.08925", None)).as_deref(),
+        Some("a CPU type, and the work may need a GPU")
+    );
+}
+
+#[test]
+fn cpu_types_compete_where_the_work_is_small() {
+    // 2 requests a second of 0.1 s each at 80%.
+    let vcpu = vcpus_for(Decimal::TWO, Decimal::new(1, 1), 80.0).expect("a number");
+    assert!((vcpu - 0.25).abs() < 1e-12);
+    let small = Wanted {
+        vram_mib: Some(2_048.0),
+        vcpu_without_gpu: Some(vcpu),
+        rate_per_second: Some(Decimal::TWO),
+        ..wanted()
+    };
+    let found = select(
+        small,
+        vec![
+            offered("g4dn.xlarge", "0.526", None),
+            offered("c7i.large", "0.08925", None),
+            offered("t3.large", "0.0832", None),
+        ],
+    );
+    assert_eq!(names(&found), ["c7i.large", "g4dn.xlarge"]);
+    let prices: Vec<String> = found
+        .fits
+        .iter()
+        .filter_map(|one| one.per_thousand_requests)
+        .map(|price| price.amount().round_dp(6).to_string())
+        .collect();
+    // 0.08925 / 7,200 × 1,000 and 0.526 / 7,200 × 1,000.
+    assert_eq!(prices, ["0.012396", "0.073056"]);
+    assert_eq!(
+        found.refused[0].reason.to_string(),
+        "the CPU share that a burstable type sustains is unknown"
+    );
+}
+
+#[test]
+fn reasons_are_counted_with_the_nearest_first() {
+    let over = Wanted {
+        budget: Budget {
+            hourly: Some(Decimal::ONE),
+            monthly: None,
+        },
+        ..wanted()
+    };
+    let found = select(
+        over,
+        vec![
+            offered("g5.xlarge", "1.006", None),
+            offered("g6e.2xlarge", "2.24208", None),
+            offered("g6e.xlarge", "1.861", None),
+            offered("g4dn.xlarge", "0.526", None),
+        ],
+    );
+    let reasons: Vec<(usize, &str, &str)> = found
+        .reasons()
+        .iter()
+        .map(|one| {
+            let name = one.nearest.offered.shape.instance_type.as_str();
+            (one.count, one.nearest.reason.name(), name)
+        })
+        .collect();
+    // An A10G misses 40 GiB by less than a T4.
+    assert_eq!(
+        reasons,
+        [(2, "budget-hourly", "g6e.xlarge"), (2, "vram", "g5.xlarge")]
+    );
+}

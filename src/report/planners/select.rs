@@ -1,0 +1,380 @@
+//! Which instance type to rent.
+
+use crate::domain::{Architecture, InstanceShape, Money, PriceQuote, WorkloadKind};
+use crate::planners::{OfferedType, Paying, RefusedType, SelectedType, Selection, Wanted};
+use crate::report::answer::{Answer, Column, Figure, Given, Missing, Sheet, Step, column, detail};
+use crate::report::shared::text::{counted, money, unit_price};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+
+/// The types that do the work, and why the others are out.
+pub fn select_answer(selection: &Selection) -> Answer {
+    let wanted = &selection.wanted;
+    Answer {
+        planner: "select",
+        headline: headline(selection),
+        given: given(wanted),
+        steps: steps(selection),
+        sheets: vec![types(selection), reasons(selection), refused(selection)],
+        caveats: caveats(selection),
+        missing: missing(wanted),
+        files: Vec::new(),
+        next: next(selection),
+    }
+}
+
+fn headline(selection: &Selection) -> String {
+    let Some(best) = selection.fits.first() else {
+        let nearest = selection.refused.first();
+        let nearest = nearest.map_or(String::new(), |one| {
+            format!("; nearest: {}: {}", place(&one.offered), one.reason)
+        });
+        return format!("no instance type fits{nearest}");
+    };
+    let count = selection.fits.len() as u64;
+    let among = if count == 1 {
+        "is the only offer that fits".to_owned()
+    } else {
+        format!(
+            "is the cheapest of {} that fit",
+            counted(count, "offer", "offers")
+        )
+    };
+    format!(
+        "{} {among}: {} per hour {}, {} per month",
+        place(&best.offered),
+        unit_price(rate(best)),
+        best.paying,
+        money(best.monthly),
+    )
+}
+
+fn place(offered: &OfferedType) -> String {
+    let name = &offered.shape.instance_type;
+    match &offered.region {
+        Some(region) => format!("{name} in {region}"),
+        None => name.clone(),
+    }
+}
+
+fn rate(one: &SelectedType) -> Money {
+    Money::new(one.rate.amount(), one.rate.currency())
+}
+
+fn given(wanted: &Wanted) -> Vec<Given> {
+    let mut all = Vec::new();
+    let mut add = |key: &'static str, name: &'static str, value: Figure, flag: &str| {
+        let source = wanted.sources.get(key).cloned();
+        all.push(Given {
+            key,
+            name,
+            value,
+            source: source.unwrap_or_else(|| flag.to_owned()),
+        });
+    };
+    let mib = |size: f64| Figure::Number(size, 0);
+    add("kind", "kind of work", text(wanted.kind), "--kind");
+    if wanted.restartable {
+        add(
+            "restartable",
+            "restartable",
+            Figure::Flag(true),
+            "--restartable",
+        );
+    }
+    add("gpus", "GPUs", Figure::Count(wanted.gpus.into()), "--gpus");
+    let sizes = [
+        ("vram_mib", "MiB of each GPU", wanted.vram_mib, "--vram"),
+        (
+            "vram_total_mib",
+            "MiB of all GPUs",
+            wanted.vram_total_mib,
+            "--vram-total",
+        ),
+        (
+            "memory_mib",
+            "MiB of host memory",
+            wanted.memory_mib,
+            "--memory",
+        ),
+    ];
+    for (key, name, size, flag) in sizes {
+        if let Some(size) = size {
+            add(key, name, mib(size), flag);
+        }
+    }
+    if let Some(vcpu) = wanted.vcpu {
+        add("vcpu", "vCPUs", Figure::Number(vcpu, 2), "");
+    }
+    if let Some(vcpu) = wanted.vcpu_without_gpu {
+        let name = "vCPUs without a GPU";
+        add("vcpu_without_gpu", name, Figure::Number(vcpu, 2), "");
+    }
+    for (key, name, asked, flag) in [
+        ("nvlink", "NVLink", wanted.nvlink, "--nvlink"),
+        ("efa", "EFA", wanted.efa, "--efa"),
+    ] {
+        if asked {
+            add(key, name, Figure::Flag(true), flag);
+        }
+    }
+    let architecture = wanted.architecture.map_or("any", Architecture::name);
+    add("architecture", "CPU", Figure::text(architecture), "--arch");
+    let dollars = |amount: Decimal| Money::new(amount, crate::domain::Currency::Usd);
+    if let Some(hourly) = wanted.budget.hourly {
+        let value = Figure::Price(dollars(hourly));
+        add("budget_hourly", "budget per hour", value, "--budget-hourly");
+    }
+    if let Some(monthly) = wanted.budget.monthly {
+        let value = Figure::Money(dollars(monthly));
+        add(
+            "budget_monthly",
+            "budget per month",
+            value,
+            "--budget-monthly",
+        );
+    }
+    let hours = Figure::Number(wanted.hours.to_f64().unwrap_or_default(), 0);
+    add(
+        "hours_per_month",
+        "hours per month",
+        hours,
+        "--hours-per-month",
+    );
+    all
+}
+
+fn text(value: impl std::fmt::Display) -> Figure {
+    Figure::text(value.to_string())
+}
+
+fn steps(selection: &Selection) -> Vec<Step> {
+    let wanted = &selection.wanted;
+    let mut steps = Vec::new();
+    if let Some(best) = selection.fits.first() {
+        steps.push(Step {
+            name: format!("month of {}", best.offered.shape.instance_type),
+            arithmetic: format!(
+                "{} × {} h",
+                best.rate.amount().normalize(),
+                wanted.billed_hours(best.paying).normalize()
+            ),
+            result: Figure::Money(best.monthly),
+        });
+    }
+    let Some(requests) = wanted.rate_per_second else {
+        return steps;
+    };
+    for (name, is_cpu) in [("with a GPU", false), ("without a GPU", true)] {
+        let mut fits = selection.fits.iter();
+        let Some(one) = fits.find(|one| one.offered.is_cpu() == is_cpu) else {
+            continue;
+        };
+        steps.push(Step {
+            name: format!("1,000 requests {name}"),
+            arithmetic: format!(
+                "{} of {} / ({} × 3,600) × 1,000",
+                one.rate.amount().normalize(),
+                one.offered.shape.instance_type,
+                requests.normalize()
+            ),
+            result: Figure::of(one.per_thousand_requests, Figure::Price),
+        });
+    }
+    steps
+}
+
+fn types(selection: &Selection) -> Sheet {
+    let regions = selection.fits.iter().map(|one| &one.offered.region);
+    let is_one_region = {
+        let mut regions = regions;
+        let first = regions.next();
+        regions.all(|region| Some(region) == first)
+    };
+    let region: fn(&'static str, &'static str) -> Column =
+        if is_one_region { detail } else { column };
+    let requests: fn(&'static str, &'static str) -> Column =
+        if selection.wanted.rate_per_second.is_some() {
+            column
+        } else {
+            detail
+        };
+    Sheet {
+        key: "types",
+        title: "TYPES THAT FIT".to_owned(),
+        noun: ("type", "types"),
+        columns: vec![
+            column("instance_type", "type"),
+            region("region", "region"),
+            column("gpu", "gpu"),
+            column("paying", "by"),
+            detail("hourly", "hour"),
+            column("monthly_cost", "month"),
+            requests("per_thousand_requests", "1k requests"),
+            column("on_demand_hourly", "on-demand"),
+            column("spot_hourly", "spot"),
+            column("interruption_band", "interrupted"),
+            column("reserved_1yr_hourly", "1 yr"),
+            column("reserved_3yr_hourly", "3 yr"),
+            detail("vcpu", "vcpu"),
+            detail("memory_mib", "memory MiB"),
+            detail("price_date", "price seen"),
+        ],
+        rows: selection.fits.iter().map(fit).collect(),
+    }
+}
+
+fn fit(one: &SelectedType) -> Vec<Figure> {
+    let offered = &one.offered;
+    let shape = offered.shape;
+    let seen_on = offered.quote(one.paying).map(|quote| quote.seen_on);
+    vec![
+        Figure::text(&shape.instance_type),
+        Figure::of(offered.region.as_ref(), Figure::text),
+        gpus(shape),
+        text(one.paying),
+        Figure::Price(rate(one)),
+        Figure::Money(one.monthly),
+        Figure::of(one.per_thousand_requests, Figure::Price),
+        price(offered.on_demand.as_ref()),
+        price(offered.spot.as_ref()),
+        Figure::of(offered.interruption, text),
+        price(offered.reserved_1yr.as_ref()),
+        price(offered.reserved_3yr.as_ref()),
+        Figure::Count(shape.vcpu.into()),
+        Figure::Count(shape.memory_mib),
+        Figure::of(seen_on, text),
+    ]
+}
+
+fn gpus(shape: &InstanceShape) -> Figure {
+    Figure::of(shape.gpu.as_ref(), |gpu| {
+        Figure::text(format!("{} × {}", gpu.share, gpu.model))
+    })
+}
+
+fn price(quote: Option<&PriceQuote>) -> Figure {
+    Figure::of(quote, |quote| {
+        Figure::Price(Money::new(quote.rate.amount(), quote.rate.currency()))
+    })
+}
+
+fn reasons(selection: &Selection) -> Sheet {
+    let row = |reason: crate::planners::ReasonCount<'_>| {
+        vec![
+            Figure::text(reason.nearest.reason.name()),
+            Figure::Count(reason.count as u64),
+            Figure::text(place(&reason.nearest.offered)),
+            text(&reason.nearest.reason),
+        ]
+    };
+    Sheet {
+        key: "reasons",
+        title: "WHY OTHERS ARE OUT, NEAREST FIRST".to_owned(),
+        noun: ("reason", "reasons"),
+        columns: vec![
+            column("reason", "reason"),
+            column("offers", "offers"),
+            column("nearest", "nearest"),
+            column("nearest_misses", "why"),
+        ],
+        rows: selection.reasons().into_iter().map(row).collect(),
+    }
+}
+
+fn refused(selection: &Selection) -> Sheet {
+    let row = |one: &RefusedType| {
+        vec![
+            Figure::text(&one.offered.shape.instance_type),
+            Figure::of(one.offered.region.as_ref(), Figure::text),
+            gpus(one.offered.shape),
+            price(one.offered.on_demand.as_ref()),
+            text(&one.reason),
+        ]
+    };
+    Sheet {
+        key: "refused",
+        title: "TYPES THAT ARE OUT".to_owned(),
+        noun: ("type", "types"),
+        columns: vec![
+            column("instance_type", "type"),
+            detail("region", "region"),
+            column("gpu", "gpu"),
+            column("on_demand_hourly", "on-demand"),
+            column("why", "first reason"),
+        ],
+        rows: selection.refused.iter().map(row).collect(),
+    }
+}
+
+fn caveats(selection: &Selection) -> Vec<String> {
+    let wanted = &selection.wanted;
+    let mut caveats = Vec::new();
+    let pays = |paying: Paying| selection.fits.iter().any(|one| one.paying == paying);
+    if pays(Paying::Spot) {
+        caveats.push(
+            "spot instances are interrupted; checkpoints and lost work are not in these prices, \
+             and spot capacity may not be there"
+                .to_owned(),
+        );
+    }
+    if wanted.restartable && wanted.kind == WorkloadKind::Serving {
+        caveats.push(
+            "serving is never ranked by spot: requests fail when an instance is interrupted"
+                .to_owned(),
+        );
+    }
+    if wanted.vcpu_without_gpu.is_some() {
+        caveats.push(
+            "a CPU type is chosen by CPU time alone: a request may take longer on it than on \
+             a GPU; measure the latency before moving"
+                .to_owned(),
+        );
+    }
+    if wanted.rate_per_second.is_some() {
+        caveats.push(
+            "prices of requests hold where one instance serves the whole rate; whether a GPU \
+             type does was not computed"
+                .to_owned(),
+        );
+    }
+    caveats.push(
+        "how fast the work is on each type was not computed: a cheaper hour may do less work"
+            .to_owned(),
+    );
+    caveats
+}
+
+fn missing(wanted: &Wanted) -> Vec<Missing> {
+    let is_sized = wanted.vram_mib.is_some() || wanted.vram_total_mib.is_some();
+    if is_sized || wanted.vcpu_without_gpu.is_some() {
+        return Vec::new();
+    }
+    vec![Missing {
+        what: "memory that the work needs on a GPU".to_owned(),
+        remedy: "pass `--vram SIZE`, or measure a run with `gpucost profile --samples \
+                 run.jsonl -- COMMAND` and pass `--profile-data run.jsonl`"
+            .to_owned(),
+    }]
+}
+
+fn next(selection: &Selection) -> Vec<String> {
+    let Some(best) = selection.fits.first() else {
+        return Vec::new();
+    };
+    let offered = &best.offered;
+    let (Some(region), name) = (&offered.region, &offered.shape.instance_type) else {
+        return Vec::new();
+    };
+    let mut next = vec![format!("gpucost pricing {name} --region {region}")];
+    if best.paying == Paying::Spot {
+        next.push(format!(
+            "gpucost spot --type {name} --region {region} --kind {} --restartable",
+            selection.wanted.kind
+        ));
+    }
+    if offered.reserved_1yr.is_some() || offered.reserved_3yr.is_some() {
+        next.push(format!("gpucost reserved --type {name} --region {region}"));
+    }
+    next
+}
