@@ -12,6 +12,7 @@ mod past;
 mod plan;
 mod prices;
 mod remedy;
+mod rentals;
 mod resolution;
 mod run;
 mod selection;
@@ -37,6 +38,7 @@ pub use prices::{
     AWS, GpuFilter, Offer, OfferedGpus, Question, SortBy, UnknownName, compare, providers,
     unknown_names,
 };
+pub use rentals::{Rentals, rentals};
 pub use resolution::needs_fine_grid;
 pub use run::{PricedHost, RunCost, contradictions, instance_cost, unnamed_gpus};
 pub use selection::select_types;

@@ -12,6 +12,7 @@ use super::diff::DiffArgs;
 use super::fit::FitArgs;
 use super::organization::IamPolicyArgs;
 use super::profile::ProfileArgs;
+use super::rent_or_buy::RentOrBuyArgs;
 use super::rightsize_flags::RightsizeArgs;
 use super::select_args::SelectArgs;
 use super::spot_args::SpotArgs;
@@ -91,6 +92,11 @@ pub(super) enum Command {
     ///
     /// Calls no cloud. Needs come from flags or from samples of a run.
     Select(Box<SelectArgs>),
+    /// Compare an own GPU server with rented machines
+    ///
+    /// Calls no cloud. Computes the cost over the term, the month from which the own server
+    /// has cost less, and how that month moves with each input.
+    RentOrBuy(Box<RentOrBuyArgs>),
     /// Sample the GPUs of this host, and show the resources that it needs
     ///
     /// Samples for a fixed duration, until interrupted, or while a command runs:
@@ -142,6 +148,7 @@ impl Command {
             | Self::Batching(_)
             | Self::Pricing(_)
             | Self::Select(_)
+            | Self::RentOrBuy(_)
             | Self::Profile(_)
             | Self::IamPolicy(_)
             | Self::KubernetesRbac

@@ -42,6 +42,7 @@ mod profile;
 mod profile_data;
 mod prometheus;
 mod redact;
+mod rent_or_buy;
 mod reserved;
 mod rightsize;
 mod rightsize_flags;
@@ -127,6 +128,7 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         Command::Batching(batching) => batching::run(batching, io),
         Command::Capacity(asked) => capacity::run(asked, io),
         Command::Select(asked) => select::run(asked, io),
+        Command::RentOrBuy(asked) => rent_or_buy::run(asked, io),
         Command::Profile(profile) => profile::run(profile, io),
         Command::Explain(explain) => explain::run(explain, io),
         Command::IamPolicy(policies) => shell::policies(policies, io),

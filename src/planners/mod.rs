@@ -9,6 +9,7 @@ mod curve;
 mod fit;
 mod model;
 mod paying;
+mod rent_or_buy;
 mod roofline;
 mod select;
 
@@ -20,6 +21,10 @@ pub use fit::{
 };
 pub use model::{Dtype, Model, ModelAsk, ModelError, PUBLISHED, Published};
 pub use paying::Paying;
+pub use rent_or_buy::{
+    BadOwn, Input, Own, Part, PricedRental, RentOrBuy, Rental, Sensitivity, TURN_PERCENT,
+    rent_or_buy,
+};
 pub use roofline::{EFFICIENCY, LINKED_EFFICIENCY, Pace, Peak, Work};
 pub use select::{
     Budget, OfferedType, ReasonCount, Refusal, RefusedType, SelectedType, Selection, Wanted,

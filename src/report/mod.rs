@@ -39,7 +39,9 @@ pub use groups::{groups_csv, groups_section};
 pub use inventory::{inventory_csv, inventory_json, inventory_table};
 pub use live::{History, LiveGpu, LiveVerdict, LiveView, draw as draw_live_view, status_line};
 pub use metrics::{AgentSetup, agent_setup, helm_values, metrics_csv, metrics_json, metrics_table};
-pub use planners::{batching_answer, capacity_answer, fit_answer, select_answer};
+pub use planners::{
+    batching_answer, capacity_answer, fit_answer, rent_or_buy_answer, select_answer,
+};
 pub use price_status::{PriceStatus, price_status_json, price_status_table};
 pub use pricing::{PricingStyle, pricing_csv, pricing_json, pricing_table};
 pub use profile::{ProfileReport, alert_line, elapsed_words, profile_json, profile_table};

@@ -46,6 +46,7 @@ pub mod process;
 mod profiled;
 mod read_logs;
 mod redact;
+mod rent_or_buy;
 mod reserved;
 mod reserved_fleet;
 mod rightsize;

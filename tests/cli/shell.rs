@@ -20,6 +20,7 @@ const COMMANDS: &[&str] = &[
     "batching",
     "capacity",
     "select",
+    "rent-or-buy",
     "profile",
     "explain",
     "iam-policy",

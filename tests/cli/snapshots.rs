@@ -58,6 +58,7 @@ fn help_of_every_command() {
         &["batching", "--help"],
         &["capacity", "--help"],
         &["select", "--help"],
+        &["rent-or-buy", "--help"],
         &["profile", "--help"],
         &["explain", "--help"],
         &["iam-policy", "--help"],

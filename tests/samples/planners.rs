@@ -2,8 +2,8 @@
 //! public lists that it was made from.
 
 use crate::samples::data::{Line, book, lines};
-use gpucost::analysis::{AWS, Question, SortBy, select_types};
-use gpucost::catalog::Prices;
+use gpucost::analysis::{AWS, Question, SortBy, rentals, select_types};
+use gpucost::catalog::{Prices, shape};
 use gpucost::domain::{Architecture, OperatingSystem, Policy, PriceBook, WorkloadKind};
 use gpucost::planners::{Budget, OfferedType, Paying, Selection, Wanted, select};
 use rust_decimal::Decimal;
@@ -281,4 +281,40 @@ fn selected_types_cost_what_the_public_list_says() {
     }
     println!("{compared} prices are those of the list");
     assert!(compared > 300, "{compared}");
+}
+
+#[test]
+fn rented_h100_cost_what_the_list_of_providers_says() {
+    let Some(listed) = lines("neoclouds_offerings_2026-05-24.csv") else {
+        return;
+    };
+    let (gathered, terms) = (PriceBook::default(), BTreeMap::new());
+    let prices = Prices::new(&gathered, &terms);
+    let providers = gpucost::analysis::providers();
+    let names: Vec<&str> = providers.iter().map(String::as_str).collect();
+    let gpu = shape("p5.48xlarge").and_then(|shape| shape.gpu.as_ref());
+    let asked = Question {
+        instance_types: vec!["p5.48xlarge".to_owned()],
+        ..question("us-east-1", &names)
+    };
+    let found = rentals(&asked, gpu.expect("eight H100"), &prices).found;
+    let of_list = listed.iter().filter(|line| {
+        let model = line.get("gpu_model");
+        line.get("is_spot") != "True"
+            && line.get("vram_gb") == "80"
+            && model.contains("H100")
+            && !model.contains("PCIe")
+    });
+    let mut compared = 0;
+    for line in of_list {
+        let (provider, price) = (line.get("provider_id"), line.amount("price_usd_hour"));
+        let is_there = found.iter().any(|one| {
+            one.provider.as_deref() == Some(provider)
+                && one.paying == Paying::OnDemand
+                && Some(one.per_gpu_hour.normalize()) == price
+        });
+        assert!(is_there, "{provider} {price:?}");
+        compared += 1;
+    }
+    assert_eq!(compared, 16);
 }

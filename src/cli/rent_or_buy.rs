@@ -1,0 +1,352 @@
+//! `gpucost rent-or-buy`: an own server against rented machines.
+
+use super::args::{Format, OutputArgs, hourly_price, not_negative, positive};
+use super::exit::{ExitCode, Failure};
+use super::price_age::PriceAge;
+use super::{Io, audit, estate, output, planner, pricing, rightsize_flags, sampled};
+use crate::analysis::{AWS, Question, Rentals, SortBy, providers, rentals};
+use crate::catalog::Prices;
+use crate::config::SettingsFile;
+use crate::domain::{GpuOffer, GpuShare, InstanceShape, OperatingSystem, shown};
+use crate::planners::{BadOwn, Input, Own, Paying, Rental, rent_or_buy};
+use crate::profiling::RunProfile;
+use crate::report::rent_or_buy_answer;
+use crate::report::text::counted;
+use clap::Args;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::FromPrimitive;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Average of facilities, weighted: Uptime Institute Global Data Center Survey 2025.
+const PUE: Decimal = Decimal::from_parts(154, 0, 0, false, 2);
+const PUE_SOURCE: &str = "average of the Uptime Institute Global Data Center Survey 2025";
+/// Average of industrial consumers in the United States in 2023: EIA, 2024-03-18.
+const ELECTRICITY: Decimal = Decimal::from_parts(806, 0, 0, false, 4);
+const ELECTRICITY_SOURCE: &str = "industrial average of the United States in 2023, EIA";
+/// Median wage of network and computer systems administrators in May 2022: BLS
+/// Occupational Outlook Handbook. Without what an employer pays beside wages.
+const STAFF_HOURLY: Decimal = Decimal::from_parts(4_352, 0, 0, false, 2);
+const STAFF_SOURCE: &str = "median wage of system administrators in May 2022, BLS";
+
+/// `gpucost rent-or-buy`.
+#[derive(Debug, Args)]
+pub(super) struct RentOrBuyArgs {
+    /// Instance type with the GPUs that would be bought; `--region` sets its region
+    #[arg(
+        long = "type",
+        value_name = "TYPE",
+        required_unless_present = "on_demand_hourly",
+        help_heading = "Rented machine"
+    )]
+    pub instance_type: Option<String>,
+    /// Region of the type [default: us-east-1]
+    #[arg(long, value_name = "REGION", help_heading = "Rented machine")]
+    pub region: Option<String>,
+    /// Comma-separated providers to compare as well, or `all` [default: aws]
+    #[arg(
+        long,
+        value_name = "P[,P…]|all",
+        requires = "instance_type",
+        help_heading = "Rented machine"
+    )]
+    pub provider: Option<String>,
+    /// On-demand price per hour of the machine, instead of the known price
+    #[arg(long, value_name = "PRICE", value_parser = hourly_price, allow_negative_numbers = true, help_heading = "Rented machine")]
+    pub on_demand_hourly: Option<Decimal>,
+    /// GPUs of the own server [default: those of the type]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), required_unless_present = "instance_type", help_heading = "Own server")]
+    pub gpus: Option<u16>,
+    /// Price of the own server, in USD
+    #[arg(long, value_name = "USD", value_parser = positive, allow_negative_numbers = true, help_heading = "Own server")]
+    pub purchase: Decimal,
+    /// Mean draw of the whole server, in watts
+    #[arg(long, value_name = "WATTS", value_parser = positive, allow_negative_numbers = true, required_unless_present = "profile_data", conflicts_with = "profile_data", help_heading = "Own server")]
+    pub watts: Option<Decimal>,
+    /// Take the draw of the GPUs from samples written by `gpucost profile --samples`
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "host_watts",
+        help_heading = "Own server"
+    )]
+    pub profile_data: Option<PathBuf>,
+    /// Mean draw of the server without its GPUs, in watts
+    #[arg(long, value_name = "WATTS", value_parser = not_negative, allow_negative_numbers = true, requires = "profile_data", help_heading = "Own server")]
+    pub host_watts: Option<Decimal>,
+    /// Power of the facility over power of the server [default: 1.54]
+    #[arg(long, value_name = "FACTOR", value_parser = positive, allow_negative_numbers = true, help_heading = "Own server")]
+    pub pue: Option<Decimal>,
+    /// Price of electricity per kWh, in USD [default: 0.0806]
+    #[arg(long, value_name = "USD", value_parser = not_negative, allow_negative_numbers = true, help_heading = "Own server")]
+    pub electricity: Option<Decimal>,
+    /// Rack or colocation per month without electricity, in USD
+    #[arg(long, value_name = "USD", value_parser = not_negative, allow_negative_numbers = true, help_heading = "Own server")]
+    pub rack_monthly: Decimal,
+    /// Hours of staff per month
+    #[arg(long, value_name = "HOURS", value_parser = not_negative, allow_negative_numbers = true, help_heading = "Own server")]
+    pub staff_hours: Decimal,
+    /// Cost of an hour of staff, in USD [default: 43.52]
+    #[arg(long, value_name = "USD", value_parser = not_negative, allow_negative_numbers = true, help_heading = "Own server")]
+    pub staff_hourly: Option<Decimal>,
+    /// Spare parts bought with the server, percent of its price
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, allow_negative_numbers = true, help_heading = "Own server")]
+    pub spares_percent: Decimal,
+    /// Value at the end of the term, percent of the price
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, allow_negative_numbers = true, help_heading = "Own server")]
+    pub residual_percent: Decimal,
+    /// Interest per year on server and spares, percent [default: not computed]
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, allow_negative_numbers = true, help_heading = "Own server")]
+    pub capital_percent: Option<Decimal>,
+    /// Years that the server is used
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=15), help_heading = "Own server")]
+    pub years: u8,
+    /// Share of the hours in which the GPUs are needed, percent
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, allow_negative_numbers = true, help_heading = "Own server")]
+    pub utilization: Decimal,
+    /// Use bundled prices only
+    #[arg(long)]
+    pub offline: bool,
+    /// Fail if any price is older than this, such as 90d
+    #[arg(long, value_name = "TIME")]
+    pub max_price_age: Option<String>,
+    /// Output format [default: table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<Format>,
+    #[command(flatten)]
+    pub out: OutputArgs,
+}
+
+/// A percentage, with or without its sign; the planner says which are too large.
+fn percentage(text: &str) -> Result<Decimal, String> {
+    not_negative(text.strip_suffix('%').unwrap_or(text))
+}
+
+pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = estate::settings(&args.out, io)?;
+    let format = audit::format(args.format, &settings, io)?;
+    let age = PriceAge::of(args.max_price_age.as_deref(), &settings)?;
+    let machine = args.instance_type.as_deref().map(machine).transpose()?;
+    let gpus = args.gpus.or(machine.map(|(_, _, gpus)| gpus)).unwrap_or(0);
+    let own = own(args, gpus, &settings)?;
+    let known = match machine {
+        Some((shape, gpu, _)) => listed(args, shape, gpu, &settings, io)?,
+        None => Rentals::default(),
+    };
+    let oldest = known.found.iter().filter_map(|one| one.seen_on).min();
+    let warning = age.check(oldest, io.now)?;
+    let rented = with_own_price(args, machine, gpus, known.found);
+    let found = rent_or_buy(own, rented).map_err(refused)?;
+    let code = planner::print(&rent_or_buy_answer(&found), format, &args.out, io)?;
+    output::warn(warning, &args.out, io);
+    let mut said = format!(
+        "compared {}",
+        counted(found.rentals.len() as u64, "price", "prices")
+    );
+    if known.other_currencies > 0 {
+        let others = counted(known.other_currencies as u64, "offer", "offers");
+        said.push_str(&format!("; {others} in other currencies left out"));
+    }
+    output::say(&said, &args.out, io);
+    Ok(code)
+}
+
+type Machine = (&'static InstanceShape, &'static GpuOffer, u16);
+
+/// A type with whole GPUs.
+fn machine(name: &str) -> Result<Machine, Failure> {
+    let (shape, gpu) = rightsize_flags::known(name)?;
+    match gpu.share {
+        GpuShare::Whole(gpus) => Ok((shape, gpu, gpus)),
+        GpuShare::Fraction(part) => Err(Failure::input(format!(
+            "{} has {part} of a GPU, and servers have whole ones",
+            shape.instance_type
+        ))
+        .with_hint("pass a type with whole GPUs; `gpucost pricing` lists them")),
+    }
+}
+
+fn refused(error: BadOwn) -> Failure {
+    let hint = match &error {
+        BadOwn::OutOfRange {
+            input: Input::Pue, ..
+        } => "PUE is the power of the facility over that of the server: `--pue 1.54` is average",
+        BadOwn::OutOfRange { .. } => "pass a percentage from 0 to 100, or a smaller amount",
+        BadOwn::Purchase(_) => "pass the price of the server with `--purchase`",
+        BadOwn::NoGpu => "pass `--gpus`, or a type with whole GPUs",
+        BadOwn::Years(_) => "pass a term with `--years`, such as 4",
+        BadOwn::NoRental => {
+            "pass `--on-demand-hourly`, or a region with a price: `gpucost pricing TYPE --region \
+             all`"
+        }
+    };
+    Failure::input(error).with_hint(hint)
+}
+
+/// What the price lists have of the type and of machines like it.
+fn listed(
+    args: &RentOrBuyArgs,
+    shape: &InstanceShape,
+    gpu: &GpuOffer,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<Rentals, Failure> {
+    let home = pricing::home_region(settings, io);
+    let region = args
+        .region
+        .as_deref()
+        .map_or(home, |name| name.trim().to_owned());
+    if region == "all" || region.contains([',', '*']) {
+        return Err(Failure::input("`rent-or-buy` requires a single region")
+            .with_hint("pass one, such as `--region us-east-1`"));
+    }
+    let asked = args.provider.as_deref().unwrap_or(AWS).split(',');
+    let asked: BTreeSet<String> = asked.map(|name| name.trim().to_owned()).collect();
+    let question = Question {
+        instance_types: vec![shape.instance_type.clone()],
+        gpu: None,
+        count: None,
+        regions: vec![region.clone()],
+        home_region: region,
+        providers: if asked.contains("all") {
+            providers()
+        } else {
+            // The region that is checked is one of AWS.
+            asked.into_iter().chain([AWS.to_owned()]).collect()
+        },
+        operating_system: OperatingSystem::Linux,
+        sort: SortBy::Price,
+    };
+    let book = pricing::book(args.offline, settings, io)?;
+    let prices = Prices::new(&book, &settings.policy.discount_percent);
+    pricing::refuse_unknown(&question, &prices)?;
+    Ok(rentals(&question, gpu, &prices))
+}
+
+/// The price of `--on-demand-hourly` in place of the known one.
+fn with_own_price(
+    args: &RentOrBuyArgs,
+    machine: Option<Machine>,
+    gpus: u16,
+    mut known: Vec<Rental>,
+) -> Vec<Rental> {
+    let Some(hourly) = args.on_demand_hourly else {
+        return known;
+    };
+    known.retain(|one| !(one.is_asked && one.paying == Paying::OnDemand));
+    let of_machine = machine.map_or(gpus, |(_, _, gpus)| gpus);
+    let name = machine.map_or("rented machine", |(shape, _, _)| {
+        shape.instance_type.as_str()
+    });
+    known.push(Rental {
+        provider: None,
+        region: None,
+        machine: format!("{name} (stated price)"),
+        paying: Paying::OnDemand,
+        per_gpu_hour: hourly / Decimal::from(of_machine.max(1)),
+        seen_on: None,
+        is_asked: true,
+    });
+    known
+}
+
+fn own(args: &RentOrBuyArgs, gpus: u16, settings: &SettingsFile) -> Result<Own, Failure> {
+    let mut sources: BTreeMap<Input, String> = [
+        (Input::Purchase, "--purchase"),
+        (Input::Spares, "--spares-percent"),
+        (Input::Residual, "--residual-percent"),
+        (Input::Rack, "--rack-monthly"),
+        (Input::StaffHours, "--staff-hours"),
+        (Input::Utilization, "--utilization"),
+    ]
+    .map(|(input, flag)| (input, flag.to_owned()))
+    .into();
+    let mut or_default = |input: Input, flag: Option<Decimal>, name: &str, other: Sourced| {
+        let (value, source) = match flag {
+            Some(value) => (value, name.to_owned()),
+            None => (other.0, format!("default: {}", other.1)),
+        };
+        sources.insert(input, source);
+        value
+    };
+    let pue = or_default(Input::Pue, args.pue, "--pue", (PUE, PUE_SOURCE));
+    let electricity = or_default(
+        Input::Electricity,
+        args.electricity,
+        "--electricity",
+        (ELECTRICITY, ELECTRICITY_SOURCE),
+    );
+    let staff_hourly = or_default(
+        Input::StaffHourly,
+        args.staff_hourly,
+        "--staff-hourly",
+        (STAFF_HOURLY, STAFF_SOURCE),
+    );
+    let capital_percent = or_default(
+        Input::Capital,
+        args.capital_percent,
+        "--capital-percent",
+        (Decimal::ZERO, "not computed"),
+    );
+    let (watts, source) = watts(args, gpus, settings)?;
+    sources.insert(Input::Watts, source);
+    Ok(Own {
+        gpus,
+        purchase: args.purchase,
+        watts,
+        pue,
+        electricity,
+        rack_monthly: args.rack_monthly,
+        staff_hours: args.staff_hours,
+        staff_hourly,
+        spares_percent: args.spares_percent,
+        residual_percent: args.residual_percent,
+        capital_percent,
+        years: args.years,
+        utilization_percent: args.utilization,
+        hours_of_month: settings.policy.hours_per_month,
+        sources,
+    })
+}
+
+/// A value with its source.
+type Sourced = (Decimal, &'static str);
+
+/// The mean draw of the server, and where it is from.
+fn watts(
+    args: &RentOrBuyArgs,
+    gpus: u16,
+    settings: &SettingsFile,
+) -> Result<(Decimal, String), Failure> {
+    let (Some(path), Some(host)) = (&args.profile_data, args.host_watts) else {
+        // The parser asks for one or the other.
+        return Ok((args.watts.unwrap_or_default(), "--watts".to_owned()));
+    };
+    let run = sampled::profile_of(path, settings)?;
+    let each = mean_watts(&run, path)?;
+    let all = each * Decimal::from(gpus) + host;
+    let source = format!(
+        "{} W of a GPU in {} (--profile-data) × {gpus} + --host-watts",
+        each.normalize(),
+        shown(path)
+    );
+    Ok((all, source))
+}
+
+/// Mean draw of a GPU of a run, to a tenth of a watt.
+fn mean_watts(run: &RunProfile, path: &Path) -> Result<Decimal, Failure> {
+    let drawn: Option<Vec<f64>> = run
+        .whole()
+        .map(|gpu| gpu.power.map(|power| power.mean_w))
+        .collect();
+    let mean = drawn.and_then(|drawn| crate::usage::mean(&drawn));
+    mean.and_then(Decimal::from_f64)
+        .map(|mean| mean.round_dp(1))
+        .ok_or_else(|| {
+            Failure::input(format!(
+                "{} does not show the power of every GPU",
+                shown(path)
+            ))
+            .with_hint("pass the draw of the whole server with `--watts`")
+        })
+}

@@ -1,0 +1,174 @@
+//! An own server against rented machines: what each costs over a term, from which month on
+//! the own one has cost less, and how that month moves with each input.
+//!
+//! Cash as it is paid: the purchase with its spares at once, then the same amount every
+//! month, and the residual value at the end of the term. Costs of a month are rounded to
+//! cents where they are made, so that the parts sum to the total.
+
+mod input;
+mod own;
+mod sensitivity;
+
+pub use input::Input;
+pub use own::{MOST_YEARS, Own, Part, Rental};
+pub use sensitivity::{Sensitivity, TURN_PERCENT};
+
+use crate::domain::Money;
+use own::usd;
+use rust_decimal::Decimal;
+
+/// Why an own server cannot be computed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadOwn {
+    #[error("{input} is {value}: expected a number from {least} to {most}")]
+    OutOfRange {
+        input: Input,
+        value: Decimal,
+        least: Decimal,
+        most: Decimal,
+    },
+    #[error("the purchase price is {0}: expected an amount above zero")]
+    Purchase(Decimal),
+    #[error("the server has no GPU")]
+    NoGpu,
+    #[error("the term is {0} years: expected 1 to {most}", most = MOST_YEARS)]
+    Years(u8),
+    #[error("no price of a rented machine to compare with")]
+    NoRental,
+}
+
+/// A rental beside the own server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PricedRental {
+    pub rental: Rental,
+    pub monthly: Money,
+    /// Over the term.
+    pub total: Money,
+    /// Per GPU hour in which GPUs are needed; absent where none is.
+    pub per_useful_gpu_hour: Option<Money>,
+    /// The first month at whose end the own server has cost no more; absent where that is
+    /// in no month of the term.
+    pub break_even_month: Option<u32>,
+    /// What owning saves over the term; below zero where renting is cheaper.
+    pub saved_by_owning: Money,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct RentOrBuy {
+    pub own: Own,
+    pub parts: Vec<Part>,
+    /// What is paid at once.
+    pub outlay: Money,
+    pub monthly: Money,
+    /// What comes back at the end of the term.
+    pub residual: Money,
+    /// Over the term, less the residual value.
+    pub total: Money,
+    pub per_useful_gpu_hour: Option<Money>,
+    /// By total, then by provider, region, machine and way to pay.
+    pub rentals: Vec<PricedRental>,
+    /// Place of the machine that was asked about in `rentals`: by the hour where it is sold
+    /// so.
+    pub asked: usize,
+    /// How the month moves, against the machine that was asked about and against the
+    /// cheapest, which is the first.
+    pub sensitivity: Vec<Sensitivity>,
+}
+
+impl RentOrBuy {
+    /// The rental that was asked about.
+    pub fn asked(&self) -> Option<&PricedRental> {
+        self.rentals.get(self.asked)
+    }
+
+    /// The cheapest rental.
+    pub fn cheapest(&self) -> Option<&PricedRental> {
+        self.rentals.first()
+    }
+}
+
+/// Compares an own server with ways to rent as many of the same GPUs.
+///
+/// # Errors
+/// An input that no server has, or nothing to compare with.
+pub fn rent_or_buy(own: Own, rentals: Vec<Rental>) -> Result<RentOrBuy, BadOwn> {
+    check(&own)?;
+    let mut priced: Vec<PricedRental> = rentals.into_iter().map(|one| price(&own, one)).collect();
+    priced.sort_by_cached_key(|one| {
+        let Rental {
+            provider,
+            region,
+            machine,
+            paying,
+            ..
+        } = &one.rental;
+        let place = (provider.clone(), region.clone(), machine.clone());
+        (one.total.amount(), place, *paying)
+    });
+    let of_asked = priced
+        .iter()
+        .enumerate()
+        .filter(|(_, one)| one.rental.is_asked);
+    let asked = of_asked
+        .min_by_key(|(_, one)| one.rental.paying)
+        .map_or(0, |(place, _)| place);
+    let (Some(reference), Some(cheapest)) = (priced.get(asked), priced.first()) else {
+        return Err(BadOwn::NoRental);
+    };
+    let sensitivity = sensitivity::of(&own, &reference.rental, &cheapest.rental);
+    Ok(RentOrBuy {
+        parts: own.parts(),
+        outlay: usd(own.outlay()),
+        monthly: usd(own.monthly()),
+        residual: usd(own.residual()),
+        total: usd(own.total()),
+        per_useful_gpu_hour: own.per_useful_hour(own.total()),
+        rentals: priced,
+        asked,
+        sensitivity,
+        own,
+    })
+}
+
+fn check(own: &Own) -> Result<(), BadOwn> {
+    if own.gpus == 0 {
+        return Err(BadOwn::NoGpu);
+    }
+    if own.purchase <= Decimal::ZERO {
+        return Err(BadOwn::Purchase(own.purchase));
+    }
+    if !(1..=MOST_YEARS).contains(&own.years) {
+        return Err(BadOwn::Years(own.years));
+    }
+    for input in Input::ALL.iter().copied() {
+        let Some(value) = own.get(input) else {
+            continue;
+        };
+        let (least, most) = input.range();
+        if value < least || value > most {
+            return Err(BadOwn::OutOfRange {
+                input,
+                value,
+                least,
+                most,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn price(own: &Own, rental: Rental) -> PricedRental {
+    let monthly = rental.monthly(own);
+    let total = monthly * Decimal::from(own.months());
+    PricedRental {
+        monthly: usd(monthly),
+        total: usd(total),
+        per_useful_gpu_hour: own.per_useful_hour(total),
+        break_even_month: own.break_even_month(monthly),
+        saved_by_owning: usd(total - own.total()),
+        rental,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,234 @@
+//! An own server, a rented machine, and what each costs.
+
+use super::input::Input;
+use crate::domain::{Currency, Money};
+use crate::planners::Paying;
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use std::collections::BTreeMap;
+
+/// Terms that are computed, years.
+pub const MOST_YEARS: u8 = 15;
+
+/// An own server, in dollars.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Own {
+    pub gpus: u16,
+    /// Price of the server.
+    pub purchase: Decimal,
+    /// Mean draw of the whole server, watts.
+    pub watts: Decimal,
+    /// Power of the facility over power of the server: what cooling and losses add.
+    pub pue: Decimal,
+    /// Price of electricity per kWh.
+    pub electricity: Decimal,
+    /// Rack or colocation per month, without electricity.
+    pub rack_monthly: Decimal,
+    /// Hours of staff per month.
+    pub staff_hours: Decimal,
+    /// Cost of such an hour.
+    pub staff_hourly: Decimal,
+    /// Spare parts bought with it, percent of its price.
+    pub spares_percent: Decimal,
+    /// What it is sold for at the end of the term, percent of its price.
+    pub residual_percent: Decimal,
+    /// Interest per year on what was paid for server and spares; zero where it is left out.
+    pub capital_percent: Decimal,
+    /// The term, years.
+    pub years: u8,
+    /// Share of the hours in which its GPUs are needed, percent. A machine that is rented
+    /// by the hour runs in these hours only.
+    pub utilization_percent: Decimal,
+    /// Hours of a month.
+    pub hours_of_month: Decimal,
+    /// Where each input is from.
+    pub sources: BTreeMap<Input, String>,
+}
+
+/// A way to rent the same GPUs, in dollars.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rental {
+    /// The provider; absent for a price that was stated.
+    pub provider: Option<String>,
+    pub region: Option<String>,
+    /// The machine, in the provider's words.
+    pub machine: String,
+    pub paying: Paying,
+    pub per_gpu_hour: Decimal,
+    /// When its price was seen; absent for one that was stated.
+    pub seen_on: Option<Date>,
+    /// Whether the question is about this machine.
+    pub is_asked: bool,
+}
+
+impl Rental {
+    pub(super) fn monthly(&self, own: &Own) -> Decimal {
+        let share = if self.paying.is_committed() {
+            Decimal::ONE
+        } else {
+            own.utilization_percent / Decimal::ONE_HUNDRED
+        };
+        let hours = own.hours_of_month * share;
+        cents(self.per_gpu_hour * Decimal::from(own.gpus) * hours)
+    }
+}
+
+/// What owning costs for one reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    pub name: &'static str,
+    /// At the beginning; negative at no time.
+    pub once: Decimal,
+    /// Each month.
+    pub monthly: Decimal,
+    /// Over the term; the residual value is below zero.
+    pub total: Decimal,
+}
+
+impl Own {
+    /// Its value; absent for the price of the rented machine.
+    pub fn get(&self, input: Input) -> Option<Decimal> {
+        Some(match input {
+            Input::Purchase => self.purchase,
+            Input::Spares => self.spares_percent,
+            Input::Residual => self.residual_percent,
+            Input::Watts => self.watts,
+            Input::Pue => self.pue,
+            Input::Electricity => self.electricity,
+            Input::Rack => self.rack_monthly,
+            Input::StaffHours => self.staff_hours,
+            Input::StaffHourly => self.staff_hourly,
+            Input::Capital => self.capital_percent,
+            Input::Utilization => self.utilization_percent,
+            Input::Rent => return None,
+        })
+    }
+
+    pub(super) fn set(&mut self, input: Input, value: Decimal) {
+        match input {
+            Input::Purchase => self.purchase = value,
+            Input::Spares => self.spares_percent = value,
+            Input::Residual => self.residual_percent = value,
+            Input::Watts => self.watts = value,
+            Input::Pue => self.pue = value,
+            Input::Electricity => self.electricity = value,
+            Input::Rack => self.rack_monthly = value,
+            Input::StaffHours => self.staff_hours = value,
+            Input::StaffHourly => self.staff_hourly = value,
+            Input::Capital => self.capital_percent = value,
+            Input::Utilization => self.utilization_percent = value,
+            Input::Rent => {}
+        }
+    }
+
+    /// Months of the term.
+    pub fn months(&self) -> u32 {
+        12 * u32::from(self.years)
+    }
+
+    fn spares(&self) -> Decimal {
+        cents(percent_of(self.purchase, self.spares_percent))
+    }
+
+    /// Paid at once.
+    pub(super) fn outlay(&self) -> Decimal {
+        cents(self.purchase) + self.spares()
+    }
+
+    /// Electricity of a month.
+    fn power_monthly(&self) -> Decimal {
+        let kilowatts = self.watts / Decimal::ONE_THOUSAND;
+        cents(kilowatts * self.hours_of_month * self.pue * self.electricity)
+    }
+
+    fn staff_monthly(&self) -> Decimal {
+        cents(self.staff_hours * self.staff_hourly)
+    }
+
+    /// Interest of a month on the whole outlay, until the end of the term.
+    fn capital_monthly(&self) -> Decimal {
+        cents(percent_of(self.outlay(), self.capital_percent) / Decimal::from(12))
+    }
+
+    pub(super) fn monthly(&self) -> Decimal {
+        let rack = cents(self.rack_monthly);
+        self.power_monthly() + rack + self.staff_monthly() + self.capital_monthly()
+    }
+
+    pub(super) fn residual(&self) -> Decimal {
+        cents(percent_of(self.purchase, self.residual_percent))
+    }
+
+    pub(super) fn total(&self) -> Decimal {
+        self.outlay() + self.monthly() * Decimal::from(self.months()) - self.residual()
+    }
+
+    pub(super) fn parts(&self) -> Vec<Part> {
+        let months = Decimal::from(self.months());
+        let once = |name: &'static str, amount: Decimal| Part {
+            name,
+            once: amount,
+            monthly: Decimal::ZERO,
+            total: amount,
+        };
+        let monthly = |name: &'static str, amount: Decimal| Part {
+            name,
+            once: Decimal::ZERO,
+            monthly: amount,
+            total: amount * months,
+        };
+        vec![
+            once("purchase", cents(self.purchase)),
+            once("spares", self.spares()),
+            monthly("electricity", self.power_monthly()),
+            monthly("rack", cents(self.rack_monthly)),
+            monthly("staff", self.staff_monthly()),
+            monthly("capital", self.capital_monthly()),
+            Part {
+                name: "residual",
+                once: Decimal::ZERO,
+                monthly: Decimal::ZERO,
+                total: -self.residual(),
+            },
+        ]
+    }
+
+    /// GPU hours of the term in which GPUs are needed.
+    fn useful_gpu_hours(&self) -> Decimal {
+        let hours = self.hours_of_month * Decimal::from(self.months());
+        percent_of(hours, self.utilization_percent) * Decimal::from(self.gpus)
+    }
+
+    pub(super) fn per_useful_hour(&self, total: Decimal) -> Option<Money> {
+        let hours = self.useful_gpu_hours();
+        (!hours.is_zero()).then(|| usd(total / hours))
+    }
+
+    /// The first month of the term at whose end owning has cost no more than renting at so
+    /// much a month. The residual value counts in the last.
+    pub(super) fn break_even_month(&self, rent_monthly: Decimal) -> Option<u32> {
+        let saved = rent_monthly - self.monthly();
+        let months = self.months();
+        if saved > Decimal::ZERO
+            && let Some(month) = (self.outlay() / saved).ceil().to_u32()
+            && month <= months
+        {
+            return Some(month.max(1));
+        }
+        let rent = rent_monthly * Decimal::from(months);
+        (rent > Decimal::ZERO && self.total() <= rent).then_some(months)
+    }
+}
+
+fn percent_of(amount: Decimal, percent: Decimal) -> Decimal {
+    amount * percent / Decimal::ONE_HUNDRED
+}
+
+fn cents(amount: Decimal) -> Decimal {
+    usd(amount).rounded().amount()
+}
+
+pub(super) fn usd(amount: Decimal) -> Money {
+    Money::new(amount, Currency::Usd)
+}

@@ -1,0 +1,404 @@
+//! Renting or buying.
+
+use crate::domain::{Currency, Money};
+use crate::planners::{Input, Own, PricedRental, RentOrBuy, Rental, TURN_PERCENT};
+use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step, column, detail};
+use crate::report::shared::text::{counted, money};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+
+/// What an own server costs beside rented machines.
+pub fn rent_or_buy_answer(found: &RentOrBuy) -> Answer {
+    Answer {
+        planner: "rent-or-buy",
+        headline: headline(found),
+        given: given(&found.own),
+        steps: steps(found),
+        sheets: vec![options(found), parts(found), sensitivity(found)],
+        caveats: caveats(found),
+        missing: missing(&found.own),
+        files: Vec::new(),
+        next: next(found),
+    }
+}
+
+fn usd(amount: Decimal) -> Money {
+    Money::new(amount, Currency::Usd)
+}
+
+fn month(month: Option<u32>) -> Figure {
+    Figure::of(month, |month| Figure::Count(month.into()))
+}
+
+fn months_in_words(month: Option<u32>, own: &Own) -> String {
+    month.map_or_else(
+        || {
+            let years = counted(own.years.into(), "year", "years");
+            format!("never pays off within {years}")
+        },
+        |month| format!("pays off in month {month}"),
+    )
+}
+
+fn named(rental: &Rental) -> String {
+    let provider = rental.provider.as_deref();
+    let region = rental.region.as_deref();
+    let place = match (provider, region) {
+        (Some(provider), Some(region)) => format!(" at {provider} in {region}"),
+        (Some(provider), None) => format!(" at {provider}"),
+        _ => String::new(),
+    };
+    format!("{} {}{place}", rental.machine, rental.paying)
+}
+
+fn against(one: &PricedRental, own: &Own) -> String {
+    let saved = one.saved_by_owning;
+    let costs = if saved.amount() < Decimal::ZERO {
+        format!("costs {} more", money(usd(-saved.amount())))
+    } else {
+        format!("costs {} less", money(saved))
+    };
+    let years = counted(own.years.into(), "year", "years");
+    format!(
+        "against {} the own server {} and {costs} over {years}",
+        named(&one.rental),
+        months_in_words(one.break_even_month, own)
+    )
+}
+
+fn headline(found: &RentOrBuy) -> String {
+    let Some(asked) = found.asked() else {
+        return String::new();
+    };
+    let first = against(asked, &found.own);
+    match found.cheapest() {
+        Some(cheapest) if cheapest.rental != asked.rental => {
+            format!("{first}; {}", against(cheapest, &found.own))
+        }
+        _ => first,
+    }
+}
+
+fn number(value: Decimal, decimals: usize) -> Figure {
+    Figure::of(value.to_f64(), |value| Figure::Number(value, decimals))
+}
+
+fn percent(value: Decimal) -> Figure {
+    Figure::of(value.to_f64(), Figure::Percent)
+}
+
+fn figure(input: Input, value: Decimal) -> Figure {
+    match input {
+        Input::Purchase | Input::Rack => Figure::Money(usd(value)),
+        Input::Spares | Input::Residual | Input::Capital | Input::Utilization => percent(value),
+        Input::Watts => number(value, 0),
+        Input::Pue => number(value, 3),
+        Input::StaffHours => number(value, 1),
+        Input::Electricity | Input::StaffHourly | Input::Rent => Figure::Price(usd(value)),
+    }
+}
+
+fn key_and_name(input: Input) -> (&'static str, &'static str) {
+    match input {
+        Input::Purchase => ("purchase", "purchase price"),
+        Input::Spares => ("spares_percent", "spares, of the price"),
+        Input::Residual => ("residual_percent", "residual value, of the price"),
+        Input::Watts => ("watts", "mean draw, watts"),
+        Input::Pue => ("pue", "PUE"),
+        Input::Electricity => ("electricity_per_kwh", "electricity per kWh"),
+        Input::Rack => ("rack_monthly", "rack per month"),
+        Input::StaffHours => ("staff_hours_monthly", "staff hours per month"),
+        Input::StaffHourly => ("staff_hourly", "staff per hour"),
+        Input::Capital => ("capital_percent", "cost of capital per year"),
+        Input::Utilization => ("utilization_percent", "utilization"),
+        Input::Rent => ("rent", "price of the rented machine"),
+    }
+}
+
+fn given(own: &Own) -> Vec<Given> {
+    let source = |input: Input| own.sources.get(&input).cloned().unwrap_or_default();
+    let of_input = |input: Input| {
+        let (key, name) = key_and_name(input);
+        Some(Given {
+            key,
+            name,
+            value: figure(input, own.get(input)?),
+            source: source(input),
+        })
+    };
+    let mut all = vec![
+        Given {
+            key: "gpus",
+            name: "GPUs",
+            value: Figure::Count(own.gpus.into()),
+            source: "--gpus, or those of --type".to_owned(),
+        },
+        Given {
+            key: "years",
+            name: "years",
+            value: Figure::Count(own.years.into()),
+            source: "--years".to_owned(),
+        },
+    ];
+    all.extend(Input::ALL.iter().copied().filter_map(of_input));
+    all
+}
+
+fn steps(found: &RentOrBuy) -> Vec<Step> {
+    let own = &found.own;
+    let hours = own.hours_of_month.normalize();
+    let mut steps = vec![
+        Step {
+            name: "paid at once".to_owned(),
+            arithmetic: format!(
+                "{} × (1 + {}%)",
+                own.purchase.normalize(),
+                own.spares_percent.normalize()
+            ),
+            result: Figure::Money(found.outlay),
+        },
+        Step {
+            name: "electricity per month".to_owned(),
+            arithmetic: format!(
+                "{} W / 1,000 × {hours} h × {} × {}",
+                own.watts.round_dp(1).normalize(),
+                own.pue.normalize(),
+                own.electricity.normalize()
+            ),
+            result: part(found, "electricity"),
+        },
+        Step {
+            name: "own server per month".to_owned(),
+            arithmetic: "electricity + rack + staff + capital".to_owned(),
+            result: Figure::Money(found.monthly),
+        },
+        Step {
+            name: "own server over the term".to_owned(),
+            arithmetic: format!(
+                "{} + {} × {} - {}",
+                money(found.outlay),
+                own.months(),
+                money(found.monthly),
+                money(found.residual)
+            ),
+            result: Figure::Money(found.total),
+        },
+    ];
+    if let Some(asked) = found.asked() {
+        let rental = &asked.rental;
+        let share = if rental.paying.is_committed() {
+            String::new()
+        } else {
+            format!(" × {}%", own.utilization_percent.normalize())
+        };
+        steps.push(Step {
+            name: "rent per month".to_owned(),
+            arithmetic: format!(
+                "{} × {} GPUs × {hours} h{share}",
+                rental.per_gpu_hour.round_dp(6).normalize(),
+                own.gpus
+            ),
+            result: Figure::Money(asked.monthly),
+        });
+        let saved = asked.monthly.amount() - found.monthly.amount();
+        if saved > Decimal::ZERO {
+            steps.push(Step {
+                name: "month of break-even".to_owned(),
+                arithmetic: format!(
+                    "{} / ({} - {}), rounded up",
+                    money(found.outlay),
+                    money(asked.monthly),
+                    money(found.monthly)
+                ),
+                result: month(asked.break_even_month),
+            });
+        }
+    }
+    steps
+}
+
+fn part(found: &RentOrBuy, name: &str) -> Figure {
+    let part = found.parts.iter().find(|part| part.name == name);
+    Figure::of(part, |part| Figure::Money(usd(part.monthly)))
+}
+
+fn options(found: &RentOrBuy) -> Sheet {
+    let own = vec![
+        Figure::text("own server"),
+        Figure::text("buy"),
+        Figure::Absent,
+        Figure::Absent,
+        Figure::Absent,
+        Figure::Money(found.monthly),
+        Figure::Money(found.total),
+        Figure::of(found.per_useful_gpu_hour, cents_price),
+        Figure::Absent,
+        Figure::Absent,
+        Figure::Absent,
+    ];
+    let row = |one: &PricedRental| {
+        let rental = &one.rental;
+        vec![
+            Figure::text(&rental.machine),
+            Figure::text(rental.paying.name()),
+            Figure::of(rental.provider.as_ref(), Figure::text),
+            Figure::of(rental.region.as_ref(), Figure::text),
+            Figure::Price(usd(rental.per_gpu_hour)),
+            Figure::Money(one.monthly),
+            Figure::Money(one.total),
+            Figure::of(one.per_useful_gpu_hour, cents_price),
+            month(one.break_even_month),
+            Figure::Money(one.saved_by_owning),
+            Figure::of(rental.seen_on, |date| Figure::text(date.to_string())),
+        ]
+    };
+    Sheet {
+        key: "options",
+        title: "OWN SERVER AND RENTED MACHINES".to_owned(),
+        noun: ("option", "options"),
+        columns: vec![
+            column("machine", "machine"),
+            column("paying", "by"),
+            column("provider", "provider"),
+            detail("region", "region"),
+            detail("gpu_hourly", "gpu-h"),
+            column("monthly_cost", "month"),
+            column("term_cost", "term"),
+            column("useful_gpu_hourly", "useful gpu-h"),
+            column("break_even_month", "pays off"),
+            detail("saved_by_owning", "saved by owning"),
+            detail("price_date", "price seen"),
+        ],
+        rows: std::iter::once(own)
+            .chain(found.rentals.iter().map(row))
+            .collect(),
+    }
+}
+
+/// A price that is a quotient, to four decimals.
+fn cents_price(price: Money) -> Figure {
+    Figure::Price(Money::new(price.amount().round_dp(4), price.currency()))
+}
+
+fn parts(found: &RentOrBuy) -> Sheet {
+    let rows = found.parts.iter().map(|part| {
+        vec![
+            Figure::text(part.name),
+            Figure::Money(usd(part.once)),
+            Figure::Money(usd(part.monthly)),
+            Figure::Money(usd(part.total)),
+        ]
+    });
+    Sheet {
+        key: "parts",
+        title: "WHAT THE OWN SERVER COSTS".to_owned(),
+        noun: ("part", "parts"),
+        columns: vec![
+            column("part", "part"),
+            column("once", "once"),
+            column("monthly_cost", "month"),
+            column("term_cost", "term"),
+        ],
+        rows: rows.collect(),
+    }
+}
+
+fn sensitivity(found: &RentOrBuy) -> Sheet {
+    let rows = found.sensitivity.iter().map(|one| {
+        let value =
+            |place: usize| Figure::of(one.values, |values| figure(one.input, values[place]));
+        let [asked_down, asked_up] = one.asked_months;
+        let [cheapest_down, cheapest_up] = one.cheapest_months;
+        vec![
+            Figure::text(one.input.name()),
+            value(0),
+            value(1),
+            month(asked_down),
+            month(asked_up),
+            month(cheapest_down),
+            month(cheapest_up),
+        ]
+    });
+    Sheet {
+        key: "sensitivity",
+        title: format!("MONTH OF BREAK-EVEN WITH EACH INPUT {TURN_PERCENT}% LOWER AND HIGHER"),
+        noun: ("input", "inputs"),
+        columns: vec![
+            column("input", "input"),
+            column("value_low", "low"),
+            column("value_high", "high"),
+            column("month_low", "month, low"),
+            column("month_high", "month, high"),
+            detail("cheapest_month_low", "against the cheapest, low"),
+            detail("cheapest_month_high", "against the cheapest, high"),
+        ],
+        rows: rows.collect(),
+    }
+}
+
+fn caveats(found: &RentOrBuy) -> Vec<String> {
+    let own = &found.own;
+    let turned = found.sensitivity.iter().flat_map(|one| one.asked_months);
+    let turned: Vec<Option<u32>> = turned.collect();
+    let earliest = turned.iter().flatten().min();
+    let latest = turned.iter().flatten().max();
+    let months = match earliest.zip(latest) {
+        Some((earliest, latest)) if turned.contains(&None) => {
+            format!("from month {earliest} to {latest}, or never")
+        }
+        Some((earliest, latest)) => format!("from month {earliest} to {latest}"),
+        None => "never".to_owned(),
+    };
+    let mut caveats = vec![format!(
+        "with one input {TURN_PERCENT}% lower or higher, the server pays off against the \
+         machine that was asked about: {months}"
+    )];
+    caveats.push(
+        "a machine rented by the hour is taken to run only while its GPUs are needed; one that \
+         always runs costs as much as at a utilization of 100%"
+            .to_owned(),
+    );
+    caveats.push(
+        "prices of rented machines are taken to stay as they are over the term; a commitment \
+         is taken to be renewed at its price"
+            .to_owned(),
+    );
+    caveats.push(
+        "network, storage, software, insurance, taxes and the time until delivery are not \
+         computed"
+            .to_owned(),
+    );
+    if own.capital_percent.is_zero() {
+        caveats.push("the cost of capital is not computed without `--capital-percent`".to_owned());
+    }
+    caveats
+}
+
+fn missing(own: &Own) -> Vec<Missing> {
+    let is_measured = own
+        .sources
+        .get(&Input::Watts)
+        .is_some_and(|source| source.contains("--profile-data"));
+    if is_measured {
+        return Vec::new();
+    }
+    vec![Missing {
+        what: "measured draw of the GPUs".to_owned(),
+        remedy: "run `gpucost profile --samples run.jsonl -- COMMAND` on such GPUs, then pass \
+                 `--profile-data run.jsonl` and `--host-watts`"
+            .to_owned(),
+    }]
+}
+
+fn next(found: &RentOrBuy) -> Vec<String> {
+    let rental = found.asked().map(|one| &one.rental);
+    let Some(region) = rental.and_then(|rental| rental.region.as_ref()) else {
+        return Vec::new();
+    };
+    let machine = rental.map_or("", |rental| rental.machine.as_str());
+    let name = machine.split(' ').next().unwrap_or(machine);
+    vec![
+        format!("gpucost reserved --type {name} --region {region}"),
+        format!("gpucost pricing {name} --region all"),
+    ]
+}
