@@ -51,7 +51,10 @@ pub use offers::{
     Alternatives, Committable, ResizeOffer, ScheduleOffer, ScheduledHours, SpotMarket, Stage,
     StageMember, TermOffer, Terms, commitment_pools,
 };
-pub use packing::{SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, pack_mig, pack_mps};
+pub use packing::{
+    MPS_CLIENTS, SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, allowed_slices, free_starts,
+    pack_mig, pack_mig_where, pack_mps, pack_processes_where, place_together, total_slices,
+};
 pub use plan::{LeftOut, Plan, plan};
 pub use plan_pool::{PlanPool, TypeUsage};
 pub use pool::{ConcurrentUsage, INSTANCE, PoolRates, allocate, instances};
@@ -67,7 +70,7 @@ pub use scaling::{end_steps, warm_pool_step};
 pub use schedule::{
     NoSchedule, OffWindow, Schedule, SlowerSchedule, WEEK_HOURS, WeekCounterEvidence, schedule,
 };
-pub use sharing::{NoSharing, Sharing, SharingMode, holds_tenants, share};
+pub use sharing::{NoSharing, Sharing, SharingMode, holds_tenants, share, slices_of, tenant_of};
 pub use size_flexibility::{covers_other_sizes, normalized_units};
 pub use spot::{SpotBasis, SpotPrice, spot_price};
 pub use spot_offer::{

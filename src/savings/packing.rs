@@ -6,7 +6,7 @@ use crate::catalog::MigProfile;
 pub const SHARED_TARGET_PERCENT: f64 = 80.0;
 
 /// Most processes that MPS serves on one card at once.
-const MPS_CLIENTS: usize = 48;
+pub const MPS_CLIENTS: usize = 48;
 
 /// What holds a GPU of its own today.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,22 +52,78 @@ impl SharedCard {
             .filter_map(|slice| slice.placement.as_ref())
     }
 
-    /// Where a profile still fits beside what is there: at one of its starts, on
-    /// free memory slices, within the compute slices and its own limit.
+    /// Where a profile still fits beside what is there.
     fn free_start(&self, profile: &MigProfile, total_slices: u8) -> Option<u8> {
-        let of_profile = self.placements().filter(|(used, _)| used == profile);
-        let compute: u8 = self.placements().map(|(used, _)| used.compute_slices).sum();
-        if of_profile.count() >= usize::from(profile.max_instances)
-            || compute + profile.compute_slices > total_slices
-        {
-            return None;
-        }
-        profile.placement_starts.iter().copied().find(|start| {
-            self.placements().all(|(used, at)| {
-                start + profile.placement_size <= *at || at + used.placement_size <= *start
+        let used: Vec<(&MigProfile, u8)> = self
+            .placements()
+            .map(|(used, start)| (used, *start))
+            .collect();
+        free_starts(&used, profile, total_slices).next()
+    }
+}
+
+/// The memory slices at which a profile still fits beside others: on free memory slices,
+/// within the compute slices and its own limit.
+pub fn free_starts<'a>(
+    used: &'a [(&'a MigProfile, u8)],
+    profile: &'a MigProfile,
+    total_slices: u8,
+) -> impl Iterator<Item = u8> + 'a {
+    let of_profile = used.iter().filter(|(other, _)| *other == profile).count();
+    let compute: u8 = used.iter().map(|(other, _)| other.compute_slices).sum();
+    let is_full = of_profile >= usize::from(profile.max_instances)
+        || compute + profile.compute_slices > total_slices;
+    let starts = profile.placement_starts.iter().copied();
+    starts.filter(move |start| {
+        !is_full
+            && used.iter().all(|(other, at)| {
+                start + profile.placement_size <= *at || at + other.placement_size <= *start
             })
+    })
+}
+
+/// Where each of some profiles begins so that all of them are on one card, in their order;
+/// `None` where no arrangement holds them.
+pub fn place_together(profiles: &[&MigProfile], total_slices: u8) -> Option<Vec<u8>> {
+    fn rest(
+        profiles: &[&MigProfile],
+        order: &[usize],
+        placed: &mut Vec<(usize, u8)>,
+        total_slices: u8,
+    ) -> bool {
+        let Some(next) = order.get(placed.len()) else {
+            return true;
+        };
+        let used: Vec<(&MigProfile, u8)> = placed
+            .iter()
+            .map(|(place, start)| (profiles[*place], *start))
+            .collect();
+        let starts: Vec<u8> = free_starts(&used, profiles[*next], total_slices).collect();
+        starts.into_iter().any(|start| {
+            placed.push((*next, start));
+            let is_placed = rest(profiles, order, placed, total_slices);
+            if !is_placed {
+                placed.pop();
+            }
+            is_placed
         })
     }
+    let compute: u32 = profiles
+        .iter()
+        .map(|profile| u32::from(profile.compute_slices))
+        .sum();
+    if compute > u32::from(total_slices) {
+        return None;
+    }
+    // The largest first: they have the fewest places.
+    let mut order: Vec<usize> = (0..profiles.len()).collect();
+    order.sort_by_key(|place| std::cmp::Reverse(profiles[*place].placement_size));
+    let mut placed = Vec::with_capacity(profiles.len());
+    if !rest(profiles, &order, &mut placed, total_slices) {
+        return None;
+    }
+    placed.sort_unstable();
+    Some(placed.into_iter().map(|(_, start)| start).collect())
 }
 
 /// Compute slices of a whole card: those of its largest profile.
@@ -80,7 +136,7 @@ pub fn total_slices(profiles: &[MigProfile]) -> u8 {
 /// over the slice's share of the compute stays within the target. Variants of a
 /// profile with media engines or graphics are left out, and so are whole cards
 /// and profiles whose memory is not known.
-fn allowed<'a>(tenant: &Tenant, profiles: &'a [MigProfile]) -> Vec<&'a MigProfile> {
+pub fn allowed_slices<'a>(tenant: &Tenant, profiles: &'a [MigProfile]) -> Vec<&'a MigProfile> {
     let total = total_slices(profiles);
     let mut found: Vec<&MigProfile> = profiles
         .iter()
@@ -98,14 +154,31 @@ fn allowed<'a>(tenant: &Tenant, profiles: &'a [MigProfile]) -> Vec<&'a MigProfil
     found
 }
 
+/// Whether the separate peaks of a card and of one more tenant stay within the target.
+fn peaks_add_up(tenants: &[Tenant], card: &SharedCard, next: usize) -> bool {
+    card.peak_percent + tenants[next].peak_percent <= SHARED_TARGET_PERCENT
+}
+
 /// Tenants on MIG slices, largest first, each on the first card with room for
 /// the smallest slice that holds it. One that no slice holds keeps a card alone.
 pub fn pack_mig(tenants: &[Tenant], profiles: &[MigProfile]) -> Vec<SharedCard> {
+    pack_mig_where(tenants, profiles, |card, next| {
+        peaks_add_up(tenants, card, next)
+    })
+}
+
+/// The same, where `meets` says whether the peaks of a card leave room for those of one
+/// more tenant, which is asked only of cards with tenants.
+pub fn pack_mig_where(
+    tenants: &[Tenant],
+    profiles: &[MigProfile],
+    meets: impl Fn(&SharedCard, usize) -> bool,
+) -> Vec<SharedCard> {
     let total = total_slices(profiles);
     let mut waiting: Vec<(usize, &Tenant, Vec<&MigProfile>)> = tenants
         .iter()
         .enumerate()
-        .map(|(index, tenant)| (index, tenant, allowed(tenant, profiles)))
+        .map(|(index, tenant)| (index, tenant, allowed_slices(tenant, profiles)))
         .collect();
     waiting.sort_by(
         |(left_index, left, left_allowed), (right_index, right, right_allowed)| {
@@ -130,7 +203,7 @@ pub fn pack_mig(tenants: &[Tenant], profiles: &[MigProfile]) -> Vec<SharedCard> 
             continue;
         }
         let place = |card: &SharedCard| {
-            (card.peak_percent + tenant.peak_percent <= SHARED_TARGET_PERCENT)
+            (card.slices.is_empty() || meets(card, index))
                 .then(|| {
                     allowed.iter().find_map(|profile| {
                         let start = card.free_start(profile, total)?;
@@ -160,6 +233,19 @@ pub fn pack_mig(tenants: &[Tenant], profiles: &[MigProfile]) -> Vec<SharedCard> 
 /// holds the memory of all of them, and their peaks add up to the target at most.
 /// One that is above it by itself keeps a card alone.
 pub fn pack_mps(tenants: &[Tenant], card_mib: f64) -> Vec<SharedCard> {
+    pack_processes_where(tenants, card_mib, MPS_CLIENTS, |card, next| {
+        peaks_add_up(tenants, card, next)
+    })
+}
+
+/// The same for at most `most` processes a card, where `meets` says whether the peaks of a
+/// card leave room for those of one more tenant.
+pub fn pack_processes_where(
+    tenants: &[Tenant],
+    card_mib: f64,
+    most: usize,
+    meets: impl Fn(&SharedCard, usize) -> bool,
+) -> Vec<SharedCard> {
     let mut waiting: Vec<(usize, &Tenant)> = tenants.iter().enumerate().collect();
     waiting.sort_by(|(left_index, left), (right_index, right)| {
         right
@@ -171,9 +257,9 @@ pub fn pack_mps(tenants: &[Tenant], card_mib: f64) -> Vec<SharedCard> {
     let mut cards: Vec<SharedCard> = Vec::new();
     for (index, tenant) in waiting {
         let fits = |card: &&mut SharedCard| {
-            card.slices.len() < MPS_CLIENTS
+            card.slices.len() < most
                 && card.vram_mib + tenant.vram_needed_mib <= card_mib
-                && card.peak_percent + tenant.peak_percent <= SHARED_TARGET_PERCENT
+                && meets(card, index)
         };
         match cards.iter_mut().find(fits) {
             Some(card) => card.put(index, *tenant, None),

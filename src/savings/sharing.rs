@@ -7,8 +7,8 @@ use super::packing::{SharedCard, Tenant, pack_mig, pack_mps, total_slices};
 use super::rightsize::{NETWORK_HEADROOM, link_gbps, peak};
 use crate::catalog::{MigProfile, gpu_spec, mig_profiles};
 use crate::domain::{
-    Action, ActionKind, GpuModel, GpuOffer, GpuShare, Group, InstanceShape, KindBasis, Money,
-    Policy, Risk, Target, Verdict, Workload, WorkloadCost, WorkloadKind,
+    Action, ActionKind, GpuModel, GpuOffer, GpuShare, GpuUsage, Group, InstanceShape, KindBasis,
+    Money, Policy, Risk, Target, Verdict, Workload, WorkloadCost, WorkloadKind,
 };
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -210,7 +210,10 @@ fn saved(sharing: &Result<Sharing, NoSharing>) -> Option<Decimal> {
 }
 
 /// The profiles of a card whose memory is known.
-fn slices_of(offer: &GpuOffer) -> Result<Vec<MigProfile>, NoSharing> {
+///
+/// # Errors
+/// For a card that has no MIG, or of whose slices no figure is known.
+pub fn slices_of(offer: &GpuOffer) -> Result<Vec<MigProfile>, NoSharing> {
     let profiles = mig_profiles(offer);
     let model = offer.model.clone();
     if profiles.is_empty() {
@@ -230,22 +233,31 @@ fn tenants(workload: &Workload, policy: &Policy) -> Result<Vec<Tenant>, NoSharin
             what: "utilization of each GPU",
         });
     }
-    workload
+    let held = workload
         .gpus()
-        .filter(|gpu| gpu.is_allocated() != Some(false))
-        .map(|gpu| {
-            let figures = gpu.utilization.filter(|_| gpu.samples.suffice(policy));
-            let figures = figures.ok_or(NoSharing::DataMissing {
-                what: "utilization of each GPU",
-            })?;
-            let vram = gpu.vram.filter(|vram| vram.samples.suffice(policy));
-            let vram = vram.ok_or(NoSharing::DataMissing { what: "VRAM use" })?;
-            Ok(Tenant {
-                vram_needed_mib: vram.peak_mib * policy.vram_headroom,
-                peak_percent: peak(gpu, figures, workload.declared_kind()),
-            })
-        })
-        .collect()
+        .filter(|gpu| gpu.is_allocated() != Some(false));
+    held.map(|gpu| tenant_of(gpu, workload, policy)).collect()
+}
+
+/// What one GPU holds and computes.
+///
+/// # Errors
+/// With the figure that is missing.
+pub fn tenant_of(
+    gpu: &GpuUsage,
+    workload: &Workload,
+    policy: &Policy,
+) -> Result<Tenant, NoSharing> {
+    let figures = gpu.utilization.filter(|_| gpu.samples.suffice(policy));
+    let figures = figures.ok_or(NoSharing::DataMissing {
+        what: "utilization of each GPU",
+    })?;
+    let vram = gpu.vram.filter(|vram| vram.samples.suffice(policy));
+    let vram = vram.ok_or(NoSharing::DataMissing { what: "VRAM use" })?;
+    Ok(Tenant {
+        vram_needed_mib: vram.peak_mib * policy.vram_headroom,
+        peak_percent: peak(gpu, figures, workload.declared_kind()),
+    })
 }
 
 /// Instances whose vCPUs carry today's CPU p95 with headroom.
