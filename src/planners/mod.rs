@@ -12,6 +12,7 @@ mod paying;
 mod rent_or_buy;
 mod roofline;
 mod select;
+mod share;
 
 pub use batching::{BatchChoice, Batching, BatchingAsk, BatchingError, Machine, batching};
 pub use curve::{CurveError, CurvePoint, ThroughputCurve};
@@ -29,4 +30,8 @@ pub use roofline::{EFFICIENCY, LINKED_EFFICIENCY, Pace, Peak, Work};
 pub use select::{
     Budget, OfferedType, ReasonCount, Refusal, RefusedType, SelectedType, Selection, Wanted,
     select, vcpus_for,
+};
+pub use share::{
+    CardMode, Fragments, Isolation, Lot, MOST_TENANTS, Method, MethodOutcome, NoMethod, PackedCard,
+    Packing, ShareError, SharePlan, ShareQuestion, ShareTenant, SharedOn, plan_sharing,
 };

@@ -6,6 +6,7 @@ mod device;
 mod estate;
 mod grid;
 mod histogram;
+mod hour_peaks;
 mod keeping;
 mod kept;
 #[cfg(test)]

@@ -18,7 +18,7 @@ const HUNDREDTHS: f64 = 100.0;
 
 /// Share of the readings of an hour, over all GPUs that ran, that must have arrived
 /// to know it: as much as a measured verdict needs of the window.
-const MEASURED_SHARE_OF_AN_HOUR: f64 = 0.9;
+pub(super) const MEASURED_SHARE_OF_AN_HOUR: f64 = 0.9;
 
 /// One period of one instance or workload. Percentages are in hundredths of a point,
 /// so that sums are the same in any order.

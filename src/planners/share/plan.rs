@@ -1,0 +1,244 @@
+//! The ways to share that tenants allow, what each takes, and the one that costs least.
+
+use super::lots::Waiting;
+use super::{CardMode, Isolation, Lot, ShareError, ShareQuestion};
+use crate::catalog::MigProfile;
+use crate::domain::{GpuModel, Money, named_enum};
+use crate::savings::{NoSharing, slices_of, total_slices};
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+named_enum! {
+    /// A way to share, those with more isolation first.
+    Method {
+        /// Every tenant on a slice.
+        Mig = "mig",
+        /// Each tenant as its class allows.
+        ByClass = "by-class",
+        /// Every tenant beside others of its owner.
+        Mps = "mps",
+        /// Every tenant in turn with others of its owner.
+        TimeSlicing = "time-slicing",
+    }
+}
+
+/// Why a way to share is out.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum NoMethod {
+    #[error("{model} does not support MIG")]
+    NoMig { model: GpuModel },
+    #[error("the MIG slice memory of {model} is not in the catalog")]
+    SliceMemoryUnknown { model: GpuModel },
+    #[error("tenant `{name}` is {isolation}, which needs {needs}")]
+    NeedsMore {
+        name: String,
+        isolation: Isolation,
+        needs: &'static str,
+    },
+    #[error("the peak of tenant `{name}` is unknown")]
+    PeakUnknown { name: String },
+    #[error("all tenants are {isolation}")]
+    OneClass { isolation: Isolation },
+}
+
+/// What sharing in one way takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Packing {
+    pub lots: Vec<Lot>,
+    /// Instances that hold the cards, without spare ones.
+    pub instances: usize,
+    /// Instances beside these, so that as many may be lost.
+    pub spare: usize,
+    /// Tenants on the fullest instance: those that need another place when it is lost.
+    pub most_on_instance: usize,
+    /// Of all instances, rounded to cents each; absent where the type is unpriced.
+    pub monthly: Option<Money>,
+}
+
+impl Packing {
+    pub fn cards(&self) -> usize {
+        self.lots.iter().map(|lot| lot.cards.len()).sum()
+    }
+
+    /// No packing of the same lots takes fewer cards.
+    pub fn least_cards(&self) -> usize {
+        self.lots.iter().map(|lot| lot.least_cards).sum()
+    }
+
+    pub fn instances_with_spare(&self) -> usize {
+        self.instances + self.spare
+    }
+}
+
+/// One way to share and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MethodOutcome {
+    pub method: Method,
+    pub outcome: Result<Packing, NoMethod>,
+}
+
+/// Every way to share some tenants.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SharePlan {
+    pub question: ShareQuestion,
+    /// In order of isolation.
+    pub methods: Vec<MethodOutcome>,
+    /// Instances for one card each.
+    pub alone_instances: usize,
+    /// What these cost a month; absent where the type is unpriced.
+    pub alone_monthly: Option<Money>,
+    /// Compute slices of a card; 0 for a card without MIG.
+    pub total_slices: u8,
+}
+
+impl SharePlan {
+    /// The way that takes the fewest instances, of these the fewest cards, of these the one
+    /// with most isolation; absent where none is open.
+    pub fn chosen(&self) -> Option<(Method, &Packing)> {
+        let open = self.methods.iter().filter_map(|one| {
+            let packing = one.outcome.as_ref().ok()?;
+            Some((one.method, packing))
+        });
+        open.min_by_key(|(method, packing)| (packing.instances, packing.cards(), *method))
+    }
+}
+
+/// Plans who shares which cards.
+///
+/// # Errors
+/// Where the question has no answer.
+pub fn plan_sharing(question: ShareQuestion) -> Result<SharePlan, ShareError> {
+    question.check()?;
+    let slices = slices_of(&question.on.offer).map_err(|error| {
+        let model = question.on.offer.model.clone();
+        match error {
+            NoSharing::SliceMemoryUnknown { .. } => NoMethod::SliceMemoryUnknown { model },
+            _ => NoMethod::NoMig { model },
+        }
+    });
+    let profiles: &[MigProfile] = slices.as_deref().unwrap_or_default();
+    let outcomes = Method::ALL.iter().map(|method| MethodOutcome {
+        method: *method,
+        outcome: lots(*method, &question, &slices).map(|lots| {
+            let packed = lots
+                .into_iter()
+                .map(|(kind, members)| Waiting::new(&question, profiles, kind, members).pack());
+            packing(&question, packed.collect())
+        }),
+    });
+    let methods = outcomes.collect();
+    let alone_instances = question
+        .tenants
+        .len()
+        .div_ceil(usize::from(question.on.cards.max(1)));
+    Ok(SharePlan {
+        methods,
+        alone_instances,
+        alone_monthly: monthly(&question, alone_instances),
+        total_slices: total_slices(profiles),
+        question,
+    })
+}
+
+/// Tenants that are packed together, by how they share and whose they are.
+type Lots = BTreeMap<(CardMode, Option<String>), Vec<usize>>;
+
+fn lots(
+    method: Method,
+    question: &ShareQuestion,
+    slices: &Result<Vec<MigProfile>, NoMethod>,
+) -> Result<Lots, NoMethod> {
+    let all = || 0..question.tenants.len();
+    match method {
+        Method::Mig => match slices {
+            Ok(_) => Ok(Lots::from([((CardMode::Mig, None), all().collect())])),
+            Err(error) => Err(error.clone()),
+        },
+        Method::Mps => by_owner(question, CardMode::Mps, Isolation::Trusted),
+        Method::TimeSlicing => by_owner(question, CardMode::TimeSlicing, Isolation::Development),
+        Method::ByClass => {
+            let classes = question.tenants.iter().map(|tenant| tenant.isolation);
+            let (least, most) = (classes.clone().min(), classes.max());
+            if let Some(isolation) = least.filter(|least| Some(*least) == most) {
+                return Err(NoMethod::OneClass { isolation });
+            }
+            let isolated = match slices {
+                Ok(_) => CardMode::Mig,
+                Err(_) => CardMode::Whole,
+            };
+            let mut lots = Lots::new();
+            for index in all() {
+                let tenant = &question.tenants[index];
+                let mode = match (tenant.isolation, tenant.peak_percent) {
+                    (Isolation::Production, _) | (_, None) => isolated,
+                    (Isolation::Trusted, Some(_)) => CardMode::Mps,
+                    (Isolation::Development, Some(_)) => CardMode::TimeSlicing,
+                };
+                let has_walls = mode == isolated;
+                let owner = tenant.owner.clone().filter(|_| !has_walls);
+                lots.entry((mode, owner)).or_default().push(index);
+            }
+            Ok(lots)
+        }
+    }
+}
+
+/// All tenants in one mode without walls, each with those of its owner.
+fn by_owner(
+    question: &ShareQuestion,
+    mode: CardMode,
+    isolation: Isolation,
+) -> Result<Lots, NoMethod> {
+    let mut lots = Lots::new();
+    for (index, tenant) in question.tenants.iter().enumerate() {
+        let name = tenant.name.clone();
+        if tenant.isolation != isolation {
+            return Err(NoMethod::NeedsMore {
+                name,
+                isolation: tenant.isolation,
+                needs: needs(tenant.isolation),
+            });
+        }
+        if tenant.peak_percent.is_none() {
+            return Err(NoMethod::PeakUnknown { name });
+        }
+        let lot = lots.entry((mode, tenant.owner.clone())).or_default();
+        lot.push(index);
+    }
+    Ok(lots)
+}
+
+/// What a class may share by.
+fn needs(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::Production => "MIG",
+        Isolation::Trusted => "MPS or MIG",
+        Isolation::Development => "time-slicing or MIG",
+    }
+}
+
+fn packing(question: &ShareQuestion, lots: Vec<Lot>) -> Packing {
+    let instances: usize = lots.iter().map(|lot| lot.instances).sum();
+    let spare = question.survive_nodes as usize;
+    let on_instance = lots.iter().flat_map(|lot| {
+        let instances = lot.by_instance(question.on.cards);
+        instances.map(|cards| -> usize { cards.iter().map(|card| card.tenants.len()).sum() })
+    });
+    Packing {
+        most_on_instance: on_instance.max().unwrap_or(0),
+        instances,
+        spare,
+        monthly: monthly(question, instances + spare),
+        lots,
+    }
+}
+
+/// What instances cost a month, each rounded to cents.
+fn monthly(question: &ShareQuestion, instances: usize) -> Option<Money> {
+    let rate = question.price.as_ref()?.rate;
+    let one = rate.times_hours(question.hours_per_month).rounded();
+    Some(Money::new(
+        one.amount() * Decimal::from(instances),
+        one.currency(),
+    ))
+}

@@ -1,0 +1,193 @@
+//! What a sharing plan rests on, and what cannot be asked.
+
+use crate::catalog::{gpu_spec, shapes};
+use crate::domain::{GpuOffer, GpuShare, InstanceShape, PriceQuote, named_enum};
+use rust_decimal::Decimal;
+use std::collections::BTreeSet;
+
+/// Tenants that are packed at once: packing takes the square of their number.
+pub const MOST_TENANTS: usize = 2_000;
+
+named_enum! {
+    /// How far a tenant must be apart from its neighbors.
+    Isolation {
+        /// Memory and compute of its own: MIG.
+        Production = "production",
+        /// Beside tenants of the same owner that trust each other: MPS.
+        Trusted = "trusted",
+        /// Taking turns with other development of the same owner: time-slicing.
+        Development = "development",
+    }
+}
+
+/// What takes a GPU of its own today.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShareTenant {
+    pub name: String,
+    /// Absent where nothing names one; tenants without an owner have the same.
+    pub owner: Option<String>,
+    pub isolation: Isolation,
+    /// Most memory that it held, MiB, without headroom.
+    pub vram_peak_mib: f64,
+    /// What it must have room for of a whole card, 0–100; absent where it is not known.
+    pub peak_percent: Option<f64>,
+    /// Its peak in each hour of the window, 0–100 and never above `peak_percent`; empty
+    /// where its hours are not known.
+    pub hours: Vec<f64>,
+    /// Where its figures are from.
+    pub source: String,
+}
+
+/// The instance type whose cards are shared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SharedOn {
+    pub instance_type: String,
+    pub offer: GpuOffer,
+    /// Cards of one instance.
+    pub cards: u16,
+    /// Memory of a card as its driver reports it, else as the type offers it, MiB.
+    pub card_mib: f64,
+}
+
+/// A question of who shares which cards.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShareQuestion {
+    pub on: SharedOn,
+    pub region: String,
+    /// Price of one instance; absent where it is unpriced.
+    pub price: Option<PriceQuote>,
+    pub hours_per_month: Decimal,
+    /// Factor on the VRAM peak.
+    pub vram_headroom: f64,
+    /// Instances that may be lost at once with room left for all.
+    pub survive_nodes: u32,
+    pub tenants: Vec<ShareTenant>,
+}
+
+/// Why nothing can be planned.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ShareError {
+    #[error("{instance_type} has no whole GPU to share")]
+    NoWholeGpu { instance_type: String },
+    #[error("{instance_type} has {model}: MIG, MPS and time-slicing are of NVIDIA GPUs")]
+    NotNvidia {
+        instance_type: String,
+        model: String,
+    },
+    #[error("the memory of the GPUs of {instance_type} is not in the catalog")]
+    MemoryUnknown { instance_type: String },
+    #[error("no tenant to place")]
+    NoTenants,
+    #[error("{tenants} tenants are more than the {MOST_TENANTS} that are packed at once")]
+    TooMany { tenants: usize },
+    #[error("two tenants are named `{name}`")]
+    SameName { name: String },
+    #[error(
+        "tenant `{name}` holds {vram_mib:.0} MiB, and a {model} of {instance_type} has {card_mib:.0}"
+    )]
+    LargerThanCard {
+        name: String,
+        vram_mib: f64,
+        model: String,
+        instance_type: String,
+        card_mib: f64,
+        /// The type with the smallest card that holds it with headroom; absent where no
+        /// card does.
+        nearest: Option<String>,
+    },
+}
+
+impl SharedOn {
+    /// The cards of a type.
+    ///
+    /// # Errors
+    /// Where they cannot be shared, or their memory is not known.
+    pub fn of(shape: &InstanceShape) -> Result<Self, ShareError> {
+        let instance_type = shape.instance_type.clone();
+        let Some((offer, cards)) = whole_gpus(shape) else {
+            return Err(ShareError::NoWholeGpu { instance_type });
+        };
+        if offer.model.vendor() != Some("NVIDIA") {
+            let model = offer.model.name().to_owned();
+            return Err(ShareError::NotNvidia {
+                instance_type,
+                model,
+            });
+        }
+        let Some(card_mib) = card_mib(offer) else {
+            return Err(ShareError::MemoryUnknown { instance_type });
+        };
+        Ok(Self {
+            instance_type,
+            offer: offer.clone(),
+            cards,
+            card_mib,
+        })
+    }
+}
+
+fn whole_gpus(shape: &InstanceShape) -> Option<(&GpuOffer, u16)> {
+    let offer = shape.gpu.as_ref()?;
+    match offer.share {
+        GpuShare::Whole(cards) => Some((offer, cards)),
+        GpuShare::Fraction(_) => None,
+    }
+}
+
+fn card_mib(offer: &GpuOffer) -> Option<f64> {
+    let reported = gpu_spec(offer).and_then(|spec| spec.memory_mib_reported);
+    Some(reported.or(offer.vram_mib)? as f64)
+}
+
+impl ShareQuestion {
+    /// What a tenant needs of a card, headroom included, MiB.
+    pub fn vram_needed_mib(&self, tenant: &ShareTenant) -> f64 {
+        tenant.vram_peak_mib * self.vram_headroom
+    }
+
+    /// Whether it can be answered.
+    pub(super) fn check(&self) -> Result<(), ShareError> {
+        if self.tenants.is_empty() {
+            return Err(ShareError::NoTenants);
+        }
+        if self.tenants.len() > MOST_TENANTS {
+            let tenants = self.tenants.len();
+            return Err(ShareError::TooMany { tenants });
+        }
+        let mut names = BTreeSet::new();
+        for tenant in &self.tenants {
+            let name = tenant.name.clone();
+            if !names.insert(&tenant.name) {
+                return Err(ShareError::SameName { name });
+            }
+            if tenant.vram_peak_mib > self.on.card_mib {
+                return Err(ShareError::LargerThanCard {
+                    name,
+                    vram_mib: tenant.vram_peak_mib,
+                    model: self.on.offer.model.name().to_owned(),
+                    instance_type: self.on.instance_type.clone(),
+                    card_mib: self.on.card_mib,
+                    nearest: nearest_type(self.vram_needed_mib(tenant)),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The type with the smallest card that holds so much, of these the one with the fewest
+/// cards, then by name.
+fn nearest_type(needed_mib: f64) -> Option<String> {
+    let fits = shapes().filter_map(|shape| {
+        let (offer, cards) = whole_gpus(shape)?;
+        let card_mib = card_mib(offer).filter(|mib| *mib >= needed_mib)?;
+        let is_nvidia = offer.model.vendor() == Some("NVIDIA");
+        is_nvidia.then_some((card_mib, cards, &shape.instance_type))
+    });
+    let order = |left: &(f64, u16, &String), right: &(f64, u16, &String)| {
+        let by_memory = left.0.total_cmp(&right.0);
+        by_memory.then_with(|| (left.1, left.2).cmp(&(right.1, right.2)))
+    };
+    let (_, _, name) = fits.min_by(order)?;
+    Some(name.clone())
+}

@@ -1,0 +1,512 @@
+use super::*;
+use crate::catalog::shape;
+use crate::domain::{PriceKey, PriceQuote};
+use proptest::prelude::*;
+use rust_decimal::Decimal;
+
+fn on(instance_type: &str) -> SharedOn {
+    SharedOn::of(shape(instance_type).expect("a known type")).expect("whole GPUs")
+}
+
+fn tenant(name: &str, vram_mib: f64, peak: Option<f64>) -> ShareTenant {
+    ShareTenant {
+        name: name.to_owned(),
+        owner: None,
+        isolation: Isolation::Production,
+        vram_peak_mib: vram_mib,
+        peak_percent: peak,
+        hours: Vec::new(),
+        source: "by hand".to_owned(),
+    }
+}
+
+fn of(isolation: Isolation, owner: &str, tenant: ShareTenant) -> ShareTenant {
+    ShareTenant {
+        isolation,
+        owner: Some(owner.to_owned()),
+        ..tenant
+    }
+}
+
+fn question(instance_type: &str, tenants: Vec<ShareTenant>) -> ShareQuestion {
+    let key = PriceKey::linux_on_demand("us-east-1", instance_type);
+    let price: Option<PriceQuote> = crate::catalog::bundled_quote(&key);
+    ShareQuestion {
+        on: on(instance_type),
+        region: "us-east-1".to_owned(),
+        price,
+        hours_per_month: Decimal::from(730),
+        vram_headroom: 1.2,
+        survive_nodes: 0,
+        tenants,
+    }
+}
+
+fn models(count: usize, vram_mib: f64, peak: f64) -> Vec<ShareTenant> {
+    let names = (1..=count).map(|number| format!("model-{number}"));
+    names
+        .map(|name| tenant(&name, vram_mib, Some(peak)))
+        .collect()
+}
+
+fn planned(question: ShareQuestion) -> SharePlan {
+    plan_sharing(question).expect("a plan")
+}
+
+fn outcome(plan: &SharePlan, method: Method) -> &Result<Packing, NoMethod> {
+    let mut methods = plan.methods.iter();
+    &methods
+        .find(|one| one.method == method)
+        .expect("every method")
+        .outcome
+}
+
+/// Profiles with their starts, card by card.
+fn slices(lot: &Lot) -> Vec<Vec<String>> {
+    let name = |slice: &crate::savings::Slice| match &slice.placement {
+        Some((profile, at)) => format!("{}:{at}", profile.name),
+        None => "-".to_owned(),
+    };
+    let cards = lot.cards.iter();
+    cards
+        .map(|card| card.tenants.iter().map(name).collect())
+        .collect()
+}
+
+#[test]
+fn two_models_of_ten_gib_share_an_a100() {
+    // 10 GiB × 1.2 = 12 288 MiB: more than a 2g.10gb (9 856), less than a 3g.20gb (19 968).
+    // 33 × 7 / 3 = 77 ≤ 80, and 2 × 33 = 66 ≤ 80: two a card, 20 cards for 40.
+    let plan = planned(question("p4d.24xlarge", models(40, 10_240.0, 33.0)));
+    let (method, packing) = plan.chosen().expect("MIG");
+    assert_eq!(method, Method::Mig);
+    assert_eq!((packing.cards(), packing.least_cards()), (20, 20));
+    // 20 / 8 = 2.5: three instances in place of 40 / 8 = 5.
+    assert_eq!((packing.instances, plan.alone_instances), (3, 5));
+    assert_eq!(slices(&packing.lots[0])[0], ["3g.20gb:0", "3g.20gb:4"]);
+    // 21.957642 × 730 = 16 029.07866, rounded 16 029.08; times 3 and 5.
+    let money = |amount: Option<crate::domain::Money>| amount.map(|one| one.to_string());
+    assert_eq!(money(packing.monthly).as_deref(), Some("$48,087.24"));
+    assert_eq!(money(plan.alone_monthly).as_deref(), Some("$80,145.40"));
+    // Two 3g.20gb take all eight memory slices, and six of seven compute slices.
+    let fragments = packing.lots[0].cards[0].fragments.expect("slices");
+    let free = Fragments {
+        compute_free: 1,
+        memory_free: 0,
+        memory_stranded: 0,
+    };
+    assert_eq!(fragments, free);
+    // The fullest instance has eight cards with two tenants each.
+    assert_eq!(packing.most_on_instance, 16);
+    let survives = planned(ShareQuestion {
+        survive_nodes: 1,
+        ..question("p4d.24xlarge", models(40, 10_240.0, 33.0))
+    });
+    let (_, packing) = survives.chosen().expect("MIG");
+    assert_eq!((packing.instances, packing.instances_with_spare()), (3, 4));
+    assert_eq!(money(packing.monthly).as_deref(), Some("$64,116.32"));
+}
+
+#[test]
+fn slices_that_no_tenant_can_use_are_stranded() {
+    // One 3g.20gb leaves memory slices 4–7 and four compute slices: a second fits.
+    let one = planned(question("p4d.24xlarge", models(1, 10_240.0, 33.0)));
+    let card = |plan: &SharePlan| {
+        let (_, packing) = plan.chosen().expect("MIG");
+        packing.lots[0].cards[0].fragments.expect("slices")
+    };
+    let free = |compute_free, memory_free, memory_stranded| Fragments {
+        compute_free,
+        memory_free,
+        memory_stranded,
+    };
+    assert_eq!(card(&one), free(4, 4, 0));
+    // 38% need a 4g.20gb (38 × 7 / 3 = 88.7; 38 × 7 / 4 = 66.5), and there is one of those a
+    // card: memory slices 4–7 are free, and no 4g.20gb begins there.
+    let large = planned(question("p4d.24xlarge", models(1, 10_240.0, 38.0)));
+    assert_eq!(card(&large), free(3, 4, 4));
+    // Seven 1g.5gb take memory slices 0–6. The eighth stays free without compute.
+    let small = planned(question("p4d.24xlarge", models(7, 4_000.0, 10.0)));
+    assert_eq!(card(&small), free(0, 1, 1));
+}
+
+#[test]
+fn peaks_that_never_meet_share_a_card_and_separate_ones_do_not() {
+    // 60% each on a card without slices: 60 + 60 = 120 > 80, hour by hour 60 + 20 = 80.
+    let night = |name: &str, hours: [f64; 4]| ShareTenant {
+        hours: hours.to_vec(),
+        ..of(
+            Isolation::Trusted,
+            "search",
+            tenant(name, 4_096.0, Some(60.0)),
+        )
+    };
+    let apart = vec![
+        night("day", [60.0, 60.0, 20.0, 20.0]),
+        night("night", [20.0, 20.0, 60.0, 60.0]),
+    ];
+    let plan = planned(question("g5.xlarge", apart.clone()));
+    let (method, packing) = plan.chosen().expect("MPS");
+    assert_eq!((method, packing.cards()), (Method::Mps, 1));
+    let card = &packing.lots[0].cards[0];
+    assert_eq!((card.peak_percent, card.separate_percent), (80.0, 120.0));
+    // One whose hours are not known has its peak in each of them: 60 + 60.
+    let mut unknown = apart;
+    unknown[1].hours.clear();
+    let plan = planned(question("g5.xlarge", unknown));
+    assert_eq!(plan.chosen().expect("MPS").1.cards(), 2);
+}
+
+#[test]
+fn classes_and_owners_decide_what_may_be_shared() {
+    let mixed = vec![
+        of(
+            Isolation::Production,
+            "ads",
+            tenant("ranker", 10_240.0, Some(30.0)),
+        ),
+        of(
+            Isolation::Trusted,
+            "search",
+            tenant("embed", 6_000.0, Some(20.0)),
+        ),
+        of(
+            Isolation::Trusted,
+            "search",
+            tenant("rerank", 6_000.0, Some(20.0)),
+        ),
+        of(
+            Isolation::Trusted,
+            "maps",
+            tenant("tiles", 6_000.0, Some(20.0)),
+        ),
+        of(
+            Isolation::Development,
+            "search",
+            tenant("notebook", 3_000.0, Some(5.0)),
+        ),
+    ];
+    let plan = planned(question("p4d.24xlarge", mixed.clone()));
+    let by_class = outcome(&plan, Method::ByClass).as_ref().expect("open");
+    let lots: Vec<(CardMode, Option<&str>, usize)> = by_class
+        .lots
+        .iter()
+        .map(|lot| (lot.mode, lot.owner.as_deref(), lot.cards.len()))
+        .collect();
+    // Owners are apart where there are no walls, and each lot has instances of its own.
+    assert_eq!(
+        lots,
+        [
+            (CardMode::Mig, None, 1),
+            (CardMode::Mps, Some("maps"), 1),
+            (CardMode::Mps, Some("search"), 1),
+            (CardMode::TimeSlicing, Some("search"), 1),
+        ]
+    );
+    assert_eq!(by_class.instances, 4);
+    let said = |method| outcome(&plan, method).as_ref().unwrap_err().to_string();
+    assert_eq!(
+        said(Method::Mps),
+        "tenant `ranker` is production, which needs MIG"
+    );
+    assert_eq!(
+        said(Method::TimeSlicing),
+        "tenant `ranker` is production, which needs MIG"
+    );
+    // All on slices takes one instance.
+    let (method, packing) = plan.chosen().expect("MIG");
+    assert_eq!((method, packing.instances), (Method::Mig, 1));
+
+    // A card without MIG says so by name, and production keeps a card.
+    let plan = planned(question("g5.12xlarge", mixed));
+    let said = outcome(&plan, Method::Mig)
+        .as_ref()
+        .unwrap_err()
+        .to_string();
+    assert_eq!(said, "A10G does not support MIG");
+    let (method, packing) = plan.chosen().expect("by class");
+    assert_eq!((method, packing.cards()), (Method::ByClass, 4));
+    assert_eq!(
+        packing.lots.last().map(|lot| lot.mode),
+        Some(CardMode::Whole)
+    );
+}
+
+#[test]
+fn an_unknown_peak_is_placed_by_memory_and_only_behind_walls() {
+    let unknown = of(
+        Isolation::Trusted,
+        "search",
+        tenant("embed", 10_240.0, None),
+    );
+    let plan = planned(question("p4d.24xlarge", vec![unknown]));
+    let said = outcome(&plan, Method::Mps)
+        .as_ref()
+        .unwrap_err()
+        .to_string();
+    assert_eq!(said, "the peak of tenant `embed` is unknown");
+    let (_, packing) = plan.chosen().expect("MIG");
+    assert_eq!(slices(&packing.lots[0]), [["3g.20gb:0"]]);
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused() {
+    let refused = |question| plan_sharing(question).unwrap_err();
+    assert_eq!(
+        refused(question("p4d.24xlarge", Vec::new())),
+        ShareError::NoTenants
+    );
+    let twice = vec![models(1, 1.0, 1.0), models(1, 1.0, 1.0)].concat();
+    assert!(matches!(
+        refused(question("p4d.24xlarge", twice)),
+        ShareError::SameName { .. }
+    ));
+    let many = models(MOST_TENANTS + 1, 1.0, 1.0);
+    assert!(matches!(
+        refused(question("p4d.24xlarge", many)),
+        ShareError::TooMany { .. }
+    ));
+    // 50 GiB × 1.2 = 60 GiB: an A100 or H100 with 80 holds it.
+    let large = models(1, 51_200.0, 10.0);
+    let ShareError::LargerThanCard {
+        nearest, card_mib, ..
+    } = refused(question("p4d.24xlarge", large))
+    else {
+        panic!("it is larger than a card");
+    };
+    assert!(card_mib < 51_200.0);
+    let nearest = nearest.expect("there are larger cards");
+    let holds = on(&nearest).card_mib;
+    assert!((61_440.0..90_000.0).contains(&holds), "{nearest}: {holds}");
+    let none = refused(question("p4d.24xlarge", models(1, 1e6, 10.0)));
+    assert!(matches!(
+        none,
+        ShareError::LargerThanCard { nearest: None, .. }
+    ));
+    for (name, said) in [
+        (
+            "trn1.2xlarge",
+            "MIG, MPS and time-slicing are of NVIDIA GPUs",
+        ),
+        ("g6f.large", "has no whole GPU to share"),
+        ("m5.large", "has no whole GPU to share"),
+    ] {
+        let Some(shape) = shape(name) else {
+            continue;
+        };
+        let error = SharedOn::of(shape).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+/// The second route: every division of tenants into groups, each of which is put on slices
+/// of an A100 with 40 GiB in every way that NVIDIA's guide allows.
+mod brute_force {
+    use super::*;
+
+    /// Compute slices, memory slices, MiB, how many, and where it may begin.
+    const PROFILES: [(u32, u32, f64, usize, &[u32]); 5] = [
+        (1, 1, 4_864.0, 7, &[0, 1, 2, 3, 4, 5, 6]),
+        (1, 2, 9_856.0, 4, &[0, 2, 4, 6]),
+        (2, 2, 9_856.0, 3, &[0, 2, 4]),
+        (3, 4, 19_968.0, 2, &[0, 4]),
+        (4, 4, 19_968.0, 1, &[0]),
+    ];
+
+    fn sum_at_worst(tenants: &[&ShareTenant]) -> f64 {
+        let hours = tenants.iter().map(|one| one.hours.len()).max();
+        let at = |hour: usize| -> f64 {
+            let own = |one: &&ShareTenant| {
+                let known = one.hours.get(hour).copied();
+                known.or(one.peak_percent).unwrap_or(0.0)
+            };
+            tenants.iter().map(own).sum()
+        };
+        (0..hours.unwrap_or(0).max(1)).map(at).fold(0.0, f64::max)
+    }
+
+    fn on_slices(tenants: &[&ShareTenant], taken: u32, compute: u32, used: [usize; 5]) -> bool {
+        let Some((one, rest)) = tenants.split_first() else {
+            return true;
+        };
+        PROFILES.iter().enumerate().any(|(kind, profile)| {
+            let (slices, size, mib, most, starts) = *profile;
+            let peak = one.peak_percent.unwrap_or(0.0);
+            if one.vram_peak_mib * 1.2 > mib
+                || peak * 7.0 > 80.0 * f64::from(slices)
+                || compute + slices > 7
+                || used[kind] == most
+            {
+                return false;
+            }
+            starts.iter().any(|start| {
+                let mask = ((1_u32 << size) - 1) << start;
+                let mut used = used;
+                used[kind] += 1;
+                taken & mask == 0 && on_slices(rest, taken | mask, compute + slices, used)
+            })
+        })
+    }
+
+    /// The fewest cards of any division in which every group of more than one fits.
+    pub fn fewest(tenants: &[ShareTenant], fits: impl Fn(&[&ShareTenant]) -> bool) -> usize {
+        let all = (1_usize << tenants.len()) - 1;
+        let group = |mask: usize| -> Vec<&ShareTenant> {
+            let numbered = tenants.iter().enumerate();
+            let chosen = numbered.filter(|(place, _)| (mask >> place) & 1 == 1);
+            chosen.map(|(_, tenant)| tenant).collect()
+        };
+        let is_card: Vec<bool> = (0..=all)
+            .map(|mask| mask.count_ones() == 1 || fits(&group(mask)))
+            .collect();
+        let mut least = vec![0; all + 1];
+        for mask in 1..=all {
+            let mut best = usize::MAX;
+            let mut part = mask;
+            while part > 0 {
+                if is_card[part] {
+                    best = best.min(1 + least[mask ^ part]);
+                }
+                part = (part - 1) & mask;
+            }
+            least[mask] = best;
+        }
+        least[all]
+    }
+
+    pub fn with_mig(tenants: &[ShareTenant]) -> usize {
+        fewest(tenants, |group| {
+            sum_at_worst(group) <= 80.0 && on_slices(group, 0, 0, [0; 5])
+        })
+    }
+
+    pub fn with_mps(tenants: &[ShareTenant], card_mib: f64) -> usize {
+        fewest(tenants, |group| {
+            let mib: f64 = group.iter().map(|one| one.vram_peak_mib * 1.2).sum();
+            sum_at_worst(group) <= 80.0 && mib <= card_mib
+        })
+    }
+}
+
+/// Tenants with whole percentages and MiB, so that sums are exact in any order.
+fn some_tenants(most: usize) -> impl Strategy<Value = Vec<ShareTenant>> {
+    let hours = prop::collection::vec(0..=100_u32, 3);
+    let one = (1..=15_u32, 0..=48_u32, proptest::option::of(hours));
+    prop::collection::vec(one, 1..=most).prop_map(|all| {
+        let numbered = all.into_iter().enumerate();
+        let tenants = numbered.map(|(number, (gib, peak, hours))| ShareTenant {
+            hours: hours
+                .unwrap_or_default()
+                .into_iter()
+                .map(|share| f64::from(peak * share / 100))
+                .collect(),
+            ..of(
+                Isolation::Trusted,
+                "search",
+                tenant(
+                    &format!("t{number}"),
+                    f64::from(gib * 1_000),
+                    Some(f64::from(peak)),
+                ),
+            )
+        });
+        tenants.collect()
+    })
+}
+
+fn check_rules(plan: &SharePlan, packing: &Packing) -> Result<(), TestCaseError> {
+    let mut placed: Vec<usize> = packing
+        .lots
+        .iter()
+        .flat_map(|lot| &lot.cards)
+        .flat_map(|card| card.tenants.iter().map(|slice| slice.tenant))
+        .collect();
+    placed.sort_unstable();
+    let all: Vec<usize> = (0..plan.question.tenants.len()).collect();
+    prop_assert_eq!(placed, all);
+    prop_assert!(packing.least_cards() <= packing.cards());
+    for card in packing.lots.iter().flat_map(|lot| &lot.cards) {
+        prop_assert!(card.peak_percent <= card.separate_percent);
+        if card.tenants.len() > 1 {
+            prop_assert!(card.peak_percent <= 80.0);
+        }
+        let mut taken = 0_u32;
+        for (profile, at) in card.tenants.iter().filter_map(|one| one.placement.as_ref()) {
+            let mask = ((1_u32 << profile.placement_size) - 1) << at;
+            prop_assert_eq!(taken & mask, 0);
+            taken |= mask;
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn few_tenants_take_as_few_cards_as_any_arrangement(tenants in some_tenants(7)) {
+        let plan = planned(question("p4d.24xlarge", tenants.clone()));
+        let mig = outcome(&plan, Method::Mig).as_ref().expect("an A100 has MIG");
+        check_rules(&plan, mig)?;
+        let fewest = brute_force::with_mig(&tenants);
+        prop_assert_eq!((mig.cards(), mig.least_cards()), (fewest, fewest));
+        let mps = outcome(&plan, Method::Mps).as_ref().expect("trusted, of one owner");
+        check_rules(&plan, mps)?;
+        let fewest = brute_force::with_mps(&tenants, plan.question.on.card_mib);
+        prop_assert_eq!((mps.cards(), mps.least_cards()), (fewest, fewest));
+    }
+
+    #[test]
+    fn the_bound_for_many_tenants_is_one(tenants in some_tenants(40)) {
+        let plan = planned(question("p4d.24xlarge", tenants));
+        for one in &plan.methods {
+            if let Ok(packing) = &one.outcome {
+                check_rules(&plan, packing)?;
+            }
+        }
+    }
+}
+
+/// Trusted tenants of one owner with little memory.
+fn with_peaks(peaks: &[u32]) -> Vec<ShareTenant> {
+    let numbered = peaks.iter().enumerate();
+    numbered
+        .map(|(number, peak)| {
+            let one = tenant(&format!("t{number}"), 4_000.0, Some(f64::from(*peak)));
+            of(Isolation::Trusted, "search", one)
+        })
+        .collect()
+}
+
+#[test]
+fn twelve_tenants_are_searched_to_the_end() {
+    // The largest first takes five cards: 45 + 31, 37 + 36, 26 + 22 + 21, 21 + 16 + 14 + 13,
+    // 12. Four are enough: 45 + 21 + 14, 37 + 31 + 12, 36 + 22 + 21, 26 + 16 + 13.
+    let tenants = with_peaks(&[45, 37, 36, 31, 26, 22, 21, 21, 16, 14, 13, 12]);
+    let question = question("g5.xlarge", tenants.clone());
+    let needs = |one: &ShareTenant| crate::savings::Tenant {
+        vram_needed_mib: question.vram_needed_mib(one),
+        peak_percent: one.peak_percent.expect("known"),
+    };
+    let needs: Vec<crate::savings::Tenant> = tenants.iter().map(needs).collect();
+    let card_mib = question.on.card_mib;
+    assert_eq!(crate::savings::pack_mps(&needs, card_mib).len(), 5);
+    assert_eq!(brute_force::with_mps(&tenants, card_mib), 4);
+    let plan = planned(question);
+    let mps = outcome(&plan, Method::Mps).as_ref().expect("one owner");
+    assert_eq!((mps.cards(), mps.least_cards()), (4, 4));
+}
+
+#[test]
+fn the_bound_is_proved_where_volume_alone_is_less() {
+    // 7 × 41 / 80 = 3.6: four by volume. No two of them meet: 41 + 41 = 82.
+    let mps = |count: usize| {
+        let tenants = with_peaks(&vec![41; count]);
+        let plan = planned(question("g5.xlarge", tenants));
+        let packing = outcome(&plan, Method::Mps).as_ref().expect("one owner");
+        (packing.cards(), packing.least_cards())
+    };
+    assert_eq!(mps(7), (7, 7));
+    // Thirteen are more than are searched: 13 × 41 / 80 = 6.7.
+    assert_eq!(mps(13), (13, 7));
+}
