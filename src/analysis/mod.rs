@@ -18,6 +18,7 @@ mod run;
 mod selection;
 mod served;
 mod sums;
+mod tenants;
 mod terraform;
 mod workloads;
 
@@ -49,6 +50,7 @@ pub use sums::{
     ShowbackRow, ShowbackSums, Totals, UnusedCharge, charges, cost_by, prevailing_tags,
     unused_charges,
 };
+pub use tenants::{FoundTenant, FoundTenants, NoTenant, OWNER_TAGS, share_tenants};
 pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price_plan};
 pub use workloads::{instance_shape, is_vocabulary, kind_of_name};
 

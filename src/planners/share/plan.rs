@@ -83,7 +83,7 @@ pub struct SharePlan {
     pub question: ShareQuestion,
     /// In order of isolation.
     pub methods: Vec<MethodOutcome>,
-    /// Instances for one card each.
+    /// Instances for one card each, with spare ones.
     pub alone_instances: usize,
     /// What these cost a month; absent where the type is unpriced.
     pub alone_monthly: Option<Money>,
@@ -127,10 +127,8 @@ pub fn plan_sharing(question: ShareQuestion) -> Result<SharePlan, ShareError> {
         }),
     });
     let methods = outcomes.collect();
-    let alone_instances = question
-        .tenants
-        .len()
-        .div_ceil(usize::from(question.on.cards.max(1)));
+    let cards = usize::from(question.on.cards.max(1));
+    let alone_instances = question.tenants.len().div_ceil(cards) + question.survive_nodes as usize;
     Ok(SharePlan {
         methods,
         alone_instances,
