@@ -83,7 +83,7 @@ pub(super) fn bound(text: &str) -> Result<Bound, String> {
 }
 
 /// A percentage.
-fn percent(text: &str) -> Result<f64, String> {
+pub(super) fn percent(text: &str) -> Result<f64, String> {
     text.strip_suffix('%')
         .unwrap_or(text)
         .trim()

@@ -216,6 +216,7 @@ fn needs(isolation: Isolation) -> &'static str {
 }
 
 fn packing(question: &ShareQuestion, lots: Vec<Lot>) -> Packing {
+    let lots = with_whole_cards_together(question, lots);
     let instances: usize = lots.iter().map(|lot| lot.instances).sum();
     let spare = question.survive_nodes as usize;
     let on_instance = lots.iter().flat_map(|lot| {
@@ -229,6 +230,29 @@ fn packing(question: &ShareQuestion, lots: Vec<Lot>) -> Packing {
         monthly: monthly(question, instances + spare),
         lots,
     }
+}
+
+/// Lots whose tenants share no card, as one: whole cards need no instance of their own.
+fn with_whole_cards_together(question: &ShareQuestion, lots: Vec<Lot>) -> Vec<Lot> {
+    let (whole, mut lots): (Vec<Lot>, Vec<Lot>) = lots
+        .into_iter()
+        .partition(|lot| lot.mode == CardMode::Whole);
+    let mut least_cards = 0;
+    let mut cards = Vec::new();
+    for lot in whole {
+        least_cards += lot.least_cards;
+        cards.extend(lot.cards);
+    }
+    if !cards.is_empty() {
+        lots.push(Lot {
+            mode: CardMode::Whole,
+            owner: None,
+            instances: cards.len().div_ceil(usize::from(question.on.cards.max(1))),
+            cards,
+            least_cards,
+        });
+    }
+    lots
 }
 
 /// What instances cost a month, each rounded to cents.

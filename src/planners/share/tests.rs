@@ -193,17 +193,17 @@ fn classes_and_owners_decide_what_may_be_shared() {
         .iter()
         .map(|lot| (lot.mode, lot.owner.as_deref(), lot.cards.len()))
         .collect();
-    // Owners are apart where there are no walls, and each lot has instances of its own.
+    // Owners are apart where there are no walls, so that two tenants are by
+    // themselves. Each lot has instances of its own.
     assert_eq!(
         lots,
         [
             (CardMode::Mig, None, 1),
-            (CardMode::Mps, Some("maps"), 1),
             (CardMode::Mps, Some("search"), 1),
-            (CardMode::TimeSlicing, Some("search"), 1),
+            (CardMode::Whole, None, 2),
         ]
     );
-    assert_eq!(by_class.instances, 4);
+    assert_eq!(by_class.instances, 3);
     let said = |method| outcome(&plan, method).as_ref().unwrap_err().to_string();
     assert_eq!(
         said(Method::Mps),

@@ -6,9 +6,11 @@ mod figures;
 mod fit;
 mod rent_or_buy;
 mod select;
+mod share;
 
 pub use batching::batching_answer;
 pub use capacity::capacity_answer;
 pub use fit::fit_answer;
 pub use rent_or_buy::rent_or_buy_answer;
 pub use select::select_answer;
+pub use share::share_answer;

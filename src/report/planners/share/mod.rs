@@ -1,0 +1,102 @@
+//! `gpucost share`: who shares which cards, in words.
+
+mod caveats;
+mod files;
+mod nodes;
+mod sheets;
+mod steps;
+
+use crate::analysis::NoTenant;
+use crate::domain::Money;
+use crate::planners::{Method, Packing, SharePlan};
+use crate::report::answer::{Answer, Missing};
+use crate::report::text::{counted, money_or_absent, shell_word};
+use nodes::nodes;
+
+/// A sharing plan as an answer; `left_out` are those that share no card.
+pub fn share_answer(plan: &SharePlan, left_out: &[NoTenant]) -> Answer {
+    let chosen = plan.chosen();
+    let packing = chosen.map(|(_, packing)| packing);
+    let nodes = packing.map_or_else(Vec::new, |packing| nodes(packing, plan.question.on.cards));
+    Answer {
+        planner: "share",
+        headline: headline(plan, chosen),
+        given: steps::given(plan),
+        steps: steps::steps(plan, packing),
+        sheets: sheets::sheets(plan, &nodes, left_out),
+        caveats: packing.map_or_else(Vec::new, |packing| caveats::caveats(plan, packing, &nodes)),
+        missing: missing(plan),
+        files: files::files(plan, &nodes),
+        next: next(plan, packing),
+    }
+}
+
+fn headline(plan: &SharePlan, chosen: Option<(Method, &Packing)>) -> String {
+    let question = &plan.question;
+    let tenants = counted(question.tenants.len() as u64, "tenant", "tenants");
+    let on = |instances: usize| format!("{instances} × {}", question.on.instance_type);
+    let alone = format!(
+        "one GPU each: {}, {} per month",
+        on(plan.alone_instances),
+        money_or_absent(plan.alone_monthly)
+    );
+    let Some((method, packing)) = chosen else {
+        return format!("{tenants} cannot share the GPUs of this type; {alone}");
+    };
+    let cards = counted(packing.cards() as u64, "card", "cards");
+    let instances = packing.instances_with_spare();
+    let shared = format!(
+        "{tenants} on {cards} with {}: {}, {} per month",
+        method_words(method),
+        on(instances),
+        money_or_absent(packing.monthly)
+    );
+    if instances < plan.alone_instances {
+        format!("{shared}; {alone}")
+    } else {
+        format!("sharing frees no instance. {shared}; {alone}")
+    }
+}
+
+/// A way to share, for people.
+fn method_words(method: Method) -> &'static str {
+    match method {
+        Method::Mig => "MIG",
+        Method::ByClass => "the sharing of each class",
+        Method::Mps => "MPS",
+        Method::TimeSlicing => "time-slicing",
+    }
+}
+
+/// What sharing saves against one GPU each; absent where it saves nothing or is unpriced.
+fn saved(plan: &SharePlan, packing: &Packing) -> Option<Money> {
+    let alone = plan.alone_monthly?;
+    let saved = alone.checked_sub(packing.monthly?).ok()?;
+    (!saved.amount().is_sign_negative()).then_some(saved)
+}
+
+fn missing(plan: &SharePlan) -> Vec<Missing> {
+    let tenants = plan.question.tenants.iter();
+    let unknown = tenants.filter(|tenant| tenant.peak_percent.is_none());
+    unknown
+        .map(|tenant| Missing {
+            what: format!("peak of {}", tenant.name),
+            remedy: "run it alone on a GPU beside `gpucost profile --duration 1h`, and pass its \
+                     99th percentile as PEAK"
+                .to_owned(),
+        })
+        .collect()
+}
+
+fn next(plan: &SharePlan, packing: Option<&Packing>) -> Vec<String> {
+    let on = shell_word(&plan.question.on.instance_type);
+    let region = shell_word(&plan.question.region);
+    let mut next = vec![format!("gpucost pricing {on} --region all")];
+    if let Some(packing) = packing {
+        next.push(format!(
+            "gpucost reserved --type {on} --region {region} --count {}",
+            packing.instances_with_spare()
+        ));
+    }
+    next
+}

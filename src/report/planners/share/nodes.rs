@@ -1,0 +1,71 @@
+//! Instances with their cards, and the setups that several of them have alike.
+
+use crate::planners::{CardMode, Lot, PackedCard, Packing};
+
+/// One instance of a packing.
+pub(super) struct Node<'a> {
+    /// From 1.
+    pub number: usize,
+    pub lot: &'a Lot,
+    pub cards: &'a [PackedCard],
+    /// Name of its setup, which other instances may have too.
+    pub setup: String,
+}
+
+/// The instances of a packing, numbered in order of its lots.
+pub(super) fn nodes(packing: &Packing, cards: u16) -> Vec<Node<'_>> {
+    let mut nodes: Vec<Node<'_>> = Vec::new();
+    let mut setups: Vec<Vec<Vec<(&str, u8)>>> = Vec::new();
+    for lot in &packing.lots {
+        for cards in lot.by_instance(cards) {
+            let setup = match lot.mode {
+                CardMode::Mig => {
+                    let slices: Vec<Vec<(&str, u8)>> = cards.iter().map(slices).collect();
+                    let known = setups.iter().position(|known| *known == slices);
+                    let place = known.unwrap_or(setups.len());
+                    if known.is_none() {
+                        setups.push(slices);
+                    }
+                    format!("share-{}", place + 1)
+                }
+                CardMode::Mps | CardMode::TimeSlicing => {
+                    format!("{}-{}", lot.mode, replicas(cards))
+                }
+                CardMode::Whole => "whole".to_owned(),
+            };
+            nodes.push(Node {
+                number: nodes.len() + 1,
+                lot,
+                cards,
+                setup,
+            });
+        }
+    }
+    nodes
+}
+
+/// The slices of a card with where they begin; none for a whole card.
+pub(super) fn slices(card: &PackedCard) -> Vec<(&str, u8)> {
+    let placements = card
+        .tenants
+        .iter()
+        .filter_map(|slice| slice.placement.as_ref());
+    placements
+        .map(|(profile, start)| (profile.name.as_str(), *start))
+        .collect()
+}
+
+/// Replicas of each card: as many as the fullest card of the instance has tenants.
+pub(super) fn replicas(cards: &[PackedCard]) -> usize {
+    let tenants = cards.iter().map(|card| card.tenants.len());
+    tenants.max().unwrap_or(1)
+}
+
+/// The resource that a pod asks for, by its name in Kubernetes.
+pub(super) fn resource(card: &PackedCard, profile: Option<&str>) -> String {
+    match (card.mode, profile) {
+        (CardMode::Mig, Some(profile)) => format!("nvidia.com/mig-{profile}"),
+        (CardMode::Mps | CardMode::TimeSlicing, _) => "nvidia.com/gpu.shared".to_owned(),
+        (CardMode::Mig | CardMode::Whole, _) => "nvidia.com/gpu".to_owned(),
+    }
+}
