@@ -15,6 +15,7 @@ use super::profile::ProfileArgs;
 use super::rent_or_buy::RentOrBuyArgs;
 use super::rightsize_flags::RightsizeArgs;
 use super::select_args::SelectArgs;
+use super::share_args::ShareArgs;
 use super::spot_args::SpotArgs;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
@@ -97,6 +98,12 @@ pub(super) enum Command {
     /// Calls no cloud. Computes the cost over the term, the month from which the own server
     /// has cost less, and how that month moves with each input.
     RentOrBuy(Box<RentOrBuyArgs>),
+    /// Pack tenants onto shared GPUs: MIG, MPS and time-slicing
+    ///
+    /// Shows how many GPUs and instances they take, at which cost, and prints the
+    /// configuration. Tenants are workloads and pods of an estate, or are given with
+    /// `--tenant`, `--tenants` or `--processes`, without calling a cloud.
+    Share(Box<ShareArgs>),
     /// Sample the GPUs of this host, and show the resources that it needs
     ///
     /// Samples for a fixed duration, until interrupted, or while a command runs:
@@ -141,6 +148,7 @@ impl Command {
             Self::Spot(args) => Some(&args.estate),
             Self::Reserved(args) => Some(&args.estate),
             Self::Capacity(args) => Some(&args.estate),
+            Self::Share(args) => Some(&args.estate),
             Self::Explain(args) => Some(&args.estate),
             Self::Policy { .. }
             | Self::Diff(_)

@@ -50,6 +50,8 @@ mod sampled;
 mod scope;
 mod select;
 mod select_args;
+mod share;
+mod share_args;
 mod shell;
 mod spot;
 mod spot_args;
@@ -129,6 +131,7 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         Command::Capacity(asked) => capacity::run(asked, io),
         Command::Select(asked) => select::run(asked, io),
         Command::RentOrBuy(asked) => rent_or_buy::run(asked, io),
+        Command::Share(share) => share::run(share, io),
         Command::Profile(profile) => profile::run(profile, io),
         Command::Explain(explain) => explain::run(explain, io),
         Command::IamPolicy(policies) => shell::policies(policies, io),
