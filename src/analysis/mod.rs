@@ -50,7 +50,7 @@ pub use sums::{
     ShowbackRow, ShowbackSums, Totals, UnusedCharge, charges, cost_by, prevailing_tags,
     unused_charges,
 };
-pub use tenants::{FoundTenant, FoundTenants, NoTenant, OWNER_TAGS, share_tenants};
+pub use tenants::{FoundTenant, FoundTenants, NoTenant, share_tenants};
 pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price_plan};
 pub use workloads::{instance_shape, is_vocabulary, kind_of_name};
 

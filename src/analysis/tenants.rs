@@ -6,16 +6,16 @@ use super::workloads;
 use crate::catalog::Prices;
 use crate::domain::{
     Claim, ClaimState, DeviceUnit, GpuModel, GpuUsage, InstanceUsage, KindBasis, Policy,
-    ResourceId, Signal, Workload, WorkloadKind,
+    ResourceId, Signal, Workload, WorkloadKind, tag_value,
 };
 use crate::planners::{Isolation, MOST_TENANTS, ShareTenant};
 use crate::savings::{holds_tenants, tenant_of};
 use crate::usage::{Estate, Timeline, Usages};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Tags whose value is the owner of a workload, the first that is there. Pods belong to
-/// their namespace.
-pub const OWNER_TAGS: [&str; 2] = ["team", "owner"];
+/// Tags whose value is the owner of a workload, the first that is there, in any case. Pods
+/// belong to their namespace.
+const OWNER_TAGS: [&str; 2] = ["team", "owner"];
 
 /// What cannot share a card, or is not known to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -130,6 +130,9 @@ impl Search<'_> {
         let Some(offer) = offer else {
             return found.leave_out(workload, "its type has no known GPU");
         };
+        if workload.key.component().is_some() {
+            return found.leave_out(workload, "SageMaker runs its host");
+        }
         if workload.rests_on_runs().is_some() {
             return found.leave_out(workload, "only profiled runs were measured");
         }
@@ -251,8 +254,8 @@ fn owner(workload: &Workload, pod: Option<Pod<'_>>) -> Option<String> {
     if let Some((namespace, _)) = pod {
         return Some(namespace.to_owned());
     }
-    let mut keys = OWNER_TAGS.iter();
-    keys.find_map(|key| workload.tags.get(*key)).cloned()
+    let named = tag_value(&workload.tags, &OWNER_TAGS);
+    named.filter(|owner| !owner.is_empty()).map(str::to_owned)
 }
 
 fn source(gpu: &GpuUsage, hours: usize) -> String {

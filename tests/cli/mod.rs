@@ -54,6 +54,7 @@ mod round_trip;
 mod schema;
 mod select;
 mod settings;
+mod share;
 mod shell;
 mod showback;
 mod snapshots;

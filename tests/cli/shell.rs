@@ -21,6 +21,7 @@ const COMMANDS: &[&str] = &[
     "capacity",
     "select",
     "rent-or-buy",
+    "share",
     "profile",
     "explain",
     "iam-policy",

@@ -59,6 +59,7 @@ fn help_of_every_command() {
         &["capacity", "--help"],
         &["select", "--help"],
         &["rent-or-buy", "--help"],
+        &["share", "--help"],
         &["profile", "--help"],
         &["explain", "--help"],
         &["iam-policy", "--help"],

@@ -83,7 +83,8 @@ pub enum ShareError {
     #[error("two tenants are named `{name}`")]
     SameName { name: String },
     #[error(
-        "tenant `{name}` holds {vram_mib:.0} MiB, and a {model} of {instance_type} has {card_mib:.0}"
+        "tenant `{name}` holds {vram_mib:.0} MiB, and a GPU of {instance_type} ({model}) has \
+         {card_mib:.0} MiB"
     )]
     LargerThanCard {
         name: String,

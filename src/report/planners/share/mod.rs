@@ -5,13 +5,14 @@ mod files;
 mod nodes;
 mod sheets;
 mod steps;
+mod words;
 
 use crate::analysis::NoTenant;
-use crate::domain::Money;
 use crate::planners::{Method, Packing, SharePlan};
 use crate::report::answer::{Answer, Missing};
 use crate::report::text::{counted, money_or_absent, shell_word};
 use nodes::nodes;
+use words::method_words;
 
 /// A sharing plan as an answer; `left_out` are those that share no card.
 pub fn share_answer(plan: &SharePlan, left_out: &[NoTenant]) -> Answer {
@@ -56,23 +57,6 @@ fn headline(plan: &SharePlan, chosen: Option<(Method, &Packing)>) -> String {
     } else {
         format!("sharing frees no instance. {shared}; {alone}")
     }
-}
-
-/// A way to share, for people.
-fn method_words(method: Method) -> &'static str {
-    match method {
-        Method::Mig => "MIG",
-        Method::ByClass => "the sharing of each class",
-        Method::Mps => "MPS",
-        Method::TimeSlicing => "time-slicing",
-    }
-}
-
-/// What sharing saves against one GPU each; absent where it saves nothing or is unpriced.
-fn saved(plan: &SharePlan, packing: &Packing) -> Option<Money> {
-    let alone = plan.alone_monthly?;
-    let saved = alone.checked_sub(packing.monthly?).ok()?;
-    (!saved.amount().is_sign_negative()).then_some(saved)
 }
 
 fn missing(plan: &SharePlan) -> Vec<Missing> {

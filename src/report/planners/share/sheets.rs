@@ -1,7 +1,7 @@
 //! Who is where, what is free, and which ways to share are open.
 
 use super::nodes::{Node, resource};
-use super::{method_words, saved};
+use super::words::{method_words, saved};
 use crate::analysis::NoTenant;
 use crate::planners::{MethodOutcome, PackedCard, SharePlan};
 use crate::report::answer::{Figure, Sheet, column, detail};

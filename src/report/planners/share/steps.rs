@@ -1,6 +1,6 @@
 //! What a sharing plan was given, and how its figures follow.
 
-use super::saved;
+use super::words::saved;
 use crate::domain::{Money, PriceQuote};
 use crate::planners::{Packing, SharePlan, ShareTenant};
 use crate::report::answer::{Figure, Given, Step};
@@ -50,7 +50,7 @@ pub(super) fn given(plan: &SharePlan) -> Vec<Given> {
             Figure::of(price, |quote| Figure::Price(hourly(quote))),
             &price.map_or_else(
                 || "unpriced".to_owned(),
-                |quote| format!("{}, {}", quote.effective_date, quote.origin.name()),
+                |quote| format!("Linux, {}, {}", quote.effective_date, quote.origin.name()),
             ),
         ),
         given(

@@ -1,0 +1,423 @@
+//! `gpucost share`: who shares which cards, what that costs, and files that carry it out.
+
+use crate::cli::estates::{PERIODS, START, one, series};
+use crate::cli::hostile::is_harmless;
+use crate::cli::pages::{assert_shows, blocks, page};
+use crate::cli::world::{Outcome, World};
+use serde_json::{Value, json};
+
+fn share(arguments: &[&str]) -> Outcome {
+    let mut world = World::new();
+    world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
+    world.run(&[&["share"], arguments].concat())
+}
+
+fn as_json(arguments: &[&str]) -> Value {
+    let outcome = share(&[arguments, &["--format", "json"]].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    outcome.json()
+}
+
+fn file<'a>(answer: &'a Value, name: &str) -> &'a str {
+    let mut files = answer["files"].as_array().expect("a list").iter();
+    let found = files.find(|file| file["name"] == name);
+    found.expect("the file")["text"].as_str().expect("text")
+}
+
+fn way<'a>(answer: &'a Value, name: &str) -> &'a Value {
+    let mut ways = answer["methods"].as_array().expect("a list").iter();
+    ways.find(|way| way["method"] == name).expect("every way")
+}
+
+fn step(answer: &Value, name: &str) -> Value {
+    let mut steps = answer["steps"].as_array().expect("a list").iter();
+    let found = steps.find(|step| step["name"] == name);
+    found.expect("the step")["result"].clone()
+}
+
+const TWO_MODELS: [&str; 6] = [
+    "--type",
+    "p4d.24xlarge",
+    "--tenant",
+    "chat:10GiB:33%",
+    "--tenant",
+    "search:10GiB:33%",
+];
+
+#[test]
+fn two_models_of_ten_gib_share_an_a100() {
+    // 10 GiB × 1.2 = 12 288 MiB, more than the 9 856 of a 2g.10gb, less than the 19 968 of a
+    // 3g.20gb; 33 × 7 / 3 = 77 ≤ 80.
+    let answer = as_json(&TWO_MODELS);
+    assert_eq!(answer["planner"], "share");
+    assert_eq!(step(&answer, "cards"), 1);
+    assert_eq!(step(&answer, "its slice"), "3g.20gb");
+    assert_eq!(step(&answer, "its peak on the slice"), 77.0);
+    for (place, start) in [(0, 0), (1, 4)] {
+        let tenant = &answer["placements"][place];
+        assert_eq!(tenant["slice"], "3g.20gb");
+        assert_eq!(tenant["slice_start"], start);
+        assert_eq!(tenant["resource"], "nvidia.com/mig-3g.20gb");
+        assert_eq!(tenant["vram_needed_mib"], 12_288.0);
+        // 7 / 3, to four decimals.
+        assert_eq!(tenant["slowdown_bound"], 2.3333);
+    }
+    assert_eq!(answer["cards"][0]["compute_slices_free"], 1);
+    assert_eq!(answer["cards"][0]["memory_slices_stranded"], 0);
+    let script = file(&answer, "mig.sh");
+    assert!(
+        script.contains("nvidia-smi mig -i 0 -cgi 3g.20gb:0,3g.20gb:4 -C\n"),
+        "{script}"
+    );
+    let parted = "version: v1\nmig-configs:\n  share-1:\n    - devices: [1, 2, 3, 4, 5, 6, 7]\n      \
+                  mig-enabled: false\n    - devices: [0]\n      mig-enabled: true\n      \
+                  mig-devices:\n        \"3g.20gb\": 2\n";
+    assert_eq!(file(&answer, "mig-parted.yaml"), parted);
+    let operator = file(&answer, "gpu-operator-mig.yaml");
+    for line in parted.lines() {
+        assert!(operator.contains(&format!("\n    {line}\n")), "{operator}");
+    }
+    assert!(
+        operator.contains("nvidia.com/mig.config=share-1"),
+        "{operator}"
+    );
+}
+
+#[test]
+fn the_fleet_of_the_demo_shares_as_its_plan_says() {
+    // docs/levers/sharing.md: 40 tenants on 20 cards, three instances in place of five.
+    let answer = as_json(&["--demo"]);
+    assert_eq!(answer["placements"].as_array().map(Vec::len), Some(40));
+    let mig = way(&answer, "MIG");
+    assert_eq!(
+        (&mig["cards"], &mig["least_cards"]),
+        (&json!(20), &json!(20))
+    );
+    assert_eq!(
+        (&mig["instances"], &mig["chosen"]),
+        (&json!(3), &json!(true))
+    );
+    assert_eq!(mig["cost_monthly"], 48_087.24);
+    // Five times 16 029.08.
+    assert_eq!(step(&answer, "one GPU each, per month"), 80_145.4);
+    assert_eq!(step(&answer, "saved per month"), 32_058.16);
+    let survives = as_json(&["--demo", "--survive-nodes", "1"]);
+    assert_eq!(step(&survives, "with spare instances"), 4);
+    assert_eq!(step(&survives, "instances for one GPU each"), 6);
+}
+
+/// Two services on a g5.xlarge each: one is busy by day, the other by night.
+fn day_and_night() -> Value {
+    let mut estate = one();
+    let template = estate["instances"][0].clone();
+    let (mut instances, mut metrics) = (Vec::new(), Vec::new());
+    for (name, first, second) in [("day", 10.0, 60.0), ("night", 60.0, 10.0)] {
+        let id = format!("i-{name}");
+        let mut instance = template.clone();
+        instance["id"] = json!(id);
+        instance["tags"] = json!({"Name": name, "gpucost:kind": "serving", "team": "search"});
+        instances.push(instance);
+        metrics.push(series(&id, None, "cpu_utilization", "average", 30.0));
+        metrics.push(series(&id, Some(0), "gpu_memory_used", "maximum", 8_192.0));
+        let half = PERIODS / 28;
+        let days: Vec<Value> = (0..14)
+            .flat_map(|_| [json!([first, half]), json!([second, half])])
+            .collect();
+        for statistic in ["average", "maximum"] {
+            let mut one = series(&id, Some(0), "gpu_utilization", statistic, 0.0);
+            one["start"] = json!(START);
+            one["values"] = json!(days);
+            metrics.push(one);
+        }
+    }
+    estate["instances"] = json!(instances);
+    estate["metrics"] = json!(metrics);
+    estate
+}
+
+#[test]
+fn peaks_of_an_estate_are_added_up_hour_by_hour() {
+    let mut world = World::new();
+    world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
+    let path = world.estate("estate.json", &day_and_night());
+    let arguments = [
+        "share", "--from", &path, "--class", "trusted", "--format", "json",
+    ];
+    let outcome = world.run(&arguments);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let answer = outcome.json();
+    // 60 + 10 in every hour; 60 + 60 if the peaks came together. 2 × 8 192 × 1.2 = 19 661 MiB.
+    let card = &answer["cards"][0];
+    assert_eq!(
+        (&card["mode"], &card["tenants"]),
+        (&json!("mps"), &json!(2))
+    );
+    assert_eq!(card["peak_percent"], 70.0);
+    assert_eq!(card["separate_peaks_percent"], 120.0);
+    assert_eq!(answer["placements"][0]["tenant"], "day/i-day/gpu0");
+    assert_eq!(answer["placements"][0]["owner"], "search");
+    assert_eq!(way(&answer, "MIG")["reason"], "A10G does not support MIG");
+    // Peak 60% at four fifths of 75% of the threads.
+    let script = file(&answer, "mps.sh");
+    assert!(
+        script.contains(
+            "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=75 CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=9831M"
+        ),
+        "{script}"
+    );
+    // Nothing says that they trust each other: production, and no card has walls.
+    let outcome = world.run(&["share", "--from", &path, "--format", "json"]);
+    let answer = outcome.json();
+    assert_eq!(answer["cards"], json!([]), "{answer}");
+    let headline = answer["headline"].as_str().expect("text");
+    assert!(headline.starts_with("2 tenants cannot share"), "{headline}");
+}
+
+#[test]
+fn tenants_are_read_from_a_file() {
+    let world = World::new();
+    let rows = "name,vram,peak_percent,owner,class\n\
+                notebook-1,3GiB,5,research,development\n\
+                notebook-2,3GiB,5%,research,development\n\
+                notebook-3,3GiB,10,research,development\n";
+    let path = world.file("tenants.csv", rows);
+    let run = |path: &str| {
+        world.run(&[
+            "share",
+            "--type",
+            "g5.xlarge",
+            "--tenants",
+            path,
+            "--format",
+            "json",
+        ])
+    };
+    let outcome = run(&path);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let answer = outcome.json();
+    assert_eq!(way(&answer, "time-slicing")["chosen"], true);
+    let sharing = file(&answer, "gpu-operator-sharing.yaml");
+    let document = "  time-slicing-3: |\n    version: v1\n    sharing:\n      timeSlicing:\n        \
+                    renameByDefault: true\n        resources:\n          - name: nvidia.com/gpu\n            \
+                    replicas: 3\n";
+    assert!(sharing.ends_with(document), "{sharing}");
+    assert_eq!(answer["placements"][0]["resource"], "nvidia.com/gpu.shared");
+    for (rows, said) in [
+        (
+            "name,vram\nchat,0GiB\n",
+            "line 2: VRAM: a tenant holds more than nothing",
+        ),
+        (
+            "name,vram\nchat,10GiB\nchat,1GiB\n",
+            "two tenants are named `chat`",
+        ),
+        (
+            "name,memory\nchat,10GiB\n",
+            "line 1: unknown column `memory`",
+        ),
+        ("name\nchat\n", "line 1: the column `vram` is missing"),
+        (
+            "name,vram,class\nchat,1GiB,best\n",
+            "line 2: CLASS: valid values",
+        ),
+        (
+            "name,vram,peak_percent\nchat,1GiB,NaN\n",
+            "line 2: PEAK: expected",
+        ),
+        ("name,vram\n", "no tenant to place"),
+    ] {
+        let outcome = run(&world.file("bad.csv", rows));
+        assert_eq!(outcome.code, 2, "{rows}: {}", outcome.stdout);
+        assert!(outcome.stderr.contains(said), "{rows}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("\nhint: "), "{}", outcome.stderr);
+    }
+    let outcome = run("missing.csv");
+    assert_eq!(outcome.code, 2);
+    assert!(
+        outcome
+            .stderr
+            .starts_with("error: cannot read missing.csv\n"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_with_the_nearest_possibility() {
+    let tenant = ["--tenant", "chat:10GiB:33%"];
+    for (arguments, said, hint) in [
+        (
+            &["--type", "p4d.24xlarge", "--tenant", "large:50GiB"][..],
+            "tenant `large` holds 51200 MiB, and a GPU of p4d.24xlarge (A100) has",
+            "`--type p",
+        ),
+        (
+            &["--type", "p4d.24xlarge", "--tenant", "large:5TiB"],
+            "tenant `large` holds",
+            "no card holds it",
+        ),
+        (
+            &["--type", "p4d.24xlarg", tenant[0], tenant[1]],
+            "p4d.24xlarg",
+            "p4d.24xlarge",
+        ),
+        (
+            &["--type", "trn1.2xlarge", tenant[0], tenant[1]],
+            "Trainium1",
+            "A100",
+        ),
+        (
+            &["--type", "g6f.large", tenant[0], tenant[1]],
+            "no whole GPU",
+            "A100",
+        ),
+        (
+            &[
+                "--type",
+                "p4d.24xlarge",
+                "--region",
+                "mars-1",
+                tenant[0],
+                tenant[1],
+            ],
+            "no region `mars-1`",
+            "",
+        ),
+    ] {
+        let outcome = share(arguments);
+        assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stdout);
+        assert!(outcome.stdout.is_empty());
+        let (error, advised) = outcome.stderr.split_once("hint: ").expect("a hint");
+        assert!(error.contains(said), "{error}");
+        assert!(advised.contains(hint), "{advised}");
+    }
+    for arguments in [
+        &["--tenant", "chat:10GiB"][..],
+        &["--type", "p4d.24xlarge", "--tenant", "chat"],
+        &["--demo", "--type", "p4d.24xlarge", "--tenant", "chat:10GiB"],
+        &[
+            "--type",
+            "p4d.24xlarge",
+            "--survive-nodes",
+            "-1",
+            "--tenant",
+            "chat:10GiB",
+        ],
+    ] {
+        assert_eq!(share(arguments).code, 2, "{arguments:?}");
+    }
+}
+
+#[test]
+fn hostile_names_stand_in_comments_alone() {
+    let names = [
+        "evil\n$(reboot)",
+        "evil'; reboot #",
+        "evil`reboot`\u{1b}[31m",
+        "evil\": {a: b}\r\n- x",
+        "=evil()",
+        "evil\u{202e}",
+    ];
+    let mut arguments = vec!["--type", "g5.12xlarge"];
+    let tenants: Vec<String> = names
+        .iter()
+        .map(|name| format!("{}:2GiB:5%:search:trusted", name.replace(':', "")))
+        .collect();
+    for tenant in &tenants {
+        arguments.extend(["--tenant", tenant.as_str()]);
+    }
+    for format in ["table", "wide", "json", "csv"] {
+        let outcome = share(&[&arguments[..], &["--format", format]].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert!(outcome.stdout.contains("evil"), "{format}");
+        let stray = outcome.stdout.chars().find(|c| !is_harmless(*c));
+        assert_eq!(stray, None, "{format}");
+    }
+    let answer = as_json(&arguments);
+    for file in answer["files"].as_array().expect("a list") {
+        let text = file["text"].as_str().expect("text");
+        let stray = text.chars().find(|c| !is_harmless(*c));
+        assert_eq!(stray, None, "{text}");
+        for line in text
+            .lines()
+            .filter(|line| line.contains("evil") || line.contains("reboot"))
+        {
+            let is_comment = line.trim_start().starts_with('#');
+            assert!(is_comment || line.contains("some need a reboot"), "{line}");
+        }
+    }
+}
+
+/// Runs a script with programs that only write down how they were called.
+#[cfg(unix)]
+fn calls_of(script: &str, setup: &str) -> Vec<String> {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let log = folder.path().join("calls");
+    for name in ["nvidia-smi", "nvidia-cuda-mps-control", "mkdir"] {
+        let program = folder.path().join(name);
+        let text = format!("#!/bin/sh\necho \"{name} $*\" >> '{}'\n", log.display());
+        std::fs::write(&program, text).expect("writable");
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&program, executable).expect("its owner");
+    }
+    let path = folder.path().join("script.sh");
+    std::fs::write(&path, script).expect("writable");
+    let path_variable = format!("{}:/usr/bin:/bin", folder.path().display());
+    let output = std::process::Command::new("sh")
+        .arg(&path)
+        .arg(setup)
+        .env("PATH", path_variable)
+        .output()
+        .expect("sh starts");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}\n{script}");
+    let calls = std::fs::read_to_string(log).expect("it called something");
+    calls.lines().map(str::to_owned).collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn scripts_do_what_they_print() {
+    let answer = as_json(&TWO_MODELS);
+    assert_eq!(
+        calls_of(file(&answer, "mig.sh"), "share-1"),
+        [
+            "nvidia-smi -i 0 -mig 1",
+            "nvidia-smi mig -i 0 -cgi 3g.20gb:0,3g.20gb:4 -C",
+        ]
+    );
+    let answer = as_json(&[
+        "--type",
+        "g5.xlarge",
+        "--tenant",
+        "a'; reboot:4GiB:20%:search:trusted",
+        "--tenant",
+        "b:4GiB:20%:search:trusted",
+    ]);
+    assert_eq!(
+        calls_of(file(&answer, "mps.sh"), "instance-1"),
+        [
+            "nvidia-smi -i 0 -c EXCLUSIVE_PROCESS",
+            "mkdir -p /tmp/gpucost-mps-0 /var/log/gpucost-mps-0",
+            "nvidia-cuda-mps-control -d",
+        ]
+    );
+}
+
+#[test]
+fn examples_in_the_page_print_what_it_shows() {
+    let examples = blocks(&page("planners/share.md"), "text");
+    let examples: Vec<&String> = examples
+        .iter()
+        .filter(|text| text.starts_with("$ gpucost share "))
+        .collect();
+    assert_eq!(examples.len(), 1);
+    for example in examples {
+        let (command, shown) = example.split_once('\n').expect("a command line");
+        let words = shlex::split(command.trim_start_matches("$ gpucost ")).expect("words");
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let printed = share(&words[1..]).stdout;
+        assert_shows("docs/planners/share.md", shown, &printed);
+    }
+}
