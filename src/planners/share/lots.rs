@@ -159,12 +159,17 @@ impl<'a> Waiting<'a> {
         } else {
             (found, volume)
         };
-        let cards: Vec<PackedCard> = placed.into_iter().map(|card| self.card(card)).collect();
+        let mut cards: Vec<PackedCard> = placed.into_iter().map(|card| self.card(card)).collect();
+        let mut mode = self.mode;
+        if mode != CardMode::Mig && cards.iter().all(|card| card.tenants.len() == 1) {
+            mode = CardMode::Whole;
+            cards.iter_mut().for_each(|card| card.mode = mode);
+        }
         Lot {
             instances: cards
                 .len()
                 .div_ceil(usize::from(self.question.on.cards.max(1))),
-            mode: self.mode,
+            mode,
             owner: self.owner,
             cards,
             least_cards,

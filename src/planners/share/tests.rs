@@ -256,7 +256,7 @@ fn what_cannot_be_asked_is_refused() {
         refused(question("p4d.24xlarge", Vec::new())),
         ShareError::NoTenants
     );
-    let twice = vec![models(1, 1.0, 1.0), models(1, 1.0, 1.0)].concat();
+    let twice = [models(1, 1.0, 1.0), models(1, 1.0, 1.0)].concat();
     assert!(matches!(
         refused(question("p4d.24xlarge", twice)),
         ShareError::SameName { .. }

@@ -1,6 +1,6 @@
 //! Configuration that carries a packing out. Names of tenants stand in comments alone.
 //!
-//! Syntax: `nvidia-smi mig -h` of driver 550 (profile tuples with a start); NVIDIA/mig-parted
+//! Syntax: `nvidia-smi mig -h` (profile tuples: a name, a colon and a start); NVIDIA/mig-parted
 //! v0.14.2 (2026-05-26); NVIDIA GPU operator and k8s-device-plugin documentation (read
 //! 2026-11); NVIDIA MPS documentation, appendix of environment variables (read 2026-11).
 
