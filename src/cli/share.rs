@@ -332,7 +332,7 @@ fn file_of_tenants(path: &Path) -> Result<Vec<TypedTenant>, Failure> {
 }
 
 /// The processes of a run, each with the 99th percentile of its GPU as its peak: what
-/// processes of one GPU compute is not told apart, so that it is a bound for each of them.
+/// processes of one GPU compute is not measured separately, so that it is a bound for each of them.
 fn processes(
     path: &Path,
     args: &ShareArgs,

@@ -69,7 +69,7 @@ impl ShareArgs {
     }
 }
 
-/// A tenant as somebody typed it; its class may be left to `--class`.
+/// A tenant as it was typed; its class may be left to `--class`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TypedTenant {
     name: String,

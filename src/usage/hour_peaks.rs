@@ -1,4 +1,4 @@
-//! The largest mean of each hour: what tells peaks that meet from peaks that do not.
+//! The largest mean of each hour: which peaks come at the same time.
 
 use super::Timeline;
 use super::timeline::MEASURED_SHARE_OF_AN_HOUR;

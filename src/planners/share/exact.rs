@@ -24,7 +24,7 @@ pub(super) enum Fewest {
     Cards(Vec<Vec<usize>>),
     /// None that takes fewer than were known.
     NoFewer,
-    /// It took too long to tell.
+    /// It was given up.
     Unfinished,
 }
 

@@ -1,4 +1,4 @@
-//! What somebody who shares cards must know.
+//! What to know before cards are shared.
 
 use super::nodes::{Node, replicas};
 use crate::planners::{CardMode, Packing, SharePlan};

@@ -58,7 +58,7 @@ fn numbers(nodes: &[&Node<'_>]) -> String {
     numbers.join(", ")
 }
 
-/// The branches of a script that is told which setup to carry out.
+/// A script with a branch for each setup, which its argument names.
 fn script(name: &str, opening: &str, branches: &[(String, String)]) -> String {
     let mut text = format!("#!/bin/sh\n# usage: sudo sh {name} SETUP\n{opening}set -eu\n");
     text.push_str("case \"${1:-}\" in\n");
