@@ -395,12 +395,15 @@ fn processes(
                 }),
             }
         }
-        if gpu.processes.is_none() {
-            left_out.push(NoTenant {
-                name: format!("gpu{index}"),
-                reason: "its processes were not sampled".to_owned(),
-            });
-        }
+        let unseen = match (&gpu.processes, gpu.has_more_processes) {
+            (None, _) => "its processes were not sampled",
+            (Some(_), true) => "it had more processes than are listed",
+            (Some(_), false) => continue,
+        };
+        left_out.push(NoTenant {
+            name: format!("gpu{index}"),
+            reason: unseen.to_owned(),
+        });
     }
     Ok(())
 }
