@@ -3,7 +3,8 @@
 use super::{AWS, GpuFilter, Offer, Question, compare};
 use crate::catalog::Prices;
 use crate::domain::{Currency, GpuOffer, PriceQuote};
-use crate::planners::{Paying, Rental};
+use crate::planners::paying::Paying;
+use crate::planners::rent_or_buy::Rental;
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 

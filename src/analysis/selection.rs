@@ -3,7 +3,7 @@
 use super::{AWS, GpuFilter, Offer, Question, SpotJob, assess_type, compare};
 use crate::catalog::{Prices, shape, shapes};
 use crate::domain::{AcceleratorKind, InstanceShape, Policy, PriceKey, Risk};
-use crate::planners::{OfferedType, Selection, Wanted, select};
+use crate::planners::select::{OfferedType, Selection, Wanted, select};
 use crate::savings::Checkpointing;
 use std::collections::BTreeSet;
 

@@ -8,7 +8,7 @@ use crate::domain::{
     Claim, ClaimState, DeviceUnit, GpuModel, GpuUsage, InstanceUsage, KindBasis, Policy,
     ResourceId, Signal, Workload, WorkloadKind, tag_value,
 };
-use crate::planners::{Isolation, MOST_TENANTS, ShareTenant};
+use crate::planners::share::{Isolation, MOST_TENANTS, ShareTenant};
 use crate::savings::{holds_tenants, tenant_of};
 use crate::usage::{Estate, Timeline, Usages};
 use std::collections::{BTreeMap, BTreeSet};

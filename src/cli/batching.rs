@@ -9,9 +9,9 @@ use crate::analysis::{AWS, Question, SortBy};
 use crate::catalog::{Prices, shape};
 use crate::config::SettingsFile;
 use crate::domain::{PriceKey, PriceQuote};
-use crate::planners::{
-    self, BatchingAsk, BatchingError, CurveError, CurvePoint, Dtype, Machine, ThroughputCurve,
-};
+use crate::planners::batching::{BatchingAsk, BatchingError, Machine, batching};
+use crate::planners::curve::{CurveError, CurvePoint, ThroughputCurve};
+use crate::planners::model::Dtype;
 use crate::report::batching_answer;
 use clap::Args;
 use std::collections::BTreeSet;
@@ -134,7 +134,7 @@ pub(super) fn run(args: &BatchingArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
         },
         hours_per_month: settings.policy.hours_per_month,
     };
-    let found = planners::batching(ask).map_err(missed)?;
+    let found = batching(ask).map_err(missed)?;
     let warning = age.check(price.map(|quote| quote.seen_on), io.now)?;
     let answer = batching_answer(&found, throughput.source, throughput.server);
     let code = planner::print(&answer, format, &args.out, io)?;

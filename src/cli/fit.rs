@@ -9,9 +9,9 @@ use crate::analysis::{AWS, Question, SortBy};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{OperatingSystem, Policy};
-use crate::planners::{
-    self, CurvePoint, Dtype, FitAsk, FitTerms, Load, Model, Nearest, NothingFits,
-};
+use crate::planners::curve::CurvePoint;
+use crate::planners::fit::{FitAsk, FitTerms, Load, Nearest, NothingFits, fit};
+use crate::planners::model::{Dtype, Model};
 use crate::report::fit_answer;
 use clap::Args;
 use std::collections::BTreeSet;
@@ -107,7 +107,7 @@ pub(super) fn run(args: &FitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
     let quotes = pricing::book(args.offline, &settings, io)?;
     let prices = Prices::new(&quotes, &settings.policy.discount_percent);
     pricing::refuse_unknown(&question(&ask), &prices)?;
-    let found = planners::fit(ask, &prices).map_err(nothing)?;
+    let found = fit(ask, &prices).map_err(nothing)?;
     let priced = found.candidates.iter();
     let seen_on = priced.filter_map(|one| Some(one.price.as_ref()?.seen_on));
     let warning = age.check(seen_on.min(), io.now)?;
@@ -254,7 +254,7 @@ pub(super) fn computed_curve(
     };
     let mut points: Vec<CurvePoint> = Vec::new();
     for batch in (0..MOST_DOUBLINGS).map(|power| 1 << power) {
-        let found = match planners::fit(asked(batch), prices) {
+        let found = match fit(asked(batch), prices) {
             Ok(found) => found,
             Err(error) if points.is_empty() => return Err(nothing(error)),
             Err(_) => break,

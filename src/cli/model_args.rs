@@ -1,7 +1,7 @@
 //! Flags that describe a language model and what is served with it.
 
 use super::exit::Failure;
-use crate::planners::{Dtype, Model, ModelAsk, ModelError};
+use crate::planners::model::{Dtype, Model, ModelAsk, ModelError};
 use clap::Args;
 use std::collections::BTreeSet;
 

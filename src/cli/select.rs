@@ -8,7 +8,7 @@ use crate::analysis::{AWS, GpuFilter, Question, SortBy, select_types};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{Policy, shown};
-use crate::planners::{Budget, Selection, Wanted, vcpus_for};
+use crate::planners::select::{Budget, Selection, Wanted, vcpus_for};
 use crate::profiling::RunProfile;
 use crate::report::select_answer;
 use crate::report::text::counted;

@@ -3,7 +3,7 @@
 use super::args::{Format, OutputArgs, hourly_price, hours_of_a_month, kind, positive};
 use super::rightsize_flags::size_mib;
 use crate::domain::{Architecture, WorkloadKind};
-use crate::planners::Paying;
+use crate::planners::paying::Paying;
 use clap::{Args, ValueEnum};
 use rust_decimal::Decimal;
 use std::path::PathBuf;

@@ -11,7 +11,7 @@ use crate::analysis::{FoundTenants, NoTenant, instance_shape, share_tenants};
 use crate::catalog::{Prices, shape, shapes};
 use crate::config::SettingsFile;
 use crate::domain::{InstanceShape, PriceBook, PriceKey, PriceQuote, RunEnd, nearest_names, shown};
-use crate::planners::{
+use crate::planners::share::{
     MOST_TENANTS, ShareError, ShareQuestion, ShareTenant, SharedOn, plan_sharing,
 };
 use crate::profiling::{Pace, Profiler};

@@ -2,7 +2,7 @@
 
 use super::args::{EstateArgs, Format};
 use super::rightsize_flags::{percent, size_mib};
-use crate::planners::{Isolation, ShareTenant};
+use crate::planners::share::{Isolation, ShareTenant};
 use clap::Args;
 use std::path::PathBuf;
 

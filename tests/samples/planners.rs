@@ -5,7 +5,8 @@ use crate::samples::data::{Line, book, lines};
 use gpucost::analysis::{AWS, Question, SortBy, rentals, select_types};
 use gpucost::catalog::{Prices, shape};
 use gpucost::domain::{Architecture, OperatingSystem, Policy, PriceBook, WorkloadKind};
-use gpucost::planners::{Budget, OfferedType, Paying, Selection, Wanted, select};
+use gpucost::planners::paying::Paying;
+use gpucost::planners::select::{Budget, OfferedType, Selection, Wanted, select};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,7 +3,9 @@
 use crate::support::data::shared;
 use gpucost::catalog::{bundled_quote, mig_profiles, shape};
 use gpucost::domain::PriceKey;
-use gpucost::planners::{Isolation, Method, ShareQuestion, ShareTenant, SharedOn, plan_sharing};
+use gpucost::planners::share::{
+    Isolation, Method, ShareQuestion, ShareTenant, SharedOn, plan_sharing,
+};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, HashMap};
 

@@ -2,7 +2,7 @@
 
 use super::input::Input;
 use crate::domain::{Currency, Money};
-use crate::planners::Paying;
+use crate::planners::paying::Paying;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;

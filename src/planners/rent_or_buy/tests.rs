@@ -1,5 +1,5 @@
 use super::*;
-use crate::planners::Paying;
+use crate::planners::paying::Paying;
 use std::collections::BTreeMap;
 
 fn decimal(text: &str) -> Decimal {

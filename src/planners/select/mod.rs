@@ -5,7 +5,7 @@ mod refusal;
 
 pub use refusal::Refusal;
 
-use super::Paying;
+use super::paying::Paying;
 use crate::catalog::{family, whole_device_spec};
 use crate::domain::{
     AcceleratorKind, Architecture, Currency, GpuOffer, HourlyRate, InstanceShape, InterruptionBand,

@@ -1,7 +1,7 @@
 //! Why a type is out.
 
 use crate::domain::Money;
-use crate::planners::Paying;
+use crate::planners::paying::Paying;
 use rust_decimal::prelude::ToPrimitive;
 use std::fmt;
 

@@ -2,7 +2,8 @@
 
 use super::figures::decimal;
 use crate::domain::{Money, shell_word};
-use crate::planners::{BatchChoice, Batching, CurvePoint};
+use crate::planners::batching::{BatchChoice, Batching};
+use crate::planners::curve::CurvePoint;
 use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step, column, detail};
 use crate::report::shared::text::{counted, money, unit_price};
 

@@ -1,7 +1,7 @@
 //! Renting or buying.
 
 use crate::domain::{Currency, Money};
-use crate::planners::{Input, Own, PricedRental, RentOrBuy, Rental, TURN_PERCENT};
+use crate::planners::rent_or_buy::{Input, Own, PricedRental, RentOrBuy, Rental, TURN_PERCENT};
 use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step, column, detail};
 use crate::report::shared::text::{counted, money};
 use rust_decimal::Decimal;

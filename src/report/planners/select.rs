@@ -1,7 +1,8 @@
 //! Which instance type to rent.
 
 use crate::domain::{Architecture, InstanceShape, Money, PriceQuote, WorkloadKind};
-use crate::planners::{OfferedType, Paying, RefusedType, SelectedType, Selection, Wanted};
+use crate::planners::paying::Paying;
+use crate::planners::select::{OfferedType, RefusedType, SelectedType, Selection, Wanted};
 use crate::report::answer::{Answer, Column, Figure, Given, Missing, Sheet, Step, column, detail};
 use crate::report::shared::text::{counted, money, unit_price};
 use rust_decimal::Decimal;
@@ -260,7 +261,7 @@ fn price(quote: Option<&PriceQuote>) -> Figure {
 }
 
 fn reasons(selection: &Selection) -> Sheet {
-    let row = |reason: crate::planners::ReasonCount<'_>| {
+    let row = |reason: crate::planners::select::ReasonCount<'_>| {
         vec![
             Figure::text(reason.nearest.reason.name()),
             Figure::Count(reason.count as u64),

@@ -1,7 +1,8 @@
 //! What the figures of `gpucost fit` rest on.
 
 use super::super::figures::MIB_OF_GIB;
-use crate::planners::{EFFICIENCY, Fit, LINKED_EFFICIENCY};
+use crate::planners::fit::Fit;
+use crate::planners::roofline::{EFFICIENCY, LINKED_EFFICIENCY};
 use crate::report::answer::{Figure, Given};
 
 /// What a line of the list is about.

@@ -5,7 +5,8 @@ mod steps;
 
 use super::figures::{MIB_OF_GIB, gib, parameters};
 use crate::domain::shell_word;
-use crate::planners::{Candidate, Computes, Dtype, Fit, Model, Refused};
+use crate::planners::fit::{Candidate, Computes, Fit, Refused};
+use crate::planners::model::{Dtype, Model};
 use crate::report::answer::{Answer, Column, Figure, Missing, Sheet, column, detail};
 use crate::report::shared::text::{count, counted, money};
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! How the figures of the first type follow.
 
 use super::super::figures::{MIB_OF_GIB, decimal, gib};
-use crate::planners::{Candidate, Fit};
+use crate::planners::fit::{Candidate, Fit};
 use crate::report::answer::{Figure, Step};
 use crate::report::shared::text::{count, unit_price};
 

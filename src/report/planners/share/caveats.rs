@@ -1,7 +1,7 @@
 //! What to know before cards are shared.
 
 use super::nodes::{Node, replicas};
-use crate::planners::{CardMode, Packing, SharePlan};
+use crate::planners::share::{CardMode, Packing, SharePlan};
 use crate::report::text::counted;
 
 /// The gravest first.

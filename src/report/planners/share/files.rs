@@ -5,7 +5,7 @@
 //! 2026-11); NVIDIA MPS documentation, appendix of environment variables (read 2026-11).
 
 use super::nodes::{Node, replicas, resource, slices};
-use crate::planners::{CardMode, SharePlan};
+use crate::planners::share::{CardMode, SharePlan};
 use crate::report::answer::Printed;
 use crate::report::text::safe;
 use crate::savings::SHARED_TARGET_PERCENT;

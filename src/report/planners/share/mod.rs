@@ -8,7 +8,7 @@ mod steps;
 mod words;
 
 use crate::analysis::NoTenant;
-use crate::planners::{Method, Packing, SharePlan};
+use crate::planners::share::{Method, Packing, SharePlan};
 use crate::report::answer::{Answer, Missing};
 use crate::report::text::{counted, money_or_absent, shell_word};
 use nodes::nodes;

@@ -1,6 +1,6 @@
 //! Instances with their cards, and the setups that several of them have alike.
 
-use crate::planners::{CardMode, Lot, PackedCard, Packing};
+use crate::planners::share::{CardMode, Lot, PackedCard, Packing};
 
 /// One instance of a packing.
 pub(super) struct Node<'a> {

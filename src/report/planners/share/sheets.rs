@@ -3,7 +3,7 @@
 use super::nodes::{Node, resource};
 use super::words::{method_words, saved};
 use crate::analysis::NoTenant;
-use crate::planners::{MethodOutcome, PackedCard, SharePlan};
+use crate::planners::share::{MethodOutcome, PackedCard, SharePlan};
 use crate::report::answer::{Figure, Sheet, column, detail};
 use crate::savings::Slice;
 

@@ -2,7 +2,7 @@
 
 use super::words::saved;
 use crate::domain::{Money, PriceQuote};
-use crate::planners::{Packing, SharePlan, ShareTenant};
+use crate::planners::share::{Packing, SharePlan, ShareTenant};
 use crate::report::answer::{Figure, Given, Step};
 use crate::report::text::{counted, unit_price};
 use crate::savings::{SHARED_TARGET_PERCENT, Slice};

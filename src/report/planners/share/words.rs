@@ -1,7 +1,7 @@
 //! What several parts of the answer say.
 
 use crate::domain::Money;
-use crate::planners::{Method, Packing, SharePlan};
+use crate::planners::share::{Method, Packing, SharePlan};
 
 /// A way to share, for people.
 pub(super) fn method_words(method: Method) -> &'static str {
