@@ -4,7 +4,7 @@ use super::args::{Format, OutputArgs};
 use super::exit::{ExitCode, Failure};
 use super::model_args::{ModelArgs, dtype, share, tokens};
 use super::price_age::PriceAge;
-use super::{Io, audit, estate, fit, output, planner, pricing};
+use super::{Io, audit, estate, fit, output, planner, planner_flags, pricing};
 use crate::analysis::{AWS, Question, SortBy};
 use crate::catalog::{Prices, shape};
 use crate::config::SettingsFile;
@@ -16,29 +16,14 @@ use crate::report::batching_answer;
 use clap::Args;
 use std::collections::BTreeSet;
 
-/// Requests a second that can be meant.
-const MOST_PER_SECOND: f64 = 1e9;
 /// Seconds that a request may wait.
 const LONGEST: f64 = 3_600.0;
 
-/// A length of time in seconds, such as 20ms or 1.5s.
+/// A length of time up to an hour, in seconds.
 fn seconds(text: &str) -> Result<f64, String> {
-    let expected = || "expected a time up to one hour, such as 20ms, 1.5s or 2m".to_owned();
-    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0)];
-    let found = units.iter().find_map(|(name, unit)| {
-        let number: f64 = text.trim().strip_suffix(name)?.trim().parse().ok()?;
-        Some(number * unit)
-    });
-    found
+    planner_flags::seconds(text)
         .filter(|seconds| (0.0..=LONGEST).contains(seconds))
-        .ok_or_else(expected)
-}
-
-fn rate(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|rate: &f64| *rate > 0.0 && *rate <= MOST_PER_SECOND)
-        .ok_or_else(|| "expected requests per second, above zero".to_owned())
+        .ok_or_else(|| "expected a time up to one hour, such as 20ms, 1.5s or 2m".to_owned())
 }
 
 /// A point such as 8:210.
@@ -56,8 +41,8 @@ fn point(text: &str) -> Result<CurvePoint, String> {
 /// `gpucost batching`.
 #[derive(Debug, Args)]
 pub(super) struct BatchingArgs {
-    /// Requests per second of all servers
-    #[arg(long, value_name = "N", value_parser = rate, allow_negative_numbers = true)]
+    /// Requests of all servers, such as 300, 300/s, 18000/min or 1080000/h
+    #[arg(long, value_name = "RATE", value_parser = planner_flags::rate, allow_negative_numbers = true)]
     pub rate: f64,
     /// Measured throughput of one GPU by batch, such as 1:35,8:210,32:520
     #[arg(long, value_name = "BATCH:ITEMS_PER_SECOND,…", value_parser = point, value_delimiter = ',', conflicts_with_all = ["model", "params"])]
@@ -113,7 +98,7 @@ pub(super) fn run(args: &BatchingArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     let age = PriceAge::of(args.max_price_age.as_deref(), &settings)?;
     let quotes = pricing::book(args.offline, &settings, io)?;
     let prices = Prices::new(&quotes, &settings.policy.discount_percent);
-    let region = fit::region(args.region.as_deref(), &settings, io)?;
+    let region = pricing::one_region(args.region.as_deref(), &settings, io)?;
     let name = args.instance_type.as_deref();
     let name = name.map(|name| name.trim().to_ascii_lowercase());
     pricing::refuse_unknown(&question(name.as_deref(), &region, &args.os)?, &prices)?;
@@ -268,6 +253,5 @@ mod tests {
         for bad in ["", "8", "8:", ":210", "-1:5", "1.5:5", "8:210:3"] {
             assert!(point(bad).is_err(), "{bad}");
         }
-        assert!(rate("0").is_err() && rate("nan").is_err() && rate("300").is_ok());
     }
 }

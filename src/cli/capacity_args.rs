@@ -1,36 +1,21 @@
 //! Flags of `gpucost capacity`.
 
 use super::args::{EstateArgs, Format};
+use super::planner_flags::{self, rate};
 use super::rightsize_flags::{bound, size_mib};
 use crate::planners::capacity::{MOST_ZONES, ServiceTimes};
 use crate::savings::Bound;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// Rates that are evaluated: one request in eleven days to a billion a second.
-const RATES: std::ops::RangeInclusive<f64> = 1e-6..=1e9;
 /// Times that are evaluated, in seconds: a microsecond to eleven days.
 const SECONDS: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 const MOST_TOKENS: f64 = 1e9;
 const MOST_HEADROOM_PERCENT: f64 = 1_000.0;
 
-/// A number a second.
-fn rate(text: &str) -> Result<f64, String> {
-    let number = text.trim().parse().ok();
-    number
-        .filter(|rate: &f64| RATES.contains(rate))
-        .ok_or_else(|| "expected a number per second above zero, at most 1000000000".to_owned())
-}
-
 /// A length of time in seconds.
 fn seconds(text: &str) -> Result<f64, String> {
-    let text = text.trim();
-    let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3_600.0)];
-    let found = units
-        .iter()
-        .find_map(|(unit, factor)| Some((text.strip_suffix(*unit)?, factor)));
-    let seconds = found.and_then(|(number, factor)| Some(number.parse::<f64>().ok()? * factor));
-    seconds
+    planner_flags::seconds(text)
         .filter(|seconds| SECONDS.contains(seconds))
         .ok_or_else(|| "expected a duration above zero such as 250ms, 1.5s or 2m".to_owned())
 }
@@ -51,7 +36,7 @@ fn headroom(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a percentage from 0 to 1000".to_owned())
 }
 
-/// Tokens of a request.
+/// Tokens, of a request or per second.
 fn tokens(text: &str) -> Result<f64, String> {
     let number = text.trim().parse().ok();
     number
@@ -80,8 +65,8 @@ impl From<ServiceTimesChoice> for ServiceTimes {
 /// `gpucost capacity`.
 #[derive(Debug, Args)]
 pub(super) struct CapacityArgs {
-    /// Requests per second to serve
-    #[arg(long, value_name = "N", value_parser = rate, allow_negative_numbers = true, required_unless_present = "arrivals", help_heading = "Requests")]
+    /// Requests to serve, such as 500, 500/s, 30000/min or 1800000/h
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true, required_unless_present = "arrivals", help_heading = "Requests")]
     pub rate: Option<f64>,
     /// Recorded requests as CSV: a column `timestamp`, and `service_seconds` or tokens;
     /// replayed at `--rate`, or as fast as they came
@@ -93,8 +78,8 @@ pub(super) struct CapacityArgs {
     /// Tokens of a request, prompt and generated
     #[arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true, help_heading = "Requests")]
     pub tokens_per_request: Option<f64>,
-    /// Requests per second that one GPU serves
-    #[arg(long, value_name = "N", value_parser = rate, allow_negative_numbers = true, help_heading = "Throughput of a GPU")]
+    /// Requests that one GPU serves, per second or as for `--rate`
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true, help_heading = "Throughput of a GPU")]
     pub per_gpu: Option<f64>,
     /// Time that a request takes on a GPU at that batch
     #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true, help_heading = "Throughput of a GPU")]
@@ -103,14 +88,14 @@ pub(super) struct CapacityArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_096), default_value_t = 1, help_heading = "Throughput of a GPU")]
     pub batch: u32,
     /// Tokens per second of one GPU over all requests that it works on
-    #[arg(long, value_name = "N", value_parser = rate, allow_negative_numbers = true, help_heading = "Throughput of a GPU")]
+    #[arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true, help_heading = "Throughput of a GPU")]
     pub tokens_per_second: Option<f64>,
     /// The same for tokens of prompts, where they are faster [default: as the others]
-    #[arg(long, value_name = "N", value_parser = rate, allow_negative_numbers = true, requires_all = ["tokens_per_second", "arrivals"], help_heading = "Throughput of a GPU")]
+    #[arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true, requires_all = ["tokens_per_second", "arrivals"], help_heading = "Throughput of a GPU")]
     pub prompt_tokens_per_second: Option<f64>,
-    /// Requests per second that were served while `--workload` or `--profile-data` was
-    /// measured
-    #[arg(long, value_name = "N", value_parser = rate, allow_negative_numbers = true, help_heading = "Throughput of a GPU")]
+    /// Requests that were served while `--workload` or `--profile-data` was measured, per
+    /// second or as for `--rate`
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true, help_heading = "Throughput of a GPU")]
     pub served_rate: Option<f64>,
     /// Workload of the estate, by name or ID, whose GPU utilization shows its throughput
     #[arg(
@@ -170,11 +155,8 @@ mod tests {
 
     #[test]
     fn numbers_are_finite_and_above_zero() {
-        assert_eq!(rate("500"), Ok(500.0));
-        assert_eq!(rate("0.5"), Ok(0.5));
         assert_eq!(tokens("2048"), Ok(2_048.0));
         for bad in ["0", "-1", "NaN", "inf", "1e10", "", "many"] {
-            assert!(rate(bad).is_err(), "{bad}");
             assert!(tokens(bad).is_err(), "{bad}");
         }
         assert_eq!(headroom("25%"), Ok(25.0));

@@ -2,21 +2,19 @@
 
 use super::capacity_args::{CapacityArgs, ServiceTimesChoice};
 use super::exit::{ExitCode, Failure};
-use super::profile_data::unreadable;
 use super::rightsize_flags::{known, unknown};
 use super::scope::invocation;
-use super::{Io, estate, pricing};
+use super::{Io, estate, pricing, sampled};
 use crate::analysis::{MeasuredService, NotMeasured, audit, measured_service};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{
-    Gap, InstanceShape, PriceBook, PriceKey, RecordedRequest, RecordedWork, Risk, RunEnd, shown,
+    Gap, InstanceShape, PriceBook, PriceKey, RecordedRequest, RecordedWork, Risk, shown,
 };
 use crate::planners::capacity::{
     CapacityError, Recording, Throughput, ThroughputBasis, Utilized, WorkOf,
 };
-use crate::profiling::{Cadence, Profiler, RunProfile};
-use crate::sources::files::{ReadOptions, open_samples};
+use crate::profiling::RunProfile;
 use std::path::Path;
 
 const HOW_TO_MEASURE: &str = "pass `--per-gpu`, `--latency` with `--batch`, or \
@@ -144,7 +142,7 @@ impl Measured {
                 });
             }
             Way::Profile(path, served) => {
-                let profile = profile(path, settings)?;
+                let profile = sampled::profile_of(path, settings)?;
                 ran_on = profile.facts.instance_type.clone();
                 utilization(utilized(&profile, shown(path))?, served)?
             }
@@ -250,26 +248,6 @@ fn of_tokens(
     }
 }
 
-fn profile(path: &Path, settings: &SettingsFile) -> Result<RunProfile, Failure> {
-    let mut samples = open_samples(path, &ReadOptions::default()).map_err(unreadable)?;
-    let facts = samples.facts().clone();
-    let mut cadence = Cadence::new(&facts, None);
-    let mut profiler = Profiler::new(facts, &settings.policy);
-    let mut last_seconds = 0.0;
-    for sample in &mut samples {
-        let sample = sample.map_err(unreadable)?;
-        profiler.add(&sample);
-        cadence.sampled(&sample);
-        last_seconds = sample.at_seconds;
-    }
-    cadence.ended(samples.end());
-    let end = samples.end().cloned().unwrap_or(RunEnd {
-        elapsed_seconds: last_seconds,
-        exit_code: None,
-    });
-    Ok(profiler.finish(end, cadence.pace()))
-}
-
 /// The whole GPUs of a host together; all of them have to be measured.
 fn utilized(profile: &RunProfile, name: String) -> Result<Utilized, Failure> {
     let means: Option<Vec<f64>> = profile
@@ -333,14 +311,7 @@ fn place(
         return Ok(None);
     };
     let (shape, _) = known(name)?;
-    let region = match &args.estate.aws.region {
-        Some(region) => region.trim().to_owned(),
-        None => pricing::home_region(settings, io),
-    };
-    if region == "all" || region.contains([',', '*']) {
-        return Err(Failure::input("`--type` requires a single region")
-            .with_hint("pass one, such as `--region us-east-1`"));
-    }
+    let region = pricing::one_region(args.estate.aws.region.as_deref(), settings, io)?;
     let regions = prices.regions();
     if !regions.contains(region.as_str()) {
         return Err(unknown("region", &region, regions.into_iter()));

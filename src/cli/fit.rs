@@ -131,7 +131,7 @@ fn ask(args: &FitArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<FitAsk, F
         dtypes,
         load: load(args)?,
         terms: terms(args, &settings.policy),
-        region: region(args.region.as_deref(), settings, io)?,
+        region: pricing::one_region(args.region.as_deref(), settings, io)?,
         operating_system: pricing::operating_system(&args.os)?,
         instance_types: names.map(|name| name.trim().to_ascii_lowercase()).collect(),
         flags,
@@ -188,22 +188,6 @@ fn terms(args: &FitArgs, policy: &Policy) -> FitTerms {
         efficiency: args.efficiency,
         utilization: args.utilization.unwrap_or(1.0),
         hours_per_month: policy.hours_per_month,
-    }
-}
-
-/// One region: costs in two are two answers.
-pub(super) fn region(
-    named: Option<&str>,
-    settings: &SettingsFile,
-    io: &Io<'_>,
-) -> Result<String, Failure> {
-    match named.map(str::trim) {
-        Some(named) if named == "all" || named.contains([',', '*']) => Err(Failure::input(
-            format!("`--region {named}` is more than one region"),
-        )
-        .with_hint("run it once for each region; `gpucost pricing --region all` compares prices")),
-        Some(named) => Ok(named.to_owned()),
-        None => Ok(pricing::home_region(settings, io)),
     }
 }
 

@@ -34,6 +34,7 @@ mod model_args;
 mod organization;
 mod output;
 mod planner;
+mod planner_flags;
 mod policy;
 mod price_age;
 mod price_cache;

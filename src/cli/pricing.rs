@@ -134,6 +134,23 @@ pub(super) fn home_region(settings: &SettingsFile, io: &Io<'_>) -> String {
         .map_or_else(|| HOME_REGION.to_owned(), String::clone)
 }
 
+/// The one region of a command whose costs in two regions are two answers: the one that is
+/// named, else [`home_region`].
+pub(super) fn one_region(
+    named: Option<&str>,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<String, Failure> {
+    match named.map(str::trim) {
+        Some(named) if named == "all" || named.contains([',', '*']) => Err(Failure::input(
+            format!("`--region {named}` is more than one region"),
+        )
+        .with_hint("run it once for each region; `gpucost pricing --region all` compares prices")),
+        Some(named) => Ok(named.to_owned()),
+        None => Ok(home_region(settings, io)),
+    }
+}
+
 /// The operating system of `--os`.
 pub(super) fn operating_system(name: &str) -> Result<OperatingSystem, Failure> {
     OperatingSystem::from_name(name).ok_or_else(|| {

@@ -192,15 +192,7 @@ fn listed(
     settings: &SettingsFile,
     io: &Io<'_>,
 ) -> Result<Rentals, Failure> {
-    let home = pricing::home_region(settings, io);
-    let region = args
-        .region
-        .as_deref()
-        .map_or(home, |name| name.trim().to_owned());
-    if region == "all" || region.contains([',', '*']) {
-        return Err(Failure::input("`rent-or-buy` requires a single region")
-            .with_hint("pass one, such as `--region us-east-1`"));
-    }
+    let region = pricing::one_region(args.region.as_deref(), settings, io)?;
     let asked = args.provider.as_deref().unwrap_or(AWS).split(',');
     let asked: BTreeSet<String> = asked.map(|name| name.trim().to_owned()).collect();
     let question = Question {

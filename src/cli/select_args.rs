@@ -1,6 +1,7 @@
 //! Flags of `gpucost select`.
 
 use super::args::{Format, OutputArgs, hourly_price, hours_of_a_month, kind, positive};
+use super::planner_flags::exact_rate;
 use super::rightsize_flags::size_mib;
 use crate::domain::{Architecture, WorkloadKind};
 use crate::planners::paying::Paying;
@@ -43,7 +44,7 @@ pub(super) struct SelectArgs {
     #[arg(long, value_enum, value_name = "ARCH", default_value_t = ArchChoice::X86_64, help_heading = "Needs")]
     pub arch: ArchChoice,
     /// Requests per unit of time, such as 2/s, 120/min or 7200/h
-    #[arg(long, value_name = "RATE", value_parser = rate_per_second, requires = "cpu_seconds", help_heading = "Needs")]
+    #[arg(long, value_name = "RATE", value_parser = exact_rate, requires = "cpu_seconds", help_heading = "Needs")]
     pub rate: Option<Decimal>,
     /// CPU time of a request without a GPU, in seconds; lets CPU types compete
     #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true, requires = "rate", help_heading = "Needs")]
@@ -136,37 +137,9 @@ fn needed_mib(text: &str) -> Result<f64, String> {
     })
 }
 
-/// A rate per second, minute or hour, as one per second.
-fn rate_per_second(text: &str) -> Result<Decimal, String> {
-    let expected = || "expected a rate above zero such as 2/s, 120/min or 7200/h".to_owned();
-    let (number, unit) = text.split_once('/').unwrap_or((text, "s"));
-    let seconds = match unit.trim() {
-        "s" => 1,
-        "min" => 60,
-        "h" => 3_600,
-        _ => return Err(expected()),
-    };
-    let number = positive(number.trim()).map_err(|_| expected())?;
-    let rate = number / Decimal::from(seconds);
-    if rate.is_zero() {
-        return Err(expected());
-    }
-    Ok(rate)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rates_are_per_second() {
-        for text in ["2/s", "2", "120/min", "7200/h", " 2 / s "] {
-            assert_eq!(rate_per_second(text), Ok(Decimal::TWO), "{text}");
-        }
-        for bad in ["", "0/s", "-1/s", "2/day", "NaN/s", "much"] {
-            assert!(rate_per_second(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn needs_are_above_zero() {

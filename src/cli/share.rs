@@ -3,20 +3,17 @@
 use super::args::Format;
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
-use super::profile_data::unreadable;
 use super::rightsize_flags::unknown;
 use super::share_args::{ShareArgs, TypedTenant};
-use super::{Io, audit, estate, output, planner, pricing};
+use super::{Io, audit, estate, output, planner, pricing, sampled};
 use crate::analysis::{FoundTenants, NoTenant, instance_shape, share_tenants};
 use crate::catalog::{Prices, shape, shapes};
 use crate::config::SettingsFile;
-use crate::domain::{InstanceShape, PriceBook, PriceKey, PriceQuote, RunEnd, nearest_names, shown};
+use crate::domain::{InstanceShape, PriceBook, PriceKey, PriceQuote, nearest_names, shown};
 use crate::planners::share::{
     MOST_TENANTS, ShareError, ShareQuestion, ShareTenant, SharedOn, plan_sharing,
 };
-use crate::profiling::{Pace, Profiler};
 use crate::report::{share_answer, text::counted};
-use crate::sources::files::{ReadOptions, open_samples};
 use crate::usage::Estate;
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,10 +46,7 @@ fn by_hand(
     let name = args.instance_type.as_deref().unwrap_or_default();
     let on = known(name)?;
     let (tenants, left_out) = tenants(args, settings)?;
-    let region = match &args.estate.aws.region {
-        Some(region) => region.trim().to_owned(),
-        None => pricing::home_region(settings, io),
-    };
+    let region = pricing::one_region(args.estate.aws.region.as_deref(), settings, io)?;
     let book = pricing::book(args.estate.offline, settings, io)?;
     let prices = Prices::new(&book, &settings.policy.discount_percent);
     let regions = prices.regions();
@@ -153,7 +147,7 @@ fn known(name: &str) -> Result<InstanceShape, Failure> {
     found.ok_or_else(|| {
         let known = shapes().filter(|shape| shape.gpu.is_some());
         let known = known.map(|shape| shape.instance_type.as_str());
-        pricing::not_in_the_book("instance type", name, &nearest_names(name, known))
+        pricing::not_in_the_catalog("instance type", name, &nearest_names(name, known))
     })
 }
 
@@ -339,19 +333,7 @@ fn processes(
     settings: &SettingsFile,
     (tenants, left_out): (&mut Vec<ShareTenant>, &mut Vec<NoTenant>),
 ) -> Result<(), Failure> {
-    let mut samples = open_samples(path, &ReadOptions::default()).map_err(unreadable)?;
-    let mut profiler = Profiler::new(samples.facts().clone(), &settings.policy);
-    let mut elapsed_seconds = 0.0;
-    for sample in &mut samples {
-        let sample = sample.map_err(unreadable)?;
-        elapsed_seconds = sample.at_seconds;
-        profiler.add(&sample);
-    }
-    let end = RunEnd {
-        elapsed_seconds,
-        exit_code: None,
-    };
-    let profile = profiler.finish(end, Pace::default());
+    let profile = sampled::profile_of(path, settings)?;
     let mut gpus_of: BTreeMap<u32, BTreeSet<u16>> = BTreeMap::new();
     for gpu in &profile.gpus {
         for process in gpu.processes.iter().flatten() {

@@ -20,7 +20,7 @@ pub(super) struct ShareArgs {
         value_name = "NAME:VRAM[:PEAK%][:OWNER][:CLASS]",
         value_parser = tenant,
         requires = "instance_type",
-        conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "save",
+        conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "history", "save",
             "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict",
             "allow_empty", "profile_data"],
         help_heading = "Tenants"
@@ -31,7 +31,7 @@ pub(super) struct ShareArgs {
         long,
         value_name = "FILE",
         requires = "instance_type",
-        conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "save",
+        conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "history", "save",
             "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict",
             "allow_empty", "profile_data"],
         help_heading = "Tenants"
@@ -42,7 +42,7 @@ pub(super) struct ShareArgs {
         long,
         value_name = "FILE",
         requires = "instance_type",
-        conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "save",
+        conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "history", "save",
             "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict",
             "allow_empty", "profile_data"],
         help_heading = "Tenants"

@@ -196,7 +196,7 @@ fn bad_input_is_refused() {
         ),
         (
             [&["--type", "p5.48xlarge", "--region", "eu-*"][..], &SERVER].concat(),
-            "requires a single region",
+            "more than one region",
         ),
         (SERVER.to_vec(), "--type"),
     ] {

@@ -4,6 +4,7 @@ use super::refusal::FitRefusal;
 use crate::catalog::{GpuSpec, whole_device_spec};
 use crate::domain::{GpuModel, GpuOffer, GpuShare, InstanceShape};
 use crate::planners::model::Dtype;
+use crate::savings::reported_vram_mib;
 use rust_decimal::prelude::ToPrimitive;
 
 /// Compute capability from which a type is read in 16 bits where the card does not compute
@@ -57,7 +58,7 @@ impl Card {
         Ok(Self {
             model: offer.model.clone(),
             gpus: offer.share.visible_devices(),
-            usable_mib: usable_mib(offer, spec).ok_or_else(|| unknown("memory"))?,
+            usable_mib: reported_vram_mib(offer).ok_or_else(|| unknown("memory"))?,
             bytes_per_second: bandwidth.ok_or_else(|| unknown("memory bandwidth"))? * 1e9 * part,
             flops: tflops * 1e12 * part,
             computes,
@@ -71,13 +72,6 @@ fn part_of(offer: &GpuOffer) -> f64 {
     match offer.share {
         GpuShare::Whole(_) => 1.0,
         GpuShare::Fraction(part) => part.to_f64().unwrap_or(0.0),
-    }
-}
-
-fn usable_mib(offer: &GpuOffer, spec: &GpuSpec) -> Option<u64> {
-    match offer.share {
-        GpuShare::Whole(_) => spec.memory_mib_reported,
-        GpuShare::Fraction(_) => offer.vram_mib,
     }
 }
 

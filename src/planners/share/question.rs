@@ -1,7 +1,8 @@
 //! What a sharing plan rests on, and what cannot be asked.
 
-use crate::catalog::{gpu_spec, shapes};
+use crate::catalog::shapes;
 use crate::domain::{GpuOffer, GpuShare, InstanceShape, PriceQuote, named_enum};
+use crate::savings::reported_vram_mib;
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
@@ -136,8 +137,7 @@ fn whole_gpus(shape: &InstanceShape) -> Option<(&GpuOffer, u16)> {
 }
 
 fn card_mib(offer: &GpuOffer) -> Option<f64> {
-    let reported = gpu_spec(offer).and_then(|spec| spec.memory_mib_reported);
-    Some(reported.or(offer.vram_mib)? as f64)
+    Some(reported_vram_mib(offer).or(offer.vram_mib)? as f64)
 }
 
 impl ShareQuestion {

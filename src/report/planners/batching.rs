@@ -1,7 +1,7 @@
 //! `gpucost batching` in words.
 
-use super::figures::decimal;
-use crate::domain::{Money, shell_word};
+use super::figures::{an_hour, basis, decimal, step};
+use crate::domain::shell_word;
 use crate::planners::batching::{BatchChoice, Batching};
 use crate::planners::curve::CurvePoint;
 use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step, column, detail};
@@ -45,45 +45,39 @@ fn headline(found: &Batching, best: &BatchChoice, (one, many): (&str, &str)) -> 
 
 fn given(found: &Batching, curve_source: &str) -> Vec<Given> {
     let ask = &found.ask;
-    let one = |key, name, value, source: &str| Given {
-        key,
-        name,
-        value,
-        source: source.to_owned(),
-    };
     let milliseconds = |seconds: f64| Figure::Number(seconds * 1e3, 1);
     vec![
-        one(
+        basis(
             "requests_per_second",
             "requests per second",
             Figure::Number(ask.requests_per_second, 1),
             "--rate",
         ),
-        one(
+        basis(
             "curve_points",
             "points of the curve",
             Figure::Count(ask.curve.points().len() as u64),
             curve_source,
         ),
-        one(
+        basis(
             "max_wait_ms",
             "longest wait for a batch, ms",
             milliseconds(ask.max_wait_seconds),
             "--max-wait",
         ),
-        one(
+        basis(
             "target_percent",
             "load at most",
             Figure::Percent(ask.target * 100.0),
             "--target, or serving_target_percent of the policy",
         ),
-        one(
+        basis(
             "latency_ms",
             "objective, ms",
             Figure::of(ask.objective_seconds, milliseconds),
             "--latency",
         ),
-        one(
+        basis(
             "servers_per_instance",
             "servers on an instance",
             Figure::Count(ask.machine.servers.into()),
@@ -94,20 +88,14 @@ fn given(found: &Batching, curve_source: &str) -> Vec<Given> {
 
 fn steps(found: &Batching, best: &BatchChoice) -> Vec<Step> {
     let ask = &found.ask;
-    let step = |name: &str, arithmetic: String, result: Figure| Step {
-        name: name.to_owned(),
-        arithmetic,
-        result,
-    };
     let rate = ask.requests_per_second / f64::from(best.servers);
     let milliseconds = |seconds: f64| decimal(seconds * 1e3, 2);
     let all = decimal(ask.requests_per_second, 1);
     let of_machines = found.ask.machine.rate.map(|price| {
-        let hourly = Money::new(price.amount(), price.currency());
         format!(
             "{} × {} / ({all} × 3,600) × 10⁶",
             best.machines,
-            unit_price(hourly)
+            unit_price(an_hour(price))
         )
     });
     vec![

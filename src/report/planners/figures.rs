@@ -1,6 +1,7 @@
-//! Figures inside sentences and lines of arithmetic.
+//! Figures inside sentences, and the lines that several planners print.
 
-use crate::domain::separated;
+use crate::domain::{HourlyRate, Money, separated};
+use crate::report::answer::{Figure, Given, Step};
 
 pub(super) const MIB_OF_GIB: f64 = 1024.0;
 
@@ -29,6 +30,30 @@ pub(super) fn parameters(count: u64) -> String {
     let text = format!("{:.2}", value / unit);
     let text = text.trim_end_matches('0').trim_end_matches('.');
     format!("{text}{name}")
+}
+
+/// What an hour costs.
+pub(super) fn an_hour(rate: HourlyRate) -> Money {
+    Money::new(rate.amount(), rate.currency())
+}
+
+/// One thing that figures rest on.
+pub(super) fn basis(key: &'static str, name: &'static str, value: Figure, source: &str) -> Given {
+    Given {
+        key,
+        name,
+        value,
+        source: source.to_owned(),
+    }
+}
+
+/// One line of arithmetic.
+pub(super) fn step(name: &str, arithmetic: String, result: Figure) -> Step {
+    Step {
+        name: name.to_owned(),
+        arithmetic,
+        result,
+    }
 }
 
 #[cfg(test)]

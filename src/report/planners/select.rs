@@ -1,5 +1,6 @@
 //! Which instance type to rent.
 
+use super::figures::an_hour;
 use crate::domain::{Architecture, InstanceShape, Money, PriceQuote, WorkloadKind};
 use crate::planners::paying::Paying;
 use crate::planners::select::{OfferedType, RefusedType, SelectedType, Selection, Wanted};
@@ -44,7 +45,7 @@ fn headline(selection: &Selection) -> String {
     format!(
         "{} {among}: {} per hour {}, {} per month",
         place(&best.offered),
-        unit_price(rate(best)),
+        unit_price(an_hour(best.rate)),
         best.paying,
         money(best.monthly),
     )
@@ -56,10 +57,6 @@ fn place(offered: &OfferedType) -> String {
         Some(region) => format!("{name} in {region}"),
         None => name.clone(),
     }
-}
-
-fn rate(one: &SelectedType) -> Money {
-    Money::new(one.rate.amount(), one.rate.currency())
 }
 
 fn given(wanted: &Wanted) -> Vec<Given> {
@@ -234,7 +231,7 @@ fn fit(one: &SelectedType) -> Vec<Figure> {
         Figure::of(offered.region.as_ref(), Figure::text),
         gpus(shape),
         text(one.paying),
-        Figure::Price(rate(one)),
+        Figure::Price(an_hour(one.rate)),
         Figure::Money(one.monthly),
         Figure::of(one.per_thousand_requests, Figure::Price),
         price(offered.on_demand.as_ref()),
@@ -255,9 +252,7 @@ fn gpus(shape: &InstanceShape) -> Figure {
 }
 
 fn price(quote: Option<&PriceQuote>) -> Figure {
-    Figure::of(quote, |quote| {
-        Figure::Price(Money::new(quote.rate.amount(), quote.rate.currency()))
-    })
+    Figure::of(quote, |quote| Figure::Price(an_hour(quote.rate)))
 }
 
 fn reasons(selection: &Selection) -> Sheet {
@@ -340,7 +335,8 @@ fn caveats(selection: &Selection) -> Vec<String> {
         );
     }
     caveats.push(
-        "how fast the work is on each type was not computed: a cheaper hour may do less work"
+        "how fast the work is on each type was not computed: a cheaper hour may do less work; \
+         `gpucost fit` computes the speed of language models"
             .to_owned(),
     );
     caveats
@@ -353,8 +349,9 @@ fn missing(wanted: &Wanted) -> Vec<Missing> {
     }
     vec![Missing {
         what: "memory that the work needs on a GPU".to_owned(),
-        remedy: "pass `--vram SIZE`, or measure a run with `gpucost profile --samples \
-                 run.jsonl -- COMMAND` and pass `--profile-data run.jsonl`"
+        remedy: "measure a run with `gpucost profile --samples run.jsonl -- COMMAND` and pass \
+                 `--profile-data run.jsonl`, compute it for a language model with `gpucost fit \
+                 --params 8b`, or pass `--vram SIZE`"
             .to_owned(),
     }]
 }

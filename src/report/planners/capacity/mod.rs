@@ -3,6 +3,7 @@
 mod fleets;
 mod notes;
 
+use super::figures::{basis, step};
 use crate::planners::capacity::{Capacity, Demand, ThroughputBasis};
 use crate::report::shared::text::{count, counted};
 use crate::report::{Answer, Figure, Given, Step};
@@ -58,44 +59,35 @@ fn headline(found: &Capacity<'_>) -> String {
     text
 }
 
-fn one(key: &'static str, name: &'static str, value: Figure, source: &str) -> Given {
-    Given {
-        key,
-        name,
-        value,
-        source: source.to_owned(),
-    }
-}
-
 fn given(found: &Capacity<'_>) -> Vec<Given> {
     let question = &found.question;
     let load = &question.service.load;
     let mut given = vec![
-        one(
+        basis(
             "rate_per_second",
             "requests per second",
             Figure::Number(load.per_second, 3),
             &rate_source(found),
         ),
-        one(
+        basis(
             "headroom_percent",
             "headroom",
             Figure::Percent(load.headroom_percent),
             "--headroom",
         ),
-        one(
+        basis(
             "per_gpu_per_second",
             "requests per second of a GPU",
             Figure::Number(load.gpu.per_second(), 3),
             &throughput_source(&question.basis),
         ),
-        one(
+        basis(
             "batch",
             "requests at the same time on a GPU",
             Figure::Count(u64::from(load.gpu.batch)),
             "--batch",
         ),
-        one(
+        basis(
             "service_seconds",
             "seconds of a request on a GPU, mean",
             Figure::Number(load.gpu.service_seconds, 6),
@@ -103,13 +95,13 @@ fn given(found: &Capacity<'_>) -> Vec<Given> {
         ),
     ];
     if let Some(objective) = load.objective {
-        given.push(one(
+        given.push(basis(
             "objective_seconds",
             "objective, seconds",
             Figure::Number(objective.seconds, 3),
             "--objective",
         ));
-        given.push(one(
+        given.push(basis(
             "objective_percentile",
             "percentile of the objective",
             Figure::Number(objective.percentile, 2),
@@ -119,7 +111,7 @@ fn given(found: &Capacity<'_>) -> Vec<Given> {
     given.extend(tokens(found));
     if let Some(types) = &question.types {
         let region = &types.key.region;
-        given.push(one(
+        given.push(basis(
             "measured_type",
             "instance type",
             Figure::text(&types.measured.instance_type),
@@ -155,7 +147,7 @@ fn tokens(found: &Capacity<'_>) -> Option<Given> {
         }
         _ => "--tokens-per-request",
     };
-    Some(one(
+    Some(basis(
         "tokens_per_request",
         "tokens of a request",
         Figure::Number(service.tokens_per_request?, 1),
@@ -201,11 +193,6 @@ fn steps(found: &Capacity<'_>) -> Vec<Step> {
     let service = &found.question.service;
     let load = &service.load;
     let need = &found.need;
-    let step = |name: &str, arithmetic: String, result| Step {
-        name: name.to_owned(),
-        arithmetic,
-        result,
-    };
     let planned = load.planned_per_second();
     let per_gpu = load.gpu.per_second();
     let mut steps = vec![
@@ -280,30 +267,21 @@ fn objective_steps(found: &Capacity<'_>) -> Vec<Step> {
         ),
     };
     let percentile = plain(objective.percentile);
-    let of = |name: String, arithmetic: &str, result| Step {
-        name,
-        arithmetic: arithmetic.to_owned(),
-        result,
-    };
     vec![
-        of(
-            "GPUs for the objective".to_owned(),
-            &how,
-            Figure::Count(gpus),
-        ),
-        of(
-            format!("p{percentile} on a GPU alone, seconds"),
-            "no number of GPUs is faster",
+        step("GPUs for the objective", how, Figure::Count(gpus)),
+        step(
+            &format!("p{percentile} on a GPU alone, seconds"),
+            "no number of GPUs is faster".to_owned(),
             Figure::Number(latency.floor_seconds, 3),
         ),
-        of(
-            format!("p{percentile} with these GPUs, seconds"),
-            "from arrival to end",
+        step(
+            &format!("p{percentile} with these GPUs, seconds"),
+            "from arrival to end".to_owned(),
             Figure::Number(latency.seconds, 3),
         ),
-        of(
-            "requests that wait".to_owned(),
-            "all GPUs work on as many as they can",
+        step(
+            "requests that wait",
+            "all GPUs work on as many as they can".to_owned(),
             Figure::Percent(latency.waiting_share * 100.0),
         ),
     ]

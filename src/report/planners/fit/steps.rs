@@ -1,6 +1,6 @@
 //! How the figures of the first type follow.
 
-use super::super::figures::{MIB_OF_GIB, decimal, gib};
+use super::super::figures::{MIB_OF_GIB, decimal, gib, step};
 use crate::planners::fit::{Candidate, Fit};
 use crate::report::answer::{Figure, Step};
 use crate::report::shared::text::{count, unit_price};
@@ -9,14 +9,6 @@ pub(super) fn steps(one: &Candidate, fit: &Fit) -> Vec<Step> {
     let mut steps = memory(one, fit);
     steps.extend(speed(one, fit));
     steps
-}
-
-fn step(name: &str, arithmetic: String, result: Figure) -> Step {
-    Step {
-        name: name.to_owned(),
-        arithmetic,
-        result,
-    }
 }
 
 /// Weights, cache, and what each GPU needs.

@@ -1,7 +1,7 @@
 //! What a sharing plan was given, and how its figures follow.
 
+use super::super::figures::{an_hour, basis, step};
 use super::words::saved;
-use crate::domain::{Money, PriceQuote};
 use crate::planners::share::{Packing, SharePlan, ShareTenant};
 use crate::report::answer::{Figure, Given, Step};
 use crate::report::text::{counted, unit_price};
@@ -11,71 +11,61 @@ const POLICY: &str = "policy";
 
 pub(super) fn given(plan: &SharePlan) -> Vec<Given> {
     let question = &plan.question;
-    let given = |key, name, value, source: &str| Given {
-        key,
-        name,
-        value,
-        source: source.to_owned(),
-    };
     let card = format!("{} GPUs", question.on.offer.model);
     let price = question.price.as_ref();
     vec![
-        given(
+        basis(
             "instance_type",
             "instance type",
             Figure::text(&question.on.instance_type),
             "asked for",
         ),
-        given(
+        basis(
             "region",
             "region",
             Figure::text(&question.region),
             "asked for",
         ),
-        given(
+        basis(
             "gpus_per_instance",
             "GPUs of an instance",
             Figure::Count(u64::from(question.on.cards)),
             &card,
         ),
-        given(
+        basis(
             "card_mib",
             "memory of a GPU, MiB",
             Figure::Number(question.on.card_mib, 0),
             "catalog",
         ),
-        given(
+        basis(
             "hourly",
             "on-demand price per hour",
-            Figure::of(price, |quote| Figure::Price(hourly(quote))),
+            Figure::of(price, |quote| Figure::Price(an_hour(quote.rate))),
             &price.map_or_else(
                 || "unpriced".to_owned(),
                 |quote| format!("Linux, {}, {}", quote.effective_date, quote.origin.name()),
             ),
         ),
-        given(
+        basis(
             "vram_headroom",
             "factor on VRAM",
             Figure::Number(question.vram_headroom, 2),
             POLICY,
         ),
-        given(
+        basis(
             "target_percent",
             "peaks of a card",
             Figure::Percent(SHARED_TARGET_PERCENT),
             POLICY,
         ),
-        given(
+        basis(
             "tenants",
             "tenants",
             Figure::Count(question.tenants.len() as u64),
             peaks_basis(&question.tenants),
         ),
     ]
-}
-
-fn hourly(quote: &PriceQuote) -> Money {
-    Money::new(quote.rate.amount(), quote.rate.currency())
 }
 
 /// How the peaks of tenants are added up.
@@ -137,7 +127,7 @@ pub(super) fn steps(plan: &SharePlan, packing: Option<&Packing>) -> Vec<Step> {
     steps.push(step("instances for one GPU each", alone, alone_instances));
     if let Some(quote) = &question.price {
         let month = |instances: usize| {
-            let price = unit_price(hourly(quote));
+            let price = unit_price(an_hour(quote.rate));
             let hours = question.hours_per_month.normalize();
             format!("{instances} × {price} × {hours}, rounded to cents each")
         };
@@ -158,14 +148,6 @@ pub(super) fn steps(plan: &SharePlan, packing: Option<&Packing>) -> Vec<Step> {
         }
     }
     steps
-}
-
-fn step(name: &str, arithmetic: String, result: Figure) -> Step {
-    Step {
-        name: name.to_owned(),
-        arithmetic,
-        result,
-    }
 }
 
 /// The arithmetic of the tenant with most memory, and of its slice.
