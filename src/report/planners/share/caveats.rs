@@ -2,7 +2,7 @@
 
 use super::nodes::{Node, replicas};
 use crate::planners::share::{CardMode, Packing, SharePlan};
-use crate::report::text::counted;
+use crate::report::shared::text::counted;
 
 /// The gravest first.
 pub(super) fn caveats(plan: &SharePlan, packing: &Packing, nodes: &[Node<'_>]) -> Vec<String> {

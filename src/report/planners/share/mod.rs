@@ -10,7 +10,7 @@ mod words;
 use crate::analysis::NoTenant;
 use crate::planners::share::{Method, Packing, SharePlan};
 use crate::report::answer::{Answer, Missing};
-use crate::report::text::{counted, money_or_absent, shell_word};
+use crate::report::shared::text::{counted, money_or_absent, shell_word};
 use nodes::nodes;
 use words::method_words;
 

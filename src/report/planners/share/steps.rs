@@ -4,7 +4,7 @@ use super::super::figures::{an_hour, basis, step};
 use super::words::saved;
 use crate::planners::share::{Packing, SharePlan, ShareTenant};
 use crate::report::answer::{Figure, Given, Step};
-use crate::report::text::{counted, unit_price};
+use crate::report::shared::text::{counted, unit_price};
 use crate::savings::{SHARED_TARGET_PERCENT, Slice};
 
 const POLICY: &str = "policy";
