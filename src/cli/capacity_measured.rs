@@ -133,7 +133,11 @@ impl Measured {
         };
         let (basis, gpu) = match way {
             Way::Workload(name, served) => {
-                let (service, prices, seen) = workload(name, args, settings, io)?;
+                let Served {
+                    service,
+                    prices,
+                    seen,
+                } = workload(name, args, settings, io)?;
                 let found = utilization(service.utilized, served)?;
                 let place = Some((service.shape, service.key));
                 return Ok(Self {
@@ -267,12 +271,20 @@ fn utilized(profile: &RunProfile, name: String) -> Result<Utilized, Failure> {
     })
 }
 
+/// A workload of an estate that serves requests.
+struct Served {
+    service: MeasuredService,
+    prices: PriceBook,
+    /// Instances of the estate, and its gaps.
+    seen: (usize, Vec<Gap>),
+}
+
 fn workload(
     name: &str,
     args: &CapacityArgs,
     settings: &SettingsFile,
     io: &mut Io<'_>,
-) -> Result<(MeasuredService, PriceBook, (usize, Vec<Gap>)), Failure> {
+) -> Result<Served, Failure> {
     let estate = estate::estate(&args.estate, settings, io)?;
     let audit = audit(&estate, &settings.policy, Risk::Medium);
     let found = measured_service(&audit, name, &settings.policy).map_err(|error| {
@@ -293,7 +305,11 @@ fn workload(
         };
         Failure::new(ExitCode::Input, error).with_hint(hint)
     })?;
-    Ok((found, estate.prices, (estate.instances.len(), audit.gaps)))
+    Ok(Served {
+        service: found,
+        prices: estate.prices,
+        seen: (estate.instances.len(), audit.gaps),
+    })
 }
 
 /// The type on which the throughput is known: as stated, else as a profile says.
