@@ -83,7 +83,7 @@ fn measured(lines: &[HashMap<String, String>]) -> BTreeMap<(String, String), f64
 fn worst_and_median(mut ratios: Vec<f64>) -> (f64, f64) {
     ratios.sort_by(f64::total_cmp);
     let half = ratios.len() / 2;
-    let median = if ratios.len() % 2 == 0 {
+    let median = if ratios.len().is_multiple_of(2) {
         (ratios[half - 1] + ratios[half]) / 2.0
     } else {
         ratios[half]
