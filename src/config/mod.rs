@@ -6,6 +6,7 @@ mod policy_file;
 mod reader;
 mod settings;
 
+pub use crate::domain::parse_duration;
 pub use policy_file::{POLICY_FILE, POLICY_FILE_KEYS, STARTING_POLICY, parse_policy, read_policy};
 pub use reader::Problem;
-pub use settings::{ConfigError, PriceSettings, SettingsFile, parse_duration, read_settings};
+pub use settings::{ConfigError, PriceSettings, SettingsFile, read_settings};

@@ -119,7 +119,7 @@ pub(crate) use tags::{says_restartable, tag_value};
 pub use terraform::{
     Missing, PlanAction, Planned, PlannedCount, PlannedInstances, PlannedResource, TerraformPlan,
 };
-pub use time::{DAY_SECONDS, HOUR_SECONDS, RunningTime, Window, floor_to_period};
+pub use time::{DAY_SECONDS, HOUR_SECONDS, RunningTime, Window, floor_to_period, parse_duration};
 pub use training_plan::{PlanStatus, TrainingPlan};
 pub use usage::{GpuUsage, InstanceUsage, Maxima, NetworkUse, VramSummary};
 pub use utilization::{

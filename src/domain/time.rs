@@ -83,6 +83,29 @@ impl RunningTime {
     }
 }
 
+/// A length of time such as `14d`, `12h` or `90m`.
+///
+/// # Errors
+/// When it is not a whole positive number with one of these units.
+pub fn parse_duration(text: &str) -> Result<SignedDuration, String> {
+    let expected = || format!("`{text}` is not a duration such as 14d, 12h or 90m");
+    let unit = text.chars().last().ok_or_else(expected)?;
+    let number: i64 = text[..text.len() - unit.len_utf8()]
+        .parse()
+        .map_err(|_| expected())?;
+    let seconds = match unit {
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        _ => return Err(expected()),
+    };
+    number
+        .checked_mul(seconds)
+        .filter(|total| *total > 0)
+        .map(SignedDuration::from_secs)
+        .ok_or_else(expected)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,5 +146,23 @@ mod tests {
             proved: false,
         };
         assert_eq!(running.share(), None);
+    }
+
+    #[test]
+    fn lengths_of_time_have_a_unit() {
+        assert_eq!(parse_duration("14d"), Ok(SignedDuration::from_hours(336)));
+        assert_eq!(parse_duration("90m"), Ok(SignedDuration::from_mins(90)));
+        for bad in [
+            "14",
+            "d",
+            "-1d",
+            "0h",
+            "1.5d",
+            "9999999999999999d",
+            "14 d",
+            "д",
+        ] {
+            assert!(parse_duration(bad).is_err(), "{bad}");
+        }
     }
 }

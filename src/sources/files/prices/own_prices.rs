@@ -6,7 +6,7 @@ use crate::domain::{
     PriceOrigin, PriceQuote, Provider, Tenancy, nearest_names, shown,
 };
 use crate::sources::files::shared::bounded::read_written;
-use crate::sources::files::shared::csv_lines::{InvalidLine, invalid, line_at};
+use crate::sources::files::shared::csv_lines::{InvalidLine, invalid, line_at, text_of};
 use jiff::civil::Date;
 use std::collections::BTreeMap;
 use std::io;
@@ -60,14 +60,6 @@ pub fn read_own_prices(path: &Path) -> Result<BTreeMap<PriceKey, PriceQuote>, Ow
             line,
             message,
         })
-}
-
-fn text_of(bytes: &[u8]) -> Result<&str, InvalidLine> {
-    std::str::from_utf8(bytes).map_err(|error| {
-        let before = &bytes[..error.valid_up_to()];
-        let line = before.iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
-        (line, "it is not UTF-8 text".to_owned())
-    })
 }
 
 fn parse(text: &str, source: &str) -> Result<BTreeMap<PriceKey, PriceQuote>, InvalidLine> {

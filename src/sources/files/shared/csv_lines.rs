@@ -3,6 +3,16 @@
 /// What is invalid on a line, counted from one.
 pub(in crate::sources::files) type InvalidLine = (u64, String);
 
+/// # Errors
+/// With the line of the first byte that is not UTF-8.
+pub(in crate::sources::files) fn text_of(bytes: &[u8]) -> Result<&str, InvalidLine> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let before = &bytes[..error.valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
+        (line, "it is not UTF-8 text".to_owned())
+    })
+}
+
 /// The line of a record as an editor counts. The reader's own count is that of
 /// the line end before it, and of empty lines before that.
 pub(in crate::sources::files) fn line_at(text: &str, position: Option<&csv::Position>) -> u64 {
