@@ -7,6 +7,7 @@ pub mod gate;
 mod hosts;
 mod inventory;
 mod jobs;
+mod kpis;
 mod levers;
 mod past;
 mod plan;
@@ -24,11 +25,15 @@ mod workloads;
 
 pub use audited::AuditedWorkload;
 pub use diff::{
-    AuditDiff, ChangedField, Delta, Ending, GoneFinding, PlanOutcome, UnusedChange, WorkloadChange,
+    AuditDiff, ChangedField, Delta, Ending, GoneFinding, KpiDelta, PlanOutcome, UnitCostDelta,
+    UnusedChange, WorkloadChange,
 };
 pub use hosts::ListedHost;
 pub use inventory::{ListedInstance, ListedNode, Listing, list_instances};
 pub use jobs::ListedJob;
+pub use kpis::{
+    CountedRun, GpuHours, GpuUse, JobCost, Kpis, RunKpis, UnitError, unit_costs, waits_for_work,
+};
 pub use levers::{
     AssessedWorkload, Candidate, CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool,
     Sized, Sizing, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_commitments,
@@ -101,6 +106,8 @@ pub struct Audit {
     pub funnel: Funnel,
     /// How much they are used by hour of the week.
     pub week: WeekUsage,
+    /// Its key figures.
+    pub kpis: Kpis,
     /// The prices that figures rest on.
     pub prices: PriceUse,
     /// What the gathering cost.
@@ -242,6 +249,7 @@ fn judge(
     let unused = owned.unused(&mut price_use);
 
     let totals = Totals::of(&audited, &unused, &mut gaps);
+    let kpis = Kpis::of(&audited, &estate.jobs, prices, policy, totals.currency);
     let asked = Asked::of(&estate.api, estate.source);
     advise(&mut gaps, &mut audited, asked);
     sort(&mut audited, &mut findings, &mut gaps);
@@ -254,6 +262,7 @@ fn judge(
         tag_filters: estate.tag_filters.clone(),
         funnel: Funnel::of(&audited),
         week,
+        kpis,
         workloads: audited,
         purchases: plan.purchases,
         accepted,

@@ -226,6 +226,9 @@ pub(super) struct AuditArgs {
     /// cluster, pool, node or label:NAME
     #[arg(long, value_name = "KEY[,KEY…]")]
     pub group_by: Vec<String>,
+    /// CSV file of how much work was done, for the cost of its units in the JSON report
+    #[arg(long, value_name = "FILE", conflicts_with = "redact")]
+    pub units: Option<PathBuf>,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<AuditFormat>,

@@ -5,7 +5,7 @@ use super::args::{AuditArgs, AuditFormat, RiskChoice};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::scope::invocation;
-use super::{estate, group_by, output};
+use super::{estate, group_by, output, units};
 use crate::analysis::{Audit, Grouping, GroupingKeys, audit_once, charges, unused_charges};
 use crate::config::SettingsFile;
 use crate::domain::{Clusters, Risk};
@@ -33,13 +33,15 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
             ),
         );
     }
+    let counted = units::counted(args.units.as_deref(), &args.estate.out)?;
     let accepted = risk(args.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     let estate = estate::estate_to_group(&args.estate, &settings, wanted.keys.as_ref(), io)?;
     let is_grouped = wanted.keys.is_some();
     let clusters = is_grouped.then(|| estate.clusters.clone());
     let clusters = clusters.unwrap_or_default();
-    let audit = audit_once(estate, &settings.policy, accepted);
+    let mut audit = audit_once(estate, &settings.policy, accepted);
+    units::price(&mut audit, &counted, &settings.policy)?;
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
     let text = render((&audit, &clusters), format, &wanted, io)?;
     output::document(&text, &args.estate.out, io)?;

@@ -10,6 +10,7 @@ use super::check_args::{CheckArgs, PolicyAction};
 use super::demo::DemoChoice;
 use super::diff::DiffArgs;
 use super::fit::FitArgs;
+use super::kpi_args::KpiArgs;
 use super::organization::IamPolicyArgs;
 use super::profile::ProfileArgs;
 use super::rent_or_buy::RentOrBuyArgs;
@@ -104,6 +105,10 @@ pub(super) enum Command {
     /// configuration. Tenants are workloads and pods of an estate, or are given with
     /// `--tenant`, `--tenants` or `--processes`, without calling a cloud.
     Share(Box<ShareArgs>),
+    /// Show key figures: useful and idle GPU hours, and what jobs and units of work cost
+    ///
+    /// Evaluates the fleet, or with `--type` or `--run` one run, without calling a cloud.
+    Kpi(Box<KpiArgs>),
     /// Sample the GPUs of this host, and show the resources that it needs
     ///
     /// Samples for a fixed duration, until interrupted, or while a command runs:
@@ -149,6 +154,7 @@ impl Command {
             Self::Reserved(args) => Some(&args.estate),
             Self::Capacity(args) => Some(&args.estate),
             Self::Share(args) => Some(&args.estate),
+            Self::Kpi(args) => Some(&args.estate),
             Self::Explain(args) => Some(&args.estate),
             Self::Policy { .. }
             | Self::Diff(_)

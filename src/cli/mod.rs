@@ -26,6 +26,8 @@ mod history;
 mod interrupts;
 mod inventory;
 mod io;
+mod kpi;
+mod kpi_args;
 mod kubernetes;
 mod last_run;
 mod live;
@@ -56,6 +58,7 @@ mod share_args;
 mod shell;
 mod spot;
 mod spot_args;
+mod units;
 
 pub use command::command;
 pub use exit::ExitCode;
@@ -133,6 +136,7 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         Command::Select(asked) => select::run(asked, io),
         Command::RentOrBuy(asked) => rent_or_buy::run(asked, io),
         Command::Share(share) => share::run(share, io),
+        Command::Kpi(figures) => kpi::run(figures, io),
         Command::Profile(profile) => profile::run(profile, io),
         Command::Explain(explain) => explain::run(explain, io),
         Command::IamPolicy(policies) => shell::policies(policies, io),

@@ -4,7 +4,7 @@ use super::{
     Confidence, GpuOffer, GpuUsage, HourlyActivity, InstanceShape, InstanceUsage, PriceKey,
     ProfileBasis, ResourceId, UsageState, UtilizationSummary, VramSummary,
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 /// One instance of a workload. Grouping is for reading: state, price and hours are
 /// those of the instance alone.
@@ -16,6 +16,9 @@ pub struct Member {
     /// Whether it runs now; one that is stopped now may run again.
     pub is_running: bool,
     pub first_seen: Timestamp,
+    /// From when it was first seen until a GPU of it worked; absent where it is older than
+    /// the window, has not worked yet, or was not measured.
+    pub first_work: Option<SignedDuration>,
     /// When it stopped; absent while it runs and where it is not known.
     pub stopped_at: Option<Timestamp>,
     /// The price of its hours, whatever its zone.

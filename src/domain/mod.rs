@@ -16,6 +16,7 @@ mod hours;
 mod inference;
 mod instance;
 mod job;
+mod kpi;
 mod managed;
 mod member;
 mod metric;
@@ -80,6 +81,7 @@ pub use instance::{
     Address, Instance, InstanceState, Lifecycle, OperatingSystem, PurchaseOption, Tenancy, Volume,
 };
 pub use job::{JobStatus, TrainingJob};
+pub use kpi::{Kpi, KpiValue, UnitCost, WorkUnits};
 pub use managed::{Component, Managed};
 pub use member::{Measured, Member};
 pub use metric::{JoinedBy, Metric, Rejected, SeriesSource, Statistic};
@@ -91,7 +93,9 @@ pub use node::{
 };
 pub use opinion::{AdvisedResource, AwsAdvice, AwsOpinion};
 pub use part::Part;
-pub use past::{PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload, Unread};
+pub use past::{
+    PastAudit, PastFinding, PastGap, PastTotals, PastUnitCost, PastUnused, PastWorkload, Unread,
+};
 pub use policy::Policy;
 pub use price::{
     CommitmentTerm, Instalments, InterruptionBand, NoPrice, PaymentOption, PriceBasis, PriceBook,

@@ -2,7 +2,8 @@
 //! back from a file or taken from the audit itself.
 
 use super::{
-    CauseKind, Currency, GapSubject, Money, TagFilter, Window, hides_instances, region_of,
+    CauseKind, Currency, GapSubject, Kpi, KpiValue, Money, TagFilter, Window, hides_instances,
+    region_of,
 };
 use jiff::Timestamp;
 use std::collections::BTreeMap;
@@ -28,6 +29,11 @@ pub struct PastAudit {
     /// do not say it yet.
     pub tag_filters: Vec<TagFilter>,
     pub totals: PastTotals,
+    /// Its key figures; those that were not known are absent, and all of them in reports
+    /// that do not have them yet.
+    pub kpis: BTreeMap<Kpi, KpiValue>,
+    /// What units of work cost, in its order; empty where none were counted.
+    pub unit_costs: Vec<PastUnitCost>,
     /// Its workloads, in its order.
     pub workloads: Vec<PastWorkload>,
     /// What was paid for and did not run, in its order.
@@ -68,6 +74,17 @@ pub struct PastTotals {
     pub monthly_savings: Option<Money>,
     /// The part of that which was certain.
     pub monthly_waste: Option<Money>,
+}
+
+/// What units of the work of a workload or training job cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastUnitCost {
+    pub name: String,
+    pub unit: String,
+    /// How many units the price is for.
+    pub per: u32,
+    /// Absent where it was not known.
+    pub price: Option<Money>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -136,3 +136,29 @@ proptest! {
 fn whole(hours: &HourlyActivity) -> Vec<u64> {
     hours.instances().map(|one| one / 1_000_000_000).collect()
 }
+
+#[test]
+fn the_first_work_is_that_of_the_first_period_that_shows_some() {
+    // Five-minute periods from 7,200: at rest, silent, below 1%, one of two GPUs at 1%.
+    let found = timeline(
+        7_200,
+        300,
+        &[(2, &[50.0]), (2, &[]), (2, &[0.9, 0.0]), (2, &[0.0, 1.0])],
+    );
+    let kind = Some(Signal::GpuUtilization);
+    let after = |second: i64| {
+        found
+            .first_work(kind, at(second))
+            .map(|wait| wait.as_secs())
+    };
+    // What worked before the launch is of another run: 8,100 less 7,500.
+    assert_eq!(after(7_500), Some(600));
+    assert_eq!(after(7_620), Some(480));
+    // Inside of the period that worked, and in the first one.
+    assert_eq!(after(8_250), Some(0));
+    assert_eq!(after(7_210), Some(0));
+    // At and before the start of the window, and at its end.
+    assert_eq!([after(7_200), after(0), after(8_400)], [None, None, None]);
+    let power = Some(Signal::GpuPowerUtilization);
+    assert_eq!(found.first_work(power, at(7_500)), None);
+}

@@ -183,6 +183,33 @@ impl Timeline {
         self.running_gpus.iter().filter(|gpus| **gpus > 0).count()
     }
 
+    /// How long after a launch inside the window a GPU first worked: until the first period
+    /// with a maximum of at least 1%, an average of work, or an encoder session. Zero where
+    /// the launch is inside that period. `None` where no period shows work, and by power
+    /// alone.
+    pub fn first_work(
+        &self,
+        signal: Option<Signal>,
+        launched: Timestamp,
+    ) -> Option<SignedDuration> {
+        let is_inside = launched > self.window.start && launched < self.window.end;
+        if !is_inside || signal != Some(Signal::GpuUtilization) {
+            return None;
+        }
+        let period = i64::from(self.period_seconds.max(1));
+        let waited = launched.as_second() - self.window.start.as_second();
+        let first = usize::try_from(waited / period).ok()?;
+        let works = |slot: &Slot| {
+            let reached = slot
+                .maximum
+                .is_some_and(|most| percent(most) >= ACTIVE_PERCENT);
+            reached || slot.works || slot.encodes
+        };
+        let after = self.slots.get(first..)?.iter().position(works)?;
+        let begin = (first + after) as i64 * period;
+        Some(SignedDuration::from_secs((begin - waited).max(0)))
+    }
+
     /// The statistics of the whole timeline; `None` when no period counts.
     pub fn summary(&self, signal: Signal, source: SeriesSource) -> Option<UtilizationSummary> {
         let means: Vec<f64> = self.means().map(|(_, value)| value).collect();

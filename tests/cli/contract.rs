@@ -112,6 +112,7 @@ fn document() -> Shape {
             ]),
         ),
         ("summary", summary()),
+        ("kpis", kpis()),
         ("workloads", list(workload())),
         ("findings", list(finding())),
         (
@@ -132,6 +133,22 @@ fn document() -> Shape {
                 ("by_operation", map(Count)),
             ]),
         ),
+    ])
+}
+
+fn kpis() -> Shape {
+    Object(vec![
+        ("gpu_hours_monthly", maybe(Figure)),
+        ("useful_gpu_hours_monthly", maybe(Figure)),
+        ("idle_gpu_hours_monthly", maybe(Figure)),
+        ("unmeasured_gpu_hours_monthly", maybe(Figure)),
+        ("utilization_percent", maybe(Percent)),
+        ("utilization_by_cost_percent", maybe(Percent)),
+        ("cost_per_useful_gpu_hour", maybe(Rate)),
+        ("training_jobs", maybe(Figure)),
+        ("cost_per_training_job", maybe(Money)),
+        ("cost_per_completed_training_job", maybe(Money)),
+        ("time_to_first_work_hours", maybe(Figure)),
     ])
 }
 

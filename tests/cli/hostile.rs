@@ -196,6 +196,7 @@ fn no_name_is_a_command_to_a_code_host() {
             ("reserved", &["table", "json", "csv"]),
             ("spot", &["table", "json", "csv"]),
             ("rightsize", &["table", "json", "csv"]),
+            ("kpi", &["table", "wide", "json", "csv"]),
         ] {
             for format in formats {
                 let arguments = [command, "--from", &path, "--format", format];

@@ -32,6 +32,7 @@ mod html_browser;
 mod installed;
 mod interrupts;
 mod json_schemas;
+mod kpis;
 mod kubernetes;
 mod kubernetes_pods;
 mod listings;

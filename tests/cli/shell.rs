@@ -22,6 +22,7 @@ const COMMANDS: &[&str] = &[
     "select",
     "rent-or-buy",
     "share",
+    "kpi",
     "profile",
     "explain",
     "iam-policy",

@@ -60,6 +60,7 @@ fn help_of_every_command() {
         &["select", "--help"],
         &["rent-or-buy", "--help"],
         &["share", "--help"],
+        &["kpi", "--help"],
         &["profile", "--help"],
         &["explain", "--help"],
         &["iam-policy", "--help"],

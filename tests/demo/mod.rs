@@ -4,6 +4,7 @@
 mod audited;
 mod document;
 mod figures;
+mod kpis;
 mod scenarios;
 
 // Writing the files is the example's own business.

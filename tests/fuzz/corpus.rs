@@ -139,6 +139,10 @@ pub fn arrivals() -> Vec<Vec<u8>> {
     vec![seconds.to_vec(), tokens.to_vec()]
 }
 
+pub fn units() -> Vec<Vec<u8>> {
+    blocks("docs/kpis.md", "csv")
+}
+
 /// Two GPUs for a few samples.
 pub fn samples() -> Vec<Vec<u8>> {
     let mut text = String::from(

@@ -105,4 +105,5 @@ targets! {
     settings
     prices
     arrivals
+    units
 }

@@ -7,7 +7,7 @@ use fastrand::Rng;
 use gpucost::config::{read_policy, read_settings};
 use gpucost::sources::files::{
     Keep, ReadOptions, open_samples, read_arrivals, read_commitments, read_estate, read_own_prices,
-    read_price_cache, read_report, read_terraform_plan,
+    read_price_cache, read_report, read_terraform_plan, read_units,
 };
 use gpucost::sources::kubernetes::read_kubectl;
 use std::fs;
@@ -235,5 +235,16 @@ pub fn arrivals() -> Target {
             assert!([0, 2].contains(&code), "{stderr}");
             true
         },
+    }
+}
+
+pub fn units() -> Target {
+    Target {
+        name: "units",
+        file: "units.csv",
+        short_pass: 1_500,
+        corpus: corpus::units,
+        mutate: mutate::lines,
+        read: |path| read_units(path).is_ok(),
     }
 }

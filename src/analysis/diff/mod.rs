@@ -2,14 +2,17 @@
 //! the plan of the earlier one.
 
 mod caveats;
+mod kpis;
 mod pairing;
 mod plan_outcome;
 
+pub use kpis::{KpiDelta, UnitCostDelta};
 pub use plan_outcome::PlanOutcome;
 
 use crate::domain::{Currency, Money, PastAudit, PastFinding, PastUnused, PastWorkload};
 use caveats::caveats;
 pub(super) use caveats::differences_of_scope;
+use kpis::{kpi_deltas, unit_deltas};
 use pairing::pair;
 use plan_outcome::saved;
 use std::cmp::Reverse;
@@ -26,6 +29,10 @@ pub struct AuditDiff<'a> {
     /// Savings that were certain, per month.
     pub monthly_waste: Delta,
     pub monthly_savings: Delta,
+    /// Every key figure, in order.
+    pub kpis: Vec<KpiDelta>,
+    /// What units of work cost, by name and unit.
+    pub unit_costs: Vec<UnitCostDelta<'a>>,
     /// Workloads that are there now only, most expensive first.
     pub added: Vec<&'a PastWorkload>,
     /// Workloads that were there before only, most expensive first.
@@ -173,6 +180,8 @@ impl<'a> AuditDiff<'a> {
             monthly_cost: delta(|audit| audit.totals.monthly_cost),
             monthly_waste: delta(|audit| audit.totals.monthly_waste),
             monthly_savings: delta(|audit| audit.totals.monthly_savings),
+            kpis: kpi_deltas(old, new),
+            unit_costs: unit_deltas(old, new),
             unchanged: (pairs.len() - changed.len()) as u64,
             saved_by_gone: findings.saved(&before, old.totals.currency),
             plan: PlanOutcome::of(old, new, &before),

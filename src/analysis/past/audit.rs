@@ -2,7 +2,8 @@
 
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
-    Action, Finding, Gap, PastAudit, PastFinding, PastGap, PastTotals, PastUnused, PastWorkload,
+    Action, Finding, Gap, PastAudit, PastFinding, PastGap, PastTotals, PastUnitCost, PastUnused,
+    PastWorkload, UnitCost,
 };
 use crate::savings::UnusedCommitment;
 
@@ -28,6 +29,8 @@ impl PastAudit {
                 monthly_savings: totals.monthly_savings(),
                 monthly_waste: totals.monthly_waste,
             },
+            kpis: audit.kpis.values.clone(),
+            unit_costs: audit.kpis.unit_costs.iter().map(unit_cost).collect(),
             workloads: audit.workloads.iter().map(workload).collect(),
             unused: audit.unused.iter().map(unused).collect(),
             findings: audit.findings.iter().map(finding).collect(),
@@ -58,6 +61,15 @@ fn workload(one: &AuditedWorkload) -> PastWorkload {
         classification: one.verdict.classification.name().to_owned(),
         signal: measured.map(|summary| summary.signal.name().to_owned()),
         mean_percent: measured.map(|summary| summary.distribution.mean),
+    }
+}
+
+fn unit_cost(one: &UnitCost) -> PastUnitCost {
+    PastUnitCost {
+        name: one.name.clone(),
+        unit: one.unit.clone(),
+        per: one.per(),
+        price: one.price(),
     }
 }
 

@@ -108,6 +108,8 @@ impl<'a> CommonScope<'a> {
         part.findings
             .retain(|one| !left_out.contains(&one.workload));
         part.left_out_workloads = workloads as u64;
+        // They are those of the whole fleet.
+        part.kpis.clear();
         part.totals = totals(&part);
         part
     }

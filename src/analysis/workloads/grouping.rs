@@ -15,8 +15,8 @@ use crate::domain::{
 };
 use crate::rules;
 use crate::usage::{Estate, Timeline, Usages, WeekUsage};
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use rayon::prelude::*;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -158,6 +158,7 @@ struct MeasuredGroup {
     /// Of each member by itself.
     states: Vec<Verdict>,
     activities: Vec<HourlyActivity>,
+    first_work: Vec<Option<SignedDuration>>,
     utilization: Option<UtilizationSummary>,
     activity: HourlyActivity,
     parts: PartSums,
@@ -240,11 +241,13 @@ impl<'a> Gather<'a> {
         let members: Vec<Member> = instances
             .iter()
             .zip(found.states.iter().zip(found.activities))
-            .map(|(instance, (verdict, activity))| Member {
+            .zip(found.first_work)
+            .map(|((instance, (verdict, activity)), first_work)| Member {
                 id: instance.id.clone(),
                 zone: instance.zone.clone(),
                 is_running: instance.state.is_running(),
                 first_seen: instance.first_seen(),
+                first_work,
                 stopped_at: if instance.state.is_running() {
                     None
                 } else {
@@ -387,6 +390,7 @@ impl<'a> Gather<'a> {
             usage: Vec::with_capacity(instances.len()),
             states: Vec::with_capacity(instances.len()),
             activities: Vec::with_capacity(instances.len()),
+            first_work: Vec::with_capacity(instances.len()),
             utilization: None,
             activity: Timeline::new(window, period).activity(None, window.end),
             parts: PartSums::new(window, period),
@@ -405,7 +409,10 @@ impl<'a> Gather<'a> {
                 self.estate.as_of,
             );
             let signal = measured.signal;
-            let hours = timeline.activity(signal.map(|(signal, _)| signal), instance.first_seen());
+            let kind = signal.map(|(signal, _)| signal);
+            let hours = timeline.activity(kind, instance.first_seen());
+            let first_work = timeline.first_work(kind, instance.first_seen());
+            found.first_work.push(first_work);
             all.add(&timeline, signal, instance.first_seen());
             if ignored(instance).is_none() {
                 found

@@ -2,6 +2,7 @@
 //! here are serialized, so a refactor elsewhere cannot change it by accident.
 
 use super::finding_json::FindingView;
+use super::kpis_json::{UnitCostView, kpis};
 use crate::analysis::{Audit, AuditedWorkload, Grouping};
 use crate::domain::{
     Action, Classification, CommittedCost, Finding, GpuUsage, Money, PriceOrigin, TagFilter,
@@ -40,6 +41,9 @@ struct Document<'a> {
     scope: Scope,
     prices: Prices,
     summary: Summary,
+    kpis: BTreeMap<&'static str, Option<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit_costs: Option<Vec<UnitCostView>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     groups: Option<GroupsView>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -278,6 +282,8 @@ impl<'a> Document<'a> {
             },
             prices: prices(audit),
             summary: summary(audit),
+            kpis: kpis(audit),
+            unit_costs: UnitCostView::list(audit),
             groups: None,
             showback: None,
             workloads: Each(&audit.workloads, workload),

@@ -6,6 +6,7 @@ mod finding_json;
 mod focus;
 mod html;
 mod json;
+mod kpis_json;
 mod markdown;
 pub(super) mod table;
 

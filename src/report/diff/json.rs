@@ -1,12 +1,17 @@
 //! `gpucost diff --format json`.
 
 use crate::analysis::{
-    AuditDiff, ChangedField, Delta, GoneFinding, PlanOutcome, UnusedChange, WorkloadChange,
+    AuditDiff, ChangedField, Delta, GoneFinding, KpiDelta, PlanOutcome, UnitCostDelta,
+    UnusedChange, WorkloadChange,
 };
 use crate::domain::{Money, PastAudit, PastFinding, PastWorkload};
 use crate::report::SCHEMA_VERSION;
-use crate::report::shared::text::{currency_code, json_account, json_document, json_money};
+use crate::report::shared::kpis::json_value;
+use crate::report::shared::text::{
+    currency_code, json_account, json_document, json_money, json_rate,
+};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Two audits beside each other as a JSON document.
 ///
@@ -24,12 +29,31 @@ struct Document<'a> {
     new: SideView<'a>,
     caveats: &'a [String],
     summary: SummaryView,
+    kpis: BTreeMap<&'static str, KpiView>,
+    unit_costs: Vec<UnitCostView<'a>>,
     added: Vec<WorkloadView<'a>>,
     removed: Vec<WorkloadView<'a>>,
     changed: Vec<ChangeView<'a>>,
     unused_commitments: Vec<UnusedView<'a>>,
     findings_gone: Vec<GoneView<'a>>,
     findings_new: Vec<FindingView<'a>>,
+}
+
+/// A key figure, or the price of units of work.
+#[derive(Serialize)]
+struct KpiView {
+    old: Option<f64>,
+    new: Option<f64>,
+    change: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct UnitCostView<'a> {
+    name: &'a str,
+    unit: &'a str,
+    per: u32,
+    currency: Option<&'static str>,
+    cost_per_units: KpiView,
 }
 
 #[derive(Serialize)]
@@ -164,6 +188,8 @@ impl<'a> Document<'a> {
                 saved_by_findings_gone: amount(diff.saved_by_gone),
                 plan: diff.plan.as_ref().map(plan),
             },
+            kpis: diff.kpis.iter().map(kpi).collect(),
+            unit_costs: diff.unit_costs.iter().map(unit_cost).collect(),
             added: diff.added.iter().map(|one| workload(one)).collect(),
             removed: diff.removed.iter().map(|one| workload(one)).collect(),
             changed: diff.changed.iter().map(change).collect(),
@@ -171,6 +197,30 @@ impl<'a> Document<'a> {
             findings_gone: diff.gone.iter().map(gone).collect(),
             findings_new: diff.appeared.iter().map(|one| finding(one)).collect(),
         }
+    }
+}
+
+fn kpi(delta: &KpiDelta) -> (&'static str, KpiView) {
+    let view = KpiView {
+        old: delta.old.and_then(json_value),
+        new: delta.new.and_then(json_value),
+        change: delta.change().and_then(json_value),
+    };
+    (delta.kpi.name(), view)
+}
+
+fn unit_cost<'a>(delta: &UnitCostDelta<'a>) -> UnitCostView<'a> {
+    let rate = |price: Option<Money>| price.and_then(|price| json_rate(price.amount()));
+    UnitCostView {
+        name: &delta.one.name,
+        unit: &delta.one.unit,
+        per: delta.one.per,
+        currency: currency_code(delta.new.or(delta.old)),
+        cost_per_units: KpiView {
+            old: rate(delta.old),
+            new: rate(delta.new),
+            change: rate(delta.change()),
+        },
     }
 }
 

@@ -1,8 +1,8 @@
 //! `gpucost diff --format markdown`: short enough for a comment, the money first.
 
 use super::words::{
-    described, differences, from_to, gained, gone_title, headlines, outcome, signed_or_absent,
-    tally,
+    KpiRow, described, differences, from_to, gained, gone_title, headlines, kpi_rows, outcome,
+    signed_or_absent, tally,
 };
 use crate::analysis::AuditDiff;
 use crate::domain::{PastFinding, PastWorkload};
@@ -59,6 +59,7 @@ fn draw(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
     for caveat in &diff.caveats {
         writeln!(out, "\n> Caution: {}", sentence(caveat))?;
     }
+    kpis(diff, out)?;
     workloads("Added", &diff.added, true, out)?;
     workloads("Removed", &diff.removed, false, out)?;
     changed(diff, out)?;
@@ -76,6 +77,21 @@ fn draw(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
         "potential savings",
         &diff.appeared,
         &diff.new.names(),
+        out,
+    )
+}
+
+fn kpis(diff: &AuditDiff<'_>, out: &mut String) -> std::fmt::Result {
+    let line = |row: &KpiRow| {
+        let name = sentence(&row.name);
+        format!("| {name} | {} | {} | {} |", row.old, row.new, row.change)
+    };
+    let lines: Vec<String> = kpi_rows(diff).iter().map(line).collect();
+    let number = counted(lines.len() as u64, "key figure", "key figures");
+    folded(
+        &format!("Changed: {number}"),
+        "| key figure | before | now | change |\n|---|--:|--:|--:|",
+        &lines,
         out,
     )
 }

@@ -1,8 +1,8 @@
 //! `gpucost diff` for a terminal: money first, then workloads, then findings.
 
 use super::words::{
-    described, differences, from_to, gained, gone_title, headlines, outcome, signed_or_absent,
-    tally,
+    described, differences, from_to, gained, gone_title, headlines, kpi_rows, outcome,
+    signed_or_absent, tally,
 };
 use crate::analysis::AuditDiff;
 use crate::domain::{Money, PastWorkload};
@@ -16,6 +16,7 @@ use std::fmt::Write;
 /// Rows shown before the rest is announced.
 const SHOWN: usize = 20;
 const NAME_WIDTH: usize = 32;
+const KPI_WIDTH: usize = 48;
 
 /// Two audits beside each other for a terminal.
 pub fn diff_table(diff: &AuditDiff<'_>, style: TableStyle) -> String {
@@ -56,6 +57,7 @@ fn draw(diff: &AuditDiff<'_>, style: TableStyle, out: &mut String) -> std::fmt::
         }
         writeln!(out)?;
     }
+    kpis(diff, style, out)?;
     workloads("ADDED", &diff.added, true, style, out)?;
     workloads("REMOVED", &diff.removed, false, style, out)?;
     changed(diff, style, out)?;
@@ -81,6 +83,26 @@ fn section(
         )?;
     }
     writeln!(out)
+}
+
+fn kpis(diff: &AuditDiff<'_>, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    let rows = kpi_rows(diff);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{}", style.heading("KPIS"))?;
+    let mut table = PlainTable::new(&["KPI", "BEFORE", "NOW", "CHANGE"], 1..4);
+    let most = style.shown(rows.len(), SHOWN);
+    for row in &rows[..most] {
+        let name = fit(&row.name, KPI_WIDTH);
+        table.row(vec![
+            name,
+            row.old.clone(),
+            row.new.clone(),
+            row.change.clone(),
+        ]);
+    }
+    section(&table, style, rows.len() - most, out)
 }
 
 fn workloads(

@@ -3,7 +3,8 @@
 
 use crate::analysis::{AuditDiff, Delta, PlanOutcome, WorkloadChange};
 use crate::domain::{Money, PastWorkload};
-use crate::report::shared::text::{ABSENT, count, counted, money, money_or_absent};
+use crate::report::shared::kpis::{is_above_zero, per, shown, signed, title};
+use crate::report::shared::text::{ABSENT, count, counted, money, money_or_absent, unit_price};
 use rust_decimal::Decimal;
 
 pub(super) fn signed_or_absent(amount: Option<Money>) -> String {
@@ -25,6 +26,41 @@ pub(super) fn from_to(delta: Delta) -> String {
         money_or_absent(delta.old),
         money_or_absent(delta.new)
     )
+}
+
+/// A key figure or the cost of units of work that changed, in words.
+pub(super) struct KpiRow {
+    pub(super) name: String,
+    pub(super) old: String,
+    pub(super) new: String,
+    pub(super) change: String,
+}
+
+/// The key figures that changed, then the costs of units of work that did. Names may be
+/// from outside.
+pub(super) fn kpi_rows(diff: &AuditDiff<'_>) -> Vec<KpiRow> {
+    let price = |amount: Option<Money>| amount.map_or_else(|| ABSENT.to_owned(), unit_price);
+    let changed = diff.kpis.iter().filter(|one| one.is_changed());
+    let kpis = changed.map(|one| KpiRow {
+        name: title(one.kpi).to_owned(),
+        old: shown(one.kpi, one.old),
+        new: shown(one.kpi, one.new),
+        change: signed(one.kpi, one.change()),
+    });
+    let units = diff.unit_costs.iter().filter(|one| one.old != one.new);
+    let units = units.map(|one| {
+        let sign = match one.change() {
+            Some(change) if is_above_zero(change) => "+",
+            _ => "",
+        };
+        KpiRow {
+            name: format!("{}, per {}", one.one.name, per(one.one.per, &one.one.unit)),
+            old: price(one.old),
+            new: price(one.new),
+            change: format!("{sign}{}", price(one.change())),
+        }
+    });
+    kpis.chain(units).collect()
 }
 
 /// Cost, waste and what the plan saves, each before and now.

@@ -3,6 +3,7 @@
 
 pub(super) mod csv;
 pub(super) mod gaps;
+pub(super) mod kpis;
 pub(super) mod markdown;
 pub(super) mod next;
 pub(super) mod plain_table;

@@ -2,8 +2,8 @@
 //! what a newer layout may mean is not guessed.
 
 use crate::domain::{
-    CauseKind, Currency, GapSubject, Money, PastAudit, PastFinding, PastGap, PastTotals,
-    PastUnused, PastWorkload, TagFilter, Window, shown,
+    CauseKind, Currency, GapSubject, Kpi, KpiValue, Money, PastAudit, PastFinding, PastGap,
+    PastTotals, PastUnitCost, PastUnused, PastWorkload, TagFilter, Window, shown,
 };
 use crate::sources::files::shared::bounded::{Bounded, MOST_REPORT_BYTES};
 use crate::sources::files::shared::plain_text::open;
@@ -117,6 +117,11 @@ struct Report {
     scope: Scope,
     prices: Prices,
     summary: Summary,
+    /// Reports before the key have none.
+    #[serde(default)]
+    kpis: BTreeMap<String, Option<Number>>,
+    #[serde(default)]
+    unit_costs: Vec<UnitCost>,
     workloads: Vec<Workload>,
     /// Reports before the key had no such rows.
     #[serde(default)]
@@ -179,6 +184,15 @@ struct Summary {
     planned_monthly_cost: Option<Number>,
     monthly_savings: Option<Number>,
     monthly_waste: Option<Number>,
+}
+
+#[derive(Deserialize)]
+struct UnitCost {
+    name: String,
+    unit: String,
+    currency: Option<String>,
+    per: u32,
+    cost_per_units: Option<Number>,
 }
 
 #[derive(Deserialize)]
@@ -264,8 +278,18 @@ fn known_currency(code: &str, place: impl FnOnce() -> String) -> Result<Currency
 /// More than anything costs; beyond it, sums would overflow exact decimals.
 const MOST: Decimal = Decimal::from_parts(u32::MAX, u32::MAX >> 8, 0, false, 0);
 
-/// A JSON number as the decimal that it was written from.
+/// A JSON number as the decimal that it was written from, in cents.
 fn money(
+    number: Option<Number>,
+    currency: Currency,
+    place: impl Fn() -> String,
+) -> Result<Option<Money>, InvalidValue> {
+    let amount = price(number, currency, place)?;
+    Ok(amount.map(Money::rounded))
+}
+
+/// A JSON number as the decimal that it was written from.
+fn price(
     number: Option<Number>,
     currency: Currency,
     place: impl Fn() -> String,
@@ -278,11 +302,32 @@ fn money(
         .ok()
         .or_else(|| Decimal::from_scientific(&text).ok())
         .filter(|amount| (Decimal::ZERO..=MOST).contains(amount))
-        .map(|amount| Some(Money::new(amount, currency).rounded()))
+        .map(|amount| Some(Money::new(amount, currency)))
         .ok_or_else(|| InvalidValue {
             place: place(),
             found: format!("{text} is not a valid amount"),
         })
+}
+
+/// The key figures that this program knows.
+fn kpis(
+    found: BTreeMap<String, Option<Number>>,
+    currency: Currency,
+) -> Result<BTreeMap<Kpi, KpiValue>, InvalidValue> {
+    let mut known = BTreeMap::new();
+    for (name, number) in found {
+        let Some(kpi) = Kpi::from_name(&name) else {
+            continue;
+        };
+        let value = if kpi.is_money() {
+            price(number, currency, || format!("kpis.{name}"))?.map(KpiValue::Money)
+        } else {
+            let value = number.and_then(|number| number.as_f64());
+            value.and_then(KpiValue::measured)
+        };
+        known.extend(value.map(|value| (kpi, value)));
+    }
+    Ok(known)
 }
 
 impl Report {
@@ -319,6 +364,7 @@ impl Report {
                 (one.id.clone(), currency)
             })
             .collect();
+        let unit_costs = self.unit_costs.into_iter().map(|one| one.past(currency));
         let unused = self.unused_commitments.into_iter();
         let unused = unused
             .map(|one| one.past(currency))
@@ -345,6 +391,8 @@ impl Report {
                 .map(Filter::past)
                 .collect(),
             totals,
+            kpis: kpis(self.kpis, currency)?,
+            unit_costs: unit_costs.collect::<Result<_, _>>()?,
             workloads,
             unused,
             findings,
@@ -371,6 +419,23 @@ impl Gap {
             place: self.place,
             cause: self.cause.as_deref().and_then(CauseKind::from_name),
         }
+    }
+}
+
+impl UnitCost {
+    fn past(self, of_report: Currency) -> Result<PastUnitCost, InvalidValue> {
+        let place = |key: &str| format!("unit_costs.{}.{key}", self.name);
+        let currency = match &self.currency {
+            Some(code) => known_currency(code, || place("currency"))?,
+            None => of_report,
+        };
+        let price = price(self.cost_per_units, currency, || place("cost_per_units"))?;
+        Ok(PastUnitCost {
+            price,
+            name: self.name,
+            unit: self.unit,
+            per: self.per,
+        })
     }
 }
 

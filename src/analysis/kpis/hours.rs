@@ -1,0 +1,188 @@
+//! GPU hours per month: what was used of them, and what that costs.
+
+use crate::domain::{Currency, GpuUsage, Kpi, KpiValue, Money, Policy, Signal, Workload};
+use jiff::SignedDuration;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
+
+/// GPU hours of a month at today's running time. Useful, idle and unmeasured hours are parts
+/// of all; what is left was used in part.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct GpuHours {
+    pub all: f64,
+    /// Those of measured instances, times their mean utilization.
+    pub useful: f64,
+    /// Those of measured instances in which a GPU did nothing.
+    pub idle: f64,
+    /// Those of instances whose use is not known.
+    pub unmeasured: f64,
+}
+
+impl GpuHours {
+    pub fn measured(&self) -> f64 {
+        self.all - self.unmeasured
+    }
+}
+
+/// What GPU hours are good for and cost, over some workloads.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GpuUse {
+    currency: Currency,
+    hours: GpuHours,
+    /// Instances that count, and those among them that were measured.
+    instances: u64,
+    measured: u64,
+    /// Cost per month of the measured instances with a price.
+    cost: Decimal,
+    /// Useful GPU hours of the same.
+    useful_of_cost: f64,
+    /// Their cost, each times its mean utilization in percent.
+    cost_by_percent: f64,
+}
+
+/// What was measured of the GPUs of one instance.
+#[derive(Debug, Clone, Copy)]
+struct Activity {
+    mean_percent: f64,
+    /// Share of the time in which a GPU did nothing, mean over its GPUs, 0–1.
+    idle_share: f64,
+}
+
+impl GpuUse {
+    /// Of nothing yet; costs in another currency do not count.
+    pub fn new(currency: Currency) -> Self {
+        Self {
+            currency,
+            hours: GpuHours::default(),
+            instances: 0,
+            measured: 0,
+            cost: Decimal::ZERO,
+            useful_of_cost: 0.0,
+            cost_by_percent: 0.0,
+        }
+    }
+
+    /// Adds the instances of a workload that runs. One of an unknown type has no GPU hours.
+    pub fn add(&mut self, workload: &Workload, policy: &Policy) {
+        let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
+        let Some(offer) = offer.filter(|_| workload.key.running) else {
+            return;
+        };
+        for (place, usage) in workload.usage.iter().enumerate() {
+            let share = usage.running.share().unwrap_or(Decimal::ONE);
+            let hours = policy.hours_per_month * share * offer.share.count();
+            let hours = hours.to_f64().unwrap_or(0.0);
+            self.instances += 1;
+            self.hours.all += hours;
+            let visible = usize::from(offer.share.visible_devices());
+            let Some(activity) = activity(workload, place, visible, policy) else {
+                self.hours.unmeasured += hours;
+                continue;
+            };
+            let useful = hours * activity.mean_percent / 100.0;
+            self.measured += 1;
+            self.hours.useful += useful;
+            self.hours.idle += hours * activity.idle_share;
+            let instances = workload.cost.as_ref().map(|cost| &cost.instances);
+            let cost = instances
+                .and_then(|all| all.get(place))
+                .map(|one| one.monthly());
+            if let Some(cost) = cost.filter(|cost| cost.currency() == self.currency) {
+                self.cost += cost.amount();
+                self.useful_of_cost += useful;
+                let amount = cost.amount().to_f64().unwrap_or(0.0);
+                self.cost_by_percent += amount * activity.mean_percent;
+            }
+        }
+    }
+
+    /// Absent where no instance counts.
+    pub fn hours(&self) -> Option<GpuHours> {
+        (self.instances > 0).then_some(self.hours)
+    }
+
+    /// Useful of the measured GPU hours; absent where none was measured.
+    pub fn utilization_percent(&self) -> Option<f64> {
+        let measured = self.hours.measured();
+        (self.measured > 0 && measured > 0.0).then(|| 100.0 * self.hours.useful / measured)
+    }
+
+    /// Mean utilization of the measured instances with a price, each weighted by its cost.
+    pub fn utilization_by_cost_percent(&self) -> Option<f64> {
+        let cost = self.cost.to_f64()?;
+        (cost > 0.0).then(|| self.cost_by_percent / cost)
+    }
+
+    /// Cost of the measured instances with a price over their useful GPU hours.
+    pub fn cost_per_useful_gpu_hour(&self) -> Option<Money> {
+        let useful = Decimal::from_f64(self.useful_of_cost)?;
+        let is_known = useful > Decimal::ZERO && self.cost > Decimal::ZERO;
+        let each = is_known.then(|| self.cost.checked_div(useful)).flatten()?;
+        Some(Money::new(each, self.currency))
+    }
+
+    /// Every key figure that it has.
+    pub(super) fn values(&self) -> [(Kpi, Option<KpiValue>); 7] {
+        let hours = self.hours();
+        let of = |read: fn(GpuHours) -> f64| hours.map(read).and_then(KpiValue::measured);
+        let used = hours.filter(|_| self.measured > 0);
+        let of_used = |read: fn(GpuHours) -> f64| used.map(read).and_then(KpiValue::measured);
+        [
+            (Kpi::GpuHours, of(|hours| hours.all)),
+            (Kpi::UsefulGpuHours, of_used(|hours| hours.useful)),
+            (Kpi::IdleGpuHours, of_used(|hours| hours.idle)),
+            (Kpi::UnmeasuredGpuHours, of(|hours| hours.unmeasured)),
+            (
+                Kpi::Utilization,
+                self.utilization_percent().and_then(KpiValue::measured),
+            ),
+            (
+                Kpi::UtilizationByCost,
+                self.utilization_by_cost_percent()
+                    .and_then(KpiValue::measured),
+            ),
+            (
+                Kpi::CostPerUsefulGpuHour,
+                self.cost_per_useful_gpu_hour().map(KpiValue::rate),
+            ),
+        ]
+    }
+}
+
+/// What was measured of an instance: absent where its samples are too few, where they are
+/// those of profiled runs, and where one of its GPUs did not report by itself.
+fn activity(
+    workload: &Workload,
+    place: usize,
+    visible_gpus: usize,
+    policy: &Policy,
+) -> Option<Activity> {
+    let usage = workload.usage.get(place)?;
+    let (signal, _) = usage.signal?;
+    if signal != Signal::GpuUtilization || workload.rests_on_runs().is_some() {
+        return None;
+    }
+    let summary = usage.summary.as_ref().filter(|one| one.suffices(policy))?;
+    let idle = usage.gpus.iter().map(|gpu| idle_share(gpu, policy));
+    let idle: Vec<f64> = idle.collect::<Option<_>>()?;
+    (idle.len() == visible_gpus && visible_gpus > 0).then(|| Activity {
+        mean_percent: summary.distribution.mean,
+        idle_share: idle.iter().sum::<f64>() / idle.len() as f64,
+    })
+}
+
+/// Share of its samples whose maximum stayed below 1%. A GPU that encodes works without a
+/// kernel, so that its maxima do not say when it rests.
+fn idle_share(gpu: &GpuUsage, policy: &Policy) -> Option<f64> {
+    let maxima = gpu.maxima.filter(|_| !gpu.encodes())?;
+    let samples = maxima.samples;
+    let sampled = samples.count as f64 * f64::from(samples.period_seconds);
+    let is_enough = samples.suffice(policy) && sampled > 0.0;
+    is_enough.then(|| (1.0 - maxima.active_seconds as f64 / sampled).clamp(0.0, 1.0))
+}
+
+/// How long each instance that was launched in the window waited for its first work, where
+/// that is known.
+pub fn waits_for_work(workload: &Workload) -> impl Iterator<Item = SignedDuration> + '_ {
+    workload.members.iter().filter_map(|one| one.first_work)
+}

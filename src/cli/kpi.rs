@@ -1,0 +1,195 @@
+//! `gpucost kpi`: key figures of a fleet, or what units of one run cost.
+
+use super::args::Format;
+use super::exit::{ExitCode, Failure};
+use super::kpi_args::{KpiArgs, MOST_HOURS};
+use super::price_age::PriceAge;
+use super::profile_data::unreadable;
+use super::scope::invocation;
+use super::{Io, audit, estate, output, planner, pricing, units};
+use crate::analysis::{AWS, CountedRun, Question, RunKpis, SortBy, audit_once};
+use crate::catalog::Prices;
+use crate::config::SettingsFile;
+use crate::domain::{OperatingSystem, PriceKey, Risk, shown};
+use crate::report::{kpi_answer, kpi_run_answer};
+use crate::sources::files::{ReadOptions, count_lines, open_samples};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::FromPrimitive;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+pub(super) fn run(args: &KpiArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = estate::settings(&args.estate.out, io)?;
+    let format = audit::format(args.format, &settings, io)?;
+    let age = PriceAge::of_estate(&args.estate, &settings)?;
+    check_files(args)?;
+    if args.instance_type.is_some() || args.run.is_some() {
+        return one_run(args, &settings, format, &age, io);
+    }
+    if !args.unit.is_empty() || args.log.is_some() || args.count.is_some() {
+        return Err(
+            Failure::input("`--unit`, `--log` and `--count` are about one run").with_hint(
+                "pass `--type` and `--hours`, or `--run FILE`; for a fleet, pass `--units FILE`",
+            ),
+        );
+    }
+    fleet(args, &settings, format, &age, io)
+}
+
+/// Nothing that is read may be replaced.
+fn check_files(args: &KpiArgs) -> Result<(), Failure> {
+    let named = [
+        ("--run", args.run.as_deref()),
+        ("--log", args.log.as_deref()),
+        ("--output", args.estate.out.output.as_deref()),
+    ];
+    let named = named.into_iter();
+    let named: Vec<(&str, &Path)> = named
+        .filter_map(|(flag, path)| Some((flag, path?)))
+        .collect();
+    output::check_distinct(&named)
+}
+
+fn fleet(
+    args: &KpiArgs,
+    settings: &SettingsFile,
+    format: Format,
+    age: &PriceAge,
+    io: &mut Io<'_>,
+) -> Result<ExitCode, Failure> {
+    let counted = units::counted(args.units.as_deref(), &args.estate.out)?;
+    let estate = estate::estate(&args.estate, settings, io)?;
+    // No key figure depends on a plan, and this is the smallest one.
+    let mut found = audit_once(estate, &settings.policy, Risk::Low);
+    units::price(&mut found, &counted, &settings.policy)?;
+    let warning = age.check(found.prices.oldest_seen_on(), found.window.end)?;
+    let flags = invocation(&args.estate, None).estate_flags();
+    let answer = kpi_answer(&found, &settings.policy, &flags);
+    planner::print(&answer, format, &args.estate.out, io)?;
+    output::warn(warning, &args.estate.out, io);
+    let (instances, unmeasured) = audit::seen(&found);
+    Ok(output::close(
+        "measured",
+        instances,
+        unmeasured,
+        &found.gaps,
+        &args.estate,
+        io,
+    ))
+}
+
+fn one_run(
+    args: &KpiArgs,
+    settings: &SettingsFile,
+    format: Format,
+    age: &PriceAge,
+    io: &mut Io<'_>,
+) -> Result<ExitCode, Failure> {
+    let place = args.run.as_deref().map(SampledRun::read).transpose()?;
+    let mut done = args.unit.clone();
+    if let Some(log) = &args.log {
+        for (name, text) in &args.log_unit {
+            let lines = count_lines(log, text).map_err(|error| {
+                let error = anyhow::Error::new(error)
+                    .context(format!("cannot read the log {}", shown(log)));
+                Failure::new(ExitCode::Input, error).with_hint("check the file path")
+            })?;
+            done.push((name.clone(), Decimal::from(lines)));
+        }
+    }
+    let sampled = place.as_ref();
+    let hours = args.hours.or(sampled.map(|run| run.hours));
+    let Some(hours) = hours else {
+        return Err(Failure::input("it is unknown how long the run took")
+            .with_hint("pass `--hours`, or samples of the run with `--run FILE`"));
+    };
+    let name = args.instance_type.as_ref();
+    let name = name.or(sampled.and_then(|run| run.instance_type.as_ref()));
+    let Some(name) = name else {
+        return Err(Failure::input("the samples do not name an instance type")
+            .with_hint("pass `--type` and `--region`"));
+    };
+    let book = pricing::book(args.estate.offline, settings, io)?;
+    let prices = Prices::new(&book, &settings.policy.discount_percent);
+    let region = args.estate.aws.region.as_ref();
+    let region = region.or(sampled.and_then(|run| run.region.as_ref()));
+    let key = key(name, region, settings, &prices, io)?;
+    let counted = CountedRun {
+        key,
+        instances: args.count.unwrap_or(1),
+        hours,
+        units: done,
+    };
+    let found = RunKpis::of(counted, &prices).map_err(|missing| {
+        Failure::input(format!("{missing}: unpriced"))
+            .with_hint("`gpucost pricing TYPE --region all` shows the regions with a price")
+    })?;
+    let warning = age.check(Some(found.quote.seen_on), io.now)?;
+    let source = args
+        .run
+        .as_ref()
+        .map_or("flags".to_owned(), |path| shown(path));
+    let answer = kpi_run_answer(&found, &source);
+    let code = planner::print(&answer, format, &args.estate.out, io)?;
+    output::warn(warning, &args.estate.out, io);
+    Ok(code)
+}
+
+/// What a file of samples says of its run.
+struct SampledRun {
+    instance_type: Option<String>,
+    region: Option<String>,
+    hours: Decimal,
+}
+
+impl SampledRun {
+    fn read(path: &Path) -> Result<Self, Failure> {
+        let mut samples = open_samples(path, &ReadOptions::default()).map_err(unreadable)?;
+        let mut last_seconds: f64 = 0.0;
+        for sample in &mut samples {
+            last_seconds = last_seconds.max(sample.map_err(unreadable)?.at_seconds);
+        }
+        let end = samples.end().map(|end| end.elapsed_seconds);
+        let hours = Decimal::from_f64(end.unwrap_or(last_seconds) / 3_600.0);
+        let hours = hours.filter(|hours| *hours > Decimal::ZERO && *hours <= MOST_HOURS);
+        let facts = samples.facts();
+        Ok(Self {
+            instance_type: facts.instance_type.clone(),
+            region: facts.region.clone(),
+            hours: hours.ok_or_else(|| {
+                Failure::input(format!("the samples of {} span no time", shown(path)))
+                    .with_hint("pass `--type` and `--hours` instead")
+            })?,
+        })
+    }
+}
+
+/// The price of a type in one region; refuses names that no price list has.
+fn key(
+    name: &str,
+    region: Option<&String>,
+    settings: &SettingsFile,
+    prices: &Prices<'_>,
+    io: &Io<'_>,
+) -> Result<PriceKey, Failure> {
+    let region = match region {
+        Some(region) => region.trim().to_owned(),
+        None => pricing::home_region(settings, io),
+    };
+    if region == "all" || region.contains([',', '*']) {
+        return Err(Failure::input("a run has a single region")
+            .with_hint("pass one, such as `--region us-east-1`"));
+    }
+    let question = Question {
+        instance_types: vec![name.to_lowercase()],
+        gpu: None,
+        count: None,
+        regions: vec![region.clone()],
+        home_region: region.clone(),
+        providers: BTreeSet::from([AWS.to_owned()]),
+        operating_system: OperatingSystem::Linux,
+        sort: SortBy::Price,
+    };
+    pricing::refuse_unknown(&question, prices)?;
+    Ok(PriceKey::linux_on_demand(&region, &name.to_lowercase()))
+}

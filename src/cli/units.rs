@@ -1,0 +1,45 @@
+//! `--units`: how much work workloads and training jobs did, and what each unit costs.
+
+use super::args::OutputArgs;
+use super::exit::{ExitCode, Failure};
+use super::output;
+use crate::analysis::{Audit, UnitError, unit_costs};
+use crate::domain::{Policy, WorkUnits};
+use crate::sources::files::read_units;
+use std::path::Path;
+
+/// The units of a file, which is not replaced; none without one.
+pub(super) fn counted(path: Option<&Path>, out: &OutputArgs) -> Result<Vec<WorkUnits>, Failure> {
+    let Some(path) = path else {
+        return Ok(Vec::new());
+    };
+    if let Some(output) = &out.output {
+        output::check_distinct(&[("--units", path), ("--output", output.as_path())])?;
+    }
+    read_units(path).map_err(|error| {
+        Failure::new(ExitCode::Input, error).with_hint("see docs/kpis.md for the columns")
+    })
+}
+
+/// Prices units of work of an audit.
+pub(super) fn price(
+    audit: &mut Audit,
+    units: &[WorkUnits],
+    policy: &Policy,
+) -> Result<(), Failure> {
+    let jobs = &audit.kpis.jobs;
+    let costs = unit_costs(units, &audit.workloads, jobs, audit.window, policy);
+    audit.kpis.unit_costs = costs.map_err(|error| {
+        let hint = match &error {
+            UnitError::Unknown { nearest, .. } if !nearest.is_empty() => {
+                format!("did you mean {}?", nearest.join(", "))
+            }
+            UnitError::Unknown { .. } => {
+                "names and IDs are those of the audit's JSON report".to_owned()
+            }
+            UnitError::WindowOfJob { .. } => "leave its window empty".to_owned(),
+        };
+        Failure::new(ExitCode::Input, error).with_hint(hint)
+    })?;
+    Ok(())
+}

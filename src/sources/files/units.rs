@@ -1,0 +1,210 @@
+//! How much work was done: a CSV file of units, and lines of a log that mark one each.
+
+use crate::domain::{WorkUnits, parse_duration, shown};
+use crate::sources::files::shared::bounded::read_written;
+use crate::sources::files::shared::csv_lines::{InvalidLine, invalid, line_at, text_of};
+use crate::sources::files::shared::plain_text::open;
+use rust_decimal::Decimal;
+use std::io::{self, BufRead, Read};
+use std::path::{Path, PathBuf};
+
+/// The columns, in any order; `window` may be left out.
+const COLUMNS: [&str; 4] = ["name", "unit", "count", "window"];
+/// Rows of a file.
+const MOST_ROWS: usize = 10_000;
+/// Bytes of a line of a log that are searched at once.
+const PART_BYTES: u64 = 1 << 16;
+/// More than anybody counts; beyond it, prices would overflow exact decimals.
+const MOST_UNITS: Decimal = Decimal::from_parts(0xA764_0000, 0x0DE0_B6B3, 0, false, 0);
+
+/// Why a file of units could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum UnitsError {
+    /// The file could not be opened or read.
+    #[error("cannot read the units file {}", shown(path))]
+    Io { path: PathBuf, source: io::Error },
+    /// A line is wrong.
+    #[error("{}:{line}: {message}", shown(path))]
+    Line {
+        path: PathBuf,
+        /// The line, counted from one.
+        line: u64,
+        message: String,
+    },
+}
+
+/// Reads how many units of work workloads and training jobs did.
+///
+/// # Errors
+/// When it cannot be read, or with the first line that is wrong: an unknown or missing
+/// column, an empty name, a count that is not a number from zero, a window that is not a
+/// duration, a duplicate, more than 10,000 rows.
+pub fn read_units(path: &Path) -> Result<Vec<WorkUnits>, UnitsError> {
+    let bytes = read_written(path).map_err(|source| UnitsError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
+    let units = text_of(&bytes).and_then(parse);
+    units.map_err(|(line, message)| UnitsError::Line {
+        path: path.to_owned(),
+        line,
+        message,
+    })
+}
+
+fn parse(text: &str) -> Result<Vec<WorkUnits>, InvalidLine> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut reader = csv::ReaderBuilder::new()
+        .trim(csv::Trim::All)
+        .from_reader(text.as_bytes());
+    let header = reader.headers().map_err(|error| invalid(&error, text))?;
+    let places = places(header).map_err(|message| (1, message))?;
+    let mut all: Vec<WorkUnits> = Vec::new();
+    let mut seen = std::collections::BTreeSet::new();
+    for record in reader.records() {
+        let record = record.map_err(|error| invalid(&error, text))?;
+        let line = line_at(text, record.position());
+        let cell = |place: Option<usize>| place.and_then(|place| record.get(place)).unwrap_or("");
+        let one = row(places.map(cell)).map_err(|message| (line, message))?;
+        if !seen.insert((one.name.clone(), one.unit.clone())) {
+            let (name, unit) = (&one.name, &one.unit);
+            return Err((line, format!("{unit} of `{name}` is a duplicate")));
+        }
+        if all.len() == MOST_ROWS {
+            return Err((line, format!("more than {MOST_ROWS} rows")));
+        }
+        all.push(one);
+    }
+    Ok(all)
+}
+
+/// Where each column is.
+fn places(header: &csv::StringRecord) -> Result<[Option<usize>; 4], String> {
+    if let Some(unknown) = header.iter().find(|name| !COLUMNS.contains(name)) {
+        let known = COLUMNS.join(", ");
+        return Err(format!(
+            "unknown column `{unknown}`; known columns: {known}"
+        ));
+    }
+    let place = |name: &str| header.iter().position(|column| column == name);
+    let times = |name: &str| header.iter().filter(|column| *column == name).count();
+    if let Some(twice) = COLUMNS.iter().find(|name| times(name) > 1) {
+        return Err(format!("column `{twice}` is a duplicate"));
+    }
+    match COLUMNS[..3].iter().find(|name| place(name).is_none()) {
+        Some(missing) => Err(format!("missing column `{missing}`")),
+        None => Ok(COLUMNS.map(place)),
+    }
+}
+
+fn row([name, unit, count, window]: [&str; 4]) -> Result<WorkUnits, String> {
+    for (column, cell) in [("name", name), ("unit", unit)] {
+        if cell.is_empty() {
+            return Err(format!("`{column}` is empty"));
+        }
+    }
+    let window = (!window.is_empty()).then(|| parse_duration(window));
+    Ok(WorkUnits {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        count: unit_count(count)?,
+        window: window.transpose()?,
+    })
+}
+
+/// A number of units, such as `48000` or `4.8e4`.
+///
+/// # Errors
+/// When it is not a number from zero to 10^18.
+pub fn unit_count(text: &str) -> Result<Decimal, String> {
+    text.parse()
+        .ok()
+        .or_else(|| Decimal::from_scientific(text).ok())
+        .filter(|count| (Decimal::ZERO..=MOST_UNITS).contains(count))
+        .ok_or_else(|| format!("the count `{text}` is not a number from 0 to 10^18"))
+}
+
+/// How many lines of a log contain a text; plain or gzip-compressed. Memory does not grow
+/// with the length of a line, so that a text is not found where it lies across the ends of
+/// two parts of 64 KiB.
+///
+/// # Errors
+/// When the log cannot be read, or has more than 4 GiB.
+pub fn count_lines(path: &Path, text: &str) -> io::Result<u64> {
+    let mut log = open(path)?;
+    let (mut lines, mut part, mut is_counted) = (0, Vec::new(), false);
+    loop {
+        part.clear();
+        let read = log.by_ref().take(PART_BYTES).read_until(b'\n', &mut part)?;
+        if read == 0 {
+            return Ok(lines);
+        }
+        if !is_counted && contains(&part, text.as_bytes()) {
+            lines += 1;
+            is_counted = true;
+        }
+        is_counted &= !part.ends_with(b"\n");
+    }
+}
+
+fn contains(line: &[u8], text: &[u8]) -> bool {
+    line.windows(text.len().max(1)).any(|part| part == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_read_with_and_without_a_window() {
+        let text = "unit,name,count\ntokens,chat,4.8e9\n";
+        let found = parse(text).expect("valid");
+        assert_eq!(found[0].count, Decimal::from(4_800_000_000_u64));
+        assert_eq!(found[0].window, None);
+        let text = "name,unit,count,window\nfit,epoch,90,\nchat,requests,0.5,24h\n";
+        let found = parse(text).expect("valid");
+        assert_eq!(found[0].window, None);
+        assert_eq!(found[1].window, parse_duration("1d").ok());
+    }
+
+    #[test]
+    fn every_error_names_its_line() {
+        for (text, line, says) in [
+            ("name,unit\n", 1, "missing column `count`"),
+            ("name,unit,count,cost\n", 1, "unknown column `cost`"),
+            ("name,unit,unit,count\n", 1, "column `unit` is a duplicate"),
+            ("name,unit,count\n,epoch,9\n", 2, "`name` is empty"),
+            (
+                "name,unit,count\na,epoch,9\nb,epoch,-1\n",
+                3,
+                "the count `-1`",
+            ),
+            ("name,unit,count\na,epoch,NaN\n", 2, "the count `NaN`"),
+            ("name,unit,count\na,epoch,1e19\n", 2, "the count `1e19`"),
+            ("name,unit,count\na,epoch,1\na,epoch,2\n", 3, "a duplicate"),
+            ("name,unit,count\na,epoch\n", 2, "2 cells instead of 3"),
+            (
+                "name,unit,count,window\na,epoch,1,soon\n",
+                2,
+                "`soon` is not",
+            ),
+        ] {
+            let (at, message) = parse(text).expect_err("an error");
+            assert_eq!(at, line, "{message}");
+            assert!(message.contains(says), "{message}");
+        }
+        assert_eq!(unit_count("1000000000000000000"), Ok(MOST_UNITS));
+    }
+
+    #[test]
+    fn lines_count_once_however_long() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("train.log");
+        let long = format!("{}Epoch 3 and Epoch 4\n", "x".repeat(200_000));
+        let log = format!("start\nEpoch 1\nEpoch 2 Epoch 2\n{long}{long}end Epoch");
+        std::fs::write(&path, log).expect("written");
+        assert_eq!(count_lines(&path, "Epoch").ok(), Some(5));
+        assert_eq!(count_lines(&path, "Epoch 2").ok(), Some(1));
+        assert_eq!(count_lines(&path, "loss").ok(), Some(0));
+    }
+}
