@@ -11,6 +11,7 @@ mod kpis;
 mod levers;
 mod past;
 mod plan;
+mod practices;
 mod prices;
 mod remedy;
 mod rentals;
@@ -40,6 +41,9 @@ pub use levers::{
     assess_fleet, assess_type, best_option,
 };
 pub use past::CommonScope;
+pub use practices::{
+    FOLLOWED_SHARE, Practice, PracticeShare, PracticeStanding, Standing, practices,
+};
 pub use prices::{
     AWS, GpuFilter, Offer, OfferedGpus, Question, SortBy, UnknownName, compare, providers,
     unknown_names,

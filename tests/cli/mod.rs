@@ -41,6 +41,7 @@ mod markup;
 mod own_prices;
 mod pages;
 mod plan;
+mod practices;
 mod price_cache;
 mod pricing;
 pub mod process;

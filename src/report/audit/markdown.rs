@@ -1,5 +1,6 @@
 //! `audit --format markdown`.
 
+use super::practices::practices_summary;
 use super::table::{evidence, is_advised};
 use crate::analysis::{Audit, AuditedWorkload, Grouping};
 use crate::domain::{Action, EstateSource, Finding, Money};
@@ -153,6 +154,9 @@ fn head(audit: &Audit) -> String {
     let _ = write!(head, "{}\n\n", scope(audit));
     let _ = money_table(audit, &mut head);
     let _ = funnel(audit, &mut head);
+    if let Some(practices) = practices_summary(audit) {
+        let _ = write!(head, "Practices: {practices}\n\n");
+    }
     head
 }
 

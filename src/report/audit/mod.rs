@@ -8,6 +8,7 @@ mod html;
 mod json;
 mod kpis_json;
 mod markdown;
+mod practices;
 pub(super) mod table;
 
 pub use self::csv::audit_csv;

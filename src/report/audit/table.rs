@@ -3,6 +3,7 @@
 //! ignored, gaps, and what to type next. Readable without colour.
 
 use super::committed::committed_section;
+use super::practices::practices_line;
 use crate::analysis::{Audit, AuditedWorkload, ClassTotals};
 use crate::domain::{
     Action, Classification, EstateSource, Evidence, Finding, Money, Observation, Severity,
@@ -41,6 +42,7 @@ fn draw(
     money_block(audit, style, out)?;
     funnel(audit, out)?;
     classes(audit, out)?;
+    practices_line(audit, style, out)?;
     if style.wide {
         workloads(audit, style, out)?;
     }

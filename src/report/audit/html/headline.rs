@@ -4,6 +4,7 @@ use super::charts::{percent_of, span_bar};
 use super::markup::{Page, html};
 use crate::analysis::Audit;
 use crate::domain::Money;
+use crate::report::audit::practices::practices_summary;
 use crate::report::shared::text::{
     ABSENT, count, counted, money, money_or_absent, percent, rounded,
 };
@@ -81,6 +82,9 @@ pub(super) fn tiles(audit: &Audit, page: &mut Page) {
         ),
     );
     html!(page, "</section>\n");
+    if let Some(practices) = practices_summary(audit) {
+        html!(page, "<p class=\"note\">Practices: ", practices, "</p>\n");
+    }
 }
 
 fn tile(page: &mut Page, label: &str, figure: String, note: String) {

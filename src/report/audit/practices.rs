@@ -1,0 +1,145 @@
+//! Which practices a fleet follows: a line of tables and pages, and a list in JSON.
+
+use crate::analysis::{Audit, Practice, PracticeStanding, Standing, practices};
+use crate::report::shared::style::TableStyle;
+use crate::report::shared::text::{rounded, wrap};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use serde::Serialize;
+use std::fmt::Write;
+
+const PAGE: &str = "docs/practices.md";
+
+/// How many of the practices are followed, and which are not; absent where none can be
+/// judged.
+pub(super) fn practices_summary(audit: &Audit) -> Option<String> {
+    let all = practices(audit);
+    let of = |standing: Standing| -> Vec<&str> {
+        let found = all.iter().filter(|one| one.standing == standing);
+        found.map(|one| one.practice.name()).collect()
+    };
+    let (followed, not) = (of(Standing::Followed), of(Standing::NotFollowed));
+    let judged = followed.len() + not.len();
+    if judged == 0 {
+        return None;
+    }
+    let not = if not.is_empty() {
+        String::new()
+    } else {
+        format!("; not: {}", not.join(", "))
+    };
+    let followed = followed.len();
+    Some(format!(
+        "{followed} of {judged} that apply are followed{not}: see {PAGE}"
+    ))
+}
+
+/// The same for a terminal.
+pub(super) fn practices_line(
+    audit: &Audit,
+    style: TableStyle,
+    out: &mut String,
+) -> std::fmt::Result {
+    const HEADING: &str = "PRACTICES";
+    let Some(summary) = practices_summary(audit) else {
+        return Ok(());
+    };
+    let indent = HEADING.len() + 2;
+    for (index, line) in wrap(&summary, style.width.saturating_sub(indent))
+        .iter()
+        .enumerate()
+    {
+        if index == 0 {
+            writeln!(out, "{}  {line}", style.heading(HEADING))?;
+        } else {
+            writeln!(out, "{:indent$}{line}", "")?;
+        }
+    }
+    writeln!(out)
+}
+
+/// A practice in JSON.
+#[derive(Serialize)]
+pub(super) struct PracticeView {
+    practice: &'static str,
+    standing: &'static str,
+    followed_percent: Option<f64>,
+    unknown_percent: Option<f64>,
+    evidence: String,
+}
+
+impl PracticeView {
+    /// Every practice of an audit.
+    pub(super) fn list(audit: &Audit) -> Vec<Self> {
+        practices(audit).iter().map(Self::of).collect()
+    }
+
+    fn of(one: &PracticeStanding) -> Self {
+        let share = one.share;
+        let followed = share.and_then(|share| share.share());
+        let unknown =
+            share.and_then(|share| share.unknown.checked_div(share.known + share.unknown));
+        let evidence = match (followed, unknown) {
+            (Some(followed), _) => {
+                format!("{}% of {}", tenths(followed), about(one.practice))
+            }
+            (None, Some(_)) => format!("nothing is known of {}", whole(one.practice)),
+            (None, None) if share.is_some() => format!("without {}", whole(one.practice)),
+            (None, None) => about(one.practice).to_owned(),
+        };
+        let percent = |share: Decimal| (share * Decimal::ONE_HUNDRED).round_dp(2).to_f64();
+        Self {
+            practice: one.practice.name(),
+            standing: one.standing.name(),
+            followed_percent: followed.and_then(percent),
+            unknown_percent: unknown.and_then(percent),
+            evidence,
+        }
+    }
+}
+
+fn tenths(share: Decimal) -> String {
+    rounded(share * Decimal::ONE_HUNDRED, 1)
+}
+
+/// What a practice is about.
+fn whole(practice: Practice) -> &'static str {
+    match practice {
+        Practice::RightSizing => "measured workloads",
+        Practice::Sharing => "workloads that share GPUs or could",
+        Practice::Spot => "workloads that may be interrupted",
+        Practice::Schedules => "workloads outside of production with hours without work",
+        Practice::Commitments => "workloads that have a commitment or run steadily",
+        Practice::Autoscaling => "serving workloads",
+        Practice::Monitoring => "GPUs that run",
+        Practice::Chargeback => "workloads with a cost",
+        Practice::Batching => "batch sizes",
+        Practice::Quantization => "data types of models",
+        Practice::Queueing => "queues of jobs",
+        Practice::RentOrBuy => "other places and own hardware",
+    }
+}
+
+/// What follows a practice, of what; or why no audit can judge it.
+fn about(practice: Practice) -> &'static str {
+    match practice {
+        Practice::RightSizing => "the cost of measured workloads: no smaller type is offered",
+        Practice::Sharing => "the cost of workloads that share GPUs or could: they share",
+        Practice::Spot => "the cost of workloads that may be interrupted: on spot",
+        Practice::Schedules => {
+            "the cost of workloads outside of production with hours without work: they stop"
+        }
+        Practice::Commitments => {
+            "the cost of workloads that have a commitment or run steadily: committed"
+        }
+        Practice::Autoscaling => {
+            "the cost of serving workloads: in Auto Scaling groups that may grow and shrink"
+        }
+        Practice::Monitoring => "GPUs that run: their use is measured",
+        Practice::Chargeback => "the cost of workloads: a tag names an owner",
+        Practice::Batching => "an audit does not read batch sizes",
+        Practice::Quantization => "an audit does not read the data types of models",
+        Practice::Queueing => "an audit does not read queues of jobs",
+        Practice::RentOrBuy => "an audit does not compare other places and own hardware",
+    }
+}
