@@ -1,14 +1,26 @@
 //! What the instance metadata service (IMDSv2) says about the host that the
-//! program runs on. It is asked for nothing but names: never for credentials.
+//! program runs on. It is asked for nothing but names and notices: never for
+//! credentials.
 
-use crate::sources::tls::aws_client;
+use crate::sources::tls::PROVIDER;
 use aws_config::imds::Client;
 use aws_config::provider_config::ProviderConfig;
+use aws_smithy_http_client::Connector;
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
+    SharedHttpConnector, http_client_fn,
+};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_types::body::SdkBody;
+use http_body_util::Limited;
 use std::time::Duration;
 
 /// Off EC2 nobody answers; nobody should wait long for that.
 const CONNECT_LIMIT: Duration = Duration::from_millis(500);
 const ANSWER_LIMIT: Duration = Duration::from_secs(1);
+/// Tokens and answers have less than a tenth of it.
+const MOST_BYTES_OF_AN_ANSWER: usize = 4 << 10;
 
 /// The instance that a program runs on. What the service did not say is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,19 +37,7 @@ pub struct InstancePlace {
 /// # Errors
 /// Why there is no answer, in words.
 pub async fn instance_place(endpoint: Option<&str>) -> Result<InstancePlace, String> {
-    let settings = ProviderConfig::default().with_http_client(aws_client());
-    let mut builder = Client::builder()
-        .configure(&settings)
-        .max_attempts(1)
-        .connect_timeout(CONNECT_LIMIT)
-        .read_timeout(ANSWER_LIMIT)
-        .operation_timeout(ANSWER_LIMIT);
-    if let Some(endpoint) = endpoint {
-        builder = builder
-            .endpoint(endpoint)
-            .map_err(|error| error.to_string())?;
-    }
-    let client = builder.build();
+    let client = metadata_client(endpoint)?;
     // The first question tells whether there is a service at all.
     let instance_id = client
         .get("/latest/meta-data/instance-id")
@@ -56,6 +56,57 @@ pub async fn instance_place(endpoint: Option<&str>) -> Result<InstancePlace, Str
     })
 }
 
+/// A client of the service that asks once and does not wait long.
+///
+/// # Errors
+/// When the endpoint is not a URL.
+pub(super) fn metadata_client(endpoint: Option<&str>) -> Result<Client, String> {
+    let settings = ProviderConfig::default().with_http_client(local_client());
+    let mut builder = Client::builder()
+        .configure(&settings)
+        .max_attempts(1)
+        .connect_timeout(CONNECT_LIMIT)
+        .read_timeout(ANSWER_LIMIT)
+        .operation_timeout(ANSWER_LIMIT);
+    if let Some(endpoint) = endpoint {
+        builder = builder
+            .endpoint(endpoint)
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(builder.build())
+}
+
+/// Without the proxies of the environment: a proxy would answer for its own instance.
+fn local_client() -> SharedHttpClient {
+    let settings = HttpConnectorSettings::builder()
+        .connect_timeout(CONNECT_LIMIT)
+        .read_timeout(ANSWER_LIMIT)
+        .build();
+    let connector = Connector::builder()
+        .connector_settings(settings)
+        .tls_provider(PROVIDER)
+        .build();
+    let bounded = SharedHttpConnector::new(Bounded(connector));
+    http_client_fn(move |_, _| bounded.clone())
+}
+
+/// A connector whose answers have an end.
+#[derive(Debug)]
+struct Bounded(Connector);
+
+impl HttpConnector for Bounded {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let answer = self.0.call(request);
+        HttpConnectorFuture::new(async move {
+            let mut response = answer.await?;
+            let body = std::mem::replace(response.body_mut(), SdkBody::taken());
+            *response.body_mut() =
+                SdkBody::from_body_1_x(Limited::new(body, MOST_BYTES_OF_AN_ANSWER));
+            Ok::<_, ConnectorError>(response)
+        })
+    }
+}
+
 /// An answer that can be one of the names asked for: something else answers on
 /// that address in places that have no metadata service.
 fn plain(answer: &str) -> Option<String> {
@@ -65,7 +116,8 @@ fn plain(answer: &str) -> Option<String> {
     fits.then(|| answer.to_owned())
 }
 
-fn innermost(error: &dyn std::error::Error) -> String {
+/// What went wrong in the end.
+pub(super) fn innermost(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
         innermost = source;
