@@ -50,7 +50,10 @@ pub use prices::{
 };
 pub use rentals::{Rentals, rentals};
 pub use resolution::needs_fine_grid;
-pub use run::{PricedHost, RunCost, contradictions, instance_cost, unnamed_gpus};
+pub use run::{
+    CheckpointAdvice, LostWork, PricedHost, RunCost, SpotOutcome, contradictions, instance_cost,
+    unnamed_gpus,
+};
 pub use selection::select_types;
 pub use served::{MeasuredService, NotMeasured, measured_service};
 pub use sums::{

@@ -40,6 +40,7 @@ mod scaling;
 mod shape;
 mod spelling;
 mod spot;
+mod spot_run;
 mod subject;
 mod tags;
 mod terraform;
@@ -117,6 +118,10 @@ pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
 pub use spelling::nearest_names;
 pub(crate) use spelling::plain_name;
 pub use spot::{SpotHistory, spot_history, time_weighted_mean};
+pub use spot_run::{
+    CheckpointBasis, CheckpointCost, RunCheckpoints, SpotAction, SpotInterruption, SpotNotice,
+    SpotRun, SpotWarning,
+};
 pub use subject::{DriverMetric, GapSubject, GpuLabel, LogColumn};
 pub use tags::is_restartable;
 pub(crate) use tags::{says_restartable, tag_value};

@@ -1,5 +1,6 @@
 //! What a run of samples was taken on, and how it ended.
 
+use super::spot_run::{SpotAction, SpotRun};
 use jiff::Timestamp;
 
 /// A slice of a GPU in MIG mode.
@@ -62,9 +63,11 @@ pub struct RunFacts {
 
 impl RunFacts {
     /// Whether a run that ended so covers a command from its start to its
-    /// success: what was cut short, or failed, says little about the work.
+    /// success: what was cut short, or failed, says little about the work. A
+    /// command that was warned of an interruption may save its work and succeed
+    /// without having finished.
     pub fn covers_a_command(&self, end: Option<&RunEnd>) -> bool {
-        self.is_command && end.is_some_and(|end| end.exit_code == Some(0))
+        self.is_command && end.is_some_and(|end| end.exit_code == Some(0) && !end.is_interrupted())
     }
 }
 
@@ -75,4 +78,23 @@ pub struct RunEnd {
     pub elapsed_seconds: f64,
     /// Exit code of the command, when one ran to its end.
     pub exit_code: Option<i32>,
+    /// What the spot guard saw; absent where none watched.
+    pub spot: Option<SpotRun>,
+}
+
+impl RunEnd {
+    /// Whether EC2 announced that its processes end.
+    fn is_interrupted(&self) -> bool {
+        let announced = self
+            .spot
+            .as_ref()
+            .and_then(|spot| spot.interruption.as_ref());
+        announced.is_some_and(|one| one.notice.action != SpotAction::Hibernate)
+    }
+
+    /// Seconds of work that an interruption took at most; see [`SpotRun::lost_seconds`].
+    pub fn lost_seconds(&self) -> Option<f64> {
+        let ended = self.exit_code.map(|_| self.elapsed_seconds);
+        self.spot.as_ref()?.lost_seconds(ended)
+    }
 }

@@ -67,6 +67,8 @@ subjects! {
     Budget = "budget",
     /// Capacity reservations of a region.
     CapacityReservations = "capacity reservations",
+    /// Checkpoints of a run.
+    Checkpoints = "checkpoints",
     /// The header of a log.
     ColumnNames = "column names",
     /// Columns of a log.
@@ -152,6 +154,8 @@ subjects! {
     SavingsPlans = "savings plans",
     /// Whether a planned resource belongs to the scope of a budget.
     Scope = "scope",
+    /// Notices of EC2 for a spot instance.
+    SpotNotices = "spot notices",
     /// Spot prices of a region.
     SpotPrices = "spot prices",
     StoragePrice = "storage price",

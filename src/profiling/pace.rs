@@ -370,6 +370,7 @@ mod tests {
         read.ended(Some(&RunEnd {
             elapsed_seconds: 7.3,
             exit_code: Some(0),
+            spot: None,
         }));
         let pace = read.pace();
         assert_eq!((pace.taken, pace.missed, pace.late), (6, Some(2), 2));
@@ -381,6 +382,7 @@ mod tests {
         cut.ended(Some(&RunEnd {
             elapsed_seconds: 10.0,
             exit_code: Some(0),
+            spot: None,
         }));
         assert_eq!(cut.pace().missed, Some(7));
         assert_eq!(cut.longest_hole().map(|hole| hole.seconds), Some(8.0));

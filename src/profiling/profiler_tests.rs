@@ -82,6 +82,7 @@ fn too_little_is_insufficient_with_its_reason() {
     let end = RunEnd {
         elapsed_seconds: 100.0,
         exit_code: None,
+        spot: None,
     };
     let run = half.finish(
         end,

@@ -104,6 +104,7 @@ pub(super) fn finish(profiler: Profiler, elapsed_seconds: f64) -> RunProfile {
         RunEnd {
             elapsed_seconds,
             exit_code: Some(0),
+            spot: None,
         },
         Pace::default(),
     )

@@ -157,7 +157,13 @@ pub fn samples() -> Vec<Vec<u8>> {
              {{\"utilization_percent\":0.0}}],\"host\":{{\"cpu_percent\":12.5}}}}\n"
         ));
     }
-    text.push_str("{\"end\":{\"elapsed_seconds\":6.0}}\n");
+    text.push_str(
+        "{\"end\":{\"elapsed_seconds\":6.0,\"spot\":{\"interruption\":{\"action\":\"stop\",\
+         \"time\":\"2026-10-25T08:02:00Z\",\"warning\":{\"noticed_seconds\":5.0,\
+         \"warned_by\":\"SIGTERM\"},\"action_seconds\":120.0,\"deadline_seconds\":110.0},\
+         \"checkpoints\":{\"count\":2,\"first_seconds\":1.0,\"last_seconds\":4.0},\
+         \"checkpoint_cost\":{\"seconds\":0.5,\"basis\":\"log\"}}}}\n",
+    );
     vec![text.into_bytes()]
 }
 

@@ -58,6 +58,7 @@ impl Run {
             end: Some(RunEnd {
                 elapsed_seconds: f64::from(seconds),
                 exit_code: Some(0),
+                spot: None,
             }),
             seconds,
             gpus: gpus.to_vec(),

@@ -7,7 +7,7 @@ use crate::cli::Io;
 use crate::cli::exit::{ExitCode, Failure};
 use crate::cli::profile_data::unreadable;
 use crate::config::SettingsFile;
-use crate::domain::{Cause, CauseKind, Gap, GapSubject, RunEnd};
+use crate::domain::{Cause, CauseKind, Gap, GapSubject, RunEnd, SpotRun};
 use crate::profiling::{Cadence, Profiler};
 use crate::report::elapsed_words;
 use crate::sources::aws::InstancePlace;
@@ -31,7 +31,7 @@ pub(super) fn summarise(
     // What the flags say of the host outranks what the log says.
     facts.instance_type = args.instance_type.clone().or(facts.instance_type);
     facts.region = args.region.clone().or(facts.region);
-    let place = InstancePlace {
+    let mut place = InstancePlace {
         instance_id: facts.instance_id.clone(),
         instance_type: facts.instance_type.clone(),
         region: facts.region.clone(),
@@ -51,7 +51,11 @@ pub(super) fn summarise(
     let end = samples.end().cloned().unwrap_or(RunEnd {
         elapsed_seconds: last_seconds,
         exit_code: None,
+        spot: None,
     });
+    // Only spot instances get notices.
+    let is_announced = end.spot.as_ref().is_some_and(SpotRun::is_announced);
+    place.is_spot = is_announced.then_some(true);
     let mut gaps = samples.gaps();
     let is_ours = samples.facts().interval_seconds.is_some();
     gaps.extend(hole(&cadence, is_ours, samples.place()));

@@ -164,6 +164,7 @@ impl Sampler<'_> {
         let end = RunEnd {
             elapsed_seconds: elapsed.as_secs_f64(),
             exit_code,
+            spot: None,
         };
         if let Some(writer) = self.writer.take()
             && let Err(error) = writer.finish(&end)

@@ -1,7 +1,9 @@
 //! The price of a host, and the summary of a run.
 
 use super::args::{ProfileArgs, SummaryFormat};
-use crate::analysis::{PricedHost, RunCost, contradictions, instance_cost, unnamed_gpus};
+use crate::analysis::{
+    PricedHost, RunCost, SpotOutcome, contradictions, instance_cost, unnamed_gpus,
+};
 use crate::catalog::Prices;
 use crate::cli::exit::Failure;
 use crate::cli::rightsize_flags::{known, unknown};
@@ -123,9 +125,12 @@ impl Pricing {
         let cost = self.host.as_ref().and_then(|host| {
             RunCost::of(&profile, host, &self.prices(), &self.policy, self.accepted).ok()
         });
+        let host = self.host.as_ref().map(|host| &host.key);
+        let spot = SpotOutcome::of(&profile, host, self.hourly(), &self.policy);
         ProfileReport {
             profile,
             cost,
+            spot,
             accepted: self.accepted,
             gaps,
         }

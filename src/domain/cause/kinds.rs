@@ -460,6 +460,17 @@ causes! {
     /// The instance metadata service does not answer.
     MetadataNotRead = "metadata-not-read" [Foreign]
         "{}", "pass `--type` and `--region` to get a price";
+    /// Notices for a spot instance are not asked for.
+    SpotNoticesNotAsked = "spot-notices-not-asked" [Words]
+        "not read: {}", "run it on a spot instance of EC2, or omit `--spot-guard`";
+    /// The instance metadata service did not always answer.
+    SpotNoticesNotRead = "spot-notices-not-read" [Count Count Foreign]
+        "{,} of {,} queries failed: {}",
+        "`--spot-guard` needs the instance metadata service; in a container, a hop limit of 2";
+    /// The user named no mark of checkpoints.
+    CheckpointsNotMarked = "checkpoints-not-marked" []
+        "what an interruption would take is unknown",
+        "name the file that the command writes last in each checkpoint: `--checkpoint-mark FILE`";
     /// The GPUs of a run are not those of its type.
     OtherGpus = "other-gpus" [Words]
         "{}",

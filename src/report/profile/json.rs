@@ -1,6 +1,7 @@
 //! A run for programs: `gpucost profile --format json`.
 
 use super::ProfileReport;
+use super::spot::{SpotView, spot_view};
 use super::words::{gpu_recommendation, recommendation};
 use crate::analysis::RunCost;
 use crate::domain::{Confidence, Verdict};
@@ -39,6 +40,7 @@ struct Document {
     phases: Vec<PhaseView>,
     alerts: Vec<AlertView>,
     cost: Option<CostView>,
+    spot: Option<SpotView>,
     gpus: Vec<GpuView>,
     gaps: Vec<GapView>,
 }
@@ -277,6 +279,7 @@ pub fn profile_json(report: &ProfileReport) -> Result<String, serde_json::Error>
             .map(|one| alert(one, profile))
             .collect(),
         cost: report.cost.as_ref().map(|found| cost(found, report)),
+        spot: spot_view(report),
         gpus: profile.gpus.iter().map(gpu).collect(),
         gaps: GapView::list(&report.gaps),
     })

@@ -1,6 +1,7 @@
 //! A run for people: the sentence first, then what it rests on.
 
 use super::ProfileReport;
+use super::spot::spot_lines;
 use super::words::{alert_line, elapsed_words, headline, model_name, rate_words};
 use crate::analysis::{Candidate, RunCost};
 use crate::domain::{Classification, GpuIdentity};
@@ -44,6 +45,7 @@ fn draw(report: &ProfileReport, style: TableStyle, out: &mut String) -> Result {
     counters(profile, style, out);
     phases(profile, style, out)?;
     events(profile, style, out)?;
+    spot(report, style, out)?;
     processes(profile, style, out)?;
     details(report, style, out)?;
     alternatives(report, style, out)?;
@@ -288,6 +290,18 @@ fn events(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
         return Ok(());
     }
     writeln!(out, "{}", style.heading("ALERTS"))?;
+    for line in lines {
+        paragraph(&line, "  ", style, out)?;
+    }
+    writeln!(out)
+}
+
+fn spot(report: &ProfileReport, style: TableStyle, out: &mut String) -> Result {
+    let lines = spot_lines(report);
+    if lines.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{}", style.heading("SPOT"))?;
     for line in lines {
         paragraph(&line, "  ", style, out)?;
     }

@@ -1,8 +1,9 @@
 //! Runs of any kind, for properties.
 
 use crate::domain::{
-    Activity, FineSample, GpuIdentity, GpuProcess, GpuReading, GpuSample, HostReading, Loss,
-    MigSlot, RunEnd, RunFacts, Sample, ThrottleReasons,
+    Activity, CheckpointBasis, CheckpointCost, FineSample, GpuIdentity, GpuProcess, GpuReading,
+    GpuSample, HostReading, Loss, MigSlot, RunCheckpoints, RunEnd, RunFacts, Sample, SpotAction,
+    SpotInterruption, SpotNotice, SpotRun, SpotWarning, ThrottleReasons,
 };
 use jiff::Timestamp;
 use proptest::collection::vec;
@@ -180,14 +181,61 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    fn warning()(
+        noticed_seconds in 0.0..1e6_f64,
+        warned_by in option::of(name()),
+        failure in option::of(name()),
+    ) -> SpotWarning {
+        SpotWarning { noticed_seconds, warned_by, failure }
+    }
+}
+
+prop_compose! {
+    fn interruption()(
+        action in proptest::sample::select(SpotAction::ALL),
+        time in time(),
+        warning in warning(),
+        action_seconds in 0.0..1e6_f64,
+        deadline_seconds in 0.0..1e6_f64,
+    ) -> SpotInterruption {
+        SpotInterruption {
+            notice: SpotNotice { action, time },
+            warning,
+            action_seconds,
+            deadline_seconds,
+        }
+    }
+}
+
+prop_compose! {
+    fn spot()(
+        rebalance in option::of(warning()),
+        interruption in option::of(interruption()),
+        checkpoints in option::of((any::<u64>(), figure(), figure())),
+        cost in option::of((0.001..1e4_f64, proptest::sample::select(CheckpointBasis::ALL))),
+    ) -> SpotRun {
+        SpotRun {
+            rebalance,
+            interruption,
+            checkpoints: checkpoints.map(|(count, first_seconds, last_seconds)| RunCheckpoints {
+                count,
+                first_seconds,
+                last_seconds,
+            }),
+            checkpoint_cost: cost.map(|(seconds, basis)| CheckpointCost { seconds, basis }),
+        }
+    }
+}
+
 /// A run of one to three GPUs, its samples and its end.
 pub(super) fn run() -> impl Strategy<Value = (RunFacts, Vec<Sample>, RunEnd)> {
-    (1..4_usize, option::of(any::<i32>()))
-        .prop_flat_map(|(gpus, exit_code)| {
+    (1..4_usize, option::of(any::<i32>()), option::of(spot()))
+        .prop_flat_map(|(gpus, exit_code, spot)| {
             let rounds = vec((sample(gpus), 0.001..10.0_f64), 1..5);
-            (facts(gpus), rounds, Just(exit_code))
+            (facts(gpus), rounds, Just((exit_code, spot)))
         })
-        .prop_map(|(facts, rounds, exit_code)| {
+        .prop_map(|(facts, rounds, (exit_code, spot))| {
             let mut at_seconds = 0.0;
             let mut samples = Vec::new();
             for (sample, step) in rounds {
@@ -200,6 +248,7 @@ pub(super) fn run() -> impl Strategy<Value = (RunFacts, Vec<Sample>, RunEnd)> {
             let end = RunEnd {
                 elapsed_seconds: at_seconds + 0.1,
                 exit_code,
+                spot,
             };
             (facts, samples, end)
         })

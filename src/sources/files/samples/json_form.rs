@@ -125,7 +125,9 @@ impl JsonLog {
         error: &serde_json::Error,
     ) -> Result<Option<Sample>, SamplesError> {
         if let Ok(wire) = serde_json::from_str::<EndWire>(&line.text) {
-            let end = wire.into_end();
+            let end = wire
+                .into_end()
+                .map_err(|message| self.invalid(line, message))?;
             if end.elapsed_seconds < self.last_at_seconds {
                 return Err(self.invalid(line, "the run ends before its last sample"));
             }

@@ -13,6 +13,7 @@ mod properties;
 mod unread;
 mod wire;
 mod wire_run;
+mod wire_spot;
 mod writer;
 
 pub use error::SamplesError;

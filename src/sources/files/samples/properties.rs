@@ -200,6 +200,7 @@ fn formulas_in_names_are_disarmed_in_the_file_and_read_back() {
     let end = RunEnd {
         elapsed_seconds: 1.0,
         exit_code: None,
+        spot: None,
     };
     write(&path, &facts, &[round], &end);
     let text = std::fs::read_to_string(&path).expect("there");

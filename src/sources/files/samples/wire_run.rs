@@ -1,6 +1,7 @@
 //! The written form of what a run was taken on, and of its end.
 
 use super::wire::time;
+use super::wire_spot::SpotWire;
 use crate::domain::{GpuIdentity, MOST_GPUS, MigSlot, RunEnd, RunFacts};
 use crate::sources::files::shared::bounded::at_most;
 use serde::{Deserialize, Serialize};
@@ -165,6 +166,8 @@ struct EndOfRun {
     elapsed_seconds: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exit_code: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spot: Option<SpotWire>,
 }
 
 impl EndWire {
@@ -173,14 +176,16 @@ impl EndWire {
             end: EndOfRun {
                 elapsed_seconds: end.elapsed_seconds,
                 exit_code: end.exit_code,
+                spot: end.spot.as_ref().map(SpotWire::of),
             },
         }
     }
 
-    pub(super) fn into_end(self) -> RunEnd {
-        RunEnd {
+    pub(super) fn into_end(self) -> Result<RunEnd, String> {
+        Ok(RunEnd {
             elapsed_seconds: self.end.elapsed_seconds,
             exit_code: self.end.exit_code,
-        }
+            spot: self.end.spot.map(SpotWire::into_spot).transpose()?,
+        })
     }
 }
