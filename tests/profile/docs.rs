@@ -4,29 +4,36 @@ use std::path::Path;
 use std::process::Command;
 
 #[test]
-fn the_log_of_the_page_is_summarised_as_shown() {
+fn the_logs_of_the_page_are_summarised_as_shown() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = std::fs::read_to_string(root.join("docs/profile.md")).expect("the page");
-    let (_, example) = page
-        .split_once("```text\n$ gpucost profile --read")
-        .expect("an example");
-    let (example, _) = example.split_once("```").expect("its end");
-    let (arguments, shown) = example.split_once('\n').expect("a command line");
-    let output = Command::new(env!("CARGO_BIN_EXE_gpucost"))
-        .args(["profile", "--read"])
-        .args(arguments.split_whitespace())
-        .current_dir(root)
-        .env("GPUCOST_CACHE_DIR", "/nowhere")
-        .env("AWS_EC2_METADATA_DISABLED", "true")
-        .output()
-        .expect("the program starts");
-    let printed = String::from_utf8_lossy(&output.stdout);
-    if printed != shown && std::env::var_os("UPDATE_DOCS").is_some() {
-        let path = root.join("docs/profile.md");
-        std::fs::write(path, page.replacen(shown, &printed, 1)).expect("a page");
-        return;
+    let path = root.join("docs/profile.md");
+    let page = std::fs::read_to_string(&path).expect("the page");
+    let mut updated = page.clone();
+    let examples = page.split("```text\n$ gpucost profile --read").skip(1);
+    let mut count = 0;
+    for example in examples {
+        count += 1;
+        let (example, _) = example.split_once("```").expect("its end");
+        let (arguments, shown) = example.split_once('\n').expect("a command line");
+        let output = Command::new(env!("CARGO_BIN_EXE_gpucost"))
+            .args(["profile", "--read"])
+            .args(arguments.split_whitespace())
+            .current_dir(root)
+            .env("GPUCOST_CACHE_DIR", "/nowhere")
+            .env("AWS_EC2_METADATA_DISABLED", "true")
+            .output()
+            .expect("the program starts");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            updated = updated.replacen(shown, &printed, 1);
+        } else {
+            assert_eq!(printed, shown);
+        }
     }
-    assert_eq!(printed, shown);
+    assert_eq!(count, 2);
+    if updated != page {
+        std::fs::write(path, updated).expect("a page");
+    }
 }
 
 fn read(more: &[&str]) -> std::process::Output {
@@ -60,4 +67,31 @@ fn a_type_with_another_gpu_than_was_seen_gets_no_advice() {
     );
     assert!(!text.contains("is sufficient"), "{text}");
     assert!(!text.contains('$'), "{text}");
+}
+
+#[test]
+fn the_lost_work_of_the_page_is_what_its_arithmetic_gives() {
+    let output = Command::new(env!("CARGO_BIN_EXE_gpucost"))
+        .args(["profile", "--format", "json", "--no-imds", "--read"])
+        .arg("fixtures/logs/interrupted.jsonl")
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("GPUCOST_CACHE_DIR", "/nowhere")
+        .output()
+        .expect("the program starts");
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert_eq!(found["cost"]["hourly_cost"], 4.4267);
+    // 2,700.3 s − 2,400.0 s on four GPUs, at 4.4267 an hour.
+    let lost = &found["spot"]["lost"];
+    assert_eq!(lost["seconds"], 300.3);
+    assert_eq!(lost["gpu_seconds"], 1_201.2);
+    assert_eq!(lost["cost"], 0.37);
+    // sqrt(2 × 60 × 86,400); 60/3,220 + 1,910/86,400; 60/600 + 600/86,400.
+    let advice = &found["spot"]["checkpoint_every"];
+    assert_eq!(advice["seconds"], 3_220.0);
+    assert_eq!(advice["overhead_pct"], 4.074);
+    assert_eq!(advice["kept_overhead_pct"], 10.6944);
+    assert_eq!(
+        found["spot"]["rebalance"]["warned_by"],
+        serde_json::Value::Null
+    );
 }

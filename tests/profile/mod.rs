@@ -7,4 +7,5 @@ mod gpus;
 mod losses;
 mod money;
 mod opening;
+mod spot;
 mod stub;

@@ -1,5 +1,6 @@
 //! The flags of `gpucost profile`.
 
+use super::guard::GuardArgs;
 use crate::catalog::time_zone;
 use crate::cli::args::{OutputArgs, RiskChoice, kind, time};
 use crate::domain::WorkloadKind;
@@ -45,6 +46,9 @@ pub(in crate::cli) struct ProfileArgs {
     /// Show a full-screen live view
     #[arg(long, help_heading = "Sampling")]
     pub live: bool,
+
+    #[command(flatten)]
+    pub guard: GuardArgs,
 
     /// Summarize a log instead: samples of `--samples`, or nvidia-smi CSV or XML; `-` for stdin
     #[arg(

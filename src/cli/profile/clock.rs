@@ -1,6 +1,6 @@
 //! The clock of a run.
 
-use super::signals::Event;
+use super::event::Event;
 use jiff::{SignedDuration, Timestamp};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};

@@ -1,7 +1,8 @@
 //! What is shown while a run goes on: nothing, a line, or the whole screen.
 
+use super::guard::Note;
 use super::screen::{Screen, StatusLine};
-use crate::domain::{Classification, HourlyRate, RunFacts, Sample};
+use crate::domain::{Classification, HourlyRate, RunFacts, Sample, safe};
 use crate::profiling::{Profiler, RunStatus};
 use crate::report::{LiveVerdict, LiveView, alert_line, status_line};
 use std::io::{self, Write};
@@ -16,6 +17,8 @@ pub(super) struct Display<'a> {
 enum Place<'a> {
     /// A command has the terminal, or there is none.
     Nowhere,
+    /// The same, but the guard of the command may say something; or only what went wrong.
+    Notes(&'a mut dyn Write, bool),
     /// One line that is written over.
     Line(StatusLine, &'a mut dyn Write),
     /// All of it.
@@ -28,6 +31,14 @@ impl<'a> Display<'a> {
         Self {
             view: LiveView::new(facts, false),
             place: Place::Nowhere,
+        }
+    }
+
+    /// Shows what the guard of a command says; where it is to be quiet, only what went wrong.
+    pub(super) fn notes(facts: &RunFacts, stderr: &'a mut dyn Write, is_quiet: bool) -> Self {
+        Self {
+            view: LiveView::new(facts, false),
+            place: Place::Notes(stderr, is_quiet),
         }
     }
 
@@ -61,6 +72,22 @@ impl<'a> Display<'a> {
         self.view.notes.push(note);
     }
 
+    /// Says what the guard of a command found. Reasons come from outside.
+    pub(super) fn say(&mut self, note: &Note) {
+        let Place::Notes(stderr, is_quiet) = &mut self.place else {
+            return;
+        };
+        let text = match note {
+            Note::Said(_) if *is_quiet => return,
+            Note::Said(text) => format!("spot guard: {}\n", safe(text)),
+            Note::Complained { error, hint } => {
+                format!("error: {}\nhint: {hint}\n", safe(error))
+            }
+        };
+        // Who closed stderr reads no notes; the command runs on.
+        let _ = stderr.write_all(text.as_bytes());
+    }
+
     /// Whether keys are read, so that waiting should not take long.
     pub(super) fn reads_keys(&self) -> bool {
         matches!(self.place, Place::Screen(_))
@@ -68,7 +95,7 @@ impl<'a> Display<'a> {
 
     /// Takes a sample in and shows it. A terminal that is gone ends nothing.
     pub(super) fn sample(&mut self, profiler: &Profiler, sample: &Sample, missed: u64) {
-        if matches!(self.place, Place::Nowhere) {
+        if matches!(self.place, Place::Nowhere | Place::Notes(..)) {
             return;
         }
         self.view.sample(sample);
@@ -89,7 +116,7 @@ impl<'a> Display<'a> {
 
     fn draw(&mut self) {
         match &mut self.place {
-            Place::Nowhere => {}
+            Place::Nowhere | Place::Notes(..) => {}
             Place::Line(line, terminal) => {
                 let text = status_line(&self.view, StatusLine::columns());
                 line.show(&text, *terminal);

@@ -3,6 +3,8 @@
 mod args;
 mod clock;
 mod display;
+mod event;
+mod guard;
 mod log;
 mod place;
 mod sampling;
@@ -25,6 +27,7 @@ use crate::sources::host::HostSource;
 use crate::sources::nvml::{NvmlError, NvmlSource, Options};
 use clock::{HostClock, signed};
 use display::Display;
+use guard::{Guard, Warning};
 use sampling::{Ending, Processes, Sampler};
 use std::ffi::OsStr;
 use std::path::Path;
@@ -34,7 +37,10 @@ use summary::Pricing;
 pub(super) fn run(args: &ProfileArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.out, io)?;
     check_files(args)?;
-    check_command(args, io)?;
+    if let Some(program) = args.command.first() {
+        check_program(program, io)?;
+    }
+    check_warnings(args, io)?;
     match &args.read {
         Some(path) => log::summarise(path, args, &settings, io),
         None => sample(args, &settings, io),
@@ -67,6 +73,8 @@ fn sample(
     let (sender, events) = channel();
     let listening =
         signals::listen(sender.clone(), !args.command.is_empty()).map_err(Failure::unexpected)?;
+    let mut guard = Guard::of(&args.guard, &sender);
+    let service = place::notices(io);
     let mut display = display(args, &facts, io)?;
     display.about(pricing.hourly(), args.duration);
     let command = match args.command.first() {
@@ -75,6 +83,12 @@ fn sample(
         ),
         None => None,
     };
+    let unwatched = guard
+        .as_mut()
+        .and_then(|guard| guard.watch(place.is_spot, service));
+    if let Some(note) = unwatched {
+        display.say(&note);
+    }
     let mut profiler = Profiler::new(facts, &settings.policy);
     let mut sampler = Sampler {
         gpus: &mut gpus,
@@ -84,32 +98,49 @@ fn sample(
         writer,
         write_error: None,
         processes: Processes::of(command),
+        guard,
     };
     let (ending, end) = sampler.run(&clock, &events, args.duration, &mut display);
     let pace = sampler.pacer.pace();
+    gaps.extend(sampler.guard.iter().flat_map(Guard::gaps));
     let write_error = sampler.write_error.map(|error| error.to_string());
     let record_error = gpus.record_failure().map(str::to_owned);
     display.close();
-    drop(listening);
+    // A command that runs on still gets its signals.
+    let listening = (ending == Ending::Deadline).then_some(listening);
     gaps.extend(gpus.gaps());
     let report = pricing.report(profiler.finish(end, pace), gaps);
-    let mut code = summary::print(&report, args, io)
+    let code = summary::print(&report, args, io)
         .map_or_else(|failure| failure.report(io), |()| ExitCode::Done);
-    let samples = args.samples.as_ref().zip(write_error);
-    let record = args.record.as_ref().zip(record_error);
+    let code = unwritten(args, [write_error, record_error], io).unwrap_or(code);
+    let ended = match (ending, command) {
+        (Ending::Command(code), _) => code,
+        (Ending::Deadline, Some(pid)) => signals::wait_for_end(pid, &events),
+        (Ending::Deadline, None) | (Ending::Enough, _) => return Ok(code),
+    };
+    drop(listening);
+    // Whatever became of what was to be written, the command ended so.
+    Ok(ExitCode::Command(u8::try_from(ended).unwrap_or(1)))
+}
+
+/// Says which of the files of samples and of the record are not whole.
+fn unwritten(
+    args: &ProfileArgs,
+    [samples, record]: [Option<String>; 2],
+    io: &mut Io<'_>,
+) -> Option<ExitCode> {
+    let samples = args.samples.as_ref().zip(samples);
+    let record = args.record.as_ref().zip(record);
+    let mut code = None;
     for (path, error) in samples.into_iter().chain(record) {
         output::complain(
             &format!("cannot write {}: {error}", shown(path)),
             "the summary still covers every sample; the file holds those before the error",
             io,
         );
-        code = ExitCode::Unexpected;
+        code = Some(ExitCode::Unexpected);
     }
-    Ok(match ending {
-        // Whatever became of what was to be written, the command ended so.
-        Ending::Command(code) => ExitCode::Command(u8::try_from(code).unwrap_or(1)),
-        Ending::Enough => code,
-    })
+    code
 }
 
 /// A file of samples cannot be opened.
@@ -155,10 +186,7 @@ const NO_SUCH_FILE: i32 = 2;
 
 /// Fails before a file is emptied when there is no such command. One that is there may
 /// still refuse to start.
-fn check_command(args: &ProfileArgs, io: &Io<'_>) -> Result<(), Failure> {
-    let Some(program) = args.command.first() else {
-        return Ok(());
-    };
+fn check_program(program: &OsStr, io: &Io<'_>) -> Result<(), Failure> {
     let named = Path::new(program);
     let is_there = if named.components().count() > 1 {
         named.exists()
@@ -172,6 +200,34 @@ fn check_command(args: &ProfileArgs, io: &Io<'_>) -> Result<(), Failure> {
     }
     let missing = std::io::Error::from_raw_os_error(NO_SUCH_FILE);
     Err(cannot_run(program, missing))
+}
+
+/// Fails before the command starts when it could not be warned later.
+fn check_warnings(args: &ProfileArgs, io: &Io<'_>) -> Result<(), Failure> {
+    let guard = &args.guard;
+    let ways = [
+        ("--on-interrupt", &guard.on_interrupt),
+        ("--on-rebalance", &guard.on_rebalance),
+    ];
+    for (flag, way) in ways {
+        if let Some(Warning::Command { program, .. }) = way {
+            check_program(OsStr::new(program), io).map_err(|failure| {
+                failure.with_hint(format!(
+                    "`{flag}` takes a signal such as TERM, file:PATH, or a command"
+                ))
+            })?;
+        }
+    }
+    let is_signal = |way: &Warning| matches!(way, Warning::Signal(_));
+    let needs_signals = guard.on_interrupt.as_ref().is_none_or(is_signal)
+        || guard.on_rebalance.as_ref().is_some_and(is_signal);
+    if guard.spot_guard && needs_signals && cfg!(not(unix)) {
+        return Err(
+            Failure::input("`--spot-guard` cannot send signals on this system")
+                .with_hint("pass `--on-interrupt file:PATH`, or a command"),
+        );
+    }
+    Ok(())
 }
 
 fn cannot_run(program: &OsStr, error: std::io::Error) -> Failure {
@@ -230,6 +286,9 @@ fn display<'a>(
     if args.live {
         let color = output::color(&args.out, io);
         return Display::screen(facts, color).map_err(Failure::unexpected);
+    }
+    if args.guard.spot_guard {
+        return Ok(Display::notes(facts, io.stderr, args.out.quiet));
     }
     let shows = io.stderr_is_terminal && !args.out.quiet && args.command.is_empty();
     Ok(if shows {

@@ -5,6 +5,9 @@ use crate::cli::Io;
 use crate::domain::{Cause, CauseKind, Gap, GapSubject};
 use crate::sources::aws::{InstancePlace, instance_place};
 
+/// The SDKs' own variable for the address of the service.
+const ENDPOINT: &str = "AWS_EC2_METADATA_SERVICE_ENDPOINT";
+
 /// Finds the host's place; what cannot be found out is a gap.
 pub(super) fn find(args: &ProfileArgs, io: &Io<'_>, gaps: &mut Vec<Gap>) -> InstancePlace {
     let named = InstancePlace {
@@ -35,6 +38,17 @@ pub(super) fn find(args: &ProfileArgs, io: &Io<'_>, gaps: &mut Vec<Gap>) -> Inst
     }
 }
 
+/// Where the metadata service is asked for notices: its usual address where none is named.
+///
+/// # Errors
+/// Why it is not to be asked.
+pub(super) fn notices(io: &Io<'_>) -> Result<Option<String>, &'static str> {
+    if is_switched_off(io) {
+        return Err("AWS_EC2_METADATA_DISABLED is set");
+    }
+    Ok(io.variable(ENDPOINT).cloned())
+}
+
 /// The SDKs' own switch.
 fn is_switched_off(io: &Io<'_>) -> bool {
     io.variable("AWS_EC2_METADATA_DISABLED")
@@ -42,9 +56,7 @@ fn is_switched_off(io: &Io<'_>) -> bool {
 }
 
 fn ask(io: &Io<'_>) -> Result<InstancePlace, String> {
-    let endpoint = io
-        .variable("AWS_EC2_METADATA_SERVICE_ENDPOINT")
-        .map(String::as_str);
+    let endpoint = io.variable(ENDPOINT).map(String::as_str);
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -2,7 +2,9 @@
 
 use super::clock::{Clock, signed};
 use super::display::Display;
-use super::signals::{Event, exit_code, forward};
+use super::event::Event;
+use super::guard::Guard;
+use super::signals::{exit_code, forward};
 use crate::domain::{GpuSample, RunEnd, Sample};
 use crate::profiling::{Pacer, Profiler};
 use crate::sources::files::SampleWriter;
@@ -26,6 +28,8 @@ pub(super) struct Sampler<'a> {
     /// Why no more samples are written, once writing failed.
     pub(super) write_error: Option<io::Error>,
     pub(super) processes: Processes,
+    /// Who watches over the command, if anybody.
+    pub(super) guard: Option<Guard>,
 }
 
 /// Who holds a GPU: asked once per process.
@@ -82,6 +86,8 @@ pub(super) enum Ending {
     Enough,
     /// The command ended so.
     Command(i32),
+    /// The command did not end before its instance is interrupted.
+    Deadline,
 }
 
 impl Sampler<'_> {
@@ -103,10 +109,14 @@ impl Sampler<'_> {
                 if display.is_quit_asked() {
                     return (Ending::Enough, self.end(clock, None));
                 }
+                let deadline = self.guard.as_ref().and_then(Guard::deadline);
+                if deadline.is_some_and(|deadline| deadline <= clock.elapsed()) {
+                    return (Ending::Deadline, self.end(clock, None));
+                }
                 let wake = if display.reads_keys() {
                     until.min(clock.elapsed() + KEYS_AFTER)
                 } else {
-                    until
+                    deadline.map_or(until, |deadline| until.min(deadline))
                 };
                 match clock.wait_until(wake, events) {
                     None => {}
@@ -127,10 +137,21 @@ impl Sampler<'_> {
                         Some(_) => {}
                         None => return (Ending::Enough, self.end(clock, None)),
                     },
+                    Some(news) => self.hear(news, clock, display),
                 }
             }
             if length.is_some_and(|length| length <= due && clock.elapsed() >= length) {
                 return (Ending::Enough, self.end(clock, None));
+            }
+        }
+    }
+
+    /// News for the guard.
+    fn hear(&mut self, news: Event, clock: &dyn Clock, display: &mut Display<'_>) {
+        if let Some(guard) = &mut self.guard {
+            let pid = self.processes.command;
+            for note in guard.hear(news, clock.elapsed(), clock.wall(), pid) {
+                display.say(&note);
             }
         }
     }
@@ -161,10 +182,12 @@ impl Sampler<'_> {
     fn end(&mut self, clock: &dyn Clock, exit_code: Option<i32>) -> RunEnd {
         let elapsed = clock.elapsed();
         self.pacer.ended(signed(elapsed));
+        let wall = clock.wall();
+        let guard = self.guard.as_mut();
         let end = RunEnd {
             elapsed_seconds: elapsed.as_secs_f64(),
             exit_code,
-            spot: None,
+            spot: guard.map(|guard| guard.finish(elapsed, wall)),
         };
         if let Some(writer) = self.writer.take()
             && let Err(error) = writer.finish(&end)

@@ -30,6 +30,7 @@ mod scaling;
 mod session;
 mod shapes;
 mod signed;
+mod spot_notice;
 mod stretches;
 
 pub use account::{connect, region_names};
@@ -44,3 +45,4 @@ pub use role::{DEFAULT_ROLE, Role};
 pub use savings_plans::savings_plan_rates;
 pub(super) use session::credentials;
 pub use session::{AwsOptions, AwsService, Identity, Notice, RegionClients, Session};
+pub use spot_notice::{SpotNotices, SpotState};

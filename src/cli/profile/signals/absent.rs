@@ -1,7 +1,7 @@
 //! Where there are no signals of Unix: none is reported, and Ctrl-C ends this process
 //! and its command as the system does by default.
 
-use super::Event;
+use crate::cli::profile::event::Event;
 use std::io;
 use std::process::ExitStatus;
 use std::sync::mpsc::Sender;
@@ -20,6 +20,9 @@ pub(in crate::cli) fn listen(_events: Sender<Event>, _for_command: bool) -> io::
 
 /// There is nothing to send on.
 pub(in crate::cli) fn forward(_number: i32, _pid: u32) {}
+
+/// There is nothing to send.
+pub(in crate::cli) fn send(_name: &str, _pid: u32) {}
 
 /// The exit code of what ended.
 pub(in crate::cli) fn exit_code(status: ExitStatus) -> i32 {

@@ -6,31 +6,16 @@ mod absent;
 mod unix;
 
 #[cfg(not(unix))]
-pub(in crate::cli) use absent::{exit_code, forward, listen};
+pub(in crate::cli) use absent::{exit_code, forward, listen, send};
 #[cfg(unix)]
-pub(in crate::cli) use unix::{exit_code, forward, listen};
+pub(in crate::cli) use unix::{exit_code, forward, listen, send};
 
+use super::event::Event;
 use std::ffi::OsString;
 use std::io;
-use std::process::{Command, ExitStatus};
-use std::sync::mpsc::Sender;
+use std::process::Command;
+use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
-
-/// Something that a run reacts to.
-#[derive(Debug)]
-pub(in crate::cli) enum Event {
-    /// A signal came; whether from the keyboard, in which case the command, in
-    /// the same group of processes, has had it too.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "none is reported there"))]
-    Signal {
-        /// Its number.
-        number: i32,
-        /// Whether a process sent it to this one alone.
-        to_us_alone: bool,
-    },
-    /// The command ended.
-    Ended(io::Result<ExitStatus>),
-}
 
 /// Starts a command with this process's own streams; its end is reported as an
 /// event.
@@ -49,4 +34,21 @@ pub(in crate::cli) fn start(command: &[OsString], events: Sender<Event>) -> io::
         let _ = events.send(Event::Ended(ended));
     });
     Ok(pid)
+}
+
+/// Waits until the command ends, and gives its exit code.
+/// Signals go on to it.
+pub(in crate::cli) fn wait_for_end(pid: u32, events: &Receiver<Event>) -> i32 {
+    for event in events {
+        match event {
+            Event::Ended(Ok(status)) => return exit_code(status),
+            Event::Ended(Err(_)) => break,
+            Event::Signal {
+                number,
+                to_us_alone: true,
+            } => forward(number, pid),
+            _ => {}
+        }
+    }
+    1
 }

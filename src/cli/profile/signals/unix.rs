@@ -1,6 +1,6 @@
 //! Signals of Unix.
 
-use super::Event;
+use crate::cli::profile::event::Event;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
@@ -11,6 +11,7 @@ use signal_hook::low_level::siginfo::{Cause, Sent};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
@@ -59,6 +60,13 @@ pub(in crate::cli) fn listen(events: Sender<Event>, for_command: bool) -> io::Re
 pub(in crate::cli) fn forward(number: i32, pid: u32) {
     if let (Ok(signal), Ok(pid)) = (Signal::try_from(number), i32::try_from(pid)) {
         let _ = kill(Pid::from_raw(pid), signal);
+    }
+}
+
+/// Sends a signal by its name, such as `SIGTERM`.
+pub(in crate::cli) fn send(name: &str, pid: u32) {
+    if let Ok(signal) = Signal::from_str(name) {
+        forward(signal as i32, pid);
     }
 }
 

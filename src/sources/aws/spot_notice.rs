@@ -1,0 +1,150 @@
+//! Notices for a spot instance, from its instance metadata service (IMDSv2): that EC2 is
+//! going to interrupt it, and that this is more likely than before.
+//!
+//! The documents are those of the EC2 User Guide, "Spot Instance interruption notices" and
+//! "EC2 instance rebalance recommendations" (docs.aws.amazon.com, read 2026-11-23). Without
+//! a notice, the service answers 404.
+
+use super::metadata::{innermost, metadata_client};
+use crate::domain::{SpotAction, SpotNotice};
+use aws_config::imds::Client;
+use aws_config::imds::client::error::ImdsError;
+use jiff::Timestamp;
+use serde::Deserialize;
+
+const INTERRUPTION: &str = "/latest/meta-data/spot/instance-action";
+const REBALANCE: &str = "/latest/meta-data/events/recommendations/rebalance";
+
+/// What the service announces at a moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SpotState {
+    pub interruption: Option<SpotNotice>,
+    /// When EC2 recommended to move to another instance.
+    pub rebalance: Option<Timestamp>,
+}
+
+/// A connection to the service.
+#[derive(Debug)]
+pub struct SpotNotices {
+    client: Client,
+}
+
+#[derive(Debug, Deserialize)]
+struct ActionWire {
+    action: String,
+    time: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct RebalanceWire {
+    #[serde(rename = "noticeTime")]
+    notice_time: String,
+}
+
+impl SpotNotices {
+    /// `endpoint` takes the place of the service's usual address. Nothing is asked yet.
+    ///
+    /// # Errors
+    /// When the endpoint is not a URL.
+    pub fn new(endpoint: Option<&str>) -> Result<Self, String> {
+        let client = metadata_client(endpoint)?;
+        Ok(Self { client })
+    }
+
+    /// Asks for both notices, each within a second or two. An interruption counts where
+    /// the recommendation cannot be read.
+    ///
+    /// # Errors
+    /// Why there is no answer, or no readable one, in words.
+    pub async fn ask(&self) -> Result<SpotState, String> {
+        let interruption = self.read(INTERRUPTION).await?;
+        let interruption = interruption.as_deref().map(notice).transpose()?;
+        let recommended = match self.read(REBALANCE).await {
+            Ok(answer) => answer.as_deref().map(rebalance).transpose(),
+            Err(reason) => Err(reason),
+        };
+        match recommended {
+            Err(reason) if interruption.is_none() => Err(reason),
+            recommended => Ok(SpotState {
+                interruption,
+                rebalance: recommended.unwrap_or_default(),
+            }),
+        }
+    }
+
+    /// An answer; `None` where there is nothing to announce.
+    async fn read(&self, path: &str) -> Result<Option<String>, String> {
+        match self.client.get(path).await {
+            Ok(answer) => Ok(Some(answer.into())),
+            Err(ImdsError::ErrorResponse(refused)) => {
+                let status = refused.response().status().as_u16();
+                match status {
+                    404 => Ok(None),
+                    _ => Err(format!("{path} answers with status {status}")),
+                }
+            }
+            Err(error) => Err(innermost(&error)),
+        }
+    }
+}
+
+/// An interruption. An action that is not known counts as the hardest: the notice is real,
+/// and the command is to be warned.
+fn notice(answer: &str) -> Result<SpotNotice, String> {
+    let unreadable = || format!("{INTERRUPTION} answers with an unreadable notice");
+    let wire: ActionWire = serde_json::from_str(answer).map_err(|_| unreadable())?;
+    Ok(SpotNotice {
+        action: SpotAction::from_name(&wire.action).unwrap_or(SpotAction::Terminate),
+        time: wire.time.parse().map_err(|_| unreadable())?,
+    })
+}
+
+fn rebalance(answer: &str) -> Result<Timestamp, String> {
+    let wire: Option<RebalanceWire> = serde_json::from_str(answer).ok();
+    wire.and_then(|wire| wire.notice_time.parse().ok())
+        .ok_or_else(|| format!("{REBALANCE} answers with an unreadable notice"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a time")
+    }
+
+    #[test]
+    fn notices_of_the_user_guide_are_read() {
+        let time = at("2017-09-18T08:22:00Z");
+        for (name, action) in [
+            ("terminate", SpotAction::Terminate),
+            ("stop", SpotAction::Stop),
+            ("hibernate", SpotAction::Hibernate),
+            // One that EC2 may add.
+            ("evict", SpotAction::Terminate),
+        ] {
+            let answer = format!(r#"{{"action": "{name}", "time": "2017-09-18T08:22:00Z"}}"#);
+            assert_eq!(notice(&answer), Ok(SpotNotice { action, time }));
+        }
+        let answer = "{\n\t\"noticeTime\": \"2020-10-27T08:22:00Z\"\n}";
+        assert_eq!(rebalance(answer), Ok(at("2020-10-27T08:22:00Z")));
+    }
+
+    #[test]
+    fn whatever_else_answers_is_no_notice() {
+        for answer in [
+            "",
+            "<html>sign in</html>",
+            "null",
+            "[]",
+            "{}",
+            r#"{"action": "terminate"}"#,
+            r#"{"action": "terminate", "time": "soon"}"#,
+            r#"{"action": "terminate", "time": "2017-09-18T08:22:00Z""#,
+            r#"{"noticeTime": 7}"#,
+        ] {
+            assert!(notice(answer).is_err(), "{answer}");
+            assert!(rebalance(answer).is_err(), "{answer}");
+        }
+    }
+}
