@@ -25,6 +25,7 @@ pub(super) fn profile_of(path: &Path, settings: &SettingsFile) -> Result<RunProf
     let end = samples.end().cloned().unwrap_or(RunEnd {
         elapsed_seconds: last_seconds,
         exit_code: None,
+        spot: None,
     });
     Ok(profiler.finish(end, cadence.pace()))
 }
