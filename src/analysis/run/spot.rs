@@ -75,7 +75,7 @@ impl LostWork {
         let hours = hours.and_then(Decimal::from_f64);
         Self {
             seconds,
-            gpu_seconds: (gpus > 0).then(|| seconds * gpus as f64),
+            gpu_seconds: (gpus > 0).then_some(seconds * gpus as f64),
             cost: rate
                 .zip(hours)
                 .map(|(rate, hours)| rate.times_hours(hours).rounded()),

@@ -73,7 +73,7 @@ impl Warning {
     /// As the summary names it: arguments and paths may hold secrets.
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Self::Signal(name) => *name,
+            Self::Signal(name) => name,
             Self::File(_) => "file",
             Self::Command { .. } => "command",
         }
