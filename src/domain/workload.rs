@@ -113,6 +113,12 @@ impl Workload {
         self.key.id()
     }
 
+    /// One of its instances.
+    pub fn member(&self, id: &ResourceId) -> Option<&Member> {
+        let place = self.members.binary_search_by(|one| one.id.cmp(id)).ok()?;
+        self.members.get(place)
+    }
+
     /// What AWS advises about it, in words; absent where it advises nothing.
     pub fn aws_opinion(&self) -> Option<String> {
         opinion::in_words(&self.opinions, &self.instances)

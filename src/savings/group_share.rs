@@ -4,6 +4,7 @@
 
 use super::batch;
 use super::keeper::Place;
+use super::rebalancing;
 use super::scaling::{END, instances, protected_step, running, running_ids, suspended_step};
 use crate::domain::{Group, Member, ScalingGroup, Target, Workload, counted};
 
@@ -97,6 +98,9 @@ pub(super) fn scheduled(part: &Workload, ended: &[&Member]) -> Option<GroupAdvic
         )),
         GroupShare::Part(others) => {
             let others = other_instances(others);
+            advice
+                .steps
+                .extend(rebalancing::suspending(name, group, part));
             advice.steps.push(format!(
                 "move these instances to a group of their own, and add scheduled actions for \
                  these hours to that: {place} has {others}, and at a lower capacity it chooses \
@@ -141,16 +145,22 @@ pub(super) fn resized(part: &Workload, to: &Target, ended: &[&Member]) -> GroupA
         group,
         place: Place::of(&group.name, part),
         share,
-        today: &part.key.instance_type,
+        part,
         to,
         fewer,
     };
     if let Some(step) = resize.elsewhere() {
+        if !matches!(share, GroupShare::Whole { .. }) {
+            advice.steps.extend(resize.suspending());
+        }
         advice.steps.push(step);
         return advice;
     }
     advice.steps.extend(resize.place.first_step());
     advice.steps.extend(share.after(ended));
+    if fewer > 0 && matches!(share, GroupShare::Part(_)) {
+        advice.steps.extend(resize.suspending());
+    }
     advice.steps.extend(resize.type_step());
     advice.steps.extend(resize.number_step());
     advice.steps.extend(share.obstacles(group, part));
@@ -163,16 +173,25 @@ struct Resize<'a> {
     group: &'a ScalingGroup,
     place: Place<'a>,
     share: GroupShare,
-    /// The type that they have.
-    today: &'a str,
+    part: &'a Workload,
     to: &'a Target,
     /// By how many they become fewer.
     fewer: u32,
 }
 
 impl Resize<'_> {
+    /// The type that they have.
+    fn today(&self) -> &str {
+        &self.part.key.instance_type
+    }
+
     fn changes_type(&self) -> bool {
-        self.to.instance_type != self.today
+        self.to.instance_type != self.today()
+    }
+
+    /// What comes before members end with a decrement beside others.
+    fn suspending(&self) -> Option<String> {
+        rebalancing::suspending(&self.group.name, Some(self.group), self.part)
     }
 
     /// How members get another type in another group, where theirs keeps its types.
@@ -201,8 +220,8 @@ impl Resize<'_> {
         let setting = match self.group.instance_types.as_slice() {
             [] => format!("set the instance type in the launch template of {place} to {new}"),
             types => {
-                let change = if types.iter().any(|one| one == self.today) {
-                    format!("replace {} by {new}", self.today)
+                let change = if types.iter().any(|one| one == self.today()) {
+                    format!("replace {} by {new}", self.today())
                 } else {
                     format!("add {new}")
                 };

@@ -20,6 +20,7 @@ mod plan_pool;
 mod pool;
 mod pool_members;
 mod purchase;
+mod rebalancing;
 mod rightsize;
 mod scaling;
 mod schedule;

@@ -3,6 +3,7 @@
 
 use super::batch;
 use super::keeper::Place;
+use super::rebalancing;
 use crate::domain::{Member, ResourceId, ScalingGroup, Workload, counted};
 use std::collections::BTreeSet;
 
@@ -117,6 +118,11 @@ impl<'a> Left<'a> {
     fn is_ended(self) -> bool {
         !matches!(self, Self::Changing(..) | Self::Outside(..))
     }
+
+    /// Whether its steps end some members, and others may stay.
+    fn is_part_ended(self) -> bool {
+        self.is_ended() && !matches!(self, Self::Sizes { desired: 0, .. })
+    }
 }
 
 /// How to end members that leave a desired capacity and a minimum size.
@@ -147,8 +153,7 @@ fn steps_with_values(
 
 /// Whether an instance is a member of a workload that no stop is about.
 fn goes_on(workload: &Workload, id: &ResourceId) -> bool {
-    let place = workload.members.binary_search_by(|one| one.id.cmp(id));
-    let member = place.ok().and_then(|place| workload.members.get(place));
+    let member = workload.member(id);
     member.is_some_and(|one| !one.is_idle() || one.ignored.is_some())
 }
 
@@ -162,7 +167,11 @@ pub fn end_steps(name: &str, workload: &Workload, ended: &[&Member]) -> Vec<Stri
     let left = Left::of(workload, ended);
     let place = Place::of(name, workload);
     let first = place.first_step().filter(|_| left.is_ended());
-    let mut steps: Vec<String> = first.into_iter().chain(left.steps(place)).collect();
+    let mut steps: Vec<String> = first.into_iter().collect();
+    if left.is_part_ended() {
+        steps.extend(rebalancing::suspending(name, group, workload));
+    }
+    steps.extend(left.steps(place));
     let Some(group) = group else {
         return steps;
     };
@@ -219,11 +228,16 @@ pub(super) fn protected_step(group: &ScalingGroup, members: &[Member]) -> Option
 
 /// What keeps a group from following its settings at all.
 pub(super) fn suspended_step(group: &ScalingGroup) -> Option<String> {
-    (!group.suspended.is_empty()).then(|| {
+    // To resume the rebalancing of zones may end busy instances.
+    let suspended = group.suspended.iter().map(String::as_str);
+    let suspended: Vec<&str> = suspended
+        .filter(|process| *process != rebalancing::PROCESS)
+        .collect();
+    (!suspended.is_empty()).then(|| {
         format!(
             "processes of the group are suspended ({}): it does not follow its settings until \
              they are resumed",
-            group.suspended.join(", ")
+            suspended.join(", ")
         )
     })
 }

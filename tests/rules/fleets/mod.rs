@@ -19,6 +19,7 @@ mod members;
 mod pools;
 mod running;
 mod scaling;
+mod zones;
 
 use crate::rules::builder::{A10G_MIB, Machine, as_of};
 use crate::rules::fixtures::decimal;

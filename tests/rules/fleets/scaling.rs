@@ -143,9 +143,17 @@ fn settings_that_do_not_count_these_instances_are_not_calculated_with() {
         region: "us-west-2".to_owned(),
         ..group()
     };
-    for other in [weighted, elsewhere] {
-        assert_eq!(steps_of(&in_group(half_idle(), other), "idle-gpu"), plain);
-    }
+    assert_eq!(
+        steps_of(&in_group(half_idle(), elsewhere), "idle-gpu"),
+        plain
+    );
+    // All of one that was read are known to be in one zone, which needs one step less.
+    let steps = plain.into_iter().filter(|one| !one.contains("AZRebalance"));
+    let steps: Vec<String> = steps.collect();
+    assert_eq!(
+        steps_of(&in_group(half_idle(), weighted), "idle-gpu"),
+        steps
+    );
 }
 
 #[test]
