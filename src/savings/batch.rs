@@ -1,13 +1,81 @@
 //! Which settings of a compute environment of AWS Batch an action changes, with their values:
 //! Batch sets those of its Auto Scaling group, and undoes other changes.
 
-use crate::domain::{BatchEnvironment, Target, Workload};
+use crate::domain::{BatchEnvironment, Group, Provider, Target, Workload};
+
+/// The tag that instances of an environment have; it may come late.
+const TAG: &str = "aws:batch:compute-environment";
+/// What is around the name of an environment in that of its group.
+const AROUND_NAME: (&str, &str) = ("AWSBatch-", "-asg-");
 
 const UPDATE: &str = "with `aws batch update-compute-environment`";
 
 /// How many vCPUs some instances of a workload have; absent where its type is unknown.
 fn vcpus(workload: &Workload, instances: u32) -> Option<u32> {
     workload.shape.as_ref()?.vcpu.checked_mul(instances)
+}
+
+/// An environment that was not read: its settings have no values.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unread<'a> {
+    name: &'a str,
+    /// Its Auto Scaling group.
+    group: &'a str,
+}
+
+impl<'a> Unread<'a> {
+    /// The environment that a workload is in, by the tag of its instances, else by the name of
+    /// their group; absent where it is in none, and where it was read.
+    pub fn of(workload: &'a Workload) -> Option<Self> {
+        let Group::AutoScaling(group) = &workload.key.group else {
+            return None;
+        };
+        let group = group.as_str();
+        let read = workload.scaling_group.as_deref();
+        let is_read = read.is_some_and(|group| group.batch.is_some());
+        if workload.key.provider != Provider::Aws || is_read {
+            return None;
+        }
+        let tagged = workload.tags.get(TAG).map(String::as_str);
+        let name = tagged.or_else(|| {
+            let (before, after) = AROUND_NAME;
+            let (name, _) = group.strip_prefix(before)?.rsplit_once(after)?;
+            Some(name)
+        })?;
+        Some(Self { name, group })
+    }
+
+    /// What is done in it instead of in its group, such as `lower minvCpus`.
+    pub fn steps(self, change: &str) -> Vec<String> {
+        let Self { name, group } = self;
+        vec![
+            format!(
+                "{change} of the Batch compute environment {name} {UPDATE}: AWS Batch sets the \
+                 sizes of its Auto Scaling group {group} and does not support changes of it"
+            ),
+            "audit with `--services ec2,batch` for the values, which needs the permissions \
+             `batch:DescribeComputeEnvironments` and `batch:DescribeJobQueues`"
+                .to_owned(),
+        ]
+    }
+
+    /// The same as a caveat of a stop that leaves other members.
+    pub fn end_caveat(self) -> String {
+        format!(
+            "the Batch compute environment {} replaces manually stopped instances: lower its \
+             minvCpus first",
+            self.name
+        )
+    }
+
+    /// What may keep it from the spot market.
+    pub fn spot_caveat(self) -> String {
+        format!(
+            "if the Batch compute environment {} buys on demand, set its type to SPOT {UPDATE}, \
+             or add one of that type to its job queues",
+            self.name
+        )
+    }
 }
 
 /// How to end some members, so that none is started in their place.

@@ -84,6 +84,10 @@ pub(super) fn scheduled(part: &Workload, ended: &[&Member]) -> Option<GroupAdvic
         advice.steps.push(step);
         return Some(advice);
     }
+    if let Some(unread) = batch::Unread::of(part) {
+        advice.steps = unread.steps("by EventBridge Scheduler, change minvCpus");
+        return Some(advice);
+    }
     let place = Place::of(name, part);
     let share = group.map_or(GroupShare::Unknown, |group| {
         GroupShare::of(group, part, ended)
@@ -132,6 +136,15 @@ pub(super) fn scheduled(part: &Workload, ended: &[&Member]) -> Option<GroupAdvic
 /// ended; nothing where the group was not read.
 pub(super) fn resized(part: &Workload, to: &Target, ended: &[&Member]) -> GroupAdvice {
     let mut advice = GroupAdvice::default();
+    if let Some(unread) = batch::Unread::of(part) {
+        let change = if to.instance_type == part.key.instance_type {
+            "lower minvCpus"
+        } else {
+            "change instance types and minvCpus"
+        };
+        advice.steps = unread.steps(change);
+        return advice;
+    }
     let Some(group) = part.scaling_group.as_deref() else {
         return advice;
     };

@@ -164,6 +164,9 @@ pub fn end_steps(name: &str, workload: &Workload, ended: &[&Member]) -> Vec<Stri
     if let Some(batch) = group.and_then(|group| group.batch.as_ref()) {
         return batch::end_steps(batch, workload, running(ended.iter().copied()));
     }
+    if let Some(unread) = batch::Unread::of(workload) {
+        return unread.steps("lower minvCpus");
+    }
     let left = Left::of(workload, ended);
     let place = Place::of(name, workload);
     let first = place.first_step().filter(|_| left.is_ended());
@@ -192,6 +195,9 @@ pub(super) fn end_caveat(name: &str, workload: &Workload, ended: &[&Member]) -> 
     let group = workload.scaling_group.as_deref();
     if let Some(batch) = group.and_then(|group| group.batch.as_ref()) {
         return batch::end_caveat(batch, workload, running(ended.iter().copied()));
+    }
+    if let Some(unread) = batch::Unread::of(workload) {
+        return unread.end_caveat();
     }
     let first = match Left::of(workload, ended) {
         Left::Sizes { today, min, .. } if min < today.min => format!(
@@ -250,6 +256,9 @@ fn protected<'a>(group: &ScalingGroup, members: impl IntoIterator<Item = &'a Mem
 
 /// What keeps a group from the spot market.
 pub(super) fn spot_caveats(workload: &Workload) -> Vec<String> {
+    if let Some(unread) = batch::Unread::of(workload) {
+        return vec![unread.spot_caveat()];
+    }
     let Some(group) = workload.scaling_group.as_deref() else {
         return Vec::new();
     };

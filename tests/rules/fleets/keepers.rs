@@ -1,10 +1,11 @@
 //! Advice about an Auto Scaling group that a service keeps: its sizes are changed there.
 
 use super::scaling::{group, half_idle, in_group, steps_of};
-use super::{HELD_MIB, declared};
+use super::{HELD_MIB, declared, only_stop, warns};
 use crate::rules::builder::{A10G_MIB, Machine, audited, flat};
 use crate::rules::fixtures::only;
 use gpucost::domain::{ActionKind, ScalingGroup};
+use gpucost::usage::Estate;
 
 const NODES: &str = "the EKS node group gpu pool of the cluster ml";
 
@@ -111,4 +112,108 @@ fn a_capacity_provider_sets_the_desired_capacity() {
     let first = at("it sets the desired capacity of the Auto Scaling group trainers by its tasks");
     let minimum = at("set the minimum size of the Auto Scaling group trainers from 4 to 3");
     assert!(first.is_some() && first < minimum, "{steps:#?}");
+}
+
+/// Machines of an environment of Batch that was not read, in a group of some name.
+fn unread(machines: Vec<Machine>, desired: u32, name: &str) -> Estate {
+    let mut estate = in_group(machines, of(desired));
+    estate.scaling_groups[0].name = name.to_owned();
+    for instance in &mut estate.instances {
+        instance.auto_scaling_group = Some(name.to_owned());
+    }
+    estate
+}
+
+const BATCH_GROUP: &str = "AWSBatch-night-asg-ly-asg-0a1b2c";
+/// What Batch does not support for its group.
+const OF_GROUP: [&str; 5] = [
+    "terminate-instance",
+    "minimum size",
+    "instance refresh",
+    "launch template",
+    "scheduled actions",
+];
+
+#[test]
+fn an_environment_that_was_not_read_keeps_its_group() {
+    let tag = "aws:batch:compute-environment";
+    let tagged = half_idle().into_iter();
+    let tagged = tagged.map(|one| one.tag(tag, "night-asg-ly")).collect();
+    let mut denied = unread(half_idle(), 6, BATCH_GROUP);
+    denied.scaling_groups.clear();
+    for estate in [
+        unread(half_idle(), 6, BATCH_GROUP),
+        unread(tagged, 6, "renamed"),
+        denied,
+    ] {
+        let text = steps_of(&estate, "idle-gpu").join("\n");
+        for words in [
+            "lower minvCpus of the Batch compute environment night-asg-ly with `aws batch \
+             update-compute-environment`",
+            "audit with `--services ec2,batch` for the values",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        for words in OF_GROUP {
+            assert!(!text.contains(words), "{words}: {text}");
+        }
+        let audit = audited(&estate);
+        let stop = only_stop(&audit);
+        let caveat = "the Batch compute environment night-asg-ly replaces manually stopped \
+                      instances: lower its minvCpus first";
+        assert!(warns(stop, caveat), "{stop:?}");
+    }
+    // A part of the name alone does not say so.
+    let text = steps_of(&unread(half_idle(), 6, "AWSBatch-mine"), "idle-gpu").join("\n");
+    assert!(
+        text.contains("the Auto Scaling group AWSBatch-mine"),
+        "{text}"
+    );
+}
+
+#[test]
+fn other_actions_in_an_environment_that_was_not_read_have_no_values() {
+    let by_day = |period: u32| {
+        let busy = (8..18).contains(&(period / 12 % 24));
+        Some(if busy { 70.0 } else { 0.0 })
+    };
+    let office = Machine::new("i-1", "g5.xlarge").cpu(flat(5.0));
+    let office = office.gpu(0, by_day).vram(0, HELD_MIB, A10G_MIB);
+    let large = Machine::new("i-1", "g5.12xlarge").cpu(flat(5.0));
+    let large = (0..4).fold(large, |machine, gpu| {
+        machine.gpu(gpu, flat(10.0)).vram(gpu, 1_000.0, A10G_MIB)
+    });
+    for (machine, rule, words) in [
+        (
+            office,
+            "off-hours",
+            "by EventBridge Scheduler, change minvCpus",
+        ),
+        (
+            large,
+            "overprovisioned-gpu",
+            "change instance types and minvCpus",
+        ),
+    ] {
+        let text = steps_of(&unread(vec![machine], 1, BATCH_GROUP), rule).join("\n");
+        let step = format!("{words} of the Batch compute environment night-asg-ly with");
+        assert!(text.contains(&step), "{text}");
+        for words in OF_GROUP {
+            assert!(!text.contains(words), "{words}: {text}");
+        }
+    }
+}
+
+#[test]
+fn an_environment_that_was_not_read_may_buy_on_demand() {
+    let machine = Machine::new("i-1", "g4dn.xlarge").cpu(flat(5.0));
+    let machine = machine.gpu(0, flat(70.0)).vram(0, 3_000.0, 15_360.0);
+    let machine = machine.tag("gpucost:restartable", "true");
+    let audit = audited(&unread(declared(vec![machine], "batch"), 1, BATCH_GROUP));
+    let mut actions = audit.workloads.iter().flat_map(|one| &one.actions);
+    let spot = actions.find(|one| one.kind() == ActionKind::Spot);
+    let expected = "if the Batch compute environment night-asg-ly buys on demand, set its type \
+                    to SPOT with `aws batch update-compute-environment`, or add one of that type \
+                    to its job queues";
+    assert_eq!(spot.expect("spot").caveats(), [expected]);
 }
