@@ -38,10 +38,15 @@ pub struct BatchEnvironment {
 }
 
 impl BatchEnvironment {
-    /// The minimum without some of its vCPUs; absent where it has fewer.
-    pub fn min_without(&self, vcpus: u32) -> Option<u32> {
-        let left = self.desired_vcpus.checked_sub(vcpus)?;
-        Some(self.min_vcpus.min(left))
+    /// The environment once instances with some of its vCPUs have ended, and its minimum
+    /// lowered where that prevents it; absent where it has fewer.
+    pub fn without(&self, vcpus: u32) -> Option<Self> {
+        let desired_vcpus = self.desired_vcpus.checked_sub(vcpus)?;
+        Some(Self {
+            min_vcpus: self.min_vcpus.min(desired_vcpus),
+            desired_vcpus,
+            ..self.clone()
+        })
     }
 }
 
@@ -229,7 +234,10 @@ mod tests {
             queues: None,
         };
         // 24 − 8 = 16 allows the minimum, 24 − 12 = 12 does not.
-        let found = [0, 8, 12, 24, 28].map(|vcpus| environment.min_without(vcpus));
-        assert_eq!(found, [Some(16), Some(16), Some(12), Some(0), None]);
+        let sizes = |left: BatchEnvironment| (left.min_vcpus, left.desired_vcpus);
+        let found = [0, 8, 12, 24, 28].map(|vcpus| environment.without(vcpus).map(sizes));
+        let left = [(16, 24), (16, 16), (12, 12), (0, 0)].map(Some);
+        let expected: Vec<_> = left.into_iter().chain([None]).collect();
+        assert_eq!(found.to_vec(), expected);
     }
 }

@@ -1,7 +1,7 @@
 //! Which settings of a compute environment of AWS Batch an action changes, with their values:
 //! Batch sets those of its Auto Scaling group, and undoes other changes.
 
-use crate::domain::{BatchEnvironment, Group, Provider, Target, Workload};
+use crate::domain::{BatchEnvironment, Group, Provider, Target, Workload, counted};
 
 /// The tag that instances of an environment have; it may come late.
 const TAG: &str = "aws:batch:compute-environment";
@@ -78,9 +78,15 @@ impl<'a> Unread<'a> {
     }
 }
 
-/// How to end some members, so that none is started in their place.
-pub(super) fn end_steps(batch: &BatchEnvironment, workload: &Workload, ended: u32) -> Vec<String> {
-    let mut steps = vec![lowering(batch, vcpus(workload, ended))];
+/// How to end so many members, so that none is started in their place. Their number is absent
+/// where others of the environment may end too.
+pub(super) fn end_steps(
+    batch: &BatchEnvironment,
+    workload: &Workload,
+    ended: Option<u32>,
+) -> Vec<String> {
+    let ended = ended.and_then(|ended| vcpus(workload, ended));
+    let mut steps = vec![lowering(batch, ended)];
     steps.push(format!(
         "AWS Batch then ends instances that run no job, and lowers desiredvCpus (today {}) by \
          itself: it does not support changes of its Auto Scaling group",
@@ -101,34 +107,44 @@ pub(super) fn end_steps(batch: &BatchEnvironment, workload: &Workload, ended: u3
     steps
 }
 
+/// What is the least that may be kept without some vCPUs.
+fn least_without(batch: &BatchEnvironment, vcpus: Option<u32>) -> Option<u32> {
+    batch.without(vcpus?).map(|left| left.min_vcpus)
+}
+
 /// How to keep fewer vCPUs without jobs; by how many is absent where that is not known.
 fn lowering(batch: &BatchEnvironment, vcpus: Option<u32>) -> String {
     let (name, today) = (&batch.name, batch.min_vcpus);
-    match vcpus.and_then(|vcpus| batch.min_without(vcpus)) {
+    match least_without(batch, vcpus) {
         Some(least) if least < today => format!(
             "set minvCpus of the Batch compute environment {name} from {today} to {least} \
              {UPDATE}: it keeps so many without jobs, disabled or not"
         ),
-        Some(_) => format!(
-            "find the jobs that hold them: minvCpus of the Batch compute environment {name} is \
-             {today} and allows fewer"
-        ),
-        None => format!(
+        None if today > 0 => format!(
             "lower minvCpus of the Batch compute environment {name} (today {today}) {UPDATE}: it \
              keeps so many without jobs, disabled or not"
+        ),
+        _ => format!(
+            "find the jobs that hold them: minvCpus of the Batch compute environment {name} is \
+             {today} and allows fewer"
         ),
     }
 }
 
 /// The same as a caveat of a stop that leaves other members.
-pub(super) fn end_caveat(batch: &BatchEnvironment, workload: &Workload, ended: u32) -> String {
-    let least = vcpus(workload, ended).and_then(|vcpus| batch.min_without(vcpus));
+pub(super) fn end_caveat(
+    batch: &BatchEnvironment,
+    workload: &Workload,
+    ended: Option<u32>,
+) -> String {
+    let ended = ended.and_then(|ended| vcpus(workload, ended));
+    let least = least_without(batch, ended);
     let first = match least {
         Some(least) if least < batch.min_vcpus => {
             format!("lower its minvCpus from {} to {least}", batch.min_vcpus)
         }
-        Some(_) => format!("its minvCpus of {} allows it", batch.min_vcpus),
-        None => format!("lower its minvCpus (today {})", batch.min_vcpus),
+        None if batch.min_vcpus > 0 => format!("lower its minvCpus (today {})", batch.min_vcpus),
+        _ => format!("its minvCpus of {} allows it", batch.min_vcpus),
     };
     format!(
         "the Batch compute environment {} replaces manually stopped instances: {first}",
@@ -136,54 +152,103 @@ pub(super) fn end_caveat(batch: &BatchEnvironment, workload: &Workload, ended: u
     )
 }
 
-/// How an environment gets another type or number of instances.
-pub(super) fn resize_steps(
-    batch: &BatchEnvironment,
-    workload: &Workload,
-    (to, fewer): (&Target, u32),
-) -> Vec<String> {
-    let (new, old) = (&to.instance_type, &workload.key.instance_type);
-    let name = &batch.name;
-    let mut steps = Vec::new();
-    if new != old {
-        let change = if batch.instance_types.contains(old) {
-            format!("replace {old} by {new}")
-        } else {
-            format!("add {new} and remove what stands for {old}")
-        };
-        steps.push(format!(
-            "{change} in the instance types of the Batch compute environment {name} (today {}) \
-             {UPDATE}, which replaces its instances",
-            batch.instance_types.join(", ")
-        ));
-        if batch.min_vcpus > 0 {
-            steps.push(format!(
-                "adapt its minvCpus (today {}) to the vCPUs of {new}",
-                batch.min_vcpus
-            ));
-        }
-    } else if fewer > 0 {
-        steps.push(lowering(batch, vcpus(workload, fewer)));
-    }
-    steps
+/// Members of an environment when an action on them begins.
+pub(super) struct Share<'a> {
+    part: &'a Workload,
+    today: &'a BatchEnvironment,
+    /// The environment then, once others have ended; absent where its settings then are not
+    /// known, or are for instances that the action is not about.
+    then: Option<BatchEnvironment>,
+    /// Others that end before.
+    ended: u32,
 }
 
-/// How an environment keeps no instances of a workload in some hours.
-pub(super) fn schedule_step(batch: &BatchEnvironment, workload: &Workload, running: u32) -> String {
-    let name = &batch.name;
-    let least = vcpus(workload, running).and_then(|vcpus| batch.min_without(vcpus));
-    match least {
-        Some(least) if least < batch.min_vcpus => format!(
-            "set minvCpus of the Batch compute environment {name} to {least} when these hours \
-             begin, and to {} when they end, with EventBridge Scheduler",
-            batch.min_vcpus
-        ),
-        _ => format!(
-            "disable the job queues of the Batch compute environment {name} when these hours \
-             begin, and enable them when they end: minvCpus (today {}) keeps so many vCPUs \
-             without jobs",
-            batch.min_vcpus
-        ),
+impl<'a> Share<'a> {
+    /// The share of a part of a workload, once so many others of its members have ended. It may
+    /// be all that then runs in the environment.
+    pub fn of(today: &'a BatchEnvironment, part: &'a Workload, ended: u32, is_whole: bool) -> Self {
+        let left = vcpus(part, ended).and_then(|vcpus| today.without(vcpus));
+        Self {
+            part,
+            today,
+            then: left.filter(|_| is_whole),
+            ended,
+        }
+    }
+
+    /// What comes before settings with values: these are what a stop leaves.
+    fn after(&self) -> Option<String> {
+        (self.ended > 0 && self.then.is_some()).then(|| {
+            format!(
+                "first end the {} of the environment as advised: the settings here are for those \
+                 that remain",
+                counted(self.ended, "idle instance", "idle instances")
+            )
+        })
+    }
+
+    /// How they get another type, or become fewer.
+    pub fn resize_steps(&self, to: &Target, fewer: u32) -> Vec<String> {
+        let (new, old) = (&to.instance_type, &self.part.key.instance_type);
+        let name = &self.today.name;
+        let mut steps: Vec<String> = self.after().into_iter().collect();
+        if new != old {
+            let types = &self.today.instance_types;
+            let change = if types.contains(old) {
+                format!("replace {old} by {new}")
+            } else {
+                format!("add {new} and remove what stands for {old}")
+            };
+            steps.push(format!(
+                "{change} in the instance types of the Batch compute environment {name} (today \
+                 {}) {UPDATE}, which replaces its instances",
+                types.join(", ")
+            ));
+            steps.extend(self.adapting(new));
+        } else if fewer > 0 {
+            steps.push(match &self.then {
+                Some(then) => lowering(then, vcpus(self.part, fewer)),
+                None => lowering(self.today, None),
+            });
+        }
+        steps
+    }
+
+    /// What becomes of the minimum with another type.
+    fn adapting(&self, new: &str) -> Option<String> {
+        let (when, minimum) = match &self.then {
+            Some(then) if self.ended > 0 => ("then", then.min_vcpus),
+            _ => ("today", self.today.min_vcpus),
+        };
+        (minimum > 0)
+            .then(|| format!("adapt its minvCpus ({when} {minimum}) to the vCPUs of {new}"))
+    }
+
+    /// How they run only in some hours.
+    pub fn schedule_steps(&self, running: u32) -> Vec<String> {
+        let (name, today) = (&self.today.name, self.today.min_vcpus);
+        let mut steps: Vec<String> = self.after().into_iter().collect();
+        let then = self.then.as_ref();
+        let minimum = then.map_or(today, |then| then.min_vcpus);
+        let least = then.and_then(|then| least_without(then, vcpus(self.part, running)));
+        steps.push(match least {
+            Some(least) if least < minimum => format!(
+                "set minvCpus of the Batch compute environment {name} to {least} when these hours \
+                 begin, and to {minimum} when they end, with EventBridge Scheduler"
+            ),
+            None if minimum > 0 => format!(
+                "lower minvCpus of the Batch compute environment {name} (today {today}) by the \
+                 vCPUs of these instances when these hours begin, as far as it prevents their \
+                 end, and raise it by as many when they end, with EventBridge Scheduler: other \
+                 actions may change it too"
+            ),
+            _ => format!(
+                "disable the job queues of the Batch compute environment {name} when these hours \
+                 begin, and enable them when they end: its minvCpus of {minimum} keeps so many \
+                 vCPUs without jobs"
+            ),
+        });
+        steps
     }
 }
 

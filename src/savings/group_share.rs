@@ -6,7 +6,9 @@ use super::batch;
 use super::keeper::Place;
 use super::rebalancing;
 use super::scaling::{END, instances, protected_step, running, running_ids, suspended_step};
-use crate::domain::{Group, Member, ScalingGroup, Target, Workload, counted};
+use crate::domain::{
+    BatchEnvironment, Group, Member, ResourceId, ScalingGroup, Target, Workload, counted,
+};
 
 /// What an action on members of a group needs there.
 #[derive(Debug, Default)]
@@ -71,6 +73,20 @@ impl GroupShare {
     }
 }
 
+/// What a part of a workload is of its environment, once others of its members have ended.
+fn batch_share<'a>(
+    batch: &'a BatchEnvironment,
+    part: &'a Workload,
+    ended: &[&Member],
+) -> batch::Share<'a> {
+    let group = part.scaling_group.as_deref();
+    let in_service = group.and_then(|group| group.in_service.as_deref());
+    let ids = running_ids(ended.iter().copied());
+    let is_own = |id: &ResourceId| ids.contains(id) || part.member(id).is_some();
+    let is_whole = in_service.is_some_and(|all| all.iter().all(is_own));
+    batch::Share::of(batch, part, running(ended.iter().copied()), is_whole)
+}
+
 /// How members of a group run only in some hours, once others of their workload have ended;
 /// absent for members of none.
 pub(super) fn scheduled(part: &Workload, ended: &[&Member]) -> Option<GroupAdvice> {
@@ -80,8 +96,8 @@ pub(super) fn scheduled(part: &Workload, ended: &[&Member]) -> Option<GroupAdvic
     let group = part.scaling_group.as_deref();
     let mut advice = GroupAdvice::default();
     if let Some(batch) = group.and_then(|group| group.batch.as_ref()) {
-        let step = batch::schedule_step(batch, part, running(&part.members));
-        advice.steps.push(step);
+        let share = batch_share(batch, part, ended);
+        advice.steps = share.schedule_steps(running(&part.members));
         return Some(advice);
     }
     if let Some(unread) = batch::Unread::of(part) {
@@ -150,7 +166,7 @@ pub(super) fn resized(part: &Workload, to: &Target, ended: &[&Member]) -> GroupA
     };
     let fewer = running(&part.members).saturating_sub(to.count);
     if let Some(batch) = &group.batch {
-        advice.steps = batch::resize_steps(batch, part, (to, fewer));
+        advice.steps = batch_share(batch, part, ended).resize_steps(to, fewer);
         return advice;
     }
     let share = GroupShare::of(group, part, ended);

@@ -157,12 +157,25 @@ fn goes_on(workload: &Workload, id: &ResourceId) -> bool {
     member.is_some_and(|one| !one.is_idle() || one.ignored.is_some())
 }
 
+/// How many of some members run that end; absent where others in service may end too.
+fn only_these(workload: &Workload, ended: &[&Member]) -> Option<u32> {
+    let ids = running_ids(ended.iter().copied());
+    let group = workload.scaling_group.as_deref()?;
+    let mut others = group
+        .in_service
+        .as_ref()?
+        .iter()
+        .filter(|id| !ids.contains(*id));
+    let is_known = others.all(|id| goes_on(workload, id));
+    is_known.then(|| running(ended.iter().copied()))
+}
+
 /// How to end some members of a workload that is in a group, so that it replaces none of them
 /// and ends no others.
 pub fn end_steps(name: &str, workload: &Workload, ended: &[&Member]) -> Vec<String> {
     let group = workload.scaling_group.as_deref();
     if let Some(batch) = group.and_then(|group| group.batch.as_ref()) {
-        return batch::end_steps(batch, workload, running(ended.iter().copied()));
+        return batch::end_steps(batch, workload, only_these(workload, ended));
     }
     if let Some(unread) = batch::Unread::of(workload) {
         return unread.steps("lower minvCpus");
@@ -194,7 +207,7 @@ pub fn end_steps(name: &str, workload: &Workload, ended: &[&Member]) -> Vec<Stri
 pub(super) fn end_caveat(name: &str, workload: &Workload, ended: &[&Member]) -> String {
     let group = workload.scaling_group.as_deref();
     if let Some(batch) = group.and_then(|group| group.batch.as_ref()) {
-        return batch::end_caveat(batch, workload, running(ended.iter().copied()));
+        return batch::end_caveat(batch, workload, only_these(workload, ended));
     }
     if let Some(unread) = batch::Unread::of(workload) {
         return unread.end_caveat();

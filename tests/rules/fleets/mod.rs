@@ -12,6 +12,7 @@
 //! pays from 63% of the hours on.
 
 mod accounts;
+mod batch_share;
 mod capacity;
 mod group_share;
 mod keepers;

@@ -34,7 +34,7 @@ pub(super) fn group() -> ScalingGroup {
 }
 
 /// The same of an environment of Batch: six g5.xlarge have 6 × 4 = 24 vCPUs.
-fn of_batch(min_vcpus: u32, queues: Option<&[&str]>) -> ScalingGroup {
+pub(super) fn of_batch(min_vcpus: u32, queues: Option<&[&str]>) -> ScalingGroup {
     let queues = queues.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
     ScalingGroup {
         batch: Some(BatchEnvironment {
