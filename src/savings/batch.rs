@@ -9,6 +9,11 @@ const TAG: &str = "aws:batch:compute-environment";
 const AROUND_NAME: (&str, &str) = ("AWSBatch-", "-asg-");
 
 const UPDATE: &str = "with `aws batch update-compute-environment`";
+/// `jobExecutionTimeoutMinutes` in the API reference of Batch, `UpdatePolicy`: 30 by default.
+const LONG_JOBS: &str = "such an update ends jobs that run for more than 30 minutes after it \
+                         begins, unless `--update-policy jobExecutionTimeoutMinutes=MINUTES` \
+                         allows them longer: set it to the length of the longest job, or add \
+                         another environment to the job queue and let this one run empty";
 
 /// How many vCPUs some instances of a workload have; absent where its type is unknown.
 fn vcpus(workload: &Workload, instances: u32) -> Option<u32> {
@@ -204,6 +209,7 @@ impl<'a> Share<'a> {
                  {}) {UPDATE}, which replaces its instances",
                 types.join(", ")
             ));
+            steps.push(LONG_JOBS.to_owned());
             steps.extend(self.adapting(new));
         } else if fewer > 0 {
             steps.push(match &self.then {

@@ -341,6 +341,9 @@ fn other_actions_in_an_environment_of_batch_name_its_settings() {
     );
     let vcpus = format!("adapt its minvCpus (today 16) to the vCPUs of {to}");
     assert!(text.contains(&types) && text.contains(&vcpus), "{text}");
+    // The default of Batch, after which running jobs end.
+    let long_jobs = "ends jobs that run for more than 30 minutes after it begins";
+    assert!(text.contains(long_jobs), "{text}");
 
     let spot = Machine::new("i-1", "g4dn.xlarge").cpu(flat(5.0));
     let spot = spot.gpu(0, flat(70.0)).vram(0, 3_000.0, 15_360.0);
