@@ -89,7 +89,7 @@ pub struct Placement {
     pub memory_mib: u64,
     /// Whether something keeps it where it is, or from one of these nodes: a selector or an
     /// affinity that one does not meet, a taint that it does not tolerate, pods that it must
-    /// be beside or apart from, or an annotation.
+    /// be beside or apart from, a port of its node, or an annotation.
     pub is_bound: bool,
     /// Whether it keeps data on the disk of its node, which a move leaves behind.
     pub has_local_data: bool,

@@ -2,7 +2,7 @@
 //! with what moving them to another node of the same kind takes.
 
 use super::nodes::kind_of_node;
-use super::objects::{DeviceClaimObject, Metadata, NodeObject, PodObject, PodSpec};
+use super::objects::{Container, DeviceClaimObject, Metadata, NodeObject, PodObject, PodSpec};
 use super::owners::Makers;
 use super::placement::Taint;
 use super::pods;
@@ -96,6 +96,7 @@ impl<'a> Holders<'a> {
         let is_kept = annotations.safe_to_evict.as_deref() == Some("false")
             || annotations.do_not_disrupt.as_deref() == Some("true")
             || spec.affinity.is_of_pods()
+            || has_host_port(spec)
             || spec
                 .topology_spread_constraints
                 .0
@@ -116,6 +117,13 @@ impl<'a> Holders<'a> {
         });
         !*is_admitted
     }
+}
+
+/// Whether a pod listens on a port of its node: another node may have given that away.
+fn has_host_port(spec: &PodSpec) -> bool {
+    let containers = spec.containers.0.iter();
+    let mut all = containers.chain(&spec.init_containers.0);
+    all.any(Container::has_host_port)
 }
 
 /// Whether a node meets what a pod asks of it, and the pod what the node asks.
@@ -225,6 +233,8 @@ mod tests {
             [{"whenUnsatisfiable": "ScheduleAnyway", "maxSkew": 1}]}});
         let apart = json!({"spec": {"affinity": {"podAntiAffinity":
             {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}}}});
+        let listening = |part: &str, port: Value| json!({"spec": {part: [{"ports": [port]}]}});
+        let on_node = json!({"containerPort": 8000, "hostPort": 8000});
         let alike = json!({});
         for (pod, peer, is_bound) in [
             (&plain, &alike, false),
@@ -248,6 +258,14 @@ mod tests {
             (&spread, &alike, true),
             (&even, &alike, false),
             (&apart, &alike, true),
+            // Of its node, of its node by a sidecar, and of its own.
+            (&listening("containers", on_node.clone()), &alike, true),
+            (&listening("initContainers", on_node), &alike, true),
+            (
+                &listening("containers", json!({"containerPort": 8000})),
+                &alike,
+                false,
+            ),
         ] {
             let placement = held(pod, peer).placement.expect("it is known");
             assert_eq!(placement.is_bound, is_bound, "{pod} beside {peer}");

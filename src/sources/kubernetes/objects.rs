@@ -142,6 +142,23 @@ pub(super) struct Container {
     pub resources: Requests,
     #[serde(deserialize_with = "or_default")]
     pub restart_policy: String,
+    #[serde(deserialize_with = "or_default")]
+    ports: Parts<Port>,
+}
+
+impl Container {
+    /// Whether it listens on a port of its node, of which each node has one.
+    pub(super) fn has_host_port(&self) -> bool {
+        self.ports.0.iter().any(|port| port.host_port != 0)
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, expecting = "a port of a container")]
+struct Port {
+    /// Zero for none.
+    #[serde(deserialize_with = "or_default")]
+    host_port: i64,
 }
 
 #[derive(Debug, Default, Deserialize)]
