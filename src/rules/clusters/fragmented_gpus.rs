@@ -96,7 +96,7 @@ pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
         free.map(|spot| spot.free).max().unwrap_or_default()
     });
     let all = groups.iter();
-    all.filter_map(|(key, spots)| finding(view, *key, spots, &waiting))
+    all.filter_map(|(key, spots)| finding(*key, spots, &waiting))
         .collect()
 }
 
@@ -218,7 +218,6 @@ fn waiting<'a>(view: &View<'a>, largest: impl Fn(&str) -> u64) -> BTreeSet<(&'a 
 }
 
 fn finding(
-    view: &View<'_>,
     key: GroupKey<'_>,
     spots: &[Spot<'_>],
     waiting: &BTreeSet<(&str, Size)>,
@@ -265,7 +264,7 @@ fn finding(
         kind: FindingKind::Optimization,
         title: title(key, spots, (claimed.len(), packing.freed.len()), blocked),
         monthly_savings: savings(&claimed, &packing),
-        recommendation: advice(view, &claimed, &packing),
+        recommendation: advice(&claimed, &packing),
     };
     Some(Finding::new(
         ID,
@@ -319,7 +318,7 @@ fn savings(claimed: &[&Spot<'_>], packing: &Packing) -> Option<Money> {
     freed.try_fold(first, |sum, next| sum.checked_add(next?).ok())
 }
 
-fn advice(view: &View<'_>, claimed: &[&Spot<'_>], packing: &Packing) -> Recommendation {
+fn advice(claimed: &[&Spot<'_>], packing: &Packing) -> Recommendation {
     let nodes = packing.freed.iter().map(|place| claimed[*place].host.node);
     let freed: Vec<&Node> = nodes.collect();
     let mut steps = Vec::new();
@@ -328,7 +327,7 @@ fn advice(view: &View<'_>, claimed: &[&Spot<'_>], packing: &Packing) -> Recommen
         let named: Vec<&str> = freed.iter().map(|node| node.name.as_str()).collect();
         steps.push(format!("cordon and drain {}: {pods}", names(&named)));
         let plain = || "lower the size of the pool by as many nodes".to_owned();
-        steps.push(shrinking(view, &freed).unwrap_or_else(plain));
+        steps.push(shrinking(&freed).unwrap_or_else(plain));
         let mut lowered: BTreeMap<&str, usize> = BTreeMap::new();
         let freed = packing.freed.iter().map(|place| claimed[*place].host);
         for id in freed.filter_map(Host::reservation) {

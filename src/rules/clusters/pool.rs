@@ -1,16 +1,15 @@
 //! The pool of a node in the words of what makes its nodes: values to set there, so that
 //! what the advice asks for lasts.
 
-use super::facts::View;
 use crate::catalog::shape;
-use crate::domain::{Node, PoolMaker, ResourceId, Scheduler};
-use rust_decimal::Decimal;
-use std::collections::BTreeSet;
+use crate::domain::{Node, PoolMaker, Scheduler};
 
 /// The longest value of a label.
 const LONGEST_NAME: usize = 63;
 /// How long Karpenter waits after the last change of a node before it removes the node.
 const CONSOLIDATE_AFTER: &str = "5m";
+/// Nodes that a command names.
+const MOST_NAMED: usize = 20;
 
 /// A pool whose maker is known, and whose name is safe in a command.
 #[derive(Debug, Clone, Copy)]
@@ -19,14 +18,6 @@ pub(super) struct Pool<'a> {
     maker: PoolMaker,
     /// As a value of a command; a placeholder where it is unknown.
     cluster: &'a str,
-}
-
-/// What a pool has without some of its nodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Rest {
-    nodes: usize,
-    /// Physical ones; absent where one is unknown.
-    gpus: Option<Decimal>,
 }
 
 impl<'a> Pool<'a> {
@@ -43,47 +34,52 @@ impl<'a> Pool<'a> {
         })
     }
 
-    /// The values without which nodes that are released come back or stay.
-    fn released(self, rest: Rest, resource: &str, instance: &str) -> String {
+    /// How nodes that are drained go, and what of the pool is lowered so that they stay away.
+    /// Each command names its nodes: a smaller size alone leaves the choice to the provider,
+    /// and the size of today may be read of a part of the pool, and by several findings.
+    fn released(self, gone: &[&Node], resource: &str) -> String {
         let Self {
             name,
             maker,
             cluster,
         } = self;
-        let nodes = rest.nodes;
+        let count = gone.len();
+        let names = gone.iter().map(|node| node.name.as_str());
+        let machines = gone.iter().map(|node| node.machine.native());
         match maker {
-            PoolMaker::Karpenter => {
-                let gpus = rest.gpus.map(|gpus| {
-                    let gpus = gpus.ceil().normalize();
-                    format!(", and spec.limits[\"{resource}\"]: {gpus}")
-                });
-                format!(
-                    "in the NodePool {name}, set spec.disruption.consolidationPolicy: \
-                     WhenEmptyOrUnderutilized, spec.disruption.consolidateAfter: \
-                     {CONSOLIDATE_AFTER}{}",
-                    gpus.unwrap_or_default()
-                )
-            }
+            PoolMaker::Karpenter => format!(
+                "in the NodePool {name}, set spec.disruption.consolidationPolicy: \
+                 WhenEmptyOrUnderutilized, spec.disruption.consolidateAfter: \
+                 {CONSOLIDATE_AFTER}, and, after the drained nodes have gone, \
+                 spec.limits[\"{resource}\"] to what `kubectl get nodepool {name} -o yaml` shows \
+                 for it in status.resources"
+            ),
             PoolMaker::EksNodeGroup => format!(
-                "`aws eks update-nodegroup-config --cluster-name {cluster} --nodegroup-name {name} \
-                 --scaling-config minSize={nodes},desiredSize={nodes}` (a lower minSize may stay); \
-                 it chooses the node that ends, unless you end the drained one instead of setting \
-                 desiredSize: `aws autoscaling terminate-instance-in-auto-scaling-group \
-                 --instance-id {instance} --should-decrement-desired-capacity`"
+                "{}; first lower its minSize by {count} if its size would fall below it: `aws eks \
+                 update-nodegroup-config --cluster-name {cluster} --nodegroup-name {name} \
+                 --scaling-config minSize=COUNT`",
+                terminated(name, words(machines).as_deref())
             ),
             PoolMaker::Eksctl => format!(
-                "`eksctl scale nodegroup --cluster {cluster} --name {name} --nodes {nodes} \
-                 --nodes-min {nodes}` (a lower minimum may stay)"
+                "{}; first lower the minimum by {count} if its size would fall below it: `eksctl \
+                 scale nodegroup --cluster {cluster} --name {name} --nodes-min COUNT`",
+                terminated(name, words(machines).as_deref())
             ),
             PoolMaker::Gke => format!(
-                "with autoscaling, `gcloud container node-pools update {name} --cluster {cluster} \
-                 --location LOCATION --total-min-nodes {nodes}` (a lower minimum may stay); \
-                 without, `gcloud container clusters resize {cluster} --location LOCATION \
-                 --node-pool {name} --num-nodes COUNT`, where COUNT is of each zone, {nodes} in all"
+                "`gcloud compute instance-groups managed delete-instances GROUP --zone ZONE \
+                 --instances {}`, where GROUP is of the zone of the node, among those of `gcloud \
+                 container node-pools describe {name} --cluster {cluster} --location LOCATION \
+                 --format \"value(instanceGroupUrls)\"`: it lowers the size of the pool by 1 per \
+                 node; with autoscaling, first lower the minimum by {count} if the size would fall \
+                 below it",
+                words(names).map_or_else(|| "NODE".to_owned(), |names| names.join(","))
             ),
             PoolMaker::Aks => format!(
-                "`az aks nodepool scale --resource-group GROUP --cluster-name {cluster} --name \
-                 {name} --node-count {nodes}`"
+                "`az aks nodepool delete-machines --resource-group GROUP --cluster-name {cluster} \
+                 --name {name} --machine-names {}`, which lowers the size of the pool by 1 per \
+                 node; with autoscaling, first lower the minimum by {count} if the size would fall \
+                 below it",
+                words(names).map_or_else(|| "NODE".to_owned(), |names| names.join(" "))
             ),
         }
     }
@@ -131,26 +127,33 @@ impl<'a> Pool<'a> {
     }
 }
 
-/// How the pool of some nodes loses them for good; all are of one pool, and there is one.
-pub(super) fn shrinking(view: &View<'_>, nodes: &[&Node]) -> Option<String> {
-    let first = nodes.first()?;
-    let pool = Pool::of(first)?;
-    let gone: BTreeSet<&ResourceId> = nodes.iter().map(|node| &node.machine).collect();
-    let all = view.facts.clusters.nodes.iter();
-    let rest = all.filter(|node| {
-        let is_own = node.scheduler == first.scheduler
-            && node.cluster == first.cluster
-            && node.pool == first.pool;
-        is_own && !gone.contains(&node.machine)
-    });
-    let rest: Vec<&Node> = rest.collect();
-    let gpus = rest.iter().map(|node| node.physical);
-    let rest = Rest {
-        nodes: rest.len(),
-        gpus: gpus.sum(),
+/// Names as words of a command; absent where one is not safe in it, and of many.
+fn words<'a>(names: impl Iterator<Item = &'a str>) -> Option<Vec<&'a str>> {
+    let names: Vec<&str> = names.collect();
+    let is_safe = names.len() <= MOST_NAMED && names.iter().all(|name| is_plain(name));
+    is_safe.then_some(names)
+}
+
+/// How instances of a node group of Amazon EKS end, and the group starts none in their place.
+fn terminated(name: &str, instances: Option<&[&str]>) -> String {
+    let (id, each) = match instances {
+        Some([one]) => (*one, String::new()),
+        Some(several) => ("INSTANCE", format!(" for each of {}", several.join(", "))),
+        None => ("INSTANCE", " for each drained node".to_owned()),
     };
-    let only = Some(first.machine.native()).filter(|id| nodes.len() == 1 && is_plain(id));
-    Some(pool.released(rest, resource_of(first), only.unwrap_or("INSTANCE")))
+    format!(
+        "`aws autoscaling terminate-instance-in-auto-scaling-group --instance-id {id} \
+         --should-decrement-desired-capacity`{each}, which lowers the size of the node group \
+         {name} by 1 per node; where it spans zones, first `aws autoscaling suspend-processes \
+         --auto-scaling-group-name GROUP --scaling-processes AZRebalance`, because its Auto \
+         Scaling group may end other nodes to balance the zones"
+    )
+}
+
+/// How the pool of some nodes loses them for good; all are of one pool, and there is one.
+pub(super) fn shrinking(nodes: &[&Node]) -> Option<String> {
+    let first = nodes.first()?;
+    Some(Pool::of(first)?.released(nodes, resource_of(first)))
 }
 
 /// What pods request to have a device of a node. Names of drivers of DRA have no `/`: no
@@ -172,7 +175,7 @@ fn is_plain(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lab::{Lab, node};
+    use super::super::lab::{Lab, node, whole};
     use super::*;
 
     fn of(maker: PoolMaker, name: &str) -> Node {
@@ -183,43 +186,88 @@ mod tests {
         }
     }
 
-    fn said(maker: PoolMaker) -> String {
-        let nodes = ["a", "b", "c"].map(|name| of(maker, name));
-        let lab = Lab::of(nodes.clone().into(), Vec::new());
-        lab.with(|facts| shrinking(&View::of(facts), &[&nodes[1]]).expect("a pool"))
+    fn said(maker: PoolMaker, names: &[&str]) -> String {
+        let nodes: Vec<Node> = names.iter().map(|name| of(maker, name)).collect();
+        let nodes: Vec<&Node> = nodes.iter().collect();
+        shrinking(&nodes).expect("a pool")
     }
 
     #[test]
-    fn what_a_pool_keeps_is_what_it_has_without_the_nodes() {
-        // Two of three nodes with eight GPUs each.
-        assert_eq!(
-            said(PoolMaker::Karpenter),
-            "in the NodePool gpu-a100, set spec.disruption.consolidationPolicy: \
-             WhenEmptyOrUnderutilized, spec.disruption.consolidateAfter: 5m, and \
-             spec.limits[\"nvidia.com/gpu\"]: 16"
-        );
-        let eks = said(PoolMaker::EksNodeGroup);
+    fn a_pool_loses_the_nodes_that_were_drained_and_no_others() {
+        let karpenter = said(PoolMaker::Karpenter, &["b"]);
         assert!(
-            eks.starts_with(
-                "`aws eks update-nodegroup-config --cluster-name lab --nodegroup-name gpu-a100 \
-                 --scaling-config minSize=2,desiredSize=2`"
+            karpenter.starts_with(
+                "in the NodePool gpu-a100, set spec.disruption.consolidationPolicy: \
+                 WhenEmptyOrUnderutilized, spec.disruption.consolidateAfter: 5m, and, after the \
+                 drained nodes have gone, spec.limits[\"nvidia.com/gpu\"] to what"
             ),
-            "{eks}"
+            "{karpenter}"
         );
-        assert!(eks.contains("--instance-id i-b "), "{eks}");
-        for (maker, words) in [
-            (
-                PoolMaker::Eksctl,
-                "--name gpu-a100 --nodes 2 --nodes-min 2`",
-            ),
-            (PoolMaker::Gke, "--total-min-nodes 2`"),
-            (
-                PoolMaker::Aks,
-                "--cluster-name lab --name gpu-a100 --node-count 2`",
-            ),
-        ] {
-            assert!(said(maker).contains(words), "{}", said(maker));
+        for maker in [PoolMaker::EksNodeGroup, PoolMaker::Eksctl] {
+            let one = said(maker, &["b"]);
+            assert!(
+                one.starts_with(
+                    "`aws autoscaling terminate-instance-in-auto-scaling-group --instance-id i-b \
+                     --should-decrement-desired-capacity`, which"
+                ),
+                "{one}"
+            );
+            assert!(one.contains("--scaling-processes AZRebalance`"), "{one}");
+            let both = said(maker, &["b", "c"]);
+            assert!(both.contains("` for each of i-b, i-c, which"), "{both}");
+            assert!(both.contains("by 2 if"), "{both}");
         }
+        let gke = said(PoolMaker::Gke, &["b", "c"]);
+        assert!(gke.contains("--instances b,c`"), "{gke}");
+        let aks = said(PoolMaker::Aks, &["b", "c"]);
+        assert!(
+            aks.starts_with(
+                "`az aks nodepool delete-machines --resource-group GROUP --cluster-name lab \
+                 --name gpu-a100 --machine-names b c`"
+            ),
+            "{aks}"
+        );
+    }
+
+    #[test]
+    fn no_advice_states_the_size_of_a_pool() {
+        // The nodes may be a part of the pool, as with `--tag`, and other findings may release
+        // others of it. Here two nodes are empty, and the pods of two others fit on one.
+        for maker in PoolMaker::ALL {
+            let nodes = ["a", "b", "c", "d"].map(|name| of(*maker, name));
+            let claims = vec![whole("x", 4, "c"), whole("y", 4, "d")];
+            let findings = Lab::of(nodes.into(), claims).findings();
+            let releasing = ["fragmented-gpus", "unallocated-gpus"];
+            let of_pool = findings
+                .iter()
+                .filter(|one| releasing.contains(&one.rule()) && one.monthly_savings.is_some());
+            let steps: Vec<&String> = of_pool.flat_map(|one| &one.recommendation.steps).collect();
+            let values: Vec<&&String> = steps
+                .iter()
+                .filter(|one| one.contains("gpu-a100"))
+                .collect();
+            assert_eq!(values.len(), 3, "{steps:?}");
+            for step in values {
+                let absolute = ["--nodes ", "desiredSize", "--node-count", "--num-nodes"];
+                let sizes = ["minSize=", "--nodes-min ", "gpu\"]: "];
+                let after = |flag: &&str| step.split(*flag).nth(1).map(str::to_owned);
+                let is_count = |rest: String| rest.starts_with(|c: char| c.is_ascii_digit());
+                assert!(!absolute.iter().any(|flag| step.contains(flag)), "{step}");
+                assert!(!sizes.iter().filter_map(after).any(is_count), "{step}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_that_are_no_words_of_a_command_and_many_names_are_in_none() {
+        let aks = said(PoolMaker::Aks, &["b", "$(id)"]);
+        assert!(aks.contains("--machine-names NODE`"), "{aks}");
+        let many: Vec<String> = (0..21).map(|index| format!("n{index}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let gke = said(PoolMaker::Gke, &many);
+        assert!(gke.contains("--instances NODE`"), "{gke}");
+        let eks = said(PoolMaker::EksNodeGroup, &many);
+        assert!(eks.contains("INSTANCE --should-decrement-desired-capacity` for each drained"));
     }
 
     #[test]

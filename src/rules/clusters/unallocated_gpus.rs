@@ -15,10 +15,10 @@ pub(super) const ID: &str = "unallocated-gpus";
 
 pub(super) fn findings(view: &View<'_>) -> Vec<Finding> {
     let all = view.hosts.iter();
-    all.filter_map(|host| finding(view, host)).collect()
+    all.filter_map(finding).collect()
 }
 
-fn finding(view: &View<'_>, host: &Host<'_>) -> Option<Finding> {
+fn finding(host: &Host<'_>) -> Option<Finding> {
     // What the inventory does not show cannot be removed, and may be gone.
     host.machine?;
     let physical = host.devices.physical?;
@@ -59,7 +59,7 @@ fn finding(view: &View<'_>, host: &Host<'_>) -> Option<Finding> {
                 format!("give the GPUs to other {}s", words.pod)
             },
             to: String::new(),
-            steps: steps(view, host, is_whole, (unallocated, free)),
+            steps: steps(host, is_whole, (unallocated, free)),
             caveats: caveats(host, is_whole),
         },
     };
@@ -122,12 +122,7 @@ fn is_left_over(host: &Host<'_>, free: Decimal, unallocated: Decimal) -> bool {
     free.is_zero() && unallocated < divided.max(Decimal::ONE)
 }
 
-fn steps(
-    view: &View<'_>,
-    host: &Host<'_>,
-    is_whole: bool,
-    (unallocated, free): (Decimal, Decimal),
-) -> Vec<String> {
+fn steps(host: &Host<'_>, is_whole: bool, (unallocated, free): (Decimal, Decimal)) -> Vec<String> {
     let (node, words) = (host.node, host.words());
     let mut steps = Vec::new();
     if free < unallocated {
@@ -156,7 +151,7 @@ fn steps(
         ));
     }
     steps.push(words.drain.to_owned());
-    steps.push(match (shrinking(view, &[node]), &node.pool) {
+    steps.push(match (shrinking(&[node]), &node.pool) {
         (Some(values), _) => values,
         (None, Some(pool)) => format!("lower {} {pool}, so that the machine goes", words.pool),
         (None, None) => "terminate its machine".to_owned(),
