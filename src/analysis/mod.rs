@@ -75,7 +75,7 @@ use crate::domain::{
     Workload,
 };
 use crate::rules::{self, ClusterFacts, Silence, Subject};
-use crate::savings::{Coverage, Purchase, UnusedCommitment, existing_coverage};
+use crate::savings::{Coverage, HeldMachines, Purchase, UnusedCommitment, existing_coverage};
 use crate::usage::{Estate, Usages, WeekUsage};
 use jiff::Timestamp;
 use std::borrow::Cow;
@@ -166,6 +166,8 @@ fn judge(
     drop(usage);
     gaps.extend(estate.gaps.iter().cloned());
 
+    let held = HeldMachines::of(&estate.clusters, estate.window.end, policy);
+
     // The plan at a level is the cheapest among those of that level and those below. What a
     // plan is chosen from is large, so one is held at a time, and a safer one is made again
     // in the rare case that it is the cheaper one.
@@ -177,6 +179,7 @@ fn judge(
             estate,
             accepted: risk,
             keeps_types,
+            held: &held,
         };
         planner.plan(&groups)
     };
@@ -216,6 +219,7 @@ fn judge(
                 verdict: &part.verdict,
                 proposals,
                 policy,
+                held: &held,
                 as_of: estate.as_of,
             });
             findings.extend(fired);

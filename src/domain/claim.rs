@@ -108,6 +108,23 @@ pub struct Holder {
     pub placement: Option<Placement>,
 }
 
+impl Holder {
+    /// The pod or task, else what allocated the devices.
+    pub fn name(&self) -> &str {
+        let made = self.owner.as_ref().map(|owner| owner.name.as_str());
+        self.pod.as_deref().or(made).unwrap_or("no pod")
+    }
+
+    /// The pod with what made it, such as `search/ranker-0 (Deployment ranker)`.
+    pub fn in_words(&self) -> String {
+        let name = format!("{}/{}", self.namespace, self.name());
+        match &self.owner {
+            Some(owner) => format!("{name} ({} {})", owner.kind, owner.name),
+            None => name,
+        }
+    }
+}
+
 /// Devices that somebody holds, or waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {

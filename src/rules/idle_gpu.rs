@@ -126,8 +126,8 @@ fn recommendation(subject: &Subject<'_>, by_power: bool) -> Recommendation {
         steps.extend(subject.committed());
     }
     Recommendation {
-        action: if by_power { "confirm" } else { "stop" }.to_owned(),
-        to: subject.idle_members(),
+        action: subject.stop_or_confirm(if by_power { "confirm" } else { "stop" }),
+        to: subject.members_to_stop(),
         steps,
         caveats: subject.stop_caveats(),
     }

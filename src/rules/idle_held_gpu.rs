@@ -67,8 +67,8 @@ impl Rule for IdleHeldGpu {
                 .stopping()
                 .map(|action| action.monthly_savings()),
             recommendation: Recommendation {
-                action: "save the work and stop".to_owned(),
-                to: subject.idle_members(),
+                action: subject.stop_or_confirm("save the work and stop"),
+                to: subject.members_to_stop(),
                 caveats: subject.stop_caveats(),
                 steps: [
                     "find the process that holds the memory (`nvidia-smi`) and its owner",

@@ -43,7 +43,7 @@ pub(super) fn shrinking(component: Component) -> Advice {
 }
 
 /// How to end some machines.
-pub(super) fn stop_steps(component: Component, ended: &[Member]) -> Vec<String> {
+pub(super) fn stop_steps(component: Component, ended: &[&Member]) -> Vec<String> {
     let steps: &[&str] = match component {
         Component::Hosting => &[
             "delete the endpoint with `aws sagemaker delete-endpoint`; if other variants of it \
@@ -58,7 +58,7 @@ pub(super) fn stop_steps(component: Component, ended: &[Member]) -> Vec<String> 
 }
 
 /// How to end some nodes of clusters, and no others.
-fn delete_nodes(ended: &[Member]) -> Vec<String> {
+fn delete_nodes(ended: &[&Member]) -> Vec<String> {
     let mut clusters: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for member in ended {
         let parts: Vec<&str> = member.id.native().splitn(3, '/').collect();

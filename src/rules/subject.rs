@@ -6,7 +6,7 @@ use crate::domain::{
     Member, Metric, Money, Observation, Policy, Provider, Recommendation, Severity, Signal,
     Statistic, UtilizationSummary, Verdict, Workload,
 };
-use crate::savings::{NamedMembers, Proposals, end_steps};
+use crate::savings::{HeldMachines, NamedMembers, Proposals, end_steps};
 use jiff::Timestamp;
 
 /// One workload with everything known and judged about it.
@@ -19,6 +19,8 @@ pub struct Subject<'a> {
     pub verdict: &'a Verdict,
     pub proposals: &'a Proposals,
     pub policy: &'a Policy,
+    /// Who holds devices of machines.
+    pub held: &'a HeldMachines<'a>,
     /// The instant that the audit describes.
     pub as_of: Timestamp,
 }
@@ -224,32 +226,78 @@ impl Subject<'_> {
         NamedMembers(&all).to_string()
     }
 
+    /// Those to stop, by name; empty where they are the whole group.
+    pub fn members_to_stop(&self) -> String {
+        let free = self.not_taken();
+        if free.is_empty() || free.len() == self.workload.members.len() {
+            return self.idle_members();
+        }
+        NamedMembers(&free).to_string()
+    }
+
+    /// The members but those whose devices were taken so lately that the idle time says nothing
+    /// about them.
+    fn not_taken(&self) -> Vec<&Member> {
+        let all = self.workload.members.iter();
+        all.filter(|one| !self.held.is_taken_lately(&one.id))
+            .collect()
+    }
+
+    /// What to do about them: no stop where all of them were taken lately.
+    pub fn stop_or_confirm(&self, stop: &str) -> String {
+        if self.not_taken().is_empty() {
+            "confirm".to_owned()
+        } else {
+            stop.to_owned()
+        }
+    }
+
     pub fn stop_steps(&self) -> Vec<String> {
+        if self.not_taken().is_empty() {
+            let all: Vec<&Member> = self.workload.members.iter().collect();
+            return vec![format!(
+                "ask who runs {} whether the GPUs are needed, and run the audit again when they \
+                 have been held for {} days",
+                self.held.holders(&all),
+                self.policy.idle_min_days
+            )];
+        }
+        let ended = self.ended();
+        let mut steps = self.held.drain_steps(&ended);
+        steps.extend(self.end_steps(&ended));
+        steps
+    }
+
+    fn end_steps(&self, ended: &[&Member]) -> Vec<String> {
         if self.workload.key.provider == Provider::OnPremises {
             return vec!["assign the hardware to other workloads".to_owned()];
         }
         if let Some(component) = self.workload.key.component() {
-            return managed::stop_steps(component, &self.workload.members);
+            return managed::stop_steps(component, ended);
         }
         match &self.workload.key.group {
-            Group::AutoScaling(name) => end_steps(name, self.group, &self.ended()),
+            Group::AutoScaling(name) => end_steps(name, self.group, ended),
             _ => vec!["stop the instances, and terminate them one week later".to_owned()],
         }
     }
 
-    /// Those of the members whose stop saves; all of them where none does.
+    /// Those of the members whose stop saves; where none does, all that were not taken lately.
     fn ended(&self) -> Vec<&Member> {
         let stop = self.proposals.stop();
         let saving = stop.map(|stop| stop.members.as_slice());
         let saving = saving.filter(|members| !members.is_empty());
-        let ends = |one: &&Member| saving.is_none_or(|ids| ids.binary_search(&one.id).is_ok());
-        self.workload.members.iter().filter(ends).collect()
+        let mut ended = self.not_taken();
+        ended.retain(|one| saving.is_none_or(|ids| ids.binary_search(&one.id).is_ok()));
+        ended
     }
 
     /// What would stop an engineer from stopping them.
     pub fn stop_caveats(&self) -> Vec<String> {
         let stop = self.proposals.stop();
-        stop.map(|stop| stop.caveats.clone()).unwrap_or_default()
+        stop.map_or_else(
+            || self.held.caveats(&self.workload.members),
+            |stop| stop.caveats.clone(),
+        )
     }
 
     /// What stopping does not end, as a step of a recommendation.

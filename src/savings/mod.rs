@@ -10,6 +10,7 @@ mod coverage;
 mod exhausted;
 mod fewer;
 mod group_share;
+mod held_machines;
 mod keeper;
 mod levers;
 mod off_hours;
@@ -43,6 +44,7 @@ pub use coverage::{
 };
 pub use exhausted::nothing_less_would_do;
 pub use fewer::Fewer;
+pub use held_machines::HeldMachines;
 pub use levers::{
     Answer, Committing, Ending, Facts, LEVERS, Lever, Members, NamedMembers, Proposal, Proposals,
     Refusal, Refused, Stop, is_launchable, propose,

@@ -6,7 +6,7 @@ use crate::analysis::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{Action, Cause, CauseKind, CommitmentPool, Gap, Policy, Risk, Workload};
 use crate::savings::{
-    Alternatives, Bought, Facts, Members, Plan, Proposals, Refusal, TermOffer, Terms,
+    Alternatives, Bought, Facts, HeldMachines, Members, Plan, Proposals, Refusal, TermOffer, Terms,
     commitment_pools, plan, propose,
 };
 use crate::usage::{Estate, Timeline};
@@ -22,6 +22,7 @@ pub(in crate::analysis) struct Planner<'a> {
     pub estate: &'a Estate,
     pub accepted: Risk,
     pub keeps_types: bool,
+    pub held: &'a HeldMachines<'a>,
 }
 
 /// What could be done about one workload.
@@ -34,13 +35,14 @@ pub(in crate::analysis) struct GroupProposals {
 
 impl GroupProposals {
     /// Asks every lever about every part of a group.
-    fn of(group: &Grouped, facts: &Facts<'_>) -> Self {
+    fn of(group: &Grouped, facts: &Facts<'_>, held: &HeldMachines<'_>) -> Self {
         let about = |part| {
             let members = Members {
                 part,
                 group: &group.workload,
                 parts: &group.parts,
                 has_working_peers: group.has_working_peers,
+                held,
             };
             propose(&members, facts)
         };
@@ -94,7 +96,7 @@ impl Planner<'_> {
         let (proposals, (alternatives, gaps)): (Vec<_>, (Vec<_>, Vec<Vec<Gap>>)) = groups
             .par_iter()
             .map(|group| {
-                let found = GroupProposals::of(group, &facts);
+                let found = GroupProposals::of(group, &facts, self.held);
                 let own = Alternatives::of(
                     &group.workload,
                     group.working(),

@@ -156,6 +156,9 @@ fn words(reason: &Refusal) -> String {
         Refusal::IdlenessUnknown => "the data does not show whether its GPUs are idle",
         Refusal::NoVerdict => "the data is not sufficient for a verdict",
         Refusal::PowerOnly => "power data alone does not justify a stop",
+        Refusal::TakenLately => {
+            "its GPUs were taken too recently for the idle time before to justify a stop"
+        }
         Refusal::Unpriced => "price not available",
         Refusal::StoppedLately => "it stopped recently and may be started again",
         Refusal::NothingStands => "no billed storage or addresses remain",

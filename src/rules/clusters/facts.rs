@@ -196,7 +196,7 @@ impl<'a> View<'a> {
             for claim in &claims {
                 let key = (
                     claim.holder.namespace.as_str(),
-                    holder_name(&claim.holder),
+                    claim.holder.name(),
                     &node.machine,
                 );
                 let group = grouped
@@ -232,11 +232,6 @@ impl<'a> View<'a> {
         pending
             .filter_map(move |claim| Some((claim, seconds_since(facts.as_of, claim.since?) / 60.0)))
     }
-}
-
-fn holder_name(holder: &Holder) -> &str {
-    let made = holder.owner.as_ref().map(|owner| owner.name.as_str());
-    holder.pod.as_deref().or(made).unwrap_or("no pod")
 }
 
 fn holdings<'a>(

@@ -3,7 +3,7 @@
 use super::{Answer, Proposals, Refusal};
 use crate::catalog::Prices;
 use crate::domain::{ActionKind, Part, Policy, Risk, Workload};
-use crate::savings::Bought;
+use crate::savings::{Bought, HeldMachines};
 
 /// Members of a workload that behave alike, with what they are a part of.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +17,8 @@ pub struct Members<'a> {
     /// Whether any member of the same Auto Scaling group or tag works, here or in a
     /// workload of another type or purchase option.
     pub has_working_peers: bool,
+    /// Who holds their devices.
+    pub held: &'a HeldMachines<'a>,
 }
 
 impl<'a> Members<'a> {

@@ -125,6 +125,8 @@ pub enum Refusal {
     NoVerdict,
     /// Only power tells that nothing is computed.
     PowerOnly,
+    /// Who holds its GPUs took them too lately for the idle time to speak for them.
+    TakenLately,
     /// There is no price to save from.
     Unpriced,
     /// It stopped so lately that it may be started again.

@@ -53,8 +53,11 @@ impl Lever for StopIdle {
         let Some(stop) = stop else {
             return Refusal::Unpriced.into();
         };
+        let mut all = members.part.workload.members.iter();
+        let are_taken = all.all(|one| members.held.is_taken_lately(&one.id));
         let refused = match &stop.action {
             Some(_) => Vec::new(),
+            None if are_taken => vec![Refused::from(Refusal::TakenLately)],
             None => vec![Refused::from(Refusal::SavesNothing)],
         };
         Answer {
@@ -92,6 +95,8 @@ enum Fate<'a> {
     Coordinates,
     /// It runs in a capacity reservation that cannot be lowered from here.
     Held,
+    /// Somebody has its GPUs, and was not idle with them for long enough.
+    Taken,
 }
 
 fn fate<'a>(
@@ -100,6 +105,9 @@ fn fate<'a>(
     usage: &InstanceUsage,
     bought: &Bought<'a>,
 ) -> Fate<'a> {
+    if of.held.is_taken_lately(&member.id) {
+        return Fate::Taken;
+    }
     let may_train = of.group.kind == WorkloadKind::Training;
     let talks = usage
         .network_bytes_per_day
@@ -130,6 +138,8 @@ fn stop(of: &Members<'_>, bought: &Bought<'_>) -> Option<Stop> {
                 ended.held.push(member);
                 continue;
             }
+            // The caveats of those that hold GPUs say so.
+            Fate::Taken => continue,
             Fate::Ends(None) => {}
             Fate::Ends(Some(reservation)) => {
                 let lowered = ended.reservations.entry(reservation.id.clone());
@@ -220,7 +230,7 @@ impl Ended<'_> {
 
     fn caveats(&self, of: &Members<'_>) -> Vec<String> {
         let is_beside_training = of.group.kind == WorkloadKind::Training && of.has_working_peers;
-        let mut caveats = Vec::new();
+        let mut caveats = of.held.caveats(&of.part.workload.members);
         if !self.coordinators.is_empty() {
             caveats.push(format!(
                 "{} exchange more than 5 MB per day and may coordinate the others: savings \

@@ -15,6 +15,7 @@ mod accounts;
 mod batch_share;
 mod capacity;
 mod group_share;
+mod held;
 mod keepers;
 mod members;
 mod pools;
