@@ -76,30 +76,36 @@ pub type MetricValues = Vec<(Timestamp, f64)>;
 
 const GET_METRIC_DATA: &str = "cloudwatch:GetMetricData";
 
+/// The status of a query that no page has answered.
+const NOT_ANSWERED: &str = "not answered";
+
 /// What CloudWatch answers to some queries.
 #[derive(Debug)]
 pub struct Fetched {
     /// In the order of the queries; empty of one that failed.
     pub values: Vec<MetricValues>,
-    /// The status of each query that failed by itself, by its place.
+    /// The status of each query whose values are not complete, by its place.
     pub failed: BTreeMap<usize, String>,
 }
 
 impl Fetched {
+    /// No query is answered yet, which is not the same as answered without values.
     fn of(queries: usize) -> Self {
+        let failed = (0..queries).map(|place| (place, NOT_ANSWERED.to_owned()));
         Self {
             values: vec![Vec::new(); queries],
-            failed: BTreeMap::new(),
+            failed: failed.collect(),
         }
     }
 
-    /// Adds a page of a query. Its last status counts: a failure may pass with the next page.
+    /// Adds a page of a query. Its last status counts: a failure may pass with the next page,
+    /// and `PartialData` promises a next page that has to come.
     fn add(&mut self, place: usize, result: &MetricDataResult) {
         let Some(series) = self.values.get_mut(place) else {
             return;
         };
         match result.status_code() {
-            None | Some(StatusCode::Complete | StatusCode::PartialData) => {
+            None | Some(StatusCode::Complete) => {
                 self.failed.remove(&place);
             }
             Some(status) => {
@@ -281,6 +287,35 @@ mod tests {
             .set_timestamps(Some(times.collect()))
             .set_values(Some(vec![7.0; seconds.len()]))
             .build()
+    }
+
+    #[test]
+    fn a_query_without_its_last_page_is_a_gap_and_not_a_shorter_series() {
+        let partial = || Some(StatusCode::PartialData);
+        let mut found = Fetched::of(4);
+        // Two pages, of which the second ends the series.
+        found.add(0, &page(partial(), &[0, 300]));
+        found.add(0, &page(Some(StatusCode::Complete), &[600]));
+        // The second page does not come.
+        found.add(1, &page(partial(), &[0, 300]));
+        // Complete without any value: it was read. Query 3 is on no page.
+        found.add(2, &page(Some(StatusCode::Complete), &[]));
+        let found = found.finished();
+        let points: Vec<usize> = found.values.iter().map(Vec::len).collect();
+        assert_eq!(points, [3, 0, 0, 0]);
+        let failed: Vec<(usize, &str)> = found
+            .failed
+            .iter()
+            .map(|(place, status)| (*place, status.as_str()))
+            .collect();
+        assert_eq!(failed, [(1, "PartialData"), (3, "not answered")]);
+        let gaps = found.gaps("eu-west-1");
+        let reasons: Vec<&str> = gaps.iter().map(|gap| gap.reason.as_str()).collect();
+        let expected = [
+            "cloudwatch:GetMetricData: PartialData; 1 series are missing",
+            "cloudwatch:GetMetricData: not answered; 1 series are missing",
+        ];
+        assert_eq!(reasons, expected);
     }
 
     #[test]

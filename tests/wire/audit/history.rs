@@ -211,6 +211,30 @@ fn a_day_that_could_not_be_read_is_not_kept() {
 }
 
 #[test]
+fn a_day_that_was_answered_in_part_is_not_kept() {
+    // A last page that promises another, and one that failed: neither has the values.
+    for status in ["PartialData", "InternalError"] {
+        let Some(fleet) = Fleet::open(1) else {
+            return;
+        };
+        let as_of = fleet.days.as_of();
+        let plain = fleet.audit(&as_of, None);
+        let loopback = &fleet.account.loopback;
+        loopback.refuse_metric("nvidia_smi_utilization_gpu", status);
+        let part = fleet.audit(&as_of, Some("history"));
+        let gaps = part.report["gaps"].as_array().expect("a list");
+        let reason = format!("cloudwatch:GetMetricData: {status}; ");
+        let mut reasons = gaps.iter().filter_map(|gap| gap["reason"].as_str());
+        assert!(reasons.any(|one| one.starts_with(&reason)), "{gaps:?}");
+        assert!(files(&fleet.folder("history")).is_empty(), "{status}");
+        loopback.read_metrics();
+        let second = fleet.audit(&as_of, Some("history"));
+        assert_same(&second, &plain);
+        assert_eq!(second.reads, plain.reads);
+    }
+}
+
+#[test]
 fn a_damaged_day_is_asked_again_with_a_warning() {
     let Some(fleet) = Fleet::open(1) else {
         return;

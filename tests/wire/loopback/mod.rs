@@ -207,6 +207,11 @@ impl Loopback {
         self.state.write().unread_metrics.insert(name, status);
     }
 
+    /// Has CloudWatch answer queries of all metrics again.
+    pub fn read_metrics(&self) {
+        self.state.write().unread_metrics.clear();
+    }
+
     /// Publishes an instance price, together with the neighbours that share
     /// its instance type in the real list: capacity reservations at zero,
     /// dedicated tenancy, SQL Server, capacity blocks.

@@ -117,6 +117,7 @@ fn without_values_nothing_is_judged_and_it_ran_since_launch() {
 fn series_that_cloudwatch_cannot_read_are_not_series_that_do_not_exist() {
     for (status, hint) in [
         ("InternalError", "run again with -v for details"),
+        ("PartialData", "run again with -v for details"),
         ("Forbidden", "allow cloudwatch:GetMetricData; "),
     ] {
         let Some(office) = Office::open(&[VIRGINIA]) else {
