@@ -199,6 +199,69 @@ fn what_ecs_denies_is_a_gap_and_never_unallocated() {
 }
 
 #[test]
+fn what_ecs_answers_in_part_is_a_gap_and_no_check_passes() {
+    let Some(account) = Account::open() else {
+        return;
+    };
+    serving(&account);
+    let loopback = &account.loopback;
+    for (operation, body, causes, why) in [
+        (
+            "ListClusters",
+            "{}",
+            vec!["call-failed"],
+            "clusterArns is not a list",
+        ),
+        (
+            "DescribeContainerInstances",
+            r#"{"containerInstances":[],"failures":[]}"#,
+            vec!["call-failed"],
+            "container-instance/serving/a is not described",
+        ),
+        (
+            "ListTasks",
+            r#"{"taskArns":[null]}"#,
+            vec!["call-failed", "tasks-unknown"],
+            "taskArns has a name that is not a text",
+        ),
+        (
+            "DescribeTasks",
+            "{}",
+            vec!["call-failed", "tasks-unknown"],
+            "task/serving/0a1b2c is not described",
+        ),
+    ] {
+        loopback.clear_faults();
+        let target = Target::operation("ecs", operation);
+        loopback.inject(target, Fault::Answer(body), Times::Always);
+        let document = audit(&account, "ec2,ecs").json(0);
+        let own = gaps(&document, "ECS tasks");
+        let mut found: Vec<&str> = own.iter().filter_map(|gap| gap["cause"].as_str()).collect();
+        found.sort_unstable();
+        assert_eq!(found, causes, "{operation}: {own:?}");
+        let reason = own.iter().find(|gap| gap["cause"] == "call-failed");
+        let reason = reason.and_then(|gap| gap["reason"].as_str()).expect("text");
+        assert!(reason.contains(why), "{reason}");
+        // As above: one instance needs no description of a task, and its GPU is a violation.
+        let is_found = operation == "DescribeTasks";
+        assert_eq!(
+            rows(&document, "unallocated-gpus").len(),
+            usize::from(is_found)
+        );
+        let as_of = Days::ahead().as_of();
+        let mut check = Gpucost::new(&["check", "--lookback", "14d", "--as-of", &as_of])
+            .of(&account)
+            .args(&["--region", REGION, "--services", "ec2,ecs"])
+            .args(&["--policy", "gate.toml"]);
+        let gate = "[[forbid]]\nrule = \"unallocated-gpus\"\n";
+        std::fs::write(check.folder().join("gate.toml"), gate).expect("a scratch folder");
+        let run = check.run();
+        let expected = if is_found { 100 } else { 3 };
+        assert_eq!(run.code, expected, "{operation}: {}", run.stderr);
+    }
+}
+
+#[test]
 fn a_service_without_the_one_that_it_is_about_is_an_input_error() {
     for service in ["ecs", "batch"] {
         let run = Gpucost::new(&["inventory", "--services", service]).run();

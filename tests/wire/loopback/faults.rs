@@ -33,6 +33,8 @@ pub enum Fault {
     Echo { with_names: bool },
     /// A page of something else that stands in between, with a status.
     Page(u16),
+    /// This body, as if it were the right answer.
+    Answer(&'static str),
     /// A body without an end.
     Endless,
     /// The right answer, but for the launch time of this instance.
@@ -105,6 +107,7 @@ impl Fault {
                 | Self::SamePage
                 | Self::Echo { .. }
                 | Self::Page(_)
+                | Self::Answer(_)
                 | Self::Endless
                 | Self::SpoilLaunchOf(_),
                 _,

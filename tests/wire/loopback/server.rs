@@ -56,6 +56,7 @@ pub async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Rep
             let page = PAGE.as_bytes().to_vec();
             return Ok(call.protocol.reply(status, page));
         }
+        Some(Fault::Answer(body)) => return Ok(call.protocol.ok(body.as_bytes().to_vec())),
         Some(Fault::Endless) => return Ok(endless()),
         Some(Fault::SpoilLaunchOf(id)) => {
             let answer = respond(&state, &call, parts, body).await;

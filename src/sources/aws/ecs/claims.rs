@@ -1,6 +1,6 @@
 //! Container instances as nodes, and GPUs of tasks as claims.
 
-use super::listed::{ContainerInstance, GPU, Task, amount, gpus};
+use super::listed::{ContainerInstance, GPU, Task, amount, gpus, last_of};
 use crate::domain::{
     Claim, ClaimState, Clusters, DeviceUnit, Devices, ECS_FAMILY, ECS_SERVICE, Holder, Node,
     NodeAmount, NodeDevices, Owner, ResourceId, Scheduler,
@@ -131,11 +131,6 @@ fn registered_amount(capacity: u64) -> NodeAmount {
         allocatable: capacity,
         requested: None,
     }
-}
-
-/// The name at the end of an ARN.
-fn last_of(arn: &str) -> &str {
-    arn.rsplit('/').next().unwrap_or(arn)
 }
 
 /// The service of a task, else the family of its definition.

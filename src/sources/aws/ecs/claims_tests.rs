@@ -176,14 +176,3 @@ fn a_machine_of_two_clusters_is_the_node_whose_agent_is_connected() {
     assert_eq!((clusters.nodes.len(), clusters.claims.len()), (1, 0));
     assert_eq!(clusters.nodes[0].is_ready, Some(true));
 }
-
-#[test]
-fn a_failure_of_what_is_gone_is_none() {
-    let failures = json!({ "failures": [
-        { "arn": "a", "reason": "MISSING" }, { "arn": "b", "reason": "UNAVAILABLE" }, {},
-    ]});
-    let answer: Tasks = serde_json::from_value(failures).expect("an answer");
-    let failures = answer.failures.iter();
-    let reasons: Vec<Option<&str>> = failures.map(|one| one.unless_gone()).collect();
-    assert_eq!(reasons, [None, Some("UNAVAILABLE"), Some("no reason")]);
-}

@@ -1,6 +1,7 @@
 //! What ECS answers, as far as it is read.
 
 use serde::Deserialize;
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// What resources of the kind are called.
@@ -98,15 +99,131 @@ pub(super) struct Container {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Failure {
+    arn: Option<String>,
     reason: Option<String>,
 }
 
-impl Failure {
-    /// Why something was not described that is there.
-    pub fn unless_gone(&self) -> Option<&str> {
-        match self.reason.as_deref() {
-            Some("MISSING") => None,
-            other => Some(other.unwrap_or("no reason")),
+/// What ends an ARN, which is the name or the ID alone.
+pub(super) fn last_of(arn: &str) -> &str {
+    arn.rsplit('/').next().unwrap_or(arn)
+}
+
+/// Everything that was asked for is described, or has ended since it was listed and holds
+/// nothing.
+///
+/// # Errors
+/// What is neither, or why it could not be described.
+pub(super) fn described<'a>(
+    asked: &'a [String],
+    found: impl Iterator<Item = &'a str>,
+    failures: &'a [Failure],
+) -> Result<(), String> {
+    let mut known: BTreeSet<&str> = found.map(last_of).collect();
+    for failure in failures {
+        match failure.reason.as_deref() {
+            Some("MISSING") => known.extend(failure.arn.as_deref().map(last_of)),
+            other => return Err(other.unwrap_or("no reason").to_owned()),
+        }
+    }
+    match asked.iter().find(|arn| !known.contains(last_of(arn))) {
+        Some(arn) => Err(format!("{arn} is not described")),
+        None => Ok(()),
+    }
+}
+
+/// A page of a list of names.
+#[derive(Debug)]
+pub(super) struct Page<'a> {
+    pub names: Vec<String>,
+    /// The token of the page after it.
+    pub next: Option<&'a str>,
+}
+
+impl<'a> Page<'a> {
+    /// The page whose names are under a key.
+    ///
+    /// # Errors
+    /// When it is not a list of texts, which says nothing about what exists, or when it is not
+    /// known whether another page follows.
+    pub fn of(page: &'a Value, key: &str) -> Result<Self, String> {
+        let rows = page.get(key).and_then(Value::as_array);
+        let rows = rows.ok_or_else(|| format!("{key} is not a list"))?;
+        let names = rows.iter().map(|name| name.as_str().map(str::to_owned));
+        let names: Option<Vec<String>> = names.collect();
+        let next = match page.get("nextToken") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(token)) => Some(token.as_str()),
+            Some(_) => return Err("nextToken is not a text".to_owned()),
+        };
+        Ok(Self {
+            names: names.ok_or_else(|| format!("{key} has a name that is not a text"))?,
+            next,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const HOST: &str = "arn:aws:ecs:us-east-1:111122223333:container-instance/serving/";
+
+    fn failures(rows: Value) -> Vec<Failure> {
+        serde_json::from_value(rows).expect("failures")
+    }
+
+    #[test]
+    fn what_was_asked_for_is_described_or_gone() {
+        let asked = ["a", "b"].map(|id| format!("{HOST}{id}"));
+        let of = |ids: &[&str], rows: Value| {
+            let arns: Vec<String> = ids.iter().map(|id| format!("{HOST}{id}")).collect();
+            described(&asked, arns.iter().map(String::as_str), &failures(rows))
+        };
+        let gone = |arn: &str| json!([{ "arn": arn, "reason": "MISSING" }]);
+        assert_eq!(of(&["b", "a"], json!([])), Ok(()));
+        assert_eq!(of(&["a"], gone(&format!("{HOST}b"))), Ok(()));
+        // An ARN of the older form, without the cluster.
+        let old = "arn:aws:ecs:us-east-1:111122223333:container-instance/b";
+        assert_eq!(of(&["a"], gone(old)), Ok(()));
+        let omitted = Err(format!("{HOST}b is not described"));
+        assert_eq!(of(&["a"], json!([])), omitted);
+        // Another one is gone, and one of which it is not known which.
+        assert_eq!(of(&["a"], gone(&format!("{HOST}c"))), omitted);
+        assert_eq!(of(&["a"], json!([{ "reason": "MISSING" }])), omitted);
+        let failed = |words: &str| Err(words.to_owned());
+        let rows = json!([{ "arn": format!("{HOST}b"), "reason": "INACTIVE" }]);
+        assert_eq!(of(&["a"], rows), failed("INACTIVE"));
+        let rows = json!([{ "arn": format!("{HOST}b") }]);
+        assert_eq!(of(&["a", "b"], rows), failed("no reason"));
+    }
+
+    #[test]
+    fn a_list_is_empty_only_if_it_says_so() {
+        let of = |page: &Value| -> Result<(Vec<String>, Option<String>), String> {
+            let page = Page::of(page, "clusterArns")?;
+            Ok((page.names, page.next.map(str::to_owned)))
+        };
+        assert_eq!(of(&json!({ "clusterArns": [] })), Ok((Vec::new(), None)));
+        let page = json!({ "clusterArns": ["a", "b"], "nextToken": "t" });
+        let names = vec!["a".to_owned(), "b".to_owned()];
+        assert_eq!(of(&page), Ok((names, Some("t".to_owned()))));
+        let page = json!({ "clusterArns": [], "nextToken": null });
+        assert_eq!(of(&page), Ok((Vec::new(), None)));
+        for (page, why) in [
+            (json!({}), "clusterArns is not a list"),
+            (json!([]), "clusterArns is not a list"),
+            (json!({ "clusterArns": null }), "clusterArns is not a list"),
+            (
+                json!({ "clusterArns": ["a", 1] }),
+                "clusterArns has a name that is not a text",
+            ),
+            (
+                json!({ "clusterArns": [], "nextToken": 1 }),
+                "nextToken is not a text",
+            ),
+        ] {
+            assert_eq!(of(&page), Err(why.to_owned()), "{page}");
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::domain::{
 };
 use crate::sources::SourceError;
 use claims::{Host, joined};
-use listed::{ContainerInstance, ContainerInstances, Failure, Task, Tasks};
+use listed::{ContainerInstance, ContainerInstances, Page, Task, Tasks, described};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -80,9 +80,13 @@ async fn clusters(clients: &RegionClients) -> Result<Vec<String>, SourceError> {
     let RegionClients {
         session, region, ..
     } = clients;
-    names(CLUSTERS, "clusterArns", json!({}), async |body: Value| {
-        session.ask(&ECS, region, "ListClusters", &body).await
-    })
+    names(
+        clients,
+        CLUSTERS,
+        "clusterArns",
+        json!({}),
+        async |body: Value| session.ask(&ECS, region, "ListClusters", &body).await,
+    )
     .await
 }
 
@@ -97,6 +101,7 @@ async fn hosts_of(
     } = clients;
     let wanted = json!({ "cluster": cluster });
     let all = names(
+        clients,
         INSTANCES,
         "containerInstanceArns",
         wanted,
@@ -113,7 +118,10 @@ async fn hosts_of(
         let answer: ContainerInstances = session
             .ask(&ECS, region, "DescribeContainerInstances", &body)
             .await?;
-        complete(clients, DESCRIBED, &answer.failures)?;
+        let arns = answer.container_instances.iter();
+        let arns = arns.map(|one| one.container_instance_arn.as_str());
+        described(some, arns, &answer.failures)
+            .map_err(|why| session.unreadable(DESCRIBED, &why))?;
         let found = answer.container_instances.into_iter();
         hosts.extend(found.filter_map(|one: ContainerInstance| {
             let machine = running.get(one.ec2_instance_id.as_deref()?)?;
@@ -129,7 +137,7 @@ async fn tasks_of(clients: &RegionClients, host: &Host) -> Result<Vec<Task>, Sou
         session, region, ..
     } = clients;
     let wanted = json!({ "cluster": host.cluster, "containerInstance": host.arn });
-    let all = names(TASKS, "taskArns", wanted, async |body: Value| {
+    let all = names(clients, TASKS, "taskArns", wanted, async |body: Value| {
         session.ask(&ECS, region, "ListTasks", &body).await
     })
     .await?;
@@ -137,25 +145,12 @@ async fn tasks_of(clients: &RegionClients, host: &Host) -> Result<Vec<Task>, Sou
     for some in all.chunks(AT_ONCE) {
         let body = json!({ "cluster": host.cluster, "tasks": some });
         let answer: Tasks = session.ask(&ECS, region, "DescribeTasks", &body).await?;
-        complete(clients, DESCRIBED_TASKS, &answer.failures)?;
+        let arns = answer.tasks.iter().map(|one| one.task_arn.as_str());
+        described(some, arns, &answer.failures)
+            .map_err(|why| session.unreadable(DESCRIBED_TASKS, &why))?;
         tasks.extend(answer.tasks);
     }
     Ok(tasks)
-}
-
-/// # Errors
-/// When something of what was to be described is there and was not.
-fn complete(
-    clients: &RegionClients,
-    action: &'static str,
-    failures: &[Failure],
-) -> Result<(), SourceError> {
-    // What ended since it was listed holds nothing.
-    let mut others = failures.iter().filter_map(Failure::unless_gone);
-    match others.next() {
-        Some(reason) => Err(clients.session.unreadable(action, reason)),
-        None => Ok(()),
-    }
 }
 
 /// Every name that a list under a key has, page by page.
@@ -163,6 +158,7 @@ fn complete(
 /// # Errors
 /// When a page cannot be asked for or read.
 async fn names(
+    clients: &RegionClients,
     action: &'static str,
     key: &str,
     wanted: Value,
@@ -177,11 +173,9 @@ async fn names(
             body["nextToken"] = token.into();
         }
         let page = ask(body).await?;
-        let rows = page.get(key).and_then(Value::as_array);
-        let rows = rows.into_iter().flatten();
-        found.extend(rows.filter_map(Value::as_str).map(str::to_owned));
-        let next = page.get("nextToken").and_then(Value::as_str);
-        if !pages.follow(next)? {
+        let page = Page::of(&page, key).map_err(|why| clients.session.unreadable(action, &why))?;
+        found.extend(page.names);
+        if !pages.follow(page.next)? {
             return Ok(found);
         }
     }
