@@ -53,7 +53,7 @@ impl Manifest {
     /// When it cannot be read, or is not one of this format.
     pub(super) fn read(path: &Path) -> io::Result<Self> {
         let mut text = Vec::new();
-        Bounded::new(File::open(path)?, MOST_BYTES).read_to_end(&mut text)?;
+        Bounded::new(opened(path)?, MOST_BYTES).read_to_end(&mut text)?;
         let found: Self = serde_json::from_slice(&text)?;
         if found.format != FORMAT {
             return Err(damaged("it has another format"));
@@ -72,7 +72,7 @@ impl Manifest {
     pub(super) fn open(&self, name: &str, path: &Path) -> io::Result<File> {
         let seal = self.tables.get(name);
         let seal = seal.ok_or_else(|| damaged("the list of its run does not name it"))?;
-        let mut file = File::open(path)?;
+        let mut file = opened(path)?;
         if seal.bytes > MOST_TABLE_BYTES || file.metadata()?.len() != seal.bytes {
             return Err(damaged("its size is not the one that was written"));
         }
@@ -90,6 +90,15 @@ impl Manifest {
         }
         file.rewind()?;
         Ok(file)
+    }
+}
+
+/// Opens a file that was written here. A pipe is not: who opens one waits for a writer.
+fn opened(path: &Path) -> io::Result<File> {
+    if std::fs::symlink_metadata(path)?.is_file() {
+        File::open(path)
+    } else {
+        Err(damaged("it is not a regular file"))
     }
 }
 

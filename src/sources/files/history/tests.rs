@@ -190,6 +190,41 @@ fn a_damaged_file_is_named_and_counts_as_not_kept() {
     }
 }
 
+/// Opening a pipe that no one writes to would not return.
+#[cfg(unix)]
+#[test]
+fn a_pipe_or_a_link_in_place_of_a_file_is_refused_before_it_is_opened() {
+    let machine = key("i-1");
+    let pipe: Spoil = |path| {
+        let mode = nix::sys::stat::Mode::from_bits_truncate(0o600);
+        nix::unistd::mkfifo(path, mode).expect("a pipe");
+    };
+    let link: Spoil = |path| std::os::unix::fs::symlink("/dev/zero", path).expect("a link");
+    for (table, spoil) in [
+        ("usage_run", pipe),
+        ("usage_asked", pipe),
+        ("usage_hist", pipe),
+        ("usage_run", link),
+    ] {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let first = open(folder.path(), "2026-11-06T12:00:00Z");
+        first.record(DAY, [(&machine, kept(1, day()))].into_iter());
+        let parts = first.folder_of(table, DAY);
+        let names = names_in(&parts).expect("readable");
+        let path = parts.join(names.first().expect("one run wrote it"));
+        std::fs::remove_file(&path).expect("ours");
+        spoil(&path);
+        let second = open(folder.path(), "2026-11-06T13:00:00Z");
+        assert!(!second.holds(DAY, &machine), "{table}");
+        let problems = second.problems();
+        let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let [problem] = &problems[..] else {
+            panic!("{table}: {problems:?}");
+        };
+        assert!(problem.ends_with(": it is not a regular file"), "{problem}");
+    }
+}
+
 #[test]
 fn figures_that_no_day_has_are_an_error() {
     let folder = tempfile::tempdir().expect("a scratch folder");
