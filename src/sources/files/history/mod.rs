@@ -3,6 +3,7 @@
 
 mod machine;
 mod manifest;
+mod pages;
 mod table;
 mod tables;
 

@@ -1,20 +1,25 @@
 //! Tables in Parquet: texts and numbers under plain names, a group of rows at a time.
 
+use super::pages::{BoundedPages, MOST_BYTES, MOST_PACKED_BYTES};
 use parquet::basic::{Compression, GzipLevel, LogicalType, Repetition, Type as Physical};
-use parquet::column::reader::ColumnReader;
+use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{SchemaDescriptor, Type};
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-/// Rows that are held at once while a table is written.
+/// Rows that are held at once while a table is written or read.
 const ROWS_OF_A_GROUP: usize = 1 << 16;
-/// The most that are held while one is read, whoever wrote it.
-const MOST_ROWS_OF_A_GROUP: usize = 1 << 20;
+/// Bytes of a text.
+const MOST_TEXT_BYTES: usize = 256;
+/// Bytes that describe the groups of a table: a day of 100,000 GPUs has a tenth.
+const MOST_FOOTER_BYTES: u32 = 16 << 20;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +37,8 @@ pub(super) enum Kind {
 pub(super) struct Schema {
     pub(super) name: &'static str,
     pub(super) columns: &'static [(&'static str, Kind)],
+    /// Rows that are read, whoever wrote them.
+    pub(super) most_rows: usize,
 }
 
 /// One value of a row.
@@ -51,8 +58,14 @@ pub(super) enum TableError {
     Columns,
     #[error("it has a value that gpucost does not write")]
     Value,
-    #[error("it has more rows in a group than gpucost writes")]
+    #[error("it has more rows than gpucost writes")]
     Rows,
+    #[error("it has a text that is longer than gpucost writes")]
+    Text,
+    #[error("it unpacks to more than gpucost writes")]
+    Size,
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
 }
 
 /// Columns of some rows that are not written yet; levels say which numbers are there.
@@ -203,8 +216,15 @@ pub(super) struct Row<'a> {
 }
 
 impl Row<'_> {
+    /// A text.
+    ///
+    /// # Errors
+    /// When it is not UTF-8, or longer than names are: a page stores it once for many rows.
     pub(super) fn text(&self, column: usize) -> Result<&str, TableError> {
         match self.columns.get(column) {
+            Some(Cells::Text(texts)) if texts[self.place].len() > MOST_TEXT_BYTES => {
+                Err(TableError::Text)
+            }
             Some(Cells::Text(texts)) => Ok(texts[self.place].as_utf8()?),
             _ => Err(TableError::Value),
         }
@@ -244,23 +264,30 @@ impl Row<'_> {
 /// # Errors
 /// When it is not of this schema, or a row is refused.
 pub(super) fn read_table(
-    file: File,
+    mut file: File,
     schema: &Schema,
     each: &mut dyn FnMut(&Row<'_>) -> Result<(), TableError>,
 ) -> Result<(), TableError> {
+    check_footer(&mut file)?;
     let reader = SerializedFileReader::new(file)?;
     if !is_of(reader.metadata().file_metadata().schema_descr(), schema) {
         return Err(TableError::Columns);
     }
+    let mut room = schema.most_rows;
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group)?;
         let rows = usize::try_from(group.metadata().num_rows()).map_err(|_| TableError::Rows)?;
-        if rows > MOST_ROWS_OF_A_GROUP {
+        if rows > ROWS_OF_A_GROUP {
             return Err(TableError::Rows);
         }
+        room = room.checked_sub(rows).ok_or(TableError::Rows)?;
         let mut columns = Vec::with_capacity(schema.columns.len());
         for place in 0..schema.columns.len() {
-            let cells = cells(group.get_column_reader(place)?, rows)?;
+            let described = group.metadata().column(place);
+            check_size(described)?;
+            let pages = BoundedPages::new(group.get_column_page_reader(place)?, rows);
+            let reader = get_column_reader(described.column_descr_ptr(), Box::new(pages));
+            let cells = cells(reader, rows)?;
             if cells.len() != rows {
                 return Err(TableError::Rows);
             }
@@ -274,6 +301,40 @@ pub(super) fn read_table(
         }
     }
     Ok(())
+}
+
+/// The last eight bytes of a table are the length of what describes it, and a mark. What is no
+/// table at all is left to who reads it.
+///
+/// # Errors
+/// When it describes more than any table that is written here has.
+fn check_footer(file: &mut File) -> Result<(), TableError> {
+    const MARK: [u8; 4] = *b"PAR1";
+    let mut end = [0; 8];
+    if file.metadata()?.len() >= 8 {
+        file.seek(SeekFrom::End(-8))?;
+        file.read_exact(&mut end)?;
+        file.rewind()?;
+    }
+    let [first, second, third, fourth, mark @ ..] = end;
+    let length = u32::from_le_bytes([first, second, third, fourth]);
+    if mark == MARK && length > MOST_FOOTER_BYTES {
+        return Err(TableError::Size);
+    }
+    Ok(())
+}
+
+/// # Errors
+/// When a column of a group is larger than any that is written here.
+fn check_size(column: &ColumnChunkMetaData) -> Result<(), TableError> {
+    let is_within = |bytes: i64, most: usize| usize::try_from(bytes).is_ok_and(|it| it <= most);
+    if is_within(column.uncompressed_size(), MOST_BYTES)
+        && is_within(column.compressed_size(), MOST_PACKED_BYTES)
+    {
+        Ok(())
+    } else {
+        Err(TableError::Size)
+    }
 }
 
 fn is_of(found: &SchemaDescriptor, schema: &Schema) -> bool {
@@ -331,6 +392,7 @@ mod tests {
             ("n", Kind::Whole),
             ("share", Kind::Real),
         ],
+        most_rows: ROWS_OF_A_GROUP + 5,
     };
 
     fn file(bytes: &[u8]) -> File {
@@ -387,6 +449,7 @@ mod tests {
         let other = Schema {
             name: "sample",
             columns: &[("name", Kind::Text), ("n", Kind::Whole)],
+            most_rows: 3,
         };
         let found = read_table(file(&bytes), &other, &mut each);
         assert!(matches!(found, Err(TableError::Columns)), "{found:?}");
@@ -399,5 +462,62 @@ mod tests {
             matches!(found, Err(TableError::Value)),
             "the first is absent"
         );
+    }
+
+    /// A table of one column with some texts.
+    fn texts(texts: impl Iterator<Item = String>) -> Result<usize, TableError> {
+        const TEXTS: Schema = Schema {
+            name: "texts",
+            columns: &[("name", Kind::Text)],
+            most_rows: 10_000,
+        };
+        let mut table = TableWriter::new(&TEXTS).expect("a table");
+        for text in texts {
+            let cell = Cell::Text(ByteArray::from(text.as_str()));
+            table.push([cell]).expect("it fits");
+        }
+        let mut bytes = 0;
+        let mut each = |row: &Row<'_>| -> Result<(), TableError> {
+            bytes += row.text(0)?.len();
+            Ok(())
+        };
+        let stored = file(&table.finish().expect("a file"));
+        read_table(stored, &TEXTS, &mut each)?;
+        Ok(bytes)
+    }
+
+    #[test]
+    fn texts_that_fill_the_memory_are_refused() {
+        // 100 rows of 256 bytes; one byte more is stored once, and would be copied for each row.
+        let of = |bytes: usize| texts((0..100).map(|_| "a".repeat(bytes)));
+        assert_eq!(of(256).ok(), Some(25_600));
+        assert!(matches!(of(257), Err(TableError::Text)));
+        // 9,000 × 4,000 bytes are 36 MB of a column, which pack to less than a hundredth.
+        let long = texts((0..9_000).map(|row| format!("{row:04000}")));
+        assert!(matches!(long, Err(TableError::Size)), "{long:?}");
+    }
+
+    #[test]
+    fn more_rows_than_a_table_has_are_refused() {
+        let mut rows = 0;
+        let mut each = |_: &Row<'_>| -> Result<(), TableError> {
+            rows += 1;
+            Ok(())
+        };
+        let bytes = written(ROWS_OF_A_GROUP + 6);
+        let found = read_table(file(&bytes), &SCHEMA, &mut each);
+        assert!(matches!(found, Err(TableError::Rows)), "{found:?}");
+        // The second group is not read.
+        assert_eq!(rows, ROWS_OF_A_GROUP);
+    }
+
+    #[test]
+    fn a_description_of_more_groups_than_a_table_has_is_refused() {
+        let mut bytes = written(3);
+        let length = bytes.len() - 8;
+        bytes[length..length + 4].copy_from_slice(&(MOST_FOOTER_BYTES + 1).to_le_bytes());
+        let mut each = |_: &Row<'_>| -> Result<(), TableError> { Ok(()) };
+        let found = read_table(file(&bytes), &SCHEMA, &mut each);
+        assert!(matches!(found, Err(TableError::Size)), "{found:?}");
     }
 }

@@ -9,10 +9,14 @@ use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use std::collections::BTreeMap;
 
-/// Steps of a histogram that one series can have.
-const MOST_STEPS: usize = 1 << 16;
+/// Steps of a histogram that one series can have in a day: one for each point.
+const MOST_STEPS: usize = DAY_SECONDS as usize / 60;
 /// Series that one machine can have.
-const MOST_SERIES: usize = 1 << 14;
+const MOST_SERIES: usize = 1 << 12;
+/// Machines that a run can have asked.
+const MOST_MACHINES: usize = 1 << 20;
+/// Rows of any other table: a day of 100,000 GPUs has two thirds in histograms.
+const MOST_ROWS: usize = 1 << 27;
 /// Periods of signals that one machine can have in a day.
 const MOST_PERIODS: usize = 8 * DAY_SECONDS as usize / 60;
 
@@ -26,6 +30,7 @@ pub(super) const ASKED: Schema = Schema {
         ("asked", Kind::Text),
         ("period_seconds", Kind::Whole),
     ],
+    most_rows: MOST_MACHINES,
 };
 
 /// What each series amounted to.
@@ -55,6 +60,7 @@ pub(super) const SERIES: Schema = Schema {
         ("duplicate", Kind::Whole),
         ("future", Kind::Whole),
     ],
+    most_rows: MOST_ROWS,
 };
 
 /// Signals of a machine, period by period.
@@ -73,6 +79,7 @@ pub(super) const GRID: Schema = Schema {
         ("n_max", Kind::Whole),
         ("works", Kind::Whole),
     ],
+    most_rows: MOST_ROWS,
 };
 
 /// How many points of a series fell into each step.
@@ -88,6 +95,7 @@ pub(super) const HIST: Schema = Schema {
         ("bucket", Kind::Whole),
         ("n", Kind::Whole),
     ],
+    most_rows: MOST_ROWS,
 };
 
 /// Every table, in the order in which they are written and read.

@@ -226,6 +226,30 @@ fn a_pipe_or_a_link_in_place_of_a_file_is_refused_before_it_is_opened() {
 }
 
 #[test]
+fn a_machine_with_a_text_that_no_machine_has_is_not_kept_in_memory() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let of = |bytes: usize| KeptMachine {
+        account: "a".repeat(bytes),
+        ..key("i-1")
+    };
+    for (now, machine) in [
+        ("2026-11-06T12:00:00Z", of(256)),
+        ("2026-11-06T12:30:00Z", of(257)),
+    ] {
+        let machines = [(&machine, KeptUsage::default())];
+        open(folder.path(), now).record(DAY, machines.into_iter());
+    }
+    let second = open(folder.path(), "2026-11-06T13:00:00Z");
+    assert!(second.holds(DAY, &of(256)) && !second.holds(DAY, &of(257)));
+    let problems = second.problems();
+    let [problem] = &problems[..] else {
+        panic!("{problems:?}");
+    };
+    let words = "it has a text that is longer than gpucost writes";
+    assert!(problem.to_string().ends_with(words), "{problem}");
+}
+
+#[test]
 fn figures_that_no_day_has_are_an_error() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let machine = key("i-1");
