@@ -1,6 +1,7 @@
 //! What is kept is kept of a machine, and of what was asked of it.
 
 use crate::domain::ResourceId;
+use crate::sources::fnv::Fnv;
 
 /// A machine, and what was asked of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,4 +13,21 @@ pub struct KeptMachine {
     pub asked: String,
     /// The grid of utilization, power and CPU.
     pub period_seconds: u32,
+}
+
+impl KeptMachine {
+    /// A number for the account and region, which runs are named by.
+    pub(super) fn place(&self) -> String {
+        let mut number = Fnv::default();
+        number.add(&self.account);
+        number.add(&self.region);
+        number.hex()
+    }
+
+    /// About how many bytes of memory it takes beside its name, which it is found by.
+    pub(super) fn bytes(&self) -> usize {
+        let texts = [&*self.account, &*self.region, &*self.asked];
+        let texts: usize = texts.iter().map(|text| text.len()).sum();
+        size_of::<(ResourceId, Self)>() + texts + 2 * self.instance.as_str().len()
+    }
 }

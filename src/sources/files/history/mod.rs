@@ -16,7 +16,8 @@ use crate::usage::{KeptUsage, Usage, Usages};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use manifest::{Manifest, damaged};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -27,8 +28,10 @@ use tables::{ALL, ASKED, DayReader, DayWriter, machine_of, midnight};
 const VERSION: &str = "v1";
 /// Lists of the tables of a run.
 const RUNS: &str = "usage_run";
-/// Runs of a day that are read, the newest first.
+/// Runs of a day that are read of a region of an account, the newest first.
 const MOST_RUNS: usize = 1_000;
+/// Bytes of the machines of all runs that are read: five million usual ones.
+const MOST_INDEX_BYTES: usize = 1 << 30;
 
 /// A file of a history that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +41,7 @@ pub struct HistoryError {
     pub why: io::Error,
 }
 
-/// A run that kept a day.
+/// A run that kept a day of a region of an account.
 #[derive(Debug)]
 struct Run {
     id: String,
@@ -51,13 +54,17 @@ pub struct History {
     folder: PathBuf,
     /// When this run began.
     now: Timestamp,
-    /// The runs that kept each day, the newest first.
-    days: BTreeMap<Date, Vec<Run>>,
+    /// The names of the runs that kept each day, the newest first.
+    days: BTreeMap<Date, Vec<RunName>>,
+    /// The runs of each day and place that was asked for.
+    runs: RefCell<BTreeMap<(Date, String), Vec<Run>>>,
+    /// Bytes of machines that may still be read.
+    room: Cell<usize>,
     problems: RefCell<Vec<HistoryError>>,
 }
 
 impl History {
-    /// Opens a folder, which is made where there is none, and finds out what it knows of some
+    /// Opens a folder, which is made where there is none, and finds out which runs kept some
     /// days. What cannot be read of it counts as not kept, and is a problem.
     ///
     /// # Errors
@@ -77,6 +84,8 @@ impl History {
             folder: folder.to_owned(),
             now,
             days: BTreeMap::new(),
+            runs: RefCell::default(),
+            room: Cell::new(MOST_INDEX_BYTES),
             problems: RefCell::default(),
         };
         for name in names_in(&runs).map_err(failed)? {
@@ -96,17 +105,26 @@ impl History {
             Ok(names) => names,
             Err(error) => return self.note(folder, error),
         };
-        let ids = names.iter().rev().filter_map(|name| is_run(name));
-        let ids: Vec<String> = ids.take(MOST_RUNS).collect();
-        for id in ids {
-            match self.machines(day, &id) {
-                Ok(machines) => {
-                    let run = Run { id, machines };
-                    self.days.entry(day).or_default().push(run);
-                }
-                Err(problem) => self.problems.borrow_mut().push(problem),
+        let names = names.iter().rev().filter_map(|name| RunName::of(name));
+        self.days.insert(day, names.collect());
+    }
+
+    /// The runs that kept a day of a place, the newest first. Those of other places, which may
+    /// be many, are not opened.
+    fn runs_of(&self, day: Date, place: &str) -> Vec<Run> {
+        let names = self.days.get(&day).into_iter().flatten();
+        let own = names.filter(|name| name.place == place).take(MOST_RUNS);
+        let runs = own.filter_map(|name| match self.machines(day, &name.id) {
+            Ok(machines) => Some(Run {
+                id: name.id.clone(),
+                machines,
+            }),
+            Err(problem) => {
+                self.problems.borrow_mut().push(problem);
+                None
             }
-        }
+        });
+        runs.collect()
     }
 
     /// The machines that a run asked, if all of its tables are whole.
@@ -121,6 +139,7 @@ impl History {
             why,
         })?;
         let mut machines = BTreeMap::new();
+        let mut room = self.room.get();
         for schema in ALL {
             let path = self.file_of(schema.name, day, id);
             let read = manifest.open(schema.name, &path).and_then(|file| {
@@ -129,6 +148,8 @@ impl History {
                 }
                 let mut each = |row: &table::Row<'_>| -> Result<(), TableError> {
                     let found = machine_of(row)?;
+                    let left = room.checked_sub(found.bytes());
+                    room = left.ok_or(TableError::Machines)?;
                     machines.insert(found.instance.clone(), found);
                     Ok(())
                 };
@@ -136,6 +157,7 @@ impl History {
             });
             read.map_err(|why| HistoryError { path, why })?;
         }
+        self.room.set(room);
         Ok(machines)
     }
 
@@ -151,10 +173,15 @@ impl History {
     }
 
     /// The newest run that asked this.
-    fn run_of(&self, day: Date, machine: &KeptMachine) -> Option<&str> {
-        let mut runs = self.days.get(&day)?.iter();
+    fn run_of(&self, day: Date, machine: &KeptMachine) -> Option<String> {
+        let place = machine.place();
+        let mut all = self.runs.borrow_mut();
+        let runs = all
+            .entry((day, place.clone()))
+            .or_insert_with(|| self.runs_of(day, &place));
+        let mut runs = runs.iter();
         let run = runs.find(|run| run.machines.get(&machine.instance) == Some(machine))?;
-        Some(&run.id)
+        Some(run.id.clone())
     }
 
     /// What machines that it holds did on a day.
@@ -162,20 +189,20 @@ impl History {
     /// # Errors
     /// When a table cannot be read, or has figures that no day has.
     pub fn read(&self, day: Date, wanted: &[KeptMachine]) -> Result<Usages, HistoryError> {
-        let mut by_run: BTreeMap<&str, Vec<&KeptMachine>> = BTreeMap::new();
+        let mut by_run: BTreeMap<String, Vec<&KeptMachine>> = BTreeMap::new();
         for machine in wanted {
             if let Some(id) = self.run_of(day, machine) {
                 by_run.entry(id).or_default().push(machine);
             }
         }
         let mut found = Usages::default();
-        for (id, machines) in by_run {
+        for (id, machines) in &by_run {
             let list = self.file_of(RUNS, day, id);
             let manifest = Manifest::read(&list).map_err(|why| HistoryError {
                 path: list.clone(),
                 why,
             })?;
-            let mut reader = DayReader::new(day, machines.into_iter());
+            let mut reader = DayReader::new(day, machines.iter().copied());
             for schema in ALL.into_iter().skip(1) {
                 let path = self.file_of(schema.name, day, id);
                 let read = manifest.open(schema.name, &path).and_then(|file| {
@@ -216,27 +243,38 @@ impl History {
         day: Date,
         machines: impl Iterator<Item = (&'a KeptMachine, KeptUsage)>,
     ) -> io::Result<()> {
-        let mut writer = DayWriter::new(day).map_err(io::Error::other)?;
-        let mut scope = Fnv::default();
+        // A run of each place, so that an audit of one opens no files of the others.
+        let mut places: BTreeMap<String, (DayWriter, Fnv)> = BTreeMap::new();
         for (machine, kept) in machines {
+            let (writer, scope) = match places.entry(machine.place()) {
+                Entry::Occupied(place) => place.into_mut(),
+                Entry::Vacant(place) => {
+                    let writer = DayWriter::new(day).map_err(io::Error::other)?;
+                    place.insert((writer, Fnv::default()))
+                }
+            };
             writer.add(machine, &kept).map_err(io::Error::other)?;
             scope.add(machine.instance.as_str());
             scope.add(&machine.asked);
-        }
-        if scope == Fnv::default() {
-            return Ok(());
         }
         let (time, milliseconds) = (
             self.now.strftime("%Y%m%dT%H%M%S"),
             self.now.subsec_millisecond(),
         );
-        let id = format!("{time}{milliseconds:03}Z-{}", scope.hex());
+        for (place, (writer, scope)) in places {
+            let id = format!("{time}{milliseconds:03}Z-{place}-{}", scope.hex());
+            self.write_run(day, &id, writer)?;
+        }
+        Ok(())
+    }
+
+    fn write_run(&self, day: Date, id: &str, writer: DayWriter) -> io::Result<()> {
         let files = writer.finish().map_err(io::Error::other)?;
         let manifest = Manifest::of(&files).text()?;
         let files = ALL.iter().map(|schema| schema.name).zip(&files);
         // The list comes last: without it, nothing of the run counts.
         for (name, bytes) in files.chain([(RUNS, &manifest)]) {
-            let path = self.file_of(name, day, &id);
+            let path = self.file_of(name, day, id);
             std::fs::create_dir_all(self.folder_of(name, day))?;
             write_once(&path, |out| out.write_all(bytes))?;
         }
@@ -264,12 +302,29 @@ impl History {
     }
 }
 
-/// The id of a run, from the name of its list.
-fn is_run(name: &str) -> Option<String> {
-    let id = name.strip_suffix(".json")?;
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    (id.starts_with(|c: char| c.is_ascii_digit()) && id.chars().all(is_plain))
-        .then(|| id.to_owned())
+/// What the name of the list of a run says: when it began, a number for the region and
+/// account, and one for what it asked.
+#[derive(Debug)]
+struct RunName {
+    id: String,
+    place: String,
+}
+
+impl RunName {
+    fn of(file: &str) -> Option<Self> {
+        let id = file.strip_suffix(".json")?;
+        let parts: Vec<&str> = id.split('-').collect();
+        let [time, place, scope] = parts[..] else {
+            return None;
+        };
+        let is_plain = |part: &str| part.chars().all(|c| c.is_ascii_alphanumeric());
+        let is_run = time.starts_with(|c: char| c.is_ascii_digit())
+            && [time, place, scope].into_iter().all(is_plain);
+        is_run.then(|| Self {
+            id: id.to_owned(),
+            place: place.to_owned(),
+        })
+    }
 }
 
 /// Names of what lies in a folder, ascending.

@@ -60,6 +60,8 @@ pub(super) enum TableError {
     Value,
     #[error("it has more rows than gpucost writes")]
     Rows,
+    #[error("its directory names more instances than gpucost holds in memory")]
+    Machines,
     #[error("it has a text that is longer than gpucost writes")]
     Text,
     #[error("it unpacks to more than gpucost writes")]

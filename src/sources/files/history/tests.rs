@@ -226,6 +226,57 @@ fn a_pipe_or_a_link_in_place_of_a_file_is_refused_before_it_is_opened() {
 }
 
 #[test]
+fn runs_of_other_places_do_not_hide_those_of_ones_own() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let own = key("i-1");
+    let others = [
+        KeptMachine {
+            region: "eu-west-1".to_owned(),
+            ..key("i-2")
+        },
+        KeptMachine {
+            account: "444455556666".to_owned(),
+            ..key("i-3")
+        },
+    ];
+    let machines = [&own, &others[0], &others[1]];
+    let first = open(folder.path(), "2026-11-06T12:00:00Z");
+    let silent = machines.map(|machine| (machine, KeptUsage::default()));
+    first.record(DAY, silent.into_iter());
+    // A run for each region of an account.
+    let runs = first.folder_of(RUNS, DAY);
+    assert_eq!(names_in(&runs).expect("readable").len(), 3);
+    // Newer runs of one of the others, one more than are read of a place. None can be used.
+    let place = others[0].place();
+    for run in 0..=MOST_RUNS {
+        let name = format!("20261106T123000000Z-{place}-{run:016x}.json");
+        std::fs::write(runs.join(name), "").expect("writable");
+    }
+    let second = open(folder.path(), "2026-11-06T13:00:00Z");
+    assert!(second.holds(DAY, &own) && second.holds(DAY, &others[1]));
+    assert!(second.problems().is_empty(), "they were not opened");
+    assert!(!second.holds(DAY, &others[0]));
+    assert_eq!(second.problems().len(), MOST_RUNS);
+}
+
+#[test]
+fn machines_beyond_the_room_for_them_are_not_kept_in_memory() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let machines = ["i-1", "i-2"].map(key);
+    let silent = machines.each_ref().map(|one| (one, KeptUsage::default()));
+    open(folder.path(), "2026-11-06T12:00:00Z").record(DAY, silent.into_iter());
+    let both = machines.iter().map(KeptMachine::bytes).sum::<usize>();
+    for (room, is_held) in [(both, true), (both - 1, false)] {
+        let history = open(folder.path(), "2026-11-06T13:00:00Z");
+        history.room.set(room);
+        assert_eq!(history.holds(DAY, &machines[0]), is_held);
+        assert_eq!(history.problems().len(), usize::from(!is_held));
+        // What is not kept takes nothing.
+        assert_eq!(history.room.get(), if is_held { 0 } else { room });
+    }
+}
+
+#[test]
 fn a_machine_with_a_text_that_no_machine_has_is_not_kept_in_memory() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let of = |bytes: usize| KeptMachine {
