@@ -236,7 +236,7 @@ fn errors_say_what_is_possible() {
         ),
         (
             &["--rate", "5", "--per-gpu", "2", "--demo"],
-            "`gpucost audit --demo` lists the workloads",
+            "`gpucost audit --demo --offline` lists the workloads",
         ),
         (
             &[

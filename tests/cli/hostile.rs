@@ -212,7 +212,9 @@ fn no_name_is_a_command_to_a_code_host() {
                     "{host}: {command} {format}"
                 );
                 tried += usize::from(outcome.stdout.contains("forged"));
-                if *format == "json" && !outcome.stdout.is_empty() {
+                // Key figures list workloads with GPUs, and no type of these is known.
+                let has_names = command != "kpi" && !outcome.stdout.is_empty();
+                if *format == "json" && has_names {
                     let document: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
                     let text = document.to_string();
                     assert!(text.contains("::stop-commands::x"), "{command}: {text}");

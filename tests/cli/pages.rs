@@ -48,7 +48,7 @@ pub fn keys(value: &Value, into: &mut BTreeSet<String>) {
         Value::Object(all) => {
             for (key, one) in all {
                 into.insert(key.clone());
-                if !["tags", "by_operation", "values", "labels"].contains(&key.as_str()) {
+                if !["tags", "by_operation", "values", "labels", "kpis"].contains(&key.as_str()) {
                     keys(one, into);
                 }
             }

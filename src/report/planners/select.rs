@@ -336,7 +336,7 @@ fn caveats(selection: &Selection) -> Vec<String> {
     }
     caveats.push(
         "how fast the work is on each type was not computed: a cheaper hour may do less work; \
-         `gpucost fit` computes the speed of language models"
+         `gpucost fit --params 7b` computes the speed of a language model of that size"
             .to_owned(),
     );
     caveats
