@@ -16,6 +16,7 @@ mod hours;
 mod inference;
 mod instance;
 mod job;
+mod job_request;
 mod kpi;
 mod managed;
 mod member;
@@ -82,6 +83,7 @@ pub use instance::{
     Address, Instance, InstanceState, Lifecycle, OperatingSystem, PurchaseOption, Tenancy, Volume,
 };
 pub use job::{JobStatus, TrainingJob};
+pub use job_request::{JobRequest, Moment};
 pub use kpi::{Kpi, KpiValue, UnitCost, WorkUnits};
 pub use managed::{Component, Managed};
 pub use member::{Measured, Member};

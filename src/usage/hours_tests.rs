@@ -162,3 +162,19 @@ fn the_first_work_is_that_of_the_first_period_that_shows_some() {
     let power = Some(Signal::GpuPowerUtilization);
     assert_eq!(found.first_work(power, at(7_500)), None);
 }
+
+#[test]
+fn a_load_is_the_mean_over_the_gpus_that_ran() {
+    // Two of four GPUs reported 50 and 100%; one of four; nothing ran; nothing reported.
+    let mut one = timeline(0, 300, &[(4, &[]), (4, &[]), (0, &[]), (4, &[])]);
+    one.slots[0].add_average(5_000);
+    one.slots[0].add_average(10_000);
+    one.slots[1].add_average(5_000);
+    let busy: Vec<Option<f64>> = one.loads().map(|load| load.busy_gpus).collect();
+    assert_eq!(busy, [Some(3.0), None, Some(0.0), None]);
+    let ran: Vec<(u32, u32)> = one
+        .loads()
+        .map(|load| (load.gpus, load.instances))
+        .collect();
+    assert_eq!(ran, [(4, 1), (4, 1), (0, 0), (4, 1)]);
+}

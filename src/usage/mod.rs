@@ -31,6 +31,6 @@ pub use series::{Points, Series};
 pub use sketch::{Figures, Sketch};
 pub use statistics::{distribution, mean, quantile};
 pub use tally::{Range, Sum, Tally};
-pub use timeline::Timeline;
+pub use timeline::{PeriodLoad, Timeline};
 pub use usages::{Usage, UsageBuilder, Usages};
 pub use week::{HOURS_OF_A_WEEK, WeekHour, WeekUsage};

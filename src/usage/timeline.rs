@@ -64,6 +64,16 @@ impl Slot {
     }
 }
 
+/// What ran in one period, and how far it was busy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PeriodLoad {
+    pub gpus: u32,
+    pub instances: u32,
+    /// Mean utilization of the GPUs that ran times their number, zero where none ran;
+    /// absent where fewer than half of them reported.
+    pub busy_gpus: Option<f64>,
+}
+
 /// Figures per period over all GPUs of an instance or workload, with the
 /// periods in which it ran. Its size depends on the window, not on the number
 /// of GPUs.
@@ -150,6 +160,23 @@ impl Timeline {
     /// percent), ascending.
     pub fn means(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.counted().map(|(index, slot)| (index, slot.mean()))
+    }
+
+    /// What ran in each period, and how many GPUs of it were busy.
+    pub fn loads(&self) -> impl Iterator<Item = PeriodLoad> + '_ {
+        let gpus = self.running_gpus.iter().zip(&self.running_instances);
+        self.slots
+            .iter()
+            .zip(gpus)
+            .map(|(slot, (gpus, instances))| {
+                let is_measured = slot.reported > 0 && slot.reported * 2 >= *gpus;
+                let busy = is_measured.then(|| slot.mean() / 100.0 * f64::from(*gpus));
+                PeriodLoad {
+                    gpus: *gpus,
+                    instances: *instances,
+                    busy_gpus: if *gpus == 0 { Some(0.0) } else { busy },
+                }
+            })
     }
 
     /// Whether anything ran, period by period.

@@ -5,6 +5,7 @@ mod arrivals;
 mod estate;
 mod history;
 mod nvidia_smi;
+mod planned;
 mod prices;
 mod report;
 mod samples;
@@ -18,6 +19,7 @@ pub use estate::{
     demo_estate, parse_estate, read_commitments, read_estate, write_estate, write_recorded,
 };
 pub use history::{History, HistoryError, KeptMachine};
+pub use planned::{MOST_SAMPLES, PlannedFileError, read_demand, read_jobs};
 pub use prices::{OwnPricesError, read_own_prices, read_price_cache, write_price_cache};
 pub use report::{REPORT_VERSIONS, ReportError, read_report};
 pub use samples::{

@@ -1,0 +1,366 @@
+//! CSV files that planners read: the demand of a workload, and jobs to run.
+
+use super::shared::bounded::read_written_text;
+use super::shared::csv_lines::{InvalidLine, invalid, line_at};
+use crate::domain::{JobRequest, Moment, nearest_names, plain_name, shown};
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use rust_decimal::Decimal;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Lines that a record of demand may have.
+pub const MOST_SAMPLES: usize = 1_000_000;
+/// GPUs that demand may reach, and that a job may take.
+const MOST_GPUS: u32 = 1_000_000;
+/// Jobs that a list may have.
+const MOST_JOBS: usize = 10_000;
+/// Longest job, hours: ten years.
+const LONGEST_HOURS: u32 = 87_600;
+/// Most data of a job, GB: an exabyte.
+const MOST_GB: u32 = 1_000_000_000;
+
+const TIME: [&str; 3] = ["time", "timestamp", "at"];
+const GPUS: [&str; 3] = ["gpus", "gpu", "busygpus"];
+/// Columns of jobs, those that must be there first.
+const JOB_COLUMNS: [&str; 9] = [
+    "name",
+    "gpu",
+    "gpus",
+    "hours",
+    "release",
+    "deadline",
+    "restartable",
+    "data_region",
+    "data_gb",
+];
+const REQUIRED: usize = 4;
+
+/// Why a file of a planner could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum PlannedFileError {
+    /// The file could not be opened or read.
+    #[error("cannot read {}", shown(path))]
+    Io { path: PathBuf, source: io::Error },
+    /// A line is invalid.
+    #[error("{}:{line}: {message}", shown(path))]
+    Line {
+        path: PathBuf,
+        /// The line, counted from one.
+        line: u64,
+        message: String,
+    },
+}
+
+fn read<T>(
+    path: &Path,
+    parse: impl Fn(&str) -> Result<T, InvalidLine>,
+) -> Result<T, PlannedFileError> {
+    let text = read_written_text(path).map_err(|source| PlannedFileError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    parse(text).map_err(|(line, message)| PlannedFileError::Line {
+        path: path.to_owned(),
+        line,
+        message,
+    })
+}
+
+/// Reads GPUs in use by time: columns `time` (RFC 3339, a date and a time in UTC, or Unix
+/// seconds) and `gpus`. Other columns are skipped.
+///
+/// # Errors
+/// When it cannot be read, or with the first line that is invalid: a column is missing, a
+/// time is not after the one above, GPUs are not a number of zero or more, more than
+/// [`MOST_SAMPLES`] lines, or none.
+pub fn read_demand(path: &Path) -> Result<Vec<(Timestamp, f64)>, PlannedFileError> {
+    read(path, demand)
+}
+
+/// Reads jobs: columns `name`, `gpu`, `gpus`, `hours`, and perhaps `release`, `deadline`,
+/// `restartable`, `data_region`, `data_gb`.
+///
+/// # Errors
+/// When it cannot be read, or with the first line that is invalid: an unknown or missing
+/// column, a name twice, a figure that is not above zero or too large, a time that is none,
+/// more than 10,000 jobs, or none.
+pub fn read_jobs(path: &Path) -> Result<Vec<JobRequest>, PlannedFileError> {
+    read(path, jobs)
+}
+
+fn reader(text: &str) -> csv::Reader<&[u8]> {
+    csv::ReaderBuilder::new()
+        .trim(csv::Trim::All)
+        .from_reader(text.as_bytes())
+}
+
+fn demand(text: &str) -> Result<Vec<(Timestamp, f64)>, InvalidLine> {
+    let mut reader = reader(text);
+    let header = reader.headers().map_err(|error| invalid(&error, text))?;
+    let place = |names: &[&str]| {
+        let is_one = |name: &str| names.contains(&plain_name(name).as_str());
+        let found = header.iter().position(is_one);
+        found.ok_or_else(|| (1_u64, format!("no column `{}`", names[0])))
+    };
+    let (time, gpus) = (place(&TIME)?, place(&GPUS)?);
+    let mut samples: Vec<(Timestamp, f64)> = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|error| invalid(&error, text))?;
+        let at_line = |message: String| (line_at(text, record.position()), message);
+        if samples.len() == MOST_SAMPLES {
+            return Err(at_line(format!("more than {MOST_SAMPLES} samples")));
+        }
+        let cell = record.get(time).unwrap_or_default();
+        let at = instant(cell).ok_or_else(|| {
+            at_line(format!(
+                "`{cell}` is not a time such as 2026-11-01T00:00:00Z or Unix seconds"
+            ))
+        })?;
+        if samples.last().is_some_and(|(last, _)| at <= *last) {
+            return Err(at_line(format!(
+                "the time `{cell}` is not after the one above it"
+            )));
+        }
+        let cell = record.get(gpus).unwrap_or_default();
+        let value = cell.parse().ok();
+        let value = value.filter(|gpus: &f64| (0.0..=f64::from(MOST_GPUS)).contains(gpus));
+        let value = value.ok_or_else(|| {
+            at_line(format!(
+                "`{cell}` is not a number of GPUs from 0 to {MOST_GPUS}"
+            ))
+        })?;
+        samples.push((at, value));
+    }
+    if samples.is_empty() {
+        return Err((1, "it has no samples below its header".to_owned()));
+    }
+    Ok(samples)
+}
+
+/// RFC 3339, a date and a time in UTC, or Unix seconds.
+fn instant(cell: &str) -> Option<Timestamp> {
+    if let Ok(seconds) = cell.parse::<i64>() {
+        return Timestamp::from_second(seconds).ok();
+    }
+    if let Ok(at) = cell.parse() {
+        return Some(at);
+    }
+    let local: DateTime = cell.parse().ok()?;
+    Some(local.to_zoned(TimeZone::UTC).ok()?.timestamp())
+}
+
+fn jobs(text: &str) -> Result<Vec<JobRequest>, InvalidLine> {
+    let mut reader = reader(text);
+    let header = reader.headers().map_err(|error| invalid(&error, text))?;
+    let header: Vec<String> = header.iter().map(str::to_ascii_lowercase).collect();
+    check_header(&header).map_err(|message| (1, message))?;
+    let mut found: Vec<JobRequest> = Vec::new();
+    let mut names = std::collections::BTreeSet::new();
+    for record in reader.records() {
+        let record = record.map_err(|error| invalid(&error, text))?;
+        let line = line_at(text, record.position());
+        let cells = Cells {
+            header: &header,
+            record: &record,
+        };
+        let job = cells.job(line).map_err(|message| (line, message))?;
+        if found.len() == MOST_JOBS {
+            return Err((line, format!("more than {MOST_JOBS} jobs")));
+        }
+        if !names.insert(job.name.clone()) {
+            return Err((line, format!("the job `{}` is a duplicate", job.name)));
+        }
+        found.push(job);
+    }
+    if found.is_empty() {
+        return Err((1, "it has no jobs below its header".to_owned()));
+    }
+    Ok(found)
+}
+
+fn check_header(header: &[String]) -> Result<(), String> {
+    let unknown = header
+        .iter()
+        .find(|name| !JOB_COLUMNS.contains(&name.as_str()));
+    if let Some(unknown) = unknown {
+        let near = nearest_names(unknown, JOB_COLUMNS.iter().copied());
+        let near = if near.is_empty() {
+            JOB_COLUMNS.join(", ")
+        } else {
+            near.join(", ")
+        };
+        return Err(format!("unknown column `{unknown}`; did you mean {near}?"));
+    }
+    for name in JOB_COLUMNS {
+        let times = header.iter().filter(|one| *one == name).count();
+        if times > 1 {
+            return Err(format!("the column `{name}` is a duplicate"));
+        }
+        if times == 0 && JOB_COLUMNS[..REQUIRED].contains(&name) {
+            return Err(format!("no column `{name}`"));
+        }
+    }
+    Ok(())
+}
+
+struct Cells<'a> {
+    header: &'a [String],
+    record: &'a csv::StringRecord,
+}
+
+impl<'a> Cells<'a> {
+    /// A cell; absent where it is empty or the column is missing.
+    fn get(&self, column: &str) -> Option<&'a str> {
+        let place = self.header.iter().position(|name| name == column)?;
+        self.record.get(place).filter(|cell| !cell.is_empty())
+    }
+
+    fn required(&self, column: &str) -> Result<&'a str, String> {
+        self.get(column)
+            .ok_or_else(|| format!("`{column}` is empty"))
+    }
+
+    fn job(&self, line: u64) -> Result<JobRequest, String> {
+        Ok(JobRequest {
+            name: self.required("name")?.to_owned(),
+            gpu: self.required("gpu")?.to_owned(),
+            gpus: self.gpus()?,
+            hours: self.hours()?,
+            release: self.moment("release")?,
+            deadline: self.moment("deadline")?,
+            is_restartable: self.flag("restartable")?,
+            data_region: self.get("data_region").map(str::to_owned),
+            data_gb: self.data_gb()?,
+            line,
+        })
+    }
+
+    fn gpus(&self) -> Result<u32, String> {
+        let cell = self.required("gpus")?;
+        let gpus = cell.parse::<u32>().ok();
+        gpus.filter(|gpus| (1..=MOST_GPUS).contains(gpus))
+            .ok_or_else(|| format!("`{cell}` is not a number of GPUs from 1 to {MOST_GPUS}"))
+    }
+
+    fn hours(&self) -> Result<Decimal, String> {
+        let cell = self.required("hours")?;
+        let hours = cell.parse::<Decimal>().ok();
+        let most = Decimal::from(LONGEST_HOURS);
+        hours
+            .filter(|hours| *hours > Decimal::ZERO && *hours <= most)
+            .ok_or_else(|| format!("`{cell}` is not hours above 0 and at most {LONGEST_HOURS}"))
+    }
+
+    fn data_gb(&self) -> Result<Decimal, String> {
+        let Some(cell) = self.get("data_gb") else {
+            return Ok(Decimal::ZERO);
+        };
+        let most = Decimal::from(MOST_GB);
+        let gb = cell.parse::<Decimal>().ok();
+        gb.filter(|gb| *gb >= Decimal::ZERO && *gb <= most)
+            .ok_or_else(|| format!("`{cell}` is not GB from 0 to {MOST_GB}"))
+    }
+
+    fn flag(&self, column: &str) -> Result<bool, String> {
+        match self.get(column).map(str::to_ascii_lowercase).as_deref() {
+            None | Some("no" | "false" | "0") => Ok(false),
+            Some("yes" | "true" | "1") => Ok(true),
+            Some(other) => Err(format!("`{other}` in `{column}` is neither yes nor no")),
+        }
+    }
+
+    /// An instant, or hours such as `36h` after the beginning of the plan.
+    fn moment(&self, column: &str) -> Result<Option<Moment>, String> {
+        let Some(cell) = self.get(column) else {
+            return Ok(None);
+        };
+        let expected =
+            || format!("`{cell}` in `{column}` is not a time such as 2026-11-01T08:00:00Z or 36h");
+        if let Some(hours) = cell.strip_suffix('h') {
+            let hours: Option<u32> = hours.trim().parse().ok();
+            let hours = hours.filter(|hours| *hours <= LONGEST_HOURS);
+            let seconds = i64::from(hours.ok_or_else(expected)?) * 3_600;
+            return Ok(Some(Moment::After { seconds }));
+        }
+        Ok(Some(Moment::At(instant(cell).ok_or_else(expected)?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn demand_is_read_in_the_forms_of_exports() {
+        let text = "time,pod,gpus\n2026-11-01T00:00:00Z,a,2.5\n2026-11-01 00:05:00,a,0\n";
+        let samples = demand(text).expect("valid");
+        let start: Timestamp = "2026-11-01T00:00:00Z".parse().expect("a time");
+        assert_eq!(samples[0], (start, 2.5));
+        assert_eq!(samples[1].0.as_second() - start.as_second(), 300);
+        let seconds = demand("Timestamp,Busy GPUs\n1800000000,1\n1800000060,2\n");
+        assert_eq!(seconds.expect("valid").len(), 2);
+    }
+
+    #[test]
+    fn every_invalid_line_of_demand_is_named() {
+        for (text, line, says) in [
+            ("", 1, "no column `time`"),
+            ("time\n1\n", 1, "no column `gpus`"),
+            ("time,gpus\n", 1, "no samples"),
+            ("time,gpus\n5,1\n5,1\n", 3, "is not after"),
+            ("time,gpus\nsoon,1\n", 2, "is not a time"),
+            ("time,gpus\n5,-1\n", 2, "from 0 to"),
+            ("time,gpus\n5,NaN\n", 2, "from 0 to"),
+            ("time,gpus\n5,inf\n", 2, "from 0 to"),
+            ("time,gpus\n5\n", 2, "1 cells instead of 2"),
+        ] {
+            let (found, message) = demand(text).expect_err(text);
+            assert_eq!(found, line, "{text}: {message}");
+            assert!(message.contains(says), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn jobs_are_read() {
+        let text = "name,gpu,gpus,hours,deadline,restartable,data_region,data_gb,release\n\
+                    fit,A100:80GB,8,1.5,36h,yes,us-east-1,500,\n\
+                    test,T4,1,0.0001,2026-11-03T00:00:00Z,,,,2h\n";
+        let found = jobs(text).expect("valid");
+        assert_eq!(found.len(), 2);
+        assert_eq!((found[0].seconds(), found[1].seconds()), (5_400, 1));
+        assert_eq!(found[0].deadline, Some(Moment::After { seconds: 129_600 }));
+        assert_eq!(found[1].release.map(|one| one.second(100)), Some(7_300));
+        assert!(found[0].is_restartable && !found[1].is_restartable);
+        assert_eq!(found[0].data_region.as_deref(), Some("us-east-1"));
+        assert_eq!((found[0].line, found[1].line), (2, 3));
+    }
+
+    #[test]
+    fn every_invalid_line_of_jobs_is_named() {
+        let row = |row: &str| format!("name,gpu,gpus,hours,deadline,restartable\n{row}\n");
+        for (text, line, says) in [
+            ("name,gpu,gpus\n".to_owned(), 1, "no column `hours`"),
+            (
+                "name,gpu,gpus,hours,dedline\n".to_owned(),
+                1,
+                "did you mean deadline",
+            ),
+            ("name,gpu,gpus,hours,name\n".to_owned(), 1, "a duplicate"),
+            ("name,gpu,gpus,hours\n".to_owned(), 1, "no jobs"),
+            (row(",T4,1,1,,"), 2, "`name` is empty"),
+            (row("a,T4,0,1,,"), 2, "from 1 to"),
+            (row("a,T4,1,-1,,"), 2, "hours above 0"),
+            (row("a,T4,1,NaN,,"), 2, "hours above 0"),
+            (row("a,T4,1,1,soon,"), 2, "is not a time"),
+            (row("a,T4,1,1,,maybe"), 2, "neither yes nor no"),
+            (row("a,T4,1,1,,\na,T4,1,1,,"), 3, "a duplicate"),
+        ] {
+            let (found, message) = jobs(&text).expect_err(&text);
+            assert_eq!(found, line, "{text}: {message}");
+            assert!(message.contains(says), "{text}: {message}");
+        }
+    }
+}
