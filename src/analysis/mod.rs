@@ -2,6 +2,7 @@
 //! weighs what could be done, and adds up. Pure, synchronous and clockless.
 
 mod audited;
+mod demand;
 mod diff;
 pub mod gate;
 mod hosts;
@@ -25,6 +26,7 @@ mod terraform;
 mod workloads;
 
 pub use audited::AuditedWorkload;
+pub use demand::{NoDemand, WorkloadDemand, workload_demand};
 pub use diff::{
     AuditDiff, ChangedField, Delta, Ending, GoneFinding, KpiDelta, PlanOutcome, UnitCostDelta,
     UnusedChange, WorkloadChange,

@@ -4,6 +4,7 @@ use super::args::{
     AuditArgs, EstateArgs, ExplainArgs, InventoryArgs, MetricsAction, MetricsArgs, PricingArgs,
     ReservedArgs,
 };
+use super::autoscale_args::AutoscaleArgs;
 use super::batching::BatchingArgs;
 use super::capacity_args::CapacityArgs;
 use super::check_args::{CheckArgs, PolicyAction};
@@ -109,6 +110,11 @@ pub(super) enum Command {
     ///
     /// Evaluates the fleet, or with `--type` or `--run` one run, without calling a cloud.
     Kpi(Box<KpiArgs>),
+    /// Replay an autoscaling policy over what a workload asked of its GPUs
+    ///
+    /// Replays a workload of an estate, or with `--demand` a record of GPUs in use, without
+    /// calling a cloud, and prints the policy for Auto Scaling, KEDA and Karpenter.
+    Autoscale(Box<AutoscaleArgs>),
     /// Sample the GPUs of this host, and show the resources that it needs
     ///
     /// Samples for a fixed duration, until interrupted, or while a command runs:
@@ -155,6 +161,7 @@ impl Command {
             Self::Capacity(args) => Some(&args.estate),
             Self::Share(args) => Some(&args.estate),
             Self::Kpi(args) => Some(&args.estate),
+            Self::Autoscale(args) => Some(&args.estate),
             Self::Explain(args) => Some(&args.estate),
             Self::Policy { .. }
             | Self::Diff(_)

@@ -3,6 +3,8 @@
 
 mod args;
 mod audit;
+mod autoscale;
+mod autoscale_args;
 mod aws_args;
 mod baseline;
 mod batching;
@@ -137,6 +139,7 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         Command::RentOrBuy(asked) => rent_or_buy::run(asked, io),
         Command::Share(share) => share::run(share, io),
         Command::Kpi(figures) => kpi::run(figures, io),
+        Command::Autoscale(autoscale) => autoscale::run(autoscale, io),
         Command::Profile(profile) => profile::run(profile, io),
         Command::Explain(explain) => explain::run(explain, io),
         Command::IamPolicy(policies) => shell::policies(policies, io),

@@ -3,6 +3,7 @@
 //! on is in its input, and every candidate that is refused has its reason. Nothing here is
 //! part of the plan of an audit.
 
+pub mod autoscale;
 pub mod batching;
 pub mod capacity;
 pub mod curve;

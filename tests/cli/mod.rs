@@ -3,6 +3,7 @@
 //! runs only where a process of its own is needed.
 
 mod annotations;
+mod autoscale;
 mod bad_points;
 mod baselines;
 mod batching;

@@ -23,6 +23,7 @@ const COMMANDS: &[&str] = &[
     "rent-or-buy",
     "share",
     "kpi",
+    "autoscale",
     "profile",
     "explain",
     "iam-policy",

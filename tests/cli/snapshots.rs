@@ -61,6 +61,7 @@ fn help_of_every_command() {
         &["rent-or-buy", "--help"],
         &["share", "--help"],
         &["kpi", "--help"],
+        &["autoscale", "--help"],
         &["profile", "--help"],
         &["explain", "--help"],
         &["iam-policy", "--help"],

@@ -12,5 +12,6 @@ mod keys;
 mod logs;
 mod percentiles;
 mod planners;
+mod replays;
 mod slices;
 mod spot;

@@ -1,5 +1,6 @@
 //! Words of planners: each fills an answer.
 
+mod autoscale;
 mod batching;
 mod capacity;
 mod figures;
@@ -10,6 +11,7 @@ mod rent_or_buy;
 mod select;
 mod share;
 
+pub use autoscale::autoscale_answer;
 pub use batching::batching_answer;
 pub use capacity::capacity_answer;
 pub use fit::fit_answer;

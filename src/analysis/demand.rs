@@ -1,0 +1,175 @@
+//! What a workload asked of its GPUs, for a replay of autoscaling.
+
+use super::plan::Owned;
+use super::workloads::{self, Grouped};
+use crate::catalog::Prices;
+use crate::domain::{
+    Group, Policy, PriceKey, PriceOption, PurchaseOption, ResourceId, Signal, Workload,
+    WorkloadKind, nearest_names,
+};
+use crate::planners::autoscale::{Demand, DemandError, KnownPeriod};
+use crate::usage::{Estate, Timeline};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Names that an error lists at most.
+const LISTED: usize = 5;
+
+/// The demand of a workload, with what it ran on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkloadDemand {
+    pub id: String,
+    pub name: String,
+    pub kind: WorkloadKind,
+    pub demand: Demand,
+    pub gpus_per_instance: u32,
+    /// The price on demand of one instance.
+    pub key: PriceKey,
+    pub purchase_option: PurchaseOption,
+    /// The Auto Scaling group that all of it is in.
+    pub scaling_group: Option<String>,
+    pub instances: usize,
+}
+
+/// Why a workload cannot be replayed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoDemand {
+    #[error("no workload `{asked}`")]
+    NotFound {
+        asked: String,
+        /// The nearest ones, best first; else some of those that are there.
+        nearest: Vec<String>,
+    },
+    #[error("{workloads} running workloads: one can be replayed at a time")]
+    NotNamed {
+        workloads: usize,
+        /// Some of them.
+        some: Vec<String>,
+    },
+    #[error("no running workloads")]
+    Empty,
+    #[error("the GPUs of the type {instance_type} are unknown")]
+    UnknownType { instance_type: String },
+    #[error("GPU utilization of {id} was not measured")]
+    Unmeasured { id: String },
+    #[error("the demand of {id} cannot be replayed")]
+    Demand { id: String, source: DemandError },
+}
+
+/// The demand of the workload with an id or a name; without one, of the only one that
+/// runs.
+///
+/// # Errors
+/// With the reason why there is none.
+pub fn workload_demand(
+    estate: &Estate,
+    policy: &Policy,
+    asked: Option<&str>,
+) -> Result<WorkloadDemand, NoDemand> {
+    let prices = Prices::new(&estate.prices, &policy.discount_percent);
+    let paid = Owned::of_estate(estate, &prices, policy).paid_hours();
+    let (groups, _, _) = workloads::group((estate, &estate.measured()), &prices, policy, &paid);
+    let running = groups.iter().filter(|one| one.workload.key.running);
+    let mut running: Vec<&Arc<Workload>> = running.map(|one: &Grouped| &one.workload).collect();
+    running.sort_by_key(|one| one.id());
+    of_workload(estate, find(&running, asked)?)
+}
+
+fn find<'a>(
+    running: &[&'a Arc<Workload>],
+    asked: Option<&str>,
+) -> Result<&'a Arc<Workload>, NoDemand> {
+    let ids = || running.iter().map(|one| one.id());
+    let Some(asked) = asked else {
+        return match running {
+            [] => Err(NoDemand::Empty),
+            [one] => Ok(*one),
+            more => Err(NoDemand::NotNamed {
+                workloads: more.len(),
+                some: ids().take(LISTED).collect(),
+            }),
+        };
+    };
+    let mut by_name = running.iter().filter(|one| one.name == asked);
+    let named = by_name.next().filter(|_| by_name.next().is_none());
+    let by_id = running.iter().find(|one| one.id() == asked);
+    if let Some(found) = by_id.or(named).copied() {
+        return Ok(found);
+    }
+    let all: Vec<String> = ids()
+        .chain(running.iter().map(|one| one.name.clone()))
+        .collect();
+    let mut nearest = nearest_names(asked, all.iter().map(String::as_str));
+    nearest.dedup();
+    if nearest.is_empty() {
+        nearest = ids().take(LISTED).collect();
+    }
+    Err(NoDemand::NotFound {
+        asked: asked.to_owned(),
+        nearest,
+    })
+}
+
+fn of_workload(estate: &Estate, workload: &Workload) -> Result<WorkloadDemand, NoDemand> {
+    let id = workload.id();
+    let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
+    let Some(offer) = offer else {
+        return Err(NoDemand::UnknownType {
+            instance_type: workload.key.instance_type.clone(),
+        });
+    };
+    let gpus_per_instance = u32::from(offer.share.visible_devices());
+    let grid = (estate.window, estate.period_seconds);
+    let measured = estate.measured();
+    let instances = estate.instances.iter().map(|one| (&one.id, one));
+    let instances: BTreeMap<&ResourceId, _> = instances.collect();
+    let mut all = Timeline::new(estate.window, estate.period_seconds);
+    let mut is_measured = false;
+    for usage in &workload.usage {
+        let Some(instance) = instances.get(&usage.instance) else {
+            continue;
+        };
+        let (timeline, _) = measured
+            .of(&instance.id)
+            .timeline(instance, Some(offer), grid);
+        if usage
+            .signal
+            .is_some_and(|(signal, _)| signal == Signal::GpuUtilization)
+        {
+            is_measured = true;
+            all.add(&timeline);
+        } else {
+            all.add_running_only(&timeline);
+        }
+    }
+    if !is_measured {
+        return Err(NoDemand::Unmeasured { id });
+    }
+    let periods: Vec<KnownPeriod> = all
+        .loads()
+        .map(|load| KnownPeriod {
+            busy_gpus: load.busy_gpus,
+            instances: Some(load.instances),
+        })
+        .collect();
+    let period = i64::from(estate.period_seconds);
+    let demand = Demand::new(estate.window.start, period, gpus_per_instance, &periods);
+    let demand = demand.map_err(|source| NoDemand::Demand {
+        id: id.clone(),
+        source,
+    })?;
+    Ok(WorkloadDemand {
+        id,
+        name: workload.name.clone(),
+        kind: workload.kind,
+        demand,
+        gpus_per_instance,
+        key: workload.price_key.with_option(PriceOption::OnDemand),
+        purchase_option: workload.key.purchase_option,
+        scaling_group: match &workload.key.group {
+            Group::AutoScaling(name) => Some(name.clone()),
+            Group::Tag(_) | Group::Alone(_) => None,
+        },
+        instances: workload.instances.len(),
+    })
+}

@@ -1,0 +1,269 @@
+//! `gpucost autoscale`: a policy replayed over the demand of a workload or of a file.
+
+use super::Io;
+use super::args::Format;
+use super::autoscale_args::AutoscaleArgs;
+use super::exit::{ExitCode, Failure};
+use super::price_age::PriceAge;
+use super::{audit, estate, output, planner, pricing};
+use crate::analysis::{AWS, NoDemand, Question, SortBy, workload_demand};
+use crate::catalog::{self, Prices, bundled_interruption_band};
+use crate::config::SettingsFile;
+use crate::domain::{OperatingSystem, Policy, PriceKey, PriceOption, safe, shell_word};
+use crate::planners::autoscale::{
+    Autoscale, AutoscaleAsk, AutoscaleSubject, Demand, InstancePrices, PolicyError, ScalingPolicy,
+    SpotShare, Trigger, autoscale,
+};
+use crate::report::autoscale_answer;
+use crate::savings::spot_price;
+use crate::sources::files::read_demand;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Utilization that is kept where nothing else is asked for: the lower end of what a
+/// service is advised to have.
+const TARGET_PERCENT: f64 = 60.0;
+/// Utilization for which the most instances are enough where no limit is given.
+const LEAST_TARGET: f64 = 0.3;
+
+pub(super) fn run(args: &AutoscaleArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = estate::settings(&args.estate.out, io)?;
+    let format = audit::format(args.format, &settings, io)?;
+    let age = PriceAge::of_estate(&args.estate, &settings)?;
+    match &args.demand {
+        Some(file) => of_file(file, args, &settings, (format, &age), io),
+        None => of_estate(args, &settings, (format, &age), io),
+    }
+}
+
+fn of_file(
+    file: &Path,
+    args: &AutoscaleArgs,
+    settings: &SettingsFile,
+    (format, age): (Format, &PriceAge),
+    io: &mut Io<'_>,
+) -> Result<ExitCode, Failure> {
+    let samples = read_demand(file).map_err(|error| {
+        Failure::new(ExitCode::Input, error)
+            .with_hint("see docs/planners/autoscale.md for the columns")
+    })?;
+    let book = pricing::book(args.estate.offline, settings, io)?;
+    let prices = Prices::new(&book, &settings.policy.discount_percent);
+    let key = key(args, settings, &prices, io)?;
+    let gpus = gpus_of(&key.instance_type)?;
+    let demand = Demand::of_samples(&samples, args.today, gpus).map_err(|error| {
+        Failure::new(ExitCode::Input, error).with_hint(format!(
+            "{} needs more than one time, and at most two years between the first and the last",
+            file_name(file)
+        ))
+    })?;
+    let subject = AutoscaleSubject {
+        name: "the workload".to_owned(),
+        instance_type: key.instance_type.clone(),
+        region: key.region.clone(),
+        scaling_group: None,
+        source: format!("{} samples of {}", samples.len(), file_name(file)),
+        purchase_option: None,
+    };
+    let found = replayed(args, settings, (subject, demand, gpus), (&key, &prices))?;
+    print(&found, args, (format, age, io.now), io)
+}
+
+fn of_estate(
+    args: &AutoscaleArgs,
+    settings: &SettingsFile,
+    (format, age): (Format, &PriceAge),
+    io: &mut Io<'_>,
+) -> Result<ExitCode, Failure> {
+    let estate = estate::estate(&args.estate, settings, io)?;
+    let prices = Prices::new(&estate.prices, &settings.policy.discount_percent);
+    let one = workload_demand(&estate, &settings.policy, args.workload.as_deref());
+    let one = one.map_err(no_demand)?;
+    let subject = AutoscaleSubject {
+        name: one.name.clone(),
+        instance_type: one.key.instance_type.clone(),
+        region: one.key.region.clone(),
+        scaling_group: one.scaling_group.clone(),
+        source: format!(
+            "GPU utilization of {}, {} periods of {} s",
+            one.id,
+            one.demand.periods(),
+            one.demand.period_seconds
+        ),
+        purchase_option: Some(one.purchase_option),
+    };
+    let record = (subject, one.demand, one.gpus_per_instance);
+    let found = replayed(args, settings, record, (&one.key, &prices))?;
+    print(&found, args, (format, age, estate.window.end), io)?;
+    Ok(output::close(
+        "replayed",
+        one.instances,
+        0,
+        &estate.gaps,
+        &args.estate,
+        io,
+    ))
+}
+
+fn print(
+    found: &Autoscale,
+    args: &AutoscaleArgs,
+    (format, age, as_of): (Format, &PriceAge, Timestamp),
+    io: &mut Io<'_>,
+) -> Result<ExitCode, Failure> {
+    let out = &args.estate.out;
+    let prices = &found.ask.prices;
+    let on_demand = prices.on_demand.iter().map(|quote| quote.seen_on);
+    let spot = prices.spot.iter().map(|spot| spot.seen_on);
+    let spot = spot.filter(|_| found.replay.spot_seconds > 0);
+    let warning = age.check(on_demand.chain(spot).min(), as_of)?;
+    let code = planner::print(&autoscale_answer(found), format, out, io)?;
+    output::warn(warning, out, io);
+    Ok(code)
+}
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    safe(&name.to_string_lossy())
+}
+
+/// The price that the demand of a file is served at.
+fn key(
+    args: &AutoscaleArgs,
+    settings: &SettingsFile,
+    prices: &Prices<'_>,
+    io: &Io<'_>,
+) -> Result<PriceKey, Failure> {
+    let region = pricing::one_region(args.estate.aws.region.as_deref(), settings, io)?;
+    let name = args.instance_type.as_deref().unwrap_or_default();
+    let name = name.trim().to_ascii_lowercase();
+    let question = Question {
+        instance_types: vec![name.clone()],
+        gpu: None,
+        count: None,
+        regions: vec![region.clone()],
+        home_region: region.clone(),
+        providers: BTreeSet::from([AWS.to_owned()]),
+        operating_system: OperatingSystem::Linux,
+        sort: SortBy::Price,
+    };
+    pricing::refuse_unknown(&question, prices)?;
+    Ok(PriceKey::linux_on_demand(&region, &name))
+}
+
+fn gpus_of(instance_type: &str) -> Result<u32, Failure> {
+    let shape = catalog::shape(instance_type);
+    let offer = shape.and_then(|shape| shape.gpu.as_ref());
+    let offer = offer.ok_or_else(|| {
+        Failure::input(format!("the GPUs of `{instance_type}` are unknown"))
+            .with_hint("`gpucost pricing` lists the types with GPUs")
+    })?;
+    Ok(u32::from(offer.share.visible_devices()))
+}
+
+fn replayed(
+    args: &AutoscaleArgs,
+    settings: &SettingsFile,
+    (subject, demand, gpus_per_instance): (AutoscaleSubject, Demand, u32),
+    (key, prices): (&PriceKey, &Prices<'_>),
+) -> Result<Autoscale, Failure> {
+    let policy = &settings.policy;
+    let ask = AutoscaleAsk {
+        subject,
+        policy: scaling_policy(args, policy, &demand, gpus_per_instance),
+        demand,
+        gpus_per_instance,
+        prices: InstancePrices {
+            on_demand: prices.get(&key.with_option(PriceOption::OnDemand)).ok(),
+            spot: spot_price(prices, key),
+            band: bundled_interruption_band(key),
+        },
+        late_after_seconds: args.late_after.as_secs(),
+        max_unserved_percent: args.max_unserved,
+        least_interruptions_per_day: policy.spot_interruptions_per_day,
+        hours_per_month: policy.hours_per_month,
+    };
+    autoscale(ask).map_err(|error| {
+        let hint = match error {
+            PolicyError::MinAboveMax { min, .. } | PolicyError::WindowAboveMax { min, .. } => {
+                format!("pass `--max {min}`, or a lower minimum")
+            }
+            PolicyError::NoInstance => "pass `--max 1` or more".to_owned(),
+        };
+        Failure::new(ExitCode::Input, error).with_hint(hint)
+    })
+}
+
+fn scaling_policy(
+    args: &AutoscaleArgs,
+    policy: &Policy,
+    demand: &Demand,
+    gpus_per_instance: u32,
+) -> ScalingPolicy {
+    let enough = demand.peak_gpus() / f64::from(gpus_per_instance) / LEAST_TARGET;
+    let windows = args.schedule.iter().map(|window| window.min);
+    let most = windows.chain(demand.most_ran()).chain([args.min, 1]);
+    let most = most.fold(enough.ceil() as u32, u32::max);
+    let named = policy.time_zone.as_deref();
+    let zone = named.and_then(|name| Some((name.to_owned(), catalog::time_zone(name)?)));
+    ScalingPolicy {
+        trigger: match (args.queue_length, args.request_seconds) {
+            (Some(requests_per_instance), Some(request_seconds)) => Trigger::Queue {
+                requests_per_instance,
+                request_seconds,
+            },
+            _ => Trigger::Utilization {
+                target_percent: args.target.unwrap_or(TARGET_PERCENT),
+            },
+        },
+        cool_down_seconds: args.cool_down.as_secs(),
+        start_up_seconds: args.start_up.as_secs(),
+        min: if args.scale_to_zero { 0 } else { args.min },
+        max: args.max.unwrap_or(most),
+        windows: args.schedule.clone(),
+        time_zone: zone.unwrap_or_else(|| ("UTC".to_owned(), TimeZone::UTC)),
+        spot: SpotShare {
+            on_demand_base: args.on_demand_base,
+            spot_percent: args.spot_share,
+        },
+    }
+}
+
+fn no_demand(error: NoDemand) -> Failure {
+    let first = |names: &[String]| {
+        names
+            .first()
+            .map_or_else(String::new, |one| shell_word(one))
+    };
+    let (code, hint) = match &error {
+        NoDemand::NotFound { nearest, .. } if nearest.is_empty() => (
+            ExitCode::Input,
+            "`gpucost audit` lists the workloads".to_owned(),
+        ),
+        NoDemand::NotFound { nearest, .. } => (
+            ExitCode::Input,
+            format!("did you mean {}?", nearest.join(", ")),
+        ),
+        NoDemand::NotNamed { some, .. } => (
+            ExitCode::Input,
+            format!("pass one, such as `--workload {}`", first(some)),
+        ),
+        NoDemand::Empty => (
+            ExitCode::Nothing,
+            "check `--region`, `--tag` and the account".to_owned(),
+        ),
+        NoDemand::UnknownType { .. } => (
+            ExitCode::Input,
+            "pass its demand as a file with `--demand` and `--type`".to_owned(),
+        ),
+        NoDemand::Unmeasured { .. } => (
+            ExitCode::Input,
+            "`gpucost metrics setup` prints the configuration of the agent that measures it"
+                .to_owned(),
+        ),
+        NoDemand::Demand { .. } => (ExitCode::Input, "pass a shorter `--lookback`".to_owned()),
+    };
+    Failure::new(code, error).with_hint(hint)
+}

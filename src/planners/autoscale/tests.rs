@@ -1,0 +1,365 @@
+use super::*;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+const PERIOD: i64 = 300;
+
+/// A day from a Monday at midnight: 2 GPUs until 08:00, 6 until 16:00, then 3.
+fn three_levels(today: Option<u32>) -> Demand {
+    let periods: Vec<KnownPeriod> = [2.0, 6.0, 3.0]
+        .into_iter()
+        .flat_map(|gpus| std::iter::repeat_n(gpus, 96))
+        .map(|gpus| KnownPeriod {
+            busy_gpus: Some(gpus),
+            instances: today,
+        })
+        .collect();
+    demand_of(&periods, 1)
+}
+
+fn demand_of(periods: &[KnownPeriod], gpus: u32) -> Demand {
+    let monday: Timestamp = "2026-11-02T00:00:00Z".parse().expect("a time stamp");
+    Demand::new(monday, PERIOD, gpus, periods).expect("known")
+}
+
+fn known(gpus: &[f64]) -> Vec<KnownPeriod> {
+    let of = |gpus: &f64| KnownPeriod {
+        busy_gpus: Some(*gpus),
+        instances: None,
+    };
+    gpus.iter().map(of).collect()
+}
+
+fn policy(target_percent: f64) -> ScalingPolicy {
+    ScalingPolicy {
+        trigger: Trigger::Utilization { target_percent },
+        cool_down_seconds: 900,
+        start_up_seconds: 600,
+        min: 1,
+        max: 20,
+        windows: Vec::new(),
+        time_zone: ("UTC".to_owned(), TimeZone::UTC),
+        spot: SpotShare::NONE,
+    }
+}
+
+fn ask(demand: Demand, policy: ScalingPolicy) -> AutoscaleAsk {
+    AutoscaleAsk {
+        subject: AutoscaleSubject {
+            name: "day".to_owned(),
+            instance_type: "z1.small".to_owned(),
+            region: "us-east-1".to_owned(),
+            scaling_group: None,
+            source: "by hand".to_owned(),
+            purchase_option: None,
+        },
+        demand,
+        gpus_per_instance: 1,
+        policy,
+        prices: InstancePrices {
+            on_demand: None,
+            spot: None,
+            band: None,
+        },
+        late_after_seconds: 300,
+        max_unserved_percent: 0.1,
+        least_interruptions_per_day: 1.0,
+        hours_per_month: Decimal::from(730),
+    }
+}
+
+fn near(found: f64, expected: f64) {
+    assert!(
+        (found - expected).abs() < 1e-9,
+        "{found}, expected {expected}"
+    );
+}
+
+/// At 60%: 4 instances for 2 GPUs. At 08:05, 4 fully used ones want 4 / 0.6, rounded up
+/// to 7; they serve from 08:15. At 08:20, 6 / 0.6 = 10. At 16:15, 15 minutes after 10 were
+/// last wanted, 3 / 0.6 = 5.
+///
+/// 4 × 8 h 05 + 7 × 15 min + 10 × 7 h 55 + 5 × 7 h 45 = 32.33 + 1.75 + 79.17 + 38.75 = 152 h.
+/// From 08:00 to 08:15, 2 of 6 GPUs were missing: 0.5 of 88 GPU hours.
+#[test]
+fn a_day_with_three_levels_by_hand() {
+    let found = autoscale(ask(three_levels(Some(10)), policy(60.0))).expect("a policy");
+    let replay = found.replay;
+    assert_eq!(replay.on_demand_seconds, 152 * 3_600);
+    assert_eq!((replay.spot_seconds, replay.launches), (0, 6));
+    assert_eq!(replay.most_instances, 10);
+    near(replay.demand_gpu_seconds, 88.0 * 3_600.0);
+    near(replay.unserved_gpu_seconds, 1_800.0);
+    near(
+        replay.unserved_percent().expect("demand"),
+        0.5 / 88.0 * 100.0,
+    );
+    let today = found.today.expect("10 instances all day");
+    assert_eq!(today.on_demand_seconds, 240 * 3_600);
+    assert_eq!(found.hindsight.on_demand_seconds, 88 * 3_600);
+    near(found.hindsight.unserved_gpu_seconds, 0.0);
+    // At 40%, 5 instances for 2 GPUs leave one of 6 without a GPU for 15 minutes: 0.28%.
+    // At 30% there are 7.
+    let cheapest = &found.others[found.cheapest.expect("one of them")];
+    let thirty = Trigger::Utilization {
+        target_percent: 30.0,
+    };
+    assert_eq!(cheapest.trigger, thirty);
+    near(cheapest.replay.unserved_gpu_seconds, 0.0);
+}
+
+/// 10 instances from 07:45: 4 × 7 h 45 + 10 × 8 h 30 + 5 × 7 h 45 = 154.75 h.
+#[test]
+fn a_window_starts_instances_before_they_are_needed() {
+    let mut early = policy(60.0);
+    early.windows = vec![ScheduleWindow::parse("mon-fri@07:45-16:00=10").expect("a window")];
+    let found = autoscale(ask(three_levels(None), early.clone())).expect("a policy");
+    assert_eq!(found.replay.on_demand_seconds * 100, 15_475 * 3_600);
+    near(found.replay.unserved_gpu_seconds, 0.0);
+    assert_eq!(found.today, None);
+    // On the other days it is shut.
+    early.windows = vec![ScheduleWindow::parse("sat,sun@07:45-16:00=10").expect("a window")];
+    let found = autoscale(ask(three_levels(None), early)).expect("a policy");
+    assert_eq!(found.replay.on_demand_seconds, 152 * 3_600);
+}
+
+/// Of 4, 7, 10 and 5 instances, 3, 5, 6 and 4 are on demand: 2, and half of the rest,
+/// rounded up. 3 × 8 h 05 + 5 × 15 min + 6 × 7 h 55 + 4 × 7 h 45 = 104 h; the other 48 h are
+/// spot. Without spot 3 of 6 GPUs are missing for 15 minutes and 1 for the next 15.
+#[test]
+fn spot_beside_a_base_on_demand() {
+    let mut mixed = policy(60.0);
+    mixed.spot = SpotShare {
+        on_demand_base: 2,
+        spot_percent: 50.0,
+    };
+    let found = autoscale(ask(three_levels(None), mixed)).expect("a policy");
+    let replay = found.replay;
+    assert_eq!(replay.on_demand_seconds, 104 * 3_600);
+    assert_eq!(replay.spot_seconds, 48 * 3_600);
+    near(replay.unserved_without_spot_gpu_seconds, 3_600.0);
+    // Once a day and instance, each for the ten minutes of a start.
+    let risk = found.risk.expect("spot");
+    near(risk.expected, 2.0);
+    near(risk.lost_gpu_hours, 2.0 / 6.0);
+}
+
+#[test]
+fn on_demand_is_rounded_up_as_a_group_does() {
+    let half = SpotShare {
+        on_demand_base: 1,
+        spot_percent: 50.0,
+    };
+    let of = |share: SpotShare| [0, 1, 2, 3, 4].map(|all| share.on_demand(all));
+    assert_eq!(of(half), [0, 1, 2, 2, 3]);
+    assert_eq!(of(SpotShare::NONE), [0, 1, 2, 3, 4]);
+    let all = SpotShare {
+        on_demand_base: 0,
+        spot_percent: 100.0,
+    };
+    assert_eq!(of(all), [0; 5]);
+}
+
+/// One GPU serves a request in 100 s, and an instance may have two. In the second period
+/// 3 GPUs of work meet one instance: 600 GPU seconds wait, 6 requests, with the one that is
+/// worked on 7, so 4 instances. These do 900 GPU seconds in the third.
+#[test]
+fn a_queue_shows_all_that_waits() {
+    let mut queue = policy(60.0);
+    queue.trigger = Trigger::Queue {
+        requests_per_instance: 2.0,
+        request_seconds: 100.0,
+    };
+    (queue.cool_down_seconds, queue.start_up_seconds) = (0, 0);
+    let demand = demand_of(&known(&[1.0, 3.0, 1.0, 1.0]), 1);
+    let mut asked = ask(demand, queue);
+    let found = autoscale(asked.clone()).expect("a policy");
+    // 1 + 1 + 4 + 2 periods.
+    assert_eq!(found.replay.on_demand_seconds, 8 * PERIOD);
+    near(found.replay.unserved_gpu_seconds, 0.0);
+    asked.late_after_seconds = 0;
+    let found = autoscale(asked).expect("a policy");
+    near(found.replay.unserved_gpu_seconds, 600.0);
+}
+
+#[test]
+fn nothing_runs_at_zero_and_the_first_request_starts_one() {
+    let mut to_zero = policy(50.0);
+    (to_zero.min, to_zero.cool_down_seconds) = (0, 300);
+    let demand = demand_of(&known(&[1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]), 1);
+    let found = autoscale(ask(demand, to_zero)).expect("a policy");
+    // 2 up for the first two periods; at zero for three. One is launched after the fifth,
+    // serves from the eighth, and is paid for from its launch.
+    assert_eq!(found.replay.on_demand_seconds, (2 + 2 + 3) * PERIOD);
+    near(found.replay.unserved_gpu_seconds, 3.0 * 300.0);
+}
+
+/// A simulation apart: one minute after the other, instances in a list, with the minute
+/// from which each serves. Wanted numbers are kept in a list, not in a queue.
+fn by_the_minute(gpus: &[f64], each: u32, policy: &ScalingPolicy) -> (i64, f64) {
+    let Trigger::Utilization { target_percent } = policy.trigger else {
+        panic!("utilization");
+    };
+    let need = |busy: f64| (busy * 100.0 / (f64::from(each) * target_percent) - 1e-9).ceil();
+    let mut wanted: Vec<(i64, i64)> = vec![(0, need(gpus[0]) as i64)];
+    let first = wanted[0].1.clamp(policy.min.into(), policy.max.into());
+    let mut ready: Vec<i64> = vec![0; first as usize];
+    let (mut paid, mut unserved) = (0, 0.0);
+    for (index, gpus) in gpus.iter().enumerate() {
+        let now = index as i64 * 5;
+        let recent = wanted.iter().enumerate().filter(|(place, (at, _))| {
+            place + 1 == wanted.len() || at * 60 > now * 60 - policy.cool_down_seconds
+        });
+        let largest = recent
+            .map(|(_, (_, number))| *number)
+            .max()
+            .expect("the last");
+        let last = wanted.last().expect("one").1;
+        let all = ready.len() as i64;
+        let number = last.max(largest.min(all));
+        let number = number.clamp(policy.min.into(), policy.max.into());
+        for _ in all..number {
+            ready.push(now + policy.start_up_seconds / 60);
+        }
+        ready.truncate(number as usize);
+        let (mut served, mut capacity) = (0.0, 0.0);
+        for minute in now..now + 5 {
+            paid += ready.len() as i64 * 60;
+            let up = ready.iter().filter(|from| **from <= minute).count() as f64;
+            let done = gpus.min(up * f64::from(each));
+            unserved += (gpus - done) * 60.0;
+            served += done;
+            capacity += up * f64::from(each);
+        }
+        let up = ready.iter().filter(|from| **from <= now + 5).count() as f64;
+        let next = if capacity > 0.0 {
+            need(served / capacity * up * f64::from(each))
+        } else {
+            f64::from(u8::from(*gpus > 0.0))
+        };
+        wanted.push((now + 5, next as i64));
+    }
+    (paid, unserved)
+}
+
+/// Paid time to the second, and work without a GPU to a millionth: start-up times are whole
+/// minutes, so nothing happens between two of them.
+#[test]
+fn a_simulation_by_the_minute_agrees() {
+    let mut random = fastrand::Rng::with_seed(15);
+    for _ in 0..300 {
+        let mut level = 0.0;
+        let gpus: Vec<f64> = (0..random.usize(1..150))
+            .map(|_| {
+                if random.u8(..) < 40 {
+                    level = f64::from(random.u32(0..400)) / 10.0;
+                }
+                level
+            })
+            .collect();
+        let each = random.u32(1..5);
+        let mut policy = policy(f64::from(random.u32(20..=100)));
+        policy.min = random.u32(0..4);
+        policy.max = random.u32(4..50);
+        policy.cool_down_seconds = random.i64(0..60) * 60;
+        policy.start_up_seconds = random.i64(0..25) * 60;
+        let (paid, unserved) = by_the_minute(&gpus, each, &policy);
+        let mut asked = ask(demand_of(&known(&gpus), each), policy.clone());
+        asked.gpus_per_instance = each;
+        let found = autoscale(asked).expect("a policy").replay;
+        assert_eq!(found.on_demand_seconds, paid, "{gpus:?} {each} {policy:?}");
+        let off = (found.unserved_gpu_seconds - unserved).abs();
+        assert!(
+            off <= 1e-6 * unserved.max(1.0),
+            "{gpus:?} {each} {policy:?}"
+        );
+    }
+}
+
+#[test]
+fn hindsight_is_the_least_that_serves_everything() {
+    let demand = demand_of(&known(&[0.0, 0.1, 4.0, 4.1, 8.0]), 4);
+    let mut asked = ask(demand, policy(60.0));
+    asked.gpus_per_instance = 4;
+    let found = autoscale(asked).expect("a policy");
+    // 0 + 1 + 1 + 2 + 2.
+    assert_eq!(found.hindsight.on_demand_seconds, 6 * PERIOD);
+    near(found.hindsight.unserved_gpu_seconds, 0.0);
+}
+
+#[test]
+fn samples_stand_for_what_follows_them() {
+    let at = |minute: i64| Timestamp::from_second(1_800_000_000 + minute * 60).expect("a time");
+    // 2 for 5 min, then 4 for 2.5 min and 8 for 2.5 min; after 65 min nothing is known for
+    // 5 minutes. The last sample stands for as long as the one before it, an hour at most.
+    let samples = [
+        (at(0), 2.0),
+        (at(5), 4.0),
+        (Timestamp::from_second(1_800_000_450).expect("a time"), 8.0),
+        (at(10), 1.0),
+        (at(75), 3.0),
+    ];
+    let found = Demand::of_samples(&samples, Some(2), 4).expect("a record");
+    assert_eq!(found.gpus[..3], [2.0, 6.0, 1.0]);
+    assert_eq!(found.periods(), 27);
+    assert_eq!(found.unknown_periods, 1);
+    assert_eq!(found.gpus[14..], [[1.0].as_slice(), &[3.0; 12]].concat());
+    assert_eq!(found.saturated_periods, Some(0));
+    assert_eq!(
+        Demand::of_samples(&samples[..1], None, 1),
+        Err(DemandError::OneInstant)
+    );
+    assert_eq!(Demand::of_samples(&[], None, 1), Err(DemandError::Unknown));
+    let late = Timestamp::from_second(1_900_000_000).expect("a time");
+    let long = Demand::of_samples(&[samples[0], (late, 1.0)], None, 1);
+    assert!(matches!(long, Err(DemandError::TooLong { .. })), "{long:?}");
+}
+
+#[test]
+fn what_is_saturated_is_counted() {
+    let of = |busy: f64| KnownPeriod {
+        busy_gpus: Some(busy),
+        instances: Some(2),
+    };
+    // 95% of 8 GPUs are 7.6.
+    let found = demand_of(&[of(7.5), of(7.6), of(8.0)], 4);
+    assert_eq!(found.saturated_periods, Some(2));
+}
+
+#[test]
+fn windows_are_read_and_checked() {
+    let week = ScheduleWindow::parse("fri-mon@22:00-24:00=3").expect("a window");
+    assert_eq!(week.days, [true, false, false, false, true, true, true]);
+    assert_eq!(
+        (week.from_minute, week.to_minute, week.min),
+        (1_320, 1_440, 3)
+    );
+    for bad in [
+        "",
+        "mon@08:00-20:00",
+        "noday@08:00-20:00=1",
+        "mon@8-20=1",
+        "mon@08:00-24:01=1",
+        "mon@08:60-20:00=1",
+        "mon@20:00-08:00=1",
+        "mon@08:00-20:00=-1",
+    ] {
+        assert!(ScheduleWindow::parse(bad).is_err(), "{bad}");
+    }
+    let night = ScheduleWindow::parse("mon@20:00-08:00=1").expect_err("over midnight");
+    assert!(night.contains("mon@20:00-24:00=1"), "{night}");
+    let mut limits = policy(60.0);
+    (limits.min, limits.max) = (4, 3);
+    assert_eq!(
+        limits.check(),
+        Err(PolicyError::MinAboveMax { min: 4, max: 3 })
+    );
+    (limits.min, limits.windows) = (1, vec![week]);
+    limits.max = 2;
+    assert_eq!(
+        limits.check(),
+        Err(PolicyError::WindowAboveMax { min: 3, max: 2 })
+    );
+    limits.max = 0;
+    assert_eq!(limits.check(), Err(PolicyError::NoInstance));
+}

@@ -1,0 +1,374 @@
+//! `gpucost autoscale` in words.
+
+mod files;
+mod words;
+
+use super::figures::{an_hour, basis, step};
+use crate::domain::{PurchaseOption, shell_word};
+use crate::planners::autoscale::{Autoscale, Replay, ScalingPolicy};
+use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step, column, detail};
+use crate::report::shared::text::{counted, money, percent};
+use words::{hours_of, minutes, target};
+
+/// A policy beside today, hindsight and other targets.
+pub fn autoscale_answer(found: &Autoscale) -> Answer {
+    Answer {
+        planner: "autoscale",
+        headline: headline(found),
+        given: given(found),
+        steps: steps(found),
+        sheets: vec![policies(found)],
+        caveats: caveats(found),
+        missing: missing(found),
+        files: files::files(found),
+        next: next(found),
+    }
+}
+
+fn headline(found: &Autoscale) -> String {
+    let subject = &found.ask.subject;
+    let gpus = found.ask.gpus_per_instance;
+    let policy = target(found.ask.policy.trigger);
+    let unserved = match found.replay.unserved_percent() {
+        Some(share) => format!("{} of its demand waits or fails", percent(share)),
+        None => "it has no demand".to_owned(),
+    };
+    let amount = |replay: &Replay| match found.cost(replay) {
+        Some(cost) => money(cost),
+        None => format!("{} GPU hours", hours_of(replay.gpu_hours(gpus))),
+    };
+    let today = found
+        .today
+        .as_ref()
+        .map(|today| format!(" instead of {}", amount(today)));
+    format!(
+        "With {policy}, {} takes {}{} over {} h; {unserved}",
+        subject.name,
+        amount(&found.replay),
+        today.unwrap_or_default(),
+        hours_of(found.ask.demand.hours()),
+    )
+}
+
+fn given(found: &Autoscale) -> Vec<Given> {
+    let ask = &found.ask;
+    let (demand, prices, policy) = (&ask.demand, &ask.prices, &ask.policy);
+    let source = ask.subject.source.as_str();
+    let per_type = format!("{} of the catalog", ask.subject.instance_type);
+    let mut given = vec![
+        basis(
+            "demand_gpu_hours",
+            "demand, GPU hours",
+            Figure::Number(demand.gpu_hours(), 1),
+            source,
+        ),
+        basis(
+            "peak_gpus",
+            "largest demand, GPUs",
+            Figure::Number(demand.peak_gpus(), 1),
+            source,
+        ),
+        basis(
+            "hours",
+            "hours on record",
+            Figure::Number(demand.hours(), 1),
+            source,
+        ),
+        basis(
+            "gpus_per_instance",
+            "GPUs per instance",
+            Figure::Count(u64::from(ask.gpus_per_instance)),
+            &per_type,
+        ),
+    ];
+    let on_demand = prices.on_demand.as_ref().map(|quote| {
+        let source = format!("{}, {}", quote.source, quote.seen_on);
+        basis(
+            "on_demand_hourly",
+            "on-demand price per hour",
+            Figure::Price(an_hour(quote.rate)),
+            &source,
+        )
+    });
+    let has_spot = policy.spot.spot_percent > 0.0;
+    let spot = prices.spot.as_ref().filter(|_| has_spot).map(|spot| {
+        let source = format!("{}, {}", spot.basis, spot.seen_on);
+        basis(
+            "spot_hourly",
+            "spot price per hour",
+            Figure::Price(an_hour(spot.rate)),
+            &source,
+        )
+    });
+    given.extend(on_demand.into_iter().chain(spot));
+    given.extend(limits(policy));
+    given.push(basis(
+        "max_unserved_percent",
+        "share that may wait or fail",
+        Figure::Percent(ask.max_unserved_percent),
+        "--max-unserved",
+    ));
+    given
+}
+
+fn limits(policy: &ScalingPolicy) -> [Given; 6] {
+    let count = |number: u32| Figure::Count(u64::from(number));
+    [
+        basis(
+            "start_up_minutes",
+            "start-up, minutes",
+            Figure::Number(minutes(policy.start_up_seconds), 1),
+            "--start-up",
+        ),
+        basis(
+            "cool_down_minutes",
+            "cool-down, minutes",
+            Figure::Number(minutes(policy.cool_down_seconds), 1),
+            "--cool-down",
+        ),
+        basis(
+            "min_instances",
+            "least instances",
+            count(policy.min),
+            "--min",
+        ),
+        basis(
+            "max_instances",
+            "most instances",
+            count(policy.max),
+            "--max",
+        ),
+        basis(
+            "on_demand_base",
+            "instances always on demand",
+            count(policy.spot.on_demand_base),
+            "--on-demand-base",
+        ),
+        basis(
+            "spot_percent",
+            "spot above them",
+            Figure::Percent(policy.spot.spot_percent),
+            "--spot-share",
+        ),
+    ]
+}
+
+fn steps(found: &Autoscale) -> Vec<Step> {
+    let prices = &found.ask.prices;
+    let rate = prices
+        .on_demand
+        .as_ref()
+        .map(|quote| quote.rate.amount().normalize());
+    let spot = prices
+        .spot
+        .as_ref()
+        .map(|spot| spot.rate.amount().normalize());
+    let part = |seconds: i64, rate: Option<rust_decimal::Decimal>| {
+        let hours = hours_of(seconds as f64 / 3_600.0);
+        rate.map_or(format!("{hours} h"), |rate| format!("{hours} h × {rate}"))
+    };
+    let paid = |name: &str, replay: &Replay| {
+        let mut arithmetic = part(replay.on_demand_seconds, rate);
+        if replay.spot_seconds > 0 {
+            arithmetic.push_str(&format!(" + {} spot", part(replay.spot_seconds, spot)));
+        }
+        let cost = Figure::of(found.cost(replay), Figure::Money);
+        step(name, arithmetic, cost)
+    };
+    let mut steps = Vec::new();
+    steps.extend(found.today.as_ref().map(|today| paid("today", today)));
+    steps.push(paid("policy", &found.replay));
+    steps.push(paid("hindsight", &found.hindsight));
+    let gpu_hours = |seconds: f64| hours_of(seconds / 3_600.0);
+    steps.push(step(
+        "waits or fails",
+        format!(
+            "{} of {} GPU hours",
+            gpu_hours(found.replay.unserved_gpu_seconds),
+            gpu_hours(found.replay.demand_gpu_seconds)
+        ),
+        Figure::of(found.replay.unserved_percent(), Figure::Percent),
+    ));
+    if let Some(risk) = &found.risk {
+        steps.push(step(
+            "interruptions",
+            format!(
+                "{} spot hours × {:.5} per hour",
+                hours_of(risk.spot_hours),
+                risk.rate.per_hour
+            ),
+            Figure::Number(risk.expected, 1),
+        ));
+    }
+    steps
+}
+
+fn policies(found: &Autoscale) -> Sheet {
+    let ask = &found.ask;
+    let row = |name: String, replay: &Replay| {
+        let gpus = ask.gpus_per_instance;
+        vec![
+            Figure::Text(name),
+            Figure::of(found.cost(replay), Figure::Money),
+            Figure::of(found.monthly(replay), Figure::Money),
+            Figure::Number(replay.gpu_hours(gpus), 1),
+            Figure::of(replay.utilization_percent(gpus), Figure::Percent),
+            Figure::of(replay.unserved_percent(), |share| Figure::Number(share, 2)),
+            Figure::Flag(found.is_accepted(replay)),
+            Figure::Count(u64::from(replay.most_instances)),
+            Figure::Count(replay.launches),
+        ]
+    };
+    let mut rows = Vec::new();
+    rows.extend(
+        found
+            .today
+            .as_ref()
+            .map(|today| row("today".to_owned(), today)),
+    );
+    rows.push(row(
+        format!("asked: {}", target(ask.policy.trigger)),
+        &found.replay,
+    ));
+    rows.push(row("best in hindsight".to_owned(), &found.hindsight));
+    let others = found.others.iter().enumerate();
+    rows.extend(others.map(|(index, one)| {
+        let mark = if found.cheapest == Some(index) {
+            "cheapest: "
+        } else {
+            ""
+        };
+        row(format!("{mark}{}", target(one.trigger)), &one.replay)
+    }));
+    Sheet {
+        key: "policies",
+        title: "POLICIES  the same limits with other targets".to_owned(),
+        noun: ("policy", "policies"),
+        columns: vec![
+            column("policy", "policy"),
+            column("cost", "cost"),
+            column("cost_monthly", "month"),
+            column("gpu_hours", "GPU hours"),
+            detail("utilization_percent", "busy"),
+            column("unserved_percent", "waits/fails %"),
+            column("is_accepted", "accepted"),
+            detail("most_instances", "most instances"),
+            detail("launches", "launches"),
+        ],
+        rows,
+    }
+}
+
+fn caveats(found: &Autoscale) -> Vec<String> {
+    let ask = &found.ask;
+    let (demand, policy) = (&ask.demand, &ask.policy);
+    let mut caveats = Vec::new();
+    match demand.saturated_periods {
+        Some(0) => {}
+        Some(saturated) => caveats.push(format!(
+            "In {saturated} of {} periods, 95% or more of the GPUs that ran were busy. Demand \
+             may have been higher than what was measured, and so may what waits or fails.",
+            demand.periods()
+        )),
+        None => caveats.push(
+            "It is unknown how many GPUs ran, and so whether they limited the demand that was \
+             measured. What waits or fails is a lower bound."
+                .to_owned(),
+        ),
+    }
+    if found.cheapest.is_none() {
+        caveats.push(format!(
+            "No target that was compared keeps what waits or fails within {}. A window of \
+             `--schedule` or a higher `--min` starts instances before demand rises.",
+            percent(ask.max_unserved_percent)
+        ));
+    }
+    if let Some(risk) = &found.risk {
+        caveats.push(spot_caveat(found, risk.expected, risk.lost_gpu_hours));
+        if risk.rate.is_prudence {
+            caveats.push(
+                "The rate of interruptions is that of the policy, spot_interruptions_per_day, \
+                 which is above the published band."
+                    .to_owned(),
+            );
+        }
+    }
+    let is_committed =
+        |option: PurchaseOption| !matches!(option, PurchaseOption::OnDemand | PurchaseOption::Spot);
+    let option = ask.subject.purchase_option;
+    if let Some(option) = option.filter(|option| is_committed(*option)) {
+        caveats.push(format!(
+            "Today it is billed as {option}. Here every hour has the on-demand price: hours \
+             that a commitment pays for save nothing until it ends."
+        ));
+    }
+    if policy.min == 0 {
+        caveats.push(
+            "At zero no GPU reports utilization. A metric of requests must start the first \
+             instance, and the first requests wait for it."
+                .to_owned(),
+        );
+    }
+    if demand.unknown_periods > 0 {
+        caveats.push(format!(
+            "{} without samples count as the period before.",
+            counted(demand.unknown_periods as u64, "period", "periods")
+        ));
+    }
+    caveats.push(
+        "Every launch finds capacity, and the policy decides once a period. Requests are \
+         divisible: how long one waits inside a period is a question of queueing."
+            .to_owned(),
+    );
+    caveats
+}
+
+fn spot_caveat(found: &Autoscale, expected: f64, lost_gpu_hours: f64) -> String {
+    let replay = &found.replay;
+    let all = replay.demand_gpu_seconds / 3_600.0;
+    let share = if all > 0.0 {
+        lost_gpu_hours / all * 100.0
+    } else {
+        0.0
+    };
+    let without = replay.unserved_without_spot_percent().unwrap_or_default();
+    format!(
+        "Spot: about {expected:.1} interruptions over the record, which leave at most {} more \
+         of the demand without a GPU. If all spot instances end at the same time, {} of the \
+         demand is above what is on demand.",
+        percent(share),
+        percent(without)
+    )
+}
+
+fn missing(found: &Autoscale) -> Vec<Missing> {
+    let ask = &found.ask;
+    let (subject, prices) = (&ask.subject, &ask.prices);
+    let name = shell_word(&subject.instance_type);
+    let of = |what: &str| Missing {
+        what: format!("{what} of {} in {}", subject.instance_type, subject.region),
+        remedy: format!("run `gpucost pricing {name} --region all`"),
+    };
+    let has_spot = ask.policy.spot.spot_percent > 0.0;
+    let mut missing = Vec::new();
+    if prices.on_demand.is_none() {
+        missing.push(of("on-demand price"));
+    }
+    if has_spot && prices.spot.is_none() {
+        missing.push(of("spot price"));
+    }
+    if has_spot && prices.band.is_none() {
+        missing.push(of("interruption band"));
+    }
+    missing
+}
+
+fn next(found: &Autoscale) -> Vec<String> {
+    let subject = &found.ask.subject;
+    let name = shell_word(&subject.instance_type);
+    let region = shell_word(&subject.region);
+    vec![
+        format!("gpucost spot --type {name} --region {region}"),
+        format!("gpucost reserved --type {name} --region {region}"),
+    ]
+}

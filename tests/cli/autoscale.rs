@@ -1,0 +1,276 @@
+//! `gpucost autoscale`: what is replayed, printed and refused.
+
+use crate::cli::pages::{assert_explains, assert_shows, blocks, page};
+use crate::cli::world::{Outcome, World};
+use serde_json::Value;
+
+/// A day with three levels, by the hour.
+fn day() -> String {
+    let mut text = "time,gpus\n".to_owned();
+    for hour in 0..24 {
+        let gpus = [2, 6, 3][hour / 8];
+        text.push_str(&format!("2026-11-02T{hour:02}:00:00Z,{gpus}\n"));
+    }
+    text
+}
+
+fn run(arguments: &[&str]) -> Outcome {
+    let mut world = World::new();
+    world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
+    let day = world.file("day.csv", day());
+    let arguments: Vec<&str> = arguments
+        .iter()
+        .map(|one| {
+            if *one == "day.csv" {
+                day.as_str()
+            } else {
+                *one
+            }
+        })
+        .collect();
+    world.run(&[&["autoscale"], arguments.as_slice()].concat())
+}
+
+const OF_THE_DAY: [&str; 8] = [
+    "--demand",
+    "day.csv",
+    "--type",
+    "g6.xlarge",
+    "--today",
+    "10",
+    "--start-up",
+    "10m",
+];
+
+fn json(arguments: &[&str]) -> Value {
+    let outcome = run(&[arguments, &["--format", "json"]].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    outcome.json()
+}
+
+fn of<'a>(found: &'a Value, policy: &str) -> &'a Value {
+    let mut rows = found["policies"].as_array().expect("a list").iter();
+    let row = rows.find(|row| row["policy"] == policy);
+    row.unwrap_or_else(|| panic!("{policy}: {found}"))
+}
+
+fn file(found: &Value, name: &str) -> String {
+    let mut files = found["files"].as_array().expect("a list").iter();
+    let file = files.find(|file| file["name"] == name).expect("the file");
+    file["text"].as_str().expect("text").to_owned()
+}
+
+/// The page works it out by hand.
+#[test]
+fn a_day_costs_what_the_page_works_out() {
+    let found = json(&OF_THE_DAY);
+    let policy = of(&found, "asked: 60% utilization");
+    assert_eq!(policy["cost"], 122.33);
+    assert_eq!(policy["gpu_hours"], 152.0);
+    assert_eq!(policy["unserved_percent"], 0.5682);
+    assert_eq!(policy["is_accepted"], false);
+    assert_eq!(of(&found, "today")["cost"], 193.15);
+    assert_eq!(of(&found, "best in hindsight")["cost"], 70.82);
+    assert_eq!(
+        of(&found, "cheapest: 30% utilization")["unserved_percent"],
+        0.0
+    );
+    assert_eq!(
+        (&found["planner"], &found["currency"]),
+        (&"autoscale".into(), &"USD".into())
+    );
+
+    let early = ["--schedule", "mon-sun@07:45-16:00=10"];
+    let found = json(&[&OF_THE_DAY[..], &early].concat());
+    let policy = of(&found, "asked: 60% utilization");
+    // 154.75 × 0.8048 = 124.5428
+    assert_eq!(policy["cost"], 124.54);
+    assert_eq!(policy["unserved_percent"], 0.0);
+    let actions: Value =
+        serde_json::from_str(&file(&found, "scheduled-actions.json")).expect("JSON");
+    let actions = &actions["ScheduledUpdateGroupActions"];
+    assert_eq!(actions[0]["Recurrence"], "45 7 * * 0,1,2,3,4,5,6");
+    assert_eq!(
+        (&actions[0]["MinSize"], &actions[1]["MinSize"]),
+        (&10.into(), &1.into())
+    );
+}
+
+/// 104 h on demand at $0.8048 and 48 h of spot at $0.37198: 83.6992 + 17.85504 = $101.55.
+#[test]
+fn a_mixed_fleet_has_two_prices_and_its_risk() {
+    let mixed = ["--spot-share", "50%", "--on-demand-base", "2"];
+    let found = json(&[&OF_THE_DAY[..], &mixed].concat());
+    assert_eq!(of(&found, "asked: 60% utilization")["cost"], 101.55);
+    let caveats = found["caveats"].to_string();
+    // One interruption a day and instance: 48 / 24, each for ten minutes: 0.33 of 88 h.
+    assert!(caveats.contains("about 2.0 interruptions"), "{caveats}");
+    assert!(caveats.contains("at most 0.4% more"), "{caveats}");
+    // 1 of 88 GPU hours.
+    assert!(caveats.contains("1.1% of the demand is above"), "{caveats}");
+    let group: Value =
+        serde_json::from_str(&file(&found, "auto-scaling-group.json")).expect("JSON");
+    let shares = &group["MixedInstancesPolicy"]["InstancesDistribution"];
+    assert_eq!(shares["OnDemandBaseCapacity"], 2);
+    assert_eq!(shares["OnDemandPercentageAboveBaseCapacity"], 50);
+    let pools = file(&found, "nodepool.yaml");
+    assert_eq!(pools.matches("kind: NodePool").count(), 2);
+    assert!(pools.contains("values: [\"g6.xlarge\"]"), "{pools}");
+}
+
+/// A second program replayed the six instances of the demo minute by minute.
+#[test]
+fn a_workload_of_an_estate_is_replayed() {
+    let arguments = ["--demo", "mixed-fleet", "--workload", "speech-online"];
+    let found = json(&arguments);
+    let given = found["given"].as_array().expect("a list");
+    let demand = given.iter().find(|line| line["key"] == "demand_gpu_hours");
+    assert_eq!(demand.expect("given")["value"], 903.0796);
+    let today = of(&found, "today");
+    assert_eq!(
+        (&today["gpu_hours"], &today["cost"]),
+        (&2016.0.into(), &1622.48.into())
+    );
+    let policy = of(&found, "asked: 60% utilization");
+    assert_eq!(
+        (&policy["gpu_hours"], &policy["cost"]),
+        (&1705.1667.into(), &1372.32.into())
+    );
+    assert_eq!(policy["unserved_percent"], 0.0);
+    assert_eq!(of(&found, "best in hindsight")["gpu_hours"], 1068.4167);
+    assert_eq!(of(&found, "cheapest: 90% utilization")["cost"], 975.35);
+    let policy: Value = serde_json::from_str(&file(&found, "scaling-policy.json")).expect("JSON");
+    assert_eq!(policy["AutoScalingGroupName"], "speech-online");
+    let tracking = &policy["TargetTrackingConfiguration"];
+    assert_eq!(tracking["TargetValue"], 60.0);
+    let metric = &tracking["CustomizedMetricSpecification"];
+    assert_eq!(metric["MetricName"], "nvidia_smi_utilization_gpu");
+    let scaled = file(&found, "scaledobject.yaml");
+    assert!(scaled.contains("\n        threshold: \"60\"\n"), "{scaled}");
+    assert!(
+        scaled.contains("exported_pod=~\"speech-online-.*\""),
+        "{scaled}"
+    );
+}
+
+#[test]
+fn a_queue_is_scaled_by_its_requests() {
+    let queue = ["--queue-length", "4", "--request-seconds", "30"];
+    let found = json(&[&OF_THE_DAY[..], &queue, &["--scale-to-zero"]].concat());
+    assert!(of(&found, "asked: 4 requests per instance")["gpu_hours"].is_number());
+    let policy = file(&found, "scaling-policy.json");
+    assert!(
+        policy.contains("(waiting + inflight) / instances"),
+        "{policy}"
+    );
+    assert!(file(&found, "scaledobject.yaml").contains("queueLength: \"4\""));
+    assert!(found["caveats"].to_string().contains("At zero"));
+}
+
+#[test]
+fn an_unknown_price_is_not_zero() {
+    let found = json(&[&OF_THE_DAY[..], &["--region", "eu-west-3"]].concat());
+    let policy = of(&found, "asked: 60% utilization");
+    if policy["cost"].is_null() {
+        assert!(
+            found["missing"]
+                .to_string()
+                .contains("on-demand price of g6.xlarge")
+        );
+    }
+    assert_ne!(policy["cost"], 0.0);
+    assert_eq!(policy["gpu_hours"], 152.0);
+}
+
+#[test]
+fn bad_input_ends_with_the_nearest_possibility() {
+    let demo = ["--demo", "mixed-fleet"];
+    for (arguments, error, hint) in [
+        (
+            [&demo[..], &["--workload", "speech-onlin"]].concat(),
+            "no workload `speech-onlin`",
+            "speech-online",
+        ),
+        (demo.to_vec(), "running workloads", "--workload "),
+        (
+            [&OF_THE_DAY[..], &["--min", "5", "--max", "3"]].concat(),
+            "a minimum of 5 instances is above the maximum of 3",
+            "--max 5",
+        ),
+        (
+            vec!["--demand", "day.csv", "--type", "g6.xlrage"],
+            "`g6.xlrage`",
+            "did you mean g6.xlarge",
+        ),
+        (
+            vec!["--demand", "day.csv", "--type", "c6i.xlarge"],
+            "the GPUs of `c6i.xlarge` are unknown",
+            "gpucost pricing",
+        ),
+        (
+            vec!["--demand", "nothing.csv", "--type", "g6.xlarge"],
+            "cannot read",
+            "docs/planners/autoscale.md",
+        ),
+    ] {
+        let outcome = run(&arguments);
+        assert_eq!(
+            (outcome.code, outcome.stdout.as_str()),
+            (2, ""),
+            "{arguments:?}"
+        );
+        let stderr = &outcome.stderr;
+        assert!(stderr.contains(error), "{arguments:?}: {stderr}");
+        let (_, said) = stderr.split_once("hint: ").expect("a hint");
+        assert!(said.contains(hint), "{arguments:?}: {stderr}");
+    }
+    for bad in [
+        ["--target", "0"],
+        ["--target", "NaN"],
+        ["--target", "101%"],
+        ["--spot-share", "-1"],
+        ["--start-up", "25h"],
+        ["--cool-down", "soon"],
+        ["--queue-length", "0"],
+        ["--schedule", "mon@20:00-08:00=1"],
+        ["--max", "0"],
+        ["--max-unserved", "200"],
+    ] {
+        let outcome = run(&[&OF_THE_DAY[..], &bad].concat());
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{bad:?}");
+    }
+}
+
+#[test]
+fn the_example_of_the_page_prints_what_it_shows() {
+    let examples = blocks(&page("planners/autoscale.md"), "text");
+    assert_eq!(examples.len(), 1);
+    for example in examples {
+        let (command, shown) = example.split_once('\n').expect("a command line");
+        let arguments = command
+            .strip_prefix("$ gpucost autoscale ")
+            .expect("a command");
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let outcome = run(&arguments);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert_shows("docs/planners/autoscale.md", shown, &outcome.stdout);
+    }
+}
+
+#[test]
+fn every_key_is_in_the_page() {
+    let mixed = ["--spot-share", "50%", "--schedule", "mon@08:00-24:00=3"];
+    assert_explains(
+        "planners/autoscale.md",
+        &json(&[&OF_THE_DAY[..], &mixed].concat()),
+    );
+}
+
+#[test]
+fn a_spreadsheet_has_the_policies() {
+    let csv = run(&[&OF_THE_DAY[..], &["--format", "csv"]].concat()).stdout;
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    assert_eq!(reader.headers().expect("a header").get(0), Some("policy"));
+    // Today, the policy, hindsight and eight targets.
+    assert_eq!(reader.records().count(), 11);
+}

@@ -1,0 +1,133 @@
+//! Scaling policies and schedules on real records.
+
+use crate::support::data::shared;
+use flate2::read::GzDecoder;
+use gpucost::planners::autoscale::{
+    Autoscale, AutoscaleAsk, AutoscaleSubject, Demand, InstancePrices, KnownPeriod, ScalingPolicy,
+    SpotShare, Trigger, autoscale,
+};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+use std::fs::File;
+
+const PERIOD: i64 = 300;
+
+/// The utilization of 80 containers, as though each had an instance with one GPU: in each
+/// period of five minutes the sum of their means.
+fn containers() -> Option<Demand> {
+    let name = "samples/gpu-containers/pod_gpu_duty_cycle_anon.csv.gz";
+    let file = File::open(shared("replayed containers", name)?).expect("the sample opens");
+    let mut periods: BTreeMap<i64, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
+    let mut rows = csv::Reader::from_reader(GzDecoder::new(file));
+    for row in rows.deserialize::<BTreeMap<String, String>>() {
+        let row = row.expect("a whole row");
+        let number = |column: &str| row[column].parse::<f64>().expect("a number");
+        let period = (number("timestamp_anon") as i64).div_euclid(PERIOD);
+        let container = row["container_ip"].clone();
+        let all = periods.entry(period).or_default();
+        all.entry(container).or_default().push(number("value"));
+    }
+    let first = *periods.keys().next().expect("periods");
+    let last = *periods.keys().next_back().expect("periods");
+    let none = BTreeMap::new();
+    let known: Vec<KnownPeriod> = (first..=last)
+        .map(|period| {
+            let all = periods.get(&period).unwrap_or(&none);
+            let mean = |values: &Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+            KnownPeriod {
+                busy_gpus: Some(all.values().map(mean).sum::<f64>() / 100.0),
+                instances: Some(u32::try_from(all.len()).expect("80 at most")),
+            }
+        })
+        .collect();
+    let start = Timestamp::from_second(first * PERIOD).expect("a time");
+    Some(Demand::new(start, PERIOD, 1, &known).expect("a record"))
+}
+
+fn replayed(demand: Demand, target_percent: f64) -> Autoscale {
+    let ask = AutoscaleAsk {
+        subject: AutoscaleSubject {
+            name: "containers".to_owned(),
+            instance_type: "z1.container".to_owned(),
+            region: "us-east-1".to_owned(),
+            scaling_group: None,
+            source: "a trace".to_owned(),
+            purchase_option: None,
+        },
+        demand,
+        gpus_per_instance: 1,
+        policy: ScalingPolicy {
+            trigger: Trigger::Utilization { target_percent },
+            cool_down_seconds: 900,
+            start_up_seconds: 600,
+            min: 1,
+            max: 80,
+            windows: Vec::new(),
+            time_zone: ("UTC".to_owned(), TimeZone::UTC),
+            spot: SpotShare::NONE,
+        },
+        prices: InstancePrices {
+            on_demand: None,
+            spot: None,
+            band: None,
+        },
+        late_after_seconds: PERIOD,
+        max_unserved_percent: 2.0,
+        least_interruptions_per_day: 1.0,
+        hours_per_month: Decimal::from(730),
+    };
+    autoscale(ask).expect("a policy")
+}
+
+fn near(found: f64, expected: f64) {
+    assert!(
+        (found - expected).abs() < 1e-6,
+        "{found}, expected {expected}"
+    );
+}
+
+/// 22.9 hours of 80 containers (alibaba/clusterdata, trace v2026-GenAI). 1,488.67 GPU hours
+/// ran for 113.57 hours of work. The figures are those of a second program, which goes
+/// minute by minute.
+#[test]
+fn containers_that_scale_need_a_sixth_of_what_ran() {
+    let Some(demand) = containers() else {
+        return;
+    };
+    assert_eq!((demand.periods(), demand.saturated_periods), (275, Some(0)));
+    near(demand.gpu_hours(), 113.569_967_047_719);
+    near(demand.peak_gpus(), 16.053_819_193_729);
+    let found = replayed(demand, 60.0);
+    let today = found.today.expect("known");
+    near(today.gpu_hours(1), 1_488.666_666_666_667);
+    near(today.unserved_gpu_seconds, 0.0);
+    near(found.hindsight.gpu_hours(1), 125.333_333_333_333);
+    near(found.replay.gpu_hours(1), 253.666_666_666_667);
+    near(
+        found.replay.unserved_percent().expect("demand"),
+        3.261_169_147_128,
+    );
+    assert_eq!(
+        (found.replay.launches, found.replay.most_instances),
+        (169, 34)
+    );
+    let others = [
+        (30.0, 547.583_333_333_333, 1.458_245_504_116),
+        (40.0, 399.166_666_666_667, 1.994_562_527_217),
+        (50.0, 303.416_666_666_667, 2.859_410_127_743),
+        (60.0, 253.666_666_666_667, 3.261_169_147_128),
+        (70.0, 210.25, 4.253_199_925_120),
+        (80.0, 179.0, 5.711_255_075_633),
+        (85.0, 168.583_333_333_333, 6.121_756_534_195),
+        (90.0, 156.083_333_333_333, 7.285_767_767_761),
+    ];
+    for (one, (target_percent, hours, unserved)) in found.others.iter().zip(others) {
+        assert_eq!(one.trigger, Trigger::Utilization { target_percent });
+        near(one.replay.gpu_hours(1), hours);
+        near(one.replay.unserved_percent().expect("demand"), unserved);
+    }
+    // 2% are accepted here: 40% is the cheapest that keeps them.
+    assert_eq!(found.cheapest, Some(1));
+}
