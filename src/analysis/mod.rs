@@ -7,6 +7,7 @@ mod diff;
 pub mod gate;
 mod hosts;
 mod inventory;
+mod job_places;
 mod jobs;
 mod kpis;
 mod levers;
@@ -33,6 +34,7 @@ pub use diff::{
 };
 pub use hosts::ListedHost;
 pub use inventory::{ListedInstance, ListedNode, Listing, list_instances};
+pub use job_places::{SeenJob, idle_hosts, job_need, seen_jobs};
 pub use jobs::ListedJob;
 pub use kpis::{
     CountedRun, GpuHours, GpuUse, JobCost, Kpis, RunKpis, UnitError, unit_costs, waits_for_work,

@@ -16,6 +16,7 @@ use super::organization::IamPolicyArgs;
 use super::profile::ProfileArgs;
 use super::rent_or_buy::RentOrBuyArgs;
 use super::rightsize_flags::RightsizeArgs;
+use super::schedule::ScheduleArgs;
 use super::select_args::SelectArgs;
 use super::share_args::ShareArgs;
 use super::spot_args::SpotArgs;
@@ -115,6 +116,11 @@ pub(super) enum Command {
     /// Replays a workload of an estate, or with `--demand` a record of GPUs in use, without
     /// calling a cloud, and prints the policy for Auto Scaling, KEDA and Karpenter.
     Autoscale(Box<AutoscaleArgs>),
+    /// Place jobs into idle hours, spot and cheaper regions, within their deadlines
+    ///
+    /// Places the jobs of a list without calling a cloud, or training jobs that were seen in
+    /// an estate, and compares with on demand at once.
+    Schedule(Box<ScheduleArgs>),
     /// Sample the GPUs of this host, and show the resources that it needs
     ///
     /// Samples for a fixed duration, until interrupted, or while a command runs:
@@ -162,6 +168,7 @@ impl Command {
             Self::Share(args) => Some(&args.estate),
             Self::Kpi(args) => Some(&args.estate),
             Self::Autoscale(args) => Some(&args.estate),
+            Self::Schedule(args) => Some(&args.estate),
             Self::Explain(args) => Some(&args.estate),
             Self::Policy { .. }
             | Self::Diff(_)

@@ -52,6 +52,7 @@ mod reserved;
 mod rightsize;
 mod rightsize_flags;
 mod sampled;
+mod schedule;
 mod scope;
 mod select;
 mod select_args;
@@ -140,6 +141,7 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         Command::Share(share) => share::run(share, io),
         Command::Kpi(figures) => kpi::run(figures, io),
         Command::Autoscale(autoscale) => autoscale::run(autoscale, io),
+        Command::Schedule(schedule) => schedule::run(schedule, io),
         Command::Profile(profile) => profile::run(profile, io),
         Command::Explain(explain) => explain::run(explain, io),
         Command::IamPolicy(policies) => shell::policies(policies, io),

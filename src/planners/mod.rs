@@ -12,5 +12,6 @@ pub mod model;
 pub mod paying;
 pub mod rent_or_buy;
 pub mod roofline;
+pub mod schedule;
 pub mod select;
 pub mod share;

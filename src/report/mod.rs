@@ -41,7 +41,7 @@ pub use live::{History, LiveGpu, LiveVerdict, LiveView, draw as draw_live_view, 
 pub use metrics::{AgentSetup, agent_setup, helm_values, metrics_csv, metrics_json, metrics_table};
 pub use planners::{
     autoscale_answer, batching_answer, capacity_answer, fit_answer, kpi_answer, kpi_run_answer,
-    rent_or_buy_answer, select_answer, share_answer,
+    rent_or_buy_answer, schedule_answer, select_answer, share_answer,
 };
 pub use price_status::{PriceStatus, price_status_json, price_status_table};
 pub use pricing::{PricingStyle, pricing_csv, pricing_json, pricing_table};

@@ -54,6 +54,7 @@ mod reserved;
 mod reserved_fleet;
 mod rightsize;
 mod round_trip;
+mod schedule;
 mod schema;
 mod select;
 mod settings;

@@ -24,6 +24,7 @@ const COMMANDS: &[&str] = &[
     "share",
     "kpi",
     "autoscale",
+    "schedule",
     "profile",
     "explain",
     "iam-policy",

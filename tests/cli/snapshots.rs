@@ -62,6 +62,7 @@ fn help_of_every_command() {
         &["share", "--help"],
         &["kpi", "--help"],
         &["autoscale", "--help"],
+        &["schedule", "--help"],
         &["profile", "--help"],
         &["explain", "--help"],
         &["iam-policy", "--help"],

@@ -8,6 +8,7 @@ mod fit;
 mod kpi;
 mod kpi_run;
 mod rent_or_buy;
+mod schedule;
 mod select;
 mod share;
 
@@ -18,5 +19,6 @@ pub use fit::fit_answer;
 pub use kpi::kpi_answer;
 pub use kpi_run::kpi_run_answer;
 pub use rent_or_buy::rent_or_buy_answer;
+pub use schedule::schedule_answer;
 pub use select::select_answer;
 pub use share::share_answer;

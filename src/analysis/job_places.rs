@@ -1,0 +1,200 @@
+//! Where jobs can run: idle hours of an estate, and rented machines of the price catalog.
+
+use super::plan::Owned;
+use super::prices::{AWS, GpuFilter, Offer, Question, SortBy, compare};
+use super::workloads;
+use crate::catalog::{self, Prices};
+use crate::domain::{
+    Component, Currency, GpuOffer, HOUR_SECONDS, HourlyActivity, JobStatus, Member,
+    OperatingSystem, Policy, PriceKey, TrainingJob,
+};
+use crate::planners::schedule::{FreeGpus, Host, Need, Rental, Span};
+use crate::savings::{WEEK_HOURS, is_launchable, spot_price};
+use crate::usage::Estate;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use std::collections::BTreeSet;
+
+/// How often an hour of the week must have been idle, and never otherwise.
+const LEAST_WEEKS: u32 = 2;
+
+/// Machines of an estate that run anyway, each with the hours from `start` to `end` (Unix
+/// seconds) in which it is idle as a rule: in every week of the record it ran through that
+/// hour of the week, at least twice, and no GPU of it worked. With it what each offers.
+pub fn idle_hosts(estate: &Estate, policy: &Policy, (start, end): Span) -> Vec<(Host, GpuOffer)> {
+    let prices = Prices::new(&estate.prices, &policy.discount_percent);
+    let paid = Owned::of_estate(estate, &prices, policy).paid_hours();
+    let (groups, _, _) = workloads::group((estate, &estate.measured()), &prices, policy, &paid);
+    let mut hosts = Vec::new();
+    for group in &groups {
+        let workload = &group.workload;
+        let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
+        let Some(offer) = offer.filter(|_| workload.key.running && workload.ignored.is_none())
+        else {
+            continue;
+        };
+        let is_open = |member: &&Member| member.ignored.is_none() && member.is_running;
+        for member in workload.members.iter().filter(is_open) {
+            let spans = idle_spans(&member.activity, (start, end));
+            if spans.is_empty() {
+                continue;
+            }
+            let gpus = u32::from(offer.share.visible_devices());
+            let host = Host {
+                id: member.id.to_string(),
+                instance_type: workload.key.instance_type.clone(),
+                region: workload.key.region.clone(),
+                free: FreeGpus::within(gpus, &spans),
+                gpus,
+            };
+            hosts.push((host, offer.clone()));
+        }
+    }
+    hosts.sort_by(|left, right| left.0.id.cmp(&right.0.id));
+    hosts
+}
+
+/// Idle hours of the week, of UTC, as spans of time.
+fn idle_spans(activity: &HourlyActivity, (start, end): Span) -> Vec<Span> {
+    let mut idle = [0_u32; WEEK_HOURS];
+    let mut works = [false; WEEK_HOURS];
+    for hour in activity.hours() {
+        let cell = cell_of(hour.start);
+        let ran_through = hour.instance_hours == Decimal::ONE;
+        if ran_through && hour.is_off() {
+            idle[cell] += 1;
+        } else {
+            works[cell] = true;
+        }
+    }
+    let mut spans: Vec<Span> = Vec::new();
+    let mut at = start - start.rem_euclid(HOUR_SECONDS);
+    while at < end {
+        let until = at + HOUR_SECONDS;
+        let cell = Timestamp::from_second(at).map(cell_of);
+        let is_idle = cell.is_ok_and(|cell| idle[cell] >= LEAST_WEEKS && !works[cell]);
+        if is_idle {
+            let (from, to) = (at.max(start), until.min(end));
+            match spans.last_mut() {
+                Some(last) if last.1 == from => last.1 = to,
+                _ => spans.push((from, to)),
+            }
+        }
+        at = until;
+    }
+    spans
+}
+
+fn cell_of(hour: Timestamp) -> usize {
+    let local = TimeZone::UTC.to_datetime(hour);
+    let day = local.date().weekday().to_monday_zero_offset() as usize;
+    day * 24 + local.hour() as usize
+}
+
+/// What has a GPU that jobs ask for: machines in some regions under the on-demand and the
+/// spot price, in one currency, and hosts with that GPU.
+pub fn job_need(
+    (name, filter): (&str, &GpuFilter),
+    regions: &[String],
+    hosts: &[(Host, GpuOffer)],
+    prices: &Prices<'_>,
+) -> Need {
+    let question = Question {
+        instance_types: Vec::new(),
+        gpu: Some(filter.clone()),
+        count: None,
+        regions: regions.to_vec(),
+        home_region: regions.first().cloned().unwrap_or_default(),
+        providers: BTreeSet::from([AWS.to_owned()]),
+        operating_system: OperatingSystem::Linux,
+        sort: SortBy::Price,
+    };
+    let offers = compare(&question, prices);
+    let rentals = offers.iter().flat_map(|offer| rentals(offer, prices));
+    let has_it = |(_, (_, offer)): &(usize, &(Host, GpuOffer))| {
+        filter.matches(offer.model.name(), offer.vram_mib)
+    };
+    let hosts = hosts.iter().enumerate().filter(has_it);
+    Need {
+        name: name.to_owned(),
+        rentals: rentals.collect(),
+        hosts: hosts.map(|(index, _)| index).collect(),
+    }
+}
+
+/// A machine on demand and as spot, where both can be launched and are priced.
+fn rentals(offer: &Offer, prices: &Prices<'_>) -> Vec<Rental> {
+    let gpus = offer.gpus.as_ref().and_then(|gpus| gpus.count.to_u32());
+    let (Some(region), Some(gpus)) = (&offer.region, gpus.filter(|gpus| *gpus > 0)) else {
+        return Vec::new();
+    };
+    if offer.launchable == Some(false) {
+        return Vec::new();
+    }
+    let key = PriceKey::linux_on_demand(region, &offer.instance_type);
+    let spot = spot_price(prices, &key).filter(|_| is_launchable(&key));
+    let of = |rate, quote, is_spot| Rental {
+        instance_type: offer.instance_type.clone(),
+        region: region.clone(),
+        gpus,
+        rate,
+        quote,
+        is_spot,
+        band: offer.interruption.map(|(band, _)| band),
+    };
+    let on_demand = offer.on_demand.as_ref();
+    let on_demand = on_demand.map(|quote| of(quote.rate, Some(quote.clone()), false));
+    let spot = spot.map(|price| {
+        let quote = price.quotes.into_iter().next().map(|(_, quote)| quote);
+        of(price.rate, quote, true)
+    });
+    let both = on_demand.into_iter().chain(spot);
+    both.filter(|one| one.rate.currency() == Currency::Usd)
+        .collect()
+}
+
+/// A training job that was seen, as somebody would write it down.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeenJob {
+    pub name: String,
+    /// As [`GpuFilter`] reads it.
+    pub gpu: String,
+    pub gpus: u32,
+    pub seconds: i64,
+    pub release: i64,
+    pub is_restartable: bool,
+    pub region: String,
+}
+
+/// Training jobs of an estate that ended and whose GPUs are known, with the number of the
+/// others.
+pub fn seen_jobs(estate: &Estate) -> (Vec<SeenJob>, usize) {
+    let seen: Vec<SeenJob> = estate.jobs.iter().filter_map(seen_job).collect();
+    let others = estate.jobs.len() - seen.len();
+    (seen, others)
+}
+
+fn seen_job(job: &TrainingJob) -> Option<SeenJob> {
+    let [(instance_type, count)] = job.instances.as_slice() else {
+        return None;
+    };
+    let (inside, _) = Component::of_type(instance_type)?;
+    let offer = catalog::shape(inside)?.gpu.as_ref()?;
+    let seconds = job.training_seconds.filter(|seconds| *seconds > 0)?;
+    let gpus = offer.share.count().to_u32().filter(|gpus| *gpus > 0)?;
+    (job.status == Some(JobStatus::Completed)).then_some(())?;
+    Some(SeenJob {
+        name: job.name.clone(),
+        gpu: match offer.vram_mib {
+            Some(mib) => format!("{}:{}GB", offer.model, (mib as f64 / 1024.0).round()),
+            None => offer.model.to_string(),
+        },
+        gpus: gpus.checked_mul(*count)?,
+        seconds: i64::from(seconds),
+        release: job.started?.as_second(),
+        is_restartable: job.has_checkpoints,
+        region: job.region.clone(),
+    })
+}

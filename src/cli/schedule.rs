@@ -1,0 +1,320 @@
+//! `gpucost schedule`: jobs placed into idle hours, onto spot and on demand.
+
+use super::Io;
+use super::args::{EstateArgs, Format, time};
+use super::exit::{ExitCode, Failure};
+use super::price_age::PriceAge;
+use super::scope::regions;
+use super::{audit, estate, output, planner, pricing};
+use crate::analysis::{AWS, GpuFilter, Question, SeenJob, SortBy, idle_hosts, job_need, seen_jobs};
+use crate::catalog::Prices;
+use crate::config::SettingsFile;
+use crate::domain::{
+    Currency, GpuOffer, JobRequest, OperatingSystem, PriceBook, shell_word, shown,
+};
+use crate::planners::schedule::{
+    Host, Job, JobSchedule, MOST_JOBS, ScheduleAsk, ScheduleError, schedule_jobs,
+};
+use crate::report::schedule_answer;
+use crate::report::text::counted;
+use crate::savings::Checkpointing;
+use crate::sources::files::read_jobs;
+use crate::usage::Estate;
+use clap::Args;
+use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp};
+use rust_decimal::Decimal;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Different GPUs that jobs may ask for.
+const MOST_NEEDS: usize = 200;
+/// Longest time ahead for which idle hours are used.
+const LONGEST_HORIZON: SignedDuration = SignedDuration::from_hours(60 * 24);
+
+fn horizon(text: &str) -> Result<SignedDuration, String> {
+    let found = time(text)?;
+    if found > LONGEST_HORIZON {
+        return Err("expected at most 60d".to_owned());
+    }
+    Ok(found)
+}
+
+fn price_per_gb(text: &str) -> Result<Decimal, String> {
+    text.parse()
+        .ok()
+        .filter(|price: &Decimal| *price >= Decimal::ZERO && *price <= Decimal::ONE_HUNDRED)
+        .ok_or_else(|| "expected USD from 0 to 100".to_owned())
+}
+
+/// `gpucost schedule`.
+#[derive(Debug, Args)]
+pub(super) struct ScheduleArgs {
+    /// CSV file of jobs, with the columns name, gpu, gpus and hours, and perhaps release,
+    /// deadline, restartable, data_region and data_gb [default: training jobs that were seen]
+    #[arg(long, value_name = "FILE")]
+    pub jobs: Option<PathBuf>,
+    /// Read the account, and use hours in which its machines are idle
+    #[arg(long)]
+    pub idle_hours: bool,
+    /// Beginning of the plan, RFC 3339 [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub start: Option<Timestamp>,
+    /// How far ahead idle hours are used
+    #[arg(long, value_name = "TIME", value_parser = horizon, default_value = "7d")]
+    pub horizon: SignedDuration,
+    /// Most GPUs of rented machines at a time, such as your quota [default: any number]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub max_gpus: Option<u32>,
+    /// USD for moving a GB from one region to another
+    #[arg(long, value_name = "USD", value_parser = price_per_gb, allow_negative_numbers = true, default_value = "0.02")]
+    pub transfer_price: Decimal,
+    /// Do not use spot
+    #[arg(long)]
+    pub no_spot: bool,
+    /// Job time that each checkpoint takes
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "60s")]
+    pub checkpoint_cost: SignedDuration,
+    /// Time from an interruption until work resumes
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "5m")]
+    pub restart_cost: SignedDuration,
+    /// Output format [default: table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<Format>,
+    #[command(flatten)]
+    pub estate: EstateArgs,
+}
+
+/// What jobs are made of, before it is known where they can run.
+struct Wanted {
+    gpu: String,
+    /// What an error is about, such as `jobs.csv:3`.
+    place: String,
+    job: Job,
+}
+
+pub(super) fn run(args: &ScheduleArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = estate::settings(&args.estate.out, io)?;
+    let format = audit::format(args.format, &settings, io)?;
+    let age = PriceAge::of_estate(&args.estate, &settings)?;
+    let requests = match args.jobs.as_deref() {
+        Some(path) => Some((path, requests(path)?)),
+        None => None,
+    };
+    let of = &args.estate;
+    let is_read = of.from.is_some() || of.demo.is_some() || of.kubernetes.is_given();
+    let estate = if is_read || args.idle_hours || requests.is_none() {
+        Some(estate::estate(of, &settings, io)?)
+    } else {
+        None
+    };
+    let book = match &estate {
+        Some(_) => PriceBook::default(),
+        None => pricing::book(of.offline, &settings, io)?,
+    };
+    let gathered = estate.as_ref().map_or(&book, |estate| &estate.prices);
+    let prices = Prices::new(gathered, &settings.policy.discount_percent);
+    let now = estate.as_ref().map_or(io.now, |estate| estate.as_of);
+    let begin = args.start.unwrap_or(now).as_second();
+    let wanted = match (&requests, &estate) {
+        (Some((path, requests)), _) => written(path, requests, begin),
+        (None, Some(estate)) => seen(estate, args, io)?,
+        (None, None) => Vec::new(),
+    };
+    let ask = ask(
+        args,
+        &settings,
+        (wanted, begin),
+        (estate.as_ref(), &prices),
+        io,
+    )?;
+    let found = schedule_jobs(ask).map_err(refused)?;
+    let warning = age.check(oldest(&found), now)?;
+    let code = planner::print(&schedule_answer(&found), format, &of.out, io)?;
+    output::warn(warning, &of.out, io);
+    Ok(match &estate {
+        Some(estate) if !(estate.instances.is_empty() && estate.gaps.is_empty()) => {
+            let instances = estate.instances.len();
+            output::close("read", instances, 0, &estate.gaps, of, io)
+        }
+        _ => code,
+    })
+}
+
+fn requests(path: &Path) -> Result<Vec<JobRequest>, Failure> {
+    read_jobs(path).map_err(|error| {
+        Failure::new(ExitCode::Input, error)
+            .with_hint("see docs/planners/schedule.md for the columns")
+    })
+}
+
+fn written(path: &Path, requests: &[JobRequest], begin: i64) -> Vec<Wanted> {
+    let jobs = requests.iter().map(|one| Wanted {
+        gpu: one.gpu.clone(),
+        place: format!("{}:{}", shown(path), one.line),
+        job: Job {
+            name: one.name.clone(),
+            need: 0,
+            gpus: one.gpus,
+            seconds: one.seconds(),
+            release: one.release.map_or(begin, |at| at.second(begin)),
+            deadline: one.deadline.map(|at| at.second(begin)),
+            is_restartable: one.is_restartable,
+            data_region: one.data_region.clone(),
+            data_gb: one.data_gb,
+        },
+    });
+    jobs.collect()
+}
+
+/// Training jobs that ran, as though they came again when they did.
+fn seen(estate: &Estate, args: &ScheduleArgs, io: &mut Io<'_>) -> Result<Vec<Wanted>, Failure> {
+    let (jobs, others) = seen_jobs(estate);
+    if jobs.is_empty() {
+        return Err(Failure::new(
+            ExitCode::Nothing,
+            anyhow::anyhow!("no training jobs were seen that ended and whose GPUs are known"),
+        )
+        .with_hint("pass a list of jobs with `--jobs FILE`"));
+    }
+    let left_out = others + jobs.len().saturating_sub(MOST_JOBS);
+    if left_out > 0 {
+        let left_out = counted(left_out as u64, "training job", "training jobs");
+        output::say(&format!("left out {left_out}"), &args.estate.out, io);
+    }
+    let wanted = |one: SeenJob| Wanted {
+        gpu: one.gpu,
+        place: one.name.clone(),
+        job: Job {
+            name: one.name,
+            need: 0,
+            gpus: one.gpus,
+            seconds: one.seconds,
+            release: one.release,
+            deadline: None,
+            is_restartable: one.is_restartable,
+            data_region: Some(one.region),
+            data_gb: Decimal::ZERO,
+        },
+    };
+    Ok(jobs.into_iter().take(MOST_JOBS).map(wanted).collect())
+}
+
+fn ask(
+    args: &ScheduleArgs,
+    settings: &SettingsFile,
+    (mut wanted, begin): (Vec<Wanted>, i64),
+    (estate, prices): (Option<&Estate>, &Prices<'_>),
+    io: &Io<'_>,
+) -> Result<ScheduleAsk, Failure> {
+    let first = wanted.iter().map(|one| one.job.release).min();
+    let first = first.unwrap_or(begin);
+    let horizon = begin.saturating_add(args.horizon.as_secs());
+    let policy = &settings.policy;
+    let first = first.clamp(begin.saturating_sub(LONGEST_HORIZON.as_secs()), begin);
+    let hosts = estate.map(|estate| idle_hosts(estate, policy, (first, horizon)));
+    let hosts = hosts.unwrap_or_default();
+    let home = pricing::home_region(settings, io);
+    let regions = rented_in(args, &home, &wanted, &hosts)?;
+    let mut needs = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for one in &mut wanted {
+        let known = places.get(&one.gpu).copied();
+        one.job.need = match known {
+            Some(place) => place,
+            None => {
+                let filter = filter(one, &regions, prices)?;
+                if needs.len() == MOST_NEEDS {
+                    return Err(Failure::input(format!(
+                        "{}: the jobs ask for more than {MOST_NEEDS} different GPUs",
+                        one.place
+                    ))
+                    .with_hint("divide the list"));
+                }
+                let mut need = job_need((one.gpu.as_str(), &filter), &regions, &hosts, prices);
+                need.rentals.retain(|one| !(args.no_spot && one.is_spot));
+                needs.push(need);
+                places.insert(one.gpu.clone(), needs.len() - 1);
+                needs.len() - 1
+            }
+        };
+    }
+    Ok(ScheduleAsk {
+        jobs: wanted.into_iter().map(|one| one.job).collect(),
+        needs,
+        hosts: hosts.into_iter().map(|(host, _)| host).collect(),
+        most_gpus: args.max_gpus,
+        home_region: regions.into_iter().find(|one| one != "all").unwrap_or(home),
+        currency: Currency::Usd,
+        transfer_per_gb: args.transfer_price,
+        checkpointing: Checkpointing {
+            cost: args.checkpoint_cost,
+            restart: args.restart_cost,
+            interval: None,
+        },
+        least_interruptions_per_day: policy.spot_interruptions_per_day,
+    })
+}
+
+/// The regions of `--region`, else the home region, those of data and those of idle
+/// machines; the home region first.
+fn rented_in(
+    args: &ScheduleArgs,
+    home: &str,
+    wanted: &[Wanted],
+    hosts: &[(Host, GpuOffer)],
+) -> Result<Vec<String>, Failure> {
+    if let Some(named) = &args.estate.aws.region {
+        return Ok(regions(named)?.unwrap_or_else(|| vec!["all".to_owned()]));
+    }
+    let data = wanted.iter().filter_map(|one| one.job.data_region.clone());
+    let idle = hosts.iter().map(|(host, _)| host.region.clone());
+    let others: BTreeSet<String> = data.chain(idle).filter(|one| one != home).collect();
+    Ok(std::iter::once(home.to_owned()).chain(others).collect())
+}
+
+/// The GPU that a job asks for, which must be known, and so must its regions.
+fn filter(one: &Wanted, regions: &[String], prices: &Prices<'_>) -> Result<GpuFilter, Failure> {
+    let filter = GpuFilter::parse(&one.gpu).map_err(|message| {
+        Failure::input(format!("{}: {message}", one.place))
+            .with_hint("use a model, a model and its memory, or a range of sizes")
+    })?;
+    let data = one.job.data_region.iter().cloned();
+    let question = Question {
+        instance_types: Vec::new(),
+        gpu: Some(filter.clone()),
+        count: None,
+        regions: regions.iter().cloned().chain(data).collect(),
+        home_region: regions.first().cloned().unwrap_or_default(),
+        providers: BTreeSet::from([AWS.to_owned()]),
+        operating_system: OperatingSystem::Linux,
+        sort: SortBy::Price,
+    };
+    pricing::refuse_unknown(&question, prices)?;
+    Ok(filter)
+}
+
+/// The oldest day on which a price of the machines was seen.
+fn oldest(found: &JobSchedule) -> Option<Date> {
+    let rentals = found.ask.needs.iter().flat_map(|need| &need.rentals);
+    rentals
+        .filter_map(|one| Some(one.quote.as_ref()?.seen_on))
+        .min()
+}
+
+fn refused(error: ScheduleError) -> Failure {
+    let hint = match &error {
+        ScheduleError::NoJobs => "pass a list of jobs with `--jobs FILE`".to_owned(),
+        ScheduleError::TooMany { .. } => "divide the list".to_owned(),
+        ScheduleError::AfterDeadline { nearest, .. } => match nearest {
+            Some(nearest) => format!("the nearest deadline that it can meet is {nearest}"),
+            None => "give it fewer hours".to_owned(),
+        },
+        ScheduleError::NoMachine { need, .. } => format!(
+            "`gpucost pricing --gpu {} --region all` shows where it is sold: pass `--region`",
+            shell_word(need)
+        ),
+        ScheduleError::AboveLimit { gpus, .. } => format!("pass `--max-gpus {gpus}` or more"),
+    };
+    Failure::new(ExitCode::Input, error).with_hint(hint)
+}

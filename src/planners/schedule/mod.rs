@@ -1,0 +1,61 @@
+//! Jobs placed into idle hours of machines that run anyway, onto spot and on demand, by
+//! dollars within their deadlines; beside them what first come, first served costs.
+
+mod error;
+mod exact;
+mod free;
+mod place;
+mod plan;
+mod question;
+
+pub use error::ScheduleError;
+pub use free::{FreeGpus, Span};
+pub use place::Spot;
+pub use plan::{JobPlan, Placement, Where};
+pub use question::{Host, Job, MOST_JOBS, Need, Rental, ScheduleAsk};
+
+use place::Options;
+
+/// Jobs for which every order is tried.
+pub const MOST_EXACT_JOBS: usize = 7;
+
+/// Plans side by side.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobSchedule {
+    pub ask: ScheduleAsk,
+    /// By earliest deadline, each job where it is cheapest in time.
+    pub planned: JobPlan,
+    /// On demand at once, in the order in which jobs come.
+    pub first_come: JobPlan,
+    /// The best of all orders, with whether all were tried; absent for many jobs.
+    pub best: Option<(JobPlan, bool)>,
+}
+
+/// Places jobs.
+///
+/// # Errors
+/// When there are none or too many, when one cannot run anywhere, or ends after its
+/// deadline even if it starts at once.
+pub fn schedule_jobs(ask: ScheduleAsk) -> Result<JobSchedule, ScheduleError> {
+    if ask.jobs.is_empty() {
+        return Err(ScheduleError::NoJobs);
+    }
+    if ask.jobs.len() > MOST_JOBS {
+        return Err(ScheduleError::TooMany {
+            jobs: ask.jobs.len(),
+        });
+    }
+    let options = Options::of(&ask)?;
+    let planned = plan::by_deadline(&ask, &options);
+    let first_come = plan::first_come(&ask, &options)?;
+    let best = (ask.jobs.len() <= MOST_EXACT_JOBS).then(|| exact::best(&ask, &options, &planned));
+    Ok(JobSchedule {
+        ask,
+        planned,
+        first_come,
+        best,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! Where a job can run, and what that costs.
+
+use super::error::ScheduleError;
+use super::question::{Job, Rental, ScheduleAsk};
+use crate::domain::{HOUR_SECONDS, InterruptionBand};
+use crate::savings::Interruptions;
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// Share of the time that interruptions may take from a job on spot, 0–1.
+const MOST_OVERHEAD: f64 = 0.5;
+
+/// How interruptions lengthen a job on spot.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spot {
+    pub band: Option<InterruptionBand>,
+    /// Share of the time that checkpoints and restarts take.
+    pub overhead_percent: f64,
+    pub seconds: i64,
+}
+
+/// Renting for one job.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Renting {
+    /// Which rental of the need.
+    pub rental: usize,
+    pub machines: u32,
+    /// All GPUs of these machines.
+    pub gpus: u32,
+    /// With what interruptions take.
+    pub seconds: i64,
+    pub spot: Option<Spot>,
+    /// Compute, and data that leaves its region.
+    pub cost: Decimal,
+    pub transfer: Decimal,
+}
+
+impl Renting {
+    pub fn total(&self) -> Decimal {
+        self.cost + self.transfer
+    }
+}
+
+/// Rentals and their number, the cheapest of each region on demand and as spot.
+type Shortlist = Vec<(usize, u32)>;
+
+/// Where each job can run.
+pub(super) struct Options {
+    /// In order of the jobs, the cheapest first.
+    pub rentings: Vec<Vec<Renting>>,
+}
+
+impl Options {
+    /// # Errors
+    /// When a job cannot run anywhere or not before its deadline.
+    pub fn of(ask: &ScheduleAsk) -> Result<Self, ScheduleError> {
+        let mut shortlists: BTreeMap<(usize, u32), Shortlist> = BTreeMap::new();
+        let mut rentings = Vec::with_capacity(ask.jobs.len());
+        for job in &ask.jobs {
+            check_deadline(job)?;
+            let key = (job.need, job.gpus);
+            let shortlist = shortlists.entry(key);
+            let shortlist = shortlist.or_insert_with(|| shortlist_of(ask, key));
+            let mut own: Vec<Renting> = shortlist
+                .iter()
+                .filter_map(|(rental, machines)| renting(ask, job, *rental, *machines))
+                .collect();
+            check_rentings(ask, job, &own)?;
+            let most = ask.most_gpus.unwrap_or(u32::MAX);
+            own.retain(|one| one.gpus <= most);
+            own.sort_by_key(|one| (one.total(), one.seconds, one.gpus, one.rental));
+            rentings.push(own);
+        }
+        Ok(Self { rentings })
+    }
+}
+
+fn check_deadline(job: &Job) -> Result<(), ScheduleError> {
+    let end = job.release.saturating_add(job.seconds);
+    if job.deadline.is_none_or(|deadline| end <= deadline) {
+        return Ok(());
+    }
+    Err(ScheduleError::AfterDeadline {
+        job: job.name.clone(),
+        hours: job.seconds as f64 / HOUR_SECONDS as f64,
+        nearest: Timestamp::from_second(end).ok(),
+    })
+}
+
+/// Every job can run on demand: what idle hours leave runs there.
+fn check_rentings(ask: &ScheduleAsk, job: &Job, own: &[Renting]) -> Result<(), ScheduleError> {
+    let least = own.iter().filter(|one| one.spot.is_none());
+    let Some(least) = least.map(|one| one.gpus).min() else {
+        return Err(ScheduleError::NoMachine {
+            job: job.name.clone(),
+            gpus: job.gpus,
+            need: ask.needs[job.need].name.clone(),
+        });
+    };
+    match ask.most_gpus {
+        Some(most) if least > most => Err(ScheduleError::AboveLimit {
+            job: job.name.clone(),
+            gpus: least,
+            most,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// One machine that has all GPUs; several of the largest only where none has.
+fn shortlist_of(ask: &ScheduleAsk, (need, gpus): (usize, u32)) -> Shortlist {
+    let rentals = &ask.needs[need].rentals;
+    let largest = rentals.iter().map(|one| one.gpus).max().unwrap_or(0);
+    // By region and offer: price of all machines, their GPUs, the rental, their number.
+    let mut best: BTreeMap<(&str, bool), (Decimal, u32, usize, u32)> = BTreeMap::new();
+    for (index, one) in rentals.iter().enumerate().filter(|(_, one)| one.gpus > 0) {
+        if one.gpus < gpus.min(largest) {
+            continue;
+        }
+        let machines = gpus.div_ceil(one.gpus);
+        let hourly = one.rate.amount() * Decimal::from(machines);
+        let all = machines.saturating_mul(one.gpus);
+        let found = (hourly, all, index, machines);
+        let known = best.entry((one.region.as_str(), one.is_spot));
+        let known = known.or_insert(found);
+        *known = (*known).min(found);
+    }
+    let best = best.into_values();
+    best.map(|(_, _, index, machines)| (index, machines))
+        .collect()
+}
+
+fn renting(ask: &ScheduleAsk, job: &Job, rental: usize, machines: u32) -> Option<Renting> {
+    let one = &ask.needs[job.need].rentals[rental];
+    let spot = if one.is_spot {
+        Some(spot(ask, job, one, machines)?)
+    } else {
+        None
+    };
+    let seconds = spot.map_or(job.seconds, |spot| spot.seconds);
+    let hours = Decimal::from(seconds) / Decimal::from(HOUR_SECONDS);
+    let cost = one.rate.amount() * Decimal::from(machines) * hours;
+    Some(Renting {
+        rental,
+        machines,
+        gpus: machines.saturating_mul(one.gpus),
+        seconds,
+        spot,
+        cost: cost.round_dp(6),
+        transfer: transfer(ask, job, &one.region),
+    })
+}
+
+/// How long a job takes on spot; absent where it may not run there.
+fn spot(ask: &ScheduleAsk, job: &Job, one: &Rental, machines: u32) -> Option<Spot> {
+    if !job.is_restartable {
+        return None;
+    }
+    let rate = Interruptions::of(one.band, machines, ask.least_interruptions_per_day);
+    let interval = ask.checkpointing.kept_interval(rate.per_hour);
+    let overhead = ask.checkpointing.overhead(interval, rate.per_hour);
+    let seconds = (job.seconds as f64 / (1.0 - overhead)).ceil();
+    (overhead < MOST_OVERHEAD && seconds < 1e15).then_some(Spot {
+        band: one.band,
+        overhead_percent: overhead * 100.0,
+        seconds: seconds as i64,
+    })
+}
+
+/// What moving its data into a region costs.
+pub(super) fn transfer(ask: &ScheduleAsk, job: &Job, region: &str) -> Decimal {
+    let is_elsewhere = job
+        .data_region
+        .as_deref()
+        .is_some_and(|data| data != region);
+    if is_elsewhere {
+        job.data_gb * ask.transfer_per_gb
+    } else {
+        Decimal::ZERO
+    }
+}

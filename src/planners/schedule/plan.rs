@@ -1,0 +1,267 @@
+//! Plans: which job runs where and when.
+
+use super::error::ScheduleError;
+use super::free::{FreeGpus, Span};
+use super::place::{Options, Renting, Spot, transfer};
+use super::question::{Job, ScheduleAsk};
+use rust_decimal::Decimal;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Where a job runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Where {
+    /// In idle hours of a host.
+    Host(usize),
+    /// On rented machines: which rental of its need, and how many.
+    Rental {
+        rental: usize,
+        machines: u32,
+        spot: Option<Spot>,
+    },
+}
+
+/// One job in a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placement {
+    pub job: usize,
+    pub place: Where,
+    /// When it runs, ascending; several where it is interrupted by work of a host.
+    pub spans: Vec<Span>,
+    /// Compute that is paid for because of it, in the currency of the prices.
+    pub cost: Decimal,
+    /// Data that leaves its region.
+    pub transfer: Decimal,
+    pub is_late: bool,
+}
+
+impl Placement {
+    pub fn total(&self) -> Decimal {
+        self.cost + self.transfer
+    }
+
+    pub fn start(&self) -> i64 {
+        self.spans.first().map_or(0, |(from, _)| *from)
+    }
+
+    pub fn end(&self) -> i64 {
+        self.spans.last().map_or(0, |(_, to)| *to)
+    }
+}
+
+/// All jobs, each placed once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobPlan {
+    /// In order of the jobs.
+    pub placements: Vec<Placement>,
+}
+
+impl JobPlan {
+    pub(super) fn of(mut placements: Vec<Placement>) -> Self {
+        placements.sort_by_key(|one| one.job);
+        Self { placements }
+    }
+
+    pub fn compute(&self) -> Decimal {
+        self.placements.iter().map(|one| one.cost).sum()
+    }
+
+    pub fn transfer(&self) -> Decimal {
+        self.placements.iter().map(|one| one.transfer).sum()
+    }
+
+    /// Compute and transfer.
+    pub fn cost(&self) -> Decimal {
+        self.compute() + self.transfer()
+    }
+
+    /// Jobs that end after their deadline.
+    pub fn late(&self) -> usize {
+        self.placements.iter().filter(|one| one.is_late).count()
+    }
+
+    /// From the first release to the last end.
+    pub fn makespan_seconds(&self, jobs: &[Job]) -> i64 {
+        let first = jobs.iter().map(|job| job.release).min().unwrap_or(0);
+        let last = self.placements.iter().map(Placement::end).max();
+        last.unwrap_or(first) - first
+    }
+
+    /// Sum over the jobs of the time from release to start.
+    pub fn waited_seconds(&self, jobs: &[Job]) -> i64 {
+        let waited = |one: &Placement| one.start() - jobs[one.job].release;
+        self.placements.iter().map(waited).sum()
+    }
+
+    /// What plans are compared by.
+    pub(super) fn rank(&self, jobs: &[Job]) -> (usize, Decimal, i64) {
+        (self.late(), self.cost(), self.makespan_seconds(jobs))
+    }
+}
+
+/// What is left of hosts and of the limit on rented GPUs.
+#[derive(Clone)]
+pub(super) struct Left {
+    pub hosts: Vec<FreeGpus>,
+    pub rented: Option<FreeGpus>,
+}
+
+impl Left {
+    pub fn all(ask: &ScheduleAsk) -> Self {
+        Self {
+            hosts: ask.hosts.iter().map(|host| host.free.clone()).collect(),
+            rented: ask.most_gpus.map(FreeGpus::always),
+        }
+    }
+
+    /// A job in idle hours of a host: at a stretch, or in pieces where it can go on after
+    /// an interruption.
+    pub fn on_host(&self, ask: &ScheduleAsk, index: usize, host: usize) -> Option<Placement> {
+        let job = &ask.jobs[index];
+        let free = &self.hosts[host];
+        let spans = if job.is_restartable {
+            let restart = ask.checkpointing.restart.as_secs();
+            free.pieces(job.release, job.seconds, restart, job.gpus)?
+        } else {
+            let start = free.earliest(job.release, job.seconds, job.gpus)?;
+            vec![(start, start + job.seconds)]
+        };
+        Some(Placement {
+            job: index,
+            place: Where::Host(host),
+            is_late: is_late(job, &spans),
+            spans,
+            cost: Decimal::ZERO,
+            transfer: transfer(ask, job, &ask.hosts[host].region),
+        })
+    }
+
+    /// A job on rented machines, not before a second.
+    pub fn rented(&self, job: (usize, &Job), one: &Renting, from: i64) -> Option<Placement> {
+        let (index, job) = job;
+        let from = from.max(job.release);
+        let start = match &self.rented {
+            Some(free) => free.earliest(from, one.seconds, one.gpus)?,
+            None => from,
+        };
+        let spans = vec![(start, start.saturating_add(one.seconds))];
+        Some(Placement {
+            job: index,
+            place: Where::Rental {
+                rental: one.rental,
+                machines: one.machines,
+                spot: one.spot,
+            },
+            is_late: is_late(job, &spans),
+            spans,
+            cost: one.cost,
+            transfer: one.transfer,
+        })
+    }
+
+    pub fn take(&mut self, ask: &ScheduleAsk, placement: &Placement) {
+        let job = &ask.jobs[placement.job];
+        match placement.place {
+            Where::Host(host) => {
+                for span in &placement.spans {
+                    self.hosts[host].take(*span, job.gpus);
+                }
+            }
+            Where::Rental {
+                rental, machines, ..
+            } => {
+                let gpus = ask.needs[job.need].rentals[rental].gpus;
+                if let Some(free) = &mut self.rented {
+                    for span in &placement.spans {
+                        free.take(*span, machines.saturating_mul(gpus));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Every way to place a job now: idle hours, then rented machines, the cheapest first.
+    pub fn ways(&self, ask: &ScheduleAsk, options: &Options, index: usize) -> Vec<Placement> {
+        let job = &ask.jobs[index];
+        let hosts = ask.needs[job.need].hosts.iter();
+        let on_hosts = hosts.filter_map(|host| self.on_host(ask, index, *host));
+        // Where one starts depends on its GPUs and its length alone.
+        let mut starts: BTreeMap<(u32, i64), Option<i64>> = BTreeMap::new();
+        let rentings = options.rentings[index].iter();
+        let rented = rentings.filter_map(|one| {
+            let start = starts.entry((one.gpus, one.seconds)).or_insert_with(|| {
+                let free = self.rented.as_ref();
+                free.map_or(Some(job.release), |free| {
+                    free.earliest(job.release, one.seconds, one.gpus)
+                })
+            });
+            let start = (*start)?;
+            self.rented((index, job), one, start)
+        });
+        on_hosts.chain(rented).collect()
+    }
+}
+
+fn is_late(job: &Job, spans: &[Span]) -> bool {
+    let end = spans.last().map_or(i64::MAX, |(_, to)| *to);
+    job.deadline.is_some_and(|deadline| end > deadline)
+}
+
+/// List scheduling: the earliest deadline first, jobs without one last, then in the order
+/// in which they come; each where it is cheapest in time, else where it ends first.
+pub(super) fn by_deadline(ask: &ScheduleAsk, options: &Options) -> JobPlan {
+    let mut order: Vec<usize> = (0..ask.jobs.len()).collect();
+    order.sort_by_key(|index| {
+        let job = &ask.jobs[*index];
+        (job.deadline.unwrap_or(i64::MAX), job.release, *index)
+    });
+    let mut left = Left::all(ask);
+    let mut placements = Vec::with_capacity(order.len());
+    for index in order {
+        let ways = left.ways(ask, options, index);
+        let in_time = ways.iter().filter(|one| !one.is_late);
+        let cheapest = in_time.min_by_key(|one| (one.total(), one.end()));
+        let first = || ways.iter().min_by_key(|one| (one.end(), one.total()));
+        // Each job has machines on demand, and these find a start.
+        let Some(chosen) = cheapest.or_else(first) else {
+            continue;
+        };
+        left.take(ask, chosen);
+        placements.push(chosen.clone());
+    }
+    JobPlan::of(placements)
+}
+
+/// On demand in the region of the data, at once or as soon as the limit allows; no job
+/// overtakes another.
+///
+/// # Errors
+/// When a job finds no machine on demand.
+pub(super) fn first_come(ask: &ScheduleAsk, options: &Options) -> Result<JobPlan, ScheduleError> {
+    let mut order: Vec<usize> = (0..ask.jobs.len()).collect();
+    order.sort_by_key(|index| (ask.jobs[*index].release, *index));
+    let mut left = Left::all(ask);
+    let mut placements = Vec::with_capacity(order.len());
+    let mut from = i64::MIN;
+    for index in order {
+        let job = &ask.jobs[index];
+        let rentals = &ask.needs[job.need].rentals;
+        let region = job.data_region.as_ref().unwrap_or(&ask.home_region);
+        let on_demand = options.rentings[index].iter();
+        let on_demand = on_demand.filter(|one| one.spot.is_none());
+        let chosen = on_demand.min_by_key(|one| {
+            let is_there = rentals[one.rental].region == *region;
+            (Reverse(is_there), one.total(), one.rental)
+        });
+        let placed = chosen.and_then(|one| left.rented((index, job), one, from));
+        let placed = placed.ok_or_else(|| ScheduleError::NoMachine {
+            job: job.name.clone(),
+            gpus: job.gpus,
+            need: ask.needs[job.need].name.clone(),
+        })?;
+        left.take(ask, &placed);
+        from = placed.start();
+        placements.push(placed);
+    }
+    Ok(JobPlan::of(placements))
+}

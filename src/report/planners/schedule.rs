@@ -1,0 +1,314 @@
+//! `gpucost schedule` in words.
+
+use super::figures::{basis, step};
+use crate::domain::{HOUR_SECONDS, Money, shell_word};
+use crate::planners::schedule::{JobPlan, JobSchedule, Placement, Where};
+use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step, column, detail};
+use crate::report::shared::text::{counted, money};
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+use std::collections::BTreeSet;
+
+/// Jobs with where and when each runs, and what that costs.
+pub fn schedule_answer(found: &JobSchedule) -> Answer {
+    Answer {
+        planner: "schedule",
+        headline: headline(found),
+        given: given(found),
+        steps: steps(found),
+        sheets: vec![jobs(found), plans(found)],
+        caveats: caveats(found),
+        missing: missing(found),
+        files: Vec::new(),
+        next: next(found),
+    }
+}
+
+fn amount(found: &JobSchedule, amount: Decimal) -> Money {
+    Money::new(amount, found.ask.currency).rounded()
+}
+
+fn hours(seconds: i64) -> f64 {
+    seconds as f64 / HOUR_SECONDS as f64
+}
+
+/// An instant in UTC; absent where it is none.
+fn instant(second: i64) -> Figure {
+    let at = Timestamp::from_second(second).ok();
+    Figure::of(at, |at| Figure::text(at.to_string()))
+}
+
+fn headline(found: &JobSchedule) -> String {
+    let jobs = counted(found.ask.jobs.len() as u64, "job", "jobs");
+    let late = match found.planned.late() {
+        0 => "no deadline is missed".to_owned(),
+        1 => "1 deadline is missed".to_owned(),
+        late => format!("{late} deadlines are missed"),
+    };
+    format!(
+        "{jobs} for {} instead of {} on demand at once; {late}",
+        money(amount(found, found.planned.cost())),
+        money(amount(found, found.first_come.cost())),
+    )
+}
+
+fn given(found: &JobSchedule) -> Vec<Given> {
+    let ask = &found.ask;
+    let gpu_seconds: f64 = ask
+        .jobs
+        .iter()
+        .map(|job| hours(job.seconds) * f64::from(job.gpus))
+        .sum();
+    let transfer = Money::new(ask.transfer_per_gb, ask.currency);
+    vec![
+        basis(
+            "jobs",
+            "jobs",
+            Figure::Count(ask.jobs.len() as u64),
+            "--jobs, or jobs that were seen",
+        ),
+        basis(
+            "gpu_hours",
+            "GPU hours",
+            Figure::Number(gpu_seconds, 1),
+            "the same",
+        ),
+        basis(
+            "idle_machines",
+            "machines with idle hours",
+            Figure::Count(ask.hosts.len() as u64),
+            "the estate, --horizon",
+        ),
+        basis(
+            "max_gpus",
+            "rented GPUs at a time",
+            Figure::of(ask.most_gpus, |most| Figure::Count(u64::from(most))),
+            "--max-gpus",
+        ),
+        basis(
+            "transfer_price_per_gb",
+            "moving a GB between regions",
+            Figure::Price(transfer),
+            "--transfer-price",
+        ),
+        basis(
+            "restart_minutes",
+            "restart, minutes",
+            Figure::Number(ask.checkpointing.restart.as_secs_f64() / 60.0, 1),
+            "--restart-cost",
+        ),
+    ]
+}
+
+fn steps(found: &JobSchedule) -> Vec<Step> {
+    let sum = |name: &str, plan: &JobPlan| {
+        let arithmetic = format!(
+            "{} compute + {} transfer",
+            money(amount(found, plan.compute())),
+            money(amount(found, plan.transfer()))
+        );
+        step(name, arithmetic, Figure::Money(amount(found, plan.cost())))
+    };
+    let mut steps = vec![
+        sum("planned", &found.planned),
+        sum("first come, first served", &found.first_come),
+    ];
+    if let Some((best, is_whole)) = &found.best {
+        steps.push(sum(best_name(*is_whole), best));
+    }
+    steps
+}
+
+fn best_name(is_whole: bool) -> &'static str {
+    if is_whole {
+        "best of every order"
+    } else {
+        "best of the orders tried"
+    }
+}
+
+fn plans(found: &JobSchedule) -> Sheet {
+    let jobs = &found.ask.jobs;
+    let row = |name: &str, plan: &JobPlan| {
+        let late = Figure::Count(plan.late() as u64);
+        vec![
+            Figure::text(name),
+            Figure::Money(amount(found, plan.cost())),
+            Figure::Money(amount(found, plan.compute())),
+            Figure::Money(amount(found, plan.transfer())),
+            late,
+            Figure::Number(hours(plan.makespan_seconds(jobs)), 2),
+            Figure::Number(hours(plan.waited_seconds(jobs)), 2),
+        ]
+    };
+    let mut rows = vec![
+        row("planned", &found.planned),
+        row("first come, first served", &found.first_come),
+    ];
+    if let Some((best, is_whole)) = &found.best {
+        rows.push(row(best_name(*is_whole), best));
+    }
+    Sheet {
+        key: "plans",
+        title: "PLANS".to_owned(),
+        noun: ("plan", "plans"),
+        columns: vec![
+            column("plan", "plan"),
+            column("cost", "cost"),
+            detail("compute_cost", "compute"),
+            column("transfer_cost", "transfer"),
+            column("missed_deadlines", "missed"),
+            column("makespan_hours", "makespan h"),
+            column("waited_hours", "waited h"),
+        ],
+        rows,
+    }
+}
+
+fn jobs(found: &JobSchedule) -> Sheet {
+    let planned = found.planned.placements.iter();
+    let rows = planned.zip(&found.first_come.placements);
+    let rows = rows.map(|(one, before)| job(found, one, before)).collect();
+    Sheet {
+        key: "jobs",
+        title: "JOBS  times in UTC".to_owned(),
+        noun: ("job", "jobs"),
+        columns: vec![
+            column("job", "job"),
+            column("place", "place"),
+            column("region", "region"),
+            column("purchase_option", "option"),
+            column("start", "start"),
+            column("end", "end"),
+            detail("deadline", "deadline"),
+            detail("pieces", "pieces"),
+            detail("gpus", "GPUs"),
+            detail("transfer_cost", "transfer"),
+            column("cost", "cost"),
+            column("first_come_cost", "at once"),
+            column("is_late", "late"),
+        ],
+        rows,
+    }
+}
+
+fn job(found: &JobSchedule, one: &Placement, before: &Placement) -> Vec<Figure> {
+    let ask = &found.ask;
+    let job = &ask.jobs[one.job];
+    let (place, region, option) = match one.place {
+        Where::Host(host) => {
+            let host = &ask.hosts[host];
+            (host.id.clone(), host.region.as_str(), "idle hours")
+        }
+        Where::Rental {
+            rental,
+            machines,
+            spot,
+        } => {
+            let rental = &ask.needs[job.need].rentals[rental];
+            let option = if spot.is_some() { "spot" } else { "on-demand" };
+            let place = format!("{machines} × {}", rental.instance_type);
+            (place, rental.region.as_str(), option)
+        }
+    };
+    vec![
+        Figure::text(job.name.as_str()),
+        Figure::Text(place),
+        Figure::text(region),
+        Figure::text(option),
+        instant(one.start()),
+        instant(one.end()),
+        job.deadline.map_or(Figure::Absent, instant),
+        Figure::Count(one.spans.len() as u64),
+        Figure::Count(u64::from(job.gpus)),
+        Figure::Money(amount(found, one.transfer)),
+        Figure::Money(amount(found, one.total())),
+        Figure::Money(amount(found, before.total())),
+        Figure::Flag(one.is_late),
+    ]
+}
+
+fn caveats(found: &JobSchedule) -> Vec<String> {
+    let places: Vec<Where> = found
+        .planned
+        .placements
+        .iter()
+        .map(|one| one.place)
+        .collect();
+    let mut caveats = Vec::new();
+    if places.iter().any(|place| matches!(place, Where::Host(_))) {
+        caveats.push(
+            "Idle hours are those of past weeks, and their owners may need them again. They \
+             cost nothing more only where the machine is not switched off in them: a schedule \
+             that stops it saves the same hours."
+                .to_owned(),
+        );
+    }
+    let is_spot = |place: &Where| matches!(place, Where::Rental { spot: Some(_), .. });
+    if places.iter().any(is_spot) {
+        caveats.push(
+            "Spot times are longer by the checkpoints and restarts that are expected. More \
+             interruptions than that may miss a deadline."
+                .to_owned(),
+        );
+    }
+    if found
+        .planned
+        .placements
+        .iter()
+        .any(|one| one.transfer > Decimal::ZERO)
+    {
+        caveats.push(
+            "Data is moved once for each job, at one price. The time that takes is not \
+             counted, and some regions are more expensive to leave."
+                .to_owned(),
+        );
+    }
+    caveats.push(
+        "Machines on demand and spot are there when a job starts, and a job takes as long on \
+         every type with the GPU that it asks for. Prices do not depend on the hour."
+            .to_owned(),
+    );
+    caveats
+}
+
+fn missing(found: &JobSchedule) -> Vec<Missing> {
+    let without_spot: BTreeSet<&str> = found
+        .ask
+        .jobs
+        .iter()
+        .filter(|job| job.is_restartable)
+        .map(|job| &found.ask.needs[job.need])
+        .filter(|need| !need.rentals.iter().any(|one| one.is_spot))
+        .map(|need| need.name.as_str())
+        .collect();
+    let of = |name: &str| Missing {
+        what: format!("spot price of a machine with {name}"),
+        remedy: format!(
+            "run `gpucost pricing --gpu {} --region all`",
+            shell_word(name)
+        ),
+    };
+    without_spot.into_iter().map(of).collect()
+}
+
+fn next(found: &JobSchedule) -> Vec<String> {
+    let rented = found
+        .planned
+        .placements
+        .iter()
+        .find_map(|one| match one.place {
+            Where::Rental { rental, .. } => {
+                let need = &found.ask.needs[found.ask.jobs[one.job].need];
+                need.rentals.get(rental)
+            }
+            Where::Host(_) => None,
+        });
+    rented
+        .map(|one| {
+            let (name, region) = (shell_word(&one.instance_type), shell_word(&one.region));
+            format!("gpucost spot --type {name} --region {region}")
+        })
+        .into_iter()
+        .collect()
+}
