@@ -73,10 +73,10 @@ fn days_of(text: &str) -> Option<[bool; 7]> {
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (place(first)?, place(last)?);
-        for day in 0..7 {
+        for (day, is_named) in days.iter_mut().enumerate() {
             // A span may go round the end of the week.
             let after_first = (day + 7 - first) % 7;
-            days[day] |= after_first <= (last + 7 - first) % 7;
+            *is_named |= after_first <= (last + 7 - first) % 7;
         }
     }
     Some(days)
