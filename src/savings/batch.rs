@@ -15,6 +15,12 @@ const LONG_JOBS: &str = "such an update ends jobs that run for more than 30 minu
                          allows them longer: set it to the length of the longest job, or add \
                          another environment to the job queue and let this one run empty";
 
+/// Whether an environment sets the sizes of the group of a workload, read or not.
+pub(super) fn keeps(workload: &Workload) -> bool {
+    let group = workload.scaling_group.as_deref();
+    group.is_some_and(|group| group.batch.is_some()) || Unread::of(workload).is_some()
+}
+
 /// How many vCPUs some instances of a workload have; absent where its type is unknown.
 fn vcpus(workload: &Workload, instances: u32) -> Option<u32> {
     workload.shape.as_ref()?.vcpu.checked_mul(instances)

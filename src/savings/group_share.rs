@@ -5,7 +5,9 @@
 use super::batch;
 use super::keeper::Place;
 use super::rebalancing;
-use super::scaling::{END, instances, protected_step, running, running_ids, suspended_step};
+use super::scaling::{
+    END, GroupSizes, instances, protected_step, running, running_ids, suspended_step,
+};
 use crate::domain::{
     BatchEnvironment, Group, Member, ResourceId, ScalingGroup, Target, Workload, counted,
 };
@@ -85,6 +87,24 @@ fn batch_share<'a>(
     let is_own = |id: &ResourceId| ids.contains(id) || part.member(id).is_some();
     let is_whole = in_service.is_some_and(|all| all.iter().all(is_own));
     batch::Share::of(batch, part, running(ended.iter().copied()), is_whole)
+}
+
+/// The sizes of a group from which the settings of its members start, once others of their
+/// workload have ended: those that the steps of a schedule and of another number name. Absent
+/// where the members are not all of it, where something keeps it from following its settings,
+/// and where another service sets them.
+pub fn whole_sizes(part: &Workload, ended: &[&Member]) -> Option<GroupSizes> {
+    let group = part.scaling_group.as_deref()?;
+    if batch::keeps(part) || Place::of(&group.name, part).is_kept() {
+        return None;
+    }
+    let share = GroupShare::of(group, part, ended);
+    match share {
+        GroupShare::Whole { desired, min } if share.obstacles(group, part).is_empty() => {
+            Some(GroupSizes { desired, min })
+        }
+        GroupShare::Whole { .. } | GroupShare::Part(_) | GroupShare::Unknown => None,
+    }
 }
 
 /// How members of a group run only in some hours, once others of their workload have ended;

@@ -36,6 +36,11 @@ impl<'a> Place<'a> {
         Self { group, keeper }
     }
 
+    /// Whether a service made it, which may undo what is changed in the group.
+    pub fn is_kept(self) -> bool {
+        self.keeper.is_some()
+    }
+
     /// Where its sizes are changed, before anything else; absent for one that nothing keeps.
     pub fn first_step(self) -> Option<String> {
         let group = self.group;

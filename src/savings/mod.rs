@@ -44,6 +44,7 @@ pub use coverage::{
 };
 pub use exhausted::nothing_less_would_do;
 pub use fewer::Fewer;
+pub use group_share::whole_sizes;
 pub use held_machines::HeldMachines;
 pub use levers::{
     Answer, Committing, Ending, Facts, LEVERS, Lever, Members, NamedMembers, Proposal, Proposals,
@@ -69,7 +70,7 @@ pub use rightsize::{
     Projection, Ratio, RatioBasis, Rejection, Rightsizing, Today, best, candidates, caveats,
     gpu_ratio, performance, reported_vram_mib, steps, usable_vram_mib,
 };
-pub use scaling::{end_steps, warm_pool_step};
+pub use scaling::{GroupSizes, end_steps, sizes_left, warm_pool_step};
 pub use schedule::{
     NoSchedule, OffWindow, Schedule, SlowerSchedule, WEEK_HOURS, WeekCounterEvidence, schedule,
 };

@@ -28,6 +28,8 @@ pub struct Scheduling {
     /// The time zone that they are in, and why that one, such as `UTC, because
     /// neither a tag nor the policy names a zone`.
     pub zone: String,
+    /// The name of that zone in the IANA database, such as `Europe/Berlin`.
+    pub zone_name: String,
     pub warnings: Vec<String>,
     /// What to do and to check, the warnings first.
     pub steps: Vec<String>,
@@ -106,6 +108,7 @@ pub fn off_in_unused_hours(
     let of_group = in_group.iter().flat_map(|advice| advice.caveats.clone());
     Ok(Scheduling {
         zone: format!("{}, {}", zone.name, zone.basis),
+        zone_name: zone.name.clone(),
         action: action.with_caveats(of_group.chain(caveats(workload)).collect()),
         steps: steps(&found, &zone, &warnings, in_group),
         warnings,

@@ -11,6 +11,13 @@ use std::collections::BTreeSet;
 pub(super) const END: &str = "`aws autoscaling terminate-instance-in-auto-scaling-group \
                               --should-decrement-desired-capacity`";
 
+/// Sizes of a group that are set together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupSizes {
+    pub desired: u32,
+    pub min: u32,
+}
+
 /// What is known of a group once some of its members have ended.
 #[derive(Debug, Clone, Copy)]
 enum Left<'a> {
@@ -201,6 +208,22 @@ pub fn end_steps(name: &str, workload: &Workload, ended: &[&Member]) -> Vec<Stri
     steps.extend(warm_pool_step(group));
     steps.extend(suspended_step(group));
     steps
+}
+
+/// The sizes that the steps of ending some members name; absent where they name none, and
+/// where another service sets them.
+pub fn sizes_left(name: &str, workload: &Workload, ended: &[&Member]) -> Option<GroupSizes> {
+    if batch::keeps(workload) || Place::of(name, workload).is_kept() {
+        return None;
+    }
+    match Left::of(workload, ended) {
+        Left::Sizes { desired, min, .. } => Some(GroupSizes { desired, min }),
+        Left::Fewer(_)
+        | Left::Changing(..)
+        | Left::Outside(..)
+        | Left::Unlisted(_)
+        | Left::Unknown => None,
+    }
 }
 
 /// The same as a caveat of a stop that leaves other members.
