@@ -1,6 +1,7 @@
 //! Pure types of the field: no I/O, no clock, no wire formats.
 
 mod advice;
+mod aws_partition;
 mod cause;
 mod claim;
 mod commitment;
@@ -55,6 +56,7 @@ mod workload_cost;
 mod workload_key;
 
 pub use advice::{Action, ActionKind, Risk, Target};
+pub use aws_partition::partition;
 pub use cause::{
     ANSWER_FIELDS, Cause, CauseKind, Detail, FALLBACKS, FIGURES, FailureKind, POINT_REJECTIONS,
 };
