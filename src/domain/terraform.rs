@@ -102,6 +102,11 @@ pub struct PlannedResource {
     pub address: String,
     /// Its type, such as `aws_instance`.
     pub resource_type: String,
+    /// What AWS calls it today: its id, or the name of an Auto Scaling group.
+    pub native: Option<String>,
+    /// What the configuration writes for its instance type where that is no constant, such as
+    /// `var.gpu_type`.
+    pub type_reference: Option<String>,
     pub action: PlanAction,
     /// Today; absent for what is made.
     pub before: Option<PlannedInstances>,

@@ -139,6 +139,8 @@ fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
         found.push(PlannedResource {
             address: change.address.clone(),
             resource_type: change.resource_type.clone(),
+            native: native(change),
+            type_reference: type_reference(change, &configuration),
             action,
             before,
             after,
@@ -154,6 +156,23 @@ fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
         unused_templates,
         gaps: gaps(document),
     }
+}
+
+/// What AWS calls a resource that is there.
+fn native(change: &Change) -> Option<String> {
+    let key = match change.resource_type.as_str() {
+        "aws_autoscaling_group" => "name",
+        _ => "id",
+    };
+    let name = change.change.get("before").get(key).text();
+    name.map(str::to_owned)
+}
+
+fn type_reference(change: &Change, configuration: &Configuration<'_>) -> Option<String> {
+    let expressions = configuration.expressions(&change.parts)?;
+    let references = expressions.get("instance_type").get("references");
+    let first = references.elements().first()?.text();
+    first.map(str::to_owned)
 }
 
 /// What happens to a resource; `None` for what is only read.
