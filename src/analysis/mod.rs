@@ -4,6 +4,7 @@
 mod audited;
 mod demand;
 mod diff;
+mod fix;
 pub mod gate;
 mod hosts;
 mod inventory;
@@ -31,6 +32,10 @@ pub use demand::{NoDemand, WorkloadDemand, workload_demand};
 pub use diff::{
     AuditDiff, ChangedField, Delta, Ending, GoneFinding, KpiDelta, PlanOutcome, UnitCostDelta,
     UnusedChange, WorkloadChange,
+};
+pub use fix::{
+    Fix, FixChoice, FixTarget, GROUP_RESOURCE, GroupFix, Lowered, MemberFix, ReservationFix,
+    WorkloadFix, fixes,
 };
 pub use hosts::ListedHost;
 pub use inventory::{ListedInstance, ListedNode, Listing, list_instances};

@@ -1,0 +1,328 @@
+//! What is known beside the workloads, and the actions on each of them.
+
+use super::model::{
+    Fix, FixChoice, FixTarget, GROUP_RESOURCE, GroupFix, Lowered, MemberFix, WorkloadFix, fix,
+};
+use crate::analysis::{Audit, AuditedWorkload};
+use crate::domain::{
+    Action, ActionKind, CapacityReservation, Claim, Finding, Group, Instance, Member, Node, Owner,
+    PlannedResource, ResourceId, Scheduler, TerraformPlan, Workload,
+};
+use crate::savings::{GroupSizes, end_steps, sizes_left, whole_sizes};
+use crate::usage::Estate;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Sizes of capacity reservations after the actions so far, by id.
+#[derive(Default)]
+pub(super) struct Room<'a>(BTreeMap<&'a str, u32>);
+
+impl<'a> Room<'a> {
+    pub(super) fn is_lowered(&self, id: &str) -> bool {
+        self.0.contains_key(id)
+    }
+
+    /// Lowers a reservation by some instances.
+    fn lower(&mut self, reservation: &'a CapacityReservation, by: u32) -> Lowered<'a> {
+        let size = self.0.entry(&reservation.id).or_insert(reservation.total);
+        let from = *size;
+        *size = from.saturating_sub(by);
+        Lowered {
+            reservation,
+            from,
+            to: *size,
+        }
+    }
+}
+
+/// What is known beside the workloads, for look-up.
+pub(super) struct Facts<'a> {
+    estate: &'a Estate,
+    instances: BTreeMap<&'a ResourceId, &'a Instance>,
+    nodes: BTreeMap<&'a ResourceId, &'a Node>,
+    /// By machine.
+    claims: BTreeMap<&'a ResourceId, Vec<&'a Claim>>,
+    pub(super) reservations: BTreeMap<&'a str, &'a CapacityReservation>,
+    /// By workload.
+    findings: BTreeMap<&'a str, Vec<&'a Finding>>,
+    /// By what AWS calls them.
+    planned: BTreeMap<&'a str, Vec<&'a PlannedResource>>,
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn of(
+        audit: &'a Audit,
+        estate: &'a Estate,
+        terraform: Option<&'a TerraformPlan>,
+    ) -> Self {
+        let nodes = estate.clusters.nodes.iter();
+        let nodes = nodes.filter(|node| node.scheduler == Scheduler::Kubernetes);
+        let reservations = estate.commitments.capacity_reservations.iter();
+        let mut findings: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
+        for finding in &audit.findings {
+            findings
+                .entry(finding.workload())
+                .or_default()
+                .push(finding);
+        }
+        let mut claims: BTreeMap<&ResourceId, Vec<&Claim>> = BTreeMap::new();
+        for claim in &estate.clusters.claims {
+            if let Some(machine) = &claim.machine {
+                claims.entry(machine).or_default().push(claim);
+            }
+        }
+        let mut planned: BTreeMap<&str, Vec<&PlannedResource>> = BTreeMap::new();
+        for resource in terraform.into_iter().flat_map(|plan| &plan.instances) {
+            if let Some(native) = resource.native.as_deref() {
+                planned.entry(native).or_default().push(resource);
+            }
+        }
+        Self {
+            estate,
+            instances: estate.instances.iter().map(|one| (&one.id, one)).collect(),
+            nodes: nodes.map(|node| (&node.machine, node)).collect(),
+            claims,
+            reservations: reservations.map(|one| (one.id.as_str(), one)).collect(),
+            findings,
+            planned,
+        }
+    }
+
+    pub(super) fn of_workload(
+        &self,
+        audited: &'a AuditedWorkload,
+        choice: &FixChoice,
+        room: &mut Room<'a>,
+    ) -> Vec<Fix<'a>> {
+        let workload = &*audited.workload;
+        let kinds: Vec<ActionKind> = audited.actions.iter().map(Action::kind).collect();
+        let ended = ended(audited);
+        // Settings start from what a stop leaves, so that they hold only with it.
+        let is_known = ended.is_empty() || kinds.contains(&ActionKind::Stop);
+        let working = audited.working().filter(|_| is_known);
+        let mut sizes = working.and_then(|part| whole_sizes(&part.workload, &ended));
+        let mut instance_type = workload.key.instance_type.as_str();
+        let mut found = Vec::new();
+        for (place, action) in audited.actions.iter().enumerate() {
+            let kind = action.kind();
+            // What is bought is bought for all workloads of a pool at once.
+            if kind == ActionKind::Commit {
+                continue;
+            }
+            let members = self.members(audited, kind, &ended);
+            let changed = if kind == ActionKind::Stop {
+                stopped_sizes(workload, &ended)
+            } else {
+                let after = sizes.map(|sizes| (sizes, resized(sizes, action)));
+                sizes = after.map(|(_, after)| after);
+                after
+            };
+            let begins_as = instance_type;
+            if let Some(to) = action.target() {
+                instance_type = &to.instance_type;
+            }
+            if !choice.has_kind(kind) {
+                continue;
+            }
+            let group = group(workload, &members, changed);
+            let asked = kinds[place + 1..].iter().copied();
+            let target = WorkloadFix {
+                audited,
+                to: action.target(),
+                instance_type: begins_as,
+                lowered: self.lowered(kind, &members, room),
+                owners: self.owners(&members),
+                planned: self.planned(workload, &members, group),
+                members,
+                group,
+                before: kinds[..place].to_vec(),
+                after: asked.filter(|later| choice.has_kind(*later)).collect(),
+            };
+            let advice = self.advice(audited, kind, &ended);
+            found.push(fix(action, FixTarget::Workload(Box::new(target)), advice));
+        }
+        found
+    }
+
+    /// The members that an action is about.
+    fn members(
+        &self,
+        audited: &'a AuditedWorkload,
+        kind: ActionKind,
+        ended: &[&'a Member],
+    ) -> Vec<MemberFix<'a>> {
+        let members: Vec<&Member> = match kind {
+            ActionKind::Stop => ended.to_vec(),
+            ActionKind::Release => audited.workload.members.iter().collect(),
+            _ => {
+                let part = audited.working();
+                part.map_or(Vec::new(), |part| part.workload.members.iter().collect())
+            }
+        };
+        let known = members.into_iter().filter_map(|member| {
+            Some(MemberFix {
+                member,
+                instance: self.instances.get(&member.id).copied()?,
+                node: self.nodes.get(&member.id).copied(),
+            })
+        });
+        known.collect()
+    }
+
+    /// What made the pods on the nodes among some members.
+    fn owners(&self, members: &[MemberFix<'a>]) -> Vec<(&'a str, &'a Owner)> {
+        let nodes = members.iter().filter(|one| one.node.is_some());
+        let claims = nodes.flat_map(|one| {
+            self.claims
+                .get(&one.member.id)
+                .into_iter()
+                .flatten()
+                .copied()
+        });
+        let owners = claims.filter_map(|claim| {
+            let holder = &claim.holder;
+            Some((holder.namespace.as_str(), holder.owner.as_ref()?))
+        });
+        let owners: BTreeSet<(&str, &Owner)> = owners.collect();
+        owners.into_iter().collect()
+    }
+
+    /// The reservations that are lowered with the members that leave them.
+    fn lowered(
+        &self,
+        kind: ActionKind,
+        members: &[MemberFix<'a>],
+        room: &mut Room<'a>,
+    ) -> Vec<Lowered<'a>> {
+        let mut by_id: BTreeMap<&str, u32> = BTreeMap::new();
+        let leaves = matches!(kind, ActionKind::Stop | ActionKind::Rightsize);
+        for one in members.iter().filter(|_| leaves) {
+            if let Some(id) = one.member.capacity_reservation.as_deref() {
+                *by_id.entry(id).or_insert(0) += 1;
+            }
+        }
+        let known = by_id.into_iter().filter_map(|(id, number)| {
+            let reservation = self.reservations.get(id).copied()?;
+            let is_open = reservation.can_be_cancelled(self.estate.as_of);
+            is_open.then_some((reservation, number))
+        });
+        known.map(|(one, number)| room.lower(one, number)).collect()
+    }
+
+    /// The resources of a Terraform plan that are these members or their group.
+    fn planned(
+        &self,
+        workload: &Workload,
+        members: &[MemberFix<'a>],
+        group: Option<GroupFix<'a>>,
+    ) -> Vec<&'a PlannedResource> {
+        let region = &workload.key.region;
+        let is_here = |resource: &&PlannedResource| {
+            let side = resource.before.as_ref();
+            let said = side.and_then(|side| side.region.as_ref().ok());
+            said.is_none_or(|said| said == region)
+        };
+        let is_group = |resource: &&PlannedResource| resource.resource_type == GROUP_RESOURCE;
+        let named = |name: &str| {
+            let found = self.planned.get(name).into_iter().flatten().copied();
+            found.filter(is_here).collect::<Vec<_>>()
+        };
+        let of_group = group.map_or(Vec::new(), |group| named(group.name));
+        let of_group = of_group.into_iter().filter(is_group);
+        let of_members = members.iter().flat_map(|one| named(one.member.id.native()));
+        let of_members = of_members.filter(|resource| !is_group(resource));
+        of_group.chain(of_members).collect()
+    }
+
+    /// What the recommendation of an action says to do.
+    fn advice(
+        &self,
+        audited: &AuditedWorkload,
+        kind: ActionKind,
+        ended: &[&Member],
+    ) -> Vec<String> {
+        let proposals = &audited.proposals;
+        let steps = match kind {
+            ActionKind::Stop => match &audited.workload.key.group {
+                Group::AutoScaling(name) => Some(end_steps(name, &audited.workload, ended)),
+                Group::Tag(_) | Group::Alone(_) => {
+                    Some(self.said(audited, &["idle-gpu", "idle-held-gpu"]))
+                }
+            },
+            ActionKind::Release => Some(self.said(audited, &["stopped-with-storage"])),
+            ActionKind::Schedule => proposals.schedule().map(|found| found.steps.clone()),
+            ActionKind::Rightsize => proposals.rightsize().map(|found| found.steps.clone()),
+            ActionKind::Share => proposals.share().map(|found| found.steps.clone()),
+            ActionKind::Spot | ActionKind::Commit => None,
+        };
+        steps.unwrap_or_default()
+    }
+
+    /// The steps of the findings of some rules about a workload, each once.
+    fn said(&self, audited: &AuditedWorkload, rules: &[&str]) -> Vec<String> {
+        let id = audited.workload.id();
+        let of_workload = self.findings.get(id.as_str()).into_iter().flatten();
+        let mut steps: Vec<String> = Vec::new();
+        for finding in of_workload.filter(|finding| rules.contains(&finding.rule())) {
+            for step in &finding.recommendation.steps {
+                if !steps.contains(step) {
+                    steps.push(step.clone());
+                }
+            }
+        }
+        steps
+    }
+}
+
+/// The members that a stop ends.
+fn ended(audited: &AuditedWorkload) -> Vec<&Member> {
+    let stop = audited.proposals.stop();
+    let ids = stop.map_or(&[][..], |stop| stop.members.as_slice());
+    let members = audited.workload.members.iter();
+    let ended = members.filter(|one| ids.binary_search(&one.id).is_ok());
+    ended.collect()
+}
+
+/// The sizes of the group of a workload before and after some of its members end.
+fn stopped_sizes(workload: &Workload, ended: &[&Member]) -> Option<(GroupSizes, GroupSizes)> {
+    let settings = workload.scaling_group.as_deref()?;
+    let today = GroupSizes {
+        desired: settings.desired,
+        min: settings.min,
+    };
+    Some((today, sizes_left(&settings.name, workload, ended)?))
+}
+
+/// The sizes of a group that an action leaves: another number is set in it.
+fn resized(sizes: GroupSizes, action: &Action) -> GroupSizes {
+    let count = match action.kind() {
+        ActionKind::Rightsize | ActionKind::Share => action.target().map(|to| to.count),
+        _ => None,
+    };
+    let desired = count.map_or(sizes.desired, |count| sizes.desired.min(count));
+    GroupSizes {
+        desired,
+        min: sizes.min.min(desired),
+    }
+}
+
+/// The group of a workload, or the one that its members are in beside their own group.
+fn group<'a>(
+    workload: &'a Workload,
+    members: &[MemberFix<'a>],
+    sizes: Option<(GroupSizes, GroupSizes)>,
+) -> Option<GroupFix<'a>> {
+    if let Group::AutoScaling(name) = &workload.key.group {
+        return Some(GroupFix {
+            name,
+            settings: workload.scaling_group.as_deref(),
+            sizes,
+        });
+    }
+    let mut names = members.iter();
+    let name = names.find_map(|one| one.instance.auto_scaling_group.as_deref())?;
+    Some(GroupFix {
+        name,
+        settings: None,
+        sizes: None,
+    })
+}
