@@ -30,7 +30,7 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
     let policy = policy(&policy_path, &policy_name)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     let region = region(args, &settings, io)?;
-    let (plan, name) = read(path, region.as_deref())?;
+    let (plan, name) = read(path, region.as_deref(), "--terraform-plan")?;
 
     let book = pricing::book(args.estate.offline, &settings, io)?;
     let terms = &settings.policy;
@@ -106,7 +106,12 @@ fn region(
     Ok(usual.filter(|name| is_one(name)).cloned())
 }
 
-fn read(path: &Path, region: Option<&str>) -> Result<(TerraformPlan, String), Failure> {
+/// Reads the plan that a flag names; `region` stands in where the plan names none.
+pub(super) fn read(
+    path: &Path,
+    region: Option<&str>,
+    flag: &str,
+) -> Result<(TerraformPlan, String), Failure> {
     let (plan, name) = if path.as_os_str() == "-" {
         let stdin = std::io::stdin().lock();
         (read_terraform_plan(stdin, STDIN, region), STDIN.to_owned())
@@ -122,13 +127,14 @@ fn read(path: &Path, region: Option<&str>) -> Result<(TerraformPlan, String), Fa
     };
     let plan = plan.map_err(|error| {
         let hint = match &error {
-            TerraformError::Io { .. } => "check the path passed to `--terraform-plan`",
+            TerraformError::Io { .. } => format!("check the path passed to `{flag}`"),
             TerraformError::Other { .. } => {
                 "create one in UTF-8 with `terraform plan -out plan.bin && terraform show \
                  -json plan.bin > plan.json`"
+                    .to_owned()
             }
             TerraformError::Malformed { .. } => {
-                "use a plan written by `terraform show -json`; see docs/terraform.md"
+                "use a plan written by `terraform show -json`; see docs/terraform.md".to_owned()
             }
         };
         Failure::new(ExitCode::Input, error).with_hint(hint)

@@ -11,6 +11,7 @@ use super::check_args::{CheckArgs, PolicyAction};
 use super::demo::DemoChoice;
 use super::diff::DiffArgs;
 use super::fit::FitArgs;
+use super::fix::FixArgs;
 use super::kpi_args::KpiArgs;
 use super::organization::IamPolicyArgs;
 use super::profile::ProfileArgs;
@@ -131,6 +132,12 @@ pub(super) enum Command {
     ///
     /// Uses the last audit of a live account, unless `--from` or `--demo` is given.
     Explain(Box<ExplainArgs>),
+    /// Print how to carry out the actions of the plan: a runbook or a script
+    ///
+    /// Each action has the checks before it, its commands and files, the way back, and what
+    /// to watch. gpucost changes nothing: the script prints its commands, and runs them only
+    /// when you pass `--yes` to it.
+    Fix(Box<FixArgs>),
     /// Print the read-only IAM policy that gpucost needs, as JSON
     IamPolicy(IamPolicyArgs),
     /// Print the read-only ClusterRole that `--kubernetes` needs, as YAML
@@ -170,6 +177,7 @@ impl Command {
             Self::Autoscale(args) => Some(&args.estate),
             Self::Schedule(args) => Some(&args.estate),
             Self::Explain(args) => Some(&args.estate),
+            Self::Fix(args) => Some(&args.estate),
             Self::Policy { .. }
             | Self::Diff(_)
             | Self::Fit(_)

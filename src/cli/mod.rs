@@ -21,6 +21,7 @@ mod estate;
 mod exit;
 mod explain;
 mod fit;
+mod fix;
 mod group_by;
 mod guard;
 mod history;
@@ -144,6 +145,7 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         Command::Schedule(schedule) => schedule::run(schedule, io),
         Command::Profile(profile) => profile::run(profile, io),
         Command::Explain(explain) => explain::run(explain, io),
+        Command::Fix(fix) => fix::run(fix, io),
         Command::IamPolicy(policies) => shell::policies(policies, io),
         Command::KubernetesRbac => shell::kubernetes_rbac(io),
         Command::Completions { shell } => shell::completions(*shell, io),

@@ -111,7 +111,7 @@ fn parse(text: &str) -> Result<SettingsFile, Vec<Problem>> {
 /// Formats that commands know; a command refuses those that it does not have.
 const FORMATS: &[&str] = &[
     "table", "wide", "json", "csv", "focus", "markdown", "html", "github", "sarif", "junit",
-    "slack",
+    "slack", "script",
 ];
 
 const KEYS: &[&str] = &[

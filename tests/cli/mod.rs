@@ -25,6 +25,7 @@ mod estates;
 mod explain;
 mod failures;
 mod fit;
+mod fix;
 mod group_by;
 mod hints;
 mod hostile;

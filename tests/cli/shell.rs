@@ -27,6 +27,7 @@ const COMMANDS: &[&str] = &[
     "schedule",
     "profile",
     "explain",
+    "fix",
     "iam-policy",
     "kubernetes-rbac",
     "completions",

@@ -65,6 +65,7 @@ fn help_of_every_command() {
         &["schedule", "--help"],
         &["profile", "--help"],
         &["explain", "--help"],
+        &["fix", "--help"],
         &["iam-policy", "--help"],
         &["kubernetes-rbac", "--help"],
         &["completions", "--help"],

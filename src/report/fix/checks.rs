@@ -1,0 +1,175 @@
+//! What must hold before anything changes: read-only commands.
+
+use super::command::Command;
+use super::procedure::Step;
+use crate::analysis::{GroupFix, MemberFix};
+use crate::domain::{SeriesSource, Workload, counted};
+use crate::savings::GroupSizes;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// Most ids of one call: what `DescribeAutoScalingInstances` takes.
+pub(super) const MOST_IDS: usize = 50;
+/// How long the checks of a runbook hold after its audit.
+pub(super) const VALID_DAYS: i64 = 14;
+
+/// Some instances, such as `3 instances`.
+pub(super) fn instances(number: usize) -> String {
+    counted(number, "instance", "instances")
+}
+
+pub(super) fn ids<'a>(members: &'a [MemberFix<'a>]) -> impl Iterator<Item = &'a str> {
+    members.iter().map(|one| one.member.id.native())
+}
+
+/// The credentials must be those of the account.
+pub(super) fn account(account: &str) -> Step {
+    if account.is_empty() {
+        return Step::by_hand("use credentials of the account that these resources are in");
+    }
+    let command = Command::new(&["aws", "sts", "get-caller-identity"]).prints("Account");
+    Step::expect("the credentials are those of the account", command, account)
+}
+
+/// Every instance must be in a state, and of a type.
+pub(super) fn states(
+    workload: &Workload,
+    members: &[MemberFix<'_>],
+    (state, instance_type): (&str, &str),
+) -> Vec<Step> {
+    let of_some = |some: &[MemberFix<'_>]| {
+        let filters = [
+            format!("Name=instance-state-name,Values={state}"),
+            format!("Name=instance-type,Values={instance_type}"),
+        ];
+        let command = Command::aws("ec2", "describe-instances", &workload.key.region)
+            .each("--instance-ids", ids(some))
+            .each("--filters", filters)
+            .prints("length(Reservations[].Instances[])");
+        let about = format!("{} of this type: {state}", instances(some.len()));
+        Step::expect(about, command, some.len())
+    };
+    members.chunks(MOST_IDS).map(of_some).collect()
+}
+
+/// No GPU may have worked since the audit, and its metric must be there.
+pub(super) fn still_idle(
+    workload: &Workload,
+    members: &[MemberFix<'_>],
+    as_of: Timestamp,
+) -> Vec<Step> {
+    let source = workload.utilization.as_ref().map(|found| found.source);
+    let is_agent = matches!(
+        source,
+        Some(SeriesSource::CloudWatchAgent | SeriesSource::Generated)
+    );
+    let is_plain = |one: &MemberFix<'_>| {
+        let mut id = one.member.id.native().chars();
+        id.all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
+    if !is_agent || !members.iter().all(is_plain) {
+        let about = "check that no GPU of these instances worked since the audit, in the place \
+                     where their metrics are";
+        return vec![Step::by_hand(about)];
+    }
+    let until = as_of.checked_add(SignedDuration::from_hours(24 * VALID_DAYS));
+    let until = until.unwrap_or(as_of);
+    let of_one = |one: &MemberFix<'_>| {
+        let id = one.member.id.native();
+        let search = format!(
+            "SEARCH('MetricName=\"nvidia_smi_utilization_gpu\" InstanceId=\"{id}\"', 'Maximum', \
+             3600)"
+        );
+        let queries = json!([{"Id": "gpu", "Expression": search}]);
+        let command = Command::aws("cloudwatch", "get-metric-data", &workload.key.region)
+            .json("--metric-data-queries", &queries)
+            .with("--start-time", &as_of.to_string())
+            .with("--end-time", &until.to_string())
+            .prints(
+                "[length(MetricDataResults[].Values[] | [?@ >= `1`]), \
+                 min([length(MetricDataResults[].Values[]), `1`])]",
+            );
+        let about = format!(
+            "{id}: hours since the audit with GPU activity, and whether its metric is there"
+        );
+        Step::expect(about, command, "0 1")
+    };
+    members.iter().map(of_one).collect()
+}
+
+/// Each zone in use must offer the type.
+pub(super) fn offered(
+    workload: &Workload,
+    members: &[MemberFix<'_>],
+    instance_type: &str,
+) -> Vec<Step> {
+    let zones = members.iter().filter_map(|one| one.member.zone.as_deref());
+    let zones: BTreeSet<&str> = zones.collect();
+    let named: Vec<&str> = zones.iter().copied().collect();
+    let region = &workload.key.region;
+    let offers = Command::aws("ec2", "describe-instance-type-offerings", region)
+        .flag("--location-type")
+        .flag("availability-zone");
+    let of_type = format!("Name=instance-type,Values={instance_type}");
+    let offer = if zones.is_empty() {
+        let command = offers
+            .each("--filters", [of_type])
+            .prints("InstanceTypeOfferings[].Location");
+        Step::read(format!("the zones that offer {instance_type}"), command)
+    } else {
+        let in_zones = format!("Name=location,Values={}", named.join(","));
+        let command = offers
+            .each("--filters", [of_type, in_zones])
+            .prints("length(InstanceTypeOfferings)");
+        let about = format!("{instance_type} is offered in {}", named.join(", "));
+        Step::expect(about, command, zones.len())
+    };
+    let quotas = Command::aws("service-quotas", "list-service-quotas", region)
+        .with("--service-code", "ec2")
+        .prints("Quotas[?contains(QuotaName, `\"On-Demand\"`)].[QuotaName, Value]");
+    let about = format!("the quota of vCPUs leaves room for {instance_type}");
+    vec![offer, Step::read(about, quotas)]
+}
+
+/// The sizes of a group must be those of the audit, or those that earlier actions left.
+pub(super) fn group_sizes(workload: &Workload, group: &GroupFix<'_>, sizes: GroupSizes) -> Step {
+    let command = Command::aws(
+        "autoscaling",
+        "describe-auto-scaling-groups",
+        &workload.key.region,
+    )
+    .each("--auto-scaling-group-names", [group.name])
+    .prints("AutoScalingGroups[].[DesiredCapacity, MinSize]");
+    let about = format!(
+        "desired capacity and minimum size of the Auto Scaling group {}",
+        group.name
+    );
+    Step::expect(about, command, format!("{} {}", sizes.desired, sizes.min))
+}
+
+/// Every instance must be in service in its group.
+pub(super) fn in_service(workload: &Workload, members: &[MemberFix<'_>]) -> Vec<Step> {
+    let of_some = |some: &[MemberFix<'_>]| {
+        let command = Command::aws(
+            "autoscaling",
+            "describe-auto-scaling-instances",
+            &workload.key.region,
+        )
+        .each("--instance-ids", ids(some))
+        .prints("length(AutoScalingInstances[?LifecycleState==`\"InService\"`])");
+        let about = format!("{} in service", instances(some.len()));
+        Step::expect(about, command, some.len())
+    };
+    members.chunks(MOST_IDS).map(of_some).collect()
+}
+
+/// Nothing is changed while a group is replaced.
+pub(super) fn policies(workload: &Workload, group: &GroupFix<'_>) -> Step {
+    let command = Command::aws("autoscaling", "describe-policies", &workload.key.region)
+        .with("--auto-scaling-group-name", group.name);
+    Step::read(
+        "its scaling policies: adapt those that would start instances again",
+        command,
+    )
+}

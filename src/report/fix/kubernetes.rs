@@ -1,0 +1,136 @@
+//! Nodes of Kubernetes: emptying them, and what sends pods to another type.
+
+use super::command::Command;
+use super::procedure::{FixFile, Procedure, Step};
+use super::yaml::yaml;
+use crate::analysis::{MemberFix, WorkloadFix};
+use crate::domain::{Node, Owner, PoolMaker};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// The label by which pods choose a type.
+const TYPE_LABEL: &str = "node.kubernetes.io/instance-type";
+
+/// Kinds whose pods take over a change of their template.
+const TEMPLATED: [&str; 3] = ["Deployment", "StatefulSet", "DaemonSet"];
+
+fn nodes<'a>(one: &'a WorkloadFix<'_>) -> impl Iterator<Item = &'a Node> {
+    one.members.iter().filter_map(|member| member.node)
+}
+
+/// Whether something starts a node in place of one that ends.
+pub(super) fn are_replaced(one: &WorkloadFix<'_>) -> bool {
+    nodes(one).any(|node| node.pool_maker.is_some())
+}
+
+/// Empties the nodes among some instances.
+pub(super) fn drained(members: &[MemberFix<'_>]) -> Vec<Step> {
+    let nodes = members.iter().filter_map(|one| one.node);
+    let steps = nodes.flat_map(|node| {
+        let cordon = Command::new(&["kubectl", "cordon"]).value(&node.name);
+        let drain = Command::new(&["kubectl", "drain", "--ignore-daemonsets", "--timeout=15m"]);
+        [
+            Step::run(format!("no new pods on {}", node.name), cordon),
+            Step::run("move its pods away", drain.value(&node.name)),
+        ]
+    });
+    steps.collect()
+}
+
+pub(super) fn uncordoned(members: &[MemberFix<'_>]) -> Vec<Step> {
+    let nodes = members.iter().filter_map(|one| one.node);
+    let steps = nodes.map(|node| {
+        let command = Command::new(&["kubectl", "uncordon"]).value(&node.name);
+        Step::run(format!("pods on {} again", node.name), command)
+    });
+    steps.collect()
+}
+
+/// Ends nodes that Karpenter made: it ends the machine of a node that is deleted. Absent for
+/// other nodes.
+pub(super) fn stop(one: &WorkloadFix<'_>) -> Option<Procedure> {
+    let is_karpenter = |node: &Node| node.pool_maker == Some(PoolMaker::Karpenter);
+    let all: Vec<&Node> = nodes(one).filter(|node| is_karpenter(node)).collect();
+    if all.is_empty() || all.len() != one.members.len() {
+        return None;
+    }
+    let mut procedure = Procedure::default();
+    procedure.steps.extend(drained(&one.members));
+    for node in all {
+        let pods = Command::new(&["kubectl", "get", "pods", "--all-namespaces"])
+            .with("--field-selector", &format!("spec.nodeName={}", node.name));
+        procedure
+            .before
+            .push(Step::read(format!("the pods on {}", node.name), pods));
+        let delete = Command::new(&["kubectl", "delete", "node"]).value(&node.name);
+        let about = format!("delete {}: Karpenter ends its instance", node.name);
+        procedure.steps.push(Step::run(about, delete));
+    }
+    procedure.back.push(Step::by_hand(
+        "Karpenter starts a node for pods that wait for one: nothing else is needed",
+    ));
+    Some(procedure)
+}
+
+/// What sends pods to another type: requirements of pools of Karpenter, and node selectors.
+pub(super) fn moved(one: &WorkloadFix<'_>, procedure: &mut Procedure) {
+    let Some(to) = one.to else { return };
+    let by_karpenter = nodes(one).filter(|node| node.pool_maker == Some(PoolMaker::Karpenter));
+    let pools: BTreeSet<&str> = by_karpenter
+        .filter_map(|node| node.pool.as_deref())
+        .collect();
+    for (number, pool) in pools.into_iter().enumerate() {
+        procedure.files.push(FixFile {
+            name: format!("nodepool-{}.yaml", number + 1),
+            language: "yaml",
+            about: format!(
+                "the requirement on the type in the NodePool {pool}; keep its other requirements"
+            ),
+            text: yaml(&node_pool(pool, &to.instance_type)),
+        });
+    }
+    for (namespace, owner) in &one.owners {
+        let (to_new, to_old) = (&to.instance_type, one.instance_type);
+        procedure.steps.push(selected(namespace, owner, to_new));
+        procedure.back.push(selected(namespace, owner, to_old));
+    }
+}
+
+/// What a NodePool says about the type of its nodes.
+pub(super) fn node_pool(pool: &str, instance_type: &str) -> Value {
+    json!({
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": pool},
+        "spec": {"template": {"spec": {"requirements": [
+            {"key": TYPE_LABEL, "operator": "In", "values": [instance_type]},
+        ]}}},
+    })
+}
+
+fn selected(namespace: &str, owner: &Owner, instance_type: &str) -> Step {
+    let selector = json!({TYPE_LABEL: instance_type});
+    patched(
+        namespace,
+        owner,
+        &json!({"nodeSelector": selector}),
+        instance_type,
+    )
+}
+
+/// Changes what the pods of an owner ask for, where a change of its template reaches them.
+pub(super) fn patched(namespace: &str, owner: &Owner, pod: &Value, what: &str) -> Step {
+    let Owner { kind, name } = owner;
+    if !TEMPLATED.contains(&kind.as_str()) {
+        return Step::by_hand(format!(
+            "{kind} {name} in {namespace}: its pods keep what they ask for; change what makes \
+             it, to {what}"
+        ));
+    }
+    let patch = json!({"spec": {"template": {"spec": pod}}});
+    let command = Command::new(&["kubectl", "patch", &kind.to_lowercase()])
+        .value(name)
+        .with("--namespace", namespace)
+        .json("--patch", &patch);
+    Step::typed(format!("the pods of {kind} {name}: {what}"), command)
+}

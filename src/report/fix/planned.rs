@@ -1,0 +1,208 @@
+//! The actions that are asked for, each with how it is carried out.
+
+use super::checks::account;
+use super::procedure::{Procedure, Step};
+use super::{groups, kubernetes, machines, purchase, schedule, share, terraform};
+use crate::analysis::{Audit, Fix, FixTarget, WorkloadFix};
+use crate::domain::{ActionKind, Money, Provider, Risk};
+use jiff::Timestamp;
+use std::collections::BTreeSet;
+
+/// Actions with how each is carried out, in their order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FixPlan<'a> {
+    pub(super) as_of: Timestamp,
+    /// The risk at which the plan was made.
+    pub(super) risk: Risk,
+    pub(super) items: Vec<FixItem<'a>>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct FixItem<'a> {
+    pub(super) fix: Fix<'a>,
+    pub(super) procedure: Procedure,
+    /// Whether a person carries it out: a step is not a command, or an action before it on the
+    /// same workload is carried out by a person.
+    pub(super) is_by_hand: bool,
+}
+
+impl<'a> FixPlan<'a> {
+    pub fn of(audit: &Audit, fixes: Vec<Fix<'a>>) -> Self {
+        let mut by_hand: BTreeSet<String> = BTreeSet::new();
+        let items = fixes.into_iter().map(|fix| {
+            let procedure = procedure(&fix, audit.as_of);
+            let workloads = fix.workloads();
+            let waits = workloads.iter().any(|id| by_hand.contains(id));
+            let is_by_hand = procedure.is_by_hand() || waits;
+            if is_by_hand {
+                by_hand.extend(workloads);
+            }
+            FixItem {
+                fix,
+                procedure,
+                is_by_hand,
+            }
+        });
+        Self {
+            as_of: audit.as_of,
+            risk: audit.plan_risk,
+            items: items.collect(),
+        }
+    }
+
+    /// What all of them save per month; absent without any, and in several currencies.
+    pub(super) fn monthly_savings(&self) -> Option<Money> {
+        let mut all = self.items.iter().map(|item| item.fix.monthly_savings);
+        let first = all.next()?;
+        all.try_fold(first, |sum, next| sum.checked_add(next).ok())
+    }
+}
+
+impl FixItem<'_> {
+    /// What it is about: a workload, a capacity reservation, or what is bought.
+    pub(super) fn name(&self) -> &str {
+        match &self.fix.target {
+            FixTarget::Workload(one) => &one.audited.workload.name,
+            FixTarget::Reservation(one) => &one.row.id,
+            FixTarget::Purchase(one) => &one.key.instance_type,
+        }
+    }
+
+    /// Where it leads, such as `8 × g6e.4xlarge`; empty when nowhere.
+    pub(super) fn to(&self) -> String {
+        match &self.fix.target {
+            FixTarget::Workload(one) => one.to.map_or(String::new(), |to| {
+                format!("{} × {}", to.count, to.instance_type)
+            }),
+            FixTarget::Reservation(_) => String::new(),
+            FixTarget::Purchase(one) => format!("{} × {}", one.count, one.term.name),
+        }
+    }
+
+    /// The account and the region, as far as they are known.
+    pub(super) fn place(&self) -> (&str, &str) {
+        match &self.fix.target {
+            FixTarget::Workload(one) => {
+                let key = &one.audited.workload.key;
+                (key.account.as_str(), key.region.as_str())
+            }
+            FixTarget::Reservation(one) => ("", one.row.region.as_deref().unwrap_or("")),
+            FixTarget::Purchase(one) => (
+                one.account.as_deref().unwrap_or(""),
+                one.key.region.as_str(),
+            ),
+        }
+    }
+}
+
+fn procedure(fix: &Fix<'_>, as_of: Timestamp) -> Procedure {
+    let found = match &fix.target {
+        FixTarget::Workload(one) => on_workload(fix.kind, one, as_of),
+        FixTarget::Reservation(one) => purchase::cancel(one),
+        FixTarget::Purchase(one) => purchase::buy(one),
+    };
+    let mut procedure = found.unwrap_or_else(|| by_hand(fix));
+    if let FixTarget::Workload(one) = &fix.target {
+        if fix.kind == ActionKind::Rightsize {
+            kubernetes::moved(one, &mut procedure);
+        }
+        terraform::managed(fix.kind, one, &mut procedure);
+    }
+    procedure.watch = watch(fix.kind);
+    procedure.checked()
+}
+
+/// The commands of an action on a workload; absent where a person has to decide something.
+fn on_workload(kind: ActionKind, one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure> {
+    if one.audited.workload.key.provider != Provider::Aws {
+        return None;
+    }
+    let is_grouped = one.group.is_some();
+    match kind {
+        ActionKind::Stop if is_grouped => groups::stop(one, as_of),
+        ActionKind::Stop => machines::stop(one, as_of).or_else(|| kubernetes::stop(one)),
+        // A group may keep them for itself.
+        ActionKind::Release if is_grouped => None,
+        ActionKind::Release => machines::release(one, as_of),
+        ActionKind::Schedule if is_grouped => groups::schedule(one),
+        ActionKind::Schedule => schedule::alone(one),
+        ActionKind::Rightsize if is_grouped => groups::resize(one),
+        ActionKind::Rightsize => machines::resize(one, as_of),
+        ActionKind::Share => share::share(one),
+        ActionKind::Spot if is_grouped => groups::spot(one),
+        ActionKind::Spot => Some(machines::on_spot(one)),
+        ActionKind::Commit => None,
+    }
+}
+
+/// What a person does: the steps that the recommendation has.
+fn by_hand(fix: &Fix<'_>) -> Procedure {
+    let mut before = Vec::new();
+    if let FixTarget::Workload(one) = &fix.target
+        && one.audited.workload.key.provider == Provider::Aws
+    {
+        before.push(account(&one.audited.workload.key.account));
+    }
+    before.push(Step::by_hand(
+        "run the audit again, and check that its plan still has this action",
+    ));
+    let mut steps: Vec<Step> = fix.advice.iter().map(Step::by_hand).collect();
+    if steps.is_empty() {
+        steps.push(Step::by_hand(&fix.detail));
+        steps.extend(fix.caveats.iter().map(Step::by_hand));
+    }
+    Procedure {
+        before,
+        steps,
+        back: vec![Step::by_hand(match fix.kind {
+            ActionKind::Stop => {
+                "start the instances again, or set the sizes of their group to what they were"
+            }
+            ActionKind::Release => {
+                "restore volumes from their snapshots, and capacity as far as there is any"
+            }
+            ActionKind::Schedule => "remove the schedule, and start what is off",
+            ActionKind::Rightsize => "set the type and the number of today again",
+            ActionKind::Share => "give each tenant a GPU of its own again",
+            ActionKind::Spot => "buy on demand again",
+            ActionKind::Commit => "nothing ends a commitment before its term does",
+        })],
+        ..Procedure::default()
+    }
+}
+
+/// What to watch after an action, and for how long.
+fn watch(kind: ActionKind) -> Vec<String> {
+    let said: &[&str] = match kind {
+        ActionKind::Stop => &[
+            "7 days: requests and jobs that fail because an instance is missing",
+            "2 days: the cost of the instances in the bill, which falls to that of their volumes",
+        ],
+        ActionKind::Release => &[
+            "7 days: requests for data of the volumes; the image brings them back",
+            "2 days: the cost of the volumes in the bill, which ends but for the snapshots",
+        ],
+        ActionKind::Schedule => &[
+            "14 days: every start, which can fail with insufficient capacity",
+            "14 days: requests and jobs in the hours off",
+        ],
+        ActionKind::Rightsize => &[
+            "7 days: GPU utilization at most 80% on average and VRAM below 85% at its peak",
+            "7 days: latency at p95, or the duration of jobs, compared with the week before",
+        ],
+        ActionKind::Share => &[
+            "7 days: latency at p95 of every tenant, compared with the week before",
+            "7 days: memory and activity of each slice (DCGM_FI_DEV_FB_USED, \
+             DCGM_FI_PROF_GR_ENGINE_ACTIVE)",
+        ],
+        ActionKind::Spot => &[
+            "14 days: interruptions per day and instance, of which the plan counts with one",
+            "14 days: work that is lost between checkpoints",
+        ],
+        ActionKind::Commit => &[
+            "30 days: the utilization of the commitment, which is to stay near 100%",
+            "until it ends: its expiry, 60 days ahead",
+        ],
+    };
+    said.iter().map(|line| (*line).to_owned()).collect()
+}

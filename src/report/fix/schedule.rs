@@ -1,0 +1,288 @@
+//! Hours off: scheduled actions of Auto Scaling groups, and EventBridge Scheduler for
+//! instances alone.
+
+use super::checks::{MOST_IDS, account, ids, instances, states};
+use super::command::Command;
+use super::kubernetes;
+use super::procedure::{Procedure, Step};
+use crate::analysis::{MemberFix, WorkloadFix};
+use crate::domain::{PurchaseOption, partition};
+use crate::savings::{GroupSizes, Scheduling};
+use serde_json::json;
+
+const DAYS: [&str; 7] = ["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"];
+
+/// The beginning or the end of hours off.
+pub(super) struct Edge<'a> {
+    /// Which of the windows it is of, from 1.
+    number: usize,
+    is_off: bool,
+    /// Hour of the week, from 0 on Monday at midnight.
+    hour: usize,
+    zone: &'a str,
+}
+
+/// Every edge of a schedule, in its order.
+pub(super) fn edges(found: &Scheduling) -> Vec<Edge<'_>> {
+    let windows = found.schedule.windows.iter().enumerate();
+    let edges = windows.flat_map(|(index, window)| {
+        let edge = |is_off, hour| Edge {
+            number: index + 1,
+            is_off,
+            hour,
+            zone: &found.zone_name,
+        };
+        [
+            edge(true, window.first_hour),
+            edge(false, window.first_hour + window.hours),
+        ]
+    });
+    edges.collect()
+}
+
+impl Edge<'_> {
+    fn day(&self) -> usize {
+        self.hour / 24 % DAYS.len()
+    }
+
+    /// Names the scheduled action.
+    pub(super) fn name(&self) -> String {
+        let what = if self.is_off { "off" } else { "on" };
+        format!("gpucost-{what}-{}", self.number)
+    }
+
+    pub(super) fn about(&self) -> String {
+        let what = if self.is_off { "off" } else { "on" };
+        let (day, hour) = (DAYS[self.day()], self.hour % 24);
+        format!("{what} on {day} at {hour:02}:00, {}", self.zone)
+    }
+
+    /// As Auto Scaling writes it: Sunday is 0.
+    fn recurrence(&self) -> String {
+        format!("0 {} * * {}", self.hour % 24, (self.day() + 1) % DAYS.len())
+    }
+
+    /// As EventBridge Scheduler writes it.
+    fn expression(&self) -> String {
+        format!("cron(0 {} ? * {} *)", self.hour % 24, DAYS[self.day()])
+    }
+
+    /// The command that sets it in a group: no instances in the hours off.
+    pub(super) fn scheduled_action(&self, command: Command, on: GroupSizes) -> Command {
+        let sizes = if self.is_off {
+            GroupSizes { desired: 0, min: 0 }
+        } else {
+            on
+        };
+        command
+            .with("--scheduled-action-name", &self.name())
+            .with("--recurrence", &self.recurrence())
+            .with("--time-zone", self.zone)
+            .with("--min-size", &sizes.min.to_string())
+            .with("--desired-capacity", &sizes.desired.to_string())
+    }
+}
+
+/// Sets what a schedule puts back when the hours off end.
+pub(super) fn put_back(
+    found: &Scheduling,
+    put: impl Fn() -> Command,
+    sizes: GroupSizes,
+) -> Vec<Step> {
+    let edges = edges(found).into_iter().filter(|edge| !edge.is_off);
+    let steps = edges.map(|edge| {
+        let about = format!(
+            "desired capacity {} in its schedule too: {}",
+            sizes.desired,
+            edge.about()
+        );
+        Step::run(about, edge.scheduled_action(put(), sizes))
+    });
+    steps.collect()
+}
+
+/// Stops and starts instances alone; absent where a person has to.
+pub(super) fn alone(one: &WorkloadFix<'_>) -> Option<Procedure> {
+    let workload = &*one.audited.workload;
+    let key = &workload.key;
+    let found = one.audited.proposals.schedule()?;
+    let first = one.members.first()?;
+    let is_spot = key.purchase_option == PurchaseOption::Spot;
+    if key.account.is_empty() || is_spot || kubernetes::are_replaced(one) {
+        return None;
+    }
+    let mut procedure = Procedure {
+        before: vec![account(&key.account)],
+        ..Procedure::default()
+    };
+    let running = ("running", one.instance_type);
+    procedure
+        .before
+        .extend(states(workload, &one.members, running));
+    procedure.before.push(Step::by_hand(
+        "check that nothing is needed from an instance store, which every stop erases, and that \
+         the work begins by itself when an instance starts",
+    ));
+    let role = Role::of(one, first);
+    role.create(&mut procedure);
+    let mut back = Vec::new();
+    for edge in edges(found) {
+        for (part, some) in one.members.chunks(MOST_IDS).enumerate() {
+            let name = format!("{}-{}-{}", edge.name(), part + 1, role.suffix);
+            let about = format!("{}: {}", instances(some.len()), edge.about());
+            procedure
+                .steps
+                .push(Step::run(about, role.schedule(&edge, &name, some)));
+            let delete = Command::aws("scheduler", "delete-schedule", &key.region);
+            let delete = delete.with("--name", &name);
+            back.push(Step::run("delete the schedule", delete));
+        }
+    }
+    for some in one.members.chunks(MOST_IDS) {
+        let start = Command::aws("ec2", "start-instances", &key.region);
+        let start = start.each("--instance-ids", ids(some));
+        back.push(Step::run("start them, if they are off", start));
+    }
+    back.extend(role.delete());
+    procedure.back = back;
+    Some(procedure)
+}
+
+/// What EventBridge Scheduler acts as: it may start and stop these instances, nothing else.
+struct Role<'a> {
+    region: &'a str,
+    account: &'a str,
+    /// What makes names its own: the first instance.
+    suffix: String,
+    resources: Vec<String>,
+}
+
+impl<'a> Role<'a> {
+    fn of(one: &'a WorkloadFix<'_>, first: &MemberFix<'_>) -> Self {
+        let key = &one.audited.workload.key;
+        let id = first.member.id.native().chars();
+        let plain = id.filter(|c| c.is_ascii_alphanumeric() || *c == '-');
+        let arn = |id: &str| {
+            format!(
+                "arn:{}:ec2:{}:{}:instance/{id}",
+                partition(&key.region),
+                key.region,
+                key.account
+            )
+        };
+        Self {
+            region: &key.region,
+            account: &key.account,
+            suffix: plain.take(30).collect(),
+            resources: ids(&one.members).map(arn).collect(),
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("gpucost-schedule-{}", self.suffix)
+    }
+
+    fn arn(&self) -> String {
+        let partition = partition(self.region);
+        format!("arn:{partition}:iam::{}:role/{}", self.account, self.name())
+    }
+
+    fn act(&self, operation: &str) -> Command {
+        Command::new(&["aws", "iam", operation]).with("--role-name", &self.name())
+    }
+
+    fn create(&self, procedure: &mut Procedure) {
+        let trust = json!({
+            "Version": "2012-10-17",
+            "Statement": [{
+                "Effect": "Allow",
+                "Principal": {"Service": "scheduler.amazonaws.com"},
+                "Action": "sts:AssumeRole",
+                "Condition": {"StringEquals": {"aws:SourceAccount": self.account}},
+            }],
+        });
+        let rights = json!({
+            "Version": "2012-10-17",
+            "Statement": [{
+                "Effect": "Allow",
+                "Action": ["ec2:StartInstances", "ec2:StopInstances"],
+                "Resource": self.resources,
+            }],
+        });
+        let create = self.act("create-role");
+        let create = create.json("--assume-role-policy-document", &trust);
+        let put = self.act("put-role-policy");
+        let put = put.flag("--policy-name").flag(POLICY);
+        let put = put.json("--policy-document", &rights);
+        procedure.steps.extend([
+            Step::run("a role for EventBridge Scheduler", create),
+            Step::run("it may start and stop these instances, nothing else", put),
+            Step::run(
+                "wait until IAM knows it everywhere",
+                Command::new(&["sleep", "20"]),
+            ),
+        ]);
+    }
+
+    fn delete(&self) -> [Step; 2] {
+        let rights = self.act("delete-role-policy");
+        let rights = rights.flag("--policy-name").flag(POLICY);
+        [
+            Step::run("delete what the role may do", rights),
+            Step::run("delete the role", self.act("delete-role")),
+        ]
+    }
+
+    fn schedule(&self, edge: &Edge<'_>, name: &str, some: &[MemberFix<'_>]) -> Command {
+        let operation = if edge.is_off {
+            "stopInstances"
+        } else {
+            "startInstances"
+        };
+        let all: Vec<&str> = ids(some).collect();
+        let target = json!({
+            "Arn": format!(
+                "arn:{}:scheduler:::aws-sdk:ec2:{operation}",
+                partition(self.region)
+            ),
+            "RoleArn": self.arn(),
+            "Input": json!({"InstanceIds": all}).to_string(),
+        });
+        Command::aws("scheduler", "create-schedule", self.region)
+            .with("--name", name)
+            .with("--schedule-expression", &edge.expression())
+            .with("--schedule-expression-timezone", edge.zone)
+            .flag("--flexible-time-window")
+            .flag("Mode=OFF")
+            .json("--target", &target)
+    }
+}
+
+const POLICY: &str = "start-and-stop";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_of_an_hour_of_the_week_are_the_same_hour() {
+        let edge = |hour| Edge {
+            number: 1,
+            is_off: true,
+            hour,
+            zone: "UTC",
+        };
+        // Monday 00:00, Saturday 20:00 (5 × 24 + 20), Sunday 23:00 (6 × 24 + 23), and
+        // Monday 02:00 of the next week (7 × 24 + 2).
+        let expected = [
+            (0, "0 0 * * 1", "cron(0 0 ? * MON *)"),
+            (140, "0 20 * * 6", "cron(0 20 ? * SAT *)"),
+            (167, "0 23 * * 0", "cron(0 23 ? * SUN *)"),
+            (170, "0 2 * * 1", "cron(0 2 ? * MON *)"),
+        ];
+        for (hour, recurrence, expression) in expected {
+            assert_eq!(edge(hour).recurrence(), recurrence);
+            assert_eq!(edge(hour).expression(), expression);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Several tenants on one card: the configuration of MIG on each instance, or MPS.
+
+use super::checks::{account, states};
+use super::command::Command;
+use super::kubernetes::patched;
+use super::procedure::{FixFile, Procedure, Step};
+use super::yaml::yaml;
+use crate::analysis::WorkloadFix;
+use crate::savings::{SharedCard, Sharing, SharingMode};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// How many instances of each profile a card has.
+type Slices<'a> = BTreeMap<&'a str, usize>;
+
+/// Always by hand: instances are emptied first, and commands run on their hosts.
+pub(super) fn share(one: &WorkloadFix<'_>) -> Option<Procedure> {
+    let workload = &*one.audited.workload;
+    let found = one.audited.proposals.share()?;
+    let offer = workload.shape.as_ref()?.gpu.as_ref()?;
+    let per_instance = usize::from(offer.share.visible_devices()).max(1);
+    let mut procedure = Procedure {
+        before: vec![account(&workload.key.account)],
+        ..Procedure::default()
+    };
+    let running = ("running", one.instance_type);
+    procedure
+        .before
+        .extend(states(workload, &one.members, running));
+    procedure.before.push(Step::by_hand(
+        "check that each GPU holds a model of its own, and measure a request on one slice",
+    ));
+    match found.mode {
+        SharingMode::Mig => mig(one, found, per_instance, &mut procedure),
+        SharingMode::Mps => mps(&mut procedure),
+    }
+    let count = found.action.target().map_or(0, |to| to.count);
+    procedure.steps.push(Step::by_hand(format!(
+        "move the tenants to {count} instances, one by one, and stop the other instances once \
+         nothing runs on them"
+    )));
+    procedure.back.push(Step::by_hand(
+        "start the other instances again, and move the tenants back before a card leaves its mode",
+    ));
+    Some(procedure)
+}
+
+fn mig(one: &WorkloadFix<'_>, found: &Sharing, per_instance: usize, procedure: &mut Procedure) {
+    let instances: Vec<&[SharedCard]> = found.cards.chunks(per_instance).collect();
+    procedure.files.push(FixFile {
+        name: "mig-parted.yaml".to_owned(),
+        language: "yaml",
+        about: "the slices of each instance, for nvidia-mig-parted and the GPU operator".to_owned(),
+        text: yaml(&mig_parted(&instances)),
+    });
+    procedure.files.push(FixFile {
+        name: "nvidia-smi.txt".to_owned(),
+        language: "sh",
+        about: "the same without nvidia-mig-parted, on each host".to_owned(),
+        text: nvidia_smi(&instances),
+    });
+    for number in 1..=instances.len() {
+        let configuration = format!("gpucost-{number}");
+        let apply = Command::new(&["nvidia-mig-parted", "apply", "-f", "mig-parted.yaml", "-c"]);
+        let about = format!("on host {number}, with nothing on its GPUs: make the slices");
+        procedure
+            .steps
+            .push(Step::typed(about, apply.flag(&configuration)));
+    }
+    let list = Command::new(&["nvidia-smi", "-L"]);
+    let about = "on each host: every slice is listed with its ID, which a tenant gets in \
+                 CUDA_VISIBLE_DEVICES";
+    procedure.steps.push(Step::typed(about, list));
+    let slices: BTreeMap<&str, usize> = found.slices_by_profile();
+    for profile in slices.keys() {
+        // A device plugin with the strategy `mixed` names slices like this.
+        let resource = format!("nvidia.com/mig-{profile}");
+        for (namespace, owner) in &one.owners {
+            let limits = json!({"limits": {&resource: 1}});
+            let pod = json!({"containers": [{"name": "CONTAINER", "resources": limits}]});
+            let what = format!("{resource}, with the name of its container for CONTAINER");
+            procedure.steps.push(patched(namespace, owner, &pod, &what));
+        }
+    }
+    for words in [
+        &["nvidia-smi", "mig", "-dci"][..],
+        &["nvidia-smi", "mig", "-dgi"],
+        &["nvidia-smi", "-mig", "0"],
+    ] {
+        let about = "on each host, with nothing on its GPUs";
+        procedure.back.push(Step::typed(about, Command::new(words)));
+    }
+}
+
+fn slices(card: &SharedCard) -> Slices<'_> {
+    let mut slices = Slices::new();
+    let placed = card
+        .slices
+        .iter()
+        .filter_map(|slice| slice.placement.as_ref());
+    for (profile, _) in placed {
+        *slices.entry(&profile.name).or_insert(0) += 1;
+    }
+    slices
+}
+
+/// A configuration for each instance: cards with the same slices together.
+fn mig_parted(instances: &[&[SharedCard]]) -> Value {
+    let mut all = Map::new();
+    for (index, cards) in instances.iter().enumerate() {
+        let mut alike: BTreeMap<Slices<'_>, Vec<usize>> = BTreeMap::new();
+        for (device, card) in cards.iter().enumerate() {
+            alike.entry(slices(card)).or_default().push(device);
+        }
+        let mut of_cards: Vec<(Slices<'_>, Vec<usize>)> = alike.into_iter().collect();
+        of_cards.sort_by(|left, right| left.1.cmp(&right.1));
+        let entries = of_cards.into_iter().map(|(slices, devices)| {
+            if slices.is_empty() {
+                json!({"devices": devices, "mig-enabled": false})
+            } else {
+                json!({"devices": devices, "mig-enabled": true, "mig-devices": slices})
+            }
+        });
+        all.insert(format!("gpucost-{}", index + 1), entries.collect());
+    }
+    json!({"version": "v1", "mig-configs": all})
+}
+
+/// The commands of each host, slices at the places where the packing has them.
+fn nvidia_smi(instances: &[&[SharedCard]]) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_commands(instances, &mut text);
+    text
+}
+
+fn write_commands(instances: &[&[SharedCard]], out: &mut String) -> std::fmt::Result {
+    for (index, cards) in instances.iter().enumerate() {
+        writeln!(out, "# host {}", index + 1)?;
+        for (device, card) in cards.iter().enumerate() {
+            let placed = card
+                .slices
+                .iter()
+                .filter_map(|slice| slice.placement.as_ref());
+            let places: Vec<String> = placed
+                .map(|(profile, start)| format!("{}:{start}", profile.name))
+                .collect();
+            if places.is_empty() {
+                continue;
+            }
+            writeln!(out, "nvidia-smi -i {device} -mig 1")?;
+            writeln!(
+                out,
+                "nvidia-smi mig -i {device} -cgi {} -C",
+                places.join(",")
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn mps(procedure: &mut Procedure) {
+    let start = Command::new(&["nvidia-cuda-mps-control", "-d"]);
+    let about = "on each host that stays: set CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and \
+                 CUDA_MPS_PINNED_DEVICE_MEM_LIMIT for each tenant first";
+    procedure.steps.push(Step::typed(about, start));
+    procedure.back.push(Step::by_hand(
+        "on each host: stop the tenants, then type `echo quit | nvidia-cuda-mps-control`",
+    ));
+}

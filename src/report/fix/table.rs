@@ -1,0 +1,75 @@
+//! `fix --format table`: what would be done, in order.
+
+use super::planned::FixPlan;
+use crate::domain::counted;
+use crate::report::shared::next::Invocation;
+use crate::report::shared::plain_table::PlainTable;
+use crate::report::shared::style::TableStyle;
+use crate::report::shared::text::{fit, minute, money, money_or_absent, safe};
+use std::fmt::Write;
+
+/// Columns of a name.
+const NAME_WIDTH: usize = 24;
+
+/// The actions as a table, with the commands that print how they are carried out.
+pub fn fix_table(plan: &FixPlan<'_>, invocation: &Invocation, style: TableStyle) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = draw(plan, invocation, style, &mut out);
+    out
+}
+
+fn draw(
+    plan: &FixPlan<'_>,
+    invocation: &Invocation,
+    style: TableStyle,
+    out: &mut String,
+) -> std::fmt::Result {
+    let number = counted(plan.items.len(), "action", "actions");
+    let heading = format!(
+        "{number} of the plan of {} at risk {}: {} per month",
+        minute(plan.as_of),
+        plan.risk,
+        money_or_absent(plan.monthly_savings())
+    );
+    writeln!(out, "{}\n", style.heading(&heading))?;
+    if plan.items.is_empty() {
+        return Ok(());
+    }
+    let mut header = vec!["#", "SAVES", "ACTION", "WHAT", "RISK", "BY", "TO"];
+    if style.wide {
+        header.push("DETAIL");
+    }
+    let mut table = PlainTable::new(&header, [0, 1]);
+    for (index, item) in plan.items.iter().enumerate() {
+        let mut row = vec![
+            (index + 1).to_string(),
+            money(item.fix.monthly_savings),
+            item.fix.kind.to_string(),
+            fit(item.name(), NAME_WIDTH),
+            item.fix.risk.to_string(),
+            (if item.is_by_hand { "hand" } else { "script" }).to_owned(),
+            safe(&item.to()),
+        ];
+        if style.wide {
+            row.push(safe(&item.fix.detail));
+        }
+        table.row(row);
+    }
+    out.push_str(&table.text(style));
+    writeln!(out, "{}", style.heading("NEXT"))?;
+    for (format, what) in [
+        (
+            "markdown",
+            "the runbook: checks, steps, ways back, what to watch",
+        ),
+        (
+            "script",
+            "the commands; they run only when the script gets --yes",
+        ),
+    ] {
+        let command = invocation.command("fix", true, &format!("--format {format}"));
+        writeln!(out, "  {command}\n      {what}")?;
+    }
+    Ok(())
+}

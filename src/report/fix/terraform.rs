@@ -1,0 +1,132 @@
+//! What a change means for a Terraform configuration that manages the same resources: a plan
+//! names a resource and its values, and not the file and the line.
+
+use super::procedure::{FixFile, Procedure, Step};
+use crate::analysis::{GROUP_RESOURCE, GroupFix, WorkloadFix};
+use crate::domain::{ActionKind, PlannedResource};
+use crate::savings::GroupSizes;
+use std::fmt::Write;
+
+/// Adds what the configuration needs, and leaves to Terraform what it would set back.
+pub(super) fn managed(kind: ActionKind, one: &WorkloadFix<'_>, procedure: &mut Procedure) {
+    if one.planned.is_empty() {
+        return;
+    }
+    let addresses: Vec<&str> = one.planned.iter().map(|one| one.address.as_str()).collect();
+    let named = addresses.join(", ");
+    let (groups, machines): (Vec<&PlannedResource>, Vec<&PlannedResource>) = one
+        .planned
+        .iter()
+        .copied()
+        .partition(|resource| resource.resource_type == GROUP_RESOURCE);
+    match kind {
+        ActionKind::Rightsize if !machines.is_empty() => {
+            for resource in machines {
+                procedure.files.extend(another_type(one, resource));
+            }
+            procedure.steps = vec![Step::by_hand(format!(
+                "change the configuration of {named} as the files below say, and apply it: \
+                 Terraform stops each instance, changes its type and starts it"
+            ))];
+            procedure.back = vec![Step::by_hand("revert the change, and apply again")];
+            return;
+        }
+        ActionKind::Stop if groups.is_empty() => procedure.before.push(Step::by_hand(format!(
+            "Terraform manages {named} and leaves instances stopped: remove the resource from \
+             the configuration before an instance is terminated"
+        ))),
+        ActionKind::Release | ActionKind::Spot if groups.is_empty() => {
+            procedure.before.push(Step::by_hand(format!(
+                "Terraform manages {named}: make the same change in its configuration, otherwise \
+                 the next apply reverts it"
+            )));
+        }
+        _ => {}
+    }
+    for resource in groups {
+        procedure.files.extend(of_group(kind, one, resource));
+        procedure.before.push(Step::by_hand(format!(
+            "Terraform manages {}: merge the change of its configuration together with these \
+             steps, otherwise the next apply reverts them",
+            resource.address
+        )));
+    }
+}
+
+fn another_type(one: &WorkloadFix<'_>, resource: &PlannedResource) -> Option<FixFile> {
+    let (old, new) = (one.instance_type, &one.to?.instance_type);
+    let mut text = header();
+    // Writing to a string cannot fail.
+    let _ = match &resource.type_reference {
+        None => write!(
+            text,
+            "@@ {} @@\n-  instance_type = {}\n+  instance_type = {}\n",
+            resource.address,
+            quoted(old),
+            quoted(new)
+        ),
+        Some(reference) => write!(
+            text,
+            "@@ {reference}, the instance_type of {} @@\n-  {}\n+  {}\n",
+            resource.address,
+            quoted(old),
+            quoted(new)
+        ),
+    };
+    Some(file(resource, text))
+}
+
+fn of_group(
+    kind: ActionKind,
+    one: &WorkloadFix<'_>,
+    resource: &PlannedResource,
+) -> Option<FixFile> {
+    let group: GroupFix<'_> = one.group?;
+    let (begins, ends) = group.sizes?;
+    let mut text = header();
+    let _ = writeln!(text, "@@ {} @@", resource.address);
+    if kind == ActionKind::Schedule {
+        text.push_str("+  lifecycle {\n+    ignore_changes = [min_size, desired_capacity]\n+  }\n");
+        return Some(file(resource, text));
+    }
+    (begins != ends).then(|| {
+        for (sign, GroupSizes { desired, min }) in [("-", begins), ("+", ends)] {
+            let _ = writeln!(text, "{sign}  min_size         = {min}");
+            let _ = writeln!(text, "{sign}  desired_capacity = {desired}");
+        }
+        file(resource, text)
+    })
+}
+
+fn header() -> String {
+    "--- a configuration\n+++ b configuration\n".to_owned()
+}
+
+fn file(resource: &PlannedResource, text: String) -> FixFile {
+    FixFile {
+        name: format!("{}.diff", resource.address),
+        language: "diff",
+        about: "in the file that holds the resource, which a plan does not name".to_owned(),
+        text,
+    }
+}
+
+/// A text as Terraform writes it: templates in it are none.
+fn quoted(text: &str) -> String {
+    let json = serde_json::Value::from(text).to_string();
+    json.replace("${", "$${").replace("%{", "%%{")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn no_text_is_a_template() {
+        assert_eq!(quoted("g5.xlarge"), "\"g5.xlarge\"");
+        assert_eq!(
+            quoted("${file(\"x\")}%{if}"),
+            "\"$${file(\\\"x\\\")}%%{if}\""
+        );
+    }
+}

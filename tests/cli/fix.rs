@@ -1,0 +1,892 @@
+//! `gpucost fix`: every action has a check, steps, a way back and something to watch; scripts
+//! run nothing without `--yes`, and then run what they print, in order, until something fails.
+
+use crate::cli::hostile::{hostile, is_harmless};
+use crate::cli::installed::installed;
+use crate::cli::pages::{assert_shows, blocks, page};
+use crate::cli::world::World;
+use crate::support::skip::skip;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const DEMOS: [&str; 3] = ["starter", "quarter-used", "mixed-fleet"];
+
+/// A situation of the rules, to be changed.
+fn situation(name: &str) -> Value {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rules");
+    let text = fs::read_to_string(folder.join(name)).expect("a situation");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// The idle machine of a situation under several ids, each with what it measured.
+fn idle(ids: &[&str]) -> Value {
+    let mut estate = situation("idle-gpu/fires.json");
+    let machine = estate["instances"][0].clone();
+    let metrics = estate["metrics"].as_array().expect("a list").clone();
+    let (mut machines, mut all) = (Vec::new(), Vec::new());
+    for id in ids {
+        let mut one = machine.clone();
+        one["id"] = json!(id);
+        machines.push(one);
+        for series in &metrics {
+            let mut series = series.clone();
+            series["instance"] = json!(id);
+            all.push(series);
+        }
+    }
+    estate["instances"] = json!(machines);
+    estate["metrics"] = json!(all);
+    estate
+}
+
+/// The fixes of an estate in a format.
+fn printed(estate: &Value, more: &[&str], format: &str) -> String {
+    let world = World::new();
+    let path = world.estate("estate.json", estate);
+    let arguments = [&["fix", "--from", &path, "--format", format], more].concat();
+    let outcome = world.run(&arguments);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    outcome.stdout
+}
+
+fn script(estate: &Value) -> String {
+    printed(estate, &[], "script")
+}
+
+fn of_demo(demo: &str, format: &str) -> String {
+    let outcome = World::new().run(&["fix", "--demo", demo, "--format", format]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    outcome.stdout
+}
+
+/// A line of a script that reads or runs something.
+#[derive(Debug, Clone, PartialEq)]
+struct Call {
+    /// What it must print; absent where that does not matter.
+    answer: Option<String>,
+    is_read: bool,
+    words: Vec<String>,
+}
+
+/// What a fake prints where a script keeps one word.
+const KEPT: &str = "kept-1";
+
+/// The words of a line as bash reads them: the tests' own scripts need no `$'…'` here.
+fn words(line: &str) -> Vec<String> {
+    let words = shlex::split(line).unwrap_or_else(|| panic!("not for a shell: {line}"));
+    let variable = |word: String| {
+        let mut parts = word.split('$');
+        let mut whole = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let name = |c: char| c.is_ascii_uppercase() || c == '_';
+            whole.push_str(KEPT);
+            whole.push_str(part.trim_start_matches(name));
+        }
+        whole
+    };
+    words.into_iter().map(variable).collect()
+}
+
+fn calls(script: &str) -> Vec<Call> {
+    let (_, actions) = script.split_once("\ntitle ").unwrap_or(("", ""));
+    let lines = actions.lines().filter_map(|line| {
+        let (what, rest) = line.split_once(' ')?;
+        let mut words = match what {
+            "run" | "expect" | "keep" => words(rest),
+            _ => return None,
+        };
+        let answer = match what {
+            "expect" => Some(words.remove(0)),
+            "keep" => {
+                words.remove(0);
+                Some(KEPT.to_owned())
+            }
+            _ => None,
+        };
+        let reads = ["describe-", "get-", "list-"];
+        let is_read = words
+            .get(2)
+            .is_some_and(|operation| reads.iter().any(|prefix| operation.starts_with(prefix)));
+        Some(Call {
+            answer,
+            is_read,
+            words,
+        })
+    });
+    lines.collect()
+}
+
+/// A folder with programs that record their calls instead of doing anything.
+struct Fakes(tempfile::TempDir);
+
+const FAKE: &str = r#"#!/usr/bin/env bash
+printf '%s' "${0##*/}" >>"$FAKES/log"
+printf '\037%s' "$@" >>"$FAKES/log"
+printf '\036' >>"$FAKES/log"
+count=$(tr -cd '\036' <"$FAKES/log" | wc -c)
+if [ "${FAIL_AT:-0}" -eq "$count" ]; then exit 7; fi
+sed -n "${count}p" "$FAKES/answers"
+"#;
+
+impl Fakes {
+    /// Those that answer calls in this order.
+    fn of(script: &str, calls: &[Call]) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        for name in ["aws", "kubectl", "sleep"] {
+            let path = folder.path().join(name);
+            fs::write(&path, FAKE).expect("writable");
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(&path, mode).expect("permissions");
+        }
+        let answers = calls.iter().map(|call| call.answer.clone());
+        let answers: Vec<String> = answers.map(Option::unwrap_or_default).collect();
+        fs::write(folder.path().join("answers"), answers.join("\n") + "\n").expect("writable");
+        fs::write(folder.path().join("fix.sh"), script).expect("writable");
+        Self(folder)
+    }
+
+    fn run(&self, arguments: &[&str], fail_at: usize) -> Output {
+        let usual = std::env::var("PATH").unwrap_or_default();
+        let folder = self.0.path().to_str().expect("UTF-8");
+        let _ = fs::remove_file(self.0.path().join("log"));
+        Command::new("bash")
+            .arg("fix.sh")
+            .args(arguments)
+            .current_dir(folder)
+            .env("PATH", format!("{folder}:{usual}"))
+            .env("FAKES", folder)
+            .env("FAIL_AT", fail_at.to_string())
+            .stdin(Stdio::null())
+            .output()
+            .expect("bash starts")
+    }
+
+    /// The calls of the last run, each as its words.
+    fn log(&self) -> Vec<Vec<String>> {
+        let text = fs::read_to_string(self.0.path().join("log")).unwrap_or_default();
+        let calls = text.split('\u{1e}').filter(|call| !call.is_empty());
+        let of_words = calls.map(|call| call.split('\u{1f}').map(str::to_owned).collect());
+        of_words.collect()
+    }
+}
+
+fn commands(calls: &[Call]) -> Vec<Vec<String>> {
+    calls.iter().map(|call| call.words.clone()).collect()
+}
+
+/// Six machines of the Auto Scaling group of docs/scaling-groups.md, of which three are idle.
+fn trainers() -> Value {
+    let ids = ["i-1", "i-2", "i-3", "i-4", "i-5", "i-6"];
+    let mut estate = idle(&ids);
+    for machine in estate["instances"].as_array_mut().expect("a list") {
+        machine["auto_scaling_group"] = json!("trainers");
+    }
+    for series in estate["metrics"].as_array_mut().expect("a list") {
+        let works = ["i-4", "i-5", "i-6"].contains(&series["instance"].as_str().expect("an id"));
+        if works && series["metric"] == "gpu_utilization" {
+            series["values"] = json!([[70, 4032]]);
+        }
+        if works && series["metric"] == "gpu_memory_used" {
+            series["values"] = json!([[40000, 4032]]);
+        }
+    }
+    estate["scaling_groups"] = json!([{
+        "name": "trainers", "account": "111122223333", "region": "us-east-1",
+        "desired": 6, "min": 4, "max": 8, "in_service": ids,
+    }]);
+    estate
+}
+
+#[test]
+fn every_action_has_a_check_steps_a_way_back_and_something_to_watch() {
+    let mut kinds = BTreeSet::new();
+    for demo in DEMOS {
+        let text = of_demo(demo, "markdown");
+        for section in text.split("\n## ").skip(1) {
+            let (heading, _) = section.split_once('\n').expect("a heading");
+            let kind = heading.split(' ').nth(1).expect("a kind");
+            kinds.insert(kind.to_owned());
+            for (title, item) in [
+                ("Check before", "\n1. "),
+                ("Steps", "\n1. "),
+                ("Way back", "\n1. "),
+                ("Watch", "\n- "),
+            ] {
+                let title = format!("\n### {title}\n");
+                let (_, rest) = section.split_once(&title).expect("a list");
+                let list = rest.split("\n### ").next().expect("a list");
+                assert!(list.contains(item), "{demo}: {heading}: {title}{list}");
+            }
+        }
+    }
+    let all = [
+        "commit",
+        "release",
+        "rightsize",
+        "schedule",
+        "share",
+        "spot",
+        "stop",
+    ];
+    assert_eq!(kinds, BTreeSet::from(all.map(str::to_owned)));
+}
+
+#[test]
+fn actions_are_in_the_order_of_the_plan_and_a_purchase_comes_once_and_last() {
+    let table = of_demo("starter", "table");
+    let rows = table.lines().filter_map(|line| {
+        let cells: Vec<&str> = line.split_whitespace().collect();
+        let is_row = cells.get(1).is_some_and(|cell| cell.starts_with('$'));
+        is_row.then(|| (cells[2].to_owned(), cells[3].to_owned()))
+    });
+    let found: Vec<(String, String)> = rows.collect();
+    // The order of `gpucost audit --demo`; four p4d.24xlarge are bought for two workloads.
+    let expected = [
+        ("share", "chat-serving"),
+        ("rightsize", "experiments"),
+        ("spot", "experiments"),
+        ("schedule", "nightly-eval"),
+        ("stop", "llm-poc-old"),
+        ("stop", "notebook-pavel"),
+        ("release", "speech-prototype"),
+        ("commit", "p4d.24xlarge"),
+    ];
+    let expected = expected.map(|(kind, name)| (kind.to_owned(), name.to_owned()));
+    assert_eq!(found, expected, "{table}");
+}
+
+#[test]
+fn without_yes_nothing_is_run() {
+    for demo in DEMOS {
+        let script = of_demo(demo, "script");
+        let calls = calls(&script);
+        let fakes = Fakes::of(&script, &calls);
+        let output = fakes.run(&[], 0);
+        assert!(output.status.success(), "{demo}");
+        assert_eq!(fakes.log(), Vec::<Vec<String>>::new(), "{demo}");
+        let shown = String::from_utf8(output.stdout).expect("UTF-8");
+        let commands = shown.lines().filter(|line| {
+            ["aws ", "kubectl ", "sleep "]
+                .iter()
+                .any(|name| line.starts_with(name))
+        });
+        assert_eq!(commands.count(), calls.len(), "{demo}");
+        for arguments in [&["--no"][..], &["--yes", "--yes"], &["yes"]] {
+            assert_eq!(
+                fakes.run(arguments, 0).status.code(),
+                Some(2),
+                "{arguments:?}"
+            );
+            assert_eq!(fakes.log(), Vec::<Vec<String>>::new());
+        }
+    }
+}
+
+#[test]
+fn with_yes_every_command_runs_in_order() {
+    for demo in DEMOS {
+        let script = of_demo(demo, "script");
+        let calls = calls(&script);
+        let fakes = Fakes::of(&script, &calls);
+        let output = fakes.run(&["--yes"], 0);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{demo}: {stderr}");
+        assert_eq!(fakes.log(), commands(&calls), "{demo}");
+    }
+}
+
+#[test]
+fn a_command_that_fails_is_the_last_one() {
+    let script = of_demo("starter", "script");
+    let calls = calls(&script);
+    assert!(calls.len() > 20, "{}", calls.len());
+    let fakes = Fakes::of(&script, &calls);
+    for last in [1, 2, 7, calls.len() / 2, calls.len()] {
+        let output = fakes.run(&["--yes"], last);
+        assert_eq!(output.status.code(), Some(7), "{last}");
+        assert_eq!(fakes.log(), commands(&calls[..last]));
+    }
+}
+
+#[test]
+fn an_answer_that_is_not_expected_is_the_last_one() {
+    let script = script(&idle(&["i-idle"]));
+    let calls = calls(&script);
+    let checks = calls
+        .iter()
+        .filter(|call| call.is_read || call.answer.is_some());
+    // Account, state, and GPU activity since the audit.
+    assert_eq!(checks.count(), 3);
+    assert_eq!(calls[3].words[2], "stop-instances");
+    for wrong in 0..3 {
+        let mut answers = calls.clone();
+        answers[wrong].answer = Some("9".to_owned());
+        let fakes = Fakes::of(&script, &answers);
+        let output = fakes.run(&["--yes"], 0);
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(fakes.log(), commands(&calls[..=wrong]));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(stderr, "error: it printed: 9\n");
+    }
+}
+
+#[test]
+fn a_group_is_lowered_to_what_its_advice_says() {
+    // 6 − 3 = 3 remain, below the minimum of 4: as in docs/scaling-groups.md.
+    let text = script(&trainers());
+    let calls = calls(&text);
+    let of_group = |operation: &str| -> Vec<&Call> {
+        let calls = calls.iter().filter(|call| call.words[1] == "autoscaling");
+        calls.filter(|call| call.words[2] == operation).collect()
+    };
+    let sizes = of_group("describe-auto-scaling-groups");
+    let sizes: Vec<Option<&str>> = sizes.iter().map(|call| call.answer.as_deref()).collect();
+    assert_eq!(sizes, [Some("6 4"), Some("3 3")]);
+    let update = of_group("update-auto-scaling-group");
+    assert_eq!(update.len(), 1);
+    let expected = "aws autoscaling update-auto-scaling-group --region us-east-1 \
+                    --auto-scaling-group-name trainers --min-size 3";
+    assert_eq!(update[0].words.join(" "), expected);
+    let ended = of_group("terminate-instance-in-auto-scaling-group");
+    let ended: Vec<&str> = ended.iter().map(|call| call.words[6].as_str()).collect();
+    assert_eq!(ended, ["i-1", "i-2", "i-3"]);
+    // The way back is printed and not run.
+    let back = "\n#   aws autoscaling update-auto-scaling-group --region us-east-1 \
+                --auto-scaling-group-name trainers --min-size 4 --desired-capacity 6\n";
+    assert!(text.contains(back), "{text}");
+}
+
+#[test]
+fn a_group_without_values_is_changed_by_hand() {
+    let mut estate = trainers();
+    estate["scaling_groups"][0]
+        .as_object_mut()
+        .expect("an object")
+        .remove("in_service");
+    let text = script(&estate);
+    assert!(calls(&text).is_empty(), "{text}");
+    assert!(text.contains("note 'by hand, as the runbook says: its steps are not run'"));
+    assert!(
+        text.contains("note 'check that each is in service in the Auto Scaling group trainers")
+    );
+    // A tag group does not hide the group that would start others in their place.
+    let mut estate = idle(&["i-1"]);
+    estate["instances"][0]["auto_scaling_group"] = json!("unread");
+    assert!(calls(&script(&estate)).is_empty());
+}
+
+#[test]
+fn two_actions_in_one_reservation_do_not_undo_each_other() {
+    let mut estate = idle(&["i-1", "i-2"]);
+    for (place, name) in ["first", "second"].into_iter().enumerate() {
+        estate["instances"][place]["tags"] = json!({"Name": name});
+        estate["instances"][place]["capacity_reservation_id"] = json!("cr-1");
+    }
+    estate["commitments"] = json!([{
+        "kind": "capacity-reservation", "id": "cr-1", "region": "us-east-1",
+        "zone": "us-east-1a", "instance_type": "g6e.12xlarge", "total": 3, "available": 1,
+    }]);
+    let text = script(&estate);
+    let calls = calls(&text);
+    let lowered = calls
+        .iter()
+        .filter(|call| call.words[2] == "modify-capacity-reservation");
+    let sizes: Vec<&str> = lowered.map(|call| call.words[8].as_str()).collect();
+    // 3 − 1 = 2, and 2 − 1 = 1.
+    assert_eq!(sizes, ["2", "1"], "{text}");
+}
+
+#[test]
+fn only_what_is_asked_for_is_printed() {
+    let world = World::new();
+    let run = |more: &[&str]| world.run(&[&["fix", "--demo"], more].concat());
+    let one = run(&["--action", "stop", "--workload", "llm-poc-old"]);
+    assert!(
+        one.stdout.starts_with("1 action of the plan of"),
+        "{}",
+        one.stdout
+    );
+    let next = "\n  gpucost fix --demo --action=stop --workload=llm-poc-old --format script\n";
+    assert!(one.stdout.contains(next), "{}", one.stdout);
+    let by_id = run(&["--workload", "i-0710738f7e219399e"]);
+    assert!(by_id.stdout.starts_with("1 action of the plan of"));
+    let two = run(&["--action", "stop", "--action", "release"]);
+    assert!(two.stdout.starts_with("3 actions of the plan of"));
+    // Nothing of high risk is in the plan, and little of low risk.
+    let low = run(&["--risk", "low"]);
+    assert!(!low.stdout.contains("medium"), "{}", low.stdout);
+    let none = run(&["--action", "share", "--workload", "llm-poc-old"]);
+    assert!(
+        none.stdout.starts_with("0 actions of the plan of"),
+        "{}",
+        none.stdout
+    );
+}
+
+#[test]
+fn what_cannot_be_asked_is_an_error_with_the_nearest() {
+    let world = World::new();
+    let unknown = world.run(&["fix", "--demo", "--workload", "llm-poc-odl"]);
+    assert_eq!((unknown.code, unknown.stdout.as_str()), (2, ""));
+    let expected = "error: workload `llm-poc-odl` not found\nhint: closest matches: llm-poc-old";
+    assert!(unknown.stderr.starts_with(expected), "{}", unknown.stderr);
+    let masked = world.run(&["fix", "--demo", "--redact", "--format", "script"]);
+    assert_eq!((masked.code, masked.stdout.as_str()), (2, ""));
+    let kind = world.run(&["fix", "--demo", "--action", "sell"]);
+    assert_eq!(kind.code, 2);
+    let plan = world.run(&["fix", "--demo", "--terraform", "missing.json"]);
+    assert_eq!(plan.code, 2);
+    assert!(
+        plan.stderr
+            .contains("check the path passed to `--terraform`")
+    );
+    let output = world.path("same.json");
+    world.file("same.json", "{}");
+    let same = world.run(&["fix", "--demo", "--terraform", &output, "--output", &output]);
+    assert_eq!(same.code, 2);
+}
+
+/// A Terraform plan of one machine, whose type is written as an expression.
+fn terraform(id: &str, expression: Value) -> Value {
+    let machine = json!({
+        "id": id, "instance_type": "g5.16xlarge", "availability_zone": "us-east-1a",
+    });
+    json!({
+        "format_version": "1.2",
+        "terraform_version": "1.9.0",
+        "resource_changes": [{
+            "address": "aws_instance.oversized", "mode": "managed", "type": "aws_instance",
+            "name": "oversized", "provider_name": "registry.terraform.io/hashicorp/aws",
+            "change": {
+                "actions": ["no-op"],
+                "before": machine,
+                "after": machine,
+                "after_unknown": {},
+            },
+        }],
+        "configuration": {"root_module": {"resources": [{
+            "address": "aws_instance.oversized", "mode": "managed", "type": "aws_instance",
+            "name": "oversized", "provider_config_key": "aws",
+            "expressions": {"instance_type": expression},
+        }]}},
+    })
+}
+
+#[test]
+fn what_terraform_manages_is_changed_in_its_configuration() {
+    let estate = situation("overprovisioned-gpu/fires.json");
+    let world = World::new();
+    let estate_path = world.estate("estate.json", &estate);
+    let run = |plan: &Value, format: &str| {
+        let plan = world.file("plan.json", plan.to_string());
+        let more = [
+            "--terraform",
+            &plan,
+            "--action",
+            "rightsize",
+            "--format",
+            format,
+        ];
+        let outcome = world.run(&[&["fix", "--from", &estate_path][..], &more].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        outcome.stdout
+    };
+    let constant = terraform("i-over", json!({"constant_value": "g5.16xlarge"}));
+    let text = run(&constant, "markdown");
+    let patch = "--- a configuration\n+++ b configuration\n@@ aws_instance.oversized @@\n\
+                 -  instance_type = \"g5.16xlarge\"\n+  instance_type = \"g6.2xlarge\"\n";
+    assert!(text.contains(patch), "{text}");
+    assert!(calls(&run(&constant, "script")).is_empty());
+    let variable = terraform("i-over", json!({"references": ["var.gpu_type"]}));
+    let patch = "@@ var.gpu_type, the instance_type of aws_instance.oversized @@\n\
+                 -  \"g5.16xlarge\"\n+  \"g6.2xlarge\"\n";
+    assert!(run(&variable, "markdown").contains(patch));
+    // Another machine is none of its business.
+    let other = terraform("i-other", json!({"constant_value": "g5.16xlarge"}));
+    let steps = calls(&run(&other, "script"));
+    let changed = steps
+        .iter()
+        .find(|call| call.words[2] == "modify-instance-attribute");
+    assert!(changed.is_some_and(|call| call.words.contains(&"Value=g6.2xlarge".to_owned())));
+}
+
+#[test]
+fn hostile_names_are_data() {
+    for name in hostile() {
+        let mut estate = idle(&["i-idle"]);
+        estate["instances"][0]["tags"] = json!({"Name": name, "owner": name});
+        let text = script(&estate);
+        let stray = text.chars().find(|c| !is_harmless(*c));
+        assert_eq!(stray, None, "{name:?}");
+        let runbook = printed(&estate, &[], "markdown");
+        assert_eq!(runbook.chars().find(|c| !is_harmless(*c)), None, "{name:?}");
+        let table = printed(&estate, &[], "table");
+        assert_eq!(table.chars().find(|c| !is_harmless(*c)), None, "{name:?}");
+        let fakes = Fakes::of(&text, &[]);
+        let checked = Command::new("bash")
+            .args(["-n", "fix.sh"])
+            .current_dir(fakes.0.path())
+            .status();
+        assert!(checked.expect("bash starts").success(), "{name:?}");
+        let output = fakes.run(&[], 0);
+        assert!(output.status.success(), "{name:?}");
+        assert_eq!(fakes.log(), Vec::<Vec<String>>::new());
+        let shown = String::from_utf8(output.stdout).expect("UTF-8");
+        assert_eq!(shown.chars().find(|c| !is_harmless(*c)), None, "{name:?}");
+    }
+}
+
+#[test]
+fn hostile_ids_and_groups_are_one_word_each() {
+    let names = [
+        "x; touch owned",
+        "$(touch owned)",
+        "`touch owned`",
+        "a'b\"c",
+        "a\u{1b}[2Jb",
+        "*",
+    ];
+    for name in names {
+        let mut group = trainers();
+        for machine in group["instances"].as_array_mut().expect("a list") {
+            machine["auto_scaling_group"] = json!(name);
+        }
+        group["scaling_groups"][0]["name"] = json!(name);
+        for (estate, flag, value) in [
+            (idle(&[name]), "--instance-ids", name),
+            (group, "--auto-scaling-group-name", name),
+        ] {
+            let text = printed(&estate, &["--action", "stop"], "script");
+            let fakes = Fakes::of(&text, &[]);
+            let output = fakes.run(&[], 0);
+            assert!(output.status.success(), "{name:?}");
+            assert_eq!(fakes.log(), Vec::<Vec<String>>::new());
+            assert!(!fakes.0.path().join("owned").exists(), "{name:?}");
+            // With everything answered as it is expected, the name arrives as it is.
+            let relaxed = text.replace("if [ \"$found\" != \"$expected\" ]", "if false");
+            let fakes = Fakes::of(&relaxed, &[]);
+            let output = fakes.run(&["--yes"], 0);
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{name:?}: {stderr}");
+            assert!(!fakes.0.path().join("owned").exists(), "{name:?}");
+            let behind_flag = fakes.log().into_iter().find_map(|words| {
+                let at = words.iter().position(|word| word == flag)?;
+                words.get(at + 1).cloned()
+            });
+            assert_eq!(behind_flag.as_deref(), Some(value));
+        }
+    }
+}
+
+#[test]
+fn a_name_that_would_be_a_flag_or_a_file_is_in_no_command() {
+    for name in [
+        "--endpoint-url=http://evil.example",
+        "-x",
+        "file:///etc/passwd",
+    ] {
+        let text = script(&idle(&[name]));
+        assert!(calls(&text).is_empty(), "{name}: {text}");
+        assert!(text.contains("by hand"), "{text}");
+    }
+}
+
+/// The commands of scripts and runbooks: those that are run, and those that are only shown.
+fn all_commands() -> Vec<Vec<String>> {
+    let mut estates: Vec<(String, String)> = DEMOS
+        .iter()
+        .map(|demo| (of_demo(demo, "script"), of_demo(demo, "markdown")))
+        .collect();
+    let grouped = trainers();
+    estates.push((script(&grouped), printed(&grouped, &[], "markdown")));
+    let mut all = Vec::new();
+    for (script, runbook) in estates {
+        all.extend(commands(&calls(&script)));
+        let blocks = runbook.split("```sh\n").skip(1);
+        let lines = blocks.flat_map(|block| block.split("```").next().unwrap_or("").lines());
+        for line in lines.map(str::trim).filter(|line| !line.starts_with('#')) {
+            let command = match line.split_once("=$(") {
+                Some((name, rest)) if name.chars().all(|c| c.is_ascii_uppercase() || c == '_') => {
+                    rest.strip_suffix(')').expect("it ends")
+                }
+                _ => line,
+            };
+            all.push(words(command));
+        }
+    }
+    all
+}
+
+#[test]
+fn commands_of_aws_have_the_shapes_of_its_api() {
+    let Some(python) = installed("python") else {
+        return skip("there is no target/test-venv with botocore");
+    };
+    let all = all_commands();
+    assert!(all.iter().filter(|words| words[0] == "aws").count() > 100);
+    let helper = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/aws_commands.py");
+    let mut child = Command::new(python)
+        .arg(helper)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("Python starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let lines: String = all
+        .iter()
+        .map(|words| json!(words).to_string() + "\n")
+        .collect();
+    let written = stdin.write_all(lines.as_bytes());
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    if !output.status.success() {
+        return skip("target/test-venv has no botocore");
+    }
+    written.expect("it reads");
+    let problems = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(problems, "");
+}
+
+#[test]
+fn checks_only_read() {
+    for words in all_commands() {
+        let operation = words.get(2).map_or("", String::as_str);
+        let asks = words.iter().any(|word| word == "--query");
+        // What keeps an id of something new is the one kind of change that prints.
+        let creates = operation.starts_with("create-");
+        let reads = ["describe-", "get-", "list-"];
+        let is_read = reads.iter().any(|prefix| operation.starts_with(prefix));
+        assert!(!asks || creates || is_read, "{words:?}");
+    }
+}
+
+/// The program of a package that `tests/run` unpacks, or an installed one.
+fn shellcheck() -> Option<PathBuf> {
+    let unpacked =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/shellcheck/usr/bin/shellcheck");
+    let named = PathBuf::from("shellcheck");
+    let runs = |path: &PathBuf| {
+        let version = Command::new(path).arg("--version").output();
+        version.is_ok_and(|output| output.status.success())
+    };
+    [unpacked, named].into_iter().find(runs)
+}
+
+#[test]
+fn shellcheck_finds_nothing_in_scripts() {
+    let Some(program) = shellcheck() else {
+        return skip("there is no shellcheck");
+    };
+    let mut scripts: Vec<String> = DEMOS.iter().map(|demo| of_demo(demo, "script")).collect();
+    scripts.push(script(&trainers()));
+    for text in scripts {
+        let world = World::new();
+        let path = world.file("fix.sh", text);
+        let output = Command::new(&program).arg(&path).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(said, "");
+    }
+}
+
+#[test]
+fn slices_of_the_demo_are_those_that_its_plan_explains() {
+    let text = of_demo("starter", "markdown");
+    let configuration = blocks(&text, "yaml").remove(0);
+    // 40 × 3g.20gb, two on each of 20 cards, on three instances of eight.
+    let of_instance = |number: u32, devices: &str| {
+        format!(
+            "  gpucost-{number}:\n    - devices: [{devices}]\n      mig-devices:\n        \
+             \"3g.20gb\": 2\n      mig-enabled: true\n"
+        )
+    };
+    let expected = format!(
+        "mig-configs:\n{}{}{}version: \"v1\"\n",
+        of_instance(1, "0, 1, 2, 3, 4, 5, 6, 7"),
+        of_instance(2, "0, 1, 2, 3, 4, 5, 6, 7"),
+        of_instance(3, "0, 1, 2, 3")
+    );
+    assert_eq!(configuration, expected);
+    // Each card has its two slices at the starts that NVIDIA allows: 0 and 4.
+    let made = text.matches(" -cgi 3g.20gb:0,3g.20gb:4 -C\n").count();
+    assert_eq!(made, 20);
+}
+
+/// An estate whose machine is a node of Kubernetes that Karpenter made, with a pod.
+fn by_karpenter(mut estate: Value) -> Value {
+    let machine = estate["instances"][0]["id"].clone();
+    let amount = json!({"capacity": 64000, "allocatable": 64000});
+    estate["nodes"] = json!([{
+        "name": "node-1", "machine": machine, "cluster": "ml", "pool": "gpu",
+        "pool_maker": "karpenter", "cpu_millicores": amount, "memory_mib": amount,
+    }]);
+    estate["claims"] = json!([{
+        "namespace": "search", "pod": "ranker-0", "state": "running", "machine": machine,
+        "owner": {"kind": "Deployment", "name": "ranker"},
+        "resource": "nvidia.com/gpu", "unit": {}, "count": 1,
+    }]);
+    estate
+}
+
+#[test]
+fn nodes_of_karpenter_end_by_their_cluster() {
+    let text = script(&by_karpenter(idle(&["i-idle"])));
+    let of_cluster = calls(&text).into_iter().map(|call| call.words.join(" "));
+    let expected = [
+        "kubectl get pods --all-namespaces --field-selector spec.nodeName=node-1",
+        "kubectl cordon node-1",
+        "kubectl drain --ignore-daemonsets --timeout=15m node-1",
+        "kubectl delete node node-1",
+    ];
+    assert_eq!(of_cluster.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn nodes_of_karpenter_get_another_type_by_their_pool() {
+    let estate = by_karpenter(situation("overprovisioned-gpu/fires.json"));
+    let text = printed(&estate, &["--action", "rightsize"], "markdown");
+    let expected = "\
+apiVersion: \"karpenter.sh/v1\"
+kind: \"NodePool\"
+metadata:
+  name: \"gpu\"
+spec:
+  template:
+    spec:
+      requirements:
+        - key: \"node.kubernetes.io/instance-type\"
+          operator: \"In\"
+          values: [\"g6.2xlarge\"]
+";
+    assert_eq!(blocks(&text, "yaml"), [expected]);
+    let patch = "kubectl patch deployment ranker --namespace search --patch \
+                 '{\"spec\":{\"template\":{\"spec\":{\"nodeSelector\":\
+                 {\"node.kubernetes.io/instance-type\":\"g6.2xlarge\"}}}}}'\n";
+    assert!(text.contains(patch), "{text}");
+}
+
+/// What a NodePool says of a requirement, from `karpenter.sh_nodepools.yaml` of Karpenter v1,
+/// and what nvidia-mig-parted reads, from its `api/spec/v1`. Excerpts by hand, 2026-11.
+fn schema(kind: &str) -> Value {
+    let requirement = json!({
+        "type": "object",
+        "required": ["key", "operator"],
+        "additionalProperties": false,
+        "properties": {
+            "key": {"type": "string", "maxLength": 316},
+            "operator": {"enum": ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]},
+            "minValues": {"type": "integer", "minimum": 1, "maximum": 50},
+            "values": {"type": "array", "items": {"type": "string"}},
+        },
+    });
+    let requirements = json!({"type": "array", "maxItems": 100, "items": requirement});
+    let in_spec =
+        |what: Value| json!({"type": "object", "required": ["spec"], "properties": {"spec": what}});
+    let of_nodes = json!({"type": "object", "required": ["requirements"],
+        "properties": {"requirements": requirements}});
+    let template = json!({"type": "object", "required": ["template"],
+        "properties": {"template": in_spec(of_nodes)}});
+    let card = json!({
+        "type": "object",
+        "required": ["devices", "mig-enabled"],
+        "additionalProperties": false,
+        "properties": {
+            "device-filter": {},
+            "devices": {"type": "array", "items": {"type": "integer", "minimum": 0}},
+            "mig-enabled": {"type": "boolean"},
+            "mig-devices": {
+                "type": "object",
+                "propertyNames": {"pattern": r"^[1-9]g\.[0-9]+gb(\+[a-z.]+)?$"},
+                "additionalProperties": {"type": "integer", "minimum": 1},
+            },
+        },
+    });
+    match kind {
+        "NodePool" => in_spec(template),
+        _ => json!({
+            "type": "object",
+            "required": ["version", "mig-configs"],
+            "additionalProperties": false,
+            "properties": {
+                "version": {"const": "v1"},
+                "mig-configs": {"additionalProperties": {"type": "array", "items": card}},
+            },
+        }),
+    }
+}
+
+/// Reads a document of YAML and writes it as JSON.
+const TO_JSON: &str = "import json, sys, ruamel.yaml\n\
+    json.dump(ruamel.yaml.YAML(typ='safe').load(sys.stdin), sys.stdout)";
+
+#[test]
+fn manifests_have_the_shapes_of_their_schemas() {
+    let Some(python) = installed("python") else {
+        return skip("there is no target/test-venv with ruamel.yaml");
+    };
+    let estate = by_karpenter(situation("overprovisioned-gpu/fires.json"));
+    let moved = printed(&estate, &["--action", "rightsize"], "markdown");
+    for (kind, runbook) in [
+        ("NodePool", moved),
+        ("mig-parted", of_demo("starter", "markdown")),
+    ] {
+        let manifest = blocks(&runbook, "yaml").remove(0);
+        let mut child = Command::new(&python)
+            .args(["-c", TO_JSON])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("Python starts");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let written = stdin.write_all(manifest.as_bytes());
+        drop(stdin);
+        let output = child.wait_with_output().expect("it ends");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        if stderr.contains("ModuleNotFoundError") {
+            return skip("target/test-venv has no ruamel.yaml");
+        }
+        written.expect("it reads");
+        assert!(output.status.success(), "{kind}: {stderr}");
+        let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let schema = jsonschema::validator_for(&schema(kind)).expect("a schema");
+        let problems: Vec<String> = schema
+            .iter_errors(&document)
+            .map(|error| error.to_string())
+            .collect();
+        assert_eq!(problems, Vec::<String>::new(), "{kind}");
+    }
+}
+
+#[test]
+fn the_page_shows_what_is_printed() {
+    let text = page("fix.md");
+    let example = blocks(&text, "text").remove(0);
+    let (command, shown) = example.split_once('\n').expect("a command");
+    assert_eq!(command, "$ gpucost fix --demo");
+    let table = World::new().run(&["fix", "--demo"]).stdout;
+    assert_shows("docs/fix.md", shown, &table);
+    let example = blocks(&text, "console").remove(0);
+    let mut lines = example.splitn(3, '\n');
+    let (fix, bash, shown) = (lines.next(), lines.next(), lines.next());
+    let asked = "$ gpucost fix --demo --workload llm-poc-old --format script --output fix.sh";
+    assert_eq!((fix, bash), (Some(asked), Some("$ bash fix.sh")));
+    let asked: Vec<&str> = [
+        "fix",
+        "--demo",
+        "--workload",
+        "llm-poc-old",
+        "--format",
+        "script",
+    ]
+    .into();
+    let script = World::new().run(&asked).stdout;
+    let output = Fakes::of(&script, &[]).run(&[], 0);
+    let printed = String::from_utf8(output.stdout).expect("UTF-8");
+    assert_shows("docs/fix.md", shown.expect("what it prints"), &printed);
+}
