@@ -88,7 +88,12 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
         names: args.workload.iter().cloned().collect(),
     };
     check_names(&choice, &audited)?;
-    let chosen = fixes(&audited, &estate, terraform.as_ref(), &choice);
+    let chosen = fixes(
+        &audited,
+        &estate,
+        terraform.as_ref(),
+        (&settings.policy, &choice),
+    );
     let plan = FixPlan::of(&audited, chosen);
     let text = match format {
         FixFormat::Table | FixFormat::Wide => {

@@ -64,13 +64,14 @@ pub use plan_pool::{PlanPool, TypeUsage};
 pub use pool::{ConcurrentUsage, INSTANCE, PoolRates, allocate, instances};
 pub use pool_members::{MemberHours, pooled_hours};
 pub use purchase::{Purchase, PurchaseShare};
+pub use rebalancing::PROCESS as REBALANCING;
 pub(in crate::savings) use rightsize::NEAREST;
 pub use rightsize::{
     Bound, Considered, DOUBLE_PRECISION, Demand, MissingData, MovedInstance, PRECISION_TAG,
     Projection, Ratio, RatioBasis, Rejection, Rightsizing, Today, best, candidates, caveats,
     gpu_ratio, performance, reported_vram_mib, steps, usable_vram_mib,
 };
-pub use scaling::{GroupSizes, end_steps, sizes_left, warm_pool_step};
+pub use scaling::{GroupEnd, GroupSizes, end_steps, group_end, warm_pool_step};
 pub use schedule::{
     NoSchedule, OffWindow, Schedule, SlowerSchedule, WEEK_HOURS, WeekCounterEvidence, schedule,
 };

@@ -4,7 +4,7 @@
 use crate::domain::{ResourceId, ScalingGroup, Workload, shell_word};
 
 /// What AWS calls the process that does so.
-pub(super) const PROCESS: &str = "AZRebalance";
+pub const PROCESS: &str = "AZRebalance";
 
 /// What comes before some instances of a group end by their IDs, of which the members of a
 /// workload are known by their zones; absent where the group balances no zones.

@@ -18,6 +18,15 @@ pub struct GroupSizes {
     pub min: u32,
 }
 
+/// What the steps of ending some members of a group set in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupEnd {
+    /// Its sizes afterwards.
+    pub sizes: GroupSizes,
+    /// Whether the rebalancing of its zones is suspended before any ends.
+    pub suspends_rebalancing: bool,
+}
+
 /// What is known of a group once some of its members have ended.
 #[derive(Debug, Clone, Copy)]
 enum Left<'a> {
@@ -191,9 +200,7 @@ pub fn end_steps(name: &str, workload: &Workload, ended: &[&Member]) -> Vec<Stri
     let place = Place::of(name, workload);
     let first = place.first_step().filter(|_| left.is_ended());
     let mut steps: Vec<String> = first.into_iter().collect();
-    if left.is_part_ended() {
-        steps.extend(rebalancing::suspending(name, group, workload));
-    }
+    steps.extend(suspending(name, workload, left));
     steps.extend(left.steps(place));
     let Some(group) = group else {
         return steps;
@@ -210,14 +217,29 @@ pub fn end_steps(name: &str, workload: &Workload, ended: &[&Member]) -> Vec<Stri
     steps
 }
 
-/// The sizes that the steps of ending some members name; absent where they name none, and
-/// where another service sets them.
-pub fn sizes_left(name: &str, workload: &Workload, ended: &[&Member]) -> Option<GroupSizes> {
-    if batch::keeps(workload) || Place::of(name, workload).is_kept() {
+/// What comes before the steps of an end that others of the group may outlive.
+fn suspending(name: &str, workload: &Workload, left: Left<'_>) -> Option<String> {
+    if !left.is_part_ended() {
         return None;
     }
-    match Left::of(workload, ended) {
-        Left::Sizes { desired, min, .. } => Some(GroupSizes { desired, min }),
+    rebalancing::suspending(name, workload.scaling_group.as_deref(), workload)
+}
+
+/// The values that the steps of ending some members name; absent where they name none, where
+/// another service sets them, and where more is to be done about the group than to set them.
+pub fn group_end(name: &str, workload: &Workload, ended: &[&Member]) -> Option<GroupEnd> {
+    let group = workload.scaling_group.as_deref()?;
+    let is_kept = batch::keeps(workload) || Place::of(name, workload).is_kept();
+    let needs_more = warm_pool_step(group).is_some() || suspended_step(group).is_some();
+    if is_kept || needs_more {
+        return None;
+    }
+    let left = Left::of(workload, ended);
+    match left {
+        Left::Sizes { desired, min, .. } => Some(GroupEnd {
+            sizes: GroupSizes { desired, min },
+            suspends_rebalancing: suspending(name, workload, left).is_some(),
+        }),
         Left::Fewer(_)
         | Left::Changing(..)
         | Left::Outside(..)

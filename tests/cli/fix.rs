@@ -362,6 +362,72 @@ fn a_group_is_lowered_to_what_its_advice_says() {
 }
 
 #[test]
+fn zones_of_a_group_are_not_rebalanced_once_its_instances_end() {
+    let mut estate = trainers();
+    let rebalancing = "--scaling-processes AZRebalance";
+    // All six are in us-east-1a.
+    assert!(!script(&estate).contains(rebalancing));
+    for place in 0..3_usize {
+        estate["instances"][place]["zone"] = json!("us-east-1b");
+    }
+    let text = script(&estate);
+    let calls = calls(&text);
+    let changes: Vec<&Call> = calls
+        .iter()
+        .filter(|call| !call.is_read && call.words[1] == "autoscaling")
+        .collect();
+    let expected = format!(
+        "aws autoscaling suspend-processes --region us-east-1 --auto-scaling-group-name trainers \
+         {rebalancing}"
+    );
+    assert_eq!(changes[0].words.join(" "), expected);
+    // Then the minimum, and three instances.
+    assert_eq!(changes.len(), 5);
+    let resumed = expected.replace("suspend-processes", "resume-processes");
+    let back = format!("the group ends other instances, busy ones too\n#   {resumed}\n");
+    assert!(text.contains(&back), "{text}");
+    // Where it is suspended today, it stays so.
+    estate["scaling_groups"][0]["suspended"] = json!(["AZRebalance"]);
+    let text = script(&estate);
+    assert!(!text.contains(rebalancing), "{text}");
+    assert!(text.contains("\nrun aws autoscaling terminate-instance"));
+}
+
+#[test]
+fn a_group_in_which_more_is_to_be_done_is_changed_by_hand() {
+    let batch = |estate: &mut Value| {
+        for machine in estate["instances"].as_array_mut().expect("a list") {
+            machine["tags"]["aws:batch:compute-environment"] = json!("training");
+        }
+    };
+    let suspended = |estate: &mut Value| {
+        estate["scaling_groups"][0]["suspended"] = json!(["Terminate"]);
+    };
+    let warm_pool = |estate: &mut Value| {
+        estate["scaling_groups"][0]["warm_pool"] = json!({"min_size": 1});
+    };
+    let changes: [(&dyn Fn(&mut Value), &str); 3] = [
+        (&batch, "Batch compute environment training"),
+        (
+            &suspended,
+            "processes of the group are suspended (Terminate)",
+        ),
+        (
+            &warm_pool,
+            "the warm pool of the Auto Scaling group trainers",
+        ),
+    ];
+    for (change, step) in changes {
+        let mut estate = trainers();
+        change(&mut estate);
+        let text = printed(&estate, &["--action", "stop"], "script");
+        assert!(calls(&text).is_empty(), "{text}");
+        let mut steps = text.lines().filter(|line| line.starts_with("note "));
+        assert!(steps.any(|line| line.contains(step)), "{text}");
+    }
+}
+
+#[test]
 fn a_group_without_values_is_changed_by_hand() {
     let mut estate = trainers();
     estate["scaling_groups"][0]
@@ -735,7 +801,9 @@ fn by_karpenter(mut estate: Value) -> Value {
 
 #[test]
 fn nodes_of_karpenter_end_by_their_cluster() {
-    let text = script(&by_karpenter(idle(&["i-idle"])));
+    let mut estate = by_karpenter(idle(&["i-idle"]));
+    estate["claims"] = json!([]);
+    let text = script(&estate);
     let of_cluster = calls(&text).into_iter().map(|call| call.words.join(" "));
     let expected = [
         "kubectl get pods --all-namespaces --field-selector spec.nodeName=node-1",
@@ -744,6 +812,19 @@ fn nodes_of_karpenter_end_by_their_cluster() {
         "kubectl delete node node-1",
     ];
     assert_eq!(of_cluster.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn machines_whose_gpus_are_held_end_by_hand() {
+    // A month before the audit of 2026-11-01: the pod was idle with its GPU for 14 days.
+    for estate in [idle(&["i-idle"]), trainers()] {
+        let mut estate = by_karpenter(estate);
+        estate["claims"][0]["since"] = json!("2026-10-01T00:00:00Z");
+        let text = printed(&estate, &["--action", "stop"], "script");
+        assert!(calls(&text).is_empty(), "{text}");
+        let step = "note 'cordon and drain node-1 first: ";
+        assert!(text.contains(step), "{text}");
+    }
 }
 
 #[test]

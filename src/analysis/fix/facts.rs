@@ -6,9 +6,9 @@ use super::model::{
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
     Action, ActionKind, CapacityReservation, Claim, Finding, Group, Instance, Member, Node, Owner,
-    PlannedResource, ResourceId, Scheduler, TerraformPlan, Workload,
+    PlannedResource, Policy, ResourceId, Scheduler, TerraformPlan, Workload,
 };
-use crate::savings::{GroupSizes, end_steps, sizes_left, whole_sizes};
+use crate::savings::{GroupSizes, HeldMachines, end_steps, group_end, whole_sizes};
 use crate::usage::Estate;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,6 +39,7 @@ pub(super) struct Facts<'a> {
     estate: &'a Estate,
     instances: BTreeMap<&'a ResourceId, &'a Instance>,
     nodes: BTreeMap<&'a ResourceId, &'a Node>,
+    held: HeldMachines<'a>,
     /// By machine.
     claims: BTreeMap<&'a ResourceId, Vec<&'a Claim>>,
     pub(super) reservations: BTreeMap<&'a str, &'a CapacityReservation>,
@@ -53,6 +54,7 @@ impl<'a> Facts<'a> {
         audit: &'a Audit,
         estate: &'a Estate,
         terraform: Option<&'a TerraformPlan>,
+        policy: &'a Policy,
     ) -> Self {
         let nodes = estate.clusters.nodes.iter();
         let nodes = nodes.filter(|node| node.scheduler == Scheduler::Kubernetes);
@@ -80,6 +82,7 @@ impl<'a> Facts<'a> {
             estate,
             instances: estate.instances.iter().map(|one| (&one.id, one)).collect(),
             nodes: nodes.map(|node| (&node.machine, node)).collect(),
+            held: HeldMachines::of(&estate.clusters, estate.window.end, policy),
             claims,
             reservations: reservations.map(|one| (one.id.as_str(), one)).collect(),
             findings,
@@ -110,11 +113,11 @@ impl<'a> Facts<'a> {
             }
             let members = self.members(audited, kind, &ended);
             let changed = if kind == ActionKind::Stop {
-                stopped_sizes(workload, &ended)
+                stopped(workload, &ended)
             } else {
                 let after = sizes.map(|sizes| (sizes, resized(sizes, action)));
                 sizes = after.map(|(_, after)| after);
-                after
+                after.map(|sizes| (sizes, false))
             };
             let begins_as = instance_type;
             if let Some(to) = action.target() {
@@ -132,6 +135,7 @@ impl<'a> Facts<'a> {
                 lowered: self.lowered(kind, &members, room),
                 owners: self.owners(&members),
                 planned: self.planned(workload, &members, group),
+                is_held: kind == ActionKind::Stop && !self.held.drain_steps(&ended).is_empty(),
                 members,
                 group,
                 before: kinds[..place].to_vec(),
@@ -243,7 +247,11 @@ impl<'a> Facts<'a> {
         let proposals = &audited.proposals;
         let steps = match kind {
             ActionKind::Stop => match &audited.workload.key.group {
-                Group::AutoScaling(name) => Some(end_steps(name, &audited.workload, ended)),
+                Group::AutoScaling(name) => {
+                    let mut steps = self.held.drain_steps(ended);
+                    steps.extend(end_steps(name, &audited.workload, ended));
+                    Some(steps)
+                }
                 Group::Tag(_) | Group::Alone(_) => {
                     Some(self.said(audited, &["idle-gpu", "idle-held-gpu"]))
                 }
@@ -282,14 +290,19 @@ fn ended(audited: &AuditedWorkload) -> Vec<&Member> {
     ended.collect()
 }
 
-/// The sizes of the group of a workload before and after some of its members end.
-fn stopped_sizes(workload: &Workload, ended: &[&Member]) -> Option<(GroupSizes, GroupSizes)> {
+/// The sizes of a group at both ends of an action, and whether the rebalancing of its zones is
+/// suspended in between.
+type Changed = ((GroupSizes, GroupSizes), bool);
+
+/// What the end of some members changes in the group of a workload.
+fn stopped(workload: &Workload, ended: &[&Member]) -> Option<Changed> {
     let settings = workload.scaling_group.as_deref()?;
     let today = GroupSizes {
         desired: settings.desired,
         min: settings.min,
     };
-    Some((today, sizes_left(&settings.name, workload, ended)?))
+    let end = group_end(&settings.name, workload, ended)?;
+    Some(((today, end.sizes), end.suspends_rebalancing))
 }
 
 /// The sizes of a group that an action leaves: another number is set in it.
@@ -309,13 +322,14 @@ fn resized(sizes: GroupSizes, action: &Action) -> GroupSizes {
 fn group<'a>(
     workload: &'a Workload,
     members: &[MemberFix<'a>],
-    sizes: Option<(GroupSizes, GroupSizes)>,
+    changed: Option<Changed>,
 ) -> Option<GroupFix<'a>> {
     if let Group::AutoScaling(name) = &workload.key.group {
         return Some(GroupFix {
             name,
             settings: workload.scaling_group.as_deref(),
-            sizes,
+            sizes: changed.map(|(sizes, _)| sizes),
+            suspends_rebalancing: changed.is_some_and(|(_, suspends)| suspends),
         });
     }
     let mut names = members.iter();
@@ -324,5 +338,6 @@ fn group<'a>(
         name,
         settings: None,
         sizes: None,
+        suspends_rebalancing: false,
     })
 }

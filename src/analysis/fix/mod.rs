@@ -11,7 +11,7 @@ pub use self::model::{
 use self::facts::{Facts, Room};
 use self::model::fix;
 use super::{Audit, AuditedWorkload};
-use crate::domain::{ActionKind, TerraformPlan};
+use crate::domain::{ActionKind, Policy, TerraformPlan};
 use crate::savings::Purchase;
 use crate::usage::Estate;
 use std::collections::BTreeSet;
@@ -23,9 +23,9 @@ pub fn fixes<'a>(
     audit: &'a Audit,
     estate: &'a Estate,
     terraform: Option<&'a TerraformPlan>,
-    choice: &FixChoice,
+    (policy, choice): (&'a Policy, &FixChoice),
 ) -> Vec<Fix<'a>> {
-    let facts = Facts::of(audit, estate, terraform);
+    let facts = Facts::of(audit, estate, terraform, policy);
     let mut room = Room::default();
     let mut found = Vec::new();
     let chosen = audit.workloads.iter();

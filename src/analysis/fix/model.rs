@@ -97,6 +97,8 @@ pub struct WorkloadFix<'a> {
     /// The members that it is about, ascending by id.
     pub members: Vec<MemberFix<'a>>,
     pub group: Option<GroupFix<'a>>,
+    /// Whether somebody holds devices of members that end, and is moved before.
+    pub is_held: bool,
     /// Capacity reservations to lower in the same step.
     pub lowered: Vec<Lowered<'a>>,
     /// What made the pods of Kubernetes on its members, with their namespaces, ascending.
@@ -126,6 +128,8 @@ pub struct GroupFix<'a> {
     /// Its sizes when the action begins and those that it sets; absent where they hold only
     /// under conditions that the advice names.
     pub sizes: Option<(GroupSizes, GroupSizes)>,
+    /// Whether the rebalancing of its zones is suspended before any instance ends.
+    pub suspends_rebalancing: bool,
 }
 
 /// A capacity reservation that is lowered with the end of instances in it.

@@ -164,12 +164,24 @@ pub(super) fn in_service(workload: &Workload, members: &[MemberFix<'_>]) -> Vec<
     members.chunks(MOST_IDS).map(of_some).collect()
 }
 
+fn scaling_policies(workload: &Workload, group: &GroupFix<'_>) -> Command {
+    Command::aws("autoscaling", "describe-policies", &workload.key.region)
+        .with("--auto-scaling-group-name", group.name)
+}
+
 /// Nothing is changed while a group is replaced.
 pub(super) fn policies(workload: &Workload, group: &GroupFix<'_>) -> Step {
-    let command = Command::aws("autoscaling", "describe-policies", &workload.key.region)
-        .with("--auto-scaling-group-name", group.name);
     Step::read(
         "its scaling policies: adapt those that would start instances again",
-        command,
+        scaling_policies(workload, group),
     )
+}
+
+/// No scaling policy may start others in place of instances that end.
+pub(super) fn no_policies(workload: &Workload, group: &GroupFix<'_>) -> Step {
+    let command =
+        scaling_policies(workload, group).prints("length(ScalingPolicies[?Enabled == `true`])");
+    let about = "its enabled scaling policies: adapt those that would start instances again, and \
+                 disable them until the instances have ended";
+    Step::expect(about, command, 0)
 }

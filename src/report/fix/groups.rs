@@ -1,14 +1,14 @@
 //! Auto Scaling groups whose sizes are known when an action begins. Other groups are changed
 //! by hand: the advice says under which conditions.
 
-use super::checks::{account, group_sizes, in_service, offered, policies, still_idle};
+use super::checks::{account, group_sizes, in_service, no_policies, offered, policies, still_idle};
 use super::command::{Command, Piece};
 use super::kubernetes;
 use super::procedure::{Procedure, Step};
 use super::schedule::{edges, put_back};
 use crate::analysis::{GroupFix, WorkloadFix};
 use crate::domain::{ActionKind, ScalingGroup, Target, Workload};
-use crate::savings::GroupSizes;
+use crate::savings::{GroupSizes, REBALANCING};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -50,6 +50,12 @@ impl<'a> Known<'a> {
             group_sizes(self.workload, &self.group, self.begins),
             policies(self.workload, &self.group),
         ]
+    }
+
+    /// Suspends or resumes the rebalancing of its zones.
+    fn rebalancing(&self, operation: &str) -> Command {
+        self.act(operation)
+            .each("--scaling-processes", [REBALANCING])
     }
 
     fn update(&self, sizes: GroupSizes) -> Command {
@@ -105,7 +111,11 @@ pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
         return None;
     }
     let mut procedure = Procedure {
-        before: known.before(),
+        before: vec![
+            account(&known.workload.key.account),
+            group_sizes(known.workload, &known.group, known.begins),
+            no_policies(known.workload, &known.group),
+        ],
         ..Procedure::default()
     };
     procedure
@@ -117,6 +127,12 @@ pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
     procedure.before.push(Step::by_hand(
         "ask the owner: ended instances do not come back",
     ));
+    if known.group.suspends_rebalancing {
+        let about = "suspend the rebalancing of zones, which may end other instances, busy ones \
+                     too";
+        let suspend = known.rebalancing("suspend-processes");
+        procedure.steps.push(Step::run(about, suspend));
+    }
     procedure.steps.extend(kubernetes::drained(&one.members));
     let GroupSizes { desired, min } = known.ends;
     if min < known.begins.min {
@@ -139,6 +155,12 @@ pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
     let sizes = group_sizes(known.workload, &known.group, GroupSizes { desired, min });
     procedure.steps.push(sizes);
     procedure.back.push(known.undo());
+    if known.group.suspends_rebalancing {
+        let about = "resume the rebalancing of zones, once they hold the same numbers of \
+                     instances: before that, the group ends other instances, busy ones too";
+        let resume = known.rebalancing("resume-processes");
+        procedure.back.push(Step::typed(about, resume));
+    }
     Some(procedure)
 }
 

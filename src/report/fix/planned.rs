@@ -119,6 +119,8 @@ fn on_workload(kind: ActionKind, one: &WorkloadFix<'_>, as_of: Timestamp) -> Opt
     }
     let is_grouped = one.group.is_some();
     match kind {
+        // Those who hold GPUs are moved by their owners: the advice names them.
+        ActionKind::Stop if one.is_held => None,
         ActionKind::Stop if is_grouped => groups::stop(one, as_of),
         ActionKind::Stop => machines::stop(one, as_of).or_else(|| kubernetes::stop(one)),
         // A group may keep them for itself.
