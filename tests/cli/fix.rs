@@ -406,7 +406,8 @@ fn a_group_in_which_more_is_to_be_done_is_changed_by_hand() {
     let warm_pool = |estate: &mut Value| {
         estate["scaling_groups"][0]["warm_pool"] = json!({"min_size": 1});
     };
-    let changes: [(&dyn Fn(&mut Value), &str); 3] = [
+    type Change<'a> = &'a dyn Fn(&mut Value);
+    let changes: [(Change<'_>, &str); 3] = [
         (&batch, "Batch compute environment training"),
         (
             &suspended,
