@@ -51,7 +51,7 @@ pub use levers::{
 };
 pub use past::CommonScope;
 pub use practices::{
-    FOLLOWED_SHARE, Practice, PracticeShare, PracticeStanding, Standing, practices,
+    FOLLOWED_SHARE, Practice, PracticeShare, PracticeStanding, Standing, practice_standings,
 };
 pub use prices::{
     AWS, GpuFilter, Offer, OfferedGpus, Question, SortBy, UnknownName, compare, providers,

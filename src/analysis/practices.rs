@@ -121,7 +121,7 @@ impl Applies {
 
 /// Every practice, in order. Workloads count by what they cost per month: those that run, in
 /// the currency of the sums, and that no tag takes out of advice.
-pub fn practices(audit: &Audit) -> Vec<PracticeStanding> {
+pub fn practice_standings(audit: &Audit) -> Vec<PracticeStanding> {
     let of_one = |practice: &Practice| {
         let share = share(*practice, audit);
         PracticeStanding {

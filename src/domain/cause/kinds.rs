@@ -1,5 +1,11 @@
 //! The causes, each with what its details are, its words and what to do about it.
 
+use super::texts::{
+    ADD_BUDGET, ADD_MAXIMA, ANOTHER_PLACE, ASK_FOR_PRICES, CONFIGURE, COPY_FILE, HIDDEN_BY_MIG,
+    KNOW_SCOPE, NAME_COLUMNS, NAME_GPUS, NO_SUCH_CALL, NOT_ALLOWED, NOTHING_TO_DO, RECORD_CLUSTER,
+    RECORD_PRICE, REFRESH_PRICES, REFRESH_RATES, SAMPLES_MISSING, SEE_BILL, SET_UP_METRICS,
+    STATE_PRICE, UNMATCHED, WRAPS,
+};
 use super::vocabulary::Detail;
 use crate::domain::named_enum;
 
@@ -27,42 +33,6 @@ macro_rules! causes {
         }
     };
 }
-
-const ANOTHER_PLACE: &str = "audit the account and region where the run was recorded; a run on \
-                             EC2 includes its instance ID unless recorded with `--no-imds`, and \
-                             a run in a container is matched by its GPUs to a run on the host";
-const ASK_FOR_PRICES: &str = "run without `--offline` to ask the Pricing API";
-// Whether price lists were asked cannot be seen where this is said, and more asking may
-// not help.
-const RECORD_PRICE: &str = "record the price in the estate file (`--save`), with the origin `user`";
-const STATE_PRICE: &str = "state it in a file of your own prices, under `[prices]` in gpucost.toml";
-const REFRESH_PRICES: &str =
-    "`gpucost pricing refresh` reads prices; you can set a custom price in the settings file";
-const REFRESH_RATES: &str = "`gpucost pricing refresh` reads savings plan rates";
-const RECORD_CLUSTER: &str = "record the whole cluster: `kubectl get nodes,pods,replicasets.apps,\
-                              jobs.batch --all-namespaces -o json`";
-const SEE_BILL: &str = "see the purchase on the bill";
-const SET_UP_METRICS: &str = "`gpucost metrics setup` prints the CloudWatch agent configuration";
-const ADD_MAXIMA: &str =
-    "request the statistic `maximum` in addition to `average`, or add it to the estate";
-const CONFIGURE: &str = "set it in the configuration, or add a suppression";
-const ADD_BUDGET: &str = "add a [[budget]] with `currency = \"{1}\"`";
-const NAME_COLUMNS: &str = "check that the column names match the query";
-const NAME_GPUS: &str = "read the log of each host separately, or also query `index` and `uuid`, so \
-                         that every row identifies its GPU";
-const COPY_FILE: &str = "no action needed if the sampler was killed; otherwise copy the file again";
-const SAMPLES_MISSING: &str = "{,} of {,} expected samples are missing; the longest gap, {}, begins \
-                               {} after the start";
-const HIDDEN_BY_MIG: &str = "{} does not report it for this GPU while MIG is enabled";
-const NO_SUCH_CALL: &str = "{} does not provide this call";
-const NOT_ALLOWED: &str = "{} does not allow it for this user";
-const WRAPS: &str =
-    "its counter wraps after 4 GiB, which the link can transfer between two samples";
-const KNOW_SCOPE: &str = "check where the scope is known, or add a budget for everything";
-const UNMATCHED: &str = "{,} series of {host|hosts} match no audited instance, or several, such as \
-                         those of {}";
-const NOTHING_TO_DO: &str = "no action possible on this host; verdicts are made without it and \
-                             say so";
 
 causes! {
     CallFailed = "call-failed" [Action Failure Code Foreign Fallback]

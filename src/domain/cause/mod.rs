@@ -4,6 +4,7 @@
 
 mod failure;
 mod kinds;
+mod texts;
 mod vocabulary;
 mod words;
 

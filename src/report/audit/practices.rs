@@ -1,6 +1,6 @@
 //! Which practices a fleet follows: a line of tables and pages, and a list in JSON.
 
-use crate::analysis::{Audit, Practice, PracticeStanding, Standing, practices};
+use crate::analysis::{Audit, Practice, PracticeStanding, Standing, practice_standings};
 use crate::report::shared::style::TableStyle;
 use crate::report::shared::text::{rounded, wrap};
 use rust_decimal::Decimal;
@@ -13,7 +13,7 @@ const PAGE: &str = "docs/practices.md";
 /// How many of the practices are followed, and which are not; absent where none can be
 /// judged.
 pub(super) fn practices_summary(audit: &Audit) -> Option<String> {
-    let all = practices(audit);
+    let all = practice_standings(audit);
     let of = |standing: Standing| -> Vec<&str> {
         let found = all.iter().filter(|one| one.standing == standing);
         found.map(|one| one.practice.name()).collect()
@@ -71,7 +71,7 @@ pub(super) struct PracticeView {
 impl PracticeView {
     /// Every practice of an audit.
     pub(super) fn list(audit: &Audit) -> Vec<Self> {
-        practices(audit).iter().map(Self::of).collect()
+        practice_standings(audit).iter().map(Self::of).collect()
     }
 
     fn of(one: &PracticeStanding) -> Self {
