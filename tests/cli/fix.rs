@@ -676,7 +676,8 @@ fn all_commands() -> Vec<Vec<String>> {
         all.extend(commands(&calls(&script)));
         let blocks = runbook.split("```sh\n").skip(1);
         let lines = blocks.flat_map(|block| block.split("```").next().unwrap_or("").lines());
-        for line in lines.map(str::trim).filter(|line| !line.starts_with('#')) {
+        let is_command = |line: &&str| !line.is_empty() && !line.starts_with('#');
+        for line in lines.map(str::trim).filter(is_command) {
             let command = match line.split_once("=$(") {
                 Some((name, rest)) if name.chars().all(|c| c.is_ascii_uppercase() || c == '_') => {
                     rest.strip_suffix(')').expect("it ends")

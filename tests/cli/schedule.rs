@@ -77,7 +77,7 @@ fn spot_and_the_price_of_data_are_the_users() {
 
 #[test]
 fn idle_hours_of_an_estate_cost_nothing_more() {
-    let jobs = "name,gpu,gpus,hours\nnight,A10G,1,2\n";
+    let jobs = "name,gpu,gpus,hours\nnight,L4,1,2\n";
     let found = json(jobs, &["--demo", "mixed-fleet"]);
     let row = &found["jobs"][0];
     assert_eq!(

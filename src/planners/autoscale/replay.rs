@@ -283,8 +283,8 @@ impl<'a> Fleet<'a> {
             capacity += up * seconds;
             at = next;
         }
-        self.arrive(to);
         self.served.push(served);
+        // Before what starts at the end of the period counts: it was not measured.
         self.want(to, self.wanted_after(gpus, served, capacity));
     }
 
@@ -299,7 +299,7 @@ impl<'a> Fleet<'a> {
             return self.wants_for(served / self.period as f64, backlog);
         }
         if capacity > 0.0 {
-            // The utilization of what was up, taken for all that is up now.
+            // The utilization of what was up, taken for all that was up at the end.
             let busy = served / capacity * f64::from(self.up) * self.gpus_per_instance;
             return self.wants_for(busy, 0.0);
         }

@@ -231,7 +231,7 @@ fn by_the_minute(gpus: &[f64], each: u32, policy: &ScalingPolicy) -> (i64, f64) 
             served += done;
             capacity += up * f64::from(each);
         }
-        let up = ready.iter().filter(|from| **from <= now + 5).count() as f64;
+        let up = ready.iter().filter(|from| **from < now + 5).count() as f64;
         let next = if capacity > 0.0 {
             need(served / capacity * up * f64::from(each))
         } else {
