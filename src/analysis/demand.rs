@@ -60,7 +60,7 @@ pub enum NoDemand {
 /// runs.
 ///
 /// # Errors
-/// With the reason why there is none.
+/// With the reason why it is absent.
 pub fn workload_demand(
     estate: &Estate,
     policy: &Policy,

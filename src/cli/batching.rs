@@ -1,8 +1,8 @@
 //! `gpucost batching`: how long requests wait for each other, and what that saves.
 
-use super::args::{Format, OutputArgs};
 use super::exit::{ExitCode, Failure};
 use super::model_args::{ModelArgs, dtype, share, tokens};
+use super::planner_flags::CatalogArgs;
 use super::price_age::PriceAge;
 use super::{Io, audit, estate, fit, output, planner, planner_flags, pricing};
 use crate::analysis::{AWS, Question, SortBy};
@@ -76,32 +76,23 @@ pub(super) struct BatchingArgs {
     /// Region of the prices [default: us-east-1]
     #[arg(long, value_name = "R")]
     pub region: Option<String>,
-    /// Operating system
-    #[arg(long, value_name = "OS", default_value = "linux")]
-    pub os: String,
-    /// Use bundled prices only
-    #[arg(long)]
-    pub offline: bool,
-    /// Fail if any price is older than this, such as 90d
-    #[arg(long, value_name = "TIME")]
-    pub max_price_age: Option<String>,
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
     #[command(flatten)]
-    pub out: OutputArgs,
+    pub catalog: CatalogArgs,
 }
 
 pub(super) fn run(args: &BatchingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let settings = estate::settings(&args.out, io)?;
-    let format = audit::format(args.format, &settings, io)?;
-    let age = PriceAge::of(args.max_price_age.as_deref(), &settings)?;
-    let quotes = pricing::book(args.offline, &settings, io)?;
+    let settings = estate::settings(&args.catalog.out, io)?;
+    let format = audit::format(args.catalog.format, &settings, io)?;
+    let age = PriceAge::of(args.catalog.max_price_age.as_deref(), &settings)?;
+    let quotes = pricing::book(args.catalog.offline, &settings, io)?;
     let prices = Prices::new(&quotes, &settings.policy.discount_percent);
     let region = pricing::one_region(args.region.as_deref(), &settings, io)?;
     let name = args.instance_type.as_deref();
     let name = name.map(|name| name.trim().to_ascii_lowercase());
-    pricing::refuse_unknown(&question(name.as_deref(), &region, &args.os)?, &prices)?;
+    pricing::refuse_unknown(
+        &question(name.as_deref(), &region, &args.catalog.os)?,
+        &prices,
+    )?;
     let price = price(name.as_deref(), &region, args, &prices)?;
     let throughput = throughput(args, name.as_deref(), &region, &settings, &prices)?;
     let ask = BatchingAsk {
@@ -122,8 +113,8 @@ pub(super) fn run(args: &BatchingArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     let found = batching(ask).map_err(missed)?;
     let warning = age.check(price.map(|quote| quote.seen_on), io.now)?;
     let answer = batching_answer(&found, throughput.source, throughput.server);
-    let code = planner::print(&answer, format, &args.out, io)?;
-    output::warn(warning, &args.out, io);
+    let code = planner::print(&answer, format, &args.catalog.out, io)?;
+    output::warn(warning, &args.catalog.out, io);
     Ok(code)
 }
 
@@ -151,7 +142,7 @@ fn price(
         return Ok(None);
     };
     let key = PriceKey {
-        operating_system: pricing::operating_system(&args.os)?,
+        operating_system: pricing::operating_system(&args.catalog.os)?,
         ..PriceKey::linux_on_demand(region, name)
     };
     Ok(prices.get(&key).ok())
@@ -188,7 +179,7 @@ fn throughput(
     };
     let place = fit::Place {
         region,
-        operating_system: pricing::operating_system(&args.os)?,
+        operating_system: pricing::operating_system(&args.catalog.os)?,
     };
     let load = fit::Request {
         model: args.model.model()?,

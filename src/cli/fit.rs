@@ -1,8 +1,8 @@
 //! `gpucost fit`: which types hold a language model, and what it costs to serve it.
 
-use super::args::{Format, OutputArgs};
 use super::exit::{ExitCode, Failure};
 use super::model_args::{ModelArgs, dtype, passed, share, tokens};
+use super::planner_flags::CatalogArgs;
 use super::price_age::PriceAge;
 use super::{Io, audit, estate, output, planner, pricing};
 use crate::analysis::{AWS, Question, SortBy};
@@ -83,36 +83,24 @@ pub(super) struct FitArgs {
     /// Region of the prices [default: us-east-1]
     #[arg(long, value_name = "R")]
     pub region: Option<String>,
-    /// Operating system
-    #[arg(long, value_name = "OS", default_value = "linux")]
-    pub os: String,
-    /// Use bundled prices only
-    #[arg(long)]
-    pub offline: bool,
-    /// Fail if any price is older than this, such as 90d
-    #[arg(long, value_name = "TIME")]
-    pub max_price_age: Option<String>,
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
     #[command(flatten)]
-    pub out: OutputArgs,
+    pub catalog: CatalogArgs,
 }
 
 pub(super) fn run(args: &FitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let settings = estate::settings(&args.out, io)?;
-    let format = audit::format(args.format, &settings, io)?;
-    let age = PriceAge::of(args.max_price_age.as_deref(), &settings)?;
+    let settings = estate::settings(&args.catalog.out, io)?;
+    let format = audit::format(args.catalog.format, &settings, io)?;
+    let age = PriceAge::of(args.catalog.max_price_age.as_deref(), &settings)?;
     let ask = ask(args, &settings, io)?;
-    let quotes = pricing::book(args.offline, &settings, io)?;
+    let quotes = pricing::book(args.catalog.offline, &settings, io)?;
     let prices = Prices::new(&quotes, &settings.policy.discount_percent);
     pricing::refuse_unknown(&question(&ask), &prices)?;
     let found = fit(ask, &prices).map_err(nothing)?;
     let priced = found.candidates.iter();
     let seen_on = priced.filter_map(|one| Some(one.price.as_ref()?.seen_on));
     let warning = age.check(seen_on.min(), io.now)?;
-    let code = planner::print(&fit_answer(&found), format, &args.out, io)?;
-    output::warn(warning, &args.out, io);
+    let code = planner::print(&fit_answer(&found), format, &args.catalog.out, io)?;
+    output::warn(warning, &args.catalog.out, io);
     Ok(code)
 }
 
@@ -132,7 +120,7 @@ fn ask(args: &FitArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<FitAsk, F
         load: load(args)?,
         terms: terms(args, &settings.policy),
         region: pricing::one_region(args.region.as_deref(), settings, io)?,
-        operating_system: pricing::operating_system(&args.os)?,
+        operating_system: pricing::operating_system(&args.catalog.os)?,
         instance_types: names.map(|name| name.trim().to_ascii_lowercase()).collect(),
         flags,
     })
@@ -243,10 +231,12 @@ pub(super) fn computed_curve(
             Err(error) if points.is_empty() => return Err(nothing(error)),
             Err(_) => break,
         };
-        let tokens = found.candidates.first().map(|one| one.tokens_per_second);
-        let items_per_second = tokens.unwrap_or(0.0) / request.output_tokens as f64;
-        let before = points.last().map_or(0.0, |point| point.items_per_second);
-        if items_per_second > before {
+        let Some(fastest) = found.candidates.first() else {
+            break;
+        };
+        let items_per_second = fastest.tokens_per_second / request.output_tokens as f64;
+        let rises = |before: &CurvePoint| items_per_second > before.items_per_second;
+        if points.last().is_none_or(rises) {
             points.push(CurvePoint {
                 batch,
                 items_per_second,

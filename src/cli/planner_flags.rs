@@ -1,6 +1,7 @@
-//! Rates and times as they are typed for planners.
+//! Flags that planners share, and rates and times as they are typed.
 
-use super::args::positive;
+use super::args::{Format, OutputArgs, positive};
+use clap::Args;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
@@ -8,6 +9,25 @@ use rust_decimal::prelude::ToPrimitive;
 const LEAST_PER_SECOND: Decimal = Decimal::from_parts(1, 0, 0, false, 6);
 /// Units of time, and how many seconds they have. The first that ends a text is meant.
 const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3_600.0)];
+
+/// Where prices come from without an account, and how the answer is printed.
+#[derive(Debug, Args)]
+pub(super) struct CatalogArgs {
+    /// Operating system
+    #[arg(long, value_name = "OS", default_value = "linux")]
+    pub os: String,
+    /// Use bundled prices only
+    #[arg(long)]
+    pub offline: bool,
+    /// Fail if any price is older than this, such as 90d
+    #[arg(long, value_name = "TIME")]
+    pub max_price_age: Option<String>,
+    /// Output format [default: table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<Format>,
+    #[command(flatten)]
+    pub out: OutputArgs,
+}
 
 /// A rate per second, minute or hour, as one per second. Without a unit it is per second.
 pub(super) fn exact_rate(text: &str) -> Result<Decimal, String> {

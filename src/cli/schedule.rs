@@ -10,10 +10,10 @@ use crate::analysis::{AWS, GpuFilter, Question, SeenJob, SortBy, idle_hosts, job
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{
-    Currency, GpuOffer, JobRequest, OperatingSystem, PriceBook, shell_word, shown,
+    Currency, GpuOffer, JobRequest, MOST_JOBS, OperatingSystem, PriceBook, shell_word, shown,
 };
 use crate::planners::schedule::{
-    Host, Job, JobSchedule, MOST_JOBS, ScheduleAsk, ScheduleError, schedule_jobs,
+    Host, Job, JobSchedule, ScheduleAsk, ScheduleError, schedule_jobs,
 };
 use crate::report::schedule_answer;
 use crate::report::text::counted;

@@ -16,12 +16,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let settings = estate::settings(&args.out, io)?;
-    let format = audit::format(args.format, &settings, io)?;
-    let age = PriceAge::of(args.max_price_age.as_deref(), &settings)?;
+    let settings = estate::settings(&args.catalog.out, io)?;
+    let format = audit::format(args.catalog.format, &settings, io)?;
+    let age = PriceAge::of(args.catalog.max_price_age.as_deref(), &settings)?;
     let question = question(args, &settings, io)?;
     let wanted = wanted(args, &question, &settings)?;
-    let book = pricing::book(args.offline, &settings, io)?;
+    let book = pricing::book(args.catalog.offline, &settings, io)?;
     let policy = &settings.policy;
     let prices = Prices::new(&book, &policy.discount_percent);
     pricing::refuse_unknown(&question, &prices)?;
@@ -31,8 +31,8 @@ pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
         .iter()
         .filter_map(|one| one.offered.quote(one.paying));
     let warning = age.check(quotes.map(|quote| quote.seen_on).min(), io.now)?;
-    let code = planner::print(&select_answer(&found), format, &args.out, io)?;
-    output::warn(warning, &args.out, io);
+    let code = planner::print(&select_answer(&found), format, &args.catalog.out, io)?;
+    output::warn(warning, &args.catalog.out, io);
     if found.fits.is_empty() {
         output::complain(&nothing(&found), HINT, io);
         return Ok(ExitCode::Nothing);
@@ -43,7 +43,7 @@ pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
             counted(found.fits.len() as u64, "offer", "offers"),
             found.refused.len()
         ),
-        &args.out,
+        &args.catalog.out,
         io,
     );
     Ok(code)
@@ -75,7 +75,7 @@ fn question(args: &SelectArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<Q
         regions: regions.map(str::to_owned).collect(),
         home_region: pricing::home_region(settings, io),
         providers: BTreeSet::from([AWS.to_owned()]),
-        operating_system: pricing::operating_system(&args.os)?,
+        operating_system: pricing::operating_system(&args.catalog.os)?,
         sort: SortBy::Price,
     })
 }

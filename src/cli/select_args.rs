@@ -1,7 +1,7 @@
 //! Flags of `gpucost select`.
 
-use super::args::{Format, OutputArgs, hourly_price, hours_of_a_month, kind, positive};
-use super::planner_flags::exact_rate;
+use super::args::{hourly_price, hours_of_a_month, kind, positive};
+use super::planner_flags::{CatalogArgs, exact_rate};
 use super::rightsize_flags::size_mib;
 use crate::domain::{Architecture, WorkloadKind};
 use crate::planners::paying::Paying;
@@ -67,20 +67,8 @@ pub(super) struct SelectArgs {
     /// Comma-separated regions, with `*` as a wildcard, or `all` [default: us-east-1]
     #[arg(long, value_name = "R[,R…]|all")]
     pub region: Option<String>,
-    /// Operating system
-    #[arg(long, value_name = "OS", default_value = "linux")]
-    pub os: String,
-    /// Use bundled prices only
-    #[arg(long)]
-    pub offline: bool,
-    /// Fail if any price is older than this, such as 90d
-    #[arg(long, value_name = "TIME")]
-    pub max_price_age: Option<String>,
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
     #[command(flatten)]
-    pub out: OutputArgs,
+    pub catalog: CatalogArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -6,6 +6,25 @@ use crate::planners::share::{Isolation, ShareTenant};
 use clap::Args;
 use std::path::PathBuf;
 
+/// Flags of an estate, which tenants that are given do not have.
+const OF_AN_ESTATE: [&str; 15] = [
+    "demo",
+    "from",
+    "from_kubectl",
+    "prometheus_url",
+    "history",
+    "save",
+    "commitments",
+    "redact",
+    "tag",
+    "exclude_tag",
+    "as_of",
+    "lookback",
+    "strict",
+    "allow_empty",
+    "profile_data",
+];
+
 /// `gpucost share`.
 #[derive(Debug, Args)]
 pub(super) struct ShareArgs {
@@ -20,9 +39,7 @@ pub(super) struct ShareArgs {
         value_name = "NAME:VRAM[:PEAK%][:OWNER][:CLASS]",
         value_parser = tenant,
         requires = "instance_type",
-        conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "history", "save",
-            "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict",
-            "allow_empty", "profile_data"],
+        conflicts_with_all = OF_AN_ESTATE,
         help_heading = "Tenants"
     )]
     pub tenant: Vec<TypedTenant>,
@@ -31,9 +48,7 @@ pub(super) struct ShareArgs {
         long,
         value_name = "FILE",
         requires = "instance_type",
-        conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "history", "save",
-            "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict",
-            "allow_empty", "profile_data"],
+        conflicts_with_all = OF_AN_ESTATE,
         help_heading = "Tenants"
     )]
     pub tenants: Option<PathBuf>,
@@ -42,9 +57,7 @@ pub(super) struct ShareArgs {
         long,
         value_name = "FILE",
         requires = "instance_type",
-        conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "history", "save",
-            "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict",
-            "allow_empty", "profile_data"],
+        conflicts_with_all = OF_AN_ESTATE,
         help_heading = "Tenants"
     )]
     pub processes: Option<PathBuf>,

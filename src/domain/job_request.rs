@@ -5,6 +5,9 @@ use jiff::Timestamp;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
+/// Jobs that a list may have, and that are placed at most.
+pub const MOST_JOBS: usize = 10_000;
+
 /// An instant, or a time after the beginning of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {

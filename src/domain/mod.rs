@@ -85,7 +85,7 @@ pub use instance::{
     Address, Instance, InstanceState, Lifecycle, OperatingSystem, PurchaseOption, Tenancy, Volume,
 };
 pub use job::{JobStatus, TrainingJob};
-pub use job_request::{JobRequest, Moment};
+pub use job_request::{JobRequest, MOST_JOBS, Moment};
 pub use kpi::{Kpi, KpiValue, UnitCost, WorkUnits};
 pub use managed::{Component, Managed};
 pub use member::{Measured, Member};

@@ -38,6 +38,11 @@ pub struct BatchEnvironment {
 }
 
 impl BatchEnvironment {
+    /// The tag that instances of an environment have; it may come late.
+    pub const TAG: &'static str = "aws:batch:compute-environment";
+    /// What is around the name of an environment in that of its group.
+    pub const AROUND_NAME: (&'static str, &'static str) = ("AWSBatch-", "-asg-");
+
     /// The environment once instances with some of its vCPUs have ended, and its minimum
     /// lowered where that prevents it; absent where it has fewer.
     pub fn without(&self, vcpus: u32) -> Option<Self> {

@@ -66,6 +66,9 @@ pub struct CheckpointCost {
     pub basis: CheckpointBasis,
 }
 
+/// The start of a run, in seconds of the run.
+const START_SECONDS: f64 = 0.0;
+
 /// Checkpoints that the command marked as finished.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RunCheckpoints {
@@ -112,7 +115,9 @@ impl SpotRun {
         if interruption.notice.action == SpotAction::Hibernate {
             return None;
         }
-        let kept = self.checkpoints?.last_seconds.unwrap_or(0.0);
+        // Seconds of the run are counted from its start, to which all work goes back without
+        // a checkpoint.
+        let kept = self.checkpoints?.last_seconds.unwrap_or(START_SECONDS);
         let end = ended_seconds.unwrap_or(interruption.action_seconds);
         Some((end - kept).max(0.0))
     }

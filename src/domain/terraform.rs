@@ -104,7 +104,7 @@ pub struct PlannedResource {
     pub resource_type: String,
     /// What AWS calls it today: its id, or the name of an Auto Scaling group.
     pub native: Option<String>,
-    /// What the configuration writes for its instance type where that is no constant, such as
+    /// What the configuration writes for its instance type where that is not a constant, such as
     /// `var.gpu_type`.
     pub type_reference: Option<String>,
     pub action: PlanAction,

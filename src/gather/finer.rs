@@ -17,7 +17,7 @@ pub type Refine<'a> = &'a dyn Fn(Estate, &BTreeSet<ResourceId>) -> (BTreeSet<Res
 pub(super) type Home<'a> = (&'a Place<'a>, BTreeSet<ResourceId>);
 
 /// Completes an estate that was measured by the hour with finer answers, in the place of the
-/// hours that do not tell enough, from regions and from servers.
+/// hours that do not suffice, from regions and from servers.
 pub(super) async fn complete(
     estate: &mut Estate,
     (homes, servers): (&[Home<'_>], &[MetricServer]),

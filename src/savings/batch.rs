@@ -3,11 +3,6 @@
 
 use crate::domain::{BatchEnvironment, Group, Provider, Target, Workload, counted};
 
-/// The tag that instances of an environment have; it may come late.
-const TAG: &str = "aws:batch:compute-environment";
-/// What is around the name of an environment in that of its group.
-const AROUND_NAME: (&str, &str) = ("AWSBatch-", "-asg-");
-
 const UPDATE: &str = "with `aws batch update-compute-environment`";
 /// `jobExecutionTimeoutMinutes` in the API reference of Batch, `UpdatePolicy`: 30 by default.
 const LONG_JOBS: &str = "such an update ends jobs that run for more than 30 minutes after it \
@@ -47,9 +42,9 @@ impl<'a> Unread<'a> {
         if workload.key.provider != Provider::Aws || is_read {
             return None;
         }
-        let tagged = workload.tags.get(TAG).map(String::as_str);
+        let tagged = workload.tags.get(BatchEnvironment::TAG).map(String::as_str);
         let name = tagged.or_else(|| {
-            let (before, after) = AROUND_NAME;
+            let (before, after) = BatchEnvironment::AROUND_NAME;
             let (name, _) = group.strip_prefix(before)?.rsplit_once(after)?;
             Some(name)
         })?;

@@ -693,7 +693,7 @@ fn all_commands() -> Vec<Vec<String>> {
 #[test]
 fn commands_of_aws_have_the_shapes_of_its_api() {
     let Some(python) = installed("python") else {
-        return skip("there is no target/test-venv with botocore");
+        return skip("target/test-venv with botocore is missing");
     };
     let all = all_commands();
     assert!(all.iter().filter(|words| words[0] == "aws").count() > 100);
@@ -749,7 +749,7 @@ fn shellcheck() -> Option<PathBuf> {
 #[test]
 fn shellcheck_finds_nothing_in_scripts() {
     let Some(program) = shellcheck() else {
-        return skip("there is no shellcheck");
+        return skip("shellcheck is missing");
     };
     let mut scripts: Vec<String> = DEMOS.iter().map(|demo| of_demo(demo, "script")).collect();
     scripts.push(script(&trainers()));
@@ -910,7 +910,7 @@ const TO_JSON: &str = "import json, sys, ruamel.yaml\n\
 #[test]
 fn manifests_have_the_shapes_of_their_schemas() {
     let Some(python) = installed("python") else {
-        return skip("there is no target/test-venv with ruamel.yaml");
+        return skip("target/test-venv with ruamel.yaml is missing");
     };
     let estate = by_karpenter(situation("overprovisioned-gpu/fires.json"));
     let moved = printed(&estate, &["--action", "rightsize"], "markdown");

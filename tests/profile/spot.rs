@@ -18,7 +18,7 @@ const REBALANCE: &str = "events/recommendations/rebalance";
 /// What the service says of an item.
 enum Reply {
     Text(String),
-    /// 404: there is nothing to announce.
+    /// 404: nothing is announced.
     Missing,
     /// The connection is closed without an answer.
     Gone,

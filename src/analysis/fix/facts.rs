@@ -34,7 +34,7 @@ impl<'a> Room<'a> {
     }
 }
 
-/// What is known beside the workloads, for look-up.
+/// What is known beside the workloads, by id.
 pub(super) struct Facts<'a> {
     estate: &'a Estate,
     instances: BTreeMap<&'a ResourceId, &'a Instance>,

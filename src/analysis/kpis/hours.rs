@@ -71,7 +71,9 @@ impl GpuUse {
         for (place, usage) in workload.usage.iter().enumerate() {
             let share = usage.running.share().unwrap_or(Decimal::ONE);
             let hours = policy.hours_per_month * share * offer.share.count();
-            let hours = hours.to_f64().unwrap_or(0.0);
+            let Some(hours) = hours.to_f64() else {
+                continue;
+            };
             self.instances += 1;
             self.hours.all += hours;
             let visible = usize::from(offer.share.visible_devices());
@@ -87,10 +89,11 @@ impl GpuUse {
             let cost = instances
                 .and_then(|all| all.get(place))
                 .map(|one| one.monthly());
-            if let Some(cost) = cost.filter(|cost| cost.currency() == self.currency) {
+            let cost = cost.filter(|cost| cost.currency() == self.currency);
+            let amount = cost.and_then(|cost| cost.amount().to_f64());
+            if let Some((cost, amount)) = cost.zip(amount) {
                 self.cost += cost.amount();
                 self.useful_of_cost += useful;
-                let amount = cost.amount().to_f64().unwrap_or(0.0);
                 self.cost_by_percent += amount * activity.mean_percent;
             }
         }

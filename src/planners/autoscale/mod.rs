@@ -126,8 +126,10 @@ impl Autoscale {
     }
 }
 
+/// Where nothing was asked for, nothing waited.
 fn accepts(replay: &Replay, most_percent: f64) -> bool {
-    replay.unserved_percent().unwrap_or(0.0) <= most_percent + 1e-9
+    let unserved = replay.unserved_percent();
+    unserved.is_none_or(|percent| percent <= most_percent + 1e-9)
 }
 
 /// Replays a policy.

@@ -169,7 +169,7 @@ impl Replay<'_> {
     /// Requests that may take longer than an objective.
     fn allowed(&self, objective: Objective) -> usize {
         let number = self.recording.count() as f64;
-        // A percentile is no finer than this.
+        // A percentile cannot be finer than this.
         let in_time = (number * objective.percentile / 100.0 - 1e-6).ceil();
         self.recording.count() - in_time as usize
     }

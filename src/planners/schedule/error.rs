@@ -1,6 +1,6 @@
 //! Why jobs cannot be placed.
 
-use super::question::MOST_JOBS;
+use crate::domain::MOST_JOBS;
 use jiff::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -12,8 +12,9 @@ pub use error::ScheduleError;
 pub use free::{FreeGpus, Span};
 pub use place::Spot;
 pub use plan::{JobPlan, Placement, Where};
-pub use question::{Host, Job, MOST_JOBS, Need, Rental, ScheduleAsk};
+pub use question::{Host, Job, Need, Rental, ScheduleAsk};
 
+use crate::domain::MOST_JOBS;
 use place::Options;
 
 /// Jobs for which every order is tried.

@@ -5,9 +5,6 @@ use crate::domain::{Currency, HourlyRate, InterruptionBand, PriceQuote};
 use crate::savings::Checkpointing;
 use rust_decimal::Decimal;
 
-/// Jobs that are placed at most.
-pub const MOST_JOBS: usize = 10_000;
-
 /// A job. Times are Unix seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {

@@ -41,7 +41,7 @@ pub enum Refusal {
         needed: f64,
         there: u32,
     },
-    /// The catalog lacks a fact about it.
+    /// A fact about it is missing in the catalog.
     Unknown {
         fact: &'static str,
     },

@@ -19,11 +19,6 @@ const ENVIRONMENTS: &str = "batch:DescribeComputeEnvironments";
 const QUEUES: &str = "batch:DescribeJobQueues";
 const RESULTS_ON_A_PAGE: usize = 100;
 
-/// The tag that instances of an environment have; it may come late.
-const TAG: &str = "aws:batch:compute-environment";
-/// What stands around the name of an environment in that of its group.
-const AROUND_NAME: (&str, &str) = ("AWSBatch-", "-asg-");
-
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Environment {
@@ -80,11 +75,13 @@ impl Environment {
     /// Whether it set up a group with some members.
     fn made(&self, group: &ScalingGroup, members: &[&Instance]) -> bool {
         let own = self.compute_environment_name.as_str();
-        let tagged = members.iter().find_map(|one| one.tags.get(TAG));
+        let tagged = members
+            .iter()
+            .find_map(|one| one.tags.get(BatchEnvironment::TAG));
         if let Some(name) = tagged {
             return name == own;
         }
-        let (before, after) = AROUND_NAME;
+        let (before, after) = BatchEnvironment::AROUND_NAME;
         let rest = group.name.strip_prefix(before);
         let rest = rest.and_then(|rest| rest.strip_prefix(own));
         rest.is_some_and(|rest| rest.starts_with(after))

@@ -37,7 +37,7 @@ impl CloudWatch {
                         gaps,
                     };
                 }
-                // CPU needs no discovery: it still tells how long each ran.
+                // CPU needs no discovery: it still proves how long each ran.
                 Vec::new()
             }
         };

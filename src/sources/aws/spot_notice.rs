@@ -55,7 +55,7 @@ impl SpotNotices {
     /// the recommendation cannot be read.
     ///
     /// # Errors
-    /// Why there is no answer, or no readable one, in words.
+    /// Why an answer is missing or unreadable, in words.
     pub async fn ask(&self) -> Result<SpotState, String> {
         let interruption = self.read(INTERRUPTION).await?;
         let interruption = interruption.as_deref().map(notice).transpose()?;
@@ -72,7 +72,7 @@ impl SpotNotices {
         }
     }
 
-    /// An answer; `None` where there is nothing to announce.
+    /// An answer; `None` where nothing is announced.
     async fn read(&self, path: &str) -> Result<Option<String>, String> {
         match self.client.get(path).await {
             Ok(answer) => Ok(Some(answer.into())),

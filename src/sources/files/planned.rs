@@ -2,7 +2,7 @@
 
 use super::shared::bounded::read_written_text;
 use super::shared::csv_lines::{InvalidLine, invalid, line_at};
-use crate::domain::{JobRequest, Moment, nearest_names, plain_name, shown};
+use crate::domain::{JobRequest, MOST_JOBS, Moment, nearest_names, plain_name, shown};
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -14,8 +14,6 @@ use std::path::{Path, PathBuf};
 pub const MOST_SAMPLES: usize = 1_000_000;
 /// GPUs that demand may reach, and that a job may take.
 const MOST_GPUS: u32 = 1_000_000;
-/// Jobs that a list may have.
-const MOST_JOBS: usize = 10_000;
 /// Longest job, hours: ten years.
 const LONGEST_HOURS: u32 = 87_600;
 /// Most data of a job, GB: an exabyte.

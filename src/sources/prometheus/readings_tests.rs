@@ -207,7 +207,7 @@ fn rows_are_of_the_gpus_that_were_asked_for_and_blanks_are_none() {
     }
 }
 
-/// What is no figure at all is counted, as it is of other sources; blanks are not.
+/// What is not a figure at all is counted, as it is of other sources; blanks are not.
 #[test]
 fn figures_beyond_any_blank_are_dropped_and_counted() {
     let id = ResourceId::named("i-1");

@@ -164,7 +164,7 @@ fn the_time_of_a_checkpoint_is_given_or_logged_or_from_a_warning() {
     assert_eq!(guard.run(at(400)).checkpoint_cost, None);
     guard.answered(interruption(SpotAction::Terminate, 520), at(400));
     guard.warned(SpotNoticeKind::Interruption, "SIGTERM", wall(400));
-    // What was saved before the warning is no answer to it.
+    // What was saved before the warning does not answer it.
     assert_eq!(guard.marked(marks(1, 300, 300)), None);
     assert!(guard.marked(marks(2, 300, 442)).is_some());
     let cost = |guard: &SoFar| guard.run(at(450)).checkpoint_cost.expect("measured");

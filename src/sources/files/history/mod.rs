@@ -64,7 +64,7 @@ pub struct History {
 }
 
 impl History {
-    /// Opens a folder, which is made where there is none, and finds out which runs kept some
+    /// Opens a folder, which is made where it is absent, and finds out which runs kept some
     /// days. What cannot be read of it counts as not kept, and is a problem.
     ///
     /// # Errors

@@ -305,8 +305,8 @@ pub(super) fn read_table(
     Ok(())
 }
 
-/// The last eight bytes of a table are the length of what describes it, and a mark. What is no
-/// table at all is left to who reads it.
+/// The last eight bytes of a table are the length of what describes it, and a mark. What is not
+/// a table at all is left to who reads it.
 ///
 /// # Errors
 /// When it describes more than any table that is written here has.
