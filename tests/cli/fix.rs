@@ -72,6 +72,8 @@ struct Call {
     words: Vec<String>,
 }
 
+const YES: [&str; 2] = ["--yes", "--erase-instance-stores"];
+
 /// What a fake prints where a script keeps one word.
 const KEPT: &str = "kept-1";
 
@@ -147,7 +149,21 @@ impl Fakes {
         let answers: Vec<String> = answers.map(Option::unwrap_or_default).collect();
         fs::write(folder.path().join("answers"), answers.join("\n") + "\n").expect("writable");
         fs::write(folder.path().join("fix.sh"), script).expect("writable");
-        Self(folder)
+        let fakes = Self(folder);
+        // A second before the script is too old.
+        let (_, rest) = script.split_once("\nvalid_until ").expect("a time");
+        let until = rest.lines().next().and_then(|until| until.parse().ok());
+        fakes.at(until.map(|until: i64| until - 1).expect("seconds"));
+        fakes
+    }
+
+    /// Sets the clock of the script.
+    fn at(&self, second: i64) {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.0.path().join("date");
+        fs::write(&path, format!("#!/usr/bin/env bash\necho {second}\n")).expect("writable");
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(&path, mode).expect("permissions");
     }
 
     fn run(&self, arguments: &[&str], fail_at: usize) -> Output {
@@ -293,7 +309,7 @@ fn with_yes_every_command_runs_in_order() {
         let script = of_demo(demo, "script");
         let calls = calls(&script);
         let fakes = Fakes::of(&script, &calls);
-        let output = fakes.run(&["--yes"], 0);
+        let output = fakes.run(&YES, 0);
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{demo}: {stderr}");
         assert_eq!(fakes.log(), commands(&calls), "{demo}");
@@ -307,7 +323,7 @@ fn a_command_that_fails_is_the_last_one() {
     assert!(calls.len() > 20, "{}", calls.len());
     let fakes = Fakes::of(&script, &calls);
     for last in [1, 2, 7, calls.len() / 2, calls.len()] {
-        let output = fakes.run(&["--yes"], last);
+        let output = fakes.run(&YES, last);
         assert_eq!(output.status.code(), Some(7), "{last}");
         assert_eq!(fakes.log(), commands(&calls[..last]));
     }
@@ -327,12 +343,64 @@ fn an_answer_that_is_not_expected_is_the_last_one() {
         let mut answers = calls.clone();
         answers[wrong].answer = Some("9".to_owned());
         let fakes = Fakes::of(&script, &answers);
-        let output = fakes.run(&["--yes"], 0);
+        let output = fakes.run(&YES, 0);
         assert_eq!(output.status.code(), Some(1));
         assert_eq!(fakes.log(), commands(&calls[..=wrong]));
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(stderr, "error: it printed: 9\n");
     }
+}
+
+#[test]
+fn a_script_that_is_too_old_runs_nothing() {
+    let text = script(&idle(&["i-idle"]));
+    let calls = calls(&text);
+    let fakes = Fakes::of(&text, &calls);
+    // 14 days after 2026-11-01 is 2026-11-15T00:00:00Z.
+    for (second, code) in [(1_794_700_799, 0), (1_794_700_800, 1)] {
+        fakes.at(second);
+        assert_eq!(fakes.run(&YES, 0).status.code(), Some(code));
+    }
+    assert_eq!(fakes.log(), Vec::<Vec<String>>::new());
+}
+
+#[test]
+fn an_instance_store_is_not_erased_unasked() {
+    let text = script(&idle(&["i-idle"]));
+    let calls = calls(&text);
+    let fakes = Fakes::of(&text, &calls);
+    assert_eq!(fakes.run(&["--yes"], 0).status.code(), Some(1));
+    // The account, the state, and GPU activity were asked for; nothing was stopped.
+    assert_eq!(fakes.log(), commands(&calls[..3]));
+}
+
+#[test]
+fn what_cannot_be_undone_or_checked_is_done_by_hand() {
+    // A purchase, and the storage of a stopped machine.
+    for action in ["commit", "release"] {
+        let arguments = [
+            "fix", "--demo", "starter", "--format", "script", "--action", action,
+        ];
+        let text = World::new().run(&arguments).stdout;
+        assert!(calls(&text).is_empty(), "{text}");
+        assert!(
+            text.contains("note 'by hand, as the runbook says"),
+            "{text}"
+        );
+    }
+    // Metrics that CloudWatch does not have.
+    let mut estate = idle(&["i-idle"]);
+    for series in estate["metrics"].as_array_mut().expect("a list") {
+        if series["source"] == "cloudwatch-agent" {
+            series["source"] = json!("prometheus");
+        }
+    }
+    let text = printed(&estate, &["--action", "stop"], "script");
+    assert!(calls(&text).is_empty(), "{text}");
+    assert!(
+        text.contains("note 'by hand, as the runbook says"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -466,6 +534,12 @@ fn two_actions_in_one_reservation_do_not_undo_each_other() {
     let sizes: Vec<&str> = lowered.map(|call| call.words[8].as_str()).collect();
     // 3 − 1 = 2, and 2 − 1 = 1.
     assert_eq!(sizes, ["2", "1"], "{text}");
+    // Each asks first for the size from which it lowers.
+    let asked = calls
+        .iter()
+        .filter(|call| call.words[2] == "describe-capacity-reservations");
+    let asked: Vec<Option<&str>> = asked.map(|call| call.answer.as_deref()).collect();
+    assert_eq!(asked, [Some("3"), Some("2")], "{text}");
 }
 
 #[test]
@@ -624,11 +698,19 @@ fn hostile_ids_and_groups_are_one_word_each() {
             machine["auto_scaling_group"] = json!(name);
         }
         group["scaling_groups"][0]["name"] = json!(name);
-        for (estate, flag, value) in [
-            (idle(&[name]), "--instance-ids", name),
-            (group, "--auto-scaling-group-name", name),
+        // No expression of CloudWatch can hold such an id: its idleness cannot be checked.
+        let text = printed(&idle(&[name]), &["--action", "stop"], "script");
+        assert!(calls(&text).is_empty(), "{text}");
+        let mut resized = situation("overprovisioned-gpu/fires.json");
+        resized["instances"][0]["id"] = json!(name);
+        for series in resized["metrics"].as_array_mut().expect("a list") {
+            series["instance"] = json!(name);
+        }
+        for (estate, action, flag, value) in [
+            (resized, "rightsize", "--instance-ids", name),
+            (group, "stop", "--auto-scaling-group-name", name),
         ] {
-            let text = printed(&estate, &["--action", "stop"], "script");
+            let text = printed(&estate, &["--action", action], "script");
             let fakes = Fakes::of(&text, &[]);
             let output = fakes.run(&[], 0);
             assert!(output.status.success(), "{name:?}");
@@ -636,8 +718,9 @@ fn hostile_ids_and_groups_are_one_word_each() {
             assert!(!fakes.0.path().join("owned").exists(), "{name:?}");
             // With everything answered as it is expected, the name arrives as it is.
             let relaxed = text.replace("if [ \"$found\" != \"$expected\" ]", "if false");
+            let relaxed = relaxed.replace("refuse 'it is not one word' \"$found\"", "found=kept");
             let fakes = Fakes::of(&relaxed, &[]);
-            let output = fakes.run(&["--yes"], 0);
+            let output = fakes.run(&YES, 0);
             let stderr = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{name:?}: {stderr}");
             assert!(!fakes.0.path().join("owned").exists(), "{name:?}");
@@ -806,7 +889,20 @@ fn nodes_of_karpenter_end_by_their_cluster() {
     let mut estate = by_karpenter(idle(&["i-idle"]));
     estate["claims"] = json!([]);
     let text = script(&estate);
-    let of_cluster = calls(&text).into_iter().map(|call| call.words.join(" "));
+    let all = calls(&text);
+    // The account, the state of the instance, the node, and GPU activity since the audit.
+    let checks: Vec<(&str, &str)> = all
+        .iter()
+        .filter_map(|call| Some((call.words[2].as_str(), call.answer.as_deref()?)))
+        .collect();
+    let expected = [
+        ("get-caller-identity", "111122223333"),
+        ("describe-instances", "1"),
+        ("node", "aws:///us-east-1a/i-idle"),
+        ("get-metric-data", "0 4"),
+    ];
+    assert_eq!(checks, expected);
+    let of_cluster = all[4..].iter().map(|call| call.words.join(" "));
     let expected = [
         "kubectl get pods --all-namespaces --field-selector spec.nodeName=node-1",
         "kubectl cordon node-1",

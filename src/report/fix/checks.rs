@@ -2,7 +2,7 @@
 
 use super::command::Command;
 use super::procedure::Step;
-use crate::analysis::{GroupFix, MemberFix};
+use crate::analysis::{GroupFix, Lowered, MemberFix};
 use crate::domain::{SeriesSource, Workload, counted};
 use crate::savings::GroupSizes;
 use jiff::{SignedDuration, Timestamp};
@@ -53,12 +53,44 @@ pub(super) fn states(
     members.chunks(MOST_IDS).map(of_some).collect()
 }
 
-/// No GPU may have worked since the audit, and its metric must be there.
+/// Data on an instance store, which does not outlive a stop.
+pub(super) fn erased_store(workload: &Workload) -> Option<Step> {
+    let about = "copy what is needed from the instance store, which a stop erases";
+    workload.has_instance_store().then(|| Step::erases(about))
+}
+
+/// No scheduled action of somebody else may start others in place of instances that end.
+pub(super) fn no_schedules(workload: &Workload, group: &GroupFix<'_>) -> Step {
+    let operation = "describe-scheduled-actions";
+    let command = Command::aws("autoscaling", operation, &workload.key.region)
+        .with("--auto-scaling-group-name", group.name)
+        .prints(
+            "length(ScheduledUpdateGroupActions[?!starts_with(ScheduledActionName, \
+             `\"gpucost-\"`)])",
+        );
+    let about = "its scheduled actions: delete those that would start instances again";
+    Step::expect(about, command, 0)
+}
+
+/// A capacity reservation must have the size from which an action lowers it: an earlier one
+/// that was not carried out, or another script, leaves another.
+pub(super) fn reserved(lowered: &Lowered<'_>) -> Step {
+    let reservation = lowered.reservation;
+    let operation = "describe-capacity-reservations";
+    let command = Command::aws("ec2", operation, &reservation.region)
+        .each("--capacity-reservation-ids", [&reservation.id])
+        .prints("CapacityReservations[].TotalInstanceCount");
+    let about = format!("instances of the capacity reservation {}", reservation.id);
+    Step::expect(about, command, lowered.from)
+}
+
+/// No GPU may have worked since the audit, and every one must have reported since. Absent
+/// where that cannot be asked of CloudWatch: a person checks where the metrics are.
 pub(super) fn still_idle(
     workload: &Workload,
     members: &[MemberFix<'_>],
     as_of: Timestamp,
-) -> Vec<Step> {
+) -> Option<Vec<Step>> {
     let source = workload.utilization.as_ref().map(|found| found.source);
     let is_agent = matches!(
         source,
@@ -69,10 +101,10 @@ pub(super) fn still_idle(
         id.all(|c| c.is_ascii_alphanumeric() || c == '-')
     };
     if !is_agent || !members.iter().all(is_plain) {
-        let about = "check that no GPU of these instances worked since the audit, in the place \
-                     where their metrics are";
-        return vec![Step::by_hand(about)];
+        return None;
     }
+    let gpus = workload.shape.as_ref()?.gpu.as_ref()?;
+    let gpus = gpus.share.visible_devices();
     let until = as_of.checked_add(SignedDuration::from_hours(24 * VALID_DAYS));
     let until = until.unwrap_or(as_of);
     let of_one = |one: &MemberFix<'_>| {
@@ -88,14 +120,14 @@ pub(super) fn still_idle(
             .with("--end-time", &until.to_string())
             .prints(
                 "[length(MetricDataResults[].Values[] | [?@ >= `1`]), \
-                 min([length(MetricDataResults[].Values[]), `1`])]",
+                 length(MetricDataResults[?Values])]",
             );
         let about = format!(
-            "{id}: hours since the audit with GPU activity, and whether its metric is there"
+            "{id}: hours since the audit with GPU activity, and GPUs that have reported since"
         );
-        Step::expect(about, command, "0 1")
+        Step::expect(about, command, format!("0 {gpus}"))
     };
-    members.iter().map(of_one).collect()
+    Some(members.iter().map(of_one).collect())
 }
 
 /// Each zone in use must offer the type.

@@ -1,7 +1,9 @@
 //! Auto Scaling groups whose sizes are known when an action begins. Other groups are changed
 //! by hand: the advice says under which conditions.
 
-use super::checks::{account, group_sizes, in_service, no_policies, offered, policies, still_idle};
+use super::checks::{
+    account, group_sizes, in_service, no_policies, no_schedules, offered, policies, still_idle,
+};
 use super::command::{Command, Piece};
 use super::kubernetes;
 use super::procedure::{Procedure, Step};
@@ -115,15 +117,16 @@ pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
             account(&known.workload.key.account),
             group_sizes(known.workload, &known.group, known.begins),
             no_policies(known.workload, &known.group),
+            no_schedules(known.workload, &known.group),
         ],
         ..Procedure::default()
     };
+    procedure.before.extend(kubernetes::same(&one.members)?);
     procedure
         .before
         .extend(in_service(known.workload, &one.members));
-    procedure
-        .before
-        .extend(still_idle(known.workload, &one.members, as_of));
+    let idle = still_idle(known.workload, &one.members, as_of)?;
+    procedure.before.extend(idle);
     procedure.before.push(Step::by_hand(
         "ask the owner: ended instances do not come back",
     ));
@@ -169,7 +172,12 @@ pub(super) fn schedule(one: &WorkloadFix<'_>) -> Option<Procedure> {
     let known = Known::of(one)?;
     let found = one.audited.proposals.schedule()?;
     let mut procedure = Procedure {
-        before: known.before(),
+        before: vec![
+            account(&known.workload.key.account),
+            group_sizes(known.workload, &known.group, known.begins),
+            no_policies(known.workload, &known.group),
+            no_schedules(known.workload, &known.group),
+        ],
         ..Procedure::default()
     };
     for edge in edges(found) {

@@ -1,10 +1,12 @@
 //! Nodes of Kubernetes: emptying them, and what sends pods to another type.
 
+use super::checks::{account, erased_store, states, still_idle};
 use super::command::Command;
 use super::procedure::{FixFile, Procedure, Step};
 use super::yaml::yaml;
 use crate::analysis::{MemberFix, WorkloadFix};
 use crate::domain::{Node, Owner, PoolMaker};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -21,6 +23,26 @@ fn nodes<'a>(one: &'a WorkloadFix<'_>) -> impl Iterator<Item = &'a Node> {
 /// Whether something starts a node in place of one that ends.
 pub(super) fn are_replaced(one: &WorkloadFix<'_>) -> bool {
     nodes(one).any(|node| node.pool_maker.is_some())
+}
+
+/// The cluster of the credentials must have each node on the instance of the audit: names of
+/// nodes are the same in several. Absent where that is not known.
+pub(super) fn same(members: &[MemberFix<'_>]) -> Option<Vec<Step>> {
+    let nodes = members.iter().filter_map(|one| Some((one, one.node?)));
+    let steps = nodes.map(|(one, node)| {
+        let provider_id = format!(
+            "aws:///{}/{}",
+            one.member.zone.as_deref()?,
+            one.member.id.native()
+        );
+        let command = Command::new(&["kubectl", "get", "node"])
+            .value(&node.name)
+            .flag("--output")
+            .flag("jsonpath={.spec.providerID}");
+        let about = format!("{} is the node on {}", node.name, one.member.id.native());
+        Some(Step::expect(about, command, provider_id))
+    });
+    steps.collect()
 }
 
 /// Empties the nodes among some instances.
@@ -48,13 +70,26 @@ pub(super) fn uncordoned(members: &[MemberFix<'_>]) -> Vec<Step> {
 
 /// Ends nodes that Karpenter made: it ends the machine of a node that is deleted. Absent for
 /// other nodes.
-pub(super) fn stop(one: &WorkloadFix<'_>) -> Option<Procedure> {
+pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure> {
     let is_karpenter = |node: &Node| node.pool_maker == Some(PoolMaker::Karpenter);
     let all: Vec<&Node> = nodes(one).filter(|node| is_karpenter(node)).collect();
     if all.is_empty() || all.len() != one.members.len() {
         return None;
     }
-    let mut procedure = Procedure::default();
+    let workload = &*one.audited.workload;
+    let running = ("running", one.instance_type);
+    let mut procedure = Procedure {
+        before: vec![account(&workload.key.account)],
+        ..Procedure::default()
+    };
+    let before = &mut procedure.before;
+    before.extend(states(workload, &one.members, running));
+    before.extend(same(&one.members)?);
+    before.extend(still_idle(workload, &one.members, as_of)?);
+    before.push(Step::by_hand(
+        "ask the owner: Karpenter ends the instance, and volumes that end with it are gone",
+    ));
+    before.extend(erased_store(workload));
     procedure.steps.extend(drained(&one.members));
     for node in all {
         let pods = Command::new(&["kubectl", "get", "pods", "--all-namespaces"])

@@ -1,7 +1,9 @@
 //! Instances that are in no Auto Scaling group: stopping them, moving them to another type,
 //! and releasing their storage.
 
-use super::checks::{MOST_IDS, account, ids, instances, offered, states, still_idle};
+use super::checks::{
+    MOST_IDS, account, erased_store, ids, instances, offered, reserved, states, still_idle,
+};
 use super::command::Command;
 use super::kubernetes;
 use super::procedure::{Procedure, Step};
@@ -28,12 +30,12 @@ pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
     procedure
         .before
         .extend(states(workload, &one.members, running));
-    procedure
-        .before
-        .extend(still_idle(workload, &one.members, as_of));
-    procedure.before.push(Step::by_hand(
-        "ask the owner; copy what is needed from an instance store, which a stop erases",
-    ));
+    procedure.before.extend(kubernetes::same(&one.members)?);
+    let idle = still_idle(workload, &one.members, as_of)?;
+    procedure.before.extend(idle);
+    procedure.before.extend(one.lowered.iter().map(reserved));
+    procedure.before.push(Step::by_hand("ask the owner"));
+    procedure.before.extend(erased_store(workload));
     procedure.steps.extend(kubernetes::drained(&one.members));
     for some in one.members.chunks(MOST_IDS) {
         let stop = Command::aws("ec2", "stop-instances", region).each("--instance-ids", ids(some));
@@ -120,13 +122,15 @@ pub(super) fn resize(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedur
     procedure
         .before
         .extend(states(workload, &one.members, running));
+    procedure.before.extend(kubernetes::same(&one.members)?);
+    procedure.before.extend(one.lowered.iter().map(reserved));
     procedure.before.extend(ready(workload, &one.members));
     let offers = offered(workload, &one.members, &to.instance_type);
     procedure.before.extend(offers);
     procedure.before.push(Step::by_hand(
-        "check that the image has the driver of the new GPU, and that nothing on an instance \
-         store is needed: a stop erases it",
+        "check that the image has the driver of the new GPU",
     ));
+    procedure.before.extend(erased_store(workload));
     let kept = as_of.strftime("%Y-%m-%d").to_string();
     for member in &one.members {
         let (steps, back) = moved(workload, member, (to.instance_type.as_str(), kept.as_str()));
@@ -255,7 +259,10 @@ fn release_one(region: &str, member: &MemberFix<'_>, day: &str, procedure: &mut 
             .with("--region", region)
             .each("--volume-ids", [&volume.id]);
         procedure.steps.extend([
-            Step::run(format!("detach {}", volume.id), on_volume("detach-volume")),
+            Step::run(
+                format!("detach {}", volume.id),
+                on_volume("detach-volume").with("--instance-id", id),
+            ),
             Step::run("wait until it is detached", available),
             Step::run(format!("delete {}", volume.id), on_volume("delete-volume")),
         ]);
@@ -263,7 +270,7 @@ fn release_one(region: &str, member: &MemberFix<'_>, day: &str, procedure: &mut 
     for address in &member.instance.addresses {
         let found = ec2("describe-addresses")
             .each("--allocation-ids", [&address.id])
-            .prints("Addresses[0].AssociationId");
+            .prints(&format!("Addresses[?InstanceId=='{id}'].AssociationId"));
         let apart = ec2("disassociate-address").kept("--association-id", "ASSOCIATION_ID");
         let released = ec2("release-address").with("--allocation-id", &address.id);
         procedure.steps.extend([

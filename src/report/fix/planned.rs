@@ -21,8 +21,8 @@ pub struct FixPlan<'a> {
 pub(super) struct FixItem<'a> {
     pub(super) fix: Fix<'a>,
     pub(super) procedure: Procedure,
-    /// Whether a person carries it out: a step is not a command, or an action before it on the
-    /// same workload is carried out by a person.
+    /// Whether a person carries it out: a step is not a command, an action before it on the
+    /// same workload is carried out by a person, or it cannot be undone.
     pub(super) is_by_hand: bool,
 }
 
@@ -33,7 +33,7 @@ impl<'a> FixPlan<'a> {
             let procedure = procedure(&fix, audit.as_of);
             let workloads = fix.workloads();
             let waits = workloads.iter().any(|id| by_hand.contains(id));
-            let is_by_hand = procedure.is_by_hand() || waits;
+            let is_by_hand = procedure.is_by_hand() || waits || is_final(fix.kind);
             if is_by_hand {
                 by_hand.extend(workloads);
             }
@@ -95,6 +95,11 @@ impl FixItem<'_> {
     }
 }
 
+/// Whether an action cannot be undone: data that is deleted, and a term that is paid for.
+fn is_final(kind: ActionKind) -> bool {
+    matches!(kind, ActionKind::Release | ActionKind::Commit)
+}
+
 fn procedure(fix: &Fix<'_>, as_of: Timestamp) -> Procedure {
     let found = match &fix.target {
         FixTarget::Workload(one) => on_workload(fix.kind, one, as_of),
@@ -122,7 +127,7 @@ fn on_workload(kind: ActionKind, one: &WorkloadFix<'_>, as_of: Timestamp) -> Opt
         // Those who hold GPUs are moved by their owners: the advice names them.
         ActionKind::Stop if one.is_held => None,
         ActionKind::Stop if is_grouped => groups::stop(one, as_of),
-        ActionKind::Stop => machines::stop(one, as_of).or_else(|| kubernetes::stop(one)),
+        ActionKind::Stop => machines::stop(one, as_of).or_else(|| kubernetes::stop(one, as_of)),
         // A group may keep them for itself.
         ActionKind::Release if is_grouped => None,
         ActionKind::Release => machines::release(one, as_of),

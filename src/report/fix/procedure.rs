@@ -7,6 +7,8 @@ use super::command::Command;
 pub(super) enum What {
     /// Only a person can do it.
     ByHand,
+    /// What the steps erase: a script goes on only where it was told that this may be.
+    Erases,
     /// Reads something that a person evaluates.
     Read(Command),
     /// Reads something that must be this.
@@ -27,6 +29,10 @@ pub(super) struct Step {
 impl Step {
     pub(super) fn by_hand(about: impl Into<String>) -> Self {
         Self::new(about, What::ByHand)
+    }
+
+    pub(super) fn erases(about: impl Into<String>) -> Self {
+        Self::new(about, What::Erases)
     }
 
     pub(super) fn read(about: impl Into<String>, command: Command) -> Self {
@@ -62,7 +68,7 @@ impl Step {
 
     pub(super) fn command(&self) -> Option<&Command> {
         match &self.what {
-            What::ByHand => None,
+            What::ByHand | What::Erases => None,
             What::Read(command)
             | What::Expect(command, _)
             | What::Run(command)

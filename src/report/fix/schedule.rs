@@ -1,7 +1,7 @@
 //! Hours off: scheduled actions of Auto Scaling groups, and EventBridge Scheduler for
 //! instances alone.
 
-use super::checks::{MOST_IDS, account, ids, instances, states};
+use super::checks::{MOST_IDS, account, erased_store, ids, instances, states};
 use super::command::Command;
 use super::kubernetes;
 use super::procedure::{Procedure, Step};
@@ -22,7 +22,8 @@ pub(super) struct Edge<'a> {
     zone: &'a str,
 }
 
-/// Every edge of a schedule, in its order.
+/// Every edge of a schedule: those that start instances first, so that one that fails leaves
+/// none that only stops.
 pub(super) fn edges(found: &Scheduling) -> Vec<Edge<'_>> {
     let windows = found.schedule.windows.iter().enumerate();
     let edges = windows.flat_map(|(index, window)| {
@@ -37,7 +38,8 @@ pub(super) fn edges(found: &Scheduling) -> Vec<Edge<'_>> {
             edge(false, window.first_hour + window.hours),
         ]
     });
-    edges.collect()
+    let (off, on): (Vec<Edge<'_>>, Vec<Edge<'_>>) = edges.partition(|edge| edge.is_off);
+    on.into_iter().chain(off).collect()
 }
 
 impl Edge<'_> {
@@ -120,9 +122,9 @@ pub(super) fn alone(one: &WorkloadFix<'_>) -> Option<Procedure> {
         .before
         .extend(states(workload, &one.members, running));
     procedure.before.push(Step::by_hand(
-        "check that nothing is needed from an instance store, which every stop erases, and that \
-         the work begins by itself when an instance starts",
+        "check that the work begins by itself when an instance starts",
     ));
+    procedure.before.extend(erased_store(workload));
     let role = Role::of(one, first);
     role.create(&mut procedure);
     let mut back = Vec::new();

@@ -3,7 +3,7 @@
 use super::checks::VALID_DAYS;
 use super::planned::{FixItem, FixPlan};
 use super::procedure::{Step, What};
-use crate::domain::counted;
+use crate::domain::{DAY_SECONDS, counted};
 use crate::report::shared::text::{minute, money, safe, shell_word};
 use std::fmt::Write;
 
@@ -27,7 +27,9 @@ fn draw(plan: &FixPlan<'_>, out: &mut String) -> std::fmt::Result {
         minute(plan.as_of),
         plan.risk
     )?;
+    let until = plan.as_of.as_second() + VALID_DAYS * DAY_SECONDS;
     out.push_str(FUNCTIONS);
+    writeln!(out, "\nvalid_until {until}")?;
     for (index, item) in plan.items.iter().enumerate() {
         action(index + 1, item, out)?;
     }
@@ -81,6 +83,7 @@ fn run(step: &Step, out: &mut String) -> std::fmt::Result {
     writeln!(out, "note {}", word(&step.about))?;
     match &step.what {
         What::ByHand => Ok(()),
+        What::Erases => writeln!(out, "erases"),
         What::Read(command) | What::Run(command) => writeln!(out, "run {}", command.text()),
         What::Expect(command, expected) => {
             writeln!(out, "expect {} {}", word(expected), command.text())

@@ -7,14 +7,24 @@ set -euo pipefail
 export AWS_PAGER=''
 
 is_run=
-case "$#:${1-}" in
+may_erase=
+case "$#:$*" in
     0:) ;;
     1:--yes) is_run=1 ;;
+    '2:--yes --erase-instance-stores') is_run=1 may_erase=1 ;;
     *)
-        echo "usage: ${0##*/} [--yes]" >&2
+        echo "usage: ${0##*/} [--yes [--erase-instance-stores]]" >&2
         exit 2
         ;;
 esac
+
+# Stops from a second on: what was idle or oversized in the audit may not be so any more.
+valid_until() {
+    if [ -n "$is_run" ] && [ "$(date +%s)" -ge "$1" ]; then
+        echo 'error: the audit of this script is too old: run it again, and print a new one' >&2
+        exit 1
+    fi
+}
 
 title() { printf '\n## %s\n' "$1"; }
 
@@ -40,6 +50,15 @@ refuse() {
     local LC_ALL=C
     printf 'error: %s: %q\n' "$1" "$2" >&2
     exit 1
+}
+
+# Stops before anything is erased, unless it may be.
+erases() {
+    note 'goes on with --erase-instance-stores only'
+    if [ -n "$is_run" ] && [ -z "$may_erase" ]; then
+        echo 'error: pass --erase-instance-stores once nothing on them is needed' >&2
+        exit 1
+    fi
 }
 
 # Runs a command that reads, and stops unless it prints these words.
