@@ -6,6 +6,7 @@ use crate::domain::{Currency, GpuOffer, PriceQuote};
 use crate::planners::paying::Paying;
 use crate::planners::rent_or_buy::Rental;
 use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeSet;
 
 /// What of the price lists can be compared.
@@ -74,6 +75,7 @@ impl Rentals {
             machine: format!("{} ({} × {})", offer.instance_type, gpus.count, gpus.model),
             paying,
             per_gpu_hour: per_gpu(quote, gpus.count),
+            machine_gpus: gpus.count.ceil().to_u32().unwrap_or(1),
             seen_on: Some(quote.seen_on),
             is_asked,
         };

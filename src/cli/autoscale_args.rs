@@ -31,12 +31,12 @@ fn length(text: &str) -> Result<SignedDuration, String> {
     Ok(found)
 }
 
-/// A number above zero and at most a million.
+/// A number from a thousandth to a million.
 fn positive(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
-        .filter(|value: &f64| *value > 0.0 && *value <= 1e6)
-        .ok_or_else(|| "expected a number above 0 and at most 1000000".to_owned())
+        .filter(|value: &f64| (0.001..=1e6).contains(value))
+        .ok_or_else(|| "expected a number from 0.001 to 1000000".to_owned())
 }
 
 /// `gpucost autoscale`.

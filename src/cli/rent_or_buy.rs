@@ -237,6 +237,7 @@ fn with_own_price(
         machine: format!("{name} (stated price)"),
         paying: Paying::OnDemand,
         per_gpu_hour: hourly / Decimal::from(of_machine.max(1)),
+        machine_gpus: of_machine.into(),
         seen_on: None,
         is_asked: true,
     });

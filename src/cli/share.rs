@@ -76,7 +76,7 @@ fn of_estate(
     let estate = estate::estate(&args.estate, settings, io)?;
     let found = share_tenants(&estate, &settings.policy, args.class);
     let (on, region) = target(args, &estate, &found)?;
-    let (tenants, left_out) = of_same_card(found, &on);
+    let (tenants, left_out) = of_same_card(found, &on, &region);
     if tenants.is_empty() {
         return Err(none_found(&on.instance_type, &left_out));
     }
@@ -185,9 +185,13 @@ fn target(
     Ok((on, region))
 }
 
-/// The tenants that were measured on the same card as that of a type: a peak says nothing
-/// about another card.
-fn of_same_card(found: FoundTenants, on: &InstanceShape) -> (Vec<ShareTenant>, Vec<NoTenant>) {
+/// The tenants of a region that were measured on the same card as that of a type: a peak says
+/// nothing about another card, and no machine is in two regions.
+fn of_same_card(
+    found: FoundTenants,
+    on: &InstanceShape,
+    region: &str,
+) -> (Vec<ShareTenant>, Vec<NoTenant>) {
     let card = on
         .gpu
         .as_ref()
@@ -195,17 +199,21 @@ fn of_same_card(found: FoundTenants, on: &InstanceShape) -> (Vec<ShareTenant>, V
     let mut left_out = found.left_out;
     let mut tenants = Vec::new();
     for one in found.tenants {
-        if Some(&one.card) == card.as_ref() {
-            tenants.push(one.tenant);
+        let reason = if Some(&one.card) != card.as_ref() {
+            format!(
+                "it was measured on a {} of {}",
+                one.card.0, one.instance_type
+            )
+        } else if one.region != region {
+            format!("it runs in {}, not in {region}", one.region)
         } else {
-            left_out.push(NoTenant {
-                name: one.tenant.name,
-                reason: format!(
-                    "it was measured on a {} of {}",
-                    one.card.0, one.instance_type
-                ),
-            });
-        }
+            tenants.push(one.tenant);
+            continue;
+        };
+        left_out.push(NoTenant {
+            name: one.tenant.name,
+            reason,
+        });
     }
     left_out.sort();
     (tenants, left_out)

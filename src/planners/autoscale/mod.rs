@@ -141,10 +141,16 @@ pub fn autoscale(ask: AutoscaleAsk) -> Result<Autoscale, PolicyError> {
     let (demand, gpus) = (&ask.demand, ask.gpus_per_instance);
     let of = |policy: &ScalingPolicy| replay::replay(demand, policy, gpus, ask.late_after_seconds);
     let today = demand.ran.as_ref();
-    let today = today.map(|ran| replay::fixed(demand, ran.iter().copied(), gpus));
+    let is_spot = ask.subject.purchase_option == Some(PurchaseOption::Spot);
+    let paid_as = if is_spot {
+        SpotShare::ALL
+    } else {
+        SpotShare::NONE
+    };
+    let today = today.map(|ran| replay::fixed(demand, ran.iter().copied(), gpus, &paid_as));
     let needed = demand.gpus.iter();
     let needed = needed.map(|busy| policy::whole(busy / f64::from(gpus)));
-    let hindsight = replay::fixed(demand, needed, gpus);
+    let hindsight = replay::fixed(demand, needed, gpus, &SpotShare::NONE);
     let others: Vec<OtherTarget> = triggers(ask.policy.trigger)
         .into_iter()
         .map(|trigger| {

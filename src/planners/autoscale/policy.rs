@@ -104,6 +104,10 @@ impl SpotShare {
         on_demand_base: 0,
         spot_percent: 0.0,
     };
+    pub const ALL: Self = Self {
+        on_demand_base: 0,
+        spot_percent: 100.0,
+    };
 
     /// How many of so many instances are on demand: the base, and of the rest the share
     /// that is not spot, rounded up.

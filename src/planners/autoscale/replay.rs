@@ -63,18 +63,18 @@ impl Replay {
     }
 }
 
-/// A fleet whose number of instances is given period by period, all on demand and up
-/// without a wait.
+/// A fleet whose number of instances is given period by period, up without a wait.
 pub(super) fn fixed(
     demand: &Demand,
     instances: impl Iterator<Item = u32>,
     gpus_per_instance: u32,
+    spot: &SpotShare,
 ) -> Replay {
     let mut found = Replay::default();
     let seconds = demand.period_seconds;
     let mut before = None;
     for (gpus, instances) in demand.gpus.iter().zip(instances) {
-        found.pay(instances, seconds, &SpotShare::NONE);
+        found.pay(instances, seconds, spot);
         found.launches += u64::from(instances.saturating_sub(before.unwrap_or(instances)));
         before = Some(instances);
         let excess = (gpus - f64::from(instances) * f64::from(gpus_per_instance)).max(0.0);
@@ -114,7 +114,7 @@ pub(super) fn replay(
 }
 
 /// Work of a queue, first come first served, that was not done so many periods after
-/// that of its arrival. What may still be done in time after the record counts as done.
+/// that of its arrival. What still waits when the record ends counts as late.
 fn late_work(demand: &Demand, served: &[f64], late_periods: usize, seconds: f64) -> f64 {
     let done: Vec<f64> = served
         .iter()
@@ -128,7 +128,7 @@ fn late_work(demand: &Demand, served: &[f64], late_periods: usize, seconds: f64)
     for (index, gpus) in demand.gpus.iter().enumerate() {
         let before = arrived;
         arrived += gpus * seconds;
-        if let Some(done) = done.get(index + late_periods) {
+        if let Some(done) = done.get(index + late_periods).or(done.last()) {
             late += (arrived - done.max(before)).max(0.0);
         }
     }

@@ -182,6 +182,37 @@ fn a_queue_shows_all_that_waits() {
     near(found.replay.unserved_gpu_seconds, 600.0);
 }
 
+/// One GPU does 3 of 300 GPU hours, however long is waited: what is left waits at the end.
+#[test]
+fn what_still_waits_at_the_end_is_late() {
+    let mut queue = policy(60.0);
+    queue.trigger = Trigger::Queue {
+        requests_per_instance: 2.0,
+        request_seconds: 1.0,
+    };
+    queue.max = 1;
+    let demand = demand_of(&known(&[100.0; 36]), 1);
+    let mut asked = ask(demand, queue);
+    asked.late_after_seconds = 3 * 3_600;
+    let found = autoscale(asked).expect("a policy");
+    near(found.replay.unserved_gpu_seconds, 297.0 * 3_600.0);
+    assert!(!found.is_accepted(&found.replay));
+}
+
+/// Ten instances for a day: spot seconds, and without a spot price no cost.
+#[test]
+fn a_fleet_on_spot_is_not_priced_on_demand() {
+    let mut asked = ask(three_levels(Some(10)), policy(60.0));
+    asked.subject.purchase_option = Some(PurchaseOption::Spot);
+    let found = autoscale(asked).expect("a policy");
+    let today = found.today.expect("known");
+    assert_eq!(
+        (today.on_demand_seconds, today.spot_seconds),
+        (0, 240 * 3_600)
+    );
+    assert_eq!(found.cost(&today), None);
+}
+
 #[test]
 fn nothing_runs_at_zero_and_the_first_request_starts_one() {
     let mut to_zero = policy(50.0);

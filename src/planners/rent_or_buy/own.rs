@@ -56,6 +56,8 @@ pub struct Rental {
     pub machine: String,
     pub paying: Paying,
     pub per_gpu_hour: Decimal,
+    /// GPUs of a machine, which is rented as a whole.
+    pub machine_gpus: u32,
     /// When its price was seen; absent for one that was stated.
     pub seen_on: Option<Date>,
     /// Whether the question is about this machine.
@@ -63,6 +65,14 @@ pub struct Rental {
 }
 
 impl Rental {
+    /// GPUs of as many machines as have those of an own server.
+    pub fn billed_gpus(&self, own: &Own) -> u32 {
+        let machine = self.machine_gpus.max(1);
+        u32::from(own.gpus)
+            .div_ceil(machine)
+            .saturating_mul(machine)
+    }
+
     pub(super) fn monthly(&self, own: &Own) -> Decimal {
         let share = if self.paying.is_committed() {
             Decimal::ONE
@@ -70,7 +80,7 @@ impl Rental {
             own.utilization_percent / Decimal::ONE_HUNDRED
         };
         let hours = own.hours_of_month * share;
-        cents(self.per_gpu_hour * Decimal::from(own.gpus) * hours)
+        cents(self.per_gpu_hour * Decimal::from(self.billed_gpus(own)) * hours)
     }
 }
 

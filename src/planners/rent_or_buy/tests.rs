@@ -34,6 +34,7 @@ fn rental(paying: Paying, per_gpu_hour: &str) -> Rental {
         machine: "p5.48xlarge".to_owned(),
         paying,
         per_gpu_hour: decimal(per_gpu_hour),
+        machine_gpus: 8,
         seen_on: None,
         is_asked: true,
     }
@@ -203,4 +204,21 @@ fn bad_servers_are_refused() {
     assert!(refused(long).starts_with("the term is 16 years"));
     assert!(refused(Own { gpus: 0, ..own() }).starts_with("the server has no GPU"));
     assert_eq!(rent_or_buy(own(), Vec::new()), Err(BadOwn::NoRental));
+}
+
+/// A p5.48xlarge has eight GPUs, and is rented as a whole: one GPU pays for eight, nine for
+/// sixteen, at 6.88 × 730 h.
+#[test]
+fn machines_are_rented_as_a_whole() {
+    for (gpus, billed) in [(1, 8), (8, 8), (9, 16)] {
+        let server = Own {
+            gpus,
+            utilization_percent: Decimal::ONE_HUNDRED,
+            ..own()
+        };
+        let found = rent_or_buy(server, p5()).expect("a server");
+        let asked = found.asked().expect("a rental");
+        let expected = decimal("5022.40") * Decimal::from(billed);
+        assert_eq!(asked.monthly.amount(), expected, "{gpus}");
+    }
 }

@@ -399,7 +399,8 @@ impl Wanted {
         };
         SelectedType {
             monthly: self.monthly(paying, rate),
-            per_thousand_requests: requests.and_then(thousand),
+            // Whether a GPU type serves the rate is not known.
+            per_thousand_requests: requests.filter(|_| offered.is_cpu()).and_then(thousand),
             offered,
             paying,
             rate,

@@ -255,8 +255,8 @@ fn cpu_types_compete_where_the_work_is_small() {
         .filter_map(|one| one.per_thousand_requests)
         .map(|price| price.amount().round_dp(6).to_string())
         .collect();
-    // 0.08925 / 7,200 × 1,000 and 0.526 / 7,200 × 1,000.
-    assert_eq!(prices, ["0.012396", "0.073056"]);
+    // 0.08925 / 7,200 × 1,000. Requests that a GPU type serves are unknown.
+    assert_eq!(prices, ["0.012396"]);
     assert_eq!(
         found.refused[0].reason.to_string(),
         "the CPU share that a burstable type sustains is unknown"

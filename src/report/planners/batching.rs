@@ -28,7 +28,8 @@ fn headline(found: &Batching, best: &BatchChoice, (one, many): (&str, &str)) -> 
     let machine = &found.ask.machine;
     let servers = counted(best.servers.into(), one, many);
     let answer = format!(
-        "{} requests per second in batches of up to {} need {servers}, and take at most {} ms",
+        "{} requests per second in batches of up to {} need {servers}, and take at most {} ms if they \
+         arrive evenly",
         decimal(found.ask.requests_per_second, 1),
         best.limit,
         decimal(best.longest_seconds() * 1e3, 1)

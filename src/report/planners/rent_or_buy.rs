@@ -196,7 +196,7 @@ fn steps(found: &RentOrBuy) -> Vec<Step> {
             arithmetic: format!(
                 "{} × {} GPUs × {hours} h{share}",
                 rental.per_gpu_hour.round_dp(6).normalize(),
-                own.gpus
+                rental.billed_gpus(own)
             ),
             result: Figure::Money(asked.monthly),
         });

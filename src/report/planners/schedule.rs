@@ -244,6 +244,17 @@ fn caveats(found: &JobSchedule) -> Vec<String> {
                 .to_owned(),
         );
     }
+    let unused = unused_gpus(found);
+    if unused > 0 {
+        caveats.push(format!(
+            "Jobs do not share a rented machine here: {} paid for and stay unused. Jobs that run \
+             at the same time may fit on one, for less.",
+            match unused {
+                1 => "1 GPU is".to_owned(),
+                _ => format!("{unused} GPUs are"),
+            }
+        ));
+    }
     let is_spot = |place: &Where| matches!(place, Where::Rental { spot: Some(_), .. });
     if places.iter().any(is_spot) {
         caveats.push(
@@ -270,6 +281,24 @@ fn caveats(found: &JobSchedule) -> Vec<String> {
             .to_owned(),
     );
     caveats
+}
+
+/// GPUs of rented machines that their jobs do not take, summed over the jobs.
+fn unused_gpus(found: &JobSchedule) -> u64 {
+    let ask = &found.ask;
+    let unused = found.planned.placements.iter().filter_map(|one| {
+        let Where::Rental {
+            rental, machines, ..
+        } = one.place
+        else {
+            return None;
+        };
+        let job = &ask.jobs[one.job];
+        let rented = ask.needs[job.need].rentals.get(rental)?.gpus;
+        let rented = u64::from(rented) * u64::from(machines);
+        Some(rented.saturating_sub(job.gpus.into()))
+    });
+    unused.sum()
 }
 
 fn missing(found: &JobSchedule) -> Vec<Missing> {

@@ -163,13 +163,10 @@ fn steps(selection: &Selection) -> Vec<Step> {
     let Some(requests) = wanted.rate_per_second else {
         return steps;
     };
-    for (name, is_cpu) in [("with a GPU", false), ("without a GPU", true)] {
-        let mut fits = selection.fits.iter();
-        let Some(one) = fits.find(|one| one.offered.is_cpu() == is_cpu) else {
-            continue;
-        };
+    let mut fits = selection.fits.iter();
+    if let Some(one) = fits.find(|one| one.per_thousand_requests.is_some()) {
         steps.push(Step {
-            name: format!("1,000 requests {name}"),
+            name: "1,000 requests without a GPU".to_owned(),
             arithmetic: format!(
                 "{} of {} / ({} × 3,600) × 1,000",
                 one.rate.amount().normalize(),
@@ -329,8 +326,8 @@ fn caveats(selection: &Selection) -> Vec<String> {
     }
     if wanted.rate_per_second.is_some() {
         caveats.push(
-            "prices of requests hold where one instance serves the whole rate; whether a GPU \
-             type does was not computed"
+            "a price of requests is that of one instance which serves the whole rate; of GPU \
+             types that is unknown: `gpucost capacity --help` shows how it is computed"
                 .to_owned(),
         );
     }

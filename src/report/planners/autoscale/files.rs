@@ -217,7 +217,7 @@ fn scaled_object(found: &Autoscale) -> Printed {
              queueURL: https://sqs.{}.amazonaws.com/ACCOUNT/QUEUE_NAME\n        \
              queueLength: \"{}\"\n        scaleOnInFlight: \"true\"\n        awsRegion: {}\n",
             label(&ask.subject.region),
-            requests_per_instance.ceil(),
+            queue_length(requests_per_instance),
             label(&ask.subject.region),
         ),
     };
@@ -239,15 +239,39 @@ fn scaled_object(found: &Autoscale) -> Printed {
     } else {
         ""
     };
+    let mut differs = String::new();
+    if policy.cool_down_seconds > LONGEST_STABILIZATION {
+        differs = format!(
+            " It ends replicas after {LONGEST_STABILIZATION} s, the longest that Kubernetes \
+             takes, and not after the {} s that were replayed.",
+            policy.cool_down_seconds
+        );
+    }
+    if let Trigger::Queue {
+        requests_per_instance: replayed,
+        ..
+    } = policy.trigger
+        && queue_length(replayed) != replayed
+    {
+        differs.push_str(&format!(
+            " Its queue length is {}, a whole number, and not the {replayed} that was replayed.",
+            queue_length(replayed)
+        ));
+    }
     Printed {
         name: "scaledobject.yaml".to_owned(),
         purpose: format!(
             "KEDA, for a Deployment of which each replica takes {} GPUs: kubectl apply -f \
-             scaledobject.yaml. Set the address of your server.{zero}",
+             scaledobject.yaml. Set the address of your server.{zero}{differs}",
             ask.gpus_per_instance
         ),
         text,
     }
+}
+
+/// A queue length that KEDA takes: rounded down, because more instances serve all the same.
+fn queue_length(requests_per_instance: f64) -> f64 {
+    requests_per_instance.floor().max(1.0)
 }
 
 fn keda_window(window: &ScheduleWindow, policy: &ScalingPolicy) -> String {

@@ -37,10 +37,10 @@ fn headline(found: &Autoscale) -> String {
         Some(cost) => money(cost),
         None => format!("{} GPU hours", hours_of(replay.gpu_hours(gpus))),
     };
-    let today = found
-        .today
-        .as_ref()
-        .map(|today| format!(" instead of {}", amount(today)));
+    // What a commitment pays for is not saved.
+    let today = found.today.as_ref();
+    let today = today.filter(|_| !subject.purchase_option.is_some_and(is_committed));
+    let today = today.map(|today| format!(" instead of {}", amount(today)));
     format!(
         "With {policy}, {} takes {}{} over {} h; {unserved}",
         subject.name,
@@ -293,8 +293,6 @@ fn caveats(found: &Autoscale) -> Vec<String> {
             );
         }
     }
-    let is_committed =
-        |option: PurchaseOption| !matches!(option, PurchaseOption::OnDemand | PurchaseOption::Spot);
     let option = ask.subject.purchase_option;
     if let Some(option) = option.filter(|option| is_committed(*option)) {
         caveats.push(format!(
@@ -321,6 +319,10 @@ fn caveats(found: &Autoscale) -> Vec<String> {
             .to_owned(),
     );
     caveats
+}
+
+fn is_committed(option: PurchaseOption) -> bool {
+    !matches!(option, PurchaseOption::OnDemand | PurchaseOption::Spot)
 }
 
 fn spot_caveat(found: &Autoscale, expected: f64, lost_gpu_hours: f64) -> String {
