@@ -142,14 +142,19 @@ impl Search<'_> {
             let mut hours = None;
             for gpu in &usage.gpus {
                 let pod = self.pod_of(gpu);
+                // Nothing is on it, so that it keeps nobody from sharing the others.
+                if gpu.is_allocated() == Some(false) {
+                    found.left_out.extend(pod.map(|_| NoTenant {
+                        name: self.name(workload, gpu, pod),
+                        reason: "its GPU is idle: it can be released".to_owned(),
+                    }));
+                    continue;
+                }
                 if let (Err(error), None) = (&holds, pod) {
                     if !is_refused {
                         found.leave_out(workload, error.to_string());
                     }
                     is_refused = true;
-                    continue;
-                }
-                if gpu.is_allocated() == Some(false) {
                     continue;
                 }
                 let name = self.name(workload, gpu, pod);

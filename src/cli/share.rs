@@ -46,6 +46,9 @@ fn by_hand(
     let name = args.instance_type.as_deref().unwrap_or_default();
     let on = known(name)?;
     let (tenants, left_out) = tenants(args, settings)?;
+    if let (true, Some(path)) = (tenants.is_empty() && !left_out.is_empty(), &args.processes) {
+        return Err(none_found(&shown(path), &left_out));
+    }
     let region = pricing::one_region(args.estate.aws.region.as_deref(), settings, io)?;
     let book = pricing::book(args.estate.offline, settings, io)?;
     let prices = Prices::new(&book, &settings.policy.discount_percent);

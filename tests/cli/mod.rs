@@ -60,6 +60,7 @@ mod schema;
 mod select;
 mod settings;
 mod share;
+mod share_sources;
 mod shell;
 mod showback;
 mod snapshots;
