@@ -38,6 +38,7 @@ mod kpis;
 mod kubernetes;
 mod kubernetes_pods;
 mod listings;
+mod manifests;
 mod markers;
 mod markup;
 mod own_prices;

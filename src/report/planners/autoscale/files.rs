@@ -215,7 +215,7 @@ fn scaled_object(found: &Autoscale) -> Printed {
         } => format!(
             "    - type: aws-sqs-queue\n      metadata:\n        \
              queueURL: https://sqs.{}.amazonaws.com/ACCOUNT/QUEUE_NAME\n        \
-             queueLength: \"{}\"\n        scaleOnInFlight: \"true\"\n        awsRegion: {}\n",
+             queueLength: \"{}\"\n        scaleOnInFlight: \"true\"\n        awsRegion: \"{}\"\n",
             label(&ask.subject.region),
             queue_length(requests_per_instance),
             label(&ask.subject.region),
@@ -227,8 +227,8 @@ fn scaled_object(found: &Autoscale) -> Printed {
         .map(|one| keda_window(one, policy))
         .collect();
     let text = format!(
-        "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata:\n  name: {name}\nspec:\n  \
-         scaleTargetRef:\n    name: {name}\n  pollingInterval: 60\n  cooldownPeriod: {}\n  \
+        "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata:\n  name: \"{name}\"\nspec:\n  \
+         scaleTargetRef:\n    name: \"{name}\"\n  pollingInterval: 60\n  cooldownPeriod: {}\n  \
          minReplicaCount: {}\n  maxReplicaCount: {}\n  advanced:\n    \
          horizontalPodAutoscalerConfig:\n      behavior:\n        scaleDown:\n          \
          stabilizationWindowSeconds: {stabilization}\n  triggers:\n{trigger}{windows}",
@@ -315,7 +315,7 @@ fn pool(found: &Autoscale, option: &str, instances: u32, weight: u32) -> String 
     let instance_type = Value::from(ask.subject.instance_type.as_str());
     let gpus = u64::from(instances) * u64::from(ask.gpus_per_instance);
     format!(
-        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: {name}-{option}\nspec:\n  \
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: \"{name}-{option}\"\nspec:\n  \
          weight: {weight}\n  template:\n    spec:\n      nodeClassRef:\n        \
          group: karpenter.k8s.aws\n        kind: EC2NodeClass\n        name: default\n      \
          requirements:\n        - key: node.kubernetes.io/instance-type\n          operator: In\n          \

@@ -79,7 +79,7 @@ fn slower(plan: &SharePlan, nodes: &[Node<'_>]) -> Option<String> {
 
 fn without_walls(plan: &SharePlan, nodes: &[Node<'_>]) -> Vec<String> {
     let mut caveats = Vec::new();
-    let of_mode = |mode: CardMode| nodes.iter().filter(move |node| node.lot.mode == mode);
+    let of_mode = |mode: CardMode| nodes.iter().filter(move |node| node.mode() == mode);
     if of_mode(CardMode::Mps).next().is_some() {
         caveats
             .push("with MPS one process can slow down or crash the others of its card".to_owned());
@@ -107,7 +107,7 @@ fn without_walls(plan: &SharePlan, nodes: &[Node<'_>]) -> Vec<String> {
         );
     }
     let is_uneven = nodes.iter().any(|node| {
-        let has_replicas = matches!(node.lot.mode, CardMode::Mps | CardMode::TimeSlicing);
+        let has_replicas = matches!(node.mode(), CardMode::Mps | CardMode::TimeSlicing);
         let most = replicas(node.cards);
         has_replicas && node.cards.iter().any(|card| card.tenants.len() < most)
     });

@@ -34,7 +34,7 @@ pub(super) fn files(plan: &SharePlan, nodes: &[Node<'_>]) -> Vec<Printed> {
     if !shared.is_empty() {
         files.push(device_plugin(&shared));
     }
-    if nodes.iter().any(|node| node.lot.mode == CardMode::Mps) {
+    if nodes.iter().any(|node| node.mode() == CardMode::Mps) {
         files.push(mps_commands(plan, nodes));
     }
     files
@@ -46,7 +46,7 @@ fn by_setup<'a>(
     is_asked: impl Fn(CardMode) -> bool,
 ) -> BTreeMap<&'a str, Vec<&'a Node<'a>>> {
     let mut setups: BTreeMap<&str, Vec<&Node<'_>>> = BTreeMap::new();
-    for node in nodes.iter().filter(|node| is_asked(node.lot.mode)) {
+    for node in nodes.iter().filter(|node| is_asked(node.mode())) {
         setups.entry(&node.setup).or_default().push(node);
     }
     setups
@@ -162,14 +162,17 @@ fn labels(setups: &BTreeMap<&str, Vec<&Node<'_>>>, label: &str) -> String {
 
 /// Names of resources that pods ask for.
 fn resources(nodes: &[&Node<'_>]) -> String {
-    let cards = nodes.iter().flat_map(|node| node.cards);
+    let cards = nodes.iter().flat_map(|node| {
+        let cards = node.cards.iter();
+        cards.map(move |card| (node.mode_of(card), card))
+    });
     let names: BTreeSet<String> = cards
-        .flat_map(|card| {
+        .flat_map(|(mode, card)| {
             let own = slices(card);
-            let whole = own.is_empty().then(|| resource(card, None));
+            let whole = own.is_empty().then(|| resource(mode, None));
             let own: Vec<String> = own
                 .iter()
-                .map(|(profile, _)| resource(card, Some(*profile)))
+                .map(|(profile, _)| resource(mode, Some(*profile)))
                 .collect();
             own.into_iter().chain(whole)
         })
@@ -191,7 +194,7 @@ fn mig_operator(
     );
     let all: Vec<&Node<'_>> = nodes
         .iter()
-        .filter(|node| node.lot.mode == CardMode::Mig)
+        .filter(|node| node.mode() == CardMode::Mig)
         .collect();
     Printed {
         name: "gpu-operator-mig.yaml".to_owned(),
@@ -211,7 +214,7 @@ fn device_plugin(setups: &BTreeMap<&str, Vec<&Node<'_>>>) -> Printed {
     let mut data = Vec::new();
     for (setup, nodes) in setups {
         let Some(node) = nodes.first() else { continue };
-        let sharing = match node.lot.mode {
+        let sharing = match node.mode() {
             CardMode::Mps => "mps",
             CardMode::TimeSlicing | CardMode::Mig | CardMode::Whole => "timeSlicing",
         };
@@ -239,7 +242,7 @@ fn device_plugin(setups: &BTreeMap<&str, Vec<&Node<'_>>>) -> Printed {
 
 fn mps_commands(plan: &SharePlan, nodes: &[Node<'_>]) -> Printed {
     let question = &plan.question;
-    let of_mps = nodes.iter().filter(|node| node.lot.mode == CardMode::Mps);
+    let of_mps = nodes.iter().filter(|node| node.mode() == CardMode::Mps);
     let branches = of_mps.map(|node| {
         let mut commands = String::new();
         for (gpu, card) in node.cards.iter().enumerate() {

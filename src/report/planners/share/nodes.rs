@@ -12,13 +12,36 @@ pub(super) struct Node<'a> {
     pub setup: String,
 }
 
+impl Node<'_> {
+    /// How its cards are shared. An instance of which no card has two tenants shares none: the
+    /// device plugin refuses less than two replicas.
+    pub(super) fn mode(&self) -> CardMode {
+        mode(self.lot.mode, self.cards)
+    }
+
+    /// How the tenants of one of its cards share it.
+    pub(super) fn mode_of(&self, card: &PackedCard) -> CardMode {
+        match self.mode() {
+            CardMode::Whole => CardMode::Whole,
+            _ => card.mode,
+        }
+    }
+}
+
+fn mode(of_lot: CardMode, cards: &[PackedCard]) -> CardMode {
+    match of_lot {
+        CardMode::Mps | CardMode::TimeSlicing if replicas(cards) < 2 => CardMode::Whole,
+        other => other,
+    }
+}
+
 /// The instances of a packing, numbered in order of its lots.
 pub(super) fn nodes(packing: &Packing, cards: u16) -> Vec<Node<'_>> {
     let mut nodes: Vec<Node<'_>> = Vec::new();
     let mut setups: Vec<Vec<Vec<(&str, u8)>>> = Vec::new();
     for lot in &packing.lots {
         for cards in lot.by_instance(cards) {
-            let setup = match lot.mode {
+            let setup = match mode(lot.mode, cards) {
                 CardMode::Mig => {
                     let slices: Vec<Vec<(&str, u8)>> = cards.iter().map(slices).collect();
                     let known = setups.iter().position(|known| *known == slices);
@@ -62,8 +85,8 @@ pub(super) fn replicas(cards: &[PackedCard]) -> usize {
 }
 
 /// The resource that a pod asks for, by its name in Kubernetes.
-pub(super) fn resource(card: &PackedCard, profile: Option<&str>) -> String {
-    match (card.mode, profile) {
+pub(super) fn resource(mode: CardMode, profile: Option<&str>) -> String {
+    match (mode, profile) {
         (CardMode::Mig, Some(profile)) => format!("nvidia.com/mig-{profile}"),
         (CardMode::Mps | CardMode::TimeSlicing, _) => "nvidia.com/gpu.shared".to_owned(),
         (CardMode::Mig | CardMode::Whole, _) => "nvidia.com/gpu".to_owned(),
