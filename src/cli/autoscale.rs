@@ -32,6 +32,7 @@ pub(super) fn run(args: &AutoscaleArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
     let settings = estate::settings(&args.estate.out, io)?;
     let format = audit::format(args.format, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
+    planner::check_output(&[("--demand", args.demand.as_deref())], &args.estate.out)?;
     match &args.demand {
         Some(file) => of_file(file, args, &settings, (format, &age), io),
         None => of_estate(args, &settings, (format, &age), io),

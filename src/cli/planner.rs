@@ -5,6 +5,22 @@ use super::args::{Format, OutputArgs};
 use super::exit::{ExitCode, Failure};
 use super::output;
 use crate::report::{Answer, answer_csv, answer_json, answer_table};
+use std::path::Path;
+
+/// Fails where an answer would take the place of a file that it rests on.
+pub(super) fn check_output(
+    read: &[(&str, Option<&Path>)],
+    out: &OutputArgs,
+) -> Result<(), Failure> {
+    let written = ("--output", out.output.as_deref());
+    let named: Vec<(&str, &Path)> = read
+        .iter()
+        .copied()
+        .chain([written])
+        .filter_map(|(flag, path)| Some((flag, path?)))
+        .collect();
+    output::check_distinct(&named)
+}
 
 /// Prints an answer in the format that was asked for.
 pub(super) fn print(

@@ -97,6 +97,7 @@ pub(super) fn run(args: &ScheduleArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     let settings = estate::settings(&args.estate.out, io)?;
     let format = audit::format(args.format, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
+    planner::check_output(&[("--jobs", args.jobs.as_deref())], &args.estate.out)?;
     let requests = match args.jobs.as_deref() {
         Some(path) => Some((path, requests(path)?)),
         None => None,

@@ -28,6 +28,11 @@ const COLUMNS: [&str; 5] = ["name", "vram", "peak_percent", "owner", "class"];
 pub(super) fn run(args: &ShareArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.estate.out, io)?;
     let format = audit::format(args.format, &settings, io)?;
+    let read = [
+        ("--tenants", args.tenants.as_deref()),
+        ("--processes", args.processes.as_deref()),
+    ];
+    planner::check_output(&read, &args.estate.out)?;
     if args.are_given() {
         by_hand(args, &settings, format, io)
     } else {

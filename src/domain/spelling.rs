@@ -8,9 +8,16 @@ pub(crate) fn plain_name(name: &str) -> String {
         .collect()
 }
 
+/// Bytes from which a text is no name with an error in it. Comparing takes the product of
+/// lengths.
+const LONGEST_NAME: usize = 256;
+
 /// The known names that a name may be an error for, best first, three at most;
 /// none when it is like no other.
 pub fn nearest_names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+    if name.len() > LONGEST_NAME {
+        return Vec::new();
+    }
     let likeness = |known: &str| strsim::jaro_winkler(&plain_name(name), &plain_name(known));
     let mut near: Vec<(f64, &str)> = known
         .map(|known| (likeness(known), known))

@@ -44,6 +44,7 @@ mod markup;
 mod own_prices;
 mod pages;
 mod plan;
+mod planned_files;
 mod practices;
 mod price_cache;
 mod pricing;

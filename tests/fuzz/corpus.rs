@@ -139,6 +139,34 @@ pub fn arrivals() -> Vec<Vec<u8>> {
     vec![seconds.to_vec(), tokens.to_vec()]
 }
 
+/// Rows of demand in order: most of their digits are those of the GPUs.
+pub fn demand() -> Vec<Vec<u8>> {
+    let seconds = b"time,gpus\n\
+        1,0.481250731250\n2,12.2501250333125\n3,4.12500001251254\n4,0.0000000000000\n";
+    let times = b"timestamp,pod,busy_gpus\n\
+        2026-11-02T00:00:00Z,a,0.481250731250481250731250\n\
+        2026-11-04T00:00:00Z,a,2.125000012512548125073125\n";
+    vec![seconds.to_vec(), times.to_vec()]
+}
+
+pub fn jobs() -> Vec<Vec<u8>> {
+    let mut all = blocks("docs/planners/schedule.md", "csv");
+    all.push(
+        b"name,gpu,gpus,hours,release,deadline,restartable,data_region,data_gb\n\
+          a,A10G,1,10.5,,480h,yes,us-east-1,0\n\
+          b,A10G,4,6.25,2h,360h,no,us-east-1,500\n\
+          c,A10G,1,2.75,2026-11-02T08:00:00Z,,no,us-west-2,50\n\
+          d,A100:40GB,8,1.25,,240h,yes,us-east-1,1000\n\
+          e,L4,1,12.5,12h,,yes,,\n\
+          f,L4,2,0.25,,,1,us-west-2,25.5\n\
+          g,24GB..,1,3.125,,999h,0,,\n\
+          h,T4,4,36.5,,,yes,us-east-1,0.5\n\
+          i,H100,8,20.5,24h,,yes,us-east-2,12\n"
+            .to_vec(),
+    );
+    all
+}
+
 pub fn units() -> Vec<Vec<u8>> {
     blocks("docs/kpis.md", "csv")
 }

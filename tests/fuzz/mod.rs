@@ -105,5 +105,7 @@ targets! {
     settings
     prices
     arrivals
+    demand
+    jobs
     units
 }

@@ -89,6 +89,20 @@ pub fn lines(start: &[u8], random: &mut Rng) -> Vec<u8> {
     (lines.join("\n") + "\n").into_bytes()
 }
 
+/// Text in lines whose order matters: other numbers, and nothing else.
+pub fn numbers(start: &[u8], random: &mut Rng) -> Vec<u8> {
+    if random.u32(..BROKEN_ONE_IN) == 0 {
+        return bytes(start, random);
+    }
+    let text = String::from_utf8(start.to_vec()).expect("the corpus is UTF-8");
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for _ in 0..random.usize(1..=3) {
+        let at = random.usize(..lines.len());
+        lines[at] = other_number(&lines[at], random);
+    }
+    (lines.join("\n") + "\n").into_bytes()
+}
+
 /// The line with another number in place of one of its numbers.
 fn other_number(line: &str, random: &mut Rng) -> String {
     let digits: Vec<(usize, char)> = line

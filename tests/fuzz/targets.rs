@@ -6,8 +6,8 @@ use crate::fuzz::{corpus, mutate};
 use fastrand::Rng;
 use gpucost::config::{read_policy, read_settings};
 use gpucost::sources::files::{
-    Keep, ReadOptions, open_samples, read_arrivals, read_commitments, read_estate, read_own_prices,
-    read_price_cache, read_report, read_terraform_plan, read_units,
+    Keep, ReadOptions, open_samples, read_arrivals, read_commitments, read_demand, read_estate,
+    read_jobs, read_own_prices, read_price_cache, read_report, read_terraform_plan, read_units,
 };
 use gpucost::sources::kubernetes::read_kubectl;
 use std::fs;
@@ -233,6 +233,49 @@ pub fn arrivals() -> Target {
             let asked = ["capacity", "--arrivals", name, "--latency", "250ms"];
             let (code, _, stderr) = run(&[&asked[..], &["--objective", "2s"]].concat());
             assert!([0, 2].contains(&code), "{stderr}");
+            true
+        },
+    }
+}
+
+pub fn demand() -> Target {
+    Target {
+        name: "demand",
+        file: "demand.csv",
+        short_pass: 300,
+        corpus: corpus::demand,
+        mutate: mutate::numbers,
+        read: |path| {
+            if read_demand(path).is_err() {
+                return false;
+            }
+            let name = path.to_str().expect("UTF-8");
+            let asked = ["autoscale", "--demand", name, "--type", "g6.xlarge"];
+            let (code, _, stderr) = run(&asked);
+            assert!([0, 2].contains(&code), "{stderr}");
+            true
+        },
+    }
+}
+
+pub fn jobs() -> Target {
+    Target {
+        name: "jobs",
+        file: "jobs.csv",
+        short_pass: 200,
+        corpus: corpus::jobs,
+        mutate: mutate::numbers,
+        read: |path| {
+            if read_jobs(path).is_err() {
+                return false;
+            }
+            let name = path.to_str().expect("UTF-8");
+            let start = ["--start", "2026-11-02T00:00:00Z"];
+            for format in ["table", "json"] {
+                let asked = ["schedule", "--jobs", name, "--format", format];
+                let (code, _, stderr) = run(&[&asked[..], &start].concat());
+                assert!([0, 2].contains(&code), "{stderr}");
+            }
             true
         },
     }

@@ -1,7 +1,7 @@
 //! Requests that were recorded, from a CSV file: when each arrived, and what work it was.
 
-use super::shared::bounded::read_written_text;
-use super::shared::csv_lines::{InvalidLine, invalid, line_at};
+use super::shared::bounded::read_written;
+use super::shared::csv_lines::{InvalidLine, invalid, line_at, quoted, text_of};
 use crate::domain::{RecordedRequest, RecordedWork, plain_name, shown};
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -52,11 +52,12 @@ pub enum ArrivalsError {
 /// time that is before the one above, work that is not a number above zero, a ragged line,
 /// more than [`MOST_ARRIVALS`] requests, or none.
 pub fn read_arrivals(path: &Path) -> Result<Vec<RecordedRequest>, ArrivalsError> {
-    let text = read_written_text(path).map_err(|source| ArrivalsError::Io {
+    let bytes = read_written(path).map_err(|source| ArrivalsError::Io {
         path: path.to_owned(),
         source,
     })?;
-    parse(&text).map_err(|(line, message)| ArrivalsError::Line {
+    let parsed = text_of(&bytes).and_then(parse);
+    parsed.map_err(|(line, message)| ArrivalsError::Line {
         path: path.to_owned(),
         line,
         message,
@@ -92,7 +93,7 @@ impl Columns {
             let value = cell.parse().ok();
             value
                 .filter(|value: &f64| value.is_finite() && *value >= 0.0)
-                .ok_or_else(|| format!("`{cell}` is not a number of zero or more"))
+                .ok_or_else(|| format!("{} is not a number of zero or more", quoted(cell)))
         };
         if let Some(place) = self.service {
             let seconds = number(place)?;
@@ -158,10 +159,16 @@ fn parse(text: &str) -> Result<Vec<RecordedRequest>, InvalidLine> {
             return Err(at_line(format!("more than {MOST_ARRIVALS} requests")));
         }
         let cell = record.get(columns.time).unwrap_or_default();
-        let not_a_time = || at_line(format!("`{cell}` is not a time like those above it"));
+        let not_a_time = || {
+            at_line(format!(
+                "{} is not a time like those above it",
+                quoted(cell)
+            ))
+        };
         let moment = Moment::read(cell).ok_or_else(|| {
             at_line(format!(
-                "`{cell}` is not a time such as 2026-11-01T00:00:00Z or a number of seconds"
+                "{} is not a time such as 2026-11-01T00:00:00Z or a number of seconds",
+                quoted(cell)
             ))
         })?;
         let first = *first.get_or_insert(moment);
@@ -171,7 +178,8 @@ fn parse(text: &str) -> Result<Vec<RecordedRequest>, InvalidLine> {
             .is_some_and(|last| at_seconds < last.at_seconds)
         {
             return Err(at_line(format!(
-                "the time `{cell}` is before that of the request above it"
+                "the time {} is before that of the request above it",
+                quoted(cell)
             )));
         }
         let work = columns.work(&record).map_err(at_line)?;

@@ -1,7 +1,7 @@
 //! CSV files that planners read: the demand of a workload, and jobs to run.
 
-use super::shared::bounded::read_written_text;
-use super::shared::csv_lines::{InvalidLine, invalid, line_at};
+use super::shared::bounded::read_written;
+use super::shared::csv_lines::{InvalidLine, Lines, invalid, line_at, quoted, text_of};
 use crate::domain::{JobRequest, MOST_JOBS, Moment, nearest_names, plain_name, shown};
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -16,6 +16,8 @@ pub const MOST_SAMPLES: usize = 1_000_000;
 const MOST_GPUS: u32 = 1_000_000;
 /// Longest job, hours: ten years.
 const LONGEST_HOURS: u32 = 87_600;
+/// Bytes of a cell of a job; no name is longer.
+const LONGEST_CELL: usize = 1_000;
 /// Most data of a job, GB: an exabyte.
 const MOST_GB: u32 = 1_000_000_000;
 
@@ -55,12 +57,15 @@ fn read<T>(
     path: &Path,
     parse: impl Fn(&str) -> Result<T, InvalidLine>,
 ) -> Result<T, PlannedFileError> {
-    let text = read_written_text(path).map_err(|source| PlannedFileError::Io {
+    let bytes = read_written(path).map_err(|source| PlannedFileError::Io {
         path: path.to_owned(),
         source,
     })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    parse(text).map_err(|(line, message)| PlannedFileError::Line {
+    let parsed = text_of(&bytes).and_then(|text| {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        parse(text)
+    });
+    parsed.map_err(|(line, message)| PlannedFileError::Line {
         path: path.to_owned(),
         line,
         message,
@@ -100,8 +105,20 @@ fn demand(text: &str) -> Result<Vec<(Timestamp, f64)>, InvalidLine> {
     let header = reader.headers().map_err(|error| invalid(&error, text))?;
     let place = |names: &[&str]| {
         let is_one = |name: &str| names.contains(&plain_name(name).as_str());
-        let found = header.iter().position(is_one);
-        found.ok_or_else(|| (1_u64, format!("no column `{}`", names[0])))
+        let mut found = header.iter().enumerate().filter(|(_, name)| is_one(name));
+        let first = found.next();
+        let (place, first) = first.ok_or_else(|| (1_u64, format!("no column `{}`", names[0])))?;
+        match found.next() {
+            Some((_, second)) => Err((
+                1,
+                format!(
+                    "the columns {} and {} mean the same",
+                    quoted(first),
+                    quoted(second)
+                ),
+            )),
+            None => Ok(place),
+        }
     };
     let (time, gpus) = (place(&TIME)?, place(&GPUS)?);
     let mut samples: Vec<(Timestamp, f64)> = Vec::new();
@@ -114,12 +131,14 @@ fn demand(text: &str) -> Result<Vec<(Timestamp, f64)>, InvalidLine> {
         let cell = record.get(time).unwrap_or_default();
         let at = instant(cell).ok_or_else(|| {
             at_line(format!(
-                "`{cell}` is not a time such as 2026-11-01T00:00:00Z or Unix seconds"
+                "{} is not a time such as 2026-11-01T00:00:00Z or Unix seconds",
+                quoted(cell)
             ))
         })?;
         if samples.last().is_some_and(|(last, _)| at <= *last) {
             return Err(at_line(format!(
-                "the time `{cell}` is not after the one above it"
+                "the time {} is not after the one above it",
+                quoted(cell)
             )));
         }
         let cell = record.get(gpus).unwrap_or_default();
@@ -127,7 +146,8 @@ fn demand(text: &str) -> Result<Vec<(Timestamp, f64)>, InvalidLine> {
         let value = value.filter(|gpus: &f64| (0.0..=f64::from(MOST_GPUS)).contains(gpus));
         let value = value.ok_or_else(|| {
             at_line(format!(
-                "`{cell}` is not a number of GPUs from 0 to {MOST_GPUS}"
+                "{} is not a number of GPUs from 0 to {MOST_GPUS}",
+                quoted(cell)
             ))
         })?;
         samples.push((at, value));
@@ -157,9 +177,10 @@ fn jobs(text: &str) -> Result<Vec<JobRequest>, InvalidLine> {
     check_header(&header).map_err(|message| (1, message))?;
     let mut found: Vec<JobRequest> = Vec::new();
     let mut names = std::collections::BTreeSet::new();
+    let mut lines = Lines::of(text);
     for record in reader.records() {
         let record = record.map_err(|error| invalid(&error, text))?;
-        let line = line_at(text, record.position());
+        let line = lines.at(record.position());
         let cells = Cells {
             header: &header,
             record: &record,
@@ -169,7 +190,8 @@ fn jobs(text: &str) -> Result<Vec<JobRequest>, InvalidLine> {
             return Err((line, format!("more than {MOST_JOBS} jobs")));
         }
         if !names.insert(job.name.clone()) {
-            return Err((line, format!("the job `{}` is a duplicate", job.name)));
+            let name = quoted(&job.name);
+            return Err((line, format!("the job {name} is a duplicate")));
         }
         found.push(job);
     }
@@ -190,7 +212,8 @@ fn check_header(header: &[String]) -> Result<(), String> {
         } else {
             near.join(", ")
         };
-        return Err(format!("unknown column `{unknown}`; did you mean {near}?"));
+        let unknown = quoted(unknown);
+        return Err(format!("unknown column {unknown}; did you mean {near}?"));
     }
     for name in JOB_COLUMNS {
         let times = header.iter().filter(|one| *one == name).count();
@@ -222,6 +245,13 @@ impl<'a> Cells<'a> {
     }
 
     fn job(&self, line: u64) -> Result<JobRequest, String> {
+        let long = self
+            .record
+            .iter()
+            .position(|cell| cell.len() > LONGEST_CELL);
+        if let Some(column) = long.and_then(|place| self.header.get(place)) {
+            return Err(format!("`{column}` is longer than {LONGEST_CELL} bytes"));
+        }
         Ok(JobRequest {
             name: self.required("name")?.to_owned(),
             gpu: self.required("gpu")?.to_owned(),
@@ -240,7 +270,12 @@ impl<'a> Cells<'a> {
         let cell = self.required("gpus")?;
         let gpus = cell.parse::<u32>().ok();
         gpus.filter(|gpus| (1..=MOST_GPUS).contains(gpus))
-            .ok_or_else(|| format!("`{cell}` is not a number of GPUs from 1 to {MOST_GPUS}"))
+            .ok_or_else(|| {
+                format!(
+                    "{} is not a number of GPUs from 1 to {MOST_GPUS}",
+                    quoted(cell)
+                )
+            })
     }
 
     fn hours(&self) -> Result<Decimal, String> {
@@ -249,7 +284,12 @@ impl<'a> Cells<'a> {
         let most = Decimal::from(LONGEST_HOURS);
         hours
             .filter(|hours| *hours > Decimal::ZERO && *hours <= most)
-            .ok_or_else(|| format!("`{cell}` is not hours above 0 and at most {LONGEST_HOURS}"))
+            .ok_or_else(|| {
+                format!(
+                    "{} is not hours above 0 and at most {LONGEST_HOURS}",
+                    quoted(cell)
+                )
+            })
     }
 
     fn data_gb(&self) -> Result<Decimal, String> {
@@ -259,14 +299,17 @@ impl<'a> Cells<'a> {
         let most = Decimal::from(MOST_GB);
         let gb = cell.parse::<Decimal>().ok();
         gb.filter(|gb| *gb >= Decimal::ZERO && *gb <= most)
-            .ok_or_else(|| format!("`{cell}` is not GB from 0 to {MOST_GB}"))
+            .ok_or_else(|| format!("{} is not GB from 0 to {MOST_GB}", quoted(cell)))
     }
 
     fn flag(&self, column: &str) -> Result<bool, String> {
         match self.get(column).map(str::to_ascii_lowercase).as_deref() {
             None | Some("no" | "false" | "0") => Ok(false),
             Some("yes" | "true" | "1") => Ok(true),
-            Some(other) => Err(format!("`{other}` in `{column}` is neither yes nor no")),
+            Some(other) => Err(format!(
+                "{} in `{column}` is neither yes nor no",
+                quoted(other)
+            )),
         }
     }
 
@@ -275,8 +318,10 @@ impl<'a> Cells<'a> {
         let Some(cell) = self.get(column) else {
             return Ok(None);
         };
-        let expected =
-            || format!("`{cell}` in `{column}` is not a time such as 2026-11-01T08:00:00Z or 36h");
+        let expected = || {
+            let cell = quoted(cell);
+            format!("{cell} in `{column}` is not a time such as 2026-11-01T08:00:00Z or 36h")
+        };
         if let Some(hours) = cell.strip_suffix('h') {
             let hours: Option<u32> = hours.trim().parse().ok();
             let hours = hours.filter(|hours| *hours <= LONGEST_HOURS);
@@ -314,6 +359,16 @@ mod tests {
             ("time,gpus\n5,NaN\n", 2, "from 0 to"),
             ("time,gpus\n5,inf\n", 2, "from 0 to"),
             ("time,gpus\n5\n", 2, "1 cells instead of 2"),
+            (
+                "time,gpus,Busy GPUs\n5,1,1\n",
+                1,
+                "`gpus` and `Busy GPUs` mean",
+            ),
+            (
+                "time,gpus,time\n5,1,5\n",
+                1,
+                "`time` and `time` mean the same",
+            ),
         ] {
             let (found, message) = demand(text).expect_err(text);
             assert_eq!(found, line, "{text}: {message}");

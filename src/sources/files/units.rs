@@ -2,7 +2,7 @@
 
 use crate::domain::{WorkUnits, parse_duration, shown};
 use crate::sources::files::shared::bounded::read_written;
-use crate::sources::files::shared::csv_lines::{InvalidLine, invalid, line_at, text_of};
+use crate::sources::files::shared::csv_lines::{InvalidLine, Lines, invalid, text_of};
 use crate::sources::files::shared::plain_text::open;
 use rust_decimal::Decimal;
 use std::io::{self, BufRead, Read};
@@ -61,9 +61,10 @@ fn parse(text: &str) -> Result<Vec<WorkUnits>, InvalidLine> {
     let places = places(header).map_err(|message| (1, message))?;
     let mut all: Vec<WorkUnits> = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
+    let mut lines = Lines::of(text);
     for record in reader.records() {
         let record = record.map_err(|error| invalid(&error, text))?;
-        let line = line_at(text, record.position());
+        let line = lines.at(record.position());
         let cell = |place: Option<usize>| place.and_then(|place| record.get(place)).unwrap_or("");
         let one = row(places.map(cell)).map_err(|message| (line, message))?;
         if !seen.insert((one.name.clone(), one.unit.clone())) {

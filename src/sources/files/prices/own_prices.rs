@@ -6,7 +6,7 @@ use crate::domain::{
     PriceOrigin, PriceQuote, Provider, Tenancy, nearest_names, shown,
 };
 use crate::sources::files::shared::bounded::read_written;
-use crate::sources::files::shared::csv_lines::{InvalidLine, invalid, line_at, text_of};
+use crate::sources::files::shared::csv_lines::{InvalidLine, Lines, invalid, text_of};
 use jiff::civil::Date;
 use std::collections::BTreeMap;
 use std::io;
@@ -73,9 +73,10 @@ fn parse(text: &str, source: &str) -> Result<BTreeMap<PriceKey, PriceQuote>, Inv
         .clone();
     check_header(&header).map_err(|message| (1, message))?;
     let mut prices = BTreeMap::new();
+    let mut lines = Lines::of(text);
     for record in reader.records() {
         let record = record.map_err(|error| invalid(&error, text))?;
-        let line = line_at(text, record.position());
+        let line = lines.at(record.position());
         let at_line = |message: String| (line, message);
         let cells = Cells {
             header: &header,

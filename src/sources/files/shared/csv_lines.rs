@@ -13,16 +13,55 @@ pub(in crate::sources::files) fn text_of(bytes: &[u8]) -> Result<&str, InvalidLi
     })
 }
 
-/// The line of a record as an editor counts. The reader's own count is that of
-/// the line end before it, and of empty lines before that.
+/// Characters of a cell that a message quotes.
+const QUOTED: usize = 80;
+
+/// A cell as a message quotes it: a file may be one cell.
+pub(in crate::sources::files) fn quoted(cell: &str) -> String {
+    let mut shown: String = cell.chars().take(QUOTED).collect();
+    if shown.len() < cell.len() {
+        shown.push('…');
+    }
+    format!("`{shown}`")
+}
+
+/// Lines of a text by its records, in their order: each is counted from the one before it.
+pub(in crate::sources::files) struct Lines<'a> {
+    text: &'a str,
+    /// Bytes whose line ends are counted.
+    counted: usize,
+    line: u64,
+}
+
+impl<'a> Lines<'a> {
+    pub fn of(text: &'a str) -> Self {
+        Self {
+            text,
+            counted: 0,
+            line: 1,
+        }
+    }
+
+    /// The line of a record as an editor counts. The reader's own count is that of
+    /// the line end before it, and of empty lines before that.
+    pub fn at(&mut self, position: Option<&csv::Position>) -> u64 {
+        let bytes = self.text.as_bytes();
+        let read = position.and_then(|position| usize::try_from(position.byte()).ok());
+        let read = read.unwrap_or(0).clamp(self.counted, bytes.len());
+        let rest = bytes[read..].iter();
+        let skipped = rest
+            .take_while(|byte| matches!(byte, b'\r' | b'\n'))
+            .count();
+        let passed = bytes[self.counted..read + skipped].iter();
+        self.line += passed.filter(|byte| **byte == b'\n').count() as u64;
+        self.counted = read + skipped;
+        self.line
+    }
+}
+
+/// The line of one record.
 pub(in crate::sources::files) fn line_at(text: &str, position: Option<&csv::Position>) -> u64 {
-    let read = position.and_then(|position| usize::try_from(position.byte()).ok());
-    let (before, rest) = text
-        .split_at_checked(read.unwrap_or(0))
-        .unwrap_or((text, ""));
-    let is_line_end = |c: &char| matches!(c, '\r' | '\n');
-    let skipped = rest.chars().take_while(is_line_end);
-    before.chars().chain(skipped).filter(|c| *c == '\n').count() as u64 + 1
+    Lines::of(text).at(position)
 }
 
 /// An error of the reader with its line.
@@ -35,4 +74,32 @@ pub(in crate::sources::files) fn invalid(error: &csv::Error, text: &str) -> Inva
         _ => error.to_string(),
     };
     (line, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_those_of_an_editor() {
+        let text = "a,b\r\n\r\n1,2\r\n\n\n\"x\ny\",3\n4,5";
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let records: Vec<csv::StringRecord> =
+            reader.records().map(|one| one.expect("a record")).collect();
+        let mut lines = Lines::of(text);
+        let counted: Vec<u64> = records.iter().map(|one| lines.at(one.position())).collect();
+        // The third record has two lines.
+        assert_eq!(counted, [3, 6, 8]);
+        let one_by_one = records.iter().map(|one| line_at(text, one.position()));
+        assert_eq!(one_by_one.collect::<Vec<u64>>(), counted);
+        assert_eq!(Lines::of("").at(None), 1);
+    }
+
+    #[test]
+    fn long_cells_are_cut() {
+        assert_eq!(quoted("soon"), "`soon`");
+        let long = quoted(&"模".repeat(81));
+        assert_eq!(long, format!("`{}…`", "模".repeat(80)));
+        assert_eq!(quoted(&"x".repeat(80)).len(), 82);
+    }
 }
