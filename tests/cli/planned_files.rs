@@ -25,6 +25,7 @@ const JOBS: [&str; 5] = [
     "2026-11-02T00:00:00Z",
     "--jobs",
 ];
+const TENANTS: [&str; 5] = ["share", "--offline", "--type", "g5.xlarge", "--tenants"];
 const ARRIVALS: [&str; 5] = ["capacity", "--offline", "--latency", "1s", "--arrivals"];
 
 /// Each case ends with its line, and with nothing else.
@@ -317,9 +318,7 @@ fn arrivals_that_are_no_text_are_refused_with_their_line() {
 #[test]
 fn an_answer_does_not_take_the_place_of_its_file() {
     let world = World::new();
-    let tenants = [&["share", "--offline", "--type", "g5.xlarge", "--tenants"][..]];
-    let commands = [&DEMAND[..], &JOBS, &ARRIVALS].into_iter().chain(tenants);
-    for command in commands {
+    for command in [&DEMAND[..], &JOBS, &ARRIVALS, &TENANTS] {
         let flag = command.last().expect("a flag");
         let path = world.file("rows.csv", "name,vram\n");
         let outcome = world.run(&[command, &[path.as_str(), "--output", path.as_str()]].concat());
