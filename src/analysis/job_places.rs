@@ -5,7 +5,7 @@ use super::prices::{AWS, GpuFilter, Offer, Question, SortBy, compare};
 use super::workloads;
 use crate::catalog::{self, Prices};
 use crate::domain::{
-    Component, Currency, GpuOffer, HOUR_SECONDS, HourlyActivity, JobStatus, Member,
+    Component, Currency, GpuOffer, HOUR_SECONDS, HourlyActivity, JobStatus, MOST_JOBS, Member,
     OperatingSystem, Policy, PriceKey, TrainingJob,
 };
 use crate::planners::schedule::{FreeGpus, Host, Need, Rental, Span};
@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How often an hour of the week must have been idle, and never otherwise.
 const LEAST_WEEKS: u32 = 2;
@@ -97,7 +97,7 @@ fn cell_of(hour: Timestamp) -> usize {
 /// spot price, in one currency, and hosts with that GPU.
 pub fn job_need(
     (name, filter): (&str, &GpuFilter),
-    regions: &[String],
+    (regions, currency): (&[String], Currency),
     hosts: &[(Host, GpuOffer)],
     prices: &Prices<'_>,
 ) -> Need {
@@ -111,16 +111,26 @@ pub fn job_need(
         operating_system: OperatingSystem::Linux,
         sort: SortBy::Price,
     };
-    let offers = compare(&question, prices);
-    let rentals = offers.iter().flat_map(|offer| rentals(offer, prices));
+    let mut found = Vec::new();
+    let mut other_currencies: BTreeMap<Currency, usize> = BTreeMap::new();
+    for offer in compare(&question, prices) {
+        let (own, others): (Vec<Rental>, Vec<Rental>) = rentals(&offer, prices)
+            .into_iter()
+            .partition(|one| one.rate.currency() == currency);
+        if let (true, Some(other)) = (own.is_empty(), others.first()) {
+            *other_currencies.entry(other.rate.currency()).or_default() += 1;
+        }
+        found.extend(own);
+    }
     let has_it = |(_, (_, offer)): &(usize, &(Host, GpuOffer))| {
         filter.matches(offer.model.name(), offer.vram_mib)
     };
     let hosts = hosts.iter().enumerate().filter(has_it);
     Need {
         name: name.to_owned(),
-        rentals: rentals.collect(),
+        rentals: found,
         hosts: hosts.map(|(index, _)| index).collect(),
+        other_currencies,
     }
 }
 
@@ -150,9 +160,7 @@ fn rentals(offer: &Offer, prices: &Prices<'_>) -> Vec<Rental> {
         let quote = price.quotes.into_iter().next().map(|(_, quote)| quote);
         of(price.rate, quote, true)
     });
-    let both = on_demand.into_iter().chain(spot);
-    both.filter(|one| one.rate.currency() == Currency::Usd)
-        .collect()
+    on_demand.into_iter().chain(spot).collect()
 }
 
 /// A training job that was seen, as somebody would write it down.
@@ -163,38 +171,86 @@ pub struct SeenJob {
     pub gpu: String,
     pub gpus: u32,
     pub seconds: i64,
-    pub release: i64,
+    /// When it began, Unix seconds; absent where that is not known.
+    pub release: Option<i64>,
     pub is_restartable: bool,
     pub region: String,
 }
 
-/// Training jobs of an estate that ended and whose GPUs are known, with the number of the
-/// others.
-pub fn seen_jobs(estate: &Estate) -> (Vec<SeenJob>, usize) {
-    let seen: Vec<SeenJob> = estate.jobs.iter().filter_map(seen_job).collect();
-    let others = estate.jobs.len() - seen.len();
-    (seen, others)
+/// Why a training job that was seen cannot be placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum UnplacedJob {
+    #[error("not completed")]
+    NotCompleted,
+    #[error("several instance types in one job")]
+    SeveralTypes,
+    #[error("GPUs unknown")]
+    UnknownGpus,
+    #[error("duration unknown")]
+    UnknownDuration,
+    #[error("more than {MOST_JOBS} jobs")]
+    TooMany,
 }
 
-fn seen_job(job: &TrainingJob) -> Option<SeenJob> {
+/// Training jobs of an estate that completed and whose GPUs are known, with the number of the
+/// others by reason.
+pub fn seen_jobs(estate: &Estate) -> (Vec<SeenJob>, BTreeMap<UnplacedJob, usize>) {
+    let mut seen = Vec::new();
+    let mut unplaced: BTreeMap<UnplacedJob, usize> = BTreeMap::new();
+    for job in &estate.jobs {
+        let found = match seen_job(job) {
+            Ok(_) if seen.len() == MOST_JOBS => Err(UnplacedJob::TooMany),
+            found => found,
+        };
+        match found {
+            Ok(one) => seen.push(one),
+            Err(reason) => *unplaced.entry(reason).or_default() += 1,
+        }
+    }
+    (seen, unplaced)
+}
+
+fn seen_job(job: &TrainingJob) -> Result<SeenJob, UnplacedJob> {
+    if job.status != Some(JobStatus::Completed) {
+        return Err(UnplacedJob::NotCompleted);
+    }
     let [(instance_type, count)] = job.instances.as_slice() else {
-        return None;
+        return Err(UnplacedJob::SeveralTypes);
     };
-    let (inside, _) = Component::of_type(instance_type)?;
-    let offer = catalog::shape(inside)?.gpu.as_ref()?;
-    let seconds = job.training_seconds.filter(|seconds| *seconds > 0)?;
-    let gpus = offer.share.count().to_u32().filter(|gpus| *gpus > 0)?;
-    (job.status == Some(JobStatus::Completed)).then_some(())?;
-    Some(SeenJob {
+    let (offer, gpus) = gpus_of(instance_type, *count).ok_or(UnplacedJob::UnknownGpus)?;
+    Ok(SeenJob {
         name: job.name.clone(),
         gpu: match offer.vram_mib {
             Some(mib) => format!("{}:{}GB", offer.model, (mib as f64 / 1024.0).round()),
             None => offer.model.to_string(),
         },
-        gpus: gpus.checked_mul(*count)?,
-        seconds: i64::from(seconds),
-        release: job.started?.as_second(),
+        gpus,
+        seconds: duration(job).ok_or(UnplacedJob::UnknownDuration)?,
+        release: job.started.map(Timestamp::as_second),
         is_restartable: job.has_checkpoints,
         region: job.region.clone(),
     })
+}
+
+/// The GPUs of machines of SageMaker, as those of the type of EC2 inside.
+fn gpus_of(instance_type: &str, count: u32) -> Option<(&'static GpuOffer, u32)> {
+    let (inside, _) = Component::of_type(instance_type)?;
+    let offer = catalog::shape(inside)?.gpu.as_ref()?;
+    let gpus = offer.share.count().to_u32().filter(|gpus| *gpus > 0)?;
+    Some((offer, gpus.checked_mul(count).filter(|gpus| *gpus > 0)?))
+}
+
+/// How long it trained; else from its beginning to its end, else what it was billed for, which
+/// is less with managed spot training.
+fn duration(job: &TrainingJob) -> Option<i64> {
+    let from_to = |from: Timestamp, to: Timestamp| to.as_second() - from.as_second();
+    let lasted = job.started.zip(job.ended);
+    let lasted = lasted.map(|(from, to)| from_to(from, to));
+    let billed = job.billable_seconds.filter(|_| !job.is_spot);
+    let known = [
+        job.training_seconds.map(i64::from),
+        lasted,
+        billed.map(i64::from),
+    ];
+    known.into_iter().flatten().find(|seconds| *seconds > 0)
 }

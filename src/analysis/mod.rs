@@ -39,7 +39,7 @@ pub use fix::{
 };
 pub use hosts::ListedHost;
 pub use inventory::{ListedInstance, ListedNode, Listing, list_instances};
-pub use job_places::{SeenJob, idle_hosts, job_need, seen_jobs};
+pub use job_places::{SeenJob, UnplacedJob, idle_hosts, job_need, seen_jobs};
 pub use jobs::ListedJob;
 pub use kpis::{
     CountedRun, GpuHours, GpuUse, JobCost, Kpis, RunKpis, UnitError, unit_costs, waits_for_work,

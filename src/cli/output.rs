@@ -179,13 +179,27 @@ pub(super) fn close(
     io: &mut Io<'_>,
 ) -> ExitCode {
     let line = closing_line(verb, instances, unmeasured, gaps);
-    say(&line, &args.out, io);
     if instances == 0 && gaps.is_empty() && !args.allow_empty {
+        say(&line, &args.out, io);
         let _ = io
             .stderr
             .write_all(b"error: no GPU instances in scope\nhint: check `--region`, `--tag` and the account, or pass `--allow-empty`\n");
         return ExitCode::Nothing;
     }
+    let code = close_with(&line, gaps, args, io);
+    if code == ExitCode::Done && instances == 0 && !args.allow_empty {
+        let _ = io
+            .stderr
+            .write_all(b"error: no GPU instances found in scope\nhint: the data gaps list what could not be read\n");
+        return ExitCode::Nothing;
+    }
+    code
+}
+
+/// A closing line on stderr, and the exit code of an answer that has what it is about, whether
+/// or not there are instances.
+pub(super) fn close_with(line: &str, gaps: &[Gap], args: &EstateArgs, io: &mut Io<'_>) -> ExitCode {
+    say(line, &args.out, io);
     if args.strict && !gaps.is_empty() {
         let line = format!(
             "error: incomplete: {} under `--strict`\n",
@@ -193,12 +207,6 @@ pub(super) fn close(
         );
         let _ = io.stderr.write_all(line.as_bytes());
         return ExitCode::Incomplete;
-    }
-    if instances == 0 && !args.allow_empty {
-        let _ = io
-            .stderr
-            .write_all(b"error: no GPU instances found in scope\nhint: the data gaps list what could not be read\n");
-        return ExitCode::Nothing;
     }
     ExitCode::Done
 }

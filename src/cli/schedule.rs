@@ -6,17 +6,18 @@ use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::scope::regions;
 use super::{audit, estate, output, planner, pricing};
-use crate::analysis::{AWS, GpuFilter, Question, SeenJob, SortBy, idle_hosts, job_need, seen_jobs};
+use crate::analysis::{
+    AWS, GpuFilter, Question, SeenJob, SortBy, UnplacedJob, idle_hosts, job_need, seen_jobs,
+};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{
-    Currency, GpuOffer, JobRequest, MOST_JOBS, OperatingSystem, PriceBook, shell_word, shown,
+    Currency, GpuOffer, JobRequest, OperatingSystem, PriceBook, shell_word, shown,
 };
 use crate::planners::schedule::{
     Host, Job, JobSchedule, ScheduleAsk, ScheduleError, schedule_jobs,
 };
 use crate::report::schedule_answer;
-use crate::report::text::counted;
 use crate::savings::Checkpointing;
 use crate::sources::files::read_jobs;
 use crate::usage::Estate;
@@ -117,10 +118,10 @@ pub(super) fn run(args: &ScheduleArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     let prices = Prices::new(gathered, &settings.policy.discount_percent);
     let now = estate.as_ref().map_or(io.now, |estate| estate.as_of);
     let begin = args.start.unwrap_or(now).as_second();
-    let wanted = match (&requests, &estate) {
-        (Some((path, requests)), _) => written(path, requests, begin),
-        (None, Some(estate)) => seen(estate, args, io)?,
-        (None, None) => Vec::new(),
+    let (wanted, unplaced) = match (&requests, &estate) {
+        (Some((path, requests)), _) => (written(path, requests, begin), BTreeMap::new()),
+        (None, Some(estate)) => seen(estate, begin)?,
+        (None, None) => (Vec::new(), BTreeMap::new()),
     };
     let ask = ask(
         args,
@@ -131,14 +132,16 @@ pub(super) fn run(args: &ScheduleArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     )?;
     let found = schedule_jobs(ask).map_err(refused)?;
     let warning = age.check(oldest(&found), now)?;
-    let code = planner::print(&schedule_answer(&found), format, &of.out, io)?;
+    let answer = schedule_answer(&found, &unplaced);
+    let code = planner::print(&answer, format, &of.out, io)?;
     output::warn(warning, &of.out, io);
     Ok(match &estate {
-        Some(estate) if !(estate.instances.is_empty() && estate.gaps.is_empty()) => {
-            let instances = estate.instances.len();
-            output::close("read", instances, 0, &estate.gaps, of, io)
+        // Jobs are placed without machines of one's own too.
+        Some(estate) => {
+            let line = output::closing_line("read", estate.instances.len(), 0, &estate.gaps);
+            output::close_with(&line, &estate.gaps, of, io)
         }
-        _ => code,
+        None => code,
     })
 }
 
@@ -168,20 +171,29 @@ fn written(path: &Path, requests: &[JobRequest], begin: i64) -> Vec<Wanted> {
     jobs.collect()
 }
 
-/// Training jobs that ran, as though they came again when they did.
-fn seen(estate: &Estate, args: &ScheduleArgs, io: &mut Io<'_>) -> Result<Vec<Wanted>, Failure> {
-    let (jobs, others) = seen_jobs(estate);
+/// Training jobs that ran, as though they came again when they did, with the number of those
+/// that cannot be placed.
+fn seen(
+    estate: &Estate,
+    begin: i64,
+) -> Result<(Vec<Wanted>, BTreeMap<UnplacedJob, usize>), Failure> {
+    let (jobs, unplaced) = seen_jobs(estate);
     if jobs.is_empty() {
-        return Err(Failure::new(
-            ExitCode::Nothing,
-            anyhow::anyhow!("no training jobs were seen that ended and whose GPUs are known"),
-        )
-        .with_hint("pass a list of jobs with `--jobs FILE`"));
-    }
-    let left_out = others + jobs.len().saturating_sub(MOST_JOBS);
-    if left_out > 0 {
-        let left_out = counted(left_out as u64, "training job", "training jobs");
-        output::say(&format!("left out {left_out}"), &args.estate.out, io);
+        let reasons: Vec<String> = unplaced
+            .iter()
+            .map(|(reason, count)| format!("{count} {reason}"))
+            .collect();
+        let message = match reasons.as_slice() {
+            [] => "no training jobs were seen".to_owned(),
+            reasons => format!(
+                "none of the training jobs can be placed: {}",
+                reasons.join(", ")
+            ),
+        };
+        return Err(
+            Failure::new(ExitCode::Nothing, anyhow::anyhow!("{message}"))
+                .with_hint("pass a list of jobs with `--jobs FILE`"),
+        );
     }
     let wanted = |one: SeenJob| Wanted {
         gpu: one.gpu,
@@ -191,14 +203,14 @@ fn seen(estate: &Estate, args: &ScheduleArgs, io: &mut Io<'_>) -> Result<Vec<Wan
             need: 0,
             gpus: one.gpus,
             seconds: one.seconds,
-            release: one.release,
+            release: one.release.unwrap_or(begin),
             deadline: None,
             is_restartable: one.is_restartable,
             data_region: Some(one.region),
             data_gb: Decimal::ZERO,
         },
     };
-    Ok(jobs.into_iter().take(MOST_JOBS).map(wanted).collect())
+    Ok((jobs.into_iter().map(wanted).collect(), unplaced))
 }
 
 fn ask(
@@ -232,7 +244,8 @@ fn ask(
                     ))
                     .with_hint("divide the list"));
                 }
-                let mut need = job_need((one.gpu.as_str(), &filter), &regions, &hosts, prices);
+                let asked = (one.gpu.as_str(), &filter);
+                let mut need = job_need(asked, (regions.as_slice(), Currency::Usd), &hosts, prices);
                 need.rentals.retain(|one| !(args.no_spot && one.is_spot));
                 needs.push(need);
                 places.insert(one.gpu.clone(), needs.len() - 1);

@@ -2,7 +2,7 @@
 
 use crate::cli::pages::{assert_explains, assert_shows, blocks, page};
 use crate::cli::world::{Outcome, World};
-use serde_json::Value;
+use serde_json::{Value, json as value};
 
 /// The jobs of the page.
 fn jobs() -> String {
@@ -87,6 +87,132 @@ fn idle_hours_of_an_estate_cost_nothing_more() {
     assert!(row["first_come_cost"].as_f64().expect("a price") > 0.0);
     let caveats = found["caveats"].to_string();
     assert!(caveats.contains("saves the same hours"), "{caveats}");
+}
+
+/// A training job of SageMaker that began at midnight.
+fn trained(name: &str, instances: &Value) -> Value {
+    value!({
+        "name": name, "account": "111122223333", "region": "us-east-1", "instances": instances,
+        "status": "completed", "started": "2026-10-30T00:00:00Z",
+    })
+}
+
+fn of_type(name: &str, count: u32) -> Value {
+    value!([{ "instance_type": format!("{name}-training"), "count": count }])
+}
+
+/// An estate without machines: two jobs that can be placed, and one for each reason why others
+/// cannot.
+fn trainings() -> Value {
+    let mut sweep = trained("sweep", &of_type("ml.g5.xlarge", 1));
+    sweep["training_seconds"] = value!(36_000);
+    sweep["checkpoints"] = value!(true);
+    // What it trained for is unknown, and not when it began and ended.
+    let mut wide = trained("wide", &of_type("ml.g5.xlarge", 2));
+    wide["ended"] = value!("2026-10-30T01:00:00Z");
+    let mut failed = trained("failed", &of_type("ml.g5.xlarge", 1));
+    failed["status"] = value!("failed");
+    let both = [of_type("ml.g5.xlarge", 1), of_type("ml.m5.xlarge", 1)];
+    let both: Vec<Value> = both.iter().map(|one| one[0].clone()).collect();
+    let mut others = vec![
+        failed,
+        trained("several", &value!(both)),
+        trained("cpu", &of_type("ml.m5.xlarge", 1)),
+    ];
+    others[2]["training_seconds"] = value!(60);
+    // With managed spot training, what is billed is not how long it took.
+    let mut untimed = trained("untimed", &of_type("ml.g5.xlarge", 1));
+    untimed["spot"] = value!(true);
+    untimed["billable_seconds"] = value!(900);
+    let jobs = [vec![sweep, wide], others, vec![untimed]].concat();
+    value!({
+        "estate_version": "1", "as_of": "2026-11-01T00:00:00Z", "jobs": jobs,
+        "gaps": [{"what": "region", "where": "us-west-2", "reason": "denied", "hint": "allow it"}],
+    })
+}
+
+/// The estate as a file, scheduled.
+fn of_trainings(estate: &Value, further: &[&str]) -> Outcome {
+    let world = World::new();
+    let path = world.estate("trainings.json", estate);
+    world.run(&[&["schedule", "--from", &path], further].concat())
+}
+
+/// `sweep` is the first job of the page: 10 h that take 37,529 s on a g5.2xlarge as spot,
+/// $5.1346, and $10.06 at once. `wide` had two machines of one A10G, and takes one of four for
+/// an hour: $5.672. Together $10.81 and $15.73.
+#[test]
+fn training_jobs_of_an_estate_are_placed_when_they_ran() {
+    let outcome = of_trainings(&trainings(), &["--format", "json"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert_eq!(outcome.stderr, "read 0 instances; 1 gap\n");
+    let found = outcome.json();
+    let rows = found["jobs"].as_array().expect("a list");
+    let of = |key: &str| -> Vec<&Value> { rows.iter().map(|row| &row[key]).collect() };
+    assert_eq!(of("job"), ["sweep", "wide"]);
+    assert_eq!(of("place"), ["1 × g5.2xlarge", "1 × g5.12xlarge"]);
+    assert_eq!(of("purchase_option"), ["spot", "on-demand"]);
+    assert_eq!(of("start"), ["2026-10-30T00:00:00Z"; 2]);
+    let ends = ["2026-10-30T10:25:29Z", "2026-10-30T01:00:00Z"];
+    assert_eq!(of("end"), ends);
+    assert_eq!(of("cost"), [5.13, 5.67]);
+    assert_eq!(of("first_come_cost"), [10.06, 5.67]);
+    let plans = &found["plans"];
+    assert_eq!(
+        (&plans[0]["cost"], &plans[1]["cost"]),
+        (&10.81.into(), &15.73.into())
+    );
+    let missing = found["missing"].as_array().expect("a list");
+    let missing: Vec<&str> = missing
+        .iter()
+        .map(|one| one["what"].as_str().expect("text"))
+        .collect();
+    let expected = [
+        "1 training job: not completed",
+        "1 training job: several instance types in one job",
+        "1 training job: GPUs unknown",
+        "1 training job: duration unknown",
+    ];
+    assert_eq!(missing, expected);
+    let strict = of_trainings(&trainings(), &["--strict"]);
+    assert_eq!(strict.code, 3, "{}", strict.stderr);
+}
+
+#[test]
+fn training_jobs_that_cannot_be_placed_say_why() {
+    let mut estate = trainings();
+    let jobs = estate["jobs"].as_array_mut().expect("a list");
+    jobs.drain(..2);
+    let outcome = of_trainings(&estate, &[]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (4, ""));
+    assert_eq!(
+        outcome.stderr,
+        "error: none of the training jobs can be placed: 1 not completed, 1 several instance \
+         types in one job, 1 GPUs unknown, 1 duration unknown\n\
+         hint: pass a list of jobs with `--jobs FILE`\n"
+    );
+    estate["jobs"] = value!([]);
+    let outcome = of_trainings(&estate, &[]);
+    assert_eq!(outcome.code, 4);
+    let expected = "error: no training jobs were seen\nhint: pass a list";
+    assert!(outcome.stderr.starts_with(expected), "{}", outcome.stderr);
+}
+
+/// The catalog has six types with a T4 in Beijing, in yuan.
+#[test]
+fn machines_in_another_currency_are_named() {
+    let jobs = "name,gpu,gpus,hours\nfit,T4,1,1\n";
+    let found = json(jobs, &["--region", "us-east-1,cn-north-1"]);
+    assert_eq!(found["jobs"][0]["region"], "us-east-1");
+    let missing = found["missing"].to_string();
+    let expected = "6 offers with T4, priced in CNY and not in USD: left out";
+    assert!(missing.contains(expected), "{missing}");
+    let asked = [&PLAN[..], &["--region", "cn-north-1"]].concat();
+    let outcome = run_with(jobs, &asked);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+    let expected = "no priced machine has the GPUs of the job `fit`: 1 × T4; 6 offers in other \
+                    currencies are left out\nhint: ";
+    assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
 }
 
 #[test]

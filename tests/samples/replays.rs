@@ -183,6 +183,7 @@ fn pods_wait_less_where_they_may_overtake() {
                 band: None,
             }],
             hosts: Vec::new(),
+            other_currencies: BTreeMap::new(),
         }],
         hosts: Vec::new(),
         most_gpus: Some(most_gpus),

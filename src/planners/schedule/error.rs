@@ -1,5 +1,6 @@
 //! Why jobs cannot be placed.
 
+use super::question::{Job, ScheduleAsk};
 use crate::domain::MOST_JOBS;
 use jiff::Timestamp;
 
@@ -16,12 +17,37 @@ pub enum ScheduleError {
         /// The nearest deadline that it can meet.
         nearest: Option<Timestamp>,
     },
-    #[error("no priced machine has the GPUs of the job `{job}`: {gpus} × {need}")]
+    #[error(
+        "no priced machine has the GPUs of the job `{job}`: {gpus} × {need}{}",
+        elsewhere(*left_out)
+    )]
     NoMachine {
         job: String,
         gpus: u32,
         need: String,
+        /// Machines in their regions that are priced in other currencies.
+        left_out: usize,
     },
     #[error("the job `{job}` takes {gpus} GPUs of rented machines, above the limit of {most}")]
     AboveLimit { job: String, gpus: u32, most: u32 },
+}
+
+impl ScheduleError {
+    pub(super) fn no_machine(ask: &ScheduleAsk, job: &Job) -> Self {
+        let need = &ask.needs[job.need];
+        Self::NoMachine {
+            job: job.name.clone(),
+            gpus: job.gpus,
+            need: need.name.clone(),
+            left_out: need.other_currencies.values().sum(),
+        }
+    }
+}
+
+fn elsewhere(left_out: usize) -> String {
+    match left_out {
+        0 => String::new(),
+        1 => "; 1 offer in another currency is left out".to_owned(),
+        more => format!("; {more} offers in other currencies are left out"),
+    }
 }

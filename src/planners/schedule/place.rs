@@ -92,11 +92,7 @@ fn check_deadline(job: &Job) -> Result<(), ScheduleError> {
 fn check_rentings(ask: &ScheduleAsk, job: &Job, own: &[Renting]) -> Result<(), ScheduleError> {
     let least = own.iter().filter(|one| one.spot.is_none());
     let Some(least) = least.map(|one| one.gpus).min() else {
-        return Err(ScheduleError::NoMachine {
-            job: job.name.clone(),
-            gpus: job.gpus,
-            need: ask.needs[job.need].name.clone(),
-        });
+        return Err(ScheduleError::no_machine(ask, job));
     };
     match ask.most_gpus {
         Some(most) if least > most => Err(ScheduleError::AboveLimit {

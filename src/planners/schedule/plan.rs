@@ -254,11 +254,7 @@ pub(super) fn first_come(ask: &ScheduleAsk, options: &Options) -> Result<JobPlan
             (Reverse(is_there), one.total(), one.rental)
         });
         let placed = chosen.and_then(|one| left.rented((index, job), one, from));
-        let placed = placed.ok_or_else(|| ScheduleError::NoMachine {
-            job: job.name.clone(),
-            gpus: job.gpus,
-            need: ask.needs[job.need].name.clone(),
-        })?;
+        let placed = placed.ok_or_else(|| ScheduleError::no_machine(ask, job))?;
         left.take(ask, &placed);
         from = placed.start();
         placements.push(placed);

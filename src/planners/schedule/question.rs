@@ -4,6 +4,7 @@ use super::free::FreeGpus;
 use crate::domain::{Currency, HourlyRate, InterruptionBand, PriceQuote};
 use crate::savings::Checkpointing;
 use rust_decimal::Decimal;
+use std::collections::BTreeMap;
 
 /// A job. Times are Unix seconds.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,4 +77,7 @@ pub struct Need {
     pub rentals: Vec<Rental>,
     /// Which of the hosts.
     pub hosts: Vec<usize>,
+    /// Machines in their regions that are left out because they are priced in other currencies
+    /// than that of the plan, by currency.
+    pub other_currencies: BTreeMap<Currency, usize>,
 }

@@ -2,6 +2,7 @@ use super::*;
 use crate::domain::{Currency, HourlyRate, InterruptionBand};
 use crate::savings::Checkpointing;
 use rust_decimal::Decimal;
+use std::collections::BTreeMap;
 
 const HOUR: i64 = 3_600;
 const HOME: &str = "us-east-1";
@@ -53,6 +54,7 @@ fn ask(jobs: Vec<Job>, rentals: Vec<Rental>, hosts: Vec<Host>) -> ScheduleAsk {
             name: "Z1".to_owned(),
             rentals,
             hosts: (0..hosts.len()).collect(),
+            other_currencies: BTreeMap::new(),
         }],
         hosts,
         most_gpus: None,

@@ -1,16 +1,18 @@
 //! `gpucost schedule` in words.
 
 use super::figures::{basis, step};
+use crate::analysis::UnplacedJob;
 use crate::domain::{HOUR_SECONDS, Money, shell_word};
 use crate::planners::schedule::{JobPlan, JobSchedule, Placement, Where};
 use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step, column, detail};
 use crate::report::shared::text::{counted, money};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Jobs with where and when each runs, and what that costs.
-pub fn schedule_answer(found: &JobSchedule) -> Answer {
+/// Jobs with where and when each runs, and what that costs; beside them how many jobs that
+/// were seen cannot be placed.
+pub fn schedule_answer(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Answer {
     Answer {
         planner: "schedule",
         headline: headline(found),
@@ -18,7 +20,7 @@ pub fn schedule_answer(found: &JobSchedule) -> Answer {
         steps: steps(found),
         sheets: vec![jobs(found), plans(found)],
         caveats: caveats(found),
-        missing: missing(found),
+        missing: missing(found, unplaced),
         files: Vec::new(),
         next: next(found),
     }
@@ -301,7 +303,40 @@ fn unused_gpus(found: &JobSchedule) -> u64 {
     unused.sum()
 }
 
-fn missing(found: &JobSchedule) -> Vec<Missing> {
+fn missing(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Vec<Missing> {
+    let jobs = unplaced.iter().map(|(reason, count)| Missing {
+        what: format!(
+            "{}: {reason}",
+            counted(*count as u64, "training job", "training jobs")
+        ),
+        remedy: "write jobs that are to be placed into a file, and pass `--jobs FILE`".to_owned(),
+    });
+    jobs.chain(other_currencies(found))
+        .chain(spot_prices(found))
+        .collect()
+}
+
+/// Machines whose prices do not compare with those of the plan.
+fn other_currencies(found: &JobSchedule) -> impl Iterator<Item = Missing> {
+    found.ask.needs.iter().flat_map(move |need| {
+        need.other_currencies
+            .iter()
+            .map(move |(currency, count)| Missing {
+                what: format!(
+                    "{} with {}, priced in {currency} and not in {}: left out",
+                    counted(*count as u64, "offer", "offers"),
+                    need.name,
+                    found.ask.currency
+                ),
+                remedy: format!(
+                    "run `gpucost pricing --gpu {} --region all`",
+                    shell_word(&need.name)
+                ),
+            })
+    })
+}
+
+fn spot_prices(found: &JobSchedule) -> Vec<Missing> {
     let without_spot: BTreeSet<&str> = found
         .ask
         .jobs
