@@ -107,6 +107,26 @@ fn the_demo_follows_two_practices() {
         .find(|line| line.starts_with("PRACTICES"))
         .expect("a line");
     assert!(line.contains("that apply are followed; not: "), "{line}");
+    // Each practice that is not followed has the command that plans for it.
+    let lines: Vec<&str> = DEMO_TABLE
+        .stdout
+        .lines()
+        .skip_while(|line| !line.starts_with("PRACTICES"))
+        .take_while(|line| !line.is_empty())
+        .map(str::trim)
+        .collect();
+    let all = lines.join(" ");
+    let (not, commands) = all
+        .split_once("; not: ")
+        .and_then(|(_, rest)| rest.split_once("; planned by gpucost "))
+        .expect("both");
+    let (commands, _) = commands.split_once(": see ").expect("the page");
+    let commands: Vec<&str> = commands.split(", ").collect();
+    assert_eq!(commands.len(), not.split(", ").count(), "{all}");
+    let known = cli::command();
+    for command in commands {
+        assert!(known.find_subcommand(command).is_some(), "{command}");
+    }
     assert_eq!(Practice::ALL.len(), found.len());
 }
 

@@ -10,13 +10,13 @@ use std::fmt::Write;
 
 const PAGE: &str = "docs/practices.md";
 
-/// How many of the practices are followed, and which are not; absent where none can be
-/// judged.
+/// How many of the practices are followed, and which are not, with the commands that plan
+/// these; absent where none can be judged.
 pub(super) fn practices_summary(audit: &Audit) -> Option<String> {
     let all = practice_standings(audit);
-    let of = |standing: Standing| -> Vec<&str> {
+    let of = |standing: Standing| -> Vec<Practice> {
         let found = all.iter().filter(|one| one.standing == standing);
-        found.map(|one| one.practice.name()).collect()
+        found.map(|one| one.practice).collect()
     };
     let (followed, not) = (of(Standing::Followed), of(Standing::NotFollowed));
     let judged = followed.len() + not.len();
@@ -26,7 +26,13 @@ pub(super) fn practices_summary(audit: &Audit) -> Option<String> {
     let not = if not.is_empty() {
         String::new()
     } else {
-        format!("; not: {}", not.join(", "))
+        let names: Vec<&str> = not.iter().map(|one| one.name()).collect();
+        let commands: Vec<&str> = not.iter().map(|one| command(*one)).collect();
+        format!(
+            "; not: {}; planned by gpucost {}",
+            names.join(", "),
+            commands.join(", ")
+        )
     };
     let followed = followed.len();
     Some(format!(
@@ -120,7 +126,24 @@ fn whole(practice: Practice) -> &'static str {
     }
 }
 
-/// What follows a practice, of what; or why no audit can judge it.
+/// The command that plans for a practice.
+fn command(practice: Practice) -> &'static str {
+    match practice {
+        Practice::RightSizing => "rightsize",
+        Practice::Sharing => "share",
+        Practice::Spot => "spot",
+        Practice::Schedules | Practice::Queueing => "schedule",
+        Practice::Commitments => "reserved",
+        Practice::Autoscaling => "autoscale",
+        Practice::Monitoring => "metrics",
+        Practice::Chargeback => "kpi",
+        Practice::Batching => "batching",
+        Practice::Quantization => "fit",
+        Practice::RentOrBuy => "rent-or-buy",
+    }
+}
+
+/// What follows a practice, of what; or why no audit can judge it, and what does.
 fn about(practice: Practice) -> &'static str {
     match practice {
         Practice::RightSizing => "the cost of measured workloads: no smaller type is offered",
@@ -137,9 +160,13 @@ fn about(practice: Practice) -> &'static str {
         }
         Practice::Monitoring => "GPUs that run: their use is measured",
         Practice::Chargeback => "the cost of workloads: a tag names an owner",
-        Practice::Batching => "an audit does not read batch sizes",
-        Practice::Quantization => "an audit does not read the data types of models",
-        Practice::Queueing => "an audit does not read queues of jobs",
-        Practice::RentOrBuy => "an audit does not compare other places and own hardware",
+        Practice::Batching => "an audit does not read batch sizes; gpucost batching compares them",
+        Practice::Quantization => {
+            "an audit does not read the data types of models; gpucost fit compares them"
+        }
+        Practice::Queueing => "an audit does not read queues of jobs; gpucost schedule places them",
+        Practice::RentOrBuy => {
+            "an audit does not compare other places and own hardware; gpucost rent-or-buy does"
+        }
     }
 }
