@@ -7,7 +7,7 @@ use super::scope::invocation;
 use super::{Io, audit, check_plan, estate, output};
 use crate::analysis::{Audit, FixChoice, audit as audit_estate, fixes};
 use crate::domain::{ActionKind, nearest_names};
-use crate::report::{FixPlan, Invocation, fix_markdown, fix_script, fix_table};
+use crate::report::{FixPlan, Invocation, fix_csv, fix_json, fix_markdown, fix_script, fix_table};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
@@ -47,6 +47,10 @@ pub(super) enum FixFormat {
     Table,
     /// Table for a wide terminal, with the arithmetic
     Wide,
+    /// JSON, for scripts: every action with its steps
+    Json,
+    /// CSV, for spreadsheets: a row for each step
+    Csv,
     /// Runbook in Markdown
     Markdown,
     /// Script for bash, which runs nothing without `--yes`
@@ -100,6 +104,8 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
             let style = output::style(format == FixFormat::Wide, out, io);
             fix_table(&plan, &asked(args), style)
         }
+        FixFormat::Json => fix_json(&plan).map_err(Failure::unexpected)?,
+        FixFormat::Csv => fix_csv(&plan).map_err(Failure::unexpected)?,
         FixFormat::Markdown => fix_markdown(&plan),
         FixFormat::Script => fix_script(&plan),
     };

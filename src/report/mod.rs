@@ -32,7 +32,7 @@ pub use explain::{
     Derivation, Explained, NotFound, commitment_explanation, explainable_ids, explanation,
     find_explained,
 };
-pub use fix::{FixPlan, fix_markdown, fix_script, fix_table};
+pub use fix::{FixPlan, fix_csv, fix_json, fix_markdown, fix_script, fix_table};
 pub use gate::{
     CostChange, GateBrief, gate_github, gate_json, gate_junit, gate_markdown, gate_sarif,
     gate_slack, gate_table,

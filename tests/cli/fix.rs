@@ -13,17 +13,17 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-const DEMOS: [&str; 3] = ["starter", "quarter-used", "mixed-fleet"];
+pub const DEMOS: [&str; 3] = ["starter", "quarter-used", "mixed-fleet"];
 
 /// A situation of the rules, to be changed.
-fn situation(name: &str) -> Value {
+pub fn situation(name: &str) -> Value {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rules");
     let text = fs::read_to_string(folder.join(name)).expect("a situation");
     serde_json::from_str(&text).expect("JSON")
 }
 
 /// The idle machine of a situation under several ids, each with what it measured.
-fn idle(ids: &[&str]) -> Value {
+pub fn idle(ids: &[&str]) -> Value {
     let mut estate = situation("idle-gpu/fires.json");
     let machine = estate["instances"][0].clone();
     let metrics = estate["metrics"].as_array().expect("a list").clone();
@@ -44,7 +44,7 @@ fn idle(ids: &[&str]) -> Value {
 }
 
 /// The fixes of an estate in a format.
-fn printed(estate: &Value, more: &[&str], format: &str) -> String {
+pub fn printed(estate: &Value, more: &[&str], format: &str) -> String {
     let world = World::new();
     let path = world.estate("estate.json", estate);
     let arguments = [&["fix", "--from", &path, "--format", format], more].concat();
@@ -57,7 +57,7 @@ fn script(estate: &Value) -> String {
     printed(estate, &[], "script")
 }
 
-fn of_demo(demo: &str, format: &str) -> String {
+pub fn of_demo(demo: &str, format: &str) -> String {
     let outcome = World::new().run(&["fix", "--demo", demo, "--format", format]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     outcome.stdout
@@ -196,7 +196,7 @@ fn commands(calls: &[Call]) -> Vec<Vec<String>> {
 }
 
 /// Six machines of the Auto Scaling group of docs/scaling-groups.md, of which three are idle.
-fn trainers() -> Value {
+pub fn trainers() -> Value {
     let ids = ["i-1", "i-2", "i-3", "i-4", "i-5", "i-6"];
     let mut estate = idle(&ids);
     for machine in estate["instances"].as_array_mut().expect("a list") {

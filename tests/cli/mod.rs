@@ -26,6 +26,7 @@ mod explain;
 mod failures;
 mod fit;
 mod fix;
+mod fix_formats;
 mod group_by;
 mod hints;
 mod hostile;

@@ -19,6 +19,12 @@ pub(super) fn instances(number: usize) -> String {
     counted(number, "instance", "instances")
 }
 
+/// The end of the time in which the checks of a runbook hold.
+pub(super) fn valid_until(as_of: Timestamp) -> Timestamp {
+    let end = as_of.checked_add(SignedDuration::from_hours(24 * VALID_DAYS));
+    end.unwrap_or(as_of)
+}
+
 pub(super) fn ids<'a>(members: &'a [MemberFix<'a>]) -> impl Iterator<Item = &'a str> {
     members.iter().map(|one| one.member.id.native())
 }
@@ -105,8 +111,7 @@ pub(super) fn still_idle(
     }
     let gpus = workload.shape.as_ref()?.gpu.as_ref()?;
     let gpus = gpus.share.visible_devices();
-    let until = as_of.checked_add(SignedDuration::from_hours(24 * VALID_DAYS));
-    let until = until.unwrap_or(as_of);
+    let until = valid_until(as_of);
     let of_one = |one: &MemberFix<'_>| {
         let id = one.member.id.native();
         let search = format!(

@@ -46,7 +46,7 @@ fn draw(plan: &FixPlan<'_>, out: &mut String) -> std::fmt::Result {
             code(item.name()),
             text(&item.to()),
             item.fix.risk,
-            if item.is_by_hand { "hand" } else { "script" }
+            item.by()
         )?;
     }
     for (index, item) in plan.items.iter().enumerate() {

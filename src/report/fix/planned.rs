@@ -21,9 +21,8 @@ pub struct FixPlan<'a> {
 pub(super) struct FixItem<'a> {
     pub(super) fix: Fix<'a>,
     pub(super) procedure: Procedure,
-    /// Whether a person carries it out: a step is not a command, an action before it on the
-    /// same workload is carried out by a person, or it cannot be undone.
-    pub(super) is_by_hand: bool,
+    /// Why a person carries it out; absent where a script does.
+    pub(super) by_hand: Option<&'static str>,
 }
 
 impl<'a> FixPlan<'a> {
@@ -33,14 +32,20 @@ impl<'a> FixPlan<'a> {
             let procedure = procedure(&fix, audit.as_of);
             let workloads = fix.workloads();
             let waits = workloads.iter().any(|id| by_hand.contains(id));
-            let is_by_hand = procedure.is_by_hand() || waits || is_final(fix.kind);
-            if is_by_hand {
+            let why = if is_final(fix.kind) {
+                Some("what it changes cannot be undone")
+            } else if waits {
+                Some("an action before it on the same workload is by hand")
+            } else {
+                procedure.why_by_hand()
+            };
+            if why.is_some() {
                 by_hand.extend(workloads);
             }
             FixItem {
                 fix,
                 procedure,
-                is_by_hand,
+                by_hand: why,
             }
         });
         Self {
@@ -59,6 +64,37 @@ impl<'a> FixPlan<'a> {
 }
 
 impl FixItem<'_> {
+    /// Who carries it out.
+    pub(super) fn by(&self) -> &'static str {
+        if self.by_hand.is_some() {
+            "hand"
+        } else {
+            "script"
+        }
+    }
+
+    /// Stable across runs: the kind of the action, and the workload, the reservation or the
+    /// purchase that it is about.
+    pub(super) fn id(&self) -> String {
+        let kind = self.fix.kind;
+        match &self.fix.target {
+            FixTarget::Workload(one) => format!("{kind}:{}", one.audited.workload.id()),
+            FixTarget::Reservation(one) => format!("{kind}:{}", one.row.id),
+            FixTarget::Purchase(one) => {
+                let key = &one.key;
+                let account = one.account.as_deref().unwrap_or("any-account");
+                format!(
+                    "{kind}:{}/{}/{}/{}/{}/{account}",
+                    one.term.option,
+                    key.instance_type,
+                    key.region,
+                    key.operating_system,
+                    key.tenancy
+                )
+            }
+        }
+    }
+
     /// What it is about: a workload, a capacity reservation, or what is bought.
     pub(super) fn name(&self) -> &str {
         match &self.fix.target {

@@ -104,10 +104,16 @@ pub(super) struct Procedure {
 }
 
 impl Procedure {
-    /// Whether a script can carry it out: every step of it is a command.
-    pub(super) fn is_by_hand(&self) -> bool {
-        let is_typed = |step: &Step| matches!(step.what, What::ByHand | What::Typed(_));
-        self.steps.is_empty() || self.steps.iter().any(is_typed)
+    /// Why a person carries it out; absent where every step is a command, which a script runs.
+    pub(super) fn why_by_hand(&self) -> Option<&'static str> {
+        let has = |is: fn(&What) -> bool| self.steps.iter().any(|step| is(&step.what));
+        if self.steps.is_empty() || has(|what| matches!(what, What::ByHand)) {
+            Some("a person decides or does a step of it")
+        } else if has(|what| matches!(what, What::Typed(_))) {
+            Some("a step of it runs on a host, or needs values that a person sets")
+        } else {
+            None
+        }
     }
 
     /// The same without commands, where a name from outside would be taken for a flag or a

@@ -1,9 +1,9 @@
 //! `fix --format script`: a script that prints every command, and runs them only with `--yes`.
 
-use super::checks::VALID_DAYS;
+use super::checks::{VALID_DAYS, valid_until};
 use super::planned::{FixItem, FixPlan};
 use super::procedure::{Step, What};
-use crate::domain::{DAY_SECONDS, counted};
+use crate::domain::counted;
 use crate::report::shared::text::{minute, money, safe, shell_word};
 use std::fmt::Write;
 
@@ -27,7 +27,7 @@ fn draw(plan: &FixPlan<'_>, out: &mut String) -> std::fmt::Result {
         minute(plan.as_of),
         plan.risk
     )?;
-    let until = plan.as_of.as_second() + VALID_DAYS * DAY_SECONDS;
+    let until = valid_until(plan.as_of).as_second();
     out.push_str(FUNCTIONS);
     writeln!(out, "\nvalid_until {until}")?;
     for (index, item) in plan.items.iter().enumerate() {
@@ -50,7 +50,7 @@ fn action(number: usize, item: &FixItem<'_>, out: &mut String) -> std::fmt::Resu
     for caveat in &fix.caveats {
         comment("caveat: ", caveat, out)?;
     }
-    if item.is_by_hand {
+    if item.by_hand.is_some() {
         let about = "by hand, as the runbook says: its steps are not run";
         writeln!(out, "note {}", word(about))?;
         for step in item.procedure.before.iter().chain(&item.procedure.steps) {

@@ -48,7 +48,7 @@ fn draw(
             item.fix.kind.to_string(),
             fit(item.name(), NAME_WIDTH),
             item.fix.risk.to_string(),
-            (if item.is_by_hand { "hand" } else { "script" }).to_owned(),
+            item.by().to_owned(),
             safe(&item.to()),
         ];
         if style.wide {
