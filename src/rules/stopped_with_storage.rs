@@ -9,7 +9,7 @@ use crate::domain::{
     Comparator, Confidence, Evidence, Finding, FindingKind, IdleStorageCosts, Judgement,
     Observation, Recommendation, Severity, counted,
 };
-use crate::savings::warm_pool_step;
+use crate::savings::{snapshot_caveat, warm_pool_step};
 
 pub struct StoppedWithStorage;
 
@@ -67,6 +67,7 @@ impl Rule for StoppedWithStorage {
         );
         steps.push("create snapshots of required data, then delete the volumes".to_owned());
         steps.push("release unused addresses".to_owned());
+        let caveat = snapshot_caveat(idle_storage, &subject.workload.key.region);
         let judgement = Judgement {
             severity: META.severity,
             // The bill is a fact; that it is not started again is one only after a
@@ -92,7 +93,7 @@ impl Rule for StoppedWithStorage {
                 action: "release the storage".to_owned(),
                 to: String::new(),
                 steps,
-                caveats: Vec::new(),
+                caveats: caveat.into_iter().collect(),
             },
         };
         Some(Finding::new(

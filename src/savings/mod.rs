@@ -27,6 +27,7 @@ mod scaling;
 mod schedule;
 mod sharing;
 mod size_flexibility;
+mod snapshots;
 mod spot;
 mod spot_offer;
 mod unused;
@@ -77,6 +78,7 @@ pub use schedule::{
 };
 pub use sharing::{NoSharing, Sharing, SharingMode, holds_tenants, share, slices_of, tenant_of};
 pub use size_flexibility::{covers_other_sizes, normalized_units};
+pub use snapshots::snapshot_caveat;
 pub use spot::{SpotBasis, SpotPrice, spot_price};
 pub use spot_offer::{
     Ineligible, SpotCase, SpotFigures, SpotOffer, nodes_of_job, spot_figures, spot_offer,

@@ -868,6 +868,48 @@ fn slices_of_the_demo_are_those_that_its_plan_explains() {
     assert_eq!(made, 20);
 }
 
+#[test]
+fn storage_is_released_for_at_most_its_price_and_its_snapshots_are_read_first() {
+    let estate = situation("stopped-with-storage/fires.json");
+    let text = printed(&estate, &[], "markdown");
+    // 500 × 0.08 + 100 × 0.10 + 730 × 0.005, and at most 600 × 0.05 for snapshots.
+    assert!(
+        text.contains("`parked`: up to \\$53.65 per month\n"),
+        "{text}"
+    );
+    assert!(text.contains("cost up to \\$30.00 per month"), "{text}");
+    let line = text
+        .lines()
+        .find(|line| line.contains("describe-snapshots"));
+    let line = line.expect("a command");
+    let typed = words(line.trim());
+    assert_eq!(
+        typed[..9],
+        [
+            "aws",
+            "ec2",
+            "describe-snapshots",
+            "--region",
+            "us-east-1",
+            "--owner-ids",
+            "self",
+            "--filters",
+            "Name=volume-id,Values=vol-data,vol-root"
+        ]
+    );
+    let at = |what: &str| text.find(what).expect("a step");
+    assert!(at("create-image") < at("describe-snapshots"));
+    assert!(at("describe-snapshots") < at("delete-volume"));
+    let table = printed(&estate, &[], "table");
+    assert!(table.contains("\n1 saves at most this: "), "{table}");
+    // An address alone leaves no snapshots.
+    let mut address = estate;
+    address["instances"][0]["volumes"] = json!([]);
+    let text = printed(&address, &[], "markdown");
+    assert!(text.contains("`parked`: \\$3.65 per month\n"), "{text}");
+    assert!(!printed(&address, &[], "table").contains("at most this"));
+}
+
 /// An estate whose machine is a node of Kubernetes that Karpenter made, with a pod.
 fn by_karpenter(mut estate: Value) -> Value {
     let machine = estate["instances"][0]["id"].clone();

@@ -335,6 +335,10 @@ fn stopped_with_storage_fires_and_adds_up_what_stands() {
     assert_eq!(finding.confidence, Confidence::Measured);
     assert_eq!(planned(&audit), [ActionKind::Release]);
     assert_eq!(total(audit.totals.monthly_cost), Some(decimal("53.65")));
+    // Snapshots of 600 GiB × 0.05 take at most 30.00 of it, which the plan says too.
+    let caveats = &finding.recommendation.caveats;
+    assert!(caveats[0].contains("up to $30.00 per month"), "{caveats:?}");
+    assert_eq!(audit.workloads[0].actions[0].caveats(), caveats);
 }
 
 #[test]

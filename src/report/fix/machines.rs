@@ -243,6 +243,10 @@ fn release_one(region: &str, member: &MemberFix<'_>, day: &str, procedure: &mut 
                 image,
             ),
             Step::run("wait until the image is complete", imaged),
+            Step::read(
+                "bytes that its snapshots hold, which are billed per GB and month",
+                snapshots(region, member),
+            ),
         ]);
         let restored = ec2("run-instances")
             .kept("--image-id", "IMAGE_ID")
@@ -288,6 +292,17 @@ fn release_one(region: &str, member: &MemberFix<'_>, day: &str, procedure: &mut 
             address.id
         )));
     }
+}
+
+/// The snapshots of the volumes of an instance with what each holds.
+fn snapshots(region: &str, member: &MemberFix<'_>) -> Command {
+    let volumes = member.instance.volumes.iter();
+    let volumes: Vec<&str> = volumes.map(|volume| volume.id.as_str()).collect();
+    let of_volumes = format!("Name=volume-id,Values={}", volumes.join(","));
+    Command::aws("ec2", "describe-snapshots", region)
+        .each("--owner-ids", ["self"])
+        .each("--filters", [of_volumes])
+        .prints("Snapshots[].[SnapshotId, VolumeId, FullSnapshotSizeInBytes]")
 }
 
 /// What launches an instance like another on the spot market.

@@ -5,7 +5,7 @@ use super::planned::{FixItem, FixPlan};
 use super::procedure::{FixFile, Step, What};
 use crate::domain::counted;
 use crate::report::shared::markdown::escape::{code, text};
-use crate::report::shared::text::{minute, money, money_or_absent, safe};
+use crate::report::shared::text::{minute, money_or_absent, safe};
 use std::fmt::Write;
 
 /// The runbook of some actions.
@@ -41,7 +41,7 @@ fn draw(plan: &FixPlan<'_>, out: &mut String) -> std::fmt::Result {
             out,
             "| {} | {} | {} | {} | {} | {} | {} |",
             index + 1,
-            text(&money(item.fix.monthly_savings)),
+            text(&item.saved()),
             item.fix.kind,
             code(item.name()),
             text(&item.to()),
@@ -62,7 +62,7 @@ fn section(number: usize, item: &FixItem<'_>, out: &mut String) -> std::fmt::Res
         "\n## {number}. {} {}: {} per month\n",
         fix.kind,
         code(item.name()),
-        text(&money(fix.monthly_savings))
+        text(&item.saved())
     )?;
     let (account, region) = item.place();
     for (what, value) in [("account", account), ("region", region)] {

@@ -5,6 +5,7 @@ use super::procedure::{Procedure, Step};
 use super::{groups, kubernetes, machines, purchase, schedule, share, terraform};
 use crate::analysis::{Audit, Fix, FixTarget, WorkloadFix};
 use crate::domain::{ActionKind, Money, Provider, Risk};
+use crate::report::shared::text::money;
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 
@@ -70,6 +71,26 @@ impl FixItem<'_> {
             "hand"
         } else {
             "script"
+        }
+    }
+
+    /// Whether it saves less where data is kept: snapshots of volumes are billed.
+    pub(super) fn keeps_snapshots(&self) -> bool {
+        match &self.fix.target {
+            FixTarget::Workload(one) if self.fix.kind == ActionKind::Release => {
+                one.audited.workload.idle_storage.volumes > 0
+            }
+            _ => false,
+        }
+    }
+
+    /// What it saves, such as `$7,659.63`, or `up to $343.68` before snapshots.
+    pub(super) fn saved(&self) -> String {
+        let amount = money(self.fix.monthly_savings);
+        if self.keeps_snapshots() {
+            format!("up to {amount}")
+        } else {
+            amount
         }
     }
 

@@ -4,7 +4,7 @@ use super::checks::{VALID_DAYS, valid_until};
 use super::planned::{FixItem, FixPlan};
 use super::procedure::{Step, What};
 use crate::domain::counted;
-use crate::report::shared::text::{minute, money, safe, shell_word};
+use crate::report::shared::text::{minute, safe, shell_word};
 use std::fmt::Write;
 
 /// What every script begins with after its heading.
@@ -42,7 +42,7 @@ fn action(number: usize, item: &FixItem<'_>, out: &mut String) -> std::fmt::Resu
         "{number}. {} {}: {} per month, risk {}",
         fix.kind,
         item.name(),
-        money(fix.monthly_savings),
+        item.saved(),
         fix.risk
     );
     writeln!(out, "\ntitle {}", word(&title))?;

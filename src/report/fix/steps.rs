@@ -30,7 +30,13 @@ pub(super) fn listed<'a>(item: &'a FixItem<'_>) -> Vec<ListedStep<'a>> {
     let checks = procedure.before.iter();
     let checks = checks.map(|step| of_step("check", step, item.by_hand));
     let changes = procedure.steps.iter();
-    let changes = changes.map(|step| of_step("change", step, item.by_hand));
+    let changes = changes.map(|step| {
+        let kind = match step.what {
+            What::Read(_) | What::Expect(..) => "check",
+            _ => "change",
+        };
+        of_step(kind, step, item.by_hand)
+    });
     let undo = procedure.back.iter();
     let undo = undo.map(|step| of_step("undo", step, Some(NOT_RUN)));
     let watched = procedure.watch.iter().map(|line| ListedStep {

@@ -57,6 +57,16 @@ fn draw(
         table.row(row);
     }
     out.push_str(&table.text(style));
+    let numbers = plan.items.iter().enumerate();
+    let numbers = numbers.filter(|(_, item)| item.keeps_snapshots());
+    let numbers: Vec<String> = numbers.map(|(at, _)| (at + 1).to_string()).collect();
+    if !numbers.is_empty() {
+        let about = format!(
+            "{} saves at most this: snapshots that keep the data are billed, as the runbook says",
+            numbers.join(", ")
+        );
+        writeln!(out, "{}\n", fit(&about, style.width))?;
+    }
     writeln!(out, "{}", style.heading("NEXT"))?;
     for (format, what) in [
         (

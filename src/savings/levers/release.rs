@@ -2,6 +2,7 @@
 
 use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal};
 use crate::domain::{Action, ActionKind, Risk};
+use crate::savings::snapshot_caveat;
 
 /// Ends the volumes and addresses of what is stopped.
 pub(super) struct ReleaseStorage;
@@ -42,5 +43,7 @@ fn release(members: &Members<'_>, facts: &Facts<'_>) -> Result<Action, Refusal> 
         Risk::Low,
     );
     let action = action.ok_or(Refusal::NothingStands)?;
+    let caveat = snapshot_caveat(idle_storage, &workload.key.region);
+    let action = action.with_caveats(caveat.into_iter().collect());
     Ok(action.of_which_certain(monthly))
 }
