@@ -336,10 +336,10 @@ fn an_answer_that_is_not_expected_is_the_last_one() {
     let checks = calls
         .iter()
         .filter(|call| call.is_read || call.answer.is_some());
-    // Account, state, and GPU activity since the audit.
-    assert_eq!(checks.count(), 3);
-    assert_eq!(calls[3].words[2], "stop-instances");
-    for wrong in 0..3 {
+    // Account, state, GPU activity since the audit, and GPUs that still report.
+    assert_eq!(checks.count(), 4);
+    assert_eq!(calls[4].words[2], "stop-instances");
+    for wrong in 0..4 {
         let mut answers = calls.clone();
         answers[wrong].answer = Some("9".to_owned());
         let fakes = Fakes::of(&script, &answers);
@@ -349,6 +349,33 @@ fn an_answer_that_is_not_expected_is_the_last_one() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(stderr, "error: it printed: 9\n");
     }
+}
+
+#[test]
+fn an_agent_that_died_after_the_audit_does_not_make_a_gpu_idle() {
+    let script = script(&idle(&["i-idle"]));
+    let calls = calls(&script);
+    let asked = calls
+        .iter()
+        .position(|call| call.words[2] == "list-metrics");
+    let asked = asked.expect("a check");
+    assert_eq!(
+        calls[asked].words.join(" "),
+        "aws cloudwatch list-metrics --region us-east-1 --metric-name nvidia_smi_utilization_gpu \
+         --dimensions Name=InstanceId,Value=i-idle --recently-active PT3H --query \
+         length(Metrics) --output text"
+    );
+    // The agent reported no activity of four GPUs, and then none at all, or only one of them.
+    for answer in ["0", "1", "None", ""] {
+        let mut answers = calls.clone();
+        answers[asked].answer = Some(answer.to_owned());
+        let fakes = Fakes::of(&script, &answers);
+        let output = fakes.run(&YES, 0);
+        assert_eq!(output.status.code(), Some(1), "{answer:?}");
+        assert_eq!(fakes.log(), commands(&calls[..=asked]), "{answer:?}");
+    }
+    let first = calls.iter().position(|call| !call.is_read);
+    assert!(first.is_some_and(|first| first > asked), "{calls:?}");
 }
 
 #[test]
@@ -370,8 +397,8 @@ fn an_instance_store_is_not_erased_unasked() {
     let calls = calls(&text);
     let fakes = Fakes::of(&text, &calls);
     assert_eq!(fakes.run(&["--yes"], 0).status.code(), Some(1));
-    // The account, the state, and GPU activity were asked for; nothing was stopped.
-    assert_eq!(fakes.log(), commands(&calls[..3]));
+    // The account, the state and the GPUs were asked for; nothing was stopped.
+    assert_eq!(fakes.log(), commands(&calls[..4]));
 }
 
 #[test]
@@ -932,7 +959,8 @@ fn nodes_of_karpenter_end_by_their_cluster() {
     estate["claims"] = json!([]);
     let text = script(&estate);
     let all = calls(&text);
-    // The account, the state of the instance, the node, and GPU activity since the audit.
+    // The account, the state of the instance, the node, GPU activity since the audit, and GPUs
+    // that still report.
     let checks: Vec<(&str, &str)> = all
         .iter()
         .filter_map(|call| Some((call.words[2].as_str(), call.answer.as_deref()?)))
@@ -942,9 +970,10 @@ fn nodes_of_karpenter_end_by_their_cluster() {
         ("describe-instances", "1"),
         ("node", "aws:///us-east-1a/i-idle"),
         ("get-metric-data", "0 4"),
+        ("list-metrics", "4"),
     ];
     assert_eq!(checks, expected);
-    let of_cluster = all[4..].iter().map(|call| call.words.join(" "));
+    let of_cluster = all[5..].iter().map(|call| call.words.join(" "));
     let expected = [
         "kubectl get pods --all-namespaces --field-selector spec.nodeName=node-1",
         "kubectl cordon node-1",

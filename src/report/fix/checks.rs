@@ -11,6 +11,8 @@ use std::collections::BTreeSet;
 
 /// Most ids of one call: what `DescribeAutoScalingInstances` takes.
 pub(super) const MOST_IDS: usize = 50;
+/// What the CloudWatch agent calls GPU utilization.
+const ACTIVITY: &str = "nvidia_smi_utilization_gpu";
 /// How long the checks of a runbook hold after its audit.
 pub(super) const VALID_DAYS: i64 = 14;
 
@@ -90,8 +92,9 @@ pub(super) fn reserved(lowered: &Lowered<'_>) -> Step {
     Step::expect(about, command, lowered.from)
 }
 
-/// No GPU may have worked since the audit, and every one must have reported since. Absent
-/// where that cannot be asked of CloudWatch: a person checks where the metrics are.
+/// No GPU may have worked since the audit, and every one must have reported since and must still
+/// do so: an agent that died says nothing about a GPU. Absent where that cannot be asked of
+/// CloudWatch: a person checks where the metrics are.
 pub(super) fn still_idle(
     workload: &Workload,
     members: &[MemberFix<'_>],
@@ -114,10 +117,8 @@ pub(super) fn still_idle(
     let until = valid_until(as_of);
     let of_one = |one: &MemberFix<'_>| {
         let id = one.member.id.native();
-        let search = format!(
-            "SEARCH('MetricName=\"nvidia_smi_utilization_gpu\" InstanceId=\"{id}\"', 'Maximum', \
-             3600)"
-        );
+        let search =
+            format!("SEARCH('MetricName=\"{ACTIVITY}\" InstanceId=\"{id}\"', 'Maximum', 3600)");
         let queries = json!([{"Id": "gpu", "Expression": search}]);
         let command = Command::aws("cloudwatch", "get-metric-data", &workload.key.region)
             .json("--metric-data-queries", &queries)
@@ -130,9 +131,17 @@ pub(super) fn still_idle(
         let about = format!(
             "{id}: hours since the audit with GPU activity, and GPUs that have reported since"
         );
-        Step::expect(about, command, format!("0 {gpus}"))
+        let idle = Step::expect(about, command, format!("0 {gpus}"));
+        // CloudWatch knows three hours and nothing else, and may include 50 minutes more.
+        let command = Command::aws("cloudwatch", "list-metrics", &workload.key.region)
+            .with("--metric-name", ACTIVITY)
+            .each("--dimensions", [format!("Name=InstanceId,Value={id}")])
+            .with("--recently-active", "PT3H")
+            .prints("length(Metrics)");
+        let about = format!("{id}: GPUs that have reported in the last hours, up to four");
+        [idle, Step::expect(about, command, gpus)]
     };
-    Some(members.iter().map(of_one).collect())
+    Some(members.iter().flat_map(of_one).collect())
 }
 
 /// Each zone in use must offer the type.
