@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::ffi::{CStr, OsString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub const SUCCESS: u32 = 0;
 pub const UNINITIALIZED: u32 = 1;
@@ -103,6 +103,7 @@ impl Player {
     pub fn count(&mut self) -> Result<u64, u32> {
         if self.is_counted {
             self.advance();
+            std::thread::sleep(slowness());
         }
         self.is_counted = true;
         let count = self.system("nvmlDeviceGetCount_v2")?;
@@ -238,6 +239,13 @@ impl Device {
         let numbers: Option<Vec<u64>> = list.iter().map(whole).collect();
         numbers.and_then(|n| n.try_into().ok()).ok_or(UNKNOWN)
     }
+}
+
+/// How long each look takes, in seconds of `GPUCOST_NVML_SLOW`.
+fn slowness() -> Duration {
+    let seconds = std::env::var("GPUCOST_NVML_SLOW").ok();
+    let seconds = seconds.and_then(|text| text.parse().ok());
+    seconds.map_or(Duration::ZERO, Duration::from_secs)
 }
 
 fn whole(value: &Value) -> Option<u64> {

@@ -199,6 +199,45 @@ fn an_interruption_warns_the_command_in_time_and_shows_what_is_lost() {
 }
 
 #[test]
+fn a_driver_that_takes_long_delays_no_warning() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let ready = folder.path().join("ready");
+    let time = OnceLock::new();
+    let service = Service::of(move |item| {
+        let began = Instant::now();
+        // The first question waits for the command; one that fails is repeated 5 s later.
+        while !ready.exists() && began.elapsed() < Duration::from_millis(800) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        if item != ACTION || !ready.exists() {
+            return Reply::Missing;
+        }
+        action("terminate", *time.get_or_init(|| seconds_ahead(120)))
+    });
+    // Each sample takes 8 s: the first lasts when the notice comes, and the command has saved its
+    // work before it ends.
+    let script = "trap 'echo saved > mark; exit 9' TERM; : > ready; \
+                  while :; do sleep 0.05; done";
+    let mut command = service.guard(folder.path(), &["--checkpoint-mark", "mark"], script);
+    let output = run(command.env("GPUCOST_NVML_SLOW", "8"));
+    ends_with(9, &output);
+    let stderr = text(&output.stderr);
+    assert!(
+        stderr.contains("spot guard: warned the command (SIGTERM)"),
+        "{stderr}"
+    );
+    let found = summary(folder.path());
+    // Its end is noticed after the sample, although the next one was due long ago.
+    let elapsed = seconds(&found["elapsed_seconds"]);
+    assert!(elapsed >= 8.0, "{elapsed}");
+    let spot = &found["spot"];
+    let noticed = seconds(&spot["interruption"]["noticed_seconds"]);
+    assert!(noticed < 7.5, "{spot}");
+    let saved = seconds(&spot["checkpoints"]["last_seconds"]);
+    assert!((noticed - 1.0..7.5).contains(&saved), "{spot}");
+}
+
+#[test]
 fn a_rebalance_recommendation_comes_first_and_warns_in_its_own_way() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let ready = folder.path().join("ready");

@@ -21,7 +21,7 @@ pub(super) fn signed(time: Duration) -> SignedDuration {
     SignedDuration::try_from(time).unwrap_or(SignedDuration::MAX)
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(in crate::cli) struct HostClock {
     began: Instant,
 }

@@ -19,6 +19,13 @@ pub(in crate::cli) enum Event {
     },
     /// The command ended.
     Ended(io::Result<ExitStatus>),
+    /// The guard of the command has something to say.
+    Noted,
+}
+
+/// Something that the guard of a command reacts to.
+#[derive(Debug)]
+pub(in crate::cli) enum News {
     /// The metadata service was asked for spot notices; why it did not answer.
     Spot(Result<SpotState, String>),
     /// The command finished a checkpoint.

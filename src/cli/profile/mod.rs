@@ -85,7 +85,7 @@ fn sample(
     };
     let unwatched = guard
         .as_mut()
-        .and_then(|guard| guard.watch(place.is_spot, service));
+        .and_then(|guard| guard.watch((command, clock), place.is_spot, service));
     if let Some(note) = unwatched {
         display.say(&note);
     }

@@ -99,13 +99,28 @@ impl Sampler<'_> {
         length: Option<Duration>,
         display: &mut Display<'_>,
     ) -> (Ending, RunEnd) {
+        let ended = self.until_end(clock, events, length, display);
+        self.show_notes(display);
+        ended
+    }
+
+    fn until_end(
+        &mut self,
+        clock: &dyn Clock,
+        events: &Receiver<Event>,
+        length: Option<Duration>,
+        display: &mut Display<'_>,
+    ) -> (Ending, RunEnd) {
         loop {
             let sample = self.sample(clock, display);
             let missed = self.pacer.pace().missed.unwrap_or(0);
             display.sample(self.profiler, &sample, missed);
             let due = self.pacer.due().unsigned_abs();
             let until = length.map_or(due, |length| length.min(due));
-            while clock.elapsed() < until {
+            loop {
+                // Where a sample took longer than the interval, the next one is due already: what
+                // happened meanwhile comes first.
+                let is_due = clock.elapsed() >= until;
                 if display.is_quit_asked() {
                     return (Ending::Enough, self.end(clock, None));
                 }
@@ -119,6 +134,7 @@ impl Sampler<'_> {
                     deadline.map_or(until, |deadline| until.min(deadline))
                 };
                 match clock.wait_until(wake, events) {
+                    None if is_due => break,
                     None => {}
                     Some(Event::Ended(Ok(status))) => {
                         let code = exit_code(status);
@@ -137,7 +153,7 @@ impl Sampler<'_> {
                         Some(_) => {}
                         None => return (Ending::Enough, self.end(clock, None)),
                     },
-                    Some(news) => self.hear(news, clock, display),
+                    Some(Event::Noted) => self.show_notes(display),
                 }
             }
             if length.is_some_and(|length| length <= due && clock.elapsed() >= length) {
@@ -146,13 +162,10 @@ impl Sampler<'_> {
         }
     }
 
-    /// News for the guard.
-    fn hear(&mut self, news: Event, clock: &dyn Clock, display: &mut Display<'_>) {
-        if let Some(guard) = &mut self.guard {
-            let pid = self.processes.command;
-            for note in guard.hear(news, clock.elapsed(), clock.wall(), pid) {
-                display.say(&note);
-            }
+    /// What the guard has to say.
+    fn show_notes(&self, display: &mut Display<'_>) {
+        for note in self.guard.iter().flat_map(Guard::notes) {
+            display.say(&note);
         }
     }
 
@@ -183,7 +196,7 @@ impl Sampler<'_> {
         let elapsed = clock.elapsed();
         self.pacer.ended(signed(elapsed));
         let wall = clock.wall();
-        let guard = self.guard.as_mut();
+        let guard = self.guard.as_ref();
         let end = RunEnd {
             elapsed_seconds: elapsed.as_secs_f64(),
             exit_code,

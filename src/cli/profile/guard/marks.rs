@@ -1,7 +1,7 @@
 //! Marks of finished checkpoints: the time of a file that the command writes last, or lines
 //! of a log that it appends to. Read on a thread of its own, because a file system may hang.
 
-use crate::cli::profile::event::{Event, MarksSeen};
+use crate::cli::profile::event::{MarksSeen, News};
 use jiff::{SignedDuration, Timestamp};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -39,8 +39,8 @@ pub(super) enum MarkPlace {
 pub(super) struct Marks(Sender<Sender<MarksSeen>>);
 
 impl Marks {
-    /// Reads marks from now on; news are events.
-    pub(super) fn watch(place: MarkPlace, events: Sender<Event>) -> Self {
+    /// Reads marks from now on.
+    pub(super) fn watch(place: MarkPlace, events: Sender<News>) -> Self {
         let (sender, asked) = channel::<Sender<MarksSeen>>();
         let mut reader = Reader::new(place);
         thread::spawn(move || {
@@ -57,7 +57,7 @@ impl Marks {
                 if let Some(asker) = asker {
                     let _ = asker.send(reader.seen);
                 } else if reader.seen != before {
-                    let _ = events.send(Event::Marked(reader.seen));
+                    let _ = events.send(News::Marked(reader.seen));
                 }
             }
         });

@@ -2,22 +2,27 @@
 //! checkpoint, and measures what is lost. Whatever happens to the guard, the command runs on.
 
 mod args;
+mod listener;
 mod marks;
+mod shared;
 mod so_far;
 mod warning;
 mod watch;
 
 pub(super) use args::GuardArgs;
+pub(super) use shared::Note;
 pub(super) use warning::Warning;
 
-use super::event::{Event, SpotNoticeKind};
+use super::clock::HostClock;
+use super::event::{Event, News};
 use crate::domain::{Gap, SpotRun};
 use jiff::{SignedDuration, Timestamp};
+use listener::Listener;
 use marks::{MarkPlace, Marks};
-use so_far::{Moment, NOT_WATCHED, SoFar, Step, Terms};
-use std::sync::mpsc::Sender;
+use shared::Shared;
+use so_far::{Moment, NOT_WATCHED, SoFar, Terms};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
-use warning::Warned;
 
 const USUAL_WARNING: Warning = Warning::Signal("SIGTERM");
 const USUAL_MARGIN: SignedDuration = SignedDuration::from_secs(10);
@@ -27,15 +32,11 @@ pub(super) struct Guard {
     on_interrupt: Warning,
     on_rebalance: Option<Warning>,
     marks: Option<Marks>,
+    shared: Shared,
+    news: Sender<News>,
+    /// News from before the command runs; taken once it is watched.
+    heard: Option<Receiver<News>>,
     events: Sender<Event>,
-    so_far: SoFar,
-}
-
-/// What the user is to read.
-#[derive(Debug)]
-pub(super) enum Note {
-    Said(String),
-    Complained { error: String, hint: &'static str },
 }
 
 impl Guard {
@@ -60,31 +61,47 @@ impl Guard {
             checkpoint_cost: args.checkpoint_cost,
             has_marks: place.is_some(),
         };
+        let (news, heard) = channel();
         Some(Self {
             on_interrupt: args.on_interrupt.clone().unwrap_or(USUAL_WARNING),
             on_rebalance: args.on_rebalance.clone(),
-            marks: place.map(|place| Marks::watch(place, events.clone())),
+            marks: place.map(|place| Marks::watch(place, news.clone())),
+            shared: Shared::new(SoFar::new(terms)),
+            news,
+            heard: Some(heard),
             events: events.clone(),
-            so_far: SoFar::new(terms),
         })
     }
 
-    /// Asks for notices from now on. `is_spot` is what is known of the instance; one that is
-    /// bought otherwise gets none, and is not asked.
+    /// Watches over the command from now on, and asks for notices. `is_spot` is what is known of
+    /// the instance; one that is bought otherwise gets none, and is not asked.
     pub(super) fn watch(
         &mut self,
+        (pid, clock): (Option<u32>, HostClock),
         is_spot: Option<bool>,
         service: Result<Option<String>, &str>,
     ) -> Option<Note> {
+        if let (Some(pid), Some(heard)) = (pid, self.heard.take()) {
+            let listener = Listener {
+                on_interrupt: self.on_interrupt.clone(),
+                on_rebalance: self.on_rebalance.clone(),
+                pid,
+                clock,
+                shared: self.shared.clone(),
+                news: self.news.clone(),
+                events: self.events.clone(),
+            };
+            listener.start(heard);
+        }
         let reason = match service {
             Ok(endpoint) if is_spot != Some(false) => {
-                watch::watch(endpoint, self.events.clone());
+                watch::watch(endpoint, self.news.clone());
                 return None;
             }
             Ok(_) => "this is not a spot instance",
             Err(reason) => reason,
         };
-        self.so_far.unwatched(reason);
+        self.shared.lock().so_far.unwatched(reason);
         Some(Note::Complained {
             error: format!("spot notices are not read: {reason}"),
             hint: NOT_WATCHED,
@@ -93,74 +110,28 @@ impl Guard {
 
     /// When the run stops waiting for the command, on the clock of the run.
     pub(super) fn deadline(&self) -> Option<Duration> {
-        self.so_far.deadline()
+        self.shared.lock().so_far.deadline()
     }
 
-    /// Reacts to news; `pid` is the command.
-    pub(super) fn hear(
-        &mut self,
-        news: Event,
-        elapsed: Duration,
-        wall: Timestamp,
-        pid: Option<u32>,
-    ) -> Vec<Note> {
-        let moment = Moment { elapsed, wall };
-        let steps = match news {
-            Event::Spot(answer) => self.so_far.answered(answer, moment),
-            Event::Marked(marks) => self.so_far.marked(marks).into_iter().collect(),
-            Event::NotWarned(kind, reason) => vec![self.so_far.not_warned(kind, reason)],
-            Event::Signal { .. } | Event::Ended(_) => Vec::new(),
-        };
-        let notes = steps.into_iter().filter_map(|step| match step {
-            Step::Warn(kind) => self.warn(kind, moment, pid?),
-            step => note(step),
-        });
-        notes.collect()
+    /// What the user was not shown yet.
+    pub(super) fn notes(&self) -> Vec<Note> {
+        std::mem::take(&mut self.shared.lock().notes)
     }
 
-    fn warn(&mut self, kind: SpotNoticeKind, moment: Moment, pid: u32) -> Option<Note> {
-        let warning = match kind {
-            SpotNoticeKind::Interruption => &self.on_interrupt,
-            SpotNoticeKind::Rebalance => self.on_rebalance.as_ref()?,
-        };
-        let found = self.so_far.interruption();
-        let interruption = found.map(|found| {
-            let left = found.deadline_seconds - moment.elapsed.as_secs_f64();
-            let left = SignedDuration::try_from_secs_f64(left).unwrap_or_default();
-            let deadline = moment.wall.saturating_add(left);
-            (
-                found.notice.action.name(),
-                deadline.unwrap_or(found.notice.time),
-            )
-        });
-        let warned = Warned {
-            kind,
-            pid,
-            interruption,
-        };
-        warning.pass_on(&warned, &self.events);
-        let by = warning.name();
-        note(self.so_far.warned(kind, by, moment.wall))
-    }
-
-    /// What is known at the end of the run; the last marks are read.
-    pub(super) fn finish(&mut self, elapsed: Duration, wall: Timestamp) -> SpotRun {
-        if let Some(seen) = self.marks.as_ref().and_then(Marks::last) {
-            self.so_far.marked(seen);
+    /// What is known at the end of the run; the last marks are read. From then on, no warning is
+    /// sent.
+    pub(super) fn finish(&self, elapsed: Duration, wall: Timestamp) -> SpotRun {
+        let seen = self.marks.as_ref().and_then(Marks::last);
+        let mut watched = self.shared.lock();
+        watched.is_over = true;
+        if let Some(seen) = seen {
+            watched.so_far.marked(seen);
         }
-        self.so_far.run(Moment { elapsed, wall })
+        watched.so_far.run(Moment { elapsed, wall })
     }
 
     /// What was not watched, and what cannot be known.
     pub(super) fn gaps(&self) -> Vec<Gap> {
-        self.so_far.gaps()
-    }
-}
-
-fn note(step: Step) -> Option<Note> {
-    match step {
-        Step::Say(text) => Some(Note::Said(text)),
-        Step::Complain { error, hint } => Some(Note::Complained { error, hint }),
-        Step::Warn(_) => None,
+        self.shared.lock().so_far.gaps()
     }
 }

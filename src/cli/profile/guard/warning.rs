@@ -1,6 +1,6 @@
 //! Ways to warn a command: a signal, a file that it watches, or a command of the user.
 
-use crate::cli::profile::event::{Event, SpotNoticeKind};
+use crate::cli::profile::event::{News, SpotNoticeKind};
 use crate::cli::profile::signals;
 use jiff::Timestamp;
 use std::fs::File;
@@ -81,7 +81,7 @@ impl Warning {
 
     /// Warns the command. What may take long happens beside the run, and is reported as an
     /// event where it fails.
-    pub(super) fn pass_on(&self, warned: &Warned, events: &Sender<Event>) {
+    pub(super) fn pass_on(&self, warned: &Warned, events: &Sender<News>) {
         match self {
             Self::Signal(name) => signals::send(name, warned.pid),
             Self::File(path) => {
@@ -100,14 +100,14 @@ impl Warning {
 
 fn beside(
     kind: SpotNoticeKind,
-    events: &Sender<Event>,
+    events: &Sender<News>,
     work: impl FnOnce() -> Result<(), String> + Send + 'static,
 ) {
     let events = events.clone();
     thread::spawn(move || {
         if let Err(reason) = work() {
             // It fails once the run is over.
-            let _ = events.send(Event::NotWarned(kind, reason));
+            let _ = events.send(News::NotWarned(kind, reason));
         }
     });
 }

@@ -1,6 +1,6 @@
 //! Asks the metadata service for notices, on a thread of its own.
 
-use crate::cli::profile::event::Event;
+use crate::cli::profile::event::News;
 use crate::sources::aws::{SpotNotices, SpotState};
 use std::sync::mpsc::Sender;
 use std::thread;
@@ -10,7 +10,7 @@ use std::time::Duration;
 const EVERY: Duration = Duration::from_secs(5);
 
 /// Asks until the run is over. Each answer is an event.
-pub(super) fn watch(endpoint: Option<String>, events: Sender<Event>) {
+pub(super) fn watch(endpoint: Option<String>, events: Sender<News>) {
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -18,17 +18,17 @@ pub(super) fn watch(endpoint: Option<String>, events: Sender<Event>) {
         match runtime {
             Ok(runtime) => runtime.block_on(ask_again(endpoint.as_deref(), &events)),
             Err(error) => {
-                let _ = events.send(Event::Spot(Err(error.to_string())));
+                let _ = events.send(News::Spot(Err(error.to_string())));
             }
         }
     });
 }
 
-async fn ask_again(endpoint: Option<&str>, events: &Sender<Event>) {
+async fn ask_again(endpoint: Option<&str>, events: &Sender<News>) {
     let mut service = None;
     loop {
         let answer = ask(&mut service, endpoint).await;
-        if events.send(Event::Spot(answer)).is_err() {
+        if events.send(News::Spot(answer)).is_err() {
             return;
         }
         tokio::time::sleep(EVERY).await;
