@@ -87,6 +87,14 @@ fn one_run(
 ) -> Result<ExitCode, Failure> {
     let place = args.run.as_deref().map(SampledRun::read).transpose()?;
     let mut done = args.unit.clone();
+    if let Some(run) = &place {
+        let is_given = |unit: &str| {
+            args.unit.iter().any(|(name, _)| name == unit)
+                || args.log_unit.iter().any(|(name, _)| name == unit)
+        };
+        let recorded = run.units.iter().filter(|(unit, _)| !is_given(unit));
+        done.extend(recorded.cloned());
+    }
     if let Some(log) = &args.log {
         for (name, text) in &args.log_unit {
             let lines = count_lines(log, text).map_err(|error| {
@@ -140,6 +148,8 @@ struct SampledRun {
     instance_type: Option<String>,
     region: Option<String>,
     hours: Decimal,
+    /// What its log showed while it was sampled.
+    units: Vec<(String, Decimal)>,
 }
 
 impl SampledRun {
@@ -153,7 +163,11 @@ impl SampledRun {
         let hours = Decimal::from_f64(end.unwrap_or(last_seconds) / 3_600.0);
         let hours = hours.filter(|hours| *hours > Decimal::ZERO && *hours <= MOST_HOURS);
         let facts = samples.facts();
+        let units = samples.end().into_iter().flat_map(|end| &end.units);
         Ok(Self {
+            units: units
+                .map(|done| (done.unit.clone(), Decimal::from(done.count)))
+                .collect(),
             instance_type: facts.instance_type.clone(),
             region: facts.region.clone(),
             hours: hours.ok_or_else(|| {

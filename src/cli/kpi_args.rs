@@ -29,7 +29,8 @@ pub(super) struct KpiArgs {
             "allow_empty", "profile_data", "units"]
     )]
     pub instance_type: Option<String>,
-    /// Samples of the run, written by `gpucost profile --samples`: its hours and its type
+    /// Samples of the run, written by `gpucost profile --samples`: its hours, its type and the
+    /// units of `--log-unit`
     #[arg(
         long,
         value_name = "FILE",
@@ -85,7 +86,8 @@ fn unit(text: &str) -> Result<(String, Decimal), String> {
     Ok((name.to_owned(), unit_count(count)?))
 }
 
-fn log_unit(text: &str) -> Result<(String, String), String> {
+/// A unit and the text that lines of a log have for each of it.
+pub(super) fn log_unit(text: &str) -> Result<(String, String), String> {
     let expected = || {
         format!(
             "expected a name and a text of at most {LONGEST_TEXT} characters, such as \

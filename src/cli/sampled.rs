@@ -26,6 +26,7 @@ pub(super) fn profile_of(path: &Path, settings: &SettingsFile) -> Result<RunProf
         elapsed_seconds: last_seconds,
         exit_code: None,
         spot: None,
+        units: Vec::new(),
     });
     Ok(profiler.finish(end, cadence.pace()))
 }

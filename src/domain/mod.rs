@@ -114,7 +114,7 @@ pub use reading::{
 };
 pub use request::{RecordedRequest, RecordedWork};
 pub use resource::{Provider, ResourceId};
-pub use run::{GpuIdentity, MigSlot, RunEnd, RunFacts};
+pub use run::{GpuIdentity, MigSlot, RunEnd, RunFacts, UnitsDone};
 pub use samples::Samples;
 pub use scaling::{BatchEnvironment, ScalingGroup, WarmPool};
 pub(crate) use shape::family_of;

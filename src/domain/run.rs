@@ -80,6 +80,16 @@ pub struct RunEnd {
     pub exit_code: Option<i32>,
     /// What the spot guard saw; absent where none watched.
     pub spot: Option<SpotRun>,
+    /// Units of work that its log showed, in the order in which they were asked for.
+    pub units: Vec<UnitsDone>,
+}
+
+/// Units of work of one kind that a run did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnitsDone {
+    /// What was counted, such as `steps`.
+    pub unit: String,
+    pub count: u64,
 }
 
 impl RunEnd {

@@ -371,6 +371,7 @@ mod tests {
             elapsed_seconds: 7.3,
             exit_code: Some(0),
             spot: None,
+            units: Vec::new(),
         }));
         let pace = read.pace();
         assert_eq!((pace.taken, pace.missed, pace.late), (6, Some(2), 2));
@@ -383,6 +384,7 @@ mod tests {
             elapsed_seconds: 10.0,
             exit_code: Some(0),
             spot: None,
+            units: Vec::new(),
         }));
         assert_eq!(cut.pace().missed, Some(7));
         assert_eq!(cut.longest_hole().map(|hole| hole.seconds), Some(8.0));

@@ -83,6 +83,7 @@ fn too_little_is_insufficient_with_its_reason() {
         elapsed_seconds: 100.0,
         exit_code: None,
         spot: None,
+        units: Vec::new(),
     };
     let run = half.finish(
         end,

@@ -105,6 +105,7 @@ pub(super) fn finish(profiler: Profiler, elapsed_seconds: f64) -> RunProfile {
             elapsed_seconds,
             exit_code: Some(0),
             spot: None,
+            units: Vec::new(),
         },
         Pace::default(),
     )

@@ -5,6 +5,8 @@ use crate::cli::estates::{PERIODS, one, series};
 use crate::cli::pages::{assert_explains, assert_shows, blocks, page};
 use crate::cli::world::World;
 use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
 
 /// The two workloads of the page: `captions`, and `lab` with one of four GPUs in use.
 fn two() -> Value {
@@ -355,6 +357,54 @@ fn a_run_costs_its_hours_and_its_log_counts_epochs() {
     assert_explains("kpis.md", &found.json());
 }
 
+/// The samples of a run of 2.5 h on a g5.xlarge with 12,600 steps and 9 epochs.
+fn counted() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/logs/counted.jsonl");
+    fs::read_to_string(path).expect("samples")
+}
+
+#[test]
+fn samples_with_units_price_each_and_flags_come_first() {
+    let world = World::new();
+    let samples = world.file("run.jsonl", counted());
+    let rows = |more: &[&str]| -> Vec<Value> {
+        let arguments = [
+            &["kpi", "--run", &samples, "--offline", "--format", "json"],
+            more,
+        ];
+        let found = world.run(&arguments.concat());
+        assert_eq!(found.code, 0, "{}", found.stderr);
+        let document = found.json();
+        let rows = document["kpis"].as_array().expect("a list").iter();
+        rows.map(|row| json!([row["value"], row["unit"]])).collect()
+    };
+    // 2.5 × 1.006 = 2.515, rounded to 2.52; ÷ 12,600 and ÷ 9.
+    let run = json!([2.52, "USD"]);
+    let (steps, epochs) = (
+        json!([0.0002, "USD per steps"]),
+        json!([0.28, "USD per epochs"]),
+    );
+    assert_eq!(rows(&[]), [run.clone(), steps.clone(), epochs]);
+    // 2.52 ÷ 6.
+    let given = json!([0.42, "USD per epochs"]);
+    assert_eq!(rows(&["--unit", "epochs=6"]), [run, given, steps]);
+    for (from, to, says) in [
+        ("12600", "-1", "counted.jsonl:5"),
+        ("12600", "1e30", "counted.jsonl:5"),
+        (
+            "12600",
+            "1000000000000000001",
+            "`count` is above 1000000000000000000",
+        ),
+        ("\"steps\"", "\" \"", "a unit has an empty name"),
+    ] {
+        let bad = world.file("counted.jsonl", counted().replace(from, to));
+        let outcome = world.run(&["kpi", "--run", &bad, "--offline"]);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{to}");
+        assert!(outcome.stderr.contains(says), "{to}: {}", outcome.stderr);
+    }
+}
+
 #[test]
 fn two_audits_are_compared_by_key_figures() {
     let world = World::new();
@@ -436,19 +486,22 @@ fn two_audits_are_compared_by_key_figures() {
 fn the_examples_of_the_page_print_what_it_shows() {
     let world = World::new();
     let path = world.estate("two.json", &two());
+    let samples = world.file("run.jsonl", counted());
     let examples = blocks(&page("kpis.md"), "text");
-    assert_eq!(examples.len(), 2);
+    assert_eq!(examples.len(), 3);
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
         let words = command.strip_prefix("$ gpucost ").expect("a command");
         let named = words.split(' ').map(|word| match word {
             "two.json" => path.as_str(),
+            "run.jsonl" => samples.as_str(),
             other => other,
         });
         let arguments: Vec<&str> = named.collect();
         let outcome = world.run(&arguments);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         let printed = outcome.stdout.replace(&path, "two.json");
+        let printed = printed.replace(&samples, "run.jsonl");
         assert_shows("docs/kpis.md", shown, &printed);
     }
     let whole = world.run(&["kpi", "--from", &path, "--format", "json"]);

@@ -159,6 +159,85 @@ fn the_exit_code_and_the_output_of_a_command_are_its_own() {
 }
 
 #[test]
+fn lines_of_the_log_are_counted_and_priced() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    // Of an earlier run.
+    fs::write(folder.path().join("train.log"), "epoch 0 val_loss 1\n").expect("written");
+    let script = "for i in 1 2 3; do echo step loss: $i; done >> train.log; \
+                  echo epoch 1 val_loss 0.5 >> train.log; sleep 0.3";
+    let mut command = profile("eight-gpus");
+    command
+        .current_dir(folder.path())
+        .args(["--interval", "100ms", "--type", "g5.48xlarge"])
+        .args(["--region", "us-east-1", "--samples", "run.jsonl"])
+        .args(["--log", "train.log", "--log-unit", "steps=loss:"])
+        .args(["--log-unit", "epochs=val_loss", "--log-unit", "saves=saved"])
+        .args(["--", "sh", "-c", script]);
+    let output = run(&mut command);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let samples = fs::read_to_string(folder.path().join("run.jsonl")).expect("samples");
+    let end: Value = serde_json::from_str(samples.lines().last().expect("an end")).expect("JSON");
+    let expected = serde_json::json!([
+        {"unit": "steps", "count": 3},
+        {"unit": "epochs", "count": 1},
+        {"unit": "saves", "count": 0},
+    ]);
+    assert_eq!(end["end"]["units"], expected);
+
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gpucost"));
+    command
+        .current_dir(folder.path())
+        .args(["kpi", "--run", "run.jsonl", "--offline", "--format", "csv"])
+        .env("GPUCOST_CACHE_DIR", "/nowhere");
+    let output = run(&mut command);
+    let rows = text(&output.stdout);
+    for row in ["USD per steps", "USD per epochs"] {
+        assert!(rows.contains(row), "{rows}\n{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_counted_changes_nothing_for_the_command() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let counting = |samples: &str, log: &str| {
+        let mut command = profile("eight-gpus");
+        command
+            .current_dir(folder.path())
+            .args(["--interval", "100ms", "--samples", samples])
+            .args(["--log", log, "--log-unit", "steps=loss"])
+            .args(["--", "sh", "-c", "exit 3"]);
+        run(&mut command)
+    };
+    // It was never written.
+    let output = counting("run.jsonl", "none.log");
+    assert_eq!(output.status.code(), Some(3));
+    let stderr = text(&output.stderr);
+    let said = "error: cannot read the log none.log: No such file or directory (os error 2)\n\
+                hint: the samples hold no units; `gpucost kpi` takes `--log`";
+    assert!(stderr.contains(said), "{stderr}");
+    let samples = fs::read_to_string(folder.path().join("run.jsonl")).expect("samples");
+    assert!(samples.contains("\"exit_code\":3}"), "{samples}");
+    for (samples, log, said) in [
+        (
+            "run.csv",
+            "train.log",
+            "CSV has no end\nhint: pass `--samples` with a file name",
+        ),
+        (
+            "run.jsonl",
+            ".",
+            "error: `--log .` is not a file\nhint: write the output",
+        ),
+        ("run.jsonl", "run.jsonl", "use the same file"),
+    ] {
+        let output = counting(samples, log);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(said), "{said}: {stderr}");
+    }
+}
+
+#[test]
 fn a_command_that_cannot_start_is_named() {
     let mut command = profile("eight-gpus");
     command.args(["--", "/no/such/program"]);

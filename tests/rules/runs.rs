@@ -59,6 +59,7 @@ impl Run {
                 elapsed_seconds: f64::from(seconds),
                 exit_code: Some(0),
                 spot: None,
+                units: Vec::new(),
             }),
             seconds,
             gpus: gpus.to_vec(),

@@ -3,6 +3,7 @@
 use super::guard::GuardArgs;
 use crate::catalog::time_zone;
 use crate::cli::args::{OutputArgs, RiskChoice, kind, time};
+use crate::cli::kpi_args::log_unit;
 use crate::domain::WorkloadKind;
 use clap::{Args, ValueEnum};
 use jiff::SignedDuration;
@@ -49,6 +50,25 @@ pub(in crate::cli) struct ProfileArgs {
 
     #[command(flatten)]
     pub guard: GuardArgs,
+
+    /// Log that the command writes
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "log_unit",
+        help_heading = "Units of work"
+    )]
+    pub log: Option<PathBuf>,
+    /// A unit that each new line of the log with a text marks, such as `epochs=val_loss`; the
+    /// samples record the number for `gpucost kpi --run` (can be repeated)
+    #[arg(
+        long,
+        value_name = "NAME=TEXT",
+        value_parser = log_unit,
+        requires_all = ["log", "samples"],
+        help_heading = "Units of work"
+    )]
+    pub log_unit: Vec<(String, String)>,
 
     /// Summarize a log instead: samples of `--samples`, or nvidia-smi CSV or XML; `-` for stdin
     #[arg(

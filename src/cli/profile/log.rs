@@ -52,6 +52,7 @@ pub(super) fn summarise(
         elapsed_seconds: last_seconds,
         exit_code: None,
         spot: None,
+        units: Vec::new(),
     });
     // Only spot instances get notices.
     let is_announced = end.spot.as_ref().is_some_and(SpotRun::is_announced);

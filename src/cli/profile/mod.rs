@@ -11,6 +11,7 @@ mod sampling;
 mod screen;
 mod signals;
 mod summary;
+mod units;
 
 pub(super) use args::ProfileArgs;
 
@@ -33,6 +34,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::mpsc::channel;
 use summary::Pricing;
+use units::UnitLog;
 
 pub(super) fn run(args: &ProfileArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.out, io)?;
@@ -56,6 +58,7 @@ fn sample(
         return Err(Failure::input("`--live` needs a terminal")
             .with_hint("omit it, or write `--samples FILE` to view later"));
     }
+    let units = UnitLog::of(args)?;
     let mut pricing = Pricing::of(args, settings, io)?;
     let mut gpus = open(args)?;
     let mut host = HostSource::new(Path::new("/proc"));
@@ -99,11 +102,14 @@ fn sample(
         write_error: None,
         processes: Processes::of(command),
         guard,
+        units,
+        units_error: None,
     };
     let (ending, end) = sampler.run(&clock, &events, args.duration, &mut display);
     let pace = sampler.pacer.pace();
     gaps.extend(sampler.guard.iter().flat_map(Guard::gaps));
     let write_error = sampler.write_error.map(|error| error.to_string());
+    let units_error = sampler.units_error.map(|error| error.to_string());
     let record_error = gpus.record_failure().map(str::to_owned);
     display.close();
     // A command that runs on still gets its signals.
@@ -113,6 +119,7 @@ fn sample(
     let code = summary::print(&report, args, io)
         .map_or_else(|failure| failure.report(io), |()| ExitCode::Done);
     let code = unwritten(args, [write_error, record_error], io).unwrap_or(code);
+    uncounted(args, units_error, io);
     let ended = match (ending, command) {
         (Ending::Command(code), _) => code,
         (Ending::Deadline, Some(pid)) => signals::wait_for_end(pid, &events),
@@ -143,6 +150,17 @@ fn unwritten(
     code
 }
 
+/// Says that the units of a log were not counted.
+fn uncounted(args: &ProfileArgs, error: Option<String>, io: &mut Io<'_>) {
+    if let (Some(path), Some(error)) = (&args.log, error) {
+        output::complain(
+            &format!("cannot read the log {}: {error}", shown(path)),
+            "the samples hold no units; `gpucost kpi` takes `--log` and `--log-unit` as well",
+            io,
+        );
+    }
+}
+
 /// A file of samples cannot be opened.
 fn not_ours(path: &Path, error: std::io::Error) -> Failure {
     if error.kind() != std::io::ErrorKind::ResourceBusy {
@@ -157,6 +175,7 @@ fn not_ours(path: &Path, error: std::io::Error) -> Failure {
 fn check_files(args: &ProfileArgs) -> Result<(), Failure> {
     let named: Vec<(&str, &Path)> = [
         ("--read", args.read.as_ref()),
+        ("--log", args.log.as_ref()),
         ("--samples", args.samples.as_ref()),
         ("--record", args.record.as_ref()),
         ("--output", args.out.output.as_ref()),
@@ -174,7 +193,8 @@ fn check_files(args: &ProfileArgs) -> Result<(), Failure> {
         ))
         .with_hint("use a file name ending in .jsonl or .csv"));
     }
-    for (_, path) in named.iter().filter(|(flag, _)| *flag != "--read") {
+    let is_read = |flag: &str| ["--read", "--log"].contains(&flag);
+    for (_, path) in named.iter().filter(|(flag, _)| !is_read(flag)) {
         try_writing(path).map_err(|error| unwritable(path, error))?;
     }
     Ok(())

@@ -5,6 +5,7 @@ use super::display::Display;
 use super::event::Event;
 use super::guard::Guard;
 use super::signals::{exit_code, forward};
+use super::units::UnitLog;
 use crate::domain::{GpuSample, RunEnd, Sample};
 use crate::profiling::{Pacer, Profiler};
 use crate::sources::files::SampleWriter;
@@ -30,6 +31,9 @@ pub(super) struct Sampler<'a> {
     pub(super) processes: Processes,
     /// Who watches over the command, if anybody.
     pub(super) guard: Option<Guard>,
+    pub(super) units: Option<UnitLog>,
+    /// Why units were not counted.
+    pub(super) units_error: Option<io::Error>,
 }
 
 /// Who holds a GPU: asked once per process.
@@ -196,11 +200,17 @@ impl Sampler<'_> {
         let elapsed = clock.elapsed();
         self.pacer.ended(signed(elapsed));
         let wall = clock.wall();
+        let units = self.units.as_ref().map(UnitLog::count).transpose();
+        let units = units.unwrap_or_else(|error| {
+            self.units_error = Some(error);
+            None
+        });
         let guard = self.guard.as_ref();
         let end = RunEnd {
             elapsed_seconds: elapsed.as_secs_f64(),
             exit_code,
             spot: guard.map(|guard| guard.finish(elapsed, wall)),
+            units: units.unwrap_or_default(),
         };
         if let Some(writer) = self.writer.take()
             && let Err(error) = writer.finish(&end)

@@ -19,7 +19,9 @@ pub fn kpi_run_answer(found: &RunKpis, source: &str) -> Answer {
     rows.extend(found.unit_costs.iter().map(unit_row));
     let nothing_counted = Missing {
         what: "units of work".to_owned(),
-        remedy: "pass `--unit NAME=COUNT`, or `--log FILE` with `--log-unit NAME=TEXT`".to_owned(),
+        remedy: "pass `--unit NAME=COUNT`, or `--log FILE` with `--log-unit NAME=TEXT`, here or \
+                 to `gpucost profile`"
+            .to_owned(),
     };
     let is_counted = !found.unit_costs.is_empty();
     Answer {

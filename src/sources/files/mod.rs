@@ -34,7 +34,7 @@ pub use shared::own_file::{OwnFile, create_private};
 pub(super) use shared::plain_text::read_json_file;
 pub use shared::write::{remove_temporary_files, try_writing, write_private, write_whole};
 pub use terraform::{TerraformError, read_terraform_plan};
-pub use units::{UnitsError, count_lines, read_units, unit_count};
+pub use units::{UnitsError, count_lines, count_lines_since, read_units, unit_count};
 
 /// The version of the estate format that this program reads and writes.
 pub const ESTATE_VERSION: &str = "1";

@@ -3,9 +3,10 @@
 use crate::domain::{WorkUnits, parse_duration, shown};
 use crate::sources::files::shared::bounded::read_written;
 use crate::sources::files::shared::csv_lines::{InvalidLine, Lines, invalid, text_of};
-use crate::sources::files::shared::plain_text::open;
+use crate::sources::files::shared::plain_text::{open, plain_text};
 use rust_decimal::Decimal;
-use std::io::{self, BufRead, Read};
+use std::fs::{self, File};
+use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// The columns, in any order; `window` may be left out.
@@ -132,7 +133,28 @@ pub fn unit_count(text: &str) -> Result<Decimal, String> {
 /// # Errors
 /// When the log cannot be read, or has more than 4 GiB.
 pub fn count_lines(path: &Path, text: &str) -> io::Result<u64> {
-    let mut log = open(path)?;
+    count_in(open(path)?, text)
+}
+
+/// The same of what was written to a log after its first bytes; of all of it where it has fewer
+/// now, because it was begun anew.
+///
+/// # Errors
+/// When the log cannot be read, is not a file, or has more than 4 GiB behind these bytes.
+pub fn count_lines_since(path: &Path, offset: u64, text: &str) -> io::Result<u64> {
+    let data = fs::metadata(path)?;
+    // Opening a pipe waits for whoever writes to it.
+    if !data.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut log = File::open(path)?;
+    if data.len() >= offset {
+        log.seek(SeekFrom::Start(offset))?;
+    }
+    count_in(plain_text(log)?, text)
+}
+
+fn count_in(mut log: Box<dyn BufRead + '_>, text: &str) -> io::Result<u64> {
     let (mut lines, mut part, mut is_counted) = (0, Vec::new(), false);
     loop {
         part.clear();
@@ -207,5 +229,11 @@ mod tests {
         assert_eq!(count_lines(&path, "Epoch").ok(), Some(5));
         assert_eq!(count_lines(&path, "Epoch 2").ok(), Some(1));
         assert_eq!(count_lines(&path, "loss").ok(), Some(0));
+        // Behind `start\nEpoch 1\n`, and in a log that was begun anew.
+        assert_eq!(count_lines_since(&path, 14, "Epoch").ok(), Some(4));
+        std::fs::write(&path, "Epoch 1\n").expect("written");
+        assert_eq!(count_lines_since(&path, 14, "Epoch").ok(), Some(1));
+        assert_eq!(count_lines_since(&path, 8, "Epoch").ok(), Some(0));
+        assert!(count_lines_since(folder.path(), 0, "Epoch").is_err());
     }
 }

@@ -3,7 +3,7 @@
 use crate::domain::{
     Activity, CheckpointBasis, CheckpointCost, FineSample, GpuIdentity, GpuProcess, GpuReading,
     GpuSample, HostReading, Loss, MigSlot, RunCheckpoints, RunEnd, RunFacts, Sample, SpotAction,
-    SpotInterruption, SpotNotice, SpotRun, SpotWarning, ThrottleReasons,
+    SpotInterruption, SpotNotice, SpotRun, SpotWarning, ThrottleReasons, UnitsDone,
 };
 use jiff::Timestamp;
 use proptest::collection::vec;
@@ -228,14 +228,25 @@ prop_compose! {
     }
 }
 
+prop_compose! {
+    fn units()(unit in name(), count in 0..=1_000_000_000_000_000_000_u64) -> UnitsDone {
+        UnitsDone { unit, count }
+    }
+}
+
 /// A run of one to three GPUs, its samples and its end.
 pub(super) fn run() -> impl Strategy<Value = (RunFacts, Vec<Sample>, RunEnd)> {
-    (1..4_usize, option::of(any::<i32>()), option::of(spot()))
-        .prop_flat_map(|(gpus, exit_code, spot)| {
+    let ended = (
+        option::of(any::<i32>()),
+        option::of(spot()),
+        vec(units(), 0..3),
+    );
+    (1..4_usize, ended)
+        .prop_flat_map(|(gpus, ended)| {
             let rounds = vec((sample(gpus), 0.001..10.0_f64), 1..5);
-            (facts(gpus), rounds, Just((exit_code, spot)))
+            (facts(gpus), rounds, Just(ended))
         })
-        .prop_map(|(facts, rounds, (exit_code, spot))| {
+        .prop_map(|(facts, rounds, (exit_code, spot, units))| {
             let mut at_seconds = 0.0;
             let mut samples = Vec::new();
             for (sample, step) in rounds {
@@ -249,6 +260,7 @@ pub(super) fn run() -> impl Strategy<Value = (RunFacts, Vec<Sample>, RunEnd)> {
                 elapsed_seconds: at_seconds + 0.1,
                 exit_code,
                 spot,
+                units,
             };
             (facts, samples, end)
         })

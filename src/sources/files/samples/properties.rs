@@ -201,6 +201,7 @@ fn formulas_in_names_are_disarmed_in_the_file_and_read_back() {
         elapsed_seconds: 1.0,
         exit_code: None,
         spot: None,
+        units: Vec::new(),
     };
     write(&path, &facts, &[round], &end);
     let text = std::fs::read_to_string(&path).expect("there");

@@ -2,7 +2,7 @@
 
 use super::wire::time;
 use super::wire_spot::SpotWire;
-use crate::domain::{GpuIdentity, MOST_GPUS, MigSlot, RunEnd, RunFacts};
+use crate::domain::{GpuIdentity, MOST_GPUS, MigSlot, RunEnd, RunFacts, UnitsDone};
 use crate::sources::files::shared::bounded::at_most;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,11 @@ pub const SAMPLES_VERSION: &str = "1";
 
 /// GPUs and slices of one host: each GPU has up to seven, and is one itself.
 const MOST_DEVICES: usize = 8 * MOST_GPUS as usize;
+
+/// Kinds of units that one run counts.
+const MOST_UNITS: usize = 100;
+/// More than any run does.
+const MOST_COUNTED: u64 = 1_000_000_000_000_000_000;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -168,6 +173,41 @@ struct EndOfRun {
     exit_code: Option<i32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     spot: Option<SpotWire>,
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "at_most::<_, _, MOST_UNITS>"
+    )]
+    units: Vec<UnitsWire>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UnitsWire {
+    unit: String,
+    count: u64,
+}
+
+impl UnitsWire {
+    fn of(done: &UnitsDone) -> Self {
+        Self {
+            unit: done.unit.clone(),
+            count: done.count,
+        }
+    }
+
+    fn into_units(self) -> Result<UnitsDone, String> {
+        if self.unit.trim().is_empty() {
+            return Err("a unit has an empty name".to_owned());
+        }
+        if self.count > MOST_COUNTED {
+            return Err(format!("`count` is above {MOST_COUNTED}"));
+        }
+        Ok(UnitsDone {
+            unit: self.unit,
+            count: self.count,
+        })
+    }
 }
 
 impl EndWire {
@@ -177,15 +217,18 @@ impl EndWire {
                 elapsed_seconds: end.elapsed_seconds,
                 exit_code: end.exit_code,
                 spot: end.spot.as_ref().map(SpotWire::of),
+                units: end.units.iter().map(UnitsWire::of).collect(),
             },
         }
     }
 
     pub(super) fn into_end(self) -> Result<RunEnd, String> {
+        let units = self.end.units.into_iter().map(UnitsWire::into_units);
         Ok(RunEnd {
             elapsed_seconds: self.end.elapsed_seconds,
             exit_code: self.end.exit_code,
             spot: self.end.spot.map(SpotWire::into_spot).transpose()?,
+            units: units.collect::<Result<_, String>>()?,
         })
     }
 }
