@@ -60,7 +60,7 @@ pub(in crate::cli) struct ProfileArgs {
     )]
     pub log: Option<PathBuf>,
     /// A unit that each new line of the log with a text marks, such as `epochs=val_loss`; the
-    /// samples record the number for `gpucost kpi --run` (can be repeated)
+    /// samples record the number for `gpucost kpi` (can be repeated)
     #[arg(
         long,
         value_name = "NAME=TEXT",
