@@ -1,7 +1,7 @@
 //! What has to be served, and the GPUs that it takes.
 
 use super::queue::fewest;
-use super::replay::Replay;
+use super::replay::{Between, Replay};
 use super::{CapacityError, Objective, Recording, ServiceTimes, Throughput, Zones};
 use rust_decimal::Decimal;
 
@@ -70,6 +70,15 @@ impl Load<'_> {
     /// When a figure is not above zero and finite, when more requests are in flight than are
     /// evaluated, or when no number of GPUs holds the objective.
     pub fn need(&self, slowdown: f64) -> Result<Need, CapacityError> {
+        self.need_within(slowdown, Between::ANY)
+    }
+
+    /// The same where it is known between how many GPUs the answer is.
+    pub(super) fn need_within(
+        &self,
+        slowdown: f64,
+        within: Between,
+    ) -> Result<Need, CapacityError> {
         self.check()?;
         let gpu = Throughput {
             service_seconds: self.gpu.service_seconds * slowdown,
@@ -87,7 +96,11 @@ impl Load<'_> {
         let (gpus, latency) = match self.objective {
             None => (gpus_by_rate, None),
             Some(objective) => {
-                let (gpus, latency) = self.for_objective(objective, gpu, slowdown, gpus_by_rate)?;
+                let within = Between {
+                    least: within.least.max(gpus_by_rate),
+                    ..within
+                };
+                let (gpus, latency) = self.for_objective(objective, gpu, slowdown, within)?;
                 (gpus, Some(latency))
             }
         };
@@ -104,7 +117,7 @@ impl Load<'_> {
         objective: Objective,
         gpu: Throughput,
         slowdown: f64,
-        least: u64,
+        within: Between,
     ) -> Result<(u64, Latency), CapacityError> {
         let planned = self.planned_per_second();
         let batch = u64::from(gpu.batch);
@@ -133,13 +146,14 @@ impl Load<'_> {
                 };
                 let floor_seconds = replay.floor_seconds(objective);
                 let gpus = replay
-                    .fewest(least, batch, objective)
+                    .fewest(within, batch, objective)
                     .ok_or_else(|| CapacityError::below_floor(objective, floor_seconds))?;
                 let servers = usize::try_from(gpus * batch).unwrap_or(usize::MAX);
+                let (seconds, waiting_share) = replay.latency(servers, objective);
                 let latency = Latency {
-                    seconds: replay.percentile(servers, objective),
+                    seconds,
                     floor_seconds,
-                    waiting_share: replay.waiting_share(servers),
+                    waiting_share,
                 };
                 Ok((gpus, latency))
             }

@@ -36,7 +36,7 @@ pub fn capacity(question: CapacityQuestion<'_>) -> Result<Capacity<'_>, Capacity
     service.zones.check()?;
     let need = service.load.need(1.0)?;
     let candidates = match &question.types {
-        Some(types) => types.candidates(&service),
+        Some(types) => types.candidates(&service, need),
         None => Vec::new(),
     };
     Ok(Capacity {

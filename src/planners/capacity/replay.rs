@@ -111,6 +111,22 @@ impl Recording {
     }
 }
 
+/// GPUs between which an answer is known to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Between {
+    pub least: u64,
+    /// As many hold the objective; absent where none are known to.
+    pub most: Option<u64>,
+}
+
+impl Between {
+    /// Nothing is known.
+    pub(super) const ANY: Self = Self {
+        least: 1,
+        most: None,
+    };
+}
+
 /// A recording at another speed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Replay<'a> {
@@ -182,42 +198,49 @@ impl Replay<'_> {
         late.take(allowed + 1).count() <= allowed
     }
 
-    /// The percentile by nearest rank: the smallest time that so many requests do not
-    /// exceed, in seconds.
-    pub(super) fn percentile(&self, servers: usize, objective: Objective) -> f64 {
-        let sojourns = self.sojourns(servers).collect();
-        self.nearest_rank(sojourns, objective)
+    /// The percentile by nearest rank, which is the smallest time that so many requests do
+    /// not exceed, in seconds, and the share of the requests that wait, 0–1.
+    pub(super) fn latency(&self, servers: usize, objective: Objective) -> (f64, f64) {
+        let mut waited = 0_usize;
+        let mut sojourns = Vec::with_capacity(self.recording.count());
+        for (took, one) in self.sojourns(servers).zip(self.arrivals()) {
+            waited += usize::from(took > one.service_seconds + SAME_SECONDS);
+            sojourns.push(took);
+        }
+        let share = waited as f64 / self.recording.count() as f64;
+        (self.nearest_rank(sojourns, objective), share)
     }
 
-    /// The same of the time on a GPU alone.
+    /// The percentile of the time on a GPU alone, in seconds.
     pub(super) fn floor_seconds(&self, objective: Objective) -> f64 {
         let service = self.arrivals().map(|one| one.service_seconds).collect();
         self.nearest_rank(service, objective)
     }
 
     fn nearest_rank(&self, mut seconds: Vec<f64>, objective: Objective) -> f64 {
-        seconds.sort_by(f64::total_cmp);
         let rank = seconds.len() - self.allowed(objective);
         let place = rank.saturating_sub(1);
-        seconds.get(place).copied().unwrap_or_default()
-    }
-
-    /// Share of the requests that wait, 0–1.
-    pub(super) fn waiting_share(&self, servers: usize) -> f64 {
-        let sojourns = self.sojourns(servers).zip(self.arrivals());
-        let waited = sojourns.filter(|(took, one)| *took > one.service_seconds + SAME_SECONDS);
-        waited.count() as f64 / self.recording.count() as f64
-    }
-
-    /// The fewest GPUs, from `least` on, that hold an objective; `None` where none do. One
-    /// more server delays no request, so that the search can halve what is left.
-    pub(super) fn fewest(&self, least: u64, batch: u64, objective: Objective) -> Option<u64> {
-        let servers = |gpus: u64| usize::try_from(gpus * batch).unwrap_or(usize::MAX);
-        let without_wait = (self.most_at_once() as u64).div_ceil(batch);
-        let (mut low, mut high) = (least, without_wait.max(least));
-        if !self.holds(servers(high), objective) {
-            return None;
+        if place >= seconds.len() {
+            return 0.0;
         }
+        *seconds.select_nth_unstable_by(place, f64::total_cmp).1
+    }
+
+    /// The fewest GPUs within bounds that hold an objective; `None` where none do. One more
+    /// server delays no request, so that the search can halve what is left.
+    pub(super) fn fewest(&self, within: Between, batch: u64, objective: Objective) -> Option<u64> {
+        let servers = |gpus: u64| usize::try_from(gpus * batch).unwrap_or(usize::MAX);
+        let mut low = within.least;
+        let mut high = match within.most {
+            Some(most) => most.max(low),
+            None => {
+                let without_wait = (self.most_at_once() as u64).div_ceil(batch).max(low);
+                if !self.holds(servers(without_wait), objective) {
+                    return None;
+                }
+                without_wait
+            }
+        };
         while low < high {
             let middle = low + (high - low) / 2;
             if self.holds(servers(middle), objective) {

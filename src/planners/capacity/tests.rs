@@ -1,5 +1,5 @@
 use super::*;
-use crate::catalog::{Prices, shape};
+use crate::catalog::{Prices, shape, shapes};
 use crate::domain::{PriceBook, PriceKey, RecordedRequest, RecordedWork};
 use crate::savings::{Bound, RatioBasis};
 use rust_decimal::Decimal;
@@ -436,6 +436,67 @@ fn questions_without_an_answer_say_why() {
     });
     let found = Recording::new(&unstated, WorkOf::Recorded);
     assert_eq!(found, Err(CapacityError::NoWork));
+}
+
+/// Types bound each other's needs: each has those that it has alone.
+#[test]
+fn types_together_need_what_each_needs_alone() {
+    let (book, no_discount) = (PriceBook::default(), BTreeMap::new());
+    let prices = Prices::new(&book, &no_discount);
+    let key = PriceKey::linux_on_demand("us-east-1", "g5.xlarge");
+    let mut numbers = Numbers(15);
+    for batch in [1, 3] {
+        let mut at = 0.0;
+        let requests: Vec<(f64, f64)> = (0..400)
+            .map(|_| {
+                let gap = numbers.exponential(0.4);
+                at += if numbers.uniform() < 0.4 { 0.0 } else { gap };
+                (at, 0.05 + numbers.exponential(0.5))
+            })
+            .collect();
+        let recording =
+            Recording::new(&seconds_each(&requests), WorkOf::Recorded).expect("a recording");
+        let load = replayed(&recording, batch, p(90.0, 2.5));
+        let question = CapacityQuestion {
+            service: Service {
+                load,
+                zones: Zones {
+                    count: 1,
+                    survive: 0,
+                },
+                tokens_per_request: None,
+                hours_per_month: Decimal::from(730),
+            },
+            basis: ThroughputBasis::Recorded,
+            arrivals_file: None,
+            types: Some(Types {
+                measured: shape("g5.xlarge").expect("a type of the catalog"),
+                others: shapes().filter(|shape| shape.gpu.is_some()).collect(),
+                vram_peak_mib: None,
+                vram_headroom: 1.2,
+                bound: Bound::Unknown,
+                prices: &prices,
+                key: &key,
+            }),
+        };
+        let found = capacity(question).expect("an answer");
+        let mut slowdowns = BTreeMap::new();
+        for one in &found.candidates {
+            match &one.fits {
+                Ok(fits) => {
+                    assert_eq!(load.need(fits.ratio.value), Ok(fits.need));
+                    slowdowns.insert(fits.ratio.value.to_bits(), fits.need.gpus);
+                }
+                Err(Refusal::Load(error)) => {
+                    let is_late = matches!(error, CapacityError::BelowFloor { .. });
+                    assert!(is_late, "{error}");
+                }
+                Err(_) => {}
+            }
+        }
+        assert!(slowdowns.len() > 5, "{slowdowns:?}");
+        assert!(slowdowns.values().is_sorted(), "{slowdowns:?}");
+    }
 }
 
 #[test]

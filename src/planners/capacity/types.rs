@@ -1,5 +1,6 @@
 //! The same load on instance types: how many of each, and what they cost.
 
+use super::replay::Between;
 use super::{CapacityError, Fleet, Need, Service};
 use crate::catalog::Prices;
 use crate::domain::{GpuOffer, InstanceShape, Money, PriceKey, PriceQuote};
@@ -90,11 +91,10 @@ pub enum Refusal {
 
 impl Types<'_> {
     /// The measured type and the others, in the order of their answer.
-    pub(super) fn candidates(&self, service: &Service<'_>) -> Vec<Candidate> {
-        let mut needs = Needs {
-            service,
-            known: BTreeMap::new(),
-        };
+    pub(super) fn candidates(&self, service: &Service<'_>, need: Need) -> Vec<Candidate> {
+        // The measured GPU is as fast as itself.
+        let known = BTreeMap::from([(1.0_f64.to_bits(), Ok(need))]);
+        let mut needs = Needs { service, known };
         let named = &self.measured.instance_type;
         let others = self.others.iter().copied();
         let others = others.filter(|shape| shape.instance_type != *named);
@@ -165,10 +165,24 @@ struct Needs<'a, 'q> {
 }
 
 impl Needs<'_, '_> {
+    /// Requests that take longer need no fewer GPUs, so that the needs at other slowdowns
+    /// bound this one. The bits of numbers above zero are in the order of the numbers.
     fn at(&mut self, slowdown: f64) -> Result<Need, CapacityError> {
-        let load = &self.service.load;
-        let known = self.known.entry(slowdown.to_bits());
-        known.or_insert_with(|| load.need(slowdown)).clone()
+        let bits = slowdown.to_bits();
+        if let Some(known) = self.known.get(&bits) {
+            return known.clone();
+        }
+        let found = |(_, need): (&u64, &Result<Need, CapacityError>)| {
+            let need = need.as_ref().ok()?;
+            Some(need.gpus)
+        };
+        let within = Between {
+            least: self.known.range(..bits).rev().find_map(found).unwrap_or(1),
+            most: self.known.range(bits..).find_map(found),
+        };
+        let need = self.service.load.need_within(slowdown, within);
+        self.known.insert(bits, need.clone());
+        need
     }
 }
 

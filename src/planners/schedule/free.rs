@@ -1,21 +1,61 @@
 //! How many GPUs are free, over time.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 
 /// A span of seconds, `[from, to)`.
 pub type Span = (i64, i64);
 
-/// Free GPUs as steps: from each second on so many, until the next step.
+/// Steps of a block; one with twice as many is divided.
+const BLOCK_STEPS: usize = 64;
+
+/// Steps that follow each other, of which a search passes over all at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Block {
+    /// At least one, ascending.
+    steps: Vec<(i64, u32)>,
+    /// The fewest GPUs of a step.
+    least: u32,
+    /// The most GPUs of a step.
+    most: u32,
+}
+
+impl Block {
+    fn of(steps: &[(i64, u32)]) -> Self {
+        let mut block = Self {
+            steps: steps.to_vec(),
+            least: 0,
+            most: 0,
+        };
+        block.count();
+        block
+    }
+
+    fn count(&mut self) {
+        let gpus = self.steps.iter().map(|(_, gpus)| *gpus);
+        self.least = gpus.clone().min().unwrap_or(0);
+        self.most = gpus.max().unwrap_or(0);
+    }
+
+    fn starts_at(&self) -> i64 {
+        self.steps.first().map_or(i64::MIN, |(at, _)| *at)
+    }
+}
+
+/// A step: which one of which block.
+type Place = (usize, usize);
+
+/// Free GPUs as steps: from each second on so many, until the next step. The first step is
+/// at the least second.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FreeGpus {
-    steps: BTreeMap<i64, u32>,
+    /// At least one, ascending.
+    blocks: Vec<Block>,
 }
 
 impl FreeGpus {
     pub fn always(gpus: u32) -> Self {
         Self {
-            steps: BTreeMap::from([(i64::MIN, gpus)]),
+            blocks: vec![Block::of(&[(i64::MIN, gpus)])],
         }
     }
 
@@ -26,37 +66,53 @@ impl FreeGpus {
             steps.insert(*from, gpus);
             steps.entry(*to).or_insert(0);
         }
-        Self { steps }
+        let steps: Vec<(i64, u32)> = steps.into_iter().collect();
+        Self {
+            blocks: steps.chunks(BLOCK_STEPS).map(Block::of).collect(),
+        }
     }
 
-    /// The steps from a second on; the first is cut to begin there.
-    fn steps_from(&self, second: i64) -> impl Iterator<Item = (i64, u32)> + '_ {
-        let first = self.steps.range(..=second).next_back();
-        let first = first.map(|(_, gpus)| (second, *gpus));
-        let rest = (Bound::Excluded(second), Bound::Unbounded);
-        let rest = self.steps.range(rest).map(|(at, gpus)| (*at, *gpus));
-        first.into_iter().chain(rest)
+    /// The step that a second is in.
+    fn place(&self, second: i64) -> Place {
+        let blocks = self.blocks.partition_point(|one| one.starts_at() <= second);
+        let block = blocks.saturating_sub(1);
+        let steps = &self.blocks[block].steps;
+        let before = steps.partition_point(|(at, _)| *at <= second);
+        (block, before.saturating_sub(1))
+    }
+
+    fn second(&self, (block, step): Place) -> i64 {
+        self.blocks[block].steps[step].0
+    }
+
+    /// The first step from one on that has so many GPUs, or that does not.
+    fn next(&self, (block, step): Place, gpus: u32, has_them: bool) -> Option<Place> {
+        let has_none = |one: &Block| {
+            if has_them {
+                one.most < gpus
+            } else {
+                one.least >= gpus
+            }
+        };
+        let rest = self.blocks.iter().enumerate().skip(block);
+        let mut rest = rest.filter(|(_, one)| !has_none(one));
+        rest.find_map(|(index, one)| {
+            let from = if index == block { step } else { 0 };
+            let mut steps = one.steps[from..].iter();
+            let found = steps.position(|(_, free)| (*free >= gpus) == has_them)?;
+            Some((index, from + found))
+        })
     }
 
     /// Spans from a second on with at least so many GPUs, joined where they meet; the last
     /// may have no end.
     fn spans(&self, second: i64, gpus: u32) -> impl Iterator<Item = Span> + '_ {
-        let mut steps = self
-            .steps_from(second)
-            .map(move |(at, free)| (at, free >= gpus));
-        let mut is_over = false;
+        let mut at = Some(self.place(second));
         std::iter::from_fn(move || {
-            if is_over {
-                return None;
-            }
-            let (from, _) = steps.find(|(_, is_free)| *is_free)?;
-            match steps.find(|(_, is_free)| !is_free) {
-                Some((to, _)) => Some((from, to)),
-                None => {
-                    is_over = true;
-                    Some((from, i64::MAX))
-                }
-            }
+            let begin = self.next(at?, gpus, true)?;
+            at = self.next(begin, gpus, false);
+            let from = self.second(begin).max(second);
+            Some((from, at.map_or(i64::MAX, |end| self.second(end))))
         })
     }
 
@@ -100,13 +156,34 @@ impl FreeGpus {
 
     /// Takes GPUs that are free in a span.
     pub fn take(&mut self, (from, to): Span, gpus: u32) {
-        for at in [from, to] {
-            let before = self.steps.range(..=at).next_back();
-            let free = before.map_or(0, |(_, free)| *free);
-            self.steps.entry(at).or_insert(free);
+        self.step_at(from);
+        self.step_at(to);
+        let (first, _) = self.place(from);
+        for block in &mut self.blocks[first..] {
+            if block.starts_at() >= to {
+                break;
+            }
+            let steps = block.steps.iter_mut();
+            for (_, free) in steps.filter(|(at, _)| (from..to).contains(at)) {
+                *free = free.saturating_sub(gpus);
+            }
+            block.count();
         }
-        for (_, free) in self.steps.range_mut(from..to) {
-            *free = free.saturating_sub(gpus);
+    }
+
+    /// Makes a second the beginning of a step.
+    fn step_at(&mut self, second: i64) {
+        let (index, step) = self.place(second);
+        let block = &mut self.blocks[index];
+        let (at, free) = block.steps[step];
+        if at == second {
+            return;
+        }
+        block.steps.insert(step + 1, (second, free));
+        if block.steps.len() >= 2 * BLOCK_STEPS {
+            let rest = block.steps.split_off(BLOCK_STEPS);
+            block.count();
+            self.blocks.insert(index + 1, Block::of(&rest));
         }
     }
 }
@@ -153,5 +230,88 @@ mod tests {
         assert_eq!(free.earliest(0, 100, 1), Some(0));
         free.take((0, 100), 1);
         assert_eq!(free.earliest(0, 1, 1), Some(50));
+    }
+
+    /// The same by the second, from 0 on, and so many after the last.
+    struct BySecond(Vec<u32>, u32);
+
+    impl BySecond {
+        fn free(&self, second: i64) -> u32 {
+            let place = usize::try_from(second).expect("from 0 on");
+            self.0.get(place).copied().unwrap_or(self.1)
+        }
+
+        fn earliest(&self, second: i64, seconds: i64, gpus: u32) -> Option<i64> {
+            let last = second.max(self.0.len() as i64);
+            let mut starts = second..=last;
+            starts.find(|start| {
+                let mut all = *start..start + seconds;
+                all.all(|at| self.free(at) >= gpus)
+            })
+        }
+
+        fn pieces(&self, second: i64, work: i64, restart: i64, gpus: u32) -> Option<Vec<Span>> {
+            let known = self.0.len() as i64;
+            let has_them = |at: i64| self.free(at) >= gpus;
+            let (mut pieces, mut left, mut at) = (Vec::new(), work, second);
+            loop {
+                while at < known && !has_them(at) {
+                    at += 1;
+                }
+                if !has_them(at) {
+                    return None;
+                }
+                let mut to = at;
+                while to < known && has_them(to) {
+                    to += 1;
+                }
+                if has_them(to) {
+                    to = i64::MAX;
+                }
+                let lost = if pieces.is_empty() { 0 } else { restart };
+                let useful = to - at - lost;
+                if useful >= left {
+                    pieces.push((at, at + lost + left));
+                    return Some(pieces);
+                }
+                if useful > 0 {
+                    left -= useful;
+                    pieces.push((at, to));
+                }
+                at = to;
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_of_steps_find_what_seconds_find() {
+        const LAST: i64 = 400;
+        let mut random = fastrand::Rng::with_seed(15);
+        for always in [0, 3, 8] {
+            let mut free = FreeGpus::always(8);
+            if always < 8 {
+                free.take((LAST, i64::MAX), 8 - always);
+            }
+            let mut seconds = BySecond(vec![8; LAST as usize], always);
+            for _ in 0..600 {
+                let (second, gpus) = (random.i64(0..LAST + 20), random.u32(1..=8));
+                let length = random.i64(1..=40);
+                let found = free.earliest(second, length, gpus);
+                assert_eq!(found, seconds.earliest(second, length, gpus));
+                let restart = random.i64(0..=5);
+                let found = free.pieces(second, length, restart, gpus);
+                assert_eq!(found, seconds.pieces(second, length, restart, gpus));
+                // Single seconds, so that there are more steps than a block has.
+                let at = random.i64(0..LAST - 4);
+                let span = (at, at + random.i64(1..=4));
+                let most = (span.0..span.1).map(|one| seconds.free(one)).min();
+                let taken = random.u32(0..=most.expect("a second").min(2));
+                free.take(span, taken);
+                for one in span.0..span.1 {
+                    seconds.0[one as usize] -= taken;
+                }
+            }
+            assert!(free.blocks.len() > 2, "{}", free.blocks.len());
+        }
     }
 }
