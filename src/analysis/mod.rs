@@ -55,7 +55,7 @@ pub use practices::{
 };
 pub use prices::{
     AWS, GpuFilter, Offer, OfferedGpus, Question, SortBy, UnknownName, compare, providers,
-    unknown_names,
+    types_with_gpu, unknown_names,
 };
 pub use rentals::{Rentals, rentals};
 pub use resolution::needs_fine_grid;

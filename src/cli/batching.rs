@@ -42,16 +42,16 @@ fn point(text: &str) -> Result<CurvePoint, String> {
 #[derive(Debug, Args)]
 pub(super) struct BatchingArgs {
     /// Requests of all servers, such as 300, 300/s, 18000/min or 1080000/h
-    #[arg(long, value_name = "RATE", value_parser = planner_flags::rate, allow_negative_numbers = true)]
+    #[arg(long, value_name = "RATE", value_parser = planner_flags::rate, allow_hyphen_values = true)]
     pub rate: f64,
     /// Measured throughput of one GPU by batch, such as 1:35,8:210,32:520
-    #[arg(long, value_name = "BATCH:ITEMS_PER_SECOND,…", value_parser = point, value_delimiter = ',', conflicts_with_all = ["model", "params"])]
+    #[arg(long, value_name = "BATCH:ITEMS_PER_SECOND,…", value_parser = point, value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["model", "params"])]
     pub curve: Vec<CurvePoint>,
     /// Longest time that the first request of a batch waits for others
-    #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "50ms")]
+    #[arg(long, value_name = "TIME", value_parser = seconds, allow_hyphen_values = true, default_value = "50ms")]
     pub max_wait: f64,
     /// Longest time that a request may take, such as 200ms
-    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    #[arg(long, value_name = "TIME", value_parser = seconds, allow_hyphen_values = true)]
     pub latency: Option<f64>,
     /// Percentage of its largest throughput that a server has to do at most [default:
     /// serving_target_percent of the policy, 80]
@@ -67,10 +67,10 @@ pub(super) struct BatchingArgs {
     #[arg(long, value_name = "DTYPE", value_parser = dtype, default_value = "fp16", help_heading = "Model")]
     pub dtype: Dtype,
     /// Mean tokens of a prompt
-    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_negative_numbers = true, default_value = "1024", help_heading = "Model")]
+    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, default_value = "1024", help_heading = "Model")]
     pub input_tokens: u64,
     /// Mean tokens of an answer
-    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_negative_numbers = true, default_value = "128", help_heading = "Model")]
+    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, default_value = "128", help_heading = "Model")]
     pub output_tokens: u64,
 
     /// Region of the prices [default: us-east-1]

@@ -52,16 +52,16 @@ pub(super) struct FitArgs {
     pub kv_dtype: Option<Dtype>,
 
     /// Tokens that the cache holds for each sequence, such as 32k [default: 8k]
-    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_negative_numbers = true, help_heading = "Load")]
+    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load")]
     pub context: Option<u64>,
     /// Sequences in flight at a time [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true, help_heading = "Load")]
     pub concurrency: Option<u32>,
     /// Mean tokens of a prompt [default: the rest of the context, or half of it]
-    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_negative_numbers = true, help_heading = "Load")]
+    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load")]
     pub input_tokens: Option<u64>,
     /// Mean tokens of an answer [default: the rest of the context, or half of it]
-    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_negative_numbers = true, help_heading = "Load")]
+    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load")]
     pub output_tokens: Option<u64>,
     /// Percentage of the hours in which so many sequences are in flight [default: 100]
     #[arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true, help_heading = "Load")]

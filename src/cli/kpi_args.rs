@@ -44,7 +44,7 @@ pub(super) struct KpiArgs {
     #[arg(long, value_name = "HOURS", value_parser = hours, allow_negative_numbers = true, requires = "instance_type", help_heading = "One run")]
     pub hours: Option<Decimal>,
     /// Number of instances [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = "One run")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true, help_heading = "One run")]
     pub count: Option<u32>,
     /// How much work the run did, such as `steps=12000` (can be repeated)
     #[arg(long, value_name = "NAME=COUNT", value_parser = unit, help_heading = "One run")]

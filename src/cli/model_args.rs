@@ -68,19 +68,19 @@ pub(super) struct ModelArgs {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["params", "active_params"], help_heading = "Model")]
     pub model: Option<String>,
     /// Number of parameters, such as 7b, 70b or 1.5t
-    #[arg(long, value_name = "N", value_parser = parameters, allow_negative_numbers = true, help_heading = "Model")]
+    #[arg(long, value_name = "N", value_parser = parameters, allow_hyphen_values = true, help_heading = "Model")]
     pub params: Option<u64>,
     /// Parameters that each token uses, of a mixture of experts [default: all]
-    #[arg(long, value_name = "N", value_parser = parameters, allow_negative_numbers = true, requires = "params", help_heading = "Model")]
+    #[arg(long, value_name = "N", value_parser = parameters, allow_hyphen_values = true, requires = "params", help_heading = "Model")]
     pub active_params: Option<u64>,
     /// Layers, num_hidden_layers of config.json [default: nearest published model]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000), help_heading = "Model")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000), allow_negative_numbers = true, help_heading = "Model")]
     pub layers: Option<u32>,
     /// Heads of keys and values, num_key_value_heads [default: nearest published model]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), help_heading = "Model")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), allow_negative_numbers = true, help_heading = "Model")]
     pub kv_heads: Option<u32>,
     /// Dimension of a head, head_dim [default: nearest published model]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), help_heading = "Model")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), allow_negative_numbers = true, help_heading = "Model")]
     pub head_dim: Option<u32>,
 }
 

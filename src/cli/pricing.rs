@@ -4,7 +4,9 @@ use super::args::{Format, PricingAction, PricingArgs, RefreshArgs, SortChoice, S
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::{Io, audit, estate, live, output, price_cache};
-use crate::analysis::{AWS, GpuFilter, Question, SortBy, compare, providers, unknown_names};
+use crate::analysis::{
+    AWS, GpuFilter, Question, SortBy, compare, providers, types_with_gpu, unknown_names,
+};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{OperatingSystem, PriceBook, shown};
@@ -176,7 +178,16 @@ pub(super) fn refuse_unknown(question: &Question, prices: &Prices<'_>) -> Result
 /// A name that is not known, with the nearest that are known.
 pub(super) fn not_in_the_catalog(what: &str, name: &str, nearest: &[String]) -> Failure {
     let failure = Failure::input(format!("no {what} `{name}` in the price catalog"));
-    if nearest.is_empty() {
+    let of_gpu = match what {
+        "instance type" => types_with_gpu(name),
+        _ => Vec::new(),
+    };
+    if !of_gpu.is_empty() {
+        failure.with_hint(format!("types with this GPU: {}", of_gpu.join(", ")))
+    } else if nearest.is_empty() && what == "provider" {
+        let known: Vec<String> = providers().into_iter().collect();
+        failure.with_hint(format!("valid values: {}", known.join(", ")))
+    } else if nearest.is_empty() {
         failure.with_hint("see docs/pricing.md for the coverage of the price catalog")
     } else {
         failure.with_hint(format!("did you mean {}?", nearest.join(", ")))

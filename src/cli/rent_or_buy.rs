@@ -56,7 +56,7 @@ pub(super) struct RentOrBuyArgs {
     #[arg(long, value_name = "PRICE", value_parser = hourly_price, allow_negative_numbers = true, help_heading = "Rented machine")]
     pub on_demand_hourly: Option<Decimal>,
     /// GPUs of the own server [default: those of the type]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), required_unless_present = "instance_type", help_heading = "Own server")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), allow_negative_numbers = true, required_unless_present = "instance_type", help_heading = "Own server")]
     pub gpus: Option<u16>,
     /// Price of the own server, in USD
     #[arg(long, value_name = "USD", value_parser = positive, allow_negative_numbers = true, help_heading = "Own server")]
@@ -100,7 +100,7 @@ pub(super) struct RentOrBuyArgs {
     #[arg(long, value_name = "PERCENT", value_parser = percentage, allow_negative_numbers = true, help_heading = "Own server")]
     pub capital_percent: Option<Decimal>,
     /// Years that the server is used
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=15), help_heading = "Own server")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=15), allow_negative_numbers = true, help_heading = "Own server")]
     pub years: u8,
     /// Share of the hours in which the GPUs are needed, percent
     #[arg(long, value_name = "PERCENT", value_parser = percentage, allow_negative_numbers = true, help_heading = "Own server")]

@@ -20,19 +20,19 @@ pub(super) struct SelectArgs {
     #[arg(long)]
     pub restartable: bool,
     /// Memory needed on each GPU, such as 40GiB
-    #[arg(long, value_name = "SIZE", value_parser = needed_mib, help_heading = "Needs")]
+    #[arg(long, value_name = "SIZE", value_parser = needed_mib, allow_hyphen_values = true, help_heading = "Needs")]
     pub vram: Option<f64>,
     /// Memory needed on all GPUs of an instance together
-    #[arg(long, value_name = "SIZE", value_parser = needed_mib, help_heading = "Needs")]
+    #[arg(long, value_name = "SIZE", value_parser = needed_mib, allow_hyphen_values = true, help_heading = "Needs")]
     pub vram_total: Option<f64>,
     /// GPUs per instance, at least [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Needs")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), allow_negative_numbers = true, help_heading = "Needs")]
     pub gpus: Option<u16>,
     /// GPU model, memory or both: H100, A100:80GB, 24GB.., 24GB..48GB
     #[arg(long, value_name = "GPU", help_heading = "Needs")]
     pub gpu: Option<String>,
     /// Host memory needed, such as 100GiB
-    #[arg(long, value_name = "SIZE", value_parser = needed_mib, help_heading = "Needs")]
+    #[arg(long, value_name = "SIZE", value_parser = needed_mib, allow_hyphen_values = true, help_heading = "Needs")]
     pub memory: Option<f64>,
     /// Require NVLink between the GPUs
     #[arg(long, help_heading = "Needs")]
@@ -44,7 +44,7 @@ pub(super) struct SelectArgs {
     #[arg(long, value_enum, value_name = "ARCH", default_value_t = ArchChoice::X86_64, help_heading = "Needs")]
     pub arch: ArchChoice,
     /// Requests per unit of time, such as 2/s, 120/min or 7200/h
-    #[arg(long, value_name = "RATE", value_parser = exact_rate, requires = "cpu_seconds", help_heading = "Needs")]
+    #[arg(long, value_name = "RATE", value_parser = exact_rate, allow_hyphen_values = true, requires = "cpu_seconds", help_heading = "Needs")]
     pub rate: Option<Decimal>,
     /// CPU time of a request without a GPU, in seconds; lets CPU types compete
     #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true, requires = "rate", help_heading = "Needs")]

@@ -27,7 +27,9 @@ pub enum CurveError {
     Many(usize),
     #[error("a batch of {0} is not between 1 and 1,000,000")]
     Batch(u32),
-    #[error("{items_per_second} items per second at batch {batch} are not a throughput")]
+    #[error(
+        "the throughput at batch {batch} is not above 0 and at most 1,000,000,000 items per second"
+    )]
     Throughput { batch: u32, items_per_second: f64 },
     #[error("batch {batch} follows batch {before}: batches must ascend")]
     Order { batch: u32, before: u32 },

@@ -131,7 +131,7 @@ fn bad_input_ends_with_the_nearest_possibility() {
         ),
         (
             &["--rate", "9", "--curve", "1:0,2:5"],
-            "are not a throughput",
+            "the throughput at batch 1 is not above 0",
             "--curve 1:35",
         ),
         (

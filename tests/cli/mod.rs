@@ -4,6 +4,7 @@
 
 mod annotations;
 mod autoscale;
+mod bad_planner_input;
 mod bad_points;
 mod baselines;
 mod batching;

@@ -4,4 +4,6 @@ mod comparison;
 mod question;
 
 pub use self::comparison::{Offer, OfferedGpus, compare};
-pub use self::question::{AWS, GpuFilter, Question, SortBy, UnknownName, providers, unknown_names};
+pub use self::question::{
+    AWS, GpuFilter, Question, SortBy, UnknownName, providers, types_with_gpu, unknown_names,
+};

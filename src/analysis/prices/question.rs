@@ -1,7 +1,7 @@
 //! What somebody wants to know about prices.
 
 use crate::catalog::{Prices, bundled_regions_of, other_clouds, shapes};
-use crate::domain::{AcceleratorKind, OperatingSystem, nearest_names, plain_name};
+use crate::domain::{AcceleratorKind, GpuOffer, OperatingSystem, nearest_names, plain_name};
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
@@ -72,6 +72,12 @@ impl GpuFilter {
         };
         if size.is_some() && at_least_gb.is_none() && at_most_gb.is_none() {
             return Err(expected());
+        }
+        if at_least_gb
+            .zip(at_most_gb)
+            .is_some_and(|(least, most)| least > most)
+        {
+            return Err(format!("the sizes of `{text}` end below where they begin"));
         }
         Ok(Self {
             model,
@@ -243,10 +249,8 @@ pub fn unknown_names(question: &Question, prices: &Prices<'_>) -> Vec<UnknownNam
             known.iter().map(String::as_str),
         ));
     }
-    let types: BTreeSet<String> = shapes()
-        .map(|shape| shape.instance_type.clone())
-        .chain(other_clouds().map(|offer| offer.instance_type))
-        .collect();
+    let types = types_of(|_| true);
+    let asked = types_of(|provider| question.asks_provider(provider));
     for name in &question.instance_types {
         let is_known = types.iter().any(|known| known.eq_ignore_ascii_case(name))
             || !bundled_regions_of(&name.to_ascii_lowercase()).is_empty()
@@ -257,7 +261,7 @@ pub fn unknown_names(question: &Question, prices: &Prices<'_>) -> Vec<UnknownNam
             unknown.push(UnknownName::new(
                 "instance type",
                 name,
-                types.iter().map(String::as_str),
+                asked.iter().map(String::as_str),
             ));
         }
     }
@@ -304,6 +308,29 @@ pub fn unknown_names(question: &Question, prices: &Prices<'_>) -> Vec<UnknownNam
         }
     }
     unknown
+}
+
+/// Machines of some providers, by name.
+fn types_of(is_asked: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    let of_aws = shapes().filter(|_| is_asked(AWS));
+    let others = other_clouds().filter(|offer| is_asked(&offer.provider));
+    of_aws
+        .map(|shape| shape.instance_type.clone())
+        .chain(others.map(|offer| offer.instance_type))
+        .collect()
+}
+
+/// Instance types of AWS with a GPU that somebody names in place of one, three at most.
+pub fn types_with_gpu(model: &str) -> Vec<String> {
+    let named = GpuFilter {
+        model: Some(model.trim().to_owned()),
+        at_least_gb: None,
+        at_most_gb: None,
+    };
+    let has_it = |gpu: &GpuOffer| named.matches(gpu.model.name(), None);
+    let types = shapes().filter(|shape| shape.gpu.as_ref().is_some_and(has_it));
+    let types: BTreeSet<&str> = types.map(|shape| shape.instance_type.as_str()).collect();
+    types.into_iter().take(3).map(str::to_owned).collect()
 }
 
 /// A name that the catalog does not know.
@@ -360,7 +387,18 @@ mod tests {
     #[test]
     fn what_is_no_gpu_is_refused() {
         for bad in [
-            "", ":80GB", "A100:", "A100:80", "A100:..", "..", "0GB", "-1GB..", "A100:big",
+            "",
+            ":80GB",
+            "A100:",
+            "A100:80",
+            "A100:..",
+            "..",
+            "0GB",
+            "-1GB..",
+            "A100:big",
+            "24GB..12GB",
+            "nanGB",
+            "infGB..",
         ] {
             assert!(GpuFilter::parse(bad).is_err(), "{bad}");
         }
@@ -382,6 +420,12 @@ mod tests {
         ] {
             assert_eq!(matches_pattern(pattern, name), fits, "{pattern} {name}");
         }
+    }
+
+    #[test]
+    fn a_gpu_in_place_of_a_type_names_types_that_have_it() {
+        assert_eq!(types_with_gpu("h100"), ["p5.48xlarge", "p5.4xlarge"]);
+        assert_eq!(types_with_gpu("p5.48xlrage"), [""; 0]);
     }
 
     #[test]

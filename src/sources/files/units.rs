@@ -4,6 +4,7 @@ use crate::domain::{WorkUnits, parse_duration, shown};
 use crate::sources::files::shared::bounded::read_written;
 use crate::sources::files::shared::csv_lines::{InvalidLine, Lines, invalid, text_of};
 use crate::sources::files::shared::plain_text::{open, plain_text};
+use jiff::SignedDuration;
 use rust_decimal::Decimal;
 use std::fs::{self, File};
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
@@ -13,6 +14,8 @@ use std::path::{Path, PathBuf};
 const COLUMNS: [&str; 4] = ["name", "unit", "count", "window"];
 /// Rows of a file.
 const MOST_ROWS: usize = 10_000;
+/// What is longer is an error.
+const LONGEST_WINDOW: SignedDuration = SignedDuration::from_hours(100 * 8_760);
 /// Bytes of a line of a log that are searched at once.
 const PART_BYTES: u64 = 1 << 16;
 /// More than anybody counts; beyond it, prices would overflow exact decimals.
@@ -106,11 +109,15 @@ fn row([name, unit, count, window]: [&str; 4]) -> Result<WorkUnits, String> {
         }
     }
     let window = (!window.is_empty()).then(|| parse_duration(window));
+    let window = window.transpose()?;
+    if window.is_some_and(|window| window > LONGEST_WINDOW) {
+        return Err("a window is longer than 100 years".to_owned());
+    }
     Ok(WorkUnits {
         name: name.to_owned(),
         unit: unit.to_owned(),
         count: unit_count(count)?,
-        window: window.transpose()?,
+        window,
     })
 }
 
@@ -210,6 +217,15 @@ mod tests {
                 "name,unit,count,window\na,epoch,1,soon\n",
                 2,
                 "`soon` is not",
+            ),
+            ("name,unit,count\na,epoch,inf\n", 2, "the count `inf`"),
+            ("name,unit,count\na,epoch,\n", 2, "the count ``"),
+            ("name,unit,count\na,epoch,0x10\n", 2, "the count `0x10`"),
+            ("name,unit,count,window\na,epoch,1,-3d\n", 2, "`-3d` is not"),
+            (
+                "name,unit,count,window\na,epoch,1,99999d\n",
+                2,
+                "a window is longer than 100 years",
             ),
         ] {
             let (at, message) = parse(text).expect_err("an error");
