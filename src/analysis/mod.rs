@@ -64,7 +64,7 @@ pub use run::{
     unnamed_gpus,
 };
 pub use selection::select_types;
-pub use served::{MeasuredService, NotMeasured, measured_service};
+pub use served::{MeasuredService, NotMeasured, measured_memory, measured_service};
 pub use sums::{
     Charge, ChargeKind, ClaimKey, ClassTotals, CostPart, CostSplit, Dimension, Funnel, GroupKey,
     GroupRow, GroupSums, Grouping, GroupingKeys, Groups, PriceUse, Showback, ShowbackPart,

@@ -1,10 +1,11 @@
-//! A workload as a planner of serving capacity needs it: how busy its GPUs are.
+//! A workload as planners of serving need it: how busy its GPUs are, and what they hold.
 
 use super::Audit;
 use crate::domain::{
     InstanceShape, Policy, PriceKey, PriceOption, Signal, Workload, nearest_names,
 };
 use crate::planners::capacity::Utilized;
+use crate::planners::fit::MeasuredMemory;
 use rust_decimal::prelude::ToPrimitive;
 
 /// A workload whose GPUs were measured.
@@ -36,6 +37,8 @@ pub enum NotMeasured {
     NoGpu(String),
     #[error("the GPU utilization of `{0}` was not measured for long enough")]
     Unmeasured(String),
+    #[error("the memory of every GPU of `{0}` was not measured")]
+    NoMemory(String),
 }
 
 /// The workload of an id or a name.
@@ -70,6 +73,22 @@ pub fn measured_service(
         },
         shape: shape.clone(),
         key: workload.price_key.with_option(PriceOption::OnDemand),
+    })
+}
+
+/// What GPUs of the workload of an id or a name held.
+///
+/// # Errors
+/// When none or several have it, or when a GPU of it did not report its memory.
+pub fn measured_memory(audit: &Audit, name: &str) -> Result<MeasuredMemory, NotMeasured> {
+    let workload = find(audit, name)?;
+    let vram = workload.vram();
+    let vram = vram.ok_or_else(|| NotMeasured::NoMemory(workload.name.clone()))?;
+    Ok(MeasuredMemory {
+        name: workload.name.clone(),
+        instance_type: workload.key.instance_type.clone(),
+        region: Some(workload.key.region.clone()),
+        peak_mib: vram.peak_mib,
     })
 }
 

@@ -299,7 +299,7 @@ fn workload(
                 format!("pass an ID of `gpucost audit --format json`, such as {first}")
             }
             NotMeasured::NoGpu(_) => "choose a workload with GPUs".to_owned(),
-            NotMeasured::Unmeasured(_) => {
+            NotMeasured::Unmeasured(_) | NotMeasured::NoMemory(_) => {
                 format!("{} lists what is missing", audit_command(args))
             }
         };

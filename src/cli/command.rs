@@ -154,7 +154,10 @@ pub(super) enum Command {
 impl Command {
     /// Whether it is only asked for the names of the demos.
     pub(super) fn lists_demos(&self) -> bool {
-        let asked = self.estate().and_then(|estate| estate.demo);
+        let asked = match self {
+            Self::Fit(args) => args.measured.demo,
+            other => other.estate().and_then(|estate| estate.demo),
+        };
         asked == Some(DemoChoice::List)
     }
 

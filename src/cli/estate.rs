@@ -4,6 +4,7 @@
 use super::Io;
 use super::args::{EstateArgs, MetricsSource, OutputArgs, Resolution};
 use super::aws_args::AwsArgs;
+use super::demo::DemoChoice;
 use super::exit::{ExitCode, Failure};
 use super::kubernetes::Cluster;
 use super::output::{check_distinct, check_files, unwritable};
@@ -210,6 +211,22 @@ fn obtain(
     estate.reduce();
     add_own_prices(&mut estate.prices, settings, args.redact)?;
     Ok((estate, masks))
+}
+
+/// A recorded estate or a demo, for planners that read no cloud; `None` where none is named.
+pub(super) fn recorded(
+    from: Option<&Path>,
+    demo: Option<DemoChoice>,
+    settings: &SettingsFile,
+) -> Result<Option<Estate>, Failure> {
+    let mut estate = match (demo, from) {
+        (Some(choice), _) => choice.demo().estate().map_err(unreadable)?,
+        (None, Some(path)) => read_estate(path, Keep::Usage).map_err(unreadable)?,
+        (None, None) => return Ok(None),
+    };
+    estate.reduce();
+    add_own_prices(&mut estate.prices, settings, false)?;
+    Ok(Some(estate))
 }
 
 /// Masks an estate where that is asked for; no mask otherwise.

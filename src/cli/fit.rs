@@ -1,6 +1,7 @@
 //! `gpucost fit`: which types hold a language model, and what it costs to serve it.
 
 use super::exit::{ExitCode, Failure};
+use super::fit_measured::MeasuredArgs;
 use super::model_args::{ModelArgs, dtype, passed, share, tokens};
 use super::planner_flags::CatalogArgs;
 use super::price_age::PriceAge;
@@ -10,11 +11,12 @@ use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{OperatingSystem, Policy};
 use crate::planners::curve::CurvePoint;
-use crate::planners::fit::{FitAsk, FitTerms, Load, Nearest, NothingFits, fit};
+use crate::planners::fit::{FitAsk, FitTerms, Load, MeasuredMemory, Nearest, NothingFits, fit};
 use crate::planners::model::{Dtype, Model};
 use crate::report::fit_answer;
 use clap::Args;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Tokens of a sequence where none are given.
 const CONTEXT_TOKENS: u64 = 8_192;
@@ -84,6 +86,8 @@ pub(super) struct FitArgs {
     #[arg(long, value_name = "R")]
     pub region: Option<String>,
     #[command(flatten)]
+    pub measured: MeasuredArgs,
+    #[command(flatten)]
     pub catalog: CatalogArgs,
 }
 
@@ -91,20 +95,52 @@ pub(super) fn run(args: &FitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
     let settings = estate::settings(&args.catalog.out, io)?;
     let format = audit::format(args.catalog.format, &settings, io)?;
     let age = PriceAge::of(args.catalog.max_price_age.as_deref(), &settings)?;
-    let ask = ask(args, &settings, io)?;
-    let quotes = pricing::book(args.catalog.offline, &settings, io)?;
+    check_files(args)?;
+    let (memory, gathered) = match args.measured.seen(&args.instance_types, &settings)? {
+        Some(seen) => (Some(seen.memory), seen.prices),
+        None => (None, None),
+    };
+    let ask = ask(args, memory.as_ref(), &settings, io)?;
+    let quotes = match gathered {
+        Some(quotes) => quotes,
+        None => pricing::book(args.catalog.offline, &settings, io)?,
+    };
     let prices = Prices::new(&quotes, &settings.policy.discount_percent);
     pricing::refuse_unknown(&question(&ask), &prices)?;
     let found = fit(ask, &prices).map_err(nothing)?;
     let priced = found.candidates.iter();
     let seen_on = priced.filter_map(|one| Some(one.price.as_ref()?.seen_on));
     let warning = age.check(seen_on.min(), io.now)?;
-    let code = planner::print(&fit_answer(&found), format, &args.catalog.out, io)?;
+    let code = planner::print(
+        &fit_answer(&found, memory.as_ref()),
+        format,
+        &args.catalog.out,
+        io,
+    )?;
     output::warn(warning, &args.catalog.out, io);
     Ok(code)
 }
 
-fn ask(args: &FitArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<FitAsk, Failure> {
+/// Nothing that is read may be replaced.
+fn check_files(args: &FitArgs) -> Result<(), Failure> {
+    let named = [
+        ("--from", args.measured.from.as_deref()),
+        ("--profile-data", args.measured.profile_data.as_deref()),
+        ("--output", args.catalog.out.output.as_deref()),
+    ];
+    let named = named.into_iter();
+    let named: Vec<(&str, &Path)> = named
+        .filter_map(|(flag, path)| Some((flag, path?)))
+        .collect();
+    output::check_distinct(&named)
+}
+
+fn ask(
+    args: &FitArgs,
+    memory: Option<&MeasuredMemory>,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<FitAsk, Failure> {
     let mut dtypes = Vec::new();
     for dtype in &args.dtype {
         if !dtypes.contains(dtype) {
@@ -114,12 +150,14 @@ fn ask(args: &FitArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<FitAsk, F
     let mut flags = args.model.passed();
     flags.extend(args.passed());
     let names = args.instance_types.iter();
+    let measured_in = memory.and_then(|memory| memory.region.as_deref());
+    let region = args.region.as_deref().or(measured_in);
     Ok(FitAsk {
         model: args.model.model()?,
         dtypes,
         load: load(args)?,
         terms: terms(args, &settings.policy),
-        region: pricing::one_region(args.region.as_deref(), settings, io)?,
+        region: pricing::one_region(region, settings, io)?,
         operating_system: pricing::operating_system(&args.catalog.os)?,
         instance_types: names.map(|name| name.trim().to_ascii_lowercase()).collect(),
         flags,

@@ -21,6 +21,7 @@ mod estate;
 mod exit;
 mod explain;
 mod fit;
+mod fit_measured;
 mod fix;
 mod group_by;
 mod guard;

@@ -331,10 +331,127 @@ fn real_requests_have_long_prompts_and_short_answers() {
     );
 }
 
+/// The page works it out by hand: 14.957 GiB of weights, 1 of cache and 2 of runtime, beside
+/// 16,320 MiB.
+#[test]
+fn the_memory_of_a_workload_is_beside_the_formula() {
+    let model = ["--model", "llama-3.1-8b", "--type", "p4d.24xlarge"];
+    let demo = ["--demo", "--workload", "chat-serving"];
+    let found = json(&[&demo[..], &model].concat());
+    let rows = found["measured_memory"].as_array().expect("a list");
+    let expected = [(1, 17.9575), (2, 9.9787), (4, 5.9894), (8, 3.9947)];
+    assert_eq!(rows.len(), expected.len());
+    for (row, (gpus, computed)) in rows.iter().zip(expected) {
+        assert_eq!(row["gpus_of_a_copy"], gpus);
+        assert_eq!(row["measured_gib"], 15.9375);
+        near(&row["computed_gib"], computed);
+        near(
+            &row["difference_percent"],
+            (computed / 15.9375 - 1.0) * 100.0,
+        );
+    }
+    assert_explains("planners/fit.md", &found);
+    // Headroom is for what is to come, and not in a measurement.
+    let more = json(&[&demo[..], &model, &["--headroom", "2"]].concat());
+    assert_eq!(more["measured_memory"], found["measured_memory"]);
+    let usual = json(&model);
+    assert!(usual["measured_memory"].is_null(), "without a measurement");
+    assert_eq!(
+        usual["types"][0]["cost_monthly"],
+        found["types"][0]["cost_monthly"]
+    );
+}
+
+/// 12.551 GiB of weights, 8,192 tokens of 512 KiB and 2 GiB of runtime, beside 15,360 MiB of the
+/// samples.
+#[test]
+fn the_memory_of_a_run_is_beside_the_formula() {
+    let samples = format!("{}/fixtures/logs/counted.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let found = json(&["--profile-data", &samples, "--model", "llama-2-7b"]);
+    let rows = found["measured_memory"].as_array().expect("a list");
+    assert_eq!(rows.len(), 1, "a g5.xlarge has one GPU");
+    assert_eq!(rows[0]["instance_type"], "g5.xlarge");
+    assert_eq!(rows[0]["measured_gib"], 15.0);
+    near(&rows[0]["computed_gib"], 18.5513);
+    near(&rows[0]["difference_percent"], 23.675);
+    // Three groups of numbers, each in its row: int4 is (6.476 × 0.5195 + 0.262 × 2) × 10⁹ bytes.
+    let three = ["--dtype", "fp16,fp8,int4"];
+    let found = json(
+        &[
+            &["--profile-data", &samples, "--model", "llama-2-7b"][..],
+            &three,
+        ]
+        .concat(),
+    );
+    let rows = found["measured_memory"].as_array().expect("a list");
+    assert_eq!(rows.len(), 3);
+    near(&rows[2]["computed_gib"], 3.6218 + 4.0 + 2.0);
+}
+
+#[test]
+fn what_was_not_measured_is_refused_with_what_to_do() {
+    let samples = format!(
+        "{}/fixtures/logs/one-of-four.csv",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    for (arguments, error, hint) in [
+        (
+            &["--demo"][..],
+            "an estate needs `--workload`",
+            "`gpucost audit --demo starter` lists the workloads",
+        ),
+        (
+            &["--workload", "chat-serving"],
+            "`--workload` is one of an estate",
+            "pass `--from FILE` or `--demo` with it",
+        ),
+        (
+            &["--demo", "--workload", "chat-servin"],
+            "no workload `chat-servin` in scope",
+            "did you mean chat-serving?",
+        ),
+        (
+            &["--demo", "--workload", "video-captioning-2"],
+            "the memory of every GPU of `video-captioning-2` was not measured",
+            "lists workloads and what is missing",
+        ),
+        (
+            &["--profile-data", &samples],
+            "does not name its instance type",
+            "with `--type`",
+        ),
+    ] {
+        let outcome = fit(&[arguments, &["--params", "8b"]].concat());
+        assert_eq!(
+            (outcome.code, outcome.stdout.as_str()),
+            (2, ""),
+            "{arguments:?}"
+        );
+        let stderr = &outcome.stderr;
+        assert!(stderr.contains(error), "{arguments:?}: {stderr}");
+        let (_, said) = stderr.split_once("hint: ").expect("a hint");
+        assert!(said.contains(hint), "{arguments:?}: {stderr}");
+    }
+    // A log of nvidia-smi with the type that it is of: 13,510 MiB on the only GPU in use.
+    let arguments = [
+        "--profile-data",
+        &samples,
+        "--type",
+        "g5.12xlarge",
+        "--params",
+        "8b",
+    ];
+    let found = json(&arguments);
+    let row = &found["measured_memory"][0];
+    near(&row["measured_gib"], 13.1934);
+    assert_eq!(row["gpus_of_a_copy"], 1, "without NVLink");
+    assert_eq!(found["measured_memory"].as_array().map(Vec::len), Some(1));
+}
+
 #[test]
 fn examples_of_the_page_print_what_it_shows() {
     let examples = blocks(&page("planners/fit.md"), "text");
-    assert_eq!(examples.len(), 2);
+    assert_eq!(examples.len(), 3);
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
         let arguments = command.strip_prefix("$ gpucost fit ").expect("a command");

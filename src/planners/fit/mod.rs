@@ -8,7 +8,7 @@ pub use refusal::FitRefusal;
 
 use super::model::{Dtype, Model};
 use super::roofline::{EFFICIENCY, LINKED_EFFICIENCY, Pace, Peak, Work};
-use crate::catalog::{Prices, bundled_regions_of, family, shapes};
+use crate::catalog::{Prices, bundled_regions_of, family, shape, shapes};
 use crate::domain::{
     AcceleratorKind, InstanceShape, MIB, Money, OperatingSystem, PriceKey, PriceQuote,
 };
@@ -410,6 +410,58 @@ impl Layouts<'_> {
             holds: self.holds(gpus),
         }
     }
+}
+
+/// Memory that GPUs were seen to hold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MeasuredMemory {
+    /// The workload, or the file of samples.
+    pub name: String,
+    /// In lower case.
+    pub instance_type: String,
+    pub region: Option<String>,
+    /// Largest use of one GPU.
+    pub peak_mib: f64,
+}
+
+/// Memory that one GPU takes by the formula: weights, cache and runtime, without headroom.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ComputedMemory {
+    pub dtype: Dtype,
+    /// GPUs that hold one copy.
+    pub gpus_each: u16,
+    pub mib: f64,
+}
+
+/// What each GPU of a type takes in each type of numbers, by how many GPUs may hold a copy,
+/// whether it fits or not. Empty for a type without NVIDIA GPUs.
+pub fn computed_memory(ask: &FitAsk, instance_type: &str) -> Vec<ComputedMemory> {
+    let mut computed = Vec::new();
+    let Some(found) = shape(instance_type) else {
+        return computed;
+    };
+    for &dtype in &ask.dtypes {
+        let Ok(card) = Card::of(found, dtype) else {
+            continue;
+        };
+        let layouts = Layouts {
+            ask,
+            dtype,
+            card: &card,
+        };
+        for gpus_each in layouts.groups() {
+            if layouts.obstacle(gpus_each).is_none() {
+                let (_, most) = layouts.shares(gpus_each);
+                let mib = layouts.needed_mib(gpus_each, most) / ask.terms.headroom;
+                computed.push(ComputedMemory {
+                    dtype,
+                    gpus_each,
+                    mib,
+                });
+            }
+        }
+    }
+    computed
 }
 
 fn nothing(ask: &FitAsk, refused: Vec<Refused>, prices: &Prices<'_>) -> NothingFits {

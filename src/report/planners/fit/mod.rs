@@ -1,27 +1,31 @@
 //! `gpucost fit` in words.
 
 mod given;
+mod measured;
 mod steps;
 
 use super::figures::{MIB_OF_GIB, gib, parameters};
 use crate::domain::shell_word;
-use crate::planners::fit::{Candidate, Computes, Fit, Refused};
+use crate::planners::fit::{Candidate, Computes, Fit, MeasuredMemory, Refused};
 use crate::planners::model::{Dtype, Model};
 use crate::report::answer::{Answer, Column, Figure, Missing, Sheet, column, detail};
 use crate::report::shared::text::{count, counted, money};
 use std::collections::BTreeSet;
 
-/// The types that hold a model, and what each costs.
-pub fn fit_answer(fit: &Fit) -> Answer {
+/// The types that hold a model, and what each costs; and, where memory was measured, the formula
+/// beside it.
+pub fn fit_answer(fit: &Fit, seen: Option<&MeasuredMemory>) -> Answer {
     let first = fit.candidates.first();
+    let compared = seen.map(|seen| measured::sheet(fit, seen));
+    let sheets = [types(fit)].into_iter().chain(compared);
     Answer {
         planner: "fit",
         headline: headline(fit),
         given: given::given(fit),
         steps: first.map_or_else(Vec::new, |one| steps::steps(one, fit)),
-        sheets: vec![types(fit), dtypes(fit), refused(fit)],
-        caveats: caveats(fit),
-        missing: missing(fit),
+        sheets: sheets.chain([dtypes(fit), refused(fit)]).collect(),
+        caveats: caveats(fit, seen.is_some()),
+        missing: missing(fit, seen),
         files: Vec::new(),
         next: next(fit),
     }
@@ -177,8 +181,11 @@ fn refused(fit: &Fit) -> Sheet {
     }
 }
 
-fn caveats(fit: &Fit) -> Vec<String> {
+fn caveats(fit: &Fit, is_measured: bool) -> Vec<String> {
     let mut caveats = Vec::new();
+    if is_measured {
+        caveats.push(measured::CAVEAT.to_owned());
+    }
     if fit.ask.terms.efficiency.is_none() {
         caveats.push(
             "Speed is computed from data sheets and an assumed efficiency. Of 70 published \
@@ -215,8 +222,9 @@ fn caveats(fit: &Fit) -> Vec<String> {
     caveats
 }
 
-fn missing(fit: &Fit) -> Vec<Missing> {
+fn missing(fit: &Fit, seen: Option<&MeasuredMemory>) -> Vec<Missing> {
     let mut missing = Vec::new();
+    missing.extend(seen.and_then(|seen| measured::missing(fit, seen)));
     if fit.ask.terms.efficiency.is_none() {
         missing.push(Missing {
             what: "efficiency of your serving engine".to_owned(),
