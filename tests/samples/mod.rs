@@ -2,6 +2,7 @@
 //! public lists that it was made from; the arithmetic against real figures. These
 //! stand beside the project and are not part of it.
 
+mod batching;
 mod book;
 mod commitments;
 mod containers;
