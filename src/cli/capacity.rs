@@ -1,7 +1,7 @@
 //! `gpucost capacity`: how many GPUs a rate of requests needs.
 
 use super::capacity_args::CapacityArgs;
-use super::capacity_measured::{Measured, invalid};
+use super::capacity_measured::{Measured, invalid, uncounted};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::{Io, audit, estate, output, planner, pricing};
@@ -10,10 +10,10 @@ use crate::catalog::{self, Prices};
 use crate::config::SettingsFile;
 use crate::domain::{AcceleratorKind, InstanceShape, PriceKey, shown};
 use crate::planners::capacity::{
-    CapacityQuestion, Demand, Load, Objective, Service, Types, Zones, capacity,
+    CapacityQuestion, Demand, Load, Objective, RequestCounts, Service, Types, Zones, capacity,
 };
 use crate::report::capacity_answer;
-use crate::sources::files::read_arrivals;
+use crate::sources::files::{read_arrivals, read_request_counts};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -29,13 +29,18 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
         })?,
         None => Vec::new(),
     };
-    let measured = Measured::of(args, &requests, &settings, io)?;
+    let counts = match &args.request_counts {
+        Some(path) => Some(counted(path, args)?),
+        None => None,
+    };
+    let measured = Measured::of(args, (&requests, counts.as_ref()), &settings, io)?;
     let prices = Prices::new(&measured.prices, &settings.policy.discount_percent);
     let place = measured.place.as_ref();
     let question = CapacityQuestion {
-        service: service(args, &measured, &settings),
+        service: service(args, &measured, counts.as_ref(), &settings),
         basis: measured.basis.clone(),
         arrivals_file: args.arrivals.as_deref().map(shown),
+        counts: counts.as_ref(),
         types: match place {
             Some((shape, key)) => Some(Types {
                 measured: shape,
@@ -74,6 +79,7 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
 fn check_files(args: &CapacityArgs) -> Result<(), Failure> {
     let named = [
         ("--arrivals", args.arrivals.as_deref()),
+        ("--request-counts", args.request_counts.as_deref()),
         ("--output", args.estate.out.output.as_deref()),
     ];
     let samples = args.estate.profile_data.iter();
@@ -85,18 +91,33 @@ fn check_files(args: &CapacityArgs) -> Result<(), Failure> {
     output::check_distinct(&named)
 }
 
+/// Requests of a file, with the peak that is asked for.
+fn counted(path: &Path, args: &CapacityArgs) -> Result<RequestCounts, Failure> {
+    let counts = read_request_counts(path).map_err(|error| {
+        Failure::new(ExitCode::Input, error)
+            .with_hint("see docs/planners/capacity.md for the commands that write such a file")
+    })?;
+    // The flag has at most eleven days.
+    let period = args.request_period;
+    let period = period.map(|seconds| (seconds * 1_000.0).round() as i64);
+    RequestCounts::new(&shown(path), counts, (period, args.request_peak))
+        .map_err(|error| uncounted(&error))
+}
+
 fn service<'a>(
     args: &CapacityArgs,
     measured: &'a Measured,
+    counts: Option<&RequestCounts>,
     settings: &SettingsFile,
 ) -> Service<'a> {
     let recording = measured.recording.as_ref();
-    let recorded = recording.map_or(0.0, |recording| recording.per_second);
+    let recorded = recording.map(|recording| recording.per_second);
+    let counted = counts.map(|counts| counts.peak_per_second);
     let tokens = recording.and_then(|recording| recording.mean_tokens);
     Service {
         load: Load {
             demand: recording.map_or(Demand::Random, Demand::Recorded),
-            per_second: args.rate.unwrap_or(recorded),
+            per_second: args.rate.or(counted).or(recorded).unwrap_or_default(),
             headroom_percent: args.headroom,
             gpu: measured.gpu,
             objective: args.objective.map(|seconds| Objective {
@@ -105,6 +126,7 @@ fn service<'a>(
             }),
             service_times: args.service_times.into(),
         },
+        mean_per_second: counts.map(|counts| counts.mean_per_second),
         zones: Zones {
             count: args.zones,
             survive: args.survive_zones,

@@ -3,7 +3,7 @@
 use super::args::{EstateArgs, Format};
 use super::planner_flags::{self, rate};
 use super::rightsize_flags::{bound, size_mib};
-use crate::planners::capacity::{MOST_ZONES, ServiceTimes};
+use crate::planners::capacity::{MOST_ZONES, PeakOf, ServiceTimes};
 use crate::savings::Bound;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -26,6 +26,14 @@ fn percentile(text: &str) -> Result<f64, String> {
     number
         .filter(|number: &f64| (50.0..=99.99).contains(number))
         .ok_or_else(|| "expected a percentile from p50 to p99.99, such as p95".to_owned())
+}
+
+/// Which of the counted periods counts.
+fn peak(text: &str) -> Result<PeakOf, String> {
+    PeakOf::from_name(text).ok_or_else(|| {
+        let names: Vec<&str> = PeakOf::ALL.iter().map(|one| one.name()).collect();
+        format!("valid values: {}", names.join(", "))
+    })
 }
 
 /// Percent beyond what is expected.
@@ -66,12 +74,22 @@ impl From<ServiceTimesChoice> for ServiceTimes {
 #[derive(Debug, Args)]
 pub(super) struct CapacityArgs {
     /// Requests to serve, such as 500, 500/s, 30000/min or 1800000/h
-    #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true, required_unless_present = "arrivals", help_heading = "Requests")]
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true, required_unless_present_any = ["arrivals", "request_counts"], help_heading = "Requests")]
     pub rate: Option<f64>,
     /// Recorded requests as CSV: a column `timestamp`, and `service_seconds` or tokens;
     /// replayed at `--rate`, or as fast as they came
     #[arg(long, value_name = "FILE", help_heading = "Requests")]
     pub arrivals: Option<PathBuf>,
+    /// Requests counted by period: what `aws cloudwatch get-metric-data` or `query_range` of
+    /// Prometheus prints, or CSV with the columns `time` and `requests`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "arrivals"], help_heading = "Requests")]
+    pub request_counts: Option<PathBuf>,
+    /// Length of these periods [default: the shortest time between two of them]
+    #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true, requires = "request_counts", help_heading = "Requests")]
+    pub request_period: Option<f64>,
+    /// Period that the GPUs have to serve: p99 (one in a hundred has more) or max
+    #[arg(long, value_name = "WHICH", value_parser = peak, default_value = "p99", requires = "request_counts", help_heading = "Requests")]
+    pub request_peak: PeakOf,
     /// Percentage to plan for beyond that rate
     #[arg(long, value_name = "PERCENT", value_parser = headroom, allow_negative_numbers = true, default_value = "0", help_heading = "Requests")]
     pub headroom: f64,
@@ -94,14 +112,13 @@ pub(super) struct CapacityArgs {
     #[arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true, requires_all = ["tokens_per_second", "arrivals"], help_heading = "Throughput of a GPU")]
     pub prompt_tokens_per_second: Option<f64>,
     /// Requests that were served while `--workload` or `--profile-data` was measured, per
-    /// second or as for `--rate`
+    /// second or as for `--rate` [default: those of `--request-counts` in that time]
     #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true, help_heading = "Throughput of a GPU")]
     pub served_rate: Option<f64>,
     /// Workload of the estate, by name or ID, whose GPU utilization shows its throughput
     #[arg(
         long,
         value_name = "NAME",
-        requires = "served_rate",
         conflicts_with = "instance_type",
         help_heading = "Throughput of a GPU"
     )]

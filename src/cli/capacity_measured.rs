@@ -9,12 +9,14 @@ use crate::analysis::{MeasuredService, NotMeasured, audit, measured_service};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{
-    Gap, InstanceShape, PriceBook, PriceKey, RecordedRequest, RecordedWork, Risk, shown,
+    Gap, InstanceShape, PriceBook, PriceKey, RecordedRequest, RecordedWork, Risk, Window, shown,
 };
 use crate::planners::capacity::{
-    CapacityError, Recording, Throughput, ThroughputBasis, Utilized, WorkOf,
+    CapacityError, CountsError, Recording, RequestCounts, Throughput, ThroughputBasis, Utilized,
+    WorkOf,
 };
 use crate::profiling::RunProfile;
+use jiff::{SignedDuration, Timestamp};
 use std::path::Path;
 
 const HOW_TO_MEASURE: &str = "pass `--per-gpu`, `--latency` with `--batch`, or \
@@ -34,12 +36,35 @@ enum Way<'a> {
     Latency(f64),
     Tokens(f64),
     Recorded,
-    Profile(&'a Path, f64),
-    Workload(&'a str, f64),
+    Profile(&'a Path, ServedRate<'a>),
+    Workload(&'a str, ServedRate<'a>),
+}
+
+/// How many requests were served while GPUs were measured.
+#[derive(Clone, Copy)]
+enum ServedRate<'a> {
+    Stated(f64),
+    /// Those of the time in which the GPUs were measured.
+    Counted(&'a RequestCounts),
+}
+
+impl ServedRate<'_> {
+    /// Requests a second between two instants.
+    fn within(self, from: Timestamp, to: Timestamp, of: &str) -> Result<f64, Failure> {
+        match self {
+            Self::Stated(per_second) => Ok(per_second),
+            Self::Counted(counts) => counts
+                .mean_within(from.as_millisecond(), to.as_millisecond(), of)
+                .map_err(|error| uncounted(&error)),
+        }
+    }
 }
 
 impl<'a> Way<'a> {
-    fn of(args: &'a CapacityArgs, requests: &[RecordedRequest]) -> Result<Self, Failure> {
+    fn of(
+        args: &'a CapacityArgs,
+        (requests, counts): (&[RecordedRequest], Option<&'a RequestCounts>),
+    ) -> Result<Self, Failure> {
         let estate = &args.estate;
         let reads_estate = estate.demo.is_some()
             || estate.from.is_some()
@@ -52,9 +77,13 @@ impl<'a> Way<'a> {
         let profile = estate.profile_data.first();
         let profile = profile.filter(|_| args.workload.is_none());
         let served = |flag: &str| {
-            args.served_rate.ok_or_else(|| {
-                Failure::input(format!("`{flag}` needs `--served-rate`"))
-                    .with_hint("pass the requests per second that were served meanwhile")
+            let stated = args.served_rate.map(ServedRate::Stated);
+            let counted = counts.map(ServedRate::Counted);
+            stated.or(counted).ok_or_else(|| {
+                Failure::input(format!("`{flag}` needs `--served-rate`")).with_hint(
+                    "pass the requests per second that were served meanwhile, or \
+                     `--request-counts`",
+                )
             })
         };
         let stated = [
@@ -116,11 +145,11 @@ pub(super) struct Measured {
 impl Measured {
     pub(super) fn of(
         args: &CapacityArgs,
-        requests: &[RecordedRequest],
+        (requests, counts): (&[RecordedRequest], Option<&RequestCounts>),
         settings: &SettingsFile,
         io: &mut Io<'_>,
     ) -> Result<Self, Failure> {
-        let way = Way::of(args, requests)?;
+        let way = Way::of(args, (requests, counts))?;
         let mut ran_on: Option<String> = None;
         let utilization = |measured: Utilized, served_per_second: f64| {
             let per_second = measured.per_second(served_per_second);
@@ -137,7 +166,9 @@ impl Measured {
                     service,
                     prices,
                     seen,
+                    window,
                 } = workload(name, args, settings, io)?;
+                let served = served.within(window.start, window.end, "the window of the estate")?;
                 let found = utilization(service.utilized, served)?;
                 let place = Some((service.shape, service.key));
                 return Ok(Self {
@@ -148,6 +179,7 @@ impl Measured {
             Way::Profile(path, served) => {
                 let profile = sampled::profile_of(path, settings)?;
                 ran_on = profile.facts.instance_type.clone();
+                let served = served_in_run(served, &profile)?;
                 utilization(utilized(&profile, shown(path))?, served)?
             }
             Way::Stated(rate) => (
@@ -252,6 +284,14 @@ fn of_tokens(
     }
 }
 
+/// Requests a second while a run was sampled.
+fn served_in_run(served: ServedRate<'_>, profile: &RunProfile) -> Result<f64, Failure> {
+    let from = profile.facts.started;
+    let lasted = SignedDuration::from_millis((profile.end.elapsed_seconds * 1e3) as i64);
+    let to = from.checked_add(lasted).unwrap_or(from);
+    served.within(from, to, "the run")
+}
+
 /// The whole GPUs of a host together; all of them have to be measured.
 fn utilized(profile: &RunProfile, name: String) -> Result<Utilized, Failure> {
     let means: Option<Vec<f64>> = profile
@@ -277,6 +317,7 @@ struct Served {
     prices: PriceBook,
     /// Instances of the estate, and its gaps.
     seen: (usize, Vec<Gap>),
+    window: Window,
 }
 
 fn workload(
@@ -309,6 +350,7 @@ fn workload(
         service: found,
         prices: estate.prices,
         seen: (estate.instances.len(), audit.gaps),
+        window: estate.window,
     })
 }
 
@@ -337,6 +379,20 @@ fn place(
         ..PriceKey::linux_on_demand(&region, &shape.instance_type)
     };
     Ok(Some((shape.clone(), key)))
+}
+
+/// Why counts say nothing of a rate, with what to do about it.
+pub(super) fn uncounted(error: &CountsError) -> Failure {
+    let hint = match error {
+        CountsError::OnePeriod { .. } | CountsError::OffGrid { .. } => {
+            "pass the period that they were asked for, such as `--request-period 60s`"
+        }
+        CountsError::NoRequests { .. } => "pass `--request-peak max`, or counts of a busier time",
+        CountsError::NoneWithin { .. } => {
+            "ask for the same time, or pass the rate as `--served-rate`"
+        }
+    };
+    Failure::input(error).with_hint(hint)
 }
 
 /// An error with what to do about it.

@@ -112,7 +112,7 @@ pub use reading::{
     Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Loss, MIB, Sample,
     ThrottleReasons,
 };
-pub use request::{RecordedRequest, RecordedWork};
+pub use request::{CountedRequests, RecordedRequest, RecordedWork};
 pub use resource::{Provider, ResourceId};
 pub use run::{GpuIdentity, MigSlot, RunEnd, RunFacts, UnitsDone};
 pub use samples::Samples;

@@ -18,3 +18,12 @@ pub struct RecordedRequest {
     pub at_seconds: f64,
     pub work: RecordedWork,
 }
+
+/// Requests of one period.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CountedRequests {
+    /// Where the period stands, Unix milliseconds: its beginning or its end, for all alike.
+    pub at_milliseconds: i64,
+    /// Zero or more.
+    pub requests: f64,
+}

@@ -11,6 +11,7 @@ mod batching;
 mod bounds;
 mod budgets;
 mod capacity;
+mod capacity_counts;
 mod chargeback;
 mod check;
 mod ci;

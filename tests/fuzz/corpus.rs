@@ -139,6 +139,26 @@ pub fn arrivals() -> Vec<Vec<u8>> {
     vec![seconds.to_vec(), tokens.to_vec()]
 }
 
+/// An answer of CloudWatch, one of Prometheus, and one in CSV.
+pub fn request_counts() -> Vec<Vec<u8>> {
+    let metric = blocks("docs/planners/capacity.md", "json").remove(0);
+    let values: Vec<serde_json::Value> = (0..8)
+        .map(|index| serde_json::json!([1_793_404_800 + index * 60, (100 + index).to_string()]))
+        .collect();
+    let series = serde_json::json!({"metric": {"pod": "a"}, "values": values});
+    let matrix = serde_json::json!({
+        "status": "success", "warnings": ["x"],
+        "data": {"resultType": "matrix", "result": [series.clone(), series]},
+    });
+    vec![metric, matrix.to_string().into_bytes()]
+}
+
+pub fn request_rows() -> Vec<Vec<u8>> {
+    let rows = b"time,requests\n\
+        1,1048125073125\n2,12250125033312\n3,41250000125125\n4,00000000000000\n";
+    vec![rows.to_vec()]
+}
+
 /// Rows of demand in order: most of their digits are those of the GPUs.
 pub fn demand() -> Vec<Vec<u8>> {
     let seconds = b"time,gpus\n\

@@ -105,6 +105,8 @@ targets! {
     settings
     prices
     arrivals
+    request_counts
+    request_rows
     demand
     jobs
     units

@@ -6,8 +6,9 @@ use crate::fuzz::{corpus, mutate};
 use fastrand::Rng;
 use gpucost::config::{read_policy, read_settings};
 use gpucost::sources::files::{
-    Keep, ReadOptions, open_samples, read_arrivals, read_commitments, read_demand, read_estate,
-    read_jobs, read_own_prices, read_price_cache, read_report, read_terraform_plan, read_units,
+    Keep, ReadOptions, RequestCountsError, open_samples, read_arrivals, read_commitments,
+    read_demand, read_estate, read_jobs, read_own_prices, read_price_cache, read_report,
+    read_request_counts, read_terraform_plan, read_units,
 };
 use gpucost::sources::kubernetes::read_kubectl;
 use std::fs;
@@ -235,6 +236,52 @@ pub fn arrivals() -> Target {
             assert!([0, 2].contains(&code), "{stderr}");
             true
         },
+    }
+}
+
+/// Counts are planned for, or refused with a reason. JSON counts as read where it is complete:
+/// most changes of an answer make it one that contradicts itself.
+fn counts_of(path: &Path) -> bool {
+    let found = read_request_counts(path);
+    let name = path.to_str().expect("UTF-8");
+    let asked = [
+        "capacity",
+        "--request-counts",
+        name,
+        "--per-gpu",
+        "1000000000",
+    ];
+    let (code, _, stderr) = run(&[&asked[..], &["--objective", "2s"]].concat());
+    assert!([0, 2].contains(&code), "{stderr}");
+    assert!(found.is_ok() || code == 2, "{stderr}");
+    match found {
+        Ok(_) => true,
+        Err(error) => matches!(
+            error,
+            RequestCountsError::Wrong { .. } | RequestCountsError::Unusable { .. }
+        ),
+    }
+}
+
+pub fn request_counts() -> Target {
+    Target {
+        name: "request counts",
+        file: "counts.json",
+        short_pass: 600,
+        corpus: corpus::request_counts,
+        mutate: mutate::document,
+        read: counts_of,
+    }
+}
+
+pub fn request_rows() -> Target {
+    Target {
+        name: "request rows",
+        file: "counts.csv",
+        short_pass: 600,
+        corpus: corpus::request_rows,
+        mutate: mutate::numbers,
+        read: counts_of,
     }
 }
 

@@ -66,11 +66,16 @@ impl Programs {
         let mut writer = BufWriter::new(File::create(text.path()).expect("our own file"));
         write(published, true, &mut writer).expect("the disk has space");
         writer.flush().expect("the disk has space");
+        self.blocks_of(text.path(), blocks);
+    }
+
+    /// Writes a file in the OpenMetrics format as blocks that a Prometheus opens.
+    pub fn blocks_of(&self, text: &Path, blocks: &Path) {
         let output = Command::new(&self.promtool)
             .args(["tsdb", "create-blocks-from", "openmetrics", "--quiet"])
             // One block instead of one for every two hours, which takes four times as long.
             .arg("--max-block-duration=720h")
-            .args([text.path(), blocks])
+            .args([text, blocks])
             .stdin(Stdio::null())
             .output()
             .expect("promtool can be run");

@@ -193,6 +193,9 @@ fn whole(gpus: f64) -> u64 {
 #[derive(Debug, Clone, Copy)]
 pub struct Service<'a> {
     pub load: Load<'a>,
+    /// Requests a second on average, over which costs are divided; absent where that is the
+    /// rate of the load.
+    pub mean_per_second: Option<f64>,
     pub zones: Zones,
     /// Tokens of a request, prompt and generated; absent where they are not known.
     pub tokens_per_request: Option<f64>,

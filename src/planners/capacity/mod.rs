@@ -1,6 +1,7 @@
 //! How many GPUs a service needs: requests a second against what a GPU serves, with an
 //! objective for latency, zones that may be lost, and what it costs by type.
 
+mod counts;
 mod error;
 mod fleet;
 mod load;
@@ -13,6 +14,7 @@ mod tests;
 mod throughput;
 mod types;
 
+pub use counts::{CountsError, PeakOf, RequestCounts};
 pub use error::CapacityError;
 pub use fleet::{Fleet, MOST_ZONES, Zones};
 pub use load::{Demand, Latency, Load, MOST_IN_FLIGHT, Need, Service};

@@ -1,6 +1,8 @@
 //! The question and its answer.
 
-use super::{Candidate, CapacityError, Fleet, Need, Service, ThroughputBasis, Types};
+use super::{
+    Candidate, CapacityError, Fleet, Need, RequestCounts, Service, ThroughputBasis, Types,
+};
 
 /// The question, with all that its answer rests on.
 #[derive(Debug, Clone)]
@@ -9,6 +11,8 @@ pub struct CapacityQuestion<'a> {
     pub basis: ThroughputBasis,
     /// The file of recorded arrivals; absent without.
     pub arrivals_file: Option<String>,
+    /// The counts that the rate is from; absent without.
+    pub counts: Option<&'a RequestCounts>,
     /// The types that it may run on; absent where none is named.
     pub types: Option<Types<'a>>,
 }

@@ -5,6 +5,11 @@ use crate::savings::{Bound, RatioBasis};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, VecDeque};
 
+const ONE_ZONE: Zones = Zones {
+    count: 1,
+    survive: 0,
+};
+
 fn close(found: f64, expected: f64, within: f64) {
     assert!((found - expected).abs() <= within, "{found} {expected}");
 }
@@ -460,15 +465,14 @@ fn types_together_need_what_each_needs_alone() {
         let question = CapacityQuestion {
             service: Service {
                 load,
-                zones: Zones {
-                    count: 1,
-                    survive: 0,
-                },
+                zones: ONE_ZONE,
+                mean_per_second: None,
                 tokens_per_request: None,
                 hours_per_month: Decimal::from(730),
             },
             basis: ThroughputBasis::Recorded,
             arrivals_file: None,
+            counts: None,
             types: Some(Types {
                 measured: shape("g5.xlarge").expect("a type of the catalog"),
                 others: shapes().filter(|shape| shape.gpu.is_some()).collect(),
@@ -511,15 +515,14 @@ fn types_cost_what_their_instances_cost() {
                 headroom_percent: 25.0,
                 ..random(500.0, Throughput::of_rate(200.0, 1))
             },
-            zones: Zones {
-                count: 1,
-                survive: 0,
-            },
+            zones: ONE_ZONE,
+            mean_per_second: None,
             tokens_per_request: Some(400.0),
             hours_per_month: Decimal::from(730),
         },
         basis: ThroughputBasis::Stated,
         arrivals_file: None,
+        counts: None,
         types: Some(Types {
             measured: of("g5.xlarge"),
             others: vec![

@@ -66,7 +66,7 @@ impl Fits {
 pub struct FleetCost {
     pub hourly: Money,
     pub monthly: Money,
-    /// At the rate of requests without headroom; absent where it is out of range.
+    /// At the mean rate of requests without headroom; absent where it is out of range.
     pub per_million_requests: Option<Money>,
     /// The same, where the tokens of a request are known.
     pub per_million_tokens: Option<Money>,
@@ -195,7 +195,7 @@ fn cost(quote: &PriceQuote, fleet: Fleet, service: &Service<'_>) -> FleetCost {
         let amount = (hourly.amount() * MILLION).checked_div(an_hour)?;
         Some(Money::new(amount, rate.currency()))
     };
-    let requests = service.load.per_second;
+    let requests = service.mean_per_second.unwrap_or(service.load.per_second);
     FleetCost {
         hourly,
         monthly: rate

@@ -8,6 +8,7 @@ mod nvidia_smi;
 mod planned;
 mod prices;
 mod report;
+mod request_counts;
 mod samples;
 mod shared;
 mod terraform;
@@ -22,6 +23,7 @@ pub use history::{History, HistoryError, KeptMachine};
 pub use planned::{MOST_SAMPLES, PlannedFileError, read_demand, read_jobs};
 pub use prices::{OwnPricesError, read_own_prices, read_price_cache, write_price_cache};
 pub use report::{REPORT_VERSIONS, ReportError, read_report};
+pub use request_counts::{MOST_COUNTS, RequestCountsError, read_request_counts};
 pub use samples::{
     ReadOptions, SAMPLES_VERSION, SampleFormat, SampleReader, SampleWriter, SamplesError,
     open_samples,

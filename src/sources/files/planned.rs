@@ -1,11 +1,11 @@
 //! CSV files that planners read: the demand of a workload, and jobs to run.
 
 use super::shared::bounded::read_written;
-use super::shared::csv_lines::{InvalidLine, Lines, invalid, line_at, quoted, text_of};
-use crate::domain::{JobRequest, MOST_JOBS, Moment, nearest_names, plain_name, shown};
+use super::shared::csv_lines::{
+    InvalidLine, Lines, column, instant, invalid, line_at, quoted, text_of,
+};
+use crate::domain::{JobRequest, MOST_JOBS, Moment, nearest_names, shown};
 use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -103,24 +103,7 @@ fn reader(text: &str) -> csv::Reader<&[u8]> {
 fn demand(text: &str) -> Result<Vec<(Timestamp, f64)>, InvalidLine> {
     let mut reader = reader(text);
     let header = reader.headers().map_err(|error| invalid(&error, text))?;
-    let place = |names: &[&str]| {
-        let is_one = |name: &str| names.contains(&plain_name(name).as_str());
-        let mut found = header.iter().enumerate().filter(|(_, name)| is_one(name));
-        let first = found.next();
-        let (place, first) = first.ok_or_else(|| (1_u64, format!("no column `{}`", names[0])))?;
-        match found.next() {
-            Some((_, second)) => Err((
-                1,
-                format!(
-                    "the columns {} and {} mean the same",
-                    quoted(first),
-                    quoted(second)
-                ),
-            )),
-            None => Ok(place),
-        }
-    };
-    let (time, gpus) = (place(&TIME)?, place(&GPUS)?);
+    let (time, gpus) = (column(header, &TIME)?, column(header, &GPUS)?);
     let mut samples: Vec<(Timestamp, f64)> = Vec::new();
     for record in reader.records() {
         let record = record.map_err(|error| invalid(&error, text))?;
@@ -156,18 +139,6 @@ fn demand(text: &str) -> Result<Vec<(Timestamp, f64)>, InvalidLine> {
         return Err((1, "it has no samples below its header".to_owned()));
     }
     Ok(samples)
-}
-
-/// RFC 3339, a date and a time in UTC, or Unix seconds.
-fn instant(cell: &str) -> Option<Timestamp> {
-    if let Ok(seconds) = cell.parse::<i64>() {
-        return Timestamp::from_second(seconds).ok();
-    }
-    if let Ok(at) = cell.parse() {
-        return Some(at);
-    }
-    let local: DateTime = cell.parse().ok()?;
-    Some(local.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
 fn jobs(text: &str) -> Result<Vec<JobRequest>, InvalidLine> {

@@ -62,13 +62,14 @@ fn headline(found: &Capacity<'_>) -> String {
 fn given(found: &Capacity<'_>) -> Vec<Given> {
     let question = &found.question;
     let load = &question.service.load;
-    let mut given = vec![
-        basis(
-            "rate_per_second",
-            "requests per second",
-            Figure::Number(load.per_second, 3),
-            &rate_source(found),
-        ),
+    let mut given = vec![basis(
+        "rate_per_second",
+        "requests per second",
+        Figure::Number(load.per_second, 3),
+        &rate_source(found),
+    )];
+    given.extend(counted_rates(found));
+    given.extend([
         basis(
             "headroom_percent",
             "headroom",
@@ -93,7 +94,7 @@ fn given(found: &Capacity<'_>) -> Vec<Given> {
             Figure::Number(load.gpu.service_seconds, 6),
             "batch / requests per second of a GPU",
         ),
-    ];
+    ]);
     if let Some(objective) = load.objective {
         given.push(basis(
             "objective_seconds",
@@ -121,8 +122,35 @@ fn given(found: &Capacity<'_>) -> Vec<Given> {
     given
 }
 
+/// What the counts say beside the peak.
+fn counted_rates(found: &Capacity<'_>) -> Vec<Given> {
+    let Some(counts) = found.question.counts else {
+        return Vec::new();
+    };
+    vec![
+        basis(
+            "mean_per_second",
+            "requests per second, mean",
+            Figure::Number(counts.mean_per_second, 3),
+            "over the periods with a count",
+        ),
+        basis(
+            "max_per_second",
+            "requests per second, largest period",
+            Figure::Number(counts.max_per_second, 3),
+            "the same",
+        ),
+    ]
+}
+
 fn rate_source(found: &Capacity<'_>) -> String {
     let load = &found.question.service.load;
+    if let Some(counts) = found.question.counts {
+        let periods = counted(counts.periods, "period", "periods");
+        let seconds = plain(counts.period_seconds);
+        let name = &counts.name;
+        return format!("{name}: {} of {periods} of {seconds} s", counts.peak);
+    }
     let (Demand::Recorded(recording), Some(file)) = (load.demand, &found.question.arrivals_file)
     else {
         return "--rate".to_owned();

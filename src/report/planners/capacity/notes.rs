@@ -1,8 +1,11 @@
 //! What somebody who acts on an answer must know.
 
 use crate::domain::{Provider, shell_word};
-use crate::planners::capacity::{Capacity, Demand, Fits, Load, ServiceTimes, ThroughputBasis};
+use crate::planners::capacity::{
+    Capacity, Demand, Fits, Load, RequestCounts, ServiceTimes, ThroughputBasis,
+};
 use crate::report::Missing;
+use crate::report::shared::text::counted;
 
 /// How many decimals figures have in words, at most.
 const DECIMALS: f64 = 1e6;
@@ -53,7 +56,32 @@ pub(super) fn caveats(found: &Capacity<'_>) -> Vec<String> {
     if fits.iter().any(|fits| fits.fleet.gpus_per_instance > 1) {
         caveats.push("assumed: each GPU runs a replica of its own".to_owned());
     }
-    caveats.extend(price_dates(&fits));
+    caveats.extend(question.counts.map(of_counts).unwrap_or_default());
+    caveats.extend(price_dates(&fits, question.counts.is_some()));
+    caveats
+}
+
+/// What counts by period do not show.
+fn of_counts(counts: &RequestCounts) -> Vec<String> {
+    let mut caveats = vec![format!(
+        "the counts span {} h in periods of {} s: shorter bursts and other hours may be busier",
+        plain(counts.lasted_hours()),
+        plain(counts.period_seconds)
+    )];
+    if counts.max_per_second > counts.peak_per_second {
+        caveats.push(format!(
+            "the busiest period has {} requests per second, {} times the peak that is planned \
+             for: `--request-peak max`",
+            plain(counts.max_per_second),
+            plain(counts.max_per_second / counts.peak_per_second)
+        ));
+    }
+    if counts.missing > 0 {
+        let missing = counted(counts.missing, "period has", "periods have");
+        caveats.push(format!(
+            "{missing} no count, which is not taken for zero: the mean is that of the others"
+        ));
+    }
     caveats
 }
 
@@ -78,11 +106,16 @@ fn assumed(load: &Load<'_>) -> String {
 }
 
 /// Since when the prices hold, and where they are from.
-fn price_dates(fits: &[&Fits]) -> Option<String> {
+fn price_dates(fits: &[&Fits], is_mean: bool) -> Option<String> {
     let quotes = fits.iter().filter_map(|fits| fits.quote.as_ref());
     let oldest = quotes.min_by_key(|quote| quote.effective_date)?;
+    let rate = if is_mean {
+        "mean rate"
+    } else {
+        "rate without headroom"
+    };
     Some(format!(
-        "on-demand prices, the oldest dated {} ({}); cost per million at the rate without headroom",
+        "on-demand prices, the oldest dated {} ({}); cost per million at the {rate}",
         oldest.effective_date, oldest.origin
     ))
 }
@@ -90,12 +123,15 @@ fn price_dates(fits: &[&Fits]) -> Option<String> {
 pub(super) fn missing(found: &Capacity<'_>) -> Vec<Missing> {
     let question = &found.question;
     let mut missing = Vec::new();
-    if let ThroughputBasis::Utilization { measured, .. } = &question.basis {
+    if let (ThroughputBasis::Utilization { measured, .. }, None) =
+        (&question.basis, question.counts)
+    {
         missing.push(Missing {
             what: format!("requests per second of {}", measured.name),
             remedy: "neither an estate nor samples hold them; read RequestCount of the load \
-                     balancer from CloudWatch, or sum(rate(…)) of the server's request counter \
-                     from Prometheus, and pass it as `--served-rate`"
+                     balancer from CloudWatch, or sum(increase(…)) of the server's request \
+                     counter from Prometheus, and pass the answer as `--request-counts`, or the \
+                     rate as `--served-rate`"
                 .to_owned(),
         });
     }

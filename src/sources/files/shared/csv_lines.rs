@@ -1,4 +1,9 @@
-//! Lines of CSV files in messages.
+//! Columns and times of CSV files, and their lines in messages.
+
+use crate::domain::plain_name;
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 
 /// What is invalid on a line, counted from one.
 pub(in crate::sources::files) type InvalidLine = (u64, String);
@@ -74,6 +79,44 @@ pub(in crate::sources::files) fn invalid(error: &csv::Error, text: &str) -> Inva
         _ => error.to_string(),
     };
     (line, message)
+}
+
+/// The one column of some names, without case, blanks and dashes; the first name is for people.
+///
+/// # Errors
+/// Where none or several have one of the names.
+pub(in crate::sources::files) fn column(
+    header: &csv::StringRecord,
+    names: &[&str],
+) -> Result<usize, InvalidLine> {
+    let is_one = |name: &str| names.contains(&plain_name(name).as_str());
+    let mut found = header.iter().enumerate().filter(|(_, name)| is_one(name));
+    let Some((place, first)) = found.next() else {
+        return Err((1, format!("no column `{}`", names[0])));
+    };
+    match found.next() {
+        None => Ok(place),
+        Some((_, second)) => Err((
+            1,
+            format!(
+                "the columns {} and {} mean the same",
+                quoted(first),
+                quoted(second)
+            ),
+        )),
+    }
+}
+
+/// RFC 3339, a date and a time in UTC, or whole Unix seconds.
+pub(in crate::sources::files) fn instant(cell: &str) -> Option<Timestamp> {
+    if let Ok(seconds) = cell.parse::<i64>() {
+        return Timestamp::from_second(seconds).ok();
+    }
+    if let Ok(at) = cell.parse() {
+        return Some(at);
+    }
+    let local: DateTime = cell.parse().ok()?;
+    Some(local.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
 #[cfg(test)]

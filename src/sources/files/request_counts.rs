@@ -1,0 +1,393 @@
+//! Requests counted by period: what `aws cloudwatch get-metric-data` and `query_range` of
+//! Prometheus print, and CSV.
+
+use super::shared::bounded::{AtMost, read_json, read_written};
+use super::shared::csv_lines::{InvalidLine, column, instant, invalid, line_at, quoted, text_of};
+use super::shared::invalid_json::{InvalidJson, InvalidValue, at};
+use crate::domain::{CountedRequests, shown};
+use jiff::Timestamp;
+use serde::de::{self, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+
+/// Counts that a file may have.
+pub const MOST_COUNTS: usize = 1_000_000;
+/// Requests of one period.
+const MOST_REQUESTS: f64 = 1e15;
+/// Metrics, and series with labels of their own.
+const MOST_SERIES: usize = 10_000;
+/// Bytes of one text: a label may be a path.
+const LONGEST_TEXT: usize = 1 << 16;
+/// Seconds that a time may be from 1970: to the year 9999.
+const MOST_SECONDS: f64 = 2.5e11;
+/// What Windows puts before a text in UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
+const TIME: [&str; 3] = ["time", "timestamp", "at"];
+const REQUESTS: [&str; 4] = ["requests", "requestcount", "count", "sum"];
+
+/// Why counts of requests could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum RequestCountsError {
+    /// The file could not be opened or read.
+    #[error("cannot read the request counts in {}", shown(path))]
+    Io { path: PathBuf, source: io::Error },
+    /// A line of CSV is invalid.
+    #[error("{}:{line}: {message}", shown(path))]
+    Line {
+        path: PathBuf,
+        /// The line, counted from one.
+        line: u64,
+        message: String,
+    },
+    /// It is not JSON, or ends early.
+    #[error("{} is not complete JSON", shown(path))]
+    Malformed {
+        path: PathBuf,
+        /// What is wrong, with line and column.
+        source: serde_json::Error,
+    },
+    /// Something in it is not as it must be.
+    #[error("invalid request counts in {}{}", shown(path), at(place))]
+    Wrong {
+        path: PathBuf,
+        /// The keys that lead there; empty when it is about the whole.
+        place: String,
+        /// What was found and what was expected.
+        source: InvalidValue,
+    },
+    /// The answer as a whole cannot be used.
+    #[error("{}: {message}", shown(path))]
+    Unusable { path: PathBuf, message: String },
+}
+
+/// Reads requests by period, in order of time.
+///
+/// # Errors
+/// When it cannot be read, is none of the three forms, says that the answer is an error or a
+/// part, has more than [`MOST_COUNTS`] counts or none, or with the first count that is not a
+/// number of zero or more, or the first time that is none or there twice.
+pub fn read_request_counts(path: &Path) -> Result<Vec<CountedRequests>, RequestCountsError> {
+    let bytes = read_written(path).map_err(|source| RequestCountsError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
+    let bytes = bytes.strip_prefix(MARK).unwrap_or(&bytes);
+    let is_json = bytes.trim_ascii_start().first() == Some(&b'{');
+    if !is_json {
+        let rows = text_of(bytes).and_then(csv_rows);
+        return rows.map_err(|(line, message)| RequestCountsError::Line {
+            path: path.to_owned(),
+            line,
+            message,
+        });
+    }
+    let answer = read_json(bytes, LONGEST_TEXT, PhantomData::<AnswerWire>);
+    let answer = answer.map_err(|error| match error.source {
+        InvalidJson::Text(source) => RequestCountsError::Malformed {
+            path: path.to_owned(),
+            source,
+        },
+        InvalidJson::Value(source) => RequestCountsError::Wrong {
+            path: path.to_owned(),
+            place: error.place,
+            source,
+        },
+    })?;
+    answer
+        .counts()
+        .map_err(|message| RequestCountsError::Unusable {
+            path: path.to_owned(),
+            message,
+        })
+}
+
+/// An answer of CloudWatch or of Prometheus.
+#[derive(Debug, Deserialize)]
+#[serde(expecting = "an answer of CloudWatch or Prometheus")]
+struct AnswerWire {
+    #[serde(rename = "MetricDataResults")]
+    metrics: Option<AtMost<MetricWire, MOST_SERIES>>,
+    status: Option<String>,
+    #[serde(rename = "errorType")]
+    error_type: Option<String>,
+    error: Option<String>,
+    data: Option<MatrixWire>,
+}
+
+/// A metric of CloudWatch, or a page of it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase", expecting = "a metric as an object")]
+struct MetricWire {
+    id: String,
+    timestamps: AtMost<MomentWire, MOST_COUNTS>,
+    values: AtMost<CountWire, MOST_COUNTS>,
+    status_code: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "the data of an answer")]
+struct MatrixWire {
+    result_type: String,
+    result: AtMost<SeriesWire, MOST_SERIES>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(expecting = "a series as an object")]
+struct SeriesWire {
+    /// Absent in answers of `query`.
+    values: Option<AtMost<(MomentWire, CountWire), MOST_COUNTS>>,
+}
+
+/// Unix milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct MomentWire(i64);
+
+/// Requests of a period.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct CountWire(f64);
+
+/// A time as a text, or as Unix seconds.
+struct OfMoment;
+
+impl OfMoment {
+    fn of_seconds(seconds: f64) -> Option<MomentWire> {
+        let is_one = seconds.is_finite() && seconds.abs() <= MOST_SECONDS;
+        is_one.then(|| MomentWire((seconds * 1_000.0).round() as i64))
+    }
+}
+
+impl Visitor<'_> for OfMoment {
+    type Value = MomentWire;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a time such as 2026-11-01T00:00:00Z, or Unix seconds")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<MomentWire, E> {
+        let at: Result<Timestamp, _> = text.parse();
+        at.map(|at| MomentWire(at.as_millisecond()))
+            .map_err(|_| E::invalid_value(Unexpected::Str(text), &self))
+    }
+
+    fn visit_f64<E: de::Error>(self, seconds: f64) -> Result<MomentWire, E> {
+        Self::of_seconds(seconds).ok_or_else(|| E::invalid_value(Unexpected::Float(seconds), &self))
+    }
+
+    fn visit_u64<E: de::Error>(self, seconds: u64) -> Result<MomentWire, E> {
+        self.visit_f64(seconds as f64)
+    }
+
+    fn visit_i64<E: de::Error>(self, seconds: i64) -> Result<MomentWire, E> {
+        self.visit_f64(seconds as f64)
+    }
+}
+
+impl<'de> Deserialize<'de> for MomentWire {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OfMoment)
+    }
+}
+
+/// A number of requests; Prometheus writes it as a text.
+struct OfCount;
+
+impl OfCount {
+    fn of(requests: f64) -> Option<CountWire> {
+        let is_one = (0.0..=MOST_REQUESTS).contains(&requests);
+        is_one.then_some(CountWire(requests))
+    }
+}
+
+impl Visitor<'_> for OfCount {
+    type Value = CountWire;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number of requests from 0 to 10^15")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<CountWire, E> {
+        let count = text.parse().ok().and_then(Self::of);
+        count.ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+    }
+
+    fn visit_f64<E: de::Error>(self, requests: f64) -> Result<CountWire, E> {
+        Self::of(requests).ok_or_else(|| E::invalid_value(Unexpected::Float(requests), &self))
+    }
+
+    fn visit_u64<E: de::Error>(self, requests: u64) -> Result<CountWire, E> {
+        self.visit_f64(requests as f64)
+    }
+
+    fn visit_i64<E: de::Error>(self, requests: i64) -> Result<CountWire, E> {
+        self.visit_f64(requests as f64)
+    }
+}
+
+impl<'de> Deserialize<'de> for CountWire {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OfCount)
+    }
+}
+
+impl AnswerWire {
+    fn counts(self) -> Result<Vec<CountedRequests>, String> {
+        let by_time = match (self.metrics, self.data) {
+            (Some(AtMost(metrics)), None) => of_cloudwatch(metrics)?,
+            (None, Some(data)) if self.status.as_deref().is_none_or(|one| one == "success") => {
+                of_prometheus(data)?
+            }
+            (None, _) if self.status.is_some() => {
+                let kind = self.error_type.unwrap_or_default();
+                let error = self.error.unwrap_or_default();
+                return Err(format!(
+                    "Prometheus answered with an error: {} {}",
+                    quoted(&kind),
+                    quoted(&error)
+                ));
+            }
+            _ => {
+                return Err(
+                    "expected `MetricDataResults` of CloudWatch, or `data` of Prometheus"
+                        .to_owned(),
+                );
+            }
+        };
+        if by_time.is_empty() {
+            return Err("it has no counts".to_owned());
+        }
+        let counts = by_time.into_iter();
+        Ok(counts
+            .map(|(at_milliseconds, requests)| CountedRequests {
+                at_milliseconds,
+                requests,
+            })
+            .collect())
+    }
+}
+
+/// The pages of one metric, in any order of time.
+fn of_cloudwatch(metrics: Vec<MetricWire>) -> Result<BTreeMap<i64, f64>, String> {
+    let ids: BTreeSet<&str> = metrics.iter().map(|one| one.id.as_str()).collect();
+    if ids.len() > 1 {
+        let named: Vec<String> = ids.iter().take(3).map(|id| quoted(id)).collect();
+        return Err(format!(
+            "it has {} metrics, such as {}: add them up with an expression, and return that alone",
+            ids.len(),
+            named.join(", ")
+        ));
+    }
+    // Pages before the last are parts by their nature.
+    let status = metrics.last().and_then(|one| one.status_code.as_deref());
+    if let Some(status) = status.filter(|status| *status != "Complete") {
+        return Err(format!("the status of the metric is {}", quoted(status)));
+    }
+    let mut by_time = BTreeMap::new();
+    for metric in metrics {
+        let (AtMost(times), AtMost(values)) = (metric.timestamps, metric.values);
+        if times.len() != values.len() {
+            return Err(format!(
+                "{} timestamps and {} values",
+                times.len(),
+                values.len()
+            ));
+        }
+        for (MomentWire(at), CountWire(requests)) in times.into_iter().zip(values) {
+            if by_time.insert(at, requests).is_some() {
+                return Err(format!("two counts at {}", moment(at)));
+            }
+        }
+    }
+    bounded(by_time)
+}
+
+/// Series, which are added up: each is a part of the requests.
+fn of_prometheus(data: MatrixWire) -> Result<BTreeMap<i64, f64>, String> {
+    if data.result_type != "matrix" {
+        return Err(format!(
+            "the answer is a {}: ask `query_range`, which gives a `matrix`",
+            quoted(&data.result_type)
+        ));
+    }
+    let mut by_time: BTreeMap<i64, f64> = BTreeMap::new();
+    for series in data.result.0 {
+        let values = series.values.map(|values| values.0).unwrap_or_default();
+        let mut last = None;
+        for (MomentWire(at), CountWire(requests)) in values {
+            if last.is_some_and(|last| at <= last) {
+                return Err(format!("{} is not after the time before it", moment(at)));
+            }
+            last = Some(at);
+            *by_time.entry(at).or_default() += requests;
+        }
+    }
+    bounded(by_time)
+}
+
+fn bounded(by_time: BTreeMap<i64, f64>) -> Result<BTreeMap<i64, f64>, String> {
+    if by_time.len() > MOST_COUNTS {
+        return Err(format!("more than {MOST_COUNTS} counts"));
+    }
+    Ok(by_time)
+}
+
+/// An instant in a message.
+fn moment(milliseconds: i64) -> String {
+    let at = Timestamp::from_millisecond(milliseconds);
+    at.map_or_else(|_| milliseconds.to_string(), |at| at.to_string())
+}
+
+fn csv_rows(text: &str) -> Result<Vec<CountedRequests>, InvalidLine> {
+    let mut reader = csv::ReaderBuilder::new()
+        .trim(csv::Trim::All)
+        .from_reader(text.as_bytes());
+    let header = reader.headers().map_err(|error| invalid(&error, text))?;
+    let (time, requests) = (column(header, &TIME)?, column(header, &REQUESTS)?);
+    let mut counts: Vec<CountedRequests> = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|error| invalid(&error, text))?;
+        let at_line = |message: String| (line_at(text, record.position()), message);
+        if counts.len() == MOST_COUNTS {
+            return Err(at_line(format!("more than {MOST_COUNTS} counts")));
+        }
+        let cell = record.get(time).unwrap_or_default();
+        let seconds = cell.parse().ok().and_then(OfMoment::of_seconds);
+        let named = || instant(cell).map(|at| MomentWire(at.as_millisecond()));
+        let MomentWire(at_milliseconds) = seconds.or_else(named).ok_or_else(|| {
+            at_line(format!(
+                "{} is not a time such as 2026-11-01T00:00:00Z or Unix seconds",
+                quoted(cell)
+            ))
+        })?;
+        let last = counts.last().map(|last| last.at_milliseconds);
+        if last.is_some_and(|last| at_milliseconds <= last) {
+            return Err(at_line(format!(
+                "the time {} is not after the one above it",
+                quoted(cell)
+            )));
+        }
+        let cell = record.get(requests).unwrap_or_default();
+        let count = cell.parse().ok().and_then(OfCount::of);
+        let CountWire(requests) = count.ok_or_else(|| {
+            at_line(format!(
+                "{} is not a number of requests from 0 to 10^15",
+                quoted(cell)
+            ))
+        })?;
+        counts.push(CountedRequests {
+            at_milliseconds,
+            requests,
+        });
+    }
+    if counts.is_empty() {
+        return Err((1, "it has no counts below its header".to_owned()));
+    }
+    Ok(counts)
+}
+
+#[cfg(test)]
+mod tests;
