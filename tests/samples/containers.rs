@@ -9,8 +9,8 @@ use gpucost::catalog::shape as listed_shape;
 use gpucost::domain::{
     AcceleratorKind, ActionKind, ApiUsage, Architecture, Classification, Commitments, Currency,
     EstateSource, GpuModel, GpuOffer, GpuShare, HourlyRate, Instance, InstanceShape, InstanceState,
-    JoinedBy, Lifecycle, Metric, OperatingSystem, Policy, PriceBasis, PriceBook, PriceKey,
-    PriceOrigin, PriceQuote, ResourceId, Risk, SeriesSource, Statistic, Tenancy, Window,
+    JoinedBy, Kpi, KpiValue, Lifecycle, Metric, OperatingSystem, Policy, PriceBasis, PriceBook,
+    PriceKey, PriceOrigin, PriceQuote, ResourceId, Risk, SeriesSource, Statistic, Tenancy, Window,
 };
 use gpucost::savings::{share, usable_vram_mib};
 use gpucost::usage::{Estate, Points, Series};
@@ -349,6 +349,93 @@ fn peaks_and_classes_are_those_of_the_readings_on_every_grid() {
             }
         }
         assert_eq!((found_passing, found_apart), (passing, apart), "{grid} s");
+    }
+}
+
+/// GPU hours of a month from the readings: all, useful, idle and unmeasured. A container ran
+/// in the periods with a reading, of the time since its first.
+fn hours_of_month(utilization: &Readings, grid: u32) -> [f64; 4] {
+    let period = i64::from(grid);
+    let seconds = utilization.values().flatten().map(|(second, _)| *second);
+    let end = (seconds.max().expect("readings") / period + 1) * period;
+    let [mut all, mut useful, mut idle, mut unmeasured] = [0.0; 4];
+    for values in utilization.values() {
+        let mut periods: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
+        for (second, value) in values {
+            periods.entry(second / period).or_default().push(*value);
+        }
+        let ran = periods.len() as f64 * f64::from(grid);
+        let hours = 730.0 * (ran / (end - values[0].0) as f64).min(1.0);
+        all += hours;
+        if ran < MIN_HOURS * 3_600.0 {
+            unmeasured += hours;
+            continue;
+        }
+        let each = hours / periods.len() as f64;
+        for readings in periods.values() {
+            let mean = readings.iter().sum::<f64>() / readings.len() as f64;
+            useful += each * mean / 100.0;
+            if readings.iter().all(|value| *value < 1.0) {
+                idle += each;
+            }
+        }
+    }
+    [all, useful, idle, unmeasured]
+}
+
+#[test]
+fn key_figures_are_those_of_the_readings_on_every_grid() {
+    let Some(folder) = shared("key figures of containers", "samples/gpu-containers") else {
+        return;
+    };
+    let (utilization, memory) = both(&folder);
+    // Used and idle percent of the measured hours, and the cost of a useful one at 3.430881:
+    // the figures of docs/kpis.md. A container that was there close to the end counts as
+    // there until the end, because metrics are late: at most three periods, which is much only
+    // of hours.
+    let expected = [
+        (57, "7.3", "70", 0.001),
+        (60, "7.3", "70", 0.001),
+        (300, "7.4", "48", 0.001),
+        (3_600, "7.3", "16", 0.04),
+    ];
+    for (grid, used, idle, most_apart) in expected {
+        let estate = estate(&utilization, &memory, "serving", grid);
+        let kpis = audit(&estate, &policy(), Risk::Medium).kpis;
+        let measured = |kpi: Kpi| match kpis.get(kpi) {
+            Some(KpiValue::Measured(value)) => value,
+            other => panic!("{kpi:?}: {other:?}"),
+        };
+        let found = [
+            Kpi::GpuHours,
+            Kpi::UsefulGpuHours,
+            Kpi::IdleGpuHours,
+            Kpi::UnmeasuredGpuHours,
+        ]
+        .map(measured);
+        let raw = hours_of_month(&utilization, grid);
+        for (found, raw) in found.into_iter().zip(raw) {
+            assert!(
+                (found / raw - 1.0).abs() < most_apart,
+                "{grid} s: {found}, {raw}"
+            );
+        }
+        let [all, _, idle_hours, unmeasured] = found;
+        let percent = measured(Kpi::Utilization);
+        let idle_percent = 100.0 * idle_hours / (all - unmeasured);
+        assert_eq!(
+            (format!("{percent:.1}"), format!("{idle_percent:.0}")),
+            (used.to_owned(), idle.to_owned()),
+            "{grid} s"
+        );
+        let Some(KpiValue::Money(each)) = kpis.get(Kpi::CostPerUsefulGpuHour) else {
+            panic!("{grid} s: a useful hour has a price");
+        };
+        let each: f64 = each.amount().to_string().parse().expect("a number");
+        assert!((each - 343.0881 / percent).abs() < 0.01, "{grid} s: {each}");
+        if grid == GRIDS[0] {
+            assert!((each - 46.78).abs() < 0.01, "{each}");
+        }
     }
 }
 
