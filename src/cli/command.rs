@@ -1,5 +1,6 @@
 //! The commands.
 
+use super::archive_args::ArchiveAction;
 use super::args::{
     AuditArgs, EstateArgs, ExplainArgs, InventoryArgs, MetricsAction, MetricsArgs, PricingArgs,
     ReservedArgs,
@@ -138,6 +139,11 @@ pub(super) enum Command {
     /// to watch. gpucost changes nothing: the script prints its commands, and runs them only
     /// when you pass `--yes` to it.
     Fix(Box<FixArgs>),
+    /// Turn archives of metrics and bills of any size into roll-ups, on an SQL engine
+    Archive {
+        #[command(subcommand)]
+        action: ArchiveAction,
+    },
     /// Print the read-only IAM policy that gpucost needs, as JSON
     IamPolicy(IamPolicyArgs),
     /// Print the read-only ClusterRole that `--kubernetes` needs, as YAML
@@ -182,6 +188,7 @@ impl Command {
             Self::Explain(args) => Some(&args.estate),
             Self::Fix(args) => Some(&args.estate),
             Self::Policy { .. }
+            | Self::Archive { .. }
             | Self::Diff(_)
             | Self::Fit(_)
             | Self::Batching(_)

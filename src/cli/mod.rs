@@ -1,6 +1,8 @@
 //! The command line: arguments in, a document on stdout, everything else on
 //! stderr, and an exit code.
 
+mod archive;
+mod archive_args;
 mod args;
 mod audit;
 mod autoscale;
@@ -15,6 +17,7 @@ mod check;
 mod check_args;
 mod check_plan;
 mod command;
+mod companion;
 mod demo;
 mod diff;
 mod estate;
@@ -147,6 +150,7 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         Command::Profile(profile) => profile::run(profile, io),
         Command::Explain(explain) => explain::run(explain, io),
         Command::Fix(fix) => fix::run(fix, io),
+        Command::Archive { action } => archive::run(action, io),
         Command::IamPolicy(policies) => shell::policies(policies, io),
         Command::KubernetesRbac => shell::kubernetes_rbac(io),
         Command::Completions { shell } => shell::completions(*shell, io),

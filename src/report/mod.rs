@@ -2,6 +2,7 @@
 //! beyond rounding for display and adding up the rows that they leave out.
 
 mod answer;
+pub mod archive_sql;
 mod audit;
 mod diff;
 mod explain;

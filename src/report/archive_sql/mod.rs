@@ -12,10 +12,13 @@
 mod bill;
 mod bill_columns;
 mod checks;
+mod days;
 mod dialect;
+mod flags;
 mod gauge;
 mod layout;
 mod points;
+mod script;
 mod series;
 mod template;
 mod usage;
@@ -23,10 +26,13 @@ mod usage;
 pub use bill::{BILL, BillLines, bill_statement, lines_statement};
 pub use bill_columns::BillFormat;
 pub use checks::{duplicates_statement, rows_statement};
+pub use days::{date_of, days_of};
 pub use dialect::{Dialect, NoFiles, TimeUnit};
+pub use flags::{measures, point_columns};
 pub use gauge::Gauge;
 pub use layout::{Kind, Table};
 pub use points::{BadMeasure, Key, Measure, PointColumns, Points};
+pub use script::{bill_script, files_as_table, usage_script};
 pub use usage::{ASKED, Statement, statements};
 
 #[cfg(test)]

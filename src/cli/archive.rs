@@ -1,0 +1,137 @@
+//! `gpucost archive`: archives of any size, on an engine.
+
+use super::archive_args::{ArchiveAction, SqlArgs};
+use super::exit::{ExitCode, Failure};
+use super::{Io, companion, output};
+use crate::domain::safe;
+use crate::report::archive_sql::{
+    BillLines, Dialect, Key, Measure, PointColumns, Points, Table, bill_script, files_as_table,
+    measures, point_columns, usage_script,
+};
+
+/// What files are called as a table.
+const POINTS: &str = "points";
+const BILL: &str = "bill";
+
+pub(super) fn run(action: &ArchiveAction, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    match action {
+        ArchiveAction::Sql(args) => sql(args, io),
+        ArchiveAction::Rollup(args) => companion::run("rollup", &args.arguments, io),
+        ArchiveAction::Bill(args) => companion::run("bill", &args.arguments, io),
+    }
+}
+
+fn sql(args: &SqlArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let text = match args.bill {
+        Some(choice) => {
+            let (before, from) = relation(args, BILL)?;
+            let format = choice.format();
+            let known: Vec<&str> = format.known().map(|(name, _)| name).collect();
+            for name in args.with_column.iter().chain(&args.without_column) {
+                if !known.contains(&name.as_str()) {
+                    return Err(
+                        Failure::input(format!("no statement reads the column `{name}`"))
+                            .with_hint(format!("the columns are: {}", known.join(", "))),
+                    );
+                }
+            }
+            before
+                + &bill_script(&BillLines {
+                    dialect: args.dialect.dialect(),
+                    from,
+                    format,
+                    with: args.with_column.clone(),
+                    without: args.without_column.clone(),
+                })
+        }
+        None => {
+            let (before, from) = relation(args, POINTS)?;
+            let points = points(args, from)?;
+            let tables = match args.only.as_slice() {
+                [] => &Table::ALL[..],
+                only => only,
+            };
+            before + &usage_script(&points, tables)
+        }
+    };
+    output::document(&text, &args.out, io)?;
+    Ok(ExitCode::Done)
+}
+
+fn points(args: &SqlArgs, from: String) -> Result<Points, Failure> {
+    let account = args.account.as_deref().unwrap_or_default();
+    let region = args.region.as_deref().unwrap_or_default();
+    let columns = point_columns(&args.columns, account, region);
+    let columns = columns.map_err(|message| {
+        Failure::input(message).with_hint("for example: `--columns instance=host,ts=time`")
+    })?;
+    let measures = measures(&args.metric_map).map_err(|message| {
+        Failure::input(message)
+            .with_hint("for example: `--metric-map gpu_utilization=DCGM_FI_DEV_GPU_UTIL`")
+    })?;
+    check_names(names(&columns, &measures))?;
+    Ok(Points {
+        dialect: args.dialect.dialect(),
+        from,
+        columns,
+        time_unit: args.time_unit.unit(),
+        measures,
+        source: args.measured_by.name().to_owned(),
+        days: args.days.clone(),
+        is_distinct: args.distinct,
+    })
+}
+
+/// What comes before the statements, and what each reads.
+fn relation(args: &SqlArgs, name: &str) -> Result<(String, String), Failure> {
+    let dialect = args.dialect.dialect();
+    let table = args.table.as_deref().unwrap_or(name);
+    check_names([table].into_iter().chain(args.source.as_deref()))?;
+    if table.is_empty() || table.split('.').any(str::is_empty) {
+        return Err(Failure::input("`--table` has a part without a name")
+            .with_hint("for example: `--table lake.points`"));
+    }
+    let Some(path) = &args.source else {
+        return Ok((String::new(), dialect.table(table)));
+    };
+    if let Some(before) = files_as_table(dialect, table, path) {
+        return Ok((before, dialect.table(table)));
+    }
+    let files = dialect.files(path).map_err(|_| {
+        let what = match dialect {
+            Dialect::Spark => "Spark reads CSV only as a table",
+            _ => "this engine reads only tables",
+        };
+        Failure::input(what).with_hint("create a table or a view of the files, and use `--table`")
+    })?;
+    Ok((String::new(), files))
+}
+
+fn names<'a>(columns: &'a PointColumns, measures: &'a [Measure]) -> impl Iterator<Item = &'a str> {
+    let texts = [&columns.account, &columns.region].into_iter();
+    let texts = texts.map(|key| match key {
+        Key::Column(text) | Key::Text(text) => text,
+    });
+    let columns = [
+        &columns.instance,
+        &columns.metric,
+        &columns.time,
+        &columns.value,
+    ]
+    .into_iter()
+    .chain(&columns.gpu);
+    let measures = measures.iter().map(|one| &one.name);
+    texts.chain(columns).chain(measures).map(String::as_str)
+}
+
+/// A statement has names as they are, so that one with a control character would reach the
+/// terminal, or end a line.
+fn check_names<'a>(mut names: impl Iterator<Item = &'a str>) -> Result<(), Failure> {
+    match names.find(|name| safe(name) != *name) {
+        None => Ok(()),
+        Some(name) => Err(
+            Failure::input(format!("`{}` has a control character", safe(name)))
+                .with_hint("create a view with other names, and use `--table`"),
+        ),
+    }
+}

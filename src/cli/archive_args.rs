@@ -1,0 +1,201 @@
+//! Flags of `gpucost archive`.
+
+use super::args::OutputArgs;
+use crate::domain::SeriesSource;
+use crate::report::archive_sql::{BillFormat, Dialect, Table, TimeUnit, days_of};
+use clap::{Args, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::ops::Range;
+
+/// What is done with an archive.
+#[derive(Debug, Subcommand)]
+pub(super) enum ArchiveAction {
+    /// Print SQL that turns an archive of points into the tables of a history
+    ///
+    /// Calls nothing and reads nothing. The rows are those that gpucost itself keeps of the
+    /// same points; `docs/scale.md` has the limits. With `--bill`, the statements turn a bill
+    /// into hours of resources.
+    Sql(Box<SqlArgs>),
+    /// Turn an archive of points into a history, with `gpucost-engine`
+    ///
+    /// `gpucost archive rollup --help` shows the flags of `gpucost-engine rollup`.
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Rollup(CompanionArgs),
+    /// Turn a bill into hours of resources, with `gpucost-engine`
+    ///
+    /// `gpucost archive bill --help` shows the flags of `gpucost-engine bill`.
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Bill(CompanionArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CompanionArgs {
+    /// Arguments of `gpucost-engine`
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGUMENTS"
+    )]
+    pub arguments: Vec<OsString>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum DialectChoice {
+    /// DataFusion, and Ballista
+    Datafusion,
+    /// DuckDB
+    Duckdb,
+    /// Spark, Databricks and Sail
+    Spark,
+    /// Trino and Athena
+    Trino,
+    /// ClickHouse
+    Clickhouse,
+}
+
+impl DialectChoice {
+    pub(super) fn dialect(self) -> Dialect {
+        match self {
+            Self::Datafusion => Dialect::DataFusion,
+            Self::Duckdb => Dialect::DuckDb,
+            Self::Spark => Dialect::Spark,
+            Self::Trino => Dialect::Trino,
+            Self::Clickhouse => Dialect::ClickHouse,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum TimeUnitChoice {
+    /// Seconds since 1970, as a number
+    Seconds,
+    /// Milliseconds since 1970, as a number
+    Milliseconds,
+    /// Microseconds since 1970, as a number
+    Microseconds,
+    /// Nanoseconds since 1970, as a number
+    Nanoseconds,
+    /// A time of UTC, as the engine's own type or as text
+    Timestamp,
+}
+
+impl TimeUnitChoice {
+    pub(super) fn unit(self) -> TimeUnit {
+        match self {
+            Self::Seconds => TimeUnit::Seconds,
+            Self::Milliseconds => TimeUnit::Milliseconds,
+            Self::Microseconds => TimeUnit::Microseconds,
+            Self::Nanoseconds => TimeUnit::Nanoseconds,
+            Self::Timestamp => TimeUnit::Timestamp,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum BillChoice {
+    /// AWS Cost and Usage Report 2.0, or the version before it as Parquet
+    Cur2,
+    /// AWS Cost and Usage Report before 2.0, as CSV
+    LegacyCur,
+    /// FOCUS 1.0 to 1.3
+    Focus,
+}
+
+impl BillChoice {
+    pub(super) fn format(self) -> BillFormat {
+        match self {
+            Self::Cur2 => BillFormat::Cur2,
+            Self::LegacyCur => BillFormat::LegacyCur,
+            Self::Focus => BillFormat::Focus,
+        }
+    }
+}
+
+fn days(text: &str) -> Result<Range<i64>, String> {
+    days_of(text)
+        .ok_or_else(|| "expected a day such as 2026-11-22, or 2026-11-20..2026-11-22".to_owned())
+}
+
+fn table(text: &str) -> Result<Table, String> {
+    Table::from_name(text).ok_or_else(|| {
+        let names = Table::ALL.map(Table::name);
+        format!("valid values: {}", names.join(", "))
+    })
+}
+
+fn source(text: &str) -> Result<SeriesSource, String> {
+    SeriesSource::from_name(text).ok_or_else(|| {
+        let names: Vec<&str> = SeriesSource::ALL.iter().map(|one| one.name()).collect();
+        format!("valid values: {}", names.join(", "))
+    })
+}
+
+/// `gpucost archive sql`.
+#[derive(Debug, Args)]
+pub(super) struct SqlArgs {
+    /// Engine that will run the statements
+    #[arg(long, value_enum)]
+    pub dialect: DialectChoice,
+    /// Table of the engine; dots separate catalog, schema and table
+    #[arg(long, value_name = "NAME", required_unless_present = "source")]
+    pub table: Option<String>,
+    /// File or folder to read instead of a table; a folder ends with a slash
+    #[arg(long, value_name = "PATH")]
+    pub source: Option<String>,
+    /// Columns of the points, as `KEY=NAME` with the keys account, region, instance, gpu,
+    /// metric, ts and value [default: the names of the keys; no column of account and region]
+    #[arg(long, value_name = "KEY=NAME[,KEY=NAME…]", conflicts_with = "bill")]
+    pub columns: Vec<String>,
+    /// Metrics of the points, as `METRIC=NAME`, with a scale such as `*100` or `/1048576`
+    /// after the name [default: every metric under its own name]
+    #[arg(
+        long,
+        value_name = "METRIC=NAME[,METRIC=NAME…]",
+        conflicts_with = "bill"
+    )]
+    pub metric_map: Vec<String>,
+    /// Account of all points, where they have no column of it
+    #[arg(long, value_name = "ID", conflicts_with = "bill")]
+    pub account: Option<String>,
+    /// Region of all points, where they have no column of it
+    #[arg(long, value_name = "R", conflicts_with = "bill")]
+    pub region: Option<String>,
+    /// What the column of times holds
+    #[arg(long, value_enum, default_value_t = TimeUnitChoice::Seconds, value_name = "UNIT", conflicts_with = "bill")]
+    pub time_unit: TimeUnitChoice,
+    /// Days of UTC to add up, the first and the last [default: all]
+    #[arg(long, value_name = "DAY[..DAY]", value_parser = days, conflicts_with = "bill")]
+    pub days: Option<Range<i64>>,
+    /// Count one of several points of a series with the same time
+    #[arg(long, conflicts_with = "bill")]
+    pub distinct: bool,
+    /// Who measured, as a history names it
+    #[arg(long, value_name = "SOURCE", value_parser = source, default_value = "prometheus", conflicts_with = "bill")]
+    pub measured_by: SeriesSource,
+    /// Print only the statements of these tables
+    #[arg(long, value_name = "TABLE[,TABLE…]", value_parser = table, value_delimiter = ',', conflicts_with = "bill")]
+    pub only: Vec<Table>,
+    /// Read a bill of this format instead of points
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Bills")]
+    pub bill: Option<BillChoice>,
+    /// Columns that the bill has, of those that few bills have
+    #[arg(
+        long,
+        value_name = "NAME[,NAME…]",
+        value_delimiter = ',',
+        requires = "bill",
+        help_heading = "Bills"
+    )]
+    pub with_column: Vec<String>,
+    /// Columns that the bill does not have, of those that most bills have
+    #[arg(
+        long,
+        value_name = "NAME[,NAME…]",
+        value_delimiter = ',',
+        requires = "bill",
+        help_heading = "Bills"
+    )]
+    pub without_column: Vec<String>,
+    #[command(flatten)]
+    pub out: OutputArgs,
+}

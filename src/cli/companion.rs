@@ -1,0 +1,86 @@
+//! `gpucost-engine`, which does what needs an SQL engine. It is built and installed apart, and
+//! found on the path.
+
+use super::Io;
+use super::exit::{ExitCode, Failure};
+use crate::domain::{safe, shown};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const NAME: &str = "gpucost-engine";
+const HINT: &str = "run `cargo install --locked --path engine` in a checkout of gpucost, and \
+                    add the folder that it installs to to PATH";
+
+/// Runs a command of the companion in place of this process, where that is possible.
+pub(super) fn run(
+    command: &str,
+    arguments: &[OsString],
+    io: &mut Io<'_>,
+) -> Result<ExitCode, Failure> {
+    let Some(program) = found(io) else {
+        return Err(Failure::input(format!("`{NAME}` is not on PATH")).with_hint(HINT));
+    };
+    let version = version(&program, io)?;
+    let own = env!("CARGO_PKG_VERSION");
+    if version != own {
+        return Err(Failure::input(format!(
+            "{} is version {}, and gpucost is version {own}",
+            shown(&program),
+            safe(&version)
+        ))
+        .with_hint(HINT));
+    }
+    let mut started = Command::new(&program);
+    started.arg(command).args(arguments);
+    replace(started).map_err(|error| not_started(&program, error))
+}
+
+/// The first file of the name in the folders of PATH. A folder that is not absolute would be
+/// another one wherever gpucost runs.
+fn found(io: &Io<'_>) -> Option<PathBuf> {
+    let path = io.variable("PATH")?;
+    let file = format!("{NAME}{}", std::env::consts::EXE_SUFFIX);
+    std::env::split_paths(path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(&file))
+        .find(|program| program.is_file())
+}
+
+/// What it says its version is.
+fn version(program: &Path, io: &Io<'_>) -> Result<String, Failure> {
+    let output = Command::new(program)
+        .arg("--version")
+        .env_clear()
+        .envs(&io.env)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| not_started(program, error))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let version = text.trim().strip_prefix(NAME).map(str::trim);
+    match version.filter(|_| output.status.success()) {
+        Some(version) => Ok(version.to_owned()),
+        None => Err(
+            Failure::input(format!("{} does not say its version", shown(program))).with_hint(HINT),
+        ),
+    }
+}
+
+#[cfg(unix)]
+fn replace(mut command: Command) -> std::io::Result<ExitCode> {
+    use std::os::unix::process::CommandExt;
+    Err(command.exec())
+}
+
+#[cfg(not(unix))]
+fn replace(mut command: Command) -> std::io::Result<ExitCode> {
+    let code = command.status()?.code().unwrap_or(1);
+    Ok(ExitCode::Command(u8::try_from(code).unwrap_or(1)))
+}
+
+fn not_started(program: &Path, error: std::io::Error) -> Failure {
+    Failure::unexpected(
+        anyhow::Error::new(error).context(format!("cannot start {}", shown(program))),
+    )
+    .with_hint(HINT)
+}

@@ -1,0 +1,165 @@
+//! The flags that gpucost and `gpucost-engine` describe an archive with, in one grammar.
+
+use super::gauge::Gauge;
+use super::points::{Key, Measure, PointColumns};
+
+/// What a column may be of, as flags call it.
+const KEYS: [&str; 7] = [
+    "account", "region", "instance", "gpu", "metric", "ts", "value",
+];
+
+/// The columns of an archive by pairs such as `instance=Hostname,ts=time`. A column that is
+/// not named has the name of its key; accounts and regions without a column have these texts.
+///
+/// # Errors
+/// In words, when a pair is none.
+pub fn point_columns(
+    texts: &[String],
+    account: &str,
+    region: &str,
+) -> Result<PointColumns, String> {
+    let pairs = pairs("--columns", texts, &KEYS)?;
+    for (place, (key, _)) in pairs.iter().enumerate() {
+        if pairs[..place].iter().any(|(known, _)| known == key) {
+            return Err(format!("`--columns` names {key} twice"));
+        }
+    }
+    let found = |key: &str| {
+        let pair = pairs.iter().find(|(known, _)| *known == key);
+        pair.map(|(_, column)| column.clone())
+    };
+    let named = |key: &str| match found(key) {
+        Some(column) if column.is_empty() => Err(format!("`--columns` has no column for {key}")),
+        Some(column) => Ok(column),
+        None => Ok(key.to_owned()),
+    };
+    let text = |key: &str, same: &str| match found(key) {
+        Some(column) if !column.is_empty() => Key::Column(column),
+        _ => Key::Text(same.to_owned()),
+    };
+    Ok(PointColumns {
+        account: text("account", account),
+        region: text("region", region),
+        instance: named("instance")?,
+        // `gpu=` says that there is none.
+        gpu: found("gpu").map_or(Some("gpu".to_owned()), |column| {
+            (!column.is_empty()).then_some(column)
+        }),
+        metric: named("metric")?,
+        time: named("ts")?,
+        value: named("value")?,
+    })
+}
+
+/// The metrics of an archive by pairs such as
+/// `gpu_utilization=DCGM_FI_DEV_GPU_UTIL,gpu_memory_used=mem_bytes/1048576`; without any pair
+/// all metrics, under their own names.
+///
+/// # Errors
+/// In words, when a pair is none.
+pub fn measures(texts: &[String]) -> Result<Vec<Measure>, String> {
+    if texts.is_empty() {
+        return Ok(Gauge::ALL.into_iter().map(Measure::plain).collect());
+    }
+    let names = Gauge::ALL.map(Gauge::name);
+    let mut all: Vec<Measure> = Vec::new();
+    for (name, text) in pairs("--metric-map", texts, &names)? {
+        let Some(gauge) = Gauge::from_name(name) else {
+            continue;
+        };
+        let measure = Measure::new(gauge, &text).map_err(|_| {
+            format!("`--metric-map {name}={text}` has no name, or a scale beyond 1e-15 and 1e15")
+        })?;
+        if all.iter().any(|one| one.name == measure.name) {
+            return Err(format!("`--metric-map` names {} twice", measure.name));
+        }
+        all.push(measure);
+    }
+    Ok(all)
+}
+
+/// Pairs of a key and a text. A comma belongs to the text where no `KEY=` follows.
+fn pairs<'k>(
+    flag: &str,
+    texts: &[String],
+    keys: &[&'k str],
+) -> Result<Vec<(&'k str, String)>, String> {
+    let mut pairs: Vec<(&'k str, String)> = Vec::new();
+    for text in texts {
+        for (place, part) in text.split(',').enumerate() {
+            let (key, value) = part.split_once('=').unwrap_or(("", part));
+            if let Some(known) = keys.iter().find(|known| **known == key) {
+                pairs.push((*known, value.to_owned()));
+                continue;
+            }
+            match pairs.last_mut() {
+                Some((_, last)) if place > 0 && key.is_empty() => {
+                    last.push(',');
+                    last.push_str(value);
+                }
+                _ => {
+                    return Err(format!(
+                        "`{flag}` takes pairs of KEY=NAME with the keys {}, not `{part}`",
+                        keys.join(", ")
+                    ));
+                }
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn columns(text: &str) -> Result<PointColumns, String> {
+        point_columns(&[text.to_owned()], "1", "r")
+    }
+
+    #[test]
+    fn columns_are_named_by_pairs_and_else_as_their_keys() {
+        let found = columns("instance=Hostname,gpu=,ts=a, b,account=payer").expect("pairs");
+        assert_eq!(found.instance, "Hostname");
+        assert_eq!((found.gpu, found.time.as_str()), (None, "a, b"));
+        assert_eq!(found.account, Key::Column("payer".to_owned()));
+        assert_eq!(found.region, Key::Text("r".to_owned()));
+        assert_eq!((&*found.metric, &*found.value), ("metric", "value"));
+        for text in [
+            "host=x",
+            "instance",
+            "instance=a,host=x",
+            "ts=",
+            "ts=a,ts=b",
+            "",
+        ] {
+            assert!(columns(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn metrics_have_scales() {
+        let of = |text: &str| measures(&[text.to_owned()]);
+        let found = of("gpu_utilization=ratio*100,gpu_memory_used=a/b,gpu_memory_total=m/1048576");
+        let found = found.expect("pairs");
+        let found: Vec<(&str, f64)> = found
+            .iter()
+            .map(|one| (one.name.as_str(), one.scale))
+            .collect();
+        assert_eq!(
+            found,
+            [("ratio", 100.0), ("a/b", 1.0), ("m", 1.0 / 1_048_576.0)]
+        );
+        for text in [
+            "utilization=x",
+            "gpu_utilization=x*0",
+            "gpu_utilization=x*-1",
+            "gpu_utilization=x*inf",
+            "gpu_utilization=",
+            "gpu_utilization=x,gpu_memory_used=x",
+        ] {
+            assert!(of(text).is_err(), "{text}");
+        }
+        assert_eq!(measures(&[]).map(|all| all.len()), Ok(10));
+    }
+}

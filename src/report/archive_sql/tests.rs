@@ -1,0 +1,214 @@
+use super::*;
+
+const DIALECTS: [Dialect; 5] = [
+    Dialect::DataFusion,
+    Dialect::DuckDb,
+    Dialect::Spark,
+    Dialect::Trino,
+    Dialect::ClickHouse,
+];
+
+fn points(dialect: Dialect) -> Points {
+    Points {
+        dialect,
+        from: dialect.table("lake.points"),
+        columns: PointColumns {
+            account: Key::Column("payer".to_owned()),
+            region: Key::Text("us-east-1".to_owned()),
+            instance: "host".to_owned(),
+            gpu: Some("gpu".to_owned()),
+            metric: "metric".to_owned(),
+            time: "ts".to_owned(),
+            value: "value".to_owned(),
+        },
+        time_unit: TimeUnit::Seconds,
+        measures: measures(&[]).expect("all of them"),
+        source: "prometheus".to_owned(),
+        days: None,
+        is_distinct: false,
+    }
+}
+
+fn bill(dialect: Dialect, format: BillFormat) -> BillLines {
+    BillLines {
+        dialect,
+        from: dialect.table("bill"),
+        format,
+        with: Vec::new(),
+        without: Vec::new(),
+    }
+}
+
+/// Every text in every dialect.
+fn texts() -> Vec<String> {
+    let mut all = Vec::new();
+    for dialect in DIALECTS {
+        for (is_distinct, days) in [(false, None), (true, Some(20_758..20_759))] {
+            let points = Points {
+                is_distinct,
+                days,
+                ..points(dialect)
+            };
+            all.extend(statements(&points, None).into_iter().map(|one| one.text));
+            all.extend(
+                statements(&points, Some("p"))
+                    .into_iter()
+                    .map(|one| one.text),
+            );
+            all.extend([
+                points.periods(),
+                rows_statement(&points),
+                duplicates_statement(&points),
+            ]);
+        }
+        for format in [BillFormat::Cur2, BillFormat::LegacyCur, BillFormat::Focus] {
+            let lines = bill(dialect, format);
+            all.extend([bill_statement(&lines), lines_statement(&lines)]);
+        }
+    }
+    all
+}
+
+#[test]
+fn a_statement_is_a_scan_and_group_bys() {
+    let all = texts();
+    // Of ten metrics: one asked, 13 series, 4 grids, 3 histograms and 10 of hours.
+    let rollup = 31 * 2 * 2;
+    assert_eq!(all.len(), DIALECTS.len() * (rollup + 2 * 3 + 3 * 2));
+    for text in &all {
+        assert!(!text.contains(['{', '}', ';']), "{text}");
+        let words: Vec<&str> = text.split_whitespace().collect();
+        for word in ["join", "union", "limit", "over", "intersect", "except"] {
+            assert!(!words.contains(&word), "{word}: {text}");
+        }
+        let open = text.matches('(').count();
+        assert_eq!(open, text.matches(')').count(), "{text}");
+    }
+}
+
+/// The names of the columns of a statement.
+fn columns(text: &str) -> Vec<String> {
+    let (head, _) = text.split_once("\nfrom (").expect("a subquery");
+    let head = head.strip_prefix("select ").expect("a selection");
+    let mut all = vec![String::new()];
+    let mut depth = 0;
+    for c in head.chars() {
+        depth += match c {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        match (c, depth) {
+            (',', 0) => all.push(String::new()),
+            _ => all.last_mut().expect("one at least").push(c),
+        }
+    }
+    let name = |column: &String| {
+        let last = column.split_whitespace().last().expect("a name");
+        last.trim_matches(['"', '`']).to_owned()
+    };
+    all.iter().map(name).collect()
+}
+
+#[test]
+fn statements_give_the_columns_of_their_tables() {
+    for dialect in DIALECTS {
+        for one in statements(&points(dialect), Some("p")) {
+            let table = one
+                .table
+                .columns()
+                .iter()
+                .map(|(name, _)| (*name).to_owned());
+            let expected: Vec<String> = table.chain(["dt".to_owned()]).collect();
+            assert_eq!(columns(&one.text), expected, "{}", one.text);
+        }
+        for format in [BillFormat::Cur2, BillFormat::LegacyCur, BillFormat::Focus] {
+            assert_eq!(columns(&bill_statement(&bill(dialect, format))), BILL);
+        }
+    }
+}
+
+#[test]
+fn names_are_quoted_as_each_engine_reads_them() {
+    let name = "a\"b`c'd\\e";
+    let quoted = |dialect: Dialect| (dialect.ident(name), dialect.text(name));
+    let owned = |ident: &str, text: &str| (ident.to_owned(), text.to_owned());
+    for dialect in [Dialect::DataFusion, Dialect::DuckDb, Dialect::Trino] {
+        assert_eq!(
+            quoted(dialect),
+            owned("\"a\"\"b`c'd\\e\"", "'a\"b`c''d\\e'")
+        );
+    }
+    assert_eq!(
+        quoted(Dialect::Spark),
+        owned("`a\"b``c'd\\e`", "'a\"b`c\\'d\\\\e'")
+    );
+    assert_eq!(
+        quoted(Dialect::ClickHouse),
+        owned("\"a\"\"b`c'd\\\\e\"", "'a\"b`c\\'d\\\\e'")
+    );
+    assert_eq!(Dialect::Trino.table("lake.points"), "\"lake\".\"points\"");
+}
+
+#[test]
+fn a_name_in_braces_is_a_name() {
+    let points = Points {
+        columns: PointColumns {
+            instance: "{where}".to_owned(),
+            ..points(Dialect::DuckDb).columns
+        },
+        ..points(Dialect::DuckDb)
+    };
+    assert!(points.periods().contains("\"{where}\" as instance"));
+}
+
+#[test]
+fn files_are_read_where_an_engine_reads_files() {
+    let of = |dialect: Dialect, path: &str| dialect.files(path);
+    assert_eq!(
+        of(Dialect::DuckDb, "a'b/").as_deref(),
+        Ok("read_parquet('a''b/**/*.parquet')")
+    );
+    assert_eq!(
+        of(Dialect::DuckDb, "x.csv.gz").as_deref(),
+        Ok("read_csv('x.csv.gz')")
+    );
+    assert_eq!(of(Dialect::Spark, "/a/").as_deref(), Ok("parquet.`/a/`"));
+    assert_eq!(
+        of(Dialect::ClickHouse, "x.csv").as_deref(),
+        Ok("file('x.csv', CSVWithNames)")
+    );
+    for (dialect, path) in [
+        (Dialect::Spark, "x.csv"),
+        (Dialect::Trino, "x.parquet"),
+        (Dialect::DataFusion, "x.parquet"),
+    ] {
+        assert_eq!(of(dialect, path), Err(NoFiles), "{dialect:?}");
+    }
+}
+
+#[test]
+fn days_are_compared_in_the_unit_of_the_column() {
+    let of = |time_unit: TimeUnit| {
+        let points = Points {
+            time_unit,
+            days: Some(20_758..20_760),
+            ..points(Dialect::DuckDb)
+        };
+        points.periods()
+    };
+    let text = of(TimeUnit::Milliseconds);
+    assert!(
+        text.contains("\"ts\" >= 1793491200000 and \"ts\" < 1793664000000"),
+        "{text}"
+    );
+    assert!(
+        text.contains("cast(\"ts\" as double) / 1000 as second"),
+        "{text}"
+    );
+    let text = of(TimeUnit::Timestamp);
+    assert!(
+        text.contains("epoch(cast(\"ts\" as timestamp)) >= 1793491200"),
+        "{text}"
+    );
+}
