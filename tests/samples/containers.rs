@@ -28,7 +28,7 @@ const MIN_HOURS: f64 = 4.0;
 const GIB_MIB: f64 = 1_024.0;
 
 /// Time and value of each container's readings.
-type Readings = BTreeMap<String, Vec<(i64, f64)>>;
+pub(super) type Readings = BTreeMap<String, Vec<(i64, f64)>>;
 
 fn readings(path: &Path) -> Readings {
     let file = GzDecoder::new(File::open(path).expect("the sample opens"));
@@ -45,7 +45,7 @@ fn readings(path: &Path) -> Readings {
 }
 
 /// Utilization in percent and memory in bytes.
-fn both(folder: &Path) -> (Readings, Readings) {
+pub(super) fn both(folder: &Path) -> (Readings, Readings) {
     let of = |what: &str| readings(&folder.join(format!("pod_gpu_{what}_anon.csv.gz")));
     (of("duty_cycle"), of("memory_used_bytes"))
 }
@@ -116,7 +116,7 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("a time")
 }
 
-fn estate(utilization: &Readings, memory: &Readings, kind: &str, grid: u32) -> Estate {
+pub(super) fn estate(utilization: &Readings, memory: &Readings, kind: &str, grid: u32) -> Estate {
     let seconds = || utilization.values().flatten().map(|(second, _)| *second);
     let period = i64::from(grid);
     let first = seconds().min().expect("readings") / period * period;
@@ -249,7 +249,7 @@ fn class(mean: f64) -> Classification {
     }
 }
 
-fn policy() -> Policy {
+pub(super) fn policy() -> Policy {
     Policy {
         min_hours: MIN_HOURS,
         ..Policy::default()

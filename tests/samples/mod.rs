@@ -8,6 +8,7 @@ mod commitments;
 mod containers;
 mod data;
 mod files_of_the_book;
+mod fixes;
 mod gathered;
 mod keys;
 mod logs;
