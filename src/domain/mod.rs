@@ -9,6 +9,7 @@ mod committed;
 mod device_use;
 mod directory;
 mod finding;
+mod fnv;
 mod gap;
 mod gathered;
 mod gathering;
@@ -19,6 +20,7 @@ mod instance;
 mod job;
 mod job_request;
 mod kpi;
+mod ledger;
 mod managed;
 mod member;
 mod metric;
@@ -75,6 +77,7 @@ pub use finding::{
     Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation, Recommendation,
     Severity,
 };
+pub(crate) use fnv::Fnv;
 pub use gap::{Gap, hides_instances, region_of};
 pub use gathered::Gathered;
 pub use gathering::{ApiUsage, EstateSource, TagFilter};
@@ -87,6 +90,10 @@ pub use instance::{
 pub use job::{JobStatus, TrainingJob};
 pub use job_request::{JobRequest, MOST_JOBS, Moment};
 pub use kpi::{Kpi, KpiValue, UnitCost, WorkUnits};
+pub use ledger::{
+    ActionBaseline, CostKind, CostSource, DatedPrice, RecordedAction, RecordedRun, WorkloadDay,
+    action_id,
+};
 pub use managed::{Component, Managed};
 pub use member::{Measured, Member};
 pub use metric::{JoinedBy, Metric, Rejected, SeriesSource, Statistic};

@@ -43,6 +43,19 @@ impl WorkloadKey {
         component.is_some_and(|one| matches!(one, Component::Hosting | Component::Cluster))
     }
 
+    /// What stays the same while its machines change type, way of paying and state: of a
+    /// lone instance its id, of a group its name and place. A record of several nights is
+    /// joined by it.
+    pub fn job(&self) -> String {
+        let (prefix, name) = match &self.group {
+            Group::Alone(instance) => return instance.to_string(),
+            Group::AutoScaling(name) => ("asg", name),
+            Group::Tag(name) => ("tag", name),
+        };
+        let (account, region) = (segment(&self.account), segment(&self.region));
+        format!("{}/{account}/{region}/{prefix}:{name}", self.provider)
+    }
+
     /// The id: of a lone instance its own, of a group the whole key.
     pub fn id(&self) -> String {
         let (prefix, name) = match &self.group {
@@ -96,6 +109,16 @@ mod tests {
         assert_ne!(
             key(Group::Tag("train".to_owned()), true).id(),
             key(Group::Tag("train".to_owned()), false).id()
+        );
+        for running in [true, false] {
+            let job = key(Group::Tag("train".to_owned()), running).job();
+            assert_eq!(job, "aws/111122223333/us-east-1/tag:train");
+            let job = key(Group::AutoScaling("train".to_owned()), running).job();
+            assert_eq!(job, "aws/111122223333/us-east-1/asg:train");
+        }
+        assert_eq!(
+            key(Group::Alone(ResourceId::named("i-7")), true).job(),
+            "i-7"
         );
     }
 }

@@ -8,7 +8,6 @@ mod again;
 pub mod aws;
 mod error;
 pub mod files;
-mod fnv;
 pub mod gpus;
 pub mod host;
 pub mod kubernetes;

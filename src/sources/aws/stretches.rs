@@ -2,9 +2,8 @@
 //! by the time that they are asked for.
 
 use super::metrics::{MetricQuery, MetricValues};
-use crate::domain::{Instance, ResourceId, Window};
+use crate::domain::{Fnv, Instance, ResourceId, Window};
 use crate::sources::Known;
-use crate::sources::fnv::Fnv;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 

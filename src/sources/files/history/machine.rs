@@ -1,7 +1,6 @@
 //! What is kept is kept of a machine, and of what was asked of it.
 
-use crate::domain::ResourceId;
-use crate::sources::fnv::Fnv;
+use crate::domain::{Fnv, ResourceId};
 
 /// A machine, and what was asked of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

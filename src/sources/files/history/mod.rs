@@ -10,8 +10,7 @@ mod tables;
 pub use machine::KeptMachine;
 
 use super::shared::write::write_once;
-use crate::domain::{DAY_SECONDS, ResourceId, safe, shown};
-use crate::sources::fnv::Fnv;
+use crate::domain::{DAY_SECONDS, Fnv, ResourceId, safe, shown};
 use crate::usage::{KeptUsage, Usage, Usages};
 use jiff::Timestamp;
 use jiff::civil::Date;

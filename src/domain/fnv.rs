@@ -2,7 +2,7 @@
 
 /// A number for some texts, the same on every machine and in every version: FNV-1a of 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fnv(u64);
+pub(crate) struct Fnv(u64);
 
 impl Default for Fnv {
     fn default() -> Self {
@@ -12,13 +12,13 @@ impl Default for Fnv {
 
 impl Fnv {
     /// Adds a text, and where it ends.
-    pub(super) fn add(&mut self, text: &str) {
+    pub(crate) fn add(&mut self, text: &str) {
         for byte in text.bytes().chain([0xff]) {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
     }
 
-    pub(super) fn hex(self) -> String {
+    pub(crate) fn hex(self) -> String {
         format!("{:016x}", self.0)
     }
 }
