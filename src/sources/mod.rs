@@ -16,6 +16,7 @@ pub mod prometheus;
 mod provider_id;
 mod secrets;
 mod sigv4;
+pub mod store;
 mod tls;
 mod whole_hours;
 

@@ -1,6 +1,8 @@
 //! AWS, read-only: no mutating call exists here, and a test compares every
 //! operation with the policy that `gpucost iam-policy` prints.
 
+#[cfg(feature = "s3")]
+mod access;
 mod account;
 mod assumed;
 mod batch;
@@ -33,6 +35,8 @@ mod signed;
 mod spot_notice;
 mod stretches;
 
+#[cfg(feature = "s3")]
+pub(super) use access::Access;
 pub use account::{connect, region_names};
 pub(super) use aws_sdk_ec2::config::Credentials;
 pub use error::is_known_code;

@@ -161,7 +161,7 @@ pub struct RegionClients {
 }
 
 /// Configuration of the usual places, and where credentials come from.
-async fn configured(profile: Option<&str>, endpoint_url: Option<&str>) -> SdkConfig {
+pub(super) async fn configured(profile: Option<&str>, endpoint_url: Option<&str>) -> SdkConfig {
     let retries = RetryConfig::standard().with_max_attempts(ATTEMPTS);
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
         .http_client(aws_client())
@@ -199,8 +199,16 @@ async fn configured(profile: Option<&str>, endpoint_url: Option<&str>) -> SdkCon
         .build()
 }
 
+/// The region that a configuration names.
+pub(super) fn home_region(config: &SdkConfig) -> &str {
+    config.region().map_or(DEFAULT_REGION, Region::as_ref)
+}
+
 /// The credentials of a configuration.
-async fn provided(config: &SdkConfig, profile: Option<&str>) -> Result<Credentials, SourceError> {
+pub(super) async fn provided(
+    config: &SdkConfig,
+    profile: Option<&str>,
+) -> Result<Credentials, SourceError> {
     let provider = config
         .credentials_provider()
         .ok_or_else(|| SourceError::no_credentials(profile, None))?;
@@ -281,7 +289,7 @@ impl Session {
 
     /// The region that the configuration names.
     pub fn home_region(&self) -> &str {
-        self.config.region().map_or(DEFAULT_REGION, Region::as_ref)
+        home_region(&self.config)
     }
 
     /// Who is asking.

@@ -60,21 +60,22 @@ fn write_with(
     written
 }
 
-/// Writes a file that is not there yet, whole or not at all. One that is there stays: somebody
-/// else has written it.
+/// Writes a file that is not there yet, whole or not at all, and says whether it did. One that
+/// is there stays: somebody else has written it.
 ///
 /// # Errors
 /// Whatever creating or writing meets.
-pub(in crate::sources::files) fn write_once(
+pub(in crate::sources) fn write_once(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
+) -> io::Result<bool> {
     let (temporary, file) = create_beside(path)?;
     let written = fill_in(file, fill).and_then(|()| match fs::hard_link(&temporary, path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         // Some file systems have no links; there, two at once may both write.
-        Err(_) if !path.exists() => fs::rename(&temporary, path),
-        linked => linked,
+        Err(_) if !path.exists() => fs::rename(&temporary, path).map(|()| true),
+        Err(error) => Err(error),
     });
     // Where it was renamed, it is gone.
     let _ = fs::remove_file(&temporary);
@@ -212,7 +213,8 @@ mod tests {
         let failed = write_once(&path, |_| Err(io::Error::other("disk full")));
         assert!(failed.is_err() && !path.exists());
         for text in ["first", "second"] {
-            write_once(&path, |out| out.write_all(text.as_bytes())).expect("writable");
+            let is_new = write_once(&path, |out| out.write_all(text.as_bytes()));
+            assert_eq!(is_new.expect("writable"), text == "first");
             assert_eq!(fs::read(&path).expect("readable"), b"first");
         }
         assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1);

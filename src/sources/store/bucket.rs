@@ -1,0 +1,411 @@
+//! A bucket of S3.
+//!
+//! Objects are created on the condition that none of their name is there, so that of two
+//! writers one succeeds. What is read is kept in a scratch folder as long as the bucket is open:
+//! objects do not change.
+
+use super::keys::Keys;
+use super::object::{Created, Listed, Room, Store, invalid, is_between};
+use super::place::{BucketAccess, BucketPlace};
+use super::transport::{Signed, Transport};
+use crate::domain::safe;
+use crate::sources::Answer;
+use crate::sources::aws::Access;
+use crate::sources::tls::aws_connector;
+use aws_smithy_runtime_api::client::http::SharedHttpConnector;
+use futures_util::{FutureExt, StreamExt};
+use object_store::aws::{AmazonS3, AmazonS3Builder, Checksum};
+use object_store::client::{HttpRequestBody, HttpService};
+use object_store::list::{PaginatedListOptions, PaginatedListStore};
+use object_store::path::{Error as PathError, Path};
+use object_store::{
+    Error, GetOptions, ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig,
+};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::error::Error as _;
+use std::fs::File;
+use std::io::{self, ErrorKind, Seek, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tempfile::{NamedTempFile, TempDir};
+
+/// For a connection.
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+/// For the next bytes of an object.
+const READ_WITHIN: Duration = Duration::from_secs(60);
+/// Tries of a request after the first one.
+const RETRIES: usize = 4;
+/// After this, a request is not tried again.
+const RETRY_WITHIN: Duration = Duration::from_secs(90);
+/// Tries to create an object while others create it, and fail.
+const TRIES_OF_CREATION: usize = 3;
+/// Objects on a page, which is the most that S3 gives.
+const MOST_ON_A_PAGE: usize = 1_000;
+/// Objects of other people, whose names the client does not read, that a listing passes.
+const MOST_UNREADABLE: usize = 100;
+/// How the client begins what it says of a refusal.
+const STATUS: &str = "Server returned non-2xx status code: ";
+
+/// A bucket, below a prefix.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    store: AmazonS3,
+    place: BucketPlace,
+    scratch: TempDir,
+    /// Objects that were read, by name, in the scratch folder.
+    read: RefCell<BTreeMap<String, PathBuf>>,
+}
+
+impl Bucket {
+    /// Reads the credentials, and finds out the region of the bucket.
+    ///
+    /// # Errors
+    /// When there are no credentials, and when there is no such bucket.
+    pub(super) async fn connect(place: &BucketPlace, access: &BucketAccess) -> io::Result<Self> {
+        let (profile, url) = (access.profile.as_deref(), access.endpoint_url.as_deref());
+        let access = Access::of(profile, url).await.map_err(io::Error::other)?;
+        let signed = Signed::default();
+        let connector = SharedHttpConnector::new(aws_connector(CONNECT_WITHIN));
+        let transport = Transport::new(connector, signed.clone());
+        let (region, endpoint) = match access.endpoint_url() {
+            Some(url) => (access.region().to_owned(), url.to_owned()),
+            None => {
+                let suffix = access.dns_suffix();
+                let home = format!("https://s3.{}.{suffix}", access.region());
+                let region = region_of(&home, &place.bucket, &transport).await?;
+                let region = region.unwrap_or_else(|| access.region().to_owned());
+                let endpoint = format!("https://s3.{region}.{suffix}");
+                (region, endpoint)
+            }
+        };
+        let retries = RetryConfig {
+            max_retries: RETRIES,
+            retry_timeout: RETRY_WITHIN,
+            ..RetryConfig::default()
+        };
+        let store = AmazonS3Builder::new()
+            .with_bucket_name(&place.bucket)
+            .with_region(region)
+            .with_endpoint(endpoint)
+            .with_credentials(Arc::new(Keys::new(access, signed)))
+            .with_retry(retries)
+            // A bucket whose objects are locked takes none without.
+            .with_checksum_algorithm(Checksum::SHA256)
+            .with_disable_bulk_delete(true)
+            .with_http_connector(transport)
+            .build()
+            .map_err(failed)?;
+        Ok(Self {
+            store,
+            place: place.clone(),
+            scratch: tempfile::tempdir()?,
+            read: RefCell::default(),
+        })
+    }
+
+    fn path(&self, name: &str) -> io::Result<Path> {
+        Path::parse(format!("{}{name}", self.place.prefix))
+            .map_err(|error| failed(Error::from(error)))
+    }
+
+    async fn listed(&self, folder: &str, between: Option<(&str, &str)>) -> io::Result<Vec<Listed>> {
+        let prefix = format!("{}{folder}/", self.place.prefix);
+        let mut pages = Pages {
+            offset: between.map(|(first, _)| format!("{prefix}{first}")),
+            token: None,
+            most: MOST_ON_A_PAGE,
+            unreadable: 0,
+        };
+        let mut found = Vec::new();
+        let mut room = Room::default();
+        loop {
+            let options = pages.next();
+            let page = match self.store.list_paginated(Some(&prefix), options).await {
+                Ok(page) => page,
+                Err(Error::InvalidPath { source }) => {
+                    pages.pass(&source)?;
+                    continue;
+                }
+                Err(error) => return Err(failed(error)),
+            };
+            let mut is_past = false;
+            for object in page.result.objects {
+                let Some(below) = object.location.as_ref().strip_prefix(&prefix) else {
+                    continue;
+                };
+                is_past |=
+                    between.is_some_and(|(_, last)| below > last) && !is_between(below, between);
+                if is_between(below, between) {
+                    let name = format!("{folder}/{below}");
+                    room.take(&name)?;
+                    found.push(Listed {
+                        name,
+                        bytes: object.size,
+                        is_regular: true,
+                    });
+                }
+            }
+            match page.page_token {
+                Some(token) if !is_past => pages.token = Some(token),
+                _ => break,
+            }
+        }
+        found.sort();
+        found.dedup();
+        Ok(found)
+    }
+
+    async fn opened(&self, name: &str, most_bytes: u64) -> io::Result<File> {
+        let kept = self.read.borrow().get(name).cloned();
+        if let Some(path) = kept {
+            let file = File::open(path)?;
+            return check_size(file.metadata()?.len(), most_bytes).map(|()| file);
+        }
+        let path = self.path(name)?;
+        let answer = self.store.get_opts(&path, GetOptions::default()).await;
+        let answer = answer.map_err(failed)?;
+        let mut left = answer.meta.size;
+        check_size(left, most_bytes)?;
+        let mut file = NamedTempFile::new_in(self.scratch.path())?;
+        let mut parts = answer.into_stream();
+        let late = |_| io::Error::from(ErrorKind::TimedOut);
+        while let Some(part) = tokio::time::timeout(READ_WITHIN, parts.next())
+            .await
+            .map_err(late)?
+        {
+            let part = part.map_err(failed)?;
+            let taken = left.checked_sub(part.len() as u64);
+            left = taken.ok_or_else(|| invalid("it is longer than its server says"))?;
+            file.write_all(&part)?;
+        }
+        if left > 0 {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        let (mut file, path) = file.keep().map_err(|error| error.error)?;
+        file.rewind()?;
+        self.read.borrow_mut().insert(name.to_owned(), path);
+        Ok(file)
+    }
+
+    async fn created(&self, name: &str, bytes: &[u8]) -> io::Result<Created> {
+        let path = self.path(name)?;
+        for _ in 0..TRIES_OF_CREATION {
+            let payload = PutPayload::from(bytes.to_vec());
+            let put = self.store.put_opts(&path, payload, PutMode::Create.into());
+            match put.await {
+                Ok(_) => return Ok(Created::Now),
+                Err(Error::AlreadyExists { .. }) => {}
+                Err(error) => return Err(failed(error)),
+            }
+            // S3 says the same of an object that is there and of one that somebody else
+            // creates now, which may fail.
+            match self.store.head(&path).await {
+                Ok(_) => return Ok(Created::Before),
+                Err(Error::NotFound { .. }) => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Err(io::Error::other("others create it again and again"))
+    }
+
+    async fn removed(&self, name: &str) -> io::Result<()> {
+        match self.store.delete(&self.path(name)?).await {
+            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
+
+impl Store for Bucket {
+    fn prepare<'a>(&'a self, _: &'a str) -> Answer<'a, io::Result<()>> {
+        std::future::ready(Ok(())).boxed_local()
+    }
+
+    fn list<'a>(
+        &'a self,
+        folder: &'a str,
+        between: Option<(&'a str, &'a str)>,
+    ) -> Answer<'a, io::Result<Vec<Listed>>> {
+        self.listed(folder, between).boxed_local()
+    }
+
+    fn open<'a>(&'a self, name: &'a str, most_bytes: u64) -> Answer<'a, io::Result<File>> {
+        self.opened(name, most_bytes).boxed_local()
+    }
+
+    fn create<'a>(&'a self, name: &'a str, bytes: &'a [u8]) -> Answer<'a, io::Result<Created>> {
+        self.created(name, bytes).boxed_local()
+    }
+
+    fn remove<'a>(&'a self, name: &'a str) -> Answer<'a, io::Result<()>> {
+        self.removed(name).boxed_local()
+    }
+
+    fn place(&self, name: &str) -> String {
+        let BucketPlace { bucket, prefix } = &self.place;
+        safe(&format!("s3://{bucket}/{prefix}{name}"))
+    }
+}
+
+/// Where a listing is.
+#[derive(Debug)]
+struct Pages {
+    /// The name after which it begins.
+    offset: Option<String>,
+    /// Where it goes on.
+    token: Option<String>,
+    /// Objects on a page.
+    most: usize,
+    /// Objects that were passed.
+    unreadable: usize,
+}
+
+impl Pages {
+    fn next(&self) -> PaginatedListOptions {
+        PaginatedListOptions {
+            // One that goes on has begun.
+            offset: self.offset.clone().filter(|_| self.token.is_none()),
+            max_keys: Some(self.most),
+            page_token: self.token.clone(),
+            ..PaginatedListOptions::default()
+        }
+    }
+
+    /// Gets past an object whose name the client does not read, and for which it refuses the
+    /// whole page: by smaller pages up to it, and a new listing after it.
+    ///
+    /// # Errors
+    /// When the name does not say where to go on, and when there are many of its kind.
+    fn pass(&mut self, why: &PathError) -> io::Result<()> {
+        if self.most > 1 {
+            self.most /= 2;
+            return Ok(());
+        }
+        self.unreadable += 1;
+        let name = match why {
+            PathError::EmptySegment { path } | PathError::BadSegment { path, .. } => Some(path),
+            _ => None,
+        };
+        let further = self.unreadable <= MOST_UNREADABLE;
+        let name = name.filter(|_| further).ok_or_else(|| {
+            let why = "it has objects with empty parts, `..` or control characters in their names";
+            invalid(why)
+        })?;
+        self.offset = Some(name.clone());
+        self.token = None;
+        self.most = MOST_ON_A_PAGE;
+        Ok(())
+    }
+}
+
+fn check_size(bytes: u64, most_bytes: u64) -> io::Result<()> {
+    if bytes > most_bytes {
+        return Err(invalid("it is larger than what was written"));
+    }
+    Ok(())
+}
+
+/// The region of a bucket, as S3 answers in any region of its partition to whoever asks.
+/// `None` where it does not say.
+///
+/// # Errors
+/// When S3 does not answer, or knows no such bucket.
+async fn region_of(home: &str, bucket: &str, transport: &Transport) -> io::Result<Option<String>> {
+    let request = http::Request::head(format!("{home}/{bucket}"));
+    let request = request.body(HttpRequestBody::empty());
+    let request = request.map_err(io::Error::other)?;
+    let answer = transport.call(request).await.map_err(|error| {
+        let error = Error::Generic {
+            store: "S3",
+            source: Box::new(error),
+        };
+        failed(error)
+    })?;
+    if answer.status() == http::StatusCode::NOT_FOUND {
+        return Err(io::Error::new(
+            ErrorKind::NotFound,
+            "there is no such bucket",
+        ));
+    }
+    let region = answer.headers().get("x-amz-bucket-region");
+    let region = region.and_then(|region| region.to_str().ok());
+    let is_region = |region: &&str| {
+        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        (1..=32).contains(&region.len()) && region.chars().all(is_plain)
+    };
+    Ok(region.filter(is_region).map(str::to_owned))
+}
+
+/// An error in the fewest words: its innermost cause.
+fn failed(error: Error) -> io::Error {
+    let kind = match &error {
+        Error::NotFound { .. } => ErrorKind::NotFound,
+        Error::AlreadyExists { .. } => ErrorKind::AlreadyExists,
+        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
+            ErrorKind::PermissionDenied
+        }
+        _ => ErrorKind::Other,
+    };
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        words = inner.to_string();
+        cause = inner.source();
+    }
+    let words = words.strip_prefix(STATUS).unwrap_or(&words);
+    io::Error::new(kind, words.trim_end_matches([':', ' ']).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path_error(path: &str) -> PathError {
+        Path::parse(path).expect_err("it is not read")
+    }
+
+    #[test]
+    fn an_object_that_the_client_does_not_read_is_passed_by_smaller_pages() {
+        let mut pages = Pages {
+            offset: None,
+            token: Some("token".to_owned()),
+            most: MOST_ON_A_PAGE,
+            unreadable: 0,
+        };
+        let error = path_error("v1/../a");
+        // 1000, 500, 250, 125, 62, 31, 15, 7, 3, 1.
+        for most in [500, 250, 125, 62, 31, 15, 7, 3, 1] {
+            pages.pass(&error).expect("it goes on");
+            assert_eq!((pages.most, pages.token.as_deref()), (most, Some("token")));
+        }
+        pages.pass(&error).expect("it goes on");
+        let next = pages.next();
+        assert_eq!(next.offset.as_deref(), Some("v1/../a"));
+        assert_eq!((next.page_token, next.max_keys), (None, Some(1_000)));
+        for _ in 1..MOST_UNREADABLE {
+            pages.most = 1;
+            pages.pass(&path_error("v1//a")).expect("it goes on");
+        }
+        pages.most = 1;
+        assert!(pages.pass(&error).is_err(), "there are too many");
+    }
+
+    #[test]
+    fn an_error_is_its_innermost_cause() {
+        let cause = io::Error::other(format!("{STATUS}403 Forbidden: AccessDenied: no"));
+        let error = failed(Error::PermissionDenied {
+            path: "a".to_owned(),
+            source: Box::new(cause),
+        });
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+        assert_eq!(error.to_string(), "403 Forbidden: AccessDenied: no");
+        let bare = io::Error::other(format!("{STATUS}404 Not Found: "));
+        let error = failed(Error::NotFound {
+            path: "a".to_owned(),
+            source: Box::new(bare),
+        });
+        assert_eq!(error.to_string(), "404 Not Found");
+    }
+}

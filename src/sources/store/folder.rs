@@ -1,0 +1,259 @@
+//! A directory of this host.
+
+use super::object::{Created, Listed, Room, Store, invalid, is_between};
+use crate::domain::shown;
+use crate::sources::Answer;
+use crate::sources::files::write_once;
+use futures_util::FutureExt;
+use std::fs::{self, File};
+use std::future::ready;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// A directory, which need not be there yet.
+#[derive(Debug)]
+pub(in crate::sources) struct Folder(PathBuf);
+
+impl Folder {
+    pub(in crate::sources) fn new(root: PathBuf) -> Self {
+        Self(root)
+    }
+
+    /// The path of a name that this program made or listed.
+    fn path(&self, name: &str) -> PathBuf {
+        name.split('/')
+            .fold(self.0.clone(), |path, part| path.join(part))
+    }
+
+    fn listed(&self, folder: &str, between: Option<(&str, &str)>) -> io::Result<Vec<Listed>> {
+        let mut found = Vec::new();
+        let mut room = Room::default();
+        let add = |found: &mut Vec<Listed>, room: &mut Room, one: Listed| {
+            room.take(&one.name)?;
+            found.push(one);
+            Ok::<(), io::Error>(())
+        };
+        let mut folders = vec![folder.to_owned()];
+        while let Some(inner) = folders.pop() {
+            let entries = match fs::read_dir(self.path(&inner)) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) if inner == folder => return Err(error),
+                Err(_) => {
+                    add(&mut found, &mut room, irregular(inner))?;
+                    continue;
+                }
+            };
+            for entry in entries {
+                let entry = entry?;
+                let part = entry.file_name();
+                let name = format!("{inner}/{}", part.to_string_lossy());
+                let below = name.get(folder.len() + 1..).unwrap_or_default();
+                if !is_between(below, between) {
+                    continue;
+                }
+                let kind = entry.file_type()?;
+                if part.to_str().is_none() || !(kind.is_dir() || kind.is_file()) {
+                    add(&mut found, &mut room, irregular(name))?;
+                } else if kind.is_dir() {
+                    room.take(&name)?;
+                    folders.push(name);
+                } else {
+                    // One that was removed meanwhile is not listed.
+                    let Ok(there) = entry.metadata() else {
+                        continue;
+                    };
+                    let one = Listed {
+                        name,
+                        bytes: there.len(),
+                        is_regular: true,
+                    };
+                    add(&mut found, &mut room, one)?;
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    fn opened(&self, name: &str, most_bytes: u64) -> io::Result<File> {
+        let path = self.path(name);
+        // A pipe is not opened: who opens one waits for a writer.
+        if !fs::symlink_metadata(&path)?.is_file() {
+            return Err(invalid("it is not a regular file"));
+        }
+        let file = File::open(path)?;
+        if file.metadata()?.len() > most_bytes {
+            return Err(invalid("it is larger than what was written"));
+        }
+        Ok(file)
+    }
+
+    fn created(&self, name: &str, bytes: &[u8]) -> io::Result<Created> {
+        let path = self.path(name);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let is_new = write_once(&path, |out| out.write_all(bytes))?;
+        Ok(if is_new {
+            Created::Now
+        } else {
+            Created::Before
+        })
+    }
+
+    fn removed(&self, name: &str) -> io::Result<()> {
+        let path = self.path(name);
+        let there = match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            there => there?,
+        };
+        if !there.is_file() {
+            return Err(invalid("it is not a regular file"));
+        }
+        fs::remove_file(&path)?;
+        if let Some(folder) = path.parent().filter(|folder| is_of_a_day(folder)) {
+            // Another one may be in it.
+            let _ = fs::remove_dir(folder);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a folder is one that is made for the files of a day.
+fn is_of_a_day(folder: &Path) -> bool {
+    let name = folder.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with("dt="))
+}
+
+fn irregular(name: String) -> Listed {
+    Listed {
+        name,
+        bytes: 0,
+        is_regular: false,
+    }
+}
+
+impl Store for Folder {
+    fn prepare<'a>(&'a self, folder: &'a str) -> Answer<'a, io::Result<()>> {
+        ready(fs::create_dir_all(self.path(folder))).boxed_local()
+    }
+
+    fn list<'a>(
+        &'a self,
+        folder: &'a str,
+        between: Option<(&'a str, &'a str)>,
+    ) -> Answer<'a, io::Result<Vec<Listed>>> {
+        ready(self.listed(folder, between)).boxed_local()
+    }
+
+    fn open<'a>(&'a self, name: &'a str, most_bytes: u64) -> Answer<'a, io::Result<File>> {
+        ready(self.opened(name, most_bytes)).boxed_local()
+    }
+
+    fn create<'a>(&'a self, name: &'a str, bytes: &'a [u8]) -> Answer<'a, io::Result<Created>> {
+        ready(self.created(name, bytes)).boxed_local()
+    }
+
+    fn remove<'a>(&'a self, name: &'a str) -> Answer<'a, io::Result<()>> {
+        ready(self.removed(name)).boxed_local()
+    }
+
+    fn place(&self, name: &str) -> String {
+        shown(&self.path(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    fn done<T>(answer: Answer<'_, T>) -> T {
+        answer.now_or_never().expect("a directory does not wait")
+    }
+
+    fn names(folder: &Folder, of: &str, between: Option<(&str, &str)>) -> Vec<(String, bool)> {
+        let listed = done(folder.list(of, between)).expect("our own folder");
+        let listed = listed.into_iter();
+        listed.map(|one| (one.name, one.is_regular)).collect()
+    }
+
+    #[test]
+    fn files_are_created_once_listed_in_order_and_removed() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let folder = Folder::new(scratch.path().join("history"));
+        assert!(names(&folder, "v1", None).is_empty());
+        for (name, bytes, expected) in [
+            ("v1/b/dt=2026-11-02/x", "first", Created::Now),
+            ("v1/a/dt=2026-11-03/y", "", Created::Now),
+            ("v1/a/dt=2026-11-01/z", "12", Created::Now),
+            ("v1/b/dt=2026-11-02/x", "second", Created::Before),
+        ] {
+            let created = done(folder.create(name, bytes.as_bytes()));
+            assert_eq!(created.expect("writable"), expected, "{name}");
+        }
+        let file = |name: &str| (name.to_owned(), true);
+        let expected = [
+            "v1/a/dt=2026-11-01/z",
+            "v1/a/dt=2026-11-03/y",
+            "v1/b/dt=2026-11-02/x",
+        ];
+        assert_eq!(names(&folder, "v1", None), expected.map(file));
+        let days = Some(("dt=2026-11-02", "dt=2026-11-09"));
+        assert_eq!(names(&folder, "v1/a", days), [file(expected[1])]);
+
+        let mut text = String::new();
+        let open = |most| done(folder.open("v1/b/dt=2026-11-02/x", most));
+        open(5)
+            .expect("there")
+            .read_to_string(&mut text)
+            .expect("text");
+        assert_eq!(text, "first");
+        assert_eq!(
+            open(4).expect_err("it has five").kind(),
+            ErrorKind::InvalidData
+        );
+        let gone = done(folder.open("v1/b/dt=2026-11-02/none", 9));
+        assert_eq!(gone.expect_err("not there").kind(), ErrorKind::NotFound);
+
+        done(folder.remove("v1/a/dt=2026-11-01/z")).expect("ours");
+        done(folder.remove("v1/a/dt=2026-11-01/z")).expect("it is gone");
+        assert!(!scratch.path().join("history/v1/a/dt=2026-11-01").exists());
+        assert!(scratch.path().join("history/v1/a").exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_pipes_and_names_that_are_no_text_are_listed_and_not_touched() {
+        use std::os::unix::ffi::OsStrExt;
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let (inside, outside) = (scratch.path().join("v1"), scratch.path().join("outside"));
+        fs::create_dir_all(&inside).expect("a folder");
+        fs::create_dir_all(outside.join("deep")).expect("a folder");
+        fs::write(outside.join("deep/secret"), "secret").expect("writable");
+        std::os::unix::fs::symlink(&outside, inside.join("a-folder")).expect("a link");
+        std::os::unix::fs::symlink(outside.join("deep/secret"), inside.join("b-file"))
+            .expect("a link");
+        let mode = nix::sys::stat::Mode::from_bits_truncate(0o600);
+        nix::unistd::mkfifo(&inside.join("c-pipe"), mode).expect("a pipe");
+        let strange = std::ffi::OsStr::from_bytes(b"d-\xff");
+        fs::write(inside.join(strange), "").expect("writable");
+
+        let folder = Folder::new(scratch.path().to_owned());
+        let expected = ["v1/a-folder", "v1/b-file", "v1/c-pipe", "v1/d-\u{fffd}"];
+        let expected = expected.map(|name| (name.to_owned(), false));
+        assert_eq!(names(&folder, "v1", None), expected);
+        for name in ["v1/a-folder", "v1/b-file", "v1/c-pipe"] {
+            let words = "it is not a regular file";
+            let error = done(folder.open(name, 99)).expect_err("no file");
+            assert_eq!(error.to_string(), words, "{name}");
+            let error = done(folder.remove(name)).expect_err("no file");
+            assert_eq!(error.to_string(), words, "{name}");
+        }
+        assert_eq!(
+            fs::read(outside.join("deep/secret")).expect("there"),
+            b"secret"
+        );
+    }
+}

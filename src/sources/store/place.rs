@@ -1,0 +1,151 @@
+//! The place of a history as a flag names it.
+
+use crate::domain::shown;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+/// What a name of a bucket begins with.
+const S3: &str = "s3://";
+/// Bytes of what names in a bucket begin with; a key has at most 1,024.
+const MOST_PREFIX_BYTES: usize = 512;
+
+/// Where a history lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    Folder(PathBuf),
+    Bucket(BucketPlace),
+}
+
+/// A bucket of S3, and where in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BucketPlace {
+    pub bucket: String,
+    /// What names begin with: empty, or ends with `/`.
+    pub prefix: String,
+}
+
+/// How AWS is reached, where a history is in a bucket.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BucketAccess {
+    /// A named profile.
+    pub profile: Option<String>,
+    /// Another endpoint.
+    pub endpoint_url: Option<String>,
+}
+
+impl Place {
+    /// A directory, or `s3://BUCKET/PREFIX`.
+    ///
+    /// # Errors
+    /// For another kind of place, and for a bucket or prefix that cannot be one.
+    pub fn of(text: OsString) -> Result<Self, String> {
+        let Some(url) = text.to_str().filter(|text| text.contains("://")) else {
+            return Ok(Self::Folder(text.into()));
+        };
+        let Some(rest) = url.strip_prefix(S3) else {
+            return Err("expected a directory, or s3://BUCKET/PREFIX".to_owned());
+        };
+        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        if !is_bucket(bucket) {
+            return Err(
+                "a bucket has 3 to 63 lower-case letters, digits, hyphens and dots".to_owned(),
+            );
+        }
+        let prefix = prefix.trim_end_matches('/');
+        if !prefix.is_empty() && !is_prefix(prefix) {
+            return Err(format!(
+                "a prefix has at most {MOST_PREFIX_BYTES} letters, digits and characters of \
+                 `-_.=+`, in parts between single slashes"
+            ));
+        }
+        let slash = if prefix.is_empty() { "" } else { "/" };
+        Ok(Self::Bucket(BucketPlace {
+            bucket: bucket.to_owned(),
+            prefix: format!("{prefix}{slash}"),
+        }))
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(folder) => f.write_str(&shown(folder)),
+            Self::Bucket(BucketPlace { bucket, prefix }) => {
+                write!(f, "{S3}{bucket}/{}", prefix.trim_end_matches('/'))
+            }
+        }
+    }
+}
+
+/// Names of buckets are part of addresses.
+fn is_bucket(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = name.as_bytes();
+    (3..=63).contains(&bytes.len())
+        && bytes
+            .iter()
+            .all(|byte| is_plain(*byte) || b"-.".contains(byte))
+        && bytes.first().is_some_and(|byte| is_plain(*byte))
+        && bytes.last().is_some_and(|byte| is_plain(*byte))
+        && !name.contains("..")
+}
+
+fn is_prefix(prefix: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.=+".contains(c);
+    let is_part =
+        |part: &str| !part.is_empty() && ![".", ".."].contains(&part) && part.chars().all(is_plain);
+    prefix.len() <= MOST_PREFIX_BYTES && prefix.split('/').all(is_part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<Place, String> {
+        Place::of(text.into())
+    }
+
+    #[test]
+    fn a_path_is_a_directory_and_a_url_a_bucket() {
+        for path in ["./history", "/var/lib/history", "s3", "s3:/bucket", "a b"] {
+            assert_eq!(of(path), Ok(Place::Folder(path.into())), "{path}");
+        }
+        let place = |bucket: &str, prefix: &str| {
+            Ok(Place::Bucket(BucketPlace {
+                bucket: bucket.to_owned(),
+                prefix: prefix.to_owned(),
+            }))
+        };
+        assert_eq!(of("s3://my-bucket"), place("my-bucket", ""));
+        assert_eq!(of("s3://my-bucket/"), place("my-bucket", ""));
+        assert_eq!(of("s3://my.bucket/a/b=1"), place("my.bucket", "a/b=1/"));
+        assert_eq!(of("s3://123/a/"), place("123", "a/"));
+        let shown = of("s3://my-bucket/a/b/").map(|place| place.to_string());
+        assert_eq!(shown.as_deref(), Ok("s3://my-bucket/a/b"));
+    }
+
+    #[test]
+    fn what_cannot_be_part_of_an_address_is_refused() {
+        for url in [
+            "gs://bucket/a",
+            "https://bucket.s3.amazonaws.com/a",
+            "s3://",
+            "s3://ab",
+            "s3://Bucket",
+            "s3://-bucket",
+            "s3://bucket.",
+            "s3://a..b",
+            "s3://bucket@evil.example/a",
+            "s3://bucket/a//b",
+            "s3://bucket/../a",
+            "s3://bucket/a b",
+            "s3://bucket/a?x=1",
+            "s3://bucket/\u{1b}[2J",
+        ] {
+            assert!(of(url).is_err(), "{url}");
+        }
+        assert!(of(&format!("s3://bucket/{}", "a".repeat(512))).is_ok());
+        assert!(of(&format!("s3://bucket/{}", "a".repeat(513))).is_err());
+    }
+}
