@@ -8,7 +8,9 @@ use super::prometheus::PrometheusArgs;
 use crate::config::parse_duration;
 use crate::domain::{MOST_PER_HOUR, WorkloadKind};
 use crate::sources::aws::AwsService;
-use clap::{Args, Subcommand, ValueEnum};
+use crate::sources::store::Place;
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
 use std::path::PathBuf;
@@ -25,6 +27,11 @@ pub(super) fn time(text: &str) -> Result<SignedDuration, String> {
             .ok_or_else(expected),
         None => parse_duration(text).map_err(|_| expected()),
     }
+}
+
+/// The place of a history.
+pub(super) fn place() -> impl TypedValueParser<Value = Place> {
+    OsStringValueParser::new().try_map(Place::of)
 }
 
 /// What a workload does.
@@ -139,10 +146,10 @@ pub(super) struct EstateArgs {
     /// How finely CloudWatch is read
     #[arg(long, value_enum, default_value_t = Resolution::Full, value_name = "HOW", help_heading = "AWS", conflicts_with_all = ["from", "demo"])]
     pub resolution: Resolution,
-    /// Keep the metrics of days that are over in this directory, and read them from it instead
-    /// of CloudWatch
-    #[arg(long, value_name = "DIR", help_heading = "AWS", conflicts_with_all = ["from", "demo", "save"])]
-    pub history: Option<PathBuf>,
+    /// Keep the metrics of days that are over in this directory or s3://BUCKET/PREFIX, and read
+    /// them from it instead of CloudWatch
+    #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, help_heading = "AWS", conflicts_with_all = ["from", "demo", "save"])]
+    pub history: Option<Place>,
     #[command(flatten)]
     pub prometheus: PrometheusArgs,
     /// Do not start if the AWS calls would cost more than this amount in USD

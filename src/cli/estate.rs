@@ -10,7 +10,7 @@ use super::kubernetes::Cluster;
 use super::output::{check_distinct, check_files, unwritable};
 use super::redact::{Masks, redact};
 use super::scope::{Scope, regions};
-use super::{history, last_run, live, output, price_cache, profile_data};
+use super::{last_run, live, output, price_cache, profile_data, usage_history};
 use crate::analysis::{GroupingKeys, needs_fine_grid};
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
 use crate::domain::{CauseKind, Commitments, Gap, GapSubject, PriceBook, ResourceId, shown};
@@ -26,6 +26,7 @@ use jiff::SignedDuration;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::rc::Rc;
 use std::time::Duration;
 
 const DEFAULT_LOOKBACK: &str = "14d";
@@ -470,7 +471,8 @@ fn live(
     let regions = asked_regions(&args.aws, settings, io)?;
     let namespace = agent_namespace(args, settings, io);
     let servers = servers(args, aws.profile.as_ref(), settings, io)?;
-    options.history = history::open(args, &options, servers.len(), io.now)?;
+    let history = usage_history::wanted(args, &options, servers.len())?;
+    let access = usage_history::bucket_access(&aws, io);
     if !servers.is_empty() {
         for warning in args.prometheus.warnings(io) {
             output::say(&warning, &args.out, io);
@@ -483,6 +485,11 @@ fn live(
     let is_cloud_read = !args.kubernetes.is_alone();
     let organization = args.organization.organization()?;
     let gathered = live::wait_for(&args.out, &aws.notice, io, async |progress| {
+        if let Some(wanted) = &history {
+            progress("history");
+            let opened = wanted.open(&access, io.now).await?;
+            options.history = Some(Rc::new(opened));
+        }
         let (mut accounts, mut gaps) = (Vec::new(), Vec::new());
         if is_cloud_read {
             progress("credentials");
@@ -524,7 +531,7 @@ fn live(
         Ok(estate)
     });
     if let Some(history) = &options.history {
-        history::warn(history, &args.out, io);
+        usage_history::warn(history, &args.out, io);
     }
     let mut estate = gathered?;
     estate.gaps.extend(unread);

@@ -4,6 +4,7 @@
 use super::Io;
 use super::args::OutputArgs;
 use super::exit::{ExitCode, Failure};
+use super::usage_history::unopened;
 use crate::gather::GatherError;
 use crate::sources::aws::Notice;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -29,6 +30,19 @@ pub(super) fn wait_for<T>(
     io: &Io<'_>,
     work: impl AsyncFnOnce(&dyn Fn(&str)) -> Result<T, GatherError>,
 ) -> Result<T, Failure> {
+    run(out, notice, io, work)?.map_err(failed)
+}
+
+/// The same for work whose errors are those of the caller.
+///
+/// # Errors
+/// When it is interrupted.
+pub(super) fn run<T>(
+    out: &OutputArgs,
+    notice: &Notice,
+    io: &Io<'_>,
+    work: impl AsyncFnOnce(&dyn Fn(&str)) -> T,
+) -> Result<T, Failure> {
     log(out.verbose);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -45,7 +59,7 @@ pub(super) fn wait_for<T>(
     progress.clear();
     // Requests under way are not waited for.
     runtime.shutdown_background();
-    done.ok_or_else(Failure::interrupted)?.map_err(failed)
+    done.ok_or_else(Failure::interrupted)
 }
 
 fn failed(error: GatherError) -> Failure {
@@ -64,6 +78,7 @@ fn failed(error: GatherError) -> Failure {
         GatherError::Window(_) => {
             Failure::new(ExitCode::Input, error).with_hint("check `--as-of` and `--lookback`")
         }
+        GatherError::History(error) => unopened(error),
     }
 }
 

@@ -28,7 +28,6 @@ mod fit_measured;
 mod fix;
 mod group_by;
 mod guard;
-mod history;
 #[cfg(unix)]
 mod interrupts;
 mod inventory;
@@ -67,6 +66,7 @@ mod shell;
 mod spot;
 mod spot_args;
 mod units;
+mod usage_history;
 
 pub use command::command;
 pub use exit::ExitCode;

@@ -6,6 +6,7 @@ use super::exit::Failure;
 use crate::domain::{Instance, PurchaseOption, ResourceId, TagFilter, region_of};
 use crate::report::Invocation;
 use crate::sources::files::Demo;
+use crate::sources::store::Place;
 use crate::usage::Estate;
 use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
@@ -251,7 +252,7 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
     if args.resolution != Resolution::Full {
         scope.open("--resolution", name_of(args.resolution));
     }
-    scope.named("--history", args.history.as_ref().map(path), "DIR");
+    scope.named("--history", args.history.as_ref().map(Place::word), "DIR");
     args.prometheus.words(|flag, value, placeholder| {
         scope.named(flag, Some(value), placeholder);
     });

@@ -54,9 +54,15 @@ impl<'a> Days<'a> {
         }
     }
 
+    /// Reads what the history knows of some machines.
+    pub async fn prepare(&self, machines: &[Instance]) {
+        let days: BTreeSet<Date> = self.stretches.iter().filter_map(|one| one.day).collect();
+        self.history.prepare(&days, machines).await;
+    }
+
     /// How the machines that were asked were used: what was missing, of which days that are
     /// over are kept, with what the history knows.
-    pub fn complete(self, missing: Missing) -> Gathered<Usages> {
+    pub async fn complete(self, missing: Missing) -> Gathered<Usages> {
         let asked = self.asked.into_inner();
         let mut all = Gathered::<Vec<(Window, Usages)>>::default();
         let found = missing.stretches.into_iter();
@@ -78,10 +84,10 @@ impl<'a> Days<'a> {
                 let kept = new.filter_map(|Asked { machine, .. }| {
                     Some((machine, usages.of(&machine.instance).kept()?))
                 });
-                self.history.record(day, kept);
+                self.history.record(day, kept).await;
                 let known = asked.values().filter(|one| one.known.contains(&day));
                 let known: Vec<KeptMachine> = known.map(|one| one.machine.clone()).collect();
-                let found = read(self.history, day, &known);
+                let found = read(self.history, day, &known).await;
                 all.gaps.extend(found.gaps);
                 usages.merge(found.value, stretch, period_seconds);
             }
@@ -119,11 +125,11 @@ impl Known for Days<'_> {
 
 /// What a history knows of a day. Whose figures cannot be used was not asked any more, and is
 /// a gap.
-fn read(history: &History, day: Date, known: &[KeptMachine]) -> Gathered<Usages> {
+async fn read(history: &History, day: Date, known: &[KeptMachine]) -> Gathered<Usages> {
     if known.is_empty() {
         return Gathered::default();
     }
-    match history.read(day, known) {
+    match history.read(day, known).await {
         Ok(usages) => Gathered::whole(usages),
         Err(error) => {
             let regions: BTreeSet<&str> = known.iter().map(|one| one.region.as_str()).collect();

@@ -15,7 +15,7 @@ use crate::domain::{
     ApiUsage, AwsAdvice, AwsOpinion, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject,
     Gathered, Instance, PriceBook, TrainingJob, Window,
 };
-use crate::sources::files::{History, Recorder};
+use crate::sources::files::{History, HistoryError, Recorder};
 use crate::sources::{
     Account, ByTheHour, Detail, Found, Known, MetricAsk, MetricServer, SourceError,
 };
@@ -85,6 +85,9 @@ pub enum GatherError {
     /// The window is out of range.
     #[error("the window is out of range")]
     Window(#[source] jiff::Error),
+    /// What is known of days that are over cannot be reached.
+    #[error(transparent)]
+    History(#[from] HistoryError),
 }
 
 /// The grid to ask for, and what of it is known.
@@ -183,6 +186,9 @@ pub async fn gather(
     let grid = (window, period_seconds);
     let days = options.history.as_deref();
     let days = days.map(|history| Days::new(history, grid));
+    if let Some(days) = &days {
+        days.prepare(&fleet.found.instances).await;
+    }
     let known = days.as_ref().map(|days| days as &dyn Known);
     let what = (grid, known);
     let (plans, refine) = accepted(&fleet, servers, options, (what, refine), &mut gaps).await?;
@@ -206,7 +212,7 @@ pub async fn gather(
     gaps.extend(answered.gaps);
     gaps.extend(jobs.gaps);
     if let Some(days) = days {
-        let complete = days.complete(missing);
+        let complete = days.complete(missing).await;
         gaps.extend(complete.gaps);
         usage.merge(complete.value, window, period_seconds);
     }

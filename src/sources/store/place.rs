@@ -65,6 +65,14 @@ impl Place {
             prefix: format!("{prefix}{slash}"),
         }))
     }
+
+    /// It as a command line names it.
+    pub fn word(&self) -> String {
+        match self {
+            Self::Folder(folder) => folder.to_string_lossy().into_owned(),
+            Self::Bucket(_) => self.to_string(),
+        }
+    }
 }
 
 impl fmt::Display for Place {

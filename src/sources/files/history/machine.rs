@@ -17,10 +17,7 @@ pub struct KeptMachine {
 impl KeptMachine {
     /// A number for the account and region, which runs are named by.
     pub(super) fn place(&self) -> String {
-        let mut number = Fnv::default();
-        number.add(&self.account);
-        number.add(&self.region);
-        number.hex()
+        place_of(&self.account, &self.region)
     }
 
     /// About how many bytes of memory it takes beside its name, which it is found by.
@@ -29,4 +26,12 @@ impl KeptMachine {
         let texts: usize = texts.iter().map(|text| text.len()).sum();
         size_of::<(ResourceId, Self)>() + texts + 2 * self.instance.as_str().len()
     }
+}
+
+/// A number for an account and region.
+pub(super) fn place_of(account: &str, region: &str) -> String {
+    let mut number = Fnv::default();
+    number.add(account);
+    number.add(region);
+    number.hex()
 }

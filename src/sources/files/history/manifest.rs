@@ -1,20 +1,18 @@
 //! What a run kept of a day: the list of its tables, written when all of them are there.
 
+use super::seal::Seal;
 use super::tables::ALL;
 use crate::sources::files::shared::bounded::Bounded;
-use flate2::Crc;
+use crate::sources::store::invalid;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Seek};
-use std::path::Path;
+use std::io::{self, Read};
 
 /// The version of the layout, which is the folder that everything lies in.
 const FORMAT: u32 = 1;
 /// Bytes of a list.
-const MOST_BYTES: u64 = 1 << 16;
-/// Bytes of a table: a day of 100,000 GPUs has about half.
-const MOST_TABLE_BYTES: u64 = 256 << 20;
+pub(super) const MOST_BYTES: u64 = 1 << 16;
 
 /// The tables that a run wrote, by name, each with its length and checksum.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -24,24 +22,11 @@ pub(super) struct Manifest {
     tables: BTreeMap<String, Seal>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Seal {
-    bytes: u64,
-    crc32: u32,
-}
-
 impl Manifest {
     /// Of the tables in the order of [`ALL`].
     pub(super) fn of(tables: &[Vec<u8>; 4]) -> Self {
-        let seals = ALL.iter().zip(tables).map(|(schema, bytes)| {
-            let mut crc = Crc::new();
-            crc.update(bytes);
-            let seal = Seal {
-                bytes: bytes.len() as u64,
-                crc32: crc.sum(),
-            };
-            (schema.name.to_owned(), seal)
-        });
+        let seals = ALL.iter().zip(tables);
+        let seals = seals.map(|(schema, bytes)| (schema.name.to_owned(), Seal::of(bytes)));
         Self {
             format: FORMAT,
             gpucost_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -51,12 +36,12 @@ impl Manifest {
 
     /// # Errors
     /// When it cannot be read, or is not one of this format.
-    pub(super) fn read(path: &Path) -> io::Result<Self> {
+    pub(super) fn read(file: File) -> io::Result<Self> {
         let mut text = Vec::new();
-        Bounded::new(opened(path)?, MOST_BYTES).read_to_end(&mut text)?;
+        Bounded::new(file, MOST_BYTES).read_to_end(&mut text)?;
         let found: Self = serde_json::from_slice(&text)?;
         if found.format != FORMAT {
-            return Err(damaged("it has another format"));
+            return Err(invalid("it has another format"));
         }
         Ok(found)
     }
@@ -65,43 +50,12 @@ impl Manifest {
         Ok(serde_json::to_vec(self)?)
     }
 
-    /// Opens a table whose length and checksum are those of the list.
+    /// What shows that a table is as it was written.
     ///
     /// # Errors
-    /// When they are not, or it cannot be read.
-    pub(super) fn open(&self, name: &str, path: &Path) -> io::Result<File> {
-        let seal = self.tables.get(name);
-        let seal = seal.ok_or_else(|| damaged("the list of its run does not name it"))?;
-        let mut file = opened(path)?;
-        if seal.bytes > MOST_TABLE_BYTES || file.metadata()?.len() != seal.bytes {
-            return Err(damaged("its size is not the one that was written"));
-        }
-        let mut crc = Crc::new();
-        let mut buffer = vec![0; 1 << 16];
-        loop {
-            let bytes = file.read(&mut buffer)?;
-            if bytes == 0 {
-                break;
-            }
-            crc.update(&buffer[..bytes]);
-        }
-        if crc.sum() != seal.crc32 {
-            return Err(damaged("its checksum is not the one that was written"));
-        }
-        file.rewind()?;
-        Ok(file)
+    /// When the list does not name the table.
+    pub(super) fn seal(&self, name: &str) -> io::Result<Seal> {
+        let seal = self.tables.get(name).copied();
+        seal.ok_or_else(|| invalid("the list of its run does not name it"))
     }
-}
-
-/// Opens a file that was written here. A pipe is not: who opens one waits for a writer.
-fn opened(path: &Path) -> io::Result<File> {
-    if std::fs::symlink_metadata(path)?.is_file() {
-        File::open(path)
-    } else {
-        Err(damaged("it is not a regular file"))
-    }
-}
-
-pub(super) fn damaged(why: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, why)
 }

@@ -1,44 +1,43 @@
-//! A folder that keeps what machines did on days that are over. Files are written once and
-//! not changed; a listing of the folder is the truth. The layout is in `docs/history.md`.
+//! A place that keeps what machines did on days that are over, and what audits said. Files are
+//! written once and not changed; a listing of the place is the truth. The layout is in
+//! `docs/history.md`.
 
+mod layout;
 mod machine;
 mod manifest;
 mod pages;
+mod seal;
 mod table;
 mod tables;
 
+pub use layout::HistoryError;
 pub use machine::KeptMachine;
 
-use super::shared::write::write_once;
-use crate::domain::{DAY_SECONDS, Fnv, ResourceId, safe, shown};
+use crate::domain::{DAY_SECONDS, Fnv, Instance, ResourceId};
+use crate::sources::store::{BucketAccess, Created, Place, Store, connect, invalid};
 use crate::usage::{KeptUsage, Usage, Usages};
+use futures_util::future::try_join_all;
+use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
 use jiff::civil::Date;
-use manifest::{Manifest, damaged};
+use layout::{Named, RunName, USAGE_RUN, folder_of, name_of, part_of};
+use machine::place_of;
+use manifest::{MOST_BYTES, Manifest};
 use std::cell::{Cell, RefCell};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
-use table::{TableError, read_table};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::rc::Rc;
+use table::{Schema, TableError, read_table};
 use tables::{ALL, ASKED, DayReader, DayWriter, machine_of, midnight};
 
-/// The version of the layout.
-const VERSION: &str = "v1";
-/// Lists of the tables of a run.
-const RUNS: &str = "usage_run";
 /// Runs of a day that are read of a region of an account, the newest first.
 const MOST_RUNS: usize = 1_000;
 /// Bytes of the machines of all runs that are read: five million usual ones.
 const MOST_INDEX_BYTES: usize = 1 << 30;
-
-/// A file of a history that cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {}", shown(path), safe(&why.to_string()))]
-pub struct HistoryError {
-    pub path: PathBuf,
-    pub why: io::Error,
-}
+/// Days of regions that are read at once.
+const READ_AT_ONCE: usize = 16;
 
 /// A run that kept a day of a region of an account.
 #[derive(Debug)]
@@ -47,15 +46,15 @@ struct Run {
     machines: BTreeMap<ResourceId, KeptMachine>,
 }
 
-/// A folder of days that are over.
+/// What machines did on days that are over.
 #[derive(Debug)]
 pub struct History {
-    folder: PathBuf,
+    store: Rc<dyn Store>,
     /// When this run began.
     now: Timestamp,
     /// The names of the runs that kept each day, the newest first.
     days: BTreeMap<Date, Vec<RunName>>,
-    /// The runs of each day and place that was asked for.
+    /// The runs of each day and place that was read.
     runs: RefCell<BTreeMap<(Date, String), Vec<Run>>>,
     /// Bytes of machines that may still be read.
     room: Cell<usize>,
@@ -63,101 +62,149 @@ pub struct History {
 }
 
 impl History {
-    /// Opens a folder, which is made where it is absent, and finds out which runs kept some
-    /// days. What cannot be read of it counts as not kept, and is a problem.
+    /// Opens a place, which is made where it is a directory and absent, and finds out which
+    /// runs kept some days.
     ///
     /// # Errors
-    /// When the folder cannot be made or listed.
-    pub fn open(
-        folder: &Path,
+    /// When it cannot be made, reached or listed.
+    pub async fn open(
+        place: &Place,
+        access: &BucketAccess,
+        days: (Date, Date),
+        now: Timestamp,
+    ) -> Result<Self, HistoryError> {
+        let store = connect(place, access).await.map_err(|why| HistoryError {
+            place: place.to_string(),
+            why,
+        })?;
+        Self::of(store, days, now).await
+    }
+
+    async fn of(
+        store: Rc<dyn Store>,
         (first, last): (Date, Date),
         now: Timestamp,
     ) -> Result<Self, HistoryError> {
-        let runs = folder.join(VERSION).join(RUNS);
+        let folder = folder_of(USAGE_RUN);
         let failed = |why| HistoryError {
-            path: runs.clone(),
+            place: store.place(&folder),
             why,
         };
-        std::fs::create_dir_all(&runs).map_err(failed)?;
-        let mut history = Self {
-            folder: folder.to_owned(),
+        store.prepare(&folder).await.map_err(failed)?;
+        let (first, last) = (part_of(first), part_of(last));
+        let between = Some((first.as_str(), last.as_str()));
+        let listed = store.list(&folder, between).await;
+        let mut days: BTreeMap<Date, Vec<RunName>> = BTreeMap::new();
+        for one in listed.map_err(failed)?.iter().rev() {
+            let named = Named::of(&one.name).filter(|named| named.ending == "json");
+            if let Some((day, run)) = named.and_then(|it| Some((it.day, RunName::of(it.id)?))) {
+                days.entry(day).or_default().push(run);
+            }
+        }
+        Ok(Self {
+            store,
             now,
-            days: BTreeMap::new(),
+            days,
             runs: RefCell::default(),
             room: Cell::new(MOST_INDEX_BYTES),
             problems: RefCell::default(),
-        };
-        for name in names_in(&runs).map_err(failed)? {
-            let day = name
-                .strip_prefix("dt=")
-                .and_then(|day| day.parse::<Date>().ok());
-            if let Some(day) = day.filter(|day| (first..=last).contains(day)) {
-                history.open_day(day);
-            }
-        }
-        Ok(history)
+        })
     }
 
-    fn open_day(&mut self, day: Date) {
-        let folder = self.folder_of(RUNS, day);
-        let names = match names_in(&folder) {
-            Ok(names) => names,
-            Err(error) => return self.note(folder, error),
-        };
-        let names = names.iter().rev().filter_map(|name| RunName::of(name));
-        self.days.insert(day, names.collect());
+    /// Reads which of some machines were asked on some days. What cannot be read counts as not
+    /// kept, and is a problem.
+    pub async fn prepare(&self, days: &BTreeSet<Date>, machines: &[Instance]) {
+        let places = machines.iter();
+        let places = places.map(|one| place_of(&one.account, &one.region));
+        let places: BTreeSet<String> = places.collect();
+        let wanted = days
+            .iter()
+            .flat_map(|day| places.iter().map(move |place| (*day, place.clone())));
+        self.load(wanted.collect()).await;
+    }
+
+    async fn load(&self, mut wanted: BTreeSet<(Date, String)>) {
+        wanted.retain(|one| !self.runs.borrow().contains_key(one));
+        let read = wanted.into_iter().map(|(day, place)| async move {
+            let runs = self.runs_of(day, &place).await;
+            ((day, place), runs)
+        });
+        let read: Vec<_> = stream::iter(read).buffered(READ_AT_ONCE).collect().await;
+        self.runs.borrow_mut().extend(read);
     }
 
     /// The runs that kept a day of a place, the newest first. Those of other places, which may
     /// be many, are not opened.
-    fn runs_of(&self, day: Date, place: &str) -> Vec<Run> {
+    async fn runs_of(&self, day: Date, place: &str) -> Vec<Run> {
         let names = self.days.get(&day).into_iter().flatten();
         let own = names.filter(|name| name.place == place).take(MOST_RUNS);
-        let runs = own.filter_map(|name| match self.machines(day, &name.id) {
-            Ok(machines) => Some(Run {
-                id: name.id.clone(),
-                machines,
-            }),
-            Err(problem) => {
-                self.problems.borrow_mut().push(problem);
-                None
+        let mut runs = Vec::new();
+        for name in own {
+            match self.machines(day, &name.id).await {
+                Ok(machines) => runs.push(Run {
+                    id: name.id.clone(),
+                    machines,
+                }),
+                Err(problem) => self.problems.borrow_mut().push(problem),
             }
-        });
-        runs.collect()
+        }
+        runs
     }
 
     /// The machines that a run asked, if all of its tables are whole.
-    fn machines(
+    async fn machines(
         &self,
         day: Date,
         id: &str,
     ) -> Result<BTreeMap<ResourceId, KeptMachine>, HistoryError> {
-        let list = self.file_of(RUNS, day, id);
-        let manifest = Manifest::read(&list).map_err(|why| HistoryError {
-            path: list.clone(),
-            why,
-        })?;
+        let manifest = self.manifest(day, id).await?;
+        let mut asked = None;
+        for schema in ALL {
+            let file = self.table(&manifest, schema, day, id).await?;
+            if schema.name == ASKED.name {
+                asked = Some(file);
+            }
+        }
         let mut machines = BTreeMap::new();
         let mut room = self.room.get();
-        for schema in ALL {
-            let path = self.file_of(schema.name, day, id);
-            let read = manifest.open(schema.name, &path).and_then(|file| {
-                if schema.name != ASKED.name {
-                    return Ok(());
-                }
-                let mut each = |row: &table::Row<'_>| -> Result<(), TableError> {
-                    let found = machine_of(row)?;
-                    let left = room.checked_sub(found.bytes());
-                    room = left.ok_or(TableError::Machines)?;
-                    machines.insert(found.instance.clone(), found);
-                    Ok(())
-                };
-                read_table(file, schema, &mut each).map_err(unread)
-            });
-            read.map_err(|why| HistoryError { path, why })?;
+        let mut each = |row: &table::Row<'_>| -> Result<(), TableError> {
+            let found = machine_of(row)?;
+            let left = room.checked_sub(found.bytes());
+            room = left.ok_or(TableError::Machines)?;
+            machines.insert(found.instance.clone(), found);
+            Ok(())
+        };
+        if let Some(file) = asked {
+            let read = read_table(file, &ASKED, &mut each);
+            read.map_err(|error| self.problem(ASKED.name, day, id, unread(error)))?;
         }
         self.room.set(room);
         Ok(machines)
+    }
+
+    async fn manifest(&self, day: Date, id: &str) -> Result<Manifest, HistoryError> {
+        let name = name_of(USAGE_RUN, day, id);
+        let file = self.store.open(&name, MOST_BYTES).await;
+        let manifest = file.and_then(Manifest::read);
+        manifest.map_err(|why| self.problem(USAGE_RUN, day, id, why))
+    }
+
+    /// A table that is as it was written.
+    async fn table(
+        &self,
+        manifest: &Manifest,
+        schema: &Schema,
+        day: Date,
+        id: &str,
+    ) -> Result<File, HistoryError> {
+        let name = name_of(schema.name, day, id);
+        let opened = async {
+            let seal = manifest.seal(schema.name)?;
+            let file = self.store.open(&name, seal.bytes()?).await?;
+            seal.checked(file)
+        };
+        let opened = opened.await;
+        opened.map_err(|why| self.problem(schema.name, day, id, why))
     }
 
     /// When this run began.
@@ -165,20 +212,16 @@ impl History {
         self.now
     }
 
-    /// Whether it is known what a machine did on a day: what was asked of it then is what
-    /// would be asked now.
+    /// Whether it is known what a machine did on a day, of those that were read: what was
+    /// asked of it then is what would be asked now.
     pub fn holds(&self, day: Date, machine: &KeptMachine) -> bool {
         self.run_of(day, machine).is_some()
     }
 
     /// The newest run that asked this.
     fn run_of(&self, day: Date, machine: &KeptMachine) -> Option<String> {
-        let place = machine.place();
-        let mut all = self.runs.borrow_mut();
-        let runs = all
-            .entry((day, place.clone()))
-            .or_insert_with(|| self.runs_of(day, &place));
-        let mut runs = runs.iter();
+        let all = self.runs.borrow();
+        let mut runs = all.get(&(day, machine.place()))?.iter();
         let run = runs.find(|run| run.machines.get(&machine.instance) == Some(machine))?;
         Some(run.id.clone())
     }
@@ -187,7 +230,7 @@ impl History {
     ///
     /// # Errors
     /// When a table cannot be read, or has figures that no day has.
-    pub fn read(&self, day: Date, wanted: &[KeptMachine]) -> Result<Usages, HistoryError> {
+    pub async fn read(&self, day: Date, wanted: &[KeptMachine]) -> Result<Usages, HistoryError> {
         let mut by_run: BTreeMap<String, Vec<&KeptMachine>> = BTreeMap::new();
         for machine in wanted {
             if let Some(id) = self.run_of(day, machine) {
@@ -196,26 +239,20 @@ impl History {
         }
         let mut found = Usages::default();
         for (id, machines) in &by_run {
-            let list = self.file_of(RUNS, day, id);
-            let manifest = Manifest::read(&list).map_err(|why| HistoryError {
-                path: list.clone(),
-                why,
-            })?;
+            let manifest = self.manifest(day, id).await?;
             let mut reader = DayReader::new(day, machines.iter().copied());
             for schema in ALL.into_iter().skip(1) {
-                let path = self.file_of(schema.name, day, id);
-                let read = manifest.open(schema.name, &path).and_then(|file| {
-                    let mut each = |row: &table::Row<'_>| reader.take(schema, row);
-                    read_table(file, schema, &mut each).map_err(unread)
-                });
-                read.map_err(|why| HistoryError { path, why })?;
+                let file = self.table(&manifest, schema, day, id).await?;
+                let mut each = |row: &table::Row<'_>| reader.take(schema, row);
+                let read = read_table(file, schema, &mut each);
+                read.map_err(|error| self.problem(schema.name, day, id, unread(error)))?;
             }
             let number = midnight(day) / DAY_SECONDS;
             for (instance, (period_seconds, kept)) in reader.finish() {
                 let usage = Usage::of_kept(&kept, number, period_seconds);
-                let usage = usage.ok_or_else(|| HistoryError {
-                    path: list.clone(),
-                    why: damaged("its tables have figures that no day has"),
+                let usage = usage.ok_or_else(|| {
+                    let why = invalid("its tables have figures that no day has");
+                    self.problem(USAGE_RUN, day, id, why)
                 })?;
                 if !kept.series.is_empty() {
                     found.insert(instance, usage);
@@ -227,17 +264,20 @@ impl History {
 
     /// Keeps what machines did on a day. That it cannot be written is a problem, and no error:
     /// what was read is known all the same.
-    pub fn record<'a>(
+    pub async fn record<'a>(
         &self,
         day: Date,
         machines: impl Iterator<Item = (&'a KeptMachine, KeptUsage)>,
     ) {
-        if let Err(error) = self.write(day, machines) {
-            self.note(self.folder_of(RUNS, day), error);
+        if let Err(why) = self.write(day, machines).await {
+            let place = format!("{}/{}", folder_of(USAGE_RUN), part_of(day));
+            let place = self.store.place(&place);
+            let problem = HistoryError { place, why };
+            self.problems.borrow_mut().push(problem);
         }
     }
 
-    fn write<'a>(
+    async fn write<'a>(
         &self,
         day: Date,
         machines: impl Iterator<Item = (&'a KeptMachine, KeptUsage)>,
@@ -262,37 +302,27 @@ impl History {
         );
         for (place, (writer, scope)) in places {
             let id = format!("{time}{milliseconds:03}Z-{place}-{}", scope.hex());
-            self.write_run(day, &id, writer)?;
+            self.write_run(day, &id, writer).await?;
         }
         Ok(())
     }
 
-    fn write_run(&self, day: Date, id: &str, writer: DayWriter) -> io::Result<()> {
+    async fn write_run(&self, day: Date, id: &str, writer: DayWriter) -> io::Result<()> {
         let files = writer.finish().map_err(io::Error::other)?;
         let manifest = Manifest::of(&files).text()?;
-        let files = ALL.iter().map(|schema| schema.name).zip(&files);
+        let tables = ALL.iter().zip(&files).map(|(schema, bytes)| async move {
+            let name = name_of(schema.name, day, id);
+            keep(&*self.store, &name, bytes).await
+        });
+        try_join_all(tables).await?;
         // The list comes last: without it, nothing of the run counts.
-        for (name, bytes) in files.chain([(RUNS, &manifest)]) {
-            let path = self.file_of(name, day, id);
-            std::fs::create_dir_all(self.folder_of(name, day))?;
-            write_once(&path, |out| out.write_all(bytes))?;
-        }
+        keep(&*self.store, &name_of(USAGE_RUN, day, id), &manifest).await?;
         Ok(())
     }
 
-    fn folder_of(&self, table: &str, day: Date) -> PathBuf {
-        let version = self.folder.join(VERSION);
-        version.join(table).join(format!("dt={day}"))
-    }
-
-    fn file_of(&self, table: &str, day: Date, id: &str) -> PathBuf {
-        let ending = if table == RUNS { "json" } else { "parquet" };
-        self.folder_of(table, day).join(format!("{id}.{ending}"))
-    }
-
-    fn note(&self, path: PathBuf, why: io::Error) {
-        let problem = HistoryError { path, why };
-        self.problems.borrow_mut().push(problem);
+    fn problem(&self, table: &str, day: Date, id: &str, why: io::Error) -> HistoryError {
+        let place = self.store.place(&name_of(table, day, id));
+        HistoryError { place, why }
     }
 
     /// What could not be read or written since this was asked last.
@@ -301,39 +331,22 @@ impl History {
     }
 }
 
-/// What the name of the list of a run says: when it began, a number for the region and
-/// account, and one for what it asked.
-#[derive(Debug)]
-struct RunName {
-    id: String,
-    place: String,
-}
-
-impl RunName {
-    fn of(file: &str) -> Option<Self> {
-        let id = file.strip_suffix(".json")?;
-        let parts: Vec<&str> = id.split('-').collect();
-        let [time, place, scope] = parts[..] else {
-            return None;
-        };
-        let is_plain = |part: &str| part.chars().all(|c| c.is_ascii_alphanumeric());
-        let is_run = time.starts_with(|c: char| c.is_ascii_digit())
-            && [time, place, scope].into_iter().all(is_plain);
-        is_run.then(|| Self {
-            id: id.to_owned(),
-            place: place.to_owned(),
-        })
+/// Creates a file, or finds that it is there as it would be written.
+///
+/// # Errors
+/// When it cannot be written, and when one of its name holds something else.
+async fn keep(store: &dyn Store, name: &str, bytes: &[u8]) -> io::Result<Created> {
+    let created = store.create(name, bytes).await?;
+    if created == Created::Before {
+        let mut there = Vec::new();
+        let mut file = store.open(name, bytes.len() as u64).await?;
+        file.read_to_end(&mut there)?;
+        if there != bytes {
+            let why = format!("{} holds something else", store.place(name));
+            return Err(io::Error::new(ErrorKind::AlreadyExists, why));
+        }
     }
-}
-
-/// Names of what lies in a folder, ascending.
-fn names_in(folder: &Path) -> io::Result<BTreeSet<String>> {
-    let mut names = BTreeSet::new();
-    for entry in std::fs::read_dir(folder)? {
-        // A name that is not UTF-8 is none of ours.
-        names.extend(entry?.file_name().into_string().ok());
-    }
-    Ok(names)
+    Ok(created)
 }
 
 fn unread(error: TableError) -> io::Error {

@@ -1,7 +1,9 @@
 use super::*;
 use crate::domain::{DAY_SECONDS, Metric, Window};
+use crate::sources::store::Folder;
 use crate::usage::lab;
 use proptest::prelude::*;
+use std::path::{Path, PathBuf};
 
 const DAY: Date = Date::constant(2026, 11, 2);
 
@@ -23,9 +25,45 @@ fn date(window: Window) -> Date {
     window.start.to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
+/// What a future comes to.
+fn done<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.expect("a runtime").block_on(future)
+}
+
 fn open(folder: &Path, now: &str) -> History {
     let days = (Date::constant(2026, 11, 1), Date::constant(2026, 11, 6));
-    History::open(folder, days, at(now)).expect("our own folder")
+    let store = Rc::new(Folder::new(folder.to_owned()));
+    done(History::of(store, days, at(now))).expect("our own folder")
+}
+
+fn record(history: &History, day: Date, machines: &[(&KeptMachine, KeptUsage)]) {
+    done(history.record(day, machines.iter().cloned()));
+}
+
+/// Whether it holds a machine, when it has read of it.
+fn holds(history: &History, day: Date, machine: &KeptMachine) -> bool {
+    done(history.load(BTreeSet::from([(day, machine.place())])));
+    history.holds(day, machine)
+}
+
+fn read(history: &History, day: Date, machine: &KeptMachine) -> Result<Usages, HistoryError> {
+    assert!(holds(history, day, machine));
+    done(history.read(day, std::slice::from_ref(machine)))
+}
+
+/// The folder of a table and a day.
+fn folder_of_day(root: &Path, table: &str) -> PathBuf {
+    root.join(folder_of(table)).join(part_of(DAY))
+}
+
+/// Names of what lies in a folder, ascending.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).expect("readable");
+    let name = |entry: io::Result<std::fs::DirEntry>| entry.expect("readable").file_name();
+    let names = entries.map(|entry| name(entry).into_string().expect("plain names"));
+    let names: BTreeSet<String> = names.collect();
+    names.into_iter().collect()
 }
 
 /// What `i-1` did in a stretch.
@@ -57,16 +95,14 @@ proptest! {
         for stretch in lab::stretches().into_iter().filter(is_whole) {
             let usages = lab::usages(&answers, stretch);
             let kept = usages.of(&id).kept().expect("one source measured it");
-            first.record(date(stretch), [(&machine, kept)].into_iter());
+            record(&first, date(stretch), &[(&machine, kept)]);
         }
         let second = open(folder.path(), "2026-11-06T13:00:00Z");
         let parts = lab::stretches().into_iter().map(|stretch| {
             if !is_whole(&stretch) {
                 return (stretch, lab::usages(&answers, stretch));
             }
-            assert!(second.holds(date(stretch), &machine));
-            let wanted = std::slice::from_ref(&machine);
-            (stretch, second.read(date(stretch), wanted).expect("it is whole"))
+            (stretch, read(&second, date(stretch), &machine).expect("it is whole"))
         });
         let joined = Usages::joined(parts.collect(), window, lab::PERIOD);
         let whole = lab::usages(&answers, window);
@@ -80,11 +116,10 @@ fn asked_and_silent_is_not_the_same_as_not_asked() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let first = open(folder.path(), "2026-11-06T12:00:00Z");
     let silent = key("i-silent");
-    first.record(DAY, [(&silent, KeptUsage::default())].into_iter());
+    record(&first, DAY, &[(&silent, KeptUsage::default())]);
     let second = open(folder.path(), "2026-11-06T13:00:00Z");
-    assert!(second.holds(DAY, &silent));
-    let read = second.read(DAY, std::slice::from_ref(&silent));
-    assert!(read.expect("it is whole").is_empty());
+    let found = read(&second, DAY, &silent);
+    assert!(found.expect("it is whole").is_empty());
     // Another machine, other series, another account, another grid, another day.
     let others = [
         key("i-1"),
@@ -106,9 +141,9 @@ fn asked_and_silent_is_not_the_same_as_not_asked() {
         },
     ];
     for other in others {
-        assert!(!second.holds(DAY, &other), "{other:?}");
+        assert!(!holds(&second, DAY, &other), "{other:?}");
     }
-    assert!(!second.holds(Date::constant(2026, 11, 3), &silent));
+    assert!(!holds(&second, Date::constant(2026, 11, 3), &silent));
 }
 
 #[test]
@@ -121,22 +156,31 @@ fn the_newest_run_that_asked_the_same_counts() {
         ("2026-11-06T13:00:00Z", &newer),
         ("2026-11-06T12:00:00Z", &older),
     ] {
-        open(folder.path(), now).record(DAY, [(&machine, kept.clone())].into_iter());
+        record(&open(folder.path(), now), DAY, &[(&machine, kept.clone())]);
     }
     let history = open(folder.path(), "2026-11-06T14:00:00Z");
-    let usages = history.read(DAY, std::slice::from_ref(&machine));
-    let usages = usages.expect("both are whole");
+    let usages = read(&history, DAY, &machine).expect("both are whole");
     assert_eq!(usages.of(&machine.instance).kept(), Some(newer.clone()));
 
     // The same again changes nothing, and nor does a day without machines.
-    let list = || names_in(&history.folder_of(RUNS, DAY)).expect("readable");
+    let list = || names_in(&folder_of_day(folder.path(), USAGE_RUN));
     let runs = list();
-    open(folder.path(), "2026-11-06T13:00:00Z").record(DAY, [(&machine, older)].into_iter());
-    history.record(DAY, std::iter::empty());
+    let again = open(folder.path(), "2026-11-06T13:00:00Z");
+    record(&again, DAY, &[(&machine, newer.clone())]);
+    assert!(again.problems().is_empty());
+    record(&history, DAY, &[]);
     assert_eq!(list(), runs);
-    let usages = open(folder.path(), "2026-11-06T15:00:00Z")
-        .read(DAY, std::slice::from_ref(&machine))
-        .expect("both are whole");
+
+    // Nor does something else under the same name, which is a problem.
+    record(&again, DAY, &[(&machine, older)]);
+    assert_eq!(list(), runs);
+    let problems = again.problems();
+    let [problem] = &problems[..] else {
+        panic!("{problems:?}");
+    };
+    assert!(problem.to_string().ends_with(" holds something else"));
+    let last = open(folder.path(), "2026-11-06T15:00:00Z");
+    let usages = read(&last, DAY, &machine).expect("both are whole");
     assert_eq!(usages.of(&machine.instance).kept(), Some(newer));
 }
 
@@ -172,21 +216,21 @@ fn a_damaged_file_is_named_and_counts_as_not_kept() {
     for (table, spoil) in spoil {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let first = open(folder.path(), "2026-11-06T12:00:00Z");
-        first.record(DAY, [(&machine, kept(1, day()))].into_iter());
-        let parts = first.folder_of(table, DAY);
-        let names = names_in(&parts).expect("readable");
-        let [name] = names.iter().collect::<Vec<_>>()[..] else {
+        record(&first, DAY, &[(&machine, kept(1, day()))]);
+        let parts = folder_of_day(folder.path(), table);
+        let names = names_in(&parts);
+        let [name] = &names[..] else {
             panic!("one run wrote {names:?}");
         };
         spoil(&parts.join(name));
         let second = open(folder.path(), "2026-11-06T13:00:00Z");
-        assert!(!second.holds(DAY, &machine), "{table}");
+        assert!(!holds(&second, DAY, &machine), "{table}");
         let problems = second.problems();
         let [problem] = &problems[..] else {
             panic!("{table}: {problems:?}");
         };
-        assert_eq!(problem.path, parts.join(name));
-        assert!(problem.to_string().contains(&**name), "{problem}");
+        assert_eq!(problem.place, parts.join(name).display().to_string());
+        assert!(problem.to_string().starts_with(&problem.place), "{problem}");
     }
 }
 
@@ -208,14 +252,13 @@ fn a_pipe_or_a_link_in_place_of_a_file_is_refused_before_it_is_opened() {
     ] {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let first = open(folder.path(), "2026-11-06T12:00:00Z");
-        first.record(DAY, [(&machine, kept(1, day()))].into_iter());
-        let parts = first.folder_of(table, DAY);
-        let names = names_in(&parts).expect("readable");
-        let path = parts.join(names.first().expect("one run wrote it"));
+        record(&first, DAY, &[(&machine, kept(1, day()))]);
+        let parts = folder_of_day(folder.path(), table);
+        let path = parts.join(names_in(&parts).first().expect("one run wrote it"));
         std::fs::remove_file(&path).expect("ours");
         spoil(&path);
         let second = open(folder.path(), "2026-11-06T13:00:00Z");
-        assert!(!second.holds(DAY, &machine), "{table}");
+        assert!(!holds(&second, DAY, &machine), "{table}");
         let problems = second.problems();
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let [problem] = &problems[..] else {
@@ -242,10 +285,10 @@ fn runs_of_other_places_do_not_hide_those_of_ones_own() {
     let machines = [&own, &others[0], &others[1]];
     let first = open(folder.path(), "2026-11-06T12:00:00Z");
     let silent = machines.map(|machine| (machine, KeptUsage::default()));
-    first.record(DAY, silent.into_iter());
+    record(&first, DAY, &silent);
     // A run for each region of an account.
-    let runs = first.folder_of(RUNS, DAY);
-    assert_eq!(names_in(&runs).expect("readable").len(), 3);
+    let runs = folder_of_day(folder.path(), USAGE_RUN);
+    assert_eq!(names_in(&runs).len(), 3);
     // Newer runs of one of the others, one more than are read of a place. None can be used.
     let place = others[0].place();
     for run in 0..=MOST_RUNS {
@@ -253,9 +296,9 @@ fn runs_of_other_places_do_not_hide_those_of_ones_own() {
         std::fs::write(runs.join(name), "").expect("writable");
     }
     let second = open(folder.path(), "2026-11-06T13:00:00Z");
-    assert!(second.holds(DAY, &own) && second.holds(DAY, &others[1]));
+    assert!(holds(&second, DAY, &own) && holds(&second, DAY, &others[1]));
     assert!(second.problems().is_empty(), "they were not opened");
-    assert!(!second.holds(DAY, &others[0]));
+    assert!(!holds(&second, DAY, &others[0]));
     assert_eq!(second.problems().len(), MOST_RUNS);
 }
 
@@ -264,12 +307,12 @@ fn machines_beyond_the_room_for_them_are_not_kept_in_memory() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let machines = ["i-1", "i-2"].map(key);
     let silent = machines.each_ref().map(|one| (one, KeptUsage::default()));
-    open(folder.path(), "2026-11-06T12:00:00Z").record(DAY, silent.into_iter());
+    record(&open(folder.path(), "2026-11-06T12:00:00Z"), DAY, &silent);
     let both = machines.iter().map(KeptMachine::bytes).sum::<usize>();
     for (room, is_held) in [(both, true), (both - 1, false)] {
         let history = open(folder.path(), "2026-11-06T13:00:00Z");
         history.room.set(room);
-        assert_eq!(history.holds(DAY, &machines[0]), is_held);
+        assert_eq!(holds(&history, DAY, &machines[0]), is_held);
         assert_eq!(history.problems().len(), usize::from(!is_held));
         // What is not kept takes nothing.
         assert_eq!(history.room.get(), if is_held { 0 } else { room });
@@ -288,10 +331,10 @@ fn a_machine_with_a_text_that_no_machine_has_is_not_kept_in_memory() {
         ("2026-11-06T12:30:00Z", of(257)),
     ] {
         let machines = [(&machine, KeptUsage::default())];
-        open(folder.path(), now).record(DAY, machines.into_iter());
+        record(&open(folder.path(), now), DAY, &machines);
     }
     let second = open(folder.path(), "2026-11-06T13:00:00Z");
-    assert!(second.holds(DAY, &of(256)) && !second.holds(DAY, &of(257)));
+    assert!(holds(&second, DAY, &of(256)) && !holds(&second, DAY, &of(257)));
     let problems = second.problems();
     let [problem] = &problems[..] else {
         panic!("{problems:?}");
@@ -309,10 +352,9 @@ fn figures_that_no_day_has_are_an_error() {
     let mut periods = impossible.periods.iter_mut();
     let grid = periods.find(|one| one.metric != Metric::CpuUtilization);
     grid.expect("some GPU was measured").sum = 1_000_000_000;
-    first.record(DAY, [(&machine, impossible)].into_iter());
+    record(&first, DAY, &[(&machine, impossible)]);
     let second = open(folder.path(), "2026-11-06T13:00:00Z");
-    assert!(second.holds(DAY, &machine));
-    let error = second.read(DAY, &[machine]).expect_err("no day has it");
+    let error = read(&second, DAY, &machine).expect_err("no day has it");
     assert!(error.to_string().ends_with("have figures that no day has"));
 }
 
@@ -321,6 +363,7 @@ fn a_folder_that_is_a_file_is_an_error() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("history");
     std::fs::write(&path, "").expect("writable");
-    let days = (DAY, DAY);
-    assert!(History::open(&path, days, at("2026-11-06T12:00:00Z")).is_err());
+    let (days, now) = ((DAY, DAY), at("2026-11-06T12:00:00Z"));
+    let opened = History::open(&Place::Folder(path), &BucketAccess::default(), days, now);
+    assert!(done(opened).is_err());
 }

@@ -1,0 +1,120 @@
+//! The place that `--history` names, for audits that read it and add to it.
+
+use super::Io;
+use super::args::{EstateArgs, OutputArgs, Resolution};
+use super::exit::{ExitCode, Failure};
+use super::output::say;
+use crate::gather::GatherOptions;
+use crate::report::text::counted;
+use crate::sources::SourceError;
+use crate::sources::aws::AwsOptions;
+use crate::sources::files::{History, HistoryError};
+use crate::sources::store::{BucketAccess, Place};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+/// Problems that are named one by one.
+const MOST_NAMED: usize = 3;
+
+/// A place to open, for the days of a window.
+pub(super) struct Wanted<'a> {
+    place: &'a Place,
+    days: (Date, Date),
+}
+
+impl Wanted<'_> {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// When it cannot be made, reached or listed.
+    pub(super) async fn open(
+        &self,
+        access: &BucketAccess,
+        now: Timestamp,
+    ) -> Result<History, HistoryError> {
+        History::open(self.place, access, self.days, now).await
+    }
+}
+
+/// The place that is named, if metrics are read.
+///
+/// # Errors
+/// When other flags ask for what a history does not keep.
+pub(super) fn wanted<'a>(
+    args: &'a EstateArgs,
+    options: &GatherOptions,
+    servers: usize,
+) -> Result<Option<Wanted<'a>>, Failure> {
+    let Some(place) = args.history.as_ref().filter(|_| options.metrics) else {
+        return Ok(None);
+    };
+    if args.resolution == Resolution::Auto {
+        return Err(Failure::input(
+            "`--history` keeps every period, which `--resolution auto` does not read",
+        )
+        .with_hint("use `--resolution full`, which reads each day once"));
+    }
+    if servers > 0 {
+        return Err(
+            Failure::input("`--history` keeps metrics of CloudWatch alone").with_hint(
+                "omit `--prometheus-url` and GPUCOST_PROMETHEUS_URL, or use \
+                 `--metrics-source cloudwatch`",
+            ),
+        );
+    }
+    let start = options.as_of.checked_sub(options.lookback);
+    let date = |at: Timestamp| at.to_zoned(TimeZone::UTC).date();
+    let days = (date(start.unwrap_or(Timestamp::MIN)), date(options.as_of));
+    Ok(Some(Wanted { place, days }))
+}
+
+/// How AWS is reached for a bucket: as for everything else, unless S3 has an endpoint of its
+/// own.
+pub(super) fn bucket_access(aws: &AwsOptions, io: &Io<'_>) -> BucketAccess {
+    let own = io.variable("AWS_ENDPOINT_URL_S3");
+    BucketAccess {
+        profile: aws.profile.clone(),
+        endpoint_url: aws.endpoint_url.as_ref().or(own).cloned(),
+    }
+}
+
+/// What it means that a place cannot be used.
+pub(super) fn unopened(error: HistoryError) -> Failure {
+    let cause = error.why.get_ref();
+    if let Some(cause) = cause.and_then(|cause| cause.downcast_ref::<SourceError>()) {
+        let hint = cause.hint();
+        return Failure::unexpected(error).with_hint(hint);
+    }
+    if error.is_in_bucket() {
+        return Failure::unexpected(error).with_hint(
+            "check the name of the bucket; `gpucost iam-policy --history URL` prints the \
+             permissions that it takes",
+        );
+    }
+    Failure::new(ExitCode::Input, error)
+        .with_hint("use a directory that can be created and listed")
+}
+
+/// What could not be read or written. The report does not depend on it: such days were read
+/// from CloudWatch.
+pub(super) fn warn(history: &History, args: &OutputArgs, io: &mut Io<'_>) {
+    let problems = history.problems();
+    for problem in problems.iter().take(MOST_NAMED) {
+        let line = format!(
+            "warning: the history cannot use {problem}\nhint: the metrics were read from \
+             CloudWatch; if the file is damaged or missing, delete the file of its name in \
+             `usage_run`, which ends this warning"
+        );
+        say(&line, args, io);
+    }
+    let further = problems.len().saturating_sub(MOST_NAMED);
+    if further > 0 {
+        let files = counted(further as u64, "more file", "more files");
+        say(
+            &format!("warning: the history cannot use {files}"),
+            args,
+            io,
+        );
+    }
+}

@@ -1,0 +1,151 @@
+//! The names of everything in a history.
+
+use crate::domain::safe;
+use jiff::civil::Date;
+use std::io;
+
+/// The version of the layout.
+pub(super) const VERSION: &str = "v1";
+/// Lists of the tables of a run that kept what machines did on a day.
+pub(super) const USAGE_RUN: &str = "usage_run";
+
+/// A file of a history that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{place}: {}", safe(&why.to_string()))]
+pub struct HistoryError {
+    /// Its path or address, as it may be shown.
+    pub place: String,
+    pub why: io::Error,
+}
+
+impl HistoryError {
+    /// Whether it is of a bucket, and not of a directory.
+    pub fn is_in_bucket(&self) -> bool {
+        self.place.starts_with("s3://")
+    }
+}
+
+/// The folder of a table.
+pub(super) fn folder_of(table: &str) -> String {
+    format!("{VERSION}/{table}")
+}
+
+/// The part of a folder that has what is of a day.
+pub(super) fn part_of(day: Date) -> String {
+    format!("dt={day}")
+}
+
+/// A file of a table, or a list where there is no table of that name.
+pub(super) fn name_of(table: &str, day: Date, id: &str) -> String {
+    let ending = if table == USAGE_RUN {
+        "json"
+    } else {
+        "parquet"
+    };
+    format!("{VERSION}/{table}/{}/{id}.{ending}", part_of(day))
+}
+
+/// A name in parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Named<'a> {
+    pub table: &'a str,
+    pub day: Date,
+    pub id: &'a str,
+    pub ending: &'a str,
+}
+
+impl<'a> Named<'a> {
+    /// The parts of `v1/TABLE/dt=DAY/ID.ENDING`; `None` for another name, and for one of which
+    /// the parts could be written in another way.
+    pub(super) fn of(name: &'a str) -> Option<Self> {
+        let mut parts = name.split('/');
+        let [version, table, part, file] = [(); 4].map(|()| parts.next().unwrap_or_default());
+        let day: Date = part.strip_prefix("dt=")?.parse().ok()?;
+        let (id, ending) = file.rsplit_once('.')?;
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        let is_ours = version == VERSION
+            && parts.next().is_none()
+            && part_of(day) == part
+            && !id.is_empty()
+            && id.chars().all(is_plain);
+        is_ours.then_some(Self {
+            table,
+            day,
+            id,
+            ending,
+        })
+    }
+}
+
+/// What the id of a run says that kept what machines did: when it began, a number for the
+/// region and account, and one for what it asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RunName {
+    pub id: String,
+    pub place: String,
+}
+
+impl RunName {
+    pub(super) fn of(id: &str) -> Option<Self> {
+        let parts: Vec<&str> = id.split('-').collect();
+        let [time, place, scope] = parts[..] else {
+            return None;
+        };
+        let is_plain = |part: &str| part.chars().all(|c| c.is_ascii_alphanumeric());
+        let is_run = time.starts_with(|c: char| c.is_ascii_digit())
+            && [time, place, scope].into_iter().all(is_plain);
+        is_run.then(|| Self {
+            id: id.to_owned(),
+            place: place.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_its_parts_and_nothing_else() {
+        let day = Date::constant(2026, 11, 2);
+        let id = "20261106T120000000Z-0123456789abcdef-fedcba9876543210";
+        for (table, ending) in [("usage_run", "json"), ("usage_grid", "parquet")] {
+            let name = name_of(table, day, id);
+            assert_eq!(name, format!("v1/{table}/dt=2026-11-02/{id}.{ending}"));
+            let parts = Named {
+                table,
+                day,
+                id,
+                ending,
+            };
+            assert_eq!(Named::of(&name), Some(parts));
+        }
+        for other in [
+            "",
+            "v1/usage_run/dt=2026-11-02",
+            "v1/usage_run/dt=2026-11-02/",
+            "v1/usage_run/dt=2026-11-02/.json",
+            "v1/usage_run/dt=2026-11-02/a",
+            "v1/usage_run/dt=2026-11-02/a.json/b",
+            "v1/usage_run/dt=2026-11-2/a.json",
+            "v1/usage_run/dt=2026-13-02/a.json",
+            "v1/usage_run/2026-11-02/a.json",
+            "v1/usage_run/dt=2026-11-02/.a.json.12.0.tmp",
+            "v1/usage_run/dt=2026-11-02/../a.json",
+            "v1/usage_run/dt=2026-11-02/a\u{1b}.json",
+            "v2/usage_run/dt=2026-11-02/a.json",
+            "/v1/usage_run/dt=2026-11-02/a.json",
+        ] {
+            assert_eq!(Named::of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn the_id_of_a_run_has_three_parts() {
+        let run = RunName::of("20261106T120000000Z-ab-cd").expect("a run");
+        assert_eq!((&*run.id, &*run.place), ("20261106T120000000Z-ab-cd", "ab"));
+        for other in ["", "a-b-c", "2026-b", "2026-b-c-d", "2026-b-../c"] {
+            assert_eq!(RunName::of(other), None, "{other}");
+        }
+    }
+}

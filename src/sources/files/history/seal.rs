@@ -1,0 +1,63 @@
+//! What shows that a file is as it was written.
+
+use crate::sources::store::invalid;
+use flate2::Crc;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, Read, Seek};
+
+/// Bytes of a table: a day of 100,000 GPUs has about half.
+const MOST_TABLE_BYTES: u64 = 256 << 20;
+
+/// The length and the checksum of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Seal {
+    bytes: u64,
+    crc32: u32,
+}
+
+impl Seal {
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        let mut crc = Crc::new();
+        crc.update(bytes);
+        Self {
+            bytes: bytes.len() as u64,
+            crc32: crc.sum(),
+        }
+    }
+
+    /// How long the file is.
+    ///
+    /// # Errors
+    /// When that is more than any table has that is written here.
+    pub(super) fn bytes(self) -> io::Result<u64> {
+        if self.bytes > MOST_TABLE_BYTES {
+            return Err(invalid("it is larger than gpucost writes"));
+        }
+        Ok(self.bytes)
+    }
+
+    /// A file with this length and checksum, at its beginning.
+    ///
+    /// # Errors
+    /// When it has others, or cannot be read.
+    pub(super) fn checked(self, mut file: File) -> io::Result<File> {
+        if file.metadata()?.len() != self.bytes {
+            return Err(invalid("its size is not the one that was written"));
+        }
+        let mut crc = Crc::new();
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            let bytes = file.read(&mut buffer)?;
+            if bytes == 0 {
+                break;
+            }
+            crc.update(&buffer[..bytes]);
+        }
+        if crc.sum() != self.crc32 {
+            return Err(invalid("its checksum is not the one that was written"));
+        }
+        file.rewind()?;
+        Ok(file)
+    }
+}
