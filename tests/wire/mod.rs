@@ -2,6 +2,8 @@
 //! loopback AWS endpoint. Those that need a moto or ministack server are
 //! skipped, saying so, where `tests/run` has not installed one.
 
+#[cfg(feature = "s3")]
+pub mod bucket;
 mod clients;
 pub mod fleet;
 pub mod loopback;

@@ -26,22 +26,22 @@ const UNEVEN: Load = Load {
 };
 
 /// Machines with eight GPUs, launched before the window.
-struct Fleet {
-    account: Account,
-    days: Days,
+pub(super) struct Fleet {
+    pub(super) account: Account,
+    pub(super) days: Days,
     home: TempDir,
 }
 
 /// What an audit said, without what the run itself cost, and its calls.
-struct Audited {
-    report: Value,
-    stderr: String,
-    lists: usize,
-    reads: usize,
+pub(super) struct Audited {
+    pub(super) report: Value,
+    pub(super) stderr: String,
+    pub(super) lists: usize,
+    pub(super) reads: usize,
 }
 
 impl Fleet {
-    fn open(machines: usize) -> Option<Self> {
+    pub(super) fn open(machines: usize) -> Option<Self> {
         let account = Account::open()?;
         let fleet = Self {
             account,
@@ -81,19 +81,25 @@ impl Fleet {
         self.home.path().join(history)
     }
 
-    fn run(&self, as_of: &str, history: Option<&str>) -> Run {
+    /// An audit with a history in a folder of that name, or in a bucket.
+    pub(super) fn command(&self, as_of: &str, history: Option<&str>) -> Gpucost {
         let mut command = Gpucost::new(&["audit", "--format", "json", "--lookback", "14d"])
             .args(&["--as-of", as_of, "--region", REGION]);
         if let Some(history) = history {
             let folder = self.folder(history);
             let folder = folder.to_str().expect("scratch folders have plain names");
-            command = command.args(&["--history", folder]);
+            let is_bucket = history.starts_with("s3://");
+            command = command.args(&["--history", if is_bucket { history } else { folder }]);
         }
-        self.account.loopback.reset_calls();
-        command.of(&self.account).run()
+        command.of(&self.account)
     }
 
-    fn audit(&self, as_of: &str, history: Option<&str>) -> Audited {
+    pub(super) fn run(&self, as_of: &str, history: Option<&str>) -> Run {
+        self.account.loopback.reset_calls();
+        self.command(as_of, history).run()
+    }
+
+    pub(super) fn audit(&self, as_of: &str, history: Option<&str>) -> Audited {
         let run = self.run(as_of, history);
         let mut report = run.json(0);
         let api = report.as_object_mut().and_then(|all| all.remove("api"));
@@ -109,12 +115,12 @@ impl Fleet {
 }
 
 /// Figures and verdicts, which are those of any command line.
-fn judged(audited: &Audited) -> [&Value; 3] {
+pub(super) fn judged(audited: &Audited) -> [&Value; 3] {
     ["summary", "workloads", "gaps"].map(|key| &audited.report[key])
 }
 
 #[track_caller]
-fn assert_same(one: &Audited, other: &Audited) {
+pub(super) fn assert_same(one: &Audited, other: &Audited) {
     assert_eq!(judged(one), judged(other));
     assert_ne!(one.report["workloads"], Value::Array(Vec::new()));
 }

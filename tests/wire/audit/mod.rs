@@ -8,6 +8,8 @@ pub mod days;
 mod signals;
 
 mod bad_days;
+#[cfg(feature = "s3")]
+mod bucket_history;
 mod commitments;
 mod containers;
 mod explained;

@@ -49,6 +49,10 @@ impl Call {
             protocol = Protocol::RestJson;
             operation = parts.uri.path().strip_prefix('/').map(str::to_owned);
         }
+        if scope.service == "s3" {
+            protocol = Protocol::RestXml;
+            operation = s3_operation(parts).map(str::to_owned);
+        }
         if scope.service == "batch" {
             protocol = Protocol::RestJson;
             operation = batch_operation(parts.uri.path()).map(str::to_owned);
@@ -89,6 +93,20 @@ fn batch_operation(path: &str) -> Option<&'static str> {
     match path {
         "/v1/describecomputeenvironments" => Some("DescribeComputeEnvironments"),
         "/v1/describejobqueues" => Some("DescribeJobQueues"),
+        _ => None,
+    }
+}
+
+/// The operation of a request of S3, whose paths begin with the bucket.
+fn s3_operation(parts: &Parts) -> Option<&'static str> {
+    let (_, key) = parts.uri.path()[1..].split_once('/').unwrap_or_default();
+    match (parts.method.as_str(), key.is_empty(), parts.uri.query()) {
+        ("GET", true, Some(_)) => Some("ListObjectsV2"),
+        ("PUT", true, None) => Some("CreateBucket"),
+        ("GET", false, None) => Some("GetObject"),
+        ("HEAD", false, None) => Some("HeadObject"),
+        ("PUT", false, None) => Some("PutObject"),
+        ("DELETE", false, None) => Some("DeleteObject"),
         _ => None,
     }
 }

@@ -21,6 +21,8 @@ pub enum Protocol {
     Ec2,
     /// The query protocol proper: STS, Auto Scaling.
     Query,
+    /// XML over REST: S3.
+    RestXml,
 }
 
 impl Protocol {
@@ -29,6 +31,7 @@ impl Protocol {
             Self::Cbor => "application/cbor",
             Self::Json => "application/x-amz-json-1.1",
             Self::RestJson => "application/json",
+            Self::RestXml => "application/xml",
             Self::Ec2 | Self::Query => "text/xml;charset=UTF-8",
         }
     }
@@ -139,6 +142,12 @@ impl ApiError {
                 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Response><Errors><Error>\
                  <Code>{code}</Code><Message>{}</Message></Error></Errors>\
                  <RequestID>{REQUEST_ID}</RequestID></Response>",
+                escape_xml(message)
+            )
+            .into_bytes(),
+            Protocol::RestXml => format!(
+                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{code}</Code>\
+                 <Message>{}</Message><RequestId>{REQUEST_ID}</RequestId></Error>",
                 escape_xml(message)
             )
             .into_bytes(),

@@ -47,7 +47,7 @@ pub const PAGE: &str = "<html>\n<head><title>Sorry, we are down</title></head></
 impl Fault {
     /// The error to answer with; `None` for failures of the connection.
     pub fn error(self, protocol: Protocol, operation: &Operation) -> Option<ApiError> {
-        use Protocol::{Cbor, Ec2, Json, Query, RestJson};
+        use Protocol::{Cbor, Ec2, Json, Query, RestJson, RestXml};
         let Operation {
             service, operation, ..
         } = operation;
@@ -62,15 +62,18 @@ impl Fault {
         let (status, code, message) = match (fault, protocol) {
             (Self::Throttle, Ec2) => (503, "RequestLimitExceeded", "Request limit exceeded."),
             (Self::Throttle, Query) => (400, "Throttling", "Rate exceeded"),
+            (Self::Throttle, RestXml) => (503, "SlowDown", "Please reduce your request rate."),
             (Self::Throttle, Cbor | Json | RestJson) => {
                 (400, "ThrottlingException", "Rate exceeded")
             }
-            (Self::ServerError, Ec2) => (500, "InternalError", "An internal error has occurred"),
+            (Self::ServerError, Ec2 | RestXml) => {
+                (500, "InternalError", "An internal error has occurred")
+            }
             (Self::ServerError, Cbor) => (500, "InternalServiceFault", "An internal error"),
             (Self::ServerError, RestJson) => (500, "InternalServerException", "An internal error"),
             (Self::ServerError, Query | Json) => (500, "InternalFailure", "An internal error"),
             (Self::AccessDenied, Ec2) => (403, "UnauthorizedOperation", denied.as_str()),
-            (Self::AccessDenied, Query) => (403, "AccessDenied", denied.as_str()),
+            (Self::AccessDenied, Query | RestXml) => (403, "AccessDenied", denied.as_str()),
             (Self::AccessDenied, Cbor | RestJson) => {
                 (403, "AccessDeniedException", denied.as_str())
             }
@@ -85,6 +88,11 @@ impl Fault {
                 "InvalidClientTokenId",
                 "The security token included in the request is invalid.",
             ),
+            (Self::AuthFailure, RestXml) => (
+                403,
+                "InvalidAccessKeyId",
+                "The AWS Access Key Id you provided does not exist in our records.",
+            ),
             (Self::AuthFailure, Json) => (
                 400,
                 "UnrecognizedClientException",
@@ -97,6 +105,7 @@ impl Fault {
             ),
             (Self::ExpiredToken, Ec2) => (400, "RequestExpired", "Request has expired."),
             (Self::ExpiredToken, Query | Cbor) => (403, "ExpiredToken", EXPIRED),
+            (Self::ExpiredToken, RestXml) => (400, "ExpiredToken", EXPIRED),
             (Self::ExpiredToken, Json) => (400, "ExpiredTokenException", EXPIRED),
             (Self::ExpiredToken, RestJson) => (403, "ExpiredTokenException", EXPIRED),
             (
@@ -134,7 +143,7 @@ pub fn same_page(protocol: Protocol, operation: &Operation) -> Vec<u8> {
         }
         Protocol::Json => br#"{"PriceList":[],"NextToken":"again"}"#.to_vec(),
         Protocol::RestJson => br#"{"nextToken":"again"}"#.to_vec(),
-        Protocol::Query => panic!("{name} has no pages here"),
+        Protocol::Query | Protocol::RestXml => panic!("{name} has no pages here"),
     }
 }
 

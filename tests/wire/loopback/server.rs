@@ -238,7 +238,8 @@ async fn forward(
         .headers
         .get(CONTENT_TYPE)
         .is_some_and(|value| value.as_bytes().starts_with(b"text/html"));
-    if is_page && !parts.status.is_success() {
+    // An object that is not there is a page without words.
+    if is_page && !parts.status.is_success() && call.operation.service != "s3" {
         return Err(ApiError::invalid_action(&name));
     }
     Ok(Response::from_parts(parts, Full::from(body).boxed()))
