@@ -92,8 +92,7 @@ pub(super) fn unopened(error: HistoryError) -> Failure {
              permissions that it takes",
         );
     }
-    Failure::new(ExitCode::Input, error)
-        .with_hint("use a directory that can be created and listed")
+    Failure::new(ExitCode::Input, error).with_hint("use a directory that can be created and listed")
 }
 
 /// What could not be read or written. The report does not depend on it: such days were read

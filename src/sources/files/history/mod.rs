@@ -2,12 +2,14 @@
 //! written once and not changed; a listing of the place is the truth. The layout is in
 //! `docs/history.md`.
 
+mod columns;
 mod layout;
 mod machine;
 mod manifest;
 mod pages;
 mod seal;
 mod table;
+mod table_writer;
 mod tables;
 
 pub use layout::HistoryError;
@@ -16,6 +18,7 @@ pub use machine::KeptMachine;
 use crate::domain::{DAY_SECONDS, Fnv, Instance, ResourceId};
 use crate::sources::store::{BucketAccess, Created, Place, Store, connect, invalid};
 use crate::usage::{KeptUsage, Usage, Usages};
+use columns::{Schema, TableError};
 use futures_util::future::try_join_all;
 use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
@@ -29,7 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::rc::Rc;
-use table::{Schema, TableError, read_table};
+use table::read_table;
 use tables::{ALL, ASKED, DayReader, DayWriter, machine_of, midnight};
 
 /// Runs of a day that are read of a region of an account, the newest first.

@@ -1,7 +1,9 @@
 //! The tables of a day: what each machine did, row by row, and which machines were asked.
 
+use super::columns::{Cell, Kind, Schema, TableError};
 use super::machine::KeptMachine;
-use super::table::{Cell, Kind, Row, Schema, TableError, TableWriter};
+use super::table::Row;
+use super::table_writer::TableWriter;
 use crate::domain::{DAY_SECONDS, JoinedBy, Metric, Rejected, ResourceId, SeriesSource, Statistic};
 use crate::usage::{KeptFigures, KeptPeriod, KeptSeries, KeptUsage};
 use jiff::civil::Date;

@@ -1,0 +1,165 @@
+//! What tables hold: columns of texts and numbers under plain names.
+
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::data_type::ByteArray;
+use parquet::errors::ParquetError;
+use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor, Type};
+use std::sync::Arc;
+
+/// Rows that are held at once while a table is written or read.
+pub(super) const ROWS_OF_A_GROUP: usize = 1 << 16;
+/// Bytes of a name.
+const MOST_TEXT_BYTES: usize = 256;
+/// Bytes of any other text: the tags of a workload.
+const MOST_LONG_TEXT_BYTES: usize = 1 << 16;
+/// Digits of a decimal, before and after its point.
+const PRECISION: i32 = 18;
+/// Those after it.
+pub(super) const SCALE: u32 = 6;
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Text that is always there, at most 256 bytes of it.
+    Text,
+    /// The same with at most 64 KiB.
+    LongText,
+    /// Text that may be absent.
+    OptionalText,
+    /// A whole number, which may be absent.
+    Whole,
+    /// A double, which may be absent.
+    Real,
+    /// A number with six decimals, which may be absent.
+    Decimal,
+    /// A day, which may be absent.
+    Day,
+}
+
+impl Kind {
+    fn physical(self) -> Physical {
+        match self {
+            Self::Text | Self::LongText | Self::OptionalText => Physical::BYTE_ARRAY,
+            Self::Whole | Self::Decimal => Physical::INT64,
+            Self::Real => Physical::DOUBLE,
+            Self::Day => Physical::INT32,
+        }
+    }
+
+    fn logical(self) -> Option<LogicalType> {
+        let scale = i32::try_from(SCALE).unwrap_or(0);
+        match self {
+            Self::Text | Self::LongText | Self::OptionalText => Some(LogicalType::String),
+            Self::Decimal => Some(LogicalType::decimal(scale, PRECISION)),
+            Self::Day => Some(LogicalType::Date),
+            Self::Whole | Self::Real => None,
+        }
+    }
+
+    pub(super) fn is_required(self) -> bool {
+        matches!(self, Self::Text | Self::LongText)
+    }
+
+    /// Bytes of a text.
+    pub(super) fn most_bytes(self) -> usize {
+        match self {
+            Self::LongText => MOST_LONG_TEXT_BYTES,
+            _ => MOST_TEXT_BYTES,
+        }
+    }
+
+    fn field(self, name: &str) -> Result<Type, ParquetError> {
+        let repetition = if self.is_required() {
+            Repetition::REQUIRED
+        } else {
+            Repetition::OPTIONAL
+        };
+        let field = Type::primitive_type_builder(name, self.physical())
+            .with_repetition(repetition)
+            .with_logical_type(self.logical());
+        if self == Self::Decimal {
+            let scale = i32::try_from(SCALE).unwrap_or(0);
+            field.with_precision(PRECISION).with_scale(scale).build()
+        } else {
+            field.build()
+        }
+    }
+
+    fn is_of(self, column: &ColumnDescriptor) -> bool {
+        // A number is no decimal because of its bytes, nor a date.
+        let is_alike = match self {
+            Self::Decimal | Self::Day => column.logical_type_ref() == self.logical().as_ref(),
+            _ => true,
+        };
+        is_alike
+            && column.physical_type() == self.physical()
+            && column.max_def_level() == i16::from(!self.is_required())
+            && column.max_rep_level() == 0
+    }
+}
+
+/// A table and its columns, in order.
+#[derive(Debug)]
+pub(super) struct Schema {
+    pub(super) name: &'static str,
+    pub(super) columns: &'static [(&'static str, Kind)],
+    /// Rows that are read, whoever wrote them.
+    pub(super) most_rows: usize,
+}
+
+impl Schema {
+    /// How a file describes it.
+    pub(super) fn message(&self) -> Result<Arc<Type>, ParquetError> {
+        let fields = self.columns.iter();
+        let fields = fields.map(|(name, kind)| kind.field(name).map(Arc::new));
+        let fields: Vec<Arc<Type>> = fields.collect::<Result<_, _>>()?;
+        Type::group_type_builder(self.name)
+            .with_fields(fields)
+            .build()
+            .map(Arc::new)
+    }
+
+    /// Whether a file has these columns.
+    pub(super) fn is_of(&self, found: &SchemaDescriptor) -> bool {
+        let mut columns = self.columns.iter().enumerate();
+        found.num_columns() == self.columns.len()
+            && columns.all(|(place, (name, kind))| {
+                let column = found.column(place);
+                column.name() == *name && kind.is_of(&column)
+            })
+    }
+}
+
+/// One value of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cell {
+    Text(ByteArray),
+    OptionalText(Option<ByteArray>),
+    Whole(Option<i64>),
+    Real(Option<f64>),
+    /// In millionths.
+    Decimal(Option<i64>),
+    /// Days since 1970.
+    Day(Option<i32>),
+}
+
+/// Why a table cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TableError {
+    #[error(transparent)]
+    Parquet(#[from] ParquetError),
+    #[error("its columns are not those of this version")]
+    Columns,
+    #[error("it has a value that gpucost does not write")]
+    Value,
+    #[error("it has more rows than gpucost writes")]
+    Rows,
+    #[error("its directory names more instances than gpucost holds in memory")]
+    Machines,
+    #[error("it has a text that is longer than gpucost writes")]
+    Text,
+    #[error("it unpacks to more than gpucost writes")]
+    Size,
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
