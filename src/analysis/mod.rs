@@ -16,6 +16,7 @@ mod past;
 mod plan;
 mod practices;
 mod prices;
+mod recorded;
 mod remedy;
 mod rentals;
 mod resolution;
@@ -57,6 +58,7 @@ pub use prices::{
     AWS, GpuFilter, Offer, OfferedGpus, Question, SortBy, UnknownName, compare, providers,
     types_with_gpu, unknown_names,
 };
+pub use recorded::{DayFacts, KeptAudit};
 pub use rentals::{Rentals, rentals};
 pub use resolution::needs_fine_grid;
 pub use run::{

@@ -2,6 +2,7 @@
 //! Everything adds up with its like in any order, so that points are needed once, on
 //! their way in, and a source may deliver the same thing already aggregated.
 
+mod days;
 mod device;
 mod estate;
 mod grid;
@@ -24,6 +25,7 @@ mod usages;
 mod week;
 mod whole;
 
+pub use days::DayLoad;
 pub use estate::Estate;
 pub use histogram::{Histogram, Scale};
 pub use kept::{KeptFigures, KeptPeriod, KeptSeries, KeptUsage};

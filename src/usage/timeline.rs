@@ -58,8 +58,13 @@ impl Slot {
         self.encodes |= other.encodes;
     }
 
+    /// Whether at least half of the GPUs that ran reported.
+    pub(super) fn counts(&self, running_gpus: u32) -> bool {
+        self.reported > 0 && self.reported * 2 >= running_gpus
+    }
+
     /// Mean over the GPUs that reported, percent.
-    fn mean(&self) -> f64 {
+    pub(super) fn mean(&self) -> f64 {
         self.sum as f64 / HUNDREDTHS / f64::from(self.reported)
     }
 }
@@ -152,7 +157,7 @@ impl Timeline {
             .iter()
             .zip(&self.running_gpus)
             .enumerate()
-            .filter(|(_, (slot, running))| slot.reported > 0 && slot.reported * 2 >= **running)
+            .filter(|(_, (slot, running))| slot.counts(**running))
             .map(|(index, (slot, _))| (index, slot))
     }
 
@@ -169,8 +174,9 @@ impl Timeline {
             .iter()
             .zip(gpus)
             .map(|(slot, (gpus, instances))| {
-                let is_measured = slot.reported > 0 && slot.reported * 2 >= *gpus;
-                let busy = is_measured.then(|| slot.mean() / 100.0 * f64::from(*gpus));
+                let busy = slot
+                    .counts(*gpus)
+                    .then(|| slot.mean() / 100.0 * f64::from(*gpus));
                 PeriodLoad {
                     gpus: *gpus,
                     instances: *instances,

@@ -1,0 +1,146 @@
+//! What an estate tells of single days, which its audit adds up over the window.
+
+use super::amounts::dated;
+use crate::analysis::workloads::instance_shape;
+use crate::catalog::{Prices, bundled_quote};
+use crate::domain::{
+    DatedPrice, GpuOffer, HourlyRate, Instance, Policy, PriceKey, PriceOption, PriceOrigin,
+    PurchaseOption, ResourceId, Signal,
+};
+use crate::usage::{DayLoad, Estate};
+use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A day is kept when it has been over for so long: what is published of it later is missing.
+const CLOSES_AFTER: SignedDuration = SignedDuration::from_hours(6);
+
+/// What an estate tells of days that were over when it was read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DayFacts {
+    days: Vec<Date>,
+    instances: BTreeMap<ResourceId, InstanceDays>,
+}
+
+/// How an instance ran on each day, and its prices.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct InstanceDays {
+    pub days: BTreeMap<Date, DayLoad>,
+    /// The public price on demand; absent when it is unknown.
+    pub list: Option<DatedPrice>,
+    /// The price on demand that was negotiated, or else the public one; absent when it is
+    /// unknown.
+    pub contracted: Option<HourlyRate>,
+    /// How its hours are paid for where no commitment pays.
+    pub option: PurchaseOption,
+    /// What such an hour costs; absent when that is unknown.
+    pub open: Option<HourlyRate>,
+}
+
+impl DayFacts {
+    /// Of the whole days of the window that were over for six hours when it was read.
+    pub fn of(estate: &Estate, policy: &Policy, read_at: Timestamp) -> Self {
+        let prices = Prices::new(&estate.prices, &policy.discount_percent);
+        let usages = estate.measured();
+        let grid = (estate.window, estate.period_seconds);
+        let until = read_at.checked_sub(CLOSES_AFTER);
+        let until = until.unwrap_or(Timestamp::MIN);
+        let mut found = Self::default();
+        let mut days = BTreeSet::new();
+        for instance in &estate.instances {
+            let shape = instance_shape(estate, &instance.instance_type);
+            let offer: Option<&GpuOffer> = shape.and_then(|shape| shape.gpu.as_ref());
+            let usage = usages.of(&instance.id);
+            let (measured, timeline) = usage.measure(instance, offer, grid);
+            let is_measured = matches!(measured.signal, Some((Signal::GpuUtilization, _)));
+            let mut loads = BTreeMap::new();
+            for mut load in timeline.days() {
+                if is_over(load.day, until) {
+                    if !is_measured {
+                        forget_use(&mut load);
+                    }
+                    loads.insert(load.day, load);
+                }
+            }
+            days.extend(loads.keys().copied());
+            let days = InstanceDays::of(instance, loads, estate, &prices);
+            found.instances.insert(instance.id.clone(), days);
+        }
+        found.days = days.into_iter().collect();
+        found
+    }
+
+    /// The days, ascending.
+    pub fn days(&self) -> &[Date] {
+        &self.days
+    }
+
+    pub(super) fn of_instance(&self, id: &ResourceId) -> Option<&InstanceDays> {
+        self.instances.get(id)
+    }
+}
+
+impl InstanceDays {
+    fn of(
+        instance: &Instance,
+        days: BTreeMap<Date, DayLoad>,
+        estate: &Estate,
+        prices: &Prices<'_>,
+    ) -> Self {
+        let on_demand = PriceKey {
+            provider: instance.id.provider(),
+            region: instance.region.clone(),
+            instance_type: instance.instance_type.clone(),
+            operating_system: instance.operating_system,
+            tenancy: instance.tenancy,
+            option: PriceOption::OnDemand,
+            zone: None,
+        };
+        // What the user states in place of a public price is none.
+        let gathered = estate.prices.get(&on_demand).ok();
+        let gathered = gathered.filter(|quote| quote.origin != PriceOrigin::User);
+        let public = gathered.cloned().or_else(|| bundled_quote(&on_demand));
+        let open = instance.price_key();
+        let open = open.and_then(|key| prices.get(&key).ok());
+        Self {
+            days,
+            list: public.as_ref().and_then(dated),
+            contracted: prices.get(&on_demand).ok().map(|quote| quote.rate),
+            option: instance.purchase_option(),
+            open: open.map(|quote| quote.rate),
+        }
+    }
+}
+
+/// Whether a day ended by a time.
+fn is_over(day: Date, until: Timestamp) -> bool {
+    let end = day.tomorrow().ok();
+    let end = end.and_then(|next| next.to_zoned(jiff::tz::TimeZone::UTC).ok());
+    end.is_some_and(|end| end.timestamp() <= until)
+}
+
+/// Power says when a GPU worked, and not how much of it was used.
+fn forget_use(load: &mut DayLoad) {
+    load.measured_gpu_seconds = 0;
+    load.useful_gpu_seconds = 0.0;
+    load.idle_gpu_seconds = None;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_is_over_at_its_last_midnight() {
+        let day = Date::constant(2026, 11, 22);
+        for (until, expected) in [
+            ("2026-11-23T00:00:00Z", true),
+            ("2026-11-22T23:59:59Z", false),
+            ("2026-11-24T00:00:00Z", true),
+        ] {
+            let until: Timestamp = until.parse().expect("a time");
+            assert_eq!(is_over(day, until), expected, "{until}");
+        }
+        assert!(!is_over(Date::MAX, Timestamp::MAX), "it has no end");
+    }
+}

@@ -1,0 +1,199 @@
+//! What each workload, and each commitment that was not used, cost on a day.
+
+use super::amounts::{kept, kept_money};
+use super::facts::DayFacts;
+use super::parts::{Payer, Sum, first_day_after, gpus_per_instance, of_day};
+use crate::analysis::{Audit, AuditedWorkload};
+use crate::domain::{
+    CostKind, CostSource, Currency, DatedPrice, Money, Provider, PurchaseOption, Workload,
+    WorkloadDay,
+};
+use crate::savings::{CommitmentKind, UnusedCommitment};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// Hours of a day of UTC.
+const HOURS_OF_A_DAY: Decimal = Decimal::from_parts(24, 0, 0, false, 0);
+
+/// What the rows of a run share.
+pub(super) struct Rows<'a> {
+    pub audit: &'a Audit,
+    pub facts: &'a DayFacts,
+    pub hours_per_month: Decimal,
+    pub run_id: &'a str,
+}
+
+impl Rows<'_> {
+    /// The rows of some days: by day, and then in the order of the audit.
+    pub(super) fn of(&self, days: &[Date]) -> Vec<WorkloadDay> {
+        let mut rows = Vec::new();
+        for day in days {
+            for one in &self.audit.workloads {
+                rows.extend(self.compute(one, *day));
+                rows.extend(self.idle_storage(one, *day));
+            }
+            let unused = self.audit.unused.iter();
+            rows.extend(unused.filter_map(|one| self.unused(one, *day)));
+        }
+        rows
+    }
+
+    fn compute(&self, one: &AuditedWorkload, day: Date) -> Vec<WorkloadDay> {
+        let workload = &one.workload;
+        let currency = currency_of(workload);
+        let parts = of_day(workload, self.facts, day, currency);
+        let price = self.price(workload, currency);
+        let row = |(payer, sum): (Payer, Sum)| {
+            let money = |amount: Option<Decimal>| Some(kept_money(amount?, currency));
+            let number = |number: Option<Decimal>| number.map(kept);
+            WorkloadDay {
+                gpus_per_instance: number(gpus_per_instance(workload)),
+                option: payer.option,
+                commitment: payer.commitment,
+                committed_until: payer.until,
+                hours: kept(sum.hours),
+                gpu_hours: number(sum.gpu_hours),
+                list: money(sum.list),
+                contracted: money(sum.contracted),
+                effective: money(sum.effective),
+                useful_gpu_hours: number(sum.useful_gpu_hours),
+                idle_gpu_hours: number(sum.idle_gpu_hours),
+                unmeasured_gpu_hours: number(sum.unmeasured_gpu_hours),
+                price,
+                ..self.bare(workload, day, CostKind::Compute)
+            }
+        };
+        parts.into_iter().map(row).collect()
+    }
+
+    /// Volumes and addresses of what has ended, for the hours of the day in which it did not
+    /// run, from when it was first seen.
+    fn idle_storage(&self, one: &AuditedWorkload, day: Date) -> Option<WorkloadDay> {
+        let workload = &one.workload;
+        let monthly = workload.idle_storage.monthly?;
+        if workload.key.running || monthly.amount().is_zero() {
+            return None;
+        }
+        let begin = day.to_zoned(TimeZone::UTC).ok()?.timestamp();
+        let seen = workload.members.iter().map(|one| one.first_seen).min()?;
+        let before = hours_between(begin, seen).clamp(Decimal::ZERO, HOURS_OF_A_DAY);
+        let parts = of_day(workload, self.facts, day, monthly.currency());
+        let ran: Decimal = parts.values().map(|sum| sum.hours).sum();
+        let ran = ran / Decimal::from(workload.members.len().max(1));
+        let hours = (HOURS_OF_A_DAY - before - ran).max(Decimal::ZERO);
+        let amount = self.of_month(monthly, hours)?;
+        (!hours.is_zero()).then(|| WorkloadDay {
+            hours: kept(hours),
+            effective: Some(amount),
+            ..self.bare(workload, day, CostKind::IdleStorage)
+        })
+    }
+
+    /// What a commitment cost that was not used, on a day on which it was paid for.
+    fn unused(&self, one: &UnusedCommitment, day: Date) -> Option<WorkloadDay> {
+        let monthly = one.monthly_cost?;
+        let begin = day.to_zoned(TimeZone::UTC).ok()?.timestamp();
+        // It is paid for in the last of the hours of the window.
+        let from_end = hours_between(begin, self.audit.window.end);
+        let paid = (one.hours - (from_end - HOURS_OF_A_DAY)).min(HOURS_OF_A_DAY);
+        if paid <= Decimal::ZERO || monthly.amount().is_zero() {
+            return None;
+        }
+        let commitment = CommitmentKind::from_name(one.kind);
+        let option = match commitment {
+            Some(kind) if kind.is_reserved() => PurchaseOption::Reserved,
+            Some(_) => PurchaseOption::SavingsPlan,
+            None => PurchaseOption::OnDemand,
+        };
+        let account = match self.audit.accounts.as_slice() {
+            [only] => only.clone(),
+            _ => String::new(),
+        };
+        Some(WorkloadDay {
+            run_id: self.run_id.to_owned(),
+            day,
+            provider: Provider::Aws,
+            account,
+            region: one.region.clone().unwrap_or_default(),
+            workload: one.id.clone(),
+            job: one.id.clone(),
+            name: one.name.clone(),
+            tags: BTreeMap::new(),
+            kind: CostKind::Unused,
+            instance_type: String::new(),
+            gpus_per_instance: None,
+            option,
+            commitment: Some(one.id.clone()),
+            committed_until: one.committed_until.and_then(first_day_after),
+            hours: kept(one.mean_room.unwrap_or(Decimal::ONE) * paid),
+            gpu_hours: None,
+            list: None,
+            contracted: None,
+            effective: Some(self.of_month(monthly, paid)?),
+            useful_gpu_hours: None,
+            idle_gpu_hours: None,
+            unmeasured_gpu_hours: None,
+            source: CostSource::Estimate,
+            price: None,
+        })
+    }
+
+    /// A row of a workload without any figure.
+    fn bare(&self, workload: &Workload, day: Date, kind: CostKind) -> WorkloadDay {
+        let key = &workload.key;
+        WorkloadDay {
+            run_id: self.run_id.to_owned(),
+            day,
+            provider: key.provider,
+            account: key.account.clone(),
+            region: key.region.clone(),
+            workload: workload.id(),
+            job: key.job(),
+            name: workload.name.clone(),
+            tags: workload.tags.clone(),
+            kind,
+            instance_type: key.instance_type.clone(),
+            gpus_per_instance: None,
+            option: PurchaseOption::OnDemand,
+            commitment: None,
+            committed_until: None,
+            hours: Decimal::ZERO,
+            gpu_hours: None,
+            list: None,
+            contracted: None,
+            effective: None,
+            useful_gpu_hours: None,
+            idle_gpu_hours: None,
+            unmeasured_gpu_hours: None,
+            source: CostSource::Estimate,
+            price: None,
+        }
+    }
+
+    /// The public price of its instances, which are of one type in one region.
+    fn price(&self, workload: &Workload, currency: Currency) -> Option<DatedPrice> {
+        let mut members = workload.members.iter();
+        let price = members.find_map(|one| self.facts.of_instance(&one.id)?.list);
+        price.filter(|price| price.hourly.currency() == currency)
+    }
+
+    /// A part of what something costs in a month.
+    fn of_month(&self, monthly: Money, hours: Decimal) -> Option<Money> {
+        let amount = (monthly.amount() * hours).checked_div(self.hours_per_month)?;
+        Some(kept_money(amount, monthly.currency()))
+    }
+}
+
+/// The currency of everything that a workload costs.
+pub(super) fn currency_of(workload: &Workload) -> Currency {
+    let cost = workload.cost.as_ref().map(|cost| cost.hourly.currency());
+    cost.unwrap_or_else(|| Currency::of_region(&workload.key.region))
+}
+
+/// Hours from one instant to another; below zero where the other is before.
+fn hours_between(from: Timestamp, to: Timestamp) -> Decimal {
+    Decimal::from(to.as_second() - from.as_second()) / Decimal::from(3_600)
+}
