@@ -19,6 +19,7 @@ mod profiled;
 mod properties;
 mod prose;
 mod providers;
+mod recorded;
 mod registry;
 mod resolution;
 mod rightsizing;
