@@ -8,6 +8,10 @@ use std::io;
 pub(super) const VERSION: &str = "v1";
 /// Lists of the tables of a run that kept what machines did on a day.
 pub(super) const USAGE_RUN: &str = "usage_run";
+/// Files of runs that kept an audit.
+pub(super) const RUN: &str = "run";
+/// Lists of what was put together of a month.
+pub(super) const COMPACT: &str = "compact";
 
 /// A file of a history that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +39,14 @@ pub(super) fn part_of(day: Date) -> String {
     format!("dt={day}")
 }
 
+/// How the files of a table end, or lists where there is no table of that name.
+pub(super) fn ending_of(table: &str) -> &'static str {
+    match table {
+        USAGE_RUN | RUN | COMPACT => "json",
+        _ => "parquet",
+    }
+}
+
 /// A file of a table, or a list where there is no table of that name.
 pub(super) fn name_of(table: &str, day: Date, id: &str) -> String {
     let ending = if table == USAGE_RUN {
@@ -51,12 +63,11 @@ pub(super) struct Named<'a> {
     pub table: &'a str,
     pub day: Date,
     pub id: &'a str,
-    pub ending: &'a str,
 }
 
 impl<'a> Named<'a> {
-    /// The parts of `v1/TABLE/dt=DAY/ID.ENDING`; `None` for another name, and for one of which
-    /// the parts could be written in another way.
+    /// The parts of `v1/TABLE/dt=DAY/ID.ENDING`; `None` for another name, and for one that
+    /// [`name_of`] does not give.
     pub(super) fn of(name: &'a str) -> Option<Self> {
         let mut parts = name.split('/');
         let [version, table, part, file] = [(); 4].map(|()| parts.next().unwrap_or_default());
@@ -66,14 +77,10 @@ impl<'a> Named<'a> {
         let is_ours = version == VERSION
             && parts.next().is_none()
             && part_of(day) == part
+            && ending == ending_of(table)
             && !id.is_empty()
             && id.chars().all(is_plain);
-        is_ours.then_some(Self {
-            table,
-            day,
-            id,
-            ending,
-        })
+        is_ours.then_some(Self { table, day, id })
     }
 }
 
@@ -112,12 +119,7 @@ mod tests {
         for (table, ending) in [("usage_run", "json"), ("usage_grid", "parquet")] {
             let name = name_of(table, day, id);
             assert_eq!(name, format!("v1/{table}/dt=2026-11-02/{id}.{ending}"));
-            let parts = Named {
-                table,
-                day,
-                id,
-                ending,
-            };
+            let parts = Named { table, day, id };
             assert_eq!(Named::of(&name), Some(parts));
         }
         for other in [
@@ -126,6 +128,8 @@ mod tests {
             "v1/usage_run/dt=2026-11-02/",
             "v1/usage_run/dt=2026-11-02/.json",
             "v1/usage_run/dt=2026-11-02/a",
+            "v1/usage_run/dt=2026-11-02/a.parquet",
+            "v1/usage_grid/dt=2026-11-02/a.json",
             "v1/usage_run/dt=2026-11-02/a.json/b",
             "v1/usage_run/dt=2026-11-2/a.json",
             "v1/usage_run/dt=2026-13-02/a.json",

@@ -3,7 +3,9 @@
 //! `docs/history.md`.
 
 mod columns;
+mod keep;
 mod layout;
+mod ledger;
 mod machine;
 mod manifest;
 mod pages;
@@ -13,16 +15,18 @@ mod table_writer;
 mod tables;
 
 pub use layout::HistoryError;
+pub use ledger::{KeptRuns, Recorded, Records};
 pub use machine::KeptMachine;
 
 use crate::domain::{DAY_SECONDS, Fnv, Instance, ResourceId};
-use crate::sources::store::{BucketAccess, Created, Place, Store, connect, invalid};
+use crate::sources::store::{BucketAccess, Place, Store, connect, invalid};
 use crate::usage::{KeptUsage, Usage, Usages};
 use columns::{Schema, TableError};
 use futures_util::future::try_join_all;
 use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
 use jiff::civil::Date;
+use keep::keep;
 use layout::{Named, RunName, USAGE_RUN, folder_of, name_of, part_of};
 use machine::place_of;
 use manifest::{MOST_BYTES, Manifest};
@@ -30,7 +34,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::rc::Rc;
 use table::read_table;
 use tables::{ALL, ASKED, DayReader, DayWriter, machine_of, midnight};
@@ -99,7 +103,7 @@ impl History {
         let listed = store.list(&folder, between).await;
         let mut days: BTreeMap<Date, Vec<RunName>> = BTreeMap::new();
         for one in listed.map_err(failed)?.iter().rev() {
-            let named = Named::of(&one.name).filter(|named| named.ending == "json");
+            let named = Named::of(&one.name);
             if let Some((day, run)) = named.and_then(|it| Some((it.day, RunName::of(it.id)?))) {
                 days.entry(day).or_default().push(run);
             }
@@ -332,24 +336,6 @@ impl History {
     pub fn problems(&self) -> Vec<HistoryError> {
         self.problems.take()
     }
-}
-
-/// Creates a file, or finds that it is there as it would be written.
-///
-/// # Errors
-/// When it cannot be written, and when one of its name holds something else.
-async fn keep(store: &dyn Store, name: &str, bytes: &[u8]) -> io::Result<Created> {
-    let created = store.create(name, bytes).await?;
-    if created == Created::Before {
-        let mut there = Vec::new();
-        let mut file = store.open(name, bytes.len() as u64).await?;
-        file.read_to_end(&mut there)?;
-        if there != bytes {
-            let why = format!("{} holds something else", store.place(name));
-            return Err(io::Error::new(ErrorKind::AlreadyExists, why));
-        }
-    }
-    Ok(created)
 }
 
 fn unread(error: TableError) -> io::Error {

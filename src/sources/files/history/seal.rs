@@ -10,7 +10,7 @@ use std::io::{self, Read, Seek};
 const MOST_TABLE_BYTES: u64 = 256 << 20;
 
 /// The length and the checksum of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Seal {
     bytes: u64,
     crc32: u32,

@@ -1,0 +1,213 @@
+//! Audits that are kept: a file for each run, and tables of what workloads cost on each day and
+//! of what was advised.
+
+mod compact_file;
+mod read;
+mod rows;
+mod run_file;
+
+pub(super) use compact_file::{CompactFile, MOST_BYTES as MOST_LIST_BYTES};
+pub use read::Recorded;
+pub(super) use rows::{ACTION, COST, action_of, day_of};
+pub(super) use run_file::{MOST_BYTES as MOST_RUN_BYTES, RunFile};
+
+use super::columns::{Schema, TableError};
+use super::keep::keep;
+use super::layout::{COMPACT, HistoryError, Named, RUN, folder_of, name_of};
+use super::seal::Seal;
+use super::table_writer::TableWriter;
+use crate::domain::{RecordedAction, RecordedRun, WorkloadDay};
+use crate::sources::store::{BucketAccess, Created, Listed, Place, Store, connect};
+use futures_util::future::try_join_all;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use rows::{cells_of_action, cells_of_day};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, ErrorKind};
+use std::rc::Rc;
+
+/// A place that keeps audits.
+#[derive(Debug)]
+pub struct Records {
+    store: Rc<dyn Store>,
+}
+
+/// Which runs were kept, and of which days each scope has rows.
+#[derive(Debug, Default)]
+pub struct KeptRuns {
+    runs: BTreeSet<String>,
+    days: BTreeMap<String, BTreeSet<Date>>,
+}
+
+impl KeptRuns {
+    /// Whether a run was kept.
+    pub fn has(&self, run_id: &str) -> bool {
+        self.runs.contains(run_id)
+    }
+
+    /// The days that runs of a scope have rows for.
+    pub fn days(&self, scope: &str) -> BTreeSet<Date> {
+        self.days.get(scope).cloned().unwrap_or_default()
+    }
+}
+
+impl Records {
+    /// Opens a place. Nothing is read or made yet.
+    ///
+    /// # Errors
+    /// When a bucket cannot be reached.
+    pub async fn open(place: &Place, access: &BucketAccess) -> Result<Self, HistoryError> {
+        let store = connect(place, access).await;
+        let store = store.map_err(|why| HistoryError {
+            place: place.to_string(),
+            why,
+        })?;
+        Ok(Self { store })
+    }
+
+    #[cfg(test)]
+    pub(super) fn of(store: Rc<dyn Store>) -> Self {
+        Self { store }
+    }
+
+    pub(super) fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    /// Which runs were kept. A directory is made where it is absent.
+    ///
+    /// # Errors
+    /// When it cannot be made, reached or listed.
+    pub async fn kept(&self) -> Result<KeptRuns, HistoryError> {
+        let folder = folder_of(RUN);
+        let made = self.store.prepare(&folder).await;
+        made.map_err(|why| self.failed(&folder, why))?;
+        let mut kept = KeptRuns::default();
+        for one in self.listed(RUN).await? {
+            kept.runs.extend(id_of(&one.name).map(str::to_owned));
+        }
+        let mut tables: Vec<String> = self
+            .listed(COST.name)
+            .await?
+            .into_iter()
+            .map(name)
+            .collect();
+        for list in self.listed(COMPACT).await? {
+            // One that cannot be read hides days, which are kept once more.
+            if let Ok(list) = self.list(&list.name).await {
+                tables.extend(list.of);
+            }
+        }
+        for table in &tables {
+            let Some(named) = Named::of(table).filter(|named| named.table == COST.name) else {
+                continue;
+            };
+            if let Some((_, scope)) = named.id.rsplit_once('-').filter(|_| kept.has(named.id)) {
+                kept.days
+                    .entry(scope.to_owned())
+                    .or_default()
+                    .insert(named.day);
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Keeps a run with its rows and its actions; whether it was kept now. One of its id that
+    /// was kept before stays as it is.
+    ///
+    /// # Errors
+    /// When it cannot be written, and when files of its id hold something else.
+    pub async fn record(
+        &self,
+        run: &RecordedRun,
+        rows: &[WorkloadDay],
+        actions: &[RecordedAction],
+    ) -> Result<bool, HistoryError> {
+        let on = run.as_of.to_zoned(TimeZone::UTC).date();
+        let own = name_of(RUN, on, &run.run_id);
+        let failed = |why| self.failed(&own, why);
+        let tables = tables(run, rows, actions, on).map_err(failed)?;
+        let files = tables.iter();
+        let files = files.map(|(name, bytes)| (name.clone(), Seal::of(bytes)));
+        let file = RunFile {
+            run: run.clone(),
+            files: files.collect(),
+        };
+        let text = file.text().map_err(failed)?;
+        let written = tables.iter().map(|(name, bytes)| async move {
+            let kept = keep(self.store(), name, bytes).await;
+            kept.map_err(|why| self.failed(name, why))
+        });
+        try_join_all(written).await?;
+        // The file of the run comes last: without it, nothing of the run counts.
+        let created = self.store.create(&own, &text).await.map_err(failed)?;
+        Ok(created == Created::Now)
+    }
+
+    async fn listed(&self, table: &str) -> Result<Vec<Listed>, HistoryError> {
+        let folder = folder_of(table);
+        let listed = self.store.list(&folder, None).await;
+        let mut listed = listed.map_err(|why| self.failed(&folder, why))?;
+        listed.retain(|one| Named::of(&one.name).is_some_and(|named| named.table == table));
+        Ok(listed)
+    }
+
+    /// The list of what was put together.
+    async fn list(&self, name: &str) -> Result<CompactFile, HistoryError> {
+        let file = self.store.open(name, MOST_LIST_BYTES).await;
+        let id = id_of(name).unwrap_or_default();
+        let list = file.and_then(|file| CompactFile::read(file, id));
+        list.map_err(|why| self.failed(name, why))
+    }
+
+    fn failed(&self, name: &str, why: io::Error) -> HistoryError {
+        HistoryError {
+            place: self.store.place(name),
+            why,
+        }
+    }
+}
+
+fn id_of(name: &str) -> Option<&str> {
+    Named::of(name).map(|named| named.id)
+}
+
+fn name(one: Listed) -> String {
+    one.name
+}
+
+/// The tables of a run by name: one for each day, with the rows of that day or none, and one of
+/// its actions.
+fn tables(
+    run: &RecordedRun,
+    rows: &[WorkloadDay],
+    actions: &[RecordedAction],
+    on: Date,
+) -> io::Result<BTreeMap<String, Vec<u8>>> {
+    let id = run.run_id.as_str();
+    let mut tables = BTreeMap::new();
+    for day in &run.days {
+        let own = rows.iter().filter(|row| row.day == *day);
+        let own = own.map(|row| cells_of_day(row, &run.scope));
+        tables.insert(name_of(COST.name, *day, id), table(&COST, own)?);
+    }
+    let own = actions.iter();
+    let own = own.map(|action| cells_of_action(action, (id, &run.scope), on));
+    tables.insert(name_of(ACTION.name, on, id), table(&ACTION, own)?);
+    Ok(tables)
+}
+
+fn table(
+    schema: &'static Schema,
+    rows: impl Iterator<Item = Result<Vec<super::columns::Cell>, TableError>>,
+) -> io::Result<Vec<u8>> {
+    let mut table = TableWriter::new(schema).map_err(io::Error::other)?;
+    for row in rows {
+        let row = row.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
+        table.push(row).map_err(io::Error::other)?;
+    }
+    table.finish().map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,225 @@
+//! The file of a run: what it read and summed up, and the tables that it wrote.
+
+use crate::domain::{
+    CauseKind, Currency, GapSubject, Money, PastGap, PastTotals, RecordedRun, TagFilter,
+};
+use crate::sources::files::history::layout::Named;
+use crate::sources::files::history::seal::Seal;
+use crate::sources::files::shared::bounded::Bounded;
+use crate::sources::store::invalid;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::str::FromStr;
+
+/// The version of the file.
+const FORMAT: u32 = 1;
+/// Bytes of a file.
+pub(in crate::sources::files::history) const MOST_BYTES: u64 = 1 << 20;
+
+/// A run, with the files of its tables by name.
+#[derive(Debug, PartialEq)]
+pub(in crate::sources::files::history) struct RunFile {
+    pub run: RecordedRun,
+    pub files: BTreeMap<String, Seal>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    format: u32,
+    gpucost_version: String,
+    run_id: String,
+    as_of: String,
+    scope: String,
+    source: String,
+    accounts: Vec<String>,
+    regions: Vec<String>,
+    tag_filters: Vec<TagWire>,
+    days: Vec<String>,
+    totals: TotalsWire,
+    gaps: u64,
+    unread: Vec<GapWire>,
+    prices_seen_on: Option<String>,
+    files: BTreeMap<String, Seal>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct TagWire {
+    key: String,
+    value: String,
+    is_excluded: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct TotalsWire {
+    currency: String,
+    instances: u64,
+    gpus: u64,
+    unpriced_instances: u64,
+    monthly_cost: Option<String>,
+    planned_monthly_cost: Option<String>,
+    monthly_savings: Option<String>,
+    monthly_waste: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct GapWire {
+    what: String,
+    place: String,
+    cause: Option<String>,
+}
+
+impl RunFile {
+    /// The text of the file.
+    ///
+    /// # Errors
+    /// When it is longer than a file of a run may be.
+    pub(super) fn text(&self) -> io::Result<Vec<u8>> {
+        let text = serde_json::to_vec_pretty(&Wire::of(self))?;
+        if text.len() as u64 > MOST_BYTES {
+            return Err(invalid(
+                "its accounts, regions and gaps take more than 1 MiB",
+            ));
+        }
+        Ok(text)
+    }
+
+    /// Reads the file of a name.
+    ///
+    /// # Errors
+    /// When it cannot be read, is not one of this format, or is that of another run.
+    pub(in crate::sources::files::history) fn read(file: File, id: &str) -> io::Result<Self> {
+        let mut text = Vec::new();
+        Bounded::new(file, MOST_BYTES).read_to_end(&mut text)?;
+        let wire: Wire = serde_json::from_slice(&text)?;
+        if wire.format != FORMAT {
+            return Err(invalid("it has another format"));
+        }
+        let is_of = |name: &String| Named::of(name).is_some_and(|named| named.id == id);
+        let has_scope = id.rsplit_once('-').is_some_and(|(_, of)| of == wire.scope);
+        if wire.run_id != id || !has_scope || !wire.files.keys().all(is_of) {
+            return Err(invalid("it is the file of another run"));
+        }
+        wire.run_file()
+    }
+}
+
+impl Wire {
+    fn of(file: &RunFile) -> Self {
+        let run = &file.run;
+        let amount = |money: Option<Money>| money.map(|money| money.amount().to_string());
+        let totals = &run.totals;
+        Self {
+            format: FORMAT,
+            gpucost_version: run.gpucost_version.clone(),
+            run_id: run.run_id.clone(),
+            as_of: run.as_of.to_string(),
+            scope: run.scope.clone(),
+            source: run.source.clone(),
+            accounts: run.accounts.clone(),
+            regions: run.regions.clone(),
+            tag_filters: run.tag_filters.iter().map(TagWire::of).collect(),
+            days: run.days.iter().map(ToString::to_string).collect(),
+            totals: TotalsWire {
+                currency: totals.currency.code().to_owned(),
+                instances: totals.instances,
+                gpus: totals.gpus,
+                unpriced_instances: totals.unpriced_instances,
+                monthly_cost: amount(totals.monthly_cost),
+                planned_monthly_cost: amount(totals.planned_monthly_cost),
+                monthly_savings: amount(totals.monthly_savings),
+                monthly_waste: amount(totals.monthly_waste),
+            },
+            gaps: run.gaps_count,
+            unread: run.unread.iter().map(GapWire::of).collect(),
+            prices_seen_on: run.prices_seen_on.map(|day| day.to_string()),
+            files: file.files.clone(),
+        }
+    }
+
+    fn run_file(self) -> io::Result<RunFile> {
+        let totals = self.totals;
+        let currency = Currency::from_code(&totals.currency);
+        let currency = currency.ok_or_else(|| invalid("it has a currency that is not known"))?;
+        let money = |amount: Option<String>| -> io::Result<Option<Money>> {
+            let amount = amount.map(|amount| parsed::<Decimal>(&amount));
+            let amount = amount.transpose()?;
+            Ok(amount.map(|amount| Money::new(amount, currency)))
+        };
+        let days: io::Result<Vec<Date>> = self.days.iter().map(|day| parsed(day)).collect();
+        let seen_on = self.prices_seen_on.map(|day| parsed(&day)).transpose()?;
+        let run = RecordedRun {
+            run_id: self.run_id,
+            as_of: parsed(&self.as_of)?,
+            scope: self.scope,
+            source: self.source,
+            accounts: self.accounts,
+            regions: self.regions,
+            tag_filters: self.tag_filters.into_iter().map(TagWire::filter).collect(),
+            days: days?,
+            totals: PastTotals {
+                currency,
+                instances: totals.instances,
+                gpus: totals.gpus,
+                unpriced_instances: totals.unpriced_instances,
+                monthly_cost: money(totals.monthly_cost)?,
+                planned_monthly_cost: money(totals.planned_monthly_cost)?,
+                monthly_savings: money(totals.monthly_savings)?,
+                monthly_waste: money(totals.monthly_waste)?,
+            },
+            gaps_count: self.gaps,
+            unread: self.unread.into_iter().map(GapWire::gap).collect(),
+            gpucost_version: self.gpucost_version,
+            prices_seen_on: seen_on,
+        };
+        Ok(RunFile {
+            run,
+            files: self.files,
+        })
+    }
+}
+
+fn parsed<T: FromStr>(text: &str) -> io::Result<T> {
+    text.parse()
+        .map_err(|_| invalid("it has a date or an amount that gpucost does not write"))
+}
+
+impl TagWire {
+    fn of(filter: &TagFilter) -> Self {
+        Self {
+            key: filter.key.clone(),
+            value: filter.value.clone(),
+            is_excluded: filter.is_excluded,
+        }
+    }
+
+    fn filter(self) -> TagFilter {
+        TagFilter {
+            key: self.key,
+            value: self.value,
+            is_excluded: self.is_excluded,
+        }
+    }
+}
+
+impl GapWire {
+    fn of(gap: &PastGap) -> Self {
+        Self {
+            what: gap.what.name().into_owned(),
+            place: gap.place.clone(),
+            cause: gap.cause.map(|cause| cause.name().to_owned()),
+        }
+    }
+
+    fn gap(self) -> PastGap {
+        PastGap {
+            what: GapSubject::named(&self.what),
+            place: self.place,
+            cause: self.cause.as_deref().and_then(CauseKind::from_name),
+        }
+    }
+}

@@ -1,0 +1,412 @@
+use super::*;
+use crate::domain::{
+    ActionBaseline, ActionKind, CauseKind, CostKind, CostSource, Currency, DatedPrice, GapSubject,
+    HourlyRate, Money, PastGap, PastTotals, PriceOrigin, Provider, PurchaseOption, Risk, TagFilter,
+    Target,
+};
+use crate::sources::Answer;
+use crate::sources::store::Folder;
+use jiff::Timestamp;
+use jiff::civil::date;
+use rust_decimal::Decimal;
+use std::cell::Cell;
+use std::fs::File;
+use std::path::Path;
+
+const SCOPE: &str = "0123456789abcdef";
+
+fn done<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.expect("a runtime").block_on(future)
+}
+
+fn records(folder: &Path) -> Records {
+    Records::of(Rc::new(Folder::new(folder.to_owned())))
+}
+
+fn at(text: &str) -> Timestamp {
+    text.parse().expect("a time stamp")
+}
+
+fn usd(text: &str) -> Money {
+    Money::new(text.parse().expect("a decimal"), Currency::Usd)
+}
+
+/// A run at a time about some days of November 2026.
+fn run(as_of: &str, scope: &str, days: &[i8]) -> RecordedRun {
+    let as_of = at(as_of);
+    RecordedRun {
+        run_id: format!("{}-{scope}", as_of.strftime("%Y%m%dT%H%M%SZ")),
+        as_of,
+        scope: scope.to_owned(),
+        source: "aws".to_owned(),
+        accounts: vec!["111122223333".to_owned()],
+        regions: vec!["eu-west-1".to_owned(), "us-east-1".to_owned()],
+        tag_filters: vec![TagFilter {
+            key: "team".to_owned(),
+            value: "a\u{1b}[2J,\"b\"".to_owned(),
+            is_excluded: true,
+        }],
+        days: days.iter().map(|day| date(2026, 11, *day)).collect(),
+        totals: PastTotals {
+            currency: Currency::Usd,
+            instances: 3,
+            gpus: 17,
+            unpriced_instances: 1,
+            monthly_cost: Some(usd("1234.56")),
+            planned_monthly_cost: Some(usd("1000")),
+            monthly_savings: Some(usd("234.56")),
+            monthly_waste: None,
+        },
+        gaps_count: 2,
+        unread: vec![PastGap {
+            what: GapSubject::Region,
+            place: "ap-south-1".to_owned(),
+            cause: Some(CauseKind::CallFailed),
+        }],
+        gpucost_version: "0.1.0".to_owned(),
+        prices_seen_on: Some(date(2026, 7, 20)),
+    }
+}
+
+fn price(hourly: &str) -> Option<DatedPrice> {
+    let hourly = HourlyRate::new(hourly.parse().expect("a decimal"), Currency::Usd);
+    Some(DatedPrice {
+        hourly: hourly.expect("above zero"),
+        effective_date: Some(date(2026, 5, 1)),
+        seen_on: date(2026, 7, 20),
+        origin: PriceOrigin::Api,
+    })
+}
+
+/// What a workload cost on a day, as a run says.
+fn cost(run: &RecordedRun, day: i8, job: &str, effective: &str) -> WorkloadDay {
+    let number = |text: &str| Some(text.parse::<Decimal>().expect("a decimal"));
+    WorkloadDay {
+        run_id: run.run_id.clone(),
+        day: date(2026, 11, day),
+        provider: Provider::Aws,
+        account: "111122223333".to_owned(),
+        region: "us-east-1".to_owned(),
+        workload: format!("{job}/stopped"),
+        job: job.to_owned(),
+        name: "näme \u{202e}".to_owned(),
+        tags: BTreeMap::from([("team".to_owned(), "=cmd()".to_owned())]),
+        kind: CostKind::Compute,
+        instance_type: "g5.xlarge".to_owned(),
+        gpus_per_instance: number("0.125"),
+        option: PurchaseOption::Reserved,
+        commitment: Some("ri-1".to_owned()),
+        committed_until: Some(date(2027, 2, 9)),
+        hours: Decimal::from(24),
+        gpu_hours: number("3"),
+        list: Some(usd("24.144")),
+        contracted: None,
+        effective: Some(usd(effective)),
+        useful_gpu_hours: number("0.333333"),
+        idle_gpu_hours: None,
+        unmeasured_gpu_hours: number("0"),
+        source: CostSource::Estimate,
+        price: price("1.006"),
+    }
+}
+
+fn bare(run: &RecordedRun, day: i8) -> WorkloadDay {
+    WorkloadDay {
+        kind: CostKind::Unused,
+        tags: BTreeMap::new(),
+        instance_type: String::new(),
+        gpus_per_instance: None,
+        commitment: None,
+        committed_until: None,
+        gpu_hours: None,
+        list: None,
+        effective: None,
+        useful_gpu_hours: None,
+        unmeasured_gpu_hours: None,
+        price: None,
+        ..cost(run, day, "plan", "0")
+    }
+}
+
+fn action(run: &RecordedRun, job: &str, target: Option<Target>) -> RecordedAction {
+    RecordedAction {
+        action_id: "9fe32031a5cd48fc".to_owned(),
+        account: "111122223333".to_owned(),
+        region: "us-east-1".to_owned(),
+        workload: job.to_owned(),
+        job: job.to_owned(),
+        name: job.to_owned(),
+        kind: ActionKind::Rightsize,
+        target,
+        expected_monthly: usd("100.50"),
+        baseline: ActionBaseline {
+            instance_type: "p4d.24xlarge".to_owned(),
+            hours_daily: Decimal::from(12),
+            gpu_hours_daily: Some(Decimal::from(96)),
+            effective_hourly: usd("21.957642"),
+            price: price("32.77"),
+        },
+        risk: Risk::High,
+        first_seen: run.as_of,
+        last_seen: run.as_of,
+    }
+}
+
+fn keep_run(records: &Records, run: &RecordedRun, rows: &[WorkloadDay]) -> bool {
+    let actions = [action(run, "i-1", None)];
+    done(records.record(run, rows, &actions)).expect("writable")
+}
+
+fn read(records: &Records, since: Option<Date>) -> Recorded {
+    done(records.read(since)).expect("readable")
+}
+
+#[test]
+fn what_was_kept_comes_back() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let records = records(folder.path());
+    let run = run("2026-11-23T03:15:00.25Z", SCOPE, &[20, 21, 22]);
+    let rows = [
+        cost(&run, 20, "i-1", "24.144"),
+        cost(&run, 20, "i-2", "0.000001"),
+        bare(&run, 22),
+    ];
+    let target = Target {
+        instance_type: "g6.xlarge".to_owned(),
+        count: 3,
+    };
+    let actions = [action(&run, "i-1", Some(target)), action(&run, "i-2", None)];
+    let kept = done(records.record(&run, &rows, &actions));
+    assert!(kept.expect("writable"));
+    let found = read(&records, None);
+    assert!(found.problems.is_empty(), "{:?}", found.problems);
+    assert_eq!(found.runs, std::slice::from_ref(&run));
+    assert_eq!(found.rows, rows);
+    assert_eq!(found.actions, actions);
+
+    // The same again changes nothing, and says so.
+    let again = done(records.record(&run, &rows, &actions));
+    assert!(!again.expect("it is there"));
+    assert_eq!(read(&records, None).rows, rows);
+
+    let kept = done(records.kept()).expect("readable");
+    assert!(kept.has(&run.run_id) && !kept.has("20261123T031500Z-0"));
+    let days: Vec<Date> = kept.days(SCOPE).into_iter().collect();
+    assert_eq!(days, run.days, "a day without a row is known too");
+    assert!(kept.days("fedcba9876543210").is_empty());
+}
+
+#[test]
+fn the_newest_run_of_a_scope_says_what_a_day_was() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let records = records(folder.path());
+    let other = "fedcba9876543210";
+    let newer = run("2026-11-23T04:00:00Z", SCOPE, &[21, 22]);
+    let older = run("2026-11-22T04:00:00Z", SCOPE, &[20, 21]);
+    let elsewhere = run("2026-11-21T04:00:00Z", other, &[20, 21]);
+    for (run, amount) in [(&newer, "3"), (&older, "2"), (&elsewhere, "1")] {
+        let days = run
+            .days
+            .iter()
+            .map(|day| cost(run, day.day(), "i-1", amount));
+        assert!(keep_run(&records, run, &days.collect::<Vec<_>>()));
+    }
+    let found = read(&records, None);
+    let rows: Vec<(i8, &str, String)> = found
+        .rows
+        .iter()
+        .map(|row| {
+            let amount = row.effective.map(|one| one.amount().to_string());
+            (
+                row.day.day(),
+                row.run_id.as_str(),
+                amount.unwrap_or_default(),
+            )
+        })
+        .collect();
+    let expected = [
+        (20, &elsewhere, "1"),
+        (20, &older, "2"),
+        (21, &elsewhere, "1"),
+        (21, &newer, "3"),
+        (22, &newer, "3"),
+    ];
+    let expected: Vec<(i8, &str, String)> = expected
+        .iter()
+        .map(|(day, run, amount)| (*day, run.run_id.as_str(), (*amount).to_owned()))
+        .collect();
+    assert_eq!(rows, expected);
+    // Every run, and the actions of each.
+    assert_eq!((found.runs.len(), found.actions.len()), (3, 3));
+    let late = read(&records, Some(date(2026, 11, 22)));
+    assert_eq!((late.runs.len(), late.rows.len()), (2, 1));
+}
+
+/// A directory whose device is full after so many files.
+#[derive(Debug)]
+struct Full {
+    folder: Folder,
+    left: Cell<usize>,
+}
+
+impl Store for Full {
+    fn prepare<'a>(&'a self, folder: &'a str) -> Answer<'a, io::Result<()>> {
+        self.folder.prepare(folder)
+    }
+
+    fn list<'a>(
+        &'a self,
+        folder: &'a str,
+        between: Option<(&'a str, &'a str)>,
+    ) -> Answer<'a, io::Result<Vec<Listed>>> {
+        self.folder.list(folder, between)
+    }
+
+    fn open<'a>(&'a self, name: &'a str, most_bytes: u64) -> Answer<'a, io::Result<File>> {
+        self.folder.open(name, most_bytes)
+    }
+
+    fn create<'a>(&'a self, name: &'a str, bytes: &'a [u8]) -> Answer<'a, io::Result<Created>> {
+        match self.left.get().checked_sub(1) {
+            Some(left) => {
+                self.left.set(left);
+                self.folder.create(name, bytes)
+            }
+            None => Box::pin(std::future::ready(Err(ErrorKind::StorageFull.into()))),
+        }
+    }
+
+    fn remove<'a>(&'a self, name: &'a str) -> Answer<'a, io::Result<()>> {
+        self.folder.remove(name)
+    }
+
+    fn place(&self, name: &str) -> String {
+        self.folder.place(name)
+    }
+}
+
+#[test]
+fn a_run_that_ended_between_its_files_does_not_count_and_can_be_kept_again() {
+    // Two days, the actions, and the file of the run.
+    for left in 0..4 {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let run = run("2026-11-23T03:15:00Z", SCOPE, &[21, 22]);
+        let rows = [cost(&run, 21, "i-1", "1"), cost(&run, 22, "i-1", "2")];
+        let full = Records::of(Rc::new(Full {
+            folder: Folder::new(folder.path().to_owned()),
+            left: Cell::new(left),
+        }));
+        let failed = done(full.record(&run, &rows, &[]));
+        assert!(failed.is_err(), "{left}");
+        let records = records(folder.path());
+        let found = read(&records, None);
+        assert!(found.runs.is_empty() && found.rows.is_empty(), "{left}");
+        let kept = done(records.kept()).expect("readable");
+        assert!(kept.days(SCOPE).is_empty(), "{left}");
+        assert!(done(records.record(&run, &rows, &[])).expect("writable"));
+        assert_eq!(read(&records, None).rows, rows, "{left}");
+    }
+}
+
+#[test]
+fn what_is_damaged_or_missing_is_a_problem_and_the_rest_counts() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let records = records(folder.path());
+    let runs = ["2026-11-22T04:00:00Z", "2026-11-23T04:00:00Z"];
+    let [one, two] = runs.map(|as_of| {
+        let day = at(as_of).to_zoned(TimeZone::UTC).date().day() - 1;
+        let run = run(as_of, SCOPE, &[day]);
+        assert!(keep_run(&records, &run, &[cost(&run, day, "i-1", "1")]));
+        run
+    });
+    let path = |name: String| folder.path().join(name);
+    let table = path(name_of(COST.name, date(2026, 11, 21), &one.run_id));
+    let mut bytes = std::fs::read(&table).expect("ours");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&table, bytes).expect("ours");
+    let gone = path(name_of(ACTION.name, date(2026, 11, 23), &two.run_id));
+    std::fs::remove_file(&gone).expect("ours");
+
+    let found = read(&records, None);
+    assert_eq!(
+        (found.runs.len(), found.rows.len(), found.actions.len()),
+        (2, 1, 1)
+    );
+    assert_eq!(found.rows[0].run_id, two.run_id);
+    let places: Vec<&str> = found
+        .problems
+        .iter()
+        .map(|one| one.place.as_str())
+        .collect();
+    assert_eq!(
+        places,
+        [table.to_str(), gone.to_str()].map(Option::unwrap_or_default)
+    );
+}
+
+#[test]
+fn the_file_of_another_run_is_refused() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let records = records(folder.path());
+    let one = run("2026-11-22T04:00:00Z", SCOPE, &[21]);
+    assert!(keep_run(&records, &one, &[cost(&one, 21, "i-1", "1")]));
+    let own = folder
+        .path()
+        .join(name_of(RUN, date(2026, 11, 22), &one.run_id));
+    let text = std::fs::read_to_string(&own).expect("ours");
+    let other = own.with_file_name("20261122T050000Z-0123456789abcdef.json");
+    std::fs::copy(&own, &other).expect("ours");
+    let refused = |words: &str| {
+        let found = read(&records, None);
+        let [problem] = &found.problems[..] else {
+            panic!("{:?}", found.problems);
+        };
+        assert!(problem.to_string().ends_with(words), "{problem}");
+    };
+    refused("it is the file of another run");
+    std::fs::remove_file(&other).expect("ours");
+    // A table of another place than those of the run.
+    let moved = text.replace("v1/cost/dt=2026-11-21/", "v1/cost/../../../etc/");
+    for (text, words) in [
+        (moved, "it is the file of another run"),
+        (
+            text.replace("\"format\": 1", "\"format\": 2"),
+            "it has another format",
+        ),
+        (
+            text.replace("\"USD\"", "\"XXX\""),
+            "it has a currency that is not known",
+        ),
+        (
+            text.replace("1234.56", "12e4"),
+            "it has a date or an amount that gpucost does not write",
+        ),
+        (
+            " ".repeat(1 << 20) + "{}",
+            "it is larger than what was written",
+        ),
+    ] {
+        std::fs::write(&own, text).expect("ours");
+        refused(words);
+    }
+}
+
+#[test]
+fn what_no_table_holds_is_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let records = records(folder.path());
+    let run = run("2026-11-22T04:00:00Z", SCOPE, &[21]);
+    let fits = cost(&run, 21, "i-1", "999999999999.999999");
+    let mut long = fits.clone();
+    long.tags.insert("key".to_owned(), "x".repeat(70_000));
+    let mut mixed = fits.clone();
+    mixed.list = Some(Money::new(Decimal::ONE, Currency::Eur));
+    for bad in [cost(&run, 21, "i-1", "1000000000000"), long, mixed] {
+        assert!(done(records.record(&run, &[bad], &[])).is_err());
+        assert!(!folder.path().join("v1").exists());
+    }
+    assert!(keep_run(&records, &run, std::slice::from_ref(&fits)));
+    assert_eq!(read(&records, None).rows, [fits]);
+}
