@@ -236,6 +236,10 @@ pub(super) struct AuditArgs {
     /// CSV file of how much work was done, for the cost of its units in the JSON report
     #[arg(long, value_name = "FILE", conflicts_with = "redact")]
     pub units: Option<PathBuf>,
+    /// Keep the audit as `gpucost history record` does [default: the place of `--history`, or
+    /// the directory `history`]
+    #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, num_args = 0..=1, require_equals = true)]
+    pub record: Option<Option<Place>>,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<AuditFormat>,

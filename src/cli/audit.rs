@@ -3,6 +3,7 @@
 use super::Io;
 use super::args::{AuditArgs, AuditFormat, RiskChoice};
 use super::exit::{ExitCode, Failure};
+use super::history::Keeping;
 use super::price_age::PriceAge;
 use super::scope::invocation;
 use super::{estate, group_by, output, units};
@@ -40,12 +41,18 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let is_grouped = wanted.keys.is_some();
     let clusters = is_grouped.then(|| estate.clusters.clone());
     let clusters = clusters.unwrap_or_default();
+    let keeping = args.record.as_ref();
+    let keeping = keeping.map(|place| Keeping::of(place.as_ref(), &estate, (&args.estate, &settings), io));
     let mut audit = audit_once(estate, &settings.policy, accepted);
     units::price(&mut audit, &counted, &settings.policy)?;
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
     let text = render((&audit, &clusters), format, &wanted, io)?;
     output::document(&text, &args.estate.out, io)?;
     output::warn(warning, &args.estate.out, io);
+    if let Some(keeping) = keeping {
+        let kept = keeping.keep(&audit, &settings.policy, &args.estate.out, io)?;
+        output::say(&kept, &args.estate.out, io);
+    }
     if format == AuditFormat::Focus {
         output::warn(left_out_of_bill(&audit), &args.estate.out, io);
     }

@@ -6,7 +6,7 @@ use std::net::Ipv6Addr;
 use std::time::Duration;
 
 /// An address that AWS clients can be sent to: scheme, host, perhaps a port.
-fn endpoint(text: &str) -> Result<String, String> {
+pub(super) fn endpoint(text: &str) -> Result<String, String> {
     let expected = || "expected a URL such as https://localhost:4566".to_owned();
     let rest = text
         .strip_prefix("http://")

@@ -13,6 +13,7 @@ use super::demo::DemoChoice;
 use super::diff::DiffArgs;
 use super::fit::FitArgs;
 use super::fix::FixArgs;
+use super::history::HistoryArgs;
 use super::kpi_args::KpiArgs;
 use super::organization::IamPolicyArgs;
 use super::profile::ProfileArgs;
@@ -129,6 +130,11 @@ pub(super) enum Command {
     /// `gpucost profile -- python train.py`. The summary shows GPU utilization, the
     /// bottleneck, the cost, and a suitable instance type.
     Profile(Box<ProfileArgs>),
+    /// Keep audits night after night, in a directory or an S3 bucket, and look after them
+    ///
+    /// `gpucost history record` keeps what each workload cost on each day that is over, and
+    /// what the plan advised, in Parquet that DuckDB, Spark and Athena read as it is.
+    History(Box<HistoryArgs>),
     /// Show how a finding, verdict, cost or plan was derived
     ///
     /// Uses the last audit of a live account, unless `--from` or `--demo` is given.
@@ -185,6 +191,7 @@ impl Command {
             Self::Kpi(args) => Some(&args.estate),
             Self::Autoscale(args) => Some(&args.estate),
             Self::Schedule(args) => Some(&args.estate),
+            Self::History(args) => args.estate(),
             Self::Explain(args) => Some(&args.estate),
             Self::Fix(args) => Some(&args.estate),
             Self::Policy { .. }

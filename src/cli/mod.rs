@@ -28,6 +28,7 @@ mod fit_measured;
 mod fix;
 mod group_by;
 mod guard;
+mod history;
 #[cfg(unix)]
 mod interrupts;
 mod inventory;
@@ -148,6 +149,7 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         Command::Autoscale(autoscale) => autoscale::run(autoscale, io),
         Command::Schedule(schedule) => schedule::run(schedule, io),
         Command::Profile(profile) => profile::run(profile, io),
+        Command::History(asked) => history::run(asked, io),
         Command::Explain(explain) => explain::run(explain, io),
         Command::Fix(fix) => fix::run(fix, io),
         Command::Archive { action } => archive::run(action, io),

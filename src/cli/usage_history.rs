@@ -4,6 +4,7 @@ use super::Io;
 use super::args::{EstateArgs, OutputArgs, Resolution};
 use super::exit::{ExitCode, Failure};
 use super::output::say;
+use crate::domain::shell_word;
 use crate::gather::GatherOptions;
 use crate::report::text::counted;
 use crate::sources::SourceError;
@@ -86,11 +87,13 @@ pub(super) fn unopened(error: HistoryError) -> Failure {
         let hint = cause.hint();
         return Failure::unexpected(error).with_hint(hint);
     }
-    if error.is_in_bucket() {
-        return Failure::unexpected(error).with_hint(
-            "check the name of the bucket; `gpucost iam-policy --history URL` prints the \
+    if let Some(url) = error.bucket_url() {
+        let hint = format!(
+            "check the name of the bucket; `gpucost iam-policy --history {}` prints the \
              permissions that it takes",
+            shell_word(url)
         );
+        return Failure::unexpected(error).with_hint(hint);
     }
     Failure::new(ExitCode::Input, error).with_hint("use a directory that can be created and listed")
 }

@@ -235,6 +235,13 @@ impl Store for Bucket {
         self.opened(name, most_bytes).boxed_local()
     }
 
+    fn forget(&self, name: &str) {
+        if let Some(path) = self.read.borrow_mut().remove(name) {
+            // The folder goes with all that is left.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
     fn create<'a>(&'a self, name: &'a str, bytes: &'a [u8]) -> Answer<'a, io::Result<Created>> {
         self.created(name, bytes).boxed_local()
     }

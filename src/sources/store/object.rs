@@ -45,6 +45,9 @@ pub(in crate::sources) trait Store: Debug {
     /// Opens a file of at most so many bytes. Where reading costs a request, it is read once.
     fn open<'a>(&'a self, name: &'a str, most_bytes: u64) -> Answer<'a, io::Result<File>>;
 
+    /// Lets go of what was read of a file.
+    fn forget(&self, _: &str) {}
+
     /// Creates a file, whole or not at all.
     fn create<'a>(&'a self, name: &'a str, bytes: &'a [u8]) -> Answer<'a, io::Result<Created>>;
 

@@ -23,9 +23,11 @@ pub struct HistoryError {
 }
 
 impl HistoryError {
-    /// Whether it is of a bucket, and not of a directory.
-    pub fn is_in_bucket(&self) -> bool {
-        self.place.starts_with("s3://")
+    /// The history that it is of, where that is in a bucket.
+    pub fn bucket_url(&self) -> Option<&str> {
+        let url = self.place.starts_with("s3://").then_some(&*self.place)?;
+        let end = url.rfind(&format!("/{VERSION}/"));
+        Some(end.map_or(url, |end| &url[..end]))
     }
 }
 
@@ -111,6 +113,24 @@ impl RunName {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_of_a_bucket_names_its_history() {
+        let of = |place: &str| {
+            let error = HistoryError {
+                place: place.to_owned(),
+                why: io::ErrorKind::NotFound.into(),
+            };
+            error.bucket_url().map(str::to_owned)
+        };
+        let url = Some("s3://bucket/v1/nights".to_owned());
+        assert_eq!(of("s3://bucket/v1/nights/v1/run/dt=2026-11-02/a.json"), url);
+        assert_eq!(
+            of("s3://bucket/nights"),
+            Some("s3://bucket/nights".to_owned())
+        );
+        assert_eq!(of("/var/s3:/v1/run"), None);
+    }
 
     #[test]
     fn a_name_is_its_parts_and_nothing_else() {

@@ -4,6 +4,8 @@
 
 mod columns;
 mod keep;
+#[cfg(test)]
+mod lab;
 mod layout;
 mod ledger;
 mod machine;
@@ -13,10 +15,12 @@ mod seal;
 mod table;
 mod table_writer;
 mod tables;
+mod upkeep;
 
 pub use layout::HistoryError;
 pub use ledger::{KeptRuns, Recorded, Records};
 pub use machine::KeptMachine;
+pub use upkeep::{Compacted, FoundFile, Pruned, Trouble, Verified};
 
 use crate::domain::{DAY_SECONDS, Fnv, Instance, ResourceId};
 use crate::sources::store::{BucketAccess, Place, Store, connect, invalid};

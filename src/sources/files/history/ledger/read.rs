@@ -9,7 +9,6 @@ use crate::sources::files::history::table::{Row, read_table};
 use crate::sources::store::invalid;
 use futures_util::{StreamExt, stream};
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -173,8 +172,7 @@ impl Records {
     ) -> Result<Vec<RecordedAction>, HistoryError> {
         let mut actions = Vec::new();
         let mut each = |row: &Row<'_>| -> Result<(), TableError> {
-            let (run_id, action) = action_of(row)?;
-            let on = action.last_seen.to_zoned(TimeZone::UTC).date();
+            let (run_id, on, action) = action_of(row)?;
             if wanted.contains(&name_of(ACTION.name, on, &run_id)) {
                 actions.push(action);
             }

@@ -225,13 +225,13 @@ pub(super) fn cells_of_action(
     ])
 }
 
-/// Reads a row of [`ACTION`], with the id of its run.
+/// Reads a row of [`ACTION`], with the id and the day of its run.
 ///
 /// # Errors
 /// When it has a value that is never written.
 pub(in crate::sources::files::history) fn action_of(
     row: &Row<'_>,
-) -> Result<(String, RecordedAction), TableError> {
+) -> Result<(String, Date, RecordedAction), TableError> {
     let currency = named(row.text(12)?, Currency::from_code)?;
     let money = |column| Ok::<_, TableError>(Money::new(some_number(row, column)?, currency));
     let time = |column| -> Result<Timestamp, TableError> {
@@ -266,7 +266,7 @@ pub(in crate::sources::files::history) fn action_of(
         first_seen: time(23)?,
         last_seen: time(24)?,
     };
-    Ok((row.text(0)?.to_owned(), action))
+    Ok((row.text(0)?.to_owned(), some_date(row, 2)?, action))
 }
 
 /// The only currency among some; `None` of none.

@@ -1,0 +1,110 @@
+//! Flags of `gpucost history`.
+
+use crate::cli::args::{EstateArgs, OutputArgs, RiskChoice, place};
+use crate::cli::aws_args::endpoint;
+use crate::config::parse_duration;
+use crate::sources::store::Place;
+use clap::{Args, Subcommand, ValueHint};
+use jiff::SignedDuration;
+
+/// `gpucost history`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct HistoryArgs {
+    #[command(subcommand)]
+    pub action: HistoryAction,
+}
+
+impl HistoryArgs {
+    /// The flags of the estate that it is about; absent where it takes none.
+    pub(in crate::cli) fn estate(&self) -> Option<&EstateArgs> {
+        match &self.action {
+            HistoryAction::Record(args) => Some(&args.estate),
+            HistoryAction::Verify(_) | HistoryAction::Compact(_) | HistoryAction::Prune(_) => None,
+        }
+    }
+}
+
+/// What to do with a history.
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum HistoryAction {
+    /// Audit, and keep what each workload cost on each day that is over, and the plan
+    ///
+    /// A day is kept once. Files are created and never changed, so several machines can
+    /// record into one place at the same time.
+    Record(Box<RecordArgs>),
+    /// Check every file: damaged, half-written, and not of gpucost
+    Verify(Box<VerifyArgs>),
+    /// Put the tables of each past month together, one file per table and month
+    ///
+    /// The files that it replaces are removed when the new one was read back and holds the
+    /// same rows.
+    Compact(Box<CompactArgs>),
+    /// Remove what was recorded longer ago than a time; shows what, unless `--yes` is given
+    Prune(Box<PruneArgs>),
+}
+
+/// `gpucost history record`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct RecordArgs {
+    /// Directory, or s3://BUCKET/PREFIX [default: the place of `--history`, or `history`]
+    #[arg(value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath)]
+    pub place: Option<Place>,
+    #[command(flatten)]
+    pub estate: EstateArgs,
+    /// Maximum risk level of the plan [default: medium]
+    #[arg(long, value_enum)]
+    pub risk: Option<RiskChoice>,
+}
+
+/// Which history, and how its bucket is reached.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct PlaceArgs {
+    /// Directory, or s3://BUCKET/PREFIX [default: `history`]
+    #[arg(value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath)]
+    pub place: Option<Place>,
+    /// AWS named profile
+    #[arg(long, value_name = "NAME", help_heading = "AWS")]
+    pub profile: Option<String>,
+    /// Custom endpoint for S3
+    #[arg(long, value_name = "URL", value_parser = endpoint, help_heading = "AWS")]
+    pub endpoint_url: Option<String>,
+    #[command(flatten)]
+    pub out: OutputArgs,
+}
+
+/// `gpucost history verify`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct VerifyArgs {
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    /// Exit with code 3 for half-written files and files of others, too
+    #[arg(long, help_heading = "Output")]
+    pub strict: bool,
+}
+
+/// `gpucost history compact`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct CompactArgs {
+    #[command(flatten)]
+    pub place: PlaceArgs,
+}
+
+/// `gpucost history prune`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct PruneArgs {
+    #[command(flatten)]
+    pub place: PlaceArgs,
+    /// Keep what was recorded within this time, such as 400d
+    #[arg(long, value_name = "TIME", value_parser = days)]
+    pub keep: SignedDuration,
+    /// Remove the files; without it, they are only counted
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// At least a day: what was recorded today is never removed.
+fn days(text: &str) -> Result<SignedDuration, String> {
+    let time = parse_duration(text).ok();
+    time.filter(|time| *time >= SignedDuration::from_hours(24))
+        .ok_or_else(|| "expected a time of a day or more, such as 400d".to_owned())
+}

@@ -1,0 +1,79 @@
+//! Keeping an audit.
+
+use super::places::{failed, place_of};
+use crate::analysis::{Audit, DayFacts, KeptAudit};
+use crate::cli::args::{EstateArgs, OutputArgs};
+use crate::cli::exit::Failure;
+use crate::cli::{Io, estate, live, usage_history};
+use crate::config::SettingsFile;
+use crate::domain::Policy;
+use crate::report::{KeptRun, kept_run_text};
+use crate::sources::aws::Notice;
+use crate::sources::files::{HistoryError, Records};
+use crate::sources::store::{BucketAccess, Place};
+use crate::usage::Estate;
+
+/// Where an audit will be kept, with what its estate tells of single days.
+pub(in crate::cli) struct Keeping {
+    place: Place,
+    access: BucketAccess,
+    facts: DayFacts,
+}
+
+impl Keeping {
+    /// Of an estate that is about to be audited. What was recorded is taken to have been read
+    /// when its window ended.
+    pub(in crate::cli) fn of(
+        named: Option<&Place>,
+        estate: &Estate,
+        (args, settings): (&EstateArgs, &SettingsFile),
+        io: &Io<'_>,
+    ) -> Self {
+        let is_recorded = args.from.is_some() || args.demo.is_some();
+        let read_at = if is_recorded { estate.as_of } else { io.now };
+        let aws = estate::aws_options(&args.aws, settings, io);
+        Self {
+            place: place_of(named.or(args.history.as_ref())),
+            access: usage_history::bucket_access(&aws, io),
+            facts: DayFacts::of(estate, &settings.policy, read_at),
+        }
+    }
+
+    /// Keeps the audit, and says so in a line.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(in crate::cli) fn keep(
+        &self,
+        audit: &Audit,
+        policy: &Policy,
+        out: &OutputArgs,
+        io: &Io<'_>,
+    ) -> Result<String, Failure> {
+        let mut kept = KeptAudit::of(audit, &self.facts, policy.hours_per_month);
+        let done = live::run(out, &Notice::default(), io, async |progress| {
+            progress("history");
+            self.record(&mut kept).await
+        });
+        let is_new = done?.map_err(|error| failed(error, &self.place))?;
+        Ok(kept_run_text(&KeptRun {
+            run_id: &kept.run.run_id,
+            place: &self.place.to_string(),
+            days: &kept.run.days,
+            actions: kept.actions.len(),
+            is_new,
+        }))
+    }
+
+    /// Keeps what is new of an audit; whether it was not kept before.
+    async fn record(&self, kept: &mut KeptAudit) -> Result<bool, HistoryError> {
+        let records = Records::open(&self.place, &self.access).await?;
+        let known = records.kept().await?;
+        if known.has(&kept.run.run_id) {
+            return Ok(false);
+        }
+        kept.leave_out(&known.days(&kept.run.scope));
+        let KeptAudit { run, rows, actions } = kept;
+        records.record(run, rows, actions).await
+    }
+}

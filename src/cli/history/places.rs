@@ -1,0 +1,79 @@
+//! The place of a history, and how it is reached.
+
+use super::args::PlaceArgs;
+use crate::cli::Io;
+use crate::cli::exit::Failure;
+use crate::cli::{estate, live, usage_history};
+use crate::domain::shell_word;
+use crate::sources::aws::{AwsOptions, Notice};
+use crate::sources::files::{HistoryError, Records};
+use crate::sources::store::{BucketAccess, Place};
+use std::io::ErrorKind;
+
+/// The directory without a name.
+const DEFAULT_FOLDER: &str = "history";
+
+/// The first place that is named, or the usual one.
+pub(super) fn place_of<'a>(named: impl IntoIterator<Item = &'a Place>) -> Place {
+    let first = named.into_iter().next().cloned();
+    first.unwrap_or_else(|| Place::Folder(DEFAULT_FOLDER.into()))
+}
+
+/// A history that a command looks after.
+pub(super) struct Open {
+    pub place: Place,
+    access: BucketAccess,
+}
+
+impl Open {
+    pub(super) fn of(args: &PlaceArgs, io: &Io<'_>) -> Result<Self, Failure> {
+        let settings = estate::settings(&args.out, io)?;
+        let own = io.variable("GPUCOST_PROFILE");
+        let profile = args.profile.as_ref().or(own).or(settings.profile.as_ref());
+        let aws = AwsOptions {
+            profile: profile.cloned(),
+            endpoint_url: args.endpoint_url.clone(),
+            ..AwsOptions::default()
+        };
+        let place = place_of(&args.place);
+        if let Place::Folder(folder) = &place
+            && !folder.is_dir()
+        {
+            return Err(Failure::input(format!("{place} is not a directory")).with_hint(
+                "pass the directory or URL that `gpucost history record` wrote to",
+            ));
+        }
+        Ok(Self {
+            place,
+            access: usage_history::bucket_access(&aws, io),
+        })
+    }
+
+    /// Runs something on its files.
+    pub(super) fn run<T>(
+        &self,
+        args: &PlaceArgs,
+        io: &Io<'_>,
+        work: impl AsyncFnOnce(&Records) -> Result<T, HistoryError>,
+    ) -> Result<T, Failure> {
+        let done = live::run(&args.out, &Notice::default(), io, async |progress| {
+            progress("history");
+            let records = Records::open(&self.place, &self.access).await?;
+            work(&records).await
+        });
+        done?.map_err(|error| failed(error, &self.place))
+    }
+}
+
+/// What it means that a history cannot be read or written.
+pub(super) fn failed(error: HistoryError, place: &Place) -> Failure {
+    if error.why.kind() == ErrorKind::AlreadyExists {
+        let hint = format!(
+            "a run of this name did not end, or recorded something else; `gpucost history \
+             verify {}` names its files",
+            shell_word(&place.word())
+        );
+        return Failure::unexpected(error).with_hint(hint);
+    }
+    usage_history::unopened(error)
+}

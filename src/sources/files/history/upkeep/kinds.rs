@@ -1,0 +1,117 @@
+//! What the files of a history are, by their names.
+
+use crate::sources::files::history::columns::Schema;
+use crate::sources::files::history::layout::{COMPACT, Named, RUN, USAGE_RUN};
+use crate::sources::files::history::ledger::{ACTION, COST};
+use crate::sources::files::history::tables::ALL;
+use crate::sources::store::Listed;
+use jiff::civil::Date;
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A list of what a run kept of a day.
+    UsageRun,
+    /// The file of an audit.
+    Run,
+    /// A list of what was put together.
+    Compact,
+    Table,
+    /// What a write that did not end left.
+    Temporary,
+    /// Not written by this program.
+    Foreign,
+}
+
+/// What a file is, and of which day.
+pub(super) fn kind_of(one: &Listed) -> (Kind, Option<Date>) {
+    if !one.is_regular {
+        return (Kind::Foreign, None);
+    }
+    let Some(named) = Named::of(&one.name) else {
+        let day = temporary_day(&one.name);
+        let kind = day.map_or(Kind::Foreign, |_| Kind::Temporary);
+        return (kind, day);
+    };
+    let kind = match named.table {
+        USAGE_RUN => Kind::UsageRun,
+        RUN => Kind::Run,
+        COMPACT => Kind::Compact,
+        table if schema_of(table).is_some() => Kind::Table,
+        _ => Kind::Foreign,
+    };
+    (kind, Some(named.day))
+}
+
+/// The columns of a table.
+pub(super) fn schema_of(table: &str) -> Option<&'static Schema> {
+    const LEDGER: [&Schema; 2] = [&COST, &ACTION];
+    let mut all = ALL.into_iter().chain(LEDGER);
+    all.find(|schema| schema.name == table)
+}
+
+/// The day of a temporary file beside a file of a history, `.FILE.PROCESS.NUMBER.tmp`.
+fn temporary_day(name: &str) -> Option<Date> {
+    let (folder, file) = name.rsplit_once('/')?;
+    let rest = file.strip_prefix('.')?.strip_suffix(".tmp")?;
+    let mut parts = rest.rsplitn(3, '.');
+    let is_number = |part: &str| part.parse::<u32>().is_ok();
+    let (attempt, process, own) = (parts.next()?, parts.next()?, parts.next()?);
+    if !is_number(attempt) || !is_number(process) {
+        return None;
+    }
+    let name = format!("{folder}/{own}");
+    let named = Named::of(&name)?;
+    let is_list = [USAGE_RUN, RUN, COMPACT].contains(&named.table);
+    (is_list || schema_of(named.table).is_some()).then_some(named.day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_known_by_their_names() {
+        let of = |name: &str| {
+            let one = Listed {
+                name: name.to_owned(),
+                bytes: 1,
+                is_regular: true,
+            };
+            let (kind, day) = kind_of(&one);
+            (kind, day.is_some())
+        };
+        let day = "dt=2026-11-02";
+        for (name, kind) in [
+            (format!("v1/usage_run/{day}/a.json"), Kind::UsageRun),
+            (format!("v1/run/{day}/a.json"), Kind::Run),
+            (format!("v1/compact/{day}/a.json"), Kind::Compact),
+            (format!("v1/usage_hist/{day}/a.parquet"), Kind::Table),
+            (format!("v1/cost/{day}/a.parquet"), Kind::Table),
+            (
+                format!("v1/cost/{day}/.a.parquet.12.0.tmp"),
+                Kind::Temporary,
+            ),
+            (format!("v1/run/{day}/.a.json.12.0.tmp"), Kind::Temporary),
+        ] {
+            assert_eq!(of(&name), (kind, true), "{name}");
+        }
+        for name in [
+            format!("v1/cost/{day}/a.json"),
+            format!("v1/cost/{day}/.a.parquet.tmp"),
+            format!("v1/cost/{day}/.a.parquet.x.0.tmp"),
+            format!("v1/cost/{day}/.other.12.0.tmp"),
+            "v1/cost/a.parquet".to_owned(),
+            "v1/README.md".to_owned(),
+        ] {
+            assert_eq!(of(&name), (Kind::Foreign, false), "{name}");
+        }
+        let (kind, _) = kind_of(&Listed {
+            name: format!("v1/run/{day}/a.json"),
+            bytes: 0,
+            is_regular: false,
+        });
+        assert_eq!(kind, Kind::Foreign);
+        assert_eq!(of(&format!("v1/other/{day}/a.parquet")).0, Kind::Foreign);
+    }
+}
