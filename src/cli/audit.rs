@@ -42,7 +42,8 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let clusters = is_grouped.then(|| estate.clusters.clone());
     let clusters = clusters.unwrap_or_default();
     let keeping = args.record.as_ref();
-    let keeping = keeping.map(|place| Keeping::of(place.as_ref(), &estate, (&args.estate, &settings), io));
+    let keeping =
+        keeping.map(|place| Keeping::of(place.as_ref(), &estate, (&args.estate, &settings), io));
     let mut audit = audit_once(estate, &settings.policy, accepted);
     units::price(&mut audit, &counted, &settings.policy)?;
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;

@@ -50,6 +50,7 @@ mod tags;
 mod terraform;
 mod time;
 mod training_plan;
+mod upkeep;
 mod usage;
 mod utilization;
 mod verdict;
@@ -141,6 +142,7 @@ pub use terraform::{
 };
 pub use time::{DAY_SECONDS, HOUR_SECONDS, RunningTime, Window, floor_to_period, parse_duration};
 pub use training_plan::{PlanStatus, TrainingPlan};
+pub use upkeep::{CompactedHistory, FileTrouble, FoundFile, PrunedHistory, VerifiedHistory};
 pub use usage::{GpuUsage, InstanceUsage, Maxima, NetworkUse, VramSummary};
 pub use utilization::{
     ACTIVE_PERCENT, Distribution, SATURATED_HOUR_PERCENT, Signal, UtilizationSummary,

@@ -16,6 +16,7 @@ mod planners;
 mod price_status;
 mod pricing;
 mod profile;
+mod records;
 mod reserved;
 mod reserved_fleet;
 mod rightsize;
@@ -49,6 +50,7 @@ pub use planners::{
 pub use price_status::{PriceStatus, price_status_json, price_status_table};
 pub use pricing::{PricingStyle, pricing_csv, pricing_json, pricing_table};
 pub use profile::{ProfileReport, alert_line, elapsed_words, profile_json, profile_table};
+pub use records::{KeptRun, compacted_text, kept_run_text, pruned_text, verified_text};
 pub use reserved::{reserved_csv, reserved_json, reserved_table};
 pub use reserved_fleet::{reserved_fleet_csv, reserved_fleet_json, reserved_fleet_table};
 pub use rightsize::{Sizings, rightsize_csv, rightsize_json, rightsize_table};

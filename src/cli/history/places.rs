@@ -39,9 +39,8 @@ impl Open {
         if let Place::Folder(folder) = &place
             && !folder.is_dir()
         {
-            return Err(Failure::input(format!("{place} is not a directory")).with_hint(
-                "pass the directory or URL that `gpucost history record` wrote to",
-            ));
+            return Err(Failure::input(format!("{place} is not a directory"))
+                .with_hint("pass the directory or URL that `gpucost history record` wrote to"));
         }
         Ok(Self {
             place,

@@ -19,10 +19,7 @@ pub use estate::{
     CommitmentsError, Demo, EstateError, Keep, Recorder, Recording, RecordingError, Replaced,
     demo_estate, parse_estate, read_commitments, read_estate, write_estate, write_recorded,
 };
-pub use history::{
-    Compacted, FoundFile, History, HistoryError, KeptMachine, KeptRuns, Pruned, Recorded, Records,
-    Trouble, Verified,
-};
+pub use history::{History, HistoryError, KeptMachine, KeptRuns, Recorded, Records};
 pub use planned::{MOST_SAMPLES, PlannedFileError, read_demand, read_jobs};
 pub use prices::{OwnPricesError, read_own_prices, read_price_cache, write_price_cache};
 pub use report::{REPORT_VERSIONS, ReportError, read_report};

@@ -20,7 +20,6 @@ mod upkeep;
 pub use layout::HistoryError;
 pub use ledger::{KeptRuns, Recorded, Records};
 pub use machine::KeptMachine;
-pub use upkeep::{Compacted, FoundFile, Pruned, Trouble, Verified};
 
 use crate::domain::{DAY_SECONDS, Fnv, Instance, ResourceId};
 use crate::sources::store::{BucketAccess, Place, Store, connect, invalid};

@@ -2,7 +2,7 @@
 
 use super::claims::Claims;
 use super::kinds::schema_of;
-use crate::domain::Fnv;
+use crate::domain::{CompactedHistory, Fnv};
 use crate::sources::files::history::columns::{Schema, TableError};
 use crate::sources::files::history::keep::keep;
 use crate::sources::files::history::layout::{COMPACT, HistoryError, Named, name_of};
@@ -18,17 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek};
 
-/// What was put together.
-#[derive(Debug, Default)]
-pub struct Compacted {
-    /// Months of tables of which a file was written.
-    pub written: u64,
-    /// Files whose rows are in these, and which were removed.
-    pub removed: u64,
-    pub rows: u64,
-    /// Files that cannot be used; their months stay as they are.
-    pub problems: Vec<HistoryError>,
-}
+/// What was put together, and the files that cannot be used, whose months stay as they are.
+type Compacted = (CompactedHistory, Vec<HistoryError>);
 
 /// Tables of a month by name, with what shows that each is as it was written.
 type Month = BTreeMap<String, Seal>;
@@ -56,7 +47,7 @@ impl Records {
     /// When the place cannot be listed or written, and when a file cannot be removed.
     pub async fn compact(&self, today: Date) -> Result<Compacted, HistoryError> {
         let claims = Claims::of(self).await?;
-        let mut compacted = Compacted::default();
+        let (mut compacted, mut problems) = Compacted::default();
         compacted.removed += self.finish(&claims).await?;
         for ((table, month), files) in months(&claims, today) {
             let Some(schema) = schema_of(table) else {
@@ -70,10 +61,10 @@ impl Records {
                     compacted.rows += rows;
                     compacted.removed += names.len() as u64;
                 }
-                Err(problem) => compacted.problems.push(problem),
+                Err(problem) => problems.push(problem),
             }
         }
-        Ok(compacted)
+        Ok((compacted, problems))
     }
 
     /// Removes what was put together before by a run that did not end.

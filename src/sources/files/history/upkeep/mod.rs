@@ -7,9 +7,5 @@ mod kinds;
 mod prune;
 mod verify;
 
-pub use compact::Compacted;
-pub use prune::Pruned;
-pub use verify::{FoundFile, Trouble, Verified};
-
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use super::claims::Claims;
 use super::kinds::{Kind, kind_of};
+use crate::domain::PrunedHistory;
 use crate::sources::files::history::layout::{HistoryError, Named};
 use crate::sources::files::history::ledger::{ACTION, COST, Records};
 use futures_util::stream::TryStreamExt;
@@ -12,26 +13,17 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Files that are removed at once.
 const REMOVED_AT_ONCE: usize = 16;
 
-/// What was removed, or would be.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Pruned {
-    pub files: u64,
-    pub bytes: u64,
-    /// Runs among them, of audits and of days of metrics.
-    pub runs: u64,
-    /// The days of the oldest and the newest run.
-    pub days: Option<(Date, Date)>,
-    /// What else is there and was not written by this program. It stays.
-    pub foreign: u64,
-}
-
 impl Records {
     /// Removes the runs of before a day with all of their files, and what writes that did not
     /// end left before it; or only counts them.
     ///
     /// # Errors
     /// When the place cannot be listed, and when a file cannot be removed.
-    pub async fn prune(&self, before: Date, is_removed: bool) -> Result<Pruned, HistoryError> {
+    pub async fn prune(
+        &self,
+        before: Date,
+        is_removed: bool,
+    ) -> Result<PrunedHistory, HistoryError> {
         let claims = Claims::of(self).await?;
         let ledger = ledger_days(&claims);
         let is_old = |day: Option<Date>| day.is_some_and(|day| day < before);
@@ -45,7 +37,7 @@ impl Records {
         let compact = claims.compact.iter();
         let compact: BTreeSet<&str> = compact.filter_map(|list| id_of(&list.name)).collect();
         let (mut lists, mut tables) = (Vec::new(), Vec::new());
-        let mut pruned = Pruned::default();
+        let mut pruned = PrunedHistory::default();
         for one in &claims.listed {
             let (kind, day) = kind_of(one);
             let id = id_of(&one.name).unwrap_or_default();

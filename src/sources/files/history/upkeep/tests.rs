@@ -1,5 +1,4 @@
-use super::*;
-use crate::domain::{RecordedRun, WorkloadDay};
+use crate::domain::{CompactedHistory, FileTrouble, RecordedRun, WorkloadDay};
 use crate::sources::Answer;
 use crate::sources::files::history::lab::{action, cost, done, run};
 use crate::sources::files::history::layout::{COMPACT, RUN, name_of};
@@ -48,6 +47,12 @@ fn names(folder: &TempDir) -> BTreeSet<String> {
     listed.into_iter().map(|one| one.name).collect()
 }
 
+/// What was put together, and how many files could not be used.
+fn compacted(records: &Records, today: Date) -> (CompactedHistory, usize) {
+    let (compacted, problems) = done(records.compact(today)).expect("writable");
+    (compacted, problems.len())
+}
+
 /// What was recorded, with nothing wrong about it.
 fn recorded(records: &Records) -> (Vec<RecordedRun>, Vec<WorkloadDay>, usize) {
     let found = done(records.read(None)).expect("readable");
@@ -55,7 +60,7 @@ fn recorded(records: &Records) -> (Vec<RecordedRun>, Vec<WorkloadDay>, usize) {
     (found.runs, found.rows, found.actions.len())
 }
 
-fn troubles(records: &Records) -> Vec<(Trouble, String)> {
+fn troubles(records: &Records) -> Vec<(FileTrouble, String)> {
     let verified = done(records.verify()).expect("readable");
     let found = verified.found.into_iter();
     found.map(|one| (one.trouble, one.why)).collect()
@@ -115,24 +120,27 @@ fn each_kind_of_trouble_is_told_apart() {
         let path = folder.path().join(name);
         crate::domain::shown(&path)
     };
-    let found: BTreeSet<(Trouble, String)> = verified
+    let found: BTreeSet<(FileTrouble, String)> = verified
         .found
         .iter()
         .map(|one| (one.trouble, one.place.clone()))
         .collect();
     let expected = [
-        (Trouble::Damaged, table(2)),
-        (Trouble::Damaged, table(3)),
-        (Trouble::Damaged, table(4)),
-        (Trouble::Damaged, table(5)),
-        (Trouble::Damaged, "v1/run/dt=2026-11-09/a.json".to_owned()),
-        (Trouble::Missing, table(6)),
-        (Trouble::HalfWritten, half),
+        (FileTrouble::Damaged, table(2)),
+        (FileTrouble::Damaged, table(3)),
+        (FileTrouble::Damaged, table(4)),
+        (FileTrouble::Damaged, table(5)),
         (
-            Trouble::HalfWritten,
+            FileTrouble::Damaged,
+            "v1/run/dt=2026-11-09/a.json".to_owned(),
+        ),
+        (FileTrouble::Missing, table(6)),
+        (FileTrouble::HalfWritten, half),
+        (
+            FileTrouble::HalfWritten,
             "v1/run/dt=2026-11-09/.a.json.12.0.tmp".to_owned(),
         ),
-        (Trouble::Foreign, "v1/notes\u{1b}[2J.txt".to_owned()),
+        (FileTrouble::Foreign, "v1/notes\u{1b}[2J.txt".to_owned()),
     ];
     let expected = expected.map(|(trouble, name)| (trouble, place(&name)));
     assert_eq!(found, BTreeSet::from(expected));
@@ -161,7 +169,10 @@ fn a_table_that_is_not_of_its_columns_is_damaged_even_if_its_list_says_so() {
     write(&folder, &action, &one);
     write(&folder, &own, list.as_bytes());
     let words = "its columns are not those of this version".to_owned();
-    let expected = [(Trouble::Damaged, words.clone()), (Trouble::Damaged, words)];
+    let expected = [
+        (FileTrouble::Damaged, words.clone()),
+        (FileTrouble::Damaged, words),
+    ];
     assert_eq!(troubles(&records), expected);
 }
 
@@ -176,10 +187,10 @@ fn a_month_is_put_together_and_says_the_same() {
     let before = recorded(&records);
     assert_eq!(before.1.len(), 2 + 2 + 2 + 1);
 
-    let none = done(records.compact(NOVEMBER)).expect("writable");
+    let (none, _) = compacted(&records, NOVEMBER);
     assert_eq!((none.written, none.removed), (0, 0), "the month goes on");
-    let done_once = done(records.compact(date(2026, 12, 1))).expect("writable");
-    assert!(done_once.problems.is_empty(), "{:?}", done_once.problems);
+    let (done_once, problems) = compacted(&records, date(2026, 12, 1));
+    assert_eq!(problems, 0);
     // Four days of costs and three of actions; the actions of December are alone.
     assert_eq!(
         (done_once.written, done_once.removed, done_once.rows),
@@ -194,7 +205,7 @@ fn a_month_is_put_together_and_says_the_same() {
     };
     assert_eq!([RUN, COST.name, ACTION.name, COMPACT].map(of), [4, 1, 2, 2]);
 
-    let again = done(records.compact(date(2026, 12, 1))).expect("writable");
+    let (again, _) = compacted(&records, date(2026, 12, 1));
     assert_eq!((again.written, again.removed), (0, 0));
     assert_eq!(names(&folder), left);
     let kept = done(records.kept()).expect("readable");
@@ -205,7 +216,7 @@ fn a_month_is_put_together_and_says_the_same() {
     for night in [20, 21] {
         runs.push(keep(&records, night));
     }
-    let later = done(records.compact(date(2026, 12, 1))).expect("writable");
+    let (later, _) = compacted(&records, date(2026, 12, 1));
     assert_eq!((later.written, later.removed), (2, 4));
     assert_eq!(recorded(&records).0.len(), runs.len());
     assert_eq!(recorded(&records).1.len(), before.1.len() + 4);
@@ -280,14 +291,13 @@ fn an_end_at_any_step_of_compaction_loses_nothing_and_counts_nothing_twice() {
         let ended = done(ending.compact(december));
         assert_eq!(recorded(&records), before, "after {steps} steps");
         for (trouble, _) in troubles(&records) {
-            let harmless = [Trouble::HalfWritten, Trouble::Repeated];
+            let harmless = [FileTrouble::HalfWritten, FileTrouble::Repeated];
             assert!(
                 harmless.contains(&trouble),
                 "{trouble:?} after {steps} steps"
             );
         }
-        let rest = done(records.compact(december)).expect("writable");
-        assert!(rest.problems.is_empty(), "{:?}", rest.problems);
+        assert_eq!(compacted(&records, december).1, 0);
         assert_eq!(
             recorded(&records),
             before,
@@ -297,7 +307,7 @@ fn an_end_at_any_step_of_compaction_loses_nothing_and_counts_nothing_twice() {
             troubles(&records).is_empty(),
             "after {steps} steps and the rest"
         );
-        if ended.is_ok_and(|ended| ended.problems.is_empty()) {
+        if ended.is_ok_and(|(_, problems)| problems.is_empty()) {
             break;
         }
         steps += 1;
@@ -315,9 +325,9 @@ fn a_month_with_a_damaged_file_stays_as_it_is() {
     damaged[middle] ^= 1;
     write(&folder, &table, &damaged);
     let before = names(&folder);
-    let compacted = done(records.compact(date(2026, 12, 1))).expect("writable");
-    let [problem] = &compacted.problems[..] else {
-        panic!("{:?}", compacted.problems);
+    let (compacted, problems) = done(records.compact(date(2026, 12, 1))).expect("writable");
+    let [problem] = &problems[..] else {
+        panic!("{problems:?}");
     };
     assert!(problem.place.ends_with(&table), "{problem}");
     // The actions are whole.
@@ -360,7 +370,7 @@ fn old_runs_go_with_all_of_their_files_and_nothing_else_does() {
     assert_eq!(found, runs[2..]);
     assert_eq!(rows.len(), 4);
     let troubles = troubles(&records).into_iter().map(|(trouble, _)| trouble);
-    assert_eq!(troubles.collect::<Vec<_>>(), [Trouble::Foreign; 2]);
+    assert_eq!(troubles.collect::<Vec<_>>(), [FileTrouble::Foreign; 2]);
     let nothing = done(records.prune(before, true)).expect("writable");
     assert_eq!((nothing.files, nothing.runs, nothing.days), (0, 0, None));
 }
@@ -411,8 +421,8 @@ fn links_and_pipes_are_named_and_stay() {
         .expect("a link");
     let mode = nix::sys::stat::Mode::from_bits_truncate(0o600);
     nix::unistd::mkfifo(&day.join("c-d.parquet"), mode).expect("a pipe");
-    let found: Vec<Trouble> = troubles(&records).into_iter().map(|(one, _)| one).collect();
-    assert_eq!(found, [Trouble::Foreign; 3]);
+    let found: Vec<FileTrouble> = troubles(&records).into_iter().map(|(one, _)| one).collect();
+    assert_eq!(found, [FileTrouble::Foreign; 3]);
     let pruned = done(records.prune(date(2027, 11, 1), true)).expect("writable");
     assert_eq!((pruned.runs, pruned.foreign), (runs.len() as u64, 3));
     assert_eq!(names(&folder).len(), 3);

@@ -1,0 +1,33 @@
+//! `gpucost history verify`.
+
+use super::args::VerifyArgs;
+use super::places::Open;
+use crate::cli::exit::{ExitCode, Failure};
+use crate::cli::{Io, output};
+use crate::domain::shell_word;
+use crate::report::verified_text;
+use crate::sources::files::Records;
+
+pub(super) fn run(args: &VerifyArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let open = Open::of(&args.place, io)?;
+    let verified = open.run(&args.place, io, async |records: &Records| {
+        records.verify().await
+    })?;
+    let place = open.place.to_string();
+    output::document(&verified_text(&place, &verified), &args.place.out, io)?;
+    if verified.has_lost() {
+        let hint = format!(
+            "restore the files from a copy; or remove those that are damaged, and record again \
+             with `gpucost history record {}` while the metrics of their days are kept",
+            shell_word(&open.place.word())
+        );
+        output::complain("files of the history are damaged or missing", &hint, io);
+        return Ok(ExitCode::Incomplete);
+    }
+    if args.strict && !verified.found.is_empty() {
+        let hint = "the list says what each is, and what removes it";
+        output::complain("the history has files that do not count", hint, io);
+        return Ok(ExitCode::Incomplete);
+    }
+    Ok(ExitCode::Done)
+}

@@ -1,0 +1,219 @@
+//! In sentences, and in lines of one file each.
+
+use crate::domain::{
+    CompactedHistory, FileTrouble, FoundFile, PrunedHistory, VerifiedHistory, counted, separated,
+};
+use jiff::civil::Date;
+use std::fmt::Write;
+
+/// Bytes of a MiB.
+const MIB: f64 = 1_048_576.0;
+
+/// A run that was recorded.
+#[derive(Debug, Clone, Copy)]
+pub struct KeptRun<'a> {
+    pub run_id: &'a str,
+    /// The history, as it may be shown.
+    pub place: &'a str,
+    /// The days that were new, ascending.
+    pub days: &'a [Date],
+    pub actions: usize,
+    /// Whether it was recorded now, and not before.
+    pub is_new: bool,
+}
+
+/// What came of recording a run, in a line.
+pub fn kept_run_text(run: &KeptRun<'_>) -> String {
+    let KeptRun { run_id, place, .. } = run;
+    if !run.is_new {
+        return format!("{run_id} was recorded in {place} before; nothing was changed");
+    }
+    let actions = many(run.actions as u64, "action", "actions");
+    let days = match run.days {
+        [] => "no new day".to_owned(),
+        [day] => day.to_string(),
+        [first, .., last] => {
+            let days = many(run.days.len() as u64, "day", "days");
+            format!("{days} ({first} to {last})")
+        }
+    };
+    format!("recorded {days} and {actions} as {run_id} in {place}")
+}
+
+/// What was checked, and each file with which something is wrong.
+pub fn verified_text(place: &str, verified: &VerifiedHistory) -> String {
+    let mut text = format!(
+        "checked {} with {} in {place}\n",
+        many(verified.files, "file", "files"),
+        mib(verified.bytes)
+    );
+    for trouble in FileTrouble::ALL {
+        let all = verified.found.iter();
+        let own: Vec<&FoundFile> = all.filter(|one| one.trouble == *trouble).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let files = many(own.len() as u64, "file", "files");
+        let _ = writeln!(text, "\n{files} {}", words(*trouble));
+        for FoundFile { place, why, .. } in own {
+            let _ = writeln!(text, "  {place}: {why}");
+        }
+    }
+    if verified.found.is_empty() {
+        text.push_str("every file is as it was written\n");
+    }
+    text
+}
+
+fn words(trouble: FileTrouble) -> &'static str {
+    match trouble {
+        FileTrouble::Damaged => "damaged: what they say is not used",
+        FileTrouble::Missing => "missing: what they said is lost",
+        FileTrouble::HalfWritten => {
+            "half-written: they do not count; `gpucost history prune` removes them"
+        }
+        FileTrouble::Repeated => {
+            "left from putting a month together: gpucost counts their rows once, and `gpucost \
+             history compact` removes them"
+        }
+        FileTrouble::Foreign => "not of gpucost: they are not read, and nothing removes them",
+    }
+}
+
+/// What was put together.
+pub fn compacted_text(place: &str, compacted: CompactedHistory) -> String {
+    if compacted.written == 0 && compacted.removed == 0 {
+        return format!("nothing to put together in {place}: no past month has several files\n");
+    }
+    format!(
+        "put {} together in {} in place of {} in {place}\n",
+        many(compacted.rows, "row", "rows"),
+        many(compacted.written, "file", "files"),
+        many(compacted.removed, "file", "files")
+    )
+}
+
+/// What was removed, or would be.
+pub fn pruned_text(place: &str, pruned: PrunedHistory, is_removed: bool) -> String {
+    let mut text = match pruned.files {
+        0 => format!("nothing in {place} was recorded before that time\n"),
+        files => {
+            let verb = if is_removed {
+                "removed"
+            } else {
+                "would remove"
+            };
+            let runs = many(pruned.runs, "run", "runs");
+            let days = match pruned.days {
+                Some((first, last)) if first != last => format!(" of {first} to {last}"),
+                Some((day, _)) => format!(" of {day}"),
+                None => String::new(),
+            };
+            let files = many(files, "file", "files");
+            let size = mib(pruned.bytes);
+            format!("{verb} {runs}{days}: {files} with {size} in {place}\n")
+        }
+    };
+    if pruned.foreign > 0 {
+        let files = many(
+            pruned.foreign,
+            "file that gpucost did not write stays",
+            "files that gpucost did not write stay",
+        );
+        let _ = writeln!(text, "{files}");
+    }
+    text
+}
+
+fn many(number: u64, singular: &str, plural: &str) -> String {
+    counted(separated(&number.to_string()), singular, plural)
+}
+
+fn mib(bytes: u64) -> String {
+    format!("{:.1} MiB", bytes as f64 / MIB)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_says_which_days_were_new() {
+        let days: Vec<Date> = (20..23).map(|day| Date::constant(2026, 11, day)).collect();
+        let of = |days: &[Date], is_new| {
+            kept_run_text(&KeptRun {
+                run_id: "RUN",
+                place: "history",
+                days,
+                actions: 1,
+                is_new,
+            })
+        };
+        assert_eq!(
+            of(&days, true),
+            "recorded 3 days (2026-11-20 to 2026-11-22) and 1 action as RUN in history"
+        );
+        assert_eq!(
+            of(&days[..1], true),
+            "recorded 2026-11-20 and 1 action as RUN in history"
+        );
+        assert_eq!(
+            of(&[], true),
+            "recorded no new day and 1 action as RUN in history"
+        );
+        assert_eq!(
+            of(&days, false),
+            "RUN was recorded in history before; nothing was changed"
+        );
+    }
+
+    #[test]
+    fn files_are_named_by_what_is_wrong_with_them() {
+        let mut verified = VerifiedHistory {
+            files: 1_234,
+            bytes: 3 << 20,
+            found: Vec::new(),
+        };
+        assert_eq!(
+            verified_text("history", &verified),
+            "checked 1,234 files with 3.0 MiB in history\nevery file is as it was written\n"
+        );
+        for (trouble, place) in [(FileTrouble::Damaged, "a"), (FileTrouble::Foreign, "b")] {
+            verified.found.push(FoundFile {
+                trouble,
+                place: place.to_owned(),
+                why: "why".to_owned(),
+            });
+        }
+        assert_eq!(
+            verified_text("history", &verified),
+            "checked 1,234 files with 3.0 MiB in history\n\n\
+             1 file damaged: what they say is not used\n  a: why\n\n\
+             1 file not of gpucost: they are not read, and nothing removes them\n  b: why\n"
+        );
+    }
+
+    #[test]
+    fn what_is_removed_has_its_days_and_its_size() {
+        let mut pruned = PrunedHistory {
+            files: 15,
+            bytes: 1_572_864,
+            runs: 3,
+            days: Some((Date::constant(2026, 1, 1), Date::constant(2026, 1, 3))),
+            foreign: 1,
+        };
+        assert_eq!(
+            pruned_text("history", pruned, false),
+            "would remove 3 runs of 2026-01-01 to 2026-01-03: 15 files with 1.5 MiB in \
+             history\n1 file that gpucost did not write stays\n"
+        );
+        pruned = PrunedHistory {
+            foreign: 0,
+            ..PrunedHistory::default()
+        };
+        assert_eq!(
+            pruned_text("history", pruned, true),
+            "nothing in history was recorded before that time\n"
+        );
+    }
+}
