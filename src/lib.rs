@@ -65,6 +65,8 @@ pub mod rules;
 
 pub mod planners;
 
+pub mod trend;
+
 pub mod analysis;
 
 pub mod report;

@@ -9,7 +9,7 @@ use crate::support::source::{
 };
 
 /// Layers without I/O, clock and environment.
-const PURE: [&str; 9] = [
+const PURE: [&str; 10] = [
     "domain",
     "catalog",
     "usage",
@@ -17,6 +17,7 @@ const PURE: [&str; 9] = [
     "profiling",
     "rules",
     "planners",
+    "trend",
     "analysis",
     "report",
 ];

@@ -9,6 +9,7 @@ mod containers;
 mod data;
 mod files_of_the_book;
 mod fixes;
+mod forecasts;
 mod gathered;
 mod keys;
 mod logs;

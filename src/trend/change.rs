@@ -1,0 +1,202 @@
+//! Why the spend of two spans differs: usage, mix, prices of the cloud, discounts, what is
+//! paid for and does not run, and what was in scope. The parts add up to the cent.
+
+use super::cents::{add_up, cents, share};
+use super::dates::Span;
+use super::ledger::Ledger;
+use super::missing::DayRead;
+use crate::domain::{CostKind, Money, Provider, WorkloadDay};
+use rust_decimal::Decimal;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The spend of a mean day of two spans, and why it differs. All of it is in cents, and
+/// `before` and the parts sum to `after`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change {
+    pub before: Money,
+    pub after: Money,
+    /// More or fewer GPU hours, at the mean cost of one before.
+    pub usage: Money,
+    /// The same number of GPU hours on other types, or in other regions.
+    pub mix: Money,
+    /// The cloud changed its public prices.
+    pub price: Money,
+    /// Commitments, spot and negotiated discounts took more or less off those prices.
+    pub rate: Money,
+    /// What is paid for and does not run, and hours of unknown GPUs.
+    pub other: Money,
+    /// Accounts and regions that only one of the spans reads.
+    pub scope: Money,
+}
+
+impl Change {
+    /// Compares the mean whole days of two spans; `None` where one of them has none, and
+    /// where the figures are beyond exact decimals.
+    pub fn between(ledger: &Ledger, before: Span, after: Span) -> Option<Self> {
+        let left = mean_day(ledger, before, after)?;
+        let right = mean_day(ledger, after, before)?;
+        let mut parts = compute_parts(&left, &right)?;
+        parts[4] = right.other - left.other;
+        parts[5] = right.scope - left.scope;
+        let (from, to) = (cents(left.total), cents(right.total));
+        add_up(&mut parts, to - from);
+        let [usage, mix, price, rate, other, scope] = parts.map(|part| ledger.money(part));
+        Some(Self {
+            before: ledger.money(from),
+            after: ledger.money(to),
+            usage,
+            mix,
+            price,
+            rate,
+            other,
+            scope,
+        })
+    }
+
+    /// Every part with its name.
+    pub fn parts(&self) -> [(&'static str, Money); 6] {
+        [
+            ("usage", self.usage),
+            ("mix", self.mix),
+            ("price", self.price),
+            ("rate", self.rate),
+            ("other", self.other),
+            ("scope", self.scope),
+        ]
+    }
+
+    /// What the later day costs more than the earlier one.
+    pub fn total(&self) -> Money {
+        let amount = self.after.amount() - self.before.amount();
+        Money::new(amount, self.after.currency())
+    }
+}
+
+/// Hours of one type in one place.
+type CellKey<'a> = (Provider, &'a str, &'a str);
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Cell {
+    gpu_hours: Decimal,
+    effective: Decimal,
+    list: Decimal,
+    /// Whether an hour of it has no public price.
+    is_unlisted: bool,
+}
+
+/// A mean day of a span.
+#[derive(Debug, Default)]
+struct MeanDay<'a> {
+    total: Decimal,
+    cells: BTreeMap<CellKey<'a>, Cell>,
+    other: Decimal,
+    /// What the other span does not read.
+    scope: Decimal,
+}
+
+/// The mean day of the whole days of a span, apart from what another span does not read.
+fn mean_day(ledger: &Ledger, span: Span, other: Span) -> Option<MeanDay<'_>> {
+    let whole = |span: Span| {
+        let days = ledger.days().filter(move |(day, _)| span.holds(*day));
+        days.filter(|(_, read)| read.missing.is_empty())
+    };
+    let reads: Vec<&DayRead> = whole(other).map(|(_, read)| read).collect();
+    let days: Vec<_> = whole(span).map(|(day, _)| day).collect();
+    let number = Decimal::from(days.len());
+    let mut mean = MeanDay::default();
+    let mut known: BTreeMap<[&str; 2], bool> = BTreeMap::new();
+    for row in days.iter().flat_map(|day| ledger.rows_on(*day)) {
+        let Some(effective) = ledger.amount(row.effective) else {
+            continue;
+        };
+        mean.total += effective;
+        let place = [row.account.as_str(), row.region.as_str()];
+        let is_common = *known.entry(place).or_insert_with(|| {
+            let [account, region] = place;
+            let mut reads = reads.iter();
+            reads.any(|read| read.reads_account(account) && read.reads_region(region))
+        });
+        if is_common {
+            mean.add(ledger, row, effective);
+        } else {
+            mean.scope += effective;
+        }
+    }
+    mean.over(number)
+}
+
+impl<'a> MeanDay<'a> {
+    fn add(&mut self, ledger: &Ledger, row: &'a WorkloadDay, effective: Decimal) {
+        let hours = row.gpu_hours.filter(|hours| *hours > Decimal::ZERO);
+        let (CostKind::Compute, Some(hours)) = (row.kind, hours) else {
+            self.other += effective;
+            return;
+        };
+        let key = (
+            row.provider,
+            row.region.as_str(),
+            row.instance_type.as_str(),
+        );
+        let cell = self.cells.entry(key).or_default();
+        cell.gpu_hours += hours;
+        cell.effective += effective;
+        match ledger.amount(row.list).filter(|list| *list > Decimal::ZERO) {
+            Some(list) => cell.list += list,
+            None => cell.is_unlisted = true,
+        }
+    }
+
+    /// Of sums over so many days their mean.
+    fn over(mut self, days: Decimal) -> Option<Self> {
+        let mean = |sum: Decimal| sum.checked_div(days);
+        for cell in self.cells.values_mut() {
+            cell.gpu_hours = mean(cell.gpu_hours)?;
+            cell.effective = mean(cell.effective)?;
+            cell.list = mean(cell.list)?;
+        }
+        self.total = mean(self.total)?;
+        self.other = mean(self.other)?;
+        self.scope = mean(self.scope)?;
+        Some(self)
+    }
+
+    fn sums(&self) -> (Decimal, Decimal) {
+        let cells = self.cells.values();
+        cells.fold((Decimal::ZERO, Decimal::ZERO), |(hours, spend), cell| {
+            (hours + cell.gpu_hours, spend + cell.effective)
+        })
+    }
+}
+
+/// Usage, mix, price and rate of compute; the rest is left at zero.
+fn compute_parts(left: &MeanDay<'_>, right: &MeanDay<'_>) -> Option<[Decimal; 6]> {
+    let ((hours_before, spend_before), (hours_after, spend_after)) = (left.sums(), right.sums());
+    let mut parts = [Decimal::ZERO; 6];
+    if hours_before.is_zero() {
+        parts[0] = spend_after;
+        return Some(parts);
+    }
+    // What the earlier mix would cost with the later hours.
+    let scaled = |amount: Decimal| share(amount, hours_after, hours_before);
+    parts[0] = scaled(spend_before)? - spend_before;
+    let keys: BTreeSet<&CellKey<'_>> = left.cells.keys().chain(right.cells.keys()).collect();
+    for key in keys {
+        match (left.cells.get(key), right.cells.get(key)) {
+            (Some(old), None) => parts[1] -= scaled(old.effective)?,
+            (None, Some(new)) => parts[1] += new.effective,
+            (Some(old), Some(new)) => {
+                let at_old_cost = share(old.effective, new.gpu_hours, old.gpu_hours)?;
+                parts[1] += at_old_cost - scaled(old.effective)?;
+                if old.is_unlisted || new.is_unlisted {
+                    parts[3] += new.effective - at_old_cost;
+                    continue;
+                }
+                let discounted = share(new.list, old.effective, old.list)?;
+                parts[2] += discounted - at_old_cost;
+                parts[3] += new.effective - discounted;
+            }
+            (None, None) => {}
+        }
+    }
+    Some(parts)
+}

@@ -1,0 +1,257 @@
+//! What a month or a quarter will end at: what was spent, what is committed, and what runs
+//! on the last known day for the days that are left.
+
+use super::backtest::{self, Band, Origin};
+use super::cents::cents;
+use super::dates::{Horizon, Span, plus_days};
+use super::job_series::JobSeries;
+use super::ledger::Ledger;
+use super::series::{Chooser, Method};
+use super::sums::is_committed;
+use crate::domain::{CostKind, Money, WorkloadDay};
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a period will end at. Amounts are in cents, and the parts sum to the total.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Forecast {
+    /// The month or quarter.
+    pub span: Span,
+    /// The last whole day, whose state goes on.
+    pub state_day: Date,
+    /// Cost of its recorded days.
+    pub spent: Money,
+    pub recorded_days: u32,
+    /// Its days without a whole record: those to come, and those that are missing.
+    pub days_left: u32,
+    /// What commitments cost on the days left, used or not.
+    pub committed: Money,
+    /// What else runs on the days left.
+    pub running: Money,
+    /// Jobs whose weekdays count, because that did better in the past, and all that run.
+    pub by_weekdays: usize,
+    pub jobs: usize,
+    pub certainty: Certainty,
+    /// Hours of the last whole day without a price, which no figure has.
+    pub unpriced_hours: Decimal,
+}
+
+/// How sure a forecast is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Certainty {
+    /// The errors of forecasts of as many days put the total in here, four times in five.
+    Band { low: Money, high: Money, by: Band },
+    /// Too few forecasts of the past can be compared with what came: this is only how far
+    /// the last day, the mean of seven days and the drift are apart.
+    Range {
+        low: Money,
+        high: Money,
+        origins: usize,
+    },
+    /// No day is left.
+    Over,
+}
+
+impl Forecast {
+    /// Of the month or quarter that the day after the last whole day is in; `None` without a
+    /// whole day.
+    pub fn of(ledger: &Ledger, horizon: Horizon) -> Option<Self> {
+        let running = JobSeries::of(ledger, is_running)?;
+        let span = horizon.around(plus_days(running.last, 1));
+        Some(of_span(ledger, &running, span))
+    }
+
+    pub fn total(&self) -> Money {
+        let parts = [self.spent, self.committed, self.running];
+        let total = parts.into_iter().map(Money::amount).sum();
+        Money::new(total, self.spent.currency())
+    }
+
+    /// The least and the most that it may be; absent where no day is left.
+    pub fn bounds(&self) -> Option<(Money, Money)> {
+        match self.certainty {
+            Certainty::Band { low, high, .. } | Certainty::Range { low, high, .. } => {
+                Some((low, high))
+            }
+            Certainty::Over => None,
+        }
+    }
+}
+
+/// Whether a row is of something that can be stopped.
+fn is_running(row: &WorkloadDay) -> bool {
+    !is_committed(row.option)
+}
+
+fn of_span(ledger: &Ledger, running: &JobSeries<'_>, span: Span) -> Forecast {
+    let inside = ledger.days().filter(|(day, _)| span.holds(*day));
+    let whole = |day: &Date| ledger.is_whole(*day);
+    let recorded: Vec<Date> = inside.map(|(day, _)| day).filter(whole).collect();
+    let left: Vec<Date> = span.each().filter(|day| !ledger.is_whole(*day)).collect();
+    let rows = recorded.iter().flat_map(|day| ledger.rows_on(*day));
+    let spent: Decimal = rows.filter_map(|row| ledger.amount(row.effective)).sum();
+    let state = ledger.rows_on(running.last);
+    let committed = left.iter().map(|day| committed_on(ledger, state, *day));
+    let committed: Decimal = committed.sum();
+    let (ahead, by_weekdays, jobs) = goes_on(ledger, running, state, left.len());
+    let money = |amount: Decimal| ledger.money(cents(amount));
+    let mut found = Forecast {
+        span,
+        state_day: running.last,
+        spent: money(spent),
+        recorded_days: u32::try_from(recorded.len()).unwrap_or(u32::MAX),
+        days_left: u32::try_from(left.len()).unwrap_or(u32::MAX),
+        committed: money(committed),
+        running: money(ahead),
+        by_weekdays,
+        jobs,
+        certainty: Certainty::Over,
+        unpriced_hours: unpriced_hours(ledger, state),
+    };
+    if !left.is_empty() {
+        found.certainty = certainty(running, &found, left.len());
+    }
+    found
+}
+
+/// What the commitments of a day's state cost on another day. What ended by then covers
+/// nothing more, and its hours cost what they cost without it.
+fn committed_on(ledger: &Ledger, state: &[WorkloadDay], day: Date) -> Decimal {
+    let rows = state.iter().filter(|row| !is_running(row));
+    let costs = rows.filter_map(|row| {
+        let has_ended = row.committed_until.is_some_and(|end| end <= day);
+        match (has_ended, row.kind) {
+            (false, _) => ledger.amount(row.effective),
+            (true, CostKind::Compute) => ledger
+                .amount(row.contracted)
+                .or_else(|| ledger.amount(row.list)),
+            (true, CostKind::Unused | CostKind::IdleStorage) => None,
+        }
+    });
+    costs.sum()
+}
+
+/// What the rest of a day's state costs over so many days, with the number of jobs whose
+/// weekdays count, and of all of them.
+fn goes_on(
+    ledger: &Ledger,
+    running: &JobSeries<'_>,
+    state: &[WorkloadDay],
+    days: usize,
+) -> (Decimal, usize, usize) {
+    let mut today: BTreeMap<&str, Decimal> = BTreeMap::new();
+    for row in state.iter().filter(|row| is_running(row)) {
+        let cost = ledger.amount(row.effective).unwrap_or_default();
+        *today.entry(row.job.as_str()).or_default() += cost;
+    }
+    let origin = running.origin();
+    let mut sum = Decimal::ZERO;
+    let (mut by_weekdays, mut jobs) = (0, 0);
+    for (job, chooser) in &running.jobs {
+        let last = today.get(job).copied().unwrap_or_default();
+        let by_weekday = Some(chooser)
+            .filter(|chooser| chooser.method(origin) == Method::Weekdays)
+            .and_then(|chooser| chooser.forecast(origin, days))
+            .and_then(Decimal::from_f64);
+        let is_by_weekday = by_weekday.is_some();
+        let cost = by_weekday.map(cents);
+        let cost = cost.unwrap_or_else(|| last * Decimal::from(days));
+        by_weekdays += usize::from(is_by_weekday);
+        jobs += usize::from(!cost.is_zero());
+        sum += cost;
+    }
+    (sum, by_weekdays, jobs)
+}
+
+/// Hours that ran without a price.
+fn unpriced_hours(ledger: &Ledger, state: &[WorkloadDay]) -> Decimal {
+    let unpriced = state
+        .iter()
+        .filter(|row| row.kind == CostKind::Compute && ledger.amount(row.effective).is_none());
+    unpriced.map(|row| row.hours).sum()
+}
+
+fn certainty(running: &JobSeries<'_>, found: &Forecast, days: usize) -> Certainty {
+    let choosers: Vec<&Chooser> = running.jobs.values().collect();
+    let origins = backtest::origins(&choosers, days);
+    let fixed = found.spent.amount() + found.committed.amount();
+    let money = |running: f64| {
+        let running = Decimal::from_f64(running).unwrap_or_default();
+        Money::new(fixed + cents(running), found.spent.currency())
+    };
+    let ahead = found.running.amount().to_f64().unwrap_or_default();
+    if let Some(by) = backtest::band(&origins, days, running.origin()) {
+        return Certainty::Band {
+            low: money(ahead * by.low),
+            high: money(ahead * by.high),
+            by,
+        };
+    }
+    let (low, high) = running.range(days).unwrap_or((ahead, ahead));
+    Certainty::Range {
+        low: money(low.min(ahead)),
+        high: money(high.max(ahead)),
+        origins: origins.len(),
+    }
+}
+
+/// What a forecast of a past month said, and what the month cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PastForecast {
+    pub month: Span,
+    /// The last day that it knew.
+    pub made_after: Date,
+    pub forecast: Money,
+    pub actual: Money,
+}
+
+impl PastForecast {
+    /// The forecast less what came, in percent of that; absent where nothing came.
+    pub fn error_percent(&self) -> Option<f64> {
+        let (forecast, actual) = (self.forecast.amount(), self.actual.amount());
+        let error = (forecast - actual) * Decimal::ONE_HUNDRED;
+        error.checked_div(actual)?.to_f64()
+    }
+}
+
+/// Forecasts of every month that was recorded whole, of what was known on the day before it
+/// and in its middle, beside what came.
+pub fn past_forecasts(ledger: &Ledger) -> Vec<PastForecast> {
+    let firsts: BTreeSet<Date> = ledger.days().map(|(day, _)| day.first_of_month()).collect();
+    let mut past = Vec::new();
+    for first in firsts {
+        let month = Horizon::Month.around(first);
+        if !month.each().all(|day| ledger.is_whole(day)) {
+            continue;
+        }
+        let rows = month.each().flat_map(|day| ledger.rows_on(day));
+        let actual: Decimal = rows.filter_map(|row| ledger.amount(row.effective)).sum();
+        for made_after in [plus_days(first, -1), plus_days(first, 14)] {
+            let known = ledger.until(made_after);
+            let Some(running) =
+                JobSeries::of(&known, is_running).filter(|known| known.last == made_after)
+            else {
+                continue;
+            };
+            past.push(PastForecast {
+                month,
+                made_after,
+                forecast: of_span(&known, &running, month).total(),
+                actual: ledger.money(cents(actual)),
+            });
+        }
+    }
+    past
+}
+
+/// How well forecasts of so many days did over the whole history, of what runs; empty with
+/// fewer days.
+pub fn past_origins(ledger: &Ledger, days: usize) -> Vec<Origin> {
+    let Some(running) = JobSeries::of(ledger, is_running) else {
+        return Vec::new();
+    };
+    let choosers: Vec<&Chooser> = running.jobs.values().collect();
+    backtest::origins(&choosers, days)
+}

@@ -1,0 +1,34 @@
+//! What a history of audits adds up to: trends with their causes, what advised actions saved,
+//! what the month will end at, and whether yesterday was unusual.
+
+mod anomaly;
+mod backtest;
+mod cents;
+mod change;
+mod dates;
+mod forecast;
+mod job_series;
+#[cfg(test)]
+mod lab;
+mod ledger;
+mod missing;
+mod periods;
+mod realised;
+mod series;
+mod sums;
+#[cfg(test)]
+mod tests;
+
+pub use anomaly::{AnomalyLimits, DayReport, JudgedDay, judge_last_day};
+pub use backtest::{Band, LEAST_ORIGINS, Origin, band, error_percent, origins};
+pub use change::Change;
+pub use dates::{Horizon, Span, Step, date_of};
+pub use forecast::{Certainty, Forecast, PastForecast, past_forecasts, past_origins};
+pub use ledger::{Ledger, LeftOut};
+pub use missing::DayRead;
+pub use periods::{Period, Share, TrendKey, by_step, shares};
+pub use realised::{
+    ActionStatus, PriceToday, Realised, RealisedReport, SavedParts, UnitsByDay, merged,
+};
+pub use series::{Chooser, DailySeries, Method};
+pub use sums::Sums;

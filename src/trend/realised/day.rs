@@ -1,0 +1,138 @@
+//! One job on one day, beside how it ran when an action was advised.
+
+use crate::domain::{ActionKind, CostKind, PurchaseOption, WorkloadDay};
+use crate::trend::Ledger;
+use rust_decimal::Decimal;
+
+/// What a job ran and cost on a day, its successors included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct JobDay {
+    pub(super) hours: Decimal,
+    /// Absent as soon as one row has none.
+    pub(super) gpu_hours: Option<Decimal>,
+    /// Absent as soon as a row is unpriced.
+    pub(super) effective: Option<Decimal>,
+    pub(super) list: Option<Decimal>,
+    /// Hours on the type that an action leads to.
+    pub(super) target_hours: Decimal,
+    /// Public price of the hours on spot, and of those that a commitment paid.
+    pub(super) spot_list: Decimal,
+    pub(super) committed_list: Decimal,
+    /// Cost of what stands while it is stopped; absent as soon as it is unpriced.
+    pub(super) storage: Option<Decimal>,
+}
+
+impl JobDay {
+    /// Of the rows of a job on a day; of none it did not run.
+    pub(super) fn of<'a>(
+        ledger: &Ledger,
+        rows: impl Iterator<Item = &'a WorkloadDay>,
+        target_type: Option<&str>,
+    ) -> Self {
+        let mut day = Self {
+            gpu_hours: Some(Decimal::ZERO),
+            effective: Some(Decimal::ZERO),
+            list: Some(Decimal::ZERO),
+            storage: Some(Decimal::ZERO),
+            ..Self::default()
+        };
+        let plus = |sum: Option<Decimal>, part: Option<Decimal>| Some(sum? + part?);
+        for row in rows {
+            let (effective, list) = (ledger.amount(row.effective), ledger.amount(row.list));
+            match row.kind {
+                CostKind::IdleStorage => day.storage = plus(day.storage, effective),
+                // What a commitment costs that nothing uses is nobody's job.
+                CostKind::Unused => {}
+                CostKind::Compute => {
+                    day.hours += row.hours;
+                    day.gpu_hours = plus(day.gpu_hours, row.gpu_hours);
+                    day.effective = plus(day.effective, effective);
+                    day.list = plus(day.list, list);
+                    if target_type == Some(row.instance_type.as_str()) {
+                        day.target_hours += row.hours;
+                    }
+                    match row.option {
+                        PurchaseOption::Spot => day.spot_list += list.unwrap_or_default(),
+                        PurchaseOption::Reserved
+                        | PurchaseOption::SavingsPlan
+                        | PurchaseOption::CapacityBlock => {
+                            day.committed_list += list.unwrap_or_default();
+                        }
+                        PurchaseOption::OnDemand | PurchaseOption::Mixed => {}
+                    }
+                }
+            }
+        }
+        day
+    }
+
+    pub(super) fn runs(&self) -> bool {
+        self.hours > Decimal::ZERO
+    }
+}
+
+/// The parts of what a job costs less than it would have, unrounded. They add up to
+/// `baseline − effective`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SavedParts {
+    /// It ran fewer GPU hours.
+    pub usage: Decimal,
+    /// It ran on a cheaper type.
+    pub mix: Decimal,
+    /// Commitments, spot and negotiated discounts took more off the public price.
+    pub rate: Decimal,
+    /// Its storage was released.
+    pub storage: Decimal,
+    /// The cloud lowered its public price: of nobody's doing, and never claimed.
+    pub price: Decimal,
+}
+
+impl SavedParts {
+    pub fn total(&self) -> Decimal {
+        self.usage + self.mix + self.rate + self.storage + self.price
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.usage += other.usage;
+        self.mix += other.mix;
+        self.rate += other.rate;
+        self.storage += other.storage;
+        self.price += other.price;
+    }
+
+    /// The parts that a kind of action can bring about; the others are zero.
+    pub(super) fn claimed_by(&self, kind: ActionKind) -> Self {
+        let none = Self::default();
+        match kind {
+            ActionKind::Stop | ActionKind::Schedule => Self {
+                usage: self.usage,
+                ..none
+            },
+            ActionKind::Rightsize | ActionKind::Share => Self {
+                usage: self.usage,
+                mix: self.mix,
+                ..none
+            },
+            ActionKind::Spot | ActionKind::Commit => Self {
+                rate: self.rate,
+                ..none
+            },
+            ActionKind::Release => Self {
+                storage: self.storage,
+                ..none
+            },
+        }
+    }
+
+    /// Every part times a share; `None` beyond exact decimals.
+    pub(super) fn times(&self, part: Decimal, whole: Decimal) -> Option<Self> {
+        let of = |amount| crate::trend::cents::share(amount, part, whole);
+        Some(Self {
+            usage: of(self.usage)?,
+            mix: of(self.mix)?,
+            rate: of(self.rate)?,
+            storage: of(self.storage)?,
+            price: of(self.price)?,
+        })
+    }
+}

@@ -1,0 +1,445 @@
+//! What advised actions really saved: who carried them out, what that took off the cost at
+//! today's prices, and what the cloud did by itself.
+
+mod day;
+#[cfg(test)]
+mod half_year;
+mod prices;
+mod progress;
+#[cfg(test)]
+mod tests;
+
+pub use day::SavedParts;
+pub use prices::PriceToday;
+pub use progress::ActionStatus;
+
+use super::cents::{add_up, cents, share};
+use super::dates::{date_of, plus_days};
+use super::ledger::Ledger;
+use crate::domain::{ActionKind, Money, RecordedAction, Target, WorkloadDay};
+use day::JobDay;
+use jiff::civil::Date;
+use prices::PastPrices;
+use progress::{Progress, daily, volumes};
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// How much more may run than before an action, so that both can be compared.
+const GREW: Decimal = Decimal::from_parts(105, 0, 0, false, 2);
+/// Days before an action over which units of work are a mean.
+const UNIT_DAYS: i64 = 14;
+
+/// Units of work by job and day.
+pub type UnitsByDay = BTreeMap<String, BTreeMap<Date, Decimal>>;
+
+/// What one action saved so far. Amounts are in cents.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Realised {
+    pub action: RecordedAction,
+    pub status: ActionStatus,
+    /// The first day on which it was carried out at least in part.
+    pub since: Option<Date>,
+    /// The first day on which it was not any more; absent while it is.
+    pub undone_on: Option<Date>,
+    /// Days on which it was carried out and that could be compared and priced.
+    pub days: u32,
+    /// Days on which it was carried out and more ran than before, without units of work.
+    pub days_not_comparable: u32,
+    /// Days on which it was carried out and that have no price of today or of then.
+    pub days_unpriced: u32,
+    /// What it was expected to save on [`Self::days`].
+    pub expected: Money,
+    /// What it saved on them, with its parts, which add up to it; absent without such a day.
+    pub saved: Option<(Money, SavedParts)>,
+}
+
+/// What all actions saved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RealisedReport {
+    /// By what they saved, most first, then by id; those without a day last.
+    pub actions: Vec<Realised>,
+    /// What the jobs cost less than before on the days of carried-out actions:
+    /// `claimed + price + unclaimed`.
+    pub difference: Money,
+    pub claimed: Money,
+    /// Price cuts of the cloud.
+    pub price: Money,
+    /// Changes that none of the carried-out actions brings about, and cents that rounding
+    /// leaves.
+    pub unclaimed: Money,
+    /// Actions in another currency, which nothing is said about.
+    pub other_currencies: u64,
+}
+
+impl RealisedReport {
+    /// What actions saved, by the days of a history. `units` has work by job, where somebody
+    /// counted it.
+    pub fn of(
+        ledger: &Ledger,
+        actions: Vec<RecordedAction>,
+        units: &UnitsByDay,
+        today: PriceToday<'_>,
+    ) -> Self {
+        let (own, others): (Vec<_>, Vec<_>) = merged(actions).into_iter().partition(|one| {
+            let baseline = one.baseline.effective_hourly.currency();
+            [one.expected_monthly.currency(), baseline] == [ledger.currency(); 2]
+        });
+        let mut by_job: BTreeMap<[String; 3], Vec<RecordedAction>> = BTreeMap::new();
+        for one in own {
+            let job = [&one.account, &one.region, &one.job].map(Clone::clone);
+            by_job.entry(job).or_default().push(one);
+        }
+        let jobs = Jobs::of(ledger);
+        let prices = PastPrices::of(ledger, today);
+        let mut sums = Sums::default();
+        let mut found = Vec::new();
+        for actions in by_job.into_values() {
+            let units = actions.first().and_then(|one| units.get(&one.job));
+            let job = OneJob {
+                ledger,
+                jobs: &jobs,
+                prices: &prices,
+                units,
+            };
+            found.extend(job.actions(actions, &mut sums));
+        }
+        found.sort_by(|left, right| {
+            let saved = |one: &Realised| one.saved.map(|(saved, _)| saved.amount());
+            let most = saved(right).cmp(&saved(left));
+            most.then_with(|| left.action.action_id.cmp(&right.action.action_id))
+        });
+        let claimed = found.iter().filter_map(|one| one.saved);
+        let claimed: Decimal = claimed.map(|(saved, _)| saved.amount()).sum();
+        let (difference, price) = (cents(sums.difference), cents(sums.price));
+        Self {
+            actions: found,
+            difference: ledger.money(difference),
+            claimed: ledger.money(claimed),
+            price: ledger.money(price),
+            unclaimed: ledger.money(difference - claimed - price),
+            other_currencies: others.len() as u64,
+        }
+    }
+}
+
+/// One action that several runs advised: how it was expected of the first of them.
+pub fn merged(actions: Vec<RecordedAction>) -> Vec<RecordedAction> {
+    type Key = (String, ActionKind, Option<(String, u32)>);
+    let key = |one: &RecordedAction| -> Key {
+        let target = one.target.as_ref();
+        let target = target.map(
+            |Target {
+                 instance_type,
+                 count,
+             }| (instance_type.clone(), *count),
+        );
+        (one.workload.clone(), one.kind, target)
+    };
+    let mut by_key: BTreeMap<Key, RecordedAction> = BTreeMap::new();
+    for one in actions {
+        let key = key(&one);
+        let Some(known) = by_key.get_mut(&key) else {
+            by_key.insert(key, one);
+            continue;
+        };
+        let last_seen = known.last_seen.max(one.last_seen);
+        if one.first_seen < known.first_seen {
+            *known = one;
+        }
+        known.last_seen = last_seen;
+    }
+    by_key.into_values().collect()
+}
+
+/// Sums over all jobs, unrounded.
+#[derive(Debug, Default)]
+struct Sums {
+    difference: Decimal,
+    price: Decimal,
+}
+
+/// The rows of a history by job and day.
+struct Jobs<'a> {
+    rows: BTreeMap<&'a str, BTreeMap<Date, Vec<&'a WorkloadDay>>>,
+    /// The jobs of each name in a place.
+    by_name: BTreeMap<[&'a str; 3], Vec<&'a str>>,
+}
+
+impl<'a> Jobs<'a> {
+    fn of(ledger: &'a Ledger) -> Self {
+        let mut found = Self {
+            rows: BTreeMap::new(),
+            by_name: BTreeMap::new(),
+        };
+        for row in ledger.rows() {
+            let days = found.rows.entry(row.job.as_str()).or_default();
+            days.entry(row.day).or_default().push(row);
+            let name = [&row.account, &row.region, &row.name].map(String::as_str);
+            let jobs = found.by_name.entry(name).or_default();
+            if !jobs.contains(&row.job.as_str()) {
+                jobs.push(&row.job);
+            }
+        }
+        found
+    }
+
+    /// The job of an action, and those that took its name after it was advised: a machine
+    /// that is replaced has another id. Only where one job had the name until then.
+    fn with_successors(&self, action: &RecordedAction, since: Date) -> Vec<&'a str> {
+        let name = [&action.account, &action.region, &action.name].map(String::as_str);
+        let mut jobs: Vec<&str> = Vec::new();
+        jobs.extend(
+            self.rows
+                .get_key_value(action.job.as_str())
+                .map(|(job, _)| *job),
+        );
+        let others = self.by_name.get(&name).into_iter().flatten().copied();
+        let others: Vec<&str> = others.filter(|job| *job != action.job).collect();
+        let begins = |job: &&str| {
+            self.rows
+                .get(job)
+                .and_then(|days| days.keys().next().copied())
+        };
+        let is_one = others.iter().all(|job| begins(job) > Some(since));
+        if !action.name.is_empty() && is_one {
+            jobs.extend(others);
+        }
+        jobs
+    }
+}
+
+/// The actions of one job.
+struct OneJob<'a> {
+    ledger: &'a Ledger,
+    jobs: &'a Jobs<'a>,
+    prices: &'a PastPrices<'a>,
+    units: Option<&'a BTreeMap<Date, Decimal>>,
+}
+
+/// An action while its days are gone through.
+struct Open {
+    action: RecordedAction,
+    since: Date,
+    progress: Progress,
+    claimed: SavedParts,
+    days: u32,
+    days_not_comparable: u32,
+    days_unpriced: u32,
+}
+
+/// What a day of a job comes to.
+enum Compared {
+    Saved(SavedParts),
+    Grew,
+    Unpriced,
+}
+
+impl OneJob<'_> {
+    fn actions(&self, actions: Vec<RecordedAction>, sums: &mut Sums) -> Vec<Realised> {
+        let mut open: Vec<Open> = actions
+            .into_iter()
+            .map(|action| Open {
+                since: date_of(action.first_seen),
+                action,
+                progress: Progress::default(),
+                claimed: SavedParts::default(),
+                days: 0,
+                days_not_comparable: 0,
+                days_unpriced: 0,
+            })
+            .collect();
+        open.sort_by_key(|one| (one.since, one.action.action_id.clone()));
+        for (day, read) in self.ledger.days() {
+            let Some(first) = open.first() else {
+                break;
+            };
+            let (account, region) = (&first.action.account, &first.action.region);
+            let is_read = read.reads_account(account) && read.reads_region(region);
+            let is_missing = read.missing.iter().any(|row| row.job == first.action.job);
+            if is_read && !is_missing {
+                self.go_on(&mut open, day, sums);
+            }
+        }
+        let last = self.ledger.last_day();
+        open.into_iter().map(|one| self.closed(one, last)).collect()
+    }
+
+    /// One known day of all actions.
+    fn go_on(&self, open: &mut [Open], day: Date, sums: &mut Sums) {
+        let mut active: Vec<usize> = Vec::new();
+        for (place, one) in open.iter_mut().enumerate() {
+            if one.since > day {
+                continue;
+            }
+            let found = self.on(&one.action, one.since, day);
+            one.progress.add(&one.action, day, &found);
+            let is_about_rest = matches!(
+                one.action.kind,
+                ActionKind::Stop | ActionKind::Schedule | ActionKind::Release
+            );
+            if one.progress.is_active() && (found.runs() || is_about_rest) {
+                active.push(place);
+            }
+        }
+        let (storage, compute): (Vec<usize>, Vec<usize>) = active
+            .into_iter()
+            .partition(|place| open[*place].action.kind == ActionKind::Release);
+        for group in [storage, compute] {
+            let Some(oldest) = group.first().map(|place| &open[*place]) else {
+                continue;
+            };
+            let compared = self.compared(&oldest.action, oldest.since, day);
+            settle(open, &group, &compared, sums);
+        }
+    }
+
+    fn on(&self, action: &RecordedAction, since: Date, day: Date) -> JobDay {
+        let jobs = self.jobs.with_successors(action, since);
+        let rows = jobs
+            .iter()
+            .filter_map(|job| self.jobs.rows.get(job)?.get(&day));
+        let target = action.target.as_ref();
+        JobDay::of(
+            self.ledger,
+            rows.flatten().copied(),
+            target.map(|target| target.instance_type.as_str()),
+        )
+    }
+
+    /// What a day cost less than a day of the baseline, at today's prices.
+    fn compared(&self, action: &RecordedAction, since: Date, day: Date) -> Compared {
+        let found = self.on(action, since, day);
+        let before = action.baseline.effective_daily().amount();
+        if action.kind == ActionKind::Release {
+            return found.storage.map_or(Compared::Unpriced, |storage| {
+                Compared::Saved(SavedParts {
+                    storage: before - storage,
+                    ..SavedParts::default()
+                })
+            });
+        }
+        let work = self.work(since, day);
+        let (volume, now) = volumes(action, &found);
+        let grew = |then: Decimal, now: Decimal| now > then * GREW;
+        if work.is_none() && grew(volume, now) && grew(action.baseline.hours_daily, found.hours) {
+            return Compared::Grew;
+        }
+        let (done, usual) = work.unwrap_or((Decimal::ONE, Decimal::ONE));
+        let parts = || {
+            let ratio = self.prices.ratio(action, since, day)?;
+            let before = share(before, done, usual)?;
+            let volume = share(volume, done, usual)?;
+            let repriced = before.checked_mul(ratio)?;
+            let at_volume = share(repriced, now, volume)?;
+            let price = action.baseline.price.as_ref()?.hourly.amount();
+            let hourly = action.baseline.effective_hourly.amount();
+            let discounted = share(found.list?, hourly, price)?;
+            Some(SavedParts {
+                usage: repriced - at_volume,
+                mix: at_volume - discounted,
+                rate: discounted - found.effective?,
+                storage: Decimal::ZERO,
+                price: before - repriced,
+            })
+        };
+        parts().map_or(Compared::Unpriced, Compared::Saved)
+    }
+
+    /// Units of work of a day, and of a mean day before an action; `None` where either was
+    /// not counted.
+    fn work(&self, since: Date, day: Date) -> Option<(Decimal, Decimal)> {
+        let units = self.units?;
+        let before: Vec<Decimal> = units
+            .range(plus_days(since, -UNIT_DAYS)..since)
+            .map(|(_, units)| *units)
+            .collect();
+        let number = Decimal::from(before.len());
+        let usual = before.iter().sum::<Decimal>().checked_div(number)?;
+        let done = *units.get(&day)?;
+        (usual > Decimal::ZERO).then_some((done, usual))
+    }
+
+    fn closed(&self, one: Open, last: Option<Date>) -> Realised {
+        let is_advised = last.is_none_or(|last| date_of(one.action.last_seen) > last);
+        let status = one.progress.status(is_advised);
+        let days = Decimal::from(one.days);
+        let expected = daily(one.action.expected_monthly) * days;
+        let saved = (one.days > 0).then(|| {
+            let mut parts = one.claimed;
+            let total = cents(parts.total());
+            let mut rounded = [parts.usage, parts.mix, parts.rate, parts.storage];
+            add_up(&mut rounded, total);
+            [parts.usage, parts.mix, parts.rate, parts.storage] = rounded;
+            (self.ledger.money(total), parts)
+        });
+        Realised {
+            status,
+            since: one.progress.since(),
+            undone_on: (status == ActionStatus::Undone)
+                .then(|| one.progress.undone_on())
+                .flatten(),
+            days: one.days,
+            days_not_comparable: one.days_not_comparable,
+            days_unpriced: one.days_unpriced,
+            expected: self.ledger.money(cents(expected)),
+            saved,
+            action: one.action,
+        }
+    }
+}
+
+/// Hands the parts of a day to the actions that can have brought them about, in proportion
+/// to what was expected of each.
+fn settle(open: &mut [Open], active: &[usize], compared: &Compared, sums: &mut Sums) {
+    let parts = match compared {
+        Compared::Saved(parts) => parts,
+        Compared::Grew => {
+            for place in active {
+                open[*place].days_not_comparable += 1;
+            }
+            return;
+        }
+        Compared::Unpriced => {
+            for place in active {
+                open[*place].days_unpriced += 1;
+            }
+            return;
+        }
+    };
+    sums.difference += parts.total();
+    sums.price += parts.price;
+    for place in active {
+        open[*place].days += 1;
+    }
+    let single: [fn(&SavedParts) -> SavedParts; 4] = [
+        |parts| SavedParts {
+            usage: parts.usage,
+            ..SavedParts::default()
+        },
+        |parts| SavedParts {
+            mix: parts.mix,
+            ..SavedParts::default()
+        },
+        |parts| SavedParts {
+            rate: parts.rate,
+            ..SavedParts::default()
+        },
+        |parts| SavedParts {
+            storage: parts.storage,
+            ..SavedParts::default()
+        },
+    ];
+    for of in single {
+        let part = of(parts);
+        let able = |place: &&usize| part.claimed_by(open[**place].action.kind) == part;
+        let able: Vec<usize> = active.iter().filter(able).copied().collect();
+        let expected = |place: &usize| open[*place].action.expected_monthly.amount();
+        let all: Decimal = able.iter().map(expected).sum();
+        let weights: Vec<Decimal> = able.iter().map(expected).collect();
+        for (place, weight) in able.into_iter().zip(weights) {
+            if let Some(own) = part.times(weight, all) {
+                open[place].claimed.add(&own);
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What a type costs today at the public price, beside what it cost when an action was
+//! advised: a price cut of the cloud is no saving of anybody's action.
+
+use crate::domain::{DatedPrice, RecordedAction, WorkloadDay};
+use crate::trend::Ledger;
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// Today's public on-demand price of a type in a region, of a price list; `None` where it has
+/// none.
+pub type PriceToday<'a> = &'a dyn Fn(&str, &str) -> Option<DatedPrice>;
+
+/// Public prices of a job, per hour of one instance.
+type Days = BTreeMap<Date, Decimal>;
+
+/// Public prices by region, type and job, as the days of a history had them.
+pub(super) struct PastPrices<'a> {
+    by_type: BTreeMap<(&'a str, &'a str), BTreeMap<&'a str, Days>>,
+    today: PriceToday<'a>,
+}
+
+impl<'a> PastPrices<'a> {
+    pub(super) fn of(ledger: &'a Ledger, today: PriceToday<'a>) -> Self {
+        let mut by_type: BTreeMap<_, BTreeMap<_, Days>> = BTreeMap::new();
+        for row in ledger.rows() {
+            let Some(hourly) = price_of(ledger, row) else {
+                continue;
+            };
+            let key = (row.region.as_str(), row.instance_type.as_str());
+            let jobs = by_type.entry(key).or_default();
+            let days = jobs.entry(row.job.as_str()).or_default();
+            days.insert(row.day, hourly);
+        }
+        Self { by_type, today }
+    }
+
+    /// Today's price over that of the baseline, for a day: by the job itself, by another job
+    /// of the same type and region that ran on both days, by one that pays the price of the
+    /// baseline, or by the list. `None` where none of them tells.
+    pub(super) fn ratio(&self, action: &RecordedAction, since: Date, day: Date) -> Option<Decimal> {
+        let baseline = action.baseline.price.as_ref()?.hourly;
+        let instance_type = action.baseline.instance_type.as_str();
+        let key = (action.region.as_str(), instance_type);
+        let old = baseline.amount();
+        if let Some(jobs) = self.by_type.get(&key) {
+            let on_day = |days: &Days| days.get(&day).copied();
+            let own = jobs.get(action.job.as_str()).and_then(on_day);
+            if let Some(own) = own {
+                return own.checked_div(old);
+            }
+            let both = jobs.values().find_map(|days| {
+                let then = days.range(..=since).next_back()?.1;
+                on_day(days)?.checked_div(*then)
+            });
+            if both.is_some() {
+                return both;
+            }
+            if jobs.values().filter_map(on_day).any(|price| price == old) {
+                return Some(Decimal::ONE);
+            }
+        }
+        let listed = (self.today)(&action.region, instance_type)?;
+        let is_comparable = listed.hourly.currency() == baseline.currency();
+        let holds = listed.effective_date.is_none_or(|from| from <= day);
+        let now = if holds { listed.hourly.amount() } else { old };
+        is_comparable.then(|| now.checked_div(old)).flatten()
+    }
+}
+
+fn price_of(ledger: &Ledger, row: &WorkloadDay) -> Option<Decimal> {
+    let price = row.price.as_ref()?;
+    let is_own = price.hourly.currency() == ledger.currency();
+    is_own.then(|| price.hourly.amount())
+}

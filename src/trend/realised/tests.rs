@@ -1,0 +1,332 @@
+//! Small cases, calculated by hand. Baselines are 24 hours a day at $1 an hour.
+
+use super::{ActionStatus, Realised, RealisedReport, UnitsByDay, merged};
+use crate::domain::{
+    ActionKind, CostKind, Currency, DatedPrice, Money, PurchaseOption, RecordedAction, WorkloadDay,
+};
+use crate::trend::lab::{action, day, decimal, ledger, night, on_type, paid, price, row, steady};
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+const NO_LIST: &dyn Fn(&str, &str) -> Option<DatedPrice> = &|_, _| None;
+
+/// Fourteen days: as before until the fifth, and then as a function says. `z` runs throughout,
+/// so that today's price of the type is known.
+fn history(after: impl Fn(i64) -> Option<WorkloadDay>) -> Vec<WorkloadDay> {
+    let mut rows = steady(14, "z", "24");
+    rows.extend(steady(5, "a", "24"));
+    rows.extend((5..14).filter_map(after));
+    rows
+}
+
+fn report(rows: Vec<WorkloadDay>, actions: Vec<RecordedAction>) -> RealisedReport {
+    RealisedReport::of(&ledger(14, rows), actions, &UnitsByDay::new(), NO_LIST)
+}
+
+/// Usage, mix, rate and storage that an action saved.
+fn saved(one: &Realised) -> [Decimal; 4] {
+    let (total, parts) = one.saved.expect("compared");
+    let found = [parts.usage, parts.mix, parts.rate, parts.storage];
+    assert_eq!(found.iter().sum::<Decimal>(), total.amount());
+    found
+}
+
+fn four(parts: [&str; 4]) -> [Decimal; 4] {
+    parts.map(decimal)
+}
+
+/// Advised in the nights after days 2 to 4.
+const SEEN: (i64, i64) = (2, 4);
+
+fn stop() -> RecordedAction {
+    action((ActionKind::Stop, None), "a", "24", "730", SEEN)
+}
+
+#[test]
+fn a_stopped_machine_saves_its_hours_from_the_day_on() {
+    let found = report(history(|_| None), vec![stop()]);
+    let one = &found.actions[0];
+    assert_eq!(one.status, ActionStatus::Done);
+    assert_eq!((one.since, one.undone_on), (Some(day(5)), None));
+    assert_eq!((one.days, one.days_unpriced), (9, 0));
+    // 9 × 24.
+    assert_eq!(saved(one), four(["216", "0", "0", "0"]));
+    assert_eq!(one.expected.amount(), decimal("216.00"));
+    assert_eq!(found.unclaimed.amount(), Decimal::ZERO);
+}
+
+#[test]
+fn a_price_cut_is_of_the_cloud() {
+    // From the ninth day on the type costs $0.50.
+    let mut rows = history(|_| None);
+    for row in rows.iter_mut().filter(|row| row.day >= day(8)) {
+        row.price = Some(price("0.5"));
+        row.list = Some(Money::new(decimal("12"), Currency::Usd));
+        row.effective = row.list;
+    }
+    let found = report(rows, vec![stop()]);
+    // 3 × 24 and 6 × 12; the other 6 × 12 are of the cloud.
+    assert_eq!(saved(&found.actions[0]), four(["144", "0", "0", "0"]));
+    assert_eq!(found.price.amount(), decimal("72"));
+    assert_eq!(found.difference.amount(), decimal("216"));
+    assert_eq!(found.unclaimed.amount(), Decimal::ZERO);
+}
+
+#[test]
+fn a_price_cut_alone_is_nobodys_saving() {
+    let cut = |number: i64| {
+        let mut found = row(number, "a", "24", "12");
+        found.list = found.effective;
+        found.price = Some(price("0.5"));
+        Some(found)
+    };
+    let commit = action((ActionKind::Commit, None), "a", "24", "292", SEEN);
+    let size = (ActionKind::Rightsize, Some(("g6.xlarge", 1)));
+    let size = action(size, "a", "24", "292", SEEN);
+    let found = report(history(cut), vec![stop(), commit, size]);
+    for one in &found.actions {
+        assert_eq!(one.saved, None, "{:?}", one.action.kind);
+        assert_eq!(one.status, ActionStatus::Withdrawn);
+    }
+    assert_eq!(found.claimed.amount(), Decimal::ZERO);
+}
+
+#[test]
+fn a_cheaper_type_is_mix_and_a_discount_is_rate() {
+    let smaller = |number| {
+        Some(on_type(
+            row(number, "a", "24", "14.40"),
+            "g6.xlarge",
+            1,
+            "0.6",
+        ))
+    };
+    let size = (ActionKind::Rightsize, Some(("g6.xlarge", 1)));
+    let size = action(size, "a", "24", "292", SEEN);
+    let found = report(history(smaller), vec![size.clone()]);
+    // 9 × (24 − 14.40).
+    assert_eq!(found.actions[0].status, ActionStatus::Done);
+    assert_eq!(saved(&found.actions[0]), four(["0", "86.40", "0", "0"]));
+
+    let reserved = |number| {
+        Some(paid(
+            row(number, "a", "24", "14.40"),
+            PurchaseOption::Reserved,
+        ))
+    };
+    let commit = action((ActionKind::Commit, None), "a", "24", "292", SEEN);
+    let found = report(history(reserved), vec![commit.clone()]);
+    assert_eq!(found.actions[0].status, ActionStatus::Done);
+    assert_eq!(saved(&found.actions[0]), four(["0", "0", "86.40", "0"]));
+
+    // Both: 24 → 14.40 at the list, of which 40% are taken off.
+    let both = |number| {
+        let moved = on_type(row(number, "a", "24", "8.64"), "g6.xlarge", 1, "0.6");
+        Some(paid(moved, PurchaseOption::Reserved))
+    };
+    let mut commit = commit;
+    commit.expected_monthly = Money::new(decimal("175.20"), Currency::Usd);
+    let found = report(history(both), vec![size, commit]);
+    let of = |kind: ActionKind| {
+        let mut all = found.actions.iter();
+        all.find(|one| one.action.kind == kind).map(saved)
+    };
+    // 9 × 9.60 and 9 × 5.76.
+    assert_eq!(
+        of(ActionKind::Rightsize),
+        Some(four(["0", "86.40", "0", "0"]))
+    );
+    assert_eq!(of(ActionKind::Commit), Some(four(["0", "0", "51.84", "0"])));
+    assert_eq!(found.difference.amount(), decimal("138.24"));
+}
+
+#[test]
+fn spot_is_rate_and_its_price_may_move() {
+    let spot = |number| {
+        let cost = if number < 10 { "7.20" } else { "9.60" };
+        Some(paid(row(number, "a", "24", cost), PurchaseOption::Spot))
+    };
+    let advised = action((ActionKind::Spot, None), "a", "24", "511", SEEN);
+    let found = report(history(spot), vec![advised]);
+    // 5 × 16.80 + 4 × 14.40.
+    assert_eq!(saved(&found.actions[0]), four(["0", "0", "141.60", "0"]));
+}
+
+#[test]
+fn half_of_a_group_is_partly() {
+    let half = |number| Some(row(number, "a", "36", "36"));
+    let mut rows = steady(14, "z", "24");
+    rows.extend((0..5).map(|number| row(number, "a", "48", "48")));
+    rows.extend((5..14).filter_map(half));
+    // Two of two are idle: 1,460 a month.
+    let advised = action((ActionKind::Stop, None), "a", "48", "1460", SEEN);
+    let found = report(rows, vec![advised]);
+    assert_eq!(found.actions[0].status, ActionStatus::Partly);
+    // 9 × 12 of 9 × 48 that were expected.
+    assert_eq!(saved(&found.actions[0]), four(["108", "0", "0", "0"]));
+    assert_eq!(found.actions[0].expected.amount(), decimal("432"));
+}
+
+#[test]
+fn off_hours_are_of_a_week() {
+    // Off at night from the sixth day on: half of the hours.
+    let nights_off = |number| Some(row(number, "a", "12", "12"));
+    let advised = action((ActionKind::Schedule, None), "a", "24", "365", SEEN);
+    let found = report(history(nights_off), vec![advised]);
+    assert_eq!(found.actions[0].status, ActionStatus::Partly);
+    // Days 3 and 4 are as before; on the sixth, the mean of three days reaches a third.
+    assert_eq!(found.actions[0].since, Some(day(5)));
+    assert_eq!(saved(&found.actions[0]), four(["108", "0", "0", "0"]));
+}
+
+#[test]
+fn what_runs_again_is_undone() {
+    let mut rows = history(|number| (number >= 8).then(|| row(number, "a", "24", "24")));
+    rows.extend(
+        (14..20).flat_map(|number| [row(number, "a", "24", "24"), row(number, "z", "24", "24")]),
+    );
+    let found = RealisedReport::of(&ledger(20, rows), vec![stop()], &UnitsByDay::new(), NO_LIST);
+    let one = &found.actions[0];
+    assert_eq!(one.status, ActionStatus::Undone);
+    assert_eq!((one.since, one.undone_on), (Some(day(5)), Some(day(8))));
+    // Three days off.
+    assert_eq!(saved(one), four(["72", "0", "0", "0"]));
+}
+
+#[test]
+fn what_grew_cannot_be_compared_without_units() {
+    let grown = |number| {
+        Some(on_type(
+            row(number, "a", "48", "28.80"),
+            "g6.xlarge",
+            1,
+            "0.6",
+        ))
+    };
+    let size = (ActionKind::Rightsize, Some(("g6.xlarge", 1)));
+    let size = action(size, "a", "24", "292", SEEN);
+    let found = report(history(grown), vec![size.clone()]);
+    let one = &found.actions[0];
+    assert_eq!((one.days, one.days_not_comparable), (0, 9));
+    assert_eq!((one.saved, one.status), (None, ActionStatus::Done));
+    // With twice the work a day it is twice the old cost: 9 × (48 − 28.80).
+    let mut units: BTreeMap<_, _> = (0..3).map(|at| (day(at), decimal("100"))).collect();
+    units.extend((3..14).map(|at| (day(at), decimal("200"))));
+    let units = UnitsByDay::from([("a".to_owned(), units)]);
+    let found = RealisedReport::of(&ledger(14, history(grown)), vec![size], &units, NO_LIST);
+    assert_eq!(saved(&found.actions[0]), four(["0", "172.80", "0", "0"]));
+}
+
+#[test]
+fn a_machine_that_is_replaced_was_not_stopped() {
+    let replaced = |number| {
+        let mut found = row(number, "a-new", "24", "24");
+        found.name = "name of a".to_owned();
+        Some(found)
+    };
+    let found = report(history(replaced), vec![stop()]);
+    assert_eq!(found.actions[0].status, ActionStatus::Withdrawn);
+    assert_eq!(found.actions[0].saved, None);
+    // Where several had the name, a new one is not the successor of each.
+    let mut rows = history(replaced);
+    rows.extend((0..14).map(|number| {
+        let mut found = row(number, "twin", "24", "24");
+        found.name = "name of a".to_owned();
+        found
+    }));
+    let found = report(rows, vec![stop()]);
+    assert_eq!(found.actions[0].status, ActionStatus::Done);
+}
+
+#[test]
+fn a_workload_that_ended_was_not_right_sized() {
+    let size = (ActionKind::Rightsize, Some(("g6.xlarge", 1)));
+    let found = report(
+        history(|_| None),
+        vec![action(size, "a", "24", "292", SEEN)],
+    );
+    assert_eq!(found.actions[0].status, ActionStatus::Ended);
+    assert_eq!(found.actions[0].saved, None);
+    assert_eq!(found.claimed.amount(), Decimal::ZERO);
+}
+
+#[test]
+fn released_storage_is_what_it_cost() {
+    let storage = |number| WorkloadDay {
+        kind: CostKind::IdleStorage,
+        gpu_hours: None,
+        list: None,
+        price: None,
+        ..row(number, "a", "24", "2.40")
+    };
+    let rows: Vec<WorkloadDay> = (0..5).map(storage).collect();
+    let mut advised = action((ActionKind::Release, None), "a", "24", "73", SEEN);
+    advised.baseline.effective_hourly = Money::new(decimal("0.1"), Currency::Usd);
+    advised.baseline.gpu_hours_daily = None;
+    advised.baseline.price = None;
+    let found = report(rows, vec![advised]);
+    assert_eq!(found.actions[0].status, ActionStatus::Done);
+    assert_eq!(saved(&found.actions[0]), four(["0", "0", "0", "21.60"]));
+}
+
+#[test]
+fn without_a_price_of_today_nothing_is_claimed() {
+    let rows: Vec<WorkloadDay> = steady(5, "a", "24");
+    let found = report(rows.clone(), vec![stop()]);
+    assert_eq!(
+        (found.actions[0].days, found.actions[0].days_unpriced),
+        (0, 9)
+    );
+    assert_eq!(found.actions[0].saved, None);
+    // A list of today tells it, from the day on that its price holds.
+    let cut = |_: &str, _: &str| {
+        let mut listed = price("0.5");
+        listed.effective_date = Some(day(8));
+        Some(listed)
+    };
+    let units = UnitsByDay::new();
+    let found = RealisedReport::of(&ledger(14, rows), vec![stop()], &units, &cut);
+    assert_eq!(saved(&found.actions[0]), four(["144", "0", "0", "0"]));
+    assert_eq!(found.price.amount(), decimal("72"));
+}
+
+#[test]
+fn an_action_is_what_its_first_night_said_and_lasts_until_its_last() {
+    let mut later = stop();
+    later.first_seen = night(9);
+    later.last_seen = night(9);
+    later.baseline.hours_daily = decimal("1");
+    let other = action((ActionKind::Spot, None), "a", "24", "511", SEEN);
+    for all in [
+        vec![later.clone(), stop(), other.clone()],
+        vec![stop(), other.clone(), later.clone()],
+    ] {
+        let found = merged(all);
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].baseline.hours_daily, decimal("24"));
+        assert_eq!(
+            (found[0].first_seen, found[0].last_seen),
+            (night(3), night(9))
+        );
+    }
+}
+
+#[test]
+fn an_action_in_another_currency_is_counted_and_not_compared() {
+    let mut foreign = stop();
+    foreign.expected_monthly = Money::new(decimal("5000"), Currency::Cny);
+    let found = report(history(|_| None), vec![foreign]);
+    assert!(found.actions.is_empty());
+    assert_eq!(found.other_currencies, 1);
+}
+
+#[test]
+fn what_is_still_advised_and_not_done_is_not_done() {
+    let mut rows = history(|number| Some(row(number, "a", "24", "24")));
+    rows.retain(|row| row.job == "a");
+    let mut advised = stop();
+    advised.last_seen = night(14);
+    let found = report(rows, vec![advised]);
+    assert_eq!(found.actions[0].status, ActionStatus::NotDone);
+    assert_eq!(found.actions[0].since, None);
+}

@@ -1,0 +1,205 @@
+//! A figure of each day, and the few ways to continue it. GPU fleets move in steps, so the
+//! last day is the forecast, and weekdays count only where they did better in the past.
+
+use crate::domain::named_enum;
+use jiff::civil::Date;
+
+/// Days back from a forecast in which its last known day may be.
+const FRESH_DAYS: usize = 3;
+/// Days that factors of weekdays are made of.
+const FACTOR_DAYS: usize = 28;
+/// How often each weekday must have been seen in them.
+const LEAST_OF_WEEKDAY: u32 = 3;
+/// A day of a factor below this says nothing about the level of the others.
+const LEAST_FACTOR: f64 = 0.2;
+/// How far ahead, and on how many of the last origins, the ways are compared.
+const TRIAL_DAYS: usize = 7;
+const TRIAL_ORIGINS: usize = 56;
+/// Origins below which nothing has won.
+const LEAST_TRIALS: usize = 14;
+/// Days of a drift.
+const DRIFT_DAYS: usize = 14;
+
+named_enum! {
+    /// How a series goes on.
+    Method {
+        LastDay = "last day",
+        /// The level of the last day, times what each weekday was over four weeks.
+        Weekdays = "weekdays",
+    }
+}
+
+/// One figure for each day in a row, absent where it is unknown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DailySeries {
+    first: Date,
+    values: Vec<Option<f64>>,
+}
+
+impl DailySeries {
+    pub fn new(first: Date, values: Vec<Option<f64>>) -> Self {
+        Self { first, values }
+    }
+
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Place of a weekday, from Monday at 0, at a number of days after the first.
+    fn weekday(&self, place: usize) -> usize {
+        let first = self.first.weekday().to_monday_zero_offset();
+        (usize::try_from(first).unwrap_or(0) + place) % 7
+    }
+
+    fn known(&self, from: usize, to: usize) -> impl DoubleEndedIterator<Item = (usize, f64)> {
+        let to = to.min(self.values.len());
+        let places = from.min(to)..to;
+        places.filter_map(move |place| Some((place, self.values[place]?)))
+    }
+
+    /// What came on so many days from an origin on; `None` unless all of them are known.
+    pub fn actual(&self, origin: usize, days: usize) -> Option<f64> {
+        let end = origin.checked_add(days)?;
+        let inside = self.values.get(origin..end)?;
+        inside.iter().copied().sum()
+    }
+
+    /// The last value before an origin; `None` where the days just before it are unknown.
+    pub fn last(&self, origin: usize) -> Option<f64> {
+        let mut known = self.known(origin.saturating_sub(FRESH_DAYS), origin);
+        known.next_back().map(|(_, value)| value)
+    }
+
+    /// The sum of so many days from an origin on, of what is known before it.
+    pub fn forecast(&self, method: Method, origin: usize, days: usize) -> Option<f64> {
+        match method {
+            Method::LastDay => Some(self.last(origin)? * days as f64),
+            Method::Weekdays => self.by_weekdays(origin, days),
+        }
+    }
+
+    /// The mean of the last seven days, so many times.
+    fn by_mean(&self, origin: usize, days: usize) -> Option<f64> {
+        let (mut sum, mut number) = (0.0, 0_u32);
+        for (_, value) in self.known(origin.saturating_sub(7), origin) {
+            sum += value;
+            number += 1;
+        }
+        (number > 0).then(|| sum / f64::from(number) * days as f64)
+    }
+
+    /// The last day, and each further day the mean step of the last two weeks more.
+    fn by_drift(&self, origin: usize, days: usize) -> Option<f64> {
+        let last = self.last(origin)?;
+        let mut known = self.known(origin.saturating_sub(DRIFT_DAYS + 1), origin);
+        let (first_place, first) = known.next()?;
+        let (last_place, newest) = known.next_back()?;
+        let step = (newest - first) / (last_place - first_place) as f64;
+        let days = days as f64;
+        Some((last * days + step * days * (days + 1.0) / 2.0).max(0.0))
+    }
+
+    /// The last day, the mean of seven days and the drift of two weeks over so many days.
+    pub fn ways(&self, origin: usize, days: usize) -> [Option<f64>; 3] {
+        [
+            self.forecast(Method::LastDay, origin, days),
+            self.by_mean(origin, days),
+            self.by_drift(origin, days),
+        ]
+    }
+
+    /// What each weekday was, relative to the mean of a week, over four weeks before an
+    /// origin; `None` where a weekday is not there often enough, and of nothing.
+    fn factors(&self, origin: usize) -> Option<[f64; 7]> {
+        let mut sums = [0.0; 7];
+        let mut counts = [0_u32; 7];
+        for (place, value) in self.known(origin.checked_sub(FACTOR_DAYS)?, origin) {
+            sums[self.weekday(place)] += value;
+            counts[self.weekday(place)] += 1;
+        }
+        if counts.iter().any(|count| *count < LEAST_OF_WEEKDAY) {
+            return None;
+        }
+        let mut factors = [0.0; 7];
+        for (factor, (sum, count)) in factors.iter_mut().zip(sums.iter().zip(counts)) {
+            *factor = sum / f64::from(count);
+        }
+        let mean = factors.iter().sum::<f64>() / 7.0;
+        (mean > 0.0).then(|| factors.map(|factor| factor / mean))
+    }
+
+    fn by_weekdays(&self, origin: usize, days: usize) -> Option<f64> {
+        let factors = self.factors(origin)?;
+        let level = self
+            .known(origin.saturating_sub(7), origin)
+            .rev()
+            .find(|(place, _)| factors[self.weekday(*place)] >= LEAST_FACTOR)
+            .map(|(place, value)| value / factors[self.weekday(place)])?;
+        let ahead = (origin..origin + days).map(|place| factors[self.weekday(place)]);
+        Some(level * ahead.sum::<f64>())
+    }
+}
+
+/// A series with how well each way would have done at every past origin.
+#[derive(Debug, Clone)]
+pub struct Chooser {
+    series: DailySeries,
+    /// Errors of the last day and of weekdays over the next week, by origin.
+    errors: Vec<Option<[f64; 2]>>,
+}
+
+impl Chooser {
+    pub fn new(series: DailySeries) -> Self {
+        // Below this nothing can have won.
+        let least = FACTOR_DAYS + TRIAL_DAYS + LEAST_TRIALS;
+        let origins = if series.len() < least {
+            0
+        } else {
+            series.len() - TRIAL_DAYS + 1
+        };
+        let error = |origin: usize| {
+            let actual = series.actual(origin, TRIAL_DAYS)?;
+            let of = |method| series.forecast(method, origin, TRIAL_DAYS);
+            let both = [of(Method::LastDay)?, of(Method::Weekdays)?];
+            Some(both.map(|forecast| (forecast - actual).abs()))
+        };
+        Self {
+            errors: (0..origins).map(error).collect(),
+            series,
+        }
+    }
+
+    pub fn series(&self) -> &DailySeries {
+        &self.series
+    }
+
+    /// The way that did better over the next week, at the last origins whose week was over
+    /// at this one; of equals, and of too few, the last day.
+    pub fn method(&self, origin: usize) -> Method {
+        let end = (origin + 1).saturating_sub(TRIAL_DAYS);
+        let end = end.min(self.errors.len());
+        let trials = &self.errors[end.saturating_sub(TRIAL_ORIGINS)..end];
+        let (mut number, mut last, mut weekdays) = (0, 0.0, 0.0);
+        for [of_last, of_weekdays] in trials.iter().flatten() {
+            number += 1;
+            last += of_last;
+            weekdays += of_weekdays;
+        }
+        if number >= LEAST_TRIALS && weekdays < last {
+            Method::Weekdays
+        } else {
+            Method::LastDay
+        }
+    }
+
+    /// The sum of so many days from an origin on, by what was better until then.
+    pub fn forecast(&self, origin: usize, days: usize) -> Option<f64> {
+        let method = self.method(origin);
+        let chosen = self.series.forecast(method, origin, days);
+        chosen.or_else(|| self.series.forecast(Method::LastDay, origin, days))
+    }
+}

@@ -1,0 +1,143 @@
+//! What rows of a history add up to, and the ratios that finance asks for.
+
+use super::cents::share;
+use super::ledger::Ledger;
+use crate::domain::{CostKind, PurchaseOption, WorkloadDay};
+use rust_decimal::Decimal;
+
+/// Sums over rows, unrounded, in the currency of their history.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Effective cost of everything that is priced.
+    pub spend: Decimal,
+    /// What of it did nothing: compute by the share of its GPU hours without work, unused
+    /// commitments, and storage of what is stopped.
+    pub waste: Decimal,
+    pub gpu_hours: Decimal,
+    pub useful_gpu_hours: Decimal,
+    pub idle_gpu_hours: Decimal,
+    pub unmeasured_gpu_hours: Decimal,
+    /// Hours of instances without a price.
+    pub unpriced_hours: Decimal,
+    /// Cost of the measured GPU hours with a price, and the useful ones among them.
+    measured_spend: Decimal,
+    measured_useful: Decimal,
+    /// Public on-demand price of the hours that have one, and what those cost, with unused
+    /// commitments.
+    list: Decimal,
+    listed_spend: Decimal,
+    /// The same price of the hours that a commitment may cover, and of those that one did.
+    eligible_list: Decimal,
+    committed_list: Decimal,
+    /// Cost of the commitments, by whether anything ran.
+    used_commitments: Decimal,
+    unused_commitments: Decimal,
+}
+
+/// Whether hours were paid for by a commitment.
+pub(super) fn is_committed(option: PurchaseOption) -> bool {
+    matches!(
+        option,
+        PurchaseOption::Reserved | PurchaseOption::SavingsPlan | PurchaseOption::CapacityBlock
+    )
+}
+
+impl Sums {
+    /// Sums over some rows of a history.
+    pub fn of<'a>(ledger: &Ledger, rows: impl IntoIterator<Item = &'a WorkloadDay>) -> Self {
+        let mut sums = Self::default();
+        for row in rows {
+            sums.add(ledger, row);
+        }
+        sums
+    }
+
+    pub(super) fn add(&mut self, ledger: &Ledger, row: &WorkloadDay) {
+        let effective = ledger.amount(row.effective);
+        match row.kind {
+            CostKind::Compute => self.add_compute(row, effective, ledger.amount(row.list)),
+            CostKind::Unused | CostKind::IdleStorage => {
+                self.waste += effective.unwrap_or_default();
+            }
+        }
+        self.spend += effective.unwrap_or_default();
+        if row.kind == CostKind::Unused && is_committed(row.option) {
+            self.listed_spend += effective.unwrap_or_default();
+            self.unused_commitments += effective.unwrap_or_default();
+        }
+    }
+
+    fn add_compute(
+        &mut self,
+        row: &WorkloadDay,
+        effective: Option<Decimal>,
+        list: Option<Decimal>,
+    ) {
+        if effective.is_none() {
+            self.unpriced_hours += row.hours;
+        }
+        let (spent, all) = (effective.unwrap_or_default(), row.gpu_hours);
+        self.gpu_hours += all.unwrap_or_default();
+        self.useful_gpu_hours += row.useful_gpu_hours.unwrap_or_default();
+        self.idle_gpu_hours += row.idle_gpu_hours.unwrap_or_default();
+        self.unmeasured_gpu_hours += row.unmeasured_gpu_hours.unwrap_or_default();
+        if let Some((all, idle)) = all.zip(row.idle_gpu_hours) {
+            self.waste += share(spent, idle.min(all), all).unwrap_or_default();
+        }
+        if let (Some(all), Some(useful), Some(_)) = (all, row.useful_gpu_hours, effective) {
+            let measured = all - row.unmeasured_gpu_hours.unwrap_or_default();
+            let measured = measured.max(Decimal::ZERO);
+            self.measured_spend += share(spent, measured, all).unwrap_or_default();
+            self.measured_useful += useful;
+        }
+        if let (Some(list), Some(_)) = (list, effective) {
+            self.list += list;
+            self.listed_spend += spent;
+            let is_covered = is_committed(row.option);
+            if is_covered || row.option == PurchaseOption::OnDemand {
+                self.eligible_list += list;
+            }
+            if is_covered {
+                self.committed_list += list;
+            }
+        }
+        if is_committed(row.option) {
+            self.used_commitments += spent;
+        }
+    }
+
+    /// Cost of measured GPU hours over the useful ones; absent where none was useful.
+    pub fn cost_per_useful_gpu_hour(&self) -> Option<Decimal> {
+        let is_known = self.measured_useful > Decimal::ZERO;
+        let each = self.measured_spend.checked_div(self.measured_useful);
+        each.filter(|_| is_known)
+    }
+
+    /// `1 − Σ effective / Σ list` in percent, unused commitments included: what all discounts
+    /// together take off the public price. Absent where no hour has a public price.
+    pub fn effective_savings_rate_percent(&self) -> Option<Decimal> {
+        percent(self.list - self.listed_spend, self.list)
+    }
+
+    /// Σ list of committed hours / Σ list of hours that a commitment may cover, in percent.
+    pub fn commitment_coverage_percent(&self) -> Option<Decimal> {
+        percent(self.committed_list, self.eligible_list)
+    }
+
+    /// What of the cost of commitments something ran on, in percent; absent without one.
+    pub fn commitment_utilization_percent(&self) -> Option<Decimal> {
+        let all = self.used_commitments + self.unused_commitments;
+        percent(self.used_commitments, all)
+    }
+
+    /// Useful of the measured GPU hours, in percent.
+    pub fn gpu_utilization_percent(&self) -> Option<Decimal> {
+        let measured = self.gpu_hours - self.unmeasured_gpu_hours;
+        percent(self.useful_gpu_hours, measured)
+    }
+}
+
+fn percent(part: Decimal, whole: Decimal) -> Option<Decimal> {
+    let is_known = whole > Decimal::ZERO;
+    share(Decimal::ONE_HUNDRED, part, whole).filter(|_| is_known)
+}

@@ -1,0 +1,199 @@
+//! Which rows count.
+
+use crate::domain::{CostSource, Currency, GapSubject, Money, PastGap, RecordedRun, WorkloadDay};
+use crate::trend::Ledger;
+use crate::trend::lab::{day, decimal, ledger, night, row, run, steady};
+use rust_decimal::Decimal;
+
+fn spend(ledger: &Ledger, number: i64) -> Decimal {
+    let rows = ledger.rows_on(day(number)).iter();
+    rows.filter_map(|row| row.effective)
+        .map(Money::amount)
+        .sum()
+}
+
+#[test]
+fn of_two_runs_of_a_night_the_newer_counts() {
+    let mut again = run(0);
+    again.run_id = "again".to_owned();
+    again.as_of = night(2);
+    let mut corrected = row(0, "a", "24", "20");
+    corrected.run_id = "again".to_owned();
+    let gone = row(0, "b", "24", "24");
+    let rows = vec![row(0, "a", "24", "24"), gone, corrected];
+    // In either order: `b` is only in the older run of the same scope, and did not run.
+    for runs in [[run(0), again.clone()], [again.clone(), run(0)]] {
+        let found = Ledger::of(rows.clone(), &runs, night(3));
+        assert_eq!(spend(&found, 0), decimal("20"));
+        assert_eq!(found.rows().len(), 1);
+    }
+}
+
+#[test]
+fn a_job_in_two_scopes_counts_once_and_a_bill_before_an_estimate() {
+    let mut other = run(0);
+    other.run_id = "other".to_owned();
+    other.scope = "one account".to_owned();
+    other.as_of = night(5);
+    let with = |id: &str, cost: &str, source| {
+        let mut found = row(0, "a", "24", cost);
+        found.run_id = id.to_owned();
+        found.source = source;
+        found
+    };
+    let runs = [run(0), other];
+    let estimate = CostSource::Estimate;
+    let rows = vec![with("run-0", "24", estimate), with("other", "23", estimate)];
+    assert_eq!(spend(&Ledger::of(rows, &runs, night(6)), 0), decimal("23"));
+    let bill = CostSource::Bill;
+    let rows = vec![with("run-0", "21", bill), with("other", "23", estimate)];
+    assert_eq!(spend(&Ledger::of(rows, &runs, night(6)), 0), decimal("21"));
+}
+
+#[test]
+fn days_that_were_not_over_and_clocks_that_are_ahead_do_not_count() {
+    let mut early = run(3);
+    early.as_of = night(3);
+    let mut ahead = run(700);
+    ahead.days = vec![day(1), day(700)];
+    let mut wrong = row(1, "a", "24", "999");
+    wrong.run_id = "run-700".to_owned();
+    let mut orphan = row(1, "a", "24", "999");
+    orphan.run_id = "lost".to_owned();
+    let rows = vec![
+        row(1, "a", "24", "24"),
+        wrong,
+        orphan,
+        row(3, "a", "24", "24"),
+    ];
+    let runs = [run(0), run(1), early, ahead];
+    let found = Ledger::of(rows, &runs, night(4));
+    assert_eq!(found.last_day(), Some(day(1)));
+    assert_eq!(spend(&found, 1), decimal("24"));
+    assert_eq!(found.left_out().runs_ahead, 1);
+    assert_eq!(found.left_out().rows_without_run, 3);
+}
+
+#[test]
+fn figures_that_no_day_has_are_left_out_instead_of_overflowing() {
+    let mut huge = row(0, "huge", "24", "24");
+    huge.effective = Some(Money::new(Decimal::MAX, Currency::Usd));
+    let negative = WorkloadDay {
+        hours: Decimal::NEGATIVE_ONE,
+        ..row(0, "negative", "24", "24")
+    };
+    let found = ledger(1, vec![huge, negative, row(0, "a", "24", "24")]);
+    assert_eq!(found.left_out().rows_beyond, 2);
+    assert_eq!(spend(&found, 0), decimal("24"));
+}
+
+#[test]
+fn currencies_are_not_added_up() {
+    let mut yuan = row(0, "cn", "24", "24");
+    for amount in [&mut yuan.effective, &mut yuan.list, &mut yuan.contracted] {
+        *amount = Some(Money::new(decimal("170"), Currency::Cny));
+    }
+    let unpriced = WorkloadDay {
+        effective: None,
+        list: None,
+        contracted: None,
+        ..row(0, "new", "24", "24")
+    };
+    let rows = vec![
+        row(0, "a", "24", "24"),
+        row(0, "b", "1", "1"),
+        yuan,
+        unpriced,
+    ];
+    let found = ledger(1, rows.clone());
+    assert_eq!(
+        (found.currency(), spend(&found, 0)),
+        (Currency::Usd, decimal("25"))
+    );
+    assert_eq!(found.left_out().other_currencies.get("CNY"), Some(&1));
+    // What has no amount is in no currency, and is known in each.
+    assert_eq!(found.rows().len(), 3);
+    let runs: Vec<RecordedRun> = vec![run(0)];
+    let found = Ledger::in_currency(rows, &runs, night(1), Currency::Cny);
+    assert_eq!(spend(&found, 0), decimal("170"));
+}
+
+#[test]
+fn a_region_that_was_denied_for_a_night_did_not_save_anything() {
+    let mut rows = steady(5, "a", "24");
+    rows.retain(|row| row.day != day(2));
+    rows.extend(steady(5, "b", "5").into_iter().map(|mut row| {
+        row.region = "eu-west-1".to_owned();
+        row
+    }));
+    let runs_with = |place: &str| -> Vec<RecordedRun> {
+        let mut runs: Vec<RecordedRun> = (0..5).map(run).collect();
+        runs[2].unread.push(PastGap {
+            what: GapSubject::Region,
+            place: place.to_owned(),
+            cause: None,
+        });
+        runs
+    };
+    for (place, is_whole) in [
+        ("us-east-1", false),
+        ("111122223333/us-east-1", false),
+        ("999999999999/us-east-1", true),
+        ("eu-west-1", true),
+    ] {
+        let found = Ledger::of(rows.clone(), &runs_with(place), night(5));
+        assert_eq!(found.is_whole(day(2)), is_whole, "{place}");
+        assert!(found.is_whole(day(1)) && found.is_whole(day(3)), "{place}");
+    }
+    let found = Ledger::of(rows, &runs_with("us-east-1"), night(5));
+    let missing = found.day(day(2)).map(|read| read.missing.clone());
+    assert_eq!(missing.map(|rows| rows.len()), Some(1));
+    // What is about other jobs alone is whole.
+    assert!(found.only(|row| row.job == "b").is_whole(day(2)));
+}
+
+#[test]
+fn a_region_that_stays_denied_keeps_its_days_open_until_it_is_read() {
+    let mut rows = steady(2, "a", "24");
+    rows.extend(steady(4, "b", "5"));
+    let mut runs: Vec<RecordedRun> = (0..4).map(run).collect();
+    for run in &mut runs[2..] {
+        run.unread.push(PastGap {
+            what: GapSubject::Instance,
+            place: "a".to_owned(),
+            cause: None,
+        });
+    }
+    let found = Ledger::of(rows, &runs, night(4));
+    assert!(!found.is_whole(day(2)) && !found.is_whole(day(3)));
+    assert_eq!(found.last_whole_day(), Some(day(1)));
+}
+
+#[test]
+fn an_account_that_left_the_scope_is_not_missing_for_ever() {
+    let mut rows = steady(6, "a", "24");
+    let other = steady(2, "b", "10").into_iter().map(|mut row| {
+        row.account = "444455556666".to_owned();
+        row
+    });
+    rows.extend(other);
+    let mut runs: Vec<RecordedRun> = (0..6).map(run).collect();
+    for place in [0, 1] {
+        runs[place].accounts.push("444455556666".to_owned());
+    }
+    let found = Ledger::of(rows.clone(), &runs, night(6));
+    assert_eq!(found.last_whole_day(), Some(day(5)));
+    // It comes back: in between it was not read.
+    runs[5].accounts.push("444455556666".to_owned());
+    let found = Ledger::of(rows, &runs, night(6));
+    let whole: Vec<bool> = (0..6).map(|number| found.is_whole(day(number))).collect();
+    assert_eq!(whole, [true, true, false, false, false, true]);
+}
+
+#[test]
+fn an_empty_history_has_nothing() {
+    let found = Ledger::of(Vec::new(), &[], night(0));
+    assert_eq!(found.first_day(), None);
+    assert_eq!(found.last_whole_day(), None);
+    assert!(found.rows_on(day(0)).is_empty());
+}

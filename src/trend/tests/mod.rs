@@ -1,0 +1,7 @@
+//! Small histories, calculated by hand.
+
+mod anomalies;
+mod changes;
+mod forecasts;
+mod ledgers;
+mod sums;
