@@ -3,6 +3,7 @@
 use super::Money;
 use super::named::named_enum;
 use jiff::SignedDuration;
+use jiff::civil::Date;
 use rust_decimal::Decimal;
 
 named_enum! {
@@ -92,6 +93,13 @@ pub struct WorkUnits {
     /// The time in which it was counted; absent for the window of the audit, and for all of
     /// a training job.
     pub window: Option<SignedDuration>,
+}
+
+/// Units of work of one day of UTC.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatedUnits {
+    pub day: Date,
+    pub units: WorkUnits,
 }
 
 /// What units of work cost.

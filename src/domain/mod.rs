@@ -90,7 +90,7 @@ pub use instance::{
 };
 pub use job::{JobStatus, TrainingJob};
 pub use job_request::{JobRequest, MOST_JOBS, Moment};
-pub use kpi::{Kpi, KpiValue, UnitCost, WorkUnits};
+pub use kpi::{DatedUnits, Kpi, KpiValue, UnitCost, WorkUnits};
 pub use ledger::{
     ActionBaseline, CostKind, CostSource, DatedPrice, RecordedAction, RecordedRun, WorkloadDay,
     action_id,

@@ -9,6 +9,7 @@ mod explain;
 mod fix;
 mod gate;
 mod groups;
+mod history;
 mod inventory;
 mod live;
 mod metrics;
@@ -40,6 +41,7 @@ pub use gate::{
     gate_slack, gate_table,
 };
 pub use groups::{groups_csv, groups_section};
+pub use history::{history_answer, history_html};
 pub use inventory::{inventory_csv, inventory_json, inventory_table};
 pub use live::{History, LiveGpu, LiveVerdict, LiveView, draw as draw_live_view, status_line};
 pub use metrics::{AgentSetup, agent_setup, helm_values, metrics_csv, metrics_json, metrics_table};

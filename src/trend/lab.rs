@@ -12,26 +12,26 @@ use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
-pub(super) fn decimal(text: &str) -> Decimal {
+pub(crate) fn decimal(text: &str) -> Decimal {
     text.parse().expect("a decimal")
 }
 
-pub(super) fn usd(text: &str) -> Money {
+pub(crate) fn usd(text: &str) -> Money {
     Money::new(decimal(text), Currency::Usd)
 }
 
 /// So many days after 2026-06-01.
-pub(super) fn day(number: i64) -> Date {
+pub(crate) fn day(number: i64) -> Date {
     plus_days(jiff::civil::date(2026, 6, 1), number)
 }
 
 /// 3:00 of a day.
-pub(super) fn night(number: i64) -> Timestamp {
+pub(crate) fn night(number: i64) -> Timestamp {
     let text = format!("{}T03:00:00Z", day(number));
     text.parse().expect("an instant")
 }
 
-pub(super) fn price(hourly: &str) -> DatedPrice {
+pub(crate) fn price(hourly: &str) -> DatedPrice {
     DatedPrice {
         hourly: HourlyRate::new(decimal(hourly), Currency::Usd).expect("positive"),
         effective_date: None,
@@ -42,7 +42,7 @@ pub(super) fn price(hourly: &str) -> DatedPrice {
 
 /// Hours of instances with one GPU at $1 on demand, which cost as much as they are stated to,
 /// measured and never idle.
-pub(super) fn row(number: i64, job: &str, hours: &str, effective: &str) -> WorkloadDay {
+pub(crate) fn row(number: i64, job: &str, hours: &str, effective: &str) -> WorkloadDay {
     let hours = decimal(hours);
     WorkloadDay {
         run_id: format!("run-{number}"),
@@ -74,7 +74,7 @@ pub(super) fn row(number: i64, job: &str, hours: &str, effective: &str) -> Workl
 }
 
 /// The same on another type with so many GPUs at another price.
-pub(super) fn on_type(mut row: WorkloadDay, name: &str, gpus: u32, hourly: &str) -> WorkloadDay {
+pub(crate) fn on_type(mut row: WorkloadDay, name: &str, gpus: u32, hourly: &str) -> WorkloadDay {
     row.instance_type = name.to_owned();
     row.gpus_per_instance = Some(Decimal::from(gpus));
     row.gpu_hours = Some(row.hours * Decimal::from(gpus));
@@ -86,7 +86,7 @@ pub(super) fn on_type(mut row: WorkloadDay, name: &str, gpus: u32, hourly: &str)
 }
 
 /// The same paid for in another way.
-pub(super) fn paid(mut row: WorkloadDay, option: PurchaseOption) -> WorkloadDay {
+pub(crate) fn paid(mut row: WorkloadDay, option: PurchaseOption) -> WorkloadDay {
     row.option = option;
     if !matches!(option, PurchaseOption::OnDemand | PurchaseOption::Spot) {
         row.commitment = Some("ri-1".to_owned());
@@ -95,7 +95,7 @@ pub(super) fn paid(mut row: WorkloadDay, option: PurchaseOption) -> WorkloadDay 
 }
 
 /// The run of the night after a day.
-pub(super) fn run(number: i64) -> RecordedRun {
+pub(crate) fn run(number: i64) -> RecordedRun {
     RecordedRun {
         run_id: format!("run-{number}"),
         as_of: night(number + 1),
@@ -123,19 +123,19 @@ pub(super) fn run(number: i64) -> RecordedRun {
 }
 
 /// The history of so many nights.
-pub(super) fn ledger(nights: i64, rows: Vec<WorkloadDay>) -> Ledger {
+pub(crate) fn ledger(nights: i64, rows: Vec<WorkloadDay>) -> Ledger {
     let runs: Vec<RecordedRun> = (0..nights).map(run).collect();
     Ledger::of(rows, &runs, night(nights))
 }
 
 /// A job that costs the same every day of some nights.
-pub(super) fn steady(nights: i64, job: &str, daily: &str) -> Vec<WorkloadDay> {
+pub(crate) fn steady(nights: i64, job: &str, daily: &str) -> Vec<WorkloadDay> {
     (0..nights).map(|day| row(day, job, daily, daily)).collect()
 }
 
 /// An action that was advised for a job of [`row`] with so many hours a day, first and last
 /// in the night after two days.
-pub(super) fn action(
+pub(crate) fn action(
     (kind, target): (ActionKind, Option<(&str, u32)>),
     job: &str,
     hours: &str,

@@ -9,15 +9,17 @@ mod dates;
 mod forecast;
 mod job_series;
 #[cfg(test)]
-mod lab;
+pub(crate) mod lab;
 mod ledger;
 mod missing;
+mod overview;
 mod periods;
 mod realised;
 mod series;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod units;
 
 pub use anomaly::{AnomalyLimits, DayReport, JudgedDay, judge_last_day};
 pub use backtest::{Band, LEAST_ORIGINS, Origin, band, error_percent, origins};
@@ -26,9 +28,11 @@ pub use dates::{Horizon, Span, Step, date_of};
 pub use forecast::{Certainty, Forecast, PastForecast, past_forecasts, past_origins};
 pub use ledger::{Ledger, LeftOut};
 pub use missing::DayRead;
+pub use overview::{Compared, Overview, TrendAsk};
 pub use periods::{Period, Share, TrendKey, by_step, shares};
 pub use realised::{
     ActionStatus, PriceToday, Realised, RealisedReport, SavedParts, UnitsByDay, merged,
 };
 pub use series::{Chooser, DailySeries, Method};
 pub use sums::Sums;
+pub use units::{UnitMonth, UnknownUnits, unit_months, units_by_job};

@@ -9,6 +9,7 @@ mod table;
 pub use csv::answer_csv;
 pub use json::answer_json;
 pub use table::answer_table;
+pub(in crate::report) use table::shown;
 
 use crate::domain::Money;
 

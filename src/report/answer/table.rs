@@ -149,7 +149,8 @@ fn printed(file: &Printed, style: TableStyle, out: &mut String) -> std::fmt::Res
     writeln!(out)
 }
 
-fn shown(figure: &Figure) -> String {
+/// A figure as people read it.
+pub(in crate::report) fn shown(figure: &Figure) -> String {
     match figure {
         Figure::Absent => ABSENT.to_owned(),
         Figure::Text(text) => safe(text),

@@ -1,10 +1,11 @@
-//! What every report uses: text, tables, CSV, gaps, the page of Markdown, and what to type
-//! next.
+//! What every report uses: text, tables, CSV, gaps, the pages of Markdown and HTML, and what
+//! to type next.
 
 pub(super) mod csv;
 pub(super) mod gaps;
 pub(super) mod kpis;
 pub(super) mod markdown;
+pub(super) mod markup;
 pub(super) mod next;
 pub(super) mod plain_table;
 pub(super) mod style;

@@ -1,10 +1,13 @@
 //! How much work was done: a CSV file of units, and lines of a log that mark one each.
 
-use crate::domain::{WorkUnits, parse_duration, shown};
+use crate::domain::{DatedUnits, WorkUnits, parse_duration, shown};
 use crate::sources::files::shared::bounded::read_written;
 use crate::sources::files::shared::csv_lines::{InvalidLine, Lines, invalid, text_of};
 use crate::sources::files::shared::plain_text::{open, plain_text};
 use jiff::SignedDuration;
+use crate::sources::files::shared::csv_lines::{InvalidLine, invalid, line_at, text_of};
+use crate::sources::files::shared::plain_text::open;
+use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::fs::{self, File};
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
@@ -12,10 +15,13 @@ use std::path::{Path, PathBuf};
 
 /// The columns, in any order; `window` may be left out.
 const COLUMNS: [&str; 4] = ["name", "unit", "count", "window"];
-/// Rows of a file.
+/// Those of units of single days; all of them are needed.
+const DATED_COLUMNS: [&str; 4] = ["name", "unit", "count", "date"];
+/// Rows of a file, and of one of single days: 300 kinds of units over a year.
 const MOST_ROWS: usize = 10_000;
 /// What is longer is an error.
 const LONGEST_WINDOW: SignedDuration = SignedDuration::from_hours(100 * 8_760);
+const MOST_DATED_ROWS: usize = 110_000;
 /// Bytes of a line of a log that are searched at once.
 const PART_BYTES: u64 = 1 << 16;
 /// More than anybody counts; beyond it, prices would overflow exact decimals.
@@ -44,6 +50,21 @@ pub enum UnitsError {
 /// column, an empty name, a count that is not a number from zero, a window that is not a
 /// duration, a duplicate, more than 10,000 rows.
 pub fn read_units(path: &Path) -> Result<Vec<WorkUnits>, UnitsError> {
+    read(path, parse)
+}
+
+/// Reads how many units of work were done on each day.
+///
+/// # Errors
+/// As [`read_units`]; a date that is none, such as `2026-11-31`, and more than 110,000 rows.
+pub fn read_dated_units(path: &Path) -> Result<Vec<DatedUnits>, UnitsError> {
+    read(path, parse_dated)
+}
+
+fn read<T>(
+    path: &Path,
+    parse: impl Fn(&str) -> Result<Vec<T>, InvalidLine>,
+) -> Result<Vec<T>, UnitsError> {
     let bytes = read_written(path).map_err(|source| UnitsError::Io {
         path: path.to_owned(),
         source,
@@ -57,26 +78,68 @@ pub fn read_units(path: &Path) -> Result<Vec<WorkUnits>, UnitsError> {
 }
 
 fn parse(text: &str) -> Result<Vec<WorkUnits>, InvalidLine> {
+    let columns = Columns {
+        names: COLUMNS,
+        needed: 3,
+        most: MOST_ROWS,
+    };
+    rows(text, &columns, |[name, unit, count, window]| {
+        let one = units([name, unit, count, window])?;
+        Ok(((one.name.clone(), one.unit.clone()), one))
+    })
+}
+
+fn parse_dated(text: &str) -> Result<Vec<DatedUnits>, InvalidLine> {
+    let columns = Columns {
+        names: DATED_COLUMNS,
+        needed: 4,
+        most: MOST_DATED_ROWS,
+    };
+    rows(text, &columns, |[name, unit, count, date]| {
+        let not_a_date = |_| format!("`{date}` is not a date such as 2026-11-30");
+        let day: Date = date.parse().map_err(not_a_date)?;
+        let units = units([name, unit, count, ""])?;
+        let key = (units.name.clone(), units.unit.clone(), day);
+        Ok((key, DatedUnits { day, units }))
+    })
+}
+
+/// What a file has.
+struct Columns {
+    names: [&'static str; 4],
+    /// How many of the first of these must be there.
+    needed: usize,
+    /// Rows.
+    most: usize,
+}
+
+/// The rows of a file, in its order. What reads one tells what no two of them share.
+fn rows<T, K: Ord>(
+    text: &str,
+    columns: &Columns,
+    row: impl Fn([&str; 4]) -> Result<(K, T), String>,
+) -> Result<Vec<T>, InvalidLine> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
     let header = reader.headers().map_err(|error| invalid(&error, text))?;
-    let places = places(header).map_err(|message| (1, message))?;
-    let mut all: Vec<WorkUnits> = Vec::new();
+    let places = places(header, columns).map_err(|message| (1, message))?;
+    let mut all: Vec<T> = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
     let mut lines = Lines::of(text);
     for record in reader.records() {
         let record = record.map_err(|error| invalid(&error, text))?;
         let line = lines.at(record.position());
         let cell = |place: Option<usize>| place.and_then(|place| record.get(place)).unwrap_or("");
-        let one = row(places.map(cell)).map_err(|message| (line, message))?;
-        if !seen.insert((one.name.clone(), one.unit.clone())) {
-            let (name, unit) = (&one.name, &one.unit);
+        let cells = places.map(cell);
+        let (key, one) = row(cells).map_err(|message| (line, message))?;
+        if !seen.insert(key) {
+            let [name, unit, ..] = cells;
             return Err((line, format!("{unit} of `{name}` is a duplicate")));
         }
-        if all.len() == MOST_ROWS {
-            return Err((line, format!("more than {MOST_ROWS} rows")));
+        if all.len() == columns.most {
+            return Err((line, format!("more than {} rows", columns.most)));
         }
         all.push(one);
     }
@@ -84,25 +147,27 @@ fn parse(text: &str) -> Result<Vec<WorkUnits>, InvalidLine> {
 }
 
 /// Where each column is.
-fn places(header: &csv::StringRecord) -> Result<[Option<usize>; 4], String> {
-    if let Some(unknown) = header.iter().find(|name| !COLUMNS.contains(name)) {
-        let known = COLUMNS.join(", ");
+fn places(header: &csv::StringRecord, columns: &Columns) -> Result<[Option<usize>; 4], String> {
+    let names = columns.names;
+    if let Some(unknown) = header.iter().find(|name| !names.contains(name)) {
+        let known = names.join(", ");
         return Err(format!(
             "unknown column `{unknown}`; known columns: {known}"
         ));
     }
     let place = |name: &str| header.iter().position(|column| column == name);
     let times = |name: &str| header.iter().filter(|column| *column == name).count();
-    if let Some(twice) = COLUMNS.iter().find(|name| times(name) > 1) {
+    if let Some(twice) = names.iter().find(|name| times(name) > 1) {
         return Err(format!("column `{twice}` is a duplicate"));
     }
-    match COLUMNS[..3].iter().find(|name| place(name).is_none()) {
+    let needed = &names[..columns.needed];
+    match needed.iter().find(|name| place(name).is_none()) {
         Some(missing) => Err(format!("missing column `{missing}`")),
-        None => Ok(COLUMNS.map(place)),
+        None => Ok(names.map(place)),
     }
 }
 
-fn row([name, unit, count, window]: [&str; 4]) -> Result<WorkUnits, String> {
+fn units([name, unit, count, window]: [&str; 4]) -> Result<WorkUnits, String> {
     for (column, cell) in [("name", name), ("unit", unit)] {
         if cell.is_empty() {
             return Err(format!("`{column}` is empty"));
@@ -233,6 +298,33 @@ mod tests {
             assert!(message.contains(says), "{message}");
         }
         assert_eq!(unit_count("1000000000000000000"), Ok(MOST_UNITS));
+    }
+
+    #[test]
+    fn units_of_days_have_a_date_each() {
+        let text = "date,name,unit,count\n2026-11-01,chat,tokens,5\n2026-11-02,chat,tokens,7\n";
+        let found = parse_dated(text).expect("valid");
+        assert_eq!(found[1].day, jiff::civil::date(2026, 11, 2));
+        assert_eq!(found[1].units.count, Decimal::from(7));
+        for (text, line, says) in [
+            ("name,unit,count\n", 1, "missing column `date`"),
+            ("name,unit,count,window\n", 1, "unknown column `window`"),
+            (
+                "date,name,unit,count\n2026-11-31,a,jobs,1\n",
+                2,
+                "`2026-11-31` is not a date",
+            ),
+            ("date,name,unit,count\n,a,jobs,1\n", 2, "`` is not a date"),
+            (
+                "date,name,unit,count\n2026-11-01,a,jobs,1\n2026-11-01,a,jobs,2\n",
+                3,
+                "jobs of `a` is a duplicate",
+            ),
+        ] {
+            let (at, message) = parse_dated(text).expect_err("an error");
+            assert_eq!(at, line, "{message}");
+            assert!(message.contains(says), "{message}");
+        }
     }
 
     #[test]

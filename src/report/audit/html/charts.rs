@@ -1,8 +1,8 @@
 //! Bars, and what the parts of the fleet cost.
 
-use super::markup::{NAME, Page, cut, html};
 use crate::analysis::{Audit, CostPart, Dimension, cost_by, prevailing_tags};
 use crate::domain::Money;
+use crate::report::shared::markup::{NAME, Page, cut, html};
 use crate::report::shared::text::{counted, money_or_absent};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;

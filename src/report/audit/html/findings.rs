@@ -1,11 +1,11 @@
 //! Findings with their evidence and steps, then what was not seen and what the
 //! prices rest on.
 
-use super::markup::{NAME, Page, SENTENCE, anchor, cut, html};
 use super::workloads::place;
 use crate::analysis::Audit;
 use crate::domain::{Evidence, Finding, Observation, Severity};
 use crate::report::audit::table::evidence;
+use crate::report::shared::markup::{NAME, Page, SENTENCE, anchor, cut, html};
 use crate::report::shared::text::{count, counted, money, rounded};
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! `--group-by`: who pays for what, and how much of that did useful work.
 
-use super::markup::{NAME, Page, cut, html};
 use crate::analysis::Grouping;
 use crate::report::groups::sheet::{GroupName, Sheet};
+use crate::report::shared::markup::{NAME, Page, cut, html};
 
 /// Every group and their total.
 pub(super) fn groups(by: &Grouping, page: &mut Page) {

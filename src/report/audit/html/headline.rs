@@ -1,10 +1,10 @@
 //! The figures that matter most, and the way from today's cost to the planned one.
 
 use super::charts::{percent_of, span_bar};
-use super::markup::{Page, html};
 use crate::analysis::Audit;
 use crate::domain::Money;
 use crate::report::audit::practices::practices_summary;
+use crate::report::shared::markup::{Page, html};
 use crate::report::shared::text::{
     ABSENT, count, counted, money, money_or_absent, percent, rounded,
 };

@@ -1,7 +1,7 @@
 //! Utilization by hour of the week.
 
-use super::markup::{NAME, Page, cut, html};
 use crate::analysis::Audit;
+use crate::report::shared::markup::{NAME, Page, cut, html};
 use crate::usage::WeekHour;
 
 use crate::report::shared::text::{counted, percent};

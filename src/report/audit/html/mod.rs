@@ -6,16 +6,14 @@ mod findings;
 mod groups;
 mod headline;
 mod heat;
-mod markup;
 mod workloads;
 
-use self::markup::{NAME, Page, cut, html};
 use crate::analysis::{Audit, Grouping};
 use crate::domain::EstateSource;
 
+use crate::report::shared::markup::{NAME, Page, STYLE, cut, html};
 use crate::report::shared::text::counted;
 
-const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// What the page may do: its own style and its own script, by their SHA-256, and

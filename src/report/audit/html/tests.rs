@@ -98,6 +98,8 @@ fn the_page_allows_its_own_style_and_script_and_nothing_else() {
             "{expected}\n{CONTENT_SECURITY_POLICY}"
         );
     }
+    let style = format!("style-src 'sha256-{}'; base-uri", base64(&sha256(STYLE)));
+    assert!(crate::report::history::CONTENT_SECURITY_POLICY.contains(&style));
     assert!(CONTENT_SECURITY_POLICY.starts_with("default-src 'none';"));
     for text in [STYLE, SCRIPT] {
         assert!(!text.contains("</") && !text.contains("<!--") && !text.contains("url("));

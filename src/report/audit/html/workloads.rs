@@ -1,9 +1,9 @@
 //! Every workload as a row, then its verdict and its part of the plan.
 
-use super::markup::{NAME, Page, SENTENCE, anchor, cut, html};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Action, Classification, UtilizationSummary, Workload, floored};
 use crate::report::audit::table::is_advised;
+use crate::report::shared::markup::{NAME, Page, SENTENCE, anchor, cut, html};
 use crate::report::shared::text::{
     ABSENT, count, counted, money, money_or_absent, percent, rounded,
 };

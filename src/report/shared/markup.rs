@@ -4,29 +4,32 @@
 use crate::report::shared::text::{count, safe};
 use std::fmt::{self, Display, Write};
 
+/// The style of every page; their policies allow it by its SHA-256.
+pub(in crate::report) const STYLE: &str = include_str!("page.css");
+
 /// Characters of a name before it is cut.
-pub(super) const NAME: usize = 80;
+pub(in crate::report) const NAME: usize = 80;
 /// Characters of a sentence before it is cut.
-pub(super) const SENTENCE: usize = 800;
+pub(in crate::report) const SENTENCE: usize = 800;
 
 /// A page as it grows.
 #[derive(Debug, Default)]
-pub(super) struct Page(String);
+pub(in crate::report) struct Page(String);
 
 impl Page {
     /// Markup as it stands. Only what is written in this program is `'static`, so
     /// nothing that an estate says gets here.
-    pub(super) fn markup(&mut self, markup: &'static str) {
+    pub(in crate::report) fn markup(&mut self, markup: &'static str) {
         self.0.push_str(markup);
     }
 
     /// A value as text, in an element or between the quotes of an attribute.
-    pub(super) fn text(&mut self, value: impl Display) {
+    pub(in crate::report) fn text(&mut self, value: impl Display) {
         // Writing to a string cannot fail.
         let _ = write!(Escaped(&mut self.0), "{value}");
     }
 
-    pub(super) fn finish(self) -> String {
+    pub(in crate::report) fn finish(self) -> String {
         self.0
     }
 }
@@ -62,10 +65,10 @@ macro_rules! html {
         html!($page, $($($rest)*)?);
     };
 }
-pub(super) use html;
+pub(in crate::report) use html;
 
 /// The beginning of a text, and how much was left out of it.
-pub(super) fn cut(text: &str, most: usize) -> String {
+pub(in crate::report) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
         Some((end, _)) => {
@@ -77,7 +80,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
 
 /// The name of a place in the page: the id of what stands there, so that a link
 /// outlives a run, or its number where the id is too long or strange for a link.
-pub(super) fn anchor(kind: &str, id: &str, number: usize) -> String {
+pub(in crate::report) fn anchor(kind: &str, id: &str, number: usize) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/".contains(c);
     if !id.is_empty() && id.len() <= 120 && id.chars().all(is_plain) {
         format!("{kind}-{id}")

@@ -1,0 +1,192 @@
+//! What the month ends at, how forecasts did, and whether the last day was unusual.
+
+use super::words::days;
+use crate::domain::Money;
+use crate::report::answer::{Column, Figure, Sheet, Step, column};
+use crate::report::shared::text::{counted, money, percent};
+use crate::trend::{Band, Certainty, Forecast, JudgedDay, LEAST_ORIGINS, Overview};
+
+const OF_PAST: [Column; 5] = [
+    column("month", "month"),
+    column("made_after", "made after"),
+    column("forecast", "forecast"),
+    column("actual", "actual"),
+    column("error_percent", "error"),
+];
+const OF_DAY: [Column; 7] = [
+    column("name", "what"),
+    column("expected", "expected"),
+    column("low", "low"),
+    column("high", "high"),
+    column("actual", "actual"),
+    column("is_unusual", "unusual"),
+    column("cause", "cause"),
+];
+
+/// The arithmetic of the forecast; empty without one.
+pub(super) fn forecast_steps(found: &Overview) -> Vec<Step> {
+    let Some(forecast) = &found.forecast else {
+        return Vec::new();
+    };
+    let step = |name: &str, arithmetic: String, amount: Money| Step {
+        name: name.to_owned(),
+        arithmetic,
+        result: Figure::Money(amount),
+    };
+    let of_days = |number: u32| counted(u64::from(number), "day", "days");
+    let left = of_days(forecast.days_left);
+    let mut steps = vec![
+        step(
+            "spent",
+            format!("{} recorded", of_days(forecast.recorded_days)),
+            forecast.spent,
+        ),
+        step(
+            "committed",
+            format!("commitments on {left}, used or not"),
+            forecast.committed,
+        ),
+        step("running", goes_on(forecast, &left), forecast.running),
+        step(
+            "total",
+            format!("spent + committed + running, {}", days(forecast.span)),
+            forecast.total(),
+        ),
+    ];
+    match forecast.certainty {
+        Certainty::Band { low, high, by } => {
+            steps.push(step("low", band_words(&by), low));
+            steps.push(step("high", "of the same band".to_owned(), high));
+        }
+        Certainty::Range { low, high, origins } => {
+            let words = format!(
+                "range, no band: least of last day, mean of 7 days and drift; \
+                 {} of as many days, {LEAST_ORIGINS} and five checked bands are needed",
+                counted(origins as u64, "past forecast", "past forecasts")
+            );
+            steps.push(step("low", words, low));
+            steps.push(step("high", "most of the same".to_owned(), high));
+        }
+        Certainty::Over => {}
+    }
+    steps
+}
+
+fn goes_on(forecast: &Forecast, left: &str) -> String {
+    let jobs = counted(forecast.jobs as u64, "workload", "workloads");
+    let mut words = format!("{jobs} of {}, {left}", forecast.state_day);
+    if forecast.by_weekdays > 0 {
+        words.push_str(&format!("; {} by weekdays", forecast.by_weekdays));
+    }
+    words
+}
+
+fn band_words(by: &Band) -> String {
+    let coverage = by.past_coverage_percent().map_or(String::new(), percent);
+    format!(
+        "80% band of {} past forecasts; {} of {} past bands held ({coverage})",
+        by.origins, by.inside, by.checked
+    )
+}
+
+/// Forecasts of months that are over; absent without one.
+pub(super) fn past_forecasts(found: &Overview) -> Option<Sheet> {
+    let rows: Vec<Vec<Figure>> = found
+        .past
+        .iter()
+        .map(|one| {
+            vec![
+                Figure::text(one.month.first.to_string()),
+                Figure::text(one.made_after.to_string()),
+                Figure::Money(one.forecast),
+                Figure::Money(one.actual),
+                Figure::of(one.error_percent(), Figure::Percent),
+            ]
+        })
+        .collect();
+    (!rows.is_empty()).then(|| Sheet {
+        key: "past_forecasts",
+        title: "FORECASTS OF THE PAST".to_owned(),
+        noun: ("forecast", "forecasts"),
+        columns: OF_PAST.to_vec(),
+        rows,
+    })
+}
+
+/// The last day beside what was expected of it; absent where the past is too short.
+pub(super) fn last_day(found: &Overview) -> Option<Sheet> {
+    let report = found.last_day.as_ref()?;
+    let judged = report.total.iter().chain(&report.jobs);
+    let cause = cause(found);
+    let rows: Vec<Vec<Figure>> = judged.map(|one| judged_row(one, &cause)).collect();
+    (!rows.is_empty()).then(|| Sheet {
+        key: "last_day",
+        title: format!("LAST DAY  {}", report.day),
+        noun: ("row", "rows"),
+        columns: OF_DAY.to_vec(),
+        rows,
+    })
+}
+
+fn judged_row(one: &JudgedDay, cause: &str) -> Vec<Figure> {
+    let name = one.job.as_ref().map_or("total", |(_, name)| name.as_str());
+    let cause = if one.job.is_none() && one.is_unusual {
+        cause
+    } else {
+        ""
+    };
+    vec![
+        Figure::text(name),
+        Figure::Money(one.expected),
+        Figure::Money(one.low),
+        Figure::Money(one.high),
+        Figure::Money(one.actual),
+        Figure::Flag(one.is_unusual),
+        Figure::text(cause),
+    ]
+}
+
+/// The largest parts of the change since the day before, and the workloads that moved most.
+fn cause(found: &Overview) -> String {
+    let Some(report) = &found.last_day else {
+        return String::new();
+    };
+    let Some(change) = &report.change else {
+        return String::new();
+    };
+    let mut parts = change.parts().to_vec();
+    parts.retain(|(_, amount)| !amount.amount().is_zero());
+    parts.sort_by_key(|(_, amount)| std::cmp::Reverse(amount.amount().abs()));
+    let parts = parts.iter().take(2);
+    let parts: Vec<String> = parts
+        .map(|(name, amount)| format!("{name} {}", amount.signed()))
+        .collect();
+    let movers = report.movers.iter();
+    let movers: Vec<String> = movers
+        .map(|(name, amount)| format!("{name} {}", amount.signed()))
+        .collect();
+    let words = [parts.join(", "), movers.join(", ")];
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    words
+        .into_iter()
+        .filter(|one| !one.is_empty())
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// An amount as a tile shows it.
+pub(super) fn bounds_words(forecast: &Forecast) -> String {
+    match (&forecast.certainty, forecast.bounds()) {
+        (Certainty::Band { by, .. }, Some((low, high))) => format!(
+            "{} to {}; {} of {} past bands held",
+            money(low),
+            money(high),
+            by.inside,
+            by.checked
+        ),
+        (_, Some((low, high))) => {
+            format!("range {} to {}, no band yet", money(low), money(high))
+        }
+        (_, None) => "no day is left".to_owned(),
+    }
+}

@@ -1,0 +1,248 @@
+//! `gpucost history --format html`: one file with plots, for readers away from a terminal. No
+//! network and no script.
+
+use super::forecast::bounds_words;
+use super::plots::{Bar, MOST_BARS, bars};
+use super::trend::history_answer;
+use super::words::days;
+use crate::report::answer::{Answer, Figure, Sheet, shown};
+use crate::report::shared::markup::{NAME, Page, SENTENCE, STYLE, cut, html};
+use crate::report::shared::text::{money, unit_price};
+use crate::trend::{Overview, Period};
+
+/// What the page may do: its own style, by its SHA-256, and nothing else.
+pub(in crate::report) const CONTENT_SECURITY_POLICY: &str = concat!(
+    "default-src 'none'; ",
+    "style-src 'sha256-EBZO6CBK1FK8xaMhRevJjzAvP1iqOWLod6S1IBxot7g='; ",
+    "base-uri 'none'; form-action 'none'"
+);
+
+/// A history as a page that stands alone.
+pub fn history_html(found: &Overview) -> String {
+    let answer = history_answer(found, "");
+    let mut page = Page::default();
+    html!(
+        page,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
+        "<meta http-equiv=\"Content-Security-Policy\" content=\""
+    );
+    page.markup(CONTENT_SECURITY_POLICY);
+    html!(
+        page,
+        "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+        "<meta name=\"color-scheme\" content=\"light dark\">\n",
+        "<meta name=\"generator\" content=\"gpucost ",
+        env!("CARGO_PKG_VERSION").to_owned(),
+        "\">\n<title>GPU cost history, ",
+        days(found.span),
+        "</title>\n<style>"
+    );
+    page.markup(STYLE);
+    html!(
+        page,
+        "</style>\n</head>\n<body>\n<header>\n<h1>GPU cost history</h1>\n<p class=\"scope\">",
+        cut(&answer.headline, SENTENCE),
+        "</p>\n</header>\n<main>\n"
+    );
+    tiles(found, &mut page);
+    spend_plot(found, &mut page);
+    useful_plot(found, &mut page);
+    steps(&answer, &mut page);
+    for sheet in &answer.sheets {
+        table(sheet, &mut page);
+    }
+    notes("Caveats", answer.caveats.iter().cloned(), &mut page);
+    let missing = answer.missing.iter();
+    let missing = missing.map(|one| format!("{}: {}", one.what, one.remedy));
+    notes("Missing data", missing, &mut page);
+    html!(page, "</main>\n</body>\n</html>\n");
+    page.finish()
+}
+
+fn tiles(found: &Overview, page: &mut Page) {
+    let of = |amount| money(found.ledger.money(amount));
+    html!(
+        page,
+        "<section aria-label=\"Headline numbers\" class=\"tiles\">\n"
+    );
+    tile(page, "Spent", of(found.sums.spend), days(found.span));
+    tile(
+        page,
+        "Waste",
+        of(found.sums.waste),
+        "idle hours, unused commitments, idle storage".to_owned(),
+    );
+    let useful = found.sums.cost_per_useful_gpu_hour();
+    if let Some(useful) = useful {
+        let useful = unit_price(found.ledger.money(useful.round_dp(4)));
+        let note = "of what was measured".to_owned();
+        tile(page, "A useful GPU hour", useful, note);
+    }
+    if !found.realised.actions.is_empty() {
+        let note = "by advised actions, price cuts left out".to_owned();
+        tile(page, "Saved", money(found.realised.claimed), note);
+    }
+    if let Some(forecast) = &found.forecast {
+        let label = "Forecast";
+        let note = format!("{}; {}", days(forecast.span), bounds_words(forecast));
+        tile(page, label, money(forecast.total()), note);
+    }
+    html!(page, "</section>\n");
+}
+
+fn tile(page: &mut Page, label: &'static str, figure: String, note: String) {
+    html!(page, "<div class=\"tile\"><h2>");
+    page.markup(label);
+    html!(
+        page,
+        "</h2><p class=\"figure\">",
+        figure,
+        "</p><p class=\"note\">",
+        note,
+        "</p></div>\n"
+    );
+}
+
+/// The newest periods that a plot has room for.
+fn newest(found: &Overview) -> &[Period] {
+    let all = &found.periods;
+    &all[all.len().saturating_sub(MOST_BARS)..]
+}
+
+fn spend_plot(found: &Overview, page: &mut Page) {
+    let shown = newest(found);
+    let most = shown.iter().map(|one| one.sums.spend).max();
+    html!(
+        page,
+        "<section id=\"plot\">\n<h2>Spend and waste by ",
+        found.ask.step,
+        "</h2>\n<p class=\"lead\"><span class=\"key today\"></span> spent, of which ",
+        "<span class=\"key stays\"></span> did nothing. The highest bar is "
+    );
+    page.text(money(found.ledger.money(most.unwrap_or_default())));
+    html!(page, ".</p>\n");
+    let spent = shown.iter().map(|one| Bar {
+        whole: one.sums.spend,
+        part: one.sums.waste,
+    });
+    bars(page, &spent.collect::<Vec<_>>());
+    ends(shown, page);
+    html!(page, "</section>\n");
+}
+
+fn useful_plot(found: &Overview, page: &mut Page) {
+    let shown = newest(found);
+    html!(
+        page,
+        "<section id=\"hours\">\n<h2>GPU hours by ",
+        found.ask.step,
+        "</h2>\n<p class=\"lead\"><span class=\"key today\"></span> all, of which ",
+        "<span class=\"key stays\"></span> were useful: times mean utilization.</p>\n"
+    );
+    let hours = shown.iter().map(|one| Bar {
+        whole: one.sums.gpu_hours,
+        part: one.sums.useful_gpu_hours,
+    });
+    bars(page, &hours.collect::<Vec<_>>());
+    ends(shown, page);
+    html!(page, "</section>\n");
+}
+
+/// What the first and the last bar are.
+fn ends(shown: &[Period], page: &mut Page) {
+    let (Some(first), Some(last)) = (shown.first(), shown.last()) else {
+        return;
+    };
+    html!(
+        page,
+        "<p class=\"note\">From ",
+        first.span.first,
+        " on the left to ",
+        last.span.last,
+        " on the right. Days without a record are left out.</p>\n"
+    );
+}
+
+/// The arithmetic of the forecast.
+fn steps(answer: &Answer, page: &mut Page) {
+    if answer.steps.is_empty() {
+        return;
+    }
+    html!(
+        page,
+        "<section id=\"forecast\">\n<h2>Forecast</h2>\n<table class=\"list\">\n<thead><tr>",
+        "<th scope=\"col\">Step</th><th scope=\"col\">Arithmetic</th>",
+        "<th scope=\"col\" class=\"n\">Result</th></tr></thead>\n<tbody>\n"
+    );
+    for step in &answer.steps {
+        html!(
+            page,
+            "<tr><th scope=\"row\">",
+            cut(&step.name, NAME),
+            "</th><td>",
+            cut(&step.arithmetic, SENTENCE),
+            "</td><td class=\"n\">",
+            shown(&step.result),
+            "</td></tr>\n"
+        );
+    }
+    html!(page, "</tbody>\n</table>\n</section>\n");
+}
+
+fn table(sheet: &Sheet, page: &mut Page) {
+    html!(page, "<section id=\"");
+    page.markup(sheet.key);
+    html!(
+        page,
+        "\">\n<h2>",
+        title(&sheet.title),
+        "</h2>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"",
+        title(&sheet.title),
+        "\">\n<table class=\"list\">\n<thead><tr>"
+    );
+    for column in &sheet.columns {
+        html!(page, "<th scope=\"col\">", column.title, "</th>");
+    }
+    html!(page, "</tr></thead>\n<tbody>\n");
+    for row in &sheet.rows {
+        html!(page, "<tr>");
+        for (place, cell) in row.iter().enumerate() {
+            if place == 0 {
+                html!(page, "<th scope=\"row\">", cut(&shown(cell), NAME), "</th>");
+            } else if matches!(cell, Figure::Text(_)) {
+                html!(page, "<td>", cut(&shown(cell), SENTENCE), "</td>");
+            } else {
+                html!(page, "<td class=\"n\">", shown(cell), "</td>");
+            }
+        }
+        html!(page, "</tr>\n");
+    }
+    html!(page, "</tbody>\n</table>\n</div>\n</section>\n");
+}
+
+/// A heading of a table as one of a page: its words in capitals are for terminals.
+fn title(text: &str) -> String {
+    let (head, rest) = text.split_once("  ").unwrap_or((text, ""));
+    let mut head = head.to_lowercase();
+    if let Some(first) = head.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    match rest {
+        "" => head,
+        rest => format!("{head}: {rest}"),
+    }
+}
+
+fn notes(name: &'static str, lines: impl Iterator<Item = String>, page: &mut Page) {
+    let mut lines = lines.peekable();
+    if lines.peek().is_none() {
+        return;
+    }
+    html!(page, "<section>\n<h2>");
+    page.markup(name);
+    html!(page, "</h2>\n<ul>\n");
+    for line in lines {
+        html!(page, "<li>", cut(&line, SENTENCE), "</li>\n");
+    }
+    html!(page, "</ul>\n</section>\n");
+}

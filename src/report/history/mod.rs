@@ -1,0 +1,16 @@
+//! `gpucost history`: what nights of audits add up to, as an answer and as a page with plots.
+
+mod actions;
+mod forecast;
+mod html;
+mod plots;
+mod trend;
+mod words;
+
+#[cfg(test)]
+pub(in crate::report) use html::CONTENT_SECURITY_POLICY;
+pub use html::history_html;
+pub use trend::history_answer;
+
+#[cfg(test)]
+mod tests;

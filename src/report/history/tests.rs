@@ -1,0 +1,203 @@
+//! What is shown of a history.
+
+use super::{history_answer, history_html};
+use crate::domain::{
+    ActionKind, CostKind, DatedPrice, PurchaseOption, RecordedAction, WorkloadDay,
+};
+use crate::report::{Answer, TableStyle, answer_csv, answer_json, answer_table};
+use crate::trend::lab::{action, ledger, on_type, paid, row, steady};
+use crate::trend::{AnomalyLimits, Horizon, Ledger, Overview, Step, TrendAsk, TrendKey};
+use serde_json::{Value, json};
+
+fn ask(step: Step) -> TrendAsk {
+    TrendAsk {
+        step,
+        key: TrendKey::Workload,
+        since: None,
+        horizon: Some(Horizon::Month),
+        limits: AnomalyLimits::default(),
+    }
+}
+
+fn overview(ledger: Ledger, actions: Vec<RecordedAction>, ask: TrendAsk) -> Overview {
+    let no_list = |_: &str, _: &str| -> Option<DatedPrice> { None };
+    let found = Overview::of(ledger, actions, &[], &no_list, ask).expect("no units");
+    found.expect("days")
+}
+
+/// June and ten days of July: `a` moves to a cheaper type on the 21st of June, and `b` is
+/// reserved.
+fn two_months() -> Overview {
+    let mut rows: Vec<WorkloadDay> = (0..40)
+        .map(|number| {
+            if number < 20 {
+                row(number, "a", "24", "24")
+            } else {
+                on_type(row(number, "a", "24", "14.40"), "g6.xlarge", 1, "0.6")
+            }
+        })
+        .collect();
+    rows.extend((0..40).map(|number| paid(row(number, "b", "24", "15"), PurchaseOption::Reserved)));
+    rows.extend(steady(40, "z", "24"));
+    let kind = (ActionKind::Rightsize, Some(("g6.xlarge", 1)));
+    let moved = action(kind, "a", "24", "292", (10, 18));
+    overview(ledger(40, rows), vec![moved], ask(Step::Month))
+}
+
+fn of_json(answer: &Answer) -> Value {
+    let text = answer_json(answer).expect("JSON");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[test]
+fn figures_are_those_of_the_hand() {
+    let json = of_json(&history_answer(&two_months(), " --history DIR"));
+    // June: 20 × 24 + 10 × 14.40 + 30 × 15 + 30 × 24; July: 10 × (14.40 + 15 + 24).
+    assert_eq!(json["periods"][0]["spend"], json!(1_794.0));
+    assert_eq!(json["periods"][1]["spend"], json!(534.0));
+    assert_eq!(json["periods"][1]["recorded_days"], json!(10));
+    // 10 days of July: 240 + 240 of 144 + 240 + 240 … of the hours of `a`, `b` and `z` those
+    // of `b` are covered: 24 of 62.40 at the public price.
+    assert_eq!(
+        json["periods"][1]["commitment_coverage_percent"],
+        json!(38.5)
+    );
+    let action = &json["actions"][0];
+    assert_eq!(action["status"], "done");
+    // 20 days × (24 − 14.40).
+    assert_eq!(action["saved"], json!(192.0));
+    assert_eq!(action["saved_mix"], json!(192.0));
+    assert_eq!(action["since"], "2026-06-21");
+    // July: 534 so far, and 21 × 15 and 21 × 38.40 to come.
+    let results: Vec<&Value> = json["steps"]
+        .as_array()
+        .expect("steps")
+        .iter()
+        .map(|step| &step["result"])
+        .collect();
+    assert_eq!(
+        results[..4],
+        [&json!(534.0), &json!(315.0), &json!(806.4), &json!(1_655.4)]
+    );
+    // Of 30 days each, the change is of one day: mix.
+    assert_eq!(json["change"][0]["part"], "before");
+    assert_eq!(json["currency"], "USD");
+}
+
+#[test]
+fn every_format_says_the_same() {
+    let answer = history_answer(&two_months(), "");
+    let style = TableStyle {
+        width: 100,
+        color: false,
+        wide: false,
+    };
+    let table = answer_table(&answer, style);
+    for part in [
+        "BY MONTH",
+        "BY WORKLOAD",
+        "ADVISED ACTIONS",
+        "$1,794.00",
+        "$192.00",
+    ] {
+        assert!(table.contains(part), "{part}\n{table}");
+    }
+    let csv = answer_csv(&answer).expect("CSV");
+    assert_eq!(csv.lines().count(), 3);
+    assert!(
+        csv.starts_with("first_day,last_day,recorded_days,"),
+        "{csv}"
+    );
+    let page = history_html(&two_months());
+    for part in [
+        "$1,794.00",
+        "$192.00",
+        "<svg ",
+        "aria-hidden=\"true\"",
+        "By workload",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    // Two bars each for two months, and none of waste.
+    assert_eq!(page.matches("class=\"today\" x=").count(), 4);
+    assert_eq!(page.matches("class=\"stays\" x=").count(), 2);
+    for outside in ["http://", "https://", "<script", "url("] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn names_from_outside_do_nothing() {
+    let name = "=HYPERLINK(\"x\")<script>alert(1)</script>\u{1b}[31m\u{202e}";
+    let mut rows = steady(3, "a", "24");
+    for row in &mut rows {
+        row.name = name.to_owned();
+        row.tags.insert("team".to_owned(), name.to_owned());
+    }
+    for key in [TrendKey::Workload, TrendKey::Tag("team".to_owned())] {
+        let ask = TrendAsk {
+            key,
+            ..ask(Step::Day)
+        };
+        let mut stop = action((ActionKind::Stop, None), "a", "24", "730", (0, 1));
+        stop.name = name.to_owned();
+        let found = overview(ledger(3, rows.clone()), vec![stop], ask);
+        let answer = history_answer(&found, "");
+        let style = TableStyle {
+            width: 200,
+            color: false,
+            wide: true,
+        };
+        let page = history_html(&found);
+        assert!(!page.contains("<script>"), "a name is markup");
+        for text in [answer_table(&answer, style), page] {
+            assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'));
+        }
+        let json = of_json(&answer);
+        assert_eq!(json["shares"][0]["name"], json!(name));
+    }
+}
+
+#[test]
+fn what_is_unknown_is_absent_and_said() {
+    let mut rows = steady(12, "a", "24");
+    rows.retain(|row| row.day != crate::trend::lab::day(5));
+    rows.push(WorkloadDay {
+        effective: None,
+        list: None,
+        contracted: None,
+        ..row(3, "new", "7", "0")
+    });
+    rows.push(WorkloadDay {
+        kind: CostKind::IdleStorage,
+        gpu_hours: None,
+        list: None,
+        ..row(4, "old", "24", "1")
+    });
+    let runs: Vec<_> = (0..12)
+        .filter(|night| *night != 5)
+        .map(crate::trend::lab::run)
+        .collect();
+    let ledger = Ledger::of(rows, &runs, crate::trend::lab::night(12));
+    let answer = history_answer(&overview(ledger, Vec::new(), ask(Step::Month)), "");
+    let json = of_json(&answer);
+    assert_eq!(
+        json["periods"][0]["commitment_coverage_percent"],
+        json!(0.0)
+    );
+    assert_eq!(
+        json["periods"][0]["commitment_utilization_percent"],
+        Value::Null
+    );
+    assert_eq!(json["periods"][0]["missing_days"], json!(1));
+    assert_eq!(json["missing"][0]["what"], "1 day without a record");
+    let caveats = json["caveats"].to_string();
+    assert!(
+        caveats.contains("7 hours of instances have no price"),
+        "{caveats}"
+    );
+    // Twelve days are too few for a band, and the last day is not judged.
+    let steps = json["steps"].to_string();
+    assert!(steps.contains("range, no band"), "{steps}");
+    assert_eq!(json["last_day"], Value::Null);
+}

@@ -1,0 +1,126 @@
+//! Everything that a history says at once: the document behind `gpucost history`.
+
+use super::anomaly::{AnomalyLimits, DayReport, judge_last_day};
+use super::change::Change;
+use super::dates::{Horizon, Span, Step, plus_days};
+use super::forecast::{Forecast, PastForecast, past_forecasts};
+use super::ledger::Ledger;
+use super::periods::{Period, Share, TrendKey, by_step, shares};
+use super::realised::{PriceToday, RealisedReport};
+use super::sums::Sums;
+use super::units::{UnitMonth, UnknownUnits, unit_months, units_by_job};
+use crate::domain::{DatedUnits, RecordedAction};
+use jiff::civil::Date;
+
+/// What is asked of a history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrendAsk {
+    pub step: Step,
+    pub key: TrendKey,
+    /// The first day that is shown; all days when absent.
+    pub since: Option<Date>,
+    /// Until when a forecast goes; none when absent.
+    pub horizon: Option<Horizon>,
+    pub limits: AnomalyLimits,
+}
+
+/// Two spans and why they differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Compared {
+    pub before: Span,
+    pub after: Span,
+    pub change: Change,
+}
+
+/// What a history says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Overview {
+    pub ledger: Ledger,
+    pub ask: TrendAsk,
+    /// The days that are shown.
+    pub span: Span,
+    pub periods: Vec<Period>,
+    pub shares: Vec<Share>,
+    /// Over all shown days.
+    pub sums: Sums,
+    /// The last days beside as many before them; absent with fewer than two.
+    pub compared: Option<Compared>,
+    pub realised: RealisedReport,
+    pub forecast: Option<Forecast>,
+    /// Forecasts of months that are over.
+    pub past: Vec<PastForecast>,
+    pub last_day: Option<DayReport>,
+    pub units: Vec<UnitMonth>,
+}
+
+/// Days that are compared, the longest for which there are as many before them.
+const COMPARED: [u32; 4] = [90, 30, 7, 1];
+
+impl Overview {
+    /// `None` of a history without a day that is asked for.
+    ///
+    /// # Errors
+    /// With units of a name that no workload has.
+    pub fn of(
+        ledger: Ledger,
+        actions: Vec<RecordedAction>,
+        units: &[DatedUnits],
+        today: PriceToday<'_>,
+        ask: TrendAsk,
+    ) -> Result<Option<Self>, UnknownUnits> {
+        let (Some(first), Some(last)) = (ledger.first_day(), ledger.last_day()) else {
+            return Ok(None);
+        };
+        let first = ask.since.map_or(first, |since| since.max(first));
+        if first > last {
+            return Ok(None);
+        }
+        let span = Span { first, last };
+        let inside = ledger.rows().iter().filter(|row| span.holds(row.day));
+        let by_job = units_by_job(&ledger, units);
+        Ok(Some(Self {
+            periods: by_step(&ledger, ask.step, ask.since),
+            shares: shares(&ledger, &ask.key, span),
+            sums: Sums::of(&ledger, inside),
+            compared: compared(&ledger, &ask),
+            realised: RealisedReport::of(&ledger, actions, &by_job, today),
+            forecast: ask
+                .horizon
+                .and_then(|horizon| Forecast::of(&ledger, horizon)),
+            past: ask
+                .horizon
+                .map_or_else(Vec::new, |_| past_forecasts(&ledger)),
+            last_day: judge_last_day(&ledger, ask.limits),
+            units: unit_months(&ledger, units)?,
+            span,
+            ask,
+            ledger,
+        }))
+    }
+}
+
+/// The days since the asked one beside as many before them, else the last days.
+fn compared(ledger: &Ledger, ask: &TrendAsk) -> Option<Compared> {
+    let (first, last) = (ledger.first_day()?, ledger.last_whole_day()?);
+    let spans = |days: u32| {
+        let after = Span {
+            first: plus_days(last, 1 - i64::from(days)),
+            last,
+        };
+        (after.before(), after)
+    };
+    let asked = ask.since.map(|first| Span { first, last }.days());
+    let lengths = asked.into_iter().chain(COMPARED);
+    let mut fitting = lengths
+        .filter(|days| *days > 0)
+        .map(spans)
+        .filter(|(before, _)| before.first >= first);
+    fitting.find_map(|(before, after)| {
+        let change = Change::between(ledger, before, after)?;
+        Some(Compared {
+            before,
+            after,
+            change,
+        })
+    })
+}
