@@ -41,7 +41,7 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         _ => None,
     };
     let invocation = invocation(args);
-    let mut report = gate(&audit, &policy, before.as_ref(), audit.as_of);
+    let mut report = gate(&audit, &policy, before.as_ref(), None, audit.as_of);
     report.name_estate(&invocation.estate_flags());
     let brief = GateBrief::of_audit(&audit, &invocation).since(before.as_ref());
     let format = format(args, &settings, io);

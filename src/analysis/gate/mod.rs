@@ -3,6 +3,7 @@
 
 mod baseline;
 mod findings;
+mod forecasts;
 mod glob;
 mod judged;
 mod measured;
@@ -16,10 +17,11 @@ mod spending;
 mod suppress;
 
 pub use baseline::{Baseline, PastWorkload};
+pub use forecasts::SpendHistory;
 pub use glob::Glob;
 pub use planned::{gate_plan, unjudged_by_plan};
 pub use policy::{
-    Allowance, Budget, CoverageFloor, Forbidden, GatePolicy, PriceAgeLimit, Refusal, RequiredTag,
+    Allowance, Budget, BudgetBasis, CoverageFloor, Forbidden, GatePolicy, PriceAgeLimit, Refusal, RequiredTag,
     Scope, Suppression, UtilizationFloor, WasteLimit,
 };
 pub use report::{
@@ -34,15 +36,17 @@ use crate::domain::Severity;
 use jiff::Timestamp;
 
 /// Judges an audit by a policy. What an earlier audit knew fails only where it
-/// is worse now. `as_of` decides which suppressions still hold, and how old a
-/// price is.
+/// is worse now. `history` has the recorded days that forecasts rest on. `as_of` decides
+/// which suppressions still hold, how old a price is, and which month it is.
 pub fn gate(
     audit: &Audit,
     policy: &GatePolicy,
     baseline: Option<&Baseline>,
+    history: Option<&SpendHistory>,
     as_of: Timestamp,
 ) -> GateReport {
     let mut judged = spending::budgets(audit, policy, baseline);
+    judged.extend(forecasts::budgets(policy, history, as_of));
     judged.extend(spending::waste(audit, policy, baseline));
     judged.extend(measured::utilization(audit, policy, baseline));
     judged.extend(measured::coverage(audit, policy, baseline));

@@ -4,8 +4,8 @@
 use super::baseline::Past;
 use super::judged::{Judge, Judged, Words};
 use super::{
-    Allowance, Budget, GatePolicy, GateReport, Place, RequiredTag, Scope, Violation, line_of,
-    policy_rule, spelling, suppress,
+    Allowance, Budget, BudgetBasis, GatePolicy, GateReport, Place, RequiredTag, Scope, Violation,
+    line_of, policy_rule, spelling, suppress,
 };
 use crate::analysis::terraform::{PlannedChange, PlannedRow, PlannedSide};
 use crate::catalog::shapes;
@@ -44,7 +44,9 @@ pub fn gate_plan(
         file,
     };
     let mut judged: Vec<Judged> = Vec::new();
-    judged.extend(policy.budgets.iter().map(|budget| gate.budget(budget)));
+    let run_rate = policy.budgets.iter();
+    let run_rate = run_rate.filter(|budget| budget.basis == BudgetBasis::RunRate);
+    judged.extend(run_rate.map(|budget| gate.budget(budget)));
     judged.extend(policy.required_tags.iter().map(|tag| gate.tag(tag)));
     judged.extend(gate.types());
     judged.extend(gate.regions());
@@ -74,7 +76,10 @@ pub fn gate_plan(
 /// Rules of a policy that a plan cannot be held against, because it measures
 /// nothing; in order of id.
 pub fn unjudged_by_plan(policy: &GatePolicy) -> Vec<&'static str> {
+    let mut budgets = policy.budgets.iter();
+    let is_forecast = |budget: &Budget| budget.basis == BudgetBasis::Forecast;
     let stated = [
+        (policy_rule::BUDGET_FORECAST, budgets.any(is_forecast)),
         (policy_rule::COVERAGE, policy.coverage.is_some()),
         ("policy/forbid", !policy.forbidden.is_empty()),
         (policy_rule::UTILIZATION, !policy.utilization.is_empty()),

@@ -93,14 +93,37 @@ impl fmt::Display for Scope {
     }
 }
 
+/// What of a scope a budget is held against.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum BudgetBasis {
+    /// A month of what runs now.
+    #[default]
+    RunRate,
+    /// What the month of the check is forecast to end at, by recorded days.
+    Forecast,
+}
+
 /// The most that a scope may cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Budget {
+    /// What people call it; absent where the scope is enough.
+    pub name: Option<String>,
     pub scope: Scope,
+    pub basis: BudgetBasis,
     /// The most per month; it may be reached.
     pub monthly_limit: Money,
     /// Where the policy says so, counted from one.
     pub line: usize,
+}
+
+impl Budget {
+    /// What a report calls it.
+    pub(super) fn called(&self) -> String {
+        match &self.name {
+            Some(name) => format!("{name} ({})", self.scope),
+            None => self.scope.to_string(),
+        }
+    }
 }
 
 /// The most that may be wasted: money that is certain to end when acted upon.

@@ -3,6 +3,8 @@
 
 /// A scope costs more than it may.
 pub const BUDGET: &str = "policy/budget";
+/// A month is forecast to cost more than it may, or has.
+pub const BUDGET_FORECAST: &str = "policy/budget-forecast";
 /// More is wasted than may be.
 pub const WASTE: &str = "policy/waste";
 /// GPUs are used less than they must be.
@@ -26,8 +28,9 @@ pub const UNLISTED_NAME: &str = "policy/unlisted-name";
 pub const IGNORED_WORKLOAD: &str = "policy/ignored-workload";
 
 /// Those that a suppression may name.
-pub const SUPPRESSIBLE: [&str; 8] = [
+pub const SUPPRESSIBLE: [&str; 9] = [
     BUDGET,
+    BUDGET_FORECAST,
     WASTE,
     UTILIZATION,
     REQUIRED_TAGS,

@@ -5,7 +5,7 @@ use super::judged::{
     Judge, Judged, Words, concerns_region, is_about_idleness, open_silences, unseen,
     unseen_instances, unseen_storage,
 };
-use super::{Budget, GatePolicy, Scope, policy_rule};
+use super::{Budget, BudgetBasis, GatePolicy, Scope, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Cause, CauseKind, Currency, Gap, GapSubject, Money, Severity};
 use rust_decimal::Decimal;
@@ -21,14 +21,21 @@ const WASTE_STEPS: [&str; 2] = [
     "stop or release it, or add a suppression with owner and expiry date",
 ];
 
-/// Every budget of a policy.
+/// Every budget of a policy that is about what runs now.
 pub(super) fn budgets(
     audit: &Audit,
     policy: &GatePolicy,
     baseline: Option<&Baseline>,
 ) -> Vec<Judged> {
     let judge_one = |budget| judge_budget(audit, policy, budget, baseline);
-    policy.budgets.iter().map(judge_one).collect()
+    let run_rate = run_rate_budgets(policy);
+    run_rate.map(judge_one).collect()
+}
+
+/// Budgets of a month of what runs now.
+fn run_rate_budgets(policy: &GatePolicy) -> impl Iterator<Item = &Budget> {
+    let budgets = policy.budgets.iter();
+    budgets.filter(|budget| budget.basis == BudgetBasis::RunRate)
 }
 
 fn judge_budget(
@@ -62,7 +69,7 @@ fn judge_budget(
         let words = Words {
             title: format!(
                 "{} costs {spent} per month, {over} over its budget of {limit}",
-                budget.scope
+                budget.called()
             ),
             observed: format!("{spent} per month"),
             limit: words_of_limit,
@@ -100,9 +107,7 @@ fn judge_currencies(
     judge: &mut Judge<'_>,
 ) {
     let is_covered = |currency: Currency| {
-        policy
-            .budgets
-            .iter()
+        run_rate_budgets(policy)
             .any(|other| other.scope == budget.scope && other.monthly_limit.currency() == currency)
     };
     let mut open: BTreeMap<&str, (Currency, u64)> = BTreeMap::new();

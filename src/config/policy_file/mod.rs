@@ -24,7 +24,15 @@ pub const STARTING_POLICY: &str = include_str!("starting.toml");
 pub const POLICY_FILE_KEYS: &[(&str, &[&str])] = &[
     (
         "budget",
-        &["account", "region", "tag", "monthly_limit", "currency"],
+        &[
+            "account",
+            "region",
+            "tag",
+            "name",
+            "basis",
+            "monthly_limit",
+            "currency",
+        ],
     ),
     ("waste", &["monthly_limit", "currency", "percent_limit"]),
     (

@@ -3,8 +3,8 @@
 use super::super::reader::{Reader, did_you_mean};
 use super::keys_of;
 use crate::analysis::gate::{
-    Budget, CoverageFloor, Forbidden, GatePolicy, Glob, PriceAgeLimit, RequiredTag, Scope,
-    Spelling, UtilizationFloor, WasteLimit, spelled_region, spelled_type,
+    Budget, BudgetBasis, CoverageFloor, Forbidden, GatePolicy, Glob, PriceAgeLimit, RequiredTag,
+    Scope, Spelling, UtilizationFloor, WasteLimit, spelled_region, spelled_type,
 };
 use crate::domain::{Currency, Money, Severity, WorkloadKind};
 use crate::rules::{CLUSTER_RULES, COMMITMENT_RULES, RULES};
@@ -25,9 +25,12 @@ impl Reader<'_> {
         let mut currency = Some(Currency::Usd);
         let mut limit = None;
         let mut stated = false;
+        let (mut called, mut basis) = (None, BudgetBasis::RunRate);
         for (key, value) in table {
             let name = key.get_ref().as_ref();
             match name {
+                "name" => called = self.string(value),
+                "basis" => basis = self.basis(value).unwrap_or_default(),
                 "account" | "region" | "tag" => {
                     if let Some(scope) = self.scope(name, value) {
                         scopes.push((scope, key.span()));
@@ -56,10 +59,11 @@ impl Reader<'_> {
         let (Some(amount), Some(currency)) = (limit, currency) else {
             return;
         };
-        let same = policy
-            .budgets
-            .iter()
-            .find(|known| known.scope == scope && known.monthly_limit.currency() == currency);
+        let same = policy.budgets.iter().find(|known| {
+            known.scope == scope
+                && known.monthly_limit.currency() == currency
+                && known.basis == basis
+        });
         if let Some(known) = same {
             let message = format!(
                 "duplicate budget for {scope} in {currency}; the first is on line {}",
@@ -68,10 +72,25 @@ impl Reader<'_> {
             self.at(line, &message);
         }
         policy.budgets.push(Budget {
+            name: called,
             scope,
+            basis,
             monthly_limit: Money::new(amount, currency),
             line,
         });
+    }
+
+    /// What a budget is held against.
+    fn basis(&mut self, value: &Spanned<DeValue<'_>>) -> Option<BudgetBasis> {
+        match self.string(value)?.as_str() {
+            "run-rate" => Some(BudgetBasis::RunRate),
+            "forecast" => Some(BudgetBasis::Forecast),
+            other => {
+                let message = format!("`{other}` is not run-rate or forecast");
+                self.problem(value.span(), message);
+                None
+            }
+        }
     }
 
     fn scope(&mut self, key: &str, value: &Spanned<DeValue<'_>>) -> Option<Scope> {

@@ -3,8 +3,8 @@
 use super::texts::{
     ADD_BUDGET, ADD_MAXIMA, ANOTHER_PLACE, ASK_FOR_PRICES, CONFIGURE, COPY_FILE, HIDDEN_BY_MIG,
     KNOW_SCOPE, NAME_COLUMNS, NAME_GPUS, NO_SUCH_CALL, NOT_ALLOWED, NOTHING_TO_DO, RECORD_CLUSTER,
-    RECORD_PRICE, REFRESH_PRICES, REFRESH_RATES, SAMPLES_MISSING, SEE_BILL, SET_UP_METRICS,
-    STATE_PRICE, UNMATCHED, WRAPS,
+    RECORD_NIGHTS, RECORD_PRICE, REFRESH_PRICES, REFRESH_RATES, SAMPLES_MISSING, SEE_BILL,
+    SET_UP_METRICS, STATE_PRICE, UNMATCHED, WRAPS,
 };
 use super::vocabulary::Detail;
 use crate::domain::named_enum;
@@ -372,6 +372,16 @@ causes! {
     /// Workloads of a budget cost in a currency that no budget of the scope is in.
     CostsNotInBudget = "costs-not-in-budget" [Count Currency Currency]
         "{workload costs|workloads cost} {} but its budget is in {}", ADD_BUDGET;
+    /// A forecast has no recorded days to rest on.
+    NoHistory = "no-history" []
+        "no recorded days were read", RECORD_NIGHTS;
+    /// Too few days were recorded for a forecast.
+    HistoryShort = "history-short" [Count Count]
+        "{day was recorded whole|days were recorded whole}, and {} are needed", RECORD_NIGHTS;
+    HistoryStale = "history-stale" [Words]
+        "the last day that was recorded whole is {}", RECORD_NIGHTS;
+    HistoryUnpriced = "history-unpriced" [Count]
+        "{hour|hours} of the last recorded day have no price", REFRESH_PRICES;
     /// A planned resource costs in another currency than its budget.
     PlannedNotInBudget = "planned-not-in-budget" [Currency Currency]
         "costs are in {} but the budget is in {}", "add a [[budget]] with `currency = \"{0}\"`";

@@ -60,7 +60,7 @@ fn figures_are_those_of_the_hand() {
     // of `b` are covered: 24 of 62.40 at the public price.
     assert_eq!(
         json["periods"][1]["commitment_coverage_percent"],
-        json!(38.5)
+        json!(38.4615)
     );
     let action = &json["actions"][0];
     assert_eq!(action["status"], "done");

@@ -1,0 +1,327 @@
+//! Budgets of the month: what was spent of it, and what it is forecast to end at.
+
+use super::baseline::Past;
+use super::judged::{Judge, Judged, Words};
+use super::{Budget, BudgetBasis, GatePolicy, policy_rule};
+use crate::domain::{Cause, CauseKind, Gap, GapSubject, Money, RecordedRun, Severity, WorkloadDay};
+use crate::trend::{Forecast, Horizon, Ledger, Span, Sums, date_of};
+use jiff::Timestamp;
+use rust_decimal::prelude::ToPrimitive;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What was recorded of earlier days.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SpendHistory {
+    pub days: Vec<WorkloadDay>,
+    pub runs: Vec<RecordedRun>,
+}
+
+/// Whole days that a forecast needs.
+const LEAST_DAYS: usize = 7;
+/// How many days the last whole day may be before the day of the check.
+const MOST_AGE_DAYS: i64 = 3;
+
+const STEPS: [&str; 2] = [
+    "`gpucost history --forecast month` shows what the forecast is made of",
+    "raise the limit in the policy if the spending is intended",
+];
+
+/// Every budget of a month, held against its forecast.
+pub(super) fn budgets(
+    policy: &GatePolicy,
+    history: Option<&SpendHistory>,
+    as_of: Timestamp,
+) -> Vec<Judged> {
+    let budgets = policy.budgets.iter();
+    let of_month = budgets.filter(|budget| budget.basis == BudgetBasis::Forecast);
+    of_month
+        .map(|budget| judge(policy, budget, history, as_of))
+        .collect()
+}
+
+fn judge(
+    policy: &GatePolicy,
+    budget: &Budget,
+    history: Option<&SpendHistory>,
+    as_of: Timestamp,
+) -> Judged {
+    let today = date_of(as_of);
+    let month = Horizon::Month.around(today);
+    let words = format!("{} in {}", budget.monthly_limit, name_of(month));
+    let mut judge = Judge::new(
+        policy,
+        policy_rule::BUDGET_FORECAST,
+        budget.scope.to_string(),
+        words,
+        budget.line,
+    );
+    let Some(history) = history else {
+        judge.missing_data(&missing(budget, CauseKind::NoHistory, []));
+        return judge.done();
+    };
+    let currency = budget.monthly_limit.currency();
+    let all = Ledger::in_currency(history.days.clone(), &history.runs, as_of, currency);
+    let inside = |row: &WorkloadDay| budget.scope.holds(&row.account, &row.region, &row.tags);
+    let ledger = all.only(inside);
+    let spent = spent_in(&ledger, month);
+    if spent.amount() > budget.monthly_limit.amount() {
+        judge.observed(format!("{spent} so far"));
+        violated(&mut judge, budget, month, spent, true);
+        return judge.done();
+    }
+    let whole = ledger.days().filter(|(_, read)| read.missing.is_empty());
+    let whole = whole.count();
+    let Some(forecast) = Forecast::of(&ledger, Horizon::Month) else {
+        judge.missing_data(&missing(budget, CauseKind::NoHistory, []));
+        return judge.done();
+    };
+    let age = today.duration_since(forecast.state_day).as_hours() / 24;
+    if age > MOST_AGE_DAYS || forecast.span != month {
+        let last = forecast.state_day.to_string();
+        judge.missing_data(&missing(budget, CauseKind::HistoryStale, [&last]));
+        return judge.done();
+    }
+    let total = forecast.total();
+    judge.observed(format!("{total} forecast, {spent} so far"));
+    if whole < LEAST_DAYS {
+        let (whole, least) = (whole.to_string(), LEAST_DAYS.to_string());
+        judge.missing_data(&missing(budget, CauseKind::HistoryShort, [&whole, &least]));
+        return judge.done();
+    }
+    if total.amount() > budget.monthly_limit.amount() {
+        violated(&mut judge, budget, month, total, false);
+        return judge.done();
+    }
+    if !forecast.unpriced_hours.is_zero() {
+        let hours = forecast.unpriced_hours.ceil().to_u64().unwrap_or(u64::MAX);
+        let hours = hours.to_string();
+        judge.missing_data(&missing(budget, CauseKind::HistoryUnpriced, [&hours]));
+    }
+    for (code, jobs) in other_currencies(history, budget, month, policy) {
+        let jobs = jobs.to_string();
+        let details = [jobs.as_str(), code, currency.code()];
+        judge.missing_data(&missing(budget, CauseKind::CostsNotInBudget, details));
+    }
+    judge.done()
+}
+
+fn missing<const N: usize>(budget: &Budget, kind: CauseKind, details: [&str; N]) -> Gap {
+    let cause = Cause::of(kind, details);
+    Gap::of(GapSubject::Budget, budget.called(), cause)
+}
+
+/// A month as `2026-11`.
+fn name_of(month: Span) -> String {
+    month.first.strftime("%Y-%m").to_string()
+}
+
+/// What recorded days of a month cost, also those with places that were not read.
+fn spent_in(ledger: &Ledger, month: Span) -> Money {
+    let rows = ledger.rows().iter().filter(|row| month.holds(row.day));
+    let sum = Sums::of(ledger, rows).spend;
+    ledger.money(sum).rounded()
+}
+
+fn violated(judge: &mut Judge<'_>, budget: &Budget, month: Span, amount: Money, is_spent: bool) {
+    let limit = budget.monthly_limit;
+    let over = Money::new(amount.amount() - limit.amount(), limit.currency());
+    let (severity, verb, observed) = if is_spent {
+        (Severity::Critical, "has spent", format!("{amount} so far"))
+    } else {
+        let verb = "is forecast to end at";
+        (Severity::Warning, verb, format!("{amount} forecast"))
+    };
+    let words = Words {
+        title: format!(
+            "{} {verb} {amount} in {}, {over} over its budget of {limit}",
+            budget.called(),
+            name_of(month)
+        ),
+        observed,
+        limit: format!("{limit} in {}", name_of(month)),
+        monthly: Some(over),
+        steps: STEPS.map(str::to_owned).to_vec(),
+        aspect: Some(limit.currency().code().to_owned()),
+        ..Words::default()
+    };
+    // A month is not compared with another audit's.
+    judge.violated(severity, words, Past::Uncompared);
+}
+
+/// Workloads of a scope this month in currencies that no forecast budget of it is in, with
+/// how many of each.
+fn other_currencies(
+    history: &SpendHistory,
+    budget: &Budget,
+    month: Span,
+    policy: &GatePolicy,
+) -> Vec<(&'static str, usize)> {
+    let is_covered = |amount: Money| {
+        policy.budgets.iter().any(|other| {
+            other.basis == BudgetBasis::Forecast
+                && other.scope == budget.scope
+                && other.monthly_limit.currency() == amount.currency()
+        })
+    };
+    let mut open: BTreeMap<&'static str, BTreeSet<&str>> = BTreeMap::new();
+    for row in history.days.iter().filter(|row| is_of(row, budget, month)) {
+        if let Some(amount) = row.effective.filter(|amount| !is_covered(*amount)) {
+            let jobs = open.entry(amount.currency().code()).or_default();
+            jobs.insert(row.job.as_str());
+        }
+    }
+    let open = open.into_iter();
+    open.map(|(code, jobs)| (code, jobs.len())).collect()
+}
+
+fn is_of(row: &WorkloadDay, budget: &Budget, month: Span) -> bool {
+    month.holds(row.day) && budget.scope.holds(&row.account, &row.region, &row.tags)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Scope;
+    use super::*;
+    use crate::domain::Currency;
+    use crate::trend::lab::{decimal, night, row, run, steady, usd};
+
+    /// A budget of everything for a month, in dollars.
+    fn policy(limit: &str) -> GatePolicy {
+        GatePolicy {
+            budgets: vec![Budget {
+                name: None,
+                scope: Scope::Everything,
+                basis: BudgetBasis::Forecast,
+                monthly_limit: usd(limit),
+                line: 1,
+            }],
+            ..GatePolicy::default()
+        }
+    }
+
+    fn history(nights: i64, days: Vec<WorkloadDay>) -> SpendHistory {
+        SpendHistory {
+            days,
+            runs: (0..nights).map(run).collect(),
+        }
+    }
+
+    /// The amounts, the titles of violations, and what is missing, of the only budget.
+    fn judged(
+        policy: &GatePolicy,
+        history: Option<&SpendHistory>,
+        tonight: i64,
+    ) -> (Option<String>, Vec<String>, Vec<String>) {
+        let all = budgets(policy, history, night(tonight));
+        assert_eq!(all.len(), 1);
+        let violations = all[0].violations.iter();
+        let missing = all[0].missing_data.iter();
+        (
+            all[0].check.observed.clone(),
+            violations.map(|one| one.violation.title.clone()).collect(),
+            missing.map(|one| one.reason.clone()).collect(),
+        )
+    }
+
+    #[test]
+    fn a_month_of_720_dollars_passes_at_its_limit_and_not_above() {
+        // Ten days of June at $24; 10 × 24 + 20 × 24.
+        let nights = history(10, steady(10, "a", "24"));
+        let (observed, violations, missing) = judged(&policy("720"), Some(&nights), 10);
+        assert_eq!(
+            observed.as_deref(),
+            Some("$720.00 forecast, $240.00 so far")
+        );
+        assert!(violations.is_empty() && missing.is_empty(), "{missing:?}");
+        let (_, violations, _) = judged(&policy("719.99"), Some(&nights), 10);
+        assert_eq!(
+            violations,
+            [
+                "everything is forecast to end at $720.00 in 2026-06, $0.01 over its budget of \
+              $719.99"
+            ]
+        );
+        // What was spent already is over, whatever comes.
+        let (observed, violations, _) = judged(&policy("239.99"), Some(&nights), 10);
+        assert_eq!(observed.as_deref(), Some("$240.00 so far"));
+        assert_eq!(
+            violations,
+            ["everything has spent $240.00 in 2026-06, $0.01 over its budget of $239.99"]
+        );
+    }
+
+    #[test]
+    fn nothing_passes_for_a_history_that_is_absent_short_or_old() {
+        let reasons = |history: Option<&SpendHistory>, tonight| -> Vec<String> {
+            let (_, violations, missing) = judged(&policy("1000000"), history, tonight);
+            assert!(violations.is_empty());
+            missing
+        };
+        assert_eq!(reasons(None, 10), ["no recorded days were read"]);
+        let empty = SpendHistory::default();
+        assert_eq!(reasons(Some(&empty), 10), ["no recorded days were read"]);
+        let short = history(6, steady(6, "a", "24"));
+        assert_eq!(
+            reasons(Some(&short), 6),
+            ["6 days were recorded whole, and 7 are needed"]
+        );
+        let week = history(7, steady(7, "a", "24"));
+        assert_eq!(reasons(Some(&week), 9), [""; 0]);
+        assert_eq!(
+            reasons(Some(&week), 10),
+            ["the last day that was recorded whole is 2026-06-07"]
+        );
+        let mut unpriced = steady(8, "a", "24");
+        unpriced.push(WorkloadDay {
+            effective: None,
+            list: None,
+            contracted: None,
+            ..row(7, "b", "6.5", "0")
+        });
+        assert_eq!(
+            reasons(Some(&history(8, unpriced)), 8),
+            ["7 hours of the last recorded day have no price"]
+        );
+    }
+
+    #[test]
+    fn currencies_and_scopes_are_judged_apart() {
+        let mut rows = steady(10, "a", "24");
+        rows.extend(steady(10, "cn", "100").into_iter().map(|mut row| {
+            row.effective = Some(Money::new(decimal("100"), Currency::Cny));
+            (row.list, row.contracted) = (None, None);
+            row.tags.insert("team".to_owned(), "cn".to_owned());
+            row
+        }));
+        let nights = history(10, rows);
+        let (_, _, missing) = judged(&policy("1000"), Some(&nights), 10);
+        assert_eq!(missing, ["1 workload costs CNY but its budget is in USD"]);
+        let mut both = policy("1000");
+        both.budgets.push(Budget {
+            monthly_limit: Money::new(decimal("2999.99"), Currency::Cny),
+            ..both.budgets[0].clone()
+        });
+        let all = budgets(&both, Some(&nights), night(10));
+        assert!(all.iter().all(|one| one.missing_data.is_empty()));
+        // 30 × 100 yuan.
+        assert_eq!([all[0].violations.len(), all[1].violations.len()], [0, 1]);
+        let tag = Scope::Tag {
+            key: "team".to_owned(),
+            value: "other".to_owned(),
+        };
+        let mut of_tag = policy("0");
+        of_tag.budgets[0].scope = tag;
+        of_tag.budgets[0].name = Some("others".to_owned());
+        let (observed, violations, missing) = judged(&of_tag, Some(&nights), 10);
+        assert_eq!(observed.as_deref(), Some("$0.00 forecast, $0.00 so far"));
+        assert!(violations.is_empty() && missing.is_empty());
+    }
+
+    #[test]
+    fn a_new_month_begins_with_what_runs() {
+        let nights = history(30, steady(30, "a", "24"));
+        let (observed, ..) = judged(&policy("1000"), Some(&nights), 30);
+        // July has 31 days.
+        assert_eq!(observed.as_deref(), Some("$744.00 forecast, $0.00 so far"));
+    }
+}
