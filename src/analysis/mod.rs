@@ -46,9 +46,9 @@ pub use kpis::{
     CountedRun, GpuHours, GpuUse, JobCost, Kpis, RunKpis, UnitError, unit_costs, waits_for_work,
 };
 pub use levers::{
-    AssessedWorkload, Candidate, CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool,
-    Sized, Sizing, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_commitments,
-    assess_fleet, assess_type, best_option,
+    AssessedWorkload, Candidate, CapacityUse, FamilyPool, GrownPool, PoolOption, ReservedFleet,
+    ReservedPool, Sized, Sizing, SpotAssessment, SpotJob, SpotReport, ZonePrice,
+    assess_commitments, assess_fleet, assess_type, best_option, grown_pools,
 };
 pub use past::CommonScope;
 pub use practices::{

@@ -7,6 +7,7 @@ use super::organization::OrgArgs;
 use super::prometheus::PrometheusArgs;
 use crate::config::parse_duration;
 use crate::domain::{MOST_PER_HOUR, WorkloadKind};
+use crate::savings::MOST_GROWTH;
 use crate::sources::aws::AwsService;
 use crate::sources::store::Place;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -93,6 +94,20 @@ fn instalment(text: &str) -> Result<Decimal, String> {
             *amount >= Decimal::ZERO && *amount <= MOST_PER_HOUR * Decimal::ONE_THOUSAND
         })
         .ok_or_else(|| "expected an amount of zero or more".to_owned())
+}
+
+/// A growth per month as a share, such as 0.03 of `3%/month`.
+pub(super) fn growth(text: &str) -> Result<Decimal, String> {
+    let percent = text.strip_suffix("/month").unwrap_or(text).trim_end();
+    let share: Option<Decimal> = percent
+        .strip_suffix('%')
+        .and_then(|number| number.trim_end().parse().ok())
+        .and_then(|number: Decimal| number.checked_div(Decimal::ONE_HUNDRED));
+    share
+        .filter(|share| share.abs() <= MOST_GROWTH)
+        .ok_or_else(|| {
+            "expected a growth from -50%/month to 50%/month, such as 3%/month".to_owned()
+        })
 }
 
 /// Hours that an instance runs in a month; the longest month has 744.
@@ -392,6 +407,10 @@ pub(super) struct ReservedArgs {
             "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict", "allow_empty"]
     )]
     pub instance_type: Option<String>,
+    /// What to buy now if usage grows by this much every month, such as `3%/month`, and what
+    /// that loses if it does not
+    #[arg(long, value_name = "RATE", value_parser = growth, allow_hyphen_values = true, conflicts_with = "instance_type")]
+    pub growth: Option<Decimal>,
     /// Number of instances
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
     pub count: u32,

@@ -4,7 +4,8 @@
 use super::args::{Format, PaymentChoice, ReservedArgs};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
-use super::{Io, audit, estate, output, pricing};
+use super::scope::invocation;
+use super::{Io, audit, estate, output, planner, pricing};
 use crate::analysis::{AWS, Offer, Question, SortBy, assess_commitments, compare};
 use crate::catalog::{Prices, family};
 use crate::config::SettingsFile;
@@ -13,8 +14,8 @@ use crate::domain::{
 };
 use crate::report::text::counted;
 use crate::report::{
-    reserved_csv, reserved_fleet_csv, reserved_fleet_json, reserved_fleet_table, reserved_json,
-    reserved_table,
+    growth_answer, reserved_csv, reserved_fleet_csv, reserved_fleet_json, reserved_fleet_table,
+    reserved_json, reserved_table,
 };
 use crate::savings::{
     CommitmentFigures, PricedCommitment, ReservedComparison, ReservedReport, SteadyUse, instalments,
@@ -43,14 +44,21 @@ fn fleet(
     let estate = estate::estate(&args.estate, settings, io)?;
     let found = assess_commitments(&estate, &settings.policy);
     let warning = age.check(found.oldest_seen_on(), estate.window.end)?;
-    let text = match format {
-        Format::Table | Format::Wide => {
-            reserved_fleet_table(&found, output::style(format == Format::Wide, out, io))
-        }
-        Format::Json => reserved_fleet_json(&found).map_err(Failure::unexpected)?,
-        Format::Csv => reserved_fleet_csv(&found).map_err(Failure::unexpected)?,
-    };
-    output::document(&text, out, io)?;
+    if let Some(growth) = args.growth {
+        let flags = invocation(&args.estate, None).estate_flags();
+        let answer = growth_answer(&found, growth, "--growth", &flags);
+        planner::print(&answer, format, out, io)?;
+    } else {
+        let wide = format == Format::Wide;
+        let text = match format {
+            Format::Table | Format::Wide => {
+                reserved_fleet_table(&found, output::style(wide, out, io))
+            }
+            Format::Json => reserved_fleet_json(&found).map_err(Failure::unexpected)?,
+            Format::Csv => reserved_fleet_csv(&found).map_err(Failure::unexpected)?,
+        };
+        output::document(&text, out, io)?;
+    }
     output::warn(warning, out, io);
     Ok(output::close(
         "analyzed",

@@ -46,8 +46,8 @@ pub use inventory::{inventory_csv, inventory_json, inventory_table};
 pub use live::{History, LiveGpu, LiveVerdict, LiveView, draw as draw_live_view, status_line};
 pub use metrics::{AgentSetup, agent_setup, helm_values, metrics_csv, metrics_json, metrics_table};
 pub use planners::{
-    autoscale_answer, batching_answer, capacity_answer, fit_answer, kpi_answer, kpi_run_answer,
-    rent_or_buy_answer, schedule_answer, select_answer, share_answer,
+    autoscale_answer, batching_answer, capacity_answer, fit_answer, growth_answer, kpi_answer,
+    kpi_run_answer, rent_or_buy_answer, schedule_answer, select_answer, share_answer,
 };
 pub use price_status::{PriceStatus, price_status_json, price_status_table};
 pub use pricing::{PricingStyle, pricing_csv, pricing_json, pricing_table};

@@ -10,6 +10,7 @@ mod coverage;
 mod exhausted;
 mod fewer;
 mod group_share;
+mod growth;
 mod held_machines;
 mod keeper;
 mod levers;
@@ -46,6 +47,7 @@ pub use coverage::{
 pub use exhausted::nothing_less_would_do;
 pub use fewer::Fewer;
 pub use group_share::whole_sizes;
+pub use growth::{GrownPurchase, MOST_GROWTH, grown_purchase};
 pub use held_machines::HeldMachines;
 pub use levers::{
     Answer, Committing, Ending, Facts, LEVERS, Lever, Members, NamedMembers, Proposal, Proposals,

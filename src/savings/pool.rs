@@ -8,6 +8,7 @@
 
 use super::calculator::{BILLED_HOURS_PER_MONTH, MONTHS_BEFORE_HALVING, months};
 use crate::domain::{CommitmentTerm, Currency, CurrencyMismatch, HourlyRate, Money};
+use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 
 /// One instance throughout an hour, in billionths: hours are added up as whole
@@ -80,6 +81,13 @@ impl ConcurrentUsage {
     /// sum of `min(N(t), count)`.
     pub fn covered_hours(&self, count: u32) -> Decimal {
         instances(self.at_least.iter().take(count as usize).sum())
+    }
+
+    /// The same of a number that is not whole: of `x` instances `Σ min(N(t), x)`.
+    fn covered_by(&self, count: Decimal) -> Decimal {
+        let whole = count.trunc().to_u32().unwrap_or(u32::MAX);
+        let next = self.hours_with_at_least(whole.saturating_add(1));
+        self.covered_hours(whole) + count.fract() * next
     }
 
     /// The same when half of the instances, rounded down, had run: at least `k`
@@ -164,6 +172,25 @@ impl PoolRates {
     ) -> Money {
         let on_demand = self.monthly_cost(usage, 0, hours_per_month).amount();
         self.money(on_demand - self.monthly_cost(usage, count, hours_per_month).amount())
+    }
+
+    /// What `count` reserved instances save in a month in which so many times as many
+    /// instances run, unrounded; below zero where they cost more than they replace. `None`
+    /// where that is beyond exact decimals.
+    pub fn saved_when_grown(
+        &self,
+        usage: &ConcurrentUsage,
+        count: u32,
+        times: Decimal,
+    ) -> Option<Money> {
+        let month = Decimal::from(BILLED_HOURS_PER_MONTH);
+        let count = Decimal::from(count);
+        // Of `times · N(t)` as much is covered as of `N(t)` by `count / times`.
+        let covered = usage.covered_by(count.checked_div(times)?);
+        let covered = covered.checked_mul(times)?;
+        let replaced = self.on_demand.checked_mul(covered)?.checked_mul(month)?;
+        let fees = self.effective * count * month;
+        Some(self.money(per_hour(replaced, usage.hours) - fees))
     }
 
     /// What `count` reserved instances cost over a term, used or not, unrounded.

@@ -7,6 +7,7 @@ mod cents;
 mod change;
 mod dates;
 mod forecast;
+mod growth;
 mod job_series;
 #[cfg(test)]
 pub(crate) mod lab;
@@ -26,6 +27,7 @@ pub use backtest::{Band, LEAST_ORIGINS, Origin, band, error_percent, origins};
 pub use change::Change;
 pub use dates::{Horizon, Span, Step, date_of};
 pub use forecast::{Certainty, Forecast, PastForecast, past_forecasts, past_origins};
+pub use growth::{MonthlyGrowth, monthly_growth};
 pub use ledger::{Ledger, LeftOut};
 pub use missing::DayRead;
 pub use overview::{Compared, Overview, TrendAsk};

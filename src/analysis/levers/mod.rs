@@ -1,11 +1,13 @@
 //! One lever at a time, for a fleet or for one type: other types, commitments, the spot
 //! market.
 
+mod growth;
 mod pool_options;
 mod reserved;
 mod sizing;
 mod spot;
 
+pub use self::growth::{GrownPool, grown_pools};
 pub use self::pool_options::{FamilyPool, PoolOption, ReservedPool, best_option};
 pub use self::reserved::{CapacityUse, ReservedFleet, assess_commitments};
 pub use self::sizing::{Candidate, Sized, Sizing};

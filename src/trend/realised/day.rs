@@ -18,8 +18,9 @@ pub(super) struct JobDay {
     /// Public price of the hours on spot, and of those that a commitment paid.
     pub(super) spot_list: Decimal,
     pub(super) committed_list: Decimal,
-    /// Cost of what stands while it is stopped; absent as soon as it is unpriced.
-    pub(super) storage: Option<Decimal>,
+    /// Cost of storage while it is stopped, and of reserved room that nothing used; absent as
+    /// soon as it is unpriced.
+    pub(super) standing: Option<Decimal>,
 }
 
 impl JobDay {
@@ -33,16 +34,16 @@ impl JobDay {
             gpu_hours: Some(Decimal::ZERO),
             effective: Some(Decimal::ZERO),
             list: Some(Decimal::ZERO),
-            storage: Some(Decimal::ZERO),
+            standing: Some(Decimal::ZERO),
             ..Self::default()
         };
         let plus = |sum: Option<Decimal>, part: Option<Decimal>| Some(sum? + part?);
         for row in rows {
             let (effective, list) = (ledger.amount(row.effective), ledger.amount(row.list));
             match row.kind {
-                CostKind::IdleStorage => day.storage = plus(day.storage, effective),
-                // What a commitment costs that nothing uses is nobody's job.
-                CostKind::Unused => {}
+                CostKind::IdleStorage | CostKind::Unused => {
+                    day.standing = plus(day.standing, effective);
+                }
                 CostKind::Compute => {
                     day.hours += row.hours;
                     day.gpu_hours = plus(day.gpu_hours, row.gpu_hours);
@@ -81,22 +82,22 @@ pub struct SavedParts {
     pub mix: Decimal,
     /// Commitments, spot and negotiated discounts took more off the public price.
     pub rate: Decimal,
-    /// Its storage was released.
-    pub storage: Decimal,
+    /// Its storage was released, or reserved room given back.
+    pub standing: Decimal,
     /// The cloud lowered its public price: of nobody's doing, and never claimed.
     pub price: Decimal,
 }
 
 impl SavedParts {
     pub fn total(&self) -> Decimal {
-        self.usage + self.mix + self.rate + self.storage + self.price
+        self.usage + self.mix + self.rate + self.standing + self.price
     }
 
     pub(super) fn add(&mut self, other: &Self) {
         self.usage += other.usage;
         self.mix += other.mix;
         self.rate += other.rate;
-        self.storage += other.storage;
+        self.standing += other.standing;
         self.price += other.price;
     }
 
@@ -118,7 +119,7 @@ impl SavedParts {
                 ..none
             },
             ActionKind::Release => Self {
-                storage: self.storage,
+                standing: self.standing,
                 ..none
             },
         }
@@ -131,7 +132,7 @@ impl SavedParts {
             usage: of(self.usage)?,
             mix: of(self.mix)?,
             rate: of(self.rate)?,
-            storage: of(self.storage)?,
+            standing: of(self.standing)?,
             price: of(self.price)?,
         })
     }

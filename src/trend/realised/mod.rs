@@ -311,9 +311,9 @@ impl OneJob<'_> {
         let found = self.on(action, since, day);
         let before = action.baseline.effective_daily().amount();
         if action.kind == ActionKind::Release {
-            return found.storage.map_or(Compared::Unpriced, |storage| {
+            return found.standing.map_or(Compared::Unpriced, |standing| {
                 Compared::Saved(SavedParts {
-                    storage: before - storage,
+                    standing: before - standing,
                     ..SavedParts::default()
                 })
             });
@@ -338,7 +338,7 @@ impl OneJob<'_> {
                 usage: repriced - at_volume,
                 mix: at_volume - discounted,
                 rate: discounted - found.effective?,
-                storage: Decimal::ZERO,
+                standing: Decimal::ZERO,
                 price: before - repriced,
             })
         };
@@ -367,9 +367,9 @@ impl OneJob<'_> {
         let saved = (one.days > 0).then(|| {
             let mut parts = one.claimed;
             let total = cents(parts.total());
-            let mut rounded = [parts.usage, parts.mix, parts.rate, parts.storage];
+            let mut rounded = [parts.usage, parts.mix, parts.rate, parts.standing];
             add_up(&mut rounded, total);
-            [parts.usage, parts.mix, parts.rate, parts.storage] = rounded;
+            [parts.usage, parts.mix, parts.rate, parts.standing] = rounded;
             (self.ledger.money(total), parts)
         });
         Realised {
@@ -425,7 +425,7 @@ fn settle(open: &mut [Open], active: &[usize], compared: &Compared, sums: &mut S
             ..SavedParts::default()
         },
         |parts| SavedParts {
-            storage: parts.storage,
+            standing: parts.standing,
             ..SavedParts::default()
         },
     ];

@@ -141,7 +141,7 @@ fn reached(action: &RecordedAction, day: &JobDay) -> Option<Decimal> {
     let expected = daily(action.expected_monthly);
     match action.kind {
         ActionKind::Stop | ActionKind::Schedule => less_usage(action, day, expected, all),
-        ActionKind::Release => (all - day.storage?).checked_div(expected),
+        ActionKind::Release => (all - day.standing?).checked_div(expected),
         _ if !day.runs() => None,
         ActionKind::Rightsize | ActionKind::Share => match &action.target {
             Some(target) if target.instance_type != baseline.instance_type => {

@@ -26,7 +26,7 @@ fn report(rows: Vec<WorkloadDay>, actions: Vec<RecordedAction>) -> RealisedRepor
 /// Usage, mix, rate and storage that an action saved.
 fn saved(one: &Realised) -> [Decimal; 4] {
     let (total, parts) = one.saved.expect("compared");
-    let found = [parts.usage, parts.mix, parts.rate, parts.storage];
+    let found = [parts.usage, parts.mix, parts.rate, parts.standing];
     assert_eq!(found.iter().sum::<Decimal>(), total.amount());
     found
 }
