@@ -59,6 +59,53 @@ fn option<'a>(pool: &'a Value, years: u64, payment: &str) -> &'a Value {
 }
 
 #[test]
+fn growth_buys_more_and_says_what_it_loses() {
+    let plain = figures(&three());
+    let of_term = |term: &Value| -> Value {
+        let pool = &plain["reserved_pools"][0];
+        let all = pool["options"].as_array().expect("a list").iter();
+        let mut named = all.filter(|one| {
+            let payment = one["payment"].as_str().expect("a name");
+            *term == json!(format!("{}yr-{payment}", one["term_years"]))
+        });
+        named.next().expect("it is sold")["count"].clone()
+    };
+    let grown = |growth: &str| -> Vec<Value> {
+        let outcome = fleet(&three(), &["--growth", growth, "--format", "json"]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let json = outcome.json();
+        assert_eq!(json["planner"], "reserved");
+        json["pools"].as_array().expect("a list").clone()
+    };
+    let flat = grown("0%/month");
+    assert!(!flat.is_empty());
+    for row in &flat {
+        assert_eq!(row["count_today"], of_term(&row["term"]), "{row}");
+        assert_eq!(row["count_today"], row["count_grown"], "{row}");
+        assert_eq!(row["lost_if_flat"], 0.0, "{row}");
+    }
+    let more = grown("5%/month");
+    let counts = |row: &Value| (row["count_today"].as_u64(), row["count_grown"].as_u64());
+    assert!(more.iter().all(|row| counts(row).0 <= counts(row).1));
+    assert!(more.iter().any(|row| counts(row).0 < counts(row).1));
+    for row in &more {
+        let amount = |key: &str| row[key].as_f64().expect("an amount");
+        assert!(amount("lost_if_flat") >= 0.0 && amount("gained_if_grown") >= 0.0);
+        let lost = amount("today_saved_if_flat") - amount("saved_if_flat");
+        assert!((lost - amount("lost_if_flat")).abs() < 0.005, "{row}");
+    }
+    for bad in ["3", "3%/year", "51%", "x%/month", "%"] {
+        let outcome = fleet(&three(), &["--growth", bad]);
+        assert_eq!(outcome.code, 2, "{bad}");
+        assert!(
+            outcome.stderr.contains("such as 3%/month"),
+            "{}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
 fn a_pool_by_hand() {
     let found = figures(&three());
     let pools = found["reserved_pools"].as_array().expect("a list");

@@ -39,7 +39,10 @@ impl<'a> PastPrices<'a> {
     /// of the same type and region that ran on both days, by one that pays the price of the
     /// baseline, or by the list. `None` where none of them tells.
     pub(super) fn ratio(&self, action: &RecordedAction, since: Date, day: Date) -> Option<Decimal> {
-        let baseline = action.baseline.price.as_ref()?.hourly;
+        let (baseline, seen_on) = {
+            let price = action.baseline.price.as_ref()?;
+            (price.hourly, price.seen_on)
+        };
         let instance_type = action.baseline.instance_type.as_str();
         let key = (action.region.as_str(), instance_type);
         let old = baseline.amount();
@@ -61,10 +64,16 @@ impl<'a> PastPrices<'a> {
             }
         }
         let listed = (self.today)(&action.region, instance_type)?;
-        let is_comparable = listed.hourly.currency() == baseline.currency();
-        let holds = listed.effective_date.is_none_or(|from| from <= day);
-        let now = if holds { listed.hourly.amount() } else { old };
-        is_comparable.then(|| now.checked_div(old)).flatten()
+        if listed.hourly.currency() != baseline.currency() {
+            return None;
+        }
+        // A list does not know the operating system of a machine that is gone. Of Linux, the
+        // least expensive one, it claims too little at most.
+        let is_old = |day: Date| listed.effective_date.is_none_or(|from| from <= day);
+        if is_old(seen_on) || !is_old(day) {
+            return Some(Decimal::ONE);
+        }
+        listed.hourly.amount().checked_div(old)
     }
 }
 
