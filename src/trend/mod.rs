@@ -23,7 +23,7 @@ mod tests;
 mod units;
 
 pub use anomaly::{AnomalyLimits, DayReport, JudgedDay, judge_last_day};
-pub use backtest::{Band, LEAST_ORIGINS, Origin, band, error_percent, origins};
+pub use backtest::{Band, LEAST_CHECKED, LEAST_ORIGINS, Origin, band, error_percent, origins};
 pub use change::Change;
 pub use dates::{Horizon, Span, Step, date_of};
 pub use forecast::{Certainty, Forecast, PastForecast, past_forecasts, past_origins};

@@ -4,4 +4,6 @@ mod anomalies;
 mod changes;
 mod forecasts;
 mod ledgers;
+mod page;
 mod sums;
+mod units;
