@@ -45,7 +45,7 @@ pub fn unit_months(ledger: &Ledger, units: &[DatedUnits]) -> Result<Vec<UnitMont
         if !known.contains(name.as_str()) {
             return Err(UnknownUnits {
                 name: name.clone(),
-                known: ledger.rows().iter().map(|row| row.name.clone()).collect(),
+                known: people_names(ledger),
             });
         }
         let Some(cost) = cost_on(ledger, name, one.day) else {
@@ -75,6 +75,13 @@ pub fn unit_months(ledger: &Ledger, units: &[DatedUnits]) -> Result<Vec<UnitMont
         month.cost.cost = exact.map(|cost| ledger.money(cents(cost.amount())));
     }
     Ok(months)
+}
+
+/// The names of workloads for people, each once.
+fn people_names(ledger: &Ledger) -> Vec<String> {
+    let rows = ledger.rows().iter();
+    let names: BTreeSet<&str> = rows.map(|row| row.name.as_str()).collect();
+    names.into_iter().map(str::to_owned).collect()
 }
 
 fn names(ledger: &Ledger) -> impl Iterator<Item = &str> {
