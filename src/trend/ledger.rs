@@ -58,10 +58,12 @@ impl Ledger {
         now: Timestamp,
         currency: Currency,
     ) -> Self {
-        let mut left_out = LeftOut::default();
         let limit = now.checked_add(CLOCK_AHEAD).unwrap_or(Timestamp::MAX);
         let ahead = runs.iter().filter(|run| run.as_of > limit);
-        left_out.runs_ahead = ahead.count() as u64;
+        let mut left_out = LeftOut {
+            runs_ahead: ahead.count() as u64,
+            ..LeftOut::default()
+        };
         let runs: Vec<&RecordedRun> = runs.iter().filter(|run| run.as_of <= limit).collect();
         let newest = newest_by_scope(&runs);
         let mut rows = in_bounds(rows, &runs, &newest, &mut left_out);
