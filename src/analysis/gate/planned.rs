@@ -76,10 +76,8 @@ pub fn gate_plan(
 /// Rules of a policy that a plan cannot be held against, because it measures
 /// nothing; in order of id.
 pub fn unjudged_by_plan(policy: &GatePolicy) -> Vec<&'static str> {
-    let mut budgets = policy.budgets.iter();
-    let is_forecast = |budget: &Budget| budget.basis == BudgetBasis::Forecast;
     let stated = [
-        (policy_rule::BUDGET_FORECAST, budgets.any(is_forecast)),
+        (policy_rule::BUDGET_FORECAST, policy.has_forecasts()),
         (policy_rule::COVERAGE, policy.coverage.is_some()),
         ("policy/forbid", !policy.forbidden.is_empty()),
         (policy_rule::UTILIZATION, !policy.utilization.is_empty()),

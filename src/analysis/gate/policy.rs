@@ -39,6 +39,12 @@ pub struct GatePolicy {
 }
 
 impl GatePolicy {
+    /// Whether a budget is held against recorded days.
+    pub fn has_forecasts(&self) -> bool {
+        let mut budgets = self.budgets.iter();
+        budgets.any(|budget| budget.basis == BudgetBasis::Forecast)
+    }
+
     /// How many rules it states; suppressions are none.
     pub fn rules(&self) -> usize {
         let waste = self.waste.as_ref().map_or(0, |waste| {
