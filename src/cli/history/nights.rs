@@ -16,7 +16,7 @@ const MOST_NAMED: usize = 3;
 
 /// What a place keeps, and whether all of it could be read. A day of which a file cannot be
 /// used counts as not recorded, and not as one without costs.
-pub(in crate::cli) fn nights(
+pub(in crate::cli) fn read_nights(
     named: Option<&Place>,
     aws: &AwsOptions,
     out: &OutputArgs,

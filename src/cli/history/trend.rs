@@ -1,6 +1,6 @@
 //! `gpucost history`: what the kept nights add up to.
 
-use super::nights::nights;
+use super::nights::read_nights;
 use super::trend_args::{ByChoice, TrendArgs, TrendFormat};
 use crate::catalog::bundled_quote;
 use crate::cli::exit::{ExitCode, Failure};
@@ -18,7 +18,7 @@ use clap::ValueEnum;
 pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.out, io)?;
     let units = units(args)?;
-    let recorded = nights(
+    let recorded = read_nights(
         args.history.as_ref(),
         &aws(args, &settings, io),
         &args.out,

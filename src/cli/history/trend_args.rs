@@ -34,10 +34,10 @@ pub(in crate::cli) struct TrendArgs {
     #[arg(long, value_name = "FILE")]
     pub units: Option<PathBuf>,
     /// Least difference of the last day from what was expected to be unusual
-    #[arg(long, value_name = "AMOUNT", value_parser = not_negative, default_value = "100")]
+    #[arg(long, value_name = "AMOUNT", value_parser = not_negative, allow_negative_numbers = true, default_value = "100")]
     pub anomaly_amount: Decimal,
     /// The same in percent of what was expected
-    #[arg(long, value_name = "PERCENT", value_parser = not_negative, default_value = "40")]
+    #[arg(long, value_name = "PERCENT", value_parser = not_negative, allow_negative_numbers = true, default_value = "40")]
     pub anomaly_percent: Decimal,
     /// Use bundled prices only
     #[arg(long)]
