@@ -21,8 +21,8 @@ pub use forecasts::SpendHistory;
 pub use glob::Glob;
 pub use planned::{gate_plan, unjudged_by_plan};
 pub use policy::{
-    Allowance, Budget, BudgetBasis, CoverageFloor, Forbidden, GatePolicy, PriceAgeLimit, Refusal, RequiredTag,
-    Scope, Suppression, UtilizationFloor, WasteLimit,
+    Allowance, Budget, BudgetBasis, CoverageFloor, Forbidden, GatePolicy, PriceAgeLimit, Refusal,
+    RequiredTag, Scope, Suppression, UtilizationFloor, WasteLimit,
 };
 pub use report::{
     BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, MissingData, Place,
