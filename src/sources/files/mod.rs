@@ -37,8 +37,9 @@ pub(super) use shared::plain_text::read_json_file;
 pub(super) use shared::write::write_once;
 pub use shared::write::{remove_temporary_files, try_writing, write_private, write_whole};
 pub use terraform::{TerraformError, read_terraform_plan};
-pub use units::{UnitsError, count_lines, count_lines_since, read_units, unit_count};
-pub use units::{UnitsError, count_lines, read_dated_units, read_units, unit_count};
+pub use units::{
+    UnitsError, count_lines, count_lines_since, read_dated_units, read_units, unit_count,
+};
 
 /// The version of the estate format that this program reads and writes.
 pub const ESTATE_VERSION: &str = "1";

@@ -5,8 +5,6 @@ use crate::sources::files::shared::bounded::read_written;
 use crate::sources::files::shared::csv_lines::{InvalidLine, Lines, invalid, text_of};
 use crate::sources::files::shared::plain_text::{open, plain_text};
 use jiff::SignedDuration;
-use crate::sources::files::shared::csv_lines::{InvalidLine, invalid, line_at, text_of};
-use crate::sources::files::shared::plain_text::open;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::fs::{self, File};
@@ -19,9 +17,9 @@ const COLUMNS: [&str; 4] = ["name", "unit", "count", "window"];
 const DATED_COLUMNS: [&str; 4] = ["name", "unit", "count", "date"];
 /// Rows of a file, and of one of single days: 300 kinds of units over a year.
 const MOST_ROWS: usize = 10_000;
+const MOST_DATED_ROWS: usize = 110_000;
 /// What is longer is an error.
 const LONGEST_WINDOW: SignedDuration = SignedDuration::from_hours(100 * 8_760);
-const MOST_DATED_ROWS: usize = 110_000;
 /// Bytes of a line of a log that are searched at once.
 const PART_BYTES: u64 = 1 << 16;
 /// More than anybody counts; beyond it, prices would overflow exact decimals.
