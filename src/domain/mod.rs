@@ -2,6 +2,7 @@
 
 mod advice;
 mod aws_partition;
+mod bill;
 mod cause;
 mod claim;
 mod commitment;
@@ -60,6 +61,7 @@ mod workload_key;
 
 pub use advice::{Action, ActionKind, Risk, Target};
 pub use aws_partition::partition;
+pub use bill::{BillCosts, BillLine, LineKind, PodShare, SharedPart, bare_id};
 pub use cause::{
     ANSWER_FIELDS, Cause, CauseKind, Detail, FALLBACKS, FIGURES, FailureKind, POINT_REJECTIONS,
 };

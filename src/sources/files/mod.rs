@@ -2,6 +2,7 @@
 //! reading with an end, and writing whole or not at all.
 
 mod arrivals;
+mod bills;
 mod estate;
 mod history;
 mod nvidia_smi;
@@ -15,6 +16,7 @@ mod terraform;
 mod units;
 
 pub use arrivals::{ArrivalsError, MOST_ARRIVALS, read_arrivals};
+pub use bills::{BillError, BillFile, BillFiles, BillForm, BillOptions, read_bill};
 pub use estate::{
     CommitmentsError, Demo, EstateError, Keep, Recorder, Recording, RecordingError, Replaced,
     demo_estate, parse_estate, read_commitments, read_estate, write_estate, write_recorded,

@@ -1,0 +1,189 @@
+//! A line of a bill: what was billed for a resource in a period, and what that stands for.
+
+use super::named::named_enum;
+use super::{Currency, OperatingSystem, PriceOption, Provider, PurchaseOption, Tenancy, Window};
+use rust_decimal::Decimal;
+
+named_enum! {
+    /// What a line of a bill is for.
+    LineKind {
+        /// Hours of an instance, however they are paid for.
+        Instance = "instance",
+        /// Capacity that was reserved and in which nothing ran.
+        UnusedReservation = "unused-reservation",
+        /// Block storage.
+        Volume = "volume",
+        /// A public address.
+        Address = "address",
+        /// Data transfer.
+        Transfer = "transfer",
+        /// A fee of a commitment, or the part of one that nothing used. Its effective cost
+        /// is that unused part.
+        Commitment = "commitment",
+        /// Takes back the on-demand price of what a savings plan covers.
+        Negation = "negation",
+        /// A pod's or a task's part of an instance that has a line of its own.
+        SplitCopy = "split-copy",
+        /// A discount or an adjustment that has a line of its own.
+        Discount = "discount",
+        Tax = "tax",
+        Credit = "credit",
+        Refund = "refund",
+        Support = "support",
+        Other = "other",
+    }
+}
+
+impl LineKind {
+    /// Whether it is part of what is paid. A copy is not: its instance is.
+    pub fn counts(self) -> bool {
+        self != Self::SplitCopy
+    }
+
+    /// Whether it is for something that was used, and has a list price as a rule.
+    pub fn is_usage(self) -> bool {
+        matches!(
+            self,
+            Self::Instance
+                | Self::UnusedReservation
+                | Self::Volume
+                | Self::Address
+                | Self::Transfer
+                | Self::Other
+        )
+    }
+}
+
+named_enum! {
+    /// What of an instance a pod or a task has a part of.
+    SharedPart {
+        Accelerator = "accelerator",
+        Vcpu = "vcpu",
+        /// Host memory.
+        Memory = "memory",
+        Other = "other",
+    }
+}
+
+/// The amounts of a line in one currency. An amount that the bill does not state is absent,
+/// which is not zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BillCosts {
+    pub currency: Currency,
+    /// At the public on-demand price.
+    pub list: Option<Decimal>,
+    /// At the negotiated price, without commitments.
+    pub contracted: Option<Decimal>,
+    /// With commitments spread over what they cover.
+    pub effective: Option<Decimal>,
+    /// What the invoice has.
+    pub billed: Option<Decimal>,
+}
+
+/// A part of an instance that a pod or a task has, as the bill divides it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PodShare {
+    /// The instance.
+    pub parent: Option<String>,
+    pub cluster: Option<String>,
+    pub namespace: Option<String>,
+    /// The pod, or the task of ECS.
+    pub name: Option<String>,
+    pub part: SharedPart,
+    /// Accelerator-hours, vCPU-hours or GB-hours.
+    pub hours: Option<Decimal>,
+    /// What it asked for or used.
+    pub cost: Option<Decimal>,
+    /// Its part of what stayed unused.
+    pub unused_cost: Option<Decimal>,
+}
+
+/// A line of a bill. What the bill does not state is absent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BillLine {
+    pub provider: Option<Provider>,
+    /// Who pays.
+    pub payer: Option<String>,
+    /// Whose usage it is.
+    pub account: Option<String>,
+    /// The resource by its bare id, as [`bare_id`] gives it.
+    pub resource: Option<String>,
+    /// When it was used, or what a fee is for.
+    pub period: Option<Window>,
+    pub service: Option<String>,
+    pub region: Option<String>,
+    /// The type of an instance, such as `p5.48xlarge`.
+    pub instance_type: Option<String>,
+    pub operating_system: Option<OperatingSystem>,
+    pub tenancy: Option<Tenancy>,
+    pub kind: LineKind,
+    /// How its hours are paid for.
+    pub purchase_option: Option<PurchaseOption>,
+    /// The offer that its price belongs to.
+    pub offer: Option<PriceOption>,
+    /// Its quantity, where that is in hours.
+    pub hours: Option<Decimal>,
+    pub costs: BillCosts,
+    /// The commitment that covers it or that it is a fee of, by its bare id.
+    pub commitment: Option<String>,
+    /// Absent until the bill is final.
+    pub invoice: Option<String>,
+    /// The value of the tag that was asked for.
+    pub tag: Option<String>,
+    /// Of a line that divides an instance.
+    pub share: Option<PodShare>,
+}
+
+/// The id of a resource without what an ARN puts before it: of services whose ids are
+/// unique by themselves the id alone, such as `i-0123456789abcdef0`, and of others with the
+/// kind of resource, such as `endpoint/chat`.
+pub fn bare_id(id: &str) -> &str {
+    let mut parts = id.splitn(6, ':');
+    let (Some("arn"), service, Some(rest)) = (parts.next(), parts.nth(1), parts.nth(2)) else {
+        return id;
+    };
+    match service {
+        Some("ec2" | "savingsplans") => rest.rsplit('/').next().unwrap_or(rest),
+        _ => rest,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_loses_what_an_arn_puts_before_it() {
+        for (id, bare) in [
+            ("i-0a1", "i-0a1"),
+            ("arn:aws:ec2:us-east-1:111122223333:instance/i-0a1", "i-0a1"),
+            ("arn:aws-cn:ec2:cn-north-1:1:volume/vol-7", "vol-7"),
+            (
+                "arn:aws:ec2:us-east-1:1:reserved-instances/6f2c-1",
+                "6f2c-1",
+            ),
+            ("arn:aws:savingsplans::1:savingsplan/9b-2", "9b-2"),
+            (
+                "arn:aws:sagemaker:us-east-1:1:endpoint/chat",
+                "endpoint/chat",
+            ),
+            ("arn:aws:eks:us-east-1:1:pod/c/ns/p/uid", "pod/c/ns/p/uid"),
+            // Too short for one.
+            ("arn:aws:ec2", "arn:aws:ec2"),
+            ("my-bucket", "my-bucket"),
+            ("", ""),
+        ] {
+            assert_eq!(bare_id(id), bare);
+        }
+    }
+
+    #[test]
+    fn a_copy_of_an_instance_does_not_count() {
+        let left_out: Vec<LineKind> = LineKind::ALL
+            .iter()
+            .copied()
+            .filter(|kind| !kind.counts())
+            .collect();
+        assert_eq!(left_out, [LineKind::SplitCopy]);
+    }
+}

@@ -1,0 +1,382 @@
+//! Lines of AWS's own bills: the Cost and Usage Report, version 2 and the one before.
+//!
+//! Amortized costs are as AWS's Cloud Intelligence Dashboards define them
+//! (`cid/builtin/core/data/queries/cid/summary_view.sql` of 2026-08-14).
+
+use super::fields::{Fields, Moment, Places, field_names};
+use super::line::{Read, period};
+use super::usage::{is_hours, is_spot, kind_of, system_in, tenancy_of, type_in, type_of};
+use crate::catalog::leading_region;
+use crate::domain::{
+    BillCosts, BillLine, CommitmentTerm, Currency, LineKind, OperatingSystem, PodShare,
+    PriceOption, Provider, PurchaseOption, SharedPart, bare_id,
+};
+use rust_decimal::Decimal;
+
+// As version 2 calls them; those of the version before become this in `snake`.
+field_names! {
+    LineType: ["line_item_line_item_type"],
+    Billed: ["line_item_unblended_cost"],
+    Currency: ["line_item_currency_code"],
+    Account: ["line_item_usage_account_id"],
+    Payer: ["bill_payer_account_id"],
+    Invoice: ["bill_invoice_id"],
+    Start: ["line_item_usage_start_date"],
+    End: ["line_item_usage_end_date"],
+    Product: ["line_item_product_code"],
+    UsageType: ["line_item_usage_type"],
+    Operation: ["line_item_operation"],
+    Resource: ["line_item_resource_id"],
+    Zone: ["line_item_availability_zone"],
+    Amount: ["line_item_usage_amount"],
+    Description: ["line_item_line_item_description"],
+    NetBilled: ["line_item_net_unblended_cost"],
+    List: ["pricing_public_on_demand_cost"],
+    Unit: ["pricing_unit"],
+    InstanceType: ["product_instance_type"],
+    Region: ["product_region_code", "product_region"],
+    Reservation: ["reservation_reservation_a_r_n", "reservation_reservation_arn"],
+    ReservedCost: ["reservation_effective_cost"],
+    UnusedUpfront: ["reservation_unused_amortized_upfront_fee_for_billing_period"],
+    UnusedRecurring: ["reservation_unused_recurring_fee"],
+    LeaseTerm: ["pricing_lease_contract_length"],
+    LeasePayment: ["pricing_purchase_option"],
+    LeaseClass: ["pricing_offering_class"],
+    Plan: ["savings_plan_savings_plan_a_r_n", "savings_plan_savings_plan_arn"],
+    PlanCost: ["savings_plan_savings_plan_effective_cost"],
+    PlanCommitted: ["savings_plan_total_commitment_to_date"],
+    PlanUsed: ["savings_plan_used_commitment"],
+    PlanTerm: ["savings_plan_purchase_term"],
+    PlanPayment: ["savings_plan_payment_option"],
+    PlanOffer: ["savings_plan_offering_type"],
+    CapacityStatus: ["capacity_reservation_capacity_reservation_status"],
+    SplitParent: ["split_line_item_parent_resource_id"],
+    SplitUsage: ["split_line_item_split_usage"],
+    SplitCost: ["split_line_item_split_cost"],
+    SplitUnused: ["split_line_item_unused_cost"],
+}
+
+/// Columns without which a table is none of these bills.
+pub(super) const REQUIRED: [&str; 2] = ["line_item_line_item_type", "line_item_unblended_cost"];
+
+/// Operations of lines that divide an instance among its pods or tasks.
+const SPLIT_OPERATIONS: [&str; 2] = ["EKSPod-EC2", "ECSTask-EC2"];
+
+/// A column of the version before as version 2 calls it: `lineItem/UsageAccountId` is
+/// `line_item_usage_account_id`.
+pub(super) fn snake(name: &str) -> String {
+    let mut snake = String::with_capacity(name.len() + 8);
+    for c in name.chars() {
+        if c == '/' {
+            snake.push('_');
+        } else if c.is_ascii_uppercase() {
+            if !snake.is_empty() && !snake.ends_with('_') {
+                snake.push('_');
+            }
+            snake.push(c.to_ascii_lowercase());
+        } else {
+            snake.push(c);
+        }
+    }
+    snake
+}
+
+/// What is known of a line before its amounts.
+struct Known {
+    line_type: String,
+    usage_type: String,
+    kind: LineKind,
+    purchase_option: PurchaseOption,
+    plan: Option<String>,
+    reservation: Option<String>,
+}
+
+struct Row<'a>(Fields<'a>);
+
+impl Row<'_> {
+    fn text(&self, field: Field) -> Result<Option<String>, String> {
+        self.0.owned(field as usize)
+    }
+
+    fn number(&self, field: Field) -> Result<Option<Decimal>, String> {
+        self.0.number(field as usize)
+    }
+
+    fn moment(&self, field: Field) -> Result<Moment, String> {
+        self.0.moment(field as usize)
+    }
+}
+
+/// A line of a bill.
+///
+/// # Errors
+/// In words, when an amount is none.
+pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read, String> {
+    let row = Row(fields);
+    let currency = match row.text(Field::Currency)? {
+        Some(code) => match Currency::from_code(&code) {
+            Some(currency) => currency,
+            None => return Ok(Read::OtherCurrency(code)),
+        },
+        None => assumed.ok_or("it does not say its currency")?,
+    };
+    let known = known(&row)?;
+    let (start, end) = (row.moment(Field::Start)?, row.moment(Field::End)?);
+    let resource = row.text(Field::Resource)?;
+    let share = match known.kind {
+        LineKind::SplitCopy => Some(share(&row, &known, resource.as_deref())?),
+        _ => None,
+    };
+    let description = row.0.text(Field::Description as usize)?;
+    let instance_type = row.text(Field::InstanceType)?.or_else(|| {
+        let named = type_of(&known.usage_type);
+        let named = named.or_else(|| type_in(description.as_deref()?));
+        named.map(str::to_owned)
+    });
+    let is_machine = matches!(
+        known.kind,
+        LineKind::Instance | LineKind::UnusedReservation | LineKind::Commitment
+    );
+    let operation = row.text(Field::Operation)?;
+    let commitment = known.plan.as_deref().or(known.reservation.as_deref());
+    let line = BillLine {
+        provider: Some(Provider::Aws),
+        payer: row.text(Field::Payer)?,
+        account: row.text(Field::Account)?,
+        resource: resource.as_deref().map(|id| bare_id(id).to_owned()),
+        period: period(start, end),
+        service: row.text(Field::Product)?,
+        region: region(&row)?,
+        instance_type: instance_type.filter(|_| is_machine),
+        operating_system: system(operation.as_deref(), description.as_deref()),
+        tenancy: (known.kind == LineKind::Instance).then(|| tenancy_of(&known.usage_type)),
+        kind: known.kind,
+        purchase_option: Some(known.purchase_option),
+        offer: offer(&row, &known)?,
+        hours: hours(&row, known.kind)?,
+        costs: costs(&row, &known, currency)?,
+        commitment: commitment.map(|id| bare_id(id).to_owned()),
+        invoice: row.text(Field::Invoice)?,
+        tag: None,
+        share,
+    };
+    Ok(Read::Line {
+        line: Box::new(line),
+        is_timed: start != Moment::Invalid && end != Moment::Invalid,
+    })
+}
+
+fn known(row: &Row<'_>) -> Result<Known, String> {
+    let line_type = row.text(Field::LineType)?.unwrap_or_default();
+    let usage_type = row.text(Field::UsageType)?.unwrap_or_default();
+    let (plan, reservation) = (row.text(Field::Plan)?, row.text(Field::Reservation)?);
+    // The order of the dashboards.
+    let purchase_option = if plan.is_some() || line_type.starts_with("SavingsPlan") {
+        PurchaseOption::SavingsPlan
+    } else if reservation.is_some() || line_type == "DiscountedUsage" {
+        PurchaseOption::Reserved
+    } else if is_spot(&usage_type) {
+        PurchaseOption::Spot
+    } else {
+        PurchaseOption::OnDemand
+    };
+    let operation = row.0.text(Field::Operation as usize)?;
+    let is_split =
+        operation.is_some_and(|name| SPLIT_OPERATIONS.iter().any(|split| *split == name));
+    let product = row.0.text(Field::Product as usize)?;
+    let status = row.0.text(Field::CapacityStatus as usize)?;
+    let kind = match line_type.as_str() {
+        _ if is_split => LineKind::SplitCopy,
+        "SavingsPlanNegation" => LineKind::Negation,
+        "SavingsPlanRecurringFee" | "SavingsPlanUpfrontFee" | "RIFee" => LineKind::Commitment,
+        "Fee" if reservation.is_some() => LineKind::Commitment,
+        "Refund" => LineKind::Refund,
+        "Credit" => LineKind::Credit,
+        "Tax" => LineKind::Tax,
+        name if name.ends_with("Discount") => LineKind::Discount,
+        _ => usage_kind(&usage_type, product.as_deref(), status.as_deref()),
+    };
+    Ok(Known {
+        line_type,
+        usage_type,
+        kind,
+        purchase_option,
+        plan,
+        reservation,
+    })
+}
+
+fn usage_kind(usage_type: &str, product: Option<&str>, status: Option<&str>) -> LineKind {
+    let product = product.unwrap_or("AmazonEC2");
+    if product.contains("Support") {
+        return LineKind::Support;
+    }
+    let kind = kind_of(usage_type);
+    // Other services charge a fee for each hour of an instance under its usage type.
+    let rents_out = ["AmazonEC2", "AmazonSageMaker"].contains(&product);
+    match kind {
+        LineKind::Instance | LineKind::UnusedReservation if !rents_out => LineKind::Other,
+        LineKind::Instance if status.is_some_and(|one| one.eq_ignore_ascii_case("unused")) => {
+            LineKind::UnusedReservation
+        }
+        kind => kind,
+    }
+}
+
+/// The operating system by the code of the operation; spot has codes of its own.
+fn system(operation: Option<&str>, description: Option<&str>) -> Option<OperatingSystem> {
+    let operation = operation.filter(|name| name.starts_with("RunInstances"))?;
+    if operation.contains(":SV") {
+        return system_in(description?);
+    }
+    Some(OperatingSystem::from_ec2(Some(operation), None, None))
+}
+
+/// The region, else that of the zone.
+fn region(row: &Row<'_>) -> Result<Option<String>, String> {
+    if let Some(region) = row.text(Field::Region)? {
+        return Ok(Some(region));
+    }
+    let zone = row.0.text(Field::Zone as usize)?;
+    let zone = zone.as_deref().unwrap_or_default();
+    let place = zone.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    Ok(leading_region(place).map(str::to_owned))
+}
+
+fn hours(row: &Row<'_>, kind: LineKind) -> Result<Option<Decimal>, String> {
+    if !matches!(kind, LineKind::Instance | LineKind::UnusedReservation) {
+        return Ok(None);
+    }
+    let unit = row.0.text(Field::Unit as usize)?;
+    let is_other = unit.is_some_and(|unit| !is_hours(&unit));
+    Ok(row.number(Field::Amount)?.filter(|_| !is_other))
+}
+
+/// The amounts of a line, and of those the amortized cost by the type of the line.
+fn costs(row: &Row<'_>, known: &Known, currency: Currency) -> Result<BillCosts, String> {
+    let billed = row.number(Field::Billed)?;
+    let is_usage = matches!(
+        known.line_type.as_str(),
+        "Usage" | "DiscountedUsage" | "SavingsPlanCoveredUsage"
+    );
+    let effective = match known.line_type.as_str() {
+        "SavingsPlanCoveredUsage" => row.number(Field::PlanCost)?,
+        "SavingsPlanRecurringFee" => {
+            let committed = row.number(Field::PlanCommitted)?;
+            let used = row.number(Field::PlanUsed)?;
+            committed
+                .zip(used)
+                .map(|(committed, used)| committed - used)
+        }
+        "SavingsPlanNegation" | "SavingsPlanUpfrontFee" => Some(Decimal::ZERO),
+        "DiscountedUsage" => row.number(Field::ReservedCost)?,
+        "RIFee" => {
+            let upfront = row.number(Field::UnusedUpfront)?;
+            let recurring = row.number(Field::UnusedRecurring)?;
+            upfront.zip(recurring).map(|(one, other)| one + other)
+        }
+        "Fee" if known.reservation.is_some() => Some(Decimal::ZERO),
+        "Refund" if is_of_plan(row, known)? => Some(Decimal::ZERO),
+        _ => billed,
+    };
+    let contracted = match known.line_type.as_str() {
+        "Usage" => row.number(Field::NetBilled)?.or(billed),
+        "SavingsPlanCoveredUsage" => billed,
+        _ => None,
+    };
+    Ok(BillCosts {
+        currency,
+        // A generator of bills writes words here.
+        list: row
+            .0
+            .number_if_one(Field::List as usize)
+            .filter(|_| is_usage),
+        contracted,
+        effective,
+        billed,
+    })
+}
+
+/// Whether a refund is for the purchase of a savings plan.
+fn is_of_plan(row: &Row<'_>, known: &Known) -> Result<bool, String> {
+    let product = row.0.text(Field::Product as usize)?;
+    Ok(known.plan.is_some() || product.is_some_and(|name| name.contains("SavingsPlans")))
+}
+
+/// The offer that the price of an hour belongs to; absent where the bill does not name the
+/// term of a commitment.
+fn offer(row: &Row<'_>, known: &Known) -> Result<Option<PriceOption>, String> {
+    if known.kind != LineKind::Instance {
+        return Ok(None);
+    }
+    Ok(match known.purchase_option {
+        PurchaseOption::OnDemand => Some(PriceOption::OnDemand),
+        PurchaseOption::Spot => Some(PriceOption::Spot),
+        PurchaseOption::Reserved => {
+            let class = row.0.text(Field::LeaseClass as usize)?;
+            let term = term(row, Field::LeaseTerm, Field::LeasePayment)?;
+            let is_standard = class.is_some_and(|one| one.eq_ignore_ascii_case("standard"));
+            term.filter(|_| is_standard).map(PriceOption::Reserved)
+        }
+        PurchaseOption::SavingsPlan => {
+            let term = term(row, Field::PlanTerm, Field::PlanPayment)?;
+            let offer = row.0.text(Field::PlanOffer as usize)?;
+            match offer.as_deref() {
+                Some("ComputeSavingsPlans") => term.map(PriceOption::ComputeSavingsPlan),
+                Some("EC2InstanceSavingsPlans") => term.map(PriceOption::Ec2InstanceSavingsPlan),
+                _ => None,
+            }
+        }
+        PurchaseOption::CapacityBlock | PurchaseOption::Mixed => None,
+    })
+}
+
+/// A term such as `1yr` with `No Upfront`.
+fn term(row: &Row<'_>, years: Field, payment: Field) -> Result<Option<CommitmentTerm>, String> {
+    let years = row.0.text(years as usize)?;
+    let payment = row.0.text(payment as usize)?;
+    Ok(years.zip(payment).and_then(|(years, payment)| {
+        let payment = payment.to_lowercase().replace(' ', "-");
+        CommitmentTerm::from_name(&format!("{years}-{payment}"))
+    }))
+}
+
+/// A pod's part, whose ARN ends with `pod/CLUSTER/NAMESPACE/POD/UID`, or a task's, with
+/// `task/CLUSTER/TASK`.
+fn share(row: &Row<'_>, known: &Known, resource: Option<&str>) -> Result<PodShare, String> {
+    let id = resource.map(bare_id).unwrap_or_default();
+    let parts: Vec<&str> = id.split('/').collect();
+    let (cluster, namespace, name) = match parts.as_slice() {
+        ["pod", cluster, namespace, name, ..] => (Some(cluster), Some(namespace), Some(name)),
+        ["task", cluster, name, ..] => (Some(cluster), None, Some(name)),
+        _ => (None, None, None),
+    };
+    let owned = |part: Option<&&str>| part.map(|part| (*part).to_owned());
+    let is_part = |name: &str| known.usage_type.contains(name);
+    Ok(PodShare {
+        parent: row
+            .text(Field::SplitParent)?
+            .map(|id| bare_id(&id).to_owned()),
+        cluster: owned(cluster),
+        namespace: owned(namespace),
+        name: owned(name),
+        part: if is_part("Accelerator") {
+            SharedPart::Accelerator
+        } else if is_part("vCPU") {
+            SharedPart::Vcpu
+        } else if is_part("GB") {
+            SharedPart::Memory
+        } else {
+            SharedPart::Other
+        },
+        hours: row.number(Field::SplitUsage)?,
+        cost: row.number(Field::SplitCost)?,
+        unused_cost: row.number(Field::SplitUnused)?,
+    })
+}
+
+/// Where the fields are.
+pub(super) fn places(header: &[String]) -> Places {
+    let renamed: Vec<String> = header.iter().map(|name| snake(name)).collect();
+    Places::new(&renamed, NAMES)
+}

@@ -1,0 +1,81 @@
+//! Why a bill could not be read.
+
+use crate::domain::shown;
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum BillError {
+    /// A file or a folder could not be opened or read.
+    #[error("cannot read the bill {}", shown(path))]
+    Io { path: PathBuf, source: io::Error },
+    /// A file is none of the formats that are read.
+    #[error("{} is not a bill that gpucost reads: {message}", shown(path))]
+    Form { path: PathBuf, message: String },
+    /// A row is invalid.
+    #[error("{}, row {row} below the header: {message}", shown(path))]
+    Row {
+        path: PathBuf,
+        /// Counted from one.
+        row: u64,
+        message: String,
+    },
+    /// A file ends early, or says of itself what does not hold.
+    #[error("{} is damaged: {message}", shown(path))]
+    Damaged { path: PathBuf, message: String },
+    /// A folder without a bill.
+    #[error("{} contains no files of a bill", shown(path))]
+    Nothing { path: PathBuf },
+    /// A folder with several readings of a period, of which only the latest counts.
+    #[error(
+        "{} contains {readings} readings of the billing period {period}, and nothing says which \
+         is the latest",
+        shown(path)
+    )]
+    Ambiguous {
+        path: PathBuf,
+        period: String,
+        readings: usize,
+    },
+    /// A manifest names files that are not here.
+    #[error(
+        "{} names {missing} of {listed} files that are not here, such as {first}",
+        shown(path)
+    )]
+    Missing {
+        path: PathBuf,
+        listed: usize,
+        missing: usize,
+        first: String,
+    },
+    /// The same file was given twice.
+    #[error("{} was given twice", shown(path))]
+    Twice { path: PathBuf },
+}
+
+/// What is wrong inside a file.
+#[derive(Debug)]
+pub(super) enum Problem {
+    Io(io::Error),
+    Form(String),
+    Row(u64, String),
+    Damaged(String),
+}
+
+impl Problem {
+    pub(super) fn at(self, path: &Path) -> BillError {
+        let path = path.to_owned();
+        match self {
+            Self::Io(source) => BillError::Io { path, source },
+            Self::Form(message) => BillError::Form { path, message },
+            Self::Row(row, message) => BillError::Row { path, row, message },
+            Self::Damaged(message) => BillError::Damaged { path, message },
+        }
+    }
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}

@@ -1,0 +1,298 @@
+//! The fields of a row, wherever their columns are.
+
+use super::values::{instant, number};
+use crate::domain::plain_name;
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// What a cell holds.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cell<'a> {
+    Absent,
+    Text(&'a str),
+    Number(Decimal),
+    Time(Timestamp),
+    /// Keys with their values.
+    Map(&'a [(String, String)]),
+}
+
+/// A row of a table.
+pub(super) trait Row {
+    /// # Errors
+    /// In words, when the cell is damaged or out of range.
+    fn cell(&self, column: usize) -> Result<Cell<'_>, String>;
+}
+
+/// A time that a row states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moment {
+    At(Timestamp),
+    Absent,
+    /// It is there, and is no time.
+    Invalid,
+}
+
+/// Where the fields of a form are: a field is a number, and has a column or none.
+#[derive(Debug, Clone)]
+pub(super) struct Places {
+    columns: Vec<Option<usize>>,
+    names: &'static [&'static [&'static str]],
+}
+
+impl Places {
+    /// Of fields that each have one of some names, compared without regard to case.
+    pub(super) fn new(header: &[String], names: &'static [&'static [&'static str]]) -> Self {
+        let place = |name: &&str| header.iter().position(|one| one.eq_ignore_ascii_case(name));
+        Self {
+            columns: names
+                .iter()
+                .map(|names| names.iter().find_map(place))
+                .collect(),
+            names,
+        }
+    }
+
+    pub(super) fn column(&self, field: usize) -> Option<usize> {
+        self.columns.get(field).copied().flatten()
+    }
+
+    pub(super) fn columns(&self) -> impl Iterator<Item = usize> + '_ {
+        self.columns.iter().copied().flatten()
+    }
+
+    fn name(&self, field: usize) -> &'static str {
+        let names = self.names.get(field).copied().unwrap_or_default();
+        names.first().copied().unwrap_or_default()
+    }
+}
+
+/// The fields of a form, each with the columns that it may be in, best first.
+macro_rules! field_names {
+    ($($field:ident: [$($name:literal),+],)+) => {
+        #[derive(Clone, Copy)]
+        enum Field { $($field,)+ }
+
+        const NAMES: &[&[&str]] = &[$(&[$($name),+],)+];
+    };
+}
+pub(super) use field_names;
+
+/// A row with its fields.
+#[derive(Clone, Copy)]
+pub(super) struct Fields<'a> {
+    pub(super) row: &'a dyn Row,
+    pub(super) places: &'a Places,
+}
+
+impl<'a> Fields<'a> {
+    fn cell(&self, field: usize) -> Result<Cell<'a>, String> {
+        match self.places.column(field) {
+            Some(column) => self.row.cell(column),
+            None => Ok(Cell::Absent),
+        }
+    }
+
+    /// A text that is there: neither empty nor the word `null`.
+    pub(super) fn text(&self, field: usize) -> Result<Option<Cow<'a, str>>, String> {
+        Ok(match self.cell(field)? {
+            Cell::Text(text) => stated(text).map(Cow::Borrowed),
+            Cell::Number(number) => Some(Cow::Owned(number.to_string())),
+            Cell::Time(at) => Some(Cow::Owned(at.to_string())),
+            Cell::Absent | Cell::Map(_) => None,
+        })
+    }
+
+    pub(super) fn owned(&self, field: usize) -> Result<Option<String>, String> {
+        Ok(self.text(field)?.map(Cow::into_owned))
+    }
+
+    /// A number that is there.
+    ///
+    /// # Errors
+    /// When what is there is no number: an amount is never left out unseen.
+    pub(super) fn number(&self, field: usize) -> Result<Option<Decimal>, String> {
+        match self.cell(field)? {
+            Cell::Number(number) => Ok(Some(number)),
+            Cell::Text(text) => match stated(text) {
+                // Python's absent value, which some generators of bills print.
+                None | Some("None") => Ok(None),
+                Some(text) => number(text).map(Some).ok_or_else(|| {
+                    let name = self.places.name(field);
+                    format!("`{text}` in `{name}` is not a number of at most 10^10")
+                }),
+            },
+            Cell::Absent | Cell::Time(_) | Cell::Map(_) => Ok(None),
+        }
+    }
+
+    /// A number that is there. Text that is none is absent, in columns that decide no sum of
+    /// what is paid.
+    pub(super) fn number_if_one(&self, field: usize) -> Option<Decimal> {
+        self.number(field).ok().flatten()
+    }
+
+    pub(super) fn moment(&self, field: usize) -> Result<Moment, String> {
+        Ok(match self.cell(field)? {
+            Cell::Time(at) => Moment::At(at),
+            Cell::Text(text) => match stated(text) {
+                None => Moment::Absent,
+                Some(text) => instant(text).map_or(Moment::Invalid, Moment::At),
+            },
+            Cell::Absent => Moment::Absent,
+            Cell::Number(_) | Cell::Map(_) => Moment::Invalid,
+        })
+    }
+}
+
+/// A text without the words for nothing.
+fn stated(text: &str) -> Option<&str> {
+    let text = text.trim();
+    (!text.is_empty() && !text.eq_ignore_ascii_case("null")).then_some(text)
+}
+
+/// How tags are stored: in a column for each, or in one for all.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TagPlaces {
+    /// The name that was asked for, as people type it.
+    asked: String,
+    /// Columns of the tag alone.
+    own: Vec<usize>,
+    /// A column of all tags: a map, or JSON.
+    all: Option<usize>,
+}
+
+impl TagPlaces {
+    /// Of a tag that was asked for; nothing is searched without one.
+    pub(super) fn new(header: &[String], asked: Option<&str>) -> Self {
+        let Some(asked) = asked.map(plain_tag) else {
+            return Self::default();
+        };
+        let is_own = |name: &str| {
+            let key = ["resourceTags/", "resource_tags_"];
+            let key = key.iter().find_map(|head| name.strip_prefix(head));
+            key.is_some_and(|key| plain_tag(key) == asked)
+        };
+        let all = |name: &String| {
+            let known = ["resource_tags", "Tags"];
+            known.iter().any(|known| name.eq_ignore_ascii_case(known))
+        };
+        let columns = header.iter().enumerate();
+        Self {
+            own: columns
+                .filter(|(_, name)| is_own(name))
+                .map(|(column, _)| column)
+                .collect(),
+            all: header.iter().position(all),
+            asked,
+        }
+    }
+
+    pub(super) fn columns(&self) -> impl Iterator<Item = usize> + '_ {
+        self.own.iter().copied().chain(self.all)
+    }
+
+    /// Whether a key of a map is the tag that was asked for.
+    pub(super) fn is_asked(&self, key: &str) -> bool {
+        !self.asked.is_empty() && plain_tag(key) == self.asked
+    }
+
+    /// The value of the tag on a row. A cell that is not JSON has no tags.
+    pub(super) fn value(&self, row: &dyn Row) -> Result<Option<String>, String> {
+        for column in self.columns() {
+            let found = match row.cell(column)? {
+                Cell::Map(pairs) => {
+                    let mut pairs = pairs.iter();
+                    let pair = pairs.find(|(key, _)| self.is_asked(key));
+                    pair.and_then(|(_, value)| stated(value).map(str::to_owned))
+                }
+                Cell::Text(text) if Some(column) == self.all => self.of_json(text),
+                Cell::Text(text) => stated(text).map(str::to_owned),
+                Cell::Number(number) => Some(number.to_string()),
+                Cell::Absent | Cell::Time(_) => None,
+            };
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    fn of_json(&self, text: &str) -> Option<String> {
+        let tags: serde_json::Map<String, Value> = serde_json::from_str(stated(text)?).ok()?;
+        let (_, value) = tags.iter().find(|(key, _)| self.is_asked(key))?;
+        match value {
+            Value::String(text) => stated(text).map(str::to_owned),
+            Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+            Value::Null | Value::Array(_) | Value::Object(_) => None,
+        }
+    }
+}
+
+/// The key of a tag as people type it: AWS puts `user:` or `user_` before those of users.
+fn plain_tag(key: &str) -> String {
+    let heads = ["user:", "user_"];
+    let own = heads.iter().find_map(|head| key.strip_prefix(head));
+    plain_name(own.unwrap_or(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Texts(Vec<&'static str>);
+
+    impl Row for Texts {
+        fn cell(&self, column: usize) -> Result<Cell<'_>, String> {
+            Ok(self
+                .0
+                .get(column)
+                .map_or(Cell::Absent, |text| Cell::Text(text)))
+        }
+    }
+
+    fn header(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn what_is_absent_is_neither_text_nor_zero() {
+        const NAMES: &[&[&str]] = &[&["a"], &["b", "bb"], &["c"]];
+        let places = Places::new(&header(&["BB", "a"]), NAMES);
+        let row = Texts(vec!["NULL", " x "]);
+        let fields = Fields {
+            row: &row,
+            places: &places,
+        };
+        assert_eq!(fields.owned(0), Ok(Some("x".to_owned())));
+        assert_eq!(fields.owned(1), Ok(None));
+        assert_eq!(fields.number(1), Ok(None));
+        assert_eq!(fields.number(2), Ok(None));
+        let error = fields.number(0).expect_err("no number");
+        assert_eq!(error, "`x` in `a` is not a number of at most 10^10");
+    }
+
+    #[test]
+    fn a_tag_is_found_however_it_is_stored() {
+        for (names, cells) in [
+            (vec!["resourceTags/user:Team"], vec!["search"]),
+            (vec!["resource_tags_user_team"], vec!["search"]),
+            (vec!["resource_tags"], vec![r#"{"user_team":"search"}"#]),
+            (vec!["Tags"], vec![r#"{"a":"b","team":"search"}"#]),
+        ] {
+            let places = TagPlaces::new(&header(&names), Some("team"));
+            let found = places.value(&Texts(cells));
+            assert_eq!(found, Ok(Some("search".to_owned())), "{names:?}");
+        }
+        for cells in ["", "NULL", "no JSON", r#"{"team":""}"#, r#"{"team":null}"#] {
+            let places = TagPlaces::new(&header(&["Tags"]), Some("team"));
+            assert_eq!(places.value(&Texts(vec![cells])), Ok(None), "{cells}");
+        }
+        let places = TagPlaces::new(&header(&["Tags"]), Some("size"));
+        let found = places.value(&Texts(vec![r#"{"Size":500}"#]));
+        assert_eq!(found, Ok(Some("500".to_owned())));
+        let none = TagPlaces::new(&header(&["Tags"]), None);
+        assert_eq!(none.value(&Texts(vec![r#"{"":"x"}"#])), Ok(None));
+    }
+}

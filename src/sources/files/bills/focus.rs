@@ -1,0 +1,317 @@
+//! Lines of bills in FOCUS, versions 1.0 to 1.3, of any provider.
+
+use super::fields::{Fields, Moment, Places, field_names};
+use super::line::{Read, period};
+use super::usage::{is_hours, is_type, kind_of, system_in, tenancy_of, type_in, type_of};
+use crate::domain::{
+    BillCosts, BillLine, Currency, LineKind, OperatingSystem, PriceOption, Provider,
+    PurchaseOption, Tenancy, bare_id,
+};
+use rust_decimal::Decimal;
+use serde_json::Value;
+
+field_names! {
+    Category: ["ChargeCategory"],
+    Billed: ["BilledCost"],
+    Effective: ["EffectiveCost"],
+    List: ["ListCost"],
+    Contracted: ["ContractedCost"],
+    Currency: ["BillingCurrency"],
+    Provider: ["ProviderName", "ServiceProviderName"],
+    Payer: ["BillingAccountId"],
+    Account: ["SubAccountId"],
+    Invoice: ["InvoiceId"],
+    Start: ["ChargePeriodStart"],
+    End: ["ChargePeriodEnd"],
+    Service: ["ServiceName"],
+    Region: ["RegionId"],
+    Resource: ["ResourceId"],
+    ResourceType: ["ResourceType"],
+    Description: ["ChargeDescription"],
+    Pricing: ["PricingCategory"],
+    Quantity: ["PricingQuantity"],
+    Unit: ["PricingUnit"],
+    Consumed: ["ConsumedQuantity"],
+    ConsumedUnit: ["ConsumedUnit"],
+    Discount: ["CommitmentDiscountId"],
+    DiscountCategory: ["CommitmentDiscountCategory"],
+    DiscountType: ["CommitmentDiscountType"],
+    DiscountStatus: ["CommitmentDiscountStatus"],
+    CapacityStatus: ["CapacityReservationStatus"],
+    Details: ["SkuPriceDetails", "x_SkuDetails"],
+    // Columns of AWS and of Azure beside those of the specification, and of gpucost's own
+    // export.
+    UsageType: ["x_UsageType"],
+    Operation: ["x_Operation"],
+    InstanceType: ["x_InstanceType", "x_SkuInstanceType"],
+}
+
+/// Columns without which a table is no FOCUS.
+pub(super) const REQUIRED: [&str; 3] = ["ChargeCategory", "BilledCost", "EffectiveCost"];
+
+/// Keys of the details of a price that name the type of a machine.
+const TYPE_KEYS: [&str; 4] = ["InstanceType", "x_InstanceType", "ServiceType", "VMSize"];
+
+pub(super) fn places(header: &[String]) -> Places {
+    Places::new(header, NAMES)
+}
+
+struct Row<'a>(Fields<'a>);
+
+impl Row<'_> {
+    fn text(&self, field: Field) -> Result<Option<String>, String> {
+        self.0.owned(field as usize)
+    }
+
+    fn number(&self, field: Field) -> Result<Option<Decimal>, String> {
+        self.0.number(field as usize)
+    }
+
+    fn is(&self, field: Field, word: &str) -> Result<bool, String> {
+        let text = self.0.text(field as usize)?;
+        Ok(text.is_some_and(|text| text.eq_ignore_ascii_case(word)))
+    }
+}
+
+/// What is known of the machine of a line, if it is about one.
+#[derive(Default)]
+struct Machine {
+    instance_type: Option<String>,
+    operating_system: Option<OperatingSystem>,
+    tenancy: Option<Tenancy>,
+}
+
+/// A line of a bill.
+///
+/// # Errors
+/// In words, when an amount is none.
+pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read, String> {
+    let row = Row(fields);
+    let currency = match row.text(Field::Currency)? {
+        Some(code) => match Currency::from_code(&code) {
+            Some(currency) => currency,
+            None => return Ok(Read::OtherCurrency(code)),
+        },
+        None => assumed.ok_or("it does not say its currency")?,
+    };
+    let provider = row.0.text(Field::Provider as usize)?;
+    let provider = provider.as_deref().and_then(provider_of);
+    let purchase_option = purchase_option(&row)?;
+    let hours = hours(&row)?;
+    let found = machine(&row, provider)?;
+    let kind = kind(&row, found.instance_type.is_some() && hours.is_some())?;
+    let is_machine = matches!(
+        kind,
+        LineKind::Instance | LineKind::UnusedReservation | LineKind::Commitment
+    );
+    let machine = if is_machine {
+        found
+    } else {
+        Machine::default()
+    };
+    let is_instance = kind == LineKind::Instance;
+    let moment = |field: Field| row.0.moment(field as usize);
+    let (start, end) = (moment(Field::Start)?, moment(Field::End)?);
+    let bare = |id: Option<String>| id.map(|id| bare_id(&id).to_owned());
+    let line = BillLine {
+        provider,
+        payer: row.text(Field::Payer)?,
+        account: row.text(Field::Account)?,
+        resource: bare(row.text(Field::Resource)?),
+        period: period(start, end),
+        service: row.text(Field::Service)?,
+        region: row.text(Field::Region)?,
+        instance_type: machine.instance_type,
+        operating_system: machine.operating_system,
+        tenancy: machine.tenancy.filter(|_| is_instance),
+        kind,
+        purchase_option,
+        offer: purchase_option.filter(|_| is_instance).and_then(offer),
+        hours: hours.filter(|_| is_instance || kind == LineKind::UnusedReservation),
+        costs: BillCosts {
+            currency,
+            list: row.number(Field::List)?,
+            contracted: row.number(Field::Contracted)?,
+            effective: row.number(Field::Effective)?,
+            billed: row.number(Field::Billed)?,
+        },
+        commitment: bare(row.text(Field::Discount)?),
+        invoice: row.text(Field::Invoice)?,
+        tag: None,
+        share: None,
+    };
+    Ok(Read::Line {
+        line: Box::new(line),
+        is_timed: start != Moment::Invalid && end != Moment::Invalid,
+    })
+}
+
+fn provider_of(name: &str) -> Option<Provider> {
+    let is = |known: &[&str]| known.iter().any(|one| name.eq_ignore_ascii_case(one));
+    if is(&["AWS", "Amazon Web Services"]) {
+        Some(Provider::Aws)
+    } else if is(&["Microsoft", "Azure", "Microsoft Azure"]) {
+        Some(Provider::Azure)
+    } else if is(&["Google Cloud", "Google", "GCP", "Google Cloud Platform"]) {
+        Some(Provider::Gcp)
+    } else {
+        None
+    }
+}
+
+/// The offer of an option that needs no term to be named.
+fn offer(option: PurchaseOption) -> Option<PriceOption> {
+    match option {
+        PurchaseOption::OnDemand => Some(PriceOption::OnDemand),
+        PurchaseOption::Spot => Some(PriceOption::Spot),
+        _ => None,
+    }
+}
+
+fn purchase_option(row: &Row<'_>) -> Result<Option<PurchaseOption>, String> {
+    let of_type = row.text(Field::DiscountType)?.unwrap_or_default();
+    let of_type = of_type.to_lowercase();
+    let is_plan = of_type.contains("savings") || row.is(Field::DiscountCategory, "Spend")?;
+    let is_reserved = of_type.contains("reserv") || row.is(Field::DiscountCategory, "Usage")?;
+    Ok(if is_plan {
+        Some(PurchaseOption::SavingsPlan)
+    } else if is_reserved {
+        Some(PurchaseOption::Reserved)
+    } else if row.is(Field::Pricing, "Dynamic")? {
+        Some(PurchaseOption::Spot)
+    } else if row.is(Field::Pricing, "Standard")? {
+        Some(PurchaseOption::OnDemand)
+    } else {
+        None
+    })
+}
+
+/// The quantity that is priced, where it is in hours, else that which was consumed.
+fn hours(row: &Row<'_>) -> Result<Option<Decimal>, String> {
+    for (unit, quantity) in [
+        (Field::Unit, Field::Quantity),
+        (Field::ConsumedUnit, Field::Consumed),
+    ] {
+        let unit = row.0.text(unit as usize)?;
+        if unit.is_some_and(|unit| is_hours(&unit)) {
+            return row.number(quantity);
+        }
+    }
+    Ok(None)
+}
+
+fn machine(row: &Row<'_>, provider: Option<Provider>) -> Result<Machine, String> {
+    let service = row.0.text(Field::Service as usize)?;
+    let service = service.as_deref().unwrap_or("EC2");
+    if !rents_out(service) {
+        return Ok(Machine::default());
+    }
+    let description = row.text(Field::Description)?.unwrap_or_default();
+    let usage_type = row.text(Field::UsageType)?;
+    let details: Option<Value> = row
+        .0
+        .text(Field::Details as usize)?
+        .and_then(|text| serde_json::from_str(&text).ok());
+    let detail = |key: &str| -> Option<String> {
+        let value = details.as_ref()?.get(key)?.as_str()?;
+        (!value.is_empty()).then(|| value.to_owned())
+    };
+    let named = || TYPE_KEYS.iter().find_map(|key| detail(key));
+    let typed = || Some(type_of(usage_type.as_deref()?)?.to_owned());
+    let instance_type = row
+        .text(Field::InstanceType)?
+        .or_else(named)
+        .or_else(typed)
+        .or_else(|| type_in(&description).map(str::to_owned))
+        .or_else(|| gpu_of_google(&description, provider));
+    // Other providers name machines in their own way.
+    let is_named = |name: &String| provider != Some(Provider::Aws) || is_type(name);
+    let operation = row.0.text(Field::Operation as usize)?;
+    let operation = operation.filter(|name| name.starts_with("RunInstances"));
+    let by_code = operation.filter(|name| !name.contains(":SV"));
+    let by_code = by_code.map(|name| OperatingSystem::from_ec2(Some(&name), None, None));
+    let by_detail = || system_in(&detail("OperatingSystem")?);
+    Ok(Machine {
+        instance_type: instance_type.filter(is_named),
+        operating_system: by_code
+            .or_else(by_detail)
+            .or_else(|| system_in(&description)),
+        tenancy: Some(match usage_type {
+            Some(usage_type) => tenancy_of(&usage_type),
+            None if description.contains("Dedicated") => Tenancy::Dedicated,
+            None => Tenancy::Shared,
+        }),
+    })
+}
+
+/// Whether hours of a service are hours of machines.
+fn rents_out(service: &str) -> bool {
+    let known = [
+        "EC2",
+        "Elastic Compute Cloud",
+        "SageMaker",
+        "Virtual Machines",
+        "Compute Engine",
+        "On-premises",
+    ];
+    known.iter().any(|name| service.contains(name))
+}
+
+/// The GPU of a line of Google, which bills GPUs apart from machines: `Nvidia Tesla A100 GPU
+/// running in Americas`.
+fn gpu_of_google(description: &str, provider: Option<Provider>) -> Option<String> {
+    if provider != Some(Provider::Gcp) || !description.starts_with("Nvidia ") {
+        return None;
+    }
+    let (model, _) = description.split_once(" GPU")?;
+    Some(format!("{model} GPU"))
+}
+
+fn kind(row: &Row<'_>, is_machine_hour: bool) -> Result<LineKind, String> {
+    let category = row.text(Field::Category)?.unwrap_or_default();
+    let service = row.0.text(Field::Service as usize)?;
+    let is_support = service.is_some_and(|name| name.contains("Support"));
+    Ok(match category.to_lowercase().as_str() {
+        "tax" => LineKind::Tax,
+        "credit" => LineKind::Credit,
+        "adjustment" => LineKind::Discount,
+        "purchase" if row.text(Field::Discount)?.is_some() => LineKind::Commitment,
+        _ if is_support => LineKind::Support,
+        "purchase" => LineKind::Other,
+        _ if row.is(Field::DiscountStatus, "Unused")? => LineKind::Commitment,
+        _ if row.is(Field::CapacityStatus, "Unused")? => LineKind::UnusedReservation,
+        _ => usage_kind(row, is_machine_hour)?,
+    })
+}
+
+fn usage_kind(row: &Row<'_>, is_machine_hour: bool) -> Result<LineKind, String> {
+    if let Some(usage_type) = row.0.text(Field::UsageType as usize)? {
+        let kind = kind_of(&usage_type);
+        // Other services charge a fee for each hour of an instance under its usage type.
+        let is_fee = kind == LineKind::Instance && !is_machine_hour;
+        return Ok(if is_fee { LineKind::Other } else { kind });
+    }
+    if is_machine_hour {
+        return Ok(LineKind::Instance);
+    }
+    let resource = row.text(Field::Resource)?.unwrap_or_default();
+    let resource_type = row.text(Field::ResourceType)?.unwrap_or_default();
+    let resource_type = resource_type.to_lowercase();
+    let description = row.text(Field::Description)?.unwrap_or_default();
+    let description = description.to_lowercase();
+    Ok(
+        if bare_id(&resource).starts_with("vol-")
+            || ["volume", "disk"]
+                .iter()
+                .any(|one| resource_type.contains(one))
+        {
+            LineKind::Volume
+        } else if description.contains("ipv4") || description.contains("elastic ip") {
+            LineKind::Address
+        } else if description.contains("data transfer") {
+            LineKind::Transfer
+        } else {
+            LineKind::Other
+        },
+    )
+}

@@ -1,0 +1,295 @@
+//! Which files of a folder are the bill: of every billing period the latest reading alone.
+//!
+//! An export is written again several times a day until its invoice is final. Where earlier
+//! readings are kept, each has a folder of its own below that of its period, and a manifest
+//! names the files of the latest one. Manifests of version 2 of the Cost and Usage Report,
+//! and of FOCUS from AWS, are below `metadata`; those of the version before are beside the
+//! folders of the readings.
+
+use super::error::BillError;
+use crate::sources::files::shared::bounded::read_written;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folders below one another.
+const DEEPEST: usize = 16;
+/// Files of a folder.
+const MOST_FILES: usize = 100_000;
+/// How the names of files of a bill end.
+const ENDINGS: [&str; 4] = [".csv", ".gz", ".parquet", ".zip"];
+const MANIFEST: &str = "manifest.json";
+/// Keys under which manifests list files.
+const LISTS: [&str; 2] = ["reportKeys", "dataFiles"];
+
+/// The files of a bill.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Files {
+    pub(super) read: Vec<PathBuf>,
+    /// Files of earlier readings, which are left out.
+    pub(super) superseded: u64,
+}
+
+/// # Errors
+/// When a folder cannot be read, has no bill, or does not say which reading is the latest.
+pub(super) fn files_of(paths: &[PathBuf]) -> Result<Files, BillError> {
+    let mut all = Files::default();
+    for path in paths {
+        if path.is_dir() {
+            let found = latest(path)?;
+            all.read.extend(found.read);
+            all.superseded += found.superseded;
+        } else {
+            all.read.push(path.clone());
+        }
+    }
+    let mut seen = BTreeSet::new();
+    for path in &all.read {
+        // A pipe has no other name.
+        let name = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        if path.is_file() && !seen.insert(name) {
+            return Err(BillError::Twice { path: path.clone() });
+        }
+    }
+    Ok(all)
+}
+
+/// A file below a folder, by the names that lead to it from there.
+type Names = Vec<String>;
+
+fn latest(folder: &Path) -> Result<Files, BillError> {
+    let given = folder;
+    let (folder, mut leading) = based(folder);
+    let folder = folder.as_path();
+    let mut names = Vec::new();
+    walk(given, &mut leading, &mut names)?;
+    names.sort();
+    let (manifests, files): (Vec<Names>, Vec<Names>) = names
+        .into_iter()
+        .partition(|names| last(names).to_lowercase().ends_with(MANIFEST));
+    let mut listed: BTreeMap<String, Vec<Listed>> = BTreeMap::new();
+    for names in &manifests {
+        add_manifest(folder, names, &mut listed)?;
+    }
+    let mut periods: BTreeMap<Names, Vec<Names>> = BTreeMap::new();
+    let mut found = Files::default();
+    for names in files {
+        match place_of_period(&names) {
+            Some(place) => {
+                let period = names[..=place].to_vec();
+                periods.entry(period).or_default().push(names);
+            }
+            None => found.read.push(path_of(folder, &names)),
+        }
+    }
+    for (period, files) in periods {
+        let readings = Readings { folder, period };
+        let (read, superseded) = readings.latest(files, &listed)?;
+        found.read.extend(read);
+        found.superseded += superseded;
+    }
+    if found.read.is_empty() {
+        return Err(BillError::Nothing {
+            path: given.to_owned(),
+        });
+    }
+    found.read.sort();
+    Ok(found)
+}
+
+/// Where the names of the files of a folder begin: above it where it is itself that of a
+/// billing period, and at it elsewhere.
+fn based(folder: &Path) -> (PathBuf, Names) {
+    let whole = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    let name = whole.file_name().and_then(|name| name.to_str());
+    match (whole.parent(), name) {
+        (Some(above), Some(name)) if is_period(name) => (above.to_owned(), vec![name.to_owned()]),
+        _ => (folder.to_owned(), Vec::new()),
+    }
+}
+
+fn walk(folder: &Path, names: &mut Names, into: &mut Vec<Names>) -> Result<(), BillError> {
+    let failed = |source| BillError::Io {
+        path: folder.to_owned(),
+        source,
+    };
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        // Names that are no text are of no bill.
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        // Beside bills for Athena, there is a table of how far their delivery is.
+        if name.starts_with(['.', '_']) || name == "cost_and_usage_data_status" {
+            continue;
+        }
+        let kind = entry.file_type().map_err(failed)?;
+        names.push(name);
+        if kind.is_dir() && names.len() < DEEPEST {
+            walk(&entry.path(), names, into)?;
+        } else if !kind.is_dir() && is_of_bill(last(names)) {
+            into.push(names.clone());
+        }
+        names.pop();
+        if into.len() > MOST_FILES {
+            let source = std::io::Error::other(format!("more than {MOST_FILES} files"));
+            return Err(failed(source));
+        }
+    }
+    Ok(())
+}
+
+fn last(names: &[String]) -> &str {
+    names.last().map_or("", String::as_str)
+}
+
+fn is_of_bill(name: &str) -> bool {
+    let name = name.to_lowercase();
+    name.ends_with(MANIFEST) || ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+fn path_of(folder: &Path, names: &[String]) -> PathBuf {
+    names
+        .iter()
+        .fold(folder.to_owned(), |path, name| path.join(name))
+}
+
+/// Which of the names is that of a billing period: `BILLING_PERIOD=2026-10`, or
+/// `20261001-20261101`.
+fn place_of_period(names: &[String]) -> Option<usize> {
+    let folders = names.get(..names.len().saturating_sub(1))?;
+    folders.iter().rposition(|name| is_period(name))
+}
+
+fn is_period(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    if lower.starts_with("billing_period=") {
+        return true;
+    }
+    let is_day = |text: &str| text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let days = name.split_once('-');
+    days.is_some_and(|(first, last)| is_day(first) && is_day(last))
+}
+
+/// The files that a manifest lists, by their names from the period on.
+struct Listed {
+    manifest: PathBuf,
+    files: BTreeSet<String>,
+}
+
+/// Takes in a manifest that lies in the folder of its period itself. Copies for each reading
+/// lie below it.
+fn add_manifest(
+    folder: &Path,
+    names: &[String],
+    listed: &mut BTreeMap<String, Vec<Listed>>,
+) -> Result<(), BillError> {
+    let Some(place) = place_of_period(names).filter(|place| place + 2 == names.len()) else {
+        return Ok(());
+    };
+    let path = path_of(folder, names);
+    let bytes = read_written(&path).map_err(|source| BillError::Io {
+        path: path.clone(),
+        source,
+    })?;
+    let document: Value = serde_json::from_slice(&bytes).map_err(|error| BillError::Form {
+        path: path.clone(),
+        message: error.to_string(),
+    })?;
+    let lists = LISTS
+        .iter()
+        .filter_map(|list| document.get(list)?.as_array());
+    let named = lists.flatten().filter_map(Value::as_str);
+    let from_period = |file: &str| -> Option<String> {
+        let parts: Vec<String> = file.split('/').map(str::to_owned).collect();
+        let place = place_of_period(&parts)?;
+        Some(parts[place..].join("/"))
+    };
+    let manifest = Listed {
+        files: named.filter_map(from_period).collect(),
+        manifest: path,
+    };
+    listed
+        .entry(names[place].clone())
+        .or_default()
+        .push(manifest);
+    Ok(())
+}
+
+/// What a folder has of a billing period.
+struct Readings<'a> {
+    folder: &'a Path,
+    /// The names that lead to it.
+    period: Names,
+}
+
+impl Readings<'_> {
+    /// The files of the latest reading, and how many are of others.
+    fn latest(
+        &self,
+        files: Vec<Names>,
+        listed: &BTreeMap<String, Vec<Listed>>,
+    ) -> Result<(Vec<PathBuf>, u64), BillError> {
+        let period = last(&self.period);
+        let tail = |names: &Names| names[self.period.len() - 1..].join("/");
+        let paths = |files: &[&Names]| -> Vec<PathBuf> {
+            let files = files.iter();
+            files.map(|names| path_of(self.folder, names)).collect()
+        };
+        // Another export in the folder has manifests of the same period, with other files.
+        for listed in listed.get(period).into_iter().flatten() {
+            let is_named = |names: &&Names| listed.files.contains(&tail(names));
+            let named: Vec<&Names> = files.iter().filter(is_named).collect();
+            if !named.is_empty() {
+                self.check_whole(&named, listed)?;
+                let others = (files.len() - named.len()) as u64;
+                return Ok((paths(&named), others));
+            }
+        }
+        // A reading has a folder of its own, whose name begins with its time.
+        let mut readings: BTreeMap<&str, Vec<&Names>> = BTreeMap::new();
+        for names in &files {
+            let below = &names[self.period.len()..];
+            let reading = below.split_last().and_then(|(_, folders)| folders.first());
+            let reading = reading.map_or("", String::as_str);
+            readings.entry(reading).or_default().push(names);
+        }
+        let are_timed = readings.keys().all(|name| is_timed(name));
+        if readings.len() > 1 && !are_timed {
+            return Err(BillError::Ambiguous {
+                path: path_of(self.folder, &self.period),
+                period: period.to_owned(),
+                readings: readings.len(),
+            });
+        }
+        let newest = readings.pop_last().map_or(Vec::new(), |(_, files)| files);
+        let others = readings.values().map(Vec::len).sum::<usize>() as u64;
+        Ok((paths(&newest), others))
+    }
+
+    /// # Errors
+    /// When files that a manifest names are not here: half a bill would pass for a whole one.
+    fn check_whole(&self, named: &[&Names], listed: &Listed) -> Result<(), BillError> {
+        let here: BTreeSet<String> = named
+            .iter()
+            .map(|names| names[self.period.len() - 1..].join("/"))
+            .collect();
+        let mut missing = listed.files.difference(&here);
+        match missing.next() {
+            None => Ok(()),
+            Some(first) => Err(BillError::Missing {
+                path: listed.manifest.clone(),
+                listed: listed.files.len(),
+                missing: missing.count() + 1,
+                first: first.clone(),
+            }),
+        }
+    }
+}
+
+/// Whether a name begins with a date, such as `2026-10-03T05:12:44.201Z-9f0c`.
+fn is_timed(name: &str) -> bool {
+    let date = name.get(..10).unwrap_or_default();
+    date.parse::<jiff::civil::Date>().is_ok()
+}
