@@ -18,6 +18,7 @@ const PURE: [&str; 10] = [
     "rules",
     "planners",
     "trend",
+    "billing",
     "analysis",
     "report",
 ];
@@ -209,7 +210,7 @@ fn pure_layers_name_pure_layers_alone() {
 fn what_reads_facts_stands_above_what_judges_them() {
     let layers = layers();
     let place = |name: &str| layers.iter().position(|layer| layer == name);
-    for judging in ["savings", "profiling", "rules", "analysis"] {
+    for judging in ["savings", "profiling", "rules", "billing", "analysis"] {
         assert!(place("sources") < place("gather") && place("gather") < place(judging));
     }
 }

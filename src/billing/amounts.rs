@@ -1,0 +1,124 @@
+//! Sums of the amounts of lines, with how many lines stated none.
+
+use crate::domain::BillCosts;
+use rust_decimal::Decimal;
+
+/// A sum of amounts, exact as long as it stays below 79 billion.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    sum: Decimal,
+    /// Amounts in the sum.
+    stated: u64,
+    /// Lines without one.
+    absent: u64,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, amount: Option<Decimal>) {
+        match amount {
+            Some(amount) => {
+                self.sum += amount;
+                self.stated += 1;
+            }
+            None => self.absent += 1,
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        self.sum += other.sum;
+        self.stated += other.stated;
+        self.absent += other.absent;
+    }
+
+    /// The sum; absent where no line stated an amount.
+    pub fn sum(&self) -> Option<Decimal> {
+        (self.stated > 0).then_some(self.sum)
+    }
+
+    /// The sum where every line stated an amount, and there was a line.
+    pub fn whole(&self) -> Option<Decimal> {
+        self.sum().filter(|_| self.absent == 0)
+    }
+
+    /// Lines without an amount.
+    pub fn absent(&self) -> u64 {
+        self.absent
+    }
+}
+
+/// Sums of each kind of amount.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CostSums {
+    pub list: Tally,
+    pub contracted: Tally,
+    pub effective: Tally,
+    pub billed: Tally,
+}
+
+impl CostSums {
+    pub(super) fn add(&mut self, costs: &BillCosts) {
+        self.list.add(costs.list);
+        self.contracted.add(costs.contracted);
+        self.effective.add(costs.effective);
+        self.billed.add(costs.billed);
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.list.merge(other.list);
+        self.contracted.merge(other.contracted);
+        self.effective.merge(other.effective);
+        self.billed.merge(other.billed);
+    }
+
+    /// What is saved against the list price, percent of it; absent unless every line states
+    /// both.
+    pub fn savings_percent(&self) -> Option<Decimal> {
+        share(
+            self.list.whole()? - self.effective.whole()?,
+            self.list.whole()?,
+        )
+    }
+}
+
+/// A part of a whole, percent; absent where the whole is not above zero.
+pub(super) fn share(part: Decimal, whole: Decimal) -> Option<Decimal> {
+    let is_some = whole > Decimal::ZERO;
+    is_some.then(|| (part / whole * Decimal::ONE_HUNDRED).round_dp(4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decimal(text: &str) -> Decimal {
+        text.parse().expect("a decimal")
+    }
+
+    #[test]
+    fn what_is_absent_is_counted_and_not_zero() {
+        let mut tally = Tally::default();
+        assert_eq!((tally.sum(), tally.whole()), (None, None));
+        tally.add(None);
+        assert_eq!((tally.sum(), tally.absent()), (None, 1));
+        tally.add(Some(decimal("0.1")));
+        tally.add(Some(decimal("0.2")));
+        assert_eq!(tally.sum(), Some(decimal("0.3")));
+        assert_eq!(tally.whole(), None);
+    }
+
+    #[test]
+    fn a_saving_needs_both_amounts_of_every_line() {
+        let costs = |list: Option<&str>, effective: Option<&str>| BillCosts {
+            currency: crate::domain::Currency::Usd,
+            list: list.map(decimal),
+            contracted: None,
+            effective: effective.map(decimal),
+            billed: None,
+        };
+        let mut sums = CostSums::default();
+        sums.add(&costs(Some("8"), Some("6")));
+        assert_eq!(sums.savings_percent(), Some(decimal("25")));
+        sums.add(&costs(None, Some("1")));
+        assert_eq!(sums.savings_percent(), None);
+    }
+}

@@ -1,0 +1,461 @@
+//! Lines of a bill, folded into sums as they are read: memory grows with what is kept apart
+//! (instances, commitments, pods), and not with lines.
+
+use super::accelerators::{Accelerated, Accelerators};
+use super::amounts::{CostSums, Tally};
+use super::bill::{
+    Bill, CommitmentUse, CurrencyBill, Divided, GroupCost, InstanceCost, KindCost, Part, Parts,
+    PodCost, RoundedCosts, Savings, TypeCost,
+};
+use super::key::BillKey;
+use super::rates::Rates;
+use crate::domain::{
+    BillLine, Currency, LineKind, PodShare, Provider, PurchaseOption, SharedPart, Window,
+};
+use rust_decimal::Decimal;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+/// Things that are kept apart: instances, pods and so on of a bill of 100,000 GPUs over a
+/// year are fewer.
+const MOST_KEPT: usize = 4_000_000;
+/// Lines from which on it shows that amounts are rounded.
+const LEAST_ROUNDED: u64 = 10;
+
+/// The bill keeps more apart than is held in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the bill has more than {most} instances, commitments, pods and values of its key",
+    most = MOST_KEPT
+)]
+pub struct TooLarge;
+
+/// Takes in the lines of a bill.
+#[derive(Debug)]
+pub struct Ledger {
+    accelerators: Accelerators,
+    grouped_by: Option<BillKey>,
+    lines: u64,
+    period: Option<Window>,
+    currencies: BTreeMap<Currency, Sums>,
+}
+
+impl Ledger {
+    /// With the key that costs are grouped by.
+    pub fn new(grouped_by: Option<BillKey>) -> Self {
+        Self {
+            accelerators: Accelerators::new(),
+            grouped_by,
+            lines: 0,
+            period: None,
+            currencies: BTreeMap::new(),
+        }
+    }
+
+    /// Takes in a line. Breaks when more is kept apart than is held in memory.
+    pub fn add(&mut self, mut line: BillLine) -> ControlFlow<()> {
+        self.lines += 1;
+        let is_usage = line.kind.is_usage();
+        if let Some(period) = line.period.filter(|_| is_usage) {
+            let (start, end) = match self.period {
+                Some(whole) => (whole.start.min(period.start), whole.end.max(period.end)),
+                None => (period.start, period.end),
+            };
+            self.period = Some(Window { start, end });
+        }
+        // List prices of fees and taxes compare with nothing.
+        if !is_usage {
+            (line.costs.list, line.costs.contracted) = (None, None);
+        }
+        let machine = line.instance_type.as_deref();
+        let machine = machine.and_then(|name| self.accelerators.of(name));
+        let value = self.grouped_by.as_ref().map(|key| key.value(&line));
+        let sums = self.currencies.entry(line.costs.currency).or_default();
+        sums.add(&line, machine, value);
+        if sums.kept() > MOST_KEPT {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// What the bill amounts to.
+    ///
+    /// # Errors
+    /// When more was to be kept apart than is held in memory.
+    pub fn finish(self) -> Result<Bill, TooLarge> {
+        if self.currencies.values().any(|sums| sums.kept() > MOST_KEPT) {
+            return Err(TooLarge);
+        }
+        let currencies = self.currencies.into_iter();
+        Ok(Bill {
+            lines: self.lines,
+            period: self.period,
+            grouped_by: self.grouped_by,
+            currencies: currencies
+                .map(|(currency, sums)| sums.finish(currency))
+                .collect(),
+        })
+    }
+}
+
+/// An instance by what a bill names: account, id, region and type. An instance that changed
+/// its type is two of them.
+type InstanceKey = (Option<String>, Option<String>, Option<String>, String);
+/// A resource by account and id.
+type ResourceKey = (Option<String>, String);
+/// A pod by cluster, namespace and name.
+type PodKey = (Option<String>, Option<String>, Option<String>);
+
+/// Sums in one currency.
+#[derive(Debug, Default)]
+struct Sums {
+    kinds: BTreeMap<LineKind, (u64, CostSums)>,
+    instances: BTreeMap<InstanceKey, (Accelerated, Parts)>,
+    unused_reservations: BTreeMap<InstanceKey, (Accelerated, Parts)>,
+    transfer: BTreeMap<ResourceKey, Tally>,
+    commitments: BTreeMap<String, CommitmentUse>,
+    pods: BTreeMap<PodKey, PodCost>,
+    /// What is divided up of each instance.
+    parents: BTreeMap<String, Tally>,
+    groups: BTreeMap<Option<String>, GroupCost>,
+    rates: Rates,
+    savings: Savings,
+    rounding: BTreeMap<Option<Provider>, Rounding>,
+    uninvoiced: u64,
+}
+
+/// What shows whether effective costs are rounded to whole units.
+#[derive(Debug, Default)]
+struct Rounding {
+    lines: u64,
+    whole: u64,
+    /// Lines whose billed cost is not whole.
+    billed_in_parts: u64,
+    billed: Decimal,
+    effective: Decimal,
+}
+
+impl Sums {
+    fn kept(&self) -> usize {
+        self.instances.len()
+            + self.unused_reservations.len()
+            + self.transfer.len()
+            + self.commitments.len()
+            + self.pods.len()
+            + self.parents.len()
+            + self.groups.len()
+            + self.rates.len()
+    }
+
+    fn add(
+        &mut self,
+        line: &BillLine,
+        machine: Option<Accelerated>,
+        value: Option<Option<String>>,
+    ) {
+        let (lines, costs) = self.kinds.entry(line.kind).or_default();
+        *lines += 1;
+        costs.add(&line.costs);
+        if !line.kind.counts() {
+            self.add_share(line.share.as_ref());
+            return;
+        }
+        self.uninvoiced += u64::from(line.invoice.is_none());
+        self.add_savings(line);
+        self.add_rounding(line);
+        self.add_commitment(line, machine.is_some());
+        if let Some(value) = value {
+            self.add_to_group(line, machine, value);
+        }
+        match line.kind {
+            LineKind::Instance => {
+                add_machine(&mut self.instances, line, machine);
+                if machine.is_some() {
+                    self.rates.add(line);
+                }
+            }
+            LineKind::UnusedReservation => {
+                add_machine(&mut self.unused_reservations, line, machine)
+            }
+            LineKind::Transfer => {
+                if let Some(id) = &line.resource {
+                    let key = (line.account.clone(), id.clone());
+                    self.transfer
+                        .entry(key)
+                        .or_default()
+                        .add(line.costs.effective);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add_savings(&mut self, line: &BillLine) {
+        if line.kind == LineKind::Commitment {
+            self.savings.unused += line.costs.effective.unwrap_or_default();
+        }
+        if let Some((list, effective)) = line.costs.list.zip(line.costs.effective) {
+            self.savings.list += list;
+            self.savings.effective += effective;
+        }
+    }
+
+    fn add_rounding(&mut self, line: &BillLine) {
+        let Some((billed, effective)) = line.costs.billed.zip(line.costs.effective) else {
+            return;
+        };
+        let sums = self.rounding.entry(line.provider).or_default();
+        sums.lines += 1;
+        sums.whole += u64::from(effective.fract().is_zero());
+        sums.billed_in_parts += u64::from(!billed.fract().is_zero());
+        sums.billed += billed;
+        sums.effective += effective;
+    }
+
+    fn add_commitment(&mut self, line: &BillLine, is_accelerated: bool) {
+        let Some(id) = line.commitment.as_ref() else {
+            return;
+        };
+        if line.kind == LineKind::Negation {
+            return;
+        }
+        let new = || CommitmentUse {
+            id: id.clone(),
+            option: None,
+            types: BTreeSet::new(),
+            used: Tally::default(),
+            used_by_instances: Tally::default(),
+            unused: Tally::default(),
+            fees: Tally::default(),
+        };
+        let one = self.commitments.entry(id.clone()).or_insert_with(new);
+        let is_committed = |option: &PurchaseOption| {
+            matches!(
+                option,
+                PurchaseOption::Reserved | PurchaseOption::SavingsPlan
+            )
+        };
+        one.option = one.option.or(line.purchase_option.filter(is_committed));
+        if let Some(name) = line.instance_type.as_ref().filter(|_| is_accelerated)
+            && !one.types.contains(name)
+        {
+            one.types.insert(name.clone());
+        }
+        if line.kind == LineKind::Commitment {
+            one.unused.add(line.costs.effective);
+            one.fees.add(line.costs.billed);
+        } else {
+            one.used.add(line.costs.effective);
+            if is_accelerated && line.kind == LineKind::Instance {
+                one.used_by_instances.add(line.costs.effective);
+            }
+        }
+    }
+
+    fn add_to_group(
+        &mut self,
+        line: &BillLine,
+        machine: Option<Accelerated>,
+        value: Option<String>,
+    ) {
+        let new = || GroupCost {
+            value: value.clone(),
+            gpu_hours: Decimal::ZERO,
+            instances: Tally::default(),
+            all: Tally::default(),
+        };
+        let group = self.groups.entry(value.clone()).or_insert_with(new);
+        group.all.add(line.costs.effective);
+        if let Some(machine) = machine.filter(|_| line.kind == LineKind::Instance) {
+            group.instances.add(line.costs.effective);
+            let hours = machine.count.zip(line.hours);
+            group.gpu_hours += hours.map_or(Decimal::ZERO, |(count, hours)| count * hours);
+        }
+    }
+
+    fn add_share(&mut self, share: Option<&PodShare>) {
+        let Some(share) = share else {
+            return;
+        };
+        if let Some(parent) = &share.parent {
+            let divided = self.parents.entry(parent.clone()).or_default();
+            divided.add(share.cost);
+            divided.add(share.unused_cost);
+        }
+        let key = (
+            share.cluster.clone(),
+            share.namespace.clone(),
+            share.name.clone(),
+        );
+        let new = || PodCost {
+            cluster: share.cluster.clone(),
+            namespace: share.namespace.clone(),
+            name: share.name.clone(),
+            accelerator_hours: None,
+            accelerators: Tally::default(),
+            others: Tally::default(),
+            unused: Tally::default(),
+        };
+        let pod = self.pods.entry(key).or_insert_with(new);
+        pod.unused.add(share.unused_cost);
+        if share.part == SharedPart::Accelerator {
+            pod.accelerators.add(share.cost);
+            let hours = pod.accelerator_hours.unwrap_or_default();
+            pod.accelerator_hours = share
+                .hours
+                .map(|more| hours + more)
+                .or(pod.accelerator_hours);
+        } else {
+            pod.others.add(share.cost);
+        }
+    }
+
+    fn finish(self, currency: Currency) -> CurrencyBill {
+        let instances = instances(self.instances, &self.transfer);
+        let divided = divided(&instances, &self.parents);
+        let unused_reservations = instances_of(self.unused_reservations);
+        let kinds = self.kinds.into_iter();
+        let mut commitments: Vec<CommitmentUse> = self.commitments.into_values().collect();
+        commitments.sort_by_key(|one| Reverse(one.unused.sum()));
+        let mut pods: Vec<PodCost> = self.pods.into_values().collect();
+        pods.retain(PodCost::has_accelerators);
+        pods.sort_by_key(|one| Reverse(one.total()));
+        let mut groups: Vec<GroupCost> = self.groups.into_values().collect();
+        groups.sort_by_key(|one| Reverse(one.all.sum()));
+        CurrencyBill {
+            currency,
+            kinds: kinds
+                .map(|(kind, (lines, costs))| KindCost { kind, lines, costs })
+                .collect(),
+            types: types(&instances),
+            instances,
+            unused_reservations,
+            commitments,
+            pods,
+            divided,
+            groups,
+            rates: self.rates.derived(currency),
+            savings: self.savings,
+            rounded: rounded(self.rounding),
+            uninvoiced: self.uninvoiced,
+        }
+    }
+}
+
+/// Adds hours of a machine with accelerators.
+fn add_machine(
+    machines: &mut BTreeMap<InstanceKey, (Accelerated, Parts)>,
+    line: &BillLine,
+    machine: Option<Accelerated>,
+) {
+    let Some((machine, name)) = machine.zip(line.instance_type.clone()) else {
+        return;
+    };
+    let key = (
+        line.account.clone(),
+        line.resource.clone(),
+        line.region.clone(),
+        name,
+    );
+    let new = || (machine, Parts::default());
+    let (_, parts) = machines.entry(key).or_insert_with(new);
+    let part: &mut Part = parts.0.entry(line.purchase_option).or_default();
+    part.hours.add(line.hours);
+    part.costs.add(&line.costs);
+}
+
+/// The most expensive first.
+fn instances_of(machines: BTreeMap<InstanceKey, (Accelerated, Parts)>) -> Vec<InstanceCost> {
+    let machines = machines.into_iter();
+    let one = |(key, (machine, parts)): (InstanceKey, (Accelerated, Parts))| {
+        let (account, id, region, instance_type) = key;
+        InstanceCost {
+            account,
+            id,
+            region,
+            instance_type,
+            gpus: machine.count,
+            parts,
+            transfer: None,
+        }
+    };
+    let mut all: Vec<InstanceCost> = machines.map(one).collect();
+    all.sort_by_key(|one| Reverse(one.parts.total().effective.sum()));
+    all
+}
+
+/// With the data transfer of each. That of an instance that changed its type is with the
+/// most expensive of both.
+fn instances(
+    machines: BTreeMap<InstanceKey, (Accelerated, Parts)>,
+    transfer: &BTreeMap<ResourceKey, Tally>,
+) -> Vec<InstanceCost> {
+    let mut all = instances_of(machines);
+    let mut seen = BTreeSet::new();
+    for one in &mut all {
+        let Some(id) = one.id.clone() else {
+            continue;
+        };
+        let key = (one.account.clone(), id);
+        if let Some(cost) = transfer.get(&key)
+            && seen.insert(key)
+        {
+            one.transfer = cost.sum();
+        }
+    }
+    all
+}
+
+/// What instances cost that pods have parts of, and what of that is divided up.
+fn divided(instances: &[InstanceCost], parents: &BTreeMap<String, Tally>) -> Divided {
+    let mut divided = Divided::default();
+    let mut seen = BTreeSet::new();
+    for one in instances {
+        let Some((id, parts)) = one.id.as_ref().and_then(|id| parents.get_key_value(id)) else {
+            continue;
+        };
+        divided.cost.merge(one.parts.total().effective);
+        if seen.insert(id) {
+            divided.allocated.merge(*parts);
+        }
+    }
+    divided
+}
+
+/// Sums by region and type, in that order.
+fn types(instances: &[InstanceCost]) -> Vec<TypeCost> {
+    let mut types: BTreeMap<(Option<&str>, &str), TypeCost> = BTreeMap::new();
+    for one in instances {
+        let key = (one.region.as_deref(), one.instance_type.as_str());
+        let new = || TypeCost {
+            region: one.region.clone(),
+            instance_type: one.instance_type.clone(),
+            gpus: one.gpus,
+            instances: 0,
+            parts: Parts::default(),
+        };
+        let sums = types.entry(key).or_insert_with(new);
+        sums.instances += 1;
+        sums.parts.merge(&one.parts);
+    }
+    types.into_values().collect()
+}
+
+/// Providers whose effective costs are all whole, and whose billed costs mostly are not.
+fn rounded(rounding: BTreeMap<Option<Provider>, Rounding>) -> Vec<RoundedCosts> {
+    let all = rounding.into_iter();
+    let is_rounded = |sums: &Rounding| {
+        sums.lines >= LEAST_ROUNDED
+            && sums.whole == sums.lines
+            && sums.billed_in_parts * 2 > sums.lines
+    };
+    all.filter(|(_, sums)| is_rounded(sums))
+        .map(|(provider, sums)| RoundedCosts {
+            provider,
+            lines: sums.lines,
+            billed: sums.billed,
+            effective: sums.effective,
+        })
+        .collect()
+}
