@@ -7,6 +7,7 @@ use super::args::{
 };
 use super::autoscale_args::AutoscaleArgs;
 use super::batching::BatchingArgs;
+use super::bill::BillArgs;
 use super::capacity_args::CapacityArgs;
 use super::check_args::{CheckArgs, PolicyAction};
 use super::demo::DemoChoice;
@@ -124,6 +125,12 @@ pub(super) enum Command {
     /// Places the jobs of a list without calling a cloud, or training jobs that were seen in
     /// an estate, and compares with on demand at once.
     Schedule(Box<ScheduleArgs>),
+    /// Show what GPU instances really cost, from the bill: CUR or FOCUS
+    ///
+    /// Reads CSV, gzip-compressed CSV and Parquet, without calling a cloud: list, contracted,
+    /// effective and billed cost, the use of commitments, parts of pods, and the negotiated
+    /// prices that follow.
+    Bill(Box<BillArgs>),
     /// Sample the GPUs of this host, and show the resources that it needs
     ///
     /// Samples for a fixed duration, until interrupted, or while a command runs:
@@ -202,6 +209,7 @@ impl Command {
             | Self::Pricing(_)
             | Self::Select(_)
             | Self::RentOrBuy(_)
+            | Self::Bill(_)
             | Self::Profile(_)
             | Self::IamPolicy(_)
             | Self::KubernetesRbac

@@ -10,6 +10,7 @@ mod autoscale_args;
 mod aws_args;
 mod baseline;
 mod batching;
+mod bill;
 mod capacity;
 mod capacity_args;
 mod capacity_measured;
@@ -148,6 +149,7 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         Command::Kpi(figures) => kpi::run(figures, io),
         Command::Autoscale(autoscale) => autoscale::run(autoscale, io),
         Command::Schedule(schedule) => schedule::run(schedule, io),
+        Command::Bill(asked) => bill::run(asked, io),
         Command::Profile(profile) => profile::run(profile, io),
         Command::History(asked) => history::run(asked, io),
         Command::Explain(explain) => explain::run(explain, io),

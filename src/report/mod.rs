@@ -4,6 +4,7 @@
 mod answer;
 pub mod archive_sql;
 mod audit;
+mod bill;
 mod diff;
 mod explain;
 mod fix;
@@ -30,6 +31,7 @@ pub use answer::{
     answer_table,
 };
 pub use audit::{audit_csv, audit_html, audit_json, audit_markdown, audit_table, focus_csv};
+pub use bill::{BillOrigin, BillSource, bill_answer, negotiated_rates, price_file};
 pub use diff::{diff_json, diff_markdown, diff_table};
 pub use explain::{
     Derivation, Explained, NotFound, commitment_explanation, explainable_ids, explanation,

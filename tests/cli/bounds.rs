@@ -81,6 +81,8 @@ fn what_would_fill_the_memory_is_refused() {
         100_000_000,
         "0]}",
     );
+    let bill = "ChargeCategory,BilledCost,EffectiveCost,Tags\nUsage,1,1,\"";
+    packed(&at("bill.gz"), bill, "x", 1_000_000_000, "\"\n");
     fs::write(at("policy.toml"), "[waste]\npercent_limit = 10\n").expect("writable");
     let refused = [
         ("audit --from values.gz", "longer than 32 MiB"),
@@ -92,6 +94,7 @@ fn what_would_fill_the_memory_is_refused() {
             "more than 5000000 values",
         ),
         ("diff report.gz report.gz", ""),
+        ("bill bill.gz", "longer than 8 MiB"),
         ("audit --demo --config /dev/zero", "larger than 64 MiB"),
         ("check --demo --policy /dev/zero", "larger than 64 MiB"),
         ("audit --demo --commitments /dev/zero", "expected value"),

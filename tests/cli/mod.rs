@@ -8,6 +8,8 @@ mod bad_planner_input;
 mod bad_points;
 mod baselines;
 mod batching;
+mod bill_tables;
+mod bills;
 mod bounds;
 mod budgets;
 mod capacity;

@@ -25,6 +25,7 @@ const COMMANDS: &[&str] = &[
     "kpi",
     "autoscale",
     "schedule",
+    "bill",
     "profile",
     "explain",
     "fix",

@@ -63,6 +63,7 @@ fn help_of_every_command() {
         &["kpi", "--help"],
         &["autoscale", "--help"],
         &["schedule", "--help"],
+        &["bill", "--help"],
         &["profile", "--help"],
         &["explain", "--help"],
         &["fix", "--help"],

@@ -103,6 +103,12 @@ fn audit_of(estate: &Path) -> Vec<u8> {
     stdout.into_bytes()
 }
 
+pub fn bills() -> Vec<Vec<u8>> {
+    let names = ["cur2.csv", "legacy.csv", "focus12.csv"];
+    let paths = names.map(|name| format!("fixtures/bills/{name}"));
+    paths.iter().map(|path| read(path)).collect()
+}
+
 pub fn plans() -> Vec<Vec<u8>> {
     vec![read("fixtures/terraform/gpu-plan.json")]
 }

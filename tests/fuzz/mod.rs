@@ -109,5 +109,6 @@ targets! {
     request_rows
     demand
     jobs
+    bills
     units
 }

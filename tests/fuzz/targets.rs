@@ -324,6 +324,19 @@ pub fn jobs() -> Target {
                 assert!([0, 2].contains(&code), "{stderr}");
             }
             true
+pub fn bills() -> Target {
+    Target {
+        name: "bills",
+        file: "bill.csv",
+        short_pass: 300,
+        corpus: corpus::bills,
+        mutate: mutate::lines,
+        read: |path| {
+            let name = path.to_str().expect("UTF-8");
+            let asked = ["bill", name, "--group-by", "tag:team", "--format", "json"];
+            let (code, _, stderr) = run(&asked);
+            assert!([0, 2].contains(&code), "{stderr}");
+            code == 0
         },
     }
 }

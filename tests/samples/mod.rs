@@ -3,6 +3,7 @@
 //! stand beside the project and are not part of it.
 
 mod batching;
+mod bills;
 mod book;
 mod commitments;
 mod containers;

@@ -1,0 +1,206 @@
+//! The answer of `gpucost bill`.
+
+use super::figures::{Amounts, percentage};
+use super::notes;
+use super::origin::BillOrigin;
+use super::own_prices::negotiated_rates;
+use super::sheets;
+use crate::billing::{Bill, CurrencyBill, Tally};
+use crate::report::answer::{Answer, Figure, Given, Step};
+use crate::report::shared::text::{counted, minute, shell_word};
+use rust_decimal::Decimal;
+use std::collections::BTreeSet;
+
+/// What a bill amounts to.
+pub fn bill_answer(bill: &Bill, origin: &BillOrigin) -> Answer {
+    let steps = bill.currencies.iter();
+    let steps = steps.flat_map(|one| steps_of(one, bill.currencies.len() > 1));
+    Answer {
+        planner: "bill",
+        headline: headline(bill),
+        given: given(bill, origin),
+        steps: steps.collect(),
+        sheets: sheets::all(bill, origin),
+        caveats: notes::caveats(bill, origin),
+        missing: notes::missing(bill, origin),
+        files: Vec::new(),
+        next: next(bill, origin),
+    }
+}
+
+fn headline(bill: &Bill) -> String {
+    let of = |one: &CurrencyBill| {
+        let amounts = Amounts(one.currency);
+        let instances = one.of_instances();
+        format!(
+            "{} cost {} with commitments spread, {} as billed, of {} in all",
+            counted(one.instances.len() as u64, "GPU instance", "GPU instances"),
+            amounts.words(&instances.effective),
+            amounts.words(&instances.billed),
+            amounts.words(&one.total().effective),
+        )
+    };
+    let parts: Vec<String> = bill.currencies.iter().map(of).collect();
+    if parts.is_empty() {
+        return "The bill has no lines".to_owned();
+    }
+    parts.join("; ")
+}
+
+fn given(bill: &Bill, origin: &BillOrigin) -> Vec<Given> {
+    let one = |key, name, value, source: String| Given {
+        key,
+        name,
+        value,
+        source,
+    };
+    let forms: BTreeSet<&str> = origin.files.iter().map(|file| file.form).collect();
+    let forms: Vec<&str> = forms.into_iter().collect();
+    let codes: Vec<&str> = bill
+        .currencies
+        .iter()
+        .map(|one| one.currency.code())
+        .collect();
+    let period = bill.period.map(|period| {
+        let (start, end) = (minute(period.start), minute(period.end));
+        Figure::text(format!("{start} to {end}"))
+    });
+    let of_currency = if origin.has_stated_currency {
+        "the bill, and --currency where it has none"
+    } else {
+        "the bill"
+    };
+    let mut given = vec![
+        one(
+            "files",
+            "files",
+            Figure::Count(origin.files.len() as u64),
+            forms.join(", "),
+        ),
+        one(
+            "lines",
+            "lines",
+            Figure::Count(bill.lines),
+            "the bill".to_owned(),
+        ),
+        one(
+            "period",
+            "period",
+            period.unwrap_or(Figure::Absent),
+            "the first and the last usage".to_owned(),
+        ),
+        one(
+            "currencies",
+            "currency",
+            Figure::text(codes.join(", ")),
+            of_currency.to_owned(),
+        ),
+    ];
+    if let Some(key) = &bill.grouped_by {
+        given.push(one(
+            "group_by",
+            "grouped by",
+            Figure::text(key.to_string()),
+            "--group-by".to_owned(),
+        ));
+    }
+    given
+}
+
+/// Shares of a bill, each with what it is a share of. One that cannot be computed is left
+/// out.
+fn steps_of(bill: &CurrencyBill, is_one_of_many: bool) -> Vec<Step> {
+    let amounts = Amounts(bill.currency);
+    let of_currency = if is_one_of_many {
+        format!(", {}", bill.currency)
+    } else {
+        String::new()
+    };
+    let step = |name: &str, arithmetic: String, result: Option<Figure>| {
+        Some(Step {
+            name: format!("{name}{of_currency}"),
+            arithmetic,
+            result: result?,
+        })
+    };
+    let part_of = |name: &str, part: &Tally, whole: &Tally| {
+        let (part, whole) = (part.sum().unwrap_or_default(), whole.sum()?);
+        let percent = part.checked_div(whole)?;
+        step(
+            name,
+            format!("{} / {}", amounts.text(part), amounts.text(whole)),
+            percentage(percent * Decimal::ONE_HUNDRED),
+        )
+    };
+    let savings = &bill.savings;
+    let parts = bill.parts();
+    let (used, unused) = bill.used_and_unused();
+    let rate = step(
+        "effective savings rate",
+        format!(
+            "1 − ({} + {} of commitments that nothing used) / {} list price",
+            amounts.text(savings.effective),
+            amounts.text(savings.unused),
+            amounts.text(savings.list)
+        ),
+        savings.rate_percent().and_then(percentage),
+    );
+    let coverage = parts.eligible().and_then(|(covered, eligible)| {
+        step(
+            "coverage of GPU instances",
+            format!(
+                "{} of commitments / {} without spot, at list price",
+                amounts.text(covered),
+                amounts.text(eligible)
+            ),
+            parts.coverage_percent().and_then(percentage),
+        )
+    });
+    let [used, unused] = [used, unused].map(|one| one.sum().unwrap_or_default());
+    let utilization = step(
+        "utilization of commitments",
+        format!(
+            "{} used / ({} + {} unused)",
+            amounts.text(used),
+            amounts.text(used),
+            amounts.text(unused)
+        ),
+        bill.utilization_percent().and_then(percentage),
+    );
+    let mut steps = vec![rate, coverage, utilization];
+    if !bill.groups.is_empty() {
+        let (instances, all) = bill.unallocated();
+        let of_instances = bill.of_instances().effective;
+        steps.push(part_of("unallocated GPU cost", &instances, &of_instances));
+        steps.push(part_of("unallocated cost", &all, &bill.total().effective));
+    }
+    let divided = &bill.divided;
+    if divided.cost.sum().is_some() {
+        steps.push(part_of(
+            "divided among pods",
+            &divided.allocated,
+            &divided.cost,
+        ));
+    }
+    steps.into_iter().flatten().collect()
+}
+
+fn next(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
+    const LONGEST: usize = 400;
+    let words: Vec<String> = origin.paths.iter().map(|path| shell_word(path)).collect();
+    let mut files = words.join(" ");
+    if files.len() > LONGEST {
+        files = "FILE".to_owned();
+    }
+    let mut next = Vec::new();
+    if bill.grouped_by.is_none() {
+        next.push(format!("gpucost bill {files} --group-by tag:team"));
+    }
+    if negotiated_rates(bill).next().is_some() {
+        next.push(format!(
+            "gpucost bill {files} --write-prices negotiated.csv"
+        ));
+    }
+    next.push(format!("gpucost bill {files} --format json"));
+    next
+}

@@ -1,0 +1,12 @@
+//! `gpucost bill` in words: what was really paid.
+
+mod answer;
+mod figures;
+mod notes;
+mod origin;
+mod own_prices;
+mod sheets;
+
+pub use answer::bill_answer;
+pub use origin::{BillOrigin, BillSource};
+pub use own_prices::{negotiated_rates, price_file};

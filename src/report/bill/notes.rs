@@ -1,0 +1,115 @@
+//! What to be careful with in a bill, and what it does not say.
+
+use super::figures::Amounts;
+use super::origin::BillOrigin;
+use crate::billing::{Bill, CurrencyBill, RoundedCosts};
+use crate::domain::{LineKind, Provider};
+use crate::report::answer::Missing;
+use crate::report::shared::text::counted;
+use rust_decimal::Decimal;
+
+/// From so many times the cost of an instance on, pods have too much of it.
+const MOST_DIVIDED: Decimal = Decimal::from_parts(101, 0, 0, false, 2);
+
+/// The gravest first.
+pub(super) fn caveats(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
+    let mut caveats = Vec::new();
+    for payer in &origin.in_two_forms {
+        caveats.push(format!(
+            "Files of a Cost and Usage Report and of FOCUS have lines of the payer {payer}: what \
+             is in both is counted twice. Pass the files of one export."
+        ));
+    }
+    for one in &bill.currencies {
+        caveats.extend(one.rounded.iter().map(|costs| rounded(costs, one)));
+    }
+    if origin.untimed > 0 {
+        caveats.push(format!(
+            "{} a time that is none: the amounts count, and the period is without them.",
+            counted(origin.untimed, "row has", "rows have")
+        ));
+    }
+    caveats.extend(bill.currencies.iter().filter_map(divided));
+    let uninvoiced: u64 = bill.currencies.iter().map(|one| one.uninvoiced).sum();
+    if uninvoiced > 0 {
+        caveats.push(format!(
+            "{} without an invoice: until the invoice is final, the bill may change.",
+            counted(uninvoiced, "line is", "lines are")
+        ));
+    }
+    if origin.superseded > 0 {
+        caveats.push(format!(
+            "Left out {} of earlier readings of a billing period.",
+            counted(origin.superseded, "file", "files")
+        ));
+    }
+    if bill.currencies.iter().any(has_volumes) {
+        caveats.push(
+            "A bill does not say to which instance a volume or an address belongs: they are in \
+             the sheet of kinds."
+                .to_owned(),
+        );
+    }
+    caveats
+}
+
+fn rounded(costs: &RoundedCosts, bill: &CurrencyBill) -> String {
+    let amounts = Amounts(bill.currency);
+    let of = match costs.provider {
+        Some(Provider::Aws) => " of AWS",
+        Some(Provider::Azure) => " of Azure",
+        Some(Provider::Gcp) => " of Google Cloud",
+        _ => "",
+    };
+    format!(
+        "Effective costs{of} are rounded to whole units in each of {}: they add up to {}, and what \
+         was billed to {}. Trust the billed amounts.",
+        counted(costs.lines, "line", "lines"),
+        amounts.text(costs.effective),
+        amounts.text(costs.billed)
+    )
+}
+
+fn divided(bill: &CurrencyBill) -> Option<String> {
+    let divided = &bill.divided;
+    let (cost, allocated) = (divided.cost.sum()?, divided.allocated.sum()?);
+    let amounts = Amounts(bill.currency);
+    (allocated > cost * MOST_DIVIDED).then(|| {
+        format!(
+            "Pods have {} of instances that cost {}: AWS divides an instance that ran for a part \
+             of an hour as though it ran for all of it.",
+            amounts.text(allocated),
+            amounts.text(cost)
+        )
+    })
+}
+
+fn has_volumes(bill: &CurrencyBill) -> bool {
+    let is_one = |kind| matches!(kind, LineKind::Volume | LineKind::Address);
+    bill.kinds.iter().any(|one| is_one(one.kind))
+}
+
+pub(super) fn missing(bill: &Bill, origin: &BillOrigin) -> Vec<Missing> {
+    let counting = bill.currencies.iter().flat_map(|one| &one.kinds);
+    let counting = counting.filter(|one| one.kind.counts());
+    let absent: u64 = counting.map(|one| one.costs.effective.absent()).sum();
+    let mut missing = Vec::new();
+    if absent > 0 {
+        missing.push(Missing {
+            what: format!("effective cost of {}", counted(absent, "line", "lines")),
+            remedy: "they are in no sum of effective costs; export the columns of effective \
+                     costs, fees and commitments that docs/bill.md lists"
+                .to_owned(),
+        });
+    }
+    for (code, rows) in &origin.other_currencies {
+        missing.push(Missing {
+            what: format!("amounts in {code}"),
+            remedy: format!(
+                "{} left out: gpucost adds up USD, CNY and EUR",
+                counted(*rows, "row is", "rows are")
+            ),
+        });
+    }
+    missing
+}
