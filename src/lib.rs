@@ -66,6 +66,7 @@ pub mod rules;
 pub mod planners;
 
 pub mod trend;
+
 pub mod billing;
 
 pub mod analysis;

@@ -324,6 +324,10 @@ pub fn jobs() -> Target {
                 assert!([0, 2].contains(&code), "{stderr}");
             }
             true
+        },
+    }
+}
+
 pub fn bills() -> Target {
     Target {
         name: "bills",

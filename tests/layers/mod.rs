@@ -9,7 +9,7 @@ use crate::support::source::{
 };
 
 /// Layers without I/O, clock and environment.
-const PURE: [&str; 10] = [
+const PURE: [&str; 11] = [
     "domain",
     "catalog",
     "usage",
