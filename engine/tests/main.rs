@@ -1,1 +1,10 @@
-//! All tests of the engine.
+//! The compiled program on generated archives, against programs of a few lines that read the
+//! same points one by one.
+
+mod bills;
+mod brute;
+mod cluster;
+mod faults;
+mod generated;
+mod outcome;
+mod rollups;
