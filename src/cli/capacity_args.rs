@@ -85,10 +85,10 @@ pub(super) struct CapacityArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "arrivals"], help_heading = "Requests")]
     pub request_counts: Option<PathBuf>,
     /// Length of these periods [default: the shortest time between two of them]
-    #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true, requires = "request_counts", help_heading = "Requests")]
+    #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true, requires = "request_counts", conflicts_with_all = ["rate", "arrivals"], help_heading = "Requests")]
     pub request_period: Option<f64>,
     /// Period that the GPUs have to serve: p99 (one in a hundred has more) or max
-    #[arg(long, value_name = "WHICH", value_parser = peak, default_value = "p99", requires = "request_counts", help_heading = "Requests")]
+    #[arg(long, value_name = "WHICH", value_parser = peak, default_value = "p99", requires = "request_counts", conflicts_with_all = ["rate", "arrivals"], help_heading = "Requests")]
     pub request_peak: PeakOf,
     /// Percentage to plan for beyond that rate
     #[arg(long, value_name = "PERCENT", value_parser = headroom, allow_negative_numbers = true, default_value = "0", help_heading = "Requests")]

@@ -29,6 +29,7 @@ const COMMANDS: &[&str] = &[
     "profile",
     "explain",
     "fix",
+    "archive",
     "iam-policy",
     "kubernetes-rbac",
     "completions",

@@ -100,7 +100,7 @@ fn row(one: &GrownPool<'_>, option: &PoolOption, grown: &GrownPurchase) -> Vec<F
     vec![
         Figure::text(&pool.key.instance_type),
         Figure::text(&pool.key.region),
-        Figure::of(pool.account.as_ref(), |account| Figure::text(account)),
+        Figure::of(pool.account.as_ref(), Figure::text),
         Figure::text(option.term.to_string()),
         count(grown.count_today),
         count(grown.count_grown),

@@ -364,6 +364,7 @@ fn a_folder_that_is_a_file_is_an_error() {
     let path = folder.path().join("history");
     std::fs::write(&path, "").expect("writable");
     let (days, now) = ((DAY, DAY), at("2026-11-06T12:00:00Z"));
-    let opened = History::open(&Place::Folder(path), &BucketAccess::default(), days, now);
+    let (place, access) = (Place::Folder(path), BucketAccess::default());
+    let opened = History::open(&place, &access, days, now);
     assert!(done(opened).is_err());
 }

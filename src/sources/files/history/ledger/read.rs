@@ -6,7 +6,6 @@ use crate::sources::files::history::columns::{Schema, TableError};
 use crate::sources::files::history::layout::{COMPACT, HistoryError, Named, RUN, name_of};
 use crate::sources::files::history::seal::Seal;
 use crate::sources::files::history::table::{Row, read_table};
-use crate::sources::store::invalid;
 use futures_util::{StreamExt, stream};
 use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};

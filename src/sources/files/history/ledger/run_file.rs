@@ -7,7 +7,6 @@ use crate::sources::files::history::layout::Named;
 use crate::sources::files::history::seal::Seal;
 use crate::sources::files::shared::bounded::Bounded;
 use crate::sources::store::invalid;
-use jiff::Timestamp;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};

@@ -191,7 +191,7 @@ impl Records {
 }
 
 /// The tables of runs in each month before that of a day, where there are several.
-fn months<'a>(claims: &'a Claims, today: Date) -> BTreeMap<(&'a str, Date), Month> {
+fn months(claims: &Claims, today: Date) -> BTreeMap<(&str, Date), Month> {
     let (there, replaced) = (claims.names(), claims.replaced());
     let own: BTreeSet<&str> = claims.compact.iter().map(|one| one.name.as_str()).collect();
     let mut months: BTreeMap<(&str, Date), Month> = BTreeMap::new();
