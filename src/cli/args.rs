@@ -96,18 +96,29 @@ fn instalment(text: &str) -> Result<Decimal, String> {
         .ok_or_else(|| "expected an amount of zero or more".to_owned())
 }
 
-/// A growth per month as a share, such as 0.03 of `3%/month`.
-pub(super) fn growth(text: &str) -> Result<Decimal, String> {
+/// How much more runs every month.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// A share, such as 0.03 of `3%/month`.
+    Stated(Decimal),
+    /// As the recorded days say.
+    Trend,
+}
+
+/// A growth per month.
+pub(super) fn growth(text: &str) -> Result<Growth, String> {
+    if text == "trend" {
+        return Ok(Growth::Trend);
+    }
     let percent = text.strip_suffix("/month").unwrap_or(text).trim_end();
     let share: Option<Decimal> = percent
         .strip_suffix('%')
         .and_then(|number| number.trim_end().parse().ok())
         .and_then(|number: Decimal| number.checked_div(Decimal::ONE_HUNDRED));
-    share
-        .filter(|share| share.abs() <= MOST_GROWTH)
-        .ok_or_else(|| {
-            "expected a growth from -50%/month to 50%/month, such as 3%/month".to_owned()
-        })
+    let stated = share.filter(|share| share.abs() <= MOST_GROWTH);
+    stated.map(Growth::Stated).ok_or_else(|| {
+        "expected a growth from -50%/month to 50%/month, such as 3%/month, or trend".to_owned()
+    })
 }
 
 /// Hours that an instance runs in a month; the longest month has 744.
@@ -407,10 +418,10 @@ pub(super) struct ReservedArgs {
             "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict", "allow_empty"]
     )]
     pub instance_type: Option<String>,
-    /// What to buy now if usage grows by this much every month, such as `3%/month`, and what
-    /// that loses if it does not
+    /// What to buy now if usage grows by this much every month, such as `3%/month`, or `trend`
+    /// for that of `--history`, and what that loses if it does not
     #[arg(long, value_name = "RATE", value_parser = growth, allow_hyphen_values = true, conflicts_with = "instance_type")]
-    pub growth: Option<Decimal>,
+    pub growth: Option<Growth>,
     /// Number of instances
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
     pub count: u32,

@@ -3,9 +3,10 @@
 use super::Io;
 use super::check_args::{CheckArgs, CheckFormat};
 use super::exit::{ExitCode, Failure};
+use super::history::read_nights;
 use super::price_age::PriceAge;
 use super::{audit as audit_command, baseline, estate, output, scope};
-use crate::analysis::gate::{GateOutcome, GatePolicy, GateReport, gate};
+use crate::analysis::gate::{GateOutcome, GatePolicy, GateReport, SpendHistory, gate};
 use crate::analysis::{Audit, audit_once};
 use crate::config::{ConfigError, POLICY_FILE, SettingsFile, read_policy};
 use crate::domain::{Gap, shown};
@@ -41,7 +42,14 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         _ => None,
     };
     let invocation = invocation(args);
-    let mut report = gate(&audit, &policy, before.as_ref(), None, audit.as_of);
+    let nights = spend_history(args, &policy, &settings, io)?;
+    let mut report = gate(
+        &audit,
+        &policy,
+        before.as_ref(),
+        nights.as_ref(),
+        audit.as_of,
+    );
     report.name_estate(&invocation.estate_flags());
     let brief = GateBrief::of_audit(&audit, &invocation).since(before.as_ref());
     let format = format(args, &settings, io);
@@ -55,6 +63,26 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         output::warn(Some(line), &args.estate.out, io);
     }
     Ok(verdict(&report, &audit, args, io))
+}
+
+/// The recorded days that budgets of a month are held against; absent where the policy has
+/// none, or no place of them is named.
+fn spend_history(
+    args: &CheckArgs,
+    policy: &GatePolicy,
+    settings: &SettingsFile,
+    io: &mut Io<'_>,
+) -> Result<Option<SpendHistory>, Failure> {
+    let place = args.estate.history.as_ref();
+    let Some(place) = place.filter(|_| policy.has_forecasts()) else {
+        return Ok(None);
+    };
+    let aws = estate::aws_options(&args.estate.aws, settings, io);
+    let found = read_nights(Some(place), &aws, &args.estate.out, io)?;
+    Ok(Some(SpendHistory {
+        days: found.rows,
+        runs: found.runs,
+    }))
 }
 
 /// The policy file and what reports call it: `--policy`, `GPUCOST_POLICY`, or

@@ -137,10 +137,12 @@ pub(super) enum Command {
     /// `gpucost profile -- python train.py`. The summary shows GPU utilization, the
     /// bottleneck, the cost, and a suitable instance type.
     Profile(Box<ProfileArgs>),
-    /// Keep audits night after night, in a directory or an S3 bucket, and look after them
+    /// Show what audits add up to that are kept night after night, and look after them
     ///
-    /// `gpucost history record` keeps what each workload cost on each day that is over, and
-    /// what the plan advised, in Parquet that DuckDB, Spark and Athena read as it is.
+    /// Without an action: spend and why it changed, what advised actions saved, and what the
+    /// month will end at. `gpucost history record` keeps what each workload cost on each day
+    /// that is over, and what the plan advised, in Parquet that DuckDB, Spark and Athena read
+    /// as it is.
     History(Box<HistoryArgs>),
     /// Show how a finding, verdict, cost or plan was derived
     ///

@@ -1,8 +1,9 @@
 //! `gpucost reserved`: commitments against on-demand, for the fleet or for one
 //! type.
 
-use super::args::{Format, PaymentChoice, ReservedArgs};
+use super::args::{Format, Growth, PaymentChoice, ReservedArgs};
 use super::exit::{ExitCode, Failure};
+use super::history::read_nights;
 use super::price_age::PriceAge;
 use super::scope::invocation;
 use super::{Io, audit, estate, output, planner, pricing};
@@ -18,8 +19,10 @@ use crate::report::{
     reserved_json, reserved_table,
 };
 use crate::savings::{
-    CommitmentFigures, PricedCommitment, ReservedComparison, ReservedReport, SteadyUse, instalments,
+    CommitmentFigures, MOST_GROWTH, PricedCommitment, ReservedComparison, ReservedReport,
+    SteadyUse, instalments,
 };
+use crate::trend::{Ledger, MonthlyGrowth, monthly_growth};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,8 +48,9 @@ fn fleet(
     let found = assess_commitments(&estate, &settings.policy);
     let warning = age.check(found.oldest_seen_on(), estate.window.end)?;
     if let Some(growth) = args.growth {
+        let (growth, source) = monthly_share(growth, args, settings, io)?;
         let flags = invocation(&args.estate, None).estate_flags();
-        let answer = growth_answer(&found, growth, "--growth", &flags);
+        let answer = growth_answer(&found, growth, &source, &flags);
         planner::print(&answer, format, out, io)?;
     } else {
         let wide = format == Format::Wide;
@@ -68,6 +72,51 @@ fn fleet(
         &args.estate,
         io,
     ))
+}
+
+/// A growth as a share per month, and where it is from.
+fn monthly_share(
+    growth: Growth,
+    args: &ReservedArgs,
+    settings: &SettingsFile,
+    io: &mut Io<'_>,
+) -> Result<(Decimal, String), Failure> {
+    let share = match growth {
+        Growth::Stated(share) => return Ok((share, "--growth".to_owned())),
+        Growth::Trend => args.estate.history.as_ref(),
+    };
+    let Some(place) = share else {
+        return Err(
+            Failure::input("`--growth trend` needs recorded days").with_hint(
+                "pass their place with `--history`, or a growth such as `--growth 3%/month`",
+            ),
+        );
+    };
+    let aws = estate::aws_options(&args.estate.aws, settings, io);
+    let found = read_nights(Some(place), &aws, &args.estate.out, io)?;
+    let ledger = Ledger::of(found.rows, &found.runs, io.now);
+    let growth = monthly_growth(&ledger).ok_or_else(|| {
+        Failure::input("the history is too short for a growth").with_hint(
+            "it takes 20 whole days in each of the last two months; pass a growth such as \
+             `--growth 3%/month`",
+        )
+    })?;
+    let MonthlyGrowth {
+        share,
+        before,
+        after,
+    } = growth;
+    if share.abs() > MOST_GROWTH {
+        return Err(
+            Failure::input("the history grew by more than 50% in a month")
+                .with_hint("pass a growth such as `--growth 3%/month`"),
+        );
+    }
+    let source = format!(
+        "{} to {} against {} to {}",
+        after.first, after.last, before.first, before.last
+    );
+    Ok((share, source))
 }
 
 fn one_type(

@@ -1,5 +1,6 @@
 //! Flags of `gpucost history`.
 
+use super::trend_args::TrendArgs;
 use crate::cli::args::{EstateArgs, OutputArgs, RiskChoice, place};
 use crate::cli::aws_args::endpoint;
 use crate::config::parse_duration;
@@ -9,15 +10,18 @@ use jiff::SignedDuration;
 
 /// `gpucost history`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(in crate::cli) struct HistoryArgs {
     #[command(subcommand)]
-    pub action: HistoryAction,
+    pub action: Option<HistoryAction>,
+    #[command(flatten)]
+    pub trend: TrendArgs,
 }
 
 impl HistoryArgs {
     /// The flags of the estate that it is about; absent where it takes none.
     pub(in crate::cli) fn estate(&self) -> Option<&EstateArgs> {
-        match &self.action {
+        match self.action.as_ref()? {
             HistoryAction::Record(args) => Some(&args.estate),
             HistoryAction::Verify(_) | HistoryAction::Compact(_) | HistoryAction::Prune(_) => None,
         }

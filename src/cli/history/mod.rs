@@ -1,22 +1,29 @@
-//! `gpucost history`: audits that are kept night after night.
+//! `gpucost history`: audits that are kept night after night, and what they add up to.
 
 mod args;
 mod compact;
 mod keep;
+mod nights;
 mod places;
 mod prune;
 mod record;
+mod trend;
+mod trend_args;
 mod verify;
 
 pub(super) use args::HistoryArgs;
 pub(super) use keep::Keeping;
+pub(super) use nights::read_nights;
 
 use super::Io;
 use super::exit::{ExitCode, Failure};
 use args::HistoryAction;
 
 pub(super) fn run(args: &HistoryArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    match &args.action {
+    let Some(action) = &args.action else {
+        return trend::run(&args.trend, io);
+    };
+    match action {
         HistoryAction::Record(args) => record::run(args, io),
         HistoryAction::Verify(args) => verify::run(args, io),
         HistoryAction::Compact(args) => compact::run(args, io),

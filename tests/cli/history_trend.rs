@@ -1,0 +1,128 @@
+//! `gpucost history`: what kept audits add up to.
+
+use crate::cli::world::{Outcome, World};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+/// A world with the demo in its directory `nights`: the thirteen days of October that had been
+/// over for six hours.
+fn recorded() -> World {
+    let world = World::new();
+    let place = world.path("nights");
+    let outcome = world.run(&["history", "record", &place, "--demo"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    world
+}
+
+fn history(world: &World, arguments: &[&str]) -> Outcome {
+    let place = world.path("nights");
+    world.run(&[&["history", "--history", &place], arguments].concat())
+}
+
+fn cents(value: &Value) -> i64 {
+    (value.as_f64().expect("an amount") * 100.0).round() as i64
+}
+
+#[test]
+fn a_night_of_the_demo_is_a_trend() {
+    let world = recorded();
+    let outcome = history(&world, &["--forecast", "month", "--format", "json"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let found = outcome.json();
+    assert_eq!(found["planner"], "history");
+    let period = &found["periods"][0];
+    assert_eq!(period["first_day"], "2026-10-18");
+    assert_eq!(period["recorded_days"], 13);
+    // Each share is rounded by itself.
+    let shares = found["shares"].as_array().expect("a list");
+    let sum: i64 = shares.iter().map(|one| cents(&one["spend"])).sum();
+    assert!((sum - cents(&period["spend"])).abs() <= shares.len() as i64);
+    // Nothing was done since, because no day came after it.
+    let actions = found["actions"].as_array().expect("a list");
+    assert!(!actions.is_empty());
+    for action in actions {
+        assert_eq!(action["status"], "not done", "{action}");
+        assert_eq!(action["saved"], Value::Null, "{action}");
+    }
+    // Spent, committed and running are the total.
+    let steps = found["steps"].as_array().expect("a list");
+    let amounts: Vec<i64> = steps.iter().map(|one| cents(&one["result"])).collect();
+    assert_eq!(amounts[0] + amounts[1] + amounts[2], amounts[3]);
+    assert_eq!(amounts[0], cents(&period["spend"]));
+}
+
+#[test]
+fn every_format_and_breakdown_is_printed() {
+    let world = recorded();
+    for by in ["workload", "team", "account", "type"] {
+        for format in ["table", "wide", "csv", "html"] {
+            let outcome = history(&world, &["--by", by, "--step", "week", "--format", format]);
+            assert_eq!(outcome.code, 0, "{by} {format}: {}", outcome.stderr);
+            assert!(!outcome.stdout.is_empty());
+        }
+    }
+    let outcome = history(&world, &["--step", "day", "--format", "csv"]);
+    assert_eq!(outcome.stdout.lines().count(), 14);
+}
+
+#[test]
+fn a_damaged_day_is_not_one_without_costs() {
+    let world = recorded();
+    let place = world.path("nights");
+    let folder = Path::new(&place).join("v1/cost/dt=2026-10-20");
+    for file in fs::read_dir(folder).expect("a day") {
+        let path = file.expect("a file").path();
+        fs::write(path, "damaged").expect("a writable file");
+    }
+    let outcome = history(&world, &["--format", "json"]);
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    let found = outcome.json();
+    assert_eq!(found["periods"][0]["recorded_days"], 12);
+    assert_eq!(found["missing"][0]["what"], "1 day without a record");
+    assert!(
+        outcome.stderr.contains("gpucost history verify"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let world = World::new();
+    for (arguments, says) in [
+        (
+            &["history", "--history", "nowhere"][..],
+            "is not a directory",
+        ),
+        (&["history", "--anomaly-percent", "-1"], "--anomaly-percent"),
+        (&["history", "--since", "soon"], "such as 2026-10-01"),
+    ] {
+        let outcome = world.run(arguments);
+        assert_eq!(outcome.code, 2, "{arguments:?}");
+        assert!(outcome.stderr.contains(says), "{}", outcome.stderr);
+    }
+    let world = recorded();
+    let outcome = history(&world, &["--since", "2030-01-01"]);
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    let units = world.file(
+        "units.csv",
+        "date,name,unit,count\n2026-10-20,nobody,jobs,1\n",
+    );
+    let outcome = history(&world, &["--units", &units]);
+    assert_eq!(outcome.code, 2);
+    assert!(outcome.stderr.contains("`nobody`"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_forecast_budget_without_recorded_days_is_incomplete() {
+    let world = World::new();
+    let policy = "[[budget]]\nbasis = \"forecast\"\nmonthly_limit = 1_000_000_000\n";
+    world.file("gpucost-policy.toml", policy);
+    let outcome = world.run(&["check", "--demo", "--format", "json"]);
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    let report = outcome.json();
+    assert_eq!(report["checks"][0]["rule"], "policy/budget-forecast");
+    assert_eq!(report["checks"][0]["outcome"], json!("incomplete"));
+    assert!(outcome.stdout.contains("no recorded days were read"));
+}
