@@ -5,7 +5,7 @@ use super::series::Chooser;
 
 /// Past origins below which a band would be a guess.
 pub const LEAST_ORIGINS: usize = 20;
-/// Past bands below which nobody knows whether bands hold.
+/// Past bands below which it is unknown whether bands hold.
 pub const LEAST_CHECKED: usize = 5;
 /// What a band shall hold, 0–1.
 const COVERAGE: f64 = 0.8;

@@ -84,7 +84,7 @@ pub struct SavedParts {
     pub rate: Decimal,
     /// Its storage was released, or reserved room given back.
     pub standing: Decimal,
-    /// The cloud lowered its public price: of nobody's doing, and never claimed.
+    /// The cloud lowered its public price: which no action claims.
     pub price: Decimal,
 }
 

@@ -1,5 +1,5 @@
 //! What a type costs today at the public price, beside what it cost when an action was
-//! advised: a price cut of the cloud is no saving of anybody's action.
+//! advised: a price cut of the cloud is not a saving of an action.
 
 use crate::domain::{DatedPrice, RecordedAction, WorkloadDay};
 use crate::trend::Ledger;

@@ -73,7 +73,7 @@ fn a_price_cut_is_of_the_cloud() {
 }
 
 #[test]
-fn a_price_cut_alone_is_nobodys_saving() {
+fn a_price_cut_alone_is_not_claimed() {
     let cut = |number: i64| {
         let mut found = row(number, "a", "24", "12");
         found.list = found.effective;
