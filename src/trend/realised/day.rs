@@ -84,7 +84,7 @@ pub struct SavedParts {
     pub rate: Decimal,
     /// Its storage was released, or reserved room given back.
     pub standing: Decimal,
-    /// The cloud lowered its public price: which no action claims.
+    /// The cloud lowered its public price. No action claims it.
     pub price: Decimal,
 }
 
