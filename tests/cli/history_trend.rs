@@ -107,11 +107,11 @@ fn what_is_not_there_is_said() {
     assert_eq!(outcome.code, 2, "{}", outcome.stderr);
     let units = world.file(
         "units.csv",
-        "date,name,unit,count\n2026-10-20,nobody,jobs,1\n",
+        "date,name,unit,count\n2026-10-20,no-such-job,jobs,1\n",
     );
     let outcome = history(&world, &["--units", &units]);
     assert_eq!(outcome.code, 2);
-    assert!(outcome.stderr.contains("`nobody`"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("`no-such-job`"), "{}", outcome.stderr);
 }
 
 #[test]
