@@ -27,6 +27,7 @@ const COMMANDS: &[&str] = &[
     "schedule",
     "bill",
     "profile",
+    "history",
     "explain",
     "fix",
     "archive",
