@@ -16,7 +16,7 @@ use super::fit::FitArgs;
 use super::fix::FixArgs;
 use super::history::HistoryArgs;
 use super::kpi_args::KpiArgs;
-use super::organization::IamPolicyArgs;
+use super::policy_args::IamPolicyArgs;
 use super::profile::ProfileArgs;
 use super::rent_or_buy::RentOrBuyArgs;
 use super::rightsize_flags::RightsizeArgs;

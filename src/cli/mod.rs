@@ -46,6 +46,7 @@ mod output;
 mod planner;
 mod planner_flags;
 mod policy;
+mod policy_args;
 mod price_age;
 mod price_cache;
 mod pricing;

@@ -1,7 +1,7 @@
-//! Flags for several accounts in one run, and for the policies that this takes.
+//! Flags for several accounts in one run.
 
 use super::exit::Failure;
-use crate::sources::aws::{DEFAULT_ROLE, Organization, Role, Trusted};
+use crate::sources::aws::{DEFAULT_ROLE, Organization, Role};
 use clap::Args;
 
 /// Which accounts are read, and through which role.
@@ -83,7 +83,7 @@ fn account_id(text: &str) -> Result<String, String> {
     }
 }
 
-fn role(text: &str) -> Result<String, String> {
+pub(super) fn role(text: &str) -> Result<String, String> {
     match Role::named(text) {
         Some(_) => Ok(text.to_owned()),
         None => Err(format!(
@@ -93,36 +93,12 @@ fn role(text: &str) -> Result<String, String> {
 }
 
 /// AWS takes 2 to 1,224 characters of a few kinds.
-fn external_id(text: &str) -> Result<String, String> {
+pub(super) fn external_id(text: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "+=,.@:/-_".contains(c);
     if (2..=1_224).contains(&text.len()) && text.chars().all(is_plain) {
         Ok(text.to_owned())
     } else {
         Err("expected 2 to 1224 letters, digits and characters of `+=,.@:/-_`".to_owned())
-    }
-}
-
-/// `gpucost iam-policy`.
-#[derive(Debug, Args)]
-pub(super) struct IamPolicyArgs {
-    /// Also print the role of each account, its trust, and a template that creates it
-    #[arg(long)]
-    pub org: bool,
-    /// Account, or ARN of the principal, that assumes the role [default: 111122223333]
-    #[arg(long, value_name = "ID|ARN", value_parser = trusted, requires = "org")]
-    pub account: Option<String>,
-    /// Role to create in each account [default: GpucostReadOnly]
-    #[arg(long, value_name = "NAME|ARN", value_parser = role, requires = "org")]
-    pub role: Option<String>,
-    /// External ID that the role requires
-    #[arg(long, value_name = "ID", value_parser = external_id, requires = "org")]
-    pub external_id: Option<String>,
-}
-
-fn trusted(text: &str) -> Result<String, String> {
-    match Trusted::named(text) {
-        Some(_) => Ok(text.to_owned()),
-        None => Err("expected an account ID of 12 digits, or the ARN of a role or user".to_owned()),
     }
 }
 

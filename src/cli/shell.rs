@@ -1,16 +1,30 @@
 //! Commands that print something about the program itself.
 
 use super::exit::{ExitCode, Failure};
-use super::organization::{IamPolicyArgs, named_role};
+use super::organization::named_role;
+use super::policy_args::IamPolicyArgs;
 use super::{Io, command};
-use crate::sources::aws::{Trusted, iam_policy, organization_policy};
+use crate::sources::aws::{Trusted, history_policy, iam_policy, organization_policy};
 use crate::sources::kubernetes;
+use crate::sources::store::{BucketPlace, Place};
 use clap_complete::Shell;
 
 /// The account of AWS's own examples.
 const EXAMPLE_ACCOUNT: &str = "111122223333";
 
 pub(super) fn policies(args: &IamPolicyArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    match &args.history {
+        Some(Place::Bucket(BucketPlace { bucket, prefix })) => {
+            return print(history_policy(bucket, prefix).as_bytes(), io);
+        }
+        Some(Place::Folder(_)) => {
+            return Err(
+                Failure::input("a history in a directory takes no permissions of AWS")
+                    .with_hint("pass the URL of a bucket, such as `--history s3://bucket/gpucost`"),
+            );
+        }
+        None => {}
+    }
     if !args.org {
         return print(iam_policy().as_bytes(), io);
     }

@@ -3,7 +3,10 @@
 //! anything.
 
 use crate::support::source::{files_under, is_word, line_of, root};
-use gpucost::sources::aws::{ACTIONS, ORG_ACTIONS, Role, Trusted, iam_policy, organization_policy};
+use gpucost::sources::aws::{
+    ACTIONS, HISTORY_ACTIONS, ORG_ACTIONS, Role, Trusted, history_policy, iam_policy,
+    organization_policy,
+};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -366,4 +369,37 @@ fn what_an_organization_takes_is_the_actions_and_two_more() {
         statements[1]["Resource"],
         "arn:aws:iam::*:role/GpucostReadOnly"
     );
+}
+
+/// The bucket of a history is what the user names, and the only thing that is written to.
+#[test]
+fn a_history_takes_four_actions_on_its_own_prefix() {
+    let text = history_policy("nights", "gpu/cost/");
+    let policy: Value = serde_json::from_str(&text).expect("JSON");
+    let statements = policy["Statement"].as_array().expect("a list");
+    let mut actions = BTreeSet::new();
+    for one in statements {
+        assert_eq!(one["Effect"], "Allow");
+        let own = match &one["Action"] {
+            Value::Array(many) => many.iter().filter_map(Value::as_str).collect(),
+            one => one.as_str().into_iter().collect::<Vec<_>>(),
+        };
+        let is_list = own == ["s3:ListBucket"];
+        let resource = one["Resource"].as_str().expect("one resource");
+        if is_list {
+            assert_eq!(resource, "arn:aws:s3:::nights");
+            let prefix = &one["Condition"]["StringLike"]["s3:prefix"];
+            assert_eq!(prefix, "gpu/cost/v1/*");
+        } else {
+            assert_eq!(resource, "arn:aws:s3:::nights/gpu/cost/v1/*");
+        }
+        actions.extend(own.into_iter().map(str::to_owned));
+    }
+    let actions: Vec<&str> = actions.iter().map(String::as_str).collect();
+    assert_eq!(actions, HISTORY_ACTIONS);
+    // What is audited is not written to: none of these is in the other policies.
+    assert!(!iam_policy().contains("s3:"));
+    let trusted = Trusted::named("111122223333").expect("an account");
+    let all = organization_policy(&trusted, &Role::default(), None);
+    assert!(!all.contains("s3:"));
 }

@@ -70,7 +70,8 @@ fn words(trouble: FileTrouble) -> &'static str {
         FileTrouble::Damaged => "damaged: what they say is not used",
         FileTrouble::Missing => "missing: what they said is lost",
         FileTrouble::HalfWritten => {
-            "half-written: they do not count; `gpucost history prune` removes them"
+            "half-written: they do not count, and `gpucost history prune --keep 400d` removes \
+             those that are older"
         }
         FileTrouble::Repeated => {
             "left from putting a month together: gpucost counts their rows once, and `gpucost \

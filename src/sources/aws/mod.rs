@@ -43,7 +43,9 @@ pub use error::is_known_code;
 pub use metadata::{InstancePlace, instance_place};
 pub use metrics::cloudwatch_name;
 pub use organization::{Organization, connect_organization};
-pub use policy::{ACTIONS, ORG_ACTIONS, Trusted, iam_policy, organization_policy};
+pub use policy::{
+    ACTIONS, HISTORY_ACTIONS, ORG_ACTIONS, Trusted, history_policy, iam_policy, organization_policy,
+};
 pub use prices::{on_demand_prices, spot_prices};
 pub use role::{DEFAULT_ROLE, Role};
 pub use savings_plans::savings_plan_rates;
