@@ -51,12 +51,8 @@ pub(super) fn ending_of(table: &str) -> &'static str {
 
 /// A file of a table, or a list where there is no table of that name.
 pub(super) fn name_of(table: &str, day: Date, id: &str) -> String {
-    let ending = if table == USAGE_RUN {
-        "json"
-    } else {
-        "parquet"
-    };
-    format!("{VERSION}/{table}/{}/{id}.{ending}", part_of(day))
+    let (part, ending) = (part_of(day), ending_of(table));
+    format!("{VERSION}/{table}/{part}/{id}.{ending}")
 }
 
 /// A name in parts.
@@ -136,7 +132,14 @@ mod tests {
     fn a_name_is_its_parts_and_nothing_else() {
         let day = Date::constant(2026, 11, 2);
         let id = "20261106T120000000Z-0123456789abcdef-fedcba9876543210";
-        for (table, ending) in [("usage_run", "json"), ("usage_grid", "parquet")] {
+        for (table, ending) in [
+            ("usage_run", "json"),
+            ("usage_grid", "parquet"),
+            ("run", "json"),
+            ("cost", "parquet"),
+            ("action", "parquet"),
+            ("compact", "json"),
+        ] {
             let name = name_of(table, day, id);
             assert_eq!(name, format!("v1/{table}/dt=2026-11-02/{id}.{ending}"));
             let parts = Named { table, day, id };
