@@ -5,6 +5,7 @@
 
 mod cli;
 mod demo;
+mod engines;
 mod fuzz;
 mod habits;
 mod iam;

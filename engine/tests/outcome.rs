@@ -108,7 +108,8 @@ fn cell(column: &dyn Array, row: usize) -> String {
     } else if let Some(numbers) = any.downcast_ref::<Int64Array>() {
         numbers.value(row).to_string()
     } else if let Some(numbers) = any.downcast_ref::<Float64Array>() {
-        format!("{:?}", numbers.value(row))
+        // -0.0 is 0.
+        format!("{:?}", numbers.value(row) + 0.0)
     } else if let Some(amounts) = any.downcast_ref::<Decimal128Array>() {
         amounts.value_as_string(row)
     } else {

@@ -171,8 +171,9 @@ impl Writer<'_> {
             Gauge::Utilization | Gauge::PowerUtilization => {
                 Some(self.fill((Table::Grid, GRID), Some(gauge), &[]))
             }
-            // A sample of CPU shows that the instance ran, whatever it is.
-            Gauge::Cpu => Some(self.marks(gauge, "0")),
+            // A sample of CPU shows that the instance ran, whatever it is: for some engines
+            // -0.0 is below 0.
+            Gauge::Cpu => Some(self.marks(gauge, "-1")),
             Gauge::EncoderSessions => Some(self.marks(gauge, "1e-300")),
             _ => None,
         }
