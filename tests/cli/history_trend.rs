@@ -111,7 +111,11 @@ fn what_is_not_there_is_said() {
     );
     let outcome = history(&world, &["--units", &units]);
     assert_eq!(outcome.code, 2);
-    assert!(outcome.stderr.contains("`no-such-job`"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("`no-such-job`"),
+        "{}",
+        outcome.stderr
+    );
 }
 
 #[test]

@@ -145,7 +145,11 @@ fn of_trainings(estate: &Value, further: &[&str]) -> Outcome {
 fn training_jobs_of_an_estate_are_placed_when_they_ran() {
     let outcome = of_trainings(&trainings(), &["--format", "json"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    assert!(outcome.stderr.ends_with("read 0 instances; 1 gap\n"), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.ends_with("read 0 instances; 1 gap\n"),
+        "{}",
+        outcome.stderr
+    );
     let found = outcome.json();
     let rows = found["jobs"].as_array().expect("a list");
     let of = |key: &str| -> Vec<&Value> { rows.iter().map(|row| &row[key]).collect() };

@@ -1,8 +1,8 @@
 //! Points of some instances, as an archive has them and as gpucost keeps them.
 
 use fastrand::Rng;
-use gpucost::domain::ResourceId;
 use gpucost::sources::files::{History, KeptMachine, parse_estate};
+use gpucost::sources::store::{BucketAccess, Place};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
@@ -24,8 +24,10 @@ const START: i64 = 1_793_491_200;
 const DAYS: i64 = 2;
 const FILES: usize = 3;
 
-/// Metrics, whether they are of a GPU, and the statistics and periods that are kept.
-const METRICS: [(&str, bool, &[(&str, i64)]); 10] = [
+/// A metric, whether it is of a GPU, and the statistics and periods that are kept.
+type Kept = (&'static str, bool, &'static [(&'static str, i64)]);
+
+const METRICS: [Kept; 10] = [
     (
         "gpu_utilization",
         true,
@@ -167,7 +169,11 @@ impl Archive {
         let date = |second: i64| at(second).to_zoned(TimeZone::UTC).date();
         let days = (date(START), date(START + (DAYS - 1) * DAY));
         let now = at(START + 30 * DAY);
-        let history = History::open(folder, days, now).expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let runtime = runtime.expect("a runtime");
+        let (place, access) = (Place::Folder(folder.to_owned()), BucketAccess::default());
+        let history = runtime.block_on(History::open(&place, &access, days, now));
+        let history = history.expect("a folder");
         for day in 0..DAYS {
             let start = START + day * DAY;
             let estate = self.estate(start);
@@ -187,7 +193,7 @@ impl Archive {
                 let kept = usages.of(&machine.instance).kept();
                 (machine, kept.expect("one source measured it"))
             });
-            history.record(date(start), kept);
+            runtime.block_on(history.record(date(start), kept));
         }
         assert!(history.problems().is_empty());
     }
