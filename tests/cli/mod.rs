@@ -33,6 +33,7 @@ mod fix;
 mod fix_formats;
 mod group_by;
 mod hints;
+mod history;
 mod history_trend;
 mod hostile;
 mod html;

@@ -1,0 +1,297 @@
+//! `gpucost history record`, `verify`, `compact` and `prune`, and `audit --record`.
+
+use crate::cli::world::{Outcome, World};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Days of the demo that had been over for six hours at the end of October: all but the last.
+const DAYS: usize = 13;
+/// A table for each day, one of actions, and the file of the run.
+const FILES: usize = DAYS + 2;
+
+/// A world with the demo recorded in its directory `nights`, and what that said.
+fn recorded() -> (World, Outcome) {
+    let world = World::new();
+    let outcome = on(&world, &["record"], &["--demo"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    (world, outcome)
+}
+
+/// Runs an action on the directory `nights`.
+fn on(world: &World, action: &[&str], arguments: &[&str]) -> Outcome {
+    let place = world.path("nights");
+    world.run(&[&["history"][..], action, &[place.as_str()], arguments].concat())
+}
+
+/// The files of the directory `nights` by their names below it.
+fn files(world: &World) -> BTreeMap<String, Vec<u8>> {
+    let top = PathBuf::from(world.path("nights"));
+    let mut found = BTreeMap::new();
+    let mut folders = vec![top.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(&top).expect("it is below");
+            let name = name.to_str().expect("UTF-8").to_owned();
+            found.insert(name, fs::read(&path).expect("a file"));
+        }
+    }
+    found
+}
+
+/// The names of the files of a table.
+fn names(files: &BTreeMap<String, Vec<u8>>, table: &str) -> Vec<String> {
+    let own = format!("v1/{table}/");
+    let names = files.keys().filter(|name| name.starts_with(&own));
+    names.cloned().collect()
+}
+
+#[test]
+fn an_audit_is_kept_once() {
+    let (world, first) = recorded();
+    let place = world.path("nights");
+    let kept = files(&world);
+    assert_eq!(kept.len(), FILES, "{:?}", kept.keys());
+    let runs = names(&kept, "run");
+    let [run] = &runs[..] else {
+        panic!("several runs: {runs:?}");
+    };
+    let id = run.strip_prefix("v1/run/dt=2026-11-01/");
+    let id = id.and_then(|id| id.strip_suffix(".json")).expect("a name");
+    assert!(id.starts_with("20261101T000000Z-"), "{id}");
+    let costs: Vec<String> = (18..=30)
+        .map(|day| format!("v1/cost/dt=2026-10-{day}/{id}.parquet"))
+        .collect();
+    assert_eq!(names(&kept, "cost"), costs);
+    let action = format!("v1/action/dt=2026-11-01/{id}.parquet");
+    assert_eq!(names(&kept, "action"), [action]);
+    let said = "recorded 13 days (2026-10-18 to 2026-10-30) and ";
+    assert!(first.stdout.starts_with(said), "{}", first.stdout);
+    let end = format!(" as {id} in {place}\n");
+    assert!(first.stdout.ends_with(&end), "{}", first.stdout);
+
+    let second = on(&world, &["record"], &["--demo"]);
+    let said = format!("{id} was recorded in {place} before; nothing was changed\n");
+    assert_eq!((second.code, second.stdout), (0, said.clone()));
+    // An audit keeps the same, beside its report.
+    let place = format!("--record={place}");
+    let audit = world.run(&["audit", "--demo", &place]);
+    assert!(audit.stderr.contains(&said), "{}", audit.stderr);
+    let plain = world.run(&["audit", "--demo"]);
+    assert_eq!(audit.stdout, plain.stdout);
+    assert_eq!(files(&world), kept);
+}
+
+#[test]
+fn the_file_of_a_run_says_what_its_report_says() {
+    let (world, _) = recorded();
+    let report = world.run(&["audit", "--demo", "--format", "json"]).json();
+    let kept = files(&world);
+    let run: Value = serde_json::from_slice(&kept[&names(&kept, "run")[0]]).expect("JSON");
+    assert_eq!(run["as_of"], report["as_of"]);
+    assert_eq!(run["source"], report["scope"]["source"]);
+    assert_eq!(run["accounts"], report["scope"]["accounts"]);
+    assert_eq!(run["regions"], report["scope"]["regions"]);
+    let (totals, summary) = (&run["totals"], &report["summary"]);
+    assert_eq!(totals["instances"], summary["instances"]);
+    assert_eq!(totals["gpus"], summary["gpus"]);
+    for key in [
+        "monthly_cost",
+        "planned_monthly_cost",
+        "monthly_savings",
+        "monthly_waste",
+    ] {
+        let exact: f64 = totals[key].as_str().expect("text").parse().expect(key);
+        let shown = summary[key].as_f64().expect("a number");
+        assert!((exact - shown).abs() < 0.005_001, "{key}: {exact} {shown}");
+    }
+    let gaps = report["gaps"].as_array().expect("a list").len();
+    assert_eq!(run["gaps"], gaps);
+    let listed = run["files"].as_object().expect("its tables");
+    assert_eq!(listed.len(), FILES - 1);
+}
+
+#[test]
+fn an_audit_records_where_it_is_told() {
+    let world = World::new();
+    let place = format!("--record={}", world.path("nights"));
+    let outcome = world.run(&["audit", "--demo", &place, "--format", "json", "--quiet"]);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
+    assert_eq!(files(&world).len(), FILES);
+    // Another scope is another run: the days of one do not stand for those of the other.
+    let place = world.path("nights");
+    let tagged = [
+        "history",
+        "record",
+        &place,
+        "--demo",
+        "--tag",
+        "team=research",
+    ];
+    let outcome = world.run(&tagged);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let kept = files(&world);
+    assert_eq!(names(&kept, "run").len(), 2);
+    assert_eq!(names(&kept, "cost").len(), 2 * DAYS);
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_named() {
+    let (world, _) = recorded();
+    let place = world.path("nights");
+    let whole = on(&world, &["verify"], &["--strict"]);
+    assert_eq!(whole.code, 0, "{}", whole.stderr);
+    assert!(whole.stdout.starts_with("checked 15 files with "));
+    let end = format!(" in {place}\nevery file is as it was written\n");
+    assert!(whole.stdout.ends_with(&end), "{}", whole.stdout);
+
+    // What is not of gpucost is named, and is an error on request alone.
+    let notes = Path::new(&place).join("v1/notes.txt");
+    fs::write(&notes, "mine").expect("a writable folder");
+    let outcome = on(&world, &["verify"], &[]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let line = format!("  {}: gpucost writes no such file\n", notes.display());
+    assert!(outcome.stdout.contains(&line), "{}", outcome.stdout);
+    assert_eq!(on(&world, &["verify"], &["--strict"]).code, 3);
+
+    let kept = files(&world);
+    let costs = names(&kept, "cost");
+    let path = |name: &str| Path::new(&place).join(name);
+    let mut flipped = kept[&costs[2]].clone();
+    let middle = flipped.len() / 2;
+    flipped[middle] ^= 1;
+    fs::write(path(&costs[2]), &flipped).expect("a writable file");
+    let short = &kept[&costs[4]][..kept[&costs[4]].len() - 1];
+    fs::write(path(&costs[4]), short).expect("a writable file");
+    fs::copy(path(&costs[7]), path(&costs[6])).expect("a copy");
+    fs::remove_file(path(&costs[8])).expect("a file");
+    let outcome = on(&world, &["verify"], &[]);
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    for (trouble, names) in [
+        ("3 files damaged: ", [2, 4, 6].as_slice()),
+        ("1 file missing: ", [8].as_slice()),
+    ] {
+        let (_, rest) = outcome.stdout.split_once(trouble).expect(trouble);
+        let own = rest.split("\n\n").next().expect("its lines");
+        assert_eq!(own.lines().count(), 1 + names.len(), "{own}");
+        for name in names {
+            let path = path(&costs[*name]);
+            assert!(own.contains(&format!("  {}: ", path.display())), "{own}");
+        }
+    }
+    let hint = "hint: restore the files from a copy";
+    assert!(outcome.stderr.contains(hint), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_past_month_is_put_together() {
+    let (world, _) = recorded();
+    let place = world.path("nights");
+    let outcome = on(&world, &["compact"], &[]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(
+        outcome.stdout.starts_with("put ")
+            && outcome.stdout.ends_with(&format!(
+                " together in 1 file in place of 13 files in {place}\n"
+            )),
+        "{}",
+        outcome.stdout
+    );
+    let kept = files(&world);
+    let costs = names(&kept, "cost");
+    assert_eq!(costs.len(), 1, "{costs:?}");
+    assert!(costs[0].starts_with("v1/cost/dt=2026-10-01/202610-"));
+    assert_eq!(names(&kept, "compact").len(), 1);
+    let verified = on(&world, &["verify"], &["--strict"]);
+    assert_eq!(verified.code, 0, "{}{}", verified.stdout, verified.stderr);
+    // The days are known still, and there is nothing left to do.
+    let again = on(&world, &["record"], &["--demo"]);
+    assert!(again.stdout.contains("before; nothing was changed"));
+    let again = on(&world, &["compact"], &[]);
+    let said = format!("nothing to put together in {place}: no past month has several files\n");
+    assert_eq!(again.stdout, said);
+    assert_eq!(files(&world), kept);
+}
+
+#[test]
+fn what_is_old_is_removed_when_that_is_confirmed() {
+    let (world, _) = recorded();
+    let place = world.path("nights");
+    let notes = Path::new(&place).join("v1/cost/dt=2026-10-18/notes.txt");
+    fs::write(&notes, "mine").expect("a writable folder");
+    let kept = files(&world);
+    // It is 20 November.
+    let young = on(&world, &["prune", "--keep", "400d"], &[]);
+    let said = format!(
+        "nothing in {place} was recorded before that time\n1 file that gpucost did not write \
+         stays\n"
+    );
+    assert_eq!((young.code, young.stdout), (0, said));
+
+    let shown = on(&world, &["prune", "--keep", "10d"], &[]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    let said = "would remove 1 run of 2026-11-01: 15 files with ";
+    assert!(shown.stdout.starts_with(said), "{}", shown.stdout);
+    assert!(shown.stderr.contains("pass `--yes`"), "{}", shown.stderr);
+    assert_eq!(files(&world), kept);
+
+    let done = on(&world, &["prune", "--keep", "10d", "--yes"], &[]);
+    let said = "removed 1 run of 2026-11-01: 15 files with ";
+    assert!(done.stdout.starts_with(said), "{}", done.stdout);
+    let left: Vec<String> = files(&world).into_keys().collect();
+    assert_eq!(left, ["v1/cost/dt=2026-10-18/notes.txt"]);
+}
+
+#[test]
+fn a_place_that_cannot_be_one_is_an_error() {
+    let world = World::new();
+    for (arguments, says) in [
+        (&["history", "verify"][..], "history is not a directory"),
+        (&["history", "compact", "nowhere"], "is not a directory"),
+        (
+            &["history", "verify", "https://bucket/nights"],
+            "expected a directory, or s3://BUCKET/PREFIX",
+        ),
+        (&["history", "verify", "s3://"], "a bucket has 3 to 63"),
+        (
+            &["history", "verify", "s3://bucket/../x"],
+            "a prefix has at most 512",
+        ),
+        (&["history", "prune"], "--keep"),
+        (
+            &["history", "prune", "--keep", "12h"],
+            "expected a time of a day or more",
+        ),
+        (&["history", "prune", "--keep", "9999999d"], "--keep"),
+        (&["audit", "--demo", "--record=s3://B"], "a bucket has 3"),
+        (
+            &["iam-policy", "--history", "nights"],
+            "a history in a directory takes no permissions of AWS",
+        ),
+    ] {
+        let outcome = world.run(arguments);
+        assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(says), "{}", outcome.stderr);
+    }
+    let plain = world.file("plain", "a file");
+    let outcome = world.run(&["history", "record", &plain, "--demo"]);
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains(&format!("error: {plain}/v1/run: ")));
+    assert_eq!(fs::read(&plain).expect("it is there"), b"a file");
+}
+
+#[test]
+fn the_permissions_of_a_bucket_are_printed_on_request() {
+    let world = World::new();
+    let outcome = world.run(&["iam-policy", "--history", "s3://nights/gpu/cost"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let objects = &outcome.json()["Statement"][1]["Resource"];
+    assert_eq!(objects, "arn:aws:s3:::nights/gpu/cost/v1/*");
+    assert!(!world.run(&["iam-policy"]).stdout.contains("s3:"));
+}
