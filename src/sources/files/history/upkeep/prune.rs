@@ -3,7 +3,7 @@
 use super::claims::Claims;
 use super::kinds::{Kind, kind_of};
 use crate::domain::PrunedHistory;
-use crate::sources::files::history::layout::{HistoryError, Named};
+use crate::sources::files::history::layout::{COMPACT, HistoryError, Named};
 use crate::sources::files::history::ledger::{ACTION, COST, Records};
 use futures_util::stream::TryStreamExt;
 use futures_util::{StreamExt, stream};
@@ -30,10 +30,18 @@ impl Records {
         let gone = |id: &str| ledger.get(id).is_none_or(|day| *day < before);
         // What was put together goes with the last of its runs.
         let compact = claims.compact.iter();
-        let kept: BTreeSet<&str> = compact
+        let mut kept: BTreeSet<&str> = compact
             .filter(|list| !list.of.iter().all(|name| id_of(name).is_some_and(gone)))
             .filter_map(|list| id_of(&list.name))
             .collect();
+        // Which runs a list is of is not known where it cannot be read.
+        let unread = claims.damaged.iter();
+        let unread = unread.filter_map(|(name, _)| Named::of(name));
+        kept.extend(
+            unread
+                .filter(|named| named.table == COMPACT)
+                .map(|named| named.id),
+        );
         let compact = claims.compact.iter();
         let compact: BTreeSet<&str> = compact.filter_map(|list| id_of(&list.name)).collect();
         let (mut lists, mut tables) = (Vec::new(), Vec::new());

@@ -408,6 +408,22 @@ fn what_was_put_together_goes_with_the_last_of_its_runs() {
     assert!(names(&folder).is_empty());
 }
 
+#[test]
+fn what_was_put_together_stays_while_its_list_cannot_be_read() {
+    let (folder, records, _) = nights(&[2, 3]);
+    done(records.compact(date(2026, 12, 1))).expect("writable");
+    let all = names(&folder);
+    let list = all.iter().find(|name| name.contains("/compact/"));
+    let list = list.expect("a list of each of two tables");
+    write(&folder, list, b"{");
+    // Two runs, and the other table with its list.
+    let pruned = done(records.prune(date(2026, 12, 1), true)).expect("writable");
+    assert_eq!((pruned.runs, pruned.files), (2, 4));
+    let left = names(&folder);
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(left.contains(list));
+}
+
 #[cfg(unix)]
 #[test]
 fn links_and_pipes_are_named_and_stay() {

@@ -18,9 +18,16 @@ impl Records {
     /// Reads every file, and compares it with what its list says of it.
     ///
     /// # Errors
-    /// When the place cannot be listed.
+    /// When the place cannot be listed, and when a file cannot be read now, which does not say
+    /// that it is damaged.
     pub async fn verify(&self) -> Result<VerifiedHistory, HistoryError> {
-        let claims = Claims::of(self).await?;
+        let mut claims = Claims::of(self).await?;
+        let mut damaged = claims.damaged.iter();
+        if let Some(unread) = damaged.position(|(_, why)| !is_damage(why)) {
+            let (name, why) = claims.damaged.swap_remove(unread);
+            let place = self.store().place(&name);
+            return Err(HistoryError { place, why });
+        }
         let replaced = claims.replaced();
         let there = claims.names();
         let mut verified = VerifiedHistory::default();
@@ -70,8 +77,15 @@ impl Records {
         });
         let read: Vec<_> = stream::iter(read).buffered(READ_AT_ONCE).collect().await;
         for (name, whole) in read {
-            if let Err(why) = whole {
-                note(FileTrouble::Damaged, name, &why.to_string());
+            match whole {
+                Ok(()) => {}
+                Err(why) if is_damage(&why) => {
+                    note(FileTrouble::Damaged, name, &why.to_string());
+                }
+                Err(why) => {
+                    let place = self.store().place(name);
+                    return Err(HistoryError { place, why });
+                }
             }
         }
         verified.files = claims.listed.len() as u64;
@@ -98,6 +112,16 @@ impl Records {
         let read = read_table(file, schema, &mut each);
         read.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
     }
+}
+
+/// Whether an error is about what a file holds, and not about reaching it.
+fn is_damage(why: &io::Error) -> bool {
+    let kinds = [
+        ErrorKind::InvalidData,
+        ErrorKind::UnexpectedEof,
+        ErrorKind::NotFound,
+    ];
+    kinds.contains(&why.kind())
 }
 
 /// The end of a name, from its table on.
