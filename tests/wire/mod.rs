@@ -12,4 +12,6 @@ pub mod process;
 pub mod audit;
 mod crosscheck;
 mod pricing;
+#[cfg(feature = "s3")]
+mod records;
 mod selftest;

@@ -14,7 +14,7 @@ pub(super) async fn keep(store: &dyn Store, name: &str, bytes: &[u8]) -> io::Res
         let mut file = store.open(name, bytes.len() as u64).await?;
         file.read_to_end(&mut there)?;
         if there != bytes {
-            let why = format!("{} holds something else", store.place(name));
+            let why = "it is there, and holds something else";
             return Err(io::Error::new(ErrorKind::AlreadyExists, why));
         }
     }

@@ -178,7 +178,11 @@ fn the_newest_run_that_asked_the_same_counts() {
     let [problem] = &problems[..] else {
         panic!("{problems:?}");
     };
-    assert!(problem.to_string().ends_with(" holds something else"));
+    assert!(
+        problem
+            .to_string()
+            .ends_with(": it is there, and holds something else")
+    );
     let last = open(folder.path(), "2026-11-06T15:00:00Z");
     let usages = read(&last, DAY, &machine).expect("both are whole");
     assert_eq!(usages.of(&machine.instance).kept(), Some(newer));
