@@ -41,10 +41,13 @@ impl CompactFile {
         }
     }
 
+    /// The text of the list, in one line.
+    ///
     /// # Errors
     /// When it is longer than a list may be.
     pub(in crate::sources::files::history) fn text(&self) -> io::Result<Vec<u8>> {
-        let text = serde_json::to_vec_pretty(self)?;
+        let mut text = serde_json::to_vec(self)?;
+        text.push(b'\n');
         if text.len() as u64 > MOST_BYTES {
             return Err(invalid("it names more files than gpucost puts together"));
         }

@@ -73,12 +73,13 @@ struct GapWire {
 }
 
 impl RunFile {
-    /// The text of the file.
+    /// The text of the file, in one line, which is how engines read JSON.
     ///
     /// # Errors
     /// When it is longer than a file of a run may be.
     pub(super) fn text(&self) -> io::Result<Vec<u8>> {
-        let text = serde_json::to_vec_pretty(&Wire::of(self))?;
+        let mut text = serde_json::to_vec(&Wire::of(self))?;
+        text.push(b'\n');
         if text.len() as u64 > MOST_BYTES {
             return Err(invalid(
                 "its accounts, regions and gaps take more than 1 MiB",

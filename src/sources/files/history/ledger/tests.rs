@@ -234,7 +234,7 @@ fn the_file_of_another_run_is_refused() {
     for (text, words) in [
         (moved, "it is the file of another run"),
         (
-            text.replace("\"format\": 1", "\"format\": 2"),
+            text.replace("\"format\":1", "\"format\":2"),
             "it has another format",
         ),
         (
