@@ -1,15 +1,31 @@
 //! `gpucost history record`, `verify`, `compact` and `prune`, and `audit --record`.
 
+use crate::cli::installed::installed;
+use crate::cli::pages::{assert_shows, blocks, page};
+use crate::cli::process::run_in;
 use crate::cli::world::{Outcome, World};
+use crate::support::skip::skip;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Days of the demo that had been over for six hours at the end of October: all but the last.
 const DAYS: usize = 13;
 /// A table for each day, one of actions, and the file of the run.
 const FILES: usize = DAYS + 2;
+/// Prints the rows of each statement, or ends with 77 where DuckDB is not installed.
+const STATEMENTS: &str = r"
+import json, sys
+try:
+    import duckdb
+except ImportError:
+    sys.exit(77)
+connection = duckdb.connect()
+rows = [connection.execute(one).fetchall() for one in sys.argv[1:]]
+print(json.dumps(rows, default=str))
+";
 
 /// A world with the demo recorded in its directory `nights`, and what that said.
 fn recorded() -> (World, Outcome) {
@@ -294,4 +310,100 @@ fn the_permissions_of_a_bucket_are_printed_on_request() {
     let objects = &outcome.json()["Statement"][1]["Resource"];
     assert_eq!(objects, "arn:aws:s3:::nights/gpu/cost/v1/*");
     assert!(!world.run(&["iam-policy"]).stdout.contains("s3:"));
+}
+
+#[test]
+fn the_page_shows_what_the_commands_print() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let examples = blocks(&page("history.md"), "text");
+    let examples = examples.iter();
+    let examples: Vec<&str> = examples
+        .filter_map(|text| text.strip_prefix("$ gpucost "))
+        .collect();
+    assert_eq!(examples.len(), 3);
+    for example in examples {
+        let (command, shown) = example.split_once('\n').expect("a command line");
+        let arguments: Vec<&str> = command.split(' ').collect();
+        let output = run_in(folder.path(), &arguments);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command}: {stderr}");
+        let printed = String::from_utf8(output.stdout).expect("UTF-8");
+        assert_shows("docs/history.md", shown, &printed);
+    }
+}
+
+/// The rows of statements in a folder, in an order of their own; `None` where DuckDB is not
+/// installed.
+fn rows(folder: &Path, statements: &[String]) -> Option<Vec<Vec<Value>>> {
+    let Some(python) = installed("python") else {
+        skip("target/test-venv is missing");
+        return None;
+    };
+    let output = Command::new(python)
+        .args(["-c", STATEMENTS])
+        .args(statements)
+        .current_dir(folder)
+        .output()
+        .expect("Python starts");
+    if output.status.code() == Some(77) {
+        skip("target/test-venv has no duckdb");
+        return None;
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    let mut found: Vec<Vec<Value>> = serde_json::from_slice(&output.stdout).expect("JSON");
+    for rows in &mut found {
+        rows.sort_by_key(Value::to_string);
+    }
+    Some(found)
+}
+
+/// The sum of a column, in cents.
+fn cents(rows: &[Value], column: usize) -> f64 {
+    let amounts = rows.iter().filter_map(|row| row[column].as_str());
+    let sum: f64 = amounts
+        .map(|amount| amount.parse::<f64>().expect("an amount"))
+        .sum();
+    sum * 100.0
+}
+
+#[test]
+fn the_statements_of_the_page_give_the_sums_of_the_commands() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let run = |arguments: &[&str]| {
+        let output = run_in(folder.path(), arguments);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {stderr}");
+        output.stdout
+    };
+    run(&["history", "record", "--demo"]);
+    let statements: Vec<String> = blocks(&page("history.md"), "sql")
+        .into_iter()
+        // What CloudWatch was asked for is not in a demo, and the rest is another dialect.
+        .filter(|text| !text.contains("usage_") && !text.contains("external table"))
+        .collect();
+    assert_eq!(statements.len(), 4);
+    let Some(found) = rows(folder.path(), &statements) else {
+        return;
+    };
+    let trend: Value =
+        serde_json::from_slice(&run(&["history", "--format", "json"])).expect("a document in JSON");
+    let periods = trend["periods"].as_array().expect("a list").iter();
+    let spend: f64 = periods
+        .map(|one| one["spend"].as_f64().expect("an amount"))
+        .sum();
+    // The amounts of teams, in the third column after month, team and currency.
+    let of_teams = cents(&found[2], 3);
+    assert!((of_teams - spend * 100.0).abs() < 1.0, "{of_teams} {spend}");
+    let of_days = cents(&found[1], 4);
+    assert!(of_days > 0.0 && of_days <= of_teams, "{of_days} {of_teams}");
+    let report: Value = serde_json::from_slice(&run(&["audit", "--demo", "--format", "json"]))
+        .expect("a document in JSON");
+    let savings = report["summary"]["monthly_savings"].as_f64();
+    let savings = savings.expect("an amount") * 100.0;
+    let expected = cents(&found[3], 4);
+    assert!((expected - savings).abs() < 1.0, "{expected} {savings}");
+
+    run(&["history", "compact"]);
+    assert_eq!(rows(folder.path(), &statements), Some(found));
 }

@@ -272,3 +272,17 @@ fn what_no_table_holds_is_refused_before_anything_is_written() {
     assert!(keep_run(&records, &run, std::slice::from_ref(&fits)));
     assert_eq!(read(&records, None).rows, [fits]);
 }
+
+#[test]
+fn the_page_names_every_column() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/history.md");
+    let page = std::fs::read_to_string(path).expect("a page");
+    for schema in [&COST, &ACTION] {
+        let title = format!("### `{}`\n", schema.name);
+        let (_, rest) = page.split_once(&title).expect("its section");
+        let section = rest.split("### ").next().unwrap_or_default();
+        for (column, _) in schema.columns {
+            assert!(section.contains(&format!("`{column}`")), "{column}");
+        }
+    }
+}
