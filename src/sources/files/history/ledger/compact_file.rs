@@ -1,5 +1,6 @@
 //! The list of what was put together of a month: one file of a table in place of many.
 
+use super::sealed::{check, sealed};
 use crate::sources::files::history::layout::Named;
 use crate::sources::files::history::seal::Seal;
 use crate::sources::files::shared::bounded::Bounded;
@@ -41,13 +42,12 @@ impl CompactFile {
         }
     }
 
-    /// The text of the list, in one line.
+    /// The text of the list.
     ///
     /// # Errors
     /// When it is longer than a list may be.
     pub(in crate::sources::files::history) fn text(&self) -> io::Result<Vec<u8>> {
-        let mut text = serde_json::to_vec(self)?;
-        text.push(b'\n');
+        let text = sealed(self)?;
         if text.len() as u64 > MOST_BYTES {
             return Err(invalid("it names more files than gpucost puts together"));
         }
@@ -57,10 +57,12 @@ impl CompactFile {
     /// Reads a list.
     ///
     /// # Errors
-    /// When it cannot be read, is not one of this format, or names what is no table.
+    /// When it cannot be read, is not as it was written or of another format, or names what is
+    /// no table.
     pub(in crate::sources::files::history) fn read(file: File, id: &str) -> io::Result<Self> {
         let mut text = Vec::new();
         Bounded::new(file, MOST_BYTES).read_to_end(&mut text)?;
+        check(&text)?;
         let found: Self = serde_json::from_slice(&text)?;
         if found.format != FORMAT {
             return Err(invalid("it has another format"));

@@ -5,12 +5,15 @@ mod compact_file;
 mod read;
 mod rows;
 mod run_file;
+mod sealed;
 mod table_row;
 
 pub(super) use compact_file::{CompactFile, MOST_BYTES as MOST_LIST_BYTES};
 pub use read::Recorded;
 pub(super) use rows::{ACTION, COST, action_of, day_of};
 pub(super) use run_file::{MOST_BYTES as MOST_RUN_BYTES, RunFile};
+#[cfg(test)]
+pub(super) use sealed::resealed;
 pub(super) use table_row::{TableRow, row_of};
 
 use super::columns::{Schema, TableError};

@@ -1,5 +1,6 @@
 //! The file of a run: what it read and summed up, and the tables that it wrote.
 
+use super::sealed::{check, sealed};
 use crate::domain::{
     CauseKind, Currency, GapSubject, Money, PastGap, PastTotals, RecordedRun, TagFilter,
 };
@@ -73,13 +74,12 @@ struct GapWire {
 }
 
 impl RunFile {
-    /// The text of the file, in one line, which is how engines read JSON.
+    /// The text of the file.
     ///
     /// # Errors
     /// When it is longer than a file of a run may be.
     pub(super) fn text(&self) -> io::Result<Vec<u8>> {
-        let mut text = serde_json::to_vec(&Wire::of(self))?;
-        text.push(b'\n');
+        let text = sealed(&Wire::of(self))?;
         if text.len() as u64 > MOST_BYTES {
             return Err(invalid(
                 "its accounts, regions and gaps take more than 1 MiB",
@@ -91,10 +91,12 @@ impl RunFile {
     /// Reads the file of a name.
     ///
     /// # Errors
-    /// When it cannot be read, is not one of this format, or is that of another run.
+    /// When it cannot be read, is not as it was written or of another format, or is that of
+    /// another run.
     pub(in crate::sources::files::history) fn read(file: File, id: &str) -> io::Result<Self> {
         let mut text = Vec::new();
         Bounded::new(file, MOST_BYTES).read_to_end(&mut text)?;
+        check(&text)?;
         let wire: Wire = serde_json::from_slice(&text)?;
         if wire.format != FORMAT {
             return Err(invalid("it has another format"));

@@ -232,23 +232,24 @@ fn the_file_of_another_run_is_refused() {
     // A table of another place than those of the run.
     let moved = text.replace("v1/cost/dt=2026-11-21/", "v1/cost/../../../etc/");
     for (text, words) in [
-        (moved, "it is the file of another run"),
+        (resealed(&moved), "it is the file of another run"),
         (
-            text.replace("\"format\":1", "\"format\":2"),
+            resealed(&text.replace("\"format\":1", "\"format\":2")),
             "it has another format",
         ),
         (
-            text.replace("\"USD\"", "\"XXX\""),
+            resealed(&text.replace("\"USD\"", "\"XXX\"")),
             "it has a currency that is not known",
         ),
         (
-            text.replace("1234.56", "12e4"),
+            resealed(&text.replace("1234.56", "12e4")),
             "it has a date or an amount that gpucost does not write",
         ),
         (
-            " ".repeat(1 << 20) + "{}",
-            "it is larger than what was written",
+            text.replace("1234.56", "1234.57").into_bytes(),
+            "its checksum is not the one that was written",
         ),
+        (vec![b' '; 2 << 20], "it is larger than what was written"),
     ] {
         std::fs::write(&own, text).expect("ours");
         refused(words);

@@ -2,7 +2,7 @@ use crate::domain::{CompactedHistory, FileTrouble, RecordedRun, WorkloadDay};
 use crate::sources::Answer;
 use crate::sources::files::history::lab::{action, cost, done, run};
 use crate::sources::files::history::layout::{COMPACT, RUN, name_of};
-use crate::sources::files::history::ledger::{ACTION, COST, Records};
+use crate::sources::files::history::ledger::{ACTION, COST, Records, resealed};
 use crate::sources::store::{Created, Folder, Listed, Store};
 use jiff::civil::{Date, date};
 use std::cell::Cell;
@@ -153,6 +153,30 @@ fn each_kind_of_trouble_is_told_apart() {
 }
 
 #[test]
+fn a_changed_bit_of_any_file_is_found() {
+    let (folder, records, _) = nights(&[2, 3]);
+    done(records.compact(date(2026, 12, 1))).expect("writable");
+    let mut tried = 0;
+    for name in names(&folder) {
+        let whole = bytes(&folder, &name);
+        let step = (whole.len() / 61).max(1);
+        for at in (0..whole.len()).step_by(step) {
+            let mut changed = whole.clone();
+            changed[at] ^= 1_u8 << (at % 8);
+            write(&folder, &name, &changed);
+            let verified = done(records.verify()).expect("readable");
+            assert!(verified.has_lost(), "byte {at} of {name}");
+            // Whatever it says now, it can be read around.
+            assert!(done(records.read(None)).is_ok());
+            tried += 1;
+        }
+        write(&folder, &name, &whole);
+    }
+    assert!(tried > 300, "{tried}");
+    assert!(troubles(&records).is_empty());
+}
+
+#[test]
 fn a_table_that_is_not_of_its_columns_is_damaged_even_if_its_list_says_so() {
     let (folder, records, runs) = nights(&[2]);
     let cost = name_of(COST.name, date(2026, 11, 1), &runs[0].run_id);
@@ -167,7 +191,7 @@ fn a_table_that_is_not_of_its_columns_is_damaged_even_if_its_list_says_so() {
     let (one, other) = (bytes(&folder, &cost), bytes(&folder, &action));
     write(&folder, &cost, &other);
     write(&folder, &action, &one);
-    write(&folder, &own, list.as_bytes());
+    write(&folder, &own, &resealed(&list));
     let words = "its columns are not those of this version".to_owned();
     let expected = [
         (FileTrouble::Damaged, words.clone()),
