@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use std::fmt::Write;
 
 /// Bytes of a MiB.
-const MIB: f64 = 1_048_576.0;
+const MIB: u64 = 1 << 20;
 
 /// A run that was recorded.
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +45,7 @@ pub fn verified_text(place: &str, verified: &VerifiedHistory) -> String {
     let mut text = format!(
         "checked {} with {} in {place}\n",
         many(verified.files, "file", "files"),
-        mib(verified.bytes)
+        size(verified.bytes)
     );
     for trouble in FileTrouble::ALL {
         let all = verified.found.iter();
@@ -67,17 +67,16 @@ pub fn verified_text(place: &str, verified: &VerifiedHistory) -> String {
 
 fn words(trouble: FileTrouble) -> &'static str {
     match trouble {
-        FileTrouble::Damaged => "damaged: what they say is not used",
-        FileTrouble::Missing => "missing: what they said is lost",
+        FileTrouble::Damaged => "damaged: not used",
+        FileTrouble::Missing => "missing: what was in there is lost",
         FileTrouble::HalfWritten => {
-            "half-written: they do not count, and `gpucost history prune --keep 400d` removes \
-             those that are older"
+            "half-written: not counted; `gpucost history prune --keep 400d` removes old ones"
         }
         FileTrouble::Repeated => {
-            "left from putting a month together: gpucost counts their rows once, and `gpucost \
-             history compact` removes them"
+            "left from putting a month together: counted once; `gpucost history compact` removes \
+             what is left"
         }
-        FileTrouble::Foreign => "not of gpucost: they are not read, and nothing removes them",
+        FileTrouble::Foreign => "not of gpucost: not read, and never removed",
     }
 }
 
@@ -111,7 +110,7 @@ pub fn pruned_text(place: &str, pruned: PrunedHistory, is_removed: bool) -> Stri
                 None => String::new(),
             };
             let files = many(files, "file", "files");
-            let size = mib(pruned.bytes);
+            let size = size(pruned.bytes);
             format!("{verb} {runs}{days}: {files} with {size} in {place}\n")
         }
     };
@@ -130,8 +129,12 @@ fn many(number: u64, singular: &str, plural: &str) -> String {
     counted(separated(&number.to_string()), singular, plural)
 }
 
-fn mib(bytes: u64) -> String {
-    format!("{:.1} MiB", bytes as f64 / MIB)
+fn size(bytes: u64) -> String {
+    if bytes < MIB {
+        let kib = bytes.div_ceil(1 << 10);
+        return format!("{} KiB", separated(&kib.to_string()));
+    }
+    format!("{:.1} MiB", bytes as f64 / MIB as f64)
 }
 
 #[cfg(test)]
@@ -189,9 +192,24 @@ mod tests {
         assert_eq!(
             verified_text("history", &verified),
             "checked 1,234 files with 3.0 MiB in history\n\n\
-             1 file damaged: what they say is not used\n  a: why\n\n\
-             1 file not of gpucost: they are not read, and nothing removes them\n  b: why\n"
+             1 file damaged: not used\n  a: why\n\n\
+             1 file not of gpucost: not read, and never removed\n  b: why\n"
         );
+    }
+
+    #[test]
+    fn sizes_are_in_units_that_show_them() {
+        for (bytes, expected) in [
+            (0, "0 KiB"),
+            (1, "1 KiB"),
+            (1_024, "1 KiB"),
+            (116_394, "114 KiB"),
+            (1_048_575, "1,024 KiB"),
+            (1_048_576, "1.0 MiB"),
+            (5_452_595, "5.2 MiB"),
+        ] {
+            assert_eq!(size(bytes), expected);
+        }
     }
 
     #[test]
