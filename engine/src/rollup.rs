@@ -19,11 +19,6 @@ use std::ops::Range;
 const POINTS: &str = "points";
 /// Points added up by series and five minutes.
 const PERIODS: &str = "periods";
-/// Memory for each group of a series and five minutes.
-const BYTES_OF_A_GROUP: u64 = 250;
-/// Points in five minutes, of the usual one a minute.
-const POINTS_OF_A_GROUP: u64 = 5;
-
 /// Adds up an archive. Nothing is written unless all of it was read.
 ///
 /// # Errors
@@ -51,7 +46,7 @@ pub async fn run(args: &RollupArgs, progress: &Progress) -> Result<()> {
     progress.say(&seen.line());
     let mut runs = Runs::new(&args.common.out);
     let mut added = 0;
-    let chunks = chunks(&seen, &points, args.common.memory);
+    let chunks = chunks(&seen, &points);
     for (number, days) in chunks.iter().enumerate() {
         points.days = Some(days.clone());
         progress.say(&format!(
@@ -169,24 +164,16 @@ pub fn plain(kind: &DataType) -> DataType {
     }
 }
 
-/// The days that are added up at once: as many as memory has room for by a rough estimate.
-/// What has no room is written to the work folder all the same.
-fn chunks(seen: &Seen, points: &Points, memory: u64) -> Vec<Range<i64>> {
+/// The days that are added up at once: one, so that what is grouped stays small. Where times
+/// are no numbers, a scan of a day would read all of them, and all days are added up at once.
+fn chunks(seen: &Seen, points: &Points) -> Vec<Range<i64>> {
     let Some(days) = seen.days(points.days.as_ref()) else {
         return Vec::new();
     };
-    // Without a number to compare, every chunk would read everything.
-    if points.time_unit == TimeUnit::Timestamp {
-        return vec![days];
+    match points.time_unit {
+        TimeUnit::Timestamp => vec![days],
+        _ => days.map(|day| day..day + 1).collect(),
     }
-    let all = u64::try_from(days.end - days.start).unwrap_or(1).max(1);
-    let groups = seen.points / all / POINTS_OF_A_GROUP;
-    let at_once = memory / 2 / (groups.max(1) * BYTES_OF_A_GROUP);
-    let at_once = i64::try_from(at_once.clamp(1, all)).unwrap_or(1);
-    let starts = (days.start..days.end).step_by(usize::try_from(at_once).unwrap_or(1));
-    starts
-        .map(|start| start..(start + at_once).min(days.end))
-        .collect()
 }
 
 /// Adds up some days. How many points they have.

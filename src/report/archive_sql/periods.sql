@@ -1,17 +1,18 @@
 select {keys}, metric, period,
-  sum(case when fault = 0 then 1 else 0 end) as n,
-  sum(case when fault = 0 and value >= 1 then 1 else 0 end) as active,
+  count(valid) as n,
+  count(case when valid >= 1 then 1 end) as active,
   sum(cast(floor(good) as {bigint})) as whole,
   sum(cast(floor((good - floor(good)) * 1099511627776 + 0.5) as {bigint})) as part,
-  min(case when fault = 0 then value end) as low,
-  max(case when fault = 0 then value end) as high,
-  sum(case when fault = 1 then copies else 0 end) as not_a_number,
-  sum(case when fault = 2 then copies else 0 end) as negative,
-  sum(case when fault = 3 then copies else 0 end) as over_100,
-  sum(case when fault = 0 then copies - 1 else 0 end) as duplicate,
+  min(valid) as low,
+  max(valid) as high,
+  {not_a_number} as not_a_number,
+  {negative} as negative,
+  {over_100} as over_100,
+  {duplicate} as duplicate,
   case when sum(slot) <> {bit_or}(slot) then 1 else 0 end as crowded
 from (
-  select {keys}, metric, period, value, copies, fault,
+  select {keys}, metric, period, copies, fault,
+    case when fault = 0 then value end as valid,
     case when fault = 0 then value else 0 end as good,
     case when fault = 0 then cast(power(2, floor((second - period) / 5)) as {bigint}) end as slot
   from (

@@ -271,6 +271,14 @@ impl Parts<'_> {
         } else {
             (points.from.clone(), "1")
         };
+        let tally = |fault: u8| match points.is_distinct {
+            true => format!("coalesce(sum(case when fault = {fault} then copies end), 0)"),
+            false => format!("count(case when fault = {fault} then 1 end)"),
+        };
+        let duplicate = match points.is_distinct {
+            true => "coalesce(sum(case when fault = 0 then copies - 1 end), 0)",
+            false => "0",
+        };
         fill(
             PERIODS,
             &[
@@ -283,6 +291,10 @@ impl Parts<'_> {
                 ("second", &points.second()),
                 ("value", &self.value()),
                 ("copies", copies),
+                ("not_a_number", &tally(1)),
+                ("negative", &tally(2)),
+                ("over_100", &tally(3)),
+                ("duplicate", duplicate),
                 ("most", &self.most()),
                 ("points", &from),
                 ("where", &condition),
