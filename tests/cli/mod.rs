@@ -3,6 +3,7 @@
 //! runs only where a process of its own is needed.
 
 mod annotations;
+mod archive;
 mod autoscale;
 mod bad_planner_input;
 mod bad_points;

@@ -72,6 +72,8 @@ fn help_of_every_command() {
         &["history", "prune", "--help"],
         &["explain", "--help"],
         &["fix", "--help"],
+        &["archive", "--help"],
+        &["archive", "sql", "--help"],
         &["iam-policy", "--help"],
         &["kubernetes-rbac", "--help"],
         &["completions", "--help"],
