@@ -1,5 +1,6 @@
 //! `gpucost archive`: statements that are printed, and the companion that is started.
 
+use crate::cli::pages::{assert_shows, blocks, page};
 use crate::cli::process::program;
 use crate::cli::world::World;
 use gpucost::domain::{Metric, SeriesSource, Statistic};
@@ -41,6 +42,35 @@ fn every_dialect_has_every_table() {
         }
         // Two checks and 31 statements.
         assert_eq!(text.matches(";\n\n").count(), 33, "{dialect}");
+    }
+}
+
+#[test]
+fn examples_in_the_page_are_what_is_printed() {
+    let text = page("scale.md");
+    let examples = blocks(&text, "text");
+    assert_eq!(examples.len(), 1);
+    let words = |command: &str| shlex::split(command).expect("words of a shell");
+    for example in examples {
+        let (command, shown) = example.split_once('\n').expect("a command line");
+        let command = command
+            .strip_prefix("$ gpucost archive sql ")
+            .expect("ours");
+        let arguments = words(command);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        assert_shows("docs/scale.md", shown, &printed(&arguments));
+    }
+    let blocks = blocks(&text, "sh").concat();
+    let commands = blocks
+        .lines()
+        .filter_map(|line| line.strip_prefix("gpucost archive sql "));
+    let commands: Vec<&str> = commands.collect();
+    assert_eq!(commands.len(), 4);
+    for command in commands {
+        let (command, _) = command.split_once(" > ").unwrap_or((command, ""));
+        let arguments = words(command);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        assert!(printed(&arguments).contains("select "), "{command}");
     }
 }
 
