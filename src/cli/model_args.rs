@@ -76,6 +76,9 @@ pub(super) struct ModelArgs {
     /// Layers, num_hidden_layers of config.json [default: nearest published model]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000), allow_negative_numbers = true, help_heading = "Model")]
     pub layers: Option<u32>,
+    /// Heads of queries, num_attention_heads [default: nearest published model]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), allow_negative_numbers = true, help_heading = "Model")]
+    pub heads: Option<u32>,
     /// Heads of keys and values, num_key_value_heads [default: nearest published model]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024), allow_negative_numbers = true, help_heading = "Model")]
     pub kv_heads: Option<u32>,
@@ -92,6 +95,7 @@ impl ModelArgs {
             params: self.params,
             active_params: self.active_params,
             layers: self.layers,
+            heads: self.heads,
             kv_heads: self.kv_heads,
             head_dim: self.head_dim,
         };
@@ -107,6 +111,7 @@ impl ModelArgs {
             ("params", self.params.is_some()),
             ("active-params", self.active_params.is_some()),
             ("layers", self.layers.is_some()),
+            ("heads", self.heads.is_some()),
             ("kv-heads", self.kv_heads.is_some()),
             ("head-dim", self.head_dim.is_some()),
         ];
@@ -131,8 +136,8 @@ fn hint(error: &ModelError) -> String {
         }
         ModelError::Name { nearest, .. } => format!("did you mean {}?", nearest.join(", ")),
         ModelError::Shape { nearest, .. } => format!(
-            "pass `--layers`, `--kv-heads` and `--head-dim`; {} has {}, {} and {}",
-            nearest.name, nearest.layers, nearest.kv_heads, nearest.head_dim
+            "pass `--layers`, `--heads`, `--kv-heads` and `--head-dim`; {} has {}, {}, {} and {}",
+            nearest.name, nearest.layers, nearest.heads, nearest.kv_heads, nearest.head_dim
         ),
         ModelError::Active { params, .. } => {
             format!("pass at most `--active-params {params}`")
@@ -142,6 +147,10 @@ fn hint(error: &ModelError) -> String {
              its head_dim"
                 .to_owned()
         }
+        ModelError::Heads { heads, .. } => format!(
+            "pass at most `--kv-heads {heads}`, or `--heads` with num_attention_heads of the \
+             config.json of the model"
+        ),
     }
 }
 

@@ -50,15 +50,20 @@ pub struct Published {
     /// Of all, those of the input and output embeddings.
     pub embedding_params: u64,
     pub layers: u32,
+    /// Heads of queries.
+    pub heads: u32,
     pub kv_heads: u32,
     pub head_dim: u32,
 }
+
+/// Layers, heads of queries, heads of keys and values, and the dimension of a head.
+type Shape = [u32; 4];
 
 const fn dense(
     name: &'static str,
     params: u64,
     embedding_params: u64,
-    [layers, kv_heads, head_dim]: [u32; 3],
+    [layers, heads, kv_heads, head_dim]: Shape,
 ) -> Published {
     Published {
         name,
@@ -66,6 +71,7 @@ const fn dense(
         active_params: params,
         embedding_params,
         layers,
+        heads,
         kv_heads,
         head_dim,
     }
@@ -75,7 +81,7 @@ const fn mixture(
     name: &'static str,
     [params, active_params]: [u64; 2],
     embedding_params: u64,
-    shape: [u32; 3],
+    shape: Shape,
 ) -> Published {
     Published {
         active_params,
@@ -85,41 +91,71 @@ const fn mixture(
 
 /// Published models, by maker and size.
 pub const PUBLISHED: [Published; 17] = [
-    dense("llama-2-7b", 6_738_415_616, 262_144_000, [32, 32, 128]),
-    dense("llama-2-13b", 13_015_864_320, 327_680_000, [40, 40, 128]),
-    dense("llama-2-70b", 68_976_648_192, 524_288_000, [80, 8, 128]),
-    dense("llama-3.2-3b", 3_212_749_824, 394_002_432, [28, 8, 128]),
-    dense("llama-3.1-8b", 8_030_261_248, 1_050_673_152, [32, 8, 128]),
-    dense("llama-3.1-70b", 70_553_706_496, 2_101_346_304, [80, 8, 128]),
+    dense("llama-2-7b", 6_738_415_616, 262_144_000, [32, 32, 32, 128]),
+    dense(
+        "llama-2-13b",
+        13_015_864_320,
+        327_680_000,
+        [40, 40, 40, 128],
+    ),
+    dense("llama-2-70b", 68_976_648_192, 524_288_000, [80, 64, 8, 128]),
+    dense("llama-3.2-3b", 3_212_749_824, 394_002_432, [28, 24, 8, 128]),
+    dense(
+        "llama-3.1-8b",
+        8_030_261_248,
+        1_050_673_152,
+        [32, 32, 8, 128],
+    ),
+    dense(
+        "llama-3.1-70b",
+        70_553_706_496,
+        2_101_346_304,
+        [80, 64, 8, 128],
+    ),
     dense(
         "llama-3.1-405b",
         405_853_388_800,
         4_202_692_608,
-        [126, 8, 128],
+        [126, 128, 8, 128],
     ),
-    dense("mistral-7b", 7_241_732_096, 262_144_000, [32, 8, 128]),
+    dense("mistral-7b", 7_241_732_096, 262_144_000, [32, 32, 8, 128]),
     mixture(
         "mixtral-8x7b",
         [46_702_792_704, 12_879_925_248],
         262_144_000,
-        [32, 8, 128],
+        [32, 32, 8, 128],
     ),
     mixture(
         "mixtral-8x22b",
         [140_620_634_112, 39_152_031_744],
         393_216_000,
-        [56, 8, 128],
+        [56, 48, 8, 128],
     ),
-    dense("qwen2.5-3b", 3_085_938_688, 311_164_928, [36, 2, 128]),
-    dense("qwen2.5-7b", 7_615_616_512, 1_089_994_752, [28, 4, 128]),
-    dense("qwen2.5-14b", 14_770_033_664, 1_557_135_360, [48, 8, 128]),
-    dense("qwen2.5-32b", 32_763_876_352, 1_557_135_360, [64, 8, 128]),
-    dense("qwen2.5-72b", 72_706_203_648, 2_491_416_576, [80, 8, 128]),
+    dense("qwen2.5-3b", 3_085_938_688, 311_164_928, [36, 16, 2, 128]),
+    dense("qwen2.5-7b", 7_615_616_512, 1_089_994_752, [28, 28, 4, 128]),
+    dense(
+        "qwen2.5-14b",
+        14_770_033_664,
+        1_557_135_360,
+        [48, 40, 8, 128],
+    ),
+    dense(
+        "qwen2.5-32b",
+        32_763_876_352,
+        1_557_135_360,
+        [64, 40, 8, 128],
+    ),
+    dense(
+        "qwen2.5-72b",
+        72_706_203_648,
+        2_491_416_576,
+        [80, 64, 8, 128],
+    ),
     mixture(
         "qwen3-30b-a3b",
         [30_532_122_624, 3_353_032_704],
         622_329_856,
-        [48, 4, 128],
+        [48, 32, 4, 128],
     ),
     mixture(
         "qwen3-235b-a22b",
@@ -142,6 +178,8 @@ pub struct ModelAsk {
     /// Of a mixture of experts.
     pub active_params: Option<u64>,
     pub layers: Option<u32>,
+    /// Heads of queries.
+    pub heads: Option<u32>,
     pub kv_heads: Option<u32>,
     pub head_dim: Option<u32>,
 }
@@ -156,6 +194,8 @@ pub struct Model {
     /// Zero where no published model is near: then all weights count as quantized.
     pub embedding_params: u64,
     pub layers: u32,
+    /// Heads of queries.
+    pub heads: u32,
     pub kv_heads: u32,
     pub head_dim: u32,
     /// The published model that stands for what was not given.
@@ -184,6 +224,8 @@ pub enum ModelError {
         needed: u64,
         params: u64,
     },
+    #[error("{kv_heads} heads of keys and values are more than {heads} heads of queries")]
+    Heads { heads: u32, kv_heads: u32 },
 }
 
 impl ModelAsk {
@@ -198,17 +240,20 @@ impl ModelAsk {
         let is_mixture = self.active_params.is_some();
         let nearest = named.unwrap_or_else(|| nearest_in_size(params, is_mixture));
         let near = named.or_else(|| is_near(params, nearest.params).then_some(nearest));
-        let known = [self.layers, self.kv_heads, self.head_dim];
+        let known = [self.layers, self.heads, self.kv_heads, self.head_dim];
         let shape = match (near, known) {
-            (_, [Some(layers), Some(kv_heads), Some(head_dim)]) => [layers, kv_heads, head_dim],
-            (Some(near), [layers, kv_heads, head_dim]) => [
+            (_, [Some(layers), Some(heads), Some(kv_heads), Some(head_dim)]) => {
+                [layers, heads, kv_heads, head_dim]
+            }
+            (Some(near), [layers, heads, kv_heads, head_dim]) => [
                 layers.unwrap_or(near.layers),
+                heads.unwrap_or(near.heads),
                 kv_heads.unwrap_or(near.kv_heads),
                 head_dim.unwrap_or(near.head_dim),
             ],
             (None, _) => return Err(ModelError::Shape { params, nearest }),
         };
-        let [layers, kv_heads, head_dim] = shape;
+        let [layers, heads, kv_heads, head_dim] = shape;
         let active = named.map(|found| found.active_params);
         let model = Model {
             name: named.map(|found| found.name),
@@ -216,6 +261,7 @@ impl ModelAsk {
             active_params: self.active_params.or(active).unwrap_or(params),
             embedding_params: near.map_or(0, |near| near.embedding_params).min(params),
             layers,
+            heads,
             kv_heads,
             head_dim,
             shape_of: near.filter(|_| known.contains(&None)).map(|near| near.name),
@@ -277,6 +323,12 @@ impl Model {
                 params,
             });
         }
+        if self.kv_heads > self.heads {
+            return Err(ModelError::Heads {
+                heads: self.heads,
+                kv_heads: self.kv_heads,
+            });
+        }
         Ok(self)
     }
 
@@ -297,6 +349,14 @@ impl Model {
         let numbers =
             2.0 * f64::from(self.layers) * f64::from(self.kv_heads) * f64::from(self.head_dim);
         numbers * dtype.bytes()
+    }
+
+    /// Operations of a token that attends to so many: in every layer and head, it is
+    /// multiplied with their keys and their values, two operations a number (Kaplan et al.,
+    /// Scaling Laws, 2020, table 1, where half of them are masked on average).
+    pub fn attention_operations(&self, tokens: f64) -> f64 {
+        let width = f64::from(self.heads) * f64::from(self.head_dim);
+        4.0 * f64::from(self.layers) * width * tokens
     }
 
     /// Share of the weights that a step reads for so many tokens. Each token takes its own
@@ -348,6 +408,7 @@ mod tests {
             ("mistral-7b", 32_000, 4_096, 14_336, 32_u64),
         ] {
             let model = named(name);
+            assert_eq!(u64::from(model.heads), heads, "{name}");
             let (keys, layers) = (u64::from(model.kv_heads), u64::from(model.layers));
             let attention = hidden * 128 * (2 * heads + 2 * keys);
             let layer = attention + 3 * hidden * intermediate + 2 * hidden;
@@ -384,6 +445,22 @@ mod tests {
         assert_eq!(bytes / 1024.0, 800.0);
     }
 
+    /// Kaplan et al., table 1: 2 × layers × context × width for each token of a context, of
+    /// which half is masked. GPT-3 has 96 layers of 12,288: with 2,048 tokens, 4.83 GFLOP.
+    #[test]
+    fn attention_takes_what_the_table_says() {
+        let large = ModelAsk {
+            layers: Some(96),
+            heads: Some(96),
+            kv_heads: Some(96),
+            head_dim: Some(128),
+            ..of(174_600_000_000)
+        };
+        let model = large.model().expect("whole");
+        let of_all = model.attention_operations(2_048.0);
+        assert!((of_all / 2.0 - 4.831_838e9).abs() < 1e4, "{of_all}");
+    }
+
     /// Of eight experts with two for each token, two tokens by chance take 1 − 0.75² of
     /// all: 43.75%. Beside them, 1.6 billion parameters are always read.
     #[test]
@@ -415,6 +492,7 @@ mod tests {
         assert_eq!(mixture.shape_of, Some("mixtral-8x7b"));
         let own = ModelAsk {
             layers: Some(160),
+            heads: Some(128),
             kv_heads: Some(16),
             head_dim: Some(128),
             ..of(1_500_000_000_000)
@@ -442,6 +520,29 @@ mod tests {
             ..of(7_000_000_000)
         };
         assert!(matches!(wide.model(), Err(ModelError::Attention { .. })));
+        // The nearest, mistral-7b, has 32 heads of queries.
+        let many = ModelAsk {
+            kv_heads: Some(64),
+            head_dim: Some(64),
+            ..of(7_000_000_000)
+        };
+        assert_eq!(
+            many.model(),
+            Err(ModelError::Heads {
+                heads: 32,
+                kv_heads: 64
+            })
+        );
+        let without_heads = ModelAsk {
+            layers: Some(160),
+            kv_heads: Some(16),
+            head_dim: Some(128),
+            ..of(1_500_000_000_000)
+        };
+        assert!(matches!(
+            without_heads.model(),
+            Err(ModelError::Shape { .. })
+        ));
         let active = ModelAsk {
             active_params: Some(50_000_000_000),
             ..of(47_000_000_000)

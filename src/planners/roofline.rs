@@ -31,6 +31,13 @@ pub struct Work<'a> {
     pub output_tokens: u64,
 }
 
+/// What a phase reads and computes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Effort {
+    pub bytes: f64,
+    pub operations: f64,
+}
+
 /// How long a copy takes for sequences that run together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace {
@@ -42,8 +49,10 @@ pub struct Pace {
     /// From the first prompt to the last token.
     pub round_seconds: f64,
     pub output_tokens: f64,
-    /// Bytes that a step reads.
-    pub step_bytes: f64,
+    /// Of all prompts.
+    pub prefill: Effort,
+    /// Of one token of each.
+    pub step: Effort,
 }
 
 impl Pace {
@@ -59,32 +68,46 @@ impl Pace {
 }
 
 impl Peak {
-    fn seconds(&self, bytes: f64, operations: f64) -> f64 {
-        (bytes / self.bytes_per_second).max(operations / self.flops) / self.efficiency
+    fn seconds(&self, effort: Effort) -> f64 {
+        let reading = effort.bytes / self.bytes_per_second;
+        reading.max(effort.operations / self.flops) / self.efficiency
     }
 }
 
 impl Work<'_> {
     /// The pace of so many sequences on a copy. A token costs two operations for each
-    /// active parameter; while it is generated, the cache is on average filled with the
-    /// prompt and half of the answer. The arithmetic of attention is left out.
+    /// active parameter, and those of attention to the tokens before it: half of the prompt
+    /// on average while the prompt is read, the prompt and half of the answer, which fill
+    /// the cache, while the answer is generated.
     pub fn pace(&self, peak: Peak, sequences: f64) -> Pace {
         let (input, output) = (self.input_tokens as f64, self.output_tokens as f64);
         let weights = self.model.weight_bytes(self.dtype);
-        let operations = 2.0 * self.model.active_params as f64;
         let read = |tokens: f64| weights * self.model.share_read(tokens);
+        let operations = |tokens: f64, before: f64| {
+            let of_weights = 2.0 * self.model.active_params as f64;
+            tokens * (of_weights + self.model.attention_operations(before))
+        };
         let prompts = sequences * input;
-        let prefill_seconds = peak.seconds(read(prompts), operations * prompts);
-        let cache = (input + output / 2.0) * self.model.kv_bytes_per_token(self.kv_dtype);
-        let step_bytes = read(sequences) + sequences * cache;
-        let step_seconds = peak.seconds(step_bytes, operations * sequences);
+        let prefill = Effort {
+            bytes: read(prompts),
+            operations: operations(prompts, input / 2.0),
+        };
+        let cached = input + output / 2.0;
+        let cache = cached * self.model.kv_bytes_per_token(self.kv_dtype);
+        let step = Effort {
+            bytes: read(sequences) + sequences * cache,
+            operations: operations(sequences, cached),
+        };
+        let prefill_seconds = peak.seconds(prefill);
+        let step_seconds = peak.seconds(step);
         Pace {
             sequences,
             prefill_seconds,
             step_seconds,
             round_seconds: prefill_seconds + output * step_seconds,
             output_tokens: output,
-            step_bytes,
+            prefill,
+            step,
         }
     }
 }

@@ -63,6 +63,16 @@ fn models_that_cannot_be() {
         ("--layers", "-1", Flag("-1 is not in 1..=1000")),
         ("--kv-heads", "0", Flag("0 is not in 1..=1024")),
         ("--kv-heads", "-8", Flag("-8 is not in 1..=1024")),
+        ("--heads", "0", Flag("0 is not in 1..=1024")),
+        (
+            "--heads",
+            "4",
+            Error(
+                "8 heads of keys and values are more than 4 heads of queries",
+                "pass at most `--kv-heads 4`, or `--heads` with num_attention_heads of the \
+                 config.json of the model",
+            ),
+        ),
         ("--head-dim", "1025", Flag("1025 is not in 1..=1024")),
         ("--head-dim", "nan", Flag("invalid digit found in string")),
         (
@@ -136,7 +146,8 @@ fn models_that_cannot_be() {
     );
     let nearest = Error(
         "no published model is near 1000000 parameters; the nearest is qwen2.5-3b",
-        "pass `--layers`, `--kv-heads` and `--head-dim`; qwen2.5-3b has 36, 2 and 128",
+        "pass `--layers`, `--heads`, `--kv-heads` and `--head-dim`; qwen2.5-3b has 36, 16, 2 and \
+         128",
     );
     refused(&["fit"], "--params", "1m", &nearest);
 }

@@ -50,10 +50,11 @@ fn reason(ask: FitAsk) -> FitRefusal {
 /// weights 16,060,522,496 bytes = 15,316.5 MiB; a token 131,072 bytes, a sequence of 8,192
 /// tokens 1,024 MiB; (15,316.5 + 4 × 1,024 + 2,048) × 1.2 = 25,752.6 MiB. At most
 /// (46,068 / 1.2 − 2,048 − 15,316.5) / 1,024 = 20.5 sequences. Prompts take
-/// 2 × 8.0303e9 × 16,384 / (362e12 × 0.65) = 1.1183 s, a step
+/// 2 × 8.0303e9 × 16,384 = 263.14 TFLOP and 2 × 32 × 4,096 × 4 × 4,096² = 17.59 TFLOP of
+/// attention, 280.73e12 / (362e12 × 0.65) = 1.1931 s; a step
 /// (16.0605e9 + 4 × 6,144 × 131,072) / (864e9 × 0.65) = 34.334 ms, so 16,384 tokens
-/// 1.1183 + 4,096 × 0.034334 = 141.749 s: 115.58 tokens a second. At $1.861 an hour that is
-/// 1.861 / 0.41610 = $4.4724 per million, and $1,358.53 a month.
+/// 1.1931 + 4,096 × 0.034334 = 141.823 s: 115.52 tokens a second. At $1.861 an hour that is
+/// 1.861 / 0.41589 = $4.4748 per million, and $1,358.53 a month.
 #[test]
 fn one_card_by_hand() {
     let found = answered(ask(
@@ -72,18 +73,18 @@ fn one_card_by_hand() {
         "{}",
         one.needed_mib
     );
-    assert!((one.pace.prefill_seconds - 1.1183).abs() < 1e-4);
+    assert!((one.pace.prefill_seconds - 1.1931).abs() < 1e-4);
     assert!((one.pace.step_seconds - 0.034_334).abs() < 1e-6);
-    assert!((one.tokens_per_second - 115.58).abs() < 0.01);
+    assert!((one.tokens_per_second - 115.524).abs() < 0.01);
     let terms = &found.ask.terms;
     let text = |money: Option<Money>| money.map(|money| money.amount().round_dp(3).to_string());
-    assert_eq!(text(one.per_million(terms)).as_deref(), Some("4.472"));
+    assert_eq!(text(one.per_million(terms)).as_deref(), Some("4.475"));
     assert_eq!(text(one.monthly(terms)).as_deref(), Some("1358.53"));
     let half = FitTerms {
         utilization: 0.5,
         ..terms.clone()
     };
-    assert_eq!(text(one.per_million(&half)).as_deref(), Some("8.945"));
+    assert_eq!(text(one.per_million(&half)).as_deref(), Some("8.950"));
 }
 
 /// A second way to the same layout: sequences are dealt to copies one by one, memory is
@@ -111,12 +112,15 @@ fn the_layout_is_the_best_of_all_by_a_simulation() {
                 let reading = bytes / (card.bytes_per_second * rate);
                 reading.max(operations / (card.flops * rate))
             };
-            let of_one = 2.0 * asked.model.params as f64;
-            let prompts = f64::from(sequences) * load.input_tokens as f64;
-            let mut clock = seconds(weights, of_one * prompts);
-            for done in 0..load.output_tokens {
-                let cached = (load.input_tokens + done) as f64 * f64::from(sequences);
-                clock += seconds(weights + cached * of_token, of_one * f64::from(sequences));
+            let width = f64::from(asked.model.heads * asked.model.head_dim);
+            let attends = 4.0 * f64::from(asked.model.layers) * width;
+            let of_one = |before: u64| 2.0 * asked.model.params as f64 + attends * before as f64;
+            let of_prompt: f64 = (0..load.input_tokens).map(of_one).sum();
+            let mut clock = seconds(weights, f64::from(sequences) * of_prompt);
+            for done in load.input_tokens..load.input_tokens + load.output_tokens {
+                let cached = done as f64 * f64::from(sequences);
+                let operations = of_one(done) * f64::from(sequences);
+                clock += seconds(weights + cached * of_token, operations);
             }
             total += f64::from(sequences) * load.output_tokens as f64 / clock;
         }
@@ -191,6 +195,7 @@ fn a_model_is_spread_over_linked_gpus_alone() {
     let wide = ModelAsk {
         params: Some(1_500_000_000_000),
         layers: Some(160),
+        heads: Some(128),
         kv_heads: Some(4),
         head_dim: Some(128),
         ..ModelAsk::default()

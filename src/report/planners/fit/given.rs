@@ -49,6 +49,13 @@ pub(super) fn given(fit: &Fit) -> Vec<Given> {
             otherwise: &shape,
         },
         Line {
+            key: "heads",
+            name: "heads of queries",
+            value: Figure::Count(model.heads.into()),
+            flag: "heads",
+            otherwise: &shape,
+        },
+        Line {
             key: "kv_heads",
             name: "heads of keys and values",
             value: Figure::Count(model.kv_heads.into()),

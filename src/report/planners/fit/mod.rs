@@ -12,6 +12,9 @@ use crate::report::answer::{Answer, Column, Figure, Missing, Sheet, column, deta
 use crate::report::shared::text::{count, counted, money};
 use std::collections::BTreeSet;
 
+/// Tokens of the longest prompt among the measurements in `docs/planners/fit.md`.
+const MEASURED_TOKENS: u64 = 5_000;
+
 /// The types that hold a model, and what each costs; and, where memory was measured, the formula
 /// beside it.
 pub fn fit_answer(fit: &Fit, seen: Option<&MeasuredMemory>) -> Answer {
@@ -193,6 +196,13 @@ fn caveats(fit: &Fit, is_measured: bool) -> Vec<String> {
              sequences on linked GPUs, it was up to 3.2 times too high."
                 .to_owned(),
         );
+        if fit.ask.load.input_tokens > MEASURED_TOKENS {
+            caveats.push(format!(
+                "The longest prompt of these measurements has {} tokens: the speed of longer ones \
+                 was compared with none.",
+                count(MEASURED_TOKENS)
+            ));
+        }
     }
     if fit.ask.dtypes.iter().any(|dtype| dtype.is_quantized()) {
         caveats.push(

@@ -2,6 +2,7 @@
 
 use super::super::figures::{MIB_OF_GIB, decimal, gib, step};
 use crate::planners::fit::{Candidate, Fit};
+use crate::planners::roofline::Effort;
 use crate::report::answer::{Figure, Step};
 use crate::report::shared::text::{count, unit_price};
 
@@ -83,20 +84,20 @@ fn speed(one: &Candidate, fit: &Fit) -> Vec<Step> {
         one.gpus_each,
         decimal(one.card.flops / 1e12, 0)
     );
-    let operations = |tokens: f64| 2.0 * model.active_params as f64 * tokens;
-    let bound = |bytes: f64, tokens: f64| {
+    let bound = |effort: Effort| {
         let peak = gpus * one.card.bytes_per_second;
-        if bytes / peak >= operations(tokens) / (gpus * one.card.flops) {
-            format!("{} GB / {reading}", decimal(bytes / 1e9, 1))
+        if effort.bytes / peak >= effort.operations / (gpus * one.card.flops) {
+            format!("{} GB / {reading}", decimal(effort.bytes / 1e9, 1))
         } else {
             format!(
                 "{} TFLOP / {computing}",
-                decimal(operations(tokens) / 1e12, 1)
+                decimal(effort.operations / 1e12, 1)
             )
         }
     };
     let sequences = decimal(pace.sequences, 0);
     let prompts = pace.sequences * load.input_tokens as f64;
+    let of_weights = 2.0 * model.active_params as f64 * prompts;
     let weights = model.weight_bytes(one.dtype);
     let answers = f64::from(load.sequences) * load.output_tokens as f64;
     let uneven = load.sequences % one.copies;
@@ -114,17 +115,28 @@ fn speed(one: &Candidate, fit: &Fit) -> Vec<Step> {
     };
     vec![
         step(
-            "prompts of a copy, TFLOP",
+            "weights on prompts, TFLOP",
             format!(
                 "2 × {} × 10⁹ × {sequences} × {} tokens",
                 decimal(model.active_params as f64 / 1e9, 2),
                 count(load.input_tokens)
             ),
-            Figure::Number(operations(prompts) / 1e12, 1),
+            Figure::Number(of_weights / 1e12, 1),
+        ),
+        step(
+            "attention of prompts, TFLOP",
+            format!(
+                "2 × {} layers × {} heads × {} × {sequences} × {}²",
+                model.layers,
+                model.heads,
+                model.head_dim,
+                count(load.input_tokens)
+            ),
+            Figure::Number((pace.prefill.operations - of_weights) / 1e12, 1),
         ),
         step(
             "to the first tokens, s",
-            bound(weights * model.share_read(prompts), prompts),
+            bound(pace.prefill),
             Figure::Number(pace.prefill_seconds, 2),
         ),
         step(
@@ -136,11 +148,11 @@ fn speed(one: &Candidate, fit: &Fit) -> Vec<Step> {
                 count(load.output_tokens),
                 decimal(model.kv_bytes_per_token(terms.kv_dtype) / 1e3, 1)
             ),
-            Figure::Number(pace.step_bytes / 1e9, 1),
+            Figure::Number(pace.step.bytes / 1e9, 1),
         ),
         step(
             "a token of each, ms",
-            bound(pace.step_bytes, pace.sequences),
+            bound(pace.step),
             Figure::Number(pace.step_seconds * 1e3, 2),
         ),
         step(
