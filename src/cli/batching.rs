@@ -8,9 +8,10 @@ use super::{Io, audit, estate, fit, output, planner, planner_flags, pricing};
 use crate::analysis::{AWS, Question, SortBy};
 use crate::catalog::{Prices, shape};
 use crate::config::SettingsFile;
-use crate::domain::{PriceKey, PriceQuote};
+use crate::domain::{PriceKey, PriceQuote, shell_word};
 use crate::planners::batching::{BatchingAsk, BatchingError, Machine, batching};
 use crate::planners::curve::{CurveError, CurvePoint, ThroughputCurve};
+use crate::planners::fit::NothingFits;
 use crate::planners::model::Dtype;
 use crate::report::batching_answer;
 use clap::Args;
@@ -187,13 +188,28 @@ fn throughput(
         input_tokens: args.input_tokens,
         output_tokens: args.output_tokens,
     };
-    let points = fit::computed_curve(&load, name, &place, &settings.policy, prices)?;
+    let points = fit::computed_curve(&load, name, &place, &settings.policy, prices)
+        .map_err(|error| does_not_fit(error, &args.model))?;
     Ok(Throughput {
         curve: ThroughputCurve::new(points).map_err(no_curve)?,
         source: "computed as by gpucost fit",
         server: ("instance", "instances"),
         servers: 1,
     })
+}
+
+/// No batch fits: not even one request does.
+fn does_not_fit(error: NothingFits, model: &ModelArgs) -> Failure {
+    let of_model = match (&model.model, model.params) {
+        (Some(name), _) => format!("--model {}", shell_word(name)),
+        (None, Some(params)) => format!("--params {params}"),
+        (None, None) => String::new(),
+    };
+    let ways = fit::Ways {
+        less: "fewer `--input-tokens` or `--output-tokens`",
+        list: &format!("`gpucost fit {of_model}` lists the types that hold the model"),
+    };
+    fit::nothing(error, &ways)
 }
 
 fn no_curve(error: CurveError) -> Failure {

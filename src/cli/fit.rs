@@ -11,7 +11,9 @@ use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{OperatingSystem, Policy};
 use crate::planners::curve::CurvePoint;
-use crate::planners::fit::{FitAsk, FitTerms, Load, MeasuredMemory, Nearest, NothingFits, fit};
+use crate::planners::fit::{
+    FitAsk, FitRefusal, FitTerms, Load, MeasuredMemory, Nearest, NothingFits, fit,
+};
 use crate::planners::model::{Dtype, Model};
 use crate::report::fit_answer;
 use clap::Args;
@@ -107,7 +109,7 @@ pub(super) fn run(args: &FitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
     };
     let prices = Prices::new(&quotes, &settings.policy.discount_percent);
     pricing::refuse_unknown(&question(&ask), &prices)?;
-    let found = fit(ask, &prices).map_err(nothing)?;
+    let found = fit(ask, &prices).map_err(|error| nothing(error, &WAYS))?;
     let priced = found.candidates.iter();
     let seen_on = priced.filter_map(|one| Some(one.price.as_ref()?.seen_on));
     let warning = age.check(seen_on.min(), io.now)?;
@@ -233,13 +235,16 @@ pub(super) struct Request {
 
 /// Requests a second of an instance by how many it serves at a time, as far as they fit and
 /// the throughput rises.
+///
+/// # Errors
+/// [`NothingFits`] where not even one fits.
 pub(super) fn computed_curve(
     request: &Request,
     instance_type: &str,
     place: &Place<'_>,
     policy: &Policy,
     prices: &Prices<'_>,
-) -> Result<Vec<CurvePoint>, Failure> {
+) -> Result<Vec<CurvePoint>, NothingFits> {
     let asked = |sequences: u32| FitAsk {
         model: request.model.clone(),
         dtypes: vec![request.dtype],
@@ -266,7 +271,7 @@ pub(super) fn computed_curve(
     for batch in (0..MOST_DOUBLINGS).map(|power| 1 << power) {
         let found = match fit(asked(batch), prices) {
             Ok(found) => found,
-            Err(error) if points.is_empty() => return Err(nothing(error)),
+            Err(error) if points.is_empty() => return Err(error),
             Err(_) => break,
         };
         let Some(fastest) = found.candidates.first() else {
@@ -298,22 +303,54 @@ fn question(ask: &FitAsk) -> Question {
     }
 }
 
-fn nothing(error: NothingFits) -> Failure {
-    let hint = match &error.nearest {
-        Some(Nearest::Fewer {
-            dtype,
-            instance_type,
-            sequences,
-        }) => {
+/// What a command can do where nothing holds a model.
+pub(super) struct Ways<'a> {
+    /// What to pass so that sequences take less memory.
+    pub less: &'a str,
+    /// How to list the types that hold the model, as a sentence without its end.
+    pub list: &'a str,
+}
+
+const WAYS: Ways<'_> = Ways {
+    less: "a smaller `--context` or `--concurrency`",
+    list: "without `--type`, the types that hold the model are listed",
+};
+
+/// The failure where nothing holds a model, with the nearest possibility.
+pub(super) fn nothing(error: NothingFits, ways: &Ways<'_>) -> Failure {
+    let hint = match (&error.nearest, error.reason.as_deref()) {
+        (
+            Some(Nearest::Fewer {
+                dtype,
+                instance_type,
+                sequences,
+            }),
+            _,
+        ) => {
             format!(
                 "{instance_type} holds {sequences} in {dtype}: pass `--concurrency {sequences}`"
             )
         }
-        Some(Nearest::Smaller {
-            dtype,
-            instance_type,
-        }) => format!("{instance_type} holds it in {dtype}: pass `--dtype {dtype}`"),
-        None => "pass a smaller `--context` or `--concurrency`, or a smaller model".to_owned(),
+        (
+            Some(Nearest::Smaller {
+                dtype,
+                instance_type,
+            }),
+            _,
+        ) => format!("{instance_type} holds it in {dtype}: pass `--dtype {dtype}`"),
+        (
+            None,
+            None
+            | Some(FitRefusal::Memory {
+                weights_fit: true, ..
+            }),
+        ) => {
+            format!("pass {}, or a smaller model", ways.less)
+        }
+        (None, Some(FitRefusal::NotSold)) => {
+            format!("pass another `--region` or `--type`; {}", ways.list)
+        }
+        (None, Some(_)) => format!("pass another `--type`; {}", ways.list),
     };
     Failure::new(ExitCode::Input, error).with_hint(hint)
 }

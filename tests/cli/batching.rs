@@ -166,7 +166,26 @@ fn bad_input_ends_with_the_nearest_possibility() {
                 "g6e.xlarge",
             ],
             "no instance type in us-east-1 holds the model",
-            "--",
+            "pass another `--type`; `gpucost fit --model llama-3.1-70b` lists the types",
+        ),
+        (
+            &["--rate", "1", "--params", "70b", "--type", "g6e.xlarge"],
+            "holds 0 sequences",
+            "`gpucost fit --params 70000000000` lists the types that hold the model",
+        ),
+        (
+            &[
+                "--rate",
+                "1",
+                "--params",
+                "8b",
+                "--type",
+                "g6e.xlarge",
+                "--input-tokens",
+                "1m",
+            ],
+            "holds 0 sequences",
+            "pass fewer `--input-tokens` or `--output-tokens`, or a smaller model",
         ),
         (
             &[

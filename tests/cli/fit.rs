@@ -179,6 +179,14 @@ fn the_efficiency_headroom_and_use_are_the_users() {
     let seldom = of(&["--utilization", "25"]);
     let cost = number(&usual["cost_per_million_output_tokens"]);
     near(&seldom["cost_per_million_output_tokens"], cost * 4.0);
+    // $1.861 is paid for each hour; one of four is used.
+    assert_eq!(usual["cost_per_hour_of_use"], 1.861);
+    assert_eq!(seldom["cost_hourly"], 1.861);
+    assert_eq!(seldom["cost_per_hour_of_use"], 7.444);
+    let arguments = ["--model", "llama-3.1-8b", "--type", "g6e.xlarge"];
+    let shown = fit(&[&arguments[..], &["--utilization", "25"]].concat()).stdout;
+    assert!(shown.contains("$1.861 / 25.0%"), "{shown}");
+    assert!(shown.contains("HOUR OF USE"), "{shown}");
     let bare = of(&["--headroom", "1", "--runtime-gib", "0"]);
     // 14.957 GiB of weights and 1 GiB of cache.
     near(&bare["gpu_memory_needed_gib"], 15.957);
@@ -242,6 +250,23 @@ fn bad_input_ends_with_the_nearest_possibility() {
             &["--model", "llama-3.1-70b", "--type", "g7e.2xlarge"],
             "  caused by: needs",
             "`--dtype fp8`",
+        ),
+        (
+            &["--params", "7b", "--type", "p3.2xlarge"],
+            "AWS launches no new instances of the type",
+            "pass another `--type`; without `--type`, the types that hold the model are listed",
+        ),
+        // 140 GB of weights, and 36 in 4 bits, on 24 GiB.
+        (
+            &["--params", "70b", "--type", "g5.xlarge"],
+            "holds 0 sequences",
+            "pass another `--type`",
+        ),
+        // 16 GB of weights fit on 48 GiB; a million tokens are 128 GiB of cache.
+        (
+            &["--params", "8b", "--type", "g6e.xlarge", "--context", "1m"],
+            "holds 0 sequences",
+            "pass a smaller `--context` or `--concurrency`",
         ),
         (
             &["--params", "7b", "--type", "g6e.xlrage"],

@@ -49,6 +49,7 @@ mod listings;
 mod manifests;
 mod markers;
 mod markup;
+mod next_commands;
 mod own_prices;
 mod pages;
 mod plan;

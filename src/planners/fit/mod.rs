@@ -95,12 +95,22 @@ pub struct Candidate {
     pub tokens_per_second: f64,
     /// On-demand; absent where no price is known.
     pub price: Option<PriceQuote>,
+    /// Whether a commitment to it has a price.
+    pub has_commitment: bool,
 }
 
 impl Candidate {
     pub fn hourly(&self) -> Option<Money> {
         let rate = self.price.as_ref()?.rate;
         Some(Money::new(rate.amount(), rate.currency()))
+    }
+
+    /// Of an hour in which so many sequences are in flight: it pays for the others as well.
+    pub fn hourly_of_use(&self, terms: &FitTerms) -> Option<Money> {
+        let rate = self.price.as_ref()?.rate;
+        let share = Decimal::try_from(terms.utilization).ok()?;
+        let cost = rate.amount().checked_div(share)?;
+        Some(Money::new(cost.round_dp(6), rate.currency()))
     }
 
     /// Of every hour of a month.
@@ -267,6 +277,7 @@ fn on_type(
         pace: layout.pace,
         tokens_per_second: layout.tokens_per_second,
         price,
+        has_commitment: prices.has_commitment(&key),
         card,
     })
 }
@@ -408,6 +419,7 @@ impl Layouts<'_> {
             usable_mib: self.card.usable_mib,
             gpus,
             holds: self.holds(gpus),
+            weights_fit: self.needed_mib(gpus, 0) <= self.card.usable_mib as f64,
         }
     }
 }

@@ -30,6 +30,8 @@ pub enum FitRefusal {
         gpus: u16,
         /// Sequences that all copies on it hold.
         holds: u64,
+        /// Whether the weights without any sequence fit.
+        weights_fit: bool,
     },
     #[error("{gpus} GPUs would hold it, but {model} has no NVLink")]
     NotLinked { gpus: u16, model: GpuModel },

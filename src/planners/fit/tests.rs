@@ -85,6 +85,10 @@ fn one_card_by_hand() {
         ..terms.clone()
     };
     assert_eq!(text(one.per_million(&half)).as_deref(), Some("8.950"));
+    // Of two hours that are paid, one is used.
+    assert_eq!(text(one.hourly_of_use(terms)).as_deref(), Some("1.861"));
+    assert_eq!(text(one.hourly_of_use(&half)).as_deref(), Some("3.722"));
+    assert!(one.has_commitment);
 }
 
 /// A second way to the same layout: sequences are dealt to copies one by one, memory is

@@ -5,12 +5,15 @@ mod measured;
 mod steps;
 
 use super::figures::{MIB_OF_GIB, gib, parameters};
-use crate::domain::shell_word;
+use crate::domain::{OperatingSystem, shell_word};
 use crate::planners::fit::{Candidate, Computes, Fit, MeasuredMemory, Refused};
 use crate::planners::model::{Dtype, Model};
 use crate::report::answer::{Answer, Column, Figure, Missing, Sheet, column, detail};
 use crate::report::shared::text::{count, counted, money};
 use std::collections::BTreeSet;
+
+/// A column that some tables show.
+type NewColumn = fn(&'static str, &'static str) -> Column;
 
 /// Tokens of the longest prompt among the measurements in `docs/planners/fit.md`.
 const MEASURED_TOKENS: u64 = 5_000;
@@ -64,6 +67,12 @@ fn headline(fit: &Fit) -> String {
 }
 
 fn types(fit: &Fit) -> Sheet {
+    // Both are the same where every hour is used.
+    let (hour, hour_of_use): (NewColumn, NewColumn) = if fit.ask.terms.utilization < 1.0 {
+        (detail, column)
+    } else {
+        (column, detail)
+    };
     let columns = vec![
         column("instance_type", "type"),
         column("dtype", "dtype"),
@@ -77,7 +86,8 @@ fn types(fit: &Fit) -> Sheet {
         detail("first_tokens_seconds", "s to first tokens"),
         column("output_tokens_per_second", "tokens/s"),
         column("cost_monthly", "month"),
-        column("cost_hourly", "hour"),
+        hour("cost_hourly", "hour"),
+        hour_of_use("cost_per_hour_of_use", "hour of use"),
         column("cost_per_million_output_tokens", "1M tokens"),
         detail("price_origin", "origin"),
         detail("price_date", "price date"),
@@ -113,6 +123,7 @@ fn row(one: &Candidate, fit: &Fit) -> Vec<Figure> {
         Figure::Number(one.tokens_per_second, 0),
         Figure::of(one.monthly(terms), Figure::Money),
         Figure::of(one.hourly(), Figure::Price),
+        Figure::of(one.hourly_of_use(terms), Figure::Price),
         Figure::of(one.per_million(terms), Figure::Price),
         Figure::of(price, |quote| Figure::text(quote.origin.to_string())),
         Figure::of(price, |quote| Figure::text(quote.seen_on.to_string())),
@@ -258,8 +269,15 @@ fn next(fit: &Fit) -> Vec<String> {
         return Vec::new();
     };
     let (name, region) = (shell_word(&one.instance_type), shell_word(&fit.ask.region));
-    vec![
-        format!("gpucost pricing {name} --region all"),
-        format!("gpucost reserved --type {name} --region {region}"),
-    ]
+    let os = match fit.ask.operating_system {
+        OperatingSystem::Linux => String::new(),
+        other => format!(" --os {other}"),
+    };
+    let mut next = vec![format!("gpucost pricing {name} --region all{os}")];
+    if one.has_commitment {
+        next.push(format!(
+            "gpucost reserved --type {name} --region {region}{os}"
+        ));
+    }
+    next
 }

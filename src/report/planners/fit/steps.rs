@@ -9,6 +9,7 @@ use crate::report::shared::text::{count, unit_price};
 pub(super) fn steps(one: &Candidate, fit: &Fit) -> Vec<Step> {
     let mut steps = memory(one, fit);
     steps.extend(speed(one, fit));
+    steps.extend(cost(one, fit));
     steps
 }
 
@@ -68,7 +69,7 @@ fn memory(one: &Candidate, fit: &Fit) -> Vec<Step> {
     ]
 }
 
-/// Prompts, tokens, and what a million of them costs.
+/// Prompts and tokens.
 fn speed(one: &Candidate, fit: &Fit) -> Vec<Step> {
     let (model, load, terms) = (&fit.ask.model, &fit.ask.load, &fit.ask.terms);
     let pace = &one.pace;
@@ -160,16 +161,29 @@ fn speed(one: &Candidate, fit: &Fit) -> Vec<Step> {
             all_copies,
             Figure::Number(one.tokens_per_second, 1),
         ),
-        step(
-            "a million output tokens",
-            format!(
-                "{} / ({} × 3,600 s × {}%) × 10⁶",
-                one.hourly()
-                    .map_or_else(|| "unknown".to_owned(), unit_price),
-                decimal(one.tokens_per_second, 1),
-                decimal(terms.utilization * 100.0, 1)
-            ),
-            Figure::of(one.per_million(terms), Figure::Price),
-        ),
     ]
+}
+
+/// What a million tokens cost, and an hour of use where not every hour is used.
+fn cost(one: &Candidate, fit: &Fit) -> Vec<Step> {
+    let terms = &fit.ask.terms;
+    let hour = one.hourly();
+    let hour = hour.map_or_else(|| "unknown".to_owned(), unit_price);
+    let share = decimal(terms.utilization * 100.0, 1);
+    let mut steps = vec![step(
+        "a million output tokens",
+        format!(
+            "{hour} / ({} × 3,600 s × {share}%) × 10⁶",
+            decimal(one.tokens_per_second, 1)
+        ),
+        Figure::of(one.per_million(terms), Figure::Price),
+    )];
+    if terms.utilization < 1.0 {
+        steps.push(step(
+            "an hour of use",
+            format!("{hour} / {share}%"),
+            Figure::of(one.hourly_of_use(terms), Figure::Price),
+        ));
+    }
+    steps
 }
