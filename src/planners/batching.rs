@@ -72,7 +72,7 @@ pub struct Batching {
     /// By limit, ascending; without those that would take too many servers.
     pub choices: Vec<BatchChoice>,
     /// Place of the choice with the fewest machines, then the fewest servers, then the
-    /// shortest time, of those that hold the objective.
+    /// shortest time, then the lowest load, of those that hold the objective.
     pub best: usize,
 }
 
@@ -123,15 +123,21 @@ pub fn batching(ask: BatchingAsk) -> Result<Batching, BatchingError> {
     let holding = choices.iter().enumerate();
     let holding = holding.filter(|(_, one)| one.longest_seconds() <= objective);
     let best = holding.min_by(|(_, left), (_, right)| {
-        let size = |one: &BatchChoice| (one.machines, one.servers);
-        size(left)
-            .cmp(&size(right))
-            .then(left.longest_seconds().total_cmp(&right.longest_seconds()))
+        let size = |one: &BatchChoice| (one.machines, one.servers, microseconds(one));
+        // A batch that may grow takes bursts at the same cost.
+        let by_load = || left.load.total_cmp(&right.load);
+        size(left).cmp(&size(right)).then_with(by_load)
     });
     let Some((best, _)) = best else {
         return Err(missed(&choices, objective));
     };
     Ok(Batching { ask, choices, best })
+}
+
+/// The longest time, so coarse that equal ones are equal however they were computed.
+fn microseconds(choice: &BatchChoice) -> u64 {
+    // A cast cuts at the largest number.
+    (choice.longest_seconds() * 1e6).round() as u64
 }
 
 fn missed(choices: &[BatchChoice], objective_seconds: f64) -> BatchingError {

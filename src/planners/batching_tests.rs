@@ -148,3 +148,95 @@ fn servers_fill_instances_and_are_bounded() {
     let endless = batching(ask(&CURVE, 1e9, 0.0));
     assert_eq!(endless, Err(BatchingError::Many));
 }
+
+/// By hand, 90 requests a second without waiting: a batch of b takes 28.571 + (b − 1) / 7 ×
+/// 9.524 ms, in which b arrive where b = 2.449 / 0.87755 = 2.7907, 31.0078 ms. The first
+/// request of a batch takes 62.016 ms with a limit of 4, 8, 16 or 32, on one server. Its
+/// load is 90 of 122.5, 210, 348.5 or 520.
+#[test]
+fn of_equal_limits_that_with_the_lowest_load_is_taken() {
+    let found = batching(ask(&CURVE, 90.0, 0.0)).expect("an answer");
+    let alone: Vec<(u32, String, String)> = found
+        .choices
+        .iter()
+        .filter(|one| one.servers == 1)
+        .map(|one| {
+            let longest = format!("{:.3}", one.longest_seconds() * 1e3);
+            (one.limit, longest, format!("{:.1}", one.load * 100.0))
+        })
+        .collect();
+    let expected = [(4, "73.5"), (8, "42.9"), (16, "25.8"), (32, "17.3")];
+    let expected = expected.map(|(limit, load)| (limit, "62.016".to_owned(), load.to_owned()));
+    assert_eq!(alone, expected);
+    assert_eq!(found.choices[found.best].limit, 32);
+}
+
+/// What requests at one server take where they arrive at random, as a simulation of each.
+struct AtRandom {
+    mean_batch: f64,
+    /// Seconds that half, 95% and 99% take at most.
+    at_most: [f64; 3],
+}
+
+/// Gaps between requests are exponential. An idle server starts a batch that is full or whose
+/// first request has waited long enough, a busy one as soon as it is free.
+fn at_random(asked: &BatchingAsk, one: &BatchChoice, seed: u64) -> AtRandom {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let rate = asked.requests_per_second / f64::from(one.servers);
+    let mut clock = 0.0;
+    let arrivals: Vec<f64> = (0..200_000)
+        .map(|_| {
+            clock -= (1.0 - random.f64()).ln() / rate;
+            clock
+        })
+        .collect();
+    let limit = one.limit as usize;
+    let (mut next, mut batches, mut free) = (0, 0.0, 0.0_f64);
+    let mut taken = Vec::new();
+    while next + limit < arrivals.len() {
+        let full = arrivals[next + limit - 1];
+        let start = full.min(arrivals[next] + asked.max_wait_seconds).max(free);
+        let batch = arrivals[next..].iter().take(limit);
+        let batch: Vec<f64> = batch.copied().take_while(|at| *at <= start).collect();
+        free = start + asked.curve.seconds(batch.len() as f64);
+        taken.extend(batch.iter().map(|at| free - at));
+        next += batch.len();
+        batches += 1.0;
+    }
+    taken.sort_by(f64::total_cmp);
+    let at_most = [0.5, 0.95, 0.99].map(|share| taken[(taken.len() as f64 * share) as usize]);
+    AtRandom {
+        mean_batch: taken.len() as f64 / batches,
+        at_most,
+    }
+}
+
+/// The figures of docs/planners/batching.md, which a program in another language found too.
+/// Below its limit, a batch takes a burst, and 99% of requests are within the time that is
+/// computed for even arrivals. At its limit, requests queue.
+#[test]
+fn random_arrivals_queue_where_batches_are_full() {
+    for (rate, wait, limit, computed, stated, is_late) in [
+        (300.0, 0.1, 32, 159.6, [29.2, 106.6, 153.0, 158.6], false),
+        (300.0, 0.1, 16, 144.9, [14.5, 89.4, 140.0, 144.1], false),
+        (300.0, 0.1, 8, 91.4, [8.0, 62.5, 98.8, 117.2], true),
+        (300.0, 0.1, 1, 28.6, [1.0, 59.6, 197.0, 293.0], true),
+        (90.0, 0.0, 32, 62.0, [2.9, 47.6, 63.0, 67.0], false),
+        (90.0, 0.0, 4, 62.0, [2.8, 52.0, 83.9, 106.0], true),
+    ] {
+        let asked = ask(&CURVE, rate, wait);
+        let found = batching(asked.clone()).expect("an answer");
+        let one = found.choices.iter().find(|one| one.limit == limit);
+        let one = one.expect("a limit");
+        assert!((one.longest_seconds() * 1e3 - computed).abs() < 0.06);
+        let simulated = at_random(&asked, one, 7);
+        let [half, most, nearly_all] = simulated.at_most.map(|seconds| seconds * 1e3);
+        let figures = [simulated.mean_batch, half, most, nearly_all];
+        for (figure, stated) in figures.into_iter().zip(stated) {
+            // Tails of a queue differ from run to run.
+            let off = (figure / stated - 1.0_f64).abs();
+            assert!(off < 0.08, "{rate} {limit}: {figures:?}, stated {stated}");
+        }
+        assert_eq!(nearly_all > computed * 1.1, is_late, "{rate} {limit}");
+    }
+}

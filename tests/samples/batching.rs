@@ -1,10 +1,13 @@
-//! Dynamic batching on measured times: 72 steps of real models on slices of an A100.
+//! Dynamic batching on measured times, 72 steps of real models on slices of an A100, and on
+//! measured arrivals, an hour of requests to a model.
 
 use crate::support::data::shared;
 use gpucost::catalog::bundled_quote;
 use gpucost::domain::PriceKey;
 use gpucost::planners::batching::{BatchingAsk, Machine, batching};
 use gpucost::planners::curve::{CurveError, CurvePoint, ThroughputCurve};
+use gpucost::planners::model::{Dtype, ModelAsk};
+use gpucost::planners::roofline::{Peak, Work};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -139,4 +142,122 @@ fn measured_batches_of_bert_halve_its_instances() {
     // 21.957642 × 730, and twice that.
     assert_eq!(monthly(best), Some(Decimal::new(1_602_908, 2)));
     assert_eq!(monthly(one), Some(Decimal::new(3_205_816, 2)));
+}
+
+/// When the requests of a service for code at Azure arrived, in seconds of their day, ascending
+/// (Azure/AzurePublicDataset, 2023-11-16).
+fn arrivals() -> Option<Vec<f64>> {
+    let name = "samples/requests/AzureLLMInferenceTrace_code.csv";
+    let path = shared("arrivals", name)?;
+    let mut reader = csv::Reader::from_path(path).expect("the requests are there");
+    let seconds = |row: HashMap<String, String>| -> f64 {
+        let (_, time) = row["TIMESTAMP"].split_once(' ').expect("a day and a time");
+        let parts = time
+            .split(':')
+            .map(|part| part.parse::<f64>().expect("a number"));
+        parts.fold(0.0, |sum, part| sum * 60.0 + part)
+    };
+    let rows = reader.deserialize().map(|row| row.expect("a whole row"));
+    let mut all: Vec<f64> = rows.map(seconds).collect();
+    all.sort_by(f64::total_cmp);
+    Some(all)
+}
+
+/// Llama 3.1 8B on one L40S, with prompts of 2,048 and answers of 28 tokens.
+fn computed_curve() -> ThroughputCurve {
+    let ask = ModelAsk {
+        name: Some("llama-3.1-8b".to_owned()),
+        ..ModelAsk::default()
+    };
+    let model = ask.model().expect("published");
+    let work = Work {
+        model: &model,
+        dtype: Dtype::Fp16,
+        kv_dtype: Dtype::Fp16,
+        input_tokens: 2_048,
+        output_tokens: 28,
+    };
+    let peak = Peak {
+        bytes_per_second: 864e9,
+        flops: 362e12,
+        efficiency: 0.65,
+    };
+    let point = |power: u32| {
+        let batch: u32 = 1 << power;
+        let pace = work.pace(peak, f64::from(batch));
+        CurvePoint {
+            batch,
+            items_per_second: pace.sequences_per_second(),
+        }
+    };
+    ThroughputCurve::new((0..=6).map(point).collect()).expect("it rises")
+}
+
+/// Seconds that half and 95% of the requests take at most, where servers take turns.
+fn replayed(arrivals: &[f64], ask: &BatchingAsk, servers: u32, limit: u32) -> [f64; 2] {
+    let mut taken = Vec::new();
+    for server in 0..servers as usize {
+        let of_server = arrivals.iter().skip(server).step_by(servers as usize);
+        let of_server: Vec<f64> = of_server.copied().collect();
+        let (mut next, mut free) = (0, f64::NEG_INFINITY);
+        while next < of_server.len() {
+            let waiting = &of_server[next..];
+            let full = waiting.get(limit as usize - 1).copied();
+            let given_up = waiting[0] + ask.max_wait_seconds;
+            let start = full.map_or(given_up, |full| full.min(given_up)).max(free);
+            let batch = waiting.iter().take(limit as usize);
+            let size = batch.take_while(|at| **at <= start).count();
+            free = start + ask.curve.seconds(size as f64);
+            taken.extend(waiting[..size].iter().map(|at| free - at));
+            next += size;
+        }
+    }
+    assert_eq!(taken.len(), arrivals.len());
+    taken.sort_by(f64::total_cmp);
+    [0.5, 0.95].map(|share| taken[(taken.len() as f64 * share) as usize])
+}
+
+/// The figures of docs/planners/batching.md; a program in another language found the same.
+#[test]
+fn a_plan_for_the_mean_rate_of_real_requests_is_late() {
+    let Some(arrivals) = arrivals() else {
+        return;
+    };
+    let span = arrivals[arrivals.len() - 1] - arrivals[0];
+    let mean = arrivals.len() as f64 / span;
+    let mut minutes: BTreeMap<u32, u32> = BTreeMap::new();
+    for at in &arrivals {
+        *minutes
+            .entry(((at - arrivals[0]) / 60.0) as u32)
+            .or_default() += 1;
+    }
+    let busiest = minutes.values().copied().max().expect("a minute");
+    assert_eq!((arrivals.len(), busiest), (8_819, 632));
+    assert_eq!(minutes.values().min(), Some(&15));
+    for (rate, servers, computed, [half, most]) in [
+        (mean, 1, 2.693, [15.951, 67.673]),
+        (f64::from(busiest) / 60.0, 3, 3.595, [2.608, 10.460]),
+    ] {
+        let ask = BatchingAsk {
+            curve: computed_curve(),
+            requests_per_second: rate,
+            max_wait_seconds: 0.05,
+            target: 0.8,
+            objective_seconds: None,
+            machine: Machine {
+                instance_type: None,
+                servers: 1,
+                rate: None,
+            },
+            hours_per_month: Decimal::from(730),
+        };
+        let found = batching(ask.clone()).expect("an answer");
+        let best = &found.choices[found.best];
+        assert_eq!((best.limit, best.servers), (64, servers), "{rate}");
+        assert!((best.longest_seconds() - computed).abs() < 0.01, "{best:?}");
+        let found = replayed(&arrivals, &ask, best.servers, best.limit);
+        for (found, stated) in found.into_iter().zip([half, most]) {
+            assert!((found / stated - 1.0_f64).abs() < 0.01, "{rate}: {found}");
+        }
+    }
 }
