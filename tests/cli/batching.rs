@@ -55,6 +55,56 @@ fn a_batch_saves_ten_gpus_of_eleven() {
     );
 }
 
+/// 0.01 × 3,600 are 36 requests per hour: $1.006 / 36 × 10⁶ a million.
+#[test]
+fn small_rates_are_not_shown_as_zero() {
+    let arguments = [
+        "--rate",
+        "0.01",
+        "--curve",
+        "1:35,8:210",
+        "--type",
+        "g5.xlarge",
+    ];
+    let shown = batching(&arguments).stdout;
+    assert!(
+        shown.starts_with("0.010 requests per second in batches"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("1 × $1.006 / (0.010 × 3,600) × 10⁶"),
+        "{shown}"
+    );
+    assert!(!shown.contains("(0.0 "), "{shown}");
+    let found = json(&arguments);
+    assert_eq!(
+        found["choices"][0]["cost_per_million_requests"],
+        27_944.444_4
+    );
+}
+
+/// 300 / (0.8 × 35) = 10.7 GPUs one by one, on two p4d.24xlarge with eight each.
+#[test]
+fn gpus_that_are_rented_and_not_needed_are_named() {
+    let curve = ["--rate", "300", "--curve", "1:35,2:35"];
+    let found = json(&[&curve[..], &["--type", "p4d.24xlarge"]].concat());
+    let headline = found["headline"].as_str().expect("text");
+    assert!(headline.contains("need 11 GPUs,"), "{headline}");
+    assert!(
+        headline.contains("2 × p4d.24xlarge with 16 GPUs for $32,058.16"),
+        "{headline}"
+    );
+}
+
+#[test]
+fn a_type_that_is_not_launched_is_named() {
+    let retired = json(&[&CURVE[..], &["--type", "p3.8xlarge"]].concat());
+    let caveat = "AWS launches no new p3.8xlarge";
+    assert!(retired["caveats"].to_string().contains(caveat));
+    let usual = json(&[&CURVE[..], &["--type", "g5.xlarge"]].concat());
+    assert!(!usual["caveats"].to_string().contains("launches no new"));
+}
+
 /// Four GPUs of a g5.12xlarge are four servers.
 #[test]
 fn servers_fill_instances() {

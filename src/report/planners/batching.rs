@@ -1,6 +1,6 @@
 //! `gpucost batching` in words.
 
-use super::figures::{an_hour, basis, decimal, step};
+use super::figures::{an_hour, basis, decimal, decimals_of, not_launched, step};
 use crate::domain::shell_word;
 use crate::planners::batching::{BatchChoice, Batching};
 use crate::planners::curve::CurvePoint;
@@ -17,7 +17,7 @@ pub fn batching_answer(found: &Batching, curve_source: &str, server: (&str, &str
         given: given(found, curve_source),
         steps: steps(found, best),
         sheets: vec![choices(found), curve(found)],
-        caveats: caveats(),
+        caveats: caveats(found),
         missing: missing(found),
         files: Vec::new(),
         next: next(found),
@@ -30,18 +30,30 @@ fn headline(found: &Batching, best: &BatchChoice, (one, many): (&str, &str)) -> 
     let answer = format!(
         "{} requests per second in batches of up to {} need {servers}, and take at most {} ms if they \
          arrive evenly",
-        decimal(found.ask.requests_per_second, 1),
+        per_second(found),
         best.limit,
         decimal(best.longest_seconds() * 1e3, 1)
     );
     let (Some(name), Some(month)) = (&machine.instance_type, found.monthly(best)) else {
         return answer;
     };
+    let rented = u64::from(best.machines) * u64::from(machine.servers);
+    let with = if rented == u64::from(best.servers) {
+        String::new()
+    } else {
+        format!(" with {}", counted(rented, one, many))
+    };
     format!(
-        "{answer}: {} × {name} for {} per month",
+        "{answer}: {} × {name}{with} for {} per month",
         best.machines,
         money(month)
     )
+}
+
+/// All requests.
+fn per_second(found: &Batching) -> String {
+    let rate = found.ask.requests_per_second;
+    decimal(rate, decimals_of(rate))
 }
 
 fn given(found: &Batching, curve_source: &str) -> Vec<Given> {
@@ -51,7 +63,10 @@ fn given(found: &Batching, curve_source: &str) -> Vec<Given> {
         basis(
             "requests_per_second",
             "requests per second",
-            Figure::Number(ask.requests_per_second, 1),
+            Figure::Number(
+                ask.requests_per_second,
+                decimals_of(ask.requests_per_second),
+            ),
             "--rate",
         ),
         basis(
@@ -91,7 +106,8 @@ fn steps(found: &Batching, best: &BatchChoice) -> Vec<Step> {
     let ask = &found.ask;
     let rate = ask.requests_per_second / f64::from(best.servers);
     let milliseconds = |seconds: f64| decimal(seconds * 1e3, 2);
-    let all = decimal(ask.requests_per_second, 1);
+    let all = per_second(found);
+    let of_server = decimals_of(rate).max(2);
     let of_machines = found.ask.machine.rate.map(|price| {
         format!(
             "{} × {} / ({all} × 3,600) × 10⁶",
@@ -103,13 +119,13 @@ fn steps(found: &Batching, best: &BatchChoice) -> Vec<Step> {
         step(
             "requests per second of a server",
             format!("{all} / {}", best.servers),
-            Figure::Number(rate, 2),
+            Figure::Number(rate, of_server),
         ),
         step(
             "load",
             format!(
                 "{} / {} at batch {}",
-                decimal(rate, 2),
+                decimal(rate, of_server),
                 decimal(ask.curve.items_per_second(f64::from(best.limit)), 2),
                 best.limit
             ),
@@ -147,7 +163,7 @@ fn batch_of(found: &Batching, best: &BatchChoice, rate: f64) -> String {
     let arriving = |seconds: f64| {
         format!(
             "{} × {} ms, from 1 to {}",
-            decimal(rate, 2),
+            decimal(rate, decimals_of(rate).max(2)),
             decimal(seconds * 1e3, 2),
             best.limit
         )
@@ -204,7 +220,7 @@ fn curve(found: &Batching) -> Sheet {
     let row = |point: &CurvePoint| {
         vec![
             Figure::Count(point.batch.into()),
-            Figure::Number(point.items_per_second, 1),
+            Figure::Number(point.items_per_second, decimals_of(point.items_per_second)),
             Figure::Number(f64::from(point.batch) / point.items_per_second * 1e3, 1),
         ]
     };
@@ -221,15 +237,19 @@ fn curve(found: &Batching) -> Sheet {
     }
 }
 
-fn caveats() -> Vec<String> {
-    [
+fn caveats(found: &Batching) -> Vec<String> {
+    let named = found.ask.machine.instance_type.as_deref();
+    let always = [
         "Requests arrive evenly here. At random arrivals, some wait longer, the more the higher \
-         the load.",
+         the load. Where the rate changes from minute to minute, pass that of the busiest.",
         "Between two points of the curve, the time of a batch grows evenly. A batch below the \
          first point takes as long as the first.",
-    ]
-    .map(str::to_owned)
-    .to_vec()
+    ];
+    let retired = named.and_then(not_launched);
+    retired
+        .into_iter()
+        .chain(always.map(str::to_owned))
+        .collect()
 }
 
 fn missing(found: &Batching) -> Vec<Missing> {

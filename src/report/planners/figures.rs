@@ -1,5 +1,6 @@
 //! Figures inside sentences, and the lines that several planners print.
 
+use crate::catalog::family;
 use crate::domain::{HourlyRate, Money, separated};
 use crate::report::answer::{Figure, Given, Step};
 
@@ -17,6 +18,29 @@ pub(super) fn decimal(value: f64, decimals: usize) -> String {
         Some((whole, rest)) => format!("{}.{rest}", separated(whole)),
         None => separated(&text),
     }
+}
+
+/// Decimals that show a number above zero: one, and for less than one as many as leave two
+/// of its digits.
+pub(super) fn decimals_of(value: f64) -> usize {
+    if value >= 1.0 || value <= 0.0 {
+        return 1;
+    }
+    // A cast of a number of zeros behind the point: at most 300.
+    let zeros = (-value.log10()).ceil() as usize;
+    zeros.max(1) + 1
+}
+
+/// What to know of a type that AWS launches no longer.
+pub(super) fn not_launched(instance_type: &str) -> Option<String> {
+    let (name, _) = instance_type.split_once('.')?;
+    let is_launched = family(name).and_then(|facts| facts.launchable);
+    (is_launched == Some(false)).then(|| {
+        format!(
+            "AWS launches no new {instance_type}: instances that run go on, and one that is \
+             stopped may not start again."
+        )
+    })
 }
 
 /// A number of parameters as models are named, such as `70b`.
@@ -64,6 +88,19 @@ mod tests {
     fn figures_read_as_in_prose() {
         assert_eq!(decimal(1_234_567.891, 1), "1,234,567.9");
         assert_eq!(decimal(999.6, 0), "1,000");
+        for (value, shown) in [
+            (300.0, "300.0"),
+            (1.0, "1.0"),
+            (0.25, "0.25"),
+            (0.1, "0.10"),
+            (0.01, "0.010"),
+            (0.000_001, "0.0000010"),
+            (0.0, "0.0"),
+        ] {
+            assert_eq!(decimal(value, decimals_of(value)), shown);
+        }
+        assert!(not_launched("p3.8xlarge").is_some_and(|said| said.contains("no new p3.8xlarge")));
+        assert_eq!(not_launched("g5.xlarge"), None);
         assert_eq!(parameters(70_000_000_000), "70b");
         assert_eq!(parameters(6_738_415_616), "6.74b");
         assert_eq!(parameters(1_500_000_000_000), "1.5t");
