@@ -7,8 +7,8 @@ use super::{Io, audit, estate, output, planner, pricing, sampled};
 use crate::analysis::{AWS, GpuFilter, Question, SortBy, select_types};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
-use crate::domain::{Policy, shown};
-use crate::planners::select::{Budget, Selection, Wanted, vcpus_for};
+use crate::domain::{GpuShare, Policy, shown};
+use crate::planners::select::{Budget, Refusal, Selection, Wanted, vcpus_for};
 use crate::profiling::RunProfile;
 use crate::report::select_answer;
 use crate::report::text::counted;
@@ -34,13 +34,18 @@ pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     let code = planner::print(&select_answer(&found), format, &args.catalog.out, io)?;
     output::warn(warning, &args.catalog.out, io);
     if found.fits.is_empty() {
-        output::complain(&nothing(&found), HINT, io);
+        output::complain(&nothing(&found), hint(&found), io);
         return Ok(ExitCode::Nothing);
     }
+    let checked = found.fits.iter().filter(|one| one.is_checked()).count();
+    let unchecked = match found.fits.len() - checked {
+        0 => String::new(),
+        count => format!(", {count} not checked for the rate"),
+    };
     output::say(
         &format!(
-            "{} fit, {} out",
-            counted(found.fits.len() as u64, "offer", "offers"),
+            "{} fit{unchecked}, {} out",
+            counted(checked as u64, "offer", "offers"),
             found.refused.len()
         ),
         &args.catalog.out,
@@ -49,8 +54,17 @@ pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     Ok(code)
 }
 
-const HINT: &str = "raise the budget, lower the need that the nearest type misses, or search \
-                    other regions with `--region all`";
+fn hint(found: &Selection) -> &'static str {
+    match found.refused.first().map(|one| &one.reason) {
+        Some(Refusal::Currency) => {
+            "budgets are in dollars: omit the budget, or pass a `--region` with prices in dollars"
+        }
+        _ => {
+            "raise the budget, lower the need that the nearest type misses, or search other \
+             regions with `--region all`"
+        }
+    }
+}
 
 fn nothing(found: &Selection) -> String {
     let nearest = found.refused.first().map(|one| {
@@ -91,7 +105,7 @@ fn wanted(
         kind: args.kind,
         restartable: args.restartable,
         paying: args.rank_by.map(super::select_args::RankChoice::paying),
-        gpus: args.gpus.unwrap_or(1),
+        gpus: args.gpus.unwrap_or(GpuShare::Whole(1)),
         names_accelerator: filter.is_some_and(|filter| filter.model().is_some()),
         vram_mib: args.vram,
         vram_total_mib: args.vram_total,
@@ -127,7 +141,7 @@ fn wanted(
         let run = sampled::profile_of(path, settings)?;
         measure(&mut wanted, args, &run, path, policy)?;
     }
-    if wanted.nvlink && wanted.gpus < 2 {
+    if wanted.nvlink && wanted.gpus.visible_devices() < 2 {
         return Err(Failure::input(
             "`--nvlink` links the GPUs of an instance, and one GPU is asked for",
         )
@@ -152,7 +166,7 @@ fn measure(
         );
     };
     if args.gpus.is_none() {
-        wanted.gpus = u16::try_from(used.max(1)).unwrap_or(u16::MAX);
+        wanted.gpus = GpuShare::Whole(u16::try_from(used.max(1)).unwrap_or(u16::MAX));
         wanted
             .sources
             .insert("gpus", format!("GPUs used in {file}"));

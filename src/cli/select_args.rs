@@ -3,7 +3,7 @@
 use super::args::{hourly_price, hours_of_a_month, kind, positive};
 use super::planner_flags::{CatalogArgs, exact_rate};
 use super::rightsize_flags::size_mib;
-use crate::domain::{Architecture, WorkloadKind};
+use crate::domain::{Architecture, GpuShare, MOST_GPUS, WorkloadKind};
 use crate::planners::paying::Paying;
 use clap::{Args, ValueEnum};
 use rust_decimal::Decimal;
@@ -25,9 +25,9 @@ pub(super) struct SelectArgs {
     /// Memory needed on all GPUs of an instance together
     #[arg(long, value_name = "SIZE", value_parser = needed_mib, allow_hyphen_values = true, help_heading = "Needs")]
     pub vram_total: Option<f64>,
-    /// GPUs per instance, at least [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), allow_negative_numbers = true, help_heading = "Needs")]
-    pub gpus: Option<u16>,
+    /// GPUs per instance, at least; a part such as 0.125 lets parts of a GPU compete [default: 1]
+    #[arg(long, value_name = "N", value_parser = gpus, allow_negative_numbers = true, help_heading = "Needs")]
+    pub gpus: Option<GpuShare>,
     /// GPU model, memory or both: H100, A100:80GB, 24GB.., 24GB..48GB
     #[arg(long, value_name = "GPU", help_heading = "Needs")]
     pub gpu: Option<String>,
@@ -114,6 +114,14 @@ impl RankChoice {
     }
 }
 
+/// Whole GPUs, or a part of one.
+fn gpus(text: &str) -> Result<GpuShare, String> {
+    let count = text.trim().parse().ok();
+    count.and_then(GpuShare::from_count).ok_or_else(|| {
+        format!("expected a number of GPUs from 1 to {MOST_GPUS}, or a part of one such as 0.125")
+    })
+}
+
 /// A size above zero.
 fn needed_mib(text: &str) -> Result<f64, String> {
     size_mib(text).and_then(|mib| {
@@ -132,6 +140,11 @@ mod tests {
     #[test]
     fn needs_are_above_zero() {
         assert_eq!(needed_mib("40GiB"), Ok(40_960.0));
+        assert_eq!(gpus("8"), Ok(GpuShare::Whole(8)));
+        assert_eq!(gpus("0.25"), Ok(GpuShare::Fraction(Decimal::new(25, 2))));
+        for bad in ["0", "-1", "1.5", "257", "nan", ""] {
+            assert!(gpus(bad).is_err(), "{bad}");
+        }
         assert!(needed_mib("0GiB").is_err() && needed_mib("-1GiB").is_err());
     }
 }

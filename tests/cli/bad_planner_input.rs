@@ -21,6 +21,7 @@ const A_POINT: &str = "expected BATCH:ITEMS_PER_SECOND, such as 8:210";
 const ABOVE_ZERO: &str = "expected a number above zero, such as 12.5";
 const FROM_ZERO: &str = "expected a number of zero or more, such as 12.5";
 const A_SHARE: &str = "expected a percentage above 0 and at most 100";
+const GPUS: &str = "expected a number of GPUs from 1 to 256, or a part of one such as 0.125";
 const DTYPES: &str = "valid values: fp32, fp16, bf16, fp8, int8, int4";
 const MEASURE: &str = "measure batches of several sizes, and pass them as in `--curve \
                        1:35,8:210,32:520`";
@@ -235,8 +236,9 @@ fn needs_and_budgets_that_cannot_be() {
         ),
         ("--vram-total", "-1GiB", A_SIZE),
         ("--memory", "-1GiB", A_SIZE),
-        ("--gpus", "0", "0 is not in 1..=256"),
-        ("--gpus", "-1", "-1 is not in 1..=256"),
+        ("--gpus", "0", GPUS),
+        ("--gpus", "-1", GPUS),
+        ("--gpus", "1.5", GPUS),
         ("--budget-hourly", "0", hourly),
         ("--budget-hourly", "-1", hourly),
         ("--budget-hourly", "nan", hourly),

@@ -43,3 +43,18 @@ fn of_fit() {
         assert_next_answers(typed, expected);
     }
 }
+
+#[test]
+fn of_select() {
+    for (typed, expected) in [
+        ("select --vram 40GiB", 2),
+        ("select --region cn-north-1", 1),
+        (
+            "select --kind training --restartable --vram 40GiB --budget-monthly 1000",
+            3,
+        ),
+        ("select --rate 2/s --cpu-seconds 0.1", 1),
+    ] {
+        assert_next_answers(typed, expected);
+    }
+}

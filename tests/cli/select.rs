@@ -104,7 +104,7 @@ fn nothing_that_fits_names_the_nearest() {
     assert!(
         outcome
             .stderr
-            .contains("the nearest is g6e.xlarge: $0.31 per hour over the budget"),
+            .contains("the nearest is g6e.xlarge: $0.311 per hour over the budget"),
         "{}",
         outcome.stderr
     );
@@ -129,11 +129,89 @@ fn cpu_types_compete_only_where_the_work_is_stated_or_measured() {
     assert_eq!(types[0]["instance_type"], "c7a.medium");
     assert_eq!(types[0]["per_thousand_requests"], 0.007128);
     assert!(types.iter().any(|one| one["gpu"] == "1 × T4"));
+    // 200 vCPUs at 80% are 250; what is known to serve them has more.
     let busy = found(&["--rate", "2000/s", "--cpu-seconds", "0.1"]);
-    // 200 vCPUs at 80% are 250; what is left beside GPU types has more.
     let types = busy["types"].as_array().expect("a list");
-    let mut cpu = types.iter().filter(|one| one["gpu"] == Value::Null);
-    assert!(cpu.all(|one| one["vcpu"].as_u64() >= Some(250)));
+    for one in types {
+        let serves = one["serves_rate"] == true;
+        assert_eq!(serves, one["vcpu"].as_u64() >= Some(250), "{one}");
+        assert_eq!(serves, one["per_thousand_requests"].is_number(), "{one}");
+        assert!(serves || one["gpu"] != Value::Null, "{one}");
+    }
+}
+
+/// A million vCPU seconds a second are 1.25 million vCPUs: no type is said to fit.
+#[test]
+fn a_rate_that_nothing_is_known_to_serve() {
+    let busy = ["--rate", "100000/s", "--cpu-seconds", "10"];
+    let outcome = select(&busy);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let headline = outcome
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(
+        headline.starts_with("no offer is known to serve 100000 requests per second; of "),
+        "{headline}"
+    );
+    assert!(
+        headline.contains("g4dn.xlarge in us-east-1 is the cheapest: $0.526"),
+        "{headline}"
+    );
+    assert!(
+        outcome.stderr.contains("0 offers fit, "),
+        "{}",
+        outcome.stderr
+    );
+    assert!(
+        outcome.stderr.contains("not checked for the rate"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+/// The cheapest whole GPU is the T4 of a g4dn.xlarge; an eighth of an L4 costs less.
+#[test]
+fn parts_of_gpus_are_out_unless_they_are_asked_for() {
+    let first = |arguments: &[&str]| found(arguments)["types"][0]["instance_type"].clone();
+    assert_eq!(first(&[]), "g4dn.xlarge");
+    assert_eq!(first(&["--gpus", "1"]), "g4dn.xlarge");
+    assert_eq!(first(&["--gpus", "0.125"]), "g6f.large");
+    let json = found(&["--gpus", "0.125"]);
+    let mut given = json["given"].as_array().expect("a list").iter();
+    let gpus = given.find(|one| one["key"] == "gpus").expect("given");
+    assert_eq!(gpus["value"], 0.125);
+}
+
+#[test]
+fn prices_in_yuan_are_nearer_than_other_architectures() {
+    let outcome = select(&["--region", "cn-north-1", "--budget-monthly", "1000"]);
+    assert_eq!(outcome.code, 4, "{}", outcome.stderr);
+    assert!(
+        outcome
+            .stderr
+            .contains("its price and the budget are in two currencies"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(
+        outcome.stderr.contains("hint: budgets are in dollars"),
+        "{}",
+        outcome.stderr
+    );
+}
+
+/// 3.00424 - 3: not zero.
+#[test]
+fn a_small_excess_is_not_shown_as_zero() {
+    let json = found(&["--vram", "40GiB", "--budget-hourly", "3"]);
+    let refused = json["refused"].as_array().expect("a list");
+    let of = |name: &str| {
+        let one = refused.iter().find(|one| one["instance_type"] == name);
+        one.expect("refused")["why"].clone()
+    };
+    assert_eq!(of("g6e.4xlarge"), "$0.00424 per hour over the budget");
 }
 
 #[test]
@@ -159,7 +237,10 @@ fn bad_input_is_refused_with_the_nearest() {
     for (arguments, said) in [
         (&["--vram", "0GiB"][..], "expected a size above zero"),
         (&["--vram", "40"], "expected a size such as 18GiB"),
-        (&["--gpus", "0"], "0 is not in 1..=256"),
+        (
+            &["--gpus", "0"],
+            "expected a number of GPUs from 1 to 256, or a part",
+        ),
         (&["--gpu", "H10"], "did you mean H100"),
         (&["--region", "us-east1"], "did you mean us-east-1"),
         (&["--os", "beos"], "valid values: linux"),

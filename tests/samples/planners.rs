@@ -4,10 +4,11 @@
 use crate::samples::data::{Line, book, lines};
 use gpucost::analysis::{AWS, Question, SortBy, rentals, select_types};
 use gpucost::catalog::{Prices, shape};
-use gpucost::domain::{Architecture, OperatingSystem, Policy, PriceBook, WorkloadKind};
+use gpucost::domain::{Architecture, GpuShare, OperatingSystem, Policy, PriceBook, WorkloadKind};
 use gpucost::planners::paying::Paying;
 use gpucost::planners::select::{Budget, OfferedType, Selection, Wanted, select};
 use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn question(region: &str, providers: &[&str]) -> Question {
@@ -28,7 +29,7 @@ fn wanted() -> Wanted {
         kind: WorkloadKind::Training,
         restartable: false,
         paying: None,
-        gpus: 1,
+        gpus: GpuShare::Whole(1),
         names_accelerator: false,
         vram_mib: None,
         vram_total_mib: None,
@@ -150,7 +151,7 @@ impl Files {
         };
         !model.starts_with("Radeon")
             && self.launchable.contains(family)
-            && whole >= f64::from(wanted.gpus)
+            && count >= wanted.gpus.count().to_f64().expect("a number")
             && holds(wanted.vram_mib, 1.0)
             && holds(wanted.vram_total_mib, whole)
             && (!wanted.nvlink || link.is_some_and(|link| link > 0.0))
@@ -196,11 +197,18 @@ fn offered(region: &str, restartable: bool) -> Vec<OfferedType> {
         .collect()
 }
 
-/// Needs in every combination, 768 for a region.
+/// Needs in every combination, 1,024 for a region.
 fn combinations() -> Vec<Wanted> {
     let mut all = Vec::new();
+    let part = GpuShare::Fraction(Decimal::new(25, 2));
+    let gpus = [
+        part,
+        GpuShare::Whole(1),
+        GpuShare::Whole(2),
+        GpuShare::Whole(8),
+    ];
     for vram_mib in [None, Some(15_361.0), Some(40_960.0), Some(81_559.0)] {
-        for gpus in [1, 2, 8] {
+        for gpus in gpus {
             for case in 0..64_u32 {
                 let is = |bit: u32| case & (1 << bit) != 0;
                 all.push(Wanted {
@@ -249,7 +257,7 @@ fn every_selection_is_that_of_a_filter_over_the_files() {
         }
     }
     println!("{compared} offers in {asked} selections");
-    assert_eq!(asked, 3_072);
+    assert_eq!(asked, 4_096);
     assert!(compared > 1_000, "{compared}");
 }
 

@@ -8,8 +8,8 @@ pub use refusal::Refusal;
 use super::paying::Paying;
 use crate::catalog::{family, whole_device_spec};
 use crate::domain::{
-    AcceleratorKind, Architecture, Currency, GpuOffer, HourlyRate, InstanceShape, InterruptionBand,
-    Money, PriceQuote, WorkloadKind,
+    AcceleratorKind, Architecture, Currency, GpuOffer, GpuShare, HourlyRate, InstanceShape,
+    InterruptionBand, Money, PriceQuote, WorkloadKind,
 };
 use crate::savings::reported_vram_mib;
 use rust_decimal::Decimal;
@@ -33,8 +33,8 @@ pub struct Wanted {
     pub restartable: bool,
     /// The way to pay that types are ranked by; absent for the one that suits the kind.
     pub paying: Option<Paying>,
-    /// GPUs of one instance, at least.
-    pub gpus: u16,
+    /// GPUs of one instance, at least; a part of one lets parts of GPUs compete.
+    pub gpus: GpuShare,
     /// Whether an accelerator is named; others than NVIDIA's are there for those who do.
     pub names_accelerator: bool,
     /// Memory of each GPU, MiB.
@@ -119,8 +119,18 @@ pub struct SelectedType {
     pub rate: HourlyRate,
     /// Rounded to cents.
     pub monthly: Money,
-    /// Of a thousand requests at the rate that was stated, unrounded.
+    /// Whether it serves the rate that was stated: its vCPUs do, or nothing shows it, because
+    /// how many requests a GPU serves is unknown. Absent without a rate.
+    pub serves_rate: Option<bool>,
+    /// Of a thousand requests at the rate that was stated, where it is served; unrounded.
     pub per_thousand_requests: Option<Money>,
+}
+
+impl SelectedType {
+    /// Whether it does everything that was asked for, as far as that can be known.
+    pub fn is_checked(&self) -> bool {
+        self.serves_rate != Some(false)
+    }
 }
 
 /// A type that does not, or costs too much.
@@ -141,7 +151,7 @@ pub struct ReasonCount<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selection {
     pub wanted: Wanted,
-    /// By currency, then by price, then by name and region.
+    /// Those that serve the rate first; then by currency, by price, by name and region.
     pub fits: Vec<SelectedType>,
     /// Nearest first: by reason, by how much is missing, by on-demand price, by name.
     pub refused: Vec<RefusedType>,
@@ -178,7 +188,10 @@ pub fn select(wanted: Wanted, offered: Vec<OfferedType>) -> Selection {
         }
     }
     fits.sort_by(|left, right| {
-        let key = |one: &SelectedType| (one.rate.currency(), one.rate.amount());
+        let key = |one: &SelectedType| {
+            let rate = one.rate;
+            (!one.is_checked(), rate.currency(), rate.amount())
+        };
         key(left)
             .cmp(&key(right))
             .then_with(|| left.offered.place().cmp(&right.offered.place()))
@@ -215,11 +228,7 @@ impl Wanted {
                 });
             }
             self.ask_architecture(one.shape)?;
-            // What a GPU would hold in its memory, the host holds.
-            let of_gpus = self.vram_mib.map(|each| each * f64::from(self.gpus));
-            let held = [of_gpus, self.vram_total_mib, self.memory_mib];
-            Self::ask_memory(one.shape, held.into_iter().flatten().reduce(f64::max))?;
-            Self::ask_vcpu(one.shape, self.vcpu.map_or(needed, |any| any.max(needed)))?;
+            self.ask_host(one.shape, needed)?;
         } else {
             self.ask_accelerator(one)?;
             self.ask_architecture(one.shape)?;
@@ -233,6 +242,16 @@ impl Wanted {
         let (paying, rate) = self.pay(one)?;
         self.ask_budget(paying, rate)?;
         Ok((paying, rate))
+    }
+
+    /// Asks whether the vCPUs and the memory of the host do the whole work.
+    fn ask_host(&self, shape: &InstanceShape, needed: f64) -> Result<(), Refusal> {
+        // What a GPU would hold in its memory, the host holds.
+        let gpus = f64::from(self.gpus.visible_devices());
+        let of_gpus = self.vram_mib.map(|each| each * gpus);
+        let held = [of_gpus, self.vram_total_mib, self.memory_mib];
+        Self::ask_memory(shape, held.into_iter().flatten().reduce(f64::max))?;
+        Self::ask_vcpu(shape, self.vcpu.map_or(needed, |any| any.max(needed)))
     }
 
     fn ask_accelerator(&self, one: &OfferedType) -> Result<(), Refusal> {
@@ -265,11 +284,11 @@ impl Wanted {
             .gpu
             .as_ref()
             .ok_or(unknown("the number of accelerators"))?;
-        let there = gpu.share.visible_devices();
-        if there < self.gpus {
+        // A part of a GPU does part of its work.
+        if gpu.share.count() < self.gpus.count() {
             return Err(Refusal::Gpus {
                 needed: self.gpus,
-                there,
+                there: gpu.share,
             });
         }
         if self.vram_mib.is_some() || self.vram_total_mib.is_some() {
@@ -397,10 +416,16 @@ impl Wanted {
             let amount = rate.amount() * Decimal::ONE_THOUSAND;
             Some(Money::new(amount.checked_div(hourly)?, rate.currency()))
         };
+        let serves_rate = self.rate_per_second.map(|_| {
+            let needed = self.vcpu_without_gpu;
+            needed.is_some_and(|needed| self.ask_host(offered.shape, needed).is_ok())
+        });
         SelectedType {
             monthly: self.monthly(paying, rate),
-            // Whether a GPU type serves the rate is not known.
-            per_thousand_requests: requests.filter(|_| offered.is_cpu()).and_then(thousand),
+            serves_rate,
+            per_thousand_requests: requests
+                .filter(|_| serves_rate == Some(true))
+                .and_then(thousand),
             offered,
             paying,
             rate,

@@ -1,6 +1,6 @@
 //! Why a type is out.
 
-use crate::domain::Money;
+use crate::domain::{GpuShare, Money};
 use crate::planners::paying::Paying;
 use rust_decimal::prelude::ToPrimitive;
 use std::fmt;
@@ -17,8 +17,8 @@ pub enum Refusal {
     OtherGpu,
     Architecture,
     Gpus {
-        needed: u16,
-        there: u16,
+        needed: GpuShare,
+        there: GpuShare,
     },
     /// Too little memory on each GPU.
     Vram {
@@ -83,16 +83,16 @@ impl Refusal {
             Self::NotLaunchable => ("not-launchable", 3),
             Self::NotOffered => ("not-offered", 4),
             Self::Unknown { .. } => ("unknown-fact", 5),
-            Self::Currency => ("currency", 6),
-            Self::Architecture => ("architecture", 7),
-            Self::Gpus { .. } => ("gpus", 8),
-            Self::Vram { .. } => ("vram", 9),
-            Self::VramTotal { .. } => ("vram-total", 10),
-            Self::NvLink => ("nvlink", 11),
-            Self::Efa => ("efa", 12),
-            Self::Memory { .. } => ("memory", 13),
-            Self::Vcpu { .. } => ("vcpu", 14),
-            Self::NoPrice { .. } => ("no-price", 15),
+            Self::Architecture => ("architecture", 6),
+            Self::Gpus { .. } => ("gpus", 7),
+            Self::Vram { .. } => ("vram", 8),
+            Self::VramTotal { .. } => ("vram-total", 9),
+            Self::NvLink => ("nvlink", 10),
+            Self::Efa => ("efa", 11),
+            Self::Memory { .. } => ("memory", 12),
+            Self::Vcpu { .. } => ("vcpu", 13),
+            Self::NoPrice { .. } => ("no-price", 14),
+            Self::Currency => ("currency", 15),
             Self::OverMonthly { .. } => ("budget-monthly", 16),
             Self::OverHourly { .. } => ("budget-hourly", 17),
         }
@@ -101,7 +101,7 @@ impl Refusal {
     /// How much is missing, in the unit of the reason; absent where it is yes or no.
     pub fn shortfall(&self) -> Option<f64> {
         Some(match self {
-            Self::Gpus { needed, there } => f64::from(*needed) - f64::from(*there),
+            Self::Gpus { needed, there } => (needed.count() - there.count()).to_f64()?,
             Self::Vram {
                 needed_mib,
                 usable_mib,
@@ -167,8 +167,17 @@ impl fmt::Display for Refusal {
                 Ok(())
             }
             Self::Currency => f.write_str("its price and the budget are in two currencies"),
-            Self::OverHourly { over } => write!(f, "{over} per hour over the budget"),
+            Self::OverHourly { over } => {
+                write!(f, "{} per hour over the budget", to_six_decimals(*over))
+            }
             Self::OverMonthly { over } => write!(f, "{over} per month over the budget"),
         }
     }
+}
+
+/// A price of an hour with all that is left of its six decimals, and at least cents.
+fn to_six_decimals(price: Money) -> String {
+    let amount = price.amount().round_dp(6).normalize();
+    let decimals = amount.scale().max(2) as usize;
+    format!("{}{amount:.decimals$}", price.currency().sign())
 }

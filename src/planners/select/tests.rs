@@ -8,7 +8,7 @@ fn wanted() -> Wanted {
         kind: WorkloadKind::Training,
         restartable: false,
         paying: None,
-        gpus: 1,
+        gpus: GpuShare::Whole(1),
         names_accelerator: false,
         vram_mib: Some(40_960.0),
         vram_total_mib: None,
@@ -138,7 +138,7 @@ fn every_need_has_its_reason() {
         ),
         (
             Wanted {
-                gpus: 2,
+                gpus: GpuShare::Whole(2),
                 ..wanted()
             },
             "GPUs: 2 needed, 1 there",
@@ -186,7 +186,7 @@ fn every_need_has_its_reason() {
                 },
                 ..wanted()
             },
-            "$0.31 per hour over the budget",
+            "$0.311 per hour over the budget",
         ),
         (
             Wanted {
@@ -255,12 +255,110 @@ fn cpu_types_compete_where_the_work_is_small() {
         .filter_map(|one| one.per_thousand_requests)
         .map(|price| price.amount().round_dp(6).to_string())
         .collect();
-    // 0.08925 / 7,200 × 1,000. Requests that a GPU type serves are unknown.
-    assert_eq!(prices, ["0.012396"]);
+    // 0.08925 and 0.526 / 7,200 × 1,000: the four vCPUs of a g4dn.xlarge serve 0.25 as well.
+    assert_eq!(prices, ["0.012396", "0.073056"]);
     assert_eq!(
         found.refused[0].reason.to_string(),
         "the CPU share that a burstable type sustains is unknown"
     );
+}
+
+/// 10 requests a second of 10 CPU seconds keep 100 vCPUs busy, 125 at 80%. An m7i.48xlarge has
+/// 192, a p4d.24xlarge 96; what eight A100 serve is unknown.
+#[test]
+fn a_rate_that_was_not_checked_is_not_served() {
+    let busy = |memory_mib: Option<f64>| Wanted {
+        vram_mib: None,
+        memory_mib,
+        vcpu_without_gpu: vcpus_for(Decimal::TEN, Decimal::TEN, 80.0),
+        rate_per_second: Some(Decimal::TEN),
+        ..wanted()
+    };
+    let all = || {
+        vec![
+            offered("g4dn.xlarge", "0.526", None),
+            offered("p4d.24xlarge", "21.957642", None),
+            offered("g6e.48xlarge", "30.13118", None),
+            offered("m7i.48xlarge", "9.6768", None),
+        ]
+    };
+    let judged = |selection: &Selection| -> Vec<(String, bool)> {
+        let fits = selection.fits.iter();
+        let name = |one: &SelectedType| one.offered.shape.instance_type.clone();
+        fits.map(|one| (name(one), one.is_checked())).collect()
+    };
+    let expected = |served: &[&str], unknown: &[&str]| -> Vec<(String, bool)> {
+        let served = served.iter().map(|name| ((*name).to_owned(), true));
+        let unknown = unknown.iter().map(|name| ((*name).to_owned(), false));
+        served.chain(unknown).collect()
+    };
+    // A g6e.48xlarge has 192 vCPUs: it would serve them without its GPUs.
+    let found = select(busy(None), all());
+    assert_eq!(
+        judged(&found),
+        expected(
+            &["m7i.48xlarge", "g6e.48xlarge"],
+            &["g4dn.xlarge", "p4d.24xlarge"]
+        )
+    );
+    let price = |place: usize| found.fits[place].per_thousand_requests;
+    // 9.6768 / 36,000 × 1,000.
+    let amount = price(0).map(|money: Money| money.amount().round_dp(4).to_string());
+    assert_eq!(amount.as_deref(), Some("0.2688"));
+    assert_eq!((price(2), price(3)), (None, None));
+    // 1 TiB of host memory: an m7i.48xlarge has 768 GiB.
+    let found = select(busy(Some(1_048_576.0)), all());
+    assert_eq!(
+        judged(&found),
+        expected(&["g6e.48xlarge"], &["p4d.24xlarge"])
+    );
+}
+
+/// A g6f.large has an eighth of an L4.
+#[test]
+fn a_part_of_a_gpu_is_none_unless_it_is_asked_for() {
+    let part = || offered("g6f.large", "0.202", None);
+    let asks = |gpus: GpuShare| Wanted {
+        gpus,
+        vram_mib: Some(2_048.0),
+        ..wanted()
+    };
+    let of =
+        |share: &str| GpuShare::from_count(share.parse().expect("a decimal")).expect("a share");
+    assert_eq!(
+        reason(asks(of("1")), part()).as_deref(),
+        Some("GPUs: 1 needed, 0.125 there")
+    );
+    assert_eq!(
+        reason(asks(of("0.25")), part()).as_deref(),
+        Some("GPUs: 0.25 needed, 0.125 there")
+    );
+    assert_eq!(reason(asks(of("0.125")), part()), None);
+    let whole = offered("g6.xlarge", "0.8048", None);
+    assert_eq!(reason(asks(of("0.125")), whole), None);
+}
+
+/// What only its currency keeps out came nearer than what does not do the work.
+#[test]
+fn another_currency_is_nearer_than_another_architecture() {
+    let yuan = |name: &str| {
+        let rate = HourlyRate::new(Decimal::TEN, Currency::Cny).expect("positive");
+        OfferedType {
+            on_demand: Some(PriceQuote { rate, ..quote("1") }),
+            ..offered(name, "1", None)
+        }
+    };
+    let over = Wanted {
+        vram_mib: None,
+        budget: Budget {
+            hourly: None,
+            monthly: Some(Decimal::ONE_THOUSAND),
+        },
+        ..wanted()
+    };
+    let found = select(over, vec![yuan("g5g.xlarge"), yuan("g5.xlarge")]);
+    let reasons: Vec<&str> = found.refused.iter().map(|one| one.reason.name()).collect();
+    assert_eq!(reasons, ["currency", "architecture"]);
 }
 
 #[test]

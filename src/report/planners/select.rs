@@ -1,7 +1,7 @@
 //! Which instance type to rent.
 
 use super::figures::an_hour;
-use crate::domain::{Architecture, InstanceShape, Money, PriceQuote, WorkloadKind};
+use crate::domain::{Architecture, GpuShare, InstanceShape, Money, PriceQuote, WorkloadKind};
 use crate::planners::paying::Paying;
 use crate::planners::select::{OfferedType, RefusedType, SelectedType, Selection, Wanted};
 use crate::report::answer::{Answer, Column, Figure, Given, Missing, Sheet, Step, column, detail};
@@ -33,22 +33,38 @@ fn headline(selection: &Selection) -> String {
         });
         return format!("no instance type fits{nearest}");
     };
-    let count = selection.fits.len() as u64;
-    let among = if count == 1 {
-        "is the only offer that fits".to_owned()
-    } else {
-        format!(
-            "is the cheapest of {} that fit",
-            counted(count, "offer", "offers")
-        )
+    let count = |is_checked: bool| {
+        let fits = selection.fits.iter();
+        fits.filter(|one| one.is_checked() == is_checked).count() as u64
     };
-    format!(
-        "{} {among}: {} per hour {}, {} per month",
-        place(&best.offered),
+    let (checked, unchecked) = (count(true), count(false));
+    let name = place(&best.offered);
+    let costs = format!(
+        "{} per hour {}, {} per month",
         unit_price(an_hour(best.rate)),
         best.paying,
         money(best.monthly),
-    )
+    );
+    let rate = selection.wanted.rate_per_second.unwrap_or_default();
+    let rate = format!("{} requests per second", rate.round_dp(6).normalize());
+    let offers = counted(unchecked, "offer with GPUs", "offers with GPUs");
+    match (checked, unchecked) {
+        (0, 1) => format!(
+            "no offer is known to serve {rate}; that was not checked for {name}, the only one \
+             that fits otherwise: {costs}"
+        ),
+        (0, _) => format!(
+            "no offer is known to serve {rate}; of {offers} for which that was not checked, \
+             {name} is the cheapest: {costs}"
+        ),
+        (1, 0) => format!("{name} is the only offer that fits: {costs}"),
+        (_, 0) => format!("{name} is the cheapest of {checked} offers that fit: {costs}"),
+        _ => format!(
+            "{name} is the cheapest of {} known to serve {rate}: {costs}; that was not checked \
+             for {offers}",
+            counted(checked, "offer", "offers")
+        ),
+    }
 }
 
 fn place(offered: &OfferedType) -> String {
@@ -80,7 +96,13 @@ fn given(wanted: &Wanted) -> Vec<Given> {
             "--restartable",
         );
     }
-    add("gpus", "GPUs", Figure::Count(wanted.gpus.into()), "--gpus");
+    let gpus = match wanted.gpus {
+        GpuShare::Whole(gpus) => Figure::Count(gpus.into()),
+        part @ GpuShare::Fraction(_) => {
+            Figure::Number(part.count().to_f64().unwrap_or_default(), 3)
+        }
+    };
+    add("gpus", "GPUs", gpus, "--gpus");
     let sizes = [
         ("vram_mib", "MiB of each GPU", wanted.vram_mib, "--vram"),
         (
@@ -194,6 +216,12 @@ fn types(selection: &Selection) -> Sheet {
         } else {
             detail
         };
+    // Nothing else may be interrupted.
+    let band: fn(&'static str, &'static str) -> Column = if selection.wanted.restartable {
+        column
+    } else {
+        detail
+    };
     Sheet {
         key: "types",
         title: "TYPES THAT FIT".to_owned(),
@@ -205,10 +233,11 @@ fn types(selection: &Selection) -> Sheet {
             column("paying", "by"),
             detail("hourly", "hour"),
             column("monthly_cost", "month"),
+            detail("serves_rate", "serves the rate"),
             requests("per_thousand_requests", "1k requests"),
             column("on_demand_hourly", "on-demand"),
             column("spot_hourly", "spot"),
-            column("interruption_band", "interrupted"),
+            band("interruption_band", "interrupted"),
             column("reserved_1yr_hourly", "1 yr"),
             column("reserved_3yr_hourly", "3 yr"),
             detail("vcpu", "vcpu"),
@@ -230,6 +259,8 @@ fn fit(one: &SelectedType) -> Vec<Figure> {
         text(one.paying),
         Figure::Price(an_hour(one.rate)),
         Figure::Money(one.monthly),
+        // What was not checked is not false.
+        Figure::of(one.serves_rate.filter(|serves| *serves), Figure::Flag),
         Figure::of(one.per_thousand_requests, Figure::Price),
         price(offered.on_demand.as_ref()),
         price(offered.spot.as_ref()),
@@ -326,8 +357,9 @@ fn caveats(selection: &Selection) -> Vec<String> {
     }
     if wanted.rate_per_second.is_some() {
         caveats.push(
-            "a price of requests is that of one instance which serves the whole rate; of GPU \
-             types that is unknown: `gpucost capacity --help` shows how it is computed"
+            "a price of requests is that of one instance which serves the whole rate with its \
+             vCPUs alone; how many requests a GPU serves is not known here: `gpucost capacity \
+             --help` shows how it is computed"
                 .to_owned(),
         );
     }
