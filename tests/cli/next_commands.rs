@@ -58,3 +58,13 @@ fn of_select() {
         assert_next_answers(typed, expected);
     }
 }
+
+#[test]
+fn of_rent_or_buy() {
+    let server = "--purchase 270000 --watts 8000 --rack-monthly 1500 --staff-hours 8 \
+                  --spares-percent 5 --residual-percent 10 --years 4 --utilization 80";
+    for (instance_type, expected) in [("p3.2xlarge", 1), ("p5.48xlarge", 2)] {
+        let typed = format!("rent-or-buy --type {instance_type} {server}");
+        assert_next_answers(&typed, expected);
+    }
+}

@@ -134,6 +134,55 @@ fn other_providers_are_compared_by_the_gpu() {
     // 4.29 a GPU: 4.29 × 8 × 730 × 80%.
     assert_eq!(lambda["gpu_hourly"], 4.29);
     assert_eq!(lambda["monthly_cost"], 20_042.88);
+    assert_eq!(lambda["machines"], 8);
+}
+
+/// 1.49 per GPU at a marketplace is the lowest price of an H100, and of one GPU. Machines with
+/// eight come first, and the headline is about one of them.
+#[test]
+fn several_machines_come_last_and_are_named() {
+    let json = found(&["--type", "p5.48xlarge", "--provider", "all"]);
+    let options = json["options"].as_array().expect("a list");
+    let machines: Vec<u64> = options[1..]
+        .iter()
+        .map(|one| one["machines"].as_u64().expect("a number"))
+        .collect();
+    let several = machines.iter().filter(|count| **count > 1).count();
+    let (alike, small) = options[1..].split_at(machines.len() - several);
+    assert!(!alike.is_empty() && !small.is_empty());
+    assert!(alike.iter().all(|one| one["machines"] == 1));
+    for part in [alike, small] {
+        let cost = |one: &Value| one["term_cost"].as_f64().expect("an amount");
+        assert!(part.is_sorted_by(|left, right| cost(left) <= cost(right)));
+    }
+    assert_eq!(small[0]["provider"], "vast-ai");
+    let headline = json["headline"].as_str().expect("text");
+    assert!(!headline.contains("vast-ai"), "{headline}");
+    let cheapest = alike[0]["machine"].as_str().expect("text");
+    assert!(headline.contains(cheapest), "{headline}");
+    let caveats = json["caveats"].to_string();
+    for said in [
+        format!(
+            "{several} of {} rentals are several machines",
+            machines.len()
+        ),
+        "machines of runpod [community], tensordock, vast-ai belong to hosts of many owners"
+            .to_owned(),
+        "prices of other providers were seen from 2026-05-24 to ".to_owned(),
+    ] {
+        assert!(caveats.contains(&said), "{said}: {caveats}");
+    }
+    let alone = found(&["--type", "p5.48xlarge"])["caveats"].to_string();
+    assert!(!alone.contains("several machines") && !alone.contains("other providers"));
+}
+
+#[test]
+fn a_type_that_is_not_launched_is_named() {
+    let said = "AWS launches no new p3.2xlarge";
+    let retired = found(&["--type", "p3.2xlarge"]);
+    assert!(retired["caveats"].to_string().contains(said));
+    let usual = found(&["--type", "p5.48xlarge"]);
+    assert!(!usual["caveats"].to_string().contains("launches no new"));
 }
 
 #[test]

@@ -51,6 +51,9 @@ pub struct PricedRental {
     pub break_even_month: Option<u32>,
     /// What owning saves over the term; below zero where renting is cheaper.
     pub saved_by_owning: Money,
+    /// Whether one machine has as many GPUs as the own server, or as the machine that was
+    /// asked about. GPUs of several machines are not linked as those of one are.
+    pub is_alike: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +68,8 @@ pub struct RentOrBuy {
     /// Over the term, less the residual value.
     pub total: Money,
     pub per_useful_gpu_hour: Option<Money>,
-    /// By total, then by provider, region, machine and way to pay.
+    /// Machines that are alike first; then by total, by provider, region, machine and way to
+    /// pay.
     pub rentals: Vec<PricedRental>,
     /// Place of the machine that was asked about in `rentals`: by the hour where it is sold
     /// so.
@@ -81,7 +85,7 @@ impl RentOrBuy {
         self.rentals.get(self.asked)
     }
 
-    /// The cheapest rental.
+    /// The cheapest rental of machines that are alike.
     pub fn cheapest(&self) -> Option<&PricedRental> {
         self.rentals.first()
     }
@@ -93,7 +97,11 @@ impl RentOrBuy {
 /// An input that no server has, or nothing to compare with.
 pub fn rent_or_buy(own: Own, rentals: Vec<Rental>) -> Result<RentOrBuy, BadOwn> {
     check(&own)?;
-    let mut priced: Vec<PricedRental> = rentals.into_iter().map(|one| price(&own, one)).collect();
+    let least_gpus = least_gpus(&own, &rentals);
+    let mut priced: Vec<PricedRental> = rentals
+        .into_iter()
+        .map(|one| price(&own, one, least_gpus))
+        .collect();
     priced.sort_by_cached_key(|one| {
         let Rental {
             provider,
@@ -103,7 +111,7 @@ pub fn rent_or_buy(own: Own, rentals: Vec<Rental>) -> Result<RentOrBuy, BadOwn> 
             ..
         } = &one.rental;
         let place = (provider.clone(), region.clone(), machine.clone());
-        (one.total.amount(), place, *paying)
+        (!one.is_alike, one.total.amount(), place, *paying)
     });
     let of_asked = priced
         .iter()
@@ -157,7 +165,15 @@ fn check(own: &Own) -> Result<(), BadOwn> {
     Ok(())
 }
 
-fn price(own: &Own, rental: Rental) -> PricedRental {
+/// GPUs that a machine has at least to be one of its kind: those of the own server, unless
+/// the machine that was asked about has fewer.
+fn least_gpus(own: &Own, rentals: &[Rental]) -> u32 {
+    let asked = rentals.iter().filter(|one| one.is_asked);
+    let of_asked = asked.map(|one| one.machine_gpus).min();
+    of_asked.unwrap_or(u32::MAX).min(own.gpus.into())
+}
+
+fn price(own: &Own, rental: Rental, least_gpus: u32) -> PricedRental {
     let monthly = rental.monthly(own);
     let total = monthly * Decimal::from(own.months());
     PricedRental {
@@ -166,6 +182,7 @@ fn price(own: &Own, rental: Rental) -> PricedRental {
         per_useful_gpu_hour: own.per_useful_hour(total),
         break_even_month: own.break_even_month(monthly),
         saved_by_owning: usd(total - own.total()),
+        is_alike: rental.machine_gpus >= least_gpus,
         rental,
     }
 }

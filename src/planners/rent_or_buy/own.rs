@@ -65,12 +65,14 @@ pub struct Rental {
 }
 
 impl Rental {
+    /// Machines that have as many GPUs as an own server.
+    pub fn machines(&self, own: &Own) -> u32 {
+        u32::from(own.gpus).div_ceil(self.machine_gpus.max(1))
+    }
+
     /// GPUs of as many machines as have those of an own server.
     pub fn billed_gpus(&self, own: &Own) -> u32 {
-        let machine = self.machine_gpus.max(1);
-        u32::from(own.gpus)
-            .div_ceil(machine)
-            .saturating_mul(machine)
+        self.machines(own).saturating_mul(self.machine_gpus.max(1))
     }
 
     pub(super) fn monthly(&self, own: &Own) -> Decimal {

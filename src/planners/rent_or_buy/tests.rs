@@ -222,3 +222,50 @@ fn machines_are_rented_as_a_whole() {
         assert_eq!(asked.monthly.amount(), expected, "{gpus}");
     }
 }
+
+/// 1.49 per hour of one GPU at a marketplace is less than 6.88 of a p5.48xlarge, and eight such
+/// machines are no server with eight linked GPUs: 8 × 1.49 × 730 × 80% × 48 = 334,141.44.
+#[test]
+fn several_small_machines_are_not_the_cheapest_server() {
+    let single = Rental {
+        provider: Some("vast-ai".to_owned()),
+        region: None,
+        machine: "NVIDIA H100 SXM5".to_owned(),
+        machine_gpus: 1,
+        is_asked: false,
+        ..rental(Paying::OnDemand, "1.49")
+    };
+    let mut all = p5();
+    all.push(single.clone());
+    let found = rent_or_buy(own(), all.clone()).expect("a server");
+    let order: Vec<(&str, bool, u32)> = found
+        .rentals
+        .iter()
+        .map(|one| {
+            let machines = one.rental.machines(&found.own);
+            (one.rental.machine.as_str(), one.is_alike, machines)
+        })
+        .collect();
+    assert_eq!(
+        order,
+        [
+            ("p5.48xlarge", true, 1),
+            ("p5.48xlarge", true, 1),
+            ("NVIDIA H100 SXM5", false, 8)
+        ]
+    );
+    assert_eq!(amount(found.rentals[2].total), "$334,141.44");
+    let cheapest = found.cheapest().expect("a rental");
+    assert_eq!(cheapest.rental.paying, Paying::Reserved3yr);
+    let against = |found: &RentOrBuy| -> Vec<[Option<u32>; 2]> {
+        let all = found.sensitivity.iter();
+        all.map(|one| one.cheapest_months).collect()
+    };
+    let without = rent_or_buy(own(), p5()).expect("a server");
+    assert_eq!(against(&found), against(&without), "of the p5.48xlarge too");
+    // A server with one GPU is like a machine with one.
+    let small = Own { gpus: 1, ..own() };
+    let found = rent_or_buy(small, all).expect("a server");
+    assert!(found.rentals.iter().all(|one| one.is_alike));
+    assert_eq!(found.cheapest().map(|one| &one.rental), Some(&single));
+}

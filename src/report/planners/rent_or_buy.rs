@@ -1,11 +1,15 @@
 //! Renting or buying.
 
+use super::figures::not_launched;
+use crate::analysis::AWS;
 use crate::domain::{Currency, Money};
 use crate::planners::rent_or_buy::{Input, Own, PricedRental, RentOrBuy, Rental, TURN_PERCENT};
 use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step, column, detail};
 use crate::report::shared::text::{counted, money};
+use jiff::civil::Date;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
+use std::collections::BTreeSet;
 
 /// What an own server costs beside rented machines.
 pub fn rent_or_buy_answer(found: &RentOrBuy) -> Answer {
@@ -229,6 +233,7 @@ fn options(found: &RentOrBuy) -> Sheet {
         Figure::Absent,
         Figure::Absent,
         Figure::Absent,
+        Figure::Absent,
         Figure::Money(found.monthly),
         Figure::Money(found.total),
         Figure::of(found.per_useful_gpu_hour, cents_price),
@@ -243,6 +248,7 @@ fn options(found: &RentOrBuy) -> Sheet {
             Figure::text(rental.paying.name()),
             Figure::of(rental.provider.as_ref(), Figure::text),
             Figure::of(rental.region.as_ref(), Figure::text),
+            Figure::Count(rental.machines(&found.own).into()),
             Figure::Price(usd(rental.per_gpu_hour)),
             Figure::Money(one.monthly),
             Figure::Money(one.total),
@@ -261,8 +267,9 @@ fn options(found: &RentOrBuy) -> Sheet {
             column("paying", "by"),
             column("provider", "provider"),
             detail("region", "region"),
+            column("machines", "machines"),
             detail("gpu_hourly", "gpu-h"),
-            column("monthly_cost", "month"),
+            detail("monthly_cost", "month"),
             column("term_cost", "term"),
             column("useful_gpu_hourly", "useful gpu-h"),
             column("break_even_month", "pays off"),
@@ -349,10 +356,11 @@ fn caveats(found: &RentOrBuy) -> Vec<String> {
         Some((earliest, latest)) => format!("from month {earliest} to {latest}"),
         None => "never".to_owned(),
     };
-    let mut caveats = vec![format!(
+    let mut caveats = of_machines(found);
+    caveats.push(format!(
         "with one input {TURN_PERCENT}% lower or higher, the server pays off against the \
          machine that was asked about: {months}"
-    )];
+    ));
     caveats.push(
         "a machine rented by the hour is taken to run only while its GPUs are needed; one that \
          always runs costs as much as at a utilization of 100%"
@@ -372,6 +380,67 @@ fn caveats(found: &RentOrBuy) -> Vec<String> {
         caveats.push("the cost of capital is not computed without `--capital-percent`".to_owned());
     }
     caveats
+}
+
+/// Providers whose machines belong to others, and the word for such machines elsewhere.
+const MARKETPLACES: [&str; 4] = ["akash", "salad", "tensordock", "vast-ai"];
+const COMMUNITY: &str = "[community]";
+
+/// What to know of the machines that are compared.
+fn of_machines(found: &RentOrBuy) -> Vec<String> {
+    let mut caveats = Vec::new();
+    let asked = found.asked().map(|one| type_of(&one.rental));
+    caveats.extend(asked.and_then(not_launched));
+    let several = found.rentals.iter().filter(|one| !one.is_alike).count();
+    if several > 0 {
+        caveats.push(format!(
+            "{several} of {} are several machines with fewer GPUs each, and last: no NVLink \
+             links GPUs of two machines, so that work on all of them together is slower there \
+             or does not run",
+            counted(found.rentals.len() as u64, "rental", "rentals")
+        ));
+    }
+    let of_others: BTreeSet<String> = found
+        .rentals
+        .iter()
+        .filter_map(|one| of_marketplace(&one.rental))
+        .collect();
+    if !of_others.is_empty() {
+        let names: Vec<String> = of_others.into_iter().collect();
+        caveats.push(format!(
+            "machines of {} belong to hosts of many owners: ask what they promise",
+            names.join(", ")
+        ));
+    }
+    let others = found.rentals.iter().map(|one| &one.rental);
+    let others = others.filter(|one| one.provider.as_deref().is_some_and(|name| name != AWS));
+    let mut seen_on: Vec<Date> = others.filter_map(|one| one.seen_on).collect();
+    seen_on.sort_unstable();
+    if let (Some(first), Some(last)) = (seen_on.first(), seen_on.last()) {
+        let when = if first == last {
+            format!("on {first}")
+        } else {
+            format!("from {first} to {last}")
+        };
+        caveats.push(format!("prices of other providers were seen {when}"));
+    }
+    caveats
+}
+
+/// The type of a machine of AWS.
+fn type_of(rental: &Rental) -> &str {
+    let machine = rental.machine.as_str();
+    machine.split(' ').next().unwrap_or(machine)
+}
+
+fn of_marketplace(rental: &Rental) -> Option<String> {
+    let provider = rental.provider.as_deref()?;
+    if rental.machine.contains(COMMUNITY) {
+        return Some(format!("{provider} {COMMUNITY}"));
+    }
+    MARKETPLACES
+        .contains(&provider)
+        .then(|| provider.to_owned())
 }
 
 fn missing(own: &Own) -> Vec<Missing> {
@@ -395,10 +464,12 @@ fn next(found: &RentOrBuy) -> Vec<String> {
     let Some(region) = rental.and_then(|rental| rental.region.as_ref()) else {
         return Vec::new();
     };
-    let machine = rental.map_or("", |rental| rental.machine.as_str());
-    let name = machine.split(' ').next().unwrap_or(machine);
-    vec![
-        format!("gpucost reserved --type {name} --region {region}"),
-        format!("gpucost pricing {name} --region all"),
-    ]
+    let name = rental.map_or("", type_of);
+    let mut rentals = found.rentals.iter().map(|one| &one.rental);
+    let mut next = Vec::new();
+    if rentals.any(|one| one.is_asked && one.paying.is_committed()) {
+        next.push(format!("gpucost reserved --type {name} --region {region}"));
+    }
+    next.push(format!("gpucost pricing {name} --region all"));
+    next
 }
