@@ -10,7 +10,7 @@ use super::{Io, audit, estate, output, planner, pricing, units};
 use crate::analysis::{AWS, CountedRun, Question, RunKpis, SortBy, audit_once};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
-use crate::domain::{OperatingSystem, PriceKey, Risk, shown};
+use crate::domain::{OperatingSystem, PriceKey, Risk, shell_word, shown};
 use crate::report::{kpi_answer, kpi_run_answer};
 use crate::sources::files::{ReadOptions, count_lines, open_samples};
 use rust_decimal::Decimal;
@@ -64,7 +64,10 @@ fn fleet(
     units::price(&mut found, &counted, &settings.policy)?;
     let warning = age.check(found.prices.oldest_seen_on(), found.window.end)?;
     let flags = invocation(&args.estate, None).estate_flags();
-    let answer = kpi_answer(&found, &settings.policy, &flags);
+    let units = args.units.as_deref().map_or_else(String::new, |path| {
+        format!(" --units {}", shell_word(&path.to_string_lossy()))
+    });
+    let answer = kpi_answer(&found, &settings.policy, &flags, &units);
     planner::print(&answer, format, &args.estate.out, io)?;
     output::warn(warning, &args.estate.out, io);
     let (instances, unmeasured) = audit::seen(&found);

@@ -4,6 +4,7 @@ use crate::cli::contract::DEMO;
 use crate::cli::estates::{PERIODS, one, series};
 use crate::cli::pages::{assert_explains, assert_shows, blocks, page};
 use crate::cli::world::World;
+use crate::support::data::shared;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -480,6 +481,83 @@ fn two_audits_are_compared_by_key_figures() {
         (&Value::Null, &Value::Null)
     );
     assert!(hours["new"].is_f64());
+}
+
+/// Requests of a service for code at Azure (Azure/AzurePublicDataset, 2023), on what the page
+/// says of them: 3 × 0.95443 × 1.861 = 5.3286, $5.33.
+#[test]
+fn real_requests_and_tokens_have_the_prices_of_the_page() {
+    let name = "samples/requests/AzureLLMInferenceTrace_code.csv";
+    let Some(path) = shared("requests", name) else {
+        return;
+    };
+    let path = path.to_str().expect("UTF-8");
+    let mut reader = csv::Reader::from_path(path).expect("the requests are there");
+    let rows = reader.deserialize::<(String, u64, u64)>();
+    let rows = rows.map(|row| row.expect("a whole row"));
+    let (prompts, answers) = rows.fold((0, 0), |(prompts, answers), (_, prompt, answer)| {
+        (prompts + prompt, answers + answer)
+    });
+    assert_eq!((prompts, answers), (18_059_974, 245_896));
+    let world = World::new();
+    let both = prompts + answers;
+    for (tokens, price) in [(answers, 21.675_83), (both, 0.291_163)] {
+        let tokens = format!("tokens={tokens}");
+        let of_run = [
+            "kpi",
+            "--type",
+            "g6e.xlarge",
+            "--count",
+            "3",
+            "--hours",
+            "0.95443",
+        ];
+        // Each request is a line of the file.
+        let counted = [
+            "--unit",
+            &tokens,
+            "--log",
+            path,
+            "--log-unit",
+            "requests=2023-11-16",
+        ];
+        let more = ["--offline", "--format", "json"];
+        let found = world.run(&[&of_run[..], &counted, &more].concat()).json();
+        let values: Vec<&Value> = found["kpis"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|row| &row["value"])
+            .collect();
+        assert_eq!(values, [&json!(5.33), &json!(price), &json!(0.604_377)]);
+    }
+}
+
+/// NEXT gives the same figures: `--units` is part of it.
+#[test]
+fn units_are_in_the_commands_that_go_on() {
+    let world = World::new();
+    let path = world.estate("two.json", &two());
+    let units = world.file("my units.csv", "name,unit,count\ncaptions,requests,48000\n");
+    let arguments = [
+        "kpi", "--from", &path, "--units", &units, "--format", "json",
+    ];
+    let json = world.run(&arguments).json();
+    for command in json["next"].as_array().expect("a list") {
+        let command = command.as_str().expect("text");
+        let words = shlex::split(command).expect("words");
+        let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+        assert!(words.contains(&units.as_str()), "{command}");
+        let again = world.run(&words);
+        assert_eq!(again.code, 0, "{command}: {}", again.stderr);
+        assert!(again.stdout.contains("48000") || again.stdout.contains("captions"));
+    }
+    let missing = json["missing"].to_string();
+    assert!(
+        missing.contains("hours from launch to first GPU work"),
+        "{missing}"
+    );
+    assert!(!missing.contains("units of work"), "{missing}");
 }
 
 #[test]

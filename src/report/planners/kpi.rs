@@ -35,8 +35,8 @@ const OF_JOBS: [Column; 5] = [
 ];
 
 /// The key figures of an audit; `flags` are those that lead to the same estate, each with a
-/// blank before it.
-pub fn kpi_answer(audit: &Audit, policy: &Policy, flags: &str) -> Answer {
+/// blank before it, and `units` the one that counted its work.
+pub fn kpi_answer(audit: &Audit, policy: &Policy, flags: &str, units: &str) -> Answer {
     let currency = audit.totals.currency;
     let mut rows: Vec<Vec<Figure>> = Kpi::ALL
         .iter()
@@ -83,8 +83,8 @@ pub fn kpi_answer(audit: &Audit, policy: &Policy, flags: &str) -> Answer {
         missing: missing(audit, flags),
         files: Vec::new(),
         next: vec![
-            format!("gpucost kpi{flags} --format csv"),
-            format!("gpucost audit{flags} --format json"),
+            format!("gpucost kpi{flags}{units} --format csv"),
+            format!("gpucost audit{flags}{units} --format json"),
         ],
     }
 }
@@ -230,6 +230,13 @@ fn missing(audit: &Audit, flags: &str) -> Vec<Missing> {
         add(
             "training jobs".to_owned(),
             "with `--services ec2,sagemaker`, jobs of the window are read".to_owned(),
+        );
+    }
+    if audit.kpis.get(Kpi::TimeToFirstWork).is_none() {
+        add(
+            "hours from launch to first GPU work".to_owned(),
+            "an instance shows them that was launched in the window and whose GPU worked in it"
+                .to_owned(),
         );
     }
     if audit.kpis.unit_costs.is_empty() {

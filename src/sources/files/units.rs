@@ -20,6 +20,8 @@ const MOST_ROWS: usize = 10_000;
 const MOST_DATED_ROWS: usize = 110_000;
 /// What is longer is an error.
 const LONGEST_WINDOW: SignedDuration = SignedDuration::from_hours(100 * 8_760);
+/// A leap year. Its cost is that of today's running time: what is longer is an error.
+const LONGEST_WINDOW: SignedDuration = SignedDuration::from_hours(366 * 24);
 /// Bytes of a line of a log that are searched at once.
 const PART_BYTES: u64 = 1 << 16;
 /// More than anybody counts; beyond it, prices would overflow exact decimals.
@@ -171,16 +173,16 @@ fn units([name, unit, count, window]: [&str; 4]) -> Result<WorkUnits, String> {
             return Err(format!("`{column}` is empty"));
         }
     }
-    let window = (!window.is_empty()).then(|| parse_duration(window));
-    let window = window.transpose()?;
-    if window.is_some_and(|window| window > LONGEST_WINDOW) {
-        return Err("a window is longer than 100 years".to_owned());
+    let length = (!window.is_empty()).then(|| parse_duration(window));
+    let length = length.transpose()?;
+    if length.is_some_and(|length| length > LONGEST_WINDOW) {
+        return Err(format!("the window `{window}` is longer than a year"));
     }
     Ok(WorkUnits {
         name: name.to_owned(),
         unit: unit.to_owned(),
         count: unit_count(count)?,
-        window,
+        window: length,
     })
 }
 
@@ -286,9 +288,9 @@ mod tests {
             ("name,unit,count\na,epoch,0x10\n", 2, "the count `0x10`"),
             ("name,unit,count,window\na,epoch,1,-3d\n", 2, "`-3d` is not"),
             (
-                "name,unit,count,window\na,epoch,1,99999d\n",
-                2,
-                "a window is longer than 100 years",
+                "name,unit,count,window\na,epoch,1,366d\nb,epoch,1,367d\n",
+                3,
+                "the window `367d` is longer than a year",
             ),
         ] {
             let (at, message) = parse(text).expect_err("an error");
