@@ -5,7 +5,7 @@ use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::scope::invocation;
 use super::{Io, audit, check_plan, estate, output};
-use crate::analysis::{Audit, FixChoice, audit as audit_estate, fixes};
+use crate::analysis::{Audit, Fix, FixChoice, FixTarget, audit as audit_estate, fixes};
 use crate::domain::{ActionKind, nearest_names};
 use crate::report::{FixPlan, Invocation, fix_csv, fix_json, fix_markdown, fix_script, fix_table};
 use clap::{Args, ValueEnum};
@@ -98,6 +98,7 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
         terraform.as_ref(),
         (&settings.policy, &choice),
     );
+    let unmanaged = terraform.as_ref().and_then(|_| unmanaged(&chosen));
     let plan = FixPlan::of(&audited, chosen);
     let text = match format {
         FixFormat::Table | FixFormat::Wide => {
@@ -111,6 +112,7 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
     };
     output::document(&text, out, io)?;
     output::warn(warning, out, io);
+    output::warn(unmanaged, out, io);
     let (instances, unmeasured) = audit::seen(&audited);
     Ok(output::close(
         "audited",
@@ -120,6 +122,21 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
         &args.estate,
         io,
     ))
+}
+
+/// What to say of a Terraform plan that has nothing of these actions.
+fn unmanaged(chosen: &[Fix<'_>]) -> Option<String> {
+    let is_managed = |fix: &Fix<'_>| match &fix.target {
+        FixTarget::Workload(one) => !one.planned.is_empty(),
+        FixTarget::Reservation(_) | FixTarget::Purchase(_) => false,
+    };
+    let is_other = !chosen.is_empty() && !chosen.iter().any(is_managed);
+    is_other.then(|| {
+        "warning: the Terraform plan has none of the instances and groups of these actions\n\
+         hint: a plan names what exists by ID or name: pass that of the configuration that made \
+         them"
+            .to_owned()
+    })
 }
 
 /// What was typed to choose these actions.

@@ -5,6 +5,7 @@ use crate::cli::hostile::{hostile, is_harmless};
 use crate::cli::installed::installed;
 use crate::cli::pages::{assert_shows, blocks, page};
 use crate::cli::world::World;
+use crate::support::data::shared;
 use crate::support::skip::skip;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -72,7 +73,7 @@ struct Call {
     words: Vec<String>,
 }
 
-const YES: [&str; 2] = ["--yes", "--erase-instance-stores"];
+const YES: [&str; 3] = ["--yes", "--erase-instance-stores", "--interrupt-work"];
 
 /// What a fake prints where a script keeps one word.
 const KEPT: &str = "kept-1";
@@ -292,7 +293,13 @@ fn without_yes_nothing_is_run() {
                 .any(|name| line.starts_with(name))
         });
         assert_eq!(commands.count(), calls.len(), "{demo}");
-        for arguments in [&["--no"][..], &["--yes", "--yes"], &["yes"]] {
+        for arguments in [
+            &["--no"][..],
+            &["--yes", "--yes"],
+            &["yes"],
+            &["--interrupt-work"],
+            &["--interrupt-work", "--yes"],
+        ] {
             assert_eq!(
                 fakes.run(arguments, 0).status.code(),
                 Some(2),
@@ -399,6 +406,96 @@ fn an_instance_store_is_not_erased_unasked() {
     assert_eq!(fakes.run(&["--yes"], 0).status.code(), Some(1));
     // The account, the state and the GPUs were asked for; nothing was stopped.
     assert_eq!(fakes.log(), commands(&calls[..4]));
+}
+
+/// Machines that train, at 17.1% and with a job on them: nothing is stopped unless it may be.
+#[test]
+fn work_is_not_interrupted_unasked() {
+    for (demo, workload) in [("starter", "experiments"), ("quarter-used", "sweeps")] {
+        let arguments = ["fix", "--demo", demo, "--workload", workload];
+        let more = ["--action", "rightsize", "--format", "script"];
+        let text = World::new().run(&[&arguments[..], &more].concat()).stdout;
+        let calls = calls(&text);
+        let changes = calls
+            .iter()
+            .position(|call| call.words[2] == "stop-instances");
+        let changes = changes.expect("a stop");
+        assert!(
+            calls[..changes]
+                .iter()
+                .all(|call| call.is_read || call.words[1] == "sts")
+        );
+        let fakes = Fakes::of(&text, &calls);
+        for flags in [&["--yes"][..], &["--yes", "--erase-instance-stores"]] {
+            let output = fakes.run(flags, 0);
+            assert_eq!(output.status.code(), Some(1), "{demo}");
+            assert_eq!(fakes.log(), commands(&calls[..changes]), "{demo}");
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let said = "error: pass --interrupt-work once all of this is checked\n";
+            assert_eq!(stderr, said, "{demo}");
+        }
+        let output = fakes.run(&YES, 0);
+        assert!(output.status.success(), "{demo}");
+        assert_eq!(fakes.log(), commands(&calls), "{demo}");
+        let runbook = ["--action", "rightsize", "--format", "markdown"];
+        let text = World::new()
+            .run(&[&arguments[..], &runbook].concat())
+            .stdout;
+        let said = "by hand; the script goes on with `--interrupt-work` only: end the jobs on ";
+        assert!(text.contains(said), "{text}");
+        assert!(text.contains("has the driver of the new GPU"), "{text}");
+    }
+}
+
+/// AWS launches no new p3: what is stopped may not come back.
+#[test]
+fn a_way_back_to_a_retired_type_says_so() {
+    let back = |demo: &str, workload: &str| {
+        let arguments = ["fix", "--demo", demo, "--workload", workload];
+        let more = ["--action", "rightsize", "--format", "markdown"];
+        let text = World::new().run(&[&arguments[..], &more].concat()).stdout;
+        let (_, back) = text.split_once("\n### Way back\n").expect("a way back");
+        back.to_owned()
+    };
+    let retired = back("starter", "experiments");
+    let said = "start: AWS launches no new p3.8xlarge, and may not start one that is stopped";
+    assert!(retired.contains(said), "{retired}");
+    let launched = back("quarter-used", "sweeps");
+    assert!(!launched.contains("launches no new"), "{launched}");
+}
+
+/// A spot instance has a quota of its own, and the data, the role and the key of what it
+/// replaces; and it replaces what the rightsizing left.
+#[test]
+fn a_spot_instance_takes_the_place_of_one_with_its_data() {
+    let arguments = ["fix", "--demo", "--action", "spot", "--format", "markdown"];
+    let text = World::new().run(&arguments).stdout;
+    for said in [
+        "carry out rightsize of this workload first",
+        "Name=instance-type,Values=g6e.4xlarge",
+        "Spot Instance Requests",
+        "aws ec2 create-image ",
+        "--image-id \"$IMAGE_ID\"",
+        "--key-name \"$KEY_NAME\"",
+        "--iam-instance-profile Arn=\"$PROFILE_ARN\"",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    assert!(!text.contains("On-Demand"), "{text}");
+    let image = text.find("aws ec2 create-image ").expect("an image");
+    assert!(image < text.find("aws ec2 run-instances ").expect("a launch"));
+    // The rightsizing is on demand, and comes first.
+    let arguments = [
+        "fix",
+        "--demo",
+        "--action",
+        "rightsize",
+        "--format",
+        "markdown",
+    ];
+    let text = World::new().run(&arguments).stdout;
+    assert!(text.contains("On-Demand") && !text.contains("Spot Instance Requests"));
+    assert!(!text.contains("of this workload first"), "{text}");
 }
 
 #[test]
@@ -681,6 +778,49 @@ fn what_terraform_manages_is_changed_in_its_configuration() {
         .iter()
         .find(|call| call.words[2] == "modify-instance-attribute");
     assert!(changed.is_some_and(|call| call.words.contains(&"Value=g6.2xlarge".to_owned())));
+}
+
+/// Plans of infracost, recorded with Terraform 1.0 and 0.14: one has a single machine that is
+/// not there yet, the other six that are, three of them in a module.
+#[test]
+fn recorded_plans_name_the_machines_that_they_manage() {
+    let world = World::new();
+    let folder = "samples/terraform";
+    let Some(folder) = shared("recorded plans", folder) else {
+        return;
+    };
+    let of = |name: &str| folder.join(name).to_str().expect("UTF-8").to_owned();
+    let (small, large) = (
+        of("infracost_example_plan.json"),
+        of("infracost_terraform_v0.14_plan.json.gz"),
+    );
+    let warning = "warning: the Terraform plan has none of the instances and groups of these";
+    let plain = of_demo("starter", "script");
+    for plan in [&small, &large] {
+        let arguments = ["fix", "--demo", "--terraform", plan, "--format", "script"];
+        let outcome = world.run(&arguments);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        assert_eq!(outcome.stdout, plain, "{plan}");
+        assert!(outcome.stderr.contains(warning), "{}", outcome.stderr);
+    }
+    let estate = situation("overprovisioned-gpu/fires.json").to_string();
+    for (id, address) in [
+        ("i-0ec3a64e9a6965cfc", "aws_instance.instance_1"),
+        (
+            "i-0aeeec88544779865",
+            "module.instances.aws_instance.module_instance_named[\"test.1\"]",
+        ),
+    ] {
+        let path = world.file("estate.json", estate.replace("i-over", id));
+        let arguments = ["fix", "--from", &path, "--terraform", &large];
+        let more = ["--action", "rightsize", "--format", "markdown"];
+        let outcome = world.run(&[&arguments[..], &more].concat());
+        let patch = format!(
+            "@@ {address} @@\n-  instance_type = \"g5.16xlarge\"\n+  instance_type = \"g6.2xlarge\"\n"
+        );
+        assert!(outcome.stdout.contains(&patch), "{}", outcome.stdout);
+        assert!(!outcome.stderr.contains(warning), "{}", outcome.stderr);
+    }
 }
 
 #[test]

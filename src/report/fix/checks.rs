@@ -3,6 +3,7 @@
 use super::command::Command;
 use super::procedure::Step;
 use crate::analysis::{GroupFix, Lowered, MemberFix};
+use crate::catalog::family;
 use crate::domain::{SeriesSource, Workload, counted};
 use crate::savings::GroupSizes;
 use jiff::{SignedDuration, Timestamp};
@@ -144,11 +145,19 @@ pub(super) fn still_idle(
     Some(members.iter().flat_map(of_one).collect())
 }
 
-/// Each zone in use must offer the type.
+/// How instances are bought, as the names of quotas say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Market {
+    OnDemand,
+    Spot,
+}
+
+/// Each zone in use must offer the type, and the quota of its market must have room.
 pub(super) fn offered(
     workload: &Workload,
     members: &[MemberFix<'_>],
     instance_type: &str,
+    market: Market,
 ) -> Vec<Step> {
     let zones = members.iter().filter_map(|one| one.member.zone.as_deref());
     let zones: BTreeSet<&str> = zones.collect();
@@ -171,11 +180,45 @@ pub(super) fn offered(
         let about = format!("{instance_type} is offered in {}", named.join(", "));
         Step::expect(about, command, zones.len())
     };
+    vec![offer, quota(workload, instance_type, market)]
+}
+
+/// On demand and on the spot market, each family of types has a quota of its own.
+pub(super) fn quota(workload: &Workload, instance_type: &str, market: Market) -> Step {
+    let named = match market {
+        Market::OnDemand => "On-Demand",
+        Market::Spot => "Spot Instance Requests",
+    };
+    let region = &workload.key.region;
     let quotas = Command::aws("service-quotas", "list-service-quotas", region)
         .with("--service-code", "ec2")
-        .prints("Quotas[?contains(QuotaName, `\"On-Demand\"`)].[QuotaName, Value]");
+        .prints(&format!(
+            "Quotas[?contains(QuotaName, `\"{named}\"`)].[QuotaName, Value]"
+        ));
     let about = format!("the quota of vCPUs leaves room for {instance_type}");
-    vec![offer, Step::read(about, quotas)]
+    Step::read(about, quotas)
+}
+
+/// What runs on instances that are replaced or stopped. `image` says whose image needs the
+/// driver of another GPU, where they get one.
+pub(super) fn interrupted(what: &str, image: Option<&str>) -> Step {
+    let ends = format!("end the jobs on {what}, or wait for their end: the steps stop them");
+    let Some(image) = image else {
+        return Step::interrupts(ends);
+    };
+    Step::interrupts(format!(
+        "{ends}; check that {image} has the driver of the new GPU, and that the quota above \
+         leaves room"
+    ))
+}
+
+/// What may keep instances from going back to a type.
+pub(super) fn no_way_back(instance_type: &str) -> Option<String> {
+    let (name, _) = instance_type.split_once('.')?;
+    let is_launched = family(name).and_then(|facts| facts.launchable);
+    (is_launched == Some(false)).then(|| {
+        format!("AWS launches no new {instance_type}, and may not start one that is stopped")
+    })
 }
 
 /// The sizes of a group must be those of the audit, or those that earlier actions left.

@@ -2,7 +2,8 @@
 //! by hand: the advice says under which conditions.
 
 use super::checks::{
-    account, group_sizes, in_service, no_policies, no_schedules, offered, policies, still_idle,
+    Market, account, group_sizes, in_service, interrupted, no_policies, no_schedules, no_way_back,
+    offered, policies, quota, still_idle,
 };
 use super::command::{Command, Piece};
 use super::kubernetes;
@@ -211,13 +212,16 @@ pub(super) fn resize(one: &WorkloadFix<'_>) -> Option<Procedure> {
         ..Procedure::default()
     };
     if is_moved {
-        let offers = offered(known.workload, &one.members, &to.instance_type);
+        let name = &to.instance_type;
+        let offers = offered(known.workload, &one.members, name, Market::OnDemand);
         procedure.before.extend(offers);
-        procedure.before.push(Step::by_hand(
-            "check that the image of its launch template has the driver of the new GPU",
-        ));
         other_type(&known, to, &mut procedure);
+        let retired = no_way_back(one.instance_type).map(Step::by_hand);
+        procedure.back.extend(retired);
     }
+    let image = is_moved.then_some("the image of its launch template");
+    let interrupts = interrupted("the instances that it replaces or ends", image);
+    procedure.before.push(interrupts);
     if known.ends != known.begins {
         let GroupSizes { desired, min } = known.ends;
         let about = format!("desired capacity {desired} and minimum size {min}");
@@ -288,8 +292,12 @@ pub(super) fn spot(one: &WorkloadFix<'_>) -> Option<Procedure> {
         before: known.before(),
         ..Procedure::default()
     };
-    procedure.before.push(Step::by_hand(
-        "check that the job writes checkpoints and starts from the last one",
+    procedure
+        .before
+        .push(quota(known.workload, one.instance_type, Market::Spot));
+    procedure.before.push(Step::interrupts(
+        "check that the job writes checkpoints and starts from the last one, and that the quota \
+         above leaves room: the steps replace every instance",
     ));
     let settings = known.settings;
     let policy = |base: u32, percent: u32, strategy: &str| {

@@ -2,9 +2,10 @@
 //! and releasing their storage.
 
 use super::checks::{
-    MOST_IDS, account, erased_store, ids, instances, offered, reserved, states, still_idle,
+    MOST_IDS, Market, account, erased_store, ids, instances, interrupted, no_way_back, offered,
+    reserved, states, still_idle,
 };
-use super::command::Command;
+use super::command::{Command, Piece};
 use super::kubernetes;
 use super::procedure::{Procedure, Step};
 use crate::analysis::{Lowered, MemberFix, WorkloadFix};
@@ -125,11 +126,11 @@ pub(super) fn resize(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedur
     procedure.before.extend(kubernetes::same(&one.members)?);
     procedure.before.extend(one.lowered.iter().map(reserved));
     procedure.before.extend(ready(workload, &one.members));
-    let offers = offered(workload, &one.members, &to.instance_type);
+    let offers = offered(workload, &one.members, &to.instance_type, Market::OnDemand);
     procedure.before.extend(offers);
-    procedure.before.push(Step::by_hand(
-        "check that the image has the driver of the new GPU",
-    ));
+    let named = instances(one.members.len());
+    let interrupts = interrupted(&named, Some("each image"));
+    procedure.before.push(interrupts);
     procedure.before.extend(erased_store(workload));
     let kept = as_of.strftime("%Y-%m-%d").to_string();
     for member in &one.members {
@@ -192,11 +193,12 @@ fn moved(
         Step::run("wait until both status checks pass", started()),
     ]);
     steps.extend(kubernetes::uncordoned(some));
+    let start = no_way_back(today).map_or("start".to_owned(), |said| format!("start: {said}"));
     let back = vec![
         Step::run(format!("{id}: stop"), act("stop-instances")),
         Step::run("wait until it is stopped", stopped()),
         Step::run(format!("the type of today: {today}"), of_type(today)),
-        Step::run("start", act("start-instances")),
+        Step::run(start, act("start-instances")),
     ];
     (steps, back)
 }
@@ -314,9 +316,13 @@ pub(super) fn on_spot(one: &WorkloadFix<'_>) -> Procedure {
         before: vec![account(&workload.key.account)],
         ..Procedure::default()
     };
+    let running = ("running", instance_type);
     procedure
         .before
-        .extend(offered(workload, &one.members, instance_type));
+        .extend(states(workload, &one.members, running));
+    procedure
+        .before
+        .extend(offered(workload, &one.members, instance_type, Market::Spot));
     let prices = Command::aws("ec2", "describe-spot-price-history", region)
         .each("--instance-types", [instance_type])
         .flag("--max-items")
@@ -329,37 +335,62 @@ pub(super) fn on_spot(one: &WorkloadFix<'_>) -> Procedure {
         "check that the job writes checkpoints and starts from the last one",
     ));
     for member in &one.members {
-        let id = member.member.id.native();
-        let data = Command::aws("ec2", "get-launch-template-data", region)
-            .with("--instance-id", id)
-            .prints("LaunchTemplateData.[ImageId, KeyName, IamInstanceProfile.Arn]");
-        procedure
-            .before
-            .push(Step::read(format!("{id}: what it was launched with"), data));
-        let market = json!({
-            "MarketType": "spot",
-            "SpotOptions": {
-                "SpotInstanceType": "persistent",
-                "InstanceInterruptionBehavior": "stop",
-            },
-        });
-        let launch = Command::aws("ec2", "run-instances", region)
-            .kept("--image-id", "IMAGE_ID")
-            .with("--instance-type", instance_type)
-            .kept("--subnet-id", "SUBNET_ID")
-            .kept("--security-group-ids", "SECURITY_GROUP_ID")
-            .json("--instance-market-options", &market);
-        let about = format!(
-            "in place of {id}: set IMAGE_ID, SUBNET_ID and SECURITY_GROUP_ID to those of the \
-             instance, because an instance that runs cannot move to the spot market"
-        );
-        procedure.steps.push(Step::typed(about, launch));
-        let stop = Command::aws("ec2", "stop-instances", region).each("--instance-ids", [id]);
-        let about = format!("{id}: stop it once the job runs on the spot instance");
-        procedure.steps.push(Step::typed(about, stop));
-        let start = Command::aws("ec2", "start-instances", region).each("--instance-ids", [id]);
-        let about = format!("{id}: start it again, and end the spot request and its instance");
-        procedure.back.push(Step::run(about, start));
+        replaced_by_spot(one, member, &mut procedure);
     }
     procedure
+}
+
+/// How a spot instance takes the place of one on demand, with its data, role and key.
+fn replaced_by_spot(one: &WorkloadFix<'_>, member: &MemberFix<'_>, procedure: &mut Procedure) {
+    let region = &one.audited.workload.key.region;
+    let id = member.member.id.native();
+    let data = Command::aws("ec2", "describe-instances", region)
+        .each("--instance-ids", [id])
+        .prints(
+            "Reservations[].Instances[].[SubnetId, SecurityGroups[0].GroupId, KeyName, \
+             IamInstanceProfile.Arn]",
+        );
+    let about = format!("{id}: its subnet, its first security group, its key and its role");
+    procedure.before.push(Step::read(about, data));
+    let image = Command::aws("ec2", "create-image", region)
+        .with("--instance-id", id)
+        .with("--name", &format!("gpucost spot {id}"))
+        .prints("ImageId");
+    let about = format!(
+        "{id}: at a checkpoint of its job, an image of all of its volumes: this restarts it"
+    );
+    procedure.steps.push(Step::keep(about, "IMAGE_ID", image));
+    let imaged = Command::new(&["aws", "ec2", "wait", "image-available"])
+        .with("--region", region)
+        .kept("--image-ids", "IMAGE_ID");
+    let about = "wait until the image is complete";
+    procedure.steps.push(Step::run(about, imaged));
+    let market = json!({
+        "MarketType": "spot",
+        "SpotOptions": {
+            "SpotInstanceType": "persistent",
+            "InstanceInterruptionBehavior": "stop",
+        },
+    });
+    let role = vec![Piece::text("Arn="), Piece::Kept("PROFILE_ARN")];
+    let launch = Command::aws("ec2", "run-instances", region)
+        .kept("--image-id", "IMAGE_ID")
+        .with("--instance-type", one.instance_type)
+        .kept("--subnet-id", "SUBNET_ID")
+        .kept("--security-group-ids", "SECURITY_GROUP_ID")
+        .kept("--key-name", "KEY_NAME")
+        .composed("--iam-instance-profile", role)
+        .json("--instance-market-options", &market);
+    let about = format!(
+        "in place of {id}: set SUBNET_ID, SECURITY_GROUP_ID, KEY_NAME and PROFILE_ARN to those of \
+         the instance, and leave out what it does not have, because an instance that runs cannot \
+         move to the spot market"
+    );
+    procedure.steps.push(Step::typed(about, launch));
+    let stop = Command::aws("ec2", "stop-instances", region).each("--instance-ids", [id]);
+    let about = format!("{id}: stop it once the job runs on the spot instance");
+    procedure.steps.push(Step::typed(about, stop));
+    let start = Command::aws("ec2", "start-instances", region).each("--instance-ids", [id]);
+    let about = format!("{id}: start it again, and end the spot request and its instance");
+    procedure.back.push(Step::run(about, start));
 }

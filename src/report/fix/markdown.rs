@@ -105,6 +105,7 @@ fn steps(title: &str, steps: &[Step], out: &mut String) -> std::fmt::Result {
         let kind = match &step.what {
             What::ByHand => "by hand: ",
             What::Erases => "by hand; the script goes on with `--erase-instance-stores` only: ",
+            What::Interrupts => "by hand; the script goes on with `--interrupt-work` only: ",
             What::Typed(_) => "to type: ",
             What::Read(_) | What::Expect(..) | What::Run(_) | What::Keep(..) => "",
         };

@@ -169,6 +169,14 @@ fn procedure(fix: &Fix<'_>, as_of: Timestamp) -> Procedure {
             kubernetes::moved(one, &mut procedure);
         }
         terraform::managed(fix.kind, one, &mut procedure);
+        if !one.before.is_empty() {
+            let kinds: Vec<&str> = one.before.iter().map(|kind| kind.name()).collect();
+            let about = format!(
+                "carry out {} of this workload first: what this saves starts from what it leaves",
+                kinds.join(", ")
+            );
+            procedure.before.insert(0, Step::by_hand(about));
+        }
     }
     procedure.watch = watch(fix.kind);
     procedure.checked()

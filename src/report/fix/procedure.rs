@@ -9,6 +9,8 @@ pub(super) enum What {
     ByHand,
     /// What the steps erase: a script goes on only where it was told that this may be.
     Erases,
+    /// The same for work that the steps interrupt.
+    Interrupts,
     /// Reads something that a person evaluates.
     Read(Command),
     /// Reads something that must be this.
@@ -33,6 +35,10 @@ impl Step {
 
     pub(super) fn erases(about: impl Into<String>) -> Self {
         Self::new(about, What::Erases)
+    }
+
+    pub(super) fn interrupts(about: impl Into<String>) -> Self {
+        Self::new(about, What::Interrupts)
     }
 
     pub(super) fn read(about: impl Into<String>, command: Command) -> Self {
@@ -68,7 +74,7 @@ impl Step {
 
     pub(super) fn command(&self) -> Option<&Command> {
         match &self.what {
-            What::ByHand | What::Erases => None,
+            What::ByHand | What::Erases | What::Interrupts => None,
             What::Read(command)
             | What::Expect(command, _)
             | What::Run(command)

@@ -84,6 +84,7 @@ fn run(step: &Step, out: &mut String) -> std::fmt::Result {
     match &step.what {
         What::ByHand => Ok(()),
         What::Erases => writeln!(out, "erases"),
+        What::Interrupts => writeln!(out, "interrupts"),
         What::Read(command) | What::Run(command) => writeln!(out, "run {}", command.text()),
         What::Expect(command, expected) => {
             writeln!(out, "expect {} {}", word(expected), command.text())

@@ -8,15 +8,18 @@ export AWS_PAGER=''
 
 is_run=
 may_erase=
-case "$#:$*" in
-    0:) ;;
-    1:--yes) is_run=1 ;;
-    '2:--yes --erase-instance-stores') is_run=1 may_erase=1 ;;
-    *)
-        echo "usage: ${0##*/} [--yes [--erase-instance-stores]]" >&2
-        exit 2
-        ;;
-esac
+may_interrupt=
+for option in "$@"; do
+    case "$is_run:$option" in
+        :--yes) is_run=1 ;;
+        1:--erase-instance-stores) may_erase=1 ;;
+        1:--interrupt-work) may_interrupt=1 ;;
+        *)
+            echo "usage: ${0##*/} [--yes [--interrupt-work] [--erase-instance-stores]]" >&2
+            exit 2
+            ;;
+    esac
+done
 
 # Stops from a second on: what was idle or oversized in the audit may not be so any more.
 valid_until() {
@@ -57,6 +60,15 @@ erases() {
     note 'goes on with --erase-instance-stores only'
     if [ -n "$is_run" ] && [ -z "$may_erase" ]; then
         echo 'error: pass --erase-instance-stores once nothing on them is needed' >&2
+        exit 1
+    fi
+}
+
+# Stops before work is interrupted, unless it may be.
+interrupts() {
+    note 'goes on with --interrupt-work only'
+    if [ -n "$is_run" ] && [ -z "$may_interrupt" ]; then
+        echo 'error: pass --interrupt-work once all of this is checked' >&2
         exit 1
     fi
 }

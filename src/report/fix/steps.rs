@@ -59,6 +59,7 @@ fn of_step<'a>(
     let own = match step.what {
         What::ByHand => Some("a person decides or does it"),
         What::Erases => Some("it erases data: the script needs --erase-instance-stores for it"),
+        What::Interrupts => Some("it interrupts work: the script needs --interrupt-work for it"),
         What::Typed(_) => Some("it runs on a host, or needs values that a person sets"),
         What::Read(_) | What::Expect(..) | What::Run(_) | What::Keep(..) => None,
     };
