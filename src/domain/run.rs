@@ -1,6 +1,6 @@
 //! What a run of samples was taken on, and how it ended.
 
-use super::spot_run::{SpotAction, SpotRun};
+use super::spot_run::SpotRun;
 use jiff::Timestamp;
 
 /// A slice of a GPU in MIG mode.
@@ -93,18 +93,25 @@ pub struct UnitsDone {
 }
 
 impl RunEnd {
-    /// Whether EC2 announced that its processes end.
+    /// Whether EC2 announced that its processes end, or a warning ended them.
     fn is_interrupted(&self) -> bool {
-        let announced = self
-            .spot
-            .as_ref()
-            .and_then(|spot| spot.interruption.as_ref());
-        announced.is_some_and(|one| one.notice.action != SpotAction::Hibernate)
+        let spot = self.spot.as_ref();
+        spot.is_some_and(|spot| spot.interruption.is_some()) && !self.keeps_memory()
+    }
+
+    /// Whether an interruption left its work in memory; see [`SpotRun::keeps_memory`].
+    pub fn keeps_memory(&self) -> bool {
+        let spot = self.spot.as_ref();
+        spot.is_some_and(|spot| spot.keeps_memory(self.ended_seconds()))
     }
 
     /// Seconds of work that an interruption took at most; see [`SpotRun::lost_seconds`].
     pub fn lost_seconds(&self) -> Option<f64> {
-        let ended = self.exit_code.map(|_| self.elapsed_seconds);
-        self.spot.as_ref()?.lost_seconds(ended)
+        self.spot.as_ref()?.lost_seconds(self.ended_seconds())
+    }
+
+    /// When its command ended; absent where none did.
+    fn ended_seconds(&self) -> Option<f64> {
+        self.exit_code.map(|_| self.elapsed_seconds)
     }
 }

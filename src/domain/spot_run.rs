@@ -66,8 +66,22 @@ pub struct CheckpointCost {
     pub basis: CheckpointBasis,
 }
 
+impl SpotInterruption {
+    /// Whether the command ended because it was warned: what ends later, after it was warned,
+    /// went on.
+    fn ended_by_warning(&self, ended_seconds: Option<f64>) -> bool {
+        let warning = &self.warning;
+        let is_warned = warning.warned_by.is_some() && warning.failure.is_none();
+        let noticed = warning.noticed_seconds;
+        let at_once = noticed..=noticed + NOTICE_SECONDS;
+        is_warned && ended_seconds.is_some_and(|ended| at_once.contains(&ended))
+    }
+}
+
 /// The start of a run, in seconds of the run.
 const START_SECONDS: f64 = 0.0;
+/// How long before an interruption EC2 announces it, at most.
+const NOTICE_SECONDS: f64 = 120.0;
 
 /// Checkpoints that the command marked as finished.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -98,6 +112,9 @@ pub struct SpotRun {
     pub checkpoints: Option<RunCheckpoints>,
     /// Absent where it was neither measured nor stated.
     pub checkpoint_cost: Option<CheckpointCost>,
+    /// Whether notices could not be read to the end of the run: what EC2 announced then is
+    /// unknown.
+    pub is_unread: bool,
 }
 
 impl SpotRun {
@@ -106,13 +123,21 @@ impl SpotRun {
         self.rebalance.is_some() || self.interruption.is_some()
     }
 
+    /// Whether an interruption keeps the work in memory: that of a hibernated command, unless
+    /// it ended (`ended_seconds`) because it was warned.
+    pub fn keeps_memory(&self, ended_seconds: Option<f64>) -> bool {
+        self.interruption.as_ref().is_some_and(|found| {
+            found.notice.action == SpotAction::Hibernate && !found.ended_by_warning(ended_seconds)
+        })
+    }
+
     /// Seconds of work that an interruption takes at most: from the last checkpoint, or else
     /// the start, to the end of the command (`ended_seconds`), or to the interruption where
-    /// the command still ran. Absent without an interruption, where the instance keeps its
-    /// memory, and where checkpoints are not marked.
+    /// the command still ran. Absent without an interruption, where memory keeps the work, and
+    /// where checkpoints are not marked.
     pub fn lost_seconds(&self, ended_seconds: Option<f64>) -> Option<f64> {
         let interruption = self.interruption.as_ref()?;
-        if interruption.notice.action == SpotAction::Hibernate {
+        if self.keeps_memory(ended_seconds) {
             return None;
         }
         // Seconds of the run are counted from its start, to which all work goes back without
@@ -172,6 +197,73 @@ mod tests {
         let kept = run(SpotAction::Hibernate, Some(marked(3, 300.0, 900.0)));
         assert_eq!(kept.lost_seconds(None), None);
         assert_eq!(SpotRun::default().lost_seconds(Some(1.0)), None);
+    }
+
+    /// Noticed at 1,000 s, the last checkpoint at 900 s.
+    #[test]
+    fn hibernation_keeps_what_a_warning_did_not_end() {
+        let warned = run(SpotAction::Hibernate, Some(marked(3, 300.0, 900.0)));
+        // It ended at once: the warning took what memory would have kept.
+        assert!(!warned.keeps_memory(Some(1_002.0)));
+        assert_eq!(warned.lost_seconds(Some(1_002.0)), Some(102.0));
+        // It went on, and ended an hour later.
+        assert!(warned.keeps_memory(Some(4_600.0)));
+        assert_eq!(warned.lost_seconds(Some(4_600.0)), None);
+        let mut silent = warned.clone();
+        if let Some(found) = &mut silent.interruption {
+            found.warning.warned_by = None;
+        }
+        assert_eq!(silent.lost_seconds(Some(1_002.0)), None);
+        let mut failed = warned;
+        if let Some(found) = &mut failed.interruption {
+            found.warning.failure = Some("no such file".to_owned());
+        }
+        assert!(failed.keeps_memory(Some(1_002.0)));
+        assert!(!run(SpotAction::Terminate, None).keeps_memory(None));
+        assert!(!SpotRun::default().keeps_memory(None));
+    }
+
+    /// A second way: each tenth of a second of a run is work, until a checkpoint holds all
+    /// before it. What no checkpoint holds when the command or the instance ends is lost.
+    #[test]
+    fn lost_work_is_what_a_meter_counts() {
+        let mut random = fastrand::Rng::with_seed(22);
+        let (mut unsaved, mut cut) = (0, 0);
+        for _ in 0..2_000 {
+            let mut marks: Vec<u32> = (0..random.usize(0..6))
+                .map(|_| random.u32(1..11_000))
+                .collect();
+            marks.sort_unstable();
+            marks.dedup();
+            // It ends after the notice at 1,000 s, or still runs at 1,120 s.
+            let ended = (random.u32(0..3) > 0).then(|| random.u32(11_000..11_200));
+            let (mut lost, mut saved) = (0_u32, marks.iter().peekable());
+            for tenth in 1..=ended.unwrap_or(11_200) {
+                lost += 1;
+                if saved.next_if_eq(&&tenth).is_some() {
+                    lost = 0;
+                }
+            }
+            let tenths = |mark: &u32| f64::from(*mark) / 10.0;
+            let spot = run(
+                SpotAction::Terminate,
+                Some(RunCheckpoints {
+                    count: marks.len() as u64,
+                    first_seconds: marks.first().map(tenths),
+                    last_seconds: marks.last().map(tenths),
+                }),
+            );
+            let found = spot
+                .lost_seconds(ended.as_ref().map(tenths))
+                .expect("marked");
+            assert!(
+                (found - f64::from(lost) / 10.0).abs() < 1e-6,
+                "{marks:?} {ended:?}"
+            );
+            unsaved += u32::from(marks.is_empty());
+            cut += u32::from(ended.is_none());
+        }
+        assert!(unsaved > 200 && cut > 400);
     }
 
     #[test]

@@ -69,6 +69,50 @@ fn a_type_with_another_gpu_than_was_seen_gets_no_advice() {
     assert!(!text.contains('$'), "{text}");
 }
 
+/// The end of the page's run with something else announced, as a person reads it.
+#[test]
+fn what_is_not_known_of_an_interruption_is_not_said_to_be_absent() {
+    let whole = std::fs::read_to_string("fixtures/logs/interrupted.jsonl").expect("the fixture");
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("run.jsonl");
+    let shown = |end: &str| {
+        let lines: Vec<&str> = whole.lines().collect();
+        let (_, before) = lines.split_last().expect("an end");
+        std::fs::write(&path, format!("{}\n{end}\n", before.join("\n"))).expect("writable");
+        let output = Command::new(env!("CARGO_BIN_EXE_gpucost"))
+            .args(["profile", "--no-imds", "--read"])
+            .arg(&path)
+            .env("GPUCOST_CACHE_DIR", "/nowhere")
+            .output()
+            .expect("the program starts");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let quiet = r#"{"end":{"elapsed_seconds":2700.3,"exit_code":0,"spot":{}}}"#;
+    let text = shown(quiet);
+    assert!(text.contains("no interruption was announced"), "{text}");
+    let unread = r#"{"end":{"elapsed_seconds":2700.3,"exit_code":0,"spot":{"unread":true}}}"#;
+    let text = shown(unread);
+    assert!(!text.contains("no interruption was announced"), "{text}");
+    let said = "interruption: unknown, because notices were not read to the end of the run";
+    assert!(text.contains(said), "{text}");
+    // Hibernation keeps what was not ended by a warning: this one ended 0.2 s after it.
+    let end = whole.lines().last().expect("an end");
+    let text = shown(&end.replace("terminate", "hibernate"));
+    assert!(
+        text.contains("work lost: at most 5m 00s since the last checkpoint"),
+        "{text}"
+    );
+    let silent = end
+        .replace("terminate", "hibernate")
+        .replace(r#","warned_by":"SIGTERM""#, "");
+    let text = shown(&silent);
+    assert!(
+        text.contains("the instance keeps its memory: no work is lost"),
+        "{text}"
+    );
+}
+
 #[test]
 fn the_lost_work_of_the_page_is_what_its_arithmetic_gives() {
     let output = Command::new(env!("CARGO_BIN_EXE_gpucost"))

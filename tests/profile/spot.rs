@@ -198,6 +198,48 @@ fn an_interruption_warns_the_command_in_time_and_shows_what_is_lost() {
     assert_eq!(again["cost"]["purchase_option"], "spot");
 }
 
+/// Hibernation keeps the memory of the command: by default nothing ends it.
+#[test]
+fn a_command_that_will_be_hibernated_is_not_ended() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let service = || {
+        Service::of(|item| match item {
+            ACTION => action("hibernate", seconds_ahead(0)),
+            _ => Reply::Missing,
+        })
+    };
+    let flags = ["--checkpoint-mark", "mark"];
+    let output = run(&mut service().guard(folder.path(), &flags, "sleep 3; exit 4"));
+    ends_with(4, &output);
+    let stderr = text(&output.stderr);
+    for said in [
+        "spot guard: EC2 will hibernate this instance at 20",
+        "spot guard: the command is not warned: hibernation keeps its memory",
+    ] {
+        assert!(stderr.contains(said), "{stderr}");
+    }
+    let found = summary(folder.path());
+    let spot = &found["spot"];
+    assert_eq!(spot["interruption"]["action"], "hibernate");
+    assert!(spot["interruption"]["warned_by"].is_null(), "{spot}");
+    assert!(spot["lost"].is_null(), "{spot}");
+    assert_eq!(spot["notices_read"], true);
+
+    // What the user asks for is done, and what it ends is lost.
+    let flags = ["--checkpoint-mark", "mark", "--on-interrupt", "TERM"];
+    let endless = "while :; do sleep 0.05; done";
+    let output = run(&mut service().guard(folder.path(), &flags, endless));
+    ends_with(143, &output);
+    let found = summary(folder.path());
+    let spot = &found["spot"];
+    assert_eq!(spot["interruption"]["warned_by"], "SIGTERM");
+    let lost = seconds(&spot["lost"]["seconds"]);
+    assert!(
+        (lost - seconds(&found["elapsed_seconds"])).abs() < 1e-3,
+        "{spot}"
+    );
+}
+
 #[test]
 fn a_driver_that_takes_long_delays_no_warning() {
     let folder = tempfile::tempdir().expect("a scratch folder");
@@ -282,6 +324,7 @@ fn unreadable_notices_and_a_service_that_dies_change_nothing_for_the_command() {
     assert!(stderr.contains(expected), "{stderr}");
     let found = summary(folder.path());
     assert!(found["spot"]["interruption"].is_null());
+    assert_eq!(found["spot"]["notices_read"], false);
     let gaps = found["gaps"].to_string();
     assert!(gaps.contains("1 of 1 queries failed"), "{gaps}");
 
@@ -347,6 +390,7 @@ fn an_instance_that_is_not_spot_is_not_asked_for_notices() {
     );
     assert_eq!(service.was_asked(ACTION), 0);
     assert!(service.was_asked("instance-life-cycle") > 0);
+    assert_eq!(summary(folder.path())["spot"]["notices_read"], false);
 }
 
 #[test]

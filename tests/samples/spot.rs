@@ -2,8 +2,12 @@
 //! interleaved, newest first.
 
 use crate::support::data::shared;
-use gpucost::domain::{Window, spot_history, time_weighted_mean};
-use jiff::Timestamp;
+use gpucost::domain::{
+    RunCheckpoints, SpotAction, SpotInterruption, SpotNotice, SpotRun, SpotWarning, Window,
+    spot_history, time_weighted_mean,
+};
+use gpucost::savings::Checkpointing;
+use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeMap;
@@ -121,4 +125,126 @@ fn a_region_without_the_type_has_no_history() {
         return;
     };
     assert!(zones.is_empty());
+}
+
+/// From the last checkpoint to each end of a run by what the guard computes. A run ends, in
+/// seconds since it began, where its instance is taken; a checkpoint is saved after so much
+/// work, and takes a while.
+fn lost(ends: &[i64], every: i64, cost: i64) -> Vec<f64> {
+    let of_run = |end: &i64| {
+        let saved = end / (every + cost);
+        let at = |number: i64| (number > 0).then_some((number * (every + cost)) as f64);
+        let spot = SpotRun {
+            interruption: Some(SpotInterruption {
+                notice: SpotNotice {
+                    action: SpotAction::Terminate,
+                    time: Timestamp::UNIX_EPOCH,
+                },
+                warning: SpotWarning {
+                    noticed_seconds: (end - 120) as f64,
+                    warned_by: None,
+                    failure: None,
+                },
+                action_seconds: *end as f64,
+                deadline_seconds: (end - 10) as f64,
+            }),
+            checkpoints: Some(RunCheckpoints {
+                count: saved.unsigned_abs(),
+                first_seconds: at(saved.min(1)),
+                last_seconds: at(saved),
+            }),
+            ..SpotRun::default()
+        };
+        spot.lost_seconds(None).expect("marked")
+    };
+    ends.iter().map(of_run).collect()
+}
+
+/// The runs of an instance with a bid: each lasts until the price is above it, and the next
+/// begins when it is not. The last one, which the window ends, is its seconds alone.
+fn runs(changes: &[(Timestamp, Decimal)], bid: Decimal) -> (Vec<i64>, i64) {
+    let mut oldest_first = changes.to_vec();
+    oldest_first.sort();
+    let (start, end) = (window().start.as_second(), window().end.as_second());
+    let (mut ends, mut began) = (Vec::new(), None);
+    for (time, price) in oldest_first {
+        let at = time.as_second().max(start);
+        if at >= end {
+            break;
+        }
+        match (began, price > bid) {
+            (Some(since), true) => {
+                // What ended before the window is none of it.
+                ends.extend((at > start).then_some(at - since));
+                began = None;
+            }
+            (None, false) => began = Some(at),
+            _ => {}
+        }
+    }
+    (ends, began.map_or(0, |since| end - since))
+}
+
+/// A second way: a meter that counts work second by second, and forgets it once it is saved.
+fn metered_loss(end: i64, every: i64, cost: i64) -> i64 {
+    let (mut unsaved, mut phase) = (0, 0);
+    for _ in 0..end {
+        unsaved += 1;
+        phase += 1;
+        if phase == every + cost {
+            (unsaved, phase) = (0, 0);
+        }
+    }
+    unsaved
+}
+
+/// The figures of docs/profile.md: interruptions by the price of p3.2xlarge in four zones, with
+/// the interval that is advised for one interruption a day. Another program found the same.
+#[test]
+fn interruptions_by_recorded_prices_lose_half_an_interval_each() {
+    let Some(zones) = zones_of("us-east-1.p3.2xlarge.json") else {
+        return;
+    };
+    let (every, cost) = (3_220, 60);
+    let (mut all, mut running) = (Vec::new(), 0);
+    for (zone, bid, expected) in [
+        ("us-east-1b", 100, 8_400.0),
+        ("us-east-1c", 93, 8_049.0),
+        ("us-east-1d", 93, 8_839.0),
+        ("us-east-1f", 93, 9_795.0),
+    ] {
+        let (ends, rest) = runs(&zones[zone], Decimal::new(bid, 2));
+        let found = lost(&ends, every, cost);
+        assert_eq!(found.iter().sum::<f64>(), expected, "{zone}: {ends:?}");
+        for (end, lost) in ends.iter().zip(&found) {
+            assert_eq!(
+                metered_loss(*end, every, cost) as f64,
+                *lost,
+                "{zone} {end}"
+            );
+        }
+        running += ends.iter().sum::<i64>() + rest;
+        all.extend(found);
+    }
+    let (count, sum) = (all.len() as f64, all.iter().sum::<f64>());
+    let per_day = count / (running as f64 / 86_400.0);
+    assert_eq!((all.len(), sum), (22, 35_083.0));
+    assert!((per_day - 0.2105).abs() < 1e-4, "{per_day}");
+    // Half of 3,220 s is 1,610 s.
+    assert!((sum / count - 1_594.7).abs() < 0.1);
+    // 60 / 3,220 + 1,610 × 22 / 9,028,843 s of running time, without restarts.
+    let checkpointing = Checkpointing {
+        cost: SignedDuration::from_secs(cost),
+        restart: SignedDuration::ZERO,
+        ..Checkpointing::default()
+    };
+    let interval = SignedDuration::from_secs(every);
+    let formula = checkpointing.overhead(interval, per_day / 24.0);
+    let share = sum / running as f64 + cost as f64 / (every + cost) as f64;
+    println!(
+        "{count} interruptions: {:.2}% lost, {:.2}% computed",
+        share * 100.0,
+        formula * 100.0
+    );
+    assert!((share - 0.022_2).abs() < 1e-4 && (formula - 0.022_6).abs() < 1e-4);
 }

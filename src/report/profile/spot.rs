@@ -3,9 +3,7 @@
 use super::ProfileReport;
 use super::words::elapsed_words;
 use crate::analysis::{CheckpointAdvice, LostWork};
-use crate::domain::{
-    CheckpointBasis, RunCheckpoints, SpotAction, SpotInterruption, SpotRun, SpotWarning,
-};
+use crate::domain::{CheckpointBasis, RunCheckpoints, SpotInterruption, SpotRun, SpotWarning};
 use crate::report::shared::text::{count, counted, json_figure, json_money, money, percent, safe};
 use serde::Serialize;
 
@@ -20,11 +18,15 @@ pub(super) fn spot_lines(report: &ProfileReport) -> Vec<String> {
     let mut lines: Vec<String> = spot.rebalance.iter().map(rebalance_words).collect();
     lines.push(match &spot.interruption {
         Some(interruption) => interruption_words(interruption),
+        None if spot.is_unread => {
+            "interruption: unknown, because notices were not read to the end of the run".to_owned()
+        }
         None => "no interruption was announced".to_owned(),
     });
     lines.extend(spot.checkpoints.as_ref().map(checkpoint_words));
     lines.extend(lost_words(
         spot,
+        report.profile.end.keeps_memory(),
         outcome.and_then(|outcome| outcome.lost.as_ref()),
     ));
     let advice = outcome.and_then(|outcome| outcome.advice.as_ref());
@@ -80,9 +82,9 @@ fn checkpoint_words(seen: &RunCheckpoints) -> String {
     )
 }
 
-fn lost_words(spot: &SpotRun, lost: Option<&LostWork>) -> Option<String> {
-    let interruption = spot.interruption.as_ref()?;
-    if interruption.notice.action == SpotAction::Hibernate {
+fn lost_words(spot: &SpotRun, keeps_memory: bool, lost: Option<&LostWork>) -> Option<String> {
+    spot.interruption.as_ref()?;
+    if keeps_memory {
         return Some("the instance keeps its memory: no work is lost".to_owned());
     }
     let Some(lost) = lost else {
@@ -143,6 +145,7 @@ fn advice_words(advice: &CheckpointAdvice) -> String {
 
 #[derive(Serialize)]
 pub(super) struct SpotView {
+    notices_read: bool,
     rebalance: Option<WarningView>,
     interruption: Option<InterruptionView>,
     checkpoints: Option<CheckpointsView>,
@@ -202,6 +205,7 @@ pub(super) fn spot_view(report: &ProfileReport) -> Option<SpotView> {
     let spot = report.profile.end.spot.as_ref()?;
     let outcome = report.spot.as_ref();
     Some(SpotView {
+        notices_read: !spot.is_unread,
         rebalance: spot.rebalance.as_ref().map(warning_view),
         interruption: spot.interruption.as_ref().map(|found| InterruptionView {
             action: found.notice.action.name(),

@@ -20,7 +20,8 @@ pub(in crate::cli) struct GuardArgs {
         help_heading = "Spot guard"
     )]
     pub spot_guard: bool,
-    /// How to warn it: a signal, file:PATH to touch, or a command to run [default: TERM]
+    /// How to warn it: a signal, file:PATH to touch, or a command to run [default: TERM, and
+    /// nothing before a hibernation]
     #[arg(
         long,
         value_name = "HOW",

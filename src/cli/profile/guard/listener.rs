@@ -10,8 +10,12 @@ use jiff::SignedDuration;
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
 
+/// What the operating system sends when the instance shuts down.
+static USUAL: Warning = Warning::Signal("SIGTERM");
+
 pub(super) struct Listener {
-    pub(super) on_interrupt: Warning,
+    /// Absent for the usual way, which does not end a command whose memory is kept.
+    pub(super) on_interrupt: Option<Warning>,
     pub(super) on_rebalance: Option<Warning>,
     /// The command.
     pub(super) pid: u32,
@@ -67,7 +71,14 @@ impl Listener {
 
     fn warn(&self, kind: SpotNoticeKind, moment: Moment, so_far: &mut SoFar) -> Option<Note> {
         let warning = match kind {
-            SpotNoticeKind::Interruption => &self.on_interrupt,
+            SpotNoticeKind::Interruption => match &self.on_interrupt {
+                None if so_far.hibernates() => {
+                    let said = "the command is not warned: hibernation keeps its memory";
+                    return Some(Note::Said(said.to_owned()));
+                }
+                None => &USUAL,
+                Some(given) => given,
+            },
             SpotNoticeKind::Rebalance => self.on_rebalance.as_ref()?,
         };
         let interruption = so_far.interruption().map(|found| {

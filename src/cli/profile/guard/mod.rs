@@ -24,12 +24,11 @@ use so_far::{Moment, NOT_WATCHED, SoFar, Terms};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-const USUAL_WARNING: Warning = Warning::Signal("SIGTERM");
 const USUAL_MARGIN: SignedDuration = SignedDuration::from_secs(10);
 
 /// Watches over one command.
 pub(super) struct Guard {
-    on_interrupt: Warning,
+    on_interrupt: Option<Warning>,
     on_rebalance: Option<Warning>,
     marks: Option<Marks>,
     shared: Shared,
@@ -63,7 +62,7 @@ impl Guard {
         };
         let (news, heard) = channel();
         Some(Self {
-            on_interrupt: args.on_interrupt.clone().unwrap_or(USUAL_WARNING),
+            on_interrupt: args.on_interrupt.clone(),
             on_rebalance: args.on_rebalance.clone(),
             marks: place.map(|place| Marks::watch(place, news.clone())),
             shared: Shared::new(SoFar::new(terms)),

@@ -221,6 +221,12 @@ impl SoFar {
         is_new.then_some(Step::Say(text))
     }
 
+    /// Whether the instance goes away with its memory kept.
+    pub(super) fn hibernates(&self) -> bool {
+        let found = self.interruption.as_ref();
+        found.is_some_and(|found| found.notice.action == SpotAction::Hibernate)
+    }
+
     pub(super) fn interruption(&self) -> Option<&SpotInterruption> {
         self.interruption.as_ref()
     }
@@ -228,8 +234,7 @@ impl SoFar {
     /// When the run stops waiting for the command. A hibernated command continues later.
     pub(super) fn deadline(&self) -> Option<Duration> {
         let found = self.interruption.as_ref()?;
-        let ends = found.notice.action != SpotAction::Hibernate;
-        let seconds = Some(found.deadline_seconds).filter(|_| ends)?;
+        let seconds = Some(found.deadline_seconds).filter(|_| !self.hibernates())?;
         Duration::try_from_secs_f64(seconds).ok()
     }
 
@@ -244,6 +249,7 @@ impl SoFar {
                 last_seconds: self.marks.last.map(|mark| seconds_of(mark, end)),
             }),
             checkpoint_cost: self.checkpoint_cost(),
+            is_unread: self.unwatched.is_some() || self.queries == 0 || self.is_failing,
         }
     }
 

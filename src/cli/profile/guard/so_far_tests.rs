@@ -95,7 +95,23 @@ fn a_hibernated_command_is_warned_and_not_waited_for() {
     let mut guard = guard();
     let steps = guard.answered(interruption(SpotAction::Hibernate, 1_000), at(1_000));
     assert_eq!(warnings(&steps), [SpotNoticeKind::Interruption]);
+    assert!(guard.hibernates());
     assert_eq!(guard.deadline(), None);
+}
+
+#[test]
+fn notices_that_were_not_read_to_the_end_are_unknown() {
+    let unread = |guard: &SoFar| guard.run(at(20)).is_unread;
+    let mut guard = guard();
+    assert!(unread(&guard), "nothing was asked");
+    guard.answered(Ok(SpotState::default()), at(0));
+    assert!(!unread(&guard));
+    guard.answered(Err("refused".to_owned()), at(5));
+    assert!(unread(&guard), "an interruption may have come since");
+    guard.answered(Ok(SpotState::default()), at(10));
+    assert!(!unread(&guard), "a notice would still be there");
+    guard.unwatched("this is not a spot instance");
+    assert!(unread(&guard));
 }
 
 #[test]

@@ -214,6 +214,7 @@ prop_compose! {
         interruption in option::of(interruption()),
         checkpoints in option::of((any::<u64>(), figure(), figure())),
         cost in option::of((0.001..1e4_f64, proptest::sample::select(CheckpointBasis::ALL))),
+        is_unread in any::<bool>(),
     ) -> SpotRun {
         SpotRun {
             rebalance,
@@ -224,6 +225,7 @@ prop_compose! {
                 last_seconds,
             }),
             checkpoint_cost: cost.map(|(seconds, basis)| CheckpointCost { seconds, basis }),
+            is_unread,
         }
     }
 }

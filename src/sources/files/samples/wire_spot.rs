@@ -18,6 +18,9 @@ pub(super) struct SpotWire {
     checkpoints: Option<CheckpointsWire>,
     #[serde(skip_serializing_if = "Option::is_none")]
     checkpoint_cost: Option<CostWire>,
+    /// Left out where notices were read.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unread: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -71,6 +74,7 @@ impl SpotWire {
                 seconds: cost.seconds,
                 basis: cost.basis.name().to_owned(),
             }),
+            unread: spot.is_unread,
         }
     }
 
@@ -86,6 +90,7 @@ impl SpotWire {
                 last_seconds: wire.last_seconds,
             }),
             checkpoint_cost: cost.transpose()?,
+            is_unread: self.unread,
         })
     }
 }
