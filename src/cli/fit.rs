@@ -311,7 +311,7 @@ pub(super) struct Ways<'a> {
     pub list: &'a str,
 }
 
-const WAYS: Ways<'_> = Ways {
+const WAYS: Ways<'static> = Ways {
     less: "a smaller `--context` or `--concurrency`",
     list: "without `--type`, the types that hold the model are listed",
 };

@@ -495,9 +495,10 @@ fn real_requests_and_tokens_have_the_prices_of_the_page() {
     let mut reader = csv::Reader::from_path(path).expect("the requests are there");
     let rows = reader.deserialize::<(String, u64, u64)>();
     let rows = rows.map(|row| row.expect("a whole row"));
-    let (prompts, answers) = rows.fold((0, 0), |(prompts, answers), (_, prompt, answer)| {
-        (prompts + prompt, answers + answer)
-    });
+    let (prompts, answers) = rows
+        .fold((0_u64, 0_u64), |(prompts, answers), (_, prompt, answer)| {
+            (prompts + prompt, answers + answer)
+        });
     assert_eq!((prompts, answers), (18_059_974, 245_896));
     let world = World::new();
     let both = prompts + answers;
