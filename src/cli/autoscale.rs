@@ -89,7 +89,7 @@ fn of_estate(
         scaling_group: one.scaling_group.clone(),
         source: format!(
             "GPU utilization of {}, {} periods of {} s",
-            one.id,
+            one.name,
             one.demand.periods(),
             one.demand.period_seconds
         ),

@@ -89,6 +89,28 @@ fn idle_hours_of_an_estate_cost_nothing_more() {
     assert!(caveats.contains("saves the same hours"), "{caveats}");
 }
 
+/// The job runs on an L4 for 2 h: nothing more in idle hours, 2 × $0.8048 at once. All jobs
+/// are in one region and in time, which needs no columns.
+#[test]
+fn a_table_shows_whole_costs_and_only_what_differs() {
+    let jobs = "name,gpu,gpus,hours\nnight,L4,1,2\n";
+    let outcome = run_with(jobs, &[&PLAN[..], &["--demo", "mixed-fleet"]].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let table = &outcome.stdout;
+    assert!(
+        table.contains("\nJOBS  in us-east-1, times in UTC\n"),
+        "{table}"
+    );
+    let header = table.lines().find(|line| line.starts_with("JOB "));
+    let header = header.expect("a header");
+    assert!(header.ends_with("COST  AT ONCE"), "{table}");
+    assert!(!header.contains("REGION"), "{table}");
+    let row = table.lines().find(|line| line.starts_with("night"));
+    let row = row.expect("the job");
+    assert!(row.ends_with("$0.00    $1.61"), "{table}");
+    assert!(!table.contains('…'), "{table}");
+}
+
 /// A training job of SageMaker that began at midnight.
 fn trained(name: &str, instances: &Value) -> Value {
     value!({

@@ -12,6 +12,7 @@ pub use table::answer_table;
 pub(in crate::report) use table::shown;
 
 use crate::domain::Money;
+use jiff::Timestamp;
 
 /// An answer. Text in it may hold names from outside: each format makes them safe.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -105,6 +106,8 @@ pub enum Figure {
     /// Not known, which is not zero.
     Absent,
     Text(String),
+    /// In UTC; tables show it to the minute.
+    Instant(Timestamp),
     Flag(bool),
     Count(u64),
     /// A measured or computed number with as many decimals as tables show.
@@ -128,7 +131,7 @@ impl Figure {
     }
 
     fn is_words(&self) -> bool {
-        matches!(self, Self::Text(_) | Self::Flag(_))
+        matches!(self, Self::Text(_) | Self::Instant(_) | Self::Flag(_))
     }
 }
 

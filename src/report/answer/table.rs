@@ -56,7 +56,7 @@ fn given(answer: &Answer, style: TableStyle, out: &mut String) -> std::fmt::Resu
         let source = safe(&one.source);
         table.row(vec![one.name.to_owned(), shown(&one.value), source]);
     }
-    out.push_str(&table.text(style));
+    out.push_str(&table.wrapped(style));
     Ok(())
 }
 
@@ -70,12 +70,7 @@ fn steps(answer: &Answer, style: TableStyle, out: &mut String) -> std::fmt::Resu
         let [name, arithmetic] = cells;
         table.row(vec![name, arithmetic, shown(&step.result)]);
     }
-    // A result is never cut: it stands last.
-    let whole = TableStyle {
-        wide: true,
-        ..style
-    };
-    out.push_str(&table.text(whole));
+    out.push_str(&table.wrapped(style));
     Ok(())
 }
 
@@ -107,7 +102,7 @@ fn rows(sheet: &Sheet, style: TableStyle, out: &mut String) -> std::fmt::Result 
             .map(|place| row.get(*place).map_or(String::new(), shown));
         table.row(cells.collect());
     }
-    let text = table.text(style);
+    let text = table.wrapped(style);
     out.push_str(text.trim_end_matches('\n'));
     out.push('\n');
     let (one, many) = sheet.noun;
@@ -154,6 +149,7 @@ pub(in crate::report) fn shown(figure: &Figure) -> String {
     match figure {
         Figure::Absent => ABSENT.to_owned(),
         Figure::Text(text) => safe(text),
+        Figure::Instant(at) => at.strftime("%Y-%m-%d %H:%M").to_string(),
         Figure::Flag(flag) => yes_or_no(*flag).to_owned(),
         Figure::Count(number) => count(*number),
         Figure::Number(value, decimals) => number(*value, *decimals),

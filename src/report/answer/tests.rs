@@ -97,6 +97,89 @@ fn a_table_has_every_part_in_order() {
 }
 
 #[test]
+fn numbers_are_whole_where_words_do_not_fit() {
+    let mut answer = answer();
+    let reason = "it was measured on another card than that of the type";
+    let source = "GPU utilization of chat-serving, 4032 periods of 300 s";
+    answer.given[0].source = source.to_owned();
+    answer.steps[0].arithmetic = "1,234,567 × 0.000125 × 730, rounded to cents each".to_owned();
+    let sheet = &mut answer.sheets[0];
+    sheet.columns = vec![
+        column("instance_type", "type"),
+        column("reason", "out because"),
+        column("cost_usd_monthly", "month"),
+        column("cost_usd_hourly", "hour"),
+    ];
+    sheet.rows = vec![vec![
+        Figure::text("p4d.24xlarge"),
+        Figure::text(reason),
+        Figure::Money(usd("1234567.89")),
+        Figure::Price(usd("21.957642")),
+    ]];
+    let style = TableStyle {
+        width: 60,
+        color: false,
+        wide: false,
+    };
+    let text = answer_table(&answer, style);
+    assert!(!text.contains('…'), "{text}");
+    for line in text.lines() {
+        assert!(line.chars().count() <= 60, "{line}");
+    }
+    assert!(text.contains("$1,234,567.89  $21.957642\n"), "{text}");
+    // Every word is there, in order, whatever stands between the lines of a cell.
+    for cell in [reason, source, "0.000125 × 730, rounded to cents each"] {
+        let mut rest = text.as_str();
+        for word in cell.split(' ') {
+            let found = rest.split_once(word);
+            rest = found
+                .unwrap_or_else(|| panic!("{word} of {cell}: {text}"))
+                .1;
+        }
+    }
+    // A wide table has each row on one line.
+    let wide = answer_table(
+        &answer,
+        TableStyle {
+            wide: true,
+            ..style
+        },
+    );
+    assert!(wide.contains(reason) && wide.contains(source), "{wide}");
+}
+
+#[test]
+fn figures_that_take_more_than_the_width_are_not_cut() {
+    let mut answer = answer();
+    let style = TableStyle {
+        width: 20,
+        color: false,
+        wide: false,
+    };
+    answer.sheets[0].rows[0][2] = Figure::Money(usd("1234567.89"));
+    let text = answer_table(&answer, style);
+    assert!(text.contains("$1,234,567.89  $1.006\n"), "{text}");
+}
+
+#[test]
+fn instants_are_to_the_minute_in_tables_alone() {
+    let mut answer = answer();
+    let at = "2026-11-02T10:25:29Z".parse().expect("a time stamp");
+    answer.sheets[0].rows[0][0] = Figure::Instant(at);
+    let style = TableStyle {
+        width: 100,
+        color: false,
+        wide: false,
+    };
+    let table = answer_table(&answer, style);
+    assert!(table.contains("\n2026-11-02 10:25  "), "{table}");
+    let json = answer_json(&answer).expect("a document");
+    assert!(json.contains("\"2026-11-02T10:25:29Z\""), "{json}");
+    let csv = answer_csv(&answer).expect("a document");
+    assert!(csv.contains("\n2026-11-02T10:25:29Z,"), "{csv}");
+}
+
+#[test]
 fn rows_are_objects_in_json() {
     let text = answer_json(&answer()).expect("a document");
     let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");

@@ -34,10 +34,9 @@ fn hours(seconds: i64) -> f64 {
     seconds as f64 / HOUR_SECONDS as f64
 }
 
-/// An instant in UTC; absent where it is none.
+/// An instant; absent where it is none.
 fn instant(second: i64) -> Figure {
-    let at = Timestamp::from_second(second).ok();
-    Figure::of(at, |at| Figure::text(at.to_string()))
+    Figure::of(Timestamp::from_second(second).ok(), Figure::Instant)
 }
 
 fn headline(found: &JobSchedule) -> String {
@@ -171,14 +170,26 @@ fn jobs(found: &JobSchedule) -> Sheet {
     let planned = found.planned.placements.iter();
     let rows = planned.zip(&found.first_come.placements);
     let rows = rows.map(|(one, before)| job(found, one, before)).collect();
+    let placements = found.planned.placements.iter();
+    let regions: BTreeSet<&str> = placements.map(|one| region_of(found, one)).collect();
+    // What is the same for all jobs takes no column of a table.
+    let unless = |is_same: bool, key, title| {
+        if is_same {
+            detail(key, title)
+        } else {
+            column(key, title)
+        }
+    };
+    let only = regions.first().filter(|_| regions.len() == 1);
+    let place = only.map_or(String::new(), |region| format!("in {region}, "));
     Sheet {
         key: "jobs",
-        title: "JOBS  times in UTC".to_owned(),
+        title: format!("JOBS  {place}times in UTC"),
         noun: ("job", "jobs"),
         columns: vec![
             column("job", "job"),
             column("place", "place"),
-            column("region", "region"),
+            unless(only.is_some(), "region", "region"),
             column("purchase_option", "option"),
             column("start", "start"),
             column("end", "end"),
@@ -188,20 +199,25 @@ fn jobs(found: &JobSchedule) -> Sheet {
             detail("transfer_cost", "transfer"),
             column("cost", "cost"),
             column("first_come_cost", "at once"),
-            column("is_late", "late"),
+            unless(found.planned.late() == 0, "is_late", "late"),
         ],
         rows,
+    }
+}
+
+fn region_of<'a>(found: &'a JobSchedule, one: &Placement) -> &'a str {
+    let ask = &found.ask;
+    match one.place {
+        Where::Host(host) => &ask.hosts[host].region,
+        Where::Rental { rental, .. } => &ask.needs[ask.jobs[one.job].need].rentals[rental].region,
     }
 }
 
 fn job(found: &JobSchedule, one: &Placement, before: &Placement) -> Vec<Figure> {
     let ask = &found.ask;
     let job = &ask.jobs[one.job];
-    let (place, region, option) = match one.place {
-        Where::Host(host) => {
-            let host = &ask.hosts[host];
-            (host.id.clone(), host.region.as_str(), "idle hours")
-        }
+    let (place, option) = match one.place {
+        Where::Host(host) => (ask.hosts[host].id.clone(), "idle hours"),
         Where::Rental {
             rental,
             machines,
@@ -209,14 +225,13 @@ fn job(found: &JobSchedule, one: &Placement, before: &Placement) -> Vec<Figure> 
         } => {
             let rental = &ask.needs[job.need].rentals[rental];
             let option = if spot.is_some() { "spot" } else { "on-demand" };
-            let place = format!("{machines} × {}", rental.instance_type);
-            (place, rental.region.as_str(), option)
+            (format!("{machines} × {}", rental.instance_type), option)
         }
     };
     vec![
         Figure::text(job.name.as_str()),
         Figure::Text(place),
-        Figure::text(region),
+        Figure::text(region_of(found, one)),
         Figure::text(option),
         instant(one.start()),
         instant(one.end()),
