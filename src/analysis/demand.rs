@@ -18,8 +18,8 @@ const LISTED: usize = 5;
 /// The demand of a workload, with what it ran on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadDemand {
-    pub id: String,
     pub name: String,
+    /// As a tag declares it.
     pub kind: WorkloadKind,
     pub demand: Demand,
     pub gpus_per_instance: u32,
@@ -43,11 +43,17 @@ pub enum NoDemand {
     #[error("{workloads} running workloads: one can be replayed at a time")]
     NotNamed {
         workloads: usize,
-        /// Some of them.
+        /// Some of them, services first.
         some: Vec<String>,
     },
     #[error("no running workloads")]
     Empty,
+    #[error("{name} is training: no request starts it, and it may use several GPUs together")]
+    Training {
+        name: String,
+        /// Some services.
+        services: Vec<String>,
+    },
     #[error("the GPUs of the type {instance_type} are unknown")]
     UnknownType { instance_type: String },
     #[error("GPU utilization of {id} was not measured")]
@@ -56,8 +62,8 @@ pub enum NoDemand {
     Demand { id: String, source: DemandError },
 }
 
-/// The demand of the workload with an id or a name; without one, of the only one that
-/// runs.
+/// The demand of the workload with an id or a name; without one, of the only service that
+/// runs, else of the only workload.
 ///
 /// # Errors
 /// With the reason why it is absent.
@@ -72,7 +78,32 @@ pub fn workload_demand(
     let running = groups.iter().filter(|one| one.workload.key.running);
     let mut running: Vec<&Arc<Workload>> = running.map(|one: &Grouped| &one.workload).collect();
     running.sort_by_key(|one| one.id());
-    of_workload(estate, find(&running, asked)?)
+    let found = find(&running, asked)?;
+    if found.kind == WorkloadKind::Training {
+        return Err(NoDemand::Training {
+            name: found.name.clone(),
+            services: services(&running).collect(),
+        });
+    }
+    of_workload(estate, found)
+}
+
+/// Some services, by name where nothing else has it, else by id.
+fn services<'a>(running: &'a [&'a Arc<Workload>]) -> impl Iterator<Item = String> + 'a {
+    let all = running.iter().filter(|one| is_service(one));
+    let names = all.map(move |service| {
+        let alike = running.iter().filter(|other| other.name == service.name);
+        if alike.count() == 1 {
+            service.name.clone()
+        } else {
+            service.id()
+        }
+    });
+    names.take(LISTED)
+}
+
+fn is_service(workload: &Workload) -> bool {
+    workload.declared_kind() == WorkloadKind::Serving
 }
 
 fn find<'a>(
@@ -81,12 +112,14 @@ fn find<'a>(
 ) -> Result<&'a Arc<Workload>, NoDemand> {
     let ids = || running.iter().map(|one| one.id());
     let Some(asked) = asked else {
-        return match running {
-            [] => Err(NoDemand::Empty),
-            [one] => Ok(*one),
-            more => Err(NoDemand::NotNamed {
-                workloads: more.len(),
-                some: ids().take(LISTED).collect(),
+        let found = running.iter().copied().filter(|one| is_service(one));
+        let found: Vec<&'a Arc<Workload>> = found.collect();
+        return match (found.as_slice(), running) {
+            (_, []) => Err(NoDemand::Empty),
+            ([one], _) | ([], [one]) => Ok(*one),
+            _ => Err(NoDemand::NotNamed {
+                workloads: running.len(),
+                some: services(running).chain(ids()).take(LISTED).collect(),
             }),
         };
     };
@@ -154,14 +187,10 @@ fn of_workload(estate: &Estate, workload: &Workload) -> Result<WorkloadDemand, N
         .collect();
     let period = i64::from(estate.period_seconds);
     let demand = Demand::new(estate.window.start, period, gpus_per_instance, &periods);
-    let demand = demand.map_err(|source| NoDemand::Demand {
-        id: id.clone(),
-        source,
-    })?;
+    let demand = demand.map_err(|source| NoDemand::Demand { id, source })?;
     Ok(WorkloadDemand {
-        id,
         name: workload.name.clone(),
-        kind: workload.kind,
+        kind: workload.declared_kind(),
         demand,
         gpus_per_instance,
         key: workload.price_key.with_option(PriceOption::OnDemand),

@@ -4,6 +4,7 @@ use super::Io;
 use super::args::Format;
 use super::autoscale_args::AutoscaleArgs;
 use super::exit::{ExitCode, Failure};
+use super::planner_offers::{check_launchable, has_commitments};
 use super::price_age::PriceAge;
 use super::{audit, estate, output, planner, pricing};
 use crate::analysis::{AWS, NoDemand, Question, SortBy, workload_demand};
@@ -53,6 +54,7 @@ fn of_file(
     let book = pricing::book(args.estate.offline, settings, io)?;
     let prices = Prices::new(&book, &settings.policy.discount_percent);
     let key = key(args, settings, &prices, io)?;
+    check_launchable(&key, &prices)?;
     let gpus = gpus_of(&key.instance_type)?;
     let demand = Demand::of_samples(&samples, args.today, gpus).map_err(|error| {
         Failure::new(ExitCode::Input, error).with_hint(format!(
@@ -62,6 +64,7 @@ fn of_file(
     })?;
     let subject = AutoscaleSubject {
         name: "the workload".to_owned(),
+        kind: None,
         instance_type: key.instance_type.clone(),
         region: key.region.clone(),
         scaling_group: None,
@@ -82,8 +85,10 @@ fn of_estate(
     let prices = Prices::new(&estate.prices, &settings.policy.discount_percent);
     let one = workload_demand(&estate, &settings.policy, args.workload.as_deref());
     let one = one.map_err(no_demand)?;
+    check_launchable(&one.key, &prices)?;
     let subject = AutoscaleSubject {
         name: one.name.clone(),
+        kind: Some(one.kind),
         instance_type: one.key.instance_type.clone(),
         region: one.key.region.clone(),
         scaling_group: one.scaling_group.clone(),
@@ -180,6 +185,7 @@ fn replayed(
             on_demand: prices.get(&key.with_option(PriceOption::OnDemand)).ok(),
             spot: spot_price(prices, key),
             band: bundled_interruption_band(key),
+            has_commitments: has_commitments(key, prices),
         },
         late_after_seconds: args.late_after.as_secs(),
         max_unserved_percent: args.max_unserved,
@@ -254,6 +260,14 @@ fn no_demand(error: NoDemand) -> Failure {
         NoDemand::Empty => (
             ExitCode::Nothing,
             "check `--region`, `--tag` and the account".to_owned(),
+        ),
+        NoDemand::Training { services, .. } if services.is_empty() => (
+            ExitCode::Nothing,
+            "`gpucost schedule --jobs FILE` places training jobs".to_owned(),
+        ),
+        NoDemand::Training { services, .. } => (
+            ExitCode::Nothing,
+            format!("pass a service, such as `--workload {}`", first(services)),
         ),
         NoDemand::UnknownType { .. } => (
             ExitCode::Input,

@@ -42,7 +42,7 @@ fn positive(text: &str) -> Result<f64, String> {
 /// `gpucost autoscale`.
 #[derive(Debug, Args)]
 pub(super) struct AutoscaleArgs {
-    /// ID or name of the workload to replay [default: the only one]
+    /// ID or name of the workload to replay [default: the only service, else the only one]
     #[arg(long, value_name = "ID", help_heading = "Demand")]
     pub workload: Option<String>,
     /// CSV file of GPUs in use, with the columns time and gpus, instead of an account

@@ -45,6 +45,7 @@ mod organization;
 mod output;
 mod planner;
 mod planner_flags;
+mod planner_offers;
 mod policy;
 mod policy_args;
 mod price_age;

@@ -241,6 +241,73 @@ fn bad_input_ends_with_the_nearest_possibility() {
     }
 }
 
+/// What `share` leaves out for the same reason ends as that does.
+#[test]
+fn training_is_not_scaled_by_its_utilization() {
+    for workload in ["experiments", "foundation-pretraining"] {
+        let outcome = run(&["--demo", "--workload", workload]);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (4, ""));
+        assert_eq!(
+            outcome.stderr,
+            format!(
+                "error: {workload} is training: no request starts it, and it may use several \
+                 GPUs together\nhint: pass a service, such as `--workload chat-serving`\n"
+            )
+        );
+    }
+    // The only service of the demo needs no name.
+    let found = json(&["--demo"]);
+    let headline = found["headline"].as_str().expect("text");
+    assert!(headline.contains("chat-serving takes"), "{headline}");
+    // Jobs that no tag calls training are replayed, with what that assumes.
+    let found = json(&["--demo", "--workload", "nightly-eval"]);
+    let caveats = found["caveats"].to_string();
+    assert!(caveats.contains("nightly-eval is evaluation"), "{caveats}");
+}
+
+/// Four V100 with 16 GiB each: of the types with four GPUs and no less memory, a g4dn.12xlarge
+/// has the least.
+#[test]
+fn a_type_that_is_not_launched_is_refused_with_the_nearest() {
+    let outcome = run(&["--demand", "day.csv", "--type", "p3.8xlarge"]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+    assert_eq!(
+        outcome.stderr,
+        "error: AWS launches no new instances of p3.8xlarge, so that nothing can start one\n\
+         hint: the nearest type that it launches is g4dn.12xlarge: measure the demand there, and \
+         pass it with `--demand FILE --type g4dn.12xlarge`\n"
+    );
+}
+
+#[test]
+fn commands_to_go_on_with_work() {
+    for arguments in [
+        &OF_THE_DAY[..],
+        &["--demo", "--workload", "chat-serving"],
+        &[
+            "--demand",
+            "day.csv",
+            "--type",
+            "g5.xlarge",
+            "--region",
+            "cn-north-1",
+        ],
+    ] {
+        let found = json(arguments);
+        let next = found["next"].as_array().expect("a list");
+        assert!(!next.is_empty(), "{arguments:?}");
+        for command in next {
+            let command = command.as_str().expect("text");
+            let words = shlex::split(command).expect("words");
+            let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+            let mut world = World::new();
+            world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
+            let outcome = world.run(&words);
+            assert_eq!(outcome.code, 0, "{command}: {}", outcome.stderr);
+        }
+    }
+}
+
 #[test]
 fn the_example_of_the_page_prints_what_it_shows() {
     let examples = blocks(&page("planners/autoscale.md"), "text");

@@ -9,7 +9,9 @@ pub use demand::{Demand, DemandError, KnownPeriod, MOST_PERIODS};
 pub use policy::{PolicyError, ScalingPolicy, ScheduleWindow, SpotShare, Trigger};
 pub use replay::Replay;
 
-use crate::domain::{HOUR_SECONDS, InterruptionBand, Money, PriceQuote, PurchaseOption};
+use crate::domain::{
+    HOUR_SECONDS, InterruptionBand, Money, PriceQuote, PurchaseOption, WorkloadKind,
+};
 use crate::savings::{Interruptions, SpotPrice};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -25,12 +27,16 @@ pub struct InstancePrices {
     pub on_demand: Option<PriceQuote>,
     pub spot: Option<SpotPrice>,
     pub band: Option<(InterruptionBand, Date)>,
+    /// Whether reserved instances or savings plans of the type have a price.
+    pub has_commitments: bool,
 }
 
 /// Whose demand it is, and how that is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AutoscaleSubject {
     pub name: String,
+    /// What a tag declares it to be; absent for a file.
+    pub kind: Option<WorkloadKind>,
     pub instance_type: String,
     pub region: String,
     /// The Auto Scaling group that it is.

@@ -47,6 +47,7 @@ fn ask(demand: Demand, policy: ScalingPolicy) -> AutoscaleAsk {
     AutoscaleAsk {
         subject: AutoscaleSubject {
             name: "day".to_owned(),
+            kind: None,
             instance_type: "z1.small".to_owned(),
             region: "us-east-1".to_owned(),
             scaling_group: None,
@@ -60,6 +61,7 @@ fn ask(demand: Demand, policy: ScalingPolicy) -> AutoscaleAsk {
             on_demand: None,
             spot: None,
             band: None,
+            has_commitments: false,
         },
         late_after_seconds: 300,
         max_unserved_percent: 0.1,

@@ -4,7 +4,7 @@ mod files;
 mod words;
 
 use super::figures::{an_hour, basis, step};
-use crate::domain::{PurchaseOption, shell_word};
+use crate::domain::{PurchaseOption, WorkloadKind, shell_word};
 use crate::planners::autoscale::{Autoscale, Replay, ScalingPolicy};
 use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step, column, detail};
 use crate::report::shared::text::{counted, money, percent};
@@ -263,6 +263,7 @@ fn caveats(found: &Autoscale) -> Vec<String> {
     let ask = &found.ask;
     let (demand, policy) = (&ask.demand, &ask.policy);
     let mut caveats = Vec::new();
+    caveats.extend(kind_caveat(found));
     match demand.saturated_periods {
         Some(0) => {}
         Some(saturated) => caveats.push(format!(
@@ -321,6 +322,23 @@ fn caveats(found: &Autoscale) -> Vec<String> {
     caveats
 }
 
+/// What is not known to serve requests may have nothing that a policy can divide.
+fn kind_caveat(found: &Autoscale) -> Option<String> {
+    let subject = &found.ask.subject;
+    let name = &subject.name;
+    match subject.kind? {
+        WorkloadKind::Serving => None,
+        WorkloadKind::Unknown => Some(format!(
+            "No tag declares what {name} does. Only work that is divided over all of its \
+             instances can be scaled by their utilization: declare it with the tag gpucost:kind."
+        )),
+        kind => Some(format!(
+            "{name} is {kind}: a policy ends instances by utilization, whatever their jobs still \
+             need. Only jobs that are taken from a queue, one after the other, can be scaled so."
+        )),
+    }
+}
+
 fn is_committed(option: PurchaseOption) -> bool {
     !matches!(option, PurchaseOption::OnDemand | PurchaseOption::Spot)
 }
@@ -369,8 +387,10 @@ fn next(found: &Autoscale) -> Vec<String> {
     let subject = &found.ask.subject;
     let name = shell_word(&subject.instance_type);
     let region = shell_word(&subject.region);
-    vec![
-        format!("gpucost spot --type {name} --region {region}"),
-        format!("gpucost reserved --type {name} --region {region}"),
-    ]
+    let mut next = vec![format!("gpucost pricing {name} --region {region}")];
+    let prices = &found.ask.prices;
+    if prices.on_demand.is_some() && prices.has_commitments {
+        next.push(format!("gpucost reserved --type {name} --region {region}"));
+    }
+    next
 }
