@@ -4,10 +4,11 @@ use super::plan::Owned;
 use super::workloads::{self, Grouped};
 use crate::catalog::Prices;
 use crate::domain::{
-    Group, Policy, PriceKey, PriceOption, PurchaseOption, ResourceId, Signal, Workload,
+    GpuOffer, Group, Policy, PriceKey, PriceOption, PurchaseOption, ResourceId, Signal, Workload,
     WorkloadKind, nearest_names,
 };
-use crate::planners::autoscale::{Demand, DemandError, KnownPeriod};
+use crate::planners::autoscale::{Demand, DemandError, Held, HeldModels, KnownPeriod};
+use crate::savings::reported_vram_mib;
 use crate::usage::{Estate, Timeline};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ pub struct WorkloadDemand {
     pub kind: WorkloadKind,
     pub demand: Demand,
     pub gpus_per_instance: u32,
+    pub held: Held,
     /// The price on demand of one instance.
     pub key: PriceKey,
     pub purchase_option: PurchaseOption,
@@ -85,7 +87,7 @@ pub fn workload_demand(
             services: services(&running).collect(),
         });
     }
-    of_workload(estate, found)
+    of_workload(estate, policy, found)
 }
 
 /// Some services, by name where nothing else has it, else by id.
@@ -143,7 +145,11 @@ fn find<'a>(
     })
 }
 
-fn of_workload(estate: &Estate, workload: &Workload) -> Result<WorkloadDemand, NoDemand> {
+fn of_workload(
+    estate: &Estate,
+    policy: &Policy,
+    workload: &Workload,
+) -> Result<WorkloadDemand, NoDemand> {
     let id = workload.id();
     let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
     let Some(offer) = offer else {
@@ -193,6 +199,7 @@ fn of_workload(estate: &Estate, workload: &Workload) -> Result<WorkloadDemand, N
         kind: workload.declared_kind(),
         demand,
         gpus_per_instance,
+        held: held(workload, offer, policy),
         key: workload.price_key.with_option(PriceOption::OnDemand),
         purchase_option: workload.key.purchase_option,
         scaling_group: match &workload.key.group {
@@ -201,4 +208,23 @@ fn of_workload(estate: &Estate, workload: &Workload) -> Result<WorkloadDemand, N
         },
         instances: workload.instances.len(),
     })
+}
+
+/// What its GPUs hold, by the peak of each; unknown unless all of them report their memory.
+fn held(workload: &Workload, offer: &GpuOffer, policy: &Policy) -> Held {
+    if matches!(workload.key.group, Group::AutoScaling(_)) {
+        return Held::Copies;
+    }
+    let gpus: Vec<_> = workload.gpus().collect();
+    let holding = gpus.iter().filter(|gpu| gpu.is_allocated() != Some(false));
+    let needed = holding.map(|gpu| Some(gpu.vram?.peak_mib * policy.vram_headroom));
+    let needed: Option<Vec<f64>> = needed.collect();
+    let gpu_mib = reported_vram_mib(offer).or(offer.vram_mib);
+    let are_all = Some(gpus.len() as u64) == workload.visible_gpus();
+    match (needed, gpu_mib) {
+        (Some(needed), Some(mib)) if are_all => {
+            Held::Models(HeldModels::packed(&needed, mib as f64))
+        }
+        _ => Held::Unknown,
+    }
 }

@@ -12,8 +12,8 @@ use crate::catalog::{self, Prices, bundled_interruption_band};
 use crate::config::SettingsFile;
 use crate::domain::{OperatingSystem, Policy, PriceKey, PriceOption, safe, shell_word};
 use crate::planners::autoscale::{
-    Autoscale, AutoscaleAsk, AutoscaleSubject, Demand, InstancePrices, PolicyError, ScalingPolicy,
-    SpotShare, Trigger, autoscale,
+    Autoscale, AutoscaleAsk, AutoscaleSubject, Demand, Held, InstancePrices, PolicyError,
+    ScalingPolicy, SpotShare, Trigger, autoscale,
 };
 use crate::report::autoscale_answer;
 use crate::savings::spot_price;
@@ -71,7 +71,13 @@ fn of_file(
         source: format!("{} samples of {}", samples.len(), file_name(file)),
         purchase_option: None,
     };
-    let found = replayed(args, settings, (subject, demand, gpus), (&key, &prices))?;
+    let record = Record {
+        subject,
+        demand,
+        gpus_per_instance: gpus,
+        held: Held::Unknown,
+    };
+    let found = replayed(args, settings, record, (&key, &prices))?;
     print(&found, args, (format, age, io.now), io)
 }
 
@@ -100,7 +106,12 @@ fn of_estate(
         ),
         purchase_option: Some(one.purchase_option),
     };
-    let record = (subject, one.demand, one.gpus_per_instance);
+    let record = Record {
+        subject,
+        demand: one.demand,
+        gpus_per_instance: one.gpus_per_instance,
+        held: one.held,
+    };
     let found = replayed(args, settings, record, (&one.key, &prices))?;
     print(&found, args, (format, age, estate.window.end), io)?;
     Ok(output::close(
@@ -169,18 +180,27 @@ fn gpus_of(instance_type: &str) -> Result<u32, Failure> {
     Ok(u32::from(offer.share.visible_devices()))
 }
 
+/// What is replayed, before a policy is.
+struct Record {
+    subject: AutoscaleSubject,
+    demand: Demand,
+    gpus_per_instance: u32,
+    held: Held,
+}
+
 fn replayed(
     args: &AutoscaleArgs,
     settings: &SettingsFile,
-    (subject, demand, gpus_per_instance): (AutoscaleSubject, Demand, u32),
+    record: Record,
     (key, prices): (&PriceKey, &Prices<'_>),
 ) -> Result<Autoscale, Failure> {
     let policy = &settings.policy;
     let ask = AutoscaleAsk {
-        subject,
-        policy: scaling_policy(args, policy, &demand, gpus_per_instance),
-        demand,
-        gpus_per_instance,
+        policy: scaling_policy(args, policy, &record),
+        subject: record.subject,
+        demand: record.demand,
+        gpus_per_instance: record.gpus_per_instance,
+        held: record.held,
         prices: InstancePrices {
             on_demand: prices.get(&key.with_option(PriceOption::OnDemand)).ok(),
             spot: spot_price(prices, key),
@@ -203,15 +223,17 @@ fn replayed(
     })
 }
 
-fn scaling_policy(
-    args: &AutoscaleArgs,
-    policy: &Policy,
-    demand: &Demand,
-    gpus_per_instance: u32,
-) -> ScalingPolicy {
-    let enough = demand.peak_gpus() / f64::from(gpus_per_instance) / LEAST_TARGET;
+fn scaling_policy(args: &AutoscaleArgs, policy: &Policy, record: &Record) -> ScalingPolicy {
+    let (demand, gpus) = (&record.demand, record.gpus_per_instance);
+    let enough = demand.peak_gpus() / f64::from(gpus) / LEAST_TARGET;
+    let holding = record.held.least_instances(gpus);
+    let min = match args.min {
+        _ if args.scale_to_zero => 0,
+        Some(min) => min,
+        None => holding,
+    };
     let windows = args.schedule.iter().map(|window| window.min);
-    let most = windows.chain(demand.most_ran()).chain([args.min, 1]);
+    let most = windows.chain(demand.most_ran()).chain([min, 1]);
     let most = most.fold(enough.ceil() as u32, u32::max);
     let named = policy.time_zone.as_deref();
     let zone = named.and_then(|name| Some((name.to_owned(), catalog::time_zone(name)?)));
@@ -227,7 +249,7 @@ fn scaling_policy(
         },
         cool_down_seconds: args.cool_down.as_secs(),
         start_up_seconds: args.start_up.as_secs(),
-        min: if args.scale_to_zero { 0 } else { args.min },
+        min,
         max: args.max.unwrap_or(most),
         windows: args.schedule.clone(),
         time_zone: zone.unwrap_or_else(|| ("UTC".to_owned(), TimeZone::UTC)),

@@ -86,9 +86,9 @@ pub(super) struct AutoscaleArgs {
     /// Time for which fewer instances are wanted before any ends
     #[arg(long, value_name = "TIME", value_parser = length, default_value = "15m", help_heading = "Policy")]
     pub cool_down: SignedDuration,
-    /// Least instances
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000), default_value = "1", help_heading = "Policy")]
-    pub min: u32,
+    /// Least instances [default: as many as hold the models of the workload, else 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000), help_heading = "Policy")]
+    pub min: Option<u32>,
     /// End the last instance too, when nothing is to be done
     #[arg(long, conflicts_with = "min", help_heading = "Policy")]
     pub scale_to_zero: bool,

@@ -241,6 +241,39 @@ fn bad_input_ends_with_the_nearest_possibility() {
     }
 }
 
+/// The 40 GPUs of chat-serving need 640,281.6 MiB with headroom; a second program packed them,
+/// the largest first, onto 18 GPUs of 40,960 MiB, so that 3 instances of 8 stay up, as many as
+/// `share` needs: 3 × 336 h × $21.957642 = $22,133.30, instead of 5 × 336 h.
+#[test]
+fn models_that_are_held_bound_the_least_instances() {
+    let given = |found: &Value, key: &str| -> (Value, Value) {
+        let mut lines = found["given"].as_array().expect("a list").iter();
+        let line = lines.find(|line| line["key"] == key).expect("given");
+        (line["value"].clone(), line["source"].clone())
+    };
+    let asked = ["--demo", "--workload", "chat-serving"];
+    let found = json(&asked);
+    assert_eq!(given(&found, "held_vram_mib").0, 640_281.6);
+    assert_eq!(
+        given(&found, "min_instances"),
+        (3.into(), "VRAM held: 18 / 8, rounded up".into())
+    );
+    assert_eq!(of(&found, "asked: 60% utilization")["cost"], 22_133.3);
+    assert_eq!(of(&found, "today")["cost"], 36_888.84);
+    let caveats = found["caveats"].to_string();
+    assert!(caveats.contains("pass `--min 1`"), "{caveats}");
+    // Who knows that they hold copies of one model asks for less.
+    let found = json(&[&asked[..], &["--min", "1"]].concat());
+    assert_eq!(given(&found, "min_instances"), (1.into(), "--min".into()));
+    assert_eq!(of(&found, "asked: 60% utilization")["cost"], 16_927.51);
+    let caveats = found["caveats"].to_string();
+    assert!(caveats.contains("may find no GPU"), "{caveats}");
+    // An Auto Scaling group has copies.
+    let found = json(&["--demo", "mixed-fleet", "--workload", "speech-online"]);
+    assert_eq!(given(&found, "min_instances"), (1.into(), "--min".into()));
+    assert!(!found["caveats"].to_string().contains("hold"), "{found}");
+}
+
 /// What `share` leaves out for the same reason ends as that does.
 #[test]
 fn training_is_not_scaled_by_its_utilization() {

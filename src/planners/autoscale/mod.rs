@@ -2,10 +2,12 @@
 //! the least that could have served it, and the same policy with other targets.
 
 mod demand;
+mod held;
 mod policy;
 mod replay;
 
 pub use demand::{Demand, DemandError, KnownPeriod, MOST_PERIODS};
+pub use held::{Held, HeldModels};
 pub use policy::{PolicyError, ScalingPolicy, ScheduleWindow, SpotShare, Trigger};
 pub use replay::Replay;
 
@@ -53,6 +55,7 @@ pub struct AutoscaleAsk {
     pub subject: AutoscaleSubject,
     pub demand: Demand,
     pub gpus_per_instance: u32,
+    pub held: Held,
     pub policy: ScalingPolicy,
     pub prices: InstancePrices,
     /// With a queue, how long work may wait.

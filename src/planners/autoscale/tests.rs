@@ -56,6 +56,7 @@ fn ask(demand: Demand, policy: ScalingPolicy) -> AutoscaleAsk {
         },
         demand,
         gpus_per_instance: 1,
+        held: Held::Unknown,
         policy,
         prices: InstancePrices {
             on_demand: None,
@@ -318,6 +319,27 @@ fn hindsight_is_the_least_that_serves_everything() {
     // 0 + 1 + 1 + 2 + 2.
     assert_eq!(found.hindsight.on_demand_seconds, 6 * PERIOD);
     near(found.hindsight.unserved_gpu_seconds, 0.0);
+}
+
+/// Five models on GPUs of 40,960 MiB: 30,000 and 10,000 fill the first, 25,000 and 15,000
+/// the second, and 20,000 takes a third. Two instances of two GPUs hold them.
+#[test]
+fn instances_that_hold_every_model_stay_up() {
+    let needed = [20_000.0, 10_000.0, 30_000.0, 15_000.0, 25_000.0];
+    let models = HeldModels::packed(&needed, 40_960.0);
+    assert_eq!((models.models, models.gpus), (5, 3));
+    near(models.vram_needed_mib, 100_000.0);
+    let held = Held::Models(models);
+    assert_eq!([1, 2, 8].map(|gpus| held.least_instances(gpus)), [3, 2, 1]);
+    // What is larger than a GPU has one to itself, as it has today.
+    assert_eq!(HeldModels::packed(&[50_000.0, 1.0], 40_960.0).gpus, 2);
+    assert_eq!(
+        Held::Models(HeldModels::packed(&[], 40_960.0)).least_instances(8),
+        1
+    );
+    for unknown in [Held::Copies, Held::Unknown] {
+        assert_eq!(unknown.least_instances(2), 1);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What to know before a policy is applied.
 
 use crate::domain::{PurchaseOption, WorkloadKind};
-use crate::planners::autoscale::Autoscale;
+use crate::planners::autoscale::{Autoscale, AutoscaleAsk, Held};
 use crate::report::shared::text::{counted, percent};
 
 /// The gravest first.
@@ -10,6 +10,7 @@ pub(super) fn caveats(found: &Autoscale) -> Vec<String> {
     let (demand, policy) = (&ask.demand, &ask.policy);
     let mut caveats = Vec::new();
     caveats.extend(kind_caveat(found));
+    caveats.extend(memory_caveat(&found.ask));
     match demand.saturated_periods {
         Some(0) => {}
         Some(saturated) => caveats.push(format!(
@@ -83,6 +84,40 @@ fn kind_caveat(found: &Autoscale) -> Option<String> {
              need. Only jobs that are taken from a queue, one after the other, can be scaled so."
         )),
     }
+}
+
+/// An instance serves the models that it holds, and no others.
+fn memory_caveat(ask: &AutoscaleAsk) -> Option<String> {
+    let (gpus, min) = (ask.gpus_per_instance, ask.policy.min);
+    let models = match ask.held {
+        Held::Copies => return None,
+        Held::Models(models) => models,
+        Held::Unknown => {
+            return Some(
+                "What its GPUs hold is unknown. An instance serves the models that it holds: with \
+                 several models, the least instances must hold all of them (`--min`)."
+                    .to_owned(),
+            );
+        }
+    };
+    let least = models.instances(gpus);
+    if models.models < 2 || least < 2 {
+        return None;
+    }
+    let instances = counted(least.into(), "instance", "instances");
+    Some(if min >= least {
+        format!(
+            "Each of {} GPUs may hold a model of its own, and it takes {instances} to hold them \
+             all. If they hold copies of one model, pass `--min 1`.",
+            models.models
+        )
+    } else {
+        format!(
+            "Each of {} GPUs may hold a model of its own, and it takes {instances} to hold them \
+             all: with fewer, a request may find no GPU that holds its model.",
+            models.models
+        )
+    })
 }
 
 pub(super) fn is_committed(option: PurchaseOption) -> bool {

@@ -6,9 +6,9 @@ mod words;
 
 use super::figures::{an_hour, basis, step};
 use crate::domain::shell_word;
-use crate::planners::autoscale::{Autoscale, Replay, ScalingPolicy};
+use crate::planners::autoscale::{Autoscale, AutoscaleAsk, Held, Replay};
 use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step, column, detail};
-use crate::report::shared::text::{money, percent};
+use crate::report::shared::text::{counted, money, percent};
 use caveats::{caveats, is_committed};
 use words::{hours_of, minutes, target};
 
@@ -103,7 +103,8 @@ fn given(found: &Autoscale) -> Vec<Given> {
         )
     });
     given.extend(on_demand.into_iter().chain(spot));
-    given.extend(limits(policy));
+    given.extend(held_memory(ask));
+    given.extend(limits(ask));
     given.push(basis(
         "max_unserved_percent",
         "share that may wait or fail",
@@ -113,7 +114,35 @@ fn given(found: &Autoscale) -> Vec<Given> {
     given
 }
 
-fn limits(policy: &ScalingPolicy) -> [Given; 6] {
+fn held_memory(ask: &AutoscaleAsk) -> Option<Given> {
+    let Held::Models(models) = ask.held else {
+        return None;
+    };
+    let source = format!(
+        "peaks of {} with headroom, as much as {} hold",
+        counted(models.models.into(), "GPU", "GPUs"),
+        counted(models.gpus.into(), "GPU", "GPUs"),
+    );
+    let held = Figure::Number(models.vram_needed_mib, 0);
+    Some(basis("held_vram_mib", "VRAM held, MiB", held, &source))
+}
+
+/// Where the least number of instances is from.
+fn least_source(ask: &AutoscaleAsk) -> String {
+    match ask.held {
+        Held::Models(models) if ask.policy.min == models.instances(ask.gpus_per_instance) => {
+            format!(
+                "VRAM held: {} / {}, rounded up",
+                models.gpus, ask.gpus_per_instance
+            )
+        }
+        _ if ask.policy.min == 0 => "--scale-to-zero or --min".to_owned(),
+        _ => "--min".to_owned(),
+    }
+}
+
+fn limits(ask: &AutoscaleAsk) -> [Given; 6] {
+    let policy = &ask.policy;
     let count = |number: u32| Figure::Count(u64::from(number));
     [
         basis(
@@ -132,7 +161,7 @@ fn limits(policy: &ScalingPolicy) -> [Given; 6] {
             "min_instances",
             "least instances",
             count(policy.min),
-            "--min",
+            &least_source(ask),
         ),
         basis(
             "max_instances",
