@@ -312,6 +312,25 @@ fn a_type_that_is_not_launched_is_refused_with_the_nearest() {
     );
 }
 
+/// With 3 at most, 64 h × $0.8048 = $51.51, and 24 of 88 GPU hours find none.
+#[test]
+fn hindsight_is_compared_within_the_same_limits() {
+    let found = json(&[&OF_THE_DAY[..], &["--max", "3"]].concat());
+    let best = of(&found, "best in hindsight");
+    assert_eq!(
+        (&best["cost"], &best["most_instances"]),
+        (&51.51.into(), &3.into())
+    );
+    assert_eq!(best["unserved_percent"], 27.2727);
+    assert_eq!(best["is_accepted"], false);
+    let policy = of(&found, "asked: 60% utilization");
+    assert!(policy["cost"].as_f64() >= best["cost"].as_f64(), "{found}");
+    // A day is not a month; two weeks of the demo are at least every day of the week.
+    let repeats = |found: &Value| found["caveats"].to_string().contains("30.4 times");
+    assert!(repeats(&found), "{found}");
+    assert!(!repeats(&json(&["--demo"])));
+}
+
 #[test]
 fn commands_to_go_on_with_work() {
     for arguments in [

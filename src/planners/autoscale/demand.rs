@@ -1,6 +1,6 @@
 //! Demand in GPUs, period by period.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 /// Periods that are replayed at most: two years of five minutes.
 pub const MOST_PERIODS: usize = 210_240;
@@ -143,6 +143,11 @@ impl Demand {
             .collect();
         let start = Timestamp::from_second(start).unwrap_or(Timestamp::MIN);
         Self::new(start, PERIOD_SECONDS, gpus_per_instance, &periods)
+    }
+
+    /// When a period begins.
+    pub(super) fn at(&self, period: usize) -> Timestamp {
+        self.start + SignedDuration::from_secs(period as i64 * self.period_seconds)
     }
 
     pub fn periods(&self) -> usize {

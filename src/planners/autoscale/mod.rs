@@ -93,7 +93,8 @@ pub struct Autoscale {
     /// The fleet as it ran; absent where that is unknown.
     pub today: Option<Replay>,
     pub replay: Replay,
-    /// As many instances in each period as its demand needs, up without a wait.
+    /// As many instances in each period as its demand needs, within the limits of the policy
+    /// and bought like its own, up without a wait.
     pub hindsight: Replay,
     /// In order of the target.
     pub others: Vec<OtherTarget>,
@@ -157,9 +158,11 @@ pub fn autoscale(ask: AutoscaleAsk) -> Result<Autoscale, PolicyError> {
         SpotShare::NONE
     };
     let today = today.map(|ran| replay::fixed(demand, ran.iter().copied(), gpus, &paid_as));
-    let needed = demand.gpus.iter();
-    let needed = needed.map(|busy| policy::whole(busy / f64::from(gpus)));
-    let hindsight = replay::fixed(demand, needed, gpus, &SpotShare::NONE);
+    let needed = demand.gpus.iter().enumerate().map(|(period, busy)| {
+        let needed = policy::whole(busy / f64::from(gpus));
+        ask.policy.within_limits(needed, demand.at(period))
+    });
+    let hindsight = replay::fixed(demand, needed, gpus, &ask.policy.spot);
     let others: Vec<OtherTarget> = triggers(ask.policy.trigger)
         .into_iter()
         .map(|trigger| {

@@ -172,6 +172,11 @@ impl ScalingPolicy {
         }
     }
 
+    /// So many instances at an instant, within the limits.
+    pub(super) fn within_limits(&self, instances: u32, at: Timestamp) -> u32 {
+        instances.clamp(self.min_at(at).min(self.max), self.max)
+    }
+
     /// The least instances at an instant.
     pub fn min_at(&self, at: Timestamp) -> u32 {
         if self.windows.is_empty() {

@@ -2,7 +2,7 @@
 
 use super::demand::Demand;
 use super::policy::{ScalingPolicy, SpotShare, Trigger, whole};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use std::collections::VecDeque;
 
 /// Work that is less than this many GPU seconds is done.
@@ -98,8 +98,7 @@ pub(super) fn replay(
     let mut fleet = Fleet::new(demand, policy, gpus_per_instance);
     for (index, gpus) in demand.gpus.iter().enumerate() {
         let from = index as i64 * period;
-        let at = demand.start + SignedDuration::from_secs(from);
-        fleet.decide(from, at);
+        fleet.decide(from, demand.at(index));
         fleet.serve(from, *gpus);
     }
     let late_periods = (late_after_seconds + period - 1) / period;
@@ -169,7 +168,7 @@ impl<'a> Fleet<'a> {
         };
         let first = demand.gpus.first().copied().unwrap_or_default();
         let begin = fleet.wants_for(first, 0.0);
-        fleet.up = begin.clamp(policy.min_at(demand.start).min(policy.max), policy.max);
+        fleet.up = policy.within_limits(begin, demand.start);
         fleet.want(0, begin);
         fleet
     }
@@ -210,8 +209,7 @@ impl<'a> Fleet<'a> {
         let largest = self.wanted.front().map_or(0, |(_, number)| *number);
         let all = self.all();
         let wanted = self.last_wanted.max(largest.min(all));
-        let max = self.policy.max;
-        let wanted = wanted.clamp(self.policy.min_at(at).min(max), max);
+        let wanted = self.policy.within_limits(wanted, at);
         if wanted > all {
             let launched = wanted - all;
             self.found.launches += u64::from(launched);

@@ -315,10 +315,41 @@ fn hindsight_is_the_least_that_serves_everything() {
     let demand = demand_of(&known(&[0.0, 0.1, 4.0, 4.1, 8.0]), 4);
     let mut asked = ask(demand, policy(60.0));
     asked.gpus_per_instance = 4;
-    let found = autoscale(asked).expect("a policy");
+    asked.policy.min = 0;
+    let found = autoscale(asked.clone()).expect("a policy");
     // 0 + 1 + 1 + 2 + 2.
     assert_eq!(found.hindsight.on_demand_seconds, 6 * PERIOD);
     near(found.hindsight.unserved_gpu_seconds, 0.0);
+    // One stays up without demand.
+    asked.policy.min = 1;
+    let found = autoscale(asked).expect("a policy");
+    assert_eq!(found.hindsight.on_demand_seconds, 7 * PERIOD);
+}
+
+/// At most 3: 2 × 8 h + 3 × 8 h + 3 × 8 h = 64 h, and 3 GPUs of work find none for 8 h. With
+/// half of what is above one as spot, 2, 3 and 3 have 2 on demand each: 1, and half of the
+/// rest rounded up, which is 48 h of the 64.
+#[test]
+fn hindsight_keeps_the_limits_of_the_policy() {
+    let mut asked = ask(three_levels(None), policy(60.0));
+    asked.policy.max = 3;
+    let found = autoscale(asked.clone()).expect("a policy");
+    assert_eq!(found.hindsight.on_demand_seconds, 64 * 3_600);
+    near(found.hindsight.unserved_gpu_seconds, 24.0 * 3_600.0);
+    asked.policy.max = 5;
+    let window = ScheduleWindow::parse("mon@20:00-24:00=5").expect("a window");
+    asked.policy.windows = vec![window];
+    let found = autoscale(asked.clone()).expect("a policy");
+    // 2 × 8 h + 5 × 8 h + 3 × 4 h + 5 × 4 h.
+    assert_eq!(found.hindsight.on_demand_seconds, 88 * 3_600);
+    (asked.policy.max, asked.policy.windows) = (3, Vec::new());
+    asked.policy.spot = SpotShare {
+        on_demand_base: 1,
+        spot_percent: 50.0,
+    };
+    let found = autoscale(asked).expect("a policy");
+    assert_eq!(found.hindsight.on_demand_seconds, 48 * 3_600);
+    assert_eq!(found.hindsight.spot_seconds, 16 * 3_600);
 }
 
 /// Five models on GPUs of 40,960 MiB: 30,000 and 10,000 fill the first, 25,000 and 15,000

@@ -1,8 +1,11 @@
 //! What to know before a policy is applied.
 
+use super::words::hours_of;
 use crate::domain::{PurchaseOption, WorkloadKind};
 use crate::planners::autoscale::{Autoscale, AutoscaleAsk, Held};
 use crate::report::shared::text::{counted, percent};
+use crate::savings::WEEK_HOURS;
+use rust_decimal::prelude::ToPrimitive;
 
 /// The gravest first.
 pub(super) fn caveats(found: &Autoscale) -> Vec<String> {
@@ -54,6 +57,14 @@ pub(super) fn caveats(found: &Autoscale) -> Vec<String> {
              instance, and the first requests wait for it."
                 .to_owned(),
         );
+    }
+    if demand.hours() < WEEK_HOURS as f64 {
+        let month_hours = ask.hours_per_month.to_f64().unwrap_or_default();
+        caveats.push(format!(
+            "MONTH repeats the {} h of the record {:.1} times, as if all days were like them.",
+            hours_of(demand.hours()),
+            month_hours / demand.hours()
+        ));
     }
     if demand.unknown_periods > 0 {
         caveats.push(format!(
