@@ -7,11 +7,12 @@ mod free;
 mod place;
 mod plan;
 mod question;
+mod risk;
 
 pub use error::ScheduleError;
 pub use free::{FreeGpus, Span};
 pub use place::Spot;
-pub use plan::{JobPlan, Placement, Where};
+pub use plan::{JobPlan, MOST_MISS_PERCENT, Placement, Where};
 pub use question::{Host, Job, Need, Rental, ScheduleAsk};
 
 use crate::domain::MOST_JOBS;

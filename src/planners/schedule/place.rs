@@ -2,6 +2,7 @@
 
 use super::error::ScheduleError;
 use super::question::{Job, Rental, ScheduleAsk};
+use super::risk::SpotRisk;
 use crate::domain::{HOUR_SECONDS, InterruptionBand};
 use crate::savings::Interruptions;
 use jiff::Timestamp;
@@ -31,6 +32,8 @@ pub(super) struct Renting {
     /// With what interruptions take.
     pub seconds: i64,
     pub spot: Option<Spot>,
+    /// What more interruptions may take; absent off spot.
+    pub risk: Option<SpotRisk>,
     /// Compute, and data that leaves its region.
     pub cost: Decimal,
     pub transfer: Decimal,
@@ -129,10 +132,10 @@ fn shortlist_of(ask: &ScheduleAsk, (need, gpus): (usize, u32)) -> Shortlist {
 
 fn renting(ask: &ScheduleAsk, job: &Job, rental: usize, machines: u32) -> Option<Renting> {
     let one = &ask.needs[job.need].rentals[rental];
-    let spot = if one.is_spot {
-        Some(spot(ask, job, one, machines)?)
+    let (spot, risk) = if one.is_spot {
+        spot(ask, job, one, machines).map(|(spot, risk)| (Some(spot), Some(risk)))?
     } else {
-        None
+        (None, None)
     };
     let seconds = spot.map_or(job.seconds, |spot| spot.seconds);
     let hours = Decimal::from(seconds) / Decimal::from(HOUR_SECONDS);
@@ -143,13 +146,14 @@ fn renting(ask: &ScheduleAsk, job: &Job, rental: usize, machines: u32) -> Option
         gpus: machines.saturating_mul(one.gpus),
         seconds,
         spot,
+        risk,
         cost: cost.round_dp(6),
         transfer: transfer(ask, job, &one.region),
     })
 }
 
-/// How long a job takes on spot; absent where it may not run there.
-fn spot(ask: &ScheduleAsk, job: &Job, one: &Rental, machines: u32) -> Option<Spot> {
+/// How long a job takes on spot, and what that depends on; absent where it may not run there.
+fn spot(ask: &ScheduleAsk, job: &Job, one: &Rental, machines: u32) -> Option<(Spot, SpotRisk)> {
     if !job.is_restartable {
         return None;
     }
@@ -157,11 +161,22 @@ fn spot(ask: &ScheduleAsk, job: &Job, one: &Rental, machines: u32) -> Option<Spo
     let interval = ask.checkpointing.kept_interval(rate.per_hour);
     let overhead = ask.checkpointing.overhead(interval, rate.per_hour);
     let seconds = (job.seconds as f64 / (1.0 - overhead)).ceil();
-    (overhead < MOST_OVERHEAD && seconds < 1e15).then_some(Spot {
+    if overhead >= MOST_OVERHEAD || seconds >= 1e15 {
+        return None;
+    }
+    let saving = ask.checkpointing.saving_share(interval);
+    let spot = Spot {
         band: one.band,
         overhead_percent: overhead * 100.0,
         seconds: seconds as i64,
-    })
+    };
+    let risk = SpotRisk {
+        per_second: rate.per_hour / HOUR_SECONDS as f64,
+        interval_seconds: interval.as_secs_f64(),
+        restart_seconds: ask.checkpointing.restart.as_secs_f64(),
+        uninterrupted_seconds: job.seconds as f64 / (1.0 - saving),
+    };
+    Some((spot, risk))
 }
 
 /// What moving its data into a region costs.

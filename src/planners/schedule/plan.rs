@@ -8,6 +8,10 @@ use rust_decimal::Decimal;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+/// Probability of a miss up to which spot meets a deadline, percent: as many as 19 in 20 end in
+/// time.
+pub const MOST_MISS_PERCENT: f64 = 5.0;
+
 /// Where a job runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Where {
@@ -32,6 +36,11 @@ pub struct Placement {
     pub cost: Decimal,
     /// Data that leaves its region.
     pub transfer: Decimal,
+    /// Probability that interruptions make it end after its deadline, 0–1; absent without a
+    /// deadline, and off spot.
+    pub miss: Option<f64>,
+    /// Whether it ends after its deadline, or may so with a probability above
+    /// [`MOST_MISS_PERCENT`].
     pub is_late: bool,
 }
 
@@ -75,9 +84,15 @@ impl JobPlan {
         self.compute() + self.transfer()
     }
 
-    /// Jobs that end after their deadline.
+    /// Jobs that end after their deadline, or are too likely to.
     pub fn late(&self) -> usize {
         self.placements.iter().filter(|one| one.is_late).count()
+    }
+
+    /// The highest probability of a job that interruptions make it miss its deadline, 0–1.
+    pub fn most_likely_miss(&self) -> Option<f64> {
+        let known = self.placements.iter().filter_map(|one| one.miss);
+        known.reduce(f64::max)
     }
 
     /// From the first release to the last end.
@@ -129,6 +144,7 @@ impl Left {
         Some(Placement {
             job: index,
             place: Where::Host(host),
+            miss: None,
             is_late: is_late(job, &spans),
             spans,
             cost: Decimal::ZERO,
@@ -145,6 +161,10 @@ impl Left {
             None => from,
         };
         let spans = vec![(start, start.saturating_add(one.seconds))];
+        let miss = one.risk.zip(job.deadline);
+        let miss = miss
+            .map(|(risk, deadline)| risk.takes_longer_than(deadline.saturating_sub(start) as f64));
+        let is_risky = miss.is_some_and(|miss| miss * 100.0 > MOST_MISS_PERCENT);
         Some(Placement {
             job: index,
             place: Where::Rental {
@@ -152,7 +172,8 @@ impl Left {
                 machines: one.machines,
                 spot: one.spot,
             },
-            is_late: is_late(job, &spans),
+            miss,
+            is_late: is_risky || is_late(job, &spans),
             spans,
             cost: one.cost,
             transfer: one.transfer,

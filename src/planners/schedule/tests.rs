@@ -147,15 +147,24 @@ fn data_that_leaves_its_region_is_paid_for() {
 #[test]
 fn only_what_restarts_runs_on_spot() {
     let rentals = || vec![rental(HOME, 1, 100, false), rental(HOME, 1, 40, true)];
-    let mut train = job("train", 1, 10, Some(11));
+    let mut train = job("train", 1, 10, Some(12));
     let found = schedule_jobs(ask(vec![train.clone()], rentals(), Vec::new())).expect("a plan");
     assert_eq!(found.planned.cost(), dollars("10"));
+    assert_eq!(found.planned.most_likely_miss(), None);
     train.is_restartable = true;
     let found = schedule_jobs(ask(vec![train.clone()], rentals(), Vec::new())).expect("a plan");
     let one = &found.planned.placements[0];
+    // A second program adds up what each number of interruptions leaves.
+    let miss = one.miss.expect("spot, with a deadline");
+    assert!((miss - 0.006_365).abs() < 1e-6, "{miss}");
     assert_eq!(one.end(), 37_529);
     assert_eq!(found.planned.cost().round_dp(4), dollars("4.1699"));
     assert_eq!(found.first_come.cost(), dollars("10"));
+    // It is expected to end by 10:25:29, and misses 11 h in 11% of all cases.
+    train.deadline = Some(11 * HOUR);
+    let found = schedule_jobs(ask(vec![train.clone()], rentals(), Vec::new())).expect("a plan");
+    assert_eq!(found.planned.cost(), dollars("10"));
+    assert_eq!(found.planned.late(), 0);
     // The longer time on spot would miss this deadline.
     train.deadline = Some(10 * HOUR);
     let found = schedule_jobs(ask(vec![train], rentals(), Vec::new())).expect("a plan");

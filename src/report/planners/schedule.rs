@@ -3,9 +3,9 @@
 use super::figures::{basis, step};
 use crate::analysis::UnplacedJob;
 use crate::domain::{HOUR_SECONDS, Money, shell_word};
-use crate::planners::schedule::{JobPlan, JobSchedule, Placement, Where};
+use crate::planners::schedule::{JobPlan, JobSchedule, MOST_MISS_PERCENT, Placement, Where};
 use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step, column, detail};
-use crate::report::shared::text::{counted, money};
+use crate::report::shared::text::{counted, money, percent};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +25,9 @@ pub fn schedule_answer(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usi
         next: next(found),
     }
 }
+
+/// The least probability that one decimal of a percentage shows, 0–1.
+const LEAST_SHOWN: f64 = 0.000_5;
 
 fn amount(found: &JobSchedule, amount: Decimal) -> Money {
     Money::new(amount, found.ask.currency).rounded()
@@ -46,8 +49,15 @@ fn headline(found: &JobSchedule) -> String {
         1 => "1 deadline is missed".to_owned(),
         late => format!("{late} deadlines are missed"),
     };
+    let risk = match found.planned.most_likely_miss() {
+        Some(miss) if miss >= LEAST_SHOWN => {
+            let miss = percent(miss * 100.0);
+            format!(", unless spot is interrupted more often: up to {miss} probability for a job")
+        }
+        _ => String::new(),
+    };
     format!(
-        "{jobs} for {} instead of {} on demand at once; {late}",
+        "{jobs} for {} instead of {} on demand at once; {late}{risk}",
         money(amount(found, found.planned.cost())),
         money(amount(found, found.first_come.cost())),
     )
@@ -197,6 +207,7 @@ fn jobs(found: &JobSchedule) -> Sheet {
             detail("pieces", "pieces"),
             detail("gpus", "GPUs"),
             detail("transfer_cost", "transfer"),
+            detail("miss_percent", "may miss"),
             column("cost", "cost"),
             column("first_come_cost", "at once"),
             unless(found.planned.late() == 0, "is_late", "late"),
@@ -239,6 +250,7 @@ fn job(found: &JobSchedule, one: &Placement, before: &Placement) -> Vec<Figure> 
         Figure::Count(one.spans.len() as u64),
         Figure::Count(u64::from(job.gpus)),
         Figure::Money(amount(found, one.transfer)),
+        Figure::of(one.miss, |miss| Figure::Percent(miss * 100.0)),
         Figure::Money(amount(found, one.total())),
         Figure::Money(amount(found, before.total())),
         Figure::Flag(one.is_late),
@@ -274,11 +286,12 @@ fn caveats(found: &JobSchedule) -> Vec<String> {
     }
     let is_spot = |place: &Where| matches!(place, Where::Rental { spot: Some(_), .. });
     if places.iter().any(is_spot) {
-        caveats.push(
-            "Spot times are longer by the checkpoints and restarts that are expected. More \
-             interruptions than that may miss a deadline."
-                .to_owned(),
-        );
+        caveats.push(format!(
+            "Spot times are longer by the checkpoints and restarts that are expected. With more \
+             interruptions a job may miss its deadline: it is on spot only where the probability \
+             of that is at most {MOST_MISS_PERCENT:.0}%, if interruptions come at random. \
+             `--no-spot` has none."
+        ));
     }
     if found
         .planned
