@@ -323,6 +323,27 @@ fn bad_input_ends_with_the_nearest_possibility() {
 }
 
 #[test]
+fn commands_to_go_on_with_end_with_an_answer() {
+    let on_demand = "name,gpu,gpus,hours\nfit,A10G,1,1\n".to_owned();
+    let nodes = "name,gpu,gpus,hours,restartable\nfit,A10G,16,10,yes\n".to_owned();
+    for (jobs, expected) in [(jobs(), "spot"), (on_demand, "pricing"), (nodes, "spot")] {
+        let found = json(&jobs, &[]);
+        let next = found["next"].as_array().expect("a list");
+        assert_eq!(next.len(), 1, "{found}");
+        let command = next[0].as_str().expect("text");
+        let words = shlex::split(command).expect("words");
+        let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+        assert_eq!(words[0], expected, "{command}");
+        let mut world = World::new();
+        world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
+        let outcome = world.run(&words);
+        assert_eq!(outcome.code, 0, "{command}: {}", outcome.stderr);
+        let is_refused = outcome.stdout.contains("\nnot eligible");
+        assert!(!is_refused, "{command}: {}", outcome.stdout);
+    }
+}
+
+#[test]
 fn names_of_jobs_are_harmless() {
     let jobs = "name,gpu,gpus,hours\n\"=HYPERLINK(\"\"x\"\")\u{1b}[2J\",A10G,1,1\n";
     for format in ["table", "json", "csv"] {

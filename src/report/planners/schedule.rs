@@ -3,7 +3,9 @@
 use super::figures::{basis, step};
 use crate::analysis::UnplacedJob;
 use crate::domain::{HOUR_SECONDS, Money, shell_word};
-use crate::planners::schedule::{JobPlan, JobSchedule, MOST_MISS_PERCENT, Placement, Where};
+use crate::planners::schedule::{
+    JobPlan, JobSchedule, MOST_MISS_PERCENT, Placement, Rental, Where,
+};
 use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step, column, detail};
 use crate::report::shared::text::{counted, money, percent};
 use jiff::Timestamp;
@@ -384,23 +386,34 @@ fn spot_prices(found: &JobSchedule) -> Vec<Missing> {
     without_spot.into_iter().map(of).collect()
 }
 
+/// What the first job on spot rests on; without one, the prices of the first that is rented.
 fn next(found: &JobSchedule) -> Vec<String> {
-    let rented = found
-        .planned
-        .placements
-        .iter()
-        .find_map(|one| match one.place {
-            Where::Rental { rental, .. } => {
+    let rented = |is_spot: bool| {
+        let mut placements = found.planned.placements.iter();
+        placements.find_map(|one| match one.place {
+            Where::Rental {
+                rental,
+                machines,
+                spot,
+            } if spot.is_some() == is_spot => {
                 let need = &found.ask.needs[found.ask.jobs[one.job].need];
-                need.rentals.get(rental)
+                Some((need.rentals.get(rental)?, machines))
             }
-            Where::Host(_) => None,
-        });
-    rented
-        .map(|one| {
-            let (name, region) = (shell_word(&one.instance_type), shell_word(&one.region));
-            format!("gpucost spot --type {name} --region {region}")
+            _ => None,
         })
-        .into_iter()
-        .collect()
+    };
+    let words = |one: &Rental| (shell_word(&one.instance_type), shell_word(&one.region));
+    let on_spot = rented(true).map(|(one, machines)| {
+        let (name, region) = words(one);
+        let nodes = match machines {
+            1 => String::new(),
+            _ => format!(" --nodes {machines}"),
+        };
+        format!("gpucost spot --type {name} --region {region} --kind training --restartable{nodes}")
+    });
+    let on_demand = || {
+        let (name, region) = words(rented(false)?.0);
+        Some(format!("gpucost pricing {name} --region {region}"))
+    };
+    on_spot.or_else(on_demand).into_iter().collect()
 }
