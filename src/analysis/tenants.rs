@@ -28,6 +28,7 @@ pub struct NoTenant {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundTenant {
     pub tenant: ShareTenant,
+    pub instance: ResourceId,
     pub instance_type: String,
     pub region: String,
     /// Model and memory per device.
@@ -41,6 +42,8 @@ pub struct FoundTenants {
     pub tenants: Vec<FoundTenant>,
     /// In order of name.
     pub left_out: Vec<NoTenant>,
+    /// Instances with a GPU that is left out, and not because it is idle.
+    pub with_others: BTreeSet<ResourceId>,
 }
 
 /// Everything in an estate that could share a card. A tenant that nothing says otherwise of
@@ -155,6 +158,7 @@ impl Search<'_> {
                         found.leave_out(workload, error.to_string());
                     }
                     is_refused = true;
+                    found.with_others.insert(gpu.instance.clone());
                     continue;
                 }
                 let name = self.name(workload, gpu, pod);
@@ -177,15 +181,19 @@ impl Search<'_> {
                                 },
                                 source: source(gpu, hours.len()),
                             },
+                            instance: gpu.instance.clone(),
                             instance_type: workload.key.instance_type.clone(),
                             region: workload.key.region.clone(),
                             card: (offer.model.clone(), offer.vram_mib),
                         });
                     }
-                    Err(error) => found.left_out.push(NoTenant {
-                        name,
-                        reason: error.to_string(),
-                    }),
+                    Err(error) => {
+                        found.with_others.insert(gpu.instance.clone());
+                        found.left_out.push(NoTenant {
+                            name,
+                            reason: error.to_string(),
+                        });
+                    }
                 }
             }
             if usage.gpus.is_empty() {

@@ -2,6 +2,7 @@
 
 use super::args::Format;
 use super::exit::{ExitCode, Failure};
+use super::planner_offers::has_commitments;
 use super::price_age::PriceAge;
 use super::rightsize_flags::unknown;
 use super::share_args::{ShareArgs, TypedTenant};
@@ -9,9 +10,11 @@ use super::{Io, audit, estate, output, planner, pricing, sampled};
 use crate::analysis::{FoundTenants, NoTenant, instance_shape, share_tenants};
 use crate::catalog::{Prices, shape, shapes};
 use crate::config::SettingsFile;
-use crate::domain::{InstanceShape, PriceBook, PriceKey, PriceQuote, nearest_names, shown};
+use crate::domain::{
+    HourlyRate, InstanceShape, PriceBook, PriceKey, PriceQuote, ResourceId, nearest_names, shown,
+};
 use crate::planners::share::{
-    MOST_TENANTS, ShareError, ShareQuestion, ShareTenant, SharedOn, plan_sharing,
+    MOST_TENANTS, Origin, ShareError, ShareQuestion, ShareTenant, SharedOn, Today, plan_sharing,
 };
 use crate::report::{share_answer, text::counted};
 use crate::usage::Estate;
@@ -66,6 +69,8 @@ fn by_hand(
         settings,
         shape: on,
         region,
+        otherwise: Origin::Home,
+        machines: None,
         now: io.now,
     };
     let count = asked.answer(tenants, &left_out, &book, (format, &age), io)?;
@@ -84,7 +89,7 @@ fn of_estate(
     let estate = estate::estate(&args.estate, settings, io)?;
     let found = share_tenants(&estate, &settings.policy, args.class);
     let (on, region) = target(args, &estate, &found)?;
-    let (tenants, left_out) = of_same_card(found, &on, &region);
+    let (tenants, left_out, machines) = of_same_card(found, &on, &region);
     if tenants.is_empty() {
         return Err(none_found(&on.instance_type, &left_out));
     }
@@ -93,6 +98,8 @@ fn of_estate(
         settings,
         shape: on,
         region,
+        otherwise: Origin::MostTenants,
+        machines: Some(machines),
         now: estate.window.end,
     };
     asked.answer(tenants, &left_out, &estate.prices, (format, &age), io)?;
@@ -112,6 +119,10 @@ struct Asked<'a> {
     settings: &'a SettingsFile,
     shape: InstanceShape,
     region: String,
+    /// Where type and region are from without their flags.
+    otherwise: Origin,
+    /// What tenants of an estate are on.
+    machines: Option<Machines>,
     /// The instant that prices are compared with.
     now: Timestamp,
 }
@@ -133,10 +144,16 @@ impl Asked<'_> {
         let price: Option<PriceQuote> = prices.get(&key).ok();
         let warning = age.check(price.as_ref().map(|quote| quote.seen_on), self.now)?;
         let count = tenants.len();
+        let origin = |flag: Option<&String>| flag.map_or(self.otherwise, |_| Origin::Flag);
+        let machines = self.machines.as_ref();
         let question = ShareQuestion {
             on: SharedOn::of(&self.shape).map_err(refused)?,
+            on_origin: origin(self.args.instance_type.as_ref()),
             region: self.region.clone(),
+            region_origin: origin(self.args.estate.aws.region.as_ref()),
             price,
+            has_commitments: has_commitments(&key, &prices),
+            today: machines.map(|machines| machines.today(&self.region, &prices)),
             hours_per_month: policy.hours_per_month,
             vram_headroom: policy.vram_headroom,
             survive_nodes: self.args.survive_nodes,
@@ -193,20 +210,51 @@ fn target(
     Ok((on, region))
 }
 
-/// The tenants of a region that were measured on the same card as that of a type: a peak says
-/// nothing about another card, and no machine is in two regions.
+/// Instances that tenants are on.
+#[derive(Default)]
+struct Machines {
+    /// Type of each.
+    types: BTreeMap<ResourceId, String>,
+    /// Those of which other GPUs do work that is left out.
+    kept: usize,
+}
+
+impl Machines {
+    fn today(&self, region: &str, prices: &Prices<'_>) -> Today {
+        let mut instances: BTreeMap<String, (usize, Option<HourlyRate>)> = BTreeMap::new();
+        for name in self.types.values() {
+            let (count, _) = instances.entry(name.clone()).or_insert_with(|| {
+                let key = PriceKey::linux_on_demand(region, name);
+                (0, prices.get(&key).ok().map(|quote| quote.rate))
+            });
+            *count += 1;
+        }
+        Today {
+            instances,
+            kept: self.kept,
+        }
+    }
+}
+
+/// The tenants of a region that were measured on the same card as that of a type, with what
+/// they are on: a peak says nothing about another card, and no machine is in two regions.
 fn of_same_card(
     found: FoundTenants,
     on: &InstanceShape,
     region: &str,
-) -> (Vec<ShareTenant>, Vec<NoTenant>) {
+) -> (Vec<ShareTenant>, Vec<NoTenant>, Machines) {
     let card = on
         .gpu
         .as_ref()
         .map(|offer| (offer.model.clone(), offer.vram_mib));
-    let mut left_out = found.left_out;
+    let FoundTenants {
+        tenants: all,
+        mut left_out,
+        with_others,
+    } = found;
     let mut tenants = Vec::new();
-    for one in found.tenants {
+    let mut machines = Machines::default();
+    for one in all {
         let reason = if Some(&one.card) != card.as_ref() {
             format!(
                 "it was measured on a {} of {}",
@@ -216,6 +264,7 @@ fn of_same_card(
             format!("it runs in {}, not in {region}", one.region)
         } else {
             tenants.push(one.tenant);
+            machines.types.insert(one.instance, one.instance_type);
             continue;
         };
         left_out.push(NoTenant {
@@ -223,8 +272,10 @@ fn of_same_card(
             reason,
         });
     }
+    let stays = |id: &&ResourceId| with_others.contains(*id);
+    machines.kept = machines.types.keys().filter(stays).count();
     left_out.sort();
-    (tenants, left_out)
+    (tenants, left_out, machines)
 }
 
 fn none_found(place: &str, left_out: &[NoTenant]) -> Failure {

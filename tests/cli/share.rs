@@ -98,12 +98,29 @@ fn the_fleet_of_the_demo_shares_as_its_plan_says() {
         (&json!(3), &json!(true))
     );
     assert_eq!(mig["cost_monthly"], 48_087.24);
-    // Five times 16 029.08.
-    assert_eq!(step(&answer, "one GPU each, per month"), 80_145.4);
+    // Five times 16 029.08 run today.
+    assert_eq!(step(&answer, "today, per month"), 80_145.4);
     assert_eq!(step(&answer, "saved per month"), 32_058.16);
+    let given = answer["given"].as_array().expect("a list").iter();
+    let sources: Vec<&Value> = given.take(2).map(|line| &line["source"]).collect();
+    assert_eq!(sources, ["most tenants"; 2]);
     let survives = as_json(&["--demo", "--survive-nodes", "1"]);
     assert_eq!(step(&survives, "with spare instances"), 4);
-    assert_eq!(step(&survives, "instances for one GPU each"), 6);
+    assert_eq!(step(&survives, "instances today"), 5);
+    assert_eq!(step(&survives, "saved per month"), 16_029.08);
+    // Six instead of the five of today: one more.
+    let costs_more = as_json(&["--demo", "--survive-nodes", "3"]);
+    let headline = costs_more["headline"].as_str().expect("text");
+    assert_eq!(
+        headline,
+        "sharing costs $16,029.08 more per month. 40 tenants on 20 cards with MIG: 6 × \
+         p4d.24xlarge, $96,174.48 per month; today: 5 × p4d.24xlarge, $80,145.40 per month"
+    );
+    assert_eq!(step(&costs_more, "more per month"), 16_029.08);
+    assert_eq!(way(&costs_more, "MIG")["saved_monthly"], -16_029.08);
+    // Nobody commits to what costs more.
+    let reserved = |answer: &Value| answer["next"].to_string().contains("gpucost reserved");
+    assert!(reserved(&answer) && !reserved(&costs_more));
 }
 
 /// Two services on a g5.xlarge each: one is busy by day, the other by night.

@@ -253,6 +253,14 @@ fn pods_of_one_gpu_each_move_onto_slices_of_fewer_cards() {
         (&mig["cards"], &mig["least_cards"], &mig["instances"]),
         (&json!(2), &json!(2), &json!(1))
     );
+    // The instance stays for the pod with two GPUs: it is not known to be saved.
+    let headline = answer["headline"].as_str().expect("text");
+    assert!(
+        headline.starts_with("sharing frees no instance. 4 tenants"),
+        "{headline}"
+    );
+    let caveats = answer["caveats"].to_string();
+    assert!(caveats.contains("on 1 of 1 instance of today"), "{caveats}");
     // The pod with two GPUs is none of them, and says why in the words of its node.
     let others = left_out(&answer);
     let [(name, reason)] = others.as_slice() else {

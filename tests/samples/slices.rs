@@ -4,7 +4,7 @@ use crate::support::data::shared;
 use gpucost::catalog::{bundled_quote, mig_profiles, shape};
 use gpucost::domain::PriceKey;
 use gpucost::planners::share::{
-    Isolation, Method, ShareQuestion, ShareTenant, SharedOn, plan_sharing,
+    Isolation, Method, Origin, ShareQuestion, ShareTenant, SharedOn, plan_sharing,
 };
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, HashMap};
@@ -130,8 +130,12 @@ fn models_that_share_cards_keep_the_pace_that_slices_promise() {
     let key = PriceKey::linux_on_demand("us-east-1", "p4d.24xlarge");
     let question = ShareQuestion {
         on: SharedOn::of(shape("p4d.24xlarge").expect("known")).expect("an A100"),
+        on_origin: Origin::Flag,
         region: "us-east-1".to_owned(),
+        region_origin: Origin::Home,
         price: bundled_quote(&key),
+        has_commitments: true,
+        today: None,
         hours_per_month: Decimal::from(730),
         vram_headroom: 1.2,
         survive_nodes: 0,

@@ -11,7 +11,9 @@ mod question;
 pub use fragments::Fragments;
 pub use lots::{CardMode, Lot, PackedCard};
 pub use plan::{Method, MethodOutcome, NoMethod, Packing, SharePlan, plan_sharing};
-pub use question::{Isolation, MOST_TENANTS, ShareError, ShareQuestion, ShareTenant, SharedOn};
+pub use question::{
+    Isolation, MOST_TENANTS, Origin, ShareError, ShareQuestion, ShareTenant, SharedOn, Today,
+};
 
 #[cfg(test)]
 mod tests;

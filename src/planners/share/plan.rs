@@ -1,9 +1,9 @@
 //! The ways to share that tenants allow, what each takes, and the one that costs least.
 
 use super::lots::Waiting;
-use super::{CardMode, Isolation, Lot, ShareError, ShareQuestion};
+use super::{CardMode, Isolation, Lot, ShareError, ShareQuestion, Today};
 use crate::catalog::MigProfile;
-use crate::domain::{GpuModel, Money, named_enum};
+use crate::domain::{GpuModel, HourlyRate, Money, named_enum};
 use crate::savings::{NoSharing, slices_of, total_slices};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -87,11 +87,32 @@ pub struct SharePlan {
     pub alone_instances: usize,
     /// What these cost a month; absent where the type is unpriced.
     pub alone_monthly: Option<Money>,
+    /// What the instances of today cost a month; absent where one is unpriced, and where
+    /// they are not known.
+    pub today_monthly: Option<Money>,
     /// Compute slices of a card; 0 for a card without MIG.
     pub total_slices: u8,
 }
 
 impl SharePlan {
+    /// What a packing saves a month against what runs today, and where that is not known
+    /// against one card each; below zero where it costs more. Absent without prices, and
+    /// where instances of today stay for other work.
+    pub fn saved(&self, packing: &Packing) -> Option<Money> {
+        let before = match &self.question.today {
+            Some(today) if today.kept > 0 => None,
+            Some(_) => self.today_monthly,
+            None => self.alone_monthly,
+        };
+        before?.checked_sub(packing.monthly?).ok()
+    }
+
+    /// Instances that run today, else for one card each.
+    pub fn instances_before(&self) -> usize {
+        let today = self.question.today.as_ref();
+        today.map_or(self.alone_instances, Today::count)
+    }
+
     /// The way that takes the fewest instances, of these the fewest cards, of these the one
     /// with most isolation; absent where none is open.
     pub fn chosen(&self) -> Option<(Method, &Packing)> {
@@ -133,6 +154,7 @@ pub fn plan_sharing(question: ShareQuestion) -> Result<SharePlan, ShareError> {
         methods,
         alone_instances,
         alone_monthly: monthly(&question, alone_instances),
+        today_monthly: today_monthly(&question),
         total_slices: total_slices(profiles),
         question,
     })
@@ -258,9 +280,22 @@ fn with_whole_cards_together(question: &ShareQuestion, lots: Vec<Lot>) -> Vec<Lo
 /// What instances cost a month, each rounded to cents.
 fn monthly(question: &ShareQuestion, instances: usize) -> Option<Money> {
     let rate = question.price.as_ref()?.rate;
+    Some(cost_of(question, rate, instances))
+}
+
+fn cost_of(question: &ShareQuestion, rate: HourlyRate, instances: usize) -> Money {
     let one = rate.times_hours(question.hours_per_month).rounded();
-    Some(Money::new(
-        one.amount() * Decimal::from(instances),
-        one.currency(),
-    ))
+    Money::new(one.amount() * Decimal::from(instances), one.currency())
+}
+
+fn today_monthly(question: &ShareQuestion) -> Option<Money> {
+    let mut sum: Option<Money> = None;
+    for (count, rate) in question.today.as_ref()?.instances.values() {
+        let cost = cost_of(question, (*rate)?, *count);
+        sum = Some(match sum {
+            Some(sum) => sum.checked_add(cost).ok()?,
+            None => cost,
+        });
+    }
+    sum
 }

@@ -1,10 +1,10 @@
 //! What a sharing plan rests on, and what cannot be asked.
 
 use crate::catalog::shapes;
-use crate::domain::{GpuOffer, GpuShare, InstanceShape, PriceQuote, named_enum};
+use crate::domain::{GpuOffer, GpuShare, HourlyRate, InstanceShape, PriceQuote, named_enum};
 use crate::savings::reported_vram_mib;
 use rust_decimal::Decimal;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Tenants that are packed at once: packing takes the square of their number.
 pub const MOST_TENANTS: usize = 2_000;
@@ -50,13 +50,45 @@ pub struct SharedOn {
     pub card_mib: f64,
 }
 
+/// Why a type or a region was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// A flag names it.
+    Flag,
+    /// Most tenants are there.
+    MostTenants,
+    /// Nothing else was said.
+    Home,
+}
+
+/// What tenants run on today.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Today {
+    /// Instances by type, with what one of them costs; absent where it is unpriced.
+    pub instances: BTreeMap<String, (usize, Option<HourlyRate>)>,
+    /// Of them, those of which other GPUs do work that is left out.
+    pub kept: usize,
+}
+
+impl Today {
+    pub fn count(&self) -> usize {
+        self.instances.values().map(|(count, _)| count).sum()
+    }
+}
+
 /// A question of who shares which cards.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShareQuestion {
     pub on: SharedOn,
+    pub on_origin: Origin,
     pub region: String,
+    pub region_origin: Origin,
     /// Price of one instance; absent where it is unpriced.
     pub price: Option<PriceQuote>,
+    /// Whether reserved instances or savings plans of the type have a price.
+    pub has_commitments: bool,
+    /// Absent where tenants are stated without what they run on.
+    pub today: Option<Today>,
     pub hours_per_month: Decimal,
     /// Factor on the VRAM peak.
     pub vram_headroom: f64,

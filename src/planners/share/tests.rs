@@ -3,6 +3,7 @@ use crate::catalog::shape;
 use crate::domain::{PriceKey, PriceQuote};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
+use std::collections::BTreeMap;
 
 fn on(instance_type: &str) -> SharedOn {
     SharedOn::of(shape(instance_type).expect("a known type")).expect("whole GPUs")
@@ -33,8 +34,12 @@ fn question(instance_type: &str, tenants: Vec<ShareTenant>) -> ShareQuestion {
     let price: Option<PriceQuote> = crate::catalog::bundled_quote(&key);
     ShareQuestion {
         on: on(instance_type),
+        on_origin: Origin::Flag,
         region: "us-east-1".to_owned(),
+        region_origin: Origin::Home,
         price,
+        has_commitments: false,
+        today: None,
         hours_per_month: Decimal::from(730),
         vram_headroom: 1.2,
         survive_nodes: 0,
@@ -230,6 +235,48 @@ fn classes_and_owners_decide_what_may_be_shared() {
         packing.lots.last().map(|lot| lot.mode),
         Some(CardMode::Whole)
     );
+}
+
+/// 40 tenants on 20 cards take three p4d.24xlarge of $16,029.08, with N spare ones 3 + N. Today
+/// there are five: two fewer, one fewer, as many, one more.
+#[test]
+fn what_is_saved_is_against_the_instances_of_today() {
+    let mut asked = question("p4d.24xlarge", models(40, 10_240.0, 33.0));
+    let rate = asked.price.as_ref().map(|quote| quote.rate);
+    let run = |count: usize, kept: usize| Today {
+        instances: BTreeMap::from([("p4d.24xlarge".to_owned(), (count, rate))]),
+        kept,
+    };
+    for (spare, saved) in [
+        (0, "32058.16"),
+        (1, "16029.08"),
+        (2, "0.00"),
+        (3, "-16029.08"),
+    ] {
+        asked.survive_nodes = spare;
+        asked.today = Some(run(5, 0));
+        let plan = planned(asked.clone());
+        let (_, packing) = plan.chosen().expect("MIG");
+        let found = plan.saved(packing).expect("priced").amount();
+        assert_eq!(found.to_string(), saved);
+        assert_eq!(plan.instances_before(), 5);
+        // One card each would take as many spare ones.
+        asked.today = None;
+        let plan = planned(asked.clone());
+        let (_, packing) = plan.chosen().expect("MIG");
+        let found = plan.saved(packing).expect("priced").amount();
+        assert_eq!(found.to_string(), "32058.16");
+    }
+    // An instance with other work stays, and one without a price has none.
+    asked.today = Some(run(5, 1));
+    let plan = planned(asked.clone());
+    assert_eq!(plan.saved(plan.chosen().expect("MIG").1), None);
+    let unpriced = ("p4de.24xlarge".to_owned(), (1, None));
+    let mut mixed = run(4, 0);
+    mixed.instances.extend([unpriced]);
+    asked.today = Some(mixed);
+    let plan = planned(asked);
+    assert_eq!((plan.today_monthly, plan.instances_before()), (None, 5));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::report::shared::text::counted;
 pub(super) fn caveats(plan: &SharePlan, packing: &Packing, nodes: &[Node<'_>]) -> Vec<String> {
     let mut caveats = Vec::new();
     caveats.extend(unknown_peaks(plan));
+    caveats.extend(kept_instances(plan));
     caveats.extend(lost_instance(packing));
     caveats.extend(slower(plan, nodes));
     caveats.extend(without_walls(plan, nodes));
@@ -44,6 +45,18 @@ fn unknown_peaks(plan: &SharePlan) -> Option<String> {
             counted(unknown as u64, "tenant", "tenants")
         )
     })
+}
+
+/// Sharing frees no instance on which something else works.
+fn kept_instances(plan: &SharePlan) -> Option<String> {
+    let today = plan.question.today.as_ref();
+    let today = today.filter(|today| today.kept > 0)?;
+    Some(format!(
+        "on {} of {} of today, other GPUs do work that is left out: they stay until it moves, \
+         and what sharing saves is not known",
+        today.kept,
+        counted(today.count() as u64, "instance", "instances"),
+    ))
 }
 
 fn lost_instance(packing: &Packing) -> Option<String> {

@@ -8,11 +8,13 @@ mod steps;
 mod words;
 
 use crate::analysis::NoTenant;
+use crate::domain::Money;
 use crate::planners::share::{Method, Packing, SharePlan};
 use crate::report::answer::{Answer, Missing};
-use crate::report::shared::text::{counted, money_or_absent, shell_word};
+use crate::report::shared::text::{counted, money, money_or_absent, shell_word};
 use nodes::nodes;
-use words::method_words;
+use rust_decimal::Decimal;
+use words::{fleet_words, method_words};
 
 /// A sharing plan as an answer; `left_out` are those that share no card.
 pub fn share_answer(plan: &SharePlan, left_out: &[NoTenant]) -> Answer {
@@ -36,27 +38,38 @@ fn headline(plan: &SharePlan, chosen: Option<(Method, &Packing)>) -> String {
     let question = &plan.question;
     let tenants = counted(question.tenants.len() as u64, "tenant", "tenants");
     let on = |instances: usize| format!("{instances} × {}", question.on.instance_type);
-    let alone = format!(
-        "one GPU each: {}, {} per month",
-        on(plan.alone_instances),
-        money_or_absent(plan.alone_monthly)
-    );
+    let before = match &question.today {
+        Some(today) => format!(
+            "today: {}, {} per month",
+            fleet_words(today),
+            money_or_absent(plan.today_monthly)
+        ),
+        None => format!(
+            "one GPU each: {}, {} per month",
+            on(plan.alone_instances),
+            money_or_absent(plan.alone_monthly)
+        ),
+    };
     let Some((method, packing)) = chosen else {
-        return format!("{tenants} cannot share the GPUs of this type; {alone}");
+        return format!("{tenants} cannot share the GPUs of this type; {before}");
     };
     let cards = counted(packing.cards() as u64, "card", "cards");
-    let instances = packing.instances_with_spare();
     let shared = format!(
         "{tenants} on {cards} with {}: {}, {} per month",
         method_words(method),
-        on(instances),
+        on(packing.instances_with_spare()),
         money_or_absent(packing.monthly)
     );
-    if instances < plan.alone_instances {
-        format!("{shared}; {alone}")
-    } else {
-        format!("sharing frees no instance. {shared}; {alone}")
-    }
+    let gain = match plan.saved(packing) {
+        Some(saved) if saved.amount() > Decimal::ZERO => String::new(),
+        Some(saved) if saved.amount() < Decimal::ZERO => {
+            let more = Money::new(-saved.amount(), saved.currency());
+            format!("sharing costs {} more per month. ", money(more))
+        }
+        None if packing.instances_with_spare() < plan.instances_before() => String::new(),
+        Some(_) | None => "sharing frees no instance. ".to_owned(),
+    };
+    format!("{gain}{shared}; {before}")
 }
 
 fn missing(plan: &SharePlan) -> Vec<Missing> {
@@ -76,7 +89,13 @@ fn next(plan: &SharePlan, packing: Option<&Packing>) -> Vec<String> {
     let on = shell_word(&plan.question.on.instance_type);
     let region = shell_word(&plan.question.region);
     let mut next = vec![format!("gpucost pricing {on} --region all")];
-    if let Some(packing) = packing {
+    // A commitment to what sharing does not make cheaper is no advice.
+    let saves = |packing: &&Packing| {
+        let saved = plan.saved(packing);
+        saved.is_some_and(|saved| saved.amount() > Decimal::ZERO)
+    };
+    let packing = packing.filter(saves);
+    if let Some(packing) = packing.filter(|_| plan.question.has_commitments) {
         next.push(format!(
             "gpucost reserved --type {on} --region {region} --count {}",
             packing.instances_with_spare()

@@ -1,7 +1,7 @@
 //! Who is where, what is free, and which ways to share are open.
 
 use super::nodes::{Node, resource};
-use super::words::{method_words, saved};
+use super::words::method_words;
 use crate::analysis::NoTenant;
 use crate::planners::share::{MethodOutcome, PackedCard, SharePlan};
 use crate::report::answer::{Figure, Sheet, column, detail};
@@ -143,7 +143,7 @@ fn methods(plan: &SharePlan) -> Sheet {
                     Figure::Count(packing.least_cards() as u64),
                     Figure::Count(packing.instances_with_spare() as u64),
                     Figure::of(packing.monthly, Figure::Money),
-                    Figure::of(saved(plan, packing), Figure::Money),
+                    Figure::of(plan.saved(packing), Figure::Money),
                     Figure::Absent,
                 ],
                 Err(reason) => {

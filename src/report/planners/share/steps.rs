@@ -1,11 +1,13 @@
 //! What a sharing plan was given, and how its figures follow.
 
 use super::super::figures::{an_hour, basis, step};
-use super::words::saved;
+use super::words::{fleet_words, origin_words};
+use crate::domain::{HourlyRate, Money};
 use crate::planners::share::{Packing, SharePlan, ShareTenant};
 use crate::report::answer::{Figure, Given, Step};
 use crate::report::shared::text::{counted, unit_price};
 use crate::savings::{SHARED_TARGET_PERCENT, Slice};
+use rust_decimal::Decimal;
 
 const POLICY: &str = "policy";
 
@@ -18,13 +20,13 @@ pub(super) fn given(plan: &SharePlan) -> Vec<Given> {
             "instance_type",
             "instance type",
             Figure::text(&question.on.instance_type),
-            "asked for",
+            origin_words(question.on_origin, "--type"),
         ),
         basis(
             "region",
             "region",
             Figure::text(&question.region),
-            "asked for",
+            origin_words(question.region_origin, "--region"),
         ),
         basis(
             "gpus_per_instance",
@@ -115,16 +117,7 @@ pub(super) fn steps(plan: &SharePlan, packing: Option<&Packing>) -> Vec<Step> {
             ));
         }
     }
-    let mut alone = format!(
-        "{} / {}, rounded up",
-        question.tenants.len(),
-        question.on.cards
-    );
-    if question.survive_nodes > 0 {
-        alone.push_str(&format!(", + {}", question.survive_nodes));
-    }
-    let alone_instances = Figure::Count(plan.alone_instances as u64);
-    steps.push(step("instances for one GPU each", alone, alone_instances));
+    steps.push(instances_before(plan));
     if let Some(quote) = &question.price {
         let month = |instances: usize| {
             let price = unit_price(an_hour(quote.rate));
@@ -136,18 +129,70 @@ pub(super) fn steps(plan: &SharePlan, packing: Option<&Packing>) -> Vec<Step> {
             let instances = packing.instances_with_spare();
             steps.push(step("shared, per month", month(instances), monthly));
         }
-        let monthly = Figure::of(plan.alone_monthly, Figure::Money);
-        steps.push(step(
-            "one GPU each, per month",
-            month(plan.alone_instances),
-            monthly,
-        ));
-        if let Some(saved) = packing.and_then(|packing| saved(plan, packing)) {
-            let difference = "one GPU each − shared".to_owned();
-            steps.push(step("saved per month", difference, Figure::Money(saved)));
-        }
     }
+    steps.extend(cost_before(plan));
+    steps.extend(packing.and_then(|packing| saved(plan, packing)));
     steps
+}
+
+/// Instances that run today, else for one GPU each.
+fn instances_before(plan: &SharePlan) -> Step {
+    let question = &plan.question;
+    let count = Figure::Count(plan.instances_before() as u64);
+    if let Some(today) = &question.today {
+        return step("instances today", fleet_words(today), count);
+    }
+    let mut alone = format!(
+        "{} / {}, rounded up",
+        question.tenants.len(),
+        question.on.cards
+    );
+    if question.survive_nodes > 0 {
+        alone.push_str(&format!(", + {}", question.survive_nodes));
+    }
+    step("instances for one GPU each", alone, count)
+}
+
+/// What these cost; absent where it is unpriced.
+fn cost_before(plan: &SharePlan) -> Option<Step> {
+    let question = &plan.question;
+    let hours = question.hours_per_month.normalize();
+    let part = |count: usize, rate: HourlyRate| {
+        format!("{count} × {} × {hours}", unit_price(an_hour(rate)))
+    };
+    let (name, parts, cost) = match &question.today {
+        Some(today) => {
+            let parts = today.instances.values();
+            let parts = parts.map(|(count, rate)| Some(part(*count, (*rate)?)));
+            let parts: Option<Vec<String>> = parts.collect();
+            ("today, per month", parts?.join(" + "), plan.today_monthly?)
+        }
+        None => (
+            "one GPU each, per month",
+            part(plan.alone_instances, question.price.as_ref()?.rate),
+            plan.alone_monthly?,
+        ),
+    };
+    let arithmetic = format!("{parts}, rounded to cents each");
+    Some(step(name, arithmetic, Figure::Money(cost)))
+}
+
+/// What sharing saves, or costs more.
+fn saved(plan: &SharePlan, packing: &Packing) -> Option<Step> {
+    let saved = plan.saved(packing)?;
+    let before = if plan.question.today.is_some() {
+        "today"
+    } else {
+        "one GPU each"
+    };
+    Some(if saved.amount() < Decimal::ZERO {
+        let more = Money::new(-saved.amount(), saved.currency());
+        let arithmetic = format!("shared − {before}");
+        step("more per month", arithmetic, Figure::Money(more))
+    } else {
+        let arithmetic = format!("{before} − shared");
+        step("saved per month", arithmetic, Figure::Money(saved))
+    })
 }
 
 /// The arithmetic of the tenant with most memory, and of its slice.

@@ -1,7 +1,6 @@
 //! What several parts of the answer say.
 
-use crate::domain::Money;
-use crate::planners::share::{Method, Packing, SharePlan};
+use crate::planners::share::{Method, Origin, Today};
 
 /// A way to share, for people.
 pub(super) fn method_words(method: Method) -> &'static str {
@@ -13,9 +12,20 @@ pub(super) fn method_words(method: Method) -> &'static str {
     }
 }
 
-/// What sharing saves against one GPU each; absent where it saves nothing or is unpriced.
-pub(super) fn saved(plan: &SharePlan, packing: &Packing) -> Option<Money> {
-    let alone = plan.alone_monthly?;
-    let saved = alone.checked_sub(packing.monthly?).ok()?;
-    (!saved.amount().is_sign_negative()).then_some(saved)
+/// Where a type or a region is from.
+pub(super) fn origin_words(origin: Origin, flag: &'static str) -> &'static str {
+    match origin {
+        Origin::Flag => flag,
+        Origin::MostTenants => "most tenants",
+        Origin::Home => "home region",
+    }
+}
+
+/// Instances of today, such as `5 × p4d.24xlarge`.
+pub(super) fn fleet_words(today: &Today) -> String {
+    let types = today.instances.iter();
+    let words: Vec<String> = types
+        .map(|(name, (count, _))| format!("{count} × {name}"))
+        .collect();
+    words.join(" + ")
 }
