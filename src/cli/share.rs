@@ -14,9 +14,11 @@ use crate::domain::{
     HourlyRate, InstanceShape, PriceBook, PriceKey, PriceQuote, ResourceId, nearest_names, shown,
 };
 use crate::planners::share::{
-    MOST_TENANTS, Origin, ShareError, ShareQuestion, ShareTenant, SharedOn, Today, plan_sharing,
+    MOST_TENANTS, Origin, ShareError, ShareQuestion, ShareTenant, SharedOn, SmallerType, Today,
+    plan_sharing,
 };
 use crate::report::{share_answer, text::counted};
+use crate::savings::is_launchable;
 use crate::usage::Estate;
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -146,8 +148,10 @@ impl Asked<'_> {
         let count = tenants.len();
         let origin = |flag: Option<&String>| flag.map_or(self.otherwise, |_| Origin::Flag);
         let machines = self.machines.as_ref();
+        let on = SharedOn::of(&self.shape).map_err(refused)?;
         let question = ShareQuestion {
-            on: SharedOn::of(&self.shape).map_err(refused)?,
+            smaller: smaller_types(&on, &key, &prices),
+            on,
             on_origin: origin(self.args.instance_type.as_ref()),
             region: self.region.clone(),
             region_origin: origin(self.args.estate.aws.region.as_ref()),
@@ -164,6 +168,24 @@ impl Asked<'_> {
         output::warn(warning, out, io);
         Ok(count)
     }
+}
+
+/// Types with fewer of the same cards that can be launched at a price.
+fn smaller_types(on: &SharedOn, key: &PriceKey, prices: &Prices<'_>) -> Vec<SmallerType> {
+    let like = shapes().filter_map(|shape| {
+        let other = SharedOn::of(shape).ok()?;
+        let is_like =
+            (&other.offer.model, other.offer.vram_mib) == (&on.offer.model, on.offer.vram_mib);
+        let key = key.with_type(&other.instance_type);
+        let is_offered = is_like && other.cards < on.cards && is_launchable(&key);
+        let quote = prices.get(&key).ok().filter(|_| is_offered)?;
+        Some(SmallerType {
+            instance_type: other.instance_type,
+            cards: other.cards,
+            rate: quote.rate,
+        })
+    });
+    like.collect()
 }
 
 /// A type of the catalog.

@@ -123,6 +123,37 @@ fn the_fleet_of_the_demo_shares_as_its_plan_says() {
     assert!(reserved(&answer) && !reserved(&costs_more));
 }
 
+/// 20 × 7 / 2 = 70 ≤ 80: three a card with MIG, four cards for twelve. p5.4xlarge has one of the
+/// same GPUs: 4 × $6.88 × 730 = $20,089.60 instead of 1 × $55.04 × 730.
+#[test]
+fn empty_cards_lead_to_a_smaller_type() {
+    let names: Vec<String> = (1..=12)
+        .map(|number| format!("t{number}:10GiB:20%:search:trusted"))
+        .collect();
+    let tenants = names.iter().flat_map(|name| ["--tenant", name.as_str()]);
+    let mut arguments = vec!["--type", "p5.48xlarge"];
+    arguments.extend(tenants);
+    let answer = as_json(&arguments);
+    assert_eq!(way(&answer, "MIG")["chosen"], true);
+    assert_eq!(way(&answer, "MPS")["cards"], 3);
+    let caveats = answer["caveats"].to_string();
+    let expected = "4 of 8 GPUs stay empty, and are paid for: 4 × p5.4xlarge with 1 such GPU each \
+                    hold the same cards for $20,089.60 per month";
+    assert!(caveats.contains(expected), "{caveats}");
+    let next = "gpucost pricing p5.4xlarge --region us-east-1";
+    assert_eq!(answer["next"], json!([next]));
+    // That type says the same.
+    arguments[1] = "p5.4xlarge";
+    let smaller = as_json(&arguments);
+    assert_eq!(way(&smaller, "MIG")["cost_monthly"], 20_089.6);
+    // Two models leave seven cards empty, of which no type has fewer, and nothing to commit to.
+    let answer = as_json(&TWO_MODELS);
+    let caveats = answer["caveats"].to_string();
+    assert!(caveats.contains("7 of 8 GPUs stay empty"), "{caveats}");
+    let next = "gpucost pricing p4d.24xlarge --region all";
+    assert_eq!(answer["next"], json!([next]));
+}
+
 /// Two services on a g5.xlarge each: one is busy by day, the other by night.
 fn day_and_night() -> Value {
     let mut estate = one();

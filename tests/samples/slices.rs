@@ -135,6 +135,7 @@ fn models_that_share_cards_keep_the_pace_that_slices_promise() {
         region_origin: Origin::Home,
         price: bundled_quote(&key),
         has_commitments: true,
+        smaller: Vec::new(),
         today: None,
         hours_per_month: Decimal::from(730),
         vram_headroom: 1.2,

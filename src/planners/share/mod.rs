@@ -10,9 +10,10 @@ mod question;
 
 pub use fragments::Fragments;
 pub use lots::{CardMode, Lot, PackedCard};
-pub use plan::{Method, MethodOutcome, NoMethod, Packing, SharePlan, plan_sharing};
+pub use plan::{Method, MethodOutcome, NoMethod, Packing, SharePlan, SmallerFleet, plan_sharing};
 pub use question::{
-    Isolation, MOST_TENANTS, Origin, ShareError, ShareQuestion, ShareTenant, SharedOn, Today,
+    Isolation, MOST_TENANTS, Origin, ShareError, ShareQuestion, ShareTenant, SharedOn, SmallerType,
+    Today,
 };
 
 #[cfg(test)]

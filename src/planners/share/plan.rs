@@ -1,7 +1,7 @@
 //! The ways to share that tenants allow, what each takes, and the one that costs least.
 
 use super::lots::Waiting;
-use super::{CardMode, Isolation, Lot, ShareError, ShareQuestion, Today};
+use super::{CardMode, Isolation, Lot, ShareError, ShareQuestion, SmallerType, Today};
 use crate::catalog::MigProfile;
 use crate::domain::{GpuModel, HourlyRate, Money, named_enum};
 use crate::savings::{NoSharing, slices_of, total_slices};
@@ -77,6 +77,15 @@ pub struct MethodOutcome {
     pub outcome: Result<Packing, NoMethod>,
 }
 
+/// A packing on a type with fewer cards.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SmallerFleet<'a> {
+    pub on: &'a SmallerType,
+    /// With spare ones.
+    pub instances: usize,
+    pub monthly: Money,
+}
+
 /// Every way to share some tenants.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SharePlan {
@@ -107,20 +116,48 @@ impl SharePlan {
         before?.checked_sub(packing.monthly?).ok()
     }
 
+    /// The cheapest fleet of a type with fewer of the same cards on which a packing costs
+    /// less, with as many spare instances.
+    pub fn smaller(&self, packing: &Packing) -> Option<SmallerFleet<'_>> {
+        let paid = packing.monthly?;
+        let fleets = self.question.smaller.iter().map(|on| {
+            let cards = usize::from(on.cards.max(1));
+            let lots = packing
+                .lots
+                .iter()
+                .map(|lot| lot.cards.len().div_ceil(cards));
+            let instances = lots.sum::<usize>() + packing.spare;
+            let monthly = cost_of(&self.question, on.rate, instances);
+            SmallerFleet {
+                on,
+                instances,
+                monthly,
+            }
+        });
+        let is_less = |one: &SmallerFleet<'_>| {
+            let monthly = one.monthly;
+            monthly.currency() == paid.currency() && monthly.amount() < paid.amount()
+        };
+        fleets.filter(is_less).min_by_key(|one| {
+            let on = one.on;
+            (one.monthly.amount(), &on.instance_type)
+        })
+    }
+
     /// Instances that run today, else for one card each.
     pub fn instances_before(&self) -> usize {
         let today = self.question.today.as_ref();
         today.map_or(self.alone_instances, Today::count)
     }
 
-    /// The way that takes the fewest instances, of these the fewest cards, of these the one
-    /// with most isolation; absent where none is open.
+    /// The way that takes the fewest instances, of these the one with most isolation: cards
+    /// that stay empty on an instance save nothing. Absent where none is open.
     pub fn chosen(&self) -> Option<(Method, &Packing)> {
         let open = self.methods.iter().filter_map(|one| {
             let packing = one.outcome.as_ref().ok()?;
             Some((one.method, packing))
         });
-        open.min_by_key(|(method, packing)| (packing.instances, packing.cards(), *method))
+        open.min_by_key(|(method, packing)| (packing.instances, *method))
     }
 }
 

@@ -76,6 +76,15 @@ impl Today {
     }
 }
 
+/// A type with fewer of the same cards, which AWS launches.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SmallerType {
+    pub instance_type: String,
+    /// Cards of one instance.
+    pub cards: u16,
+    pub rate: HourlyRate,
+}
+
 /// A question of who shares which cards.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShareQuestion {
@@ -87,6 +96,8 @@ pub struct ShareQuestion {
     pub price: Option<PriceQuote>,
     /// Whether reserved instances or savings plans of the type have a price.
     pub has_commitments: bool,
+    /// Types with fewer of the same cards that have a price in the region.
+    pub smaller: Vec<SmallerType>,
     /// Absent where tenants are stated without what they run on.
     pub today: Option<Today>,
     pub hours_per_month: Decimal,

@@ -1,6 +1,6 @@
 use super::*;
 use crate::catalog::shape;
-use crate::domain::{PriceKey, PriceQuote};
+use crate::domain::{Currency, HourlyRate, PriceKey, PriceQuote};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -39,6 +39,7 @@ fn question(instance_type: &str, tenants: Vec<ShareTenant>) -> ShareQuestion {
         region_origin: Origin::Home,
         price,
         has_commitments: false,
+        smaller: Vec::new(),
         today: None,
         hours_per_month: Decimal::from(730),
         vram_headroom: 1.2,
@@ -277,6 +278,46 @@ fn what_is_saved_is_against_the_instances_of_today() {
     asked.today = Some(mixed);
     let plan = planned(asked);
     assert_eq!((plan.today_monthly, plan.instances_before()), (None, 5));
+}
+
+/// 12 tenants with 20% take four cards with MIG (20 × 7 / 2 = 70 ≤ 80: three a card) and three
+/// with MPS (4 × 20 = 80). Either is one instance of eight cards, so that walls cost nothing.
+#[test]
+fn isolation_is_not_given_up_for_empty_cards() {
+    let trusted = |count: usize| -> Vec<ShareTenant> {
+        let all = models(count, 10_240.0, 20.0).into_iter();
+        all.map(|one| of(Isolation::Trusted, "search", one))
+            .collect()
+    };
+    let mut asked = question("p5.48xlarge", trusted(12));
+    asked.smaller = vec![SmallerType {
+        instance_type: "p5.4xlarge".to_owned(),
+        cards: 1,
+        rate: HourlyRate::new(Decimal::new(688, 2), Currency::Usd).expect("positive"),
+    }];
+    let plan = planned(asked.clone());
+    let cards = |method| outcome(&plan, method).as_ref().map(Packing::cards);
+    assert_eq!((cards(Method::Mig), cards(Method::Mps)), (Ok(4), Ok(3)));
+    let (method, packing) = plan.chosen().expect("MIG");
+    assert_eq!((method, packing.instances), (Method::Mig, 1));
+    // 55.04 × 730 = 40,179.20 with four empty cards; 4 × 6.88 × 730 = 20,089.60 without.
+    assert_eq!(packing.monthly.expect("priced").to_string(), "$40,179.20");
+    let smaller = plan.smaller(packing).expect("cheaper");
+    assert_eq!(
+        (smaller.instances, smaller.monthly.to_string().as_str()),
+        (4, "$20,089.60")
+    );
+    // With 8 full cards, it is not cheaper: 8 × 6.88 = 55.04.
+    asked.tenants = trusted(24);
+    let plan = planned(asked.clone());
+    let (_, packing) = plan.chosen().expect("MIG");
+    assert_eq!((packing.cards(), plan.smaller(packing)), (8, None));
+    // What MIG takes one instance more for is not given for nothing: 27 tenants are on 9 cards
+    // with MIG, and on 7 with MPS.
+    asked.tenants = trusted(27);
+    let plan = planned(asked);
+    let (method, packing) = plan.chosen().expect("MPS");
+    assert_eq!((method, packing.instances), (Method::Mps, 1));
 }
 
 #[test]

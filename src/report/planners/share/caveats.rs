@@ -2,13 +2,14 @@
 
 use super::nodes::{Node, replicas};
 use crate::planners::share::{CardMode, Packing, SharePlan};
-use crate::report::shared::text::counted;
+use crate::report::shared::text::{counted, money};
 
 /// The gravest first.
 pub(super) fn caveats(plan: &SharePlan, packing: &Packing, nodes: &[Node<'_>]) -> Vec<String> {
     let mut caveats = Vec::new();
     caveats.extend(unknown_peaks(plan));
     caveats.extend(kept_instances(plan));
+    caveats.extend(empty_cards(plan, packing));
     caveats.extend(lost_instance(packing));
     caveats.extend(slower(plan, nodes));
     caveats.extend(without_walls(plan, nodes));
@@ -57,6 +58,26 @@ fn kept_instances(plan: &SharePlan) -> Option<String> {
         today.kept,
         counted(today.count() as u64, "instance", "instances"),
     ))
+}
+
+/// GPUs that are paid for and hold no tenant: where a smaller type is cheaper, and where it
+/// is most of them.
+fn empty_cards(plan: &SharePlan, packing: &Packing) -> Option<String> {
+    let all = packing.instances * usize::from(plan.question.on.cards);
+    let empty = all.saturating_sub(packing.cards());
+    let said = format!("{empty} of {all} GPUs stay empty, and are paid for");
+    if let Some(smaller) = plan.smaller(packing) {
+        let name = &smaller.on.instance_type;
+        return Some(format!(
+            "{said}: {} × {name} with {} hold the same cards for {} per month. Check its CPUs and \
+             memory, and plan it with `--type {name}`",
+            smaller.instances,
+            counted(smaller.on.cards.into(), "such GPU each", "such GPUs each"),
+            money(smaller.monthly),
+        ));
+    }
+    (empty * 2 >= all && empty > 0)
+        .then(|| format!("{said}: no type with fewer of these GPUs is cheaper in this region"))
 }
 
 fn lost_instance(packing: &Packing) -> Option<String> {

@@ -88,6 +88,10 @@ fn missing(plan: &SharePlan) -> Vec<Missing> {
 fn next(plan: &SharePlan, packing: Option<&Packing>) -> Vec<String> {
     let on = shell_word(&plan.question.on.instance_type);
     let region = shell_word(&plan.question.region);
+    if let Some(smaller) = packing.and_then(|packing| plan.smaller(packing)) {
+        let smaller = shell_word(&smaller.on.instance_type);
+        return vec![format!("gpucost pricing {smaller} --region {region}")];
+    }
     let mut next = vec![format!("gpucost pricing {on} --region all")];
     // A commitment to what sharing does not make cheaper is no advice.
     let saves = |packing: &&Packing| {
