@@ -156,6 +156,7 @@ impl Asked<'_> {
             region: self.region.clone(),
             region_origin: origin(self.args.estate.aws.region.as_ref()),
             price,
+            is_launched: is_launchable(&key),
             has_commitments: has_commitments(&key, &prices),
             today: machines.map(|machines| machines.today(&self.region, &prices)),
             hours_per_month: policy.hours_per_month,

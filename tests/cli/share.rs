@@ -154,6 +154,43 @@ fn empty_cards_lead_to_a_smaller_type() {
     assert_eq!(answer["next"], json!([next]));
 }
 
+#[test]
+fn what_is_not_known_or_launched_is_said() {
+    let unknown = as_json(&["--type", "p4d.24xlarge", "--tenant", "embed:10GiB"]);
+    let card = &unknown["cards"][0];
+    assert_eq!(
+        (&card["peak_percent"], &card["separate_peaks_percent"]),
+        (&Value::Null, &Value::Null)
+    );
+    let given = unknown["given"].as_array().expect("a list").iter();
+    let sources: Vec<&Value> = given.take(2).map(|line| &line["source"]).collect();
+    assert_eq!(sources, ["--type", "home region"]);
+    let retired = [
+        "--type",
+        "p3.8xlarge",
+        "--region",
+        "us-east-1",
+        "--class",
+        "trusted",
+        "--tenant",
+        "a:4GiB:20%",
+        "--tenant",
+        "b:4GiB:20%",
+    ];
+    let retired = as_json(&retired);
+    assert_eq!(retired["given"][1]["source"], "--region");
+    let caveats = retired["caveats"].as_array().expect("a list");
+    let first = caveats[0].as_str().expect("text");
+    assert!(
+        first.starts_with("AWS launches no new p3.8xlarge"),
+        "{first}"
+    );
+    assert!(
+        !retired["next"].to_string().contains("reserved"),
+        "{retired}"
+    );
+}
+
 /// Two services on a g5.xlarge each: one is busy by day, the other by night.
 fn day_and_night() -> Value {
     let mut estate = one();

@@ -134,6 +134,7 @@ fn models_that_share_cards_keep_the_pace_that_slices_promise() {
         region: "us-east-1".to_owned(),
         region_origin: Origin::Home,
         price: bundled_quote(&key),
+        is_launched: true,
         has_commitments: true,
         smaller: Vec::new(),
         today: None,

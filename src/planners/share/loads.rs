@@ -17,6 +17,12 @@ impl<'a> Loads<'a> {
         self.0[tenant].peak_percent.unwrap_or(0.0)
     }
 
+    /// Whether the peak of every one is known.
+    pub(super) fn are_known(self, tenants: &[usize]) -> bool {
+        let mut all = tenants.iter();
+        all.all(|tenant| self.0[*tenant].peak_percent.is_some())
+    }
+
     /// The sum of the separate peaks, percent.
     pub(super) fn separate(self, tenants: &[usize]) -> f64 {
         tenants.iter().map(|tenant| self.peak(*tenant)).sum()

@@ -33,10 +33,10 @@ pub struct PackedCard {
     /// Who is on it, by index; with MIG in order of the memory slices.
     pub tenants: Vec<Slice>,
     /// Largest sum of the peaks of an hour; the sum of the separate peaks where hours are
-    /// not known, 0–100. Tenants of unknown peak are not in it.
-    pub peak_percent: f64,
-    /// Sum of the separate peaks.
-    pub separate_percent: f64,
+    /// not known, 0–100. Absent where the peak of a tenant is not known.
+    pub peak_percent: Option<f64>,
+    /// Sum of the separate peaks; absent likewise.
+    pub separate_percent: Option<f64>,
     /// Memory of all of them with headroom, MiB.
     pub vram_needed_mib: f64,
     /// What of a card with slices is free; absent for others.
@@ -299,10 +299,12 @@ impl<'a> Waiting<'a> {
             mode => mode,
         };
         let tenants: Vec<usize> = placed.iter().map(|slice| slice.tenant).collect();
+        let loads = self.loads();
+        let are_known = loads.are_known(&tenants);
         PackedCard {
             mode,
-            peak_percent: self.loads().together(&tenants),
-            separate_percent: self.loads().separate(&tenants),
+            peak_percent: are_known.then(|| loads.together(&tenants)),
+            separate_percent: are_known.then(|| loads.separate(&tenants)),
             vram_needed_mib,
             fragments,
             tenants: placed,

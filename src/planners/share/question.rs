@@ -94,6 +94,8 @@ pub struct ShareQuestion {
     pub region_origin: Origin,
     /// Price of one instance; absent where it is unpriced.
     pub price: Option<PriceQuote>,
+    /// Whether AWS launches new instances of the type.
+    pub is_launched: bool,
     /// Whether reserved instances or savings plans of the type have a price.
     pub has_commitments: bool,
     /// Types with fewer of the same cards that have a price in the region.

@@ -38,6 +38,7 @@ fn question(instance_type: &str, tenants: Vec<ShareTenant>) -> ShareQuestion {
         region: "us-east-1".to_owned(),
         region_origin: Origin::Home,
         price,
+        is_launched: true,
         has_commitments: false,
         smaller: Vec::new(),
         today: None,
@@ -155,7 +156,10 @@ fn peaks_that_never_meet_share_a_card_and_separate_ones_do_not() {
     let (method, packing) = plan.chosen().expect("MPS");
     assert_eq!((method, packing.cards()), (Method::Mps, 1));
     let card = &packing.lots[0].cards[0];
-    assert_eq!((card.peak_percent, card.separate_percent), (80.0, 120.0));
+    assert_eq!(
+        (card.peak_percent, card.separate_percent),
+        (Some(80.0), Some(120.0))
+    );
     // One whose hours are not known has its peak in each of them: 60 + 60.
     let mut unknown = apart;
     unknown[1].hours.clear();
@@ -335,6 +339,9 @@ fn an_unknown_peak_is_placed_by_memory_and_only_behind_walls() {
     assert_eq!(said, "the peak of tenant `embed` is unknown");
     let (_, packing) = plan.chosen().expect("MIG");
     assert_eq!(slices(&packing.lots[0]), [["3g.20gb:0"]]);
+    // It is not zero.
+    let card = &packing.lots[0].cards[0];
+    assert_eq!((card.peak_percent, card.separate_percent), (None, None));
 }
 
 #[test]
@@ -516,7 +523,7 @@ fn check_rules(plan: &SharePlan, packing: &Packing) -> Result<(), TestCaseError>
     for card in packing.lots.iter().flat_map(|lot| &lot.cards) {
         prop_assert!(card.peak_percent <= card.separate_percent);
         if card.tenants.len() > 1 {
-            prop_assert!(card.peak_percent <= 80.0);
+            prop_assert!(card.peak_percent <= Some(80.0));
         }
         let mut taken = 0_u32;
         for (profile, at) in card.tenants.iter().filter_map(|one| one.placement.as_ref()) {

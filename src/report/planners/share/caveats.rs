@@ -7,6 +7,13 @@ use crate::report::shared::text::{counted, money};
 /// The gravest first.
 pub(super) fn caveats(plan: &SharePlan, packing: &Packing, nodes: &[Node<'_>]) -> Vec<String> {
     let mut caveats = Vec::new();
+    if !plan.question.is_launched {
+        caveats.push(format!(
+            "AWS launches no new {}: only instances that run already can be shared, and one that \
+             stops may not start again",
+            plan.question.on.instance_type
+        ));
+    }
     caveats.extend(unknown_peaks(plan));
     caveats.extend(kept_instances(plan));
     caveats.extend(empty_cards(plan, packing));
@@ -41,8 +48,8 @@ fn unknown_peaks(plan: &SharePlan) -> Option<String> {
     let unknown = tenants.filter(|one| one.peak_percent.is_none()).count();
     (unknown > 0).then(|| {
         format!(
-            "the peak of {} is unknown: placed by memory alone, and missing in every sum of \
-             peaks",
+            "the peak of {} is unknown: placed by memory alone, and the peaks of their cards are \
+             unknown as well",
             counted(unknown as u64, "tenant", "tenants")
         )
     })
