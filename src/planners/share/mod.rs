@@ -17,4 +17,6 @@ pub use question::{
 };
 
 #[cfg(test)]
+mod brute_force;
+#[cfg(test)]
 mod tests;
