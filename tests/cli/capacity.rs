@@ -74,6 +74,42 @@ fn the_worked_example_is_three_and_with_headroom_four() {
     assert_eq!(answer["currency"], "USD");
 }
 
+/// Two GPUs in each of three zones are three instances of eight: 3 × $21.957642 × 730. Three
+/// GPUs are one of $55.04 × 730.
+#[test]
+fn what_is_rented_is_whole_instances_with_their_price() {
+    let asked = ["--rate", "500", "--per-gpu", "200"];
+    let zones = ["--headroom", "25", "--zones", "3", "--survive-zones", "1"];
+    let of = |instance_type: &str, further: &[&str]| {
+        json(&[&asked[..], further, &["--type", instance_type]].concat())
+    };
+    let answer = of("p4d.24xlarge", &zones);
+    assert_eq!(
+        answer["headline"],
+        "4 GPUs serve 500 requests per second with 25% headroom; 3 × p4d.24xlarge with 24 GPUs \
+         over 3 zones, of which 1 may be lost, $48,087.24 per month"
+    );
+    assert_eq!(step(&answer, "GPUs in all zones"), 6);
+    assert_eq!(step(&answer, "instances of p4d.24xlarge"), 3);
+    assert_eq!(step(&answer, "GPUs rented"), 24);
+    assert_eq!(step(&answer, "per month"), 48_087.24);
+    let answer = of("p5.48xlarge", &[]);
+    assert_eq!(
+        answer["headline"],
+        "3 GPUs serve 500 requests per second; 1 × p5.48xlarge with 8 GPUs, $40,179.20 per month"
+    );
+    // Five g6.xlarge for $0.8048 are $2,937.52; three g5.xlarge for $1.006 are $2,203.14.
+    let answer = of("g5.xlarge", &["--gpu", "L4"]);
+    let headline = answer["headline"].as_str().expect("text");
+    let expected = "; cheapest: 3 × g5.xlarge with 3 GPUs, $2,203.14 per month";
+    assert!(headline.ends_with(expected), "{headline}");
+    // Without a type there is nothing to rent.
+    let answer = json(&[&asked[..], &zones].concat());
+    let headline = answer["headline"].as_str().expect("text");
+    let expected = "; 6 GPUs over 3 zones, of which 1 may be lost";
+    assert!(headline.ends_with(expected), "{headline}");
+}
+
 #[test]
 fn other_types_are_derived_and_refused_with_a_reason() {
     let asked = ["--rate", "500", "--per-gpu", "200", "--type", "g5.xlarge"];

@@ -2,6 +2,7 @@
 
 mod fleets;
 mod notes;
+mod rented;
 
 use super::figures::{basis, step};
 use crate::planners::capacity::{Capacity, Demand, ThroughputBasis};
@@ -9,6 +10,7 @@ use crate::report::shared::text::{count, counted};
 use crate::report::{Answer, Figure, Given, Step};
 use fleets::sheets;
 use notes::{caveats, missing, next, plain};
+use rented::{rented, rented_steps};
 
 /// An answer in words.
 pub fn capacity_answer(found: &Capacity<'_>) -> Answer {
@@ -26,8 +28,7 @@ pub fn capacity_answer(found: &Capacity<'_>) -> Answer {
 }
 
 fn headline(found: &Capacity<'_>) -> String {
-    let service = &found.question.service;
-    let load = &service.load;
+    let load = &found.question.service.load;
     let mut text = format!(
         "{} {} {} requests per second",
         counted(found.need.gpus, "GPU", "GPUs"),
@@ -48,14 +49,7 @@ fn headline(found: &Capacity<'_>) -> String {
             plain(objective.seconds)
         ));
     }
-    if service.zones.count > 1 {
-        text.push_str(&format!(
-            "; {} over {} zones, of which {} may be lost",
-            counted(found.fleet.gpus, "GPU", "GPUs"),
-            service.zones.count,
-            service.zones.survive
-        ));
-    }
+    text.push_str(&rented(found));
     text
 }
 
@@ -271,6 +265,7 @@ fn steps(found: &Capacity<'_>) -> Vec<Step> {
             Figure::Count(fleet.gpus),
         ));
     }
+    steps.extend(rented_steps(found));
     steps
 }
 
