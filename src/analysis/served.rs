@@ -2,7 +2,7 @@
 
 use super::Audit;
 use crate::domain::{
-    InstanceShape, Policy, PriceKey, PriceOption, Signal, Workload, nearest_names,
+    InstanceShape, Policy, PriceKey, PriceOption, Signal, Workload, WorkloadKind, nearest_names,
 };
 use crate::planners::capacity::Utilized;
 use crate::planners::fit::MeasuredMemory;
@@ -12,6 +12,7 @@ use rust_decimal::prelude::ToPrimitive;
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasuredService {
     pub utilized: Utilized,
+    pub kind: WorkloadKind,
     pub shape: InstanceShape,
     /// Of its type under on-demand prices.
     pub key: PriceKey,
@@ -71,6 +72,7 @@ pub fn measured_service(
             mean_percent: utilization.distribution.mean,
             samples: utilization.n_samples,
         },
+        kind: workload.kind,
         shape: shape.clone(),
         key: workload.price_key.with_option(PriceOption::OnDemand),
     })

@@ -9,7 +9,8 @@ use crate::analysis::{MeasuredService, NotMeasured, audit, measured_service};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{
-    Gap, InstanceShape, PriceBook, PriceKey, RecordedRequest, RecordedWork, Risk, Window, shown,
+    Gap, InstanceShape, PriceBook, PriceKey, RecordedRequest, RecordedWork, Risk, Window,
+    WorkloadKind, shown,
 };
 use crate::planners::capacity::{
     CapacityError, CountsError, Recording, RequestCounts, Throughput, ThroughputBasis, Utilized,
@@ -346,6 +347,12 @@ fn workload(
         };
         Failure::new(ExitCode::Input, error).with_hint(hint)
     })?;
+    if found.kind == WorkloadKind::Training {
+        let name = &found.utilized.name;
+        let error = anyhow::anyhow!("{name} is training, which serves no requests");
+        let hint = format!("pass a service: {} lists them", audit_command(args));
+        return Err(Failure::new(ExitCode::Nothing, error).with_hint(hint));
+    }
     Ok(Served {
         service: found,
         prices: estate.prices,

@@ -158,11 +158,11 @@ fn every_key_is_in_the_page() {
 
 #[test]
 fn a_workload_of_an_estate_shows_its_throughput() {
-    // foundation-pretraining of the demo: 8 A100 that run all hours.
+    // chat-serving of the demo: 40 A100.
     let asked = [
         "--demo",
         "--workload",
-        "foundation-pretraining",
+        "chat-serving",
         "--served-rate",
         "100",
         "--rate",
@@ -175,10 +175,10 @@ fn a_workload_of_an_estate_shows_its_throughput() {
     let workloads = metrics["workloads"].as_array().expect("workloads");
     let named = workloads
         .iter()
-        .find(|one| one["name"] == "foundation-pretraining")
+        .find(|one| one["name"] == "chat-serving")
         .expect("it is in the demo");
     let mean = named["utilization"]["mean"].as_f64().expect("measured");
-    let gpus = 8.0 * named["running_share"].as_f64().expect("known");
+    let gpus = 40.0 * named["running_share"].as_f64().expect("known");
     let given = answer["given"].as_array().expect("given");
     let per_gpu = given
         .iter()
@@ -193,6 +193,23 @@ fn a_workload_of_an_estate_shows_its_throughput() {
     assert_eq!(answer["fleets"][0]["instance_type"], "p4d.24xlarge");
     let missing = answer["missing"].to_string();
     assert!(missing.contains("RequestCount"), "{missing}");
+    // What trains serves none, and ends as it does with other planners.
+    let trains = [
+        "--demo",
+        "--workload",
+        "foundation-pretraining",
+        "--served-rate",
+        "100",
+        "--rate",
+        "300",
+    ];
+    let refused = run(&trains);
+    assert_eq!((refused.code, refused.stdout.as_str()), (4, ""));
+    assert_eq!(
+        refused.stderr,
+        "error: foundation-pretraining is training, which serves no requests\n\
+         hint: pass a service: `gpucost audit --demo --offline` lists them\n"
+    );
 }
 
 #[test]

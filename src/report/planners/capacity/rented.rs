@@ -20,10 +20,10 @@ pub(super) fn rented(found: &Capacity<'_>) -> String {
         String::new()
     };
     let Some((one, fits)) = cheapest(found) else {
-        return match over.as_str() {
-            "" => over,
-            _ => format!("; {}{over}", counted(found.fleet.gpus, "GPU", "GPUs")),
-        };
+        if over.is_empty() {
+            return over;
+        }
+        return format!("; {}{over}", counted(found.fleet.gpus, "GPU", "GPUs"));
     };
     let fitting = found.candidates.iter().filter(|one| one.fits.is_ok());
     let which = if fitting.count() > 1 {
