@@ -4,6 +4,7 @@
 mod audited;
 mod demand;
 mod diff;
+mod expected;
 mod fix;
 pub mod gate;
 mod hosts;
@@ -34,6 +35,7 @@ pub use diff::{
     AuditDiff, ChangedField, Delta, Ending, GoneFinding, KpiDelta, PlanOutcome, UnitCostDelta,
     UnusedChange, WorkloadChange,
 };
+pub use expected::{ExpectedBill, expected_bill};
 pub use fix::{
     Fix, FixChoice, FixTarget, GROUP_RESOURCE, GroupFix, Lowered, MemberFix, ReservationFix,
     WorkloadFix, fixes,

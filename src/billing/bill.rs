@@ -1,6 +1,7 @@
 //! What a bill amounts to.
 
 use super::amounts::{CostSums, Tally, share};
+use super::comparison::Comparison;
 use super::key::BillKey;
 use super::rates::DerivedRate;
 use crate::domain::{Currency, LineKind, Provider, PurchaseOption, Window};
@@ -42,6 +43,8 @@ pub struct CurrencyBill {
     pub rounded: Vec<RoundedCosts>,
     /// Lines that count and that no invoice has yet.
     pub uninvoiced: u64,
+    /// Beside an audit; absent where none was given.
+    pub comparison: Option<Comparison>,
 }
 
 impl CurrencyBill {
@@ -189,6 +192,10 @@ pub struct InstanceCost {
     pub parts: Parts,
     /// Effective cost of its data transfer; absent where the bill has none of it.
     pub transfer: Option<Decimal>,
+    /// Effective cost of its volumes; absent where it is not known which these are.
+    pub volumes: Option<Decimal>,
+    /// The same of its addresses.
+    pub addresses: Option<Decimal>,
 }
 
 impl InstanceCost {

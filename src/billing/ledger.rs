@@ -7,6 +7,9 @@ use super::bill::{
     Bill, CommitmentUse, CurrencyBill, Divided, GroupCost, InstanceCost, KindCost, Part, Parts,
     PodCost, RoundedCosts, Savings, TypeCost,
 };
+use super::comparer::{Comparer, MOST_HOURS};
+use super::comparison::Comparison;
+use super::expected::Expected;
 use super::key::BillKey;
 use super::rates::Rates;
 use crate::domain::{
@@ -23,13 +26,20 @@ const MOST_KEPT: usize = 4_000_000;
 /// Lines from which on it shows that amounts are rounded.
 const LEAST_ROUNDED: u64 = 10;
 
-/// The bill keeps more apart than is held in memory.
+/// More is kept apart than is held in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the bill has more than {most} instances, commitments, pods and values of its key",
-    most = MOST_KEPT
-)]
-pub struct TooLarge;
+pub enum TooLarge {
+    #[error(
+        "the bill has more than {most} instances, commitments, pods and values of its key",
+        most = MOST_KEPT
+    )]
+    Bill,
+    #[error(
+        "the instances of the audit have more than {most} hours in its window",
+        most = MOST_HOURS
+    )]
+    Audit,
+}
 
 /// Takes in the lines of a bill.
 #[derive(Debug)]
@@ -39,6 +49,7 @@ pub struct Ledger {
     lines: u64,
     period: Option<Window>,
     currencies: BTreeMap<Currency, Sums>,
+    comparer: Option<Comparer>,
 }
 
 impl Ledger {
@@ -50,6 +61,15 @@ impl Ledger {
             lines: 0,
             period: None,
             currencies: BTreeMap::new(),
+            comparer: None,
+        }
+    }
+
+    /// With an audit that the bill is compared with.
+    pub fn beside(self, expected: Expected) -> Self {
+        Self {
+            comparer: Some(Comparer::new(expected)),
+            ..self
         }
     }
 
@@ -71,12 +91,27 @@ impl Ledger {
         let machine = line.instance_type.as_deref();
         let machine = machine.and_then(|name| self.accelerators.of(name));
         let value = self.grouped_by.as_ref().map(|key| key.value(&line));
+        if let Some(comparer) = &mut self.comparer {
+            let of_type = line.instance_type.as_deref();
+            let group = value.as_ref().map_or(of_type, |value| value.as_deref());
+            comparer.add(&line, machine.is_some(), group);
+        }
+        let owner = self.comparer.as_ref().and_then(|all| all.owner(&line));
         let sums = self.currencies.entry(line.costs.currency).or_default();
-        sums.add(&line, machine, value);
-        if sums.kept() > MOST_KEPT {
+        sums.add(&line, machine, value, owner);
+        if self.too_large().is_some() {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
+    }
+
+    fn too_large(&self) -> Option<TooLarge> {
+        let mut sums = self.currencies.values();
+        if sums.any(|sums| sums.kept() > MOST_KEPT) {
+            return Some(TooLarge::Bill);
+        }
+        let is_full = self.comparer.as_ref().is_some_and(Comparer::is_full);
+        is_full.then_some(TooLarge::Audit)
     }
 
     /// What the bill amounts to.
@@ -84,17 +119,23 @@ impl Ledger {
     /// # Errors
     /// When more was to be kept apart than is held in memory.
     pub fn finish(self) -> Result<Bill, TooLarge> {
-        if self.currencies.values().any(|sums| sums.kept() > MOST_KEPT) {
-            return Err(TooLarge);
+        if let Some(error) = self.too_large() {
+            return Err(error);
         }
-        let currencies = self.currencies.into_iter();
+        let begin = self.period.map(|period| period.start);
+        let comparer = self.comparer;
+        let finished = |(currency, sums): (Currency, Sums)| {
+            let comparer = comparer.as_ref();
+            sums.finish(
+                currency,
+                comparer.map(|all| all.comparison(currency, begin)),
+            )
+        };
         Ok(Bill {
             lines: self.lines,
             period: self.period,
             grouped_by: self.grouped_by,
-            currencies: currencies
-                .map(|(currency, sums)| sums.finish(currency))
-                .collect(),
+            currencies: self.currencies.into_iter().map(finished).collect(),
         })
     }
 }
@@ -113,7 +154,7 @@ struct Sums {
     kinds: BTreeMap<LineKind, (u64, CostSums)>,
     instances: BTreeMap<InstanceKey, (Accelerated, Parts)>,
     unused_reservations: BTreeMap<InstanceKey, (Accelerated, Parts)>,
-    transfer: BTreeMap<ResourceKey, Tally>,
+    beside: BTreeMap<ResourceKey, Beside>,
     commitments: BTreeMap<String, CommitmentUse>,
     pods: BTreeMap<PodKey, PodCost>,
     /// What is divided up of each instance.
@@ -123,6 +164,14 @@ struct Sums {
     savings: Savings,
     rounding: BTreeMap<Option<Provider>, Rounding>,
     uninvoiced: u64,
+}
+
+/// Effective costs beside the hours of an instance.
+#[derive(Debug, Default)]
+struct Beside {
+    transfer: Tally,
+    volumes: Tally,
+    addresses: Tally,
 }
 
 /// What shows whether effective costs are rounded to whole units.
@@ -140,7 +189,7 @@ impl Sums {
     fn kept(&self) -> usize {
         self.instances.len()
             + self.unused_reservations.len()
-            + self.transfer.len()
+            + self.beside.len()
             + self.commitments.len()
             + self.pods.len()
             + self.parents.len()
@@ -153,6 +202,7 @@ impl Sums {
         line: &BillLine,
         machine: Option<Accelerated>,
         value: Option<Option<String>>,
+        owner: Option<&str>,
     ) {
         let (lines, costs) = self.kinds.entry(line.kind).or_default();
         *lines += 1;
@@ -178,17 +228,25 @@ impl Sums {
             LineKind::UnusedReservation => {
                 add_machine(&mut self.unused_reservations, line, machine)
             }
-            LineKind::Transfer => {
-                if let Some(id) = &line.resource {
-                    let key = (line.account.clone(), id.clone());
-                    self.transfer
-                        .entry(key)
-                        .or_default()
-                        .add(line.costs.effective);
-                }
-            }
+            LineKind::Transfer => self.add_beside(line, line.resource.as_deref()),
+            LineKind::Volume | LineKind::Address => self.add_beside(line, owner),
             _ => {}
         }
+    }
+
+    /// Adds what an instance costs beside its hours.
+    fn add_beside(&mut self, line: &BillLine, owner: Option<&str>) {
+        let Some(owner) = owner else {
+            return;
+        };
+        let key = (line.account.clone(), owner.to_owned());
+        let beside = self.beside.entry(key).or_default();
+        let costs = match line.kind {
+            LineKind::Volume => &mut beside.volumes,
+            LineKind::Address => &mut beside.addresses,
+            _ => &mut beside.transfer,
+        };
+        costs.add(line.costs.effective);
     }
 
     fn add_savings(&mut self, line: &BillLine) {
@@ -311,8 +369,8 @@ impl Sums {
         }
     }
 
-    fn finish(self, currency: Currency) -> CurrencyBill {
-        let instances = instances(self.instances, &self.transfer);
+    fn finish(self, currency: Currency, comparison: Option<Comparison>) -> CurrencyBill {
+        let instances = instances(self.instances, &self.beside);
         let divided = divided(&instances, &self.parents);
         let unused_reservations = instances_of(self.unused_reservations);
         let kinds = self.kinds.into_iter();
@@ -339,6 +397,7 @@ impl Sums {
             savings: self.savings,
             rounded: rounded(self.rounding),
             uninvoiced: self.uninvoiced,
+            comparison,
         }
     }
 }
@@ -378,6 +437,8 @@ fn instances_of(machines: BTreeMap<InstanceKey, (Accelerated, Parts)>) -> Vec<In
             gpus: machine.count,
             parts,
             transfer: None,
+            volumes: None,
+            addresses: None,
         }
     };
     let mut all: Vec<InstanceCost> = machines.map(one).collect();
@@ -385,11 +446,11 @@ fn instances_of(machines: BTreeMap<InstanceKey, (Accelerated, Parts)>) -> Vec<In
     all
 }
 
-/// With the data transfer of each. That of an instance that changed its type is with the
-/// most expensive of both.
+/// With the data transfer, volumes and addresses of each. Those of an instance that changed its
+/// type are with the most expensive of both.
 fn instances(
     machines: BTreeMap<InstanceKey, (Accelerated, Parts)>,
-    transfer: &BTreeMap<ResourceKey, Tally>,
+    beside: &BTreeMap<ResourceKey, Beside>,
 ) -> Vec<InstanceCost> {
     let mut all = instances_of(machines);
     let mut seen = BTreeSet::new();
@@ -398,10 +459,12 @@ fn instances(
             continue;
         };
         let key = (one.account.clone(), id);
-        if let Some(cost) = transfer.get(&key)
+        if let Some(costs) = beside.get(&key)
             && seen.insert(key)
         {
-            one.transfer = cost.sum();
+            one.transfer = costs.transfer.sum();
+            one.volumes = costs.volumes.sum();
+            one.addresses = costs.addresses.sum();
         }
     }
     all

@@ -1,11 +1,18 @@
 //! What a bill amounts to: sums of its lines, how commitments are used, what pods have of
-//! instances, and the prices that it shows. Pure arithmetic on exact decimals.
+//! instances, the prices that it shows, and how it differs from an audit. Pure arithmetic on
+//! exact decimals.
 
 mod accelerators;
 mod amounts;
 mod bill;
+mod comparer;
+mod comparison;
+#[cfg(test)]
+mod comparison_tests;
+mod expected;
 mod key;
 mod ledger;
+mod periods;
 mod rates;
 #[cfg(test)]
 mod tests;
@@ -15,6 +22,10 @@ pub use bill::{
     Bill, CommitmentUse, CurrencyBill, Divided, GroupCost, InstanceCost, KindCost, Part, Parts,
     PodCost, RoundedCosts, Savings, TypeCost,
 };
+pub use comparison::{
+    ComparedInstance, Comparison, DifferenceName, DifferencePart, DifferenceReason, UsedCost,
+};
+pub use expected::{Expected, ExpectedInstance, ExpectedRate};
 pub use key::BillKey;
 pub use ledger::{Ledger, TooLarge};
 pub use rates::{DerivedRate, RateRefusal};

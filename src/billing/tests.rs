@@ -6,15 +6,15 @@ use crate::domain::{
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
-fn decimal(text: &str) -> Decimal {
+pub(super) fn decimal(text: &str) -> Decimal {
     text.parse().expect("a decimal")
 }
 
-fn some(text: &str) -> Option<Decimal> {
+pub(super) fn some(text: &str) -> Option<Decimal> {
     Some(decimal(text))
 }
 
-fn hour(hour: u32) -> Option<Window> {
+pub(super) fn hour(hour: u32) -> Option<Window> {
     let at = |hour: u32| {
         let text = format!("2026-10-{:02}T{:02}:00:00Z", 1 + hour / 24, hour % 24);
         text.parse().expect("a time")
@@ -36,7 +36,7 @@ fn costs(list: &str, contracted: &str, effective: &str, billed: &str) -> BillCos
 }
 
 /// An hour of a p4d.24xlarge on demand, 10% below a list price of 32.
-fn on_demand() -> BillLine {
+pub(super) fn on_demand() -> BillLine {
     BillLine {
         provider: Some(Provider::Aws),
         payer: Some("111122223333".to_owned()),
@@ -61,7 +61,7 @@ fn on_demand() -> BillLine {
 }
 
 /// An hour of another one under a savings plan.
-fn covered() -> BillLine {
+pub(super) fn covered() -> BillLine {
     BillLine {
         resource: Some("i-0b".to_owned()),
         purchase_option: Some(PurchaseOption::SavingsPlan),
@@ -74,7 +74,7 @@ fn covered() -> BillLine {
 }
 
 /// A line that is for no instance.
-fn other(kind: LineKind, effective: &str, billed: &str) -> BillLine {
+pub(super) fn other(kind: LineKind, effective: &str, billed: &str) -> BillLine {
     BillLine {
         resource: None,
         instance_type: None,
@@ -186,7 +186,7 @@ fn a_missing_effective_cost_is_a_gap() {
     assert_eq!(bill.of_instances().savings_percent(), None);
 }
 
-fn part_of(name: &str, part: SharedPart, cost: &str, unused: &str) -> BillLine {
+pub(super) fn part_of(name: &str, part: SharedPart, cost: &str, unused: &str) -> BillLine {
     let share = PodShare {
         parent: Some("i-0a".to_owned()),
         cluster: Some("c".to_owned()),
@@ -280,7 +280,7 @@ fn rounded_costs_are_noticed() {
     assert!(of("1.6").is_empty());
 }
 
-fn any_line() -> impl Strategy<Value = BillLine> {
+pub(super) fn any_line() -> impl Strategy<Value = BillLine> {
     let kinds = proptest::sample::select(LineKind::ALL);
     let amount = || proptest::option::of(-1_000_000_i64..1_000_000);
     let of = |amount: Option<i64>| amount.map(|amount| Decimal::new(amount, 4));

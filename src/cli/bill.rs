@@ -1,15 +1,20 @@
-//! `gpucost bill`: what was really paid.
+//! `gpucost bill`: what was really paid, and how that differs from an audit.
 
-use super::args::{Format, OutputArgs};
+use super::args::{EstateArgs, Format};
 use super::exit::{ExitCode, Failure};
+use super::price_age::PriceAge;
+use super::scope::invocation;
 use super::{Io, audit, estate, output, planner};
-use crate::billing::{Bill, BillKey, Ledger};
+use crate::analysis::expected_bill;
+use crate::billing::{Bill, BillKey, Expected, Ledger, TooLarge};
+use crate::config::SettingsFile;
 use crate::domain::{Currency, shown};
 use crate::report::text::counted;
-use crate::report::{BillOrigin, BillSource, bill_answer, negotiated_rates, price_file};
+use crate::report::{BillAudit, BillOrigin, BillSource, bill_answer, negotiated_rates, price_file};
 use crate::sources::files::{
     BillError, BillFiles, BillOptions, read_bill, try_writing, write_whole,
 };
+use crate::usage::Estate;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -26,8 +31,12 @@ fn currency(text: &str) -> Result<Currency, String> {
 #[derive(Debug, Args)]
 pub(super) struct BillArgs {
     /// Files of a bill, or directories of an export; together they are one bill
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required = true, conflicts_with = "redact")]
     pub files: Vec<PathBuf>,
+    /// Read the account, and compare the bill with what its audit expects [implied by `--from`
+    /// and `--demo`]
+    #[arg(long)]
+    pub compare: bool,
     /// Add the cost by account, region, service, type or tag:NAME, and what has none
     #[arg(long, value_name = "KEY", value_parser = key)]
     pub group_by: Option<BillKey>,
@@ -41,12 +50,22 @@ pub(super) struct BillArgs {
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<Format>,
     #[command(flatten)]
-    pub out: OutputArgs,
+    pub estate: EstateArgs,
+}
+
+/// What a bill is compared with.
+struct Compared {
+    estate: Estate,
+    origin: BillAudit,
+    /// What to warn of: old prices.
+    warning: Option<String>,
 }
 
 pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let settings = estate::settings(&args.out, io)?;
+    let out = &args.estate.out;
+    let settings = estate::settings(out, io)?;
     let format = audit::format(args.format, &settings, io)?;
+    let age = PriceAge::of_estate(&args.estate, &settings)?;
     check_files(args)?;
     let options = BillOptions {
         tag: args
@@ -57,33 +76,113 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
         currency: args.currency,
     };
     let mut ledger = Ledger::new(args.group_by.clone());
+    let compared = if is_compared(args)? {
+        let (compared, expected) = compared(args, &settings, &age, io)?;
+        ledger = ledger.beside(expected);
+        Some(compared)
+    } else {
+        None
+    };
     let read =
         read_bill(&args.files, &options, &mut |line| ledger.add(line)).map_err(unreadable)?;
-    let bill = ledger.finish().map_err(|error| {
-        Failure::new(ExitCode::Input, error).with_hint("pass fewer billing periods at a time")
-    })?;
-    let origin = origin(args, &read);
-    planner::print(&bill_answer(&bill, &origin), format, &args.out, io)?;
-    output::say(&closing_line(&bill, &read), &args.out, io);
-    match &args.write_prices {
-        Some(path) => write_prices(path, &bill, args, io),
-        None => Ok(ExitCode::Done),
+    let bill = ledger.finish().map_err(too_large)?;
+    let origin = BillOrigin {
+        audit: compared.as_ref().map(|one| one.origin.clone()),
+        ..origin(args, &read)
+    };
+    planner::print(&bill_answer(&bill, &origin), format, out, io)?;
+    output::say(&closing_line(&bill, &read), out, io);
+    let mut code = ExitCode::Done;
+    if let Some(Compared {
+        estate, warning, ..
+    }) = compared
+    {
+        output::warn(warning, out, io);
+        let instances = estate.instances.len();
+        code = output::close("compared", instances, 0, &estate.gaps, &args.estate, io);
     }
+    match &args.write_prices {
+        Some(path) => {
+            let written = write_prices(path, &bill, args, io)?;
+            Ok(if code == ExitCode::Done {
+                written
+            } else {
+                code
+            })
+        }
+        None => Ok(code),
+    }
+}
+
+/// Whether an estate is read.
+fn is_compared(args: &BillArgs) -> Result<bool, Failure> {
+    let of = &args.estate;
+    let is_read = of.from.is_some() || of.demo.is_some() || of.kubernetes.is_given();
+    let is_selected = !(of.tag.is_empty() && of.exclude_tag.is_empty());
+    if is_selected && !is_read && !args.compare {
+        return Err(
+            Failure::input("`--tag` and `--exclude-tag` select instances of an estate").with_hint(
+                "pass an estate with `--from`, or group the bill with `--group-by tag:NAME`",
+            ),
+        );
+    }
+    Ok(is_read || args.compare)
+}
+
+/// What the audit of an estate expects.
+fn compared(
+    args: &BillArgs,
+    settings: &SettingsFile,
+    age: &PriceAge,
+    io: &mut Io<'_>,
+) -> Result<(Compared, Expected), Failure> {
+    let estate = estate::estate(&args.estate, settings, io)?;
+    let found = expected_bill(&estate, &settings.policy);
+    let warning = age.check(found.oldest_price, estate.as_of)?;
+    let mut flags = invocation(&args.estate, None).estate_flags();
+    if args.compare {
+        flags.push_str(" --compare");
+    }
+    let origin = BillAudit {
+        flags,
+        hours: found.expected.hours,
+        left_out: found.left_out,
+    };
+    let compared = Compared {
+        estate,
+        origin,
+        warning,
+    };
+    Ok((compared, found.expected))
+}
+
+fn too_large(error: TooLarge) -> Failure {
+    let hint = match error {
+        TooLarge::Bill => "pass fewer billing periods at a time",
+        TooLarge::Audit => "compare fewer instances with `--tag`, or a shorter `--lookback`",
+    };
+    Failure::new(ExitCode::Input, error).with_hint(hint)
 }
 
 /// Nothing that is read may be replaced, and what is written can be.
 fn check_files(args: &BillArgs) -> Result<(), Failure> {
+    let of = &args.estate;
     let written = [
-        ("--output", args.out.output.as_deref()),
+        ("--output", of.out.output.as_deref()),
         ("--write-prices", args.write_prices.as_deref()),
+        ("--save", of.save.as_deref()),
     ];
     let written = written.into_iter();
     let written = written.filter_map(|(flag, path)| Some((flag, path?)));
     let written: Vec<(&str, &Path)> = written.collect();
     output::check_distinct(&written)?;
-    for path in args.files.iter().filter(|path| path.is_file()) {
+    let files = args.files.iter().filter(|path| path.is_file());
+    let files = files.map(|path| ("FILE", path));
+    let estates = of.from.iter().map(|path| ("--from", path));
+    let bought = of.commitments.iter().map(|path| ("--commitments", path));
+    for (flag, path) in files.chain(estates).chain(bought) {
         for one in &written {
-            output::check_distinct(&[("FILE", path.as_path()), *one])?;
+            output::check_distinct(&[(flag, path.as_path()), *one])?;
         }
     }
     for (_, path) in &written {
@@ -107,6 +206,7 @@ fn origin(args: &BillArgs, read: &BillFiles) -> BillOrigin {
         untimed: read.untimed,
         in_two_forms: read.in_two_forms.clone(),
         has_stated_currency: args.currency.is_some(),
+        audit: None,
     }
 }
 
@@ -135,7 +235,11 @@ fn write_prices(
     write_whole(path, |out| out.write_all(text.as_bytes()))
         .map_err(|error| output::unwritable(path, error))?;
     let rates = counted(rates, "price", "prices");
-    output::say(&format!("wrote {rates} to {}", shown(path)), &args.out, io);
+    output::say(
+        &format!("wrote {rates} to {}", shown(path)),
+        &args.estate.out,
+        io,
+    );
     Ok(ExitCode::Done)
 }
 

@@ -129,7 +129,8 @@ pub(super) enum Command {
     ///
     /// Reads CSV, gzip-compressed CSV and Parquet, without calling a cloud: list, contracted,
     /// effective and billed cost, the use of commitments, parts of pods, and the negotiated
-    /// prices that follow.
+    /// prices that follow. With an estate (`--from`, `--demo`) or `--compare`, each difference
+    /// from its audit has a name, and idle GPU hours have their cost on the bill.
     Bill(Box<BillArgs>),
     /// Sample the GPUs of this host, and show the resources that it needs
     ///
@@ -201,6 +202,7 @@ impl Command {
             Self::Autoscale(args) => Some(&args.estate),
             Self::Schedule(args) => Some(&args.estate),
             Self::History(args) => args.estate(),
+            Self::Bill(args) => Some(&args.estate),
             Self::Explain(args) => Some(&args.estate),
             Self::Fix(args) => Some(&args.estate),
             Self::Policy { .. }
@@ -211,7 +213,6 @@ impl Command {
             | Self::Pricing(_)
             | Self::Select(_)
             | Self::RentOrBuy(_)
-            | Self::Bill(_)
             | Self::Profile(_)
             | Self::IamPolicy(_)
             | Self::KubernetesRbac

@@ -31,7 +31,7 @@ pub use answer::{
     answer_table,
 };
 pub use audit::{audit_csv, audit_html, audit_json, audit_markdown, audit_table, focus_csv};
-pub use bill::{BillOrigin, BillSource, bill_answer, negotiated_rates, price_file};
+pub use bill::{BillAudit, BillOrigin, BillSource, bill_answer, negotiated_rates, price_file};
 pub use diff::{diff_json, diff_markdown, diff_table};
 pub use explain::{
     Derivation, Explained, NotFound, commitment_explanation, explainable_ids, explanation,

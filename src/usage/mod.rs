@@ -8,6 +8,7 @@ mod estate;
 mod grid;
 mod histogram;
 mod hour_peaks;
+mod hour_use;
 mod keeping;
 mod kept;
 #[cfg(test)]
@@ -28,6 +29,7 @@ mod whole;
 pub use days::DayLoad;
 pub use estate::Estate;
 pub use histogram::{Histogram, Scale};
+pub use hour_use::{HourUse, whole_hours};
 pub use kept::{KeptFigures, KeptPeriod, KeptSeries, KeptUsage};
 pub use series::{Points, Series};
 pub use sketch::{Figures, Sketch};

@@ -9,6 +9,7 @@ mod bad_planner_input;
 mod bad_points;
 mod baselines;
 mod batching;
+mod bill_audits;
 mod bill_tables;
 mod bills;
 mod bounds;

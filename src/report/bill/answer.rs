@@ -1,5 +1,6 @@
 //! The answer of `gpucost bill`.
 
+use super::comparison;
 use super::figures::{Amounts, percentage};
 use super::notes;
 use super::origin::BillOrigin;
@@ -32,13 +33,17 @@ fn headline(bill: &Bill) -> String {
     let of = |one: &CurrencyBill| {
         let amounts = Amounts(one.currency);
         let instances = one.of_instances();
-        format!(
+        let paid = format!(
             "{} cost {} with commitments spread, {} as billed, of {} in all",
             counted(one.instances.len() as u64, "GPU instance", "GPU instances"),
             amounts.words(&instances.effective),
             amounts.words(&instances.billed),
             amounts.words(&one.total().effective),
-        )
+        );
+        match comparison::idle_words(one) {
+            Some(idle) => format!("{paid}: {idle}"),
+            None => paid,
+        }
     };
     let parts: Vec<String> = bill.currencies.iter().map(of).collect();
     if parts.is_empty() {
@@ -96,6 +101,18 @@ fn given(bill: &Bill, origin: &BillOrigin) -> Vec<Given> {
             of_currency.to_owned(),
         ),
     ];
+    if let Some(audit) = &origin.audit {
+        let (start, end) = (minute(audit.hours.start), minute(audit.hours.end));
+        given.push(one(
+            "audit_hours",
+            "hours of the audit",
+            Figure::text(format!("{start} to {end}")),
+            match audit.flags.trim() {
+                "" => "the account".to_owned(),
+                flags => flags.to_owned(),
+            },
+        ));
+    }
     if let Some(key) = &bill.grouped_by {
         given.push(one(
             "group_by",
@@ -182,7 +199,8 @@ fn steps_of(bill: &CurrencyBill, is_one_of_many: bool) -> Vec<Step> {
             &divided.cost,
         ));
     }
-    steps.into_iter().flatten().collect()
+    let steps = steps.into_iter().flatten();
+    steps.chain(comparison::steps(bill, &of_currency)).collect()
 }
 
 fn next(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
@@ -191,6 +209,9 @@ fn next(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
     let mut files = words.join(" ");
     if files.len() > LONGEST {
         files = "FILE".to_owned();
+    }
+    if let Some(audit) = &origin.audit {
+        files.push_str(&audit.flags);
     }
     let mut next = Vec::new();
     if bill.grouped_by.is_none() {

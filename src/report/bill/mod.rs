@@ -1,6 +1,8 @@
 //! `gpucost bill` in words: what was really paid.
 
 mod answer;
+mod cents;
+mod comparison;
 mod figures;
 mod notes;
 mod origin;
@@ -8,5 +10,5 @@ mod own_prices;
 mod sheets;
 
 pub use answer::bill_answer;
-pub use origin::{BillOrigin, BillSource};
+pub use origin::{BillAudit, BillOrigin, BillSource};
 pub use own_prices::{negotiated_rates, price_file};

@@ -2,7 +2,7 @@
 
 use super::figures::Amounts;
 use super::origin::BillOrigin;
-use crate::billing::{Bill, CurrencyBill, RoundedCosts};
+use crate::billing::{Bill, Comparison, CurrencyBill, DifferenceReason, RoundedCosts};
 use crate::domain::{LineKind, Provider};
 use crate::report::answer::Missing;
 use crate::report::shared::text::counted;
@@ -29,6 +29,17 @@ pub(super) fn caveats(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
             counted(origin.untimed, "row has", "rows have")
         ));
     }
+    let mut compared = bill
+        .currencies
+        .iter()
+        .filter_map(|one| one.comparison.as_ref());
+    if origin.audit.is_some() && compared.all(is_apart) {
+        caveats.push(
+            "The bill has no hour of any instance of the audit: compare the accounts, the \
+             regions and the times of both."
+                .to_owned(),
+        );
+    }
     caveats.extend(bill.currencies.iter().filter_map(divided));
     let uninvoiced: u64 = bill.currencies.iter().map(|one| one.uninvoiced).sum();
     if uninvoiced > 0 {
@@ -44,13 +55,22 @@ pub(super) fn caveats(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
         ));
     }
     if bill.currencies.iter().any(has_volumes) {
-        caveats.push(
+        let of_instances = if origin.audit.is_some() {
+            "Volumes and addresses belong to the instances that have them at the time of the \
+             audit. Others are in the sheet of kinds alone."
+        } else {
             "A bill does not say to which instance a volume or an address belongs: they are in \
              the sheet of kinds."
-                .to_owned(),
-        );
+        };
+        caveats.push(of_instances.to_owned());
     }
     caveats
+}
+
+/// Whether a bill and an audit have nothing in common.
+fn is_apart(comparison: &Comparison) -> bool {
+    let mut instances = comparison.instances.iter();
+    instances.all(|one| one.billed_hours.is_zero())
 }
 
 fn rounded(costs: &RoundedCosts, bill: &CurrencyBill) -> String {
@@ -102,6 +122,31 @@ pub(super) fn missing(bill: &Bill, origin: &BillOrigin) -> Vec<Missing> {
                 .to_owned(),
         });
     }
+    for one in &bill.currencies {
+        let unnamed = one.comparison.as_ref().and_then(unnamed);
+        missing.extend(unnamed.map(|cost| {
+            Missing {
+                what: format!(
+                    "instances of lines that cost {}",
+                    Amounts(one.currency).text(cost)
+                ),
+                remedy:
+                    "export the bill with resource ids; of SageMaker a bill names endpoints and \
+                     jobs"
+                        .to_owned(),
+            }
+        }));
+    }
+    let left_out = origin.audit.as_ref().map_or(0, |audit| audit.left_out);
+    if left_out > 0 {
+        missing.push(Missing {
+            what: format!(
+                "comparison of {}",
+                counted(left_out, "instance", "instances")
+            ),
+            remedy: "only instances of EC2 are compared: bills name others differently".to_owned(),
+        });
+    }
     for (code, rows) in &origin.other_currencies {
         missing.push(Missing {
             what: format!("amounts in {code}"),
@@ -112,4 +157,10 @@ pub(super) fn missing(bill: &Bill, origin: &BillOrigin) -> Vec<Missing> {
         });
     }
     missing
+}
+
+/// What lines cost that name no instance, or no time.
+fn unnamed(comparison: &Comparison) -> Option<Decimal> {
+    let part = comparison.differences.get(&DifferenceReason::Unnamed)?;
+    Some(part.cost)
 }

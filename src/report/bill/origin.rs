@@ -1,5 +1,6 @@
 //! Where a bill is from.
 
+use crate::domain::Window;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a bill is from.
@@ -18,6 +19,19 @@ pub struct BillOrigin {
     pub in_two_forms: BTreeSet<String>,
     /// Whether the currency of rows without one was given by hand.
     pub has_stated_currency: bool,
+    /// What it is compared with.
+    pub audit: Option<BillAudit>,
+}
+
+/// An audit that a bill is compared with.
+#[derive(Debug, Clone)]
+pub struct BillAudit {
+    /// Flags that lead to the same estate, each with a blank before it.
+    pub flags: String,
+    /// The whole hours of UTC that it has read.
+    pub hours: Window,
+    /// Instances that a bill does not name as an estate does.
+    pub left_out: u64,
 }
 
 /// A file of a bill.

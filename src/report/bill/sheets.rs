@@ -1,5 +1,6 @@
 //! Rows of a bill.
 
+use super::comparison;
 use super::figures::{Amounts, hours, percent, text};
 use super::origin::BillOrigin;
 use crate::billing::{Bill, CurrencyBill, DerivedRate, InstanceCost, Parts, RateRefusal};
@@ -7,7 +8,7 @@ use crate::domain::PurchaseOption;
 use crate::report::answer::{Column, Figure, Sheet, column, detail};
 use rust_decimal::Decimal;
 
-const INSTANCES: [Column; 14] = [
+const INSTANCES: [Column; 16] = [
     column("instance", "instance"),
     detail("account", "account"),
     column("region", "region"),
@@ -20,6 +21,8 @@ const INSTANCES: [Column; 14] = [
     column("effective_cost", "effective"),
     detail("billed_cost", "billed"),
     column("transfer_cost", "transfer"),
+    detail("volumes_cost", "volumes"),
+    detail("addresses_cost", "addresses"),
     detail("lines_without_effective_cost", "no effective cost"),
     detail("currency", "currency"),
 ];
@@ -177,7 +180,8 @@ pub(super) fn all(bill: &Bill, origin: &BillOrigin) -> Vec<Sheet> {
         sheet("sources", "FILES", row, &FILES, files(origin)),
     ];
     let filled = sometimes.into_iter().filter(|one| !one.rows.is_empty());
-    always.into_iter().chain(filled).collect()
+    let always = always.into_iter().chain(comparison::sheets(bill));
+    always.chain(filled).collect()
 }
 
 fn options(parts: &Parts) -> Figure {
@@ -205,6 +209,8 @@ fn instances(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
             amounts.sum(&total.effective),
             amounts.sum(&total.billed),
             amounts.of(one.transfer),
+            amounts.of(one.volumes),
+            amounts.of(one.addresses),
             Figure::Count(total.effective.absent()),
             amounts.code(),
         ]

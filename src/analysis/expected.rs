@@ -1,0 +1,89 @@
+//! What an audit expects of a bill: the hours in which it saw instances run, and what an hour
+//! of each costs.
+
+use super::plan::Owned;
+use super::workloads::{PaidHours, instance_shape};
+use crate::billing::{Expected, ExpectedInstance, ExpectedRate};
+use crate::catalog::Prices;
+use crate::domain::{HOUR_SECONDS, Instance, Policy, PriceQuote, Provider};
+use crate::usage::{Estate, whole_hours};
+use jiff::civil::Date;
+
+/// What is compared with a bill.
+#[derive(Debug, Clone)]
+pub struct ExpectedBill {
+    pub expected: Expected,
+    /// Instances of other providers than AWS, and of SageMaker: a bill does not name them as
+    /// an estate does.
+    pub left_out: u64,
+    /// The oldest day on which a price was seen.
+    pub oldest_price: Option<Date>,
+}
+
+/// The instances of an estate at the prices of its audit: commitments are spread over the
+/// hours that each ran. An instance that has ended since has the price that it would have.
+pub fn expected_bill(estate: &Estate, policy: &Policy) -> ExpectedBill {
+    let prices = Prices::new(&estate.prices, &policy.discount_percent);
+    let paid = Owned::of_estate(estate, &prices, policy).paid_hours();
+    let usage = estate.measured();
+    let grid = (estate.window, estate.period_seconds);
+    let mut oldest_price: Option<Date> = None;
+    let mut instances = Vec::new();
+    let of_aws = |one: &&Instance| one.id.provider() == Provider::Aws;
+    for instance in estate.instances.iter().filter(of_aws) {
+        let shape = instance_shape(estate, &instance.instance_type);
+        let offer = shape.and_then(|shape| shape.gpu.as_ref());
+        let price = quote(instance, &prices);
+        if let Some(quote) = &price {
+            let seen_on = quote.seen_on;
+            oldest_price = Some(oldest_price.map_or(seen_on, |oldest| oldest.min(seen_on)));
+        }
+        instances.push(ExpectedInstance {
+            account: instance.account.clone(),
+            id: instance.id.native().to_owned(),
+            region: instance.region.clone(),
+            instance_type: instance.instance_type.clone(),
+            rate: price.and_then(|quote| rate(instance, &quote, &paid)),
+            hours: usage.of(&instance.id).hour_uses(instance, offer, grid),
+            volumes: instance.volumes.iter().map(|one| one.id.clone()).collect(),
+            addresses: instance
+                .addresses
+                .iter()
+                .map(|one| one.id.clone())
+                .collect(),
+        });
+    }
+    let left_out = estate.instances.len() - instances.len();
+    let per_hour = HOUR_SECONDS / i64::from(estate.period_seconds.max(1));
+    ExpectedBill {
+        expected: Expected {
+            hours: whole_hours(estate.window, estate.period_seconds),
+            periods_per_hour: u16::try_from(per_hour).unwrap_or(1),
+            accounts: estate.accounts.iter().cloned().collect(),
+            regions: estate.regions.iter().cloned().collect(),
+            is_selection: !estate.tag_filters.is_empty(),
+            instances,
+        },
+        left_out: left_out as u64,
+        oldest_price,
+    }
+}
+
+fn quote(instance: &Instance, prices: &Prices<'_>) -> Option<PriceQuote> {
+    let (_, quote) = prices.find(&instance.price_key()?).ok()?;
+    Some(quote)
+}
+
+/// What an hour costs, as an audit prices it; absent where that is not a price in one
+/// currency.
+fn rate(instance: &Instance, quote: &PriceQuote, paid: &PaidHours) -> Option<ExpectedRate> {
+    let effective = match paid.get(&instance.id) {
+        Some(paid) => paid.hourly(quote.rate)?,
+        None => quote.rate,
+    };
+    Some(ExpectedRate {
+        currency: quote.rate.currency(),
+        price: quote.rate.amount(),
+        effective: effective.amount(),
+    })
+}

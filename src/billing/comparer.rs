@@ -1,0 +1,426 @@
+//! A bill against what an audit expects of it. Lines are folded in as they are read: memory
+//! grows with the hours of the audit's instances.
+
+use super::comparison::{
+    ComparedInstance, Comparison, DifferenceName, DifferencePart, DifferenceReason, UsedCost,
+};
+use super::expected::{DECIMALS, Expected, ExpectedInstance, ExpectedRate};
+use super::periods::{Share, shares};
+use crate::domain::{BillLine, Currency, HOUR_SECONDS, LineKind, PurchaseOption, Window};
+use jiff::{SignedDuration, Timestamp};
+use rust_decimal::Decimal;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Hours of instances that are kept apart: half a GB of them.
+pub(super) const MOST_HOURS: usize = 30_000_000;
+
+type Parts = BTreeMap<DifferenceReason, DifferencePart>;
+
+/// Takes in the lines of a bill.
+#[derive(Debug)]
+pub(super) struct Comparer {
+    expected: Expected,
+    /// Instances by id.
+    places: BTreeMap<String, usize>,
+    /// The instances that volumes and addresses belong to, by the ids of these.
+    owners: BTreeMap<String, usize>,
+    /// Accounts that the bill has lines of.
+    accounts: BTreeSet<String>,
+    /// The end of the last line of an instance.
+    last_end: Option<Timestamp>,
+    hours_kept: usize,
+    currencies: BTreeMap<Currency, Open>,
+}
+
+/// What is billed in one currency.
+#[derive(Debug, Default)]
+struct Open {
+    bill: Decimal,
+    /// Of lines that are for no instance of the audit.
+    parts: Parts,
+    instances: BTreeMap<usize, OpenInstance>,
+    used: BTreeMap<Option<String>, UsedCost>,
+}
+
+/// What is billed for an instance of the audit.
+#[derive(Debug, Default)]
+struct OpenInstance {
+    /// Hours that are billed in each hour of the audit.
+    hours: Vec<Decimal>,
+    /// Outside of them.
+    elsewhere: DifferencePart,
+    /// Of `hours`, those with an effective cost, and that cost.
+    stated: DifferencePart,
+    /// Of `hours`, those without one.
+    unstated: Decimal,
+    /// Of the stated, hours with a cost without commitments, and that cost.
+    priced: DifferencePart,
+    is_committed: bool,
+    used: UsedCost,
+}
+
+/// What a line is for.
+#[derive(Debug)]
+enum Place {
+    Instance(usize, Window),
+    Other(DifferenceReason),
+}
+
+/// A part of a line.
+#[derive(Debug, Clone, Copy)]
+struct Portion {
+    hours: Option<Decimal>,
+    effective: Option<Decimal>,
+    /// Without commitments.
+    contracted: Option<Decimal>,
+}
+
+impl Portion {
+    fn of(line: &BillLine, is_committed: bool) -> Self {
+        let costs = line.costs;
+        let uncommitted = costs.effective.filter(|_| !is_committed);
+        Self {
+            hours: line.hours,
+            effective: costs.effective,
+            contracted: costs.contracted.or(uncommitted),
+        }
+    }
+
+    fn each(self, other: Self, of: impl Fn(Decimal, Decimal) -> Decimal) -> Self {
+        let both = |one: Option<Decimal>, other: Option<Decimal>| Some(of(one?, other?));
+        Self {
+            hours: both(self.hours, other.hours),
+            effective: both(self.effective, other.effective),
+            contracted: both(self.contracted, other.contracted),
+        }
+    }
+
+    fn times(self, share: Decimal) -> Self {
+        self.each(self, |amount, _| (amount * share).round_dp(DECIMALS))
+    }
+
+    fn less(self, other: Self) -> Self {
+        self.each(other, |amount, part| amount - part)
+    }
+}
+
+impl Comparer {
+    pub(super) fn new(expected: Expected) -> Self {
+        let instances = || expected.instances.iter().enumerate();
+        let attached = |(place, one): (usize, &ExpectedInstance)| {
+            let ids = one.volumes.iter().chain(&one.addresses);
+            ids.map(|id| (id.clone(), place)).collect::<Vec<_>>()
+        };
+        Self {
+            places: instances()
+                .map(|(place, one)| (one.id.clone(), place))
+                .collect(),
+            owners: instances().flat_map(attached).collect(),
+            accounts: BTreeSet::new(),
+            last_end: None,
+            hours_kept: 0,
+            currencies: BTreeMap::new(),
+            expected,
+        }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.hours_kept > MOST_HOURS
+    }
+
+    /// The instance that a volume or an address belongs to.
+    pub(super) fn owner(&self, line: &BillLine) -> Option<&str> {
+        let place = *self.owners.get(line.resource.as_deref()?)?;
+        let owner = self.expected.instances.get(place)?;
+        Some(&owner.id)
+    }
+
+    /// Takes in a line, with whether it is of a machine with accelerators, and with the group
+    /// that it belongs to.
+    pub(super) fn add(&mut self, line: &BillLine, is_accelerated: bool, group: Option<&str>) {
+        if !line.kind.counts() {
+            return;
+        }
+        if let Some(account) = line.account.as_ref()
+            && !self.accounts.contains(account)
+        {
+            self.accounts.insert(account.clone());
+        }
+        if line.kind == LineKind::Instance {
+            self.last_end = self.last_end.max(line.period.map(|period| period.end));
+        }
+        let place = self.place(line, is_accelerated);
+        let open = self.currencies.entry(line.costs.currency).or_default();
+        let cost = line.costs.effective.unwrap_or_default();
+        open.bill += cost;
+        match place {
+            Place::Instance(place, period) => self.add_hours(place, period, line, group),
+            Place::Other(reason) => {
+                let is_about_hours = !matches!(reason, DifferenceReason::Line(_));
+                let hours = line.hours.filter(|_| is_about_hours).unwrap_or_default();
+                open.parts
+                    .entry(reason)
+                    .or_default()
+                    .add(DifferencePart { hours, cost });
+                if line.kind == LineKind::Instance && is_accelerated {
+                    open.used_by(group).add(cost, None);
+                }
+            }
+        }
+    }
+
+    fn place(&self, line: &BillLine, is_accelerated: bool) -> Place {
+        let expected = &self.expected;
+        if line.kind != LineKind::Instance {
+            return Place::Other(DifferenceReason::Line(line.kind));
+        }
+        let known = line.resource.as_ref().and_then(|id| self.places.get(id));
+        let is_own = |place: usize| {
+            let owner = expected.instances.get(place).map(|one| &one.account);
+            line.account.is_none() || line.account.as_ref() == owner
+        };
+        if let Some(place) = known.copied().filter(|place| is_own(*place)) {
+            let unnamed = Place::Other(DifferenceReason::Unnamed);
+            return line
+                .period
+                .map_or(unnamed, |period| Place::Instance(place, period));
+        }
+        let is_read = |read: &BTreeSet<String>, name: Option<&String>| {
+            name.is_none_or(|name| read.contains(name))
+        };
+        // SageMaker bills jobs and endpoints, and does not name their instances.
+        let name = line.instance_type.as_deref().unwrap_or_default();
+        let is_unnamed = line.resource.is_none() || name.starts_with("ml.");
+        let is_inside =
+            |period: Window| period.start < expected.hours.end && period.end > expected.hours.start;
+        Place::Other(if !is_accelerated {
+            DifferenceReason::Line(LineKind::Instance)
+        } else if !is_read(&expected.accounts, line.account.as_ref()) {
+            DifferenceReason::OtherAccount
+        } else if !is_read(&expected.regions, line.region.as_ref()) {
+            DifferenceReason::OtherRegion
+        } else if is_unnamed {
+            DifferenceReason::Unnamed
+        } else {
+            match line.period.map(is_inside) {
+                None => DifferenceReason::Unnamed,
+                Some(false) => DifferenceReason::OtherTime,
+                Some(true) if expected.is_selection => DifferenceReason::NotSelected,
+                Some(true) => DifferenceReason::UnknownInstance,
+            }
+        })
+    }
+
+    /// Divides a line up among the hours of its period.
+    fn add_hours(&mut self, place: usize, period: Window, line: &BillLine, group: Option<&str>) {
+        let (Some(instance), Some(open)) = (
+            self.expected.instances.get(place),
+            self.currencies.get_mut(&line.costs.currency),
+        ) else {
+            return;
+        };
+        let is_new = !open.instances.contains_key(&place);
+        let one = open.instances.entry(place).or_default();
+        if is_new {
+            one.hours = vec![Decimal::ZERO; instance.hours.len()];
+            self.hours_kept += one.hours.len();
+        }
+        let is_committed = line.commitment.is_some()
+            || matches!(
+                line.purchase_option,
+                Some(PurchaseOption::Reserved | PurchaseOption::SavingsPlan)
+            );
+        one.is_committed |= is_committed;
+        let whole = Portion::of(line, is_committed);
+        let shares = shares(period, self.expected.hours, &instance.hours);
+        let mut rest = whole;
+        let mut used = UsedCost::default();
+        for (index, Share { hour, share }) in shares.iter().enumerate() {
+            // What rounding leaves is the last one's.
+            let part = if index + 1 == shares.len() {
+                rest
+            } else {
+                whole.times(*share)
+            };
+            rest = rest.less(part);
+            let seen = hour.and_then(|hour| instance.hours.get(hour)).copied();
+            let ran = seen.map(|hour| self.expected.ran(hour));
+            let hours = part.hours.or(ran).unwrap_or_default();
+            used.add(part.effective.unwrap_or_default(), seen);
+            if let Some(hour) = *hour {
+                one.add(hour, hours, part);
+            } else {
+                let cost = part.effective.unwrap_or_default();
+                one.elsewhere.add(DifferencePart { hours, cost });
+            }
+        }
+        one.used.merge(&used);
+        open.used_by(group).merge(&used);
+    }
+
+    /// What was found, in one currency. `begin` is when the first usage of the bill begins.
+    pub(super) fn comparison(&self, currency: Currency, begin: Option<Timestamp>) -> Comparison {
+        let nothing = Open::default();
+        let open = self.currencies.get(&currency).unwrap_or(&nothing);
+        let mut differences = open.parts.clone();
+        let mut audit = Decimal::ZERO;
+        let mut instances = Vec::new();
+        for (place, instance) in self.expected.instances.iter().enumerate() {
+            let rate = instance.rate.filter(|rate| rate.currency == currency);
+            let billed = open.instances.get(&place);
+            if billed.is_none() && (rate.is_none() || !instance.has_run()) {
+                continue;
+            }
+            let nothing = OpenInstance::default();
+            let billed = billed.unwrap_or(&nothing);
+            let (found, parts) = self.compared(instance, rate, billed, begin);
+            audit += found.audit.unwrap_or_default();
+            for (reason, part) in parts {
+                differences.entry(reason).or_default().add(part);
+            }
+            instances.push(found);
+        }
+        differences.retain(|_, part| *part != DifferencePart::default());
+        instances.sort_by_key(|one| Reverse(one.difference().abs()));
+        Comparison {
+            hours: self.expected.hours,
+            bill: open.bill,
+            audit,
+            differences,
+            instances,
+            used: open.used.clone(),
+        }
+    }
+
+    /// An instance, and what differs: hours that only one of both has, at the audit's rate;
+    /// what the billed hours cost without commitments, less what they would at the audit's
+    /// price; and as the commitment what is left.
+    fn compared(
+        &self,
+        instance: &ExpectedInstance,
+        rate: Option<ExpectedRate>,
+        billed: &OpenInstance,
+        begin: Option<Timestamp>,
+    ) -> (ComparedInstance, Parts) {
+        let mut parts: Parts = BTreeMap::new();
+        let mut seen = Decimal::ZERO;
+        for (place, hour) in instance.hours.iter().enumerate() {
+            let ran = self.expected.ran(*hour);
+            let paid = billed.hours.get(place).copied().unwrap_or_default();
+            seen += ran;
+            if paid != ran {
+                let reason = if paid > ran {
+                    DifferenceReason::NotSeen
+                } else if paid.is_zero() {
+                    self.unbilled(instance, place, begin)
+                } else {
+                    DifferenceReason::NotBilled
+                };
+                parts.entry(reason).or_default().hours += paid - ran;
+            }
+        }
+        let audit = match rate {
+            Some(rate) => rate.divide(seen, billed, &mut parts),
+            None => {
+                parts = BTreeMap::from([(DifferenceReason::Unpriced, billed.stated)]);
+                Decimal::ZERO
+            }
+        };
+        parts
+            .entry(DifferenceReason::OtherTime)
+            .or_default()
+            .add(billed.elsewhere);
+        let mut differences: BTreeMap<DifferenceName, Decimal> = BTreeMap::new();
+        for (reason, part) in &parts {
+            *differences.entry(reason.name()).or_default() += part.cost;
+        }
+        let found = ComparedInstance {
+            account: instance.account.clone(),
+            id: instance.id.clone(),
+            region: instance.region.clone(),
+            instance_type: instance.instance_type.clone(),
+            billed_hours: billed.hours.iter().sum(),
+            seen_hours: seen,
+            bill: billed.stated.cost + billed.elsewhere.cost,
+            audit: rate.map(|_| audit),
+            differences,
+            used: billed.used,
+        };
+        (found, parts)
+    }
+
+    /// Why an hour that an instance was seen running is not on the bill.
+    fn unbilled(
+        &self,
+        instance: &ExpectedInstance,
+        place: usize,
+        begin: Option<Timestamp>,
+    ) -> DifferenceReason {
+        let after = SignedDuration::from_secs(place as i64 * HOUR_SECONDS);
+        let start = self.expected.hours.start + after;
+        if !self.accounts.is_empty() && !self.accounts.contains(&instance.account) {
+            DifferenceReason::NoLines
+        } else if begin.is_none_or(|begin| start < begin) {
+            DifferenceReason::BeforeBill
+        } else if self.last_end.is_none_or(|end| start >= end) {
+            DifferenceReason::AfterBill
+        } else {
+            DifferenceReason::NotBilled
+        }
+    }
+}
+
+impl Open {
+    fn used_by(&mut self, group: Option<&str>) -> &mut UsedCost {
+        self.used.entry(group.map(str::to_owned)).or_default()
+    }
+}
+
+impl OpenInstance {
+    fn add(&mut self, hour: usize, hours: Decimal, part: Portion) {
+        if let Some(billed) = self.hours.get_mut(hour) {
+            *billed += hours;
+        }
+        let Some(cost) = part.effective else {
+            self.unstated += hours;
+            return;
+        };
+        self.stated.add(DifferencePart { hours, cost });
+        if let Some(cost) = part.contracted {
+            self.priced.add(DifferencePart { hours, cost });
+        }
+    }
+}
+
+impl ExpectedRate {
+    /// Puts a cost to each part of a difference that has hours, adds those that are about
+    /// rates, and gives what the audit expects. The parts add up exactly.
+    fn divide(self, seen: Decimal, billed: &OpenInstance, parts: &mut Parts) -> Decimal {
+        let cost = |hours: Decimal| (hours * self.effective).round_dp(DECIMALS);
+        let audit = cost(seen);
+        for part in parts.values_mut() {
+            part.cost = cost(part.hours);
+        }
+        let unstated = DifferencePart {
+            hours: billed.unstated,
+            cost: -cost(billed.unstated),
+        };
+        parts.insert(DifferenceReason::NoCost, unstated);
+        let named: Decimal = parts.values().map(|part| part.cost).sum();
+        let rest = billed.stated.cost - audit - named;
+        let price = if billed.is_committed || self.price != self.effective {
+            billed.priced.cost - (billed.priced.hours * self.price).round_dp(DECIMALS)
+        } else {
+            rest
+        };
+        for (reason, cost) in [
+            (DifferenceReason::OtherPrice, price),
+            (DifferenceReason::Commitment, rest - price),
+        ] {
+            let hours = Decimal::ZERO;
+            parts.insert(reason, DifferencePart { hours, cost });
+        }
+        audit
+    }
+}

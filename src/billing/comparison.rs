@@ -1,0 +1,212 @@
+//! How a bill differs from an audit, and how far what it bills was used.
+
+use super::amounts::share;
+use super::expected::DECIMALS;
+use crate::domain::{LineKind, Window, named_enum};
+use crate::usage::HourUse;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+named_enum! {
+    /// What a difference between a bill and an audit is about.
+    DifferenceName {
+        /// Hours that only one of both has.
+        Hours = "hours",
+        /// The price of an hour without commitments.
+        Price = "price",
+        /// What commitments make of that price.
+        Commitment = "commitment",
+        /// What only one of both is about.
+        Scope = "scope",
+        /// Lines that are for no hours of an instance with accelerators.
+        Kind = "kind",
+        /// Hours that are not billed yet.
+        Late = "late",
+        /// Hours for which the bill states no effective cost.
+        Unstated = "unstated",
+    }
+}
+
+/// Why a bill and an audit differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DifferenceReason {
+    /// Billed, and not seen running.
+    NotSeen,
+    /// Seen running, and not billed.
+    NotBilled,
+    /// The audit does not have the instance.
+    UnknownInstance,
+    /// Another price of an hour.
+    OtherPrice,
+    /// The audit has no price.
+    Unpriced,
+    Commitment,
+    /// Of an account that the audit has not read.
+    OtherAccount,
+    /// Of a region that the audit has not read.
+    OtherRegion,
+    /// Outside of the hours that the audit has read.
+    OtherTime,
+    /// The audit was asked about instances with some tags alone.
+    NotSelected,
+    /// The bill does not name an instance, or a time.
+    Unnamed,
+    /// The bill has no line of the account.
+    NoLines,
+    /// Before the first usage of the bill.
+    BeforeBill,
+    /// A line of another kind, or of an instance without accelerators.
+    Line(LineKind),
+    /// After the last hour of instances in the bill.
+    AfterBill,
+    /// The bill states no effective cost.
+    NoCost,
+}
+
+impl DifferenceReason {
+    pub fn name(self) -> DifferenceName {
+        match self {
+            Self::NotSeen | Self::NotBilled | Self::UnknownInstance => DifferenceName::Hours,
+            Self::OtherPrice | Self::Unpriced => DifferenceName::Price,
+            Self::Commitment => DifferenceName::Commitment,
+            Self::OtherAccount
+            | Self::OtherRegion
+            | Self::OtherTime
+            | Self::NotSelected
+            | Self::Unnamed
+            | Self::NoLines
+            | Self::BeforeBill => DifferenceName::Scope,
+            Self::Line(_) => DifferenceName::Kind,
+            Self::AfterBill => DifferenceName::Late,
+            Self::NoCost => DifferenceName::Unstated,
+        }
+    }
+}
+
+/// A part of a difference, bill less audit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DifferencePart {
+    /// Hours of instances; zero where it is not about hours.
+    pub hours: Decimal,
+    pub cost: Decimal,
+}
+
+impl DifferencePart {
+    pub(super) fn add(&mut self, other: Self) {
+        self.hours += other.hours;
+        self.cost += other.cost;
+    }
+}
+
+/// A bill beside an audit, in one currency. Costs are effective.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    /// The whole hours of UTC that the audit has read.
+    pub hours: Window,
+    pub bill: Decimal,
+    /// The hours in which the audit saw instances run, at what an hour costs.
+    pub audit: Decimal,
+    /// These add up to `bill − audit`.
+    pub differences: BTreeMap<DifferenceReason, DifferencePart>,
+    /// Instances of the audit that ran or are billed, the largest difference first.
+    pub instances: Vec<ComparedInstance>,
+    /// Instances with accelerators by what the bill is grouped by, else by type.
+    pub used: BTreeMap<Option<String>, UsedCost>,
+}
+
+impl Comparison {
+    /// The differences by name.
+    pub fn by_name(&self) -> BTreeMap<DifferenceName, Decimal> {
+        let mut names: BTreeMap<DifferenceName, Decimal> = BTreeMap::new();
+        for (reason, part) in &self.differences {
+            *names.entry(reason.name()).or_default() += part.cost;
+        }
+        names
+    }
+
+    /// Over all instances with accelerators.
+    pub fn used(&self) -> UsedCost {
+        let mut all = UsedCost::default();
+        for one in self.used.values() {
+            all.merge(one);
+        }
+        all
+    }
+}
+
+/// An instance that the audit has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComparedInstance {
+    pub account: String,
+    pub id: String,
+    pub region: String,
+    pub instance_type: String,
+    /// Hours that are billed in the hours of the audit.
+    pub billed_hours: Decimal,
+    /// Hours that it was seen running.
+    pub seen_hours: Decimal,
+    pub bill: Decimal,
+    /// Absent where the audit has no price in this currency.
+    pub audit: Option<Decimal>,
+    /// These add up to `bill − audit`.
+    pub differences: BTreeMap<DifferenceName, Decimal>,
+    pub used: UsedCost,
+}
+
+impl ComparedInstance {
+    /// What it is billed more than the audit expects.
+    pub fn difference(&self) -> Decimal {
+        self.bill - self.audit.unwrap_or_default()
+    }
+}
+
+/// What is billed for hours, by how far the GPUs were used in them. The four parts add up to
+/// the cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct UsedCost {
+    pub cost: Decimal,
+    /// In proportion to mean utilization.
+    pub useful: Decimal,
+    /// What is left of periods in which a GPU worked, or may have.
+    pub spare: Decimal,
+    /// Periods in which no GPU did anything.
+    pub idle: Decimal,
+    /// Hours whose use is not known.
+    pub unmeasured: Decimal,
+}
+
+impl UsedCost {
+    /// Adds the cost of an hour, with how it was used where that is known.
+    pub(super) fn add(&mut self, cost: Decimal, hour: Option<HourUse>) {
+        self.cost += cost;
+        let Some(hour) = hour.filter(|hour| hour.measured > 0) else {
+            self.unmeasured += cost;
+            return;
+        };
+        let ran = Decimal::from(hour.ran);
+        let of = |periods: Decimal| {
+            let part = (cost * periods).checked_div(ran);
+            part.unwrap_or_default().round_dp(DECIMALS)
+        };
+        let unmeasured = of(Decimal::from(hour.ran.saturating_sub(hour.measured)));
+        let idle = of(Decimal::from(hour.idle));
+        let useful = of(Decimal::new(i64::from(hour.useful), 4));
+        self.unmeasured += unmeasured;
+        self.idle += idle;
+        self.useful += useful;
+        self.spare += cost - unmeasured - idle - useful;
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.cost += other.cost;
+        self.useful += other.useful;
+        self.spare += other.spare;
+        self.idle += other.idle;
+        self.unmeasured += other.unmeasured;
+    }
+
+    /// The idle share of what was measured, percent.
+    pub fn idle_percent(&self) -> Option<Decimal> {
+        share(self.idle, self.cost - self.unmeasured)
+    }
+}
