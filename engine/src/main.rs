@@ -8,7 +8,7 @@ mod cluster;
 mod counts;
 mod failure;
 #[allow(dead_code, reason = "gpucost uses the rest")]
-#[path = "../../src/sources/fnv.rs"]
+#[path = "../../src/domain/fnv.rs"]
 mod fnv;
 mod history;
 mod inputs;

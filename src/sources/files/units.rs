@@ -18,8 +18,6 @@ const DATED_COLUMNS: [&str; 4] = ["name", "unit", "count", "date"];
 /// Rows of a file, and of one of single days: 300 kinds of units over a year.
 const MOST_ROWS: usize = 10_000;
 const MOST_DATED_ROWS: usize = 110_000;
-/// What is longer is an error.
-const LONGEST_WINDOW: SignedDuration = SignedDuration::from_hours(100 * 8_760);
 /// A leap year. Its cost is that of today's running time: what is longer is an error.
 const LONGEST_WINDOW: SignedDuration = SignedDuration::from_hours(366 * 24);
 /// Bytes of a line of a log that are searched at once.
