@@ -82,7 +82,7 @@ fn host(address: &str) -> Result<&str> {
     host.map(|host| host.trim_end_matches('/'))
         .filter(is_host)
         .ok_or_else(|| {
-            Failure::input(format!("`--engine {address}` is no engine")).with_hint(
+            Failure::input(format!("`--engine {address}` is not an engine")).with_hint(
                 "use `embedded`, or `ballista://HOST:PORT`, such as `ballista://127.0.0.1:50050`",
             )
         })

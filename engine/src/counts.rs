@@ -192,7 +192,7 @@ pub fn check_gpus(table: Table, rows: &RecordBatch) -> Result<()> {
     match other {
         None => Ok(()),
         Some(gpu) => Err(
-            Failure::input(format!("{gpu} is no index of a GPU on its host"))
+            Failure::input(format!("{gpu} is not the index of a GPU on its host"))
                 .with_hint("map a column of indexes from 0 to 255 with `--columns gpu=…`"),
         ),
     }
@@ -225,13 +225,13 @@ fn column<'a>(
 fn wholes(batch: &RecordBatch, name: &str) -> Result<Int64Array> {
     let numbers = cast(column(batch, name)?, &DataType::Int64)?;
     let numbers = numbers.as_any().downcast_ref::<Int64Array>().cloned();
-    numbers.ok_or_else(|| Failure::unexpected(format!("`{name}` of a result is no number")))
+    numbers.ok_or_else(|| Failure::unexpected(format!("`{name}` of a result is not a number")))
 }
 
 fn reals(batch: &RecordBatch, name: &str) -> Result<Float64Array> {
     let numbers = cast(column(batch, name)?, &DataType::Float64)?;
     let numbers = numbers.as_any().downcast_ref::<Float64Array>().cloned();
-    numbers.ok_or_else(|| Failure::unexpected(format!("`{name}` of a result is no number")))
+    numbers.ok_or_else(|| Failure::unexpected(format!("`{name}` of a result is not a number")))
 }
 
 #[cfg(test)]

@@ -228,7 +228,7 @@ async fn list(name: &str) -> Result<Vec<(Format, InputFile)>> {
     }
     if name.contains("://") {
         return Err(
-            Failure::input(format!("`--input {name}` is no path and no bucket of S3"))
+            Failure::input(format!("`--input {name}` is neither a path nor a bucket of S3"))
                 .with_hint("use a path, or `s3://BUCKET/PREFIX`"),
         );
     }
@@ -326,7 +326,7 @@ async fn in_bucket(name: &str) -> Result<Vec<(Format, InputFile)>> {
 
 fn url_of(path: &Path) -> Result<Url> {
     Url::from_file_path(path)
-        .map_err(|()| Failure::unexpected(format!("{} is no absolute path", path.display())))
+        .map_err(|()| Failure::unexpected(format!("{} is not an absolute path", path.display())))
 }
 
 /// The store that a file is in, as the engine looks it up.

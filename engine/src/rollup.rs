@@ -130,7 +130,7 @@ fn columns(points: &Points, inputs: &Inputs) -> Result<Vec<Field>> {
             return Err(
                 Failure::input(format!("the archive has no column `{name}`")).with_hint(format!(
                     "its columns are {}; map them with `--columns`, where `gpu=` says that there \
-                     is no column of GPUs",
+                     is not a column of GPUs",
                     inputs.column_names().join(", ")
                 )),
             );

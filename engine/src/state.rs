@@ -30,7 +30,7 @@ pub fn of(host: &str) -> Result<State> {
     let answer = ask(host).map_err(|error| failed(&error))?;
     parsed(&answer).ok_or_else(|| {
         Failure::input(format!(
-            "what answers at {host} is no scheduler of Ballista"
+            "what answers at {host} is not a scheduler of Ballista"
         ))
         .with_hint("name the host and the port of a scheduler with `--engine`")
     })

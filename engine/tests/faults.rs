@@ -129,7 +129,7 @@ fn indexes_of_gpus_that_gpucost_does_not_read_are_an_error() {
     }
     written(&place, &points);
     let text = place.fails(2, &[]);
-    assert!(text.contains("256 is no index of a GPU"), "{text}");
+    assert!(text.contains("256 is not the index of a GPU"), "{text}");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn inputs_that_are_none_are_errors() {
     for (input, says) in [
         ("missing", "cannot read missing"),
         (&*empty, "no file that ends with .parquet"),
-        ("http://127.0.0.1/x", "is no path and no bucket"),
+        ("http://127.0.0.1/x", "is neither a path nor a bucket"),
     ] {
         let text = failed(
             &["rollup", "--input", input, "--out", &out],

@@ -31,7 +31,7 @@ pub struct DerivedRate {
     pub list_hourly: Option<Decimal>,
     /// The last day on which it held.
     pub last_day: Option<Date>,
-    /// Why it is no negotiated price; absent of one.
+    /// Why it is not a negotiated price; absent of one.
     pub refusal: Option<RateRefusal>,
 }
 

@@ -70,7 +70,7 @@ pub struct WorkloadDay {
     /// Empty for what has none, such as a savings plan.
     pub instance_type: String,
     /// GPUs of one instance, 0.125 for an eighth of one; absent for an unknown type and for
-    /// what is no compute.
+    /// what is not compute.
     pub gpus_per_instance: Option<Decimal>,
     /// How these hours were paid for; never mixed.
     pub option: PurchaseOption,
@@ -81,7 +81,7 @@ pub struct WorkloadDay {
     /// Hours of instances; of storage the hours of the day that it was there, of unused room
     /// the hours of instances that it had room for.
     pub hours: Decimal,
-    /// Those hours times GPUs; absent for an unknown type and for what is no compute.
+    /// Those hours times GPUs; absent for an unknown type and for what is not compute.
     pub gpu_hours: Option<Decimal>,
     /// On demand at the public price, before any discount; absent when that is unknown.
     pub list: Option<Money>,
@@ -108,7 +108,7 @@ pub struct ActionBaseline {
     pub instance_type: String,
     /// Hours of instances on a mean day; of storage 24.
     pub hours_daily: Decimal,
-    /// Those hours times GPUs; absent for an unknown type and for what is no compute.
+    /// Those hours times GPUs; absent for an unknown type and for what is not compute.
     pub gpu_hours_daily: Option<Decimal>,
     /// What one of those hours cost, commitments included: not a price, because what is
     /// paid ahead may cost nothing by the hour.

@@ -279,7 +279,7 @@ fn files_that_are_no_counts_are_refused_with_their_place() {
         ),
         (
             "time,requests\n0,1\n120,1\n300,1\n",
-            "PATH: a count is 180 s after the one before it, which is no multiple of the period \
+            "PATH: a count is 180 s after the one before it, which is not a multiple of the period \
              of 120 s",
             period,
         ),

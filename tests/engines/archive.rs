@@ -249,7 +249,7 @@ impl Archive {
     }
 }
 
-/// A value as an estate has it: what is no number is text.
+/// A value as an estate has it: what is not a number is text.
 fn number(value: f64) -> Value {
     if value.is_nan() {
         json!("NaN")

@@ -37,7 +37,7 @@ pub enum CountsError {
     #[error("{name} has one count, and nothing says how long its period is")]
     OnePeriod { name: String },
     #[error(
-        "{name}: a count is {after_seconds} s after the one before it, which is no multiple of \
+        "{name}: a count is {after_seconds} s after the one before it, which is not a multiple of \
          the period of {period_seconds} s"
     )]
     OffGrid {

@@ -306,7 +306,7 @@ impl BillFormat {
         }
     }
 
-    /// The names of the columns without which a table is no bill of this format.
+    /// The names of the columns without which a table is not a bill of this format.
     pub fn required(self) -> impl Iterator<Item = &'static str> {
         let columns = self.columns().iter();
         let required = columns.filter(|column| column.need == Need::Required);

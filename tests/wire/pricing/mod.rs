@@ -149,7 +149,7 @@ fn price(wire: &Value) -> (String, (Decimal, String)) {
 
 fn decimal(text: &str) -> Decimal {
     text.parse()
-        .unwrap_or_else(|_| panic!("`{text}` is no decimal number"))
+        .unwrap_or_else(|_| panic!("`{text}` is not a decimal number"))
 }
 
 /// Expected prices in dollars.

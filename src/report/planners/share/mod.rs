@@ -93,7 +93,7 @@ fn next(plan: &SharePlan, packing: Option<&Packing>) -> Vec<String> {
         return vec![format!("gpucost pricing {smaller} --region {region}")];
     }
     let mut next = vec![format!("gpucost pricing {on} --region all")];
-    // A commitment to what sharing does not make cheaper is no advice.
+    // A commitment to what sharing does not make cheaper is not advice.
     let saves = |packing: &&Packing| {
         let saved = plan.saved(packing);
         saved.is_some_and(|saved| saved.amount() > Decimal::ZERO)

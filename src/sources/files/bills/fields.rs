@@ -30,7 +30,7 @@ pub(super) trait Row {
 pub(super) enum Moment {
     At(Timestamp),
     Absent,
-    /// It is there, and is no time.
+    /// It is there, and is not a time.
     Invalid,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Fields<'a> {
     /// A number that is there.
     ///
     /// # Errors
-    /// When what is there is no number: an amount is never left out unseen.
+    /// When what is there is not a number: an amount is never left out unseen.
     pub(super) fn number(&self, field: usize) -> Result<Option<Decimal>, String> {
         match self.cell(field)? {
             Cell::Number(number) => Ok(Some(number)),

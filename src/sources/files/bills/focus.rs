@@ -46,7 +46,7 @@ field_names! {
     InstanceType: ["x_InstanceType", "x_SkuInstanceType"],
 }
 
-/// Columns without which a table is no FOCUS.
+/// Columns without which a table is not FOCUS.
 pub(super) const REQUIRED: [&str; 3] = ["ChargeCategory", "BilledCost", "EffectiveCost"];
 
 /// Keys of the details of a price that name the type of a machine.

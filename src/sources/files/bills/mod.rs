@@ -68,7 +68,7 @@ pub struct BillFiles {
 /// has enough.
 ///
 /// # Errors
-/// When a file cannot be read, is no bill, or has an invalid row; when a folder has several
+/// When a file cannot be read, is not a bill, or has an invalid row; when a folder has several
 /// readings of a billing period, and nothing says which is the latest.
 pub fn read_bill(
     paths: &[PathBuf],

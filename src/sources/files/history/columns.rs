@@ -86,7 +86,7 @@ impl Kind {
     }
 
     fn is_of(self, column: &ColumnDescriptor) -> bool {
-        // A number is no decimal because of its bytes, nor a date.
+        // A number is not a decimal because of its bytes, nor a date.
         let is_alike = match self {
             Self::Decimal | Self::Day => column.logical_type_ref() == self.logical().as_ref(),
             _ => true,
