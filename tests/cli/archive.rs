@@ -6,6 +6,7 @@ use crate::cli::world::World;
 use gpucost::domain::{Metric, SeriesSource, Statistic};
 use gpucost::report::archive_sql::{Gauge, Table};
 use gpucost::sources::files::{History, KeptMachine};
+use gpucost::sources::store::{BucketAccess, Place};
 use gpucost::usage::{Points, Series, UsageBuilder};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs::File;
@@ -261,7 +262,11 @@ fn written(folder: &Path) {
     });
     let usages = builder.finish();
     let day = "2026-11-01".parse().expect("a day");
-    let history = History::open(folder, (day, day), window.end).expect("a folder");
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = runtime.expect("a runtime");
+    let (place, access) = (Place::Folder(folder.to_owned()), BucketAccess::default());
+    let opened = runtime.block_on(History::open(&place, &access, (day, day), window.end));
+    let history = opened.expect("a folder");
     let machine = KeptMachine {
         account: "1".to_owned(),
         region: "r".to_owned(),
@@ -270,7 +275,7 @@ fn written(folder: &Path) {
         period_seconds: 300,
     };
     let kept = usages.of(&instance).kept().expect("one source");
-    history.record(day, std::iter::once((&machine, kept)));
+    runtime.block_on(history.record(day, std::iter::once((&machine, kept))));
     assert!(history.problems().is_empty());
 }
 

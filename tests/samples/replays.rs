@@ -4,8 +4,8 @@ use crate::support::data::shared;
 use flate2::read::GzDecoder;
 use gpucost::domain::{Currency, HourlyRate};
 use gpucost::planners::autoscale::{
-    Autoscale, AutoscaleAsk, AutoscaleSubject, Demand, InstancePrices, KnownPeriod, ScalingPolicy,
-    SpotShare, Trigger, autoscale,
+    Autoscale, AutoscaleAsk, AutoscaleSubject, Demand, Held, InstancePrices, KnownPeriod,
+    ScalingPolicy, SpotShare, Trigger, autoscale,
 };
 use gpucost::planners::schedule::{Job, JobPlan, Need, Rental, ScheduleAsk, schedule_jobs};
 use gpucost::savings::Checkpointing;
@@ -53,6 +53,7 @@ fn replayed(demand: Demand, target_percent: f64) -> Autoscale {
     let ask = AutoscaleAsk {
         subject: AutoscaleSubject {
             name: "containers".to_owned(),
+            kind: None,
             instance_type: "z1.container".to_owned(),
             region: "us-east-1".to_owned(),
             scaling_group: None,
@@ -61,6 +62,7 @@ fn replayed(demand: Demand, target_percent: f64) -> Autoscale {
         },
         demand,
         gpus_per_instance: 1,
+        held: Held::Unknown,
         policy: ScalingPolicy {
             trigger: Trigger::Utilization { target_percent },
             cool_down_seconds: 900,
@@ -75,6 +77,7 @@ fn replayed(demand: Demand, target_percent: f64) -> Autoscale {
             on_demand: None,
             spot: None,
             band: None,
+            has_commitments: false,
         },
         late_after_seconds: PERIOD,
         max_unserved_percent: 2.0,
