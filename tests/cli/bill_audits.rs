@@ -2,7 +2,12 @@
 
 use crate::cli::pages::assert_explains;
 use crate::cli::world::{Outcome, World};
+use gpucost::analysis::{audit, expected_bill};
+use gpucost::domain::{Policy, Risk};
+use gpucost::sources::files::Demo;
+use rust_decimal::Decimal;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs;
 
 const BILL: &str = "fixtures/bills/cur2.csv";
@@ -289,4 +294,42 @@ fn flags_of_an_estate_need_one() {
         .collect();
     assert!(!names.contains(&json!("price")), "{names:?}");
     assert!(names.contains(&json!("scope")), "{names:?}");
+}
+
+/// What a bill is compared with is what an audit charges, instance by instance.
+#[test]
+fn what_is_expected_is_what_an_audit_charges() {
+    let mut compared = 0;
+    for demo in Demo::ALL {
+        let estate = demo.estate().expect("it is complete");
+        let policy = Policy::default();
+        let found = expected_bill(&estate, &policy).expected;
+        assert_eq!(found.hours, estate.window, "whole hours");
+        let per_hour = Decimal::from(found.periods_per_hour);
+        let of_id: BTreeMap<&str, _> = found
+            .instances
+            .iter()
+            .map(|one| (one.id.as_str(), one))
+            .collect();
+        for one in &audit(&estate, &policy, Risk::Low).workloads {
+            let Some(cost) = &one.workload.cost else {
+                continue;
+            };
+            for (cost, usage) in cost.instances.iter().zip(&one.workload.usage) {
+                let expected = of_id[usage.instance.native()];
+                let rate = expected.rate.expect("a price");
+                assert_eq!(rate.effective, cost.hourly.amount());
+                assert_eq!(rate.price, cost.quote.rate.amount());
+                if usage.running.proved {
+                    let periods: u64 = expected.hours.iter().map(|hour| u64::from(hour.ran)).sum();
+                    let hours = Decimal::from(periods) / per_hour;
+                    // A launch inside a period is a part of it.
+                    let over = hours - usage.running.hours();
+                    assert!(over >= Decimal::ZERO && over < Decimal::ONE / per_hour);
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(compared > 50, "{compared} instances");
 }
