@@ -1,6 +1,7 @@
 //! Which practices a fleet follows: a line of tables and pages, and a list in JSON.
 
 use crate::analysis::{Audit, Practice, PracticeStanding, Standing, practice_standings};
+use crate::domain::WorkloadKind;
 use crate::report::shared::style::TableStyle;
 use crate::report::shared::text::{rounded, wrap};
 use rust_decimal::Decimal;
@@ -10,8 +11,8 @@ use std::fmt::Write;
 
 const PAGE: &str = "docs/practices.md";
 
-/// How many of the practices are followed, and which are not, with the commands that plan
-/// these; absent where none can be judged.
+/// How many of the practices are followed and which are not, with the commands that plan
+/// these, and how many an audit cannot judge; absent where it can judge none.
 pub(super) fn practices_summary(audit: &Audit) -> Option<String> {
     let all = practice_standings(audit);
     let of = |standing: Standing| -> Vec<Practice> {
@@ -23,21 +24,22 @@ pub(super) fn practices_summary(audit: &Audit) -> Option<String> {
     if judged == 0 {
         return None;
     }
-    let not = if not.is_empty() {
-        String::new()
-    } else {
+    let mut said = format!(
+        "{} of {judged} that were judged are followed",
+        followed.len()
+    );
+    if !not.is_empty() {
         let names: Vec<&str> = not.iter().map(|one| one.name()).collect();
-        let commands: Vec<&str> = not.iter().map(|one| command(*one)).collect();
-        format!(
-            "; not: {}; planned by gpucost {}",
-            names.join(", "),
-            commands.join(", ")
-        )
-    };
-    let followed = followed.len();
-    Some(format!(
-        "{followed} of {judged} that apply are followed{not}: see {PAGE}"
-    ))
+        let commands: Vec<&str> = not.iter().map(|one| command(*one, audit)).collect();
+        let (names, commands) = (names.join(", "), commands.join(", "));
+        said.push_str(&format!("; not: {names}; planned by gpucost {commands}"));
+    }
+    match of(Standing::Unknown).len() {
+        0 => {}
+        1 => said.push_str("; 1 is unknown"),
+        unknown => said.push_str(&format!("; {unknown} are unknown")),
+    }
+    Some(format!("{said}: see {PAGE}"))
 }
 
 /// The same for a terminal.
@@ -126,21 +128,32 @@ fn whole(practice: Practice) -> &'static str {
     }
 }
 
-/// The command that plans for a practice.
-fn command(practice: Practice) -> &'static str {
+/// The command that plans for a practice, as it is typed for the same estate.
+fn command(practice: Practice, audit: &Audit) -> &'static str {
     match practice {
         Practice::RightSizing => "rightsize",
         Practice::Sharing => "share",
         Practice::Spot => "spot",
-        Practice::Schedules | Practice::Queueing => "schedule",
+        Practice::Schedules => "fix --action schedule",
         Practice::Commitments => "reserved",
-        Practice::Autoscaling => "autoscale",
+        Practice::Autoscaling if has_one_service(audit) => "autoscale",
+        Practice::Autoscaling => "autoscale --workload NAME",
         Practice::Monitoring => "metrics",
         Practice::Chargeback => "kpi",
         Practice::Batching => "batching",
         Practice::Quantization => "fit",
+        Practice::Queueing => "schedule",
         Practice::RentOrBuy => "rent-or-buy",
     }
+}
+
+/// Whether a replay of autoscaling needs no name.
+fn has_one_service(audit: &Audit) -> bool {
+    let workloads = audit.workloads.iter().map(|one| &one.workload);
+    let services = workloads.filter(|workload| {
+        workload.key.running && workload.declared_kind() == WorkloadKind::Serving
+    });
+    services.count() == 1
 }
 
 /// What follows a practice, of what; or why no audit can judge it, and what does.
