@@ -121,6 +121,25 @@ fn points_of_one_time_that_differ_are_an_error() {
 }
 
 #[test]
+fn one_metric_under_two_names_at_one_time_is_an_error() {
+    let place = Place::new();
+    let mut points = points(SMALL, 1);
+    let own = points.iter().filter(|one| one.metric == "gpu_utilization");
+    let again: Vec<Point> = own.cloned().collect();
+    points.extend(again.into_iter().map(|one| Point {
+        metric: "DCGM_FI_DEV_GPU_UTIL",
+        ..one
+    }));
+    written(&place, &points);
+    let map = "gpu_utilization=gpu_utilization,gpu_utilization=DCGM_FI_DEV_GPU_UTIL";
+    let text = place.fails(2, &["--metric-map", map]);
+    assert!(
+        text.contains("times of series have several points"),
+        "{text}"
+    );
+}
+
+#[test]
 fn indexes_of_gpus_that_gpucost_does_not_read_are_an_error() {
     let place = Place::new();
     let mut points = points(SMALL, 1);

@@ -35,7 +35,8 @@ pub fn duplicates_statement(points: &Points) -> String {
     let text = fill(
         DUPLICATES,
         &[
-            ("columns", &parts.identity()),
+            ("groups", &parts.groups()),
+            ("metric_column", &dialect.ident(&points.columns.metric)),
             ("value", &dialect.ident(&points.columns.value)),
             ("points", &points.from),
             ("where", &parts.condition()),

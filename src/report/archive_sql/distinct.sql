@@ -2,5 +2,5 @@
   select {columns}, max({value}) as {value}, count(*) as copies
   from {points}
   where {where}
-  group by {columns}
+  group by {groups}
 ) as one

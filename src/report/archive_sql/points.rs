@@ -202,19 +202,37 @@ impl Parts<'_> {
         all.join(" and ")
     }
 
-    /// The columns that tell a point from others, each once, quoted.
-    pub(super) fn identity(&self) -> String {
-        let columns = &self.points.columns;
-        let names = self.points.keys().map(|(_, column)| column);
-        let others = columns.gpu.iter().chain([&columns.metric, &columns.time]);
-        let mut all: Vec<String> = Vec::new();
-        for name in names.chain(others.map(String::as_str)) {
-            let name = self.points.ident(name);
-            if !all.contains(&name) {
-                all.push(name);
+    /// What tells a point of a series from others: the expression, and the column that it is in
+    /// place of, each once.
+    fn identity(&self) -> Vec<(String, String)> {
+        let points = self.points;
+        let columns = &points.columns;
+        let plain = |name: &str| (points.ident(name), points.ident(name));
+        let mut all: Vec<(String, String)> = Vec::new();
+        let keys = points.keys().map(|(_, column)| plain(column));
+        let gpu = columns.gpu.as_deref();
+        let gpu = gpu.map(|gpu| (self.gpu(), points.ident(gpu)));
+        let others = [plain(&columns.metric), plain(&columns.time)];
+        for one in keys.chain(gpu).chain(others) {
+            if !all.iter().any(|(_, column)| *column == one.1) {
+                all.push(one);
             }
         }
-        all.join(", ")
+        all
+    }
+
+    /// What points of a series with the same time have in common, whatever the archive calls
+    /// their metric.
+    pub(super) fn groups(&self) -> String {
+        let metric = self.points.ident(&self.points.columns.metric);
+        let all = self.identity().into_iter().map(|(expression, column)| {
+            if column == metric {
+                self.case(|one| format!("'{}'", one.gauge.name()))
+            } else {
+                expression
+            }
+        });
+        all.collect::<Vec<String>>().join(", ")
     }
 
     fn gpu(&self) -> String {
@@ -306,10 +324,22 @@ impl Parts<'_> {
 
     fn distinct(&self, condition: &str) -> String {
         let points = self.points;
+        let identity = self.identity();
+        let columns = identity.iter().map(|(expression, column)| {
+            if expression == column {
+                column.clone()
+            } else {
+                format!("{expression} as {column}")
+            }
+        });
+        let columns = columns.collect::<Vec<String>>().join(", ");
+        let groups = identity.into_iter().map(|(expression, _)| expression);
+        let groups = groups.collect::<Vec<String>>().join(", ");
         fill(
             DISTINCT,
             &[
-                ("columns", &self.identity()),
+                ("columns", &columns),
+                ("groups", &groups),
                 ("value", &points.ident(&points.columns.value)),
                 ("points", &points.from),
                 ("where", condition),
