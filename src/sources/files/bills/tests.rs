@@ -37,7 +37,7 @@ fn costs(line: &BillLine) -> [Option<Decimal>; 4] {
 #[test]
 fn each_type_of_line_has_its_amortized_cost() {
     let lines = lines_of(&[fixture("cur2.csv")], &tagged()).expect("a bill");
-    assert_eq!(lines.len(), 32);
+    assert_eq!(lines.len(), 29);
     let find = |kind: LineKind, option: PurchaseOption| {
         let is_it = |line: &&BillLine| line.kind == kind && line.purchase_option == Some(option);
         lines.iter().find(is_it).expect("a line")
