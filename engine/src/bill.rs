@@ -4,7 +4,7 @@ use crate::args::BillArgs;
 use crate::counts::first;
 use crate::failure::{Failure, Result};
 use crate::fnv::Fnv;
-use crate::history::{Manifest, publish_list, stamp, texts, unnamed};
+use crate::history::{BESIDE, Manifest, publish_list, stamp, texts, unnamed};
 use crate::inputs::{Inputs, register_own};
 use crate::progress::{Progress, separated};
 use crate::rollup::plain;
@@ -108,7 +108,7 @@ fn columns(format: BillFormat, inputs: &Inputs) -> Vec<Field> {
 
 /// Writes the hours of each billing period, and then the lists that make them count.
 async fn write(sessions: &Sessions, args: &BillArgs, progress: &Progress) -> Result<usize> {
-    let folder = args.common.out.join("v1");
+    let folder = args.common.out.join(BESIDE);
     let order = [
         "period",
         "account",

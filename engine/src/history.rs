@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const VERSION: &str = "v1";
+/// The folder of what gpucost does not read, beside what it reads.
+pub const BESIDE: &str = "archive/v1";
 /// Lists of the tables of a run.
 const RUNS: &str = "usage_run";
 const FORMAT: u32 = 1;
@@ -58,7 +60,7 @@ pub struct Runs {
 impl Runs {
     pub fn new(folder: &Path) -> Self {
         Self {
-            folder: folder.join(VERSION),
+            folder: folder.to_owned(),
             stamp: stamp(SystemTime::now()),
             places: BTreeMap::new(),
             open: None,
@@ -108,7 +110,7 @@ impl Runs {
     fn writer(&mut self, table: Table, place: Place) -> Result<&mut TableWriter> {
         if self.open.as_ref().is_none_or(|(open, _)| *open != place) {
             self.close(table)?;
-            let folder = self.folder_of(table.name(), &place.date);
+            let folder = self.folder_of(table, &place.date);
             self.open = Some((place, TableWriter::of(table, &folder)?));
         }
         match &mut self.open {
@@ -135,8 +137,14 @@ impl Runs {
         }
     }
 
-    fn folder_of(&self, table: &str, date: &str) -> PathBuf {
-        self.folder.join(table).join(format!("dt={date}"))
+    fn folder_of(&self, table: Table, date: &str) -> PathBuf {
+        let inside = if table == Table::Hour {
+            BESIDE
+        } else {
+            VERSION
+        };
+        let folder = self.folder.join(inside).join(table.name());
+        folder.join(format!("dt={date}"))
     }
 
     /// Gives every file its name, and lists last those that make a run count. How many runs
@@ -151,7 +159,7 @@ impl Runs {
             let id = format!("{}-{}-{}", self.stamp, place.number(), scope.hex());
             let mut seals = BTreeMap::new();
             for table in Table::ALL {
-                let folder = self.folder_of(table.name(), &place.date);
+                let folder = self.folder_of(table, &place.date);
                 // A table without rows is there as well.
                 let written = match tables.remove(&table) {
                     Some(written) => written,
@@ -165,7 +173,8 @@ impl Runs {
             lists.push((place.date, id, Manifest::of(seals)));
         }
         for (date, id, manifest) in &lists {
-            let path = self.folder_of(RUNS, date).join(format!("{id}.json"));
+            let folder = self.folder.join(VERSION).join(RUNS);
+            let path = folder.join(format!("dt={date}")).join(format!("{id}.json"));
             publish_list(&path, manifest)?;
         }
         Ok(lists.len())
@@ -188,7 +197,7 @@ impl Place {
 /// When it cannot be written, or is there already.
 pub fn publish_list(path: &Path, manifest: &Manifest) -> Result<()> {
     let folder = path.parent().unwrap_or(path);
-    let mut file = temporary(folder)?;
+    let mut file = temporary(folder, "json")?;
     let text = serde_json::to_vec(manifest)
         .map_err(|error| Failure::unexpected("cannot write a list").caused_by(&error))?;
     file.write_all(&text)

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::{NamedTempFile, TempPath};
 
 const ROWS_OF_A_GROUP: usize = 1 << 16;
@@ -100,7 +101,7 @@ impl TableWriter {
     /// # Errors
     /// When the folder cannot be written to.
     pub fn new(name: &'static str, schema: SchemaRef, folder: &Path, most: Most) -> Result<Self> {
-        let file = temporary(folder)?;
+        let file = temporary(folder, "parquet")?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::GZIP(GzipLevel::default()))
             .set_statistics_enabled(EnabledStatistics::Chunk)
@@ -198,17 +199,21 @@ impl TableWriter {
     }
 }
 
+/// Temporary files of this process so far.
+static MADE: AtomicU32 = AtomicU32::new(0);
+
 /// A file beside those that are there, which goes with this process. It is its owner's alone.
+/// What a process that was killed leaves has a name that gpucost knows as one of its own.
 ///
 /// # Errors
 /// When the folder cannot be written to.
-pub fn temporary(folder: &Path) -> Result<NamedTempFile> {
+pub fn temporary(folder: &Path, ending: &str) -> Result<NamedTempFile> {
+    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    let name = format!(".unfinished.{ending}.{}.{number}", std::process::id());
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&name).suffix(".tmp").rand_bytes(0);
     std::fs::create_dir_all(folder)
-        .and_then(|()| {
-            tempfile::Builder::new()
-                .prefix(".gpucost-")
-                .tempfile_in(folder)
-        })
+        .and_then(|()| builder.tempfile_in(folder))
         .map_err(|error| {
             Failure::unexpected(format!("cannot write to {}", folder.display()))
                 .caused_by(&error)

@@ -192,9 +192,12 @@ fn a_bill_has_a_list_and_no_other_format_is_read_as_one() {
     ]);
     let names = files(&out);
     assert_eq!(names.len(), 2, "{names:?}");
-    assert!(names[0].starts_with("v1/bill/period=2026-10/"), "{names:?}");
     assert!(
-        names[1].starts_with("v1/bill_run/period=2026-10/"),
+        names[0].starts_with("archive/v1/bill/period=2026-10/"),
+        "{names:?}"
+    );
+    assert!(
+        names[1].starts_with("archive/v1/bill_run/period=2026-10/"),
         "{names:?}"
     );
     assert_eq!(rows_of(&out.join(&names[0])).len(), 6);
@@ -218,5 +221,5 @@ fn half_a_bill_is_an_error() {
         &out.display().to_string(),
     ]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(!out.join("v1").join("bill_run").exists());
+    assert!(!out.join("archive/v1/bill_run").exists());
 }

@@ -31,8 +31,8 @@ pub fn failed(arguments: &[&str], code: i32, out: &Path) -> String {
     assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{stderr}");
     assert!(stderr.contains("error: "), "{stderr}");
     assert!(stderr.contains("\nhint: "), "{stderr}");
-    for list in ["usage_run", "bill_run"] {
-        assert!(!out.join("v1").join(list).exists(), "{stderr}");
+    for list in ["v1/usage_run", "archive/v1/bill_run"] {
+        assert!(!out.join(list).exists(), "{stderr}");
     }
     stderr
 }
@@ -62,8 +62,9 @@ pub fn files(folder: &Path) -> Vec<String> {
 /// The rows of every table of a history that counts.
 pub fn tables(out: &Path) -> Tables {
     let mut all = Tables::new();
-    for name in files(&out.join("v1")) {
-        let parts: Vec<&str> = name.split('/').collect();
+    for name in files(out) {
+        let (_, inside) = name.split_once("v1/").expect("the version of the layout");
+        let parts: Vec<&str> = inside.split('/').collect();
         let [table, partition, file] = parts[..] else {
             panic!("{name} is in no folder of a day");
         };
@@ -72,7 +73,7 @@ pub fn tables(out: &Path) -> Tables {
         }
         let (_, partition) = partition.split_once('=').expect("a partition");
         let rows = all.entry(table.to_owned()).or_default();
-        for mut cells in rows_of(&out.join("v1").join(&name)) {
+        for mut cells in rows_of(&out.join(&name)) {
             cells.push(partition.to_owned());
             rows.push(cells);
         }

@@ -3,11 +3,9 @@
 use crate::cli::pages::{assert_shows, blocks, page};
 use crate::cli::process::program;
 use crate::cli::world::World;
-use gpucost::domain::{Metric, SeriesSource, Statistic};
+use crate::engines::archive::Archive;
+use gpucost::domain::Metric;
 use gpucost::report::archive_sql::{Gauge, Table};
-use gpucost::sources::files::{History, KeptMachine};
-use gpucost::sources::store::{BucketAccess, Place};
-use gpucost::usage::{Points, Series, UsageBuilder};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs::File;
 use std::path::Path;
@@ -217,7 +215,7 @@ fn statements_give_the_tables_that_are_written() {
     gauges.sort_by_key(|name| names.iter().position(|known| known == name));
     assert_eq!(gauges, names);
     let folder = tempfile::tempdir().expect("a scratch folder");
-    written(folder.path());
+    Archive::new(0, false).keep(folder.path());
     for table in Table::ALL.into_iter().filter(|table| *table != Table::Hour) {
         let path = folder
             .path()
@@ -237,46 +235,6 @@ fn statements_give_the_tables_that_are_written() {
         let expected: Vec<&str> = table.columns().iter().map(|(name, _)| *name).collect();
         assert_eq!(found, expected, "{}", table.name());
     }
-}
-
-/// A history of a day of one series.
-fn written(folder: &Path) {
-    let at = |text: &str| text.parse::<jiff::Timestamp>().expect("a time");
-    let window = gpucost::domain::Window {
-        start: at("2026-11-01T00:00:00Z"),
-        end: at("2026-11-02T00:00:00Z"),
-    };
-    let what = (Metric::GpuUtilization, Statistic::Average);
-    let (points, rejected) = Points::clean([(window.start, 5.0)], what, window, 300);
-    let instance = gpucost::domain::ResourceId::named("i-1");
-    let mut builder = UsageBuilder::new(window, 300);
-    builder.add(&Series {
-        instance: instance.clone(),
-        gpu: Some(0),
-        metric: what.0,
-        statistic: what.1,
-        source: SeriesSource::Prometheus,
-        joined_by: gpucost::domain::JoinedBy::InstanceId,
-        points,
-        rejected,
-    });
-    let usages = builder.finish();
-    let day = "2026-11-01".parse().expect("a day");
-    let runtime = tokio::runtime::Builder::new_current_thread().build();
-    let runtime = runtime.expect("a runtime");
-    let (place, access) = (Place::Folder(folder.to_owned()), BucketAccess::default());
-    let opened = runtime.block_on(History::open(&place, &access, (day, day), window.end));
-    let history = opened.expect("a folder");
-    let machine = KeptMachine {
-        account: "1".to_owned(),
-        region: "r".to_owned(),
-        instance: instance.clone(),
-        asked: "rollup".to_owned(),
-        period_seconds: 300,
-    };
-    let kept = usages.of(&instance).kept().expect("one source");
-    runtime.block_on(history.record(day, std::iter::once((&machine, kept))));
-    assert!(history.problems().is_empty());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The statements of `gpucost archive sql` on engines that read them, row for row beside the
 //! tables that gpucost writes of the same points, and beside a program of a few lines.
 
-mod archive;
+pub mod archive;
 
 use crate::cli::installed::installed;
 use crate::cli::world::World;
