@@ -1,6 +1,7 @@
 //! Bills, to the last digit of every amount.
 
-use crate::outcome::{done, failed, files, rows_of, tables};
+use crate::outcome::{done, failed};
+use crate::read::{files, rows_of, tables};
 use std::path::Path;
 
 const HEADER: &str = "lineItem/LineItemType,lineItem/UsageAccountId,bill/BillingPeriodStartDate,\

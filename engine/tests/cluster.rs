@@ -2,7 +2,8 @@
 //! its address, and `engine/tests/run` hands it over in GPUCOST_ENGINE_CLUSTER.
 
 use crate::generated::{self, Kind, NAMES, SMALL, points};
-use crate::outcome::{done, failed, tables};
+use crate::outcome::{done, failed};
+use crate::read::tables;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 

@@ -2,7 +2,8 @@
 //! written that counts.
 
 use crate::generated::{self, NAMES, Point, SMALL, points};
-use crate::outcome::{failed, files, run};
+use crate::outcome::{failed, run};
+use crate::read::files;
 use std::path::{Path, PathBuf};
 
 struct Place {

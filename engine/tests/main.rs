@@ -7,4 +7,5 @@ mod cluster;
 mod faults;
 mod generated;
 mod outcome;
+mod read;
 mod rollups;

@@ -2,7 +2,8 @@
 
 use crate::brute::{self, Tables};
 use crate::generated::{self, Kind, NAMES, SMALL, points};
-use crate::outcome::{done, files, tables};
+use crate::outcome::done;
+use crate::read::{files, tables};
 use std::path::Path;
 
 /// The tables without hours, which gpucost does not read.
