@@ -96,12 +96,15 @@ impl From<DataFusionError> for Failure {
     fn from(error: DataFusionError) -> Self {
         let root = error.find_root();
         let failure = Self::unexpected("the statement failed").caused_by(root);
-        match root {
-            DataFusionError::ResourcesExhausted(_) => failure.with_hint(
+        // What reaches the limit on disk is an error of Arrow, and only its text names the limit.
+        let is_limit = matches!(root, DataFusionError::ResourcesExhausted(_))
+            || root.to_string().contains("max_temp_directory_size");
+        if is_limit {
+            return failure.with_hint(
                 "raise `--memory` or `--work-limit`, or add up fewer days at a time with `--days`",
-            ),
-            _ => failure,
+            );
         }
+        failure
     }
 }
 

@@ -19,6 +19,7 @@ use object_store::local::LocalFileSystem;
 use object_store::path::Path as ObjectPath;
 use object_store::{ObjectStore, ObjectStoreExt};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+#[expect(deprecated, reason = "nothing in this version of Parquet replaces it")]
 use parquet::arrow::async_reader::ParquetObjectReader;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -339,6 +340,7 @@ fn root_of(url: &Url) -> Url {
 /// The columns of the first file, and the rows of all.
 async fn footers(files: &[InputFile]) -> Result<(SchemaRef, Option<u64>)> {
     let each = files.iter().map(|file| async move {
+        #[expect(deprecated, reason = "nothing in this version of Parquet replaces it")]
         let mut reader = ParquetObjectReader::new(Arc::clone(&file.store), file.location.clone())
             .with_file_size(file.size);
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);

@@ -4,7 +4,7 @@ use crate::args::RollupArgs;
 use crate::counts::{Seen, Totals, check_gpus, duplicates, seen, totals};
 use crate::failure::{Failure, Result};
 use crate::history::Runs;
-use crate::inputs::{Inputs, register_own};
+use crate::inputs::{Format, Inputs, register_own};
 use crate::progress::{Progress, separated};
 use crate::session::{Sessions, rows, stream};
 use crate::sql::{
@@ -147,6 +147,9 @@ fn columns(points: &Points, inputs: &Inputs) -> Result<Vec<Field>> {
     let fields = fields.map(|field| {
         let kind = if inputs.format.is_csv() {
             of_csv(field.name())
+        } else if inputs.format == Format::Arrow {
+            // Read as it is written: the engine does not convert it.
+            field.data_type().clone()
         } else {
             plain(field.data_type())
         };

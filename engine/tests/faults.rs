@@ -161,7 +161,7 @@ fn little_room_on_disk_is_an_error() {
         ..SMALL
     };
     written(&place, &points(kind, 1));
-    let text = place.fails(1, &["--work-limit", "1MiB"]);
+    let text = place.fails(1, &["--memory", "16MiB", "--work-limit", "1MiB"]);
     assert!(text.contains("--work-limit"), "{text}");
 }
 
