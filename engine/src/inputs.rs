@@ -228,10 +228,10 @@ async fn list(name: &str) -> Result<Vec<(Format, InputFile)>> {
         return in_bucket(name).await;
     }
     if name.contains("://") {
-        return Err(
-            Failure::input(format!("`--input {name}` is neither a path nor a bucket of S3"))
-                .with_hint("use a path, or `s3://BUCKET/PREFIX`"),
-        );
+        return Err(Failure::input(format!(
+            "`--input {name}` is neither a path nor a bucket of S3"
+        ))
+        .with_hint("use a path, or `s3://BUCKET/PREFIX`"));
     }
     let path = std::fs::canonicalize(name).map_err(|error| unread(name, &error))?;
     let mut paths = Vec::new();

@@ -166,7 +166,8 @@ fn figures(metric: &str, statistic: &str, period: i64, cleaned: &Cleaned) -> Vec
     let values = || points.iter().map(|(_, value)| *value);
     let largest = values().reduce(f64::max).map(widened);
     let smallest = values().reduce(f64::min).map(widened);
-    let some = |number: Option<f64>| number.map_or("null".to_owned(), |one| format!("{:?}", one + 0.0));
+    let some =
+        |number: Option<f64>| number.map_or("null".to_owned(), |one| format!("{:?}", one + 0.0));
     let is_known = !points.is_empty();
     let count = |number: u64| {
         if is_known {

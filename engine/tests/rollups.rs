@@ -168,7 +168,11 @@ fn a_run_has_a_list_with_the_checksums_of_its_tables() {
         let tables = list_of["tables"].as_object().expect("tables");
         assert_eq!(tables.len(), 5);
         for (table, seal) in tables {
-            let beside = if table == "usage_hour" { "archive/" } else { "" };
+            let beside = if table == "usage_hour" {
+                "archive/"
+            } else {
+                ""
+            };
             let path = list
                 .replace("usage_run", table)
                 .replace(".json", ".parquet");
