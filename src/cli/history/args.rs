@@ -106,9 +106,10 @@ pub(in crate::cli) struct PruneArgs {
     pub yes: bool,
 }
 
-/// At least a day: what was recorded today is never removed.
+/// A day, because what was recorded today is never removed, to a hundred years.
 fn days(text: &str) -> Result<SignedDuration, String> {
+    let possible = SignedDuration::from_hours(24)..=SignedDuration::from_hours(24 * 36_525);
     let time = parse_duration(text).ok();
-    time.filter(|time| *time >= SignedDuration::from_hours(24))
+    time.filter(|time| possible.contains(time))
         .ok_or_else(|| "expected a time of a day or more, such as 400d".to_owned())
 }

@@ -202,12 +202,12 @@ mod tests {
         assert_eq!(stated.peak_per_second, 10.0);
         // 120 and 180 are of a grid of 60, which none of them shows.
         let sparse = [(0, 60.0), (120, 60.0), (300, 60.0)];
-        let expected = "counts.json: a count is 180 s after the one before it, which is no \
+        let expected = "counts.json: a count is 180 s after the one before it, which is not a \
                         multiple of the period of 120 s";
         assert_eq!(of(&sparse, None, PeakOf::P99), Err(expected.to_owned()));
         let stated = of(&sparse, Some(60_000), PeakOf::P99).expect("a rate");
         assert_eq!((stated.peak_per_second, stated.missing), (1.0, 3));
-        let expected = "counts.json: a count is 120 s after the one before it, which is no \
+        let expected = "counts.json: a count is 120 s after the one before it, which is not a \
                         multiple of the period of 300 s";
         let longer = of(&sparse, Some(300_000), PeakOf::P99);
         assert_eq!(longer, Err(expected.to_owned()));

@@ -21,7 +21,7 @@ fn cell(figure: &Figure) -> String {
     match figure {
         Figure::Absent => String::new(),
         Figure::Text(text) => spreadsheet_safe(text),
-        Figure::Instant(at) => at.to_string(),
+        Figure::Time(at) => at.to_string(),
         Figure::Flag(flag) => yes_or_no(*flag).to_owned(),
         Figure::Count(number) => number.to_string(),
         Figure::Number(value, _) | Figure::Percent(value) => csv::figure(Some(*value)),

@@ -107,7 +107,7 @@ impl Serialize for View<'_, Figure> {
         match self.0 {
             Figure::Absent => serializer.serialize_none(),
             Figure::Text(text) => serializer.serialize_str(text),
-            Figure::Instant(at) => serializer.collect_str(at),
+            Figure::Time(at) => serializer.collect_str(at),
             Figure::Flag(flag) => serializer.serialize_bool(*flag),
             Figure::Count(number) => serializer.serialize_u64(*number),
             Figure::Number(value, _) | Figure::Percent(value) => {

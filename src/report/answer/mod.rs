@@ -107,7 +107,7 @@ pub enum Figure {
     Absent,
     Text(String),
     /// In UTC; tables show it to the minute.
-    Instant(Timestamp),
+    Time(Timestamp),
     Flag(bool),
     Count(u64),
     /// A measured or computed number with as many decimals as tables show.
@@ -131,7 +131,7 @@ impl Figure {
     }
 
     fn is_words(&self) -> bool {
-        matches!(self, Self::Text(_) | Self::Instant(_) | Self::Flag(_))
+        matches!(self, Self::Text(_) | Self::Time(_) | Self::Flag(_))
     }
 }
 

@@ -149,7 +149,7 @@ pub(in crate::report) fn shown(figure: &Figure) -> String {
     match figure {
         Figure::Absent => ABSENT.to_owned(),
         Figure::Text(text) => safe(text),
-        Figure::Instant(at) => at.strftime("%Y-%m-%d %H:%M").to_string(),
+        Figure::Time(at) => at.strftime("%Y-%m-%d %H:%M").to_string(),
         Figure::Flag(flag) => yes_or_no(*flag).to_owned(),
         Figure::Count(number) => count(*number),
         Figure::Number(value, decimals) => number(*value, *decimals),

@@ -165,7 +165,7 @@ fn figures_that_take_more_than_the_width_are_not_cut() {
 fn instants_are_to_the_minute_in_tables_alone() {
     let mut answer = answer();
     let at = "2026-11-02T10:25:29Z".parse().expect("a time stamp");
-    answer.sheets[0].rows[0][0] = Figure::Instant(at);
+    answer.sheets[0].rows[0][0] = Figure::Time(at);
     let style = TableStyle {
         width: 100,
         color: false,

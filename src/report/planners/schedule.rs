@@ -41,7 +41,7 @@ fn hours(seconds: i64) -> f64 {
 
 /// An instant; absent where it is none.
 fn instant(second: i64) -> Figure {
-    Figure::of(Timestamp::from_second(second).ok(), Figure::Instant)
+    Figure::of(Timestamp::from_second(second).ok(), Figure::Time)
 }
 
 fn headline(found: &JobSchedule) -> String {

@@ -223,7 +223,7 @@ fn what_cannot_be_written_or_read_is_a_warning() {
     loopback.inject(get, Fault::Endless, Times::Count(1));
     let endless = fleet.audit(&today, Some(&url));
     assert_same(&endless, &plain);
-    assert_eq!(endless.reads, 3);
+    assert_eq!(endless.reads, 3, "{}", endless.stderr);
     assert!(
         endless
             .stderr

@@ -223,7 +223,7 @@ fn the_file_of_another_run_is_refused() {
     let refused = |words: &str| {
         let found = read(&records, None);
         let [problem] = &found.problems[..] else {
-            panic!("{:?}", found.problems);
+            panic!("{words}: {:?}", found.problems);
         };
         assert!(problem.to_string().ends_with(words), "{problem}");
     };
