@@ -80,10 +80,18 @@ impl CostSums {
     }
 }
 
-/// A part of a whole, percent; absent where the whole is not above zero.
+/// A part of a whole, percent; absent where the whole is not above zero, and where the part is
+/// so much larger that a decimal does not hold the share.
 pub(super) fn share(part: Decimal, whole: Decimal) -> Option<Decimal> {
-    let is_some = whole > Decimal::ZERO;
-    is_some.then(|| (part / whole * Decimal::ONE_HUNDRED).round_dp(4))
+    let whole = Some(whole).filter(|whole| *whole > Decimal::ZERO)?;
+    percent_of(part, whole)
+}
+
+/// `part / whole`, percent; absent where the whole is zero, or where a decimal does not hold
+/// the share.
+pub fn percent_of(part: Decimal, whole: Decimal) -> Option<Decimal> {
+    let share = part.checked_div(whole)?;
+    Some(share.checked_mul(Decimal::ONE_HUNDRED)?.round_dp(4))
 }
 
 #[cfg(test)]
@@ -120,5 +128,19 @@ mod tests {
         assert_eq!(sums.savings_percent(), Some(decimal("25")));
         sums.add(&costs(None, Some("1")));
         assert_eq!(sums.savings_percent(), None);
+    }
+
+    #[test]
+    fn a_share_that_no_decimal_holds_is_absent() {
+        let [most, least] = ["10000000000", "0.000000000000000001"].map(decimal);
+        // 10^10 / 10^-18 is 10^28, and 10^30 percent; a decimal holds less than 7.93 * 10^28.
+        assert_eq!(share(most, least), None);
+        assert_eq!(percent_of(most, -least), None);
+        assert_eq!(percent_of(most, Decimal::ZERO), None);
+        assert_eq!(share(most, -most), None);
+        assert_eq!(percent_of(-most, most), Some(decimal("-100")));
+        assert_eq!(share(least, most), Some(Decimal::ZERO));
+        // 1 / 3 is 33.33333…%.
+        assert_eq!(share(Decimal::ONE, decimal("3")), Some(decimal("33.3333")));
     }
 }

@@ -17,7 +17,7 @@ mod rates;
 #[cfg(test)]
 mod tests;
 
-pub use amounts::{CostSums, Tally};
+pub use amounts::{CostSums, Tally, percent_of};
 pub use bill::{
     Bill, CommitmentUse, CurrencyBill, Divided, GroupCost, InstanceCost, KindCost, Part, Parts,
     PodCost, RoundedCosts, Savings, TypeCost,

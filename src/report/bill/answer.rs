@@ -6,10 +6,9 @@ use super::notes;
 use super::origin::BillOrigin;
 use super::own_prices::negotiated_rates;
 use super::sheets;
-use crate::billing::{Bill, CurrencyBill, Tally};
+use crate::billing::{Bill, CurrencyBill, Tally, percent_of};
 use crate::report::answer::{Answer, Figure, Given, Step};
 use crate::report::shared::text::{counted, minute, shell_word};
-use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
 /// What a bill amounts to.
@@ -142,11 +141,10 @@ fn steps_of(bill: &CurrencyBill, is_one_of_many: bool) -> Vec<Step> {
     };
     let part_of = |name: &str, part: &Tally, whole: &Tally| {
         let (part, whole) = (part.sum().unwrap_or_default(), whole.sum()?);
-        let percent = part.checked_div(whole)?;
         step(
             name,
             format!("{} / {}", amounts.text(part), amounts.text(whole)),
-            percentage(percent * Decimal::ONE_HUNDRED),
+            percentage(percent_of(part, whole)?),
         )
     };
     let savings = &bill.savings;

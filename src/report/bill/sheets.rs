@@ -3,10 +3,11 @@
 use super::comparison;
 use super::figures::{Amounts, hours, percent, text};
 use super::origin::BillOrigin;
-use crate::billing::{Bill, CurrencyBill, DerivedRate, InstanceCost, Parts, RateRefusal};
+use crate::billing::{
+    Bill, CurrencyBill, DerivedRate, InstanceCost, Parts, RateRefusal, percent_of,
+};
 use crate::domain::PurchaseOption;
 use crate::report::answer::{Column, Figure, Sheet, column, detail};
-use rust_decimal::Decimal;
 
 const INSTANCES: [Column; 16] = [
     column("instance", "instance"),
@@ -304,13 +305,13 @@ fn groups(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
     let all = bill.total().effective.sum();
     let rows = bill.groups.iter().map(|one| {
         let share = one.all.sum().zip(all);
-        let share = share.and_then(|(one, all)| one.checked_div(all));
+        let share = share.and_then(|(one, all)| percent_of(one, all));
         vec![
             text(one.value.as_deref()),
             hours(Some(one.gpu_hours)),
             amounts.sum(&one.instances),
             amounts.sum(&one.all),
-            percent(share.map(|share| share * Decimal::ONE_HUNDRED)),
+            percent(share),
             amounts.code(),
         ]
     });
