@@ -275,7 +275,9 @@ impl Sums {
         let Some(id) = line.commitment.as_ref() else {
             return;
         };
-        if line.kind == LineKind::Negation {
+        // Credits, discounts and taxes name the commitment that they are about, and use nothing
+        // of it. A negation takes back what the covered usage has.
+        if line.kind != LineKind::Commitment && !line.kind.is_usage() {
             return;
         }
         let new = || CommitmentUse {

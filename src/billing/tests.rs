@@ -107,6 +107,24 @@ fn usd(lines: impl IntoIterator<Item = BillLine>) -> CurrencyBill {
 }
 
 #[test]
+fn only_usage_uses_a_commitment() {
+    let plain = [covered(), other(LineKind::Commitment, "5", "25")];
+    let about = [
+        other(LineKind::Credit, "-10", "-10"),
+        other(LineKind::Discount, "-3", "-3"),
+        other(LineKind::Refund, "-2", "-2"),
+        other(LineKind::Tax, "7", "7"),
+    ];
+    let alone = usd(plain.clone());
+    let bill = usd(plain.into_iter().chain(about));
+    // The instance uses 20 of 25, whatever credits, discounts and taxes name the plan.
+    assert_eq!(bill.commitments, alone.commitments);
+    assert_eq!(bill.utilization_percent(), some("80"));
+    // 20 + 5 - 10 - 3 - 2 + 7.
+    assert_eq!(bill.total().effective.sum(), some("17"));
+}
+
+#[test]
 fn a_savings_plan_is_counted_once() {
     // The plan costs 25 an hour: 20 of it cover the instance, 5 nothing.
     let bill = usd([
