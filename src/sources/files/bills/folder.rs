@@ -175,7 +175,23 @@ fn is_period(name: &str) -> bool {
 /// The files that a manifest lists, by their names from the period on.
 struct Listed {
     manifest: PathBuf,
+    /// The names that lead to the folder that it lies in, which is that of a period.
+    period: Names,
     files: BTreeSet<String>,
+}
+
+impl Listed {
+    /// Whether it is the manifest of the export that has a folder of a period: it lies there,
+    /// or in the folder of that name below `metadata` where the files are below `data`.
+    fn is_of(&self, period: &[String]) -> bool {
+        let is_beside = |own: &str, other: &str| own == "metadata" && other == "data";
+        self.period.len() == period.len()
+            && self
+                .period
+                .iter()
+                .zip(period)
+                .all(|(own, other)| own == other || is_beside(own, other))
+    }
 }
 
 /// Takes in a manifest that lies in the folder of its period itself. Copies for each reading
@@ -209,6 +225,7 @@ fn add_manifest(
     let manifest = Listed {
         files: named.filter_map(from_period).collect(),
         manifest: path,
+        period: names[..=place].to_vec(),
     };
     listed
         .entry(names[place].clone())
@@ -246,6 +263,13 @@ impl Readings<'_> {
                 let others = (files.len() - named.len()) as u64;
                 return Ok((paths(&named), others));
             }
+        }
+        // Of the reading that its own manifest lists, nothing is here: an earlier one would pass
+        // for the latest.
+        let mut of_period = listed.get(period).into_iter().flatten();
+        let own = of_period.find(|one| !one.files.is_empty() && one.is_of(&self.period));
+        if let Some(own) = own {
+            self.check_whole(&[], own)?;
         }
         // A reading has a folder of its own, whose name begins with its time.
         let mut readings: BTreeMap<&str, Vec<&Names>> = BTreeMap::new();

@@ -259,6 +259,53 @@ fn exports_of_the_second_version_are_read_once() {
 }
 
 #[test]
+fn an_earlier_reading_never_passes_for_the_one_of_the_manifest() {
+    let second = r#"{"dataFiles": [
+        "s3://b/e/data/BILLING_PERIOD=2026-10/2026-10-03T05:00:00.000Z-9f/e-1.csv.gz"]}"#;
+    let first = r#"{"reportKeys": ["c/r/20261001-20261101/20261003T050000Z/r-1.csv.gz"]}"#;
+    let earlier = "data/BILLING_PERIOD=2026-10/2026-10-02T05:00:00.000Z-1a/e-1.csv.gz";
+    for (manifest, text, file) in [
+        (
+            "metadata/BILLING_PERIOD=2026-10/e-Manifest.json",
+            second,
+            earlier,
+        ),
+        (
+            "20261001-20261101/r-Manifest.json",
+            first,
+            "20261001-20261101/20261002T050000Z/r-1.csv.gz",
+        ),
+    ] {
+        let folder = folder(&[(manifest, text), (file, "")]);
+        let error = read_of(folder.path(), "").expect_err("an earlier reading");
+        let is_missing = matches!(
+            &error,
+            BillError::Missing {
+                listed: 1,
+                missing: 1,
+                ..
+            }
+        );
+        assert!(is_missing, "{error:?}");
+    }
+    // The manifest of another export says nothing about this one, and a manifest of another
+    // kind lists no files of a bill.
+    let folder = folder(&[
+        ("a/20261001-20261101/r-Manifest.json", first),
+        ("b/20261001-20261101/x-1.csv.gz", ""),
+        (
+            "b/20261001-20261101/x-RedshiftManifest.json",
+            r#"{"entries": []}"#,
+        ),
+    ]);
+    let (files, superseded) = read_of(folder.path(), "").expect("a bill");
+    assert_eq!(
+        (files, superseded),
+        (vec!["b/20261001-20261101/x-1.csv.gz".to_owned()], 0)
+    );
+}
+
+#[test]
 fn a_file_counts_once() {
     let path = fixture("cur2.csv");
     let error = lines_of(&[path.clone(), path], &tagged()).expect_err("twice");
