@@ -205,7 +205,7 @@ fn origin(args: &BillArgs, read: &BillFiles) -> BillOrigin {
         other_currencies: read.other_currencies.clone(),
         untimed: read.untimed,
         in_two_forms: read.in_two_forms.clone(),
-        has_stated_currency: args.currency.is_some(),
+        stated_currency: args.currency,
         audit: None,
     }
 }

@@ -439,6 +439,30 @@ fn names_of_a_bill_run_nowhere() {
     }
 }
 
+/// Commands under NEXT lead to the same bill: with its currency, and with names that begin with
+/// a dash.
+#[test]
+fn commands_of_next_read_the_same_bill() {
+    let world = World::new();
+    let text = "ChargeCategory,BilledCost,EffectiveCost\nUsage,1,1\n";
+    let path = world.file("bill.csv", text);
+    let outcome = world.run(&["bill", &path, "--currency", "eur", "--format", "json"]);
+    let json = outcome.json();
+    let next = json["next"].as_array().expect("a list");
+    assert_eq!(next.len(), 2, "{next:?}");
+    for command in next.iter().filter_map(Value::as_str) {
+        let words = shlex::split(command).expect("words");
+        let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+        let answered = world.run(&words);
+        assert_eq!(answered.code, 0, "{command}: {}", answered.stderr);
+        assert!(command.contains(" --currency EUR "), "{command}");
+    }
+    assert!(
+        next[0].as_str().is_some_and(|one| one.contains("bill.csv")),
+        "{next:?}"
+    );
+}
+
 #[test]
 fn two_currencies_stay_apart() {
     let world = World::new();

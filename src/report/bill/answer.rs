@@ -69,7 +69,7 @@ fn given(bill: &Bill, origin: &BillOrigin) -> Vec<Given> {
         let (start, end) = (minute(period.start), minute(period.end));
         Figure::text(format!("{start} to {end}"))
     });
-    let of_currency = if origin.has_stated_currency {
+    let of_currency = if origin.stated_currency.is_some() {
         "the bill, and --currency where it has none"
     } else {
         "the bill"
@@ -203,10 +203,21 @@ fn steps_of(bill: &CurrencyBill, is_one_of_many: bool) -> Vec<Step> {
 
 fn next(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
     const LONGEST: usize = 400;
-    let words: Vec<String> = origin.paths.iter().map(|path| shell_word(path)).collect();
+    // What begins with a dash would pass for a flag.
+    let word = |path: &String| {
+        if path.starts_with('-') {
+            shell_word(&format!("./{path}"))
+        } else {
+            shell_word(path)
+        }
+    };
+    let words: Vec<String> = origin.paths.iter().map(word).collect();
     let mut files = words.join(" ");
     if files.len() > LONGEST {
         files = "FILE".to_owned();
+    }
+    if let Some(currency) = origin.stated_currency {
+        files.push_str(&format!(" --currency {}", currency.code()));
     }
     if let Some(audit) = &origin.audit {
         files.push_str(&audit.flags);

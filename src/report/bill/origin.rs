@@ -1,6 +1,6 @@
 //! Where a bill is from.
 
-use crate::domain::Window;
+use crate::domain::{Currency, Window};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a bill is from.
@@ -17,8 +17,8 @@ pub struct BillOrigin {
     pub untimed: u64,
     /// Payers that more than one export has lines of.
     pub in_two_forms: BTreeSet<String>,
-    /// Whether the currency of rows without one was given by hand.
-    pub has_stated_currency: bool,
+    /// The currency of rows without one, where it was given by hand.
+    pub stated_currency: Option<Currency>,
     /// What it is compared with.
     pub audit: Option<BillAudit>,
 }
