@@ -276,7 +276,7 @@ fn costs(row: &Row<'_>, known: &Known, currency: Currency) -> Result<BillCosts, 
             upfront.zip(recurring).map(|(one, other)| one + other)
         }
         "Fee" if known.reservation.is_some() => Some(Decimal::ZERO),
-        "Refund" if is_of_plan(row, known)? => Some(Decimal::ZERO),
+        "Refund" if is_of_upfront_fee(row)? => Some(Decimal::ZERO),
         _ => billed,
     };
     let contracted = match known.line_type.as_str() {
@@ -297,10 +297,14 @@ fn costs(row: &Row<'_>, known: &Known, currency: Currency) -> Result<BillCosts, 
     })
 }
 
-/// Whether a refund is for the purchase of a savings plan.
-fn is_of_plan(row: &Row<'_>, known: &Known) -> Result<bool, String> {
+/// Whether a refund gives the up-front fee of a savings plan back, which no line has spread.
+/// Other refunds of a plan are of what was spread, and count.
+fn is_of_upfront_fee(row: &Row<'_>) -> Result<bool, String> {
+    const FEE: &str = "Refund for one-time fee for Savings Plan ID";
     let product = row.0.text(Field::Product as usize)?;
-    Ok(known.plan.is_some() || product.is_some_and(|name| name.contains("SavingsPlans")))
+    let description = row.0.text(Field::Description as usize)?;
+    Ok(product.is_some_and(|name| name.contains("SavingsPlans"))
+        && description.is_some_and(|text| text.starts_with(FEE)))
 }
 
 /// The offer that the price of an hour belongs to; absent where the bill does not name the

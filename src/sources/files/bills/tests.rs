@@ -99,6 +99,34 @@ fn each_type_of_line_has_its_amortized_cost() {
     assert_eq!(names, ["prod", "search", "ranker-0"]);
 }
 
+/// Only the refund of a one-time fee, which is spread over the hours of the plan, is 0.
+#[test]
+fn a_refund_of_a_plan_counts_but_for_its_one_time_fee() {
+    let text = "line_item_line_item_type,line_item_unblended_cost,line_item_currency_code,\
+                line_item_product_code,line_item_line_item_description,\
+                savings_plan_savings_plan_a_r_n\n\
+                Refund,-100,USD,ComputeSavingsPlans,\
+                Refund for one-time fee for Savings Plan ID: 5b1c,plan/5b1c\n\
+                Refund,-7.5,USD,ComputeSavingsPlans,Refund of recurring fee,plan/5b1c\n\
+                Refund,-2.25,USD,AmazonEC2,Refund for one-time fee for Savings Plan ID,\n";
+    let folder = folder(&[("bill.csv", text)]);
+    let lines = lines_of(&[folder.path().join("bill.csv")], &BillOptions::default());
+    let lines = lines.expect("a bill");
+    let amounts: Vec<_> = lines
+        .iter()
+        .map(|line| (line.kind, line.costs.effective, line.costs.billed))
+        .collect();
+    let refund = |effective, billed| (LineKind::Refund, decimal(effective), decimal(billed));
+    assert_eq!(
+        amounts,
+        [
+            refund("0", "-100"),
+            refund("-7.5", "-7.5"),
+            refund("-2.25", "-2.25")
+        ]
+    );
+}
+
 #[test]
 fn two_versions_of_a_report_have_the_same_lines() {
     let of = |name: &str| lines_of(&[fixture(name)], &tagged()).expect("a bill");
