@@ -51,7 +51,7 @@ const fn column(
     }
 }
 
-static CUR: [Column; 26] = {
+static CUR: [Column; 27] = {
     use Need::{Rare, Required, Usual};
     use Read::{Amount, Text, Time};
     [
@@ -99,6 +99,11 @@ static CUR: [Column; 26] = {
             ("product", Text, Usual),
             "line_item_product_code",
             "lineItem/ProductCode",
+        ),
+        column(
+            ("description", Text, Usual),
+            "line_item_line_item_description",
+            "lineItem/LineItemDescription",
         ),
         column(
             ("usage_type", Text, Required),

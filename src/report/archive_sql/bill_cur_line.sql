@@ -32,7 +32,8 @@
         when t.line_type = 'SavingsPlanRecurringFee' then t.plan_committed - t.plan_used
         when t.line_type in ('SavingsPlanNegation', 'SavingsPlanUpfrontFee')
           or (t.line_type = 'Fee' and t.reservation <> '')
-          or (t.line_type = 'Refund' and (t.savings_plan <> '' or t.product like '%SavingsPlans%'))
+          or (t.line_type = 'Refund' and t.product like '%SavingsPlans%'
+            and t.description like 'Refund for one-time fee for Savings Plan ID%')
           then {zero}
         when t.line_type = 'DiscountedUsage' then t.reserved_cost
         when t.line_type = 'RIFee' then t.unused_upfront + t.unused_recurring
