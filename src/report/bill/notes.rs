@@ -16,8 +16,8 @@ pub(super) fn caveats(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
     let mut caveats = Vec::new();
     for payer in &origin.in_two_forms {
         caveats.push(format!(
-            "Files of a Cost and Usage Report and of FOCUS have lines of the payer {payer}: what \
-             is in both is counted twice. Pass the files of one export."
+            "Files of several formats have lines of the payer {payer}: what is in more than one \
+             of them is counted again. Pass the files of one export."
         ));
     }
     for one in &bill.currencies {

@@ -15,7 +15,7 @@ pub struct BillOrigin {
     pub other_currencies: BTreeMap<String, u64>,
     /// Rows whose times are no times.
     pub untimed: u64,
-    /// Payers that more than one export has lines of.
+    /// Payers that files of more than one format have lines of.
     pub in_two_forms: BTreeSet<String>,
     /// The currency of rows without one, where it was given by hand.
     pub stated_currency: Option<Currency>,

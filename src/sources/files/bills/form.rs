@@ -21,8 +21,7 @@ named_enum! {
 }
 
 impl BillForm {
-    /// Whether it is of FOCUS, in which one payer's bill may exist a second time.
-    pub fn is_focus(self) -> bool {
+    fn is_focus(self) -> bool {
         !matches!(self, Self::Cur2 | Self::LegacyCur)
     }
 }

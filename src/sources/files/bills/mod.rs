@@ -60,7 +60,7 @@ pub struct BillFiles {
     pub other_currencies: BTreeMap<String, u64>,
     /// Rows whose times are no times. Their amounts count, and no hour has them.
     pub untimed: u64,
-    /// Payers that both a Cost and Usage Report and FOCUS have lines of.
+    /// Payers that files of more than one format have lines of.
     pub in_two_forms: BTreeSet<String>,
 }
 
@@ -80,7 +80,7 @@ pub fn read_bill(
         superseded: found.superseded,
         ..BillFiles::default()
     };
-    let mut payers: [BTreeSet<String>; 2] = Default::default();
+    let mut forms_of: BTreeMap<String, BTreeSet<BillForm>> = BTreeMap::new();
     let mut has_enough = false;
     for path in found.read {
         let mut of_file = BTreeSet::new();
@@ -103,14 +103,16 @@ pub fn read_bill(
         };
         let done = read_file(&path, options, &mut take);
         let (form, rows) = done.map_err(|problem| problem.at(&path))?;
-        payers[usize::from(form.is_focus())].append(&mut of_file);
+        for payer in of_file {
+            forms_of.entry(payer).or_default().insert(form);
+        }
         read.files.push(BillFile { path, form, rows });
         if has_enough {
             break;
         }
     }
-    let [cur, focus] = payers;
-    read.in_two_forms = cur.intersection(&focus).cloned().collect();
+    let several = forms_of.into_iter().filter(|(_, forms)| forms.len() > 1);
+    read.in_two_forms = several.map(|(payer, _)| payer).collect();
     Ok(read)
 }
 

@@ -338,9 +338,18 @@ fn a_file_counts_once() {
     let path = fixture("cur2.csv");
     let error = lines_of(&[path.clone(), path], &tagged()).expect_err("twice");
     assert!(matches!(error, BillError::Twice { .. }), "{error:?}");
-    let both = [fixture("cur2.csv"), fixture("focus12.csv")];
+    for names in [
+        ["cur2.csv", "focus12.csv"],
+        // Two exports of the same month, of one family.
+        ["cur2.csv", "legacy.csv"],
+    ] {
+        let both = names.map(fixture);
+        let mut each = |_| ControlFlow::Continue(());
+        let read = read_bill(&both, &tagged(), &mut each).expect("both are bills");
+        let payers: Vec<&String> = read.in_two_forms.iter().collect();
+        assert_eq!(payers, ["111122223333"], "{names:?}");
+    }
     let mut each = |_| ControlFlow::Continue(());
-    let read = read_bill(&both, &tagged(), &mut each).expect("both are bills");
-    let payers: Vec<&String> = read.in_two_forms.iter().collect();
-    assert_eq!(payers, ["111122223333"]);
+    let one = read_bill(&[fixture("cur2.csv")], &tagged(), &mut each).expect("a bill");
+    assert_eq!(one.in_two_forms, BTreeSet::new());
 }
