@@ -188,13 +188,35 @@ fn idle_hours_have_their_cost_by_team() {
     let share = row(&json, "steps", "name", &json!("idle GPU cost"));
     assert_eq!(share["result"], 32.2782);
     let headline = json["headline"].as_str().expect("text");
-    let idle = ": $19.97 of that was idle, and the use of $9.59 is not known";
+    let idle = ": $19.97 of the $71.45 was idle, and the use of $9.59 is not known";
     assert!(headline.ends_with(idle), "{headline}");
     // Without a key, by type.
     let outcome = run(&[BILL, "--from", ESTATE, "--format", "json"]);
     let by_type = outcome.json();
     let largest = row(&by_type, "used", "group", &json!("p4d.24xlarge"));
     assert_eq!(largest["idle_cost"], 19.76);
+}
+
+/// A bill of another month: none of its hours were measured, and an idle cost of zero would be
+/// a claim.
+#[test]
+fn hours_that_were_not_measured_are_not_said_to_be_busy() {
+    let world = World::new();
+    let text = fs::read_to_string(BILL).expect("a fixture");
+    let path = world.file("bill.csv", text.replace("2026-10-05T", "2026-09-05T"));
+    let outcome = world.run(&["bill", &path, "--from", ESTATE, "--format", "json"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let json = outcome.json();
+    let headline = json["headline"].as_str().expect("text");
+    assert!(
+        headline.ends_with(": how much of the $71.45 was idle is not known"),
+        "{headline}"
+    );
+    let idle: Vec<&Value> = rows(&json, "used")
+        .iter()
+        .map(|row| &row["idle_cost"])
+        .collect();
+    assert!(idle.iter().all(|cost| **cost == 0.0), "{idle:?}");
 }
 
 #[test]

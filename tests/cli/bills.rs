@@ -463,6 +463,21 @@ fn commands_of_next_read_the_same_bill() {
     );
 }
 
+/// A machine that is not known may have GPUs: its bill has no zero for them.
+#[test]
+fn a_bill_without_known_machines_has_no_cost_of_gpus() {
+    let world = World::new();
+    let header = "ChargeCategory,BilledCost,EffectiveCost,BillingCurrency,ProviderName,ServiceName";
+    let rows = "Usage,3,2.5,USD,Google Cloud,Compute Engine\nTax,1,1,USD,Google Cloud,\n";
+    let path = world.file("bill.csv", format!("{header}\n{rows}"));
+    let json = world.run(&["bill", &path, "--format", "json"]).json();
+    assert_eq!(
+        json["headline"],
+        "No line is for a GPU instance that gpucost knows, of $3.50 in all"
+    );
+    assert_eq!(json["instances"], json!([]));
+}
+
 #[test]
 fn two_currencies_stay_apart() {
     let world = World::new();

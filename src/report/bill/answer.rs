@@ -32,6 +32,12 @@ fn headline(bill: &Bill) -> String {
     let of = |one: &CurrencyBill| {
         let amounts = Amounts(one.currency);
         let instances = one.of_instances();
+        if one.instances.is_empty() {
+            return format!(
+                "No line is for a GPU instance that gpucost knows, of {} in all",
+                amounts.words(&one.total().effective)
+            );
+        }
         let paid = format!(
             "{} cost {} with commitments spread, {} as billed, of {} in all",
             counted(one.instances.len() as u64, "GPU instance", "GPU instances"),

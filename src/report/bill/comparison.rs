@@ -243,8 +243,16 @@ pub(super) fn steps(bill: &CurrencyBill, of_currency: &str) -> Vec<Step> {
 pub(super) fn idle_words(bill: &CurrencyBill) -> Option<String> {
     let used = bill.comparison.as_ref()?.used();
     let amounts = Amounts(bill.currency);
+    if used.cost.is_zero() {
+        return None;
+    }
+    let cost = amounts.text(used.cost);
+    // Where nothing was measured, an idle cost of zero would be a claim.
+    if used.cost == used.unmeasured {
+        return Some(format!("how much of the {cost} was idle is not known"));
+    }
     Some(format!(
-        "{} of that was idle, and the use of {} is not known",
+        "{} of the {cost} was idle, and the use of {} is not known",
         amounts.text(used.idle),
         amounts.text(used.unmeasured)
     ))
