@@ -463,6 +463,27 @@ fn commands_of_next_read_the_same_bill() {
     );
 }
 
+/// Ten lines of 1.60 at list price that cost 1.60: an export that rounds each to 2 would make it
+/// a loss of 25%.
+#[test]
+fn rounded_costs_are_no_saving() {
+    let world = World::new();
+    let header = "ChargeCategory,BilledCost,EffectiveCost,ListCost,BillingCurrency,ProviderName\n";
+    let rate = |effective: &str| {
+        let row = format!("Usage,1.6,{effective},1.6,USD,AWS\n");
+        let path = world.file("bill.csv", format!("{header}{}", row.repeat(10)));
+        let json = world.run(&["bill", &path, "--format", "json"]).json();
+        let steps = json["steps"].as_array().expect("a list").iter();
+        let rates = steps.filter(|step| step["name"] == "effective savings rate");
+        let rates: Vec<Value> = rates.map(|step| step["result"].clone()).collect();
+        let caveat = json["caveats"][0].as_str().unwrap_or_default();
+        (rates, caveat.contains("rounded to whole units"))
+    };
+    assert_eq!(rate("2"), (vec![], true));
+    // 1 - 12 / 16.
+    assert_eq!(rate("1.2"), (vec![json!(25.0)], false));
+}
+
 /// A machine that is not known may have GPUs: its bill has no zero for them.
 #[test]
 fn a_bill_without_known_machines_has_no_cost_of_gpus() {

@@ -164,7 +164,11 @@ fn steps_of(bill: &CurrencyBill, is_one_of_many: bool) -> Vec<Step> {
             amounts.text(savings.unused),
             amounts.text(savings.list)
         ),
-        savings.rate_percent().and_then(percentage),
+        // Rounding is no saving.
+        savings
+            .rate_percent()
+            .filter(|_| bill.rounded.is_empty())
+            .and_then(percentage),
     );
     let coverage = parts.eligible().and_then(|(covered, eligible)| {
         step(
