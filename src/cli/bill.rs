@@ -16,6 +16,7 @@ use crate::sources::files::{
 };
 use crate::usage::Estate;
 use clap::Args;
+use std::io;
 use std::path::{Path, PathBuf};
 
 fn key(text: &str) -> Result<BillKey, String> {
@@ -243,8 +244,20 @@ fn write_prices(
     Ok(ExitCode::Done)
 }
 
+/// Whether what a file holds could not be unpacked or is too much, and not that it could not be
+/// opened.
+fn is_about_content(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
+    )
+}
+
 fn unreadable(error: BillError) -> Failure {
     let hint = match &error {
+        BillError::Io { source, .. } if is_about_content(source) => {
+            "download the file again; see docs/bill.md for the formats"
+        }
         BillError::Io { .. } => "check the path",
         BillError::Form { .. } => "see docs/bill.md for the formats",
         BillError::Row { message, .. } if message.contains("currency") => {

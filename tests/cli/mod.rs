@@ -10,6 +10,7 @@ mod bad_points;
 mod baselines;
 mod batching;
 mod bill_audits;
+mod bill_edges;
 mod bill_tables;
 mod bills;
 mod bounds;
