@@ -49,8 +49,16 @@ field_names! {
 /// Columns without which a table is not FOCUS.
 pub(super) const REQUIRED: [&str; 3] = ["ChargeCategory", "BilledCost", "EffectiveCost"];
 
-/// Keys of the details of a price that name the type of a machine.
-const TYPE_KEYS: [&str; 4] = ["InstanceType", "x_InstanceType", "ServiceType", "VMSize"];
+/// Keys of the details of a price that name the type of a machine. Since 1.2, keys of a
+/// provider's own begin with `x_`.
+const TYPE_KEYS: [&str; 6] = [
+    "InstanceType",
+    "x_InstanceType",
+    "ServiceType",
+    "x_ServiceType",
+    "VMSize",
+    "x_VMSize",
+];
 
 pub(super) fn places(header: &[String]) -> Places {
     Places::new(header, NAMES)

@@ -99,6 +99,25 @@ fn each_type_of_line_has_its_amortized_cost() {
     assert_eq!(names, ["prod", "search", "ranker-0"]);
 }
 
+#[test]
+fn a_machine_of_azure_is_named_by_the_details_of_its_price() {
+    for key in ["ServiceType", "x_ServiceType", "x_VMSize"] {
+        let text = format!(
+            "ChargeCategory,BilledCost,EffectiveCost,BillingCurrency,ProviderName,ServiceName,\
+             PricingQuantity,PricingUnit,SkuPriceDetails\n\
+             Usage,3.673,3.673,USD,Microsoft,Virtual Machines,\
+             1,Hours,\"{{\"\"{key}\"\":\"\"Standard_NC24ads_A100_v4\"\"}}\"\n"
+        );
+        let folder = folder(&[("bill.csv", &text)]);
+        let lines = lines_of(&[folder.path().join("bill.csv")], &BillOptions::default());
+        let lines = lines.expect("a bill");
+        assert_eq!(lines[0].kind, LineKind::Instance, "{key}");
+        let found = lines[0].instance_type.as_deref();
+        assert_eq!(found, Some("Standard_NC24ads_A100_v4"), "{key}");
+        assert_eq!(lines[0].hours, decimal("1"), "{key}");
+    }
+}
+
 /// Only the refund of a one-time fee, which is spread over the hours of the plan, is 0.
 #[test]
 fn a_refund_of_a_plan_counts_but_for_its_one_time_fee() {
