@@ -205,6 +205,7 @@ fn origin(args: &BillArgs, read: &BillFiles) -> BillOrigin {
         superseded: read.superseded,
         other_currencies: read.other_currencies.clone(),
         untimed: read.untimed,
+        estimates: read.estimates,
         in_two_forms: read.in_two_forms.clone(),
         stated_currency: args.currency,
         audit: None,

@@ -290,6 +290,9 @@ fn an_exported_audit_is_a_bill() {
     assert_eq!((of_kinds * 100.0).round() as i64, all);
     let files = row(&json, "sources", "form", "FOCUS 1.0");
     assert_eq!(files["rows"], rows.len());
+    let caveat = json["caveats"][0].as_str().expect("a caveat");
+    let says = format!("{} lines are estimates of gpucost", rows.len());
+    assert!(caveat.starts_with(&says), "{caveat}");
 }
 
 #[test]

@@ -20,6 +20,16 @@ pub(super) fn caveats(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
              of them is counted again. Pass the files of one export."
         ));
     }
+    if origin.estimates > 0 {
+        caveats.push(format!(
+            "{} of gpucost, from an export of an audit: no cloud has billed these amounts.",
+            counted(
+                origin.estimates,
+                "line is an estimate",
+                "lines are estimates"
+            )
+        ));
+    }
     for one in &bill.currencies {
         caveats.extend(one.rounded.iter().map(|costs| rounded(costs, one)));
     }

@@ -15,6 +15,8 @@ pub struct BillOrigin {
     pub other_currencies: BTreeMap<String, u64>,
     /// Rows whose times are no times.
     pub untimed: u64,
+    /// Rows that are estimates of gpucost's own.
+    pub estimates: u64,
     /// Payers that files of more than one format have lines of.
     pub in_two_forms: BTreeSet<String>,
     /// The currency of rows without one, where it was given by hand.

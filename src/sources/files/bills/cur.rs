@@ -163,6 +163,7 @@ pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read
     Ok(Read::Line {
         line: Box::new(line),
         is_timed: start != Moment::Invalid && end != Moment::Invalid,
+        is_estimate: false,
     })
 }
 

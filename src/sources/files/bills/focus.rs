@@ -44,6 +44,7 @@ field_names! {
     UsageType: ["x_UsageType"],
     Operation: ["x_Operation"],
     InstanceType: ["x_InstanceType", "x_SkuInstanceType"],
+    Estimate: ["x_Estimate"],
 }
 
 /// Columns without which a table is not FOCUS.
@@ -151,6 +152,7 @@ pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read
     Ok(Read::Line {
         line: Box::new(line),
         is_timed: start != Moment::Invalid && end != Moment::Invalid,
+        is_estimate: row.0.text(Field::Estimate as usize)?.is_some(),
     })
 }
 

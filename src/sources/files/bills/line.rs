@@ -9,6 +9,8 @@ pub(super) enum Read {
         line: Box<BillLine>,
         /// Whether its times, where it has some, are times.
         is_timed: bool,
+        /// Whether it is an estimate of gpucost's own, and was never billed.
+        is_estimate: bool,
     },
     /// In a currency that gpucost has no amounts in, by its code.
     OtherCurrency(String),

@@ -60,6 +60,8 @@ pub struct BillFiles {
     pub other_currencies: BTreeMap<String, u64>,
     /// Rows whose times are no times. Their amounts count, and no hour has them.
     pub untimed: u64,
+    /// Rows that gpucost itself has estimated, in an export of an audit.
+    pub estimates: u64,
     /// Payers that files of more than one format have lines of.
     pub in_two_forms: BTreeSet<String>,
 }
@@ -85,8 +87,13 @@ pub fn read_bill(
     for path in found.read {
         let mut of_file = BTreeSet::new();
         let mut take = |row: Row| match row {
-            Row::Line { line, is_timed } => {
+            Row::Line {
+                line,
+                is_timed,
+                is_estimate,
+            } => {
                 read.untimed += u64::from(!is_timed);
+                read.estimates += u64::from(is_estimate);
                 if let Some(payer) = &line.payer
                     && !of_file.contains(payer)
                 {
