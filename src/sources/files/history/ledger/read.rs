@@ -24,6 +24,8 @@ pub struct Recorded {
     pub rows: Vec<WorkloadDay>,
     /// Those of every run, by run.
     pub actions: Vec<RecordedAction>,
+    /// Days whose rows, of one scope at least, are in a file that cannot be used.
+    pub lost: BTreeSet<Date>,
     /// Files that cannot be used, and runs without a table.
     pub problems: Vec<HistoryError>,
 }
@@ -47,16 +49,29 @@ impl Records {
         let lists = self.lists(&mut found.problems).await?;
 
         let of_days = newest(&files, since);
-        let costs = self.sorted(of_days, &there, &lists, &mut found.problems);
+        let (costs, nowhere) = sorted(of_days, &there, &lists);
+        for name in nowhere {
+            found.lost.extend(Named::of(&name).map(|named| named.day));
+            let why = ErrorKind::NotFound.into();
+            found.problems.push(self.failed(&name, why));
+        }
         for (source, wanted) in costs {
             let rows = self.rows(&source, &wanted).await;
             match rows {
                 Ok(rows) => found.rows.extend(rows),
-                Err(problem) => found.problems.push(problem),
+                Err(problem) => {
+                    // What was put together has the rows of many days.
+                    let days = wanted.iter().filter_map(|name| Named::of(name));
+                    found.lost.extend(days.map(|named| named.day));
+                    found.problems.push(problem);
+                }
             }
         }
         let advised = files.iter().flat_map(|file| of_table(file, ACTION.name));
-        let advised = self.sorted(advised.collect(), &there, &lists, &mut found.problems);
+        let (advised, nowhere) = sorted(advised.collect(), &there, &lists);
+        let nowhere = nowhere.iter();
+        let nowhere = nowhere.map(|name| self.failed(name, ErrorKind::NotFound.into()));
+        found.problems.extend(nowhere);
         for (source, wanted) in advised {
             match self.actions(&source, &wanted).await {
                 Ok(actions) => found.actions.extend(actions),
@@ -118,34 +133,6 @@ impl Records {
         Ok(lists)
     }
 
-    /// Tables by the file that they are read from: their own where it is there, else the first
-    /// that holds them. One that is nowhere is a problem.
-    fn sorted(
-        &self,
-        wanted: Wanted,
-        there: &BTreeSet<String>,
-        lists: &[CompactFile],
-        problems: &mut Vec<HistoryError>,
-    ) -> Vec<(Source, BTreeSet<String>)> {
-        let mut sources: BTreeMap<Source, BTreeSet<String>> = BTreeMap::new();
-        for (name, seal) in wanted {
-            let source = if there.contains(&name) {
-                Some(Source::new(&name, seal))
-            } else {
-                let mut lists = lists.iter();
-                let list = lists.find(|list| list.of.contains(&name));
-                list.map(|list| Source::new(&list.name, list.seal))
-            };
-            match source {
-                Some(source) => {
-                    sources.entry(source).or_default().insert(name);
-                }
-                None => problems.push(self.failed(&name, ErrorKind::NotFound.into())),
-            }
-        }
-        sources.into_iter().collect()
-    }
-
     async fn rows(
         &self,
         source: &Source,
@@ -196,6 +183,35 @@ impl Records {
             .map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
     }
 }
+
+/// Tables by the file that they are read from: their own where it is there, else the first
+/// that holds them; with the names of those that are nowhere.
+fn sorted(
+    wanted: Wanted,
+    there: &BTreeSet<String>,
+    lists: &[CompactFile],
+) -> (Sources, Vec<String>) {
+    let (mut sources, mut nowhere) = (Sources::new(), Vec::new());
+    for (name, seal) in wanted {
+        let source = if there.contains(&name) {
+            Some(Source::new(&name, seal))
+        } else {
+            let mut lists = lists.iter();
+            let list = lists.find(|list| list.of.contains(&name));
+            list.map(|list| Source::new(&list.name, list.seal))
+        };
+        match source {
+            Some(source) => {
+                sources.entry(source).or_default().insert(name);
+            }
+            None => nowhere.push(name),
+        }
+    }
+    (sources, nowhere)
+}
+
+/// Names of tables by the file that has their rows.
+type Sources = BTreeMap<Source, BTreeSet<String>>;
 
 /// A file that tables are read from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

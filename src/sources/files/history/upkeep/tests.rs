@@ -366,6 +366,34 @@ fn a_month_with_a_damaged_file_stays_as_it_is() {
 }
 
 #[test]
+fn every_day_of_a_damaged_month_is_lost_and_a_damaged_plan_loses_none() {
+    let (folder, records, _) = nights(&[2, 3, 5]);
+    assert!(done(records.read(None)).expect("readable").lost.is_empty());
+    done(records.compact(date(2026, 12, 1))).expect("writable");
+    let all = names(&folder);
+    let of = |table: &str| {
+        let start = format!("v1/{table}/");
+        let mut all = all.iter();
+        all.find(|name| name.starts_with(&start)).expect("a table")
+    };
+    write(&folder, of(ACTION.name), b"damaged");
+    let found = done(records.read(None)).expect("readable");
+    assert_eq!((found.problems.len(), found.lost.len()), (1, 0));
+    assert_eq!((found.rows.len(), found.actions.len()), (6, 0));
+    // The nights of the 2nd, 3rd and 5th kept the days before them, all in one file.
+    write(&folder, of(COST.name), b"damaged");
+    let found = done(records.read(None)).expect("readable");
+    assert_eq!((found.problems.len(), found.rows.len()), (2, 0));
+    let lost = found.lost.iter().map(|day| day.day());
+    assert_eq!(lost.collect::<Vec<_>>(), [1, 2, 4]);
+    // Without the file, they are nowhere.
+    let path = folder.path().join(of(COST.name));
+    std::fs::remove_file(path).expect("writable");
+    let found = done(records.read(None)).expect("readable");
+    assert_eq!(found.lost.len(), 3);
+}
+
+#[test]
 fn old_runs_go_with_all_of_their_files_and_nothing_else_does() {
     let (folder, records, runs) = nights(&[2, 3, 4, 5]);
     let half = name_of(COST.name, date(2026, 11, 1), "20261102T050000Z-00");
