@@ -1,9 +1,14 @@
 //! What a day does not tell: jobs whose place was not read on it. They did not end, and they
 //! did not cost nothing.
 
+use super::dates::days_from;
 use crate::domain::{GapSubject, PastGap, RecordedRun, WorkloadDay, hides_instances, region_of};
 use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Days at the end of a history for which an account or a region may be in no scope before it
+/// counts as left: until then its recorder may have failed, or be late.
+const LEFT_AFTER_DAYS: i64 = 7;
 
 /// What was read of one day, by all runs that count for it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -65,8 +70,8 @@ fn key(row: &WorkloadDay) -> JobKey<'_> {
 }
 
 /// Notes on each day the jobs that were there before and after it and that it cannot tell
-/// of. A job in an account or a region that is in no scope any more has left the history; one
-/// behind a gap has not.
+/// of. A job in an account or a region that was in no scope for [`LEFT_AFTER_DAYS`] has left the
+/// history; one behind a gap has not.
 pub(super) fn mark(days: &mut BTreeMap<Date, DayRead>, rows: &[WorkloadDay]) {
     let mut by_day: BTreeMap<Date, Vec<&WorkloadDay>> = BTreeMap::new();
     for row in rows {
@@ -75,8 +80,9 @@ pub(super) fn mark(days: &mut BTreeMap<Date, DayRead>, rows: &[WorkloadDay]) {
     let forth: Vec<Date> = days.keys().copied().collect();
     let back: Vec<Date> = forth.iter().rev().copied().collect();
     let mut missing: BTreeMap<Date, BTreeMap<JobKey<'_>, &WorkloadDay>> = BTreeMap::new();
-    for order in [forth, back] {
-        for (day, row) in sweep(&order, days, &by_day) {
+    // What was not read before it joined the history is not missing.
+    for (order, grace_days) in [(forth, LEFT_AFTER_DAYS), (back, 0)] {
+        for (day, row) in sweep(&order, grace_days, days, &by_day) {
             missing.entry(day).or_default().insert(key(row), row);
         }
     }
@@ -87,15 +93,21 @@ pub(super) fn mark(days: &mut BTreeMap<Date, DayRead>, rows: &[WorkloadDay]) {
     }
 }
 
-/// The jobs of earlier days, in an order of days, that a day cannot tell of.
+/// The jobs of earlier days, in an order of days, that a day cannot tell of. A place that was
+/// last read within some days of the end of the order has not left.
 fn sweep<'a>(
     order: &[Date],
+    grace_days: i64,
     days: &BTreeMap<Date, DayRead>,
     by_day: &BTreeMap<Date, Vec<&'a WorkloadDay>>,
 ) -> Vec<(Date, &'a WorkloadDay)> {
     let last_place = |is_read: &dyn Fn(&DayRead) -> bool| {
         let reads = |day: &Date| days.get(day).is_some_and(is_read);
         order.iter().rposition(reads)
+    };
+    let is_recent = |place: usize| {
+        let ends = order.get(place).zip(order.last());
+        ends.is_some_and(|(last, end)| (0..=grace_days).contains(&days_from(*last, *end)))
     };
     let mut last_account: BTreeMap<&str, Option<usize>> = BTreeMap::new();
     let mut last_region: BTreeMap<&str, Option<usize>> = BTreeMap::new();
@@ -116,7 +128,8 @@ fn sweep<'a>(
                 return false;
             }
             let is_gap = read.unread.iter().any(|gap| hides(gap, row));
-            let in_scope_later = |last: Option<usize>| last.is_some_and(|last| last > place);
+            let in_scope_later =
+                |last: Option<usize>| last.is_some_and(|last| last > place || is_recent(last));
             let of_account = last_account
                 .entry(row.account.as_str())
                 .or_insert_with(|| last_place(&|read: &DayRead| read.reads_account(&row.account)));

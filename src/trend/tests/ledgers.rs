@@ -1,8 +1,8 @@
 //! Which rows count.
 
 use crate::domain::{CostSource, Currency, GapSubject, Money, PastGap, RecordedRun, WorkloadDay};
-use crate::trend::Ledger;
 use crate::trend::lab::{day, decimal, ledger, night, row, run, steady};
+use crate::trend::{Forecast, Horizon, Ledger};
 use rust_decimal::Decimal;
 
 fn spend(ledger: &Ledger, number: i64) -> Decimal {
@@ -171,23 +171,66 @@ fn a_region_that_stays_denied_keeps_its_days_open_until_it_is_read() {
 
 #[test]
 fn an_account_that_left_the_scope_is_not_missing_for_ever() {
-    let mut rows = steady(6, "a", "24");
-    let other = steady(2, "b", "10").into_iter().map(|mut row| {
-        row.account = "444455556666".to_owned();
-        row
-    });
-    rows.extend(other);
-    let mut runs: Vec<RecordedRun> = (0..6).map(run).collect();
-    for place in [0, 1] {
-        runs[place].accounts.push("444455556666".to_owned());
+    let history = |nights: i64, is_back: bool| {
+        let mut rows = steady(nights, "a", "24");
+        let other = steady(2, "b", "10").into_iter().map(|mut row| {
+            row.account = "444455556666".to_owned();
+            row
+        });
+        rows.extend(other);
+        let mut runs: Vec<RecordedRun> = (0..nights).map(run).collect();
+        for place in [0, 1] {
+            runs[place].accounts.push("444455556666".to_owned());
+        }
+        if is_back {
+            let last = runs.last_mut().expect("a night");
+            last.accounts.push("444455556666".to_owned());
+        }
+        Ledger::of(rows, &runs, night(nights))
+    };
+    // It was read until the second day: seven days later its recorder may have failed.
+    for nights in [3, 6, 9] {
+        let last = history(nights, false).last_whole_day();
+        assert_eq!(last, Some(day(1)), "{nights} nights");
     }
-    let found = Ledger::of(rows.clone(), &runs, night(6));
-    assert_eq!(found.last_whole_day(), Some(day(5)));
+    assert_eq!(history(10, false).last_whole_day(), Some(day(9)));
     // It comes back: in between it was not read.
-    runs[5].accounts.push("444455556666".to_owned());
-    let found = Ledger::of(rows, &runs, night(6));
+    let found = history(6, true);
     let whole: Vec<bool> = (0..6).map(|number| found.is_whole(day(number))).collect();
     assert_eq!(whole, [true, true, false, false, false, true]);
+}
+
+#[test]
+fn an_account_whose_recorder_is_late_still_runs() {
+    // Two accounts are recorded apart, and the night of one of them has not come yet.
+    let mut rows = steady(20, "a", "24");
+    rows.extend(steady(19, "b", "240").into_iter().map(|mut row| {
+        row.run_id = format!("b-{}", row.run_id);
+        row.account = "444455556666".to_owned();
+        row
+    }));
+    let mut runs: Vec<RecordedRun> = (0..20).map(run).collect();
+    runs.extend((0..19).map(|number| {
+        let mut run = run(number);
+        run.run_id = format!("b-{}", run.run_id);
+        run.scope = "b".to_owned();
+        run.accounts = vec!["444455556666".to_owned()];
+        run
+    }));
+    let found = Ledger::of(rows, &runs, night(20));
+    assert_eq!(found.last_whole_day(), Some(day(18)));
+    let forecast = Forecast::of(&found, Horizon::Month).expect("whole days");
+    // June: 19 whole days and the 11 that are left, each 24 + 240.
+    assert_eq!(forecast.total().amount(), decimal("7920"));
+    // Before it joined, an account was not missing.
+    let mut rows = steady(4, "a", "24");
+    let mut joined = row(3, "b", "24", "240");
+    joined.account = "444455556666".to_owned();
+    rows.push(joined);
+    let mut runs: Vec<RecordedRun> = (0..4).map(run).collect();
+    runs[3].accounts.push("444455556666".to_owned());
+    let found = Ledger::of(rows, &runs, night(4));
+    assert!((0..4).all(|number| found.is_whole(day(number))));
 }
 
 #[test]
