@@ -63,6 +63,12 @@ impl Forecast {
         Some(of_span(ledger, &running, span))
     }
 
+    /// Of a span of days, such as the month that it is now; `None` without a whole day.
+    pub fn within(ledger: &Ledger, span: Span) -> Option<Self> {
+        let running = JobSeries::of(ledger, is_running)?;
+        Some(of_span(ledger, &running, span))
+    }
+
     pub fn total(&self) -> Money {
         let parts = [self.spent, self.committed, self.running];
         let total = parts.into_iter().map(Money::amount).sum();

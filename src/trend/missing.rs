@@ -34,12 +34,19 @@ impl DayRead {
     }
 
     /// Whether an account was in scope; what has none is in every scope.
-    pub(super) fn reads_account(&self, account: &str) -> bool {
+    pub fn reads_account(&self, account: &str) -> bool {
         self.has_all_accounts || account.is_empty() || self.accounts.contains(account)
     }
 
-    pub(super) fn reads_region(&self, region: &str) -> bool {
+    /// The same of a region.
+    pub fn reads_region(&self, region: &str) -> bool {
         self.has_all_regions || region.is_empty() || self.regions.contains(region)
+    }
+
+    /// What its runs could not read and that may hide instances, whether any were known there
+    /// or not.
+    pub fn unread(&self) -> &[PastGap] {
+        &self.unread
     }
 }
 

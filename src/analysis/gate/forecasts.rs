@@ -2,10 +2,15 @@
 
 use super::baseline::Past;
 use super::judged::{Judge, Judged, Words};
-use super::{Budget, BudgetBasis, GatePolicy, policy_rule};
-use crate::domain::{Cause, CauseKind, Gap, GapSubject, Money, RecordedRun, Severity, WorkloadDay};
+use super::{Budget, BudgetBasis, GatePolicy, Scope, policy_rule};
+use crate::domain::{
+    Cause, CauseKind, Gap, GapSubject, Money, PastGap, RecordedRun, Severity, WorkloadDay,
+    region_of,
+};
 use crate::trend::{Forecast, Horizon, Ledger, Span, Sums, date_of};
 use jiff::Timestamp;
+use jiff::civil::Date;
+use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,12 +76,12 @@ fn judge(
     }
     let whole = ledger.days().filter(|(_, read)| read.missing.is_empty());
     let whole = whole.count();
-    let Some(forecast) = Forecast::of(&ledger, Horizon::Month) else {
+    let Some(forecast) = Forecast::within(&ledger, month) else {
         judge.missing_data(&missing(budget, CauseKind::NoHistory, []));
         return judge.done();
     };
     let age = today.duration_since(forecast.state_day).as_hours() / 24;
-    if age > MOST_AGE_DAYS || forecast.span != month {
+    if age > MOST_AGE_DAYS {
         let last = forecast.state_day.to_string();
         judge.missing_data(&missing(budget, CauseKind::HistoryStale, [&last]));
         return judge.done();
@@ -92,10 +97,15 @@ fn judge(
         violated(&mut judge, budget, month, total, false);
         return judge.done();
     }
-    if !forecast.unpriced_hours.is_zero() {
-        let hours = forecast.unpriced_hours.ceil().to_u64().unwrap_or(u64::MAX);
-        let hours = hours.to_string();
+    let unpriced = unpriced_hours(&ledger, month, &forecast);
+    if !unpriced.is_zero() {
+        let hours = unpriced.ceil().to_u64().unwrap_or(u64::MAX).to_string();
         judge.missing_data(&missing(budget, CauseKind::HistoryUnpriced, [&hours]));
+    }
+    for (what, place) in unread(&ledger, forecast.state_day, &budget.scope) {
+        let day = forecast.state_day.to_string();
+        let cause = Cause::of(CauseKind::HistoryUnread, [day.as_str()]);
+        judge.missing_data(&Gap::of(what, place, cause));
     }
     for (code, jobs) in other_currencies(history, budget, month, policy) {
         let jobs = jobs.to_string();
@@ -108,6 +118,55 @@ fn judge(
 fn missing<const N: usize>(budget: &Budget, kind: CauseKind, details: [&str; N]) -> Gap {
     let cause = Cause::of(kind, details);
     Gap::of(GapSubject::Budget, budget.called(), cause)
+}
+
+/// Hours without a price of the recorded days of a month, and of the day whose state goes on.
+fn unpriced_hours(ledger: &Ledger, month: Span, forecast: &Forecast) -> Decimal {
+    let rows = ledger.rows().iter();
+    let earlier = rows.filter(|row| month.holds(row.day) && row.day != forecast.state_day);
+    Sums::of(ledger, earlier).unpriced_hours + forecast.unpriced_hours
+}
+
+/// What of a scope no run read for a day: more may run there than is known.
+fn unread(ledger: &Ledger, day: Date, scope: &Scope) -> Vec<(GapSubject, String)> {
+    let Some(read) = ledger.day(day) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for gap in read.unread().iter().filter(|gap| concerns(gap, scope)) {
+        let one = (gap.what.clone(), gap.place.clone());
+        // Runs of several scopes may say the same.
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    match scope {
+        Scope::Account(account) if !read.reads_account(account) => {
+            found.push((GapSubject::Account, account.clone()));
+        }
+        Scope::Region(region) if !read.reads_region(region) => {
+            found.push((GapSubject::Region, region.clone()));
+        }
+        _ => {}
+    }
+    found
+}
+
+/// Whether what could not be read may be in a scope. The place of a region may have its
+/// account before it.
+fn concerns(gap: &PastGap, scope: &Scope) -> bool {
+    match (&gap.what, scope) {
+        (GapSubject::Account, Scope::Account(account)) => {
+            gap.place.is_empty() || gap.place == *account
+        }
+        (GapSubject::Region, Scope::Account(account)) => {
+            let own = gap.place.strip_suffix(region_of(&gap.place));
+            let own = own.and_then(|before| before.strip_suffix('/'));
+            own.is_none_or(|own| own == account)
+        }
+        (GapSubject::Region, Scope::Region(region)) => region_of(&gap.place) == region,
+        _ => true,
+    }
 }
 
 /// A month as `2026-11`.
@@ -180,7 +239,6 @@ fn is_of(row: &WorkloadDay, budget: &Budget, month: Span) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Scope;
     use super::*;
     use crate::domain::Currency;
     use crate::trend::lab::{decimal, night, row, run, steady, usd};
@@ -280,7 +338,7 @@ mod tests {
         });
         assert_eq!(
             reasons(Some(&history(8, unpriced)), 8),
-            ["7 hours of the last recorded day have no price"]
+            ["7 hours of recorded days have no price"]
         );
     }
 
@@ -315,6 +373,72 @@ mod tests {
         let (observed, violations, missing) = judged(&of_tag, Some(&nights), 10);
         assert_eq!(observed.as_deref(), Some("$0.00 forecast, $0.00 so far"));
         assert!(violations.is_empty() && missing.is_empty());
+    }
+
+    #[test]
+    fn hours_without_a_price_count_after_they_ran() {
+        // It ran 6.5 hours on the third day and is gone since.
+        let mut rows = steady(10, "a", "24");
+        rows.push(WorkloadDay {
+            effective: None,
+            list: None,
+            contracted: None,
+            ..row(2, "b", "6.5", "0")
+        });
+        let (_, violations, missing) = judged(&policy("1000"), Some(&history(10, rows)), 10);
+        assert!(violations.is_empty());
+        assert_eq!(missing, ["7 hours of recorded days have no price"]);
+    }
+
+    #[test]
+    fn what_no_run_could_read_never_passes() {
+        let scopes = [
+            Scope::Everything,
+            Scope::Account("111122223333".to_owned()),
+            Scope::Region("us-east-1".to_owned()),
+            Scope::Account("999999999999".to_owned()),
+            Scope::Region("ap-south-1".to_owned()),
+        ];
+        let open = |what: GapSubject, place: &str| -> Vec<usize> {
+            let mut nights = history(10, steady(10, "a", "24"));
+            for run in &mut nights.runs {
+                run.unread = vec![PastGap {
+                    what: what.clone(),
+                    place: place.to_owned(),
+                    cause: None,
+                }];
+            }
+            let of_scope = |scope: &Scope| {
+                let mut policy = policy("1000");
+                policy.budgets[0].scope = scope.clone();
+                let (_, violations, missing) = judged(&policy, Some(&nights), 10);
+                assert!(violations.is_empty());
+                missing.len()
+            };
+            scopes.iter().map(of_scope).collect()
+        };
+        // What no run has in its scope is open whatever was denied: 999999999999, ap-south-1.
+        for (what, place, expected) in [
+            (GapSubject::Region, "eu-west-1", [1, 1, 0, 2, 1]),
+            (
+                GapSubject::Region,
+                "999999999999/eu-west-1",
+                [1, 0, 0, 2, 1],
+            ),
+            (GapSubject::Account, "444455556666", [1, 0, 1, 1, 2]),
+            (GapSubject::Regions, "111122223333", [1, 1, 1, 2, 2]),
+        ] {
+            assert_eq!(open(what, place), expected, "{place}");
+        }
+    }
+
+    #[test]
+    fn a_month_begins_before_the_last_day_of_the_one_before_was_recorded() {
+        // On the first of July at 3:00 the thirtieth of June is not over for six hours.
+        let nights = history(29, steady(29, "a", "24"));
+        let (observed, violations, missing) = judged(&policy("743"), Some(&nights), 30);
+        assert_eq!(observed.as_deref(), Some("$744.00 forecast, $0.00 so far"));
+        assert_eq!((violations.len(), missing.len()), (1, 0));
     }
 
     #[test]

@@ -380,8 +380,11 @@ causes! {
         "{day was recorded whole|days were recorded whole}, and {} are needed", RECORD_NIGHTS;
     HistoryStale = "history-stale" [Words]
         "the last day that was recorded whole is {}", RECORD_NIGHTS;
+    /// No run of the last day read an account or a region, or it was denied.
+    HistoryUnread = "history-unread" [Words]
+        "no run read it for {}", RECORD_NIGHTS;
     HistoryUnpriced = "history-unpriced" [Count]
-        "{hour|hours} of the last recorded day have no price", REFRESH_PRICES;
+        "{hour|hours} of recorded days have no price", REFRESH_PRICES;
     /// A planned resource costs in another currency than its budget.
     PlannedNotInBudget = "planned-not-in-budget" [Currency Currency]
         "costs are in {} but the budget is in {}", "add a [[budget]] with `currency = \"{0}\"`";
