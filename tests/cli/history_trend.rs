@@ -88,6 +88,47 @@ fn a_damaged_day_is_not_one_without_costs() {
 }
 
 #[test]
+fn a_fleet_that_is_gone_costs_nothing_and_is_not_unknown() {
+    let world = World::new();
+    let place = world.path("nights");
+    let instance = json!({
+        "id": "i-0a", "account": "111122223333", "region": "us-east-1",
+        "instance_type": "g5.xlarge", "state": "running",
+        "launch_time": "2026-09-01T00:00:00Z", "tags": {},
+    });
+    for (as_of, start, end, instances) in [
+        ("2026-11-01T07", "2026-10-18", "2026-11-01", vec![instance]),
+        ("2026-11-04T07", "2026-10-21", "2026-11-04", Vec::new()),
+    ] {
+        let estate = json!({
+            "estate_version": "1",
+            "as_of": format!("{as_of}:00:00Z"),
+            "window_start": format!("{start}T00:00:00Z"),
+            "window_end": format!("{end}T00:00:00Z"),
+            "accounts": ["111122223333"],
+            "regions": ["us-east-1"],
+            "instances": instances,
+        });
+        let estate = world.estate("estate.json", &estate);
+        let arguments = ["history", "record", &place, "--from", &estate, "--offline"];
+        let outcome = world.run(&[&arguments[..], &["--allow-empty"]].concat());
+        assert!(outcome.stdout.starts_with("recorded "), "{}", outcome.all());
+    }
+    let outcome = history(&world, &["--forecast", "month", "--format", "json"]);
+    let found = outcome.json();
+    let periods = found["periods"].as_array().expect("a list");
+    let months: Vec<_> = periods
+        .iter()
+        .map(|one| (one["recorded_days"].clone(), cents(&one["spend"])))
+        .collect();
+    // 14 days of 24 hours at $1.006, and three on which nothing ran.
+    assert_eq!(months, [(json!(14), 33_802), (json!(3), 0)]);
+    let steps = found["steps"].as_array().expect("a list");
+    let total = steps.iter().find(|step| step["name"] == "total");
+    assert_eq!(total.map(|step| cents(&step["result"])), Some(0));
+}
+
+#[test]
 fn what_is_not_there_is_said() {
     let world = World::new();
     for (arguments, says) in [

@@ -5,10 +5,11 @@ use crate::analysis::workloads::instance_shape;
 use crate::catalog::{Prices, bundled_quote};
 use crate::domain::{
     DatedPrice, GpuOffer, HourlyRate, Instance, Policy, PriceKey, PriceOption, PriceOrigin,
-    PurchaseOption, ResourceId, Signal,
+    PurchaseOption, ResourceId, Signal, Window,
 };
 use crate::usage::{DayLoad, Estate};
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,6 +48,11 @@ impl DayFacts {
         let until = until.unwrap_or(Timestamp::MIN);
         let mut found = Self::default();
         let mut days = BTreeSet::new();
+        if estate.instances.is_empty() {
+            // That nothing runs is a fact of these days.
+            let whole = whole_days(estate.window);
+            days.extend(whole.filter(|day| is_over(*day, until)));
+        }
         for instance in &estate.instances {
             let shape = instance_shape(estate, &instance.instance_type);
             let offer: Option<&GpuOffer> = shape.and_then(|shape| shape.gpu.as_ref());
@@ -115,8 +121,19 @@ impl InstanceDays {
 /// Whether a day ended by a time.
 fn is_over(day: Date, until: Timestamp) -> bool {
     let end = day.tomorrow().ok();
-    let end = end.and_then(|next| next.to_zoned(jiff::tz::TimeZone::UTC).ok());
+    let end = end.and_then(|next| next.to_zoned(TimeZone::UTC).ok());
     end.is_some_and(|end| end.timestamp() <= until)
+}
+
+/// The days that lie in a window as a whole, ascending.
+fn whole_days(window: Window) -> impl Iterator<Item = Date> {
+    let first = window.start.to_zoned(TimeZone::UTC).date();
+    let days = std::iter::successors(Some(first), |day| day.tomorrow().ok());
+    let days = days.take_while(move |day| is_over(*day, window.end));
+    days.filter(move |day| {
+        let begin = day.to_zoned(TimeZone::UTC);
+        begin.is_ok_and(|begin| begin.timestamp() >= window.start)
+    })
 }
 
 /// Power says when a GPU worked, and not how much of it was used.
@@ -129,6 +146,27 @@ fn forget_use(load: &mut DayLoad) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_window_holds_the_days_from_midnight_to_midnight() {
+        let at = |text: &str| -> Timestamp { text.parse().expect("a time") };
+        let days = |start: &str, end: &str| -> Vec<i8> {
+            let window = Window {
+                start: at(start),
+                end: at(end),
+            };
+            whole_days(window).map(|day| day.day()).collect()
+        };
+        assert_eq!(
+            days("2026-11-28T00:00:00Z", "2026-12-01T00:00:00Z"),
+            [28, 29, 30]
+        );
+        assert_eq!(
+            days("2026-11-28T00:05:00Z", "2026-12-01T23:55:00Z"),
+            [29, 30]
+        );
+        assert_eq!(days("2026-11-28T09:00:00Z", "2026-11-29T09:00:00Z"), [0; 0]);
+    }
 
     #[test]
     fn a_day_is_over_at_its_last_midnight() {
