@@ -51,7 +51,8 @@ impl Ledger {
     }
 
     /// The rows that count in one currency. Of runs with the same scope the newest says what
-    /// a day was; of several scopes with the same job the one with a bill, else the newest.
+    /// a day was; of several scopes with the same job the one with a bill, else one that no tag
+    /// limits, else the newest.
     pub fn in_currency(
         rows: Vec<WorkloadDay>,
         runs: &[RecordedRun],
@@ -260,23 +261,26 @@ fn is_possible(row: &WorkloadDay) -> bool {
         && hours.all(|one| one >= Decimal::ZERO && one <= MOST)
 }
 
+/// Which run has the row of a job: one with a bill, then one that no tag limits, because it
+/// has all instances of the job, then the newest.
+type Rank<'a> = (CostSource, bool, Timestamp, &'a str);
+
 /// Rows of each job of a day from one run: runs of several scopes may have read it.
 fn once_per_job(rows: Vec<WorkloadDay>, runs: &[&RecordedRun]) -> Vec<WorkloadDay> {
-    let as_of: BTreeMap<&str, Timestamp> = runs
-        .iter()
-        .map(|run| (run.run_id.as_str(), run.as_of))
-        .collect();
-    let mut best: BTreeMap<(Date, [&str; 3]), (CostSource, Timestamp, &str)> = BTreeMap::new();
+    let by_id: BTreeMap<&str, &RecordedRun> =
+        runs.iter().map(|run| (run.run_id.as_str(), *run)).collect();
+    let mut best: BTreeMap<(Date, [&str; 3]), Rank<'_>> = BTreeMap::new();
     let job = |row: &WorkloadDay| -> (Date, [String; 3]) {
         let names = [&row.account, &row.region, &row.job];
         (row.day, names.map(Clone::clone))
     };
     for row in &rows {
         let names = [&row.account, &row.region, &row.job].map(String::as_str);
-        let at = as_of.get(row.run_id.as_str()).copied();
+        let run = by_id.get(row.run_id.as_str());
         let found = (
             row.source,
-            at.unwrap_or(Timestamp::MIN),
+            run.is_some_and(|run| run.tag_filters.is_empty()),
+            run.map_or(Timestamp::MIN, |run| run.as_of),
             row.run_id.as_str(),
         );
         let known = best.entry((row.day, names)).or_insert(found);
@@ -284,7 +288,7 @@ fn once_per_job(rows: Vec<WorkloadDay>, runs: &[&RecordedRun]) -> Vec<WorkloadDa
     }
     let chosen: BTreeMap<(Date, [String; 3]), (CostSource, String)> = best
         .into_iter()
-        .map(|((day, names), (source, _, id))| {
+        .map(|((day, names), (source, _, _, id))| {
             ((day, names.map(str::to_owned)), (source, id.to_owned()))
         })
         .collect();

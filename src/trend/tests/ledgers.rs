@@ -1,6 +1,8 @@
 //! Which rows count.
 
-use crate::domain::{CostSource, Currency, GapSubject, Money, PastGap, RecordedRun, WorkloadDay};
+use crate::domain::{
+    CostSource, Currency, GapSubject, Money, PastGap, RecordedRun, TagFilter, WorkloadDay,
+};
 use crate::trend::lab::{day, decimal, ledger, night, row, run, steady};
 use crate::trend::{Forecast, Horizon, Ledger};
 use rust_decimal::Decimal;
@@ -48,6 +50,27 @@ fn a_job_in_two_scopes_counts_once_and_a_bill_before_an_estimate() {
     let bill = CostSource::Bill;
     let rows = vec![with("run-0", "21", bill), with("other", "23", estimate)];
     assert_eq!(spend(&Ledger::of(rows, &runs, night(6)), 0), decimal("21"));
+}
+
+#[test]
+fn a_run_that_tags_limit_does_not_cut_a_group() {
+    // Two of the three instances of a group have the tag, and their run is the newer one.
+    let mut tagged = run(0);
+    tagged.run_id = "tagged".to_owned();
+    tagged.scope = "tag".to_owned();
+    tagged.as_of = night(5);
+    tagged.tag_filters = vec![TagFilter {
+        key: "team".to_owned(),
+        value: "ml".to_owned(),
+        is_excluded: false,
+    }];
+    let mut part = row(0, "web", "48", "48");
+    part.run_id = "tagged".to_owned();
+    let rows = vec![row(0, "web", "72", "72"), part.clone()];
+    let found = Ledger::of(rows, &[run(0), tagged.clone()], night(6));
+    assert_eq!(spend(&found, 0), decimal("72"));
+    let found = Ledger::of(vec![part], &[run(0), tagged], night(6));
+    assert_eq!(spend(&found, 0), decimal("48"));
 }
 
 #[test]
