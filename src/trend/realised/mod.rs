@@ -222,7 +222,8 @@ struct Open {
     since: Date,
     progress: Progress,
     claimed: SavedParts,
-    days: u32,
+    /// Days that were compared and priced, in order.
+    days: Vec<Date>,
     days_not_comparable: u32,
     days_unpriced: u32,
 }
@@ -243,7 +244,7 @@ impl OneJob<'_> {
                 action,
                 progress: Progress::default(),
                 claimed: SavedParts::default(),
-                days: 0,
+                days: Vec::new(),
                 days_not_comparable: 0,
                 days_unpriced: 0,
             })
@@ -289,7 +290,7 @@ impl OneJob<'_> {
                 continue;
             };
             let compared = self.compared(&oldest.action, oldest.since, day);
-            settle(open, &group, &compared, sums);
+            settle(open, &group, (day, &compared), sums);
         }
     }
 
@@ -362,9 +363,15 @@ impl OneJob<'_> {
     fn closed(&self, one: Open, last: Option<Date>) -> Realised {
         let is_advised = last.is_none_or(|last| date_of(one.action.last_seen) > last);
         let status = one.progress.status(is_advised);
-        let days = Decimal::from(one.days);
-        let expected = daily(one.action.expected_monthly) * days;
-        let saved = (one.days > 0).then(|| {
+        let undone_on = (status == ActionStatus::Undone)
+            .then(|| one.progress.undone_on())
+            .flatten();
+        // Of an action that was undone, the mean of seven days goes on for some days.
+        let days = one.days.iter();
+        let days = days.filter(|day| undone_on.is_none_or(|undone| **day < undone));
+        let days = u32::try_from(days.count()).unwrap_or(u32::MAX);
+        let expected = daily(one.action.expected_monthly) * Decimal::from(days);
+        let saved = (!one.days.is_empty()).then(|| {
             let mut parts = one.claimed;
             let total = cents(parts.total());
             let mut rounded = [parts.usage, parts.mix, parts.rate, parts.standing];
@@ -375,10 +382,8 @@ impl OneJob<'_> {
         Realised {
             status,
             since: one.progress.since(),
-            undone_on: (status == ActionStatus::Undone)
-                .then(|| one.progress.undone_on())
-                .flatten(),
-            days: one.days,
+            undone_on,
+            days,
             days_not_comparable: one.days_not_comparable,
             days_unpriced: one.days_unpriced,
             expected: self.ledger.money(cents(expected)),
@@ -390,7 +395,12 @@ impl OneJob<'_> {
 
 /// Hands the parts of a day to the actions that can have brought them about, in proportion
 /// to what was expected of each.
-fn settle(open: &mut [Open], active: &[usize], compared: &Compared, sums: &mut Sums) {
+fn settle(
+    open: &mut [Open],
+    active: &[usize],
+    (day, compared): (Date, &Compared),
+    sums: &mut Sums,
+) {
     let parts = match compared {
         Compared::Saved(parts) => parts,
         Compared::Grew => {
@@ -409,7 +419,7 @@ fn settle(open: &mut [Open], active: &[usize], compared: &Compared, sums: &mut S
     sums.difference += parts.total();
     sums.price += parts.price;
     for place in active {
-        open[*place].days += 1;
+        open[*place].days.push(day);
     }
     let single: [fn(&SavedParts) -> SavedParts; 4] = [
         |parts| SavedParts {

@@ -189,7 +189,8 @@ fn what_runs_again_is_undone() {
     let one = &found.actions[0];
     assert_eq!(one.status, ActionStatus::Undone);
     assert_eq!((one.since, one.undone_on), (Some(day(5)), Some(day(8))));
-    // Three days off.
+    // Three days off, and not those that follow within a week.
+    assert_eq!((one.days, one.expected.amount()), (3, decimal("72")));
     assert_eq!(saved(one), four(["72", "0", "0", "0"]));
 }
 
