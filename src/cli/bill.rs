@@ -275,6 +275,7 @@ fn unreadable(error: BillError) -> Failure {
         BillError::Missing { .. } => {
             "download the rest of the export, or pass its files one by one"
         }
+        BillError::Alike { .. } => "pass one of them, or the directory with its manifest",
         BillError::Twice { .. } => "pass it once",
     };
     Failure::new(ExitCode::Input, error).with_hint(hint)

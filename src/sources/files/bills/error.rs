@@ -48,6 +48,9 @@ pub enum BillError {
         missing: usize,
         first: String,
     },
+    /// Two files have the same lines.
+    #[error("{} has the same lines as {}", shown(path), shown(earlier))]
+    Alike { path: PathBuf, earlier: PathBuf },
     /// The same file was given twice.
     #[error("{} was given twice", shown(path))]
     Twice { path: PathBuf },

@@ -2,6 +2,7 @@
 //! CSV, gzip-compressed CSV or Parquet. The format is detected by what a file holds, never by
 //! its name. Rows are handed over one by one, so that a bill may be of any length.
 
+mod alike;
 mod csv_table;
 mod cur;
 mod error;
@@ -23,6 +24,7 @@ pub use form::{BillForm, BillOptions};
 
 use crate::domain::BillLine;
 use crate::sources::files::shared::bounded::Bounded;
+use alike::{Lines, Seen};
 use error::Problem;
 use flate2::read::MultiGzDecoder;
 use folder::files_of;
@@ -70,8 +72,9 @@ pub struct BillFiles {
 /// has enough.
 ///
 /// # Errors
-/// When a file cannot be read, is not a bill, or has an invalid row; when a folder has several
-/// readings of a billing period, and nothing says which is the latest.
+/// When a file cannot be read, is not a bill, has an invalid row, or has the same lines as
+/// another one; when a folder has several readings of a billing period, and nothing says which
+/// is the latest.
 pub fn read_bill(
     paths: &[PathBuf],
     options: &BillOptions,
@@ -84,8 +87,10 @@ pub fn read_bill(
     };
     let mut forms_of: BTreeMap<String, BTreeSet<BillForm>> = BTreeMap::new();
     let mut has_enough = false;
+    let mut seen = Seen::default();
     for path in found.read {
         let mut of_file = BTreeSet::new();
+        let mut lines = Lines::default();
         let mut take = |row: Row| match row {
             Row::Line {
                 line,
@@ -99,6 +104,7 @@ pub fn read_bill(
                 {
                     of_file.insert(payer.clone());
                 }
+                lines.add(&line);
                 let next = each(*line);
                 has_enough |= next.is_break();
                 next
@@ -110,6 +116,7 @@ pub fn read_bill(
         };
         let done = read_file(&path, options, &mut take);
         let (form, rows) = done.map_err(|problem| problem.at(&path))?;
+        seen.add(&path, &lines)?;
         for payer in of_file {
             forms_of.entry(payer).or_default().insert(form);
         }

@@ -357,16 +357,22 @@ fn a_file_counts_once() {
     let path = fixture("cur2.csv");
     let error = lines_of(&[path.clone(), path], &tagged()).expect_err("twice");
     assert!(matches!(error, BillError::Twice { .. }), "{error:?}");
-    for names in [
-        ["cur2.csv", "focus12.csv"],
-        // Two exports of the same month, of one family.
-        ["cur2.csv", "legacy.csv"],
-    ] {
-        let both = names.map(fixture);
+    // The same lines under another name, and in a report of another version.
+    let legacy = fs::read_to_string(fixture("legacy.csv")).expect("a fixture");
+    let (shorter, _) = legacy.trim_end().rsplit_once('\n').expect("lines");
+    let cur2 = fs::read_to_string(fixture("cur2.csv")).expect("a fixture");
+    let folder = folder(&[("copy.csv", &cur2), ("shorter.csv", shorter)]);
+    for other in [folder.path().join("copy.csv"), fixture("legacy.csv")] {
+        let error = lines_of(&[fixture("cur2.csv"), other], &tagged()).expect_err("a copy");
+        assert!(matches!(error, BillError::Alike { .. }), "{error:?}");
+    }
+    // Two exports of the same month that differ in a line, of two families and of one.
+    for other in [fixture("focus12.csv"), folder.path().join("shorter.csv")] {
+        let both = [fixture("cur2.csv"), other];
         let mut each = |_| ControlFlow::Continue(());
         let read = read_bill(&both, &tagged(), &mut each).expect("both are bills");
         let payers: Vec<&String> = read.in_two_forms.iter().collect();
-        assert_eq!(payers, ["111122223333"], "{names:?}");
+        assert_eq!(payers, ["111122223333"], "{both:?}");
     }
     let mut each = |_| ControlFlow::Continue(());
     let one = read_bill(&[fixture("cur2.csv")], &tagged(), &mut each).expect("a bill");
