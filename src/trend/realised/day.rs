@@ -80,11 +80,11 @@ pub struct SavedParts {
     pub usage: Decimal,
     /// It ran on a cheaper type.
     pub mix: Decimal,
-    /// Commitments, spot and negotiated discounts took more off the public price.
+    /// Commitments and spot took more off the price on demand.
     pub rate: Decimal,
     /// Its storage was released, or reserved room given back.
     pub standing: Decimal,
-    /// The cloud lowered its public price. No action claims it.
+    /// The cloud lowered its public price, or one that was negotiated. No action claims it.
     pub price: Decimal,
 }
 

@@ -327,14 +327,19 @@ impl OneJob<'_> {
         }
         let (done, usual) = work.unwrap_or((Decimal::ONE, Decimal::ONE));
         let parts = || {
-            let ratio = self.prices.ratio(action, since, day)?;
+            let hourly = action.baseline.effective_hourly.amount();
+            let public = self.prices.ratio(action, since, day)?;
+            // It would not cost more than on demand, which a negotiated discount lowers.
+            let on_demand = self.prices.on_demand(action, since, day);
+            let on_demand = on_demand.and_then(|today| today.checked_div(hourly));
+            let ratio = on_demand.map_or(public, |most| public.min(most));
             let before = share(before, done, usual)?;
             let volume = share(volume, done, usual)?;
             let repriced = before.checked_mul(ratio)?;
             let at_volume = share(repriced, now, volume)?;
             let price = action.baseline.price.as_ref()?.hourly.amount();
-            let hourly = action.baseline.effective_hourly.amount();
             let discounted = share(found.list?, hourly, price)?;
+            let discounted = share(discounted, ratio, public)?;
             Some(SavedParts {
                 usage: repriced - at_volume,
                 mix: at_volume - discounted,

@@ -1,7 +1,7 @@
 //! What a type costs today at the public price, beside what it cost when an action was
 //! advised: a price cut of the cloud is not a saving of an action.
 
-use crate::domain::{DatedPrice, RecordedAction, WorkloadDay};
+use crate::domain::{CostKind, DatedPrice, RecordedAction, WorkloadDay};
 use crate::trend::Ledger;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -16,23 +16,46 @@ type Days = BTreeMap<Date, Decimal>;
 
 /// Public prices by region, type and job, as the days of a history had them.
 pub(super) struct PastPrices<'a> {
-    by_type: BTreeMap<(&'a str, &'a str), BTreeMap<&'a str, Days>>,
+    by_type: ByType<'a>,
+    /// The same of what an hour on demand costs after negotiated discounts.
+    negotiated: ByType<'a>,
     today: PriceToday<'a>,
 }
 
+/// Prices by region and type, and then by job.
+type ByType<'a> = BTreeMap<(&'a str, &'a str), BTreeMap<&'a str, Days>>;
+
 impl<'a> PastPrices<'a> {
     pub(super) fn of(ledger: &'a Ledger, today: PriceToday<'a>) -> Self {
-        let mut by_type: BTreeMap<_, BTreeMap<_, Days>> = BTreeMap::new();
-        for row in ledger.rows() {
-            let Some(hourly) = price_of(ledger, row) else {
-                continue;
-            };
-            let key = (row.region.as_str(), row.instance_type.as_str());
-            let jobs = by_type.entry(key).or_default();
-            let days = jobs.entry(row.job.as_str()).or_default();
-            days.insert(row.day, hourly);
+        Self {
+            by_type: by_type(ledger, price_of),
+            negotiated: by_type(ledger, negotiated_of),
+            today,
         }
-        Self { by_type, today }
+    }
+
+    /// What an hour of the baseline would cost on demand on a day, after negotiated discounts:
+    /// by the job itself, else by how another job of the type and region changed since.
+    /// `None` where neither tells.
+    pub(super) fn on_demand(
+        &self,
+        action: &RecordedAction,
+        since: Date,
+        day: Date,
+    ) -> Option<Decimal> {
+        let key = (
+            action.region.as_str(),
+            action.baseline.instance_type.as_str(),
+        );
+        let jobs = self.negotiated.get(&key)?;
+        let own = jobs.get(action.job.as_str())?;
+        if let Some(today) = own.get(&day) {
+            return Some(*today);
+        }
+        let then = |days: &Days| days.range(..=since).next_back().map(|(_, price)| *price);
+        let mut others = jobs.values();
+        let changed = others.find_map(|days| days.get(&day)?.checked_div(then(days)?))?;
+        then(own)?.checked_mul(changed)
     }
 
     /// Today's price over that of the baseline, for a day: by the job itself, by another job
@@ -75,6 +98,26 @@ impl<'a> PastPrices<'a> {
         }
         listed.hourly.amount().checked_div(old)
     }
+}
+
+fn by_type(ledger: &Ledger, hourly: fn(&Ledger, &WorkloadDay) -> Option<Decimal>) -> ByType<'_> {
+    let mut found = ByType::new();
+    for row in ledger.rows() {
+        let Some(hourly) = hourly(ledger, row) else {
+            continue;
+        };
+        let key = (row.region.as_str(), row.instance_type.as_str());
+        let jobs = found.entry(key).or_default();
+        let days = jobs.entry(row.job.as_str()).or_default();
+        days.insert(row.day, hourly);
+    }
+    found
+}
+
+fn negotiated_of(ledger: &Ledger, row: &WorkloadDay) -> Option<Decimal> {
+    let contracted = ledger.amount(row.contracted)?;
+    let hourly = contracted.checked_div(row.hours)?;
+    (row.kind == CostKind::Compute && hourly > Decimal::ZERO).then_some(hourly)
 }
 
 fn price_of(ledger: &Ledger, row: &WorkloadDay) -> Option<Decimal> {

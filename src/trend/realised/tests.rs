@@ -4,7 +4,9 @@ use super::{ActionStatus, Realised, RealisedReport, UnitsByDay, merged};
 use crate::domain::{
     ActionKind, CostKind, Currency, DatedPrice, Money, PurchaseOption, RecordedAction, WorkloadDay,
 };
-use crate::trend::lab::{action, day, decimal, ledger, night, on_type, paid, price, row, steady};
+use crate::trend::lab::{
+    action, day, decimal, ledger, night, on_type, paid, price, row, steady, usd,
+};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -89,6 +91,40 @@ fn a_price_cut_alone_is_not_claimed() {
         assert_eq!(one.status, ActionStatus::Withdrawn);
     }
     assert_eq!(found.claimed.amount(), Decimal::ZERO);
+}
+
+#[test]
+fn a_discount_that_is_negotiated_later_is_of_no_action() {
+    // From the eighth day on, every hour on demand costs $0.75 of the public $1, and the
+    // commitment $0.60 as before.
+    let negotiated = |mut row: WorkloadDay| {
+        if row.day >= day(8) {
+            row.contracted = Some(usd("18"));
+            if row.option == PurchaseOption::OnDemand {
+                row.effective = row.contracted;
+            }
+        }
+        row
+    };
+    let reserved = |number| {
+        let cost = row(number, "a", "24", "14.40");
+        Some(paid(cost, PurchaseOption::Reserved))
+    };
+    let rows = |after: &dyn Fn(i64) -> Option<WorkloadDay>| -> Vec<WorkloadDay> {
+        history(after).into_iter().map(negotiated).collect()
+    };
+    let commit = action((ActionKind::Commit, None), "a", "24", "292", SEEN);
+    let found = report(rows(&reserved), vec![commit]);
+    // 3 × (24 − 14.40) + 6 × (18 − 14.40); the other 6 × 6 are of the contract.
+    assert_eq!(saved(&found.actions[0]), four(["0", "0", "50.40", "0"]));
+    assert_eq!(found.price.amount(), decimal("36"));
+    assert_eq!(found.difference.amount(), decimal("86.40"));
+    assert_eq!(found.unclaimed.amount(), Decimal::ZERO);
+    // What is stopped would cost the new price, by the job of the type that runs still.
+    let found = report(rows(&|_| None), vec![stop()]);
+    // 3 × 24 + 6 × 18.
+    assert_eq!(saved(&found.actions[0]), four(["180", "0", "0", "0"]));
+    assert_eq!(found.price.amount(), decimal("36"));
 }
 
 #[test]
