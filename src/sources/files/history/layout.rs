@@ -80,6 +80,23 @@ impl<'a> Named<'a> {
             && id.chars().all(is_plain);
         is_ours.then_some(Self { table, day, id })
     }
+
+    /// Whether the id is one that gpucost gives, `TIME-NUMBER…` or `MONTH-NUMBER`: others may
+    /// keep files of the same ending beside ours.
+    pub(super) fn has_own_id(&self) -> bool {
+        let mut parts = self.id.split('-');
+        let time = parts.next().unwrap_or_default();
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+        let instant = time.strip_suffix('Z').and_then(|time| time.split_once('T'));
+        let is_time = match instant {
+            Some((date, hours)) => date.len() == 8 && is_number(date) && is_number(hours),
+            None => time.len() == 6 && is_number(time),
+        };
+        let mut numbers = parts.peekable();
+        let is_hex =
+            |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_time && numbers.peek().is_some() && numbers.all(is_hex)
+    }
 }
 
 /// What the id of a run says that kept what machines did: when it began, a number for the
@@ -164,6 +181,36 @@ mod tests {
             "/v1/usage_run/dt=2026-11-02/a.json",
         ] {
             assert_eq!(Named::of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn an_id_of_ours_is_a_time_and_numbers() {
+        let day = Date::constant(2026, 11, 2);
+        let is_own = |id: &str| {
+            let table = "cost";
+            Named { table, day, id }.has_own_id()
+        };
+        for id in [
+            "20261106T120000Z-0123456789abcdef",
+            "20261106T120000000Z-0123456789abcdef-fedcba9876543210",
+            "202611-0123456789abcdef",
+        ] {
+            assert!(is_own(id), "{id}");
+        }
+        for id in [
+            "report",
+            "2026-11",
+            "202611",
+            "202611-",
+            "202611-october",
+            "20261106-0123456789abcdef",
+            "20261106T-0123456789abcdef",
+            "20261106T120000Z",
+            "part-00000-0123456789abcdef",
+            "export-202611",
+        ] {
+            assert!(!is_own(id), "{id}");
         }
     }
 

@@ -153,7 +153,10 @@ impl Records {
         let folder = folder_of(table);
         let listed = self.store.list(&folder, None).await;
         let mut listed = listed.map_err(|why| self.failed(&folder, why))?;
-        listed.retain(|one| Named::of(&one.name).is_some_and(|named| named.table == table));
+        listed.retain(|one| {
+            let named = Named::of(&one.name);
+            named.is_some_and(|named| named.table == table && named.has_own_id())
+        });
         Ok(listed)
     }
 

@@ -34,6 +34,7 @@ pub(super) fn kind_of(one: &Listed) -> (Kind, Option<Date>) {
         return (kind, day);
     };
     let kind = match named.table {
+        _ if !named.has_own_id() => Kind::Foreign,
         USAGE_RUN => Kind::UsageRun,
         RUN => Kind::Run,
         COMPACT => Kind::Compact,
@@ -82,12 +83,13 @@ mod tests {
             (kind, day.is_some())
         };
         let day = "dt=2026-11-02";
+        let id = "20261103T040000Z-0123456789abcdef";
         for (name, kind) in [
-            (format!("v1/usage_run/{day}/a.json"), Kind::UsageRun),
-            (format!("v1/run/{day}/a.json"), Kind::Run),
-            (format!("v1/compact/{day}/a.json"), Kind::Compact),
-            (format!("v1/usage_hist/{day}/a.parquet"), Kind::Table),
-            (format!("v1/cost/{day}/a.parquet"), Kind::Table),
+            (format!("v1/usage_run/{day}/{id}.json"), Kind::UsageRun),
+            (format!("v1/run/{day}/{id}.json"), Kind::Run),
+            (format!("v1/compact/{day}/{id}.json"), Kind::Compact),
+            (format!("v1/usage_hist/{day}/{id}.parquet"), Kind::Table),
+            (format!("v1/cost/{day}/{id}.parquet"), Kind::Table),
             (
                 format!("v1/cost/{day}/.a.parquet.12.0.tmp"),
                 Kind::Temporary,
@@ -106,12 +108,19 @@ mod tests {
         ] {
             assert_eq!(of(&name), (Kind::Foreign, false), "{name}");
         }
+        // Of the same ending beside ours.
+        for name in [
+            format!("v1/cost/{day}/report.parquet"),
+            format!("v1/run/{day}/notes.json"),
+        ] {
+            assert_eq!(of(&name).0, Kind::Foreign, "{name}");
+        }
         let (kind, _) = kind_of(&Listed {
-            name: format!("v1/run/{day}/a.json"),
+            name: format!("v1/run/{day}/{id}.json"),
             bytes: 0,
             is_regular: false,
         });
         assert_eq!(kind, Kind::Foreign);
-        assert_eq!(of(&format!("v1/other/{day}/a.parquet")).0, Kind::Foreign);
+        assert_eq!(of(&format!("v1/other/{day}/{id}.parquet")).0, Kind::Foreign);
     }
 }

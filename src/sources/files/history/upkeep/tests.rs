@@ -110,7 +110,11 @@ fn each_kind_of_trouble_is_told_apart() {
     let half = name_of(COST.name, date(2026, 11, 9), "20261110T040000Z-00");
     write(&folder, &half, &whole);
     write(&folder, "v1/run/dt=2026-11-09/.a.json.12.0.tmp", b"{");
-    write(&folder, "v1/run/dt=2026-11-09/a.json", b"{");
+    write(
+        &folder,
+        "v1/run/dt=2026-11-09/20261109T040000Z-00.json",
+        b"{",
+    );
     write(&folder, "v1/notes\u{1b}[2J.txt", b"theirs");
     write(&folder, "other/file", b"theirs");
 
@@ -132,7 +136,7 @@ fn each_kind_of_trouble_is_told_apart() {
         (FileTrouble::Damaged, table(5)),
         (
             FileTrouble::Damaged,
-            "v1/run/dt=2026-11-09/a.json".to_owned(),
+            "v1/run/dt=2026-11-09/20261109T040000Z-00.json".to_owned(),
         ),
         (FileTrouble::Missing, table(6)),
         (FileTrouble::HalfWritten, half),
@@ -401,12 +405,14 @@ fn old_runs_go_with_all_of_their_files_and_nothing_else_does() {
     write(&folder, "v1/run/dt=2026-11-02/.a.json.12.0.tmp", b"{");
     write(&folder, "v1/cost/dt=2026-11-01/theirs.txt", b"theirs");
     write(&folder, "v1/cost/dt=2026-11-01/deeper/a.parquet", b"theirs");
+    write(&folder, "v1/cost/dt=2026-11-01/theirs.parquet", b"theirs");
+    write(&folder, "v1/run/dt=2026-11-02/theirs.json", b"theirs");
     let all = names(&folder);
     let before = date(2026, 11, 4);
     let would = done(records.prune(before, false)).expect("readable");
     assert_eq!(names(&folder), all);
     // Two runs of three files, and what two writes left.
-    assert_eq!((would.files, would.runs, would.foreign), (8, 2, 2));
+    assert_eq!((would.files, would.runs, would.foreign), (8, 2, 4));
     assert_eq!(would.days, Some((date(2026, 11, 2), date(2026, 11, 3))));
     let pruned = done(records.prune(before, true)).expect("writable");
     assert_eq!(pruned, would);
@@ -416,13 +422,13 @@ fn old_runs_go_with_all_of_their_files_and_nothing_else_does() {
         left.iter()
             .filter(|name| name.contains("theirs") || name.contains("deeper"))
             .count()
-            == 2
+            == 4
     );
     let (found, rows, _) = recorded(&records);
     assert_eq!(found, runs[2..]);
     assert_eq!(rows.len(), 4);
     let troubles = troubles(&records).into_iter().map(|(trouble, _)| trouble);
-    assert_eq!(troubles.collect::<Vec<_>>(), [FileTrouble::Foreign; 2]);
+    assert_eq!(troubles.collect::<Vec<_>>(), [FileTrouble::Foreign; 4]);
     let nothing = done(records.prune(before, true)).expect("writable");
     assert_eq!((nothing.files, nothing.runs, nothing.days), (0, 0, None));
 }
