@@ -223,7 +223,8 @@ fn what_cannot_be_written_or_read_is_a_warning() {
     loopback.inject(get, Fault::Endless, Times::Count(1));
     let endless = fleet.audit(&today, Some(&url));
     assert_same(&endless, &plain);
-    assert_eq!(endless.reads, 3, "{}", endless.stderr);
+    // Both ends, and the day, which is asked beside an end if it is next to it.
+    assert!((2..=3).contains(&endless.reads), "{}", endless.stderr);
     assert!(
         endless
             .stderr

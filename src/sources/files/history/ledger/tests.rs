@@ -212,7 +212,9 @@ fn what_is_damaged_or_missing_is_a_problem_and_the_rest_counts() {
 fn the_file_of_another_run_is_refused() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let records = records(folder.path());
-    let one = run("2026-11-22T04:00:00Z", SCOPE, &[21]);
+    let mut one = run("2026-11-22T04:00:00Z", SCOPE, &[21]);
+    let amount = Decimal::new(123_456, 2);
+    one.totals.monthly_cost = Some(Money::new(amount, Currency::Usd));
     assert!(keep_run(&records, &one, &[cost(&one, 21, "i-1", "1")]));
     let own = folder
         .path()
