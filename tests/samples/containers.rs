@@ -24,7 +24,7 @@ const TYPE: &str = "z1.container";
 const GRIDS: [u32; 4] = [57, 60, 300, 3_600];
 /// The trace is 22.8 h long and the default asks for 30. The short containers have at
 /// most 3 h of periods on any grid, the others more than 4.
-const MIN_HOURS: f64 = 4.0;
+pub(super) const MIN_HOURS: f64 = 4.0;
 const GIB_MIB: f64 = 1_024.0;
 
 /// Time and value of each container's readings.

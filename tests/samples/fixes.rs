@@ -7,22 +7,33 @@ use gpucost::analysis::{FixChoice, audit, fixes};
 use gpucost::catalog::bundled_quote;
 use gpucost::domain::{PriceBook, PriceKey, Risk};
 use gpucost::report::{FixPlan, fix_csv, fix_json};
+use gpucost::usage::Estate;
 use std::collections::{BTreeMap, BTreeSet};
 
-const TYPE: &str = "p5.4xlarge";
+pub(super) const TYPE: &str = "p5.4xlarge";
 /// It moves on metrics of five minutes and not on those of one.
 const BUSY_FOR_MINUTES: &str = "i-00800b6d2cabe5b9c";
 
 /// With ids as EC2 has them.
-fn of_instances(readings: Readings) -> Readings {
+pub(super) fn of_instances(readings: Readings) -> Readings {
     readings
         .into_iter()
         .map(|(name, values)| (format!("i-{}", &name[..17]), values))
         .collect()
 }
 
+/// The containers as instances of the type.
+pub(super) fn instances(utilization: &Readings, memory: &Readings, grid: u32) -> Estate {
+    let mut estate = estate(utilization, memory, "serving", grid);
+    (estate.shapes, estate.prices) = (BTreeMap::new(), PriceBook::default());
+    for instance in &mut estate.instances {
+        TYPE.clone_into(&mut instance.instance_type);
+    }
+    estate
+}
+
 /// The 99.5th percentile of the means of periods, as docs/levers/rightsizing.md has it.
-fn high_mean(readings: &[(i64, f64)], grid: u32) -> f64 {
+pub(super) fn high_mean(readings: &[(i64, f64)], grid: u32) -> f64 {
     let mut periods: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
     for (second, value) in readings {
         let period = periods.entry(second / i64::from(grid));
@@ -38,7 +49,7 @@ fn high_mean(readings: &[(i64, f64)], grid: u32) -> f64 {
 }
 
 /// Per hour in us-east-1.
-fn rate(instance_type: &str) -> f64 {
+pub(super) fn rate(instance_type: &str) -> f64 {
     let key = PriceKey::linux_on_demand("us-east-1", instance_type);
     let quote = bundled_quote(&key).expect("the catalog has its price");
     quote.rate.amount().to_string().parse().expect("a number")
@@ -61,11 +72,7 @@ fn every_move_of_real_containers_saves_what_the_prices_differ_by() {
         (300, 57, 108_322.73, true, "24.9"),
     ];
     for (grid, moves, total, is_moved, peak) in expected {
-        let mut estate = estate(&utilization, &memory, "serving", grid);
-        (estate.shapes, estate.prices) = (BTreeMap::new(), PriceBook::default());
-        for instance in &mut estate.instances {
-            TYPE.clone_into(&mut instance.instance_type);
-        }
+        let estate = instances(&utilization, &memory, grid);
         let policy = policy();
         let audit = audit(&estate, &policy, Risk::Medium);
         let choice = FixChoice::default();

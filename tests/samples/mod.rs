@@ -16,6 +16,7 @@ mod keys;
 mod logs;
 mod percentiles;
 mod planners;
+mod practices;
 mod replays;
 mod slices;
 mod spot;
