@@ -10,7 +10,7 @@ use super::{audit, estate, output, planner, pricing};
 use crate::analysis::{AWS, NoDemand, Question, SortBy, workload_demand};
 use crate::catalog::{self, Prices, bundled_interruption_band};
 use crate::config::SettingsFile;
-use crate::domain::{OperatingSystem, Policy, PriceKey, PriceOption, safe, shell_word};
+use crate::domain::{GpuShare, OperatingSystem, Policy, PriceKey, PriceOption, safe, shell_word};
 use crate::planners::autoscale::{
     Autoscale, AutoscaleAsk, AutoscaleSubject, Demand, Held, InstancePrices, PolicyError,
     ScalingPolicy, SpotShare, Trigger, autoscale,
@@ -177,7 +177,16 @@ fn gpus_of(instance_type: &str) -> Result<u32, Failure> {
         Failure::input(format!("the GPUs of `{instance_type}` are unknown"))
             .with_hint("`gpucost pricing` lists the types with GPUs")
     })?;
-    Ok(u32::from(offer.share.visible_devices()))
+    match offer.share {
+        GpuShare::Whole(gpus) => Ok(gpus.into()),
+        GpuShare::Fraction(part) => Err(Failure::input(format!(
+            "the demand is in GPUs, and {instance_type} has {part} of one"
+        ))
+        .with_hint(format!(
+            "pass a type with whole GPUs: `gpucost select --gpu {}` lists them",
+            offer.model
+        ))),
+    }
 }
 
 /// What is replayed, before a policy is.

@@ -312,6 +312,18 @@ fn a_type_that_is_not_launched_is_refused_with_the_nearest() {
     );
 }
 
+/// A g6f.large has an eighth of an L4, which serves an eighth of what a GPU does.
+#[test]
+fn a_part_of_a_gpu_serves_no_demand_in_gpus() {
+    let outcome = run(&["--demand", "day.csv", "--type", "g6f.large"]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+    assert_eq!(
+        outcome.stderr,
+        "error: the demand is in GPUs, and g6f.large has 0.125 of one\n\
+         hint: pass a type with whole GPUs: `gpucost select --gpu L4` lists them\n"
+    );
+}
+
 /// With 3 at most, 64 h × $0.8048 = $51.51, and 24 of 88 GPU hours find none.
 #[test]
 fn hindsight_is_compared_within_the_same_limits() {
