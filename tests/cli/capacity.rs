@@ -131,6 +131,16 @@ fn other_types_are_derived_and_refused_with_a_reason() {
     );
     let caveats = answer["caveats"].to_string();
     assert!(caveats.contains("derived:"), "{caveats}");
+    // The image of the measured service does not start on the CPUs of g5g.
+    let answer = json(&[&asked[..], &["--vram-peak", "10GiB"]].concat());
+    let refused = answer["refused"].as_array().expect("a list");
+    let arm = refused
+        .iter()
+        .find(|one| one["instance_type"] == "g5g.xlarge");
+    assert_eq!(
+        arm.map(|one| &one["reason"]),
+        Some(&"different CPU architecture".into())
+    );
 }
 
 #[test]

@@ -502,6 +502,17 @@ fn what_was_not_measured_is_refused_with_what_to_do() {
     assert_eq!(found["measured_memory"].as_array().map(Vec::len), Some(1));
 }
 
+/// A g5g.xlarge has a T4G and a Graviton CPU.
+#[test]
+fn types_with_arm_cpus_are_named() {
+    let said = |arguments: &[&str]| json(arguments)["caveats"].to_string();
+    let caveat = "CPUs of g5g are arm64: images and libraries for x86_64 do not run there.";
+    let all = said(&["--params", "3b"]);
+    assert!(all.contains(caveat), "{all}");
+    let one = said(&["--params", "3b", "--type", "g5.xlarge"]);
+    assert!(!one.contains("arm64"), "{one}");
+}
+
 #[test]
 fn examples_of_the_page_print_what_it_shows() {
     let examples = blocks(&page("planners/fit.md"), "text");

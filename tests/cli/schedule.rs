@@ -34,6 +34,18 @@ fn json(jobs: &str, further: &[&str]) -> Value {
     outcome.json()
 }
 
+/// A T4G is sold with Graviton CPUs alone.
+#[test]
+fn a_job_on_arm_cpus_says_so() {
+    let jobs = "name,gpu,gpus,hours\none,T4G,1,10\n";
+    let found = json(jobs, &[]);
+    assert_eq!(found["jobs"][0]["place"], "1 × g5g.xlarge");
+    let caveats = found["caveats"].to_string();
+    assert!(caveats.contains("CPUs of g5g are arm64"), "{caveats}");
+    let found = json("name,gpu,gpus,hours\none,A10G,1,10\n", &[]);
+    assert!(!found["caveats"].to_string().contains("arm64"), "{found}");
+}
+
 /// The page works it out by hand.
 #[test]
 fn three_jobs_cost_what_the_page_works_out() {

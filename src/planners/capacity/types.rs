@@ -78,6 +78,8 @@ pub enum Refusal {
     NoGpu,
     /// Another maker's drivers and libraries.
     Vendor,
+    /// What runs on the measured type is built for its CPU.
+    Architecture,
     NotLaunchable,
     Vram {
         needed_mib: f64,
@@ -121,6 +123,10 @@ impl Types<'_> {
         let key = self.key.with_type(&shape.instance_type);
         if offer.model.vendor() != today.model.vendor() {
             return Err(Refusal::Vendor);
+        }
+        let measured = self.measured.architecture;
+        if measured.is_some_and(|today| shape.architecture.is_some_and(|one| one != today)) {
+            return Err(Refusal::Architecture);
         }
         if !is_launchable(&key) {
             return Err(Refusal::NotLaunchable);

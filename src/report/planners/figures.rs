@@ -1,8 +1,9 @@
 //! Figures inside sentences, and the lines that several planners print.
 
-use crate::catalog::family;
-use crate::domain::{HourlyRate, Money, separated};
+use crate::catalog::{family, shape};
+use crate::domain::{Architecture, HourlyRate, Money, separated};
 use crate::report::answer::{Figure, Given, Step};
+use std::collections::BTreeSet;
 
 pub(super) const MIB_OF_GIB: f64 = 1024.0;
 
@@ -39,6 +40,24 @@ pub(super) fn not_launched(instance_type: &str) -> Option<String> {
         format!(
             "AWS launches no new {instance_type}: instances that run go on, and one that is \
              stopped may not start again."
+        )
+    })
+}
+
+/// What to know where some of these types have CPUs for which few images are built.
+pub(super) fn on_arm<'a>(types: impl Iterator<Item = &'a str>) -> Option<String> {
+    let is_arm = |name: &str| {
+        shape(name).is_some_and(|shape| shape.architecture == Some(Architecture::Arm64))
+    };
+    let families: BTreeSet<&str> = types
+        .filter(|name| is_arm(name))
+        .map(|name| name.split_once('.').map_or(name, |(family, _)| family))
+        .collect();
+    let families: Vec<&str> = families.into_iter().collect();
+    (!families.is_empty()).then(|| {
+        format!(
+            "CPUs of {} are arm64: images and libraries for x86_64 do not run there.",
+            families.join(", ")
         )
     })
 }

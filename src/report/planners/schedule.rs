@@ -1,6 +1,6 @@
 //! `gpucost schedule` in words.
 
-use super::figures::{basis, step};
+use super::figures::{basis, on_arm, step};
 use crate::analysis::UnplacedJob;
 use crate::domain::{HOUR_SECONDS, Money, shell_word};
 use crate::planners::schedule::{
@@ -307,6 +307,14 @@ fn caveats(found: &JobSchedule) -> Vec<String> {
                 .to_owned(),
         );
     }
+    let rented = found.planned.placements.iter().filter_map(|one| {
+        let Where::Rental { rental, .. } = one.place else {
+            return None;
+        };
+        let need = &found.ask.needs[found.ask.jobs[one.job].need];
+        Some(need.rentals.get(rental)?.instance_type.as_str())
+    });
+    caveats.extend(on_arm(rented));
     caveats.push(
         "Machines on demand and spot are there when a job starts, and a job takes as long on \
          every type with the GPU that it asks for. Prices do not depend on the hour."

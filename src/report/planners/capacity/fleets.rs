@@ -108,6 +108,7 @@ fn refusal(why: &Refusal) -> String {
     match why {
         Refusal::NoGpu => "it has no GPU".to_owned(),
         Refusal::Vendor => "another maker's drivers and libraries".to_owned(),
+        Refusal::Architecture => "different CPU architecture".to_owned(),
         Refusal::NotLaunchable => "it can no longer be launched".to_owned(),
         Refusal::Vram {
             needed_mib,

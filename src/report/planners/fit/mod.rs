@@ -4,7 +4,7 @@ mod given;
 mod measured;
 mod steps;
 
-use super::figures::{MIB_OF_GIB, gib, parameters};
+use super::figures::{MIB_OF_GIB, gib, on_arm, parameters};
 use crate::domain::{OperatingSystem, shell_word};
 use crate::planners::fit::{Candidate, Computes, Fit, MeasuredMemory, Refused};
 use crate::planners::model::{Dtype, Model};
@@ -235,6 +235,8 @@ fn caveats(fit: &Fit, is_measured: bool) -> Vec<String> {
             cards.join(", ")
         ));
     }
+    let types = fit.candidates.iter().map(|one| one.instance_type.as_str());
+    caveats.extend(on_arm(types));
     caveats.push(
         "A type is paid as a whole and for every hour of the month, however many of its GPUs \
          work."
