@@ -244,7 +244,7 @@ fn the_file_of_another_run_is_refused() {
             "it has a currency that is not known",
         ),
         (
-            resealed(&text.replace("1234.56", "12e4")),
+            resealed(&text.replace("1234.56", "12,4")),
             "it has a date or an amount that gpucost does not write",
         ),
         (
