@@ -152,7 +152,7 @@ impl Totals {
 }
 
 /// # Errors
-/// When it is no result of sums of periods.
+/// When it is not a result of sums of periods.
 pub fn totals(batches: &[RecordBatch]) -> Result<Totals> {
     Ok(Totals {
         valid: first(batches, "n")?,
@@ -170,7 +170,7 @@ pub struct Duplicates {
 }
 
 /// # Errors
-/// When it is no result of [`crate::sql::duplicates_statement`].
+/// When it is not a result of [`crate::sql::duplicates_statement`].
 pub fn duplicates(batches: &[RecordBatch]) -> Result<Duplicates> {
     Ok(Duplicates {
         duplicates: first(batches, "duplicates")?,

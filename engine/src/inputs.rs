@@ -330,7 +330,7 @@ fn url_of(path: &Path) -> Result<Url> {
         .map_err(|()| Failure::unexpected(format!("{} is not an absolute path", path.display())))
 }
 
-/// The store that a file is in, as the engine looks it up.
+/// The store that a file is in, as the engine finds it.
 fn root_of(url: &Url) -> Url {
     let mut root = url.clone();
     root.set_path("/");

@@ -8,7 +8,7 @@ pub(crate) fn plain_name(name: &str) -> String {
         .collect()
 }
 
-/// Bytes from which a text is no name with an error in it. Comparing takes the product of
+/// Bytes from which a text is not a name with an error in it. Comparing takes the product of
 /// lengths.
 const LONGEST_NAME: usize = 256;
 

@@ -464,7 +464,7 @@ fn a_profile_without_processes_has_no_tenants_and_says_why() {
     assert_eq!((outcome.code, outcome.stdout.as_str()), (4, ""));
     let expected = "log.csv: gpu0: its processes were not sampled\nhint: ";
     assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
-    // What is no file of samples is refused by its name.
+    // What is not a file of samples is refused by its name.
     let path = world.file("none.jsonl", "{\"samples_version\": \"1\"}\n");
     let asked = [&asked[..5], &[path.as_str()]].concat();
     let outcome = world.run(&asked);

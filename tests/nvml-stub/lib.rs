@@ -15,7 +15,7 @@
 //! `at`. After the last line its answers stay, or with the word `loop` the looks
 //! begin again, counters and time stamps going on. `step loop` is both.
 //!
-//! With `GPUCOST_NVML_SLOW`, each look but the first takes so many seconds.
+//! With `GPUCOST_NVML_SLOW`, each sample but the first takes so many seconds.
 //!
 //! Preloaded, it is also a wall clock that somebody sets: see `clock`.
 

@@ -241,7 +241,7 @@ impl Device {
     }
 }
 
-/// How long each look takes, in seconds of `GPUCOST_NVML_SLOW`.
+/// How long each sample takes, in seconds of `GPUCOST_NVML_SLOW`.
 fn slowness() -> Duration {
     let seconds = std::env::var("GPUCOST_NVML_SLOW").ok();
     let seconds = seconds.and_then(|text| text.parse().ok());

@@ -54,7 +54,7 @@ impl Card {
         let in_16_bits = in_16_bits.ok_or_else(|| unknown("throughput"))?;
         let (tflops, computes) = speed(spec, in_16_bits, dtype)?;
         let bandwidth = spec.memory_bandwidth_gbps;
-        let part = part_of(offer);
+        let part = part_of(offer).ok_or_else(|| unknown("share of a GPU"))?;
         Ok(Self {
             model: offer.model.clone(),
             gpus: offer.share.visible_devices(),
@@ -68,10 +68,10 @@ impl Card {
 }
 
 /// Bandwidth and throughput are shared by the parts of a GPU.
-fn part_of(offer: &GpuOffer) -> f64 {
+fn part_of(offer: &GpuOffer) -> Option<f64> {
     match offer.share {
-        GpuShare::Whole(_) => 1.0,
-        GpuShare::Fraction(part) => part.to_f64().unwrap_or(0.0),
+        GpuShare::Whole(_) => Some(1.0),
+        GpuShare::Fraction(part) => part.to_f64(),
     }
 }
 

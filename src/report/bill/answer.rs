@@ -164,7 +164,7 @@ fn steps_of(bill: &CurrencyBill, is_one_of_many: bool) -> Vec<Step> {
             amounts.text(savings.unused),
             amounts.text(savings.list)
         ),
-        // Rounding is no saving.
+        // Rounding does not save anything.
         savings
             .rate_percent()
             .filter(|_| bill.rounded.is_empty())
