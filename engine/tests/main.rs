@@ -1,6 +1,7 @@
 //! The compiled program on generated archives, against programs of a few lines that read the
 //! same points one by one.
 
+mod audits;
 mod bills;
 mod brute;
 mod cluster;
