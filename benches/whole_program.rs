@@ -197,6 +197,7 @@ fn demand(noise: &mut Noise, gpus: u16, instances: u32) -> Demand {
         bound: Bound::Unknown,
         instances,
         least_instances: instances.min(2),
+        averaged_seconds: None,
         gpus_active,
         gpus_held: gpus_active,
         gpus_active_in_all: u64::from(gpus_active) * u64::from(instances),

@@ -3,6 +3,7 @@
 use crate::domain::{Action, ActionKind, Money, Part, Verdict, Workload};
 use crate::rules::Silence;
 use crate::savings::{Alternatives, LeftOut, Proposals};
+use crate::usage::Course;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -11,6 +12,11 @@ use std::sync::Arc;
 pub struct AuditedWorkload {
     pub workload: Arc<Workload>,
     pub verdict: Verdict,
+    /// How its GPUs were used over the window; absent where their utilization was not measured.
+    pub course: Option<Course>,
+    /// Their mean utilization by hour of the week in whole percents, from Monday 00:00 in the
+    /// zone of the audit; absent for an hour without samples, empty where there is no course.
+    pub week_percents: Vec<Option<u8>>,
     /// Its members apart by how each behaves, those that work last; those that a tag
     /// takes out of advice are in none.
     pub parts: Vec<Part>,

@@ -3,11 +3,12 @@
 
 use super::plan::Owned;
 use super::workloads::{PaidHours, instance_shape};
-use crate::billing::{Expected, ExpectedInstance, ExpectedRate};
+use crate::billing::{Expected, ExpectedInstance, ExpectedRate, RateSince};
 use crate::catalog::Prices;
 use crate::domain::{HOUR_SECONDS, Instance, Policy, PriceQuote, Provider};
 use crate::usage::{Estate, whole_hours};
 use jiff::civil::Date;
+use std::collections::BTreeMap;
 
 /// What is compared with a bill.
 #[derive(Debug, Clone)]
@@ -43,7 +44,10 @@ pub fn expected_bill(estate: &Estate, policy: &Policy) -> ExpectedBill {
             id: instance.id.native().to_owned(),
             region: instance.region.clone(),
             instance_type: instance.instance_type.clone(),
-            rate: price.and_then(|quote| rate(instance, &quote, &paid)),
+            rates: vec![RateSince {
+                hour: 0,
+                rate: price.and_then(|quote| rate(instance, &quote, &paid)),
+            }],
             hours: usage.of(&instance.id).hour_uses(instance, offer, grid),
             volumes: instance.volumes.iter().map(|one| one.id.clone()).collect(),
             addresses: instance
@@ -61,6 +65,7 @@ pub fn expected_bill(estate: &Estate, policy: &Policy) -> ExpectedBill {
             periods_per_hour: u16::try_from(per_hour).unwrap_or(1),
             accounts: estate.accounts.iter().cloned().collect(),
             regions: estate.regions.iter().cloned().collect(),
+            unread: BTreeMap::new(),
             is_selection: !estate.tag_filters.is_empty(),
             instances,
         },

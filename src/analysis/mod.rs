@@ -13,6 +13,8 @@ mod job_places;
 mod jobs;
 mod kpis;
 mod levers;
+mod list_prices;
+mod machine_hours;
 mod past;
 mod plan;
 mod practices;
@@ -20,6 +22,7 @@ mod prices;
 mod recorded;
 mod remedy;
 mod rentals;
+mod replan;
 mod resolution;
 mod run;
 mod selection;
@@ -52,34 +55,42 @@ pub use levers::{
     ReservedPool, Sized, Sizing, SpotAssessment, SpotJob, SpotReport, ZonePrice,
     assess_commitments, assess_fleet, assess_type, best_option, grown_pools,
 };
+pub use list_prices::ListPrices;
+pub use machine_hours::machine_hours;
 pub use past::CommonScope;
+pub use plan::Choices;
 pub use practices::{
     FOLLOWED_SHARE, Practice, PracticeShare, PracticeStanding, Standing, practice_standings,
 };
 pub use prices::{
     AWS, GpuFilter, Offer, OfferedGpus, Question, SortBy, UnknownName, compare, providers,
-    types_with_gpu, unknown_names,
+    sold_elsewhere, types_with_gpu, unknown_names,
 };
-pub use recorded::{DayFacts, KeptAudit};
+pub use recorded::{DayCost, DayFacts, KeptAudit, RecordedExpectation, TooManyHours, day_costs};
 pub use rentals::{Rentals, rentals};
 pub use resolution::needs_fine_grid;
 pub use run::{
-    CheckpointAdvice, LostWork, PricedHost, RunCost, SpotOutcome, contradictions, instance_cost,
-    unnamed_gpus,
+    CheckpointAdvice, LostWork, Mfu, PricedHost, RunCost, RunDiff, RunFigure, RunFigureKind,
+    RunValue, RunVerdict, RunWork, STEPS, SpotOutcome, StepFacts, USUAL_NOISE_PERCENT, UnitWork,
+    contradictions, instance_cost, unnamed_gpus,
 };
 pub use selection::select_types;
-pub use served::{MeasuredService, NotMeasured, measured_memory, measured_service};
+pub use served::{
+    MeasuredService, NotMeasured, RunningWorkload, measured_memory, measured_service,
+    running_workload,
+};
 pub use sums::{
-    Charge, ChargeKind, ClaimKey, ClassTotals, CostPart, CostSplit, Dimension, Funnel, GroupKey,
-    GroupRow, GroupSums, Grouping, GroupingKeys, Groups, PriceUse, Showback, ShowbackPart,
-    ShowbackRow, ShowbackSums, Totals, UnusedCharge, charges, cost_by, prevailing_tags,
-    unused_charges,
+    Charge, ChargeKind, ClaimKey, ClassTotals, CostMatrix, CostPart, CostRow, CostSplit, CostSteps,
+    Dimension, Funnel, GroupKey, GroupRow, GroupSums, Grouping, GroupingKeys, Groups, PriceUse,
+    ReconciledRow, Reconciliation, RunDays, Showback, ShowbackPart, ShowbackRow, ShowbackSums,
+    StateGpus, Totals, UnusedCharge, charges, cost_by, daily_charges, daily_unused_charges,
+    gpus_by_state, prevailing_tags, unused_charges,
 };
 pub use tenants::{FoundTenant, FoundTenants, NoTenant, share_tenants};
 pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price_plan};
 pub use workloads::{instance_shape, is_vocabulary, kind_of_name};
 
-use self::plan::{Owned, Planned, Planner, machine_facts, unweighed};
+use self::plan::{Offers, Owned, Planned, Planner, machine_facts, unweighed};
 use self::remedy::Asked;
 use self::workloads::Grouped;
 use crate::catalog::Prices;
@@ -139,6 +150,21 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
     audit_of(estate, (policy, accepted, false))
 }
 
+/// Audits an estate whose plan may be made again without some of its actions.
+pub fn audit_to_choose(estate: &Estate, policy: &Policy, accepted: Risk) -> (Audit, Choices) {
+    let prices = Prices::new(&estate.prices, &policy.discount_percent);
+    let coverage = existing_coverage(estate, &prices, policy);
+    let mut levels = BTreeMap::new();
+    let audit = judge(
+        (estate, estate.measured()),
+        coverage,
+        &prices,
+        (policy, accepted, false),
+        Some(&mut levels),
+    );
+    (audit, Choices::new(levels))
+}
+
 /// Audits an estate for the types that its workloads could move to: at this level of risk
 /// and at none below, with every type that was evaluated.
 pub fn audit_types(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
@@ -149,7 +175,7 @@ fn audit_of(estate: &Estate, (policy, accepted, keeps_types): (&Policy, Risk, bo
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let coverage = existing_coverage(estate, &prices, policy);
     let by = (policy, accepted, keeps_types);
-    judge((estate, estate.measured()), coverage, &prices, by)
+    judge((estate, estate.measured()), coverage, &prices, by, None)
 }
 
 /// Audits an estate that is not needed afterwards: how it was used is let go as soon as it is
@@ -164,14 +190,17 @@ pub fn audit_once(mut estate: Estate, policy: &Policy, accepted: Risk) -> Audit 
         coverage,
         &prices,
         (policy, accepted, false),
+        None,
     )
 }
 
+/// `kept` receives what the plan of each level of risk is chosen from.
 fn judge(
     (estate, usage): (&Estate, Cow<'_, Usages>),
     coverage: Coverage,
     prices: &Prices<'_>,
     (policy, accepted, keeps_types): (&Policy, Risk, bool),
+    mut kept: Option<&mut BTreeMap<Risk, Offers>>,
 ) -> Audit {
     let owned = Owned::of(estate, coverage, prices, policy);
     let paid = owned.paid_hours();
@@ -184,7 +213,7 @@ fn judge(
     // The plan at a level is the cheapest among those of that level and those below. What a
     // plan is chosen from is large, so one is held at a time, and a safer one is made again
     // in the rare case that it is the cheaper one.
-    let planned = |risk: Risk| {
+    let mut planned = |risk: Risk| {
         let planner = Planner {
             prices,
             policy,
@@ -194,7 +223,11 @@ fn judge(
             keeps_types,
             held: &held,
         };
-        planner.plan(&groups)
+        let planned = planner.plan(&groups);
+        if let Some(kept) = &mut kept {
+            kept.insert(risk, planned.offers.clone());
+        }
+        planned
     };
     let is_weighed = |risk: &&Risk| **risk == accepted || (**risk < accepted && !keeps_types);
     let mut levels = Risk::ALL.iter().filter(is_weighed);
@@ -202,7 +235,7 @@ fn judge(
     let Planned {
         risk: plan_risk,
         proposals,
-        alternatives,
+        offers,
         plan,
         prices_used: mut price_use,
         gaps: plan_gaps,
@@ -221,7 +254,8 @@ fn judge(
 
     let mut findings = Vec::new();
     let mut audited = Vec::with_capacity(groups.len());
-    let of_workloads = groups.into_iter().zip(proposals).zip(alternatives);
+    let of_workloads = groups.into_iter().zip(proposals);
+    let of_workloads = of_workloads.zip(offers.alternatives);
     let chosen = plan.actions.into_iter().zip(plan.left_out);
     for (((group, found), alternatives), (actions, left_out)) in of_workloads.zip(chosen) {
         let mut silent = Vec::new();
@@ -245,12 +279,16 @@ fn judge(
         let Grouped {
             workload,
             verdict,
+            course,
+            week_percents,
             parts,
             ..
         } = group;
         audited.push(AuditedWorkload {
             workload,
             verdict,
+            course,
+            week_percents,
             parts,
             proposals: found.whole,
             alternatives,

@@ -1,11 +1,15 @@
-//! A workload as planners of serving need it: how busy its GPUs are, and what they hold.
+//! A workload as planners need it: how busy its GPUs are, what they hold, and what it is paid.
 
 use super::Audit;
 use crate::domain::{
-    InstanceShape, Policy, PriceKey, PriceOption, Signal, Workload, WorkloadKind, nearest_names,
+    HourlyRate, InstanceShape, Policy, PriceKey, PriceOption, PurchaseOption, Signal, Workload,
+    WorkloadKind, nearest_names,
 };
 use crate::planners::capacity::Utilized;
 use crate::planners::fit::MeasuredMemory;
+use crate::planners::paying::Today;
+use crate::savings::{Demand, MissingData};
+use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
 /// A workload whose GPUs were measured.
@@ -16,6 +20,49 @@ pub struct MeasuredService {
     pub shape: InstanceShape,
     /// Of its type under on-demand prices.
     pub key: PriceKey,
+}
+
+/// A workload as it runs and is paid.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunningWorkload {
+    pub name: String,
+    /// As a tag declares it.
+    pub kind: WorkloadKind,
+    /// Whether a tag declares that it may be interrupted and restarted.
+    pub restartable: bool,
+    pub shape: InstanceShape,
+    /// Of its type under on-demand prices.
+    pub key: PriceKey,
+    pub purchase_option: PurchaseOption,
+    pub instances: u32,
+    /// Mean of an hour of one instance, with what commitments pay of it; absent where it has
+    /// no price.
+    pub rate: Option<HourlyRate>,
+    /// Share of the window that its instances ran, 0–1.
+    pub running_share: Option<Decimal>,
+    /// What it uses of its type.
+    pub demand: Result<Demand, MissingData>,
+}
+
+impl RunningWorkload {
+    /// Whether commitments pay of it, which cost as much when it ends.
+    pub fn is_committed(&self) -> bool {
+        !matches!(
+            self.purchase_option,
+            PurchaseOption::OnDemand | PurchaseOption::Spot
+        )
+    }
+
+    /// What it runs on and is paid.
+    pub fn today(&self) -> Today {
+        Today {
+            name: self.name.clone(),
+            instance_type: self.key.instance_type.clone(),
+            instances: self.instances,
+            rate: self.rate,
+            is_committed: self.is_committed(),
+        }
+    }
 }
 
 /// Why a workload does not say how busy its GPUs are.
@@ -91,6 +138,33 @@ pub fn measured_memory(audit: &Audit, name: &str) -> Result<MeasuredMemory, NotM
         instance_type: workload.key.instance_type.clone(),
         region: Some(workload.key.region.clone()),
         peak_mib: vram.peak_mib,
+    })
+}
+
+/// What the workload of an id or a name runs on, what it uses and what that costs.
+///
+/// # Errors
+/// When none or several have it, or when its type has no GPU.
+pub fn running_workload(
+    audit: &Audit,
+    name: &str,
+    policy: &Policy,
+) -> Result<RunningWorkload, NotMeasured> {
+    let workload = find(audit, name)?;
+    let shape = workload.shape.as_ref().filter(|shape| shape.gpu.is_some());
+    let shape = shape.ok_or_else(|| NotMeasured::NoGpu(workload.key.instance_type.clone()))?;
+    let cost = workload.cost.as_ref();
+    Ok(RunningWorkload {
+        name: workload.name.clone(),
+        kind: workload.declared_kind(),
+        restartable: workload.restartable,
+        shape: shape.clone(),
+        key: workload.price_key.with_option(PriceOption::OnDemand),
+        purchase_option: workload.key.purchase_option,
+        instances: u32::try_from(workload.instances.len()).unwrap_or(u32::MAX),
+        rate: cost.and_then(|cost| HourlyRate::new(cost.per_instance(), cost.hourly.currency())),
+        running_share: workload.running_share,
+        demand: Demand::of(workload, policy),
     })
 }
 

@@ -40,6 +40,11 @@ impl Tally {
         self.sum().filter(|_| self.absent == 0)
     }
 
+    /// Lines with an amount.
+    pub(super) fn stated(&self) -> u64 {
+        self.stated
+    }
+
     /// Lines without an amount.
     pub fn absent(&self) -> u64 {
         self.absent

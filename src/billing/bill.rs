@@ -304,11 +304,17 @@ pub struct Savings {
     pub effective: Decimal,
     /// What of commitments stayed unused.
     pub unused: Decimal,
+    /// Lines of commitments that do not state it.
+    pub unstated: u64,
 }
 
 impl Savings {
-    /// The effective savings rate: `1 − (effective + unused) / list`, percent.
+    /// The effective savings rate: `1 − (effective + unused) / list`, percent; absent where it is
+    /// not known what of a commitment stayed unused.
     pub fn rate_percent(&self) -> Option<Decimal> {
+        if self.unstated > 0 {
+            return None;
+        }
         share(self.list - self.effective - self.unused, self.list)
     }
 }

@@ -50,14 +50,21 @@ struct OpenInstance {
     hours: Vec<Decimal>,
     /// Outside of them.
     elsewhere: DifferencePart,
-    /// Of `hours`, those with an effective cost, and that cost.
+    /// By the stretches of its rates.
+    stretches: Vec<OpenStretch>,
+    used: UsedCost,
+}
+
+/// The same in hours of one rate.
+#[derive(Debug, Clone, Copy, Default)]
+struct OpenStretch {
+    /// Hours with an effective cost, and that cost.
     stated: DifferencePart,
-    /// Of `hours`, those without one.
+    /// Hours without one.
     unstated: Decimal,
     /// Of the stated, hours with a cost without commitments, and that cost.
     priced: DifferencePart,
     is_committed: bool,
-    used: UsedCost,
 }
 
 /// What a line is for.
@@ -192,8 +199,14 @@ impl Comparer {
         // SageMaker bills jobs and endpoints, and does not name their instances.
         let name = line.instance_type.as_deref().unwrap_or_default();
         let is_unnamed = line.resource.is_none() || name.starts_with("ml.");
-        let is_inside =
-            |period: Window| period.start < expected.hours.end && period.end > expected.hours.start;
+        let is_inside = |period: Window| {
+            let since = period.start.as_second() - expected.hours.start.as_second();
+            let hour = usize::try_from(since.div_euclid(HOUR_SECONDS)).ok();
+            let (account, region) = (line.account.as_deref(), line.region.as_deref());
+            period.start < expected.hours.end
+                && period.end > expected.hours.start
+                && hour.is_none_or(|hour| !expected.is_unread(account, region, hour))
+        };
         Place::Other(if !is_accelerated {
             DifferenceReason::Line(LineKind::Instance)
         } else if !is_read(&expected.accounts, line.account.as_ref()) {
@@ -224,6 +237,7 @@ impl Comparer {
         let one = open.instances.entry(place).or_default();
         if is_new {
             one.hours = vec![Decimal::ZERO; instance.hours.len()];
+            one.stretches = vec![OpenStretch::default(); instance.rates.len()];
             self.hours_kept += one.hours.len();
         }
         let is_committed = line.commitment.is_some()
@@ -231,7 +245,6 @@ impl Comparer {
                 line.purchase_option,
                 Some(PurchaseOption::Reserved | PurchaseOption::SavingsPlan)
             );
-        one.is_committed |= is_committed;
         let whole = Portion::of(line, is_committed);
         let shares = shares(period, self.expected.hours, &instance.hours);
         let mut rest = whole;
@@ -244,12 +257,16 @@ impl Comparer {
                 whole.times(*share)
             };
             rest = rest.less(part);
+            let hour = hour.filter(|hour| {
+                let (account, region) = (instance.account.as_str(), instance.region.as_str());
+                !self.expected.is_unread(Some(account), Some(region), *hour)
+            });
             let seen = hour.and_then(|hour| instance.hours.get(hour)).copied();
             let ran = seen.map(|hour| self.expected.ran(hour));
             let hours = part.hours.or(ran).unwrap_or_default();
             used.add(part.effective.unwrap_or_default(), seen);
-            if let Some(hour) = *hour {
-                one.add(hour, hours, part);
+            if let Some(hour) = hour {
+                one.add((hour, instance.stretch_of(hour)), hours, part, is_committed);
             } else {
                 let cost = part.effective.unwrap_or_default();
                 one.elsewhere.add(DifferencePart { hours, cost });
@@ -267,14 +284,15 @@ impl Comparer {
         let mut audit = Decimal::ZERO;
         let mut instances = Vec::new();
         for (place, instance) in self.expected.instances.iter().enumerate() {
-            let rate = instance.rate.filter(|rate| rate.currency == currency);
+            let rates = instance.rates.iter().filter_map(|since| since.rate);
+            let is_priced = rates.map(|rate| rate.currency).any(|own| own == currency);
             let billed = open.instances.get(&place);
-            if billed.is_none() && (rate.is_none() || !instance.has_run()) {
+            if billed.is_none() && !(is_priced && instance.has_run()) {
                 continue;
             }
             let nothing = OpenInstance::default();
             let billed = billed.unwrap_or(&nothing);
-            let (found, parts) = self.compared(instance, rate, billed, begin);
+            let (found, parts) = self.compared(instance, currency, billed, begin);
             audit += found.audit.unwrap_or_default();
             for (reason, part) in parts {
                 differences.entry(reason).or_default().add(part);
@@ -299,34 +317,45 @@ impl Comparer {
     fn compared(
         &self,
         instance: &ExpectedInstance,
-        rate: Option<ExpectedRate>,
+        currency: Currency,
         billed: &OpenInstance,
         begin: Option<Timestamp>,
     ) -> (ComparedInstance, Parts) {
         let mut parts: Parts = BTreeMap::new();
         let mut seen = Decimal::ZERO;
-        for (place, hour) in instance.hours.iter().enumerate() {
-            let ran = self.expected.ran(*hour);
-            let paid = billed.hours.get(place).copied().unwrap_or_default();
+        let mut audit: Option<Decimal> = None;
+        for (index, (places, rate)) in instance.stretches().enumerate() {
+            let mut own: Parts = BTreeMap::new();
+            let mut ran = Decimal::ZERO;
+            for place in places {
+                let hour = instance.hours.get(place).copied().unwrap_or_default();
+                let hour = self.expected.ran(hour);
+                let paid = billed.hours.get(place).copied().unwrap_or_default();
+                ran += hour;
+                if paid != hour {
+                    let reason = if paid > hour {
+                        DifferenceReason::NotSeen
+                    } else if paid.is_zero() {
+                        self.unbilled(instance, place, begin)
+                    } else {
+                        DifferenceReason::NotBilled
+                    };
+                    own.entry(reason).or_default().hours += paid - hour;
+                }
+            }
             seen += ran;
-            if paid != ran {
-                let reason = if paid > ran {
-                    DifferenceReason::NotSeen
-                } else if paid.is_zero() {
-                    self.unbilled(instance, place, begin)
-                } else {
-                    DifferenceReason::NotBilled
-                };
-                parts.entry(reason).or_default().hours += paid - ran;
+            let open = billed.stretches.get(index).copied().unwrap_or_default();
+            match rate.filter(|rate| rate.currency == currency) {
+                Some(rate) => {
+                    let cost = rate.divide(ran, &open, &mut own);
+                    audit = Some(audit.unwrap_or_default() + cost);
+                }
+                None => own = BTreeMap::from([(DifferenceReason::Unpriced, open.stated)]),
+            }
+            for (reason, part) in own {
+                parts.entry(reason).or_default().add(part);
             }
         }
-        let audit = match rate {
-            Some(rate) => rate.divide(seen, billed, &mut parts),
-            None => {
-                parts = BTreeMap::from([(DifferenceReason::Unpriced, billed.stated)]);
-                Decimal::ZERO
-            }
-        };
         parts
             .entry(DifferenceReason::OtherTime)
             .or_default()
@@ -335,6 +364,7 @@ impl Comparer {
         for (reason, part) in &parts {
             *differences.entry(reason.name()).or_default() += part.cost;
         }
+        let stated: Decimal = billed.stretches.iter().map(|open| open.stated.cost).sum();
         let found = ComparedInstance {
             account: instance.account.clone(),
             id: instance.id.clone(),
@@ -342,8 +372,8 @@ impl Comparer {
             instance_type: instance.instance_type.clone(),
             billed_hours: billed.hours.iter().sum(),
             seen_hours: seen,
-            bill: billed.stated.cost + billed.elsewhere.cost,
-            audit: rate.map(|_| audit),
+            bill: stated + billed.elsewhere.cost,
+            audit,
             differences,
             used: billed.used,
         };
@@ -378,10 +408,26 @@ impl Open {
 }
 
 impl OpenInstance {
-    fn add(&mut self, hour: usize, hours: Decimal, part: Portion) {
+    /// Adds a part of a line to an hour, and to the stretch that it is in.
+    fn add(
+        &mut self,
+        (hour, stretch): (usize, usize),
+        hours: Decimal,
+        part: Portion,
+        is_committed: bool,
+    ) {
         if let Some(billed) = self.hours.get_mut(hour) {
             *billed += hours;
         }
+        if let Some(open) = self.stretches.get_mut(stretch) {
+            open.is_committed |= is_committed;
+            open.add(hours, part);
+        }
+    }
+}
+
+impl OpenStretch {
+    fn add(&mut self, hours: Decimal, part: Portion) {
         let Some(cost) = part.effective else {
             self.unstated += hours;
             return;
@@ -396,7 +442,7 @@ impl OpenInstance {
 impl ExpectedRate {
     /// Puts a cost to each part of a difference that has hours, adds those that are about
     /// rates, and gives what the audit expects. The parts add up exactly.
-    fn divide(self, seen: Decimal, billed: &OpenInstance, parts: &mut Parts) -> Decimal {
+    fn divide(self, seen: Decimal, billed: &OpenStretch, parts: &mut Parts) -> Decimal {
         let cost = |hours: Decimal| (hours * self.effective).round_dp(DECIMALS);
         let audit = cost(seen);
         for part in parts.values_mut() {

@@ -19,6 +19,7 @@ fn expected(instances: Vec<ExpectedInstance>) -> Expected {
         periods_per_hour: 12,
         accounts: BTreeSet::from(["444455556666".to_owned()]),
         regions: BTreeSet::from(["us-east-1".to_owned()]),
+        unread: BTreeMap::new(),
         is_selection: false,
         instances,
     }
@@ -36,11 +37,14 @@ fn seen(id: &str, ran: [u16; 4], price: &str, effective: &str) -> ExpectedInstan
         id: id.to_owned(),
         region: "us-east-1".to_owned(),
         instance_type: "p4d.24xlarge".to_owned(),
-        rate: Some(ExpectedRate {
-            currency: Currency::Usd,
-            price: decimal(price),
-            effective: decimal(effective),
-        }),
+        rates: vec![RateSince {
+            hour: 0,
+            rate: Some(ExpectedRate {
+                currency: Currency::Usd,
+                price: decimal(price),
+                effective: decimal(effective),
+            }),
+        }],
         hours: ran.map(hour).to_vec(),
         volumes: Vec::new(),
         addresses: Vec::new(),
@@ -89,6 +93,44 @@ fn billed(at: u32, hours: &str) -> BillLine {
     line
 }
 
+/// From the third hour on, the price is 20 instead of 30; the second hour was not read.
+#[test]
+fn rates_change_and_hours_may_be_unread() {
+    let mut instance = seen("i-0a", [12, 0, 12, 12], "30", "30");
+    let rate = instance.rates[0].rate.map(|rate| ExpectedRate {
+        price: decimal("20"),
+        effective: decimal("20"),
+        ..rate
+    });
+    instance.rates.push(RateSince { hour: 2, rate });
+    let mut audit = expected(vec![instance]);
+    let unread = BTreeMap::from([("us-east-1".to_owned(), BTreeSet::from([1]))]);
+    audit.unread.insert("444455556666".to_owned(), unread);
+    let mut unknown = billed(1, "1");
+    unknown.resource = Some("i-0z".to_owned());
+    let mut ledger = Ledger::new(None).beside(audit);
+    for line in [billed(0, "1"), billed(1, "1"), billed(2, "0.5"), unknown] {
+        assert!(ledger.add(line).is_continue());
+    }
+    let bill = ledger.finish().expect("small").currencies.remove(0);
+    let comparison = bill.comparison.as_ref().expect("an audit");
+    // Seen: 1 hour at 30 and 2 at 20. Billed: 3.5 hours at 28.8.
+    assert_eq!(comparison.audit, decimal("70"));
+    assert_eq!(comparison.bill, decimal("100.8"));
+    let expected = [
+        // Half an hour at the second rate.
+        difference(DifferenceReason::NotBilled, "-0.5", "-10"),
+        // 28.8 − 30, and 0.5 × (28.8 − 20).
+        difference(DifferenceReason::OtherPrice, "0", "3.2"),
+        // Two hours that were not read, of an instance that is known and one that is not.
+        difference(DifferenceReason::OtherTime, "2", "57.6"),
+        difference(DifferenceReason::AfterBill, "-1", "-20"),
+    ];
+    assert_eq!(differences(&bill), expected);
+    let used = comparison.used();
+    assert_eq!(used.cost, used.unmeasured);
+}
+
 #[test]
 fn a_difference_has_names_that_add_up() {
     // The audit takes commitments to save 5 of 30 an hour, and saw 1, 0.5, 0 and 1 hours.
@@ -134,7 +176,7 @@ fn a_commitment_that_the_audit_does_not_know_is_named() {
     unstated.costs.effective = None;
     let ran = |id| seen(id, [12, 0, 0, 0], "32", "32");
     let mut unpriced = ran("i-0a");
-    unpriced.rate = None;
+    unpriced.rates[0].rate = None;
     let instances = vec![unpriced, ran("i-0b"), ran("i-0c"), ran("i-0d")];
     let bill = compared([on_demand(), plan, reserved, unstated], instances);
     assert_eq!(
@@ -281,7 +323,7 @@ fn any_instance() -> impl Strategy<Value = ExpectedInstance> {
             hour.idle = hour.measured / 2;
             hour.useful = u32::from(hour.measured - hour.idle) * 1_000 * index as u32;
         }
-        one.rate = one.rate.filter(|_| is_priced);
+        one.rates[0].rate = one.rates[0].rate.filter(|_| is_priced);
         one
     })
 }

@@ -252,6 +252,7 @@ impl Sums {
     fn add_savings(&mut self, line: &BillLine) {
         if line.kind == LineKind::Commitment {
             self.savings.unused += line.costs.effective.unwrap_or_default();
+            self.savings.unstated += u64::from(line.costs.effective.is_none());
         }
         if let Some((list, effective)) = line.costs.list.zip(line.costs.effective) {
             self.savings.list += list;

@@ -14,6 +14,7 @@ mod key;
 mod ledger;
 mod periods;
 mod rates;
+mod resource_hours;
 #[cfg(test)]
 mod tests;
 
@@ -25,7 +26,8 @@ pub use bill::{
 pub use comparison::{
     ComparedInstance, Comparison, DifferenceName, DifferencePart, DifferenceReason, UsedCost,
 };
-pub use expected::{Expected, ExpectedInstance, ExpectedRate};
+pub use expected::{Expected, ExpectedInstance, ExpectedRate, RateSince};
 pub use key::BillKey;
 pub use ledger::{Ledger, TooLarge};
 pub use rates::{DerivedRate, RateRefusal};
+pub use resource_hours::{NotKept, ResourceHours};

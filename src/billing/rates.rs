@@ -51,6 +51,8 @@ pub enum RateRefusal {
     Unstated { lines: u64 },
     /// It is the public price.
     Public,
+    /// Of hours without a commitment: no list price is beside it, and it may be the public one.
+    Unlisted,
     /// A file of prices takes no such type, region or currency.
     NotAPrice,
 }
@@ -164,6 +166,11 @@ fn refusal(
     let is_price = hourly.is_some_and(|hourly| HourlyRate::new(hourly, currency).is_some());
     if !is_price || sums.last.is_none() || !is_in_file(key, currency) {
         return Some(RateRefusal::NotAPrice);
+    }
+    // What a commitment costs is its own price, whatever the public one is.
+    let is_uncommitted = matches!(key.option, PriceOption::OnDemand | PriceOption::Spot);
+    if is_uncommitted && list_hourly.is_none() {
+        return Some(RateRefusal::Unlisted);
     }
     let is_public = key.option == PriceOption::OnDemand
         && hourly

@@ -3,6 +3,7 @@ use crate::domain::{
     BillCosts, BillLine, Currency, LineKind, OperatingSystem, PodShare, PriceOption, Provider,
     PurchaseOption, SharedPart, Tenancy, Window,
 };
+use jiff::civil::Date;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
@@ -43,6 +44,7 @@ pub(super) fn on_demand() -> BillLine {
         account: Some("444455556666".to_owned()),
         resource: Some("i-0a".to_owned()),
         period: hour(0),
+        billing_month: Some(Date::constant(2026, 10, 1)),
         service: Some("AmazonEC2".to_owned()),
         region: Some("us-east-1".to_owned()),
         instance_type: Some("p4d.24xlarge".to_owned()),
@@ -243,6 +245,21 @@ fn what_pods_have_is_not_counted_twice() {
 }
 
 #[test]
+fn a_fee_that_is_not_stated_is_no_saving() {
+    // 1 − 28.8 / 32; with a commitment of which 3.2 stayed unused, nothing is saved.
+    let mut fee = on_demand();
+    fee.kind = LineKind::Commitment;
+    fee.costs = costs("0", "0", "3.2", "3.2");
+    assert_eq!(usd([on_demand()]).savings.rate_percent(), some("10"));
+    let with_fee = usd([on_demand(), fee.clone()]).savings;
+    assert_eq!(with_fee.rate_percent(), some("0"));
+    // What of it stayed unused may be any of it.
+    fee.costs.effective = None;
+    let unstated = usd([on_demand(), fee]).savings;
+    assert_eq!(unstated.rate_percent(), None);
+}
+
+#[test]
 fn a_negotiated_rate_holds_in_every_hour() {
     let mut half = on_demand();
     half.hours = some("0.5");
@@ -271,6 +288,16 @@ fn a_negotiated_rate_holds_in_every_hour() {
     let mut public = on_demand();
     public.costs.contracted = some("32");
     assert_eq!(usd([public]).rates[0].refusal, Some(RateRefusal::Public));
+
+    // Without a list price it may be the public one; that of a plan is its own.
+    let mut unlisted = on_demand();
+    unlisted.costs.list = None;
+    let rate = usd([unlisted.clone()]).rates.remove(0);
+    assert_eq!(rate.refusal, Some(RateRefusal::Unlisted));
+    assert_eq!((rate.hourly, rate.discount_percent()), (some("28.8"), None));
+    unlisted.offer = Some(PriceOption::CapacityBlock);
+    let rate = usd([unlisted]).rates.remove(0);
+    assert_eq!((rate.refusal, rate.discount_percent()), (None, None));
 
     let mut managed = on_demand();
     managed.instance_type = Some("ml.p4d.24xlarge".to_owned());

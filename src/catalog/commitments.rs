@@ -16,6 +16,9 @@ const CAPACITY_BLOCKS_CSV: &str = include_str!("../../pricing-data/capacity_bloc
 
 /// The lists behind the two files.
 const RESERVED_LIST: &str = "ec2-list-2026-05";
+const RESERVED_LIST_DATE: &str = "2026-05-12";
+/// What newer offers than those of the list come from.
+const PRICE_LIST: &str = "aws-price-list";
 const CAPACITY_BLOCK_LIST: &str = "capacity-blocks-price-page";
 
 /// Sorted by type, region, system, tenancy, years and payment.
@@ -23,6 +26,15 @@ static RESERVED: LazyLock<SortedTable> = LazyLock::new(|| SortedTable::new(RESER
 /// Sorted by type and region.
 static CAPACITY_BLOCKS: LazyLock<SortedTable> =
     LazyLock::new(|| SortedTable::new(CAPACITY_BLOCKS_CSV));
+
+/// The list that a reserved instance of a day was read from.
+fn reserved_list(date: &str) -> &'static str {
+    if date > RESERVED_LIST_DATE {
+        PRICE_LIST
+    } else {
+        RESERVED_LIST
+    }
+}
 
 /// The bundled price of a standard reserved instance.
 pub(super) fn reserved(key: &PriceKey, term: CommitmentTerm) -> Option<PriceQuote> {
@@ -36,6 +48,7 @@ pub(super) fn reserved(key: &PriceKey, term: CommitmentTerm) -> Option<PriceQuot
         term.payment.name(),
     ])?;
     let [currency, upfront, hourly, effective, basis, date] = cells.get(6..)?.try_into().ok()?;
+    let source = reserved_list(date).to_owned();
     let date: Date = date.parse().ok()?;
     Some(PriceQuote {
         rate: HourlyRate::new(effective.parse().ok()?, Currency::from_code(currency)?)?,
@@ -47,7 +60,7 @@ pub(super) fn reserved(key: &PriceKey, term: CommitmentTerm) -> Option<PriceQuot
         basis: PriceBasis::from_name(basis)?,
         effective_date: date,
         seen_on: date,
-        source: RESERVED_LIST.to_owned(),
+        source,
     })
 }
 
@@ -64,7 +77,7 @@ pub(super) fn ec2_instance_savings_plan(
     Some(PriceQuote {
         instalments: None,
         basis: PriceBasis::Derived,
-        source: format!("{RESERVED_LIST}: equals the standard reserved instance"),
+        source: format!("{}: equals the standard reserved instance", like.source),
         ..like
     })
 }
@@ -98,7 +111,7 @@ pub(super) fn lists() -> impl Iterator<Item = (&'static str, &'static str)> {
             .filter_map(|row| row.rsplit(',').next())
     };
     dates(&RESERVED)
-        .map(|date| (RESERVED_LIST, date))
+        .map(|date| (reserved_list(date), date))
         .chain(dates(&CAPACITY_BLOCKS).map(|date| (CAPACITY_BLOCK_LIST, date)))
 }
 

@@ -173,6 +173,32 @@ pub fn whole_device_spec(offer: &GpuOffer) -> Option<&'static GpuSpec> {
     }
 }
 
+/// How far the memory that a driver reports may be from that of a specification: the
+/// nearest two sizes of one model are a third apart.
+const MEMORY_WITHIN: f64 = 0.10;
+/// Words of product names whose cards compute at another rate than those without.
+const FORMS: [&str; 2] = ["PCIe", "NVL"];
+
+/// Specification of a card by the name that its driver gives, such as `NVIDIA H100 PCIe`,
+/// and the memory that it reports. `None` where the catalog does not have this very form.
+pub fn spec_of_card(product_name: &str, memory_mib: f64) -> Option<&'static GpuSpec> {
+    let words: Vec<&str> = product_name
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .collect();
+    let named = |word: &str| words.iter().any(|one| one.eq_ignore_ascii_case(word));
+    let has_memory = |spec: &GpuSpec| {
+        let stated = spec.memory_mib_reported.unwrap_or(spec.memory_mib) as f64;
+        (memory_mib - stated).abs() <= stated * MEMORY_WITHIN
+    };
+    let is_card = |spec: &&GpuSpec| {
+        let model = spec.model.name();
+        let of_model = |word: &str| model.split(' ').any(|one| one == word);
+        let has_forms = FORMS.into_iter().all(|form| named(form) == of_model(form));
+        has_forms && model.split(' ').all(named) && has_memory(spec)
+    };
+    GPU_SPECS.iter().find(is_card)
+}
+
 /// MIG profile of a card: how it can be cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MigProfile {
@@ -335,6 +361,33 @@ mod tests {
             ..offer
         };
         assert_eq!(whole_device_spec(&ambiguous), None, "40 or 80 GB");
+    }
+
+    #[test]
+    fn a_card_is_found_by_its_very_form() {
+        let bf16 = |name: &str, memory_mib: f64| {
+            spec_of_card(name, memory_mib).and_then(|spec| spec.bf16_dense_tflops)
+        };
+        // Names and memory as nvidia-smi reports them; rates from NVIDIA's data sheets.
+        for (name, memory_mib, tflops) in [
+            ("NVIDIA A10G", 23_028.0, Some(70.0)),
+            ("NVIDIA A100-SXM4-40GB", 40_960.0, Some(312.0)),
+            ("NVIDIA A100-SXM4-80GB", 81_920.0, Some(312.0)),
+            ("NVIDIA H100 80GB HBM3", 81_559.0, Some(989.0)),
+            ("NVIDIA H100 PCIe", 81_559.0, Some(756.0)),
+            ("NVIDIA H100 NVL", 95_830.0, Some(835.0)),
+            ("NVIDIA H200", 143_771.0, Some(989.0)),
+            // Slower than an H200 by another name, and not in the catalog.
+            ("NVIDIA H200 NVL", 143_771.0, None),
+            ("NVIDIA A100-SXM4-80GB", 20_000.0, None),
+            ("Tesla T4", 15_360.0, None),
+            ("Graphics Device", 40_960.0, None),
+            ("", f64::NAN, None),
+        ] {
+            assert_eq!(bf16(name, memory_mib), tflops, "{name}");
+        }
+        let t4 = spec_of_card("Tesla T4", 15_360.0).expect("in the catalog");
+        assert_eq!(t4.fp16_dense_tflops, Some(65.0));
     }
 
     #[test]

@@ -15,8 +15,10 @@ use std::sync::LazyLock;
 const PRICES_CSV: &str = include_str!("../../pricing-data/prices.csv");
 const STORAGE_CSV: &str = include_str!("../../pricing-data/storage.csv");
 
-/// The list that spot averages were read from.
+/// The list that spot averages were read from, with its day, and what newer ones come from.
 const SPOT_LIST: &str = "ec2-list-2026-05";
+const SPOT_LIST_DATE: &str = "2026-05-12";
+const SPOT_PAGE: &str = "aws-spot-page";
 
 /// Columns of `prices.csv` after the key of type, region, system and tenancy.
 const CURRENCY: usize = 4;
@@ -29,6 +31,15 @@ const INTERRUPTION_BAND: usize = 10;
 const INTERRUPTION_BAND_DATE: usize = 11;
 
 static PRICES: LazyLock<SortedTable> = LazyLock::new(|| SortedTable::new(PRICES_CSV));
+
+/// The list that spot averages of a day were read from.
+fn spot_list(date: &str) -> &'static str {
+    if date > SPOT_LIST_DATE {
+        SPOT_PAGE
+    } else {
+        SPOT_LIST
+    }
+}
 
 fn cells(
     region: &str,
@@ -50,9 +61,9 @@ pub fn bundled_quote(key: &PriceKey) -> Option<PriceQuote> {
     if key.zone.is_some() || key.provider != Provider::Aws {
         return None;
     }
-    let (amount, date, source) = match key.option {
-        PriceOption::OnDemand => (ON_DEMAND, ON_DEMAND_DATE, None),
-        PriceOption::Spot => (SPOT_AVERAGE, SPOT_AVERAGE_DATE, Some(SPOT_LIST)),
+    let (amount, date) = match key.option {
+        PriceOption::OnDemand => (ON_DEMAND, ON_DEMAND_DATE),
+        PriceOption::Spot => (SPOT_AVERAGE, SPOT_AVERAGE_DATE),
         PriceOption::Reserved(term) => return commitments::reserved(key, term),
         PriceOption::Ec2InstanceSavingsPlan(term) => {
             return commitments::ec2_instance_savings_plan(key, term);
@@ -67,6 +78,10 @@ pub fn bundled_quote(key: &PriceKey) -> Option<PriceQuote> {
         key.tenancy,
     )?;
     let currency = Currency::from_code(cells.get(CURRENCY)?)?;
+    let source = match key.option {
+        PriceOption::Spot => spot_list(cells.get(date)?),
+        _ => *cells.get(ON_DEMAND_ORIGIN)?,
+    };
     let date: Date = cells.get(date)?.parse().ok()?;
     Some(PriceQuote {
         rate: HourlyRate::new(cells.get(amount)?.parse().ok()?, currency)?,
@@ -75,7 +90,7 @@ pub fn bundled_quote(key: &PriceKey) -> Option<PriceQuote> {
         basis: PriceBasis::Observed,
         effective_date: date,
         seen_on: date,
-        source: source.unwrap_or(cells.get(ON_DEMAND_ORIGIN)?).to_owned(),
+        source: source.to_owned(),
     })
 }
 
@@ -130,7 +145,8 @@ pub fn bundled_origins() -> BTreeMap<(String, Date), u64> {
     for row in PRICES.rows(&[]) {
         let cells: Vec<&str> = row.split(',').collect();
         note(cells[ON_DEMAND_ORIGIN], cells[ON_DEMAND_DATE]);
-        note(SPOT_LIST, cells[SPOT_AVERAGE_DATE]);
+        let spot_date = cells[SPOT_AVERAGE_DATE];
+        note(spot_list(spot_date), spot_date);
     }
     for (source, date) in commitments::lists() {
         note(source, date);

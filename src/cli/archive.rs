@@ -2,7 +2,7 @@
 
 use super::archive_args::{ArchiveAction, SqlArgs};
 use super::exit::{ExitCode, Failure};
-use super::{Io, companion, output};
+use super::{Io, archive_import, companion, output};
 use crate::domain::safe;
 use crate::report::archive_sql::{
     BillLines, Dialect, Key, Measure, PointColumns, Points, Table, bill_script, files_as_table,
@@ -16,6 +16,7 @@ const BILL: &str = "bill";
 pub(super) fn run(action: &ArchiveAction, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     match action {
         ArchiveAction::Sql(args) => sql(args, io),
+        ArchiveAction::Import(args) => archive_import::run(args, io),
         ArchiveAction::Rollup(args) => companion::run("rollup", &args.arguments, io),
         ArchiveAction::Bill(args) => companion::run("bill", &args.arguments, io),
     }
@@ -47,15 +48,37 @@ fn sql(args: &SqlArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         None => {
             let (before, from) = relation(args, POINTS)?;
             let points = points(args, from)?;
+            let copies = copies(args)?;
             let tables = match args.only.as_slice() {
+                [] if copies.is_some() => &Table::READ[..],
                 [] => &Table::ALL[..],
                 only => only,
             };
-            before + &usage_script(&points, tables)
+            before + &usage_script(&points, tables, copies)
         }
     };
     output::document(&text, &args.out, io)?;
     Ok(ExitCode::Done)
+}
+
+/// The directory that results are copied to.
+fn copies(args: &SqlArgs) -> Result<Option<&str>, Failure> {
+    let Some(folder) = args.copy_to.as_deref() else {
+        return Ok(None);
+    };
+    if args.dialect.dialect() != Dialect::DuckDb {
+        return Err(Failure::input(
+            "`--copy-to` is for DuckDB: other engines write files by other means",
+        )
+        .with_hint("docs/scale.md says what the files of other engines must be"));
+    }
+    if folder.is_empty() {
+        return Err(
+            Failure::input("`--copy-to` has no name").with_hint("for example: `--copy-to tables`")
+        );
+    }
+    check_names([folder].into_iter())?;
+    Ok(Some(folder.trim_end_matches('/')))
 }
 
 fn points(args: &SqlArgs, from: String) -> Result<Points, Failure> {

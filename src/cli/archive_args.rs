@@ -1,9 +1,11 @@
 //! Flags of `gpucost archive`.
 
-use super::args::OutputArgs;
+use super::args::{OutputArgs, place};
+use super::aws_args::endpoint;
 use crate::domain::SeriesSource;
 use crate::report::archive_sql::{BillFormat, Dialect, Table, TimeUnit, days_of};
-use clap::{Args, Subcommand, ValueEnum};
+use crate::sources::store::Place;
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use std::ffi::OsString;
 use std::ops::Range;
 
@@ -16,6 +18,11 @@ pub(super) enum ArchiveAction {
     /// same points; `docs/scale.md` has the limits. With `--bill`, the statements turn a bill
     /// into hours of resources.
     Sql(Box<SqlArgs>),
+    /// Keep the roll-ups that an engine wrote in a history, for `--rollups`
+    ///
+    /// The tables are those of the statements that `gpucost archive sql` prints, as Parquet
+    /// files in `TABLE/dt=DAY/`. Each day is read, checked, and written as gpucost writes it.
+    Import(Box<ImportArgs>),
     /// Turn an archive of points into a history, with `gpucost-engine`
     ///
     /// `gpucost archive rollup --help` shows the flags of `gpucost-engine rollup`.
@@ -175,6 +182,9 @@ pub(super) struct SqlArgs {
     /// Print only the statements of these tables
     #[arg(long, value_name = "TABLE[,TABLE…]", value_parser = table, value_delimiter = ',', conflicts_with = "bill")]
     pub only: Vec<Table>,
+    /// Copy each result to files in this directory, for `archive import`
+    #[arg(long, value_name = "DIR", conflicts_with = "bill")]
+    pub copy_to: Option<String>,
     /// Read a bill of this format instead of points
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Bills")]
     pub bill: Option<BillChoice>,
@@ -196,6 +206,25 @@ pub(super) struct SqlArgs {
         help_heading = "Bills"
     )]
     pub without_column: Vec<String>,
+    #[command(flatten)]
+    pub out: OutputArgs,
+}
+
+/// `gpucost archive import`.
+#[derive(Debug, Args)]
+pub(super) struct ImportArgs {
+    /// Directory or s3://BUCKET/PREFIX of the tables
+    #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath)]
+    pub input: Place,
+    /// Directory or s3://BUCKET/PREFIX of the history
+    #[arg(long = "out", value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath)]
+    pub history: Place,
+    /// AWS named profile
+    #[arg(long, value_name = "NAME", help_heading = "AWS")]
+    pub profile: Option<String>,
+    /// Custom endpoint for S3
+    #[arg(long, value_name = "URL", value_parser = endpoint, help_heading = "AWS")]
+    pub endpoint_url: Option<String>,
     #[command(flatten)]
     pub out: OutputArgs,
 }

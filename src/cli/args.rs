@@ -2,9 +2,12 @@
 
 use super::aws_args::{AwsArgs, service};
 use super::demo::DemoChoice;
+use super::export_args::ExportArgs;
 use super::kubernetes::KubernetesArgs;
+pub(super) use super::numbers::{not_negative, positive};
 use super::organization::OrgArgs;
 use super::prometheus::PrometheusArgs;
+use super::view_args::{InventorySort, RowArgs, TypeArgs, VerdictArgs};
 use crate::config::parse_duration;
 use crate::domain::{MOST_PER_HOUR, WorkloadKind};
 use crate::savings::MOST_GROWTH;
@@ -35,6 +38,11 @@ pub(super) fn place() -> impl TypedValueParser<Value = Place> {
     OsStringValueParser::new().try_map(Place::of)
 }
 
+/// A file or a directory, or an object or a prefix of a bucket.
+pub(super) fn file_place() -> impl TypedValueParser<Value = Place> {
+    OsStringValueParser::new().try_map(Place::of_file)
+}
+
 /// What a workload does.
 pub(super) fn kind(text: &str) -> Result<WorkloadKind, String> {
     WorkloadKind::from_name(text).ok_or_else(|| {
@@ -51,27 +59,8 @@ fn amount(text: &str) -> Result<Decimal, String> {
         .ok_or_else(|| "expected an amount of zero or more".to_owned())
 }
 
-/// A number that is not below zero.
-pub(super) fn not_negative(text: &str) -> Result<Decimal, String> {
-    text.parse()
-        .ok()
-        .filter(|number: &Decimal| *number >= Decimal::ZERO && *number <= MOST_STATED)
-        .ok_or_else(|| "expected a number of zero or more, such as 12.5".to_owned())
-}
-
-/// A number above zero.
-pub(super) fn positive(text: &str) -> Result<Decimal, String> {
-    not_negative(text)
-        .ok()
-        .filter(|number| !number.is_zero())
-        .ok_or_else(|| "expected a number above zero, such as 12.5".to_owned())
-}
-
-/// The largest number that a planner takes from a flag.
-const MOST_STATED: Decimal = Decimal::from_parts(1_000_000_000, 0, 0, false, 0);
-
 /// A number of GPUs, perhaps a fraction of one.
-fn gpu_count(text: &str) -> Result<Decimal, String> {
+pub(super) fn gpu_count(text: &str) -> Result<Decimal, String> {
     text.parse()
         .ok()
         .filter(|count: &Decimal| *count > Decimal::ZERO)
@@ -222,6 +211,10 @@ pub(super) struct EstateArgs {
     /// repeated)
     #[arg(long, value_name = "FILE", help_heading = "Estate")]
     pub profile_data: Vec<PathBuf>,
+    /// Read how GPUs were used from the roll-ups of an archive in this directory or
+    /// s3://BUCKET/PREFIX, as `archive rollup` and `archive import` write them
+    #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, help_heading = "Estate", conflicts_with_all = ["demo", "save"])]
+    pub rollups: Option<Place>,
     /// Do not cache a copy of a live estate, which `explain` reads
     #[arg(long, help_heading = "Estate")]
     pub no_cache: bool,
@@ -266,6 +259,21 @@ pub(super) struct AuditArgs {
     /// the directory `history`]
     #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, num_args = 0..=1, require_equals = true)]
     pub record: Option<Option<Place>>,
+    #[command(flatten)]
+    pub rows: RowArgs,
+    #[command(flatten)]
+    pub verdicts: VerdictArgs,
+    #[command(flatten)]
+    pub of: TypeArgs,
+    #[command(flatten)]
+    pub export: ExportArgs,
+    /// Policy file whose `[[reject]]` tables list actions that the plan does without
+    #[arg(long, value_name = "FILE", conflicts_with = "redact")]
+    pub policy: Option<PathBuf>,
+    /// Browse workloads and their hours in the terminal, switch actions of the plan on and off,
+    /// and export the choice as a policy
+    #[arg(long, conflicts_with_all = ["format", "group_by", "units", "record", "redact", "limit", "all", "bom", "by_day", "csv_table"])]
+    pub interactive: bool,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<AuditFormat>,
@@ -290,6 +298,18 @@ pub(super) struct ExplainArgs {
 pub(super) struct InventoryArgs {
     #[command(flatten)]
     pub estate: EstateArgs,
+    #[command(flatten)]
+    pub rows: RowArgs,
+    #[command(flatten)]
+    pub of: TypeArgs,
+    /// Sort the instances
+    #[arg(
+        long,
+        value_enum,
+        value_name = "KEY",
+        help_heading = "Rows of the tables"
+    )]
+    pub sort: Option<InventorySort>,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<Format>,
@@ -329,81 +349,6 @@ pub(super) struct SetupArgs {
     pub prometheus: bool,
     #[command(flatten)]
     pub estate: EstateArgs,
-}
-
-/// `gpucost pricing`.
-#[derive(Debug, Args)]
-#[command(
-    args_conflicts_with_subcommands = true,
-    subcommand_precedence_over_arg = true
-)]
-pub(super) struct PricingArgs {
-    #[command(subcommand)]
-    pub action: Option<PricingAction>,
-    /// Instance types, such as p5.48xlarge [default: every GPU type]
-    #[arg(value_name = "TYPE")]
-    pub types: Vec<String>,
-    /// GPU model, memory or both: H100, A100:80GB, 24GB.., 24GB..48GB
-    #[arg(long, value_name = "GPU", conflicts_with = "types")]
-    pub gpu: Option<String>,
-    /// Number of GPUs per machine
-    #[arg(long, value_name = "N", value_parser = gpu_count, conflicts_with = "types")]
-    pub count: Option<Decimal>,
-    /// Comma-separated regions, with `*` as a wildcard, or `all`
-    /// [default: us-east-1 and its equivalents]
-    #[arg(long, value_name = "R[,R…]|all")]
-    pub region: Option<String>,
-    /// Comma-separated providers, or `all` [default: aws]
-    #[arg(long, value_name = "P[,P…]|all")]
-    pub provider: Option<String>,
-    /// Operating system (AWS only)
-    #[arg(long, value_name = "OS", default_value = "linux")]
-    pub os: String,
-    /// Price figure to sort by, cheapest first
-    #[arg(long, value_enum, value_name = "FIGURE", default_value_t = SortChoice::Price)]
-    pub sort: SortChoice,
-    /// Maximum number of rows [default: 40 with `--format table`, otherwise all]
-    #[arg(long, value_name = "N")]
-    pub limit: Option<usize>,
-    /// Use bundled prices only
-    #[arg(long)]
-    pub offline: bool,
-    /// Fail if any price is older than this, such as 90d
-    #[arg(long, value_name = "TIME")]
-    pub max_price_age: Option<String>,
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
-    #[command(flatten)]
-    pub out: OutputArgs,
-}
-
-/// What to do about prices.
-#[derive(Debug, Subcommand)]
-pub(super) enum PricingAction {
-    /// Fetch the prices of every GPU type from AWS into the user's cache
-    Refresh(Box<RefreshArgs>),
-    /// Show the available prices and their age
-    Status(Box<StatusArgs>),
-}
-
-/// `gpucost pricing refresh`.
-#[derive(Debug, Args)]
-pub(super) struct RefreshArgs {
-    #[command(flatten)]
-    pub aws: AwsArgs,
-    #[command(flatten)]
-    pub out: OutputArgs,
-}
-
-/// `gpucost pricing status`.
-#[derive(Debug, Args)]
-pub(super) struct StatusArgs {
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
-    #[command(flatten)]
-    pub out: OutputArgs,
 }
 
 /// `gpucost reserved`.
@@ -470,18 +415,6 @@ pub(super) enum PaymentChoice {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum SortChoice {
-    /// Price per hour
-    Price,
-    /// Price per GPU and hour
-    GpuHour,
-    /// Price per GiB of VRAM and hour
-    Vram,
-    /// Price per dense BF16 TFLOPS and hour
-    Tflops,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum MetricsSource {
     /// CloudWatch, and every server of `--prometheus-url`
     Auto,
@@ -523,9 +456,9 @@ pub(super) enum RiskChoice {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
-    /// Table for a terminal with 100 columns
+    /// Table that fits the terminal
     Table,
-    /// Table for a wide terminal, with every row
+    /// Table with every column and every row
     Wide,
     /// JSON, for scripts
     Json,
@@ -536,9 +469,9 @@ pub(super) enum Format {
 /// The formats of an audit, which also comes as a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum AuditFormat {
-    /// Table for a terminal with 100 columns
+    /// Table that fits the terminal
     Table,
-    /// Table for a wide terminal, with every row
+    /// Table with every column and every row
     Wide,
     /// JSON, for scripts
     Json,
@@ -548,8 +481,12 @@ pub(super) enum AuditFormat {
     Markdown,
     /// Self-contained HTML page, for a browser
     Html,
+    /// Workbook whose totals are formulas, for spreadsheets; needs `--output`, a file or a pipe
+    Xlsx,
     /// FOCUS 1.0 cost data for the hours of the window, for finance
     Focus,
+    /// OpenMetrics, for Prometheus
+    Openmetrics,
 }
 
 #[cfg(test)]

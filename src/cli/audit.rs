@@ -3,53 +3,77 @@
 use super::Io;
 use super::args::{AuditArgs, AuditFormat, RiskChoice};
 use super::exit::{ExitCode, Failure};
-use super::history::Keeping;
+use super::export::Facts;
+use super::history::{Keeping, day_facts};
 use super::price_age::PriceAge;
 use super::scope::invocation;
-use super::{estate, group_by, output, units};
-use crate::analysis::{Audit, Grouping, GroupingKeys, audit_once, charges, unused_charges};
+use super::view_args::{ViewFlags, check_known};
+use super::{estate, group_by, output, rejected, units};
+use crate::analysis::{Audit, DayFacts, Grouping, GroupingKeys, audit_once, day_costs};
 use crate::config::SettingsFile;
 use crate::domain::{Clusters, Risk};
 use crate::report::text::counted;
 use crate::report::{
-    audit_csv, audit_html, audit_json, audit_markdown, audit_table, focus_csv, groups_csv,
-    groups_section,
+    RowFacts, TableStyle, View, audit_html, audit_json, audit_markdown, audit_openmetrics,
+    audit_table, groups_csv, groups_section,
 };
 use clap::ValueEnum;
 use rust_decimal::Decimal;
 
 pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let settings = estate::settings(&args.estate.out, io)?;
+    let mut settings = estate::settings(&args.estate.out, io)?;
+    settings.policy.rejected = rejected::read(args, &settings)?;
     let format = format(args.format, &settings, io)?;
-    let wanted = Wanted {
-        args,
-        keys: group_by::keys(&args.group_by)?,
-        hours_per_month: settings.policy.hours_per_month,
+    let flags = ViewFlags {
+        rows: &args.rows,
+        verdicts: Some(&args.verdicts),
+        types: &args.of.types,
+        sort: None,
     };
-    if wanted.keys.is_some() && format == AuditFormat::Focus {
-        return Err(
-            Failure::input("`--group-by` cannot be used with `--format focus`").with_hint(
-                "each FOCUS row is one charge with its account, region and tags, for \
-                 grouping in other tools; use `--format csv` for group totals",
-            ),
-        );
+    if let Some(name) = complete(format) {
+        flags.refuse(name)?;
+    }
+    args.export.check(format, &args.estate.out, io)?;
+    let keys = group_by::keys(&args.group_by)?;
+    if keys.is_some()
+        && let Some((name, hint)) = groups_elsewhere(format)
+    {
+        let what = format!("`--group-by` cannot be used with `--format {name}`");
+        return Err(Failure::input(what).with_hint(hint));
     }
     let counted = units::counted(args.units.as_deref(), &args.estate.out)?;
     let accepted = risk(args.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
-    let estate = estate::estate_to_group(&args.estate, &settings, wanted.keys.as_ref(), io)?;
-    let is_grouped = wanted.keys.is_some();
+    let mut estate = estate::estate_to_group(&args.estate, &settings, keys.as_ref(), io)?;
+    // Once, for every reader of it below.
+    estate.reduce();
+    let is_grouped = keys.is_some();
     let clusters = is_grouped.then(|| estate.clusters.clone());
     let clusters = clusters.unwrap_or_default();
     let keeping = args.record.as_ref();
     let keeping =
         keeping.map(|place| Keeping::of(place.as_ref(), &estate, (&args.estate, &settings), io));
+    let wanted = Wanted {
+        args,
+        facts: Facts::of((&args.export, format), &estate, &settings.policy),
+        days: (format == AuditFormat::Html)
+            .then(|| day_facts(&estate, (&args.estate, &settings), io)),
+        view: flags.view(),
+        keys,
+        hours_per_month: settings.policy.hours_per_month,
+    };
     let mut audit = audit_once(estate, &settings.policy, accepted);
     units::price(&mut audit, &counted, &settings.policy)?;
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
-    let text = render((&audit, &clusters), format, &wanted, io)?;
-    output::document(&text, &args.estate.out, io)?;
+    let rows: Vec<RowFacts> = audit.workloads.iter().map(RowFacts::of).collect();
+    check_known(&wanted.view, &rows)?;
+    match render((&audit, &clusters), format, &wanted, io)? {
+        Rendered::Text(text) => output::document(&text, &args.estate.out, io)?,
+        Rendered::Workbook(bytes) => output::bytes(&bytes, &args.estate.out, io)?,
+    }
     output::warn(warning, &args.estate.out, io);
+    let about = rejected::in_words(&audit, &settings.policy.rejected);
+    output::warn(about, &args.estate.out, io);
     if let Some(keeping) = keeping {
         let kept = keeping.keep(&audit, &settings.policy, &args.estate.out, io)?;
         output::say(&kept, &args.estate.out, io);
@@ -66,6 +90,27 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         &args.estate,
         io,
     ))
+}
+
+/// A format whose rows are grouped by other tools: its name, and how they do it.
+fn groups_elsewhere(format: AuditFormat) -> Option<(&'static str, &'static str)> {
+    match format {
+        AuditFormat::Focus => Some((
+            "focus",
+            "each FOCUS row is one charge with its account, region and tags, for \
+             grouping in other tools; use `--format csv` for group totals",
+        )),
+        AuditFormat::Openmetrics => Some((
+            "openmetrics",
+            "group in a query, such as `sum by (team) (gpucost_workload_cost_monthly)`; \
+             use `--format csv` for group totals",
+        )),
+        AuditFormat::Xlsx => Some((
+            "xlsx",
+            "filter or pivot the sheet Workloads; use `--format csv` for group totals",
+        )),
+        _ => None,
+    }
 }
 
 /// The format by precedence: flag, environment, file, table. Which there are
@@ -119,7 +164,7 @@ fn render(
     format: AuditFormat,
     wanted: &Wanted<'_>,
     io: &Io<'_>,
-) -> Result<String, Failure> {
+) -> Result<Rendered, Failure> {
     let args = wanted.args;
     let mut invocation = invocation(&args.estate, args.risk);
     for names in &args.group_by {
@@ -128,34 +173,70 @@ fn render(
     }
     let keys = wanted.keys.as_ref();
     let groups = keys.map(|keys| Grouping::of(audit, clusters, keys));
-    match format {
+    let text = match format {
         AuditFormat::Table | AuditFormat::Wide => {
-            let style = output::style(format == AuditFormat::Wide, &args.estate.out, io);
-            let mut text = audit_table(audit, &invocation, style);
+            let style = TableStyle {
+                limit: wanted.view.limit,
+                ..output::style(format == AuditFormat::Wide, &args.estate.out, io)
+            };
+            let mut text = audit_table(audit, &wanted.view, &invocation, style);
             if let Some(groups) = &groups {
                 text.push_str(&groups_section(groups, style));
             }
-            Ok(text)
+            text
         }
-        AuditFormat::Json => audit_json(audit, groups.as_ref()).map_err(Failure::unexpected),
-        AuditFormat::Csv => match &groups {
-            Some(groups) => groups_csv(groups, audit.totals.currency),
-            None => audit_csv(audit),
+        AuditFormat::Json => audit_json(audit, groups.as_ref()).map_err(Failure::unexpected)?,
+        AuditFormat::Csv => {
+            let text = match &groups {
+                Some(groups) => {
+                    groups_csv(groups, audit.totals.currency).map_err(Failure::unexpected)
+                }
+                None => wanted.facts.csv(audit, &args.export),
+            };
+            args.export.marked(text?)
         }
-        .map_err(Failure::unexpected),
-        AuditFormat::Markdown => Ok(audit_markdown(audit, groups.as_ref(), &invocation)),
-        AuditFormat::Html => Ok(audit_html(audit, groups.as_ref())),
+        AuditFormat::Markdown => audit_markdown(audit, &wanted.view, groups.as_ref(), &invocation),
+        AuditFormat::Html => {
+            let days = wanted.days.as_ref();
+            let days = days.map(|facts| day_costs(audit, facts, wanted.hours_per_month));
+            audit_html(audit, groups.as_ref(), &days.unwrap_or_default())
+        }
+        AuditFormat::Openmetrics => audit_openmetrics(audit),
         AuditFormat::Focus => {
-            let month = wanted.hours_per_month;
-            focus_csv(audit, &charges(audit, month), &unused_charges(audit, month))
-                .map_err(Failure::unexpected)
+            let text = wanted.facts.focus(audit, wanted.hours_per_month)?;
+            args.export.marked(text)
         }
+        AuditFormat::Xlsx => return Ok(Rendered::Workbook(wanted.facts.workbook(audit)?)),
+    };
+    Ok(Rendered::Text(text))
+}
+
+/// A document before it is written.
+enum Rendered {
+    Text(String),
+    Workbook(Vec<u8>),
+}
+
+/// The name of a format whose documents are complete by contract.
+fn complete(format: AuditFormat) -> Option<&'static str> {
+    match format {
+        AuditFormat::Table | AuditFormat::Wide | AuditFormat::Markdown => None,
+        AuditFormat::Json => Some("json"),
+        AuditFormat::Csv => Some("csv"),
+        AuditFormat::Html => Some("html"),
+        AuditFormat::Focus => Some("focus"),
+        AuditFormat::Openmetrics => Some("openmetrics"),
+        AuditFormat::Xlsx => Some("xlsx"),
     }
 }
 
 /// What is asked of the document beside its format.
 struct Wanted<'a> {
     args: &'a AuditArgs,
+    facts: Facts,
+    /// For what a page draws by day.
+    days: Option<DayFacts>,
+    view: View,
     keys: Option<GroupingKeys>,
     hours_per_month: Decimal,
 }

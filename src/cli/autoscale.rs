@@ -6,6 +6,7 @@ use super::autoscale_args::AutoscaleArgs;
 use super::exit::{ExitCode, Failure};
 use super::planner_offers::{check_launchable, has_commitments};
 use super::price_age::PriceAge;
+use super::profile_data::unreadable;
 use super::{audit, estate, output, planner, pricing};
 use crate::analysis::{AWS, NoDemand, Question, SortBy, workload_demand};
 use crate::catalog::{self, Prices, bundled_interruption_band};
@@ -15,13 +16,15 @@ use crate::planners::autoscale::{
     Autoscale, AutoscaleAsk, AutoscaleSubject, Demand, Held, InstancePrices, PolicyError,
     ScalingPolicy, SpotShare, Trigger, autoscale,
 };
+use crate::profiling::BusyGpus;
 use crate::report::autoscale_answer;
+use crate::report::text::counted;
 use crate::savings::spot_price;
-use crate::sources::files::read_demand;
+use crate::sources::files::{ReadOptions, open_samples, read_demand};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Utilization that is kept where nothing else is asked for: the lower end of what a
 /// service is advised to have.
@@ -33,10 +36,103 @@ pub(super) fn run(args: &AutoscaleArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
     let settings = estate::settings(&args.estate.out, io)?;
     let format = audit::format(args.format, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
-    planner::check_output(&[("--demand", args.demand.as_deref())], &args.estate.out)?;
-    match &args.demand {
-        Some(file) => of_file(file, args, &settings, (format, &age), io),
-        None => of_estate(args, &settings, (format, &age), io),
+    let samples = args.estate.profile_data.first().map(PathBuf::as_path);
+    planner::check_output(
+        &[
+            ("--demand", args.demand.as_deref()),
+            ("--profile-data", samples),
+        ],
+        &args.estate.out,
+    )?;
+    if let Some(file) = &args.demand {
+        return of_file(file, args, &settings, (format, &age), io);
+    }
+    let of = &args.estate;
+    let reads_estate = args.workload.is_some()
+        || of.from.is_some()
+        || of.demo.is_some()
+        || of.save.is_some()
+        || of.kubernetes.is_given();
+    match of.profile_data.as_slice() {
+        [run] if !reads_estate => of_run(run, args, &settings, (format, &age), io),
+        [_, _, ..] if !reads_estate => Err(Failure::input(
+            "the run of one host is replayed at a time",
+        )
+        .with_hint("pass one `--profile-data`, or `--workload` to join them into its estate")),
+        _ if args.instance_type.is_some() => Err(Failure::input(
+            "`--type` is about the demand of a file, and an estate knows its types",
+        )
+        .with_hint("pass `--demand FILE` or `--profile-data FILE` with it")),
+        _ => of_estate(args, &settings, (format, &age), io),
+    }
+}
+
+/// The run of one host, which ran all the time.
+fn of_run(
+    path: &Path,
+    args: &AutoscaleArgs,
+    settings: &SettingsFile,
+    (format, age): (Format, &PriceAge),
+    io: &mut Io<'_>,
+) -> Result<ExitCode, Failure> {
+    let mut samples = open_samples(path, &ReadOptions::default()).map_err(unreadable)?;
+    let facts = samples.facts().clone();
+    let mut busy = BusyGpus::default();
+    for sample in &mut samples {
+        busy.add(&facts, &sample.map_err(unreadable)?);
+    }
+    let minutes = busy.minutes();
+    let name = args.instance_type.as_ref().or(facts.instance_type.as_ref());
+    let name = name.ok_or_else(|| {
+        Failure::input(format!(
+            "{} does not name its instance type",
+            file_name(path)
+        ))
+        .with_hint("pass the type that serves its demand with `--type`")
+    })?;
+    let book = pricing::book(args.estate.offline, settings, io)?;
+    let prices = Prices::new(&book, &settings.policy.discount_percent);
+    let region = args.estate.aws.region.as_ref().or(facts.region.as_ref());
+    let key = key((name, region), settings, &prices, io)?;
+    check_launchable(&key, &prices)?;
+    let gpus = gpus_of(&key.instance_type)?;
+    let whole = facts.gpus.iter().filter(|gpu| gpu.mig.is_none()).count();
+    let ran = (u32::try_from(whole) == Ok(gpus)).then_some(1);
+    let demand = Demand::of_samples(&minutes, ran, gpus).map_err(|error| {
+        Failure::new(ExitCode::Input, error).with_hint(format!(
+            "{} needs the utilization of every GPU for more than a minute, and at most two years",
+            file_name(path)
+        ))
+    })?;
+    let minutes = format!(
+        "{} of {} with samples",
+        counted(minutes.len() as u64, "minute", "minutes"),
+        file_name(path)
+    );
+    let found = replayed(
+        args,
+        settings,
+        alone(&key, minutes, demand, gpus),
+        (&key, &prices),
+    )?;
+    print(&found, args, (format, age, io.now), io)
+}
+
+/// Demand of which nothing but its time and its type is known.
+fn alone(key: &PriceKey, source: String, demand: Demand, gpus_per_instance: u32) -> Record {
+    Record {
+        subject: AutoscaleSubject {
+            name: "the workload".to_owned(),
+            kind: None,
+            instance_type: key.instance_type.clone(),
+            region: key.region.clone(),
+            scaling_group: None,
+            source,
+            purchase_option: None,
+        },
+        demand,
+        gpus_per_instance,
+        held: Held::Unknown,
     }
 }
 
@@ -53,7 +149,9 @@ fn of_file(
     })?;
     let book = pricing::book(args.estate.offline, settings, io)?;
     let prices = Prices::new(&book, &settings.policy.discount_percent);
-    let key = key(args, settings, &prices, io)?;
+    let name = args.instance_type.as_deref().unwrap_or_default();
+    let region = args.estate.aws.region.as_ref();
+    let key = key((name, region), settings, &prices, io)?;
     check_launchable(&key, &prices)?;
     let gpus = gpus_of(&key.instance_type)?;
     let demand = Demand::of_samples(&samples, args.today, gpus).map_err(|error| {
@@ -62,22 +160,13 @@ fn of_file(
             file_name(file)
         ))
     })?;
-    let subject = AutoscaleSubject {
-        name: "the workload".to_owned(),
-        kind: None,
-        instance_type: key.instance_type.clone(),
-        region: key.region.clone(),
-        scaling_group: None,
-        source: format!("{} samples of {}", samples.len(), file_name(file)),
-        purchase_option: None,
-    };
-    let record = Record {
-        subject,
-        demand,
-        gpus_per_instance: gpus,
-        held: Held::Unknown,
-    };
-    let found = replayed(args, settings, record, (&key, &prices))?;
+    let source = format!("{} samples of {}", samples.len(), file_name(file));
+    let found = replayed(
+        args,
+        settings,
+        alone(&key, source, demand, gpus),
+        (&key, &prices),
+    )?;
     print(&found, args, (format, age, io.now), io)
 }
 
@@ -148,13 +237,12 @@ fn file_name(path: &Path) -> String {
 
 /// The price that the demand of a file is served at.
 fn key(
-    args: &AutoscaleArgs,
+    (name, region): (&str, Option<&String>),
     settings: &SettingsFile,
     prices: &Prices<'_>,
     io: &Io<'_>,
 ) -> Result<PriceKey, Failure> {
-    let region = pricing::one_region(args.estate.aws.region.as_deref(), settings, io)?;
-    let name = args.instance_type.as_deref().unwrap_or_default();
+    let region = pricing::one_region(region.map(String::as_str), settings, io)?;
     let name = name.trim().to_ascii_lowercase();
     let question = Question {
         instance_types: vec![name.clone()],

@@ -56,13 +56,9 @@ pub(super) struct AutoscaleArgs {
             "allow_empty", "profile_data"]
     )]
     pub demand: Option<PathBuf>,
-    /// Instance type that serves the demand of the file; `--region` sets its region
-    #[arg(
-        long = "type",
-        value_name = "TYPE",
-        requires = "demand",
-        help_heading = "Demand"
-    )]
+    /// Instance type that serves the demand of the file, or of the run of `--profile-data` alone;
+    /// `--region` sets its region
+    #[arg(long = "type", value_name = "TYPE", help_heading = "Demand")]
     pub instance_type: Option<String>,
     /// Number of instances that ran all the time, to compare with
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), requires = "demand", help_heading = "Demand")]

@@ -1,14 +1,16 @@
 //! `gpucost batching`: how long requests wait for each other, and what that saves.
 
+use super::batching_measured::{MeasuredCurve, SampledBatch, sampled_batch};
 use super::exit::{ExitCode, Failure};
 use super::model_args::{ModelArgs, dtype, share, tokens};
 use super::planner_flags::CatalogArgs;
 use super::price_age::PriceAge;
+use super::workload_args::WorkloadArgs;
 use super::{Io, audit, estate, fit, output, planner, planner_flags, pricing};
-use crate::analysis::{AWS, Question, SortBy};
+use crate::analysis::{AWS, Question, RunningWorkload, SortBy};
 use crate::catalog::{Prices, shape};
 use crate::config::SettingsFile;
-use crate::domain::{PriceKey, PriceQuote, shell_word};
+use crate::domain::{HourlyRate, PriceKey, PriceQuote, shell_word};
 use crate::planners::batching::{BatchingAsk, BatchingError, Machine, batching};
 use crate::planners::curve::{CurveError, CurvePoint, ThroughputCurve};
 use crate::planners::fit::NothingFits;
@@ -16,6 +18,7 @@ use crate::planners::model::Dtype;
 use crate::report::batching_answer;
 use clap::Args;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Seconds that a request may wait.
 const LONGEST: f64 = 3_600.0;
@@ -48,6 +51,13 @@ pub(super) struct BatchingArgs {
     /// Measured throughput of one GPU by batch, such as 1:35,8:210,32:520
     #[arg(long, value_name = "BATCH:ITEMS_PER_SECOND,…", value_parser = point, value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["model", "params"])]
     pub curve: Vec<CurvePoint>,
+    /// Samples of a run at a batch, written by `gpucost profile --samples --log-unit`; a point of
+    /// the curve for each (can be repeated)
+    #[arg(long, value_name = "BATCH:FILE", value_parser = sampled_batch, conflicts_with_all = ["curve", "model", "params"])]
+    pub profile_data: Vec<SampledBatch>,
+    /// Unit of these runs that is a request [default: the only one]
+    #[arg(long, value_name = "NAME", requires = "profile_data")]
+    pub unit: Option<String>,
     /// Longest time that the first request of a batch waits for others
     #[arg(long, value_name = "TIME", value_parser = seconds, allow_hyphen_values = true, default_value = "50ms")]
     pub max_wait: f64,
@@ -58,7 +68,8 @@ pub(super) struct BatchingArgs {
     /// serving_target_percent of the policy, 80]
     #[arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true)]
     pub target: Option<f64>,
-    /// Instance type, for the cost; required with `--params` or `--model`
+    /// Instance type, for the cost; required with `--params` or `--model`, unless `--workload` or
+    /// samples name it
     #[arg(long = "type", value_name = "TYPE")]
     pub instance_type: Option<String>,
 
@@ -74,7 +85,9 @@ pub(super) struct BatchingArgs {
     #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, default_value = "128", help_heading = "Model")]
     pub output_tokens: u64,
 
-    /// Region of the prices [default: us-east-1]
+    #[command(flatten)]
+    pub of: WorkloadArgs,
+    /// Region of the prices [default: that of the workload or of the samples, else us-east-1]
     #[arg(long, value_name = "R")]
     pub region: Option<String>,
     #[command(flatten)]
@@ -85,17 +98,32 @@ pub(super) fn run(args: &BatchingArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     let settings = estate::settings(&args.catalog.out, io)?;
     let format = audit::format(args.catalog.format, &settings, io)?;
     let age = PriceAge::of(args.catalog.max_price_age.as_deref(), &settings)?;
-    let quotes = pricing::book(args.catalog.offline, &settings, io)?;
+    check_files(args)?;
+    let running = args.of.running(&settings)?;
+    let (running, gathered) = running.map_or((None, None), |(one, book)| (Some(one), Some(book)));
+    let measured = MeasuredCurve::read(&args.profile_data, args.unit.as_deref(), &settings)?;
+    let quotes = match gathered {
+        Some(quotes) => quotes,
+        None => pricing::book(args.catalog.offline, &settings, io)?,
+    };
     let prices = Prices::new(&quotes, &settings.policy.discount_percent);
-    let region = pricing::one_region(args.region.as_deref(), &settings, io)?;
-    let name = args.instance_type.as_deref();
+    let (ran_on, ran_in) = match (&running, &measured) {
+        (Some(one), _) => (Some(&one.key.instance_type), Some(&one.key.region)),
+        (None, Some(run)) => (run.instance_type.as_ref(), run.region.as_ref()),
+        (None, None) => (None, None),
+    };
+    let region = args.region.as_ref().or(ran_in).map(String::as_str);
+    let region = pricing::one_region(region, &settings, io)?;
+    let name = args.instance_type.as_ref().or(ran_on);
     let name = name.map(|name| name.trim().to_ascii_lowercase());
     pricing::refuse_unknown(
         &question(name.as_deref(), &region, &args.catalog.os)?,
         &prices,
     )?;
     let price = price(name.as_deref(), &region, args, &prices)?;
-    let throughput = throughput(args, name.as_deref(), &region, &settings, &prices)?;
+    let paid = paid(running.as_ref(), name.as_deref(), &region);
+    let place = (name.as_deref(), region.as_str());
+    let throughput = throughput(args, measured, place, &settings, &prices)?;
     let ask = BatchingAsk {
         curve: throughput.curve,
         requests_per_second: args.rate,
@@ -106,14 +134,20 @@ pub(super) fn run(args: &BatchingArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
         objective_seconds: args.latency,
         machine: Machine {
             servers: throughput.servers,
-            rate: price.as_ref().map(|quote| quote.rate),
+            rate: paid.or(price.as_ref().map(|quote| quote.rate)),
             instance_type: name,
         },
         hours_per_month: settings.policy.hours_per_month,
     };
     let found = batching(ask).map_err(missed)?;
     let warning = age.check(price.map(|quote| quote.seen_on), io.now)?;
-    let answer = batching_answer(&found, throughput.source, throughput.server);
+    let today = running.as_ref().map(RunningWorkload::today);
+    let answer = batching_answer(
+        &found,
+        &throughput.source,
+        throughput.server,
+        today.as_ref(),
+    );
     let code = planner::print(&answer, format, &args.catalog.out, io)?;
     output::warn(warning, &args.catalog.out, io);
     Ok(code)
@@ -149,10 +183,27 @@ fn price(
     Ok(prices.get(&key).ok())
 }
 
+/// What an hour of the type costs a workload that runs on it there.
+fn paid(running: Option<&RunningWorkload>, name: Option<&str>, region: &str) -> Option<HourlyRate> {
+    let one = running?;
+    let is_there = name == Some(one.key.instance_type.as_str()) && one.key.region == region;
+    one.rate.filter(|_| is_there)
+}
+
+/// Nothing that is read may be replaced.
+fn check_files(args: &BatchingArgs) -> Result<(), Failure> {
+    let samples = args.profile_data.iter();
+    let samples = samples.map(|one| ("--profile-data", Some(one.path.as_path())));
+    let read: Vec<(&str, Option<&Path>)> = samples
+        .chain([("--from", args.of.from.as_deref())])
+        .collect();
+    planner::check_output(&read, &args.catalog.out)
+}
+
 /// What a server does, and how many an instance has.
 struct Throughput {
     curve: ThroughputCurve,
-    source: &'static str,
+    source: String,
     /// What a server is, for one and for many.
     server: (&'static str, &'static str),
     servers: u32,
@@ -160,23 +211,30 @@ struct Throughput {
 
 fn throughput(
     args: &BatchingArgs,
-    name: Option<&str>,
-    region: &str,
+    measured: Option<MeasuredCurve>,
+    (name, region): (Option<&str>, &str),
     settings: &SettingsFile,
     prices: &Prices<'_>,
 ) -> Result<Throughput, Failure> {
-    if !args.curve.is_empty() {
+    let of_gpu = measured.map(|run| (run.points, run.source));
+    let stated = || (args.curve.clone(), "--curve".to_owned());
+    let of_gpu = of_gpu.or_else(|| (!args.curve.is_empty()).then(stated));
+    if let Some((points, source)) = of_gpu {
         let gpus = name.and_then(shape).and_then(|shape| shape.gpu.as_ref());
         return Ok(Throughput {
-            curve: ThroughputCurve::new(args.curve.clone()).map_err(no_curve)?,
-            source: "--curve",
+            curve: ThroughputCurve::new(points).map_err(no_curve)?,
+            source,
             server: ("GPU", "GPUs"),
             servers: gpus.map_or(1, |gpu| gpu.share.visible_devices().into()),
         });
     }
     let Some(name) = name else {
-        return Err(Failure::input("no throughput and no model is given")
-            .with_hint("pass `--curve 1:35,8:210,32:520`, or `--params 8b --type g6e.xlarge`"));
+        return Err(
+            Failure::input("no throughput and no model is given").with_hint(
+                "pass `--curve 1:35,8:210,32:520`, `--profile-data 8:run.jsonl` of a run at each \
+                 batch, or `--params 8b --type g6e.xlarge`",
+            ),
+        );
     };
     let place = fit::Place {
         region,
@@ -192,7 +250,7 @@ fn throughput(
         .map_err(|error| does_not_fit(error, &args.model))?;
     Ok(Throughput {
         curve: ThroughputCurve::new(points).map_err(no_curve)?,
-        source: "computed as by gpucost fit",
+        source: "computed as by gpucost fit".to_owned(),
         server: ("instance", "instances"),
         servers: 1,
     })

@@ -1,22 +1,25 @@
 //! `gpucost bill`: what was really paid, and how that differs from an audit.
 
-use super::args::{EstateArgs, Format};
+use super::args::{EstateArgs, Format, file_place, place};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::scope::invocation;
-use super::{Io, audit, estate, output, planner};
+use super::{Io, audit, bill_history, bill_record, estate, live, output, planner, usage_history};
 use crate::analysis::expected_bill;
-use crate::billing::{Bill, BillKey, Expected, Ledger, TooLarge};
+use crate::billing::{Bill, BillKey, Expected, Ledger, ResourceHours, TooLarge};
 use crate::config::SettingsFile;
-use crate::domain::{Currency, shown};
+use crate::domain::{BillLine, Currency, Gap, shell_word, shown};
 use crate::report::text::counted;
 use crate::report::{BillAudit, BillOrigin, BillSource, bill_answer, negotiated_rates, price_file};
+use crate::sources::SourceError;
+use crate::sources::aws::Notice;
 use crate::sources::files::{
-    BillError, BillFiles, BillOptions, read_bill, try_writing, write_whole,
+    BillError, BillFiles, BillOptions, read_bill, read_bill_of, try_writing, write_whole,
 };
-use crate::usage::Estate;
-use clap::Args;
+use crate::sources::store::Place;
+use clap::{Args, ValueHint};
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 fn key(text: &str) -> Result<BillKey, String> {
@@ -31,11 +34,13 @@ fn currency(text: &str) -> Result<Currency, String> {
 /// `gpucost bill`.
 #[derive(Debug, Args)]
 pub(super) struct BillArgs {
-    /// Files of a bill, or directories of an export; together they are one bill
-    #[arg(value_name = "FILE", required = true, conflicts_with = "redact")]
-    pub files: Vec<PathBuf>,
+    /// Files of a bill, or directories of an export, here or as s3://BUCKET/KEY; together they
+    /// are one bill
+    #[arg(value_name = "FILE|URL", required = true, conflicts_with = "redact",
+        value_parser = file_place(), value_hint = ValueHint::AnyPath)]
+    pub files: Vec<Place>,
     /// Read the account, and compare the bill with what its audit expects [implied by `--from`
-    /// and `--demo`]
+    /// and `--demo`; with `--history` alone, the bill is compared with recorded audits]
     #[arg(long)]
     pub compare: bool,
     /// Add the cost by account, region, service, type or tag:NAME, and what has none
@@ -47,6 +52,10 @@ pub(super) struct BillArgs {
     /// Write the negotiated prices that the bill shows to a file for `prices.file`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub write_prices: Option<PathBuf>,
+    /// Keep the bill by resource and hour in a history, a directory or s3://BUCKET/PREFIX
+    #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath,
+        help_heading = "Output")]
+    pub record: Option<Place>,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<Format>,
@@ -56,7 +65,8 @@ pub(super) struct BillArgs {
 
 /// What a bill is compared with.
 struct Compared {
-    estate: Estate,
+    instances: usize,
+    gaps: Vec<Gap>,
     origin: BillAudit,
     /// What to warn of: old prices.
     warning: Option<String>,
@@ -72,7 +82,7 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
         tag: args
             .group_by
             .as_ref()
-            .and_then(BillKey::tag)
+            .and_then(BillKey::open)
             .map(str::to_owned),
         currency: args.currency,
     };
@@ -84,8 +94,17 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
     } else {
         None
     };
-    let read =
-        read_bill(&args.files, &options, &mut |line| ledger.add(line)).map_err(unreadable)?;
+    let mut hours = args.record.as_ref().map(|_| ResourceHours::default());
+    let mut each = |line: BillLine| match hours.as_mut().map(|hours| hours.add(&line)) {
+        Some(ControlFlow::Break(())) => ControlFlow::Break(()),
+        _ => ledger.add(line),
+    };
+    let read = read(args, &options, &mut each, &settings, io)?;
+    if args.record.is_some() {
+        bill_record::check_once(&read.in_two_forms)?;
+    }
+    let kept = hours.map(ResourceHours::finish).transpose();
+    let kept = kept.map_err(bill_record::refused)?;
     let bill = ledger.finish().map_err(too_large)?;
     let origin = BillOrigin {
         audit: compared.as_ref().map(|one| one.origin.clone()),
@@ -93,14 +112,19 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
     };
     planner::print(&bill_answer(&bill, &origin), format, out, io)?;
     output::say(&closing_line(&bill, &read), out, io);
+    if let Some((place, kept)) = args.record.as_ref().zip(kept) {
+        bill_record::keep(kept, place, (&args.estate, &settings), io)?;
+    }
     let mut code = ExitCode::Done;
     if let Some(Compared {
-        estate, warning, ..
+        instances,
+        gaps,
+        warning,
+        ..
     }) = compared
     {
         output::warn(warning, out, io);
-        let instances = estate.instances.len();
-        code = output::close("compared", instances, 0, &estate.gaps, &args.estate, io);
+        code = output::close("compared", instances, 0, &gaps, &args.estate, io);
     }
     match &args.write_prices {
         Some(path) => {
@@ -115,10 +139,35 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
     }
 }
 
+/// Reads the bill. Where all of it is on this host, nothing is waited for.
+fn read(
+    args: &BillArgs,
+    options: &BillOptions,
+    each: &mut dyn FnMut(BillLine) -> ControlFlow<()>,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<BillFiles, Failure> {
+    let paths = args.files.iter().map(|place| match place {
+        Place::Folder(path) => Some(path.clone()),
+        Place::Bucket(_) => None,
+    });
+    if let Some(paths) = paths.collect::<Option<Vec<PathBuf>>>() {
+        return read_bill(&paths, options, each).map_err(unreadable);
+    }
+    let aws = estate::aws_options(&args.estate.aws, settings, io);
+    let access = usage_history::bucket_access(&aws, io);
+    let out = &args.estate.out;
+    let read = live::run(out, &Notice::default(), io, async |progress| {
+        read_bill_of(&args.files, &access, options, each, progress).await
+    });
+    read?.map_err(unreadable)
+}
+
 /// Whether an estate is read.
 fn is_compared(args: &BillArgs) -> Result<bool, Failure> {
     let of = &args.estate;
     let is_read = of.from.is_some() || of.demo.is_some() || of.kubernetes.is_given();
+    let is_recorded = of.history.is_some();
     let is_selected = !(of.tag.is_empty() && of.exclude_tag.is_empty());
     if is_selected && !is_read && !args.compare {
         return Err(
@@ -127,17 +176,37 @@ fn is_compared(args: &BillArgs) -> Result<bool, Failure> {
             ),
         );
     }
-    Ok(is_read || args.compare)
+    if of.strict && !is_read && !args.compare && !is_recorded {
+        return Err(
+            Failure::input("`--strict` is about an estate, and none is read").with_hint(
+                "pass an estate with `--from`, read the account with `--compare`, or leave out \
+                 `--strict`",
+            ),
+        );
+    }
+    Ok(is_read || args.compare || is_recorded)
 }
 
-/// What the audit of an estate expects.
+/// What the audit of an estate expects, or what recorded audits do.
 fn compared(
     args: &BillArgs,
     settings: &SettingsFile,
     age: &PriceAge,
     io: &mut Io<'_>,
 ) -> Result<(Compared, Expected), Failure> {
-    let estate = estate::estate(&args.estate, settings, io)?;
+    let of = &args.estate;
+    let is_live = args.compare || of.kubernetes.is_given();
+    if let Some(place) = of.history.as_ref().filter(|_| !is_live) {
+        let (origin, expected) = bill_history::recorded(of, place, settings, io)?;
+        let compared = Compared {
+            instances: expected.instances.len(),
+            gaps: Vec::new(),
+            origin,
+            warning: None,
+        };
+        return Ok((compared, expected));
+    }
+    let estate = estate::estate(of, settings, io)?;
     let found = expected_bill(&estate, &settings.policy);
     let warning = age.check(found.oldest_price, estate.as_of)?;
     let mut flags = invocation(&args.estate, None).estate_flags();
@@ -148,9 +217,11 @@ fn compared(
         flags,
         hours: found.expected.hours,
         left_out: found.left_out,
+        days_missing: 0,
     };
     let compared = Compared {
-        estate,
+        instances: estate.instances.len(),
+        gaps: estate.gaps,
         origin,
         warning,
     };
@@ -177,8 +248,10 @@ fn check_files(args: &BillArgs) -> Result<(), Failure> {
     let written = written.filter_map(|(flag, path)| Some((flag, path?)));
     let written: Vec<(&str, &Path)> = written.collect();
     output::check_distinct(&written)?;
-    let files = args.files.iter().filter(|path| path.is_file());
-    let files = files.map(|path| ("FILE", path));
+    let files = args.files.iter().filter_map(|place| match place {
+        Place::Folder(path) if path.is_file() => Some(("FILE", path)),
+        _ => None,
+    });
     let estates = of.from.iter().map(|path| ("--from", path));
     let bought = of.commitments.iter().map(|path| ("--commitments", path));
     for (flag, path) in files.chain(estates).chain(bought) {
@@ -193,14 +266,13 @@ fn check_files(args: &BillArgs) -> Result<(), Failure> {
 }
 
 fn origin(args: &BillArgs, read: &BillFiles) -> BillOrigin {
-    let path_of = |path: &PathBuf| path.to_string_lossy().into_owned();
     let sources = read.files.iter().map(|file| BillSource {
-        name: path_of(&file.path),
+        name: file.path.to_string_lossy().into_owned(),
         form: file.form.name(),
         rows: file.rows,
     });
     BillOrigin {
-        paths: args.files.iter().map(path_of).collect(),
+        paths: args.files.iter().map(Place::word).collect(),
         files: sources.collect(),
         superseded: read.superseded,
         other_currencies: read.other_currencies.clone(),
@@ -254,7 +326,32 @@ fn is_about_content(error: &io::Error) -> bool {
     )
 }
 
+/// What to do where a bucket could not be read.
+fn hint_of_bucket(url: &str, source: &io::Error) -> String {
+    let cause = source.get_ref();
+    if let Some(cause) = cause.and_then(|cause| cause.downcast_ref::<SourceError>()) {
+        return cause.hint();
+    }
+    match source.kind() {
+        io::ErrorKind::Unsupported => {
+            "download the files, or build gpucost with the feature `s3`".to_owned()
+        }
+        _ => format!(
+            "check the names of the bucket and the key; `gpucost iam-policy --bill {}` prints the \
+             permissions that it takes",
+            shell_word(url)
+        ),
+    }
+}
+
 fn unreadable(error: BillError) -> Failure {
+    if let BillError::Io { path, source } = &error
+        && let Some(url) = path.to_str().filter(|path| path.starts_with("s3://"))
+        && !is_about_content(source)
+    {
+        let hint = hint_of_bucket(url, source);
+        return Failure::unexpected(error).with_hint(hint);
+    }
     let hint = match &error {
         BillError::Io { source, .. } if is_about_content(source) => {
             "download the file again; see docs/bill.md for the formats"
@@ -267,7 +364,7 @@ fn unreadable(error: BillError) -> Failure {
         BillError::Row { .. } => "export the bill again, or pass the file without this row",
         BillError::Damaged { .. } => "download the file again",
         BillError::Nothing { .. } => {
-            "pass a file, or a directory with files ending in .csv, .csv.gz or .parquet"
+            "pass a file, or a directory or prefix with files ending in .csv, .csv.gz or .parquet"
         }
         BillError::Ambiguous { .. } => {
             "pass the directory of the latest reading, or add the manifest of the period"
@@ -276,6 +373,9 @@ fn unreadable(error: BillError) -> Failure {
             "download the rest of the export, or pass its files one by one"
         }
         BillError::Alike { .. } => "pass one of them, or the directory with its manifest",
+        BillError::Overlap { .. } => {
+            "pass the latest reading of a billing period alone, or the directory with its manifest"
+        }
         BillError::Twice { .. } => "pass it once",
     };
     Failure::new(ExitCode::Input, error).with_hint(hint)

@@ -1,11 +1,10 @@
 //! `gpucost capacity`: how many GPUs a rate of requests needs.
 
 use super::capacity_args::CapacityArgs;
-use super::capacity_measured::{Measured, invalid, uncounted};
+use super::capacity_measured::{Measured, gpu_question, invalid, uncounted};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::{Io, audit, estate, output, planner, pricing};
-use crate::analysis::{AWS, GpuFilter, Question, SortBy};
 use crate::catalog::{self, Prices};
 use crate::config::SettingsFile;
 use crate::domain::{AcceleratorKind, InstanceShape, PriceKey, shown};
@@ -14,7 +13,6 @@ use crate::planners::capacity::{
 };
 use crate::report::capacity_answer;
 use crate::sources::files::{read_arrivals, read_request_counts};
-use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
@@ -142,24 +140,10 @@ fn others(
     key: &PriceKey,
     prices: &Prices<'_>,
 ) -> Result<Vec<&'static InstanceShape>, Failure> {
-    let gpu = args.gpu.as_deref().map(GpuFilter::parse).transpose();
-    let gpu = gpu.map_err(|message| {
-        Failure::input(message)
-            .with_hint("use `--gpu MODEL`, `--gpu MODEL:SIZE` or a range of sizes")
-    })?;
-    if gpu.is_none() && args.vram_peak.is_none() {
+    let question = gpu_question(args.gpu.as_deref(), &key.region, key.operating_system)?;
+    if question.gpu.is_none() && args.vram_peak.is_none() {
         return Ok(Vec::new());
     }
-    let question = Question {
-        instance_types: Vec::new(),
-        gpu,
-        count: None,
-        regions: Vec::new(),
-        home_region: key.region.clone(),
-        providers: BTreeSet::from([AWS.to_owned()]),
-        operating_system: key.operating_system,
-        sort: SortBy::Price,
-    };
     pricing::refuse_unknown(&question, prices)?;
     let is_asked = |shape: &&InstanceShape| {
         let offer = shape.gpu.as_ref();

@@ -141,7 +141,8 @@ pub(super) struct CapacityArgs {
     /// Instance type on which the throughput was measured; `--region` sets its region
     #[arg(long = "type", value_name = "TYPE", help_heading = "Types")]
     pub instance_type: Option<String>,
-    /// Also evaluate types with these GPUs: H100, A100:80GB, 24GB.., 24GB..48GB
+    /// Also evaluate types with these GPUs: H100, A100:80GB, 24GB.., 24GB..48GB; without `--type`,
+    /// the GPU on which the throughput was measured
     #[arg(long, value_name = "GPU", help_heading = "Types")]
     pub gpu: Option<String>,
     /// Peak memory use of a GPU, such as 18GiB, that other types must hold with headroom;

@@ -5,19 +5,24 @@ use super::exit::{ExitCode, Failure};
 use super::rightsize_flags::{known, unknown};
 use super::scope::invocation;
 use super::{Io, estate, pricing, sampled};
-use crate::analysis::{MeasuredService, NotMeasured, audit, measured_service};
-use crate::catalog::Prices;
+use crate::analysis::{
+    AWS, GpuFilter, MeasuredService, NotMeasured, Question, SortBy, audit, measured_service,
+};
+use crate::catalog::{self, Prices};
 use crate::config::SettingsFile;
 use crate::domain::{
-    Gap, InstanceShape, PriceBook, PriceKey, RecordedRequest, RecordedWork, Risk, Window,
-    WorkloadKind, shown,
+    AcceleratorKind, Gap, GpuShare, InstanceShape, OperatingSystem, PriceBook, PriceKey,
+    RecordedRequest, RecordedWork, Risk, Window, WorkloadKind, shown,
 };
 use crate::planners::capacity::{
     CapacityError, CountsError, Recording, RequestCounts, Throughput, ThroughputBasis, Utilized,
     WorkOf,
 };
 use crate::profiling::RunProfile;
+use crate::savings::is_launchable;
 use jiff::{SignedDuration, Timestamp};
+use rust_decimal::Decimal;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 const HOW_TO_MEASURE: &str = "pass `--per-gpu`, `--latency` with `--batch`, or \
@@ -368,24 +373,112 @@ fn place(
     (settings, prices): (&SettingsFile, &Prices<'_>),
     io: &Io<'_>,
 ) -> Result<Option<(InstanceShape, PriceKey)>, Failure> {
-    let Some(name) = args.instance_type.as_ref().or(ran_on) else {
-        if args.gpu.is_some() || args.vram_peak.is_some() {
-            return Err(Failure::input("`--gpu` and `--vram-peak` need `--type`")
-                .with_hint("pass the type on which the throughput was measured"));
+    let named = args.instance_type.as_ref().or(ran_on);
+    if named.is_none() && args.gpu.is_none() {
+        if args.vram_peak.is_some() {
+            return Err(
+                Failure::input("`--vram-peak` needs `--type` or `--gpu`").with_hint(
+                    "pass the type on which the throughput was measured, such as `--type \
+                     g5.xlarge`",
+                ),
+            );
         }
         return Ok(None);
-    };
-    let (shape, _) = known(name)?;
+    }
     let region = pricing::one_region(args.estate.aws.region.as_deref(), settings, io)?;
     let regions = prices.regions();
     if !regions.contains(region.as_str()) {
         return Err(unknown("region", &region, regions.into_iter()));
     }
-    let key = PriceKey {
-        operating_system: pricing::operating_system(&args.os)?,
+    let operating_system = pricing::operating_system(&args.os)?;
+    let key = |shape: &InstanceShape| PriceKey {
+        operating_system,
         ..PriceKey::linux_on_demand(&region, &shape.instance_type)
     };
-    Ok(Some((shape.clone(), key)))
+    let shape = match named {
+        Some(name) => known(name)?.0,
+        None => {
+            let asked = args.gpu.as_deref().unwrap_or_default();
+            let question = gpu_question(Some(asked), &region, operating_system)?;
+            pricing::refuse_unknown(&question, prices)?;
+            one_with(asked, question.gpu.as_ref(), key, prices)?
+        }
+    };
+    Ok(Some((shape.clone(), key(shape))))
+}
+
+/// The GPUs that a flag asks for, to be checked in one region.
+pub(super) fn gpu_question(
+    gpu: Option<&str>,
+    region: &str,
+    operating_system: OperatingSystem,
+) -> Result<Question, Failure> {
+    let gpu = gpu.map(GpuFilter::parse).transpose();
+    let gpu = gpu.map_err(|message| {
+        Failure::input(message)
+            .with_hint("use `--gpu MODEL`, `--gpu MODEL:SIZE` or a range of sizes")
+    })?;
+    Ok(Question {
+        instance_types: Vec::new(),
+        gpu,
+        count: None,
+        regions: Vec::new(),
+        home_region: region.to_owned(),
+        providers: BTreeSet::from([AWS.to_owned()]),
+        operating_system,
+        sort: SortBy::Price,
+    })
+}
+
+/// The cheapest type with whole GPUs of the only kind that `--gpu` asks for: what one such
+/// GPU serves holds for each.
+fn one_with(
+    gpu: &str,
+    filter: Option<&GpuFilter>,
+    key: impl Fn(&InstanceShape) -> PriceKey,
+    prices: &Prices<'_>,
+) -> Result<&'static InstanceShape, Failure> {
+    let mut found: BTreeMap<(String, Option<u64>), (Decimal, &'static InstanceShape)> =
+        BTreeMap::new();
+    for shape in catalog::shapes() {
+        let key = key(shape);
+        let offer = shape.gpu.as_ref().filter(|offer| {
+            matches!(offer.share, GpuShare::Whole(_))
+                && shape.accelerator == AcceleratorKind::Gpu
+                && is_launchable(&key)
+                && filter.is_some_and(|one| one.matches(offer.model.name(), offer.vram_mib))
+        });
+        let quote = prices.get(&key).ok();
+        let (Some(offer), Some(quote)) = (offer, quote) else {
+            continue;
+        };
+        let kind = (offer.model.name().to_owned(), offer.vram_mib);
+        let rate = quote.rate.amount();
+        let cheapest = found.entry(kind).or_insert((rate, shape));
+        if (rate, &shape.instance_type) < (cheapest.0, &cheapest.1.instance_type) {
+            *cheapest = (rate, shape);
+        }
+    }
+    let names: Vec<&str> = found
+        .values()
+        .map(|(_, shape)| shape.instance_type.as_str())
+        .collect();
+    match (names.as_slice(), found.values().next()) {
+        ([_], Some((_, shape))) => Ok(*shape),
+        ([first, ..], _) => Err(Failure::input(format!(
+            "`--gpu {gpu}` names {} kinds of GPUs, and a GPU of one serves what was stated",
+            names.len()
+        ))
+        .with_hint(format!(
+            "pass the type on which the throughput was measured, such as `--type {first}`; the \
+             types with those are {}",
+            names.join(", ")
+        ))),
+        _ => Err(Failure::input(format!(
+            "no type with `--gpu {gpu}` has a price in the region"
+        ))
+        .with_hint("`gpucost pricing` lists the GPUs with their types and regions")),
+    }
 }
 
 /// Why counts say nothing of a rate, with what to do about it.

@@ -65,6 +65,9 @@ pub(super) struct InitArgs {
     /// directory]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Also write the JSON schema beside the file, and name it in the first line for editors
+    #[arg(long)]
+    pub schema: bool,
     /// Print only errors to stderr
     #[arg(long, short)]
     pub quiet: bool,

@@ -2,8 +2,7 @@
 
 use super::archive_args::ArchiveAction;
 use super::args::{
-    AuditArgs, EstateArgs, ExplainArgs, InventoryArgs, MetricsAction, MetricsArgs, PricingArgs,
-    ReservedArgs,
+    AuditArgs, EstateArgs, ExplainArgs, InventoryArgs, MetricsAction, MetricsArgs, ReservedArgs,
 };
 use super::autoscale_args::AutoscaleArgs;
 use super::batching::BatchingArgs;
@@ -12,17 +11,23 @@ use super::capacity_args::CapacityArgs;
 use super::check_args::{CheckArgs, PolicyAction};
 use super::demo::DemoChoice;
 use super::diff::DiffArgs;
+use super::digest::DigestArgs;
+use super::doctor::DoctorArgs;
 use super::fit::FitArgs;
 use super::fix::FixArgs;
 use super::history::HistoryArgs;
 use super::kpi_args::KpiArgs;
+use super::mcp_args::McpArgs;
 use super::policy_args::IamPolicyArgs;
+use super::pricing_args::PricingArgs;
 use super::profile::ProfileArgs;
 use super::rent_or_buy::RentOrBuyArgs;
 use super::rightsize_flags::RightsizeArgs;
 use super::schedule::ScheduleArgs;
+use super::schemas::SchemaName;
 use super::select_args::SelectArgs;
 use super::share_args::ShareArgs;
+use super::shell::ManArgs;
 use super::spot_args::SpotArgs;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
@@ -127,10 +132,11 @@ pub(super) enum Command {
     Schedule(Box<ScheduleArgs>),
     /// Show what GPU instances really cost, from the bill: CUR or FOCUS
     ///
-    /// Reads CSV, gzip-compressed CSV and Parquet, without calling a cloud: list, contracted,
-    /// effective and billed cost, the use of commitments, parts of pods, and the negotiated
-    /// prices that follow. With an estate (`--from`, `--demo`) or `--compare`, each difference
-    /// from its audit has a name, and idle GPU hours have their cost on the bill.
+    /// Reads CSV, gzip-compressed CSV and Parquet, here or in a bucket of S3, without calling
+    /// another service: list, contracted, effective and billed cost, the use of commitments,
+    /// parts of pods, and the negotiated prices that follow. With an estate (`--from`, `--demo`),
+    /// `--compare`, or audits that were recorded (`--history`), each difference has a name, and
+    /// idle GPU hours have their cost on the bill.
     Bill(Box<BillArgs>),
     /// Sample the GPUs of this host, and show the resources that it needs
     ///
@@ -145,6 +151,12 @@ pub(super) enum Command {
     /// that is over, and what the plan advised, in Parquet that DuckDB, Spark and Athena read
     /// as it is.
     History(Box<HistoryArgs>),
+    /// Report what happened since an earlier audit, and send it to Slack or a webhook
+    ///
+    /// Compares two audits that `gpucost history record` kept: spend and why it changed, what
+    /// became of advised actions, new ones, and missing data. `--since last` is for a schedule
+    /// of its own; the default is a week.
+    Report(Box<DigestArgs>),
     /// Show how a finding, verdict, cost or plan was derived
     ///
     /// Uses the last audit of a live account, unless `--from` or `--demo` is given.
@@ -155,6 +167,11 @@ pub(super) enum Command {
     /// to watch. gpucost changes nothing: the script prints its commands, and runs them only
     /// when you pass `--yes` to it.
     Fix(Box<FixArgs>),
+    /// Check credentials, permissions, regions, metrics and prices; each problem has its fix
+    ///
+    /// Takes the flags of `gpucost audit`, and asks for everything that this audit would rest
+    /// on. Reads no instance and no metric.
+    Doctor(Box<DoctorArgs>),
     /// Turn archives of metrics and bills of any size into roll-ups, on an SQL engine
     Archive {
         #[command(subcommand)]
@@ -169,15 +186,32 @@ pub(super) enum Command {
         /// Shell to print completions for
         shell: Shell,
     },
-    /// Print the manual page
-    Man,
+    /// Print the manual page of a command, or write those of all commands
+    Man(ManArgs),
+    /// Serve read-only tools to AI assistants, over the Model Context Protocol
+    ///
+    /// A client starts it and speaks on stdin and stdout. The tools are commands: audit,
+    /// inventory, explain, pricing, select and fit. They answer from recorded estates below
+    /// `--root` and from the price catalog, without using the network unless `--live` is given.
+    Mcp(McpArgs),
+    /// Print the JSON schema of a document or a file that gpucost reads or writes
+    ///
+    /// Without a name, lists all of them.
+    Schema {
+        /// Name of the schema
+        #[arg(value_enum)]
+        name: Option<SchemaName>,
+    },
 }
 
 impl Command {
     /// Whether it is only asked for the names of the demos.
     pub(super) fn lists_demos(&self) -> bool {
         let asked = match self {
-            Self::Fit(args) => args.measured.demo,
+            Self::Batching(args) => args.of.demo,
+            Self::Fit(args) => args.measured.of.demo,
+            Self::RentOrBuy(args) => args.of.demo,
+            Self::Select(args) => args.of.demo,
             other => other.estate().and_then(|estate| estate.demo),
         };
         asked == Some(DemoChoice::List)
@@ -208,16 +242,20 @@ impl Command {
             Self::Policy { .. }
             | Self::Archive { .. }
             | Self::Diff(_)
+            | Self::Doctor(_)
             | Self::Fit(_)
             | Self::Batching(_)
             | Self::Pricing(_)
             | Self::Select(_)
             | Self::RentOrBuy(_)
             | Self::Profile(_)
+            | Self::Report(_)
             | Self::IamPolicy(_)
             | Self::KubernetesRbac
             | Self::Completions { .. }
-            | Self::Man => None,
+            | Self::Man(_)
+            | Self::Mcp(_)
+            | Self::Schema { .. } => None,
         }
     }
 }

@@ -5,11 +5,13 @@ use super::args::{OutputArgs, RiskChoice};
 use super::audit;
 use super::exit::{ExitCode, Failure};
 use super::{estate, output};
-use crate::analysis::{AuditDiff, CommonScope};
+use crate::analysis::{AuditDiff, CommonScope, RunDiff, USUAL_NOISE_PERCENT};
 use crate::config::SettingsFile;
-use crate::domain::{PastAudit, shown};
-use crate::report::{diff_json, diff_markdown, diff_table};
-use crate::sources::files::{Keep, ReportError, read_estate, read_report};
+use crate::domain::{PastAudit, PastRun, shown};
+use crate::report::{
+    diff_json, diff_markdown, diff_table, run_diff_json, run_diff_markdown, run_diff_table,
+};
+use crate::sources::files::{Keep, ReportError, read_estate, read_report, read_run_report};
 use clap::{Args, ValueEnum};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -17,15 +19,19 @@ use std::path::{Path, PathBuf};
 /// `gpucost diff`.
 #[derive(Debug, Args)]
 pub(super) struct DiffArgs {
-    /// Earlier audit: a report of `audit --format json`, or a recorded estate
+    /// Earlier audit: a report of `audit --format json`, or a recorded estate; or a run: a
+    /// summary of `profile --format json`
     #[arg(value_name = "OLD")]
     pub old: PathBuf,
-    /// Later audit, in the same formats
+    /// Later audit or run, in the same formats
     #[arg(value_name = "NEW")]
     pub new: PathBuf,
     /// Maximum risk level of the plans for recorded estates [default: medium]
     #[arg(long, value_enum)]
     pub risk: Option<RiskChoice>,
+    /// Largest change between two runs that counts as noise, percent [default: 8]
+    #[arg(long, value_name = "PERCENT", value_parser = noise, allow_negative_numbers = true)]
+    pub noise: Option<f64>,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<DiffFormat>,
@@ -55,48 +61,121 @@ pub(super) fn run(args: &DiffArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
             output::check_distinct(&[(flag, path.as_path()), ("--output", output.as_path())])?;
         }
     }
-    let old = past(&args.old, args, &settings, io)?;
-    let new = past(&args.new, args, &settings, io)?;
-    let common = CommonScope::of(&old, &new).map_err(|reason| {
+    let old = side(&args.old, args, &settings, io)?;
+    let new = side(&args.new, args, &settings, io)?;
+    let text = match (old, new) {
+        (Side::Audit(old), Side::Audit(new)) => of_audits(&old, &new, format, args, io)?,
+        (Side::Run(old), Side::Run(new)) => of_runs(&old, &new, format, args, io)?,
+        _ => {
+            let [old, new] = [&args.old, &args.new].map(|path| shown(path));
+            return Err(Failure::input(format!(
+                "{old} and {new} cannot be compared: one is an audit, the other a run"
+            ))
+            .with_hint("compare two audits, or two runs"));
+        }
+    };
+    output::document(&text, &args.out, io)?;
+    Ok(ExitCode::Done)
+}
+
+fn of_audits(
+    old: &PastAudit,
+    new: &PastAudit,
+    format: DiffFormat,
+    args: &DiffArgs,
+    io: &Io<'_>,
+) -> Result<String, Failure> {
+    if args.noise.is_some() {
+        return Err(Failure::input("`--noise` is about two runs").with_hint("omit it"));
+    }
+    let common = CommonScope::of(old, new).map_err(|reason| {
         let [old, new] = [&args.old, &args.new].map(|path| shown(path));
         Failure::input(format!("{old} and {new} cannot be compared: {reason}"))
             .with_hint("compare audits of the same accounts, regions and tags")
     })?;
-    let (old, new) = (common.part_of(&old), common.part_of(&new));
+    let (old, new) = (common.part_of(old), common.part_of(new));
     let diff = AuditDiff::of(&old, &new);
-    let text = match format {
+    Ok(match format {
         DiffFormat::Table | DiffFormat::Wide => {
             let style = output::style(format == DiffFormat::Wide, &args.out, io);
             diff_table(&diff, style)
         }
         DiffFormat::Json => diff_json(&diff).map_err(Failure::unexpected)?,
         DiffFormat::Markdown => diff_markdown(&diff),
-    };
-    output::document(&text, &args.out, io)?;
-    Ok(ExitCode::Done)
+    })
 }
 
-/// An audit that was written, or that of an estate.
-fn past(
+fn of_runs(
+    old: &PastRun,
+    new: &PastRun,
+    format: DiffFormat,
+    args: &DiffArgs,
+    io: &Io<'_>,
+) -> Result<String, Failure> {
+    let diff = RunDiff::of(old, new, args.noise.unwrap_or(USUAL_NOISE_PERCENT));
+    Ok(match format {
+        DiffFormat::Table | DiffFormat::Wide => {
+            let style = output::style(format == DiffFormat::Wide, &args.out, io);
+            run_diff_table(&diff, style)
+        }
+        DiffFormat::Json => run_diff_json(&diff).map_err(Failure::unexpected)?,
+        DiffFormat::Markdown => run_diff_markdown(&diff),
+    })
+}
+
+/// What a file holds.
+enum Side {
+    Audit(Box<PastAudit>),
+    Run(Box<PastRun>),
+}
+
+fn side(
+    path: &Path,
+    args: &DiffArgs,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<Side, Failure> {
+    let error = match read_report(path) {
+        Ok(past) => return Ok(Side::Audit(Box::new(past))),
+        Err(ReportError::Estate { .. }) => {
+            return audited(path, args, settings, io).map(|past| Side::Audit(Box::new(past)));
+        }
+        Err(error) => error,
+    };
+    // What comes from a pipe is read once.
+    if !matches!(error, ReportError::Malformed { .. }) || !path.is_file() {
+        return Err(unreadable(error));
+    }
+    match read_run_report(path).map_err(unreadable)? {
+        Some(run) => Ok(Side::Run(Box::new(run))),
+        None => Err(unreadable(error)),
+    }
+}
+
+fn noise(text: &str) -> Result<f64, String> {
+    text.trim()
+        .trim_end_matches('%')
+        .parse()
+        .ok()
+        .filter(|percent| (0.0..=100.0).contains(percent))
+        .ok_or_else(|| "expected a percentage from 0 to 100".to_owned())
+}
+
+/// The audit of an estate.
+fn audited(
     path: &Path,
     args: &DiffArgs,
     settings: &SettingsFile,
     io: &Io<'_>,
 ) -> Result<PastAudit, Failure> {
-    match read_report(path) {
-        Ok(past) => Ok(past),
-        Err(ReportError::Estate { .. }) => {
-            let accepted = audit::risk(args.risk, settings, io)?;
-            let mut found = read_estate(path, Keep::Usage).map_err(|error| {
-                Failure::new(ExitCode::Input, error)
-                    .with_hint("see docs/estate.md for the contents of an estate")
-            })?;
-            estate::add_own_prices(&mut found.prices, settings, false)?;
-            let audited = crate::analysis::audit(&found, &settings.policy, accepted);
-            Ok(PastAudit::of(&audited))
-        }
-        Err(error) => Err(unreadable(error)),
-    }
+    let accepted = audit::risk(args.risk, settings, io)?;
+    let mut found = read_estate(path, Keep::Usage).map_err(|error| {
+        Failure::new(ExitCode::Input, error)
+            .with_hint("see docs/estate.md for the contents of an estate")
+    })?;
+    estate::add_own_prices(&mut found.prices, settings, false)?;
+    let audited = crate::analysis::audit(&found, &settings.policy, accepted);
+    Ok(PastAudit::of(&audited))
 }
 
 /// Why an earlier audit could not be read, and what to do.
@@ -109,6 +188,9 @@ pub(super) fn unreadable(error: ReportError) -> Failure {
         ReportError::Io { .. } => "check the file path",
         ReportError::Malformed { .. } | ReportError::Wrong { .. } | ReportError::Estate { .. } => {
             "create a report with `gpucost audit --format json --output FILE`"
+        }
+        ReportError::Samples { .. } => {
+            "summarize it first: `gpucost profile --read FILE --format json --output run.json`"
         }
         ReportError::Newer { .. } => "update gpucost, or recreate the report with this version",
     };

@@ -13,16 +13,19 @@ use super::scope::{Scope, regions};
 use super::{last_run, live, output, price_cache, profile_data, usage_history};
 use crate::analysis::{GroupingKeys, needs_fine_grid};
 use crate::config::{ConfigError, SettingsFile, parse_duration, read_settings};
-use crate::domain::{CauseKind, Commitments, Gap, GapSubject, PriceBook, ResourceId, shown};
-use crate::gather::{GatherError, GatherOptions, Refine, add_cluster, gather};
+use crate::domain::{
+    CauseKind, Commitments, Gap, GapSubject, PriceBook, ResourceId, Window, shown,
+};
+use crate::gather::{GatherError, GatherOptions, Refine, add_cluster, add_rollups, gather};
 use crate::sources::MetricServer;
 use crate::sources::aws::{self, AwsOptions, AwsService, Notice};
 use crate::sources::files::{
     CommitmentsError, EstateError, Keep, Recorder, Recording, read_commitments, read_estate,
     read_own_prices, write_estate, write_recorded, write_whole,
 };
+use crate::sources::store::{BucketAccess, Place};
 use crate::usage::{Estate, Usages};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -110,7 +113,8 @@ pub(super) fn last_estate(
     io: &mut Io<'_>,
 ) -> Result<(Estate, Masks), Failure> {
     // With a history, no copy is kept, and little is read again.
-    let is_named = args.demo.is_some() || args.from.is_some() || args.history.is_some();
+    let is_kept = args.history.is_some() || args.rollups.is_some();
+    let is_named = args.demo.is_some() || args.from.is_some() || is_kept;
     if is_named || args.kubernetes.is_given() {
         return obtain(args, settings, true, None, io);
     }
@@ -153,6 +157,8 @@ fn obtain(
     };
     bought.is_unshared |= args.organization.no_commitment_sharing;
     let mut recorded = None;
+    // What is not asked for is in no copy.
+    let is_all_asked = args.history.is_none() && args.rollups.is_none();
     let mut estate = if let Some(choice) = args.demo {
         choice.demo().estate().map_err(unreadable)?
     } else if let Some(path) = &args.from {
@@ -172,9 +178,9 @@ fn obtain(
             }
             add_cluster(&mut estate, cluster);
         }
-        estate
+        rolled_up(estate, args, settings, metrics, io)?
     } else {
-        let is_kept = metrics && !args.no_cache && args.history.is_none();
+        let is_kept = metrics && !args.no_cache && is_all_asked;
         let recorder = (is_kept || args.save.is_some()).then(Recorder::default);
         let choose = |estate: Estate, partial: &BTreeSet<ResourceId>| {
             choose_fine(estate, settings, (&scope, &bought), partial)
@@ -188,7 +194,7 @@ fn obtain(
     };
     estate.commitments.add(bought);
     let is_live = args.demo.is_none() && args.from.is_none();
-    if metrics && is_live && args.history.is_none() {
+    if metrics && is_live && is_all_asked {
         last_run::keep(&estate, recorded.as_ref(), args, io);
     }
     profile_data::join(&mut estate, samples)?;
@@ -212,6 +218,37 @@ fn obtain(
     estate.reduce();
     add_own_prices(&mut estate.prices, settings, args.redact)?;
     Ok((estate, masks))
+}
+
+/// A recorded estate with what roll-ups say of its machines.
+fn rolled_up(
+    mut estate: Estate,
+    args: &EstateArgs,
+    settings: &SettingsFile,
+    metrics: bool,
+    io: &Io<'_>,
+) -> Result<Estate, Failure> {
+    let Some(place) = usage_history::rollups(args, metrics)? else {
+        return Ok(estate);
+    };
+    let aws = aws_options(&args.aws, settings, io);
+    let access = usage_history::bucket_access(&aws, io);
+    live::wait_for(&args.out, &aws.notice, io, async |progress| {
+        progress("roll-ups");
+        add_rolled_up(&mut estate, place, &access, io.now).await
+    })?;
+    Ok(estate)
+}
+
+async fn add_rolled_up(
+    estate: &mut Estate,
+    place: &Place,
+    access: &BucketAccess,
+    now: Timestamp,
+) -> Result<(), GatherError> {
+    let rollups = usage_history::open_rollups(place, access, (estate.window, now)).await?;
+    add_rollups(estate, &rollups).await?;
+    Ok(())
 }
 
 /// A recorded estate or a demo, for planners that read no cloud; `None` where none is named.
@@ -345,6 +382,7 @@ fn options(
         max_api_cost_usd: args.max_api_cost.or(settings.max_api_cost),
         cache: PriceBook::default(),
         history: None,
+        rollups: None,
     })
 }
 
@@ -392,6 +430,12 @@ pub(super) fn asked_regions(
         io,
     );
     Ok(names.as_deref().map(regions).transpose()?.flatten())
+}
+
+/// Whether every region is asked for by name, and not for want of one.
+pub(super) fn asks_every_region(args: &AwsArgs, settings: &SettingsFile, io: &Io<'_>) -> bool {
+    let settled = settings.region.as_ref();
+    layered(args.region.as_ref(), "GPUCOST_REGION", settled, io).as_deref() == Some("all")
 }
 
 /// The namespace that the CloudWatch agent publishes under.
@@ -472,6 +516,7 @@ fn live(
     let namespace = agent_namespace(args, settings, io);
     let servers = servers(args, aws.profile.as_ref(), settings, io)?;
     let history = usage_history::wanted(args, &options, servers.len())?;
+    let rollups = usage_history::rollups(args, metrics)?;
     let access = usage_history::bucket_access(&aws, io);
     if !servers.is_empty() {
         for warning in args.prometheus.warnings(io) {
@@ -489,6 +534,15 @@ fn live(
             progress("history");
             let opened = wanted.open(&access, io.now).await?;
             options.history = Some(Rc::new(opened));
+        }
+        if let Some(place) = rollups {
+            progress("roll-ups");
+            let start = options.as_of.checked_sub(options.lookback);
+            let start = start.unwrap_or(Timestamp::MIN);
+            let end = options.as_of;
+            let when = (Window { start, end }, io.now);
+            let opened = usage_history::open_rollups(place, &access, when).await?;
+            options.rollups = Some(Rc::new(opened));
         }
         let (mut accounts, mut gaps) = (Vec::new(), Vec::new());
         if is_cloud_read {

@@ -97,18 +97,32 @@ impl Failure {
 
     /// Writes `error:`, `caused by:` and `hint:`, and gives the code.
     pub(super) fn report(self, io: &mut Io<'_>) -> ExitCode {
-        if let Some(error) = &self.error {
-            let mut text = format!("error: {}\n", lines(&error.to_string()));
-            for cause in error.chain().skip(1) {
-                text.push_str(&format!("  caused by: {}\n", lines(&cause.to_string())));
-            }
-            if let Some(hint) = &self.hint {
-                text.push_str(&format!("hint: {}\n", lines(hint)));
-            }
-            // Nothing more can be done when stderr itself is gone.
-            let _ = io.stderr.write_all(text.as_bytes());
-        }
+        // Nothing more can be done when stderr itself is gone.
+        let _ = io.stderr.write_all(self.text().as_bytes());
         self.code
+    }
+
+    /// `error:`, `caused by:` and `hint:`; empty where nothing failed.
+    pub(super) fn text(&self) -> String {
+        let Some(error) = &self.error else {
+            return String::new();
+        };
+        let mut text = format!("error: {}\n", lines(&error.to_string()));
+        for cause in error.chain().skip(1) {
+            text.push_str(&format!("  caused by: {}\n", lines(&cause.to_string())));
+        }
+        if let Some(hint) = &self.hint {
+            text.push_str(&format!("hint: {}\n", lines(hint)));
+        }
+        text
+    }
+
+    /// The error itself, if it is of a type.
+    pub(super) fn error_as<E>(&self) -> Option<&E>
+    where
+        E: std::error::Error + Send + Sync + 'static,
+    {
+        self.error.as_ref()?.downcast_ref()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::exit::{ExitCode, Failure};
 use super::fit_measured::MeasuredArgs;
-use super::model_args::{ModelArgs, dtype, passed, share, tokens};
+use super::model_args::{MemoryArgs, ModelArgs, dtype, passed, share, tokens};
 use super::planner_flags::CatalogArgs;
 use super::price_age::PriceAge;
 use super::{Io, audit, estate, output, planner, pricing};
@@ -20,28 +20,8 @@ use clap::Args;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Tokens of a sequence where none are given.
-const CONTEXT_TOKENS: u64 = 8_192;
-/// GiB of each GPU beside weights and cache: between the 1.1 and the 3.1 that logs of vLLM
-/// show, see docs/planners/fit.md.
-const RUNTIME_GIB: f64 = 2.0;
-const MIB_OF_GIB: f64 = 1024.0;
 /// Sizes of batches of a computed curve: up to 1,024.
 const MOST_DOUBLINGS: u32 = 11;
-
-fn runtime(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|gib: &f64| (0.0..=100.0).contains(gib))
-        .ok_or_else(|| "expected GiB from 0 to 100".to_owned())
-}
-
-fn headroom(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|factor: &f64| (1.0..=10.0).contains(factor))
-        .ok_or_else(|| "expected a factor from 1 to 10, such as 1.2".to_owned())
-}
 
 /// `gpucost fit`.
 #[derive(Debug, Args)]
@@ -51,16 +31,8 @@ pub(super) struct FitArgs {
     /// Types of the weights to compare: fp32, fp16, bf16, fp8, int8, int4
     #[arg(long, value_name = "DTYPE[,DTYPE…]", value_parser = dtype, value_delimiter = ',', default_value = "fp16", help_heading = "Model")]
     pub dtype: Vec<Dtype>,
-    /// Type of the cache of keys and values [default: fp16]
-    #[arg(long, value_name = "DTYPE", value_parser = dtype, help_heading = "Model")]
-    pub kv_dtype: Option<Dtype>,
-
-    /// Tokens that the cache holds for each sequence, such as 32k [default: 8k]
-    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load")]
-    pub context: Option<u64>,
-    /// Sequences in flight at a time [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true, help_heading = "Load")]
-    pub concurrency: Option<u32>,
+    #[command(flatten)]
+    pub memory: MemoryArgs,
     /// Mean tokens of a prompt [default: the rest of the context, or half of it]
     #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load")]
     pub input_tokens: Option<u64>,
@@ -74,12 +46,6 @@ pub(super) struct FitArgs {
     /// Percentage of the peak that the engine reaches [default: 65, on linked GPUs 50]
     #[arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true, help_heading = "Assumptions")]
     pub efficiency: Option<f64>,
-    /// GiB of each GPU for the CUDA context, activations and buffers [default: 2]
-    #[arg(long, value_name = "GIB", value_parser = runtime, allow_negative_numbers = true, help_heading = "Assumptions")]
-    pub runtime_gib: Option<f64>,
-    /// Factor on all memory [default: vram_headroom of the policy, 1.2]
-    #[arg(long, value_name = "FACTOR", value_parser = headroom, allow_negative_numbers = true, help_heading = "Assumptions")]
-    pub headroom: Option<f64>,
 
     /// Instance types to check [default: every GPU type]
     #[arg(long = "type", value_name = "TYPE[,TYPE…]", value_delimiter = ',')]
@@ -126,7 +92,7 @@ pub(super) fn run(args: &FitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
 /// Nothing that is read may be replaced.
 fn check_files(args: &FitArgs) -> Result<(), Failure> {
     let named = [
-        ("--from", args.measured.from.as_deref()),
+        ("--from", args.measured.of.from.as_deref()),
         ("--profile-data", args.measured.profile_data.as_deref()),
         ("--output", args.catalog.out.output.as_deref()),
     ];
@@ -150,6 +116,7 @@ fn ask(
         }
     }
     let mut flags = args.model.passed();
+    flags.extend(args.memory.passed());
     flags.extend(args.passed());
     let names = args.instance_types.iter();
     let measured_in = memory.and_then(|memory| memory.region.as_deref());
@@ -169,28 +136,23 @@ fn ask(
 impl FitArgs {
     fn passed(&self) -> BTreeSet<&'static str> {
         passed(&[
-            ("kv-dtype", self.kv_dtype.is_some()),
-            ("context", self.context.is_some()),
-            ("concurrency", self.concurrency.is_some()),
             ("input-tokens", self.input_tokens.is_some()),
             ("output-tokens", self.output_tokens.is_some()),
             ("utilization", self.utilization.is_some()),
             ("efficiency", self.efficiency.is_some()),
-            ("runtime-gib", self.runtime_gib.is_some()),
-            ("headroom", self.headroom.is_some()),
         ])
     }
 }
 
 fn load(args: &FitArgs) -> Result<Load, Failure> {
-    let context = args.context.unwrap_or(CONTEXT_TOKENS);
+    let load = args.memory.load();
+    let context = load.context_tokens;
     let rest = |of: u64| context.saturating_sub(of).max(1);
-    let half = (context / 2).max(1);
     let (input, output) = match (args.input_tokens, args.output_tokens) {
         (Some(input), Some(output)) => (input, output),
         (Some(input), None) => (input, rest(input)),
         (None, Some(output)) => (rest(output), output),
-        (None, None) => (half, half),
+        (None, None) => return Ok(load),
     };
     let longest = input.saturating_add(output);
     if longest > context.max(2) {
@@ -201,21 +163,17 @@ fn load(args: &FitArgs) -> Result<Load, Failure> {
         .with_hint(format!("pass `--context {longest}`, or fewer tokens")));
     }
     Ok(Load {
-        context_tokens: context,
         input_tokens: input,
         output_tokens: output,
-        sequences: args.concurrency.unwrap_or(1),
+        ..load
     })
 }
 
 fn terms(args: &FitArgs, policy: &Policy) -> FitTerms {
     FitTerms {
-        kv_dtype: args.kv_dtype.unwrap_or(Dtype::Fp16),
-        runtime_mib: args.runtime_gib.unwrap_or(RUNTIME_GIB) * MIB_OF_GIB,
-        headroom: args.headroom.unwrap_or(policy.vram_headroom),
         efficiency: args.efficiency,
         utilization: args.utilization.unwrap_or(1.0),
-        hours_per_month: policy.hours_per_month,
+        ..args.memory.terms(policy)
     }
 }
 
@@ -254,14 +212,7 @@ pub(super) fn computed_curve(
             output_tokens: request.output_tokens,
             sequences,
         },
-        terms: FitTerms {
-            kv_dtype: Dtype::Fp16,
-            runtime_mib: RUNTIME_GIB * MIB_OF_GIB,
-            headroom: policy.vram_headroom,
-            efficiency: None,
-            utilization: 1.0,
-            hours_per_month: policy.hours_per_month,
-        },
+        terms: MemoryArgs::default().terms(policy),
         region: place.region.to_owned(),
         operating_system: place.operating_system,
         instance_types: vec![instance_type.to_owned()],
@@ -319,25 +270,7 @@ const WAYS: Ways<'static> = Ways {
 /// The failure where nothing holds a model, with the nearest possibility.
 pub(super) fn nothing(error: NothingFits, ways: &Ways<'_>) -> Failure {
     let hint = match (&error.nearest, error.reason.as_deref()) {
-        (
-            Some(Nearest::Fewer {
-                dtype,
-                instance_type,
-                sequences,
-            }),
-            _,
-        ) => {
-            format!(
-                "{instance_type} holds {sequences} in {dtype}: pass `--concurrency {sequences}`"
-            )
-        }
-        (
-            Some(Nearest::Smaller {
-                dtype,
-                instance_type,
-            }),
-            _,
-        ) => format!("{instance_type} holds it in {dtype}: pass `--dtype {dtype}`"),
+        (Some(nearest), _) => with_less(nearest),
         (
             None,
             None
@@ -353,4 +286,23 @@ pub(super) fn nothing(error: NothingFits, ways: &Ways<'_>) -> Failure {
         (None, Some(_)) => format!("pass another `--type`; {}", ways.list),
     };
     Failure::new(ExitCode::Input, error).with_hint(hint)
+}
+
+/// What to pass to come to what is nearest.
+pub(super) fn with_less(nearest: &Nearest) -> String {
+    match nearest {
+        Nearest::Fewer {
+            dtype,
+            instance_type,
+            sequences,
+        } => {
+            format!(
+                "{instance_type} holds {sequences} in {dtype}: pass `--concurrency {sequences}`"
+            )
+        }
+        Nearest::Smaller {
+            dtype,
+            instance_type,
+        } => format!("{instance_type} holds it in {dtype}: pass `--dtype {dtype}`"),
+    }
 }

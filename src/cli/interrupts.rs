@@ -3,6 +3,7 @@
 //! hears them itself, because they are how a run of it ends.
 
 use super::exit::ExitCode;
+use super::terminal::give_back;
 use crate::sources::files::remove_temporary_files;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
@@ -45,6 +46,10 @@ fn say() {
     let is_read = poll(&mut asked, PollTimeout::ZERO).is_ok_and(|ready| ready > 0);
     // Not through the lock of stderr, which somebody who waits may hold.
     if is_read && let Ok(own) = stderr.as_fd().try_clone_to_owned() {
-        let _ = File::from(own).write_all(b"error: interrupted\n");
+        let mut own = File::from(own);
+        give_back(&mut own);
+        let _ = own.write_all(b"error: interrupted\n");
+    } else {
+        give_back(&mut std::io::sink());
     }
 }

@@ -2,6 +2,7 @@
 //! tests run in-process.
 
 use jiff::Timestamp;
+use ratatui::crossterm::terminal;
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ pub struct Io<'a> {
     pub stdout: &'a mut dyn Write,
     /// For everything else.
     pub stderr: &'a mut dyn Write,
+    /// The environment; on a terminal, with its width as `COLUMNS` where that is not set.
     pub env: BTreeMap<String, String>,
     /// Environment variables whose values are not UTF-8.
     pub unreadable: Vec<String>,
@@ -46,6 +48,12 @@ impl<'a> Io<'a> {
                 Err(_) => unreadable.push(name),
             }
         }
+        let stdout_is_terminal = std::io::stdout().is_terminal();
+        if stdout_is_terminal && let Ok((columns, _)) = terminal::size() {
+            // A width that was exported takes precedence, as in other programs.
+            env.entry("COLUMNS".to_owned())
+                .or_insert_with(|| columns.to_string());
+        }
         Self {
             stdout,
             stderr,
@@ -53,7 +61,7 @@ impl<'a> Io<'a> {
             unreadable,
             now: Timestamp::now(),
             folder: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
-            stdout_is_terminal: std::io::stdout().is_terminal(),
+            stdout_is_terminal,
             stderr_is_terminal: std::io::stderr().is_terminal(),
             ends_at_signals: true,
         }

@@ -83,7 +83,11 @@ fn named(text: &str) -> Option<(&str, &str)> {
 fn unit(text: &str) -> Result<(String, Decimal), String> {
     let expected = || "expected a name and a count, such as steps=12000".to_owned();
     let (name, count) = named(text).ok_or_else(expected)?;
-    Ok((name.to_owned(), unit_count(count)?))
+    let count = unit_count(count)?;
+    if count.is_zero() {
+        return Err("expected a count above 0: no unit was done that has a price".to_owned());
+    }
+    Ok((name.to_owned(), count))
 }
 
 /// A unit and the text that lines of a log have for each of it.
@@ -106,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_have_a_name_and_a_count_from_zero() {
+    fn units_have_a_name_and_a_count_above_zero() {
         assert_eq!(
             unit("steps=1.5e3"),
             Ok(("steps".to_owned(), Decimal::from(1_500)))
@@ -117,6 +121,8 @@ mod tests {
             "=5",
             "steps=",
             "steps=-1",
+            "steps=0",
+            "steps=0.0",
             "steps=NaN",
             "a=1e30",
         ] {

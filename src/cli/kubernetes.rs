@@ -103,13 +103,7 @@ impl KubernetesArgs {
     /// When its files or the kubeconfig cannot be used.
     pub(super) fn cluster(&self, io: &Io<'_>) -> Result<Option<Cluster>, Failure> {
         if self.kubernetes {
-            let options = KubernetesOptions {
-                context: self.context.clone(),
-                kubeconfig: kubeconfig(io),
-                is_interactive: io.stderr_is_terminal,
-                ..KubernetesOptions::default()
-            };
-            let cluster = LiveCluster::open(options).map_err(unusable)?;
+            let cluster = self.live(KubernetesOptions::default(), io)?;
             return Ok(Some(Cluster::Live(Box::new(cluster))));
         }
         let recorded = self.recorded()?;
@@ -120,6 +114,24 @@ impl KubernetesArgs {
             };
             Cluster::Recorded(account(reading))
         }))
+    }
+
+    /// The live cluster of the kubeconfig, asked within the times of some options.
+    ///
+    /// # Errors
+    /// When the kubeconfig cannot be used.
+    pub(super) fn live(
+        &self,
+        times: KubernetesOptions,
+        io: &Io<'_>,
+    ) -> Result<LiveCluster, Failure> {
+        let options = KubernetesOptions {
+            context: self.context.clone(),
+            kubeconfig: kubeconfig(io),
+            is_interactive: io.stderr_is_terminal,
+            ..times
+        };
+        LiveCluster::open(options).map_err(unusable)
     }
 
     /// What kubectl printed of a cluster, if it did.
@@ -147,7 +159,7 @@ impl KubernetesArgs {
 }
 
 /// The files that kubectl reads too: those of a variable, else one in the home directory.
-fn kubeconfig(io: &Io<'_>) -> Vec<PathBuf> {
+pub(super) fn kubeconfig(io: &Io<'_>) -> Vec<PathBuf> {
     if let Some(files) = io.variable("KUBECONFIG") {
         let files = std::env::split_paths(files);
         return files.filter(|file| !file.as_os_str().is_empty()).collect();

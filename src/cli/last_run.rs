@@ -23,7 +23,8 @@ pub(super) const MORE_SPACE: &str = if cfg!(windows) {
     "TMPDIR to a directory with enough space, such as `TMPDIR=/var/tmp gpucost audit`"
 };
 
-fn path(io: &Io<'_>) -> Option<PathBuf> {
+/// The file of the last audit, which may not be there.
+pub(super) fn path(io: &Io<'_>) -> Option<PathBuf> {
     Some(folder(io)?.join(FILE))
 }
 

@@ -1,13 +1,13 @@
-//! Waiting for a live account: progress on a terminal, Ctrl-C, and what an
+//! Waiting for a live account: what is shown meanwhile, Ctrl-C, and what an
 //! error of the gathering means to the user.
 
 use super::Io;
 use super::args::OutputArgs;
 use super::exit::{ExitCode, Failure};
 use super::usage_history::unopened;
+use crate::domain::WORK;
 use crate::gather::GatherError;
 use crate::sources::aws::Notice;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::cell::RefCell;
 use std::time::Duration;
 use tracing_subscriber::Layer;
@@ -15,9 +15,8 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Work that takes longer than this shows progress.
-const PROGRESS_AFTER: Duration = Duration::from_millis(500);
-const PROGRESS_STEP: Duration = Duration::from_millis(120);
+/// How often what is waited for is looked at.
+const STEP: Duration = Duration::from_millis(120);
 
 /// Runs calls to the end or until Ctrl-C; `work` is handed what it tells its
 /// progress to.
@@ -48,15 +47,19 @@ pub(super) fn run<T>(
         .enable_all()
         .build()
         .map_err(Failure::unexpected)?;
-    let progress = Progress::new(io.stderr_is_terminal && !out.quiet);
-    let show = |stage: &str| progress.stage(stage);
+    let is_watched = io.stderr_is_terminal && !out.quiet;
+    let stage = RefCell::default();
+    let name = |text: &str| {
+        tracing::debug!("{text}");
+        stage.replace(text.to_owned());
+    };
     let done = runtime.block_on(async {
         tokio::select! {
-            done = work(&show) => Some(done),
-            () = progress.animate(notice) => None,
+            done = work(&name) => Some(done),
+            () = show(&stage, notice), if is_watched => None,
         }
     });
-    progress.clear();
+    WORK.say(None, None);
     // Requests under way are not waited for.
     runtime.shutdown_background();
     done.ok_or_else(Failure::interrupted)
@@ -78,6 +81,10 @@ fn failed(error: GatherError) -> Failure {
         GatherError::Window(_) => {
             Failure::new(ExitCode::Input, error).with_hint("check `--as-of` and `--lookback`")
         }
+        GatherError::OtherPeriods(_) => Failure::new(ExitCode::Input, error).with_hint(
+            "use a window of at most 63 days such as `--lookback 14d`, or an estate without \
+             metrics: `--metrics-source none`",
+        ),
         GatherError::History(error) => unopened(error),
     }
 }
@@ -98,46 +105,11 @@ fn log(verbosity: u8) {
     let _ = tracing_subscriber::registry().with(layer).try_init();
 }
 
-/// A line on stderr for work that takes long, on a terminal only.
-struct Progress {
-    bar: ProgressBar,
-    stage: RefCell<String>,
-}
-
-impl Progress {
-    fn new(visible: bool) -> Self {
-        let bar = if visible {
-            ProgressBar::new_spinner()
-        } else {
-            ProgressBar::hidden()
-        };
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
-            bar.set_style(style);
-        }
-        Self {
-            bar,
-            stage: RefCell::default(),
-        }
-    }
-
-    fn stage(&self, text: &str) {
-        tracing::debug!("{text}");
-        self.stage.replace(text.to_owned());
-    }
-
-    /// Draws the line again and again once the work takes long; never ends.
-    async fn animate(&self, notice: &Notice) {
-        tokio::time::sleep(PROGRESS_AFTER).await;
-        loop {
-            let stage = self.stage.borrow().clone();
-            let waiting = notice.text().map(|text| format!("{stage}: {text}"));
-            self.bar.set_message(waiting.unwrap_or(stage));
-            self.bar.tick();
-            tokio::time::sleep(PROGRESS_STEP).await;
-        }
-    }
-
-    fn clear(&self) {
-        self.bar.finish_and_clear();
+/// Has the stage shown, with what is waited for; never ends.
+async fn show(stage: &RefCell<String>, notice: &Notice) {
+    loop {
+        let stage = stage.borrow().clone();
+        WORK.say(Some(stage), notice.text());
+        tokio::time::sleep(STEP).await;
     }
 }

@@ -3,6 +3,7 @@
 
 mod archive;
 mod archive_args;
+mod archive_import;
 mod args;
 mod audit;
 mod autoscale;
@@ -10,7 +11,10 @@ mod autoscale_args;
 mod aws_args;
 mod baseline;
 mod batching;
+mod batching_measured;
 mod bill;
+mod bill_history;
+mod bill_record;
 mod capacity;
 mod capacity_args;
 mod capacity_measured;
@@ -21,15 +25,20 @@ mod command;
 mod companion;
 mod demo;
 mod diff;
+mod digest;
+mod doctor;
 mod estate;
 mod exit;
 mod explain;
+mod export;
+mod export_args;
 mod fit;
 mod fit_measured;
 mod fix;
 mod group_by;
 mod guard;
 mod history;
+mod interactive;
 #[cfg(unix)]
 mod interrupts;
 mod inventory;
@@ -39,8 +48,11 @@ mod kpi_args;
 mod kubernetes;
 mod last_run;
 mod live;
+mod mcp;
+mod mcp_args;
 mod metrics;
 mod model_args;
+mod numbers;
 mod organization;
 mod output;
 mod planner;
@@ -51,26 +63,35 @@ mod policy_args;
 mod price_age;
 mod price_cache;
 mod pricing;
+mod pricing_args;
 mod profile;
 mod profile_data;
+mod progress;
 mod prometheus;
 mod redact;
+mod rejected;
 mod rent_or_buy;
 mod reserved;
 mod rightsize;
 mod rightsize_flags;
 mod sampled;
 mod schedule;
+mod schemas;
 mod scope;
 mod select;
 mod select_args;
+mod select_measured;
 mod share;
 mod share_args;
 mod shell;
 mod spot;
 mod spot_args;
+mod start;
+mod terminal;
 mod units;
 mod usage_history;
+mod view_args;
+mod workload_args;
 
 pub use command::command;
 pub use exit::ExitCode;
@@ -79,6 +100,7 @@ pub use io::Io;
 use clap::FromArgMatches;
 use command::{Cli, Command};
 use exit::Failure;
+use progress::{Watch, is_quiet};
 use std::io::Write;
 
 /// How the names of this program's own variables begin.
@@ -86,9 +108,12 @@ const OWN_VARIABLES: &str = "GPUCOST_";
 
 /// Runs one command. Nothing that it says on stderr is a command to a code host.
 pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>) -> ExitCode {
-    let mut stderr = guard::Guard::new(&mut *io.stderr);
+    let watch = Watch::default();
+    let mut stdout = watch.before(&mut *io.stdout, true);
+    let mut stderr = watch.before(&mut *io.stderr, false);
+    let mut stderr = guard::Guard::new(&mut stderr);
     let mut guarded = Io {
-        stdout: &mut *io.stdout,
+        stdout: &mut stdout,
         stderr: &mut stderr,
         env: io.env.clone(),
         unreadable: io.unreadable.clone(),
@@ -98,20 +123,29 @@ pub fn main(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io
         stderr_is_terminal: io.stderr_is_terminal,
         ends_at_signals: io.ends_at_signals,
     };
-    let code = run(arguments, &mut guarded);
+    let code = run(arguments, &watch, &mut guarded);
+    watch.stop();
     // Nothing more can be done when stderr itself is gone.
     let _ = stderr.flush();
     code
 }
 
-fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>) -> ExitCode {
+fn run(
+    arguments: impl IntoIterator<Item = std::ffi::OsString>,
+    watch: &Watch,
+    io: &mut Io<'_>,
+) -> ExitCode {
     let program = command();
-    let arguments = demo::tell_apart(arguments.into_iter().collect(), &program);
+    let arguments: Vec<std::ffi::OsString> = arguments.into_iter().collect();
+    if arguments.len() <= 1 && io.stdout_is_terminal {
+        return start::run(io).unwrap_or_else(|failure| failure.report(io));
+    }
+    let arguments = demo::tell_apart(arguments, &program);
     let parsed = program
         .try_get_matches_from(arguments)
-        .and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = match parsed {
-        Ok(cli) => cli,
+        .and_then(|matches| Ok((is_quiet(&matches), Cli::from_arg_matches(&matches)?)));
+    let (is_quiet, cli) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return usage(&error, io),
     };
     if let Some(name) = io
@@ -127,8 +161,21 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
     if io.ends_at_signals && !matches!(cli.command, Command::Profile(_)) {
         interrupts::end_at_once();
     }
-    let done = match &cli.command {
+    // A run of the sampler shows itself.
+    if io.stderr_is_terminal && !is_quiet && !matches!(cli.command, Command::Profile(_)) {
+        watch.start();
+    }
+    match dispatch(&cli.command, io) {
+        Ok(code) => code,
+        Err(failure) => failure.report(io),
+    }
+}
+
+/// Runs what was parsed.
+fn dispatch(command: &Command, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    match command {
         asked if asked.lists_demos() => demo::list(io),
+        Command::Audit(audit) if audit.interactive => interactive::run(audit, io),
         Command::Audit(audit) => audit::run(audit, io),
         Command::Check(check) => match &check.terraform_plan {
             Some(plan) => check_plan::run(plan, check, io),
@@ -154,17 +201,17 @@ fn run(arguments: impl IntoIterator<Item = std::ffi::OsString>, io: &mut Io<'_>)
         Command::Bill(asked) => bill::run(asked, io),
         Command::Profile(profile) => profile::run(profile, io),
         Command::History(asked) => history::run(asked, io),
+        Command::Report(asked) => digest::run(asked, io),
         Command::Explain(explain) => explain::run(explain, io),
         Command::Fix(fix) => fix::run(fix, io),
+        Command::Doctor(asked) => doctor::run(asked, io),
         Command::Archive { action } => archive::run(action, io),
         Command::IamPolicy(policies) => shell::policies(policies, io),
         Command::KubernetesRbac => shell::kubernetes_rbac(io),
         Command::Completions { shell } => shell::completions(*shell, io),
-        Command::Man => shell::man(io),
-    };
-    match done {
-        Ok(code) => code,
-        Err(failure) => failure.report(io),
+        Command::Man(pages) => shell::man(pages, io),
+        Command::Mcp(server) => mcp::run(server, dispatch, io),
+        Command::Schema { name } => schemas::print(*name, io),
     }
 }
 

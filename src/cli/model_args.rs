@@ -1,6 +1,8 @@
 //! Flags that describe a language model and what is served with it.
 
 use super::exit::Failure;
+use crate::domain::Policy;
+use crate::planners::fit::{FitTerms, Load};
 use crate::planners::model::{Dtype, Model, ModelAsk, ModelError};
 use clap::Args;
 use std::collections::BTreeSet;
@@ -9,6 +11,26 @@ use std::collections::BTreeSet;
 const PARAMETERS: std::ops::RangeInclusive<f64> = 1e6..=1e14;
 /// Tokens that a sequence may have.
 const MOST_TOKENS: f64 = 1e8;
+/// Tokens of a sequence where none are given.
+const CONTEXT_TOKENS: u64 = 8_192;
+/// GiB of each GPU beside weights and cache: between the 1.1 and the 3.1 that logs of vLLM
+/// show, see docs/planners/fit.md.
+const RUNTIME_GIB: f64 = 2.0;
+const MIB_OF_GIB: f64 = 1024.0;
+
+fn runtime(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|gib: &f64| (0.0..=100.0).contains(gib))
+        .ok_or_else(|| "expected GiB from 0 to 100".to_owned())
+}
+
+fn headroom(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|factor: &f64| (1.0..=10.0).contains(factor))
+        .ok_or_else(|| "expected a factor from 1 to 10, such as 1.2".to_owned())
+}
 
 /// A number with one of some suffixes, or without.
 fn scaled(text: &str, suffixes: &[(char, f64)]) -> Option<f64> {
@@ -116,6 +138,63 @@ impl ModelArgs {
             ("head-dim", self.head_dim.is_some()),
         ];
         passed(&flags)
+    }
+}
+
+/// What of a model is in memory at a time, and what beside it.
+#[derive(Debug, Default, Args)]
+pub(super) struct MemoryArgs {
+    /// Type of the cache of keys and values [default: fp16]
+    #[arg(long, value_name = "DTYPE", value_parser = dtype, help_heading = "Model")]
+    pub kv_dtype: Option<Dtype>,
+    /// Tokens that the cache holds for each sequence, such as 32k [default: 8k]
+    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load")]
+    pub context: Option<u64>,
+    /// Sequences in flight at a time [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true, help_heading = "Load")]
+    pub concurrency: Option<u32>,
+    /// GiB of each GPU for the CUDA context, activations and buffers [default: 2]
+    #[arg(long, value_name = "GIB", value_parser = runtime, allow_negative_numbers = true, help_heading = "Assumptions")]
+    pub runtime_gib: Option<f64>,
+    /// Factor on all memory [default: vram_headroom of the policy, 1.2]
+    #[arg(long, value_name = "FACTOR", value_parser = headroom, allow_negative_numbers = true, help_heading = "Assumptions")]
+    pub headroom: Option<f64>,
+}
+
+impl MemoryArgs {
+    /// Sequences whose context is half prompt and half answer.
+    pub(super) fn load(&self) -> Load {
+        let context = self.context.unwrap_or(CONTEXT_TOKENS);
+        let half = (context / 2).max(1);
+        Load {
+            context_tokens: context,
+            input_tokens: half,
+            output_tokens: half,
+            sequences: self.concurrency.unwrap_or(1),
+        }
+    }
+
+    /// With the usual efficiency, at work in every hour.
+    pub(super) fn terms(&self, policy: &Policy) -> FitTerms {
+        FitTerms {
+            kv_dtype: self.kv_dtype.unwrap_or(Dtype::Fp16),
+            runtime_mib: self.runtime_gib.unwrap_or(RUNTIME_GIB) * MIB_OF_GIB,
+            headroom: self.headroom.unwrap_or(policy.vram_headroom),
+            efficiency: None,
+            utilization: 1.0,
+            hours_per_month: policy.hours_per_month,
+        }
+    }
+
+    /// The flags that were passed.
+    pub(super) fn passed(&self) -> BTreeSet<&'static str> {
+        passed(&[
+            ("kv-dtype", self.kv_dtype.is_some()),
+            ("context", self.context.is_some()),
+            ("concurrency", self.concurrency.is_some()),
+            ("runtime-gib", self.runtime_gib.is_some()),
+            ("headroom", self.headroom.is_some()),
+        ])
     }
 }
 

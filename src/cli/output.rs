@@ -27,11 +27,16 @@ pub(super) fn document(text: &str, args: &OutputArgs, io: &mut Io<'_>) -> Result
 /// stdout that has seen enough changes nothing: what is said and how the program ends
 /// follow from what was found.
 pub(super) fn commands(text: &str, args: &OutputArgs, io: &mut Io<'_>) -> Result<(), Failure> {
+    bytes(text.as_bytes(), args, io)
+}
+
+/// Writes a document that need not be text to `--output` or stdout.
+pub(super) fn bytes(document: &[u8], args: &OutputArgs, io: &mut Io<'_>) -> Result<(), Failure> {
     match &args.output {
-        Some(path) => write_whole(path, |out| out.write_all(text.as_bytes()))
+        Some(path) => write_whole(path, |out| out.write_all(document))
             .map_err(|error| unwritable(path, error)),
         None => {
-            let written = io.stdout.write_all(text.as_bytes());
+            let written = io.stdout.write_all(document);
             match written.and_then(|()| io.stdout.flush()) {
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
                 written => written.map_err(|error| Failure::write("to stdout", error)),
@@ -102,17 +107,43 @@ fn resolved(path: &Path) -> Option<PathBuf> {
     Some(fs::canonicalize(folder).ok()?.join(path.file_name()?))
 }
 
-/// Columns of a table; `wide` is bounded by nothing.
+/// Columns of a table where nothing says how many there are.
 pub(super) const TABLE_WIDTH: usize = 100;
+/// The fewest and the most columns that a table is drawn for.
+const LEAST_WIDTH: usize = 80;
 const WIDE_WIDTH: usize = 200;
 
 /// How tables are drawn.
 pub(super) fn style(wide: bool, args: &OutputArgs, io: &Io<'_>) -> TableStyle {
     TableStyle {
-        width: if wide { WIDE_WIDTH } else { TABLE_WIDTH },
+        width: if wide { WIDE_WIDTH } else { width(args, io) },
         color: color(args, io),
         wide,
+        limit: None,
+        ascii: is_ascii(io),
     }
+}
+
+/// The columns of what shows a table: `COLUMNS`, which is the width of the terminal unless it
+/// is set. A file is not shown anywhere yet.
+fn width(args: &OutputArgs, io: &Io<'_>) -> usize {
+    let columns = io.variable("COLUMNS").filter(|_| args.output.is_none());
+    let columns: Option<usize> = columns.and_then(|columns| columns.trim().parse().ok());
+    let columns = columns.filter(|columns| *columns > 0);
+    columns.map_or(TABLE_WIDTH, |columns| {
+        columns.clamp(LEAST_WIDTH, WIDE_WIDTH)
+    })
+}
+
+/// Whether the locale names an encoding other than UTF-8. The first of its variables that is
+/// set counts; without any, the text is UTF-8.
+fn is_ascii(io: &Io<'_>) -> bool {
+    let mut names = ["LC_ALL", "LC_CTYPE", "LANG"].iter();
+    let locale = names.find_map(|name| io.variable(name));
+    locale.is_some_and(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        !locale.contains("utf-8") && !locale.contains("utf8")
+    })
 }
 
 /// Whether tables are coloured.

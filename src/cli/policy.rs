@@ -3,8 +3,10 @@
 use super::Io;
 use super::check_args::{InitArgs, PolicyAction};
 use super::exit::{ExitCode, Failure};
+use super::schemas::SchemaName;
 use crate::config::{POLICY_FILE, STARTING_POLICY};
 use crate::domain::shown;
+use crate::sources::files::write_whole;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -17,6 +19,12 @@ pub(super) fn run(action: &PolicyAction, io: &mut Io<'_>) -> Result<ExitCode, Fa
 
 fn init(args: &InitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let path = match &args.output {
+        Some(path) if path.as_os_str() == "-" && args.schema => {
+            return Err(Failure::input(
+                "`--schema` writes a file beside the policy, not to stdout",
+            )
+            .with_hint("run `gpucost schema policy` to print the schema"));
+        }
         Some(path) if path.as_os_str() == "-" => return print(io),
         Some(path) => path.clone(),
         None => io.folder.join(POLICY_FILE),
@@ -25,12 +33,25 @@ fn init(args: &InitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         .output
         .as_ref()
         .map_or(POLICY_FILE.to_owned(), |path| shown(path));
-    write_new(&path).map_err(|error| match error.kind() {
+    let schema = args.schema.then(|| path.with_extension("schema.json"));
+    let text = match schema.as_deref().and_then(Path::file_name) {
+        Some(beside) => format!("#:schema ./{}\n{STARTING_POLICY}", shown(Path::new(beside))),
+        None => STARTING_POLICY.to_owned(),
+    };
+    let unwritable = |name: &str, error| {
+        Failure::write(name, error).with_hint("choose a file in an existing, writable directory")
+    };
+    write_new(&path, &text).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => Failure::input(format!("{name} already exists"))
             .with_hint("pass another file with `--output`, or `--output -` to print it"),
-        _ => Failure::write(&name, error)
-            .with_hint("choose a file in an existing, writable directory"),
+        _ => unwritable(&name, error),
     })?;
+    if let Some(schema) = &schema {
+        write_whole(schema, |out| {
+            out.write_all(SchemaName::Policy.text().as_bytes())
+        })
+        .map_err(|error| unwritable(&shown(schema), error))?;
+    }
     if !args.quiet {
         let line = format!("wrote {name}; run `gpucost check --demo` to try it\n");
         // A closed stderr does not change what was written.
@@ -48,9 +69,9 @@ fn print(io: &mut Io<'_>) -> Result<ExitCode, Failure> {
 }
 
 /// Writes a file that must not be there yet; half of one is removed.
-fn write_new(path: &Path) -> std::io::Result<()> {
+fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
     let mut file = File::options().write(true).create_new(true).open(path)?;
-    let written = file.write_all(STARTING_POLICY.as_bytes());
+    let written = file.write_all(text.as_bytes());
     if written.is_err() {
         drop(file);
         fs::remove_file(path)?;

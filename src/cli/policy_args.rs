@@ -1,6 +1,6 @@
 //! Flags of `gpucost iam-policy`.
 
-use super::args::place;
+use super::args::{file_place, place};
 use super::organization::{external_id, role};
 use crate::sources::aws::Trusted;
 use crate::sources::store::Place;
@@ -24,6 +24,10 @@ pub(super) struct IamPolicyArgs {
     /// Print instead what keeping a history in s3://BUCKET/PREFIX takes
     #[arg(long, value_name = "URL", value_parser = place(), conflicts_with = "org")]
     pub history: Option<Place>,
+    /// Print instead what reading a bill in s3://BUCKET/KEY takes
+    #[arg(long, value_name = "URL", value_parser = file_place(),
+        conflicts_with_all = ["org", "history"])]
+    pub bill: Option<Place>,
 }
 
 fn trusted(text: &str) -> Result<String, String> {

@@ -69,5 +69,5 @@ impl PriceAge {
     }
 }
 
-const HINT: &str = "run `gpucost pricing refresh` to read new prices where the account is \
-                    allowed to";
+const HINT: &str = "run `gpucost pricing refresh` with an AWS account, or `gpucost pricing \
+                    refresh --public` without one, to read today's prices";

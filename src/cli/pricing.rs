@@ -1,28 +1,35 @@
 //! `gpucost pricing`: find, compare, refresh.
 
-use super::args::{Format, PricingAction, PricingArgs, RefreshArgs, SortChoice, StatusArgs};
+use super::args::Format;
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
+use super::pricing_args::{PricingAction, PricingArgs, RefreshArgs, SortChoice, StatusArgs};
 use super::{Io, audit, estate, live, output, price_cache};
 use crate::analysis::{
-    AWS, GpuFilter, Question, SortBy, compare, providers, types_with_gpu, unknown_names,
+    AWS, GpuFilter, Offer, Question, SortBy, compare, providers, sold_elsewhere, types_with_gpu,
+    unknown_names,
 };
-use crate::catalog::Prices;
+use crate::catalog::{Prices, bundled_region_names};
 use crate::config::SettingsFile;
 use crate::domain::{OperatingSystem, PriceBook, shown};
-use crate::gather::{RefreshOptions, refresh_prices};
+use crate::gather::{PublicRefresh, RefreshOptions, refresh_prices, refresh_public_prices};
 use crate::report::text::counted;
 use crate::report::{
     PriceStatus, PricingStyle, TableStyle, price_status_json, price_status_table, pricing_csv,
     pricing_json, pricing_table,
 };
+use crate::sources::aws::Notice;
 use crate::sources::files::{read_price_cache, write_price_cache};
+use crate::usage::Estate;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// The region whose prices stand for AWS when none is named.
 pub(super) const HOME_REGION: &str = "us-east-1";
 /// Rows that the narrow table shows unless asked for more.
 const ROWS: usize = 40;
+/// Regions of a type that are named where it is not sold in those that were asked for.
+const REGIONS_NAMED: usize = 8;
 
 pub(super) fn run(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     match &args.action {
@@ -42,7 +49,11 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let prices = Prices::new(&book, &policy.discount_percent);
     refuse_unknown(&question, &prices)?;
     let mut offers = compare(&question, &prices);
+    narrow(&mut offers, &question, args);
     let quotes = offers.iter().flat_map(|offer| offer.quotes());
+    age.check(quotes.map(|quote| quote.seen_on).min(), io.now)?;
+    // The hint helps for these alone; the table dates the others.
+    let quotes = offers.iter().flat_map(|offer| offer.refreshable_quotes());
     let warning = age.check(quotes.map(|quote| quote.seen_on).min(), io.now)?;
     let style = |wide: bool| PricingStyle {
         wide,
@@ -63,6 +74,11 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     };
     output::document(&text, &args.out, io)?;
     output::warn(warning, &args.out, io);
+    let places = sold_in(&question, &prices);
+    for place in places.iter().filter(|_| found > 0) {
+        let note = format!("note: no priced offer here: {place}");
+        output::say(&note, &args.out, io);
+    }
     let cut = if offers.len() < found {
         format!("; {} omitted by `--limit`", found - offers.len())
     } else {
@@ -74,14 +90,51 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         io,
     );
     if found == 0 {
-        output::complain(
-            "no priced offer matches",
-            "widen `--region`, `--gpu` or `--count`; `--region all` searches all regions",
-            io,
-        );
+        let wider = "widen `--region`, `--gpu`, `--count` or `--max-price`; `--region all` \
+                     searches all regions";
+        let hint = if places.is_empty() {
+            wider.to_owned()
+        } else {
+            places.join("; ")
+        };
+        output::complain("no priced offer matches", &hint, io);
         return Ok(ExitCode::Nothing);
     }
     Ok(ExitCode::Done)
+}
+
+/// Leaves GPUs where no other accelerator is named, and what costs no more than is asked.
+fn narrow(offers: &mut Vec<Offer>, question: &Question, args: &PricingArgs) {
+    let names_model = question
+        .gpu
+        .as_ref()
+        .is_some_and(|gpu| gpu.model().is_some());
+    if !args.all && !names_model && question.instance_types.is_empty() {
+        offers.retain(Offer::is_of_gpus);
+    }
+    if let Some(most) = args.max_price {
+        let figure = |offer: &Offer| offer.sort_figure(question.sort);
+        offers.retain(|offer| figure(offer).is_some_and(|figure| figure <= most));
+    }
+}
+
+/// Where each type is sold that is not sold in the regions that were asked for.
+fn sold_in(question: &Question, prices: &Prices<'_>) -> Vec<String> {
+    let sold = |(name, regions): (String, Vec<String>)| {
+        let named = &regions[..regions.len().min(REGIONS_NAMED)];
+        let more = match regions.len() - named.len() {
+            0 => String::new(),
+            more => format!(
+                " and {}",
+                counted(more as u64, "more region", "more regions")
+            ),
+        };
+        format!("{name} is sold in {}{more}", named.join(", "))
+    };
+    sold_elsewhere(question, prices)
+        .into_iter()
+        .map(sold)
+        .collect()
 }
 
 fn question(args: &PricingArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<Question, Failure> {
@@ -120,6 +173,7 @@ fn question(args: &PricingArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<
         operating_system: operating_system(&args.os)?,
         sort: match args.sort {
             SortChoice::Price => SortBy::Price,
+            SortChoice::Spot => SortBy::Spot,
             SortChoice::GpuHour => SortBy::GpuHour,
             SortChoice::Vram => SortBy::Vram,
             SortChoice::Tflops => SortBy::Tflops,
@@ -226,14 +280,18 @@ fn refresh(args: &RefreshArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     // A cache that cannot be read is replaced by what is read now.
     let last = read_price_cache(&path).ok().flatten();
     let last = last.map(|estate| estate.prices).unwrap_or_default();
-    let options = RefreshOptions {
-        aws: estate::aws_options(&args.aws, &settings, io),
-        regions: estate::asked_regions(&args.aws, &settings, io)?,
-        as_of: io.now,
+    let estate = if args.public {
+        public_prices(args, &settings, &path, &last, io)?
+    } else {
+        let options = RefreshOptions {
+            aws: estate::aws_options(&args.aws, &settings, io),
+            regions: estate::asked_regions(&args.aws, &settings, io)?,
+            as_of: io.now,
+        };
+        live::wait_for(&args.out, &options.aws.notice, io, async |progress| {
+            refresh_prices(&options, &last, progress).await
+        })?
     };
-    let estate = live::wait_for(&args.out, &options.aws.notice, io, async |progress| {
-        refresh_prices(&options, &last, progress).await
-    })?;
     write_price_cache(&path, &estate).map_err(|error| {
         Failure::write(&shown(&path), error)
             .with_hint("set GPUCOST_CACHE_DIR to a writable directory with free space")
@@ -255,6 +313,43 @@ fn refresh(args: &RefreshArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         io,
     );
     Ok(ExitCode::Done)
+}
+
+/// Prices of the files that AWS publishes for everyone.
+fn public_prices(
+    args: &RefreshArgs,
+    settings: &SettingsFile,
+    path: &Path,
+    last: &PriceBook,
+    io: &Io<'_>,
+) -> Result<Estate, Failure> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Failure::write(&shown(folder), error)
+            .with_hint("set GPUCOST_CACHE_DIR to a writable directory")
+    })?;
+    let every = || bundled_region_names().into_iter().map(str::to_owned);
+    let options = PublicRefresh {
+        endpoint_url: args
+            .aws
+            .endpoint_url
+            .clone()
+            .or_else(|| io.variable("AWS_ENDPOINT_URL").cloned()),
+        regions: match estate::asked_regions(&args.aws, settings, io)? {
+            Some(regions) => regions,
+            None if estate::asks_every_region(&args.aws, settings, io) => every().collect(),
+            // The file of a region is too large to be read without having been asked for.
+            None => vec![HOME_REGION.to_owned()],
+        },
+        folder: folder.to_owned(),
+        as_of: io.now,
+    };
+    // Regions that were read stay read when the rest is interrupted. What is wrong with
+    // writing shows at the end.
+    let keep = |estate: &Estate| drop(write_price_cache(path, estate));
+    live::wait_for(&args.out, &Notice::default(), io, async |progress| {
+        refresh_public_prices(&options, last, progress, &keep).await
+    })
 }
 
 fn status(args: &StatusArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {

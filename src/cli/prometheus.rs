@@ -6,10 +6,10 @@ use super::Io;
 use super::exit::{ExitCode, Failure};
 use crate::catalog::leading_region;
 use crate::domain::{safe, shell_word};
-use crate::sources::MetricServer;
 use crate::sources::prometheus::{
     Auth, ClientCertificate, ClientOptions, Destination, MappedMetric, MetricMap, Server, connect,
 };
+use crate::sources::{MetricServer, SourceError};
 use clap::Args;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -42,6 +42,15 @@ pub(super) struct PrometheusArgs {
     pub prometheus_client_key: Option<PathBuf>,
 }
 
+/// A server whose URL, header or files cannot be used.
+fn unusable(error: SourceError) -> Failure {
+    Failure::new(ExitCode::Input, error).with_hint(format!(
+        "check `--prometheus-url` (such as http://prometheus:9090, with the user and the \
+         password in {USER} and {PASSWORD}), `--prometheus-header`, `--prometheus-ca-file`, \
+         `--prometheus-client-cert` and `--prometheus-client-key`"
+    ))
+}
+
 impl PrometheusArgs {
     /// The servers, in the order in which they are named.
     ///
@@ -54,12 +63,27 @@ impl PrometheusArgs {
         io: &Io<'_>,
     ) -> Result<Vec<MetricServer>, Failure> {
         let map = MetricMap::extended(own_metrics.to_vec());
+        let named = self.named(aws_profile, io)?.into_iter();
+        let connected =
+            named.map(|(server, options)| connect(server, options, map.clone()).map_err(unusable));
+        connected.collect()
+    }
+
+    /// The same servers, each with how it is asked.
+    ///
+    /// # Errors
+    /// When a header is invalid, or two kinds of credentials are given.
+    pub(super) fn named(
+        &self,
+        aws_profile: Option<&String>,
+        io: &Io<'_>,
+    ) -> Result<Vec<(Server, ClientOptions)>, Failure> {
         let headers = self
             .prometheus_header
             .iter()
             .map(|header| header_of(header));
         let headers: Vec<(String, String)> = headers.collect::<Result<_, _>>()?;
-        let connected = self.urls(io).into_iter().map(|url| {
+        let named = self.urls(io).into_iter().map(|url| {
             let auth = match aws_auth(&url) {
                 Some(auth) => auth,
                 None => self.auth(io)?,
@@ -75,16 +99,9 @@ impl PrometheusArgs {
                 aws_profile: aws_profile.cloned(),
                 ..ClientOptions::default()
             };
-            connect(server, options, map.clone()).map_err(|error| {
-                Failure::new(ExitCode::Input, error).with_hint(format!(
-                    "check `--prometheus-url` (such as http://prometheus:9090, with the user and \
-                     the password in {USER} and {PASSWORD}), `--prometheus-header`, \
-                     `--prometheus-ca-file`, `--prometheus-client-cert` and \
-                     `--prometheus-client-key`"
-                ))
-            })
+            Ok::<_, Failure>((server, options))
         });
-        connected.collect()
+        named.collect()
     }
 
     /// What to be careful with: who else gets to see the credentials.

@@ -3,11 +3,14 @@
 use super::args::{Format, OutputArgs, hourly_price, not_negative, positive};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
+use super::workload_args::WorkloadArgs;
 use super::{Io, audit, estate, output, planner, pricing, rightsize_flags, sampled};
-use crate::analysis::{AWS, Question, Rentals, SortBy, providers, rentals};
+use crate::analysis::{AWS, Question, Rentals, RunningWorkload, SortBy, providers, rentals};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
-use crate::domain::{GpuOffer, GpuShare, InstanceShape, OperatingSystem, shown};
+use crate::domain::{
+    Currency, GpuOffer, GpuShare, InstanceShape, OperatingSystem, PriceBook, PurchaseOption, shown,
+};
 use crate::planners::paying::Paying;
 use crate::planners::rent_or_buy::{BadOwn, Input, Own, Rental, rent_or_buy};
 use crate::profiling::RunProfile;
@@ -37,7 +40,7 @@ pub(super) struct RentOrBuyArgs {
     #[arg(
         long = "type",
         value_name = "TYPE",
-        required_unless_present = "on_demand_hourly",
+        required_unless_present_any = ["on_demand_hourly", "workload", "from", "demo"],
         help_heading = "Rented machine"
     )]
     pub instance_type: Option<String>,
@@ -45,18 +48,13 @@ pub(super) struct RentOrBuyArgs {
     #[arg(long, value_name = "REGION", help_heading = "Rented machine")]
     pub region: Option<String>,
     /// Comma-separated providers to compare as well, or `all` [default: aws]
-    #[arg(
-        long,
-        value_name = "P[,P…]|all",
-        requires = "instance_type",
-        help_heading = "Rented machine"
-    )]
+    #[arg(long, value_name = "P[,P…]|all", help_heading = "Rented machine")]
     pub provider: Option<String>,
     /// On-demand price per hour of the machine, instead of the known price
     #[arg(long, value_name = "PRICE", value_parser = hourly_price, allow_negative_numbers = true, help_heading = "Rented machine")]
     pub on_demand_hourly: Option<Decimal>,
     /// GPUs of the own server [default: those of the type]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), allow_negative_numbers = true, required_unless_present = "instance_type", help_heading = "Own server")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), allow_negative_numbers = true, required_unless_present_any = ["instance_type", "workload", "from", "demo"], help_heading = "Own server")]
     pub gpus: Option<u16>,
     /// Price of the own server, in USD
     #[arg(long, value_name = "USD", value_parser = positive, allow_negative_numbers = true, help_heading = "Own server")]
@@ -102,9 +100,12 @@ pub(super) struct RentOrBuyArgs {
     /// Years that the server is used
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=15), allow_negative_numbers = true, help_heading = "Own server")]
     pub years: u8,
-    /// Share of the hours in which the GPUs are needed, percent
-    #[arg(long, value_name = "PERCENT", value_parser = percentage, allow_negative_numbers = true, help_heading = "Own server")]
-    pub utilization: Decimal,
+    /// Share of the hours in which the GPUs are needed, percent [default: the share of them that
+    /// the workload ran]
+    #[arg(long, value_name = "PERCENT", value_parser = percentage, allow_negative_numbers = true, required_unless_present_any = ["workload", "from", "demo"], help_heading = "Own server")]
+    pub utilization: Option<Decimal>,
+    #[command(flatten)]
+    pub of: WorkloadArgs,
     /// Use bundled prices only
     #[arg(long)]
     pub offline: bool,
@@ -127,18 +128,36 @@ pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
     let settings = estate::settings(&args.out, io)?;
     let format = audit::format(args.format, &settings, io)?;
     let age = PriceAge::of(args.max_price_age.as_deref(), &settings)?;
-    let machine = args.instance_type.as_deref().map(machine).transpose()?;
+    planner::check_output(
+        &[
+            ("--from", args.of.from.as_deref()),
+            ("--profile-data", args.profile_data.as_deref()),
+        ],
+        &args.out,
+    )?;
+    let running = args.of.running(&settings)?;
+    let today = running.as_ref().map(|(one, _)| one);
+    let of_today = today.map(|one| one.key.instance_type.as_str());
+    let named = args.instance_type.as_deref().or(of_today);
+    let machine = named.map(machine).transpose()?;
+    if args.provider.is_some() && machine.is_none() {
+        return Err(Failure::input("`--provider` needs `--type`")
+            .with_hint("pass the type whose GPUs are compared"));
+    }
     let gpus = args.gpus.or(machine.map(|(_, _, gpus)| gpus)).unwrap_or(0);
-    let own = own(args, gpus, &settings)?;
+    let own = own(args, gpus, today, &settings)?;
+    let gathered = running.as_ref().map(|(_, prices)| prices);
     let known = match machine {
-        Some((shape, gpu, _)) => listed(args, shape, gpu, &settings, io)?,
+        Some((shape, gpu, _)) => listed(args, (shape, gpu), (today, gathered), &settings, io)?,
         None => Rentals::default(),
     };
     let oldest = known.found.iter().filter_map(|one| one.seen_on).min();
     let warning = age.check(oldest, io.now)?;
-    let rented = with_own_price(args, machine, gpus, known.found);
+    let paid = paid(args, today);
+    let rented = with_own_price(paid.as_ref(), machine, gpus, known.found);
     let found = rent_or_buy(own, rented).map_err(refused)?;
-    let code = planner::print(&rent_or_buy_answer(&found), format, &args.out, io)?;
+    let fleet = today.map(|one| (one.name.as_str(), one.instances));
+    let code = planner::print(&rent_or_buy_answer(&found, fleet), format, &args.out, io)?;
     output::warn(warning, &args.out, io);
     let mut said = format!(
         "compared {}",
@@ -187,12 +206,14 @@ fn refused(error: BadOwn) -> Failure {
 /// What the price lists have of the type and of machines like it.
 fn listed(
     args: &RentOrBuyArgs,
-    shape: &InstanceShape,
-    gpu: &GpuOffer,
+    (shape, gpu): (&InstanceShape, &GpuOffer),
+    (today, gathered): (Option<&RunningWorkload>, Option<&PriceBook>),
     settings: &SettingsFile,
     io: &Io<'_>,
 ) -> Result<Rentals, Failure> {
-    let region = pricing::one_region(args.region.as_deref(), settings, io)?;
+    let of_today = today.map(|one| one.key.region.as_str());
+    let region = args.region.as_deref().or(of_today);
+    let region = pricing::one_region(region, settings, io)?;
     let asked = args.provider.as_deref().unwrap_or(AWS).split(',');
     let asked: BTreeSet<String> = asked.map(|name| name.trim().to_owned()).collect();
     let question = Question {
@@ -210,20 +231,56 @@ fn listed(
         operating_system: OperatingSystem::Linux,
         sort: SortBy::Price,
     };
-    let book = pricing::book(args.offline, settings, io)?;
-    let prices = Prices::new(&book, &settings.policy.discount_percent);
+    let book = match gathered {
+        Some(_) => PriceBook::default(),
+        None => pricing::book(args.offline, settings, io)?,
+    };
+    let prices = Prices::new(gathered.unwrap_or(&book), &settings.policy.discount_percent);
     pricing::refuse_unknown(&question, &prices)?;
     Ok(rentals(&question, gpu, &prices))
 }
 
-/// The price of `--on-demand-hourly` in place of the known one.
+/// What an hour of the machine is known to cost.
+struct Paid {
+    hourly: Decimal,
+    /// Which price that is.
+    of: String,
+}
+
+/// The price of `--on-demand-hourly`, else what the workload pays in dollars.
+fn paid(args: &RentOrBuyArgs, today: Option<&RunningWorkload>) -> Option<Paid> {
+    if let Some(hourly) = args.on_demand_hourly {
+        return Some(Paid {
+            hourly,
+            of: "stated price".to_owned(),
+        });
+    }
+    let today = today?;
+    let is_asked = |name: &String| name.eq_ignore_ascii_case(&today.key.instance_type);
+    if !args.instance_type.as_ref().is_none_or(is_asked) {
+        return None;
+    }
+    // Spot can be interrupted, and is not compared with a server of one's own.
+    let is_compared = today.purchase_option != PurchaseOption::Spot;
+    let rate = today.rate.filter(|_| is_compared)?;
+    (rate.currency() == Currency::Usd).then(|| Paid {
+        hourly: rate.amount(),
+        of: if today.is_committed() {
+            format!("as {} pays today with commitments", today.name)
+        } else {
+            format!("as {} pays today", today.name)
+        },
+    })
+}
+
+/// The price that is paid in place of the known one.
 fn with_own_price(
-    args: &RentOrBuyArgs,
+    paid: Option<&Paid>,
     machine: Option<Machine>,
     gpus: u16,
     mut known: Vec<Rental>,
 ) -> Vec<Rental> {
-    let Some(hourly) = args.on_demand_hourly else {
+    let Some(paid) = paid else {
         return known;
     };
     known.retain(|one| !(one.is_asked && one.paying == Paying::OnDemand));
@@ -234,9 +291,9 @@ fn with_own_price(
     known.push(Rental {
         provider: None,
         region: None,
-        machine: format!("{name} (stated price)"),
+        machine: format!("{name} ({})", paid.of),
         paying: Paying::OnDemand,
-        per_gpu_hour: hourly / Decimal::from(of_machine.max(1)),
+        per_gpu_hour: paid.hourly / Decimal::from(of_machine.max(1)),
         machine_gpus: of_machine.into(),
         seen_on: None,
         is_asked: true,
@@ -244,14 +301,36 @@ fn with_own_price(
     known
 }
 
-fn own(args: &RentOrBuyArgs, gpus: u16, settings: &SettingsFile) -> Result<Own, Failure> {
+/// Percent of the hours in which the GPUs are needed, with its source.
+fn utilization(
+    args: &RentOrBuyArgs,
+    today: Option<&RunningWorkload>,
+) -> Result<(Decimal, String), Failure> {
+    if let Some(percent) = args.utilization {
+        return Ok((percent, "--utilization".to_owned()));
+    }
+    let share = today.and_then(|one| Some((one.running_share?, one)));
+    let (share, one) = share.ok_or_else(|| {
+        Failure::input("it is unknown for which share of the hours the workload ran")
+            .with_hint("pass `--utilization`, such as `--utilization 80`")
+    })?;
+    let percent = (share * Decimal::ONE_HUNDRED).round_dp(1);
+    let source = format!("share of the hours that {} ran", one.name);
+    Ok((percent, source))
+}
+
+fn own(
+    args: &RentOrBuyArgs,
+    gpus: u16,
+    today: Option<&RunningWorkload>,
+    settings: &SettingsFile,
+) -> Result<Own, Failure> {
     let mut sources: BTreeMap<Input, String> = [
         (Input::Purchase, "--purchase"),
         (Input::Spares, "--spares-percent"),
         (Input::Residual, "--residual-percent"),
         (Input::Rack, "--rack-monthly"),
         (Input::StaffHours, "--staff-hours"),
-        (Input::Utilization, "--utilization"),
     ]
     .map(|(input, flag)| (input, flag.to_owned()))
     .into();
@@ -284,6 +363,8 @@ fn own(args: &RentOrBuyArgs, gpus: u16, settings: &SettingsFile) -> Result<Own, 
     );
     let (watts, source) = watts(args, gpus, settings)?;
     sources.insert(Input::Watts, source);
+    let (utilization_percent, source) = utilization(args, today)?;
+    sources.insert(Input::Utilization, source);
     Ok(Own {
         gpus,
         purchase: args.purchase,
@@ -297,7 +378,7 @@ fn own(args: &RentOrBuyArgs, gpus: u16, settings: &SettingsFile) -> Result<Own, 
         residual_percent: args.residual_percent,
         capital_percent,
         years: args.years,
-        utilization_percent: args.utilization,
+        utilization_percent,
         hours_of_month: settings.policy.hours_per_month,
         sources,
     })

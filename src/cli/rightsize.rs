@@ -4,13 +4,17 @@ use super::args::Format;
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::rightsize_flags::{OneType, RightsizeArgs};
+use super::scope::invocation;
+use super::view_args::{ViewFlags, check_known};
 use super::{Io, audit as audit_command, estate, output, pricing};
 use crate::analysis::{Sized, Sizing, audit_types};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{Money, PriceQuote, Risk};
 use crate::report::text::counted;
-use crate::report::{Sizings, rightsize_csv, rightsize_json, rightsize_table};
+use crate::report::{
+    RowFacts, Sizings, SortKey, TableStyle, View, rightsize_csv, rightsize_json, rightsize_table,
+};
 use crate::savings::Today;
 
 pub(super) fn run(args: &RightsizeArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
@@ -29,6 +33,17 @@ fn fleet(
     (format, accepted): (Format, Risk),
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
+    let flags = ViewFlags {
+        rows: &args.rows,
+        verdicts: Some(&args.verdicts),
+        types: &[],
+        sort: None,
+    };
+    match format {
+        Format::Table | Format::Wide => {}
+        Format::Json => flags.refuse("json")?,
+        Format::Csv => flags.refuse("csv")?,
+    }
     let age = PriceAge::of_estate(&args.estate, settings)?;
     let estate = estate::estate(&args.estate, settings, io)?;
     let policy = &settings.policy;
@@ -40,7 +55,25 @@ fn fleet(
         workloads: workloads.map(|one| Sizing::of(one, policy)).collect(),
         gaps: audit.gaps.clone(),
     };
-    output::document(&render(&sizings, format, args, io)?, &args.estate.out, io)?;
+    let rows: Vec<RowFacts> = sizings
+        .workloads
+        .iter()
+        .zip(&audit.workloads)
+        .map(|(sizing, audited)| RowFacts {
+            cost: sizing.monthly,
+            monthly_savings: sizing.best().and_then(|best| best.monthly_savings),
+            ..RowFacts::of(audited)
+        })
+        .collect();
+    let view = flags.view();
+    check_known(&view, &rows)?;
+    let view = View {
+        sort: view.sort.or(Some(SortKey::Savings)),
+        ..view
+    };
+    let (shown, _) = view.order(&rows);
+    let text = render((&sizings, &shown, view.limit), format, args, io)?;
+    output::document(&text, &args.estate.out, io)?;
     output::warn(warning, &args.estate.out, io);
     let (instances, unmeasured) = audit_command::seen(&audit);
     Ok(output::close(
@@ -102,7 +135,8 @@ fn one_type(
         }],
         gaps: Vec::new(),
     };
-    output::document(&render(&sizings, format, args, io)?, &args.estate.out, io)?;
+    let text = render((&sizings, &[0], None), format, args, io)?;
+    output::document(&text, &args.estate.out, io)?;
     output::warn(warning, &args.estate.out, io);
     output::say(
         &format!(
@@ -116,15 +150,19 @@ fn one_type(
 }
 
 fn render(
-    sizings: &Sizings,
+    (sizings, shown, limit): (&Sizings, &[usize], Option<usize>),
     format: Format,
     args: &RightsizeArgs,
     io: &Io<'_>,
 ) -> Result<String, Failure> {
     match format {
         Format::Table | Format::Wide => {
-            let style = output::style(format == Format::Wide, &args.estate.out, io);
-            Ok(rightsize_table(sizings, style))
+            let style = TableStyle {
+                limit,
+                ..output::style(format == Format::Wide, &args.estate.out, io)
+            };
+            let invocation = invocation(&args.estate, args.risk);
+            Ok(rightsize_table(sizings, shown, &invocation, style))
         }
         Format::Json => rightsize_json(sizings).map_err(Failure::unexpected),
         Format::Csv => rightsize_csv(sizings).map_err(Failure::unexpected),

@@ -3,6 +3,7 @@
 use super::args::{EstateArgs, Format, RiskChoice, kind};
 use super::exit::Failure;
 use super::pricing;
+use super::view_args::{RowArgs, VerdictArgs};
 use crate::analysis::instance_cost;
 use crate::catalog::{Prices, gpu_spec, shape, shapes};
 use crate::domain::{
@@ -20,6 +21,10 @@ pub(super) struct RightsizeArgs {
     pub estate: EstateArgs,
     #[command(flatten)]
     pub one: OneTypeArgs,
+    #[command(flatten)]
+    pub rows: RowArgs,
+    #[command(flatten)]
+    pub verdicts: VerdictArgs,
     /// Maximum accepted risk level [default: medium]
     #[arg(long, value_enum)]
     pub risk: Option<RiskChoice>,
@@ -39,7 +44,7 @@ pub(super) struct OneTypeArgs {
         conflicts_with_all = [
             "from", "from_kubectl", "demo", "save", "redact", "tag", "exclude_tag", "as_of", "lookback",
             "profile", "endpoint_url", "max_api_cost", "metrics_namespace", "prometheus_url", "history",
-            "strict", "allow_empty",
+            "strict", "allow_empty", "limit", "all", "workload", "team", "sort", "class", "min_savings",
         ],
         help_heading = "One type"
     )]
@@ -257,6 +262,7 @@ fn demand(
         network_gbps: None,
         network_gbps_sum: None,
         nodes_talk: false,
+        averaged_seconds: None,
         runs: None,
     })
 }

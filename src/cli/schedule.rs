@@ -5,18 +5,19 @@ use super::args::{EstateArgs, Format, time};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::scope::regions;
-use super::{audit, estate, output, planner, pricing};
+use super::{audit, estate, output, planner, pricing, sampled};
 use crate::analysis::{
     AWS, GpuFilter, Question, SeenJob, SortBy, UnplacedJob, idle_hosts, job_need, seen_jobs,
 };
-use crate::catalog::Prices;
+use crate::catalog::{self, Prices};
 use crate::config::SettingsFile;
 use crate::domain::{
-    Currency, GpuOffer, JobRequest, OperatingSystem, PriceBook, shell_word, shown,
+    Currency, GpuModel, GpuOffer, JobRequest, OperatingSystem, PriceBook, shell_word, shown,
 };
 use crate::planners::schedule::{
     Host, Job, JobSchedule, ScheduleAsk, ScheduleError, schedule_jobs,
 };
+use crate::profiling::RunProfile;
 use crate::report::schedule_answer;
 use crate::savings::Checkpointing;
 use crate::sources::files::read_jobs;
@@ -30,6 +31,7 @@ use std::path::{Path, PathBuf};
 
 /// Different GPUs that jobs may ask for.
 const MOST_NEEDS: usize = 200;
+const MIB_OF_GIB: f64 = 1024.0;
 /// Longest time ahead for which idle hours are used.
 const LONGEST_HORIZON: SignedDuration = SignedDuration::from_hours(60 * 24);
 
@@ -52,7 +54,8 @@ fn price_per_gb(text: &str) -> Result<Decimal, String> {
 #[derive(Debug, Args)]
 pub(super) struct ScheduleArgs {
     /// CSV file of jobs, with the columns name, gpu, gpus and hours, and perhaps release,
-    /// deadline, restartable, data_region and data_gb [default: training jobs that were seen]
+    /// deadline, restartable, data_region and data_gb [default: the runs of `--profile-data`, else
+    /// training jobs that were seen]
     #[arg(long, value_name = "FILE")]
     pub jobs: Option<PathBuf>,
     /// Read the account, and use hours in which its machines are idle
@@ -98,14 +101,20 @@ pub(super) fn run(args: &ScheduleArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     let settings = estate::settings(&args.estate.out, io)?;
     let format = audit::format(args.format, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
-    planner::check_output(&[("--jobs", args.jobs.as_deref())], &args.estate.out)?;
+    let samples = args.estate.profile_data.iter();
+    let samples = samples.map(|path| ("--profile-data", Some(path.as_path())));
+    let read: Vec<(&str, Option<&Path>)> =
+        samples.chain([("--jobs", args.jobs.as_deref())]).collect();
+    planner::check_output(&read, &args.estate.out)?;
     let requests = match args.jobs.as_deref() {
         Some(path) => Some((path, requests(path)?)),
         None => None,
     };
     let of = &args.estate;
     let is_read = of.from.is_some() || of.demo.is_some() || of.kubernetes.is_given();
-    let estate = if is_read || args.idle_hours || requests.is_none() {
+    let is_estate = is_read || args.idle_hours;
+    let is_of_runs = requests.is_none() && !is_estate && !of.profile_data.is_empty();
+    let estate = if is_estate || (requests.is_none() && !is_of_runs) {
         Some(estate::estate(of, &settings, io)?)
     } else {
         None
@@ -121,7 +130,7 @@ pub(super) fn run(args: &ScheduleArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     let (wanted, unplaced) = match (&requests, &estate) {
         (Some((path, requests)), _) => (written(path, requests, begin), BTreeMap::new()),
         (None, Some(estate)) => seen(estate, begin)?,
-        (None, None) => (Vec::new(), BTreeMap::new()),
+        (None, None) => (sampled_runs(args, &settings, begin)?, BTreeMap::new()),
     };
     let ask = ask(
         args,
@@ -161,7 +170,8 @@ fn written(path: &Path, requests: &[JobRequest], begin: i64) -> Vec<Wanted> {
             need: 0,
             gpus: one.gpus,
             seconds: one.seconds(),
-            release: one.release.map_or(begin, |at| at.second(begin)),
+            // What was there before the plan begins is there when it does.
+            release: one.release.map_or(begin, |at| at.second(begin)).max(begin),
             deadline: one.deadline.map(|at| at.second(begin)),
             is_restartable: one.is_restartable,
             data_region: one.data_region.clone(),
@@ -169,6 +179,63 @@ fn written(path: &Path, requests: &[JobRequest], begin: i64) -> Vec<Wanted> {
         },
     });
     jobs.collect()
+}
+
+/// Runs that were sampled, as though they came again: as long on as many of the same GPUs.
+fn sampled_runs(
+    args: &ScheduleArgs,
+    settings: &SettingsFile,
+    begin: i64,
+) -> Result<Vec<Wanted>, Failure> {
+    let wanted = |path: &PathBuf| -> Result<Wanted, Failure> {
+        let run = sampled::profile_of(path, settings)?;
+        let file = shown(path);
+        let unknown = |what: &str| {
+            Failure::input(format!("{file} does not show {what}"))
+                .with_hint("pass the job with `--jobs FILE`")
+        };
+        let used = run.gpus_used().filter(|used| *used > 0);
+        let used = used.and_then(|used| u32::try_from(used).ok());
+        let seconds = run.end.elapsed_seconds.ceil() as i64;
+        if seconds <= 0 {
+            return Err(unknown("how long it ran"));
+        }
+        Ok(Wanted {
+            gpu: gpu_of(&run).ok_or_else(|| unknown("which GPUs it ran on"))?,
+            place: file.clone(),
+            job: Job {
+                name: file.clone(),
+                need: 0,
+                gpus: used.ok_or_else(|| unknown("how many GPUs it used"))?,
+                seconds,
+                release: begin,
+                deadline: None,
+                is_restartable: false,
+                data_region: run.facts.region.clone(),
+                data_gb: Decimal::ZERO,
+            },
+        })
+    };
+    args.estate.profile_data.iter().map(wanted).collect()
+}
+
+/// The model of the GPUs of a run, with memory for its peak.
+fn gpu_of(run: &RunProfile) -> Option<String> {
+    let shape = run.facts.instance_type.as_deref().and_then(catalog::shape);
+    let offer = shape.and_then(|shape| shape.gpu.as_ref());
+    let by_driver = || {
+        let name = run.whole().find_map(|gpu| gpu.identity.name.as_deref())?;
+        Some(GpuModel::from_driver_name(name))
+    };
+    let model = offer.map(|offer| offer.model.clone()).or_else(by_driver)?;
+    let peaks = run.whole().filter_map(|gpu| Some(gpu.vram_used_mib?.max));
+    let peak = peaks.fold(0.0, f64::max);
+    let gib = (peak / MIB_OF_GIB).floor();
+    Some(if gib >= 1.0 {
+        format!("{}:{gib}GB..", model.name())
+    } else {
+        model.name().to_owned()
+    })
 }
 
 /// Training jobs that ran, as though they came again when they did, with the number of those

@@ -3,25 +3,38 @@
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::select_args::SelectArgs;
-use super::{Io, audit, estate, output, planner, pricing, sampled};
-use crate::analysis::{AWS, GpuFilter, Question, SortBy, select_types};
+use super::select_measured::{of_run, of_workload};
+use super::{Io, audit, estate, fit, output, planner, pricing, sampled};
+use crate::analysis::{AWS, GpuFilter, Question, RunningWorkload, SortBy, select_types};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
-use crate::domain::{GpuShare, Policy, shown};
+use crate::domain::{GpuShare, Policy};
+use crate::planners::fit::ServedModel;
+use crate::planners::model::Dtype;
 use crate::planners::select::{Budget, Refusal, Selection, Wanted, vcpus_for};
-use crate::profiling::RunProfile;
 use crate::report::select_answer;
 use crate::report::text::counted;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.catalog.out, io)?;
     let format = audit::format(args.catalog.format, &settings, io)?;
     let age = PriceAge::of(args.catalog.max_price_age.as_deref(), &settings)?;
-    let question = question(args, &settings, io)?;
-    let wanted = wanted(args, &question, &settings)?;
-    let book = pricing::book(args.catalog.offline, &settings, io)?;
+    planner::check_output(
+        &[
+            ("--from", args.of.from.as_deref()),
+            ("--profile-data", args.profile_data.as_deref()),
+        ],
+        &args.catalog.out,
+    )?;
+    let running = args.of.running(&settings)?;
+    let (running, gathered) = running.map_or((None, None), |(one, book)| (Some(one), Some(book)));
+    let question = question(args, running.as_ref(), &settings, io)?;
+    let wanted = wanted(args, &question, running.as_ref(), &settings)?;
+    let book = match gathered {
+        Some(book) => book,
+        None => pricing::book(args.catalog.offline, &settings, io)?,
+    };
     let policy = &settings.policy;
     let prices = Prices::new(&book, &policy.discount_percent);
     pricing::refuse_unknown(&question, &prices)?;
@@ -34,7 +47,7 @@ pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     let code = planner::print(&select_answer(&found), format, &args.catalog.out, io)?;
     output::warn(warning, &args.catalog.out, io);
     if found.fits.is_empty() {
-        output::complain(&nothing(&found), hint(&found), io);
+        output::complain(&nothing(&found), &hint(&found), io);
         return Ok(ExitCode::Nothing);
     }
     let checked = found.fits.iter().filter(|one| one.is_checked()).count();
@@ -54,15 +67,28 @@ pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     Ok(code)
 }
 
-fn hint(found: &Selection) -> &'static str {
-    match found.refused.first().map(|one| &one.reason) {
+fn hint(found: &Selection) -> String {
+    let nearest = found.refused.first();
+    let of_model = nearest.and_then(|one| {
+        let served = found.wanted.model.as_ref();
+        let served = served.filter(|_| matches!(one.reason, Refusal::Model { .. }))?;
+        served.nearest_on(one.offered.shape)
+    });
+    if let Some(nearest) = of_model {
+        return fit::with_less(&nearest);
+    }
+    match nearest.map(|one| &one.reason) {
         Some(Refusal::Currency) => {
             "budgets are in dollars: omit the budget, or pass a `--region` with prices in dollars"
+                .to_owned()
         }
-        _ => {
-            "raise the budget, lower the need that the nearest type misses, or search other \
-             regions with `--region all`"
+        Some(Refusal::Model { .. }) => {
+            "pass a smaller model or `--context`, or smaller weights such as `--dtype int4`"
+                .to_owned()
         }
+        _ => "raise the budget, lower the need that the nearest type misses, or search other \
+              regions with `--region all`"
+            .to_owned(),
     }
 }
 
@@ -74,7 +100,12 @@ fn nothing(found: &Selection) -> String {
     format!("no instance type fits{}", nearest.unwrap_or_default())
 }
 
-fn question(args: &SelectArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<Question, Failure> {
+fn question(
+    args: &SelectArgs,
+    running: Option<&RunningWorkload>,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<Question, Failure> {
     let gpu = args.gpu.as_deref().map(GpuFilter::parse).transpose();
     let gpu = gpu.map_err(|message| {
         Failure::input(message)
@@ -87,7 +118,10 @@ fn question(args: &SelectArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<Q
         gpu,
         count: None,
         regions: regions.map(str::to_owned).collect(),
-        home_region: pricing::home_region(settings, io),
+        home_region: running.map_or_else(
+            || pricing::home_region(settings, io),
+            |one| one.key.region.clone(),
+        ),
         providers: BTreeSet::from([AWS.to_owned()]),
         operating_system: pricing::operating_system(&args.catalog.os)?,
         sort: SortBy::Price,
@@ -97,15 +131,23 @@ fn question(args: &SelectArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<Q
 fn wanted(
     args: &SelectArgs,
     question: &Question,
+    running: Option<&RunningWorkload>,
     settings: &SettingsFile,
 ) -> Result<Wanted, Failure> {
     let policy = &settings.policy;
     let filter = question.gpu.as_ref();
+    let model = served(args, policy)?;
+    // Without a number, a model is held by as many as it needs.
+    let gpus = args.gpus.or(match model {
+        Some(_) => None,
+        None => Some(GpuShare::Whole(1)),
+    });
     let mut wanted = Wanted {
         kind: args.kind,
         restartable: args.restartable,
         paying: args.rank_by.map(super::select_args::RankChoice::paying),
-        gpus: args.gpus.unwrap_or(GpuShare::Whole(1)),
+        gpus,
+        model,
         names_accelerator: filter.is_some_and(|filter| filter.model().is_some()),
         vram_mib: args.vram,
         vram_total_mib: args.vram_total,
@@ -122,11 +164,18 @@ fn wanted(
         },
         hours: args.hours_per_month.unwrap_or(policy.hours_per_month),
         hours_of_month: policy.hours_per_month,
+        today: None,
         sources: BTreeMap::new(),
     };
     if args.gpus.is_none() {
-        wanted.sources.insert("gpus", "default".to_owned());
+        let source = if wanted.model.is_some() {
+            "as many as hold the model"
+        } else {
+            "default"
+        };
+        wanted.sources.insert("gpus", source.to_owned());
     }
+    wanted.sources.extend(model_sources(args));
     if let Some((rate, seconds)) = args.rate.zip(args.cpu_seconds) {
         let target = policy.serving_target_percent;
         wanted.vcpu_without_gpu = vcpus_for(rate, seconds, target);
@@ -139,9 +188,12 @@ fn wanted(
     }
     if let Some(path) = &args.profile_data {
         let run = sampled::profile_of(path, settings)?;
-        measure(&mut wanted, args, &run, path, policy)?;
+        of_run(&mut wanted, args, &run, path, policy)?;
     }
-    if wanted.nvlink && wanted.gpus.visible_devices() < 2 {
+    if let Some(running) = running {
+        of_workload(&mut wanted, args, running, policy)?;
+    }
+    if wanted.nvlink && wanted.gpus.is_some_and(|gpus| gpus.visible_devices() < 2) {
         return Err(Failure::input(
             "`--nvlink` links the GPUs of an instance, and one GPU is asked for",
         )
@@ -150,58 +202,48 @@ fn wanted(
     Ok(wanted)
 }
 
-/// Takes what the flags leave open from a run that was sampled.
-fn measure(
-    wanted: &mut Wanted,
-    args: &SelectArgs,
-    run: &RunProfile,
-    path: &Path,
-    policy: &Policy,
-) -> Result<(), Failure> {
-    let file = shown(path);
-    let Some(used) = run.gpus_used() else {
-        return Err(
-            Failure::input(format!("{file} does not show whether every GPU was used"))
-                .with_hint("pass `--vram` and `--gpus` instead"),
-        );
-    };
-    if args.gpus.is_none() {
-        wanted.gpus = GpuShare::Whole(u16::try_from(used.max(1)).unwrap_or(u16::MAX));
-        wanted
-            .sources
-            .insert("gpus", format!("GPUs used in {file}"));
+/// The model that the flags describe.
+fn served(args: &SelectArgs, policy: &Policy) -> Result<Option<ServedModel>, Failure> {
+    let mut passed = args.model.passed();
+    passed.extend(args.model_memory.passed());
+    passed.extend(args.dtype.is_some().then_some("dtype"));
+    if args.model.model.is_none() && args.model.params.is_none() {
+        return match passed.first() {
+            Some(flag) => Err(Failure::input(format!("`--{flag}` is about a model"))
+                .with_hint("pass `--params`, such as `--params 70b`, or `--model`")),
+            None => Ok(None),
+        };
     }
-    let peak = run.fullest().and_then(|gpu| gpu.vram_used_mib);
-    if let Some(peak) = peak
-        && args.vram.is_none()
-        && used > 0
-    {
-        let headroom = policy.vram_headroom;
-        wanted.vram_mib = Some(peak.max * headroom);
-        let source = format!("peak of {:.0} MiB in {file} × {headroom}", peak.max);
-        wanted.sources.insert("vram_mib", source);
-    }
-    let headroom = policy.vcpu_headroom;
-    if let Some(memory) = run.host.memory_used_mib
-        && args.memory.is_none()
-    {
-        wanted.memory_mib = Some(memory.max * headroom);
-        let source = format!("peak of {:.0} MiB in {file} × {headroom}", memory.max);
-        wanted.sources.insert("memory_mib", source);
-    }
-    if let Some((cores, busy)) = run.host.cores.zip(run.host.cpu_percent) {
-        let vcpu = f64::from(cores) * busy.p95 / 100.0 * headroom;
-        let source = format!(
-            "p95 of {:.1}% of {cores} CPUs in {file} × {headroom}",
-            busy.p95
-        );
-        wanted.vcpu = Some(vcpu);
-        wanted.sources.insert("vcpu", source.clone());
-        if used == 0 && wanted.vcpu_without_gpu.is_none() {
-            wanted.vcpu_without_gpu = Some(vcpu);
-            let source = format!("no GPU was used; {source}");
-            wanted.sources.insert("vcpu_without_gpu", source);
-        }
-    }
-    Ok(())
+    Ok(Some(ServedModel {
+        model: args.model.model()?,
+        dtype: args.dtype.unwrap_or(Dtype::Fp16),
+        load: args.model_memory.load(),
+        terms: args.model_memory.terms(policy),
+    }))
+}
+
+/// Where what is said of the model is from, unless a flag of its name was passed.
+fn model_sources(args: &SelectArgs) -> Vec<(&'static str, String)> {
+    let (memory, model) = (&args.model_memory, &args.model);
+    let default = [
+        ("dtype", args.dtype.is_some(), "default"),
+        ("params_billion", model.params.is_some(), "--model"),
+        ("kv_dtype", memory.kv_dtype.is_some(), "default"),
+        ("context_tokens", memory.context.is_some(), "default"),
+        ("sequences", memory.concurrency.is_some(), "default"),
+        (
+            "runtime_gib",
+            memory.runtime_gib.is_some(),
+            "assumed, see docs/planners/fit.md",
+        ),
+        (
+            "headroom",
+            memory.headroom.is_some(),
+            "vram_headroom of the policy",
+        ),
+    ];
+    let default = default.into_iter().filter(|(_, is_passed, _)| !is_passed);
+    default
+        .map(|(key, _, source)| (key, source.to_owned()))
+        .collect()
 }

@@ -1,9 +1,12 @@
 //! Flags of `gpucost select`.
 
 use super::args::{hourly_price, hours_of_a_month, kind, positive};
+use super::model_args::{MemoryArgs, ModelArgs, dtype};
 use super::planner_flags::{CatalogArgs, exact_rate};
 use super::rightsize_flags::size_mib;
+use super::workload_args::WorkloadArgs;
 use crate::domain::{Architecture, GpuShare, MOST_GPUS, WorkloadKind};
+use crate::planners::model::Dtype;
 use crate::planners::paying::Paying;
 use clap::{Args, ValueEnum};
 use rust_decimal::Decimal;
@@ -25,7 +28,8 @@ pub(super) struct SelectArgs {
     /// Memory needed on all GPUs of an instance together
     #[arg(long, value_name = "SIZE", value_parser = needed_mib, allow_hyphen_values = true, help_heading = "Needs")]
     pub vram_total: Option<f64>,
-    /// GPUs per instance, at least; a part such as 0.125 lets parts of a GPU compete [default: 1]
+    /// GPUs per instance, at least; a part such as 0.125 lets parts of a GPU compete [default:
+    /// 1; with a model, as many as hold it]
     #[arg(long, value_name = "N", value_parser = gpus, allow_negative_numbers = true, help_heading = "Needs")]
     pub gpus: Option<GpuShare>,
     /// GPU model, memory or both: H100, A100:80GB, 24GB.., 24GB..48GB
@@ -44,13 +48,27 @@ pub(super) struct SelectArgs {
     #[arg(long, value_enum, value_name = "ARCH", default_value_t = ArchChoice::X86_64, help_heading = "Needs")]
     pub arch: ArchChoice,
     /// Requests per unit of time, such as 2/s, 120/min or 7200/h
-    #[arg(long, value_name = "RATE", value_parser = exact_rate, allow_hyphen_values = true, requires = "cpu_seconds", help_heading = "Needs")]
+    #[arg(long, value_name = "RATE", value_parser = exact_rate, allow_hyphen_values = true, requires = "cpu_seconds", conflicts_with_all = ["model", "params"], help_heading = "Needs")]
     pub rate: Option<Decimal>,
     /// CPU time of a request without a GPU, in seconds; lets CPU types compete
     #[arg(long, value_name = "SECONDS", value_parser = positive, allow_negative_numbers = true, requires = "rate", help_heading = "Needs")]
     pub cpu_seconds: Option<Decimal>,
-    /// Take the needs from samples written by `gpucost profile --samples`
-    #[arg(long, value_name = "FILE", help_heading = "Needs")]
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Type of the weights: fp32, fp16, bf16, fp8, int8, int4 [default: fp16]
+    #[arg(long, value_name = "DTYPE", value_parser = dtype, help_heading = "Model")]
+    pub dtype: Option<Dtype>,
+    #[command(flatten)]
+    pub model_memory: MemoryArgs,
+    #[command(flatten)]
+    pub of: WorkloadArgs,
+    /// Samples written by `gpucost profile --samples`, to take the needs from
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["from", "demo", "workload"],
+        help_heading = "Measured"
+    )]
     pub profile_data: Option<PathBuf>,
     /// Most to pay per hour, in USD
     #[arg(long, value_name = "USD", value_parser = hourly_price, allow_negative_numbers = true, help_heading = "Budget")]
@@ -64,7 +82,8 @@ pub(super) struct SelectArgs {
     /// Price to rank by [default: spot where --restartable allows it, else on-demand]
     #[arg(long, value_enum, value_name = "PRICE", help_heading = "Budget")]
     pub rank_by: Option<RankChoice>,
-    /// Comma-separated regions, with `*` as a wildcard, or `all` [default: us-east-1]
+    /// Comma-separated regions, with `*` as a wildcard, or `all` [default: that of the workload,
+    /// else us-east-1]
     #[arg(long, value_name = "R[,R…]|all")]
     pub region: Option<String>,
     #[command(flatten)]

@@ -1,10 +1,11 @@
-//! The place that `--history` names, for audits that read it and add to it.
+//! The place that `--history` names, for audits that read it and add to it, and that of
+//! `--rollups`, which is read alone.
 
 use super::Io;
 use super::args::{EstateArgs, OutputArgs, Resolution};
 use super::exit::{ExitCode, Failure};
 use super::output::say;
-use crate::domain::shell_word;
+use crate::domain::{Window, shell_word};
 use crate::gather::GatherOptions;
 use crate::report::text::counted;
 use crate::sources::SourceError;
@@ -68,6 +69,43 @@ pub(super) fn wanted<'a>(
     let date = |at: Timestamp| at.to_zoned(TimeZone::UTC).date();
     let days = (date(start.unwrap_or(Timestamp::MIN)), date(options.as_of));
     Ok(Some(Wanted { place, days }))
+}
+
+/// The place of roll-ups that is named, if metrics are read.
+///
+/// # Errors
+/// When it cannot be one, and when other flags ask for what roll-ups do not have.
+pub(super) fn rollups(args: &EstateArgs, metrics: bool) -> Result<Option<&Place>, Failure> {
+    let Some(place) = args.rollups.as_ref().filter(|_| metrics) else {
+        return Ok(None);
+    };
+    if args.resolution == Resolution::Auto {
+        return Err(Failure::input(
+            "`--rollups` has every period, which `--resolution auto` does not read",
+        )
+        .with_hint("use `--resolution full`"));
+    }
+    if let Place::Folder(folder) = place
+        && !folder.is_dir()
+    {
+        return Err(Failure::input(format!("{place} is not a directory"))
+            .with_hint("pass the directory or URL of `--out` of `archive rollup`"));
+    }
+    Ok(Some(place))
+}
+
+/// Opens roll-ups of the days of a window.
+///
+/// # Errors
+/// When they cannot be reached or listed.
+pub(super) async fn open_rollups(
+    place: &Place,
+    access: &BucketAccess,
+    (window, now): (Window, Timestamp),
+) -> Result<History, HistoryError> {
+    let date = |at: Timestamp| at.to_zoned(TimeZone::UTC).date();
+    let days = (date(window.start), date(window.end));
+    History::open_to_read(place, access, days, now).await
 }
 
 /// How AWS is reached for a bucket: as for everything else, unless S3 has an endpoint of its

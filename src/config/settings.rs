@@ -110,8 +110,20 @@ fn parse(text: &str) -> Result<SettingsFile, Vec<Problem>> {
 
 /// Formats that commands know; a command refuses those that it does not have.
 const FORMATS: &[&str] = &[
-    "table", "wide", "json", "csv", "focus", "markdown", "html", "github", "sarif", "junit",
-    "slack", "script",
+    "table",
+    "wide",
+    "json",
+    "csv",
+    "xlsx",
+    "focus",
+    "markdown",
+    "html",
+    "github",
+    "sarif",
+    "junit",
+    "slack",
+    "script",
+    "openmetrics",
 ];
 
 const KEYS: &[&str] = &[

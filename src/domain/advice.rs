@@ -52,6 +52,7 @@ pub struct Action {
     monthly_savings: Money,
     certain: Money,
     lost_work: Option<Money>,
+    snapshots: Option<Money>,
     risk: Risk,
     caveats: Vec<String>,
 }
@@ -78,6 +79,7 @@ impl Action {
             monthly_savings,
             certain: Money::zero(monthly_savings.currency()),
             lost_work: None,
+            snapshots: None,
             risk,
             caveats: Vec::new(),
         })
@@ -115,6 +117,13 @@ impl Action {
     #[must_use]
     pub fn with_caveats(mut self, caveats: Vec<String>) -> Self {
         self.caveats = caveats;
+        self
+    }
+
+    /// The same with the most that snapshots of released volumes cost per month.
+    #[must_use]
+    pub fn leaving_snapshots(mut self, most: Option<Money>) -> Self {
+        self.snapshots = most.map(Money::rounded);
         self
     }
 
@@ -158,6 +167,13 @@ impl Action {
     /// shows it. Absent where nothing is interrupted.
     pub fn lost_work(&self) -> Option<Money> {
         self.lost_work
+    }
+
+    /// What of the cost that it leaves per month is for snapshots that keep all data of
+    /// released volumes, in whole cents: the saving is net of it, and no inventory shows
+    /// it. Absent where no volume is released, and where their price is not known.
+    pub fn snapshots(&self) -> Option<Money> {
+        self.snapshots
     }
 
     pub fn risk(&self) -> Risk {

@@ -2,6 +2,7 @@
 
 use super::named::named_enum;
 use super::{Currency, OperatingSystem, PriceOption, Provider, PurchaseOption, Tenancy, Window};
+use jiff::civil::Date;
 use rust_decimal::Decimal;
 
 named_enum! {
@@ -110,6 +111,8 @@ pub struct BillLine {
     pub resource: Option<String>,
     /// When it was used, or what a fee is for.
     pub period: Option<Window>,
+    /// The first day of the month that it is billed in.
+    pub billing_month: Option<Date>,
     pub service: Option<String>,
     pub region: Option<String>,
     /// The type of an instance, such as `p5.48xlarge`.

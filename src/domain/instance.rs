@@ -187,7 +187,7 @@ impl Instance {
         self.tags
             .get("Name")
             .map(String::as_str)
-            .filter(|name| !name.is_empty())
+            .filter(|name| !name.trim().is_empty())
     }
 
     /// First seen: attach time of the primary network interface, else the last
@@ -274,6 +274,15 @@ mod tests {
             read(Some("RunInstances:0006"), None, None),
             OperatingSystem::OtherLicensed
         );
+    }
+
+    #[test]
+    fn a_blank_name_is_none() {
+        for (tag, expected) in [("", None), (" \t", None), (" a", Some(" a"))] {
+            let mut instance = Instance::sample("i-1", "g5.xlarge", Timestamp::UNIX_EPOCH);
+            instance.tags = [("Name".to_owned(), tag.to_owned())].into();
+            assert_eq!(instance.name(), expected, "{tag:?}");
+        }
     }
 
     #[test]

@@ -3,8 +3,8 @@
 
 use super::named::named_enum;
 use super::{
-    ActionKind, Fnv, HourlyRate, Money, PastGap, PastTotals, PriceOrigin, Provider, PurchaseOption,
-    Risk, TagFilter, Target,
+    ActionKind, Currency, Fnv, HourlyRate, Money, PastGap, PastTotals, PriceOrigin, Provider,
+    PurchaseOption, Risk, TagFilter, Target,
 };
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -100,6 +100,38 @@ pub struct WorkloadDay {
     /// The public on-demand price of one instance that [`Self::list`] was made with; absent
     /// when it is unknown. The cloud changed its price if this changed.
     pub price: Option<DatedPrice>,
+}
+
+/// What an hour of an instance costs, as an audit priced it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InstanceRate {
+    pub currency: Currency,
+    /// Without commitments.
+    pub price: Decimal,
+    /// With commitments spread over the hours that it ran.
+    pub effective: Decimal,
+}
+
+/// How an instance of EC2 ran in an hour of UTC, of those in which it ran at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstanceHour {
+    pub account: String,
+    pub region: String,
+    /// Its own id, such as `i-0123456789abcdef0`.
+    pub instance: String,
+    pub instance_type: String,
+    /// When the hour begins.
+    pub hour: Timestamp,
+    /// For how long it ran.
+    pub ran_seconds: u16,
+    /// Of these, those in which at least half of its GPUs reported their utilization.
+    pub measured_seconds: u16,
+    /// Of these, those in which every GPU stayed below 1%.
+    pub idle_seconds: u16,
+    /// The other measured seconds, each times the mean utilization of its GPUs, 0–1.
+    pub useful_seconds: Decimal,
+    /// Absent where the audit had no price.
+    pub rate: Option<InstanceRate>,
 }
 
 /// How a workload ran when an action was first advised for it.
@@ -202,7 +234,6 @@ pub struct RecordedRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Currency;
 
     fn target(count: u32) -> Target {
         Target {

@@ -20,6 +20,7 @@ mod inference;
 mod instance;
 mod job;
 mod job_request;
+mod kept_bill;
 mod kpi;
 mod ledger;
 mod managed;
@@ -32,11 +33,13 @@ mod node;
 mod opinion;
 mod part;
 mod past;
+mod past_run;
 mod policy;
 mod price;
 mod profiled;
 mod prose;
 mod reading;
+mod rejected_action;
 mod request;
 mod resource;
 mod run;
@@ -55,6 +58,7 @@ mod upkeep;
 mod usage;
 mod utilization;
 mod verdict;
+mod work;
 mod workload;
 mod workload_cost;
 mod workload_key;
@@ -92,16 +96,17 @@ pub use instance::{
 };
 pub use job::{JobStatus, TrainingJob};
 pub use job_request::{JobRequest, MOST_JOBS, Moment};
+pub use kept_bill::{BillKept, MonthlyBill, ResourceHour, StatedSum};
 pub use kpi::{DatedUnits, Kpi, KpiValue, UnitCost, WorkUnits};
 pub use ledger::{
-    ActionBaseline, CostKind, CostSource, DatedPrice, RecordedAction, RecordedRun, WorkloadDay,
-    action_id,
+    ActionBaseline, CostKind, CostSource, DatedPrice, InstanceHour, InstanceRate, RecordedAction,
+    RecordedRun, WorkloadDay, action_id,
 };
 pub use managed::{Component, Managed};
 pub use member::{Measured, Member};
 pub use metric::{JoinedBy, Metric, Rejected, SeriesSource, Statistic};
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
-pub(crate) use named::named_enum;
+pub(crate) use named::{named_enum, named_key};
 pub use names::{is_unsafe, safe, shell_word, shown, spreadsheet_safe};
 pub use node::{
     Clusters, DEVICE_DECIMALS, DeviceFunnel, Node, NodeAmount, NodeDevices, PoolMaker, Scheduler,
@@ -111,6 +116,7 @@ pub use part::Part;
 pub use past::{
     PastAudit, PastFinding, PastGap, PastTotals, PastUnitCost, PastUnused, PastWorkload, Unread,
 };
+pub use past_run::PastRun;
 pub use policy::Policy;
 pub use price::{
     CommitmentTerm, Instalments, InterruptionBand, NoPrice, PaymentOption, PriceBasis, PriceBook,
@@ -122,6 +128,7 @@ pub use reading::{
     Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Loss, MIB, Sample,
     ThrottleReasons,
 };
+pub use rejected_action::RejectedAction;
 pub use request::{CountedRequests, RecordedRequest, RecordedWork};
 pub use resource::{Provider, ResourceId};
 pub use run::{GpuIdentity, MigSlot, RunEnd, RunFacts, UnitsDone};
@@ -130,7 +137,7 @@ pub use scaling::{BatchEnvironment, ScalingGroup, WarmPool};
 pub(crate) use shape::family_of;
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
 pub use spelling::nearest_names;
-pub(crate) use spelling::plain_name;
+pub(crate) use spelling::{matches_pattern, plain_name};
 pub use spot::{SpotHistory, spot_history, time_weighted_mean};
 pub use spot_run::{
     CheckpointBasis, CheckpointCost, RunCheckpoints, SpotAction, SpotInterruption, SpotNotice,
@@ -145,11 +152,12 @@ pub use terraform::{
 pub use time::{DAY_SECONDS, HOUR_SECONDS, RunningTime, Window, floor_to_period, parse_duration};
 pub use training_plan::{PlanStatus, TrainingPlan};
 pub use upkeep::{CompactedHistory, FileTrouble, FoundFile, PrunedHistory, VerifiedHistory};
-pub use usage::{GpuUsage, InstanceUsage, Maxima, NetworkUse, VramSummary};
+pub use usage::{GpuDay, GpuUsage, InstanceUsage, Maxima, NetworkUse, VramSummary};
 pub use utilization::{
     ACTIVE_PERCENT, Distribution, SATURATED_HOUR_PERCENT, Signal, UtilizationSummary,
 };
 pub use verdict::{Classification, UsageState, Verdict};
+pub use work::{BegunWork, WORK, Work, WorkPiece, WorkUnit};
 pub use workload::{KindBasis, Workload, WorkloadKind, says_production};
 pub use workload_cost::{IdleStorageCosts, InstanceCost, Unpriced, WorkloadCost};
 pub use workload_key::{Group, WorkloadKey};

@@ -29,3 +29,60 @@ macro_rules! named_enum {
     };
 }
 pub(crate) use named_enum;
+
+/// Keys that things are grouped by: some with a name of their own, and one for each tag or
+/// label, which is written as `tag:NAME`.
+macro_rules! named_key {
+    (
+        $(#[$outer:meta])* $type:ident { $($(#[$doc:meta])* $variant:ident = $name:literal,)+ }
+        $(#[$open_doc:meta])* $open:ident = $prefix:literal
+    ) => {
+        $(#[$outer])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $type {
+            $($(#[$doc])* $variant,)+
+            $(#[$open_doc])*
+            $open(String),
+        }
+
+        impl $type {
+            /// Reads a name; `None` for anything else.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$variant),)+
+                    _ => {
+                        let open = name.strip_prefix(concat!($prefix, ":"))?;
+                        (!open.is_empty()).then(|| Self::$open(open.to_owned()))
+                    }
+                }
+            }
+
+            /// The names that are known, for messages.
+            pub fn known_names() -> String {
+                let names = [$($name),+].join(", ");
+                names + concat!(" and ", $prefix, ":NAME")
+            }
+
+            /// The tag or label that it names.
+            pub fn open(&self) -> Option<&str> {
+                match self {
+                    Self::$open(name) => Some(name),
+                    $(Self::$variant => None,)+
+                }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match self {
+                    $(Self::$variant => f.write_str($name),)+
+                    Self::$open(name) => {
+                        f.write_str(concat!($prefix, ":"))?;
+                        f.write_str(name)
+                    }
+                }
+            }
+        }
+    };
+}
+pub(crate) use named_key;

@@ -110,6 +110,9 @@ pub struct PastWorkload {
     /// What of that the plan set aside per month for work that spot interruptions
     /// lose; absent when it planned no spot.
     pub lost_work: Option<Money>,
+    /// What of that the plan set aside per month for snapshots of released volumes; absent
+    /// when it released none.
+    pub snapshots: Option<Money>,
     pub classification: String,
     /// The signal that it was judged by; absent when nothing was measured.
     pub signal: Option<String>,

@@ -1,5 +1,6 @@
 //! Thresholds. Every verdict names the ones it was judged by.
 
+use super::RejectedAction;
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -56,6 +57,8 @@ pub struct Policy {
     pub time_zone: Option<String>,
     /// Negotiated discount on on-demand list prices by family, 0–100.
     pub discount_percent: BTreeMap<String, Decimal>,
+    /// Actions that the plan does without.
+    pub rejected: Vec<RejectedAction>,
 }
 
 impl Policy {
@@ -98,6 +101,7 @@ impl Default for Policy {
             workload_tag: "gpucost:workload".to_owned(),
             time_zone: None,
             discount_percent: BTreeMap::new(),
+            rejected: Vec::new(),
         }
     }
 }

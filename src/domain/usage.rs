@@ -60,6 +60,17 @@ impl NetworkUse {
     }
 }
 
+/// One day of UTC of one GPU, in hundredths of a percent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GpuDay {
+    /// Days since the Unix epoch.
+    pub day: i32,
+    /// Mean of its averages.
+    pub mean: u16,
+    /// Largest of its averages.
+    pub largest: u16,
+}
+
 /// One GPU of one instance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GpuUsage {
@@ -81,6 +92,8 @@ pub struct GpuUsage {
     pub temperature_max_c: Option<f64>,
     /// Most encoder sessions at once; absent when they were not measured.
     pub encoder_sessions_max: Option<f64>,
+    /// Its utilization by day, ascending; a day without an average is left out.
+    pub days: Vec<GpuDay>,
 }
 
 impl GpuUsage {

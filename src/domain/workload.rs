@@ -3,10 +3,10 @@
 use super::named::named_enum;
 use super::opinion;
 use super::{
-    AwsOpinion, CommittedCost, ComponentHost, GpuUsage, HourlyActivity, IdleStorageCosts,
-    InstanceShape, InstanceUsage, Measured, Member, Money, Policy, PriceKey, ProfileBasis,
-    PurchaseOption, ResourceId, Samples, ScalingGroup, Unpriced, UtilizationSummary, VramSummary,
-    WorkloadCost, WorkloadKey,
+    AcceleratorKind, AwsOpinion, CommittedCost, ComponentHost, GpuUsage, HourlyActivity,
+    IdleStorageCosts, InstanceShape, InstanceUsage, Measured, Member, Money, Policy, PriceKey,
+    ProfileBasis, PurchaseOption, ResourceId, Samples, ScalingGroup, Unpriced, UtilizationSummary,
+    VramSummary, WorkloadCost, WorkloadKey,
 };
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
@@ -261,6 +261,16 @@ impl Workload {
     pub fn visible_gpus(&self) -> Option<u64> {
         let offer = self.shape.as_ref()?.gpu.as_ref()?;
         Some(u64::from(offer.share.visible_devices()) * self.instances.len() as u64)
+    }
+
+    /// GPUs that run: what drivers call GPUs, so neither Neuron devices nor gate arrays.
+    pub fn running_gpus(&self) -> u64 {
+        let is_gpu = |shape: &InstanceShape| shape.accelerator == AcceleratorKind::Gpu;
+        if self.key.running && self.shape.as_ref().is_some_and(is_gpu) {
+            self.visible_gpus().unwrap_or(0)
+        } else {
+            0
+        }
     }
 
     /// Every measured GPU, by instance and index.

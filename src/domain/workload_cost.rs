@@ -138,5 +138,9 @@ pub struct IdleStorageCosts {
     pub volumes_of_unknown_size: u64,
     /// GiB in all the others.
     pub volume_gib: u64,
+    /// Volumes that have a price.
+    pub priced_volumes: u64,
+    /// GiB in those.
+    pub priced_volume_gib: u64,
     pub addresses: u64,
 }

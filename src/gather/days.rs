@@ -20,10 +20,10 @@ const CLOSES_AFTER: SignedDuration = SignedDuration::from_hours(6);
 
 /// A part of the window.
 #[derive(Debug, PartialEq)]
-struct Stretch {
-    window: Window,
+pub(super) struct Stretch {
+    pub window: Window,
     /// The day that it is, if that is over.
-    day: Option<Date>,
+    pub day: Option<Date>,
 }
 
 /// A machine, and the days that need not be asked of it.
@@ -146,7 +146,7 @@ async fn read(history: &History, day: Date, known: &[KeptMachine]) -> Gathered<U
 }
 
 /// The whole days of UTC in a window that end by a time, and what is before and after them.
-fn stretches((window, period_seconds): Grid, until: Timestamp) -> Vec<Stretch> {
+pub(super) fn stretches((window, period_seconds): Grid, until: Timestamp) -> Vec<Stretch> {
     let start = window.start.as_second();
     let first = start + (-start).rem_euclid(DAY_SECONDS);
     let is_on_grid = DAY_SECONDS % i64::from(period_seconds.max(1)) == 0;

@@ -1,7 +1,7 @@
 //! Asking how machines were used, and reducing the answers. Points are let go as they arrive.
 
 use super::places::{PLACES_AT_ONCE, Place};
-use crate::domain::{DeviceUse, Gap, Gathered, ResourceId, Window};
+use crate::domain::{DeviceUse, Gap, Gathered, ResourceId, WORK, Window, WorkUnit};
 use crate::sources::files::Recorder;
 use crate::sources::{Answer, MetricAsk, MetricCalls, MetricSource, Readings};
 use crate::usage::{UsageBuilder, Usages};
@@ -119,10 +119,13 @@ pub(super) async fn measured(
             !rest.as_slice().is_empty()
         });
     }
+    let number = Some(calls.len() as u64);
+    let _work = WORK.begin("calls for metrics".to_owned(), number, WorkUnit::Things);
     let mut answers = stream::iter(calls).buffered(at_once);
     let mut sums = Sums::new((window, period_seconds));
     let mut gaps = Vec::new();
     while let Some(answer) = answers.next().await {
+        WORK.advance(1);
         gaps.extend(answer.gaps);
         sums.add(answer.value, recorder.as_deref_mut());
     }

@@ -3,8 +3,9 @@
 use super::prices::accelerated_types;
 use super::run::GatherError;
 use crate::domain::{
-    Cause, CauseKind, Clusters, Commitments, EstateSource, Gap, GapSubject, Gathered, HourlyRate,
-    Managed, OperatingSystem, PriceBook, PriceKey, PriceOption, PriceQuote, Tenancy, Window,
+    ApiUsage, Cause, CauseKind, Clusters, Commitments, EstateSource, Gap, GapSubject, Gathered,
+    HourlyRate, Managed, OperatingSystem, PriceBook, PriceKey, PriceOption, PriceQuote, Tenancy,
+    Window,
 };
 use crate::sources::aws::{self, AwsOptions, RegionClients, Session, region_names};
 use crate::sources::{SourceError, WantedPrices};
@@ -34,7 +35,7 @@ pub struct RefreshOptions {
 /// What one interface knows about one region. A part is replaced as a whole or
 /// stays as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+pub(super) enum Part {
     /// On-demand and reserved, from the price list.
     Listed,
     /// Spot, from its history.
@@ -44,7 +45,7 @@ enum Part {
 }
 
 impl Part {
-    fn of(option: PriceOption) -> Option<Self> {
+    pub(super) fn of(option: PriceOption) -> Option<Self> {
         match option {
             PriceOption::OnDemand | PriceOption::Reserved(_) => Some(Self::Listed),
             PriceOption::Spot => Some(Self::Spot),
@@ -64,7 +65,7 @@ impl Part {
     }
 }
 
-type Answer = Result<Vec<(PriceKey, PriceQuote)>, SourceError>;
+pub(super) type Answer = Result<Vec<(PriceKey, PriceQuote)>, SourceError>;
 
 /// Reads Linux prices of every accelerated type of the catalog, as an estate
 /// without instances. What cannot be read keeps its `last` price, and is a gap.
@@ -76,8 +77,7 @@ pub async fn refresh_prices(
     last: &PriceBook,
     progress: &dyn Fn(&str),
 ) -> Result<Estate, GatherError> {
-    let window =
-        Window::before(options.as_of, SPOT_WINDOW, PERIOD_SECONDS).map_err(GatherError::Window)?;
+    let window = window_before(options.as_of)?;
     progress("credentials");
     let session = Session::connect(&options.aws).await?;
     let Gathered {
@@ -95,9 +95,27 @@ pub async fn refresh_prices(
         .flatten()
         .collect();
     let prices = merged(last, answers, &mut gaps)?;
-    gaps.sort();
     Ok(Estate {
-        as_of: options.as_of,
+        api: session.usage(),
+        ..estate_of((options.as_of, window), regions, prices, gaps)
+    })
+}
+
+/// What spot prices are means over.
+pub(super) fn window_before(as_of: Timestamp) -> Result<Window, GatherError> {
+    Window::before(as_of, SPOT_WINDOW, PERIOD_SECONDS).map_err(GatherError::Window)
+}
+
+/// An estate of prices alone.
+pub(super) fn estate_of(
+    (as_of, window): (Timestamp, Window),
+    regions: Vec<String>,
+    prices: PriceBook,
+    mut gaps: Vec<Gap>,
+) -> Estate {
+    gaps.sort();
+    Estate {
+        as_of,
         window,
         source: EstateSource::Aws,
         accounts: Vec::new(),
@@ -118,8 +136,8 @@ pub async fn refresh_prices(
         prices,
         commitments: Commitments::default(),
         gaps,
-        api: session.usage(),
-    })
+        api: ApiUsage::default(),
+    }
 }
 
 async fn in_region(
@@ -184,7 +202,7 @@ fn over_zones(zonal: Vec<(PriceKey, PriceQuote)>) -> Vec<(PriceKey, PriceQuote)>
 }
 
 /// The last catalog with every part replaced that was read anew.
-fn merged(
+pub(super) fn merged(
     last: &PriceBook,
     answers: Vec<(String, Part, Answer)>,
     gaps: &mut Vec<Gap>,

@@ -10,6 +10,7 @@ use super::measured::{Grid, Measured, Planned, measured, planned};
 use super::places::{PLACES_AT_ONCE, Place, of_account, places};
 use super::prices::{add_known_prices, prices_not_asked_for};
 use super::quotes::{Asked, quotes};
+use super::rolled_up::{OtherPeriods, RolledUp, check};
 use crate::catalog::known_shape;
 use crate::domain::{
     ApiUsage, AwsAdvice, AwsOpinion, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject,
@@ -53,6 +54,9 @@ pub struct GatherOptions {
     /// What is known of days that are over, which are not asked again; those that are asked
     /// are added to it. With it, nothing is read by the hour, and points are not recorded.
     pub history: Option<Rc<History>>,
+    /// Roll-ups of an archive, which say what nobody answers. With them, the window is from the
+    /// first to the last of their days, and nothing is read by the hour.
+    pub rollups: Option<Rc<History>>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +89,9 @@ pub enum GatherError {
     /// The window is out of range.
     #[error("the window is out of range")]
     Window(#[source] jiff::Error),
+    /// Metrics are read in other periods than roll-ups have.
+    #[error(transparent)]
+    OtherPeriods(#[from] OtherPeriods),
     /// What is known of days that are over cannot be reached.
     #[error(transparent)]
     History(#[from] HistoryError),
@@ -164,8 +171,11 @@ pub async fn gather(
     let sources: Vec<_> = sources.collect();
     let periods = sources.iter();
     let periods = periods.map(|source| source.period_seconds(options.lookback));
-    let period_seconds = periods.max().unwrap_or(USUAL_PERIOD_SECONDS);
-    let is_read = options.metrics && options.history.is_none();
+    let asked_seconds = periods
+        .max()
+        .filter(|_| options.metrics || options.rollups.is_none());
+    let period_seconds = asked_seconds.unwrap_or(USUAL_PERIOD_SECONDS);
+    let is_read = options.metrics && options.history.is_none() && options.rollups.is_none();
     let is_finer = is_read && period_seconds < HOUR_SECONDS && !sources.is_empty();
     let before = |whole_seconds| {
         let window = Window::before(options.as_of, options.lookback, whole_seconds);
@@ -176,6 +186,18 @@ pub async fn gather(
 
     progress(&format!("instances in {} regions", places.len()));
     let fleet = inventories(&places, &mut gaps).await?;
+    let rolled = match &options.rollups {
+        Some(rollups) => {
+            progress("roll-ups");
+            let rolled = RolledUp::find(rollups, &fleet.found.instances, window).await;
+            if let Some(covered) = rolled.window() {
+                window = covered;
+                check((window, period_seconds))?;
+            }
+            Some(rolled)
+        }
+        None => None,
+    };
     let gpus = fleet.gpus(window);
     let wishes = sources.iter().map(|source| source.by_the_hour(gpus));
     let refine = refine.filter(|_| is_finer && come_first(wishes, options.hours_first));
@@ -269,6 +291,9 @@ pub async fn gather(
     if let Some(refine) = refine {
         let asked = (homes.as_slice(), servers);
         complete(&mut estate, asked, &partial, refine, recorder, progress).await;
+    }
+    if let Some(rolled) = rolled {
+        rolled.add_to(&mut estate).await;
     }
     let of_accounts = accounts.iter().map(|account| &account.meter);
     for meter in of_accounts.chain(servers.iter().map(|server| &server.meter)) {

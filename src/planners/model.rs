@@ -301,6 +301,19 @@ fn is_near(params: u64, other: u64) -> bool {
     (1.0 / NEAR..=NEAR).contains(&ratio)
 }
 
+/// A number of parameters as models are named, such as `70b`.
+pub fn parameters(count: u64) -> String {
+    let units = [(1e12, "t"), (1e9, "b"), (1e6, "m")];
+    let value = count as f64;
+    let (unit, name) = units
+        .into_iter()
+        .find(|(unit, _)| value >= *unit)
+        .unwrap_or((1e6, "m"));
+    let text = format!("{:.2}", value / unit);
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    format!("{text}{name}")
+}
+
 impl Model {
     /// The same model, unless it cannot exist. A layer projects a hidden state that is at
     /// least as wide as its keys to keys and to values.
@@ -359,6 +372,16 @@ impl Model {
         4.0 * f64::from(self.layers) * width * tokens
     }
 
+    /// Operations that training takes for one token of a sequence of so many, forward and
+    /// backward, without recomputation: 6N + 12LHQT (Chowdhery et al., PaLM, 2022, appendix
+    /// B), with N the parameters that a token uses, L layers, H heads of queries, Q their
+    /// dimension and T the length of the sequence.
+    pub fn training_flops_per_token(&self, sequence: u64) -> f64 {
+        let width = f64::from(self.heads) * f64::from(self.head_dim);
+        let attention = 12.0 * f64::from(self.layers) * width * sequence as f64;
+        6.0 * self.active_params as f64 + attention
+    }
+
     /// Share of the weights that a step reads for so many tokens. Each token takes its own
     /// experts, as if by chance: a dense model reads everything, a mixture of experts more
     /// the more tokens a step has.
@@ -391,7 +414,25 @@ mod tests {
         ask.model().expect("published")
     }
 
+    #[test]
+    fn a_token_of_llama_2_7b_takes_42_gflop_to_train() {
+        // 6 × 6,738,415,616 + 12 × 32 × 32 × 128 × 4,096 = 40,430,493,696 + 6,442,450,944.
+        let flops = named("llama-2-7b").training_flops_per_token(4_096);
+        assert_eq!(flops, 46_872_944_640.0);
+        // Of a mixture the parameters that a token uses count.
+        let flops = named("mixtral-8x7b").training_flops_per_token(1);
+        assert_eq!(flops, 6.0 * 12_879_925_248.0 + 12.0 * 131_072.0);
+    }
+
     const GIB: f64 = (1_u64 << 30) as f64;
+
+    #[test]
+    fn sizes_read_as_models_are_named() {
+        assert_eq!(parameters(70_000_000_000), "70b");
+        assert_eq!(parameters(6_738_415_616), "6.74b");
+        assert_eq!(parameters(1_500_000_000_000), "1.5t");
+        assert_eq!(parameters(125_000_000), "125m");
+    }
 
     /// Counted from the vocabulary, the hidden size, the intermediate size, the layers and
     /// the heads of config.json: two embeddings, and per layer the four projections of the

@@ -1,6 +1,6 @@
 //! How rented machines are paid for.
 
-use crate::domain::named_enum;
+use crate::domain::{HourlyRate, named_enum};
 
 named_enum! {
     /// How a rented machine is paid for.
@@ -21,4 +21,17 @@ impl Paying {
     pub fn is_committed(self) -> bool {
         matches!(self, Self::Reserved1yr | Self::Reserved3yr)
     }
+}
+
+/// What the work runs on today.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Today {
+    /// The workload.
+    pub name: String,
+    pub instance_type: String,
+    pub instances: u32,
+    /// Of one instance as it is paid; absent where that has no price.
+    pub rate: Option<HourlyRate>,
+    /// Whether commitments pay of it, which cost as much when it ends.
+    pub is_committed: bool,
 }

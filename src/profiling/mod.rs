@@ -3,6 +3,7 @@
 mod advice;
 mod alerts;
 mod bottleneck;
+mod busy;
 mod diagnosis;
 mod gpu;
 mod host;
@@ -30,6 +31,7 @@ mod windows;
 
 pub use alerts::{Alert, AlertKind};
 pub use bottleneck::{Bottleneck, Sign, Tier};
+pub use busy::BusyGpus;
 pub use diagnosis::Diagnosis;
 pub use join::{NamedProfile, join_profiles};
 pub use pace::{Cadence, Hole, Pace, Pacer};

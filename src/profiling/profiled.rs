@@ -131,7 +131,7 @@ impl Reducer {
 
 /// An instant so many seconds after another; the other itself for what no clock
 /// says.
-fn after(start: Timestamp, seconds: f64) -> Timestamp {
+pub(super) fn after(start: Timestamp, seconds: f64) -> Timestamp {
     SignedDuration::try_from_secs_f64(seconds)
         .ok()
         .and_then(|offset| start.checked_add(offset).ok())

@@ -223,6 +223,7 @@ fn processes_errors_and_throttling_are_kept_with_their_times() {
         pid,
         name: name.map(str::to_owned),
         vram_mib,
+        sm_percent: None,
         is_of_command: pid == 7,
     };
     let readings = (0..10).map(|at| GpuReading {
@@ -285,6 +286,7 @@ fn many_processes_leave_those_that_hold_most_and_the_commands_own() {
             pid: u32::try_from(at).expect("small"),
             name: None,
             vram_mib: Some(at),
+            sm_percent: None,
             is_of_command: at == 3,
         }]),
         ..reading(50.0, 1_000.0)

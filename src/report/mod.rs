@@ -1,16 +1,18 @@
 //! What users read: a folder a document, a file a format. Renderers do no arithmetic
-//! beyond rounding for display and adding up the rows that they leave out.
+//! beyond rounding for display and adding up rows.
 
 mod answer;
 pub mod archive_sql;
 mod audit;
 mod bill;
 mod diff;
+mod doctor;
 mod explain;
 mod fix;
 mod gate;
 mod groups;
 mod history;
+mod interactive;
 mod inventory;
 mod live;
 mod metrics;
@@ -22,17 +24,22 @@ mod records;
 mod reserved;
 mod reserved_fleet;
 mod rightsize;
+mod run_diff;
 mod shared;
 mod spot;
 mod terraform;
 
 pub use answer::{
     Answer, Column, Figure, Given, Missing, Printed, Sheet, Step, answer_csv, answer_json,
-    answer_table,
+    answer_markdown, answer_slack, answer_table,
 };
-pub use audit::{audit_csv, audit_html, audit_json, audit_markdown, audit_table, focus_csv};
+pub use audit::{
+    AuditTable, audit_csv, audit_html, audit_json, audit_markdown, audit_openmetrics, audit_table,
+    audit_table_csv, audit_xlsx, focus_csv,
+};
 pub use bill::{BillAudit, BillOrigin, BillSource, bill_answer, negotiated_rates, price_file};
 pub use diff::{diff_json, diff_markdown, diff_table};
+pub use doctor::{Check, CheckArea, CheckStatus, doctor_json, doctor_table};
 pub use explain::{
     Derivation, Explained, NotFound, commitment_explanation, explainable_ids, explanation,
     find_explained,
@@ -43,9 +50,12 @@ pub use gate::{
     gate_slack, gate_table,
 };
 pub use groups::{groups_csv, groups_section};
-pub use history::{history_answer, history_html};
-pub use inventory::{inventory_csv, inventory_json, inventory_table};
-pub use live::{History, LiveGpu, LiveVerdict, LiveView, draw as draw_live_view, status_line};
+pub use history::{digest_answer, history_answer, history_html};
+pub use interactive::{Effect, Key, Model, draw as draw_model};
+pub use inventory::{inventory_csv, inventory_json, inventory_rows, inventory_table};
+pub use live::{
+    History, LiveGpu, LiveVerdict, LiveView, draw as draw_live_view, live_openmetrics, status_line,
+};
 pub use metrics::{AgentSetup, agent_setup, helm_values, metrics_csv, metrics_json, metrics_table};
 pub use planners::{
     autoscale_answer, batching_answer, capacity_answer, fit_answer, growth_answer, kpi_answer,
@@ -53,14 +63,21 @@ pub use planners::{
 };
 pub use price_status::{PriceStatus, price_status_json, price_status_table};
 pub use pricing::{PricingStyle, pricing_csv, pricing_json, pricing_table};
-pub use profile::{ProfileReport, alert_line, elapsed_words, profile_json, profile_table};
-pub use records::{KeptRun, compacted_text, kept_run_text, pruned_text, verified_text};
+pub use profile::{
+    ProfileReport, alert_line, elapsed_words, profile_html, profile_json, profile_markdown,
+    profile_openmetrics, profile_table,
+};
+pub use records::{
+    KeptBill, KeptRun, compacted_text, kept_bill_text, kept_run_text, pruned_text, verified_text,
+};
 pub use reserved::{reserved_csv, reserved_json, reserved_table};
 pub use reserved_fleet::{reserved_fleet_csv, reserved_fleet_json, reserved_fleet_table};
 pub use rightsize::{Sizings, rightsize_csv, rightsize_json, rightsize_table};
+pub use run_diff::{run_diff_json, run_diff_markdown, run_diff_table};
 pub use shared::next::Invocation;
 pub use shared::style::TableStyle;
 pub use shared::text;
+pub use shared::view::{RowFacts, SortKey, UnknownPattern, View, class_names, team_of};
 pub use spot::{
     spot_fleet_csv, spot_fleet_json, spot_fleet_table, spot_type_csv, spot_type_json,
     spot_type_table,

@@ -2,14 +2,14 @@
 //!
 //! Must not be fooled by an instance that stopped this week, which may be started
 //! again any day, or by volumes without a known price or size: they are named and
-//! the saving counts only what is priced.
+//! the saving counts only what is priced, less what snapshots of it can cost.
 
 use super::{Rule, RuleMeta, Subject};
 use crate::domain::{
     Comparator, Confidence, Evidence, Finding, FindingKind, IdleStorageCosts, Judgement,
     Observation, Recommendation, Severity, counted,
 };
-use crate::savings::{snapshot_caveat, warm_pool_step};
+use crate::savings::{released, warm_pool_step};
 
 pub struct StoppedWithStorage;
 
@@ -67,7 +67,11 @@ impl Rule for StoppedWithStorage {
         );
         steps.push("create snapshots of required data, then delete the volumes".to_owned());
         steps.push("release unused addresses".to_owned());
-        let caveat = snapshot_caveat(idle_storage, &subject.workload.key.region);
+        let found = released(idle_storage, &subject.workload.key.region);
+        let saved = found.as_ref().map(|found| found.saved);
+        if let Some(bound) = found.as_ref().and_then(|found| found.bound.as_ref()) {
+            steps.push(format!("snapshots of all data: at most {bound}"));
+        }
         let judgement = Judgement {
             severity: META.severity,
             // The bill is a fact; that it is not started again is one only after a
@@ -88,12 +92,12 @@ impl Rule for StoppedWithStorage {
                 subject.fleet(),
                 kept(idle_storage)
             ),
-            monthly_savings: idle_storage.monthly,
+            monthly_savings: saved.filter(|saved| !saved.amount().is_zero()),
             recommendation: Recommendation {
                 action: "release the storage".to_owned(),
                 to: String::new(),
                 steps,
-                caveats: caveat.into_iter().collect(),
+                caveats: found.and_then(|found| found.caveat).into_iter().collect(),
             },
         };
         Some(Finding::new(

@@ -55,8 +55,8 @@ pub use levers::{
 };
 pub use off_hours::{Scheduling, TIME_ZONE_TAG, off_in_unused_hours};
 pub use offers::{
-    Alternatives, Committable, ResizeOffer, ScheduleOffer, ScheduledHours, SpotMarket, Stage,
-    StageMember, TermOffer, Terms, commitment_pools,
+    Alternatives, Committable, RejectedKinds, ResizeOffer, ScheduleOffer, ScheduledHours,
+    SpotMarket, Stage, StageMember, TermOffer, Terms, commitment_pools,
 };
 pub use packing::{
     MPS_CLIENTS, SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, allowed_slices, free_starts,
@@ -71,8 +71,8 @@ pub use rebalancing::PROCESS as REBALANCING;
 pub(in crate::savings) use rightsize::NEAREST;
 pub use rightsize::{
     Bound, Considered, DOUBLE_PRECISION, Demand, MissingData, MovedInstance, PRECISION_TAG,
-    Projection, Ratio, RatioBasis, Rejection, Rightsizing, Today, best, candidates, caveats,
-    gpu_ratio, performance, reported_vram_mib, steps, usable_vram_mib,
+    Projection, Ratio, RatioBasis, Rejection, Rightsizing, Today, averaged, averaged_away, best,
+    candidates, caveats, gpu_ratio, performance, reported_vram_mib, steps, usable_vram_mib,
 };
 pub use scaling::{GroupEnd, GroupSizes, end_steps, group_end, warm_pool_step};
 pub use schedule::{
@@ -80,7 +80,7 @@ pub use schedule::{
 };
 pub use sharing::{NoSharing, Sharing, SharingMode, holds_tenants, share, slices_of, tenant_of};
 pub use size_flexibility::{covers_other_sizes, normalized_units};
-pub use snapshots::snapshot_caveat;
+pub use snapshots::{Released, released};
 pub use spot::{SpotBasis, SpotPrice, spot_price};
 pub use spot_offer::{
     Ineligible, SpotCase, SpotFigures, SpotOffer, nodes_of_job, spot_figures, spot_offer,

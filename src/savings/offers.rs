@@ -151,6 +151,26 @@ pub struct Alternatives {
     pub committable: Vec<Committable>,
 }
 
+impl Alternatives {
+    /// The same without some kinds of actions, and those of them that were offered.
+    pub(super) fn without(&self, kinds: &BTreeSet<ActionKind>) -> (Self, BTreeSet<ActionKind>) {
+        let mut kept = self.clone();
+        let mut offered = BTreeSet::new();
+        let mut rejects = |kind: ActionKind| {
+            kinds.contains(&kind) && {
+                offered.insert(kind);
+                true
+            }
+        };
+        kept.end = kept.end.filter(|end| !rejects(end.kind()));
+        kept.schedule = kept.schedule.filter(|_| !rejects(ActionKind::Schedule));
+        kept.resizes.retain(|offer| !rejects(offer.kind));
+        kept.spot.retain(|_, _| !rejects(ActionKind::Spot));
+        kept.committable.retain(|_| !rejects(ActionKind::Commit));
+        (kept, offered)
+    }
+}
+
 /// An instance that a commitment may cover.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Committable {
@@ -177,6 +197,9 @@ pub struct TermOffer {
     pub risk: Risk,
 }
 
+/// Kinds of actions that a plan does without, by the ID of the workload.
+pub type RejectedKinds = BTreeMap<String, BTreeSet<ActionKind>>;
+
 /// What decides between alternatives.
 pub struct Terms<'a> {
     pub accepted: Risk,
@@ -186,6 +209,7 @@ pub struct Terms<'a> {
     /// The commitments that are sold for each of the [`commitment_pools`], in order of
     /// preference among equals.
     pub sold: &'a BTreeMap<CommitmentPool, Vec<TermOffer>>,
+    pub rejected: &'a RejectedKinds,
 }
 
 /// The pools that a plan may buy commitments for: of every instance that may be committed

@@ -20,6 +20,8 @@ pub enum LeftOut {
     Instead(ActionKind),
     /// It saves nothing of what the actions before it leave.
     SavesNothing,
+    /// Somebody decided against it.
+    Rejected,
 }
 
 /// What to do, by workload and by pool.
@@ -34,7 +36,8 @@ pub struct Plan {
 }
 
 pub fn plan(workloads: &[Alternatives], terms: &Terms<'_>) -> Plan {
-    let paths: Vec<Path> = workloads.iter().map(|one| Path::of(one, terms)).collect();
+    let paths = workloads.iter().map(|one| Path::wanted(one, terms));
+    let paths: Vec<Path> = paths.collect();
     let mut pools: BTreeMap<CommitmentPool, Vec<PoolMember<'_>>> = BTreeMap::new();
     for (workload, path) in paths.iter().enumerate() {
         for member in &path.committable {
@@ -94,6 +97,19 @@ struct Path {
 }
 
 impl Path {
+    /// Without what is rejected.
+    fn wanted(workload: &Alternatives, terms: &Terms<'_>) -> Self {
+        let Some(kinds) = terms.rejected.get(&workload.id) else {
+            return Self::of(workload, terms);
+        };
+        let (kept, rejected) = workload.without(kinds);
+        let mut path = Self::of(&kept, terms);
+        let rejected = rejected.into_iter();
+        path.left_out
+            .extend(rejected.map(|kind| (kind, LeftOut::Rejected)));
+        path
+    }
+
     fn of(workload: &Alternatives, terms: &Terms<'_>) -> Self {
         let mut path = Self {
             id: workload.id.clone(),

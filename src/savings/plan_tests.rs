@@ -1,7 +1,7 @@
 use super::super::pool::INSTANCE;
 use super::super::{
-    Committable, ConcurrentUsage, Fewer, ResizeOffer, ScheduleOffer, ScheduledHours, SpotMarket,
-    Stage, StageMember, TermOffer, commitment_pools,
+    Committable, ConcurrentUsage, Fewer, RejectedKinds, ResizeOffer, ScheduleOffer, ScheduledHours,
+    SpotMarket, Stage, StageMember, TermOffer, commitment_pools,
 };
 use super::*;
 use crate::domain::{CommitmentTerm, Currency, HourlyRate, PriceKey, PriceOption, ResourceId};
@@ -121,8 +121,7 @@ fn term(millis: i64, risk: Risk) -> TermOffer {
 
 fn planned(workloads: &[Alternatives], accepted: Risk, sold: &[TermOffer]) -> Plan {
     let pools = commitment_pools(workloads).into_iter();
-    let sold: BTreeMap<CommitmentPool, Vec<TermOffer>> =
-        pools.map(|pool| (pool, sold.to_vec())).collect();
+    let sold = pools.map(|pool| (pool, sold.to_vec())).collect();
     plan(
         workloads,
         &Terms {
@@ -130,6 +129,7 @@ fn planned(workloads: &[Alternatives], accepted: Risk, sold: &[TermOffer]) -> Pl
             hours_per_month: Decimal::from(730),
             window_hours: HOURS,
             sold: &sold,
+            rejected: &RejectedKinds::new(),
         },
     )
 }

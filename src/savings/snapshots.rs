@@ -1,4 +1,4 @@
-//! What snapshots cost that keep the data of volumes which are released.
+//! What releasing idle storage saves, net of the snapshots that keep its data.
 
 use crate::domain::{Currency, IdleStorageCosts, Money, counted};
 use rust_decimal::Decimal;
@@ -9,77 +9,185 @@ use rust_decimal::Decimal;
 const USD_PER_GB_MONTH: Decimal = Decimal::from_parts(5, 0, 0, false, 2);
 const PRICED_REGION: &str = "us-east-1";
 
-/// What takes away from the saving of releasing volumes: the snapshots of an image that keeps
-/// their data are billed for the blocks that hold some, at most for the size of the volumes.
-/// Absent without volumes.
-pub fn snapshot_caveat(idle_storage: &IdleStorageCosts, region: &str) -> Option<String> {
+/// What the release of volumes and addresses saves per month.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Released {
+    /// What ends, less the most that snapshots of all volumes can cost where that is known.
+    pub saved: Money,
+    /// What of that comes in any case: nothing where the snapshots have no known price.
+    pub certain: Money,
+    /// The most that snapshots can cost, as far as `saved` is net of it; absent without volumes
+    /// and where it is not known.
+    pub snapshots: Option<Money>,
+    /// The bound in words; absent as `snapshots` is.
+    pub bound: Option<String>,
+    /// What takes away from the saving, or adds to it.
+    pub caveat: Option<String>,
+}
+
+/// What releasing idle storage saves; `None` where nothing has a price.
+///
+/// Whoever releases a volume may keep its data in a snapshot, which is billed for the blocks
+/// that hold some, at most for the size of the volume. What a release costs it pays: that bound
+/// is taken off its saving. Volumes without a price are in neither.
+pub fn released(idle_storage: &IdleStorageCosts, region: &str) -> Option<Released> {
+    let monthly = idle_storage.monthly?;
+    let gross = Released {
+        saved: monthly,
+        certain: monthly,
+        snapshots: None,
+        bound: None,
+        caveat: None,
+    };
     if idle_storage.volumes == 0 {
-        return None;
+        return Some(gross);
     }
-    if region != PRICED_REGION || idle_storage.volume_gib == 0 {
-        return Some(format!(
-            "saves at most this: snapshots that keep the data are billed for what the volumes \
-             hold, and their price in {region} or the size is not known here"
-        ));
+    if region != PRICED_REGION || monthly.currency() != Currency::Usd {
+        return Some(Released {
+            certain: Money::zero(monthly.currency()),
+            caveat: Some(format!(
+                "saves at most this: snapshots that keep the data are billed for what the volumes \
+                 hold, and their price in {region} is not known here"
+            )),
+            ..gross
+        });
     }
-    let gib = idle_storage.volume_gib;
-    let most = Money::new(USD_PER_GB_MONTH * Decimal::from(gib), Currency::Usd);
-    let unknown = match idle_storage.volumes_of_unknown_size {
+    let unpriced = idle_storage.volumes - idle_storage.priced_volumes;
+    let beside = match unpriced {
         0 => String::new(),
         number => format!(
-            ", beside {} of unknown size",
+            "{} without a price not included, neither in the cost nor in snapshots",
             counted(number, "volume", "volumes")
         ),
     };
-    Some(format!(
-        "saves at most this: snapshots that keep the data cost up to {most} per month ({gib} GiB × \
-         ${USD_PER_GB_MONTH}, list price of {PRICED_REGION}{unknown}), less where the volumes hold \
-         less"
-    ))
+    if idle_storage.priced_volumes == 0 {
+        return Some(Released {
+            caveat: Some(beside),
+            ..gross
+        });
+    }
+    let gib = idle_storage.priced_volume_gib;
+    let most = Money::new(USD_PER_GB_MONTH * Decimal::from(gib), Currency::Usd).rounded();
+    let saved = (monthly.amount() - most.amount()).max(Decimal::ZERO);
+    let saved = Money::new(saved, monthly.currency());
+    let bound =
+        format!("{gib} GiB × ${USD_PER_GB_MONTH} = {most}/month (list price of {PRICED_REGION})");
+    let beside = match beside.as_str() {
+        "" => beside,
+        _ => format!("; {beside}"),
+    };
+    let caveat = if saved.amount().is_zero() {
+        format!(
+            "saves only where less is kept or the volumes hold less: snapshots that keep all data \
+             cost up to {most} per month{beside}"
+        )
+    } else {
+        format!(
+            "net of {most} per month for snapshots that keep all data: it saves more where less \
+             is kept or the volumes hold less{beside}"
+        )
+    };
+    Some(Released {
+        saved,
+        certain: saved,
+        snapshots: Some(most),
+        caveat: Some(caveat),
+        bound: Some(bound),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn stands(volume_gib: u64, unknown: u64) -> IdleStorageCosts {
+    fn usd(amount: &str) -> Money {
+        Money::new(amount.parse().expect("a number"), Currency::Usd)
+    }
+
+    /// Volumes with a price and so many without, which cost so much together.
+    fn stands(monthly: &str, gib: u64, unpriced: u64) -> IdleStorageCosts {
+        let priced_volumes = u64::from(gib > 0);
         IdleStorageCosts {
-            volumes: u64::from(volume_gib > 0) + unknown,
-            volume_gib,
-            volumes_of_unknown_size: unknown,
+            monthly: Some(usd(monthly)),
+            volumes: priced_volumes + unpriced,
+            volume_gib: gib,
+            priced_volumes,
+            priced_volume_gib: gib,
+            volumes_of_unknown_size: unpriced,
             ..IdleStorageCosts::default()
         }
     }
 
     #[test]
-    fn the_bound_is_the_size_at_the_list_price() {
-        // 600 × 0.05.
-        let said = snapshot_caveat(&stands(600, 0), "us-east-1");
+    fn the_saving_is_net_of_all_data_in_snapshots() {
+        // 4,296 GiB at 0.08 are 343.68; in snapshots at 0.05 they are 214.80, and 128.88 is
+        // left: 4,296 × 0.03.
+        let found = released(&stands("343.68", 4_296, 0), "us-east-1").expect("a price");
+        assert_eq!(found.saved, usd("128.88"));
+        assert_eq!(found.certain, usd("128.88"));
+        assert_eq!(found.snapshots, Some(usd("214.80")));
         assert_eq!(
-            said.as_deref(),
+            found.bound.as_deref(),
+            Some("4296 GiB × $0.05 = $214.80/month (list price of us-east-1)")
+        );
+        assert_eq!(
+            found.caveat.as_deref(),
             Some(
-                "saves at most this: snapshots that keep the data cost up to $30.00 per month (600 \
-                 GiB × $0.05, list price of us-east-1), less where the volumes hold less"
+                "net of $214.80 per month for snapshots that keep all data: it saves more where \
+                 less is kept or the volumes hold less"
             )
-        );
-        let said = snapshot_caveat(&stands(4_296, 2), "us-east-1").expect("volumes");
-        assert!(
-            said.contains("$214.80 per month (4296 GiB × $0.05"),
-            "{said}"
-        );
-        assert!(
-            said.contains(", beside 2 volumes of unknown size)"),
-            "{said}"
         );
     }
 
     #[test]
-    fn a_price_that_is_not_known_is_no_figure() {
-        for (what, region) in [(stands(600, 0), "eu-west-1"), (stands(0, 1), "us-east-1")] {
-            let said = snapshot_caveat(&what, region).expect("volumes");
-            assert!(said.starts_with("saves at most this: "), "{said}");
-            assert!(!said.contains('$'), "{said}");
-        }
-        assert_eq!(snapshot_caveat(&stands(0, 0), "us-east-1"), None);
+    fn volumes_without_a_price_are_on_neither_side() {
+        let found = released(&stands("48.00", 600, 2), "us-east-1").expect("a price");
+        assert_eq!(found.saved, usd("18.00"));
+        let caveat = found.caveat.expect("volumes");
+        assert!(
+            caveat.ends_with(
+                "; 2 volumes without a price not included, neither in the cost nor in snapshots"
+            ),
+            "{caveat}"
+        );
+        // An address beside them has a price.
+        let found = released(&stands("3.65", 0, 1), "us-east-1").expect("a price");
+        assert_eq!((found.saved, found.certain), (usd("3.65"), usd("3.65")));
+        assert_eq!(found.snapshots, None);
+    }
+
+    #[test]
+    fn a_snapshot_that_costs_more_than_its_volume_leaves_no_saving() {
+        // 1,000 GiB of sc1 at 0.015 are 15.00, and 50.00 in snapshots.
+        let found = released(&stands("15.00", 1_000, 0), "us-east-1").expect("a price");
+        assert_eq!((found.saved, found.certain), (usd("0"), usd("0")));
+        let caveat = found.caveat.expect("volumes");
+        assert!(
+            caveat.starts_with("saves only where less is kept") && caveat.contains("$50.00"),
+            "{caveat}"
+        );
+    }
+
+    #[test]
+    fn without_a_price_of_snapshots_nothing_is_certain() {
+        let found = released(&stands("52.80", 600, 0), "eu-west-1").expect("a price");
+        assert_eq!((found.saved, found.certain), (usd("52.80"), usd("0")));
+        assert_eq!((found.snapshots, found.bound), (None, None));
+        let caveat = found.caveat.expect("volumes");
+        assert!(caveat.starts_with("saves at most this: "), "{caveat}");
+        assert!(!caveat.contains('$'), "{caveat}");
+    }
+
+    #[test]
+    fn addresses_leave_no_snapshots() {
+        let address = IdleStorageCosts {
+            monthly: Some(usd("3.65")),
+            addresses: 1,
+            ..IdleStorageCosts::default()
+        };
+        let found = released(&address, "eu-west-1").expect("a price");
+        assert_eq!((found.saved, found.certain), (usd("3.65"), usd("3.65")));
+        assert_eq!(found.caveat, None);
+        assert_eq!(released(&IdleStorageCosts::default(), "us-east-1"), None);
     }
 }

@@ -12,12 +12,14 @@ pub mod gpus;
 pub mod host;
 pub mod kubernetes;
 pub mod nvml;
+pub mod price_files;
 pub mod prometheus;
 mod provider_id;
 mod secrets;
 mod sigv4;
 pub mod store;
 mod tls;
+pub mod webhook;
 mod whole_hours;
 
 pub use error::{CauseLine, SourceError};

@@ -25,7 +25,7 @@ pub struct Change {
     pub rate: Money,
     /// What is paid for and does not run, and hours of unknown GPUs.
     pub other: Money,
-    /// Accounts and regions that only one of the spans reads.
+    /// Accounts, regions and tags that only one of the spans reads.
     pub scope: Money,
 }
 
@@ -104,19 +104,12 @@ fn mean_day(ledger: &Ledger, span: Span, other: Span) -> Option<MeanDay<'_>> {
     let days: Vec<_> = whole(span).map(|(day, _)| day).collect();
     let number = Decimal::from(days.len());
     let mut mean = MeanDay::default();
-    let mut known: BTreeMap<[&str; 2], bool> = BTreeMap::new();
     for row in days.iter().flat_map(|day| ledger.rows_on(*day)) {
         let Some(effective) = ledger.amount(row.effective) else {
             continue;
         };
         mean.total += effective;
-        let place = [row.account.as_str(), row.region.as_str()];
-        let is_common = *known.entry(place).or_insert_with(|| {
-            let [account, region] = place;
-            let mut reads = reads.iter();
-            reads.any(|read| read.reads_account(account) && read.reads_region(region))
-        });
-        if is_common {
+        if reads.iter().any(|read| ledger.reads(read, row)) {
             mean.add(ledger, row, effective);
         } else {
             mean.scope += effective;

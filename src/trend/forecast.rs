@@ -2,7 +2,7 @@
 //! on the last known day for the days that are left.
 
 use super::backtest::{self, Band, Origin};
-use super::cents::cents;
+use super::cents::{cents, share};
 use super::dates::{Horizon, Span, plus_days};
 use super::job_series::JobSeries;
 use super::ledger::Ledger;
@@ -13,6 +13,8 @@ use jiff::civil::Date;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
 use std::collections::{BTreeMap, BTreeSet};
+
+const HOURS_OF_DAY: Decimal = Decimal::from_parts(24, 0, 0, false, 0);
 
 /// What a period will end at. Amounts are in cents, and the parts sum to the total.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +28,8 @@ pub struct Forecast {
     pub recorded_days: u32,
     /// Its days without a whole record: those to come, and those that are missing.
     pub days_left: u32,
+    /// Those of them that are over: nights that were missed, or read in part.
+    pub unrecorded_days: u32,
     /// What commitments cost on the days left, used or not.
     pub committed: Money,
     /// What else runs on the days left.
@@ -33,6 +37,8 @@ pub struct Forecast {
     /// Jobs whose weekdays count, because that did better in the past, and all that run.
     pub by_weekdays: usize,
     pub jobs: usize,
+    /// Jobs that were launched within the last whole day, and go on for all hours of a day.
+    pub launched: usize,
     pub certainty: Certainty,
     /// Hours of the last whole day without a price, which no figure has.
     pub unpriced_hours: Decimal,
@@ -41,7 +47,8 @@ pub struct Forecast {
 /// How sure a forecast is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Certainty {
-    /// The errors of forecasts of as many days put the total in here, four times in five.
+    /// The errors of past forecasts of as many days put the total in here, as often as bands of
+    /// the past held.
     Band { low: Money, high: Money, by: Band },
     /// Too few forecasts of the past can be compared with what came: this is only how far
     /// the last day, the mean of seven days and the drift are apart.
@@ -101,7 +108,9 @@ fn of_span(ledger: &Ledger, running: &JobSeries<'_>, span: Span) -> Forecast {
     let state = ledger.rows_on(running.last);
     let committed = left.iter().map(|day| committed_on(ledger, state, *day));
     let committed: Decimal = committed.sum();
-    let (ahead, by_weekdays, jobs) = goes_on(ledger, running, state, left.len());
+    let ahead = goes_on(ledger, running, state, left.len());
+    let last_day = ledger.last_day();
+    let unrecorded = left.iter().filter(|day| Some(**day) <= last_day);
     let money = |amount: Decimal| ledger.money(cents(amount));
     let mut found = Forecast {
         span,
@@ -109,10 +118,12 @@ fn of_span(ledger: &Ledger, running: &JobSeries<'_>, span: Span) -> Forecast {
         spent: money(spent),
         recorded_days: u32::try_from(recorded.len()).unwrap_or(u32::MAX),
         days_left: u32::try_from(left.len()).unwrap_or(u32::MAX),
+        unrecorded_days: u32::try_from(unrecorded.count()).unwrap_or(u32::MAX),
         committed: money(committed),
-        running: money(ahead),
-        by_weekdays,
-        jobs,
+        running: money(ahead.cost),
+        by_weekdays: ahead.by_weekdays,
+        jobs: ahead.jobs,
+        launched: ahead.launched,
         certainty: Certainty::Over,
         unpriced_hours: unpriced_hours(ledger, state),
     };
@@ -139,36 +150,67 @@ fn committed_on(ledger: &Ledger, state: &[WorkloadDay], day: Date) -> Decimal {
     costs.sum()
 }
 
-/// What the rest of a day's state costs over so many days, with the number of jobs whose
-/// weekdays count, and of all of them.
-fn goes_on(
-    ledger: &Ledger,
-    running: &JobSeries<'_>,
-    state: &[WorkloadDay],
-    days: usize,
-) -> (Decimal, usize, usize) {
+/// What runs and is not committed, over some days.
+#[derive(Default)]
+struct Ahead {
+    cost: Decimal,
+    by_weekdays: usize,
+    jobs: usize,
+    launched: usize,
+}
+
+/// What the rest of a day's state costs over so many days.
+fn goes_on(ledger: &Ledger, running: &JobSeries<'_>, state: &[WorkloadDay], days: usize) -> Ahead {
     let mut today: BTreeMap<&str, Decimal> = BTreeMap::new();
     for row in state.iter().filter(|row| is_running(row)) {
         let cost = ledger.amount(row.effective).unwrap_or_default();
         *today.entry(row.job.as_str()).or_default() += cost;
     }
+    let launched = launched(ledger, running.last);
     let origin = running.origin();
-    let mut sum = Decimal::ZERO;
-    let (mut by_weekdays, mut jobs) = (0, 0);
+    let mut ahead = Ahead::default();
     for (job, chooser) in &running.jobs {
         let last = today.get(job).copied().unwrap_or_default();
+        let whole = launched.get(job);
+        let whole = whole.and_then(|(ran, hours)| share(last, *hours, *ran));
+        ahead.launched += usize::from(whole.is_some());
         let by_weekday = Some(chooser)
             .filter(|chooser| chooser.method(origin) == Method::Weekdays)
             .and_then(|chooser| chooser.forecast(origin, days))
             .and_then(Decimal::from_f64);
         let is_by_weekday = by_weekday.is_some();
         let cost = by_weekday.map(cents);
-        let cost = cost.unwrap_or_else(|| last * Decimal::from(days));
-        by_weekdays += usize::from(is_by_weekday);
-        jobs += usize::from(!cost.is_zero());
-        sum += cost;
+        let cost = cost.unwrap_or_else(|| whole.unwrap_or(last) * Decimal::from(days));
+        ahead.by_weekdays += usize::from(is_by_weekday);
+        ahead.jobs += usize::from(!cost.is_zero());
+        ahead.cost += cost;
     }
-    (sum, by_weekdays, jobs)
+    ahead
+}
+
+/// The jobs that a day is the first of, with the hours that they ran on it, and the hours of
+/// whole days of as few instances as can have run them. One that was stopped again has a row of
+/// its storage, and is not among them. None after a night that was missed.
+fn launched(ledger: &Ledger, day: Date) -> BTreeMap<&str, (Decimal, Decimal)> {
+    let mut hours: BTreeMap<&str, Decimal> = BTreeMap::new();
+    if !ledger.is_whole(plus_days(day, -1)) {
+        return BTreeMap::new();
+    }
+    for row in ledger.rows_on(day) {
+        *hours.entry(row.job.as_str()).or_default() += row.hours;
+    }
+    for row in ledger.rows() {
+        if row.day < day || (row.day == day && row.kind != CostKind::Compute) {
+            hours.remove(row.job.as_str());
+        }
+    }
+    let whole = |(job, ran): (_, Decimal)| {
+        // Hours are rounded to millionths.
+        let instances = (ran / HOURS_OF_DAY).round_dp(3).ceil();
+        let hours = instances * HOURS_OF_DAY;
+        (ran < hours && ran > Decimal::ZERO).then_some((job, (ran, hours)))
+    };
+    hours.into_iter().filter_map(whole).collect()
 }
 
 /// Hours that ran without a price.

@@ -1,6 +1,6 @@
 //! The rows of a history that count: each job's day once, of days that were over.
 
-use super::dates::{date_of, plus_days};
+use super::dates::{date_of, days_from, plus_days};
 use super::missing::{self, DayRead};
 use crate::domain::{CostSource, Currency, Money, RecordedRun, WorkloadDay};
 use jiff::civil::Date;
@@ -9,7 +9,9 @@ use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
 /// How far ahead of now a clock of a recording machine may be.
-const CLOCK_AHEAD: SignedDuration = SignedDuration::from_hours(24);
+pub(super) const CLOCK_AHEAD: SignedDuration = SignedDuration::from_hours(24);
+/// Days from the last recorded one until now, of a recorder that missed a weekend.
+const LATE_DAYS: i64 = 4;
 /// The most that a day of a workload costs, or has of hours: beyond it, sums of years and
 /// fleets would overflow exact decimals.
 const MOST: Decimal = Decimal::from_parts(1_410_065_408, 2, 0, false, 0);
@@ -21,6 +23,8 @@ pub struct Ledger {
     /// Ascending by day, then by account, region, job and the rest.
     rows: Vec<WorkloadDay>,
     days: BTreeMap<Date, DayRead>,
+    /// The day on which the history is read.
+    today: Date,
     left_out: LeftOut,
 }
 
@@ -86,6 +90,7 @@ impl Ledger {
             currency,
             rows,
             days,
+            today: date_of(now),
             left_out,
         }
     }
@@ -102,6 +107,7 @@ impl Ledger {
             currency: self.currency,
             rows: rows.collect(),
             days,
+            today: self.today,
             left_out: self.left_out.clone(),
         }
     }
@@ -114,6 +120,7 @@ impl Ledger {
             currency: self.currency,
             rows: self.rows[..self.place_of(plus_days(last, 1))].to_vec(),
             days: days.map(|(day, read)| (*day, read.clone())).collect(),
+            today: plus_days(last, 1),
             left_out: self.left_out.clone(),
         }
     }
@@ -152,6 +159,12 @@ impl Ledger {
         self.day(day).is_some_and(|read| read.missing.is_empty())
     }
 
+    /// Whether a day of this history would have the job of a row, had it run.
+    pub(super) fn reads(&self, read: &DayRead, row: &WorkloadDay) -> bool {
+        let own = self.day(row.day);
+        read.reads(row, own.map_or(&[], |own| own.filters_of(row)))
+    }
+
     pub fn first_day(&self) -> Option<Date> {
         self.days.keys().next().copied()
     }
@@ -159,6 +172,14 @@ impl Ledger {
     /// The last day that was recorded, whole or not.
     pub fn last_day(&self) -> Option<Date> {
         self.days.keys().next_back().copied()
+    }
+
+    /// The last day that was recorded, where more days after it are over than a recorder that
+    /// runs is late.
+    pub fn ended_on(&self) -> Option<Date> {
+        let last = self.last_day()?;
+        let is_late = days_from(last, self.today) > LATE_DAYS;
+        is_late.then_some(last)
     }
 
     /// The last day that was recorded whole.

@@ -2,45 +2,101 @@
 //! did not cost nothing.
 
 use super::dates::days_from;
-use crate::domain::{GapSubject, PastGap, RecordedRun, WorkloadDay, hides_instances, region_of};
+use crate::domain::{
+    GapSubject, PastGap, RecordedRun, TagFilter, WorkloadDay, hides_instances, region_of,
+};
 use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Days at the end of a history for which an account or a region may be in no scope before it
-/// counts as left: until then its recorder may have failed, or be late.
+/// Days at the end of a history for which an account, a region or instances with a tag may be in
+/// no scope before they count as left: until then its recorder may have failed, or be late.
 const LEFT_AFTER_DAYS: i64 = 7;
+
+/// What one run was asked to read.
+#[derive(Debug, Clone, PartialEq)]
+struct Reader {
+    run_id: String,
+    /// All where it names none, as estates of files do.
+    accounts: BTreeSet<String>,
+    regions: BTreeSet<String>,
+    /// Tags that limit it to some instances; none where all count.
+    tag_filters: Vec<TagFilter>,
+}
+
+impl Reader {
+    fn of(run: &RecordedRun) -> Self {
+        Self {
+            run_id: run.run_id.clone(),
+            accounts: run.accounts.iter().cloned().collect(),
+            regions: run.regions.iter().cloned().collect(),
+            tag_filters: run.tag_filters.clone(),
+        }
+    }
+
+    /// What has no account is in every scope.
+    fn reads_account(&self, account: &str) -> bool {
+        self.accounts.is_empty() || account.is_empty() || self.accounts.contains(account)
+    }
+
+    fn reads_region(&self, region: &str) -> bool {
+        self.regions.is_empty() || region.is_empty() || self.regions.contains(region)
+    }
+
+    /// Whether it would have a job that was read with some filters. Tags of a row are those that
+    /// all of its instances share: the same filters find it whatever they are.
+    fn selects(&self, row: &WorkloadDay, filters: &[TagFilter]) -> bool {
+        let mut own = self.tag_filters.iter();
+        self.tag_filters == filters || own.all(|filter| filter.keeps(&row.tags))
+    }
+}
 
 /// What was read of one day, by all runs that count for it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DayRead {
-    accounts: BTreeSet<String>,
-    regions: BTreeSet<String>,
-    /// Whether a run named no accounts, as estates of files do, or no regions.
-    has_all_accounts: bool,
-    has_all_regions: bool,
+    readers: Vec<Reader>,
     unread: Vec<PastGap>,
-    /// The last known rows of jobs that ran before it or after it, and whose place was not
-    /// read on it.
+    /// The last known rows of jobs that ran before it or after it, and that no run of it would
+    /// have found.
     pub missing: Vec<WorkloadDay>,
 }
 
 impl DayRead {
     pub(super) fn add(&mut self, run: &RecordedRun) {
-        self.has_all_accounts |= run.accounts.is_empty();
-        self.has_all_regions |= run.regions.is_empty();
-        self.accounts.extend(run.accounts.iter().cloned());
-        self.regions.extend(run.regions.iter().cloned());
+        self.readers.push(Reader::of(run));
         self.unread.extend(run.unread.iter().cloned());
     }
 
-    /// Whether an account was in scope; what has none is in every scope.
+    /// Whether an account was in scope.
     pub fn reads_account(&self, account: &str) -> bool {
-        self.has_all_accounts || account.is_empty() || self.accounts.contains(account)
+        self.readers.iter().any(|one| one.reads_account(account))
     }
 
     /// The same of a region.
     pub fn reads_region(&self, region: &str) -> bool {
-        self.has_all_regions || region.is_empty() || self.regions.contains(region)
+        self.readers.iter().any(|one| one.reads_region(region))
+    }
+
+    /// Whether a run read a region of an account, all of it or some tags of it.
+    pub(super) fn reads_place(&self, account: &str, region: &str) -> bool {
+        let mut readers = self.readers.iter();
+        readers.any(|one| one.reads_account(account) && one.reads_region(region))
+    }
+
+    /// Whether a run would have found a job as a row has it that was read with some filters.
+    pub(super) fn reads(&self, row: &WorkloadDay, filters: &[TagFilter]) -> bool {
+        let mut readers = self.readers.iter();
+        readers.any(|one| {
+            one.reads_account(&row.account)
+                && one.reads_region(&row.region)
+                && one.selects(row, filters)
+        })
+    }
+
+    /// The filters of the run that a row of this day is from.
+    pub(super) fn filters_of(&self, row: &WorkloadDay) -> &[TagFilter] {
+        let mut readers = self.readers.iter();
+        let own = readers.find(|one| one.run_id == row.run_id);
+        own.map_or(&[], |one| one.tag_filters.as_slice())
     }
 
     /// What its runs could not read and that may hide instances, whether any were known there
@@ -76,9 +132,17 @@ fn key(row: &WorkloadDay) -> JobKey<'_> {
     [&row.account, &row.region, &row.job]
 }
 
+/// What decides whether a run would find a job.
+type ScopeKey<'a> = (
+    &'a str,
+    &'a str,
+    &'a [TagFilter],
+    &'a BTreeMap<String, String>,
+);
+
 /// Notes on each day the jobs that were there before and after it and that it cannot tell
-/// of. A job in an account or a region that was in no scope for [`LEFT_AFTER_DAYS`] has left the
-/// history; one behind a gap has not.
+/// of. A job that was in no scope for [`LEFT_AFTER_DAYS`], by its account, region or tags, has
+/// left the history; one behind a gap has not.
 pub(super) fn mark(days: &mut BTreeMap<Date, DayRead>, rows: &[WorkloadDay]) {
     let mut by_day: BTreeMap<Date, Vec<&WorkloadDay>> = BTreeMap::new();
     for row in rows {
@@ -108,16 +172,15 @@ fn sweep<'a>(
     days: &BTreeMap<Date, DayRead>,
     by_day: &BTreeMap<Date, Vec<&'a WorkloadDay>>,
 ) -> Vec<(Date, &'a WorkloadDay)> {
-    let last_place = |is_read: &dyn Fn(&DayRead) -> bool| {
-        let reads = |day: &Date| days.get(day).is_some_and(is_read);
+    let last_place = |row: &WorkloadDay, filters: &[TagFilter]| {
+        let reads = |day: &Date| days.get(day).is_some_and(|read| read.reads(row, filters));
         order.iter().rposition(reads)
     };
     let is_recent = |place: usize| {
         let ends = order.get(place).zip(order.last());
         ends.is_some_and(|(last, end)| (0..=grace_days).contains(&days_from(*last, *end)))
     };
-    let mut last_account: BTreeMap<&str, Option<usize>> = BTreeMap::new();
-    let mut last_region: BTreeMap<&str, Option<usize>> = BTreeMap::new();
+    let mut last_places: BTreeMap<ScopeKey<'_>, Option<usize>> = BTreeMap::new();
     let mut known: BTreeMap<JobKey<'a>, &'a WorkloadDay> = BTreeMap::new();
     let mut missing = Vec::new();
     for (place, day) in order.iter().enumerate() {
@@ -135,17 +198,20 @@ fn sweep<'a>(
                 return false;
             }
             let is_gap = read.unread.iter().any(|gap| hides(gap, row));
-            let in_scope_later =
-                |last: Option<usize>| last.is_some_and(|last| last > place || is_recent(last));
-            let of_account = last_account
-                .entry(row.account.as_str())
-                .or_insert_with(|| last_place(&|read: &DayRead| read.reads_account(&row.account)));
-            let left_account = !read.reads_account(&row.account) && in_scope_later(*of_account);
-            let of_region = last_region
-                .entry(row.region.as_str())
-                .or_insert_with(|| last_place(&|read: &DayRead| read.reads_region(&row.region)));
-            let left_region = !read.reads_region(&row.region) && in_scope_later(*of_region);
-            let is_missing = is_gap || left_account || left_region;
+            let own = days.get(&row.day);
+            let filters = own.map_or(&[] as &[TagFilter], |own| own.filters_of(row));
+            let is_missing = is_gap
+                || !read.reads(row, filters) && {
+                    let scope = (
+                        row.account.as_str(),
+                        row.region.as_str(),
+                        filters,
+                        &row.tags,
+                    );
+                    let last = last_places.entry(scope);
+                    let last = *last.or_insert_with(|| last_place(row, filters));
+                    last.is_some_and(|last| last > place || is_recent(last))
+                };
             if is_missing {
                 missing.push((*day, row));
             }

@@ -6,6 +6,9 @@ mod backtest;
 mod cents;
 mod change;
 mod dates;
+mod digest;
+#[cfg(test)]
+mod digest_tests;
 mod forecast;
 mod growth;
 mod job_series;
@@ -26,6 +29,7 @@ pub use anomaly::{AnomalyLimits, DayReport, JudgedDay, judge_last_day};
 pub use backtest::{Band, LEAST_CHECKED, LEAST_ORIGINS, Origin, band, error_percent, origins};
 pub use change::Change;
 pub use dates::{Horizon, Span, Step, date_of};
+pub use digest::{Digest, Kept, NoDigest, Since, Turn};
 pub use forecast::{Certainty, Forecast, PastForecast, past_forecasts, past_origins};
 pub use growth::{MonthlyGrowth, monthly_growth};
 pub use ledger::{Ledger, LeftOut};
@@ -35,6 +39,6 @@ pub use periods::{Period, Share, TrendKey, by_step, shares};
 pub use realised::{
     ActionStatus, PriceToday, Realised, RealisedReport, SavedParts, UnitsByDay, merged,
 };
-pub use series::{Chooser, DailySeries, Method};
+pub use series::{Chooser, DailySeries, LEAST_GAIN_PERCENT, LEAST_TRIALS, Method};
 pub use sums::Sums;
 pub use units::{UnitMonth, UnknownUnits, unit_months, units_by_job};

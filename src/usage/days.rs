@@ -45,6 +45,27 @@ impl Timeline {
         (0..last).filter_map(day).collect()
     }
 
+    /// Every day of the window, ascending, also the first and the last where it has a part of
+    /// them only. A period counts for the day on which it begins.
+    pub fn every_day(&self) -> Vec<DayLoad> {
+        let period = i64::from(self.period_seconds.max(1));
+        let start = self.window.start.as_second();
+        let mut days = Vec::new();
+        let mut from = 0;
+        while from < self.slots.len() {
+            let begin = start + from as i64 * period;
+            let left = DAY_SECONDS - begin.rem_euclid(DAY_SECONDS);
+            let length = (left + period - 1) / period;
+            let until = self.slots.len().min(from + length as usize);
+            if let Ok(begin) = Timestamp::from_second(begin) {
+                let date = begin.to_zoned(TimeZone::UTC).date();
+                days.push(self.day(date, from..until));
+            }
+            from = until;
+        }
+        days
+    }
+
     fn day(&self, day: Date, places: std::ops::Range<usize>) -> DayLoad {
         let seconds = u64::from(self.period_seconds.max(1));
         let mut load = DayLoad {
@@ -109,6 +130,36 @@ mod tests {
         assert!(days("2026-11-20T10:20:00Z", 13, 300).is_empty());
         // A period of an hour from 10:20 on lies on two days.
         assert!(days("2026-11-20T10:20:00Z", 72, 3_600).is_empty());
+    }
+
+    #[test]
+    fn every_day_has_the_periods_that_begin_on_it() {
+        let seconds = |start: &str, hours: i64, period: u32| -> Vec<(String, u64)> {
+            let mut one = timeline(start, hours, period);
+            one.running_instances.fill(1);
+            let days = one.every_day();
+            let of = |day: &DayLoad| (day.day.to_string(), day.instance_seconds);
+            days.iter().map(of).collect()
+        };
+        let expected = |days: &[(&str, u64)]| -> Vec<(String, u64)> {
+            let own = |(day, hours): &(&str, u64)| ((*day).to_owned(), hours * 3_600);
+            days.iter().map(own).collect()
+        };
+        // 48 hours from 18:00: 6, 24 and 18 of them.
+        assert_eq!(
+            seconds("2026-11-20T18:00:00Z", 48, 300),
+            expected(&[("2026-11-20", 6), ("2026-11-21", 24), ("2026-11-22", 18)])
+        );
+        // Whole hours from 22:20: those of 22:20 and 23:20 begin before midnight.
+        assert_eq!(
+            seconds("2026-11-20T22:20:00Z", 5, 3_600),
+            expected(&[("2026-11-20", 2), ("2026-11-21", 3)])
+        );
+        assert_eq!(
+            seconds("2026-11-21T00:00:00Z", 24, 300),
+            expected(&[("2026-11-21", 24)])
+        );
+        assert!(seconds("2026-11-21T00:00:00Z", 0, 300).is_empty());
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 use super::Points;
 use super::histogram::{Histogram, Scale, hundredths, percent};
+use super::hour_means::HourSums;
 use super::kept::KeptFigures;
 use super::series::widen;
 use super::statistics::quantile;
 use super::whole::WholeSum;
 use crate::domain::{
-    ACTIVE_PERCENT, DAY_SECONDS, Distribution, GpuUsage, Maxima, Metric, ResourceId, Samples,
-    Statistic, VramSummary,
+    ACTIVE_PERCENT, DAY_SECONDS, Distribution, GpuDay, GpuUsage, Maxima, Metric, ResourceId,
+    Samples, Statistic, VramSummary,
 };
 
 /// Milliwatts in a watt: power is added up in whole ones, so that it adds up in any order.
@@ -64,8 +65,37 @@ impl KeptFigures {
 struct Averages {
     counted: Counted,
     percents: Histogram,
-    /// Days of UTC since the epoch with the largest of each, hundredths of a percent.
-    daily: Vec<(i64, u16)>,
+    /// By day of UTC, ascending.
+    daily: Vec<Daily>,
+}
+
+/// The averages of one day of UTC, in hundredths of a percent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Daily {
+    /// Days since the epoch.
+    day: i64,
+    count: u64,
+    sum: u64,
+    largest: u16,
+}
+
+impl Daily {
+    fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.largest = self.largest.max(other.largest);
+    }
+
+    /// `None` of a day that is too far from the epoch.
+    fn figures(&self) -> Option<GpuDay> {
+        // The mean is at most the largest, which fits.
+        let mean = (self.sum + self.count / 2).checked_div(self.count)?;
+        Some(GpuDay {
+            day: i32::try_from(self.day).ok()?,
+            mean: u16::try_from(mean).ok()?,
+            largest: self.largest,
+        })
+    }
 }
 
 /// Maxima of utilization.
@@ -100,6 +130,8 @@ pub(super) struct DeviceUsage {
     power_mw: Option<WholeSum>,
     temperature_max_c: Option<f64>,
     encoder_sessions_max: Option<f64>,
+    /// Its averages by hour; absent of days that were read by their figures.
+    hours: Option<HourSums>,
 }
 
 /// The counts of a series by step of a scale; `scratch` is of zeros before and after.
@@ -145,7 +177,7 @@ impl Averages {
         let day_of = |index: i64| (start + index * period).div_euclid(DAY_SECONDS);
         // The first place on the grid that begins on a later day.
         let end_of = |day: i64| ((day + 1) * DAY_SECONDS - start + period - 1) / period;
-        let mut daily: Vec<(i64, u16)> = Vec::new();
+        let mut daily: Vec<Daily> = Vec::new();
         for (first, count, values) in points.runs() {
             let (mut index, end) = (i64::from(first), i64::from(first) + i64::from(count));
             while index < end {
@@ -157,11 +189,19 @@ impl Averages {
                     let place = |index: i64| (index - i64::from(first)) as usize;
                     &values[place(index)..place(until)]
                 };
-                let most = part.iter().copied().fold(0.0, f32::max);
-                let most = hundredths(f64::from(most));
+                let count = (until - index) as u64;
+                // One value stands for all of its run.
+                let each = if values.len() == 1 { count } else { 1 };
+                let own = part.iter().map(|value| hundredths(f64::from(*value)));
+                let one = Daily {
+                    day,
+                    count,
+                    sum: own.clone().map(u64::from).sum::<u64>() * each,
+                    largest: own.max().unwrap_or_default(),
+                };
                 match daily.last_mut() {
-                    Some((known, largest)) if *known == day => *largest = most.max(*largest),
-                    _ => daily.push((day, most)),
+                    Some(known) if known.day == day => known.add(&one),
+                    _ => daily.push(one),
                 }
                 index = until;
             }
@@ -176,7 +216,7 @@ impl Averages {
     /// The larger of the 99.5th percentile and the median of the daily maxima.
     fn demand_peak(&self) -> Option<f64> {
         let [high] = self.percents.quantiles(Scale::Percent, [0.995])?;
-        let mut daily: Vec<f64> = self.daily.iter().map(|(_, most)| percent(*most)).collect();
+        let mut daily: Vec<f64> = self.daily.iter().map(|one| percent(one.largest)).collect();
         daily.sort_unstable_by(f64::total_cmp);
         Some(high.max(quantile(&daily, 0.5)?))
     }
@@ -190,11 +230,21 @@ impl Averages {
 
     /// Averages of a day, counted from the epoch.
     fn of_kept(kept: &KeptFigures, day: i64) -> Option<Self> {
-        let (most, _) = kept.counts.last()?;
+        let (largest, _) = kept.counts.last()?;
+        let counts = || {
+            kept.counts
+                .iter()
+                .map(|(step, count)| (u64::from(*step), u64::from(*count)))
+        };
         Some(Self {
             counted: kept.counted()?,
             percents: kept.histogram(Scale::Percent)?,
-            daily: vec![(day, *most)],
+            daily: vec![Daily {
+                day,
+                count: counts().map(|(_, count)| count).sum(),
+                sum: counts().map(|(step, count)| step * count).sum(),
+                largest: *largest,
+            }],
         })
     }
 
@@ -202,10 +252,12 @@ impl Averages {
         self.counted.merge(other.counted);
         self.percents = self.percents.merge(&other.percents);
         self.daily.extend(&other.daily);
-        self.daily.sort_unstable();
+        self.daily.sort_unstable_by_key(|one| one.day);
         self.daily.dedup_by(|next, kept| {
-            let is_same = next.0 == kept.0;
-            kept.1 = if is_same { kept.1.max(next.1) } else { kept.1 };
+            let is_same = next.day == kept.day;
+            if is_same {
+                kept.add(next);
+            }
             is_same
         });
     }
@@ -351,6 +403,7 @@ impl DeviceUsage {
         match metric {
             Metric::GpuUtilization if statistic == average => {
                 self.averages = Some(Averages::of(points, scratch));
+                self.hours = HourSums::of(points);
             }
             Metric::GpuUtilization if statistic == maximum => self.peaks = Peaks::of(points),
             Metric::GpuMemoryUsed if statistic == average => {
@@ -378,7 +431,20 @@ impl DeviceUsage {
 
     /// Forgets what it took of [`Metric::GpuUtilization`].
     pub(super) fn forget_utilization(&mut self) {
-        (self.averages, self.peaks) = (None, None);
+        (self.averages, self.peaks, self.hours) = (None, None, None);
+    }
+
+    /// Forgets what it took of a metric.
+    pub(super) fn forget(&mut self, metric: Metric) {
+        match metric {
+            Metric::GpuUtilization => self.forget_utilization(),
+            Metric::GpuMemoryUsed => (self.memory, self.memory_peaks) = (None, None),
+            Metric::GpuMemoryTotal => self.memory_total_mib = None,
+            Metric::GpuPowerDraw => self.power_mw = None,
+            Metric::GpuTemperature => self.temperature_max_c = None,
+            Metric::GpuEncoderSessions => self.encoder_sessions_max = None,
+            _ => {}
+        }
     }
 
     /// What it knows of one of its series.
@@ -459,6 +525,7 @@ impl DeviceUsage {
         let larger = |mine: &mut f64, theirs: &f64| *mine = mine.max(*theirs);
         join(&mut self.averages, other.averages.as_ref(), Averages::merge);
         join(&mut self.peaks, other.peaks.as_ref(), Peaks::merge);
+        join(&mut self.hours, other.hours.as_ref(), HourSums::merge);
         join(&mut self.memory, other.memory.as_ref(), Memory::merge);
         join(
             &mut self.memory_peaks,
@@ -481,6 +548,10 @@ impl DeviceUsage {
             other.encoder_sessions_max.as_ref(),
             larger,
         );
+    }
+
+    pub(super) fn hour_sums(&self) -> Option<&HourSums> {
+        self.hours.as_ref()
     }
 
     /// Its figures over a running time, on a card of a known size.
@@ -511,6 +582,9 @@ impl DeviceUsage {
                 .map(|milliwatts| milliwatts / MILLIWATTS),
             temperature_max_c: self.temperature_max_c,
             encoder_sessions_max: self.encoder_sessions_max,
+            days: averages
+                .map(|one| one.daily.iter().filter_map(Daily::figures).collect())
+                .unwrap_or_default(),
         }
     }
 }

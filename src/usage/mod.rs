@@ -2,17 +2,21 @@
 //! Everything adds up with its like in any order, so that points are needed once, on
 //! their way in, and a source may deliver the same thing already aggregated.
 
+mod course;
 mod days;
 mod device;
 mod estate;
+mod filling;
 mod grid;
 mod histogram;
+mod hour_means;
 mod hour_peaks;
 mod hour_use;
 mod keeping;
 mod kept;
 #[cfg(test)]
 pub(crate) mod lab;
+mod machine_hours;
 mod measure;
 mod packed;
 mod profiled;
@@ -26,11 +30,13 @@ mod usages;
 mod week;
 mod whole;
 
+pub use course::{Course, CourseStep};
 pub use days::DayLoad;
 pub use estate::Estate;
 pub use histogram::{Histogram, Scale};
 pub use hour_use::{HourUse, whole_hours};
 pub use kept::{KeptFigures, KeptPeriod, KeptSeries, KeptUsage};
+pub use machine_hours::{HourMean, MachineHours};
 pub use series::{Points, Series};
 pub use sketch::{Figures, Sketch};
 pub use statistics::{distribution, mean, quantile};

@@ -105,6 +105,7 @@ impl InstanceUsage {
                 gpu.samples = other.samples;
                 gpu.demand_peak = other.demand_peak;
                 gpu.maxima = other.maxima;
+                gpu.days.clone_from(&other.days);
             }
             let sessions = [gpu.encoder_sessions_max, other.encoder_sessions_max];
             gpu.encoder_sessions_max = sessions.into_iter().flatten().reduce(f64::max);

@@ -114,6 +114,17 @@ impl Usages {
         self.0.insert(instance, usage);
     }
 
+    pub(super) fn into_each(self) -> impl Iterator<Item = (ResourceId, Usage)> {
+        self.0.into_iter()
+    }
+
+    /// Changes the usage of an instance, where there is any.
+    pub(super) fn change(&mut self, instance: &ResourceId, change: impl FnOnce(&mut Usage)) {
+        if let Some(usage) = self.0.get_mut(instance) {
+            change(usage);
+        }
+    }
+
     /// Keeps the usage of some instances.
     pub fn retain(&mut self, keep: impl Fn(&ResourceId) -> bool) {
         self.0.retain(|instance, _| keep(instance));

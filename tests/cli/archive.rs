@@ -7,6 +7,7 @@ use crate::engines::archive::Archive;
 use gpucost::domain::Metric;
 use gpucost::report::archive_sql::{Gauge, Table};
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 
@@ -64,7 +65,7 @@ fn examples_in_the_page_are_what_is_printed() {
         .lines()
         .filter_map(|line| line.strip_prefix("gpucost archive sql "));
     let commands: Vec<&str> = commands.collect();
-    assert_eq!(commands.len(), 4);
+    assert_eq!(commands.len(), 5);
     for command in commands {
         let (command, _) = command.split_once(" > ").unwrap_or((command, ""));
         let arguments = words(command);
@@ -109,6 +110,52 @@ fn flags_choose_what_is_printed() {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert!(!text.contains("usage_series"), "{text}");
+}
+
+#[test]
+fn duckdb_copies_results_to_files_of_their_own() {
+    let text = printed(&[
+        "--dialect",
+        "duckdb",
+        "--table",
+        "points",
+        "--copy-to",
+        "a b's/",
+    ]);
+    // Those that gpucost reads, and the checks as they are.
+    for (table, expected) in [
+        ("usage_asked", 1),
+        ("usage_series", 13),
+        ("usage_grid", 4),
+        ("usage_hist", 3),
+        ("usage_hour", 0),
+    ] {
+        let head = format!(") to 'a b''s/{table}' (format parquet, ");
+        let copies = text.matches(&*head);
+        assert_eq!(copies.count(), expected, "{table}");
+    }
+    assert_eq!(text.matches(";\n\n").count(), 2 + 21);
+    let names = text
+        .match_indices("filename_pattern '")
+        .map(|(place, _)| &text[place..place + 32]);
+    let names: BTreeSet<&str> = names.collect();
+    assert_eq!(names.len(), 21, "{names:?}");
+    for (flags, words) in [
+        (
+            &["--dialect", "spark", "--copy-to", "tables"][..],
+            "is for DuckDB",
+        ),
+        (&["--dialect", "duckdb", "--copy-to", ""][..], "has no name"),
+        (
+            &["--dialect", "duckdb", "--copy-to", "a\u{1b}[2J"][..],
+            "has a control character",
+        ),
+    ] {
+        let arguments = [&["archive", "sql", "--table", "points"][..], flags].concat();
+        let outcome = World::new().run(&arguments);
+        assert_eq!(outcome.code, 2, "{flags:?}");
+        assert!(outcome.stderr.contains(words), "{}", outcome.stderr);
+    }
 }
 
 #[test]

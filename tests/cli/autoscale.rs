@@ -405,3 +405,47 @@ fn a_spreadsheet_has_the_policies() {
     // Today, the policy, hindsight and eight targets.
     assert_eq!(reader.records().count(), 11);
 }
+
+/// An hour of minutes at 50% of one A10G: 0.5 GPU hours in one hour of a g5.xlarge at 1.006.
+#[test]
+fn a_run_that_was_sampled_is_a_demand() {
+    let mut log = "timestamp,index,name,utilization.gpu [%],memory.used [MiB],memory.total [MiB]\n"
+        .to_owned();
+    for minute in 0..60 {
+        log.push_str(&format!(
+            "2026/01/03 12:{minute:02}:00.000,0,NVIDIA A10G,50 %,20000 MiB,23028 MiB\n"
+        ));
+    }
+    let mut world = World::new();
+    world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
+    let path = world.file("run.csv", log);
+    let run = ["autoscale", "--profile-data", &path];
+    let outcome = world.run(&[&run[..], &["--type", "g5.xlarge", "--format", "json"]].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let found = outcome.json();
+    let given = found["given"].as_array().expect("a list");
+    let value = |key: &str| {
+        let line = given.iter().find(|line| line["key"] == key);
+        line.expect("given")["value"].clone()
+    };
+    assert_eq!(value("demand_gpu_hours"), 0.5);
+    assert_eq!(value("peak_gpus"), 0.5);
+    assert_eq!(value("hours"), 1.0);
+    let steps = found["steps"].as_array().expect("a list");
+    let today = steps.iter().find(|step| step["name"] == "today");
+    assert_eq!(today.expect("a step")["arithmetic"], "1 h × 1.006");
+    let unnamed = world.run(&run);
+    assert_eq!(unnamed.code, 2);
+    assert!(
+        unnamed.stderr.contains("does not name its instance type"),
+        "{}",
+        unnamed.stderr
+    );
+    let of_estate = world.run(&["autoscale", "--demo", "--type", "g5.xlarge"]);
+    assert_eq!(of_estate.code, 2);
+    assert!(
+        of_estate.stderr.contains("`--type` is about the demand"),
+        "{}",
+        of_estate.stderr
+    );
+}

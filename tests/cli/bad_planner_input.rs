@@ -418,6 +418,10 @@ fn runs_and_units_that_cannot_be() {
             "steps=1e30",
             "the count `1e30` is not a number from 0 to 10^18",
         ),
+        (
+            "steps=0",
+            "expected a count above 0: no unit was done that has a price",
+        ),
         ("steps", form),
         ("=5", form),
     ] {

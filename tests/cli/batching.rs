@@ -302,3 +302,111 @@ fn examples_of_the_page_print_what_it_shows() {
 fn every_key_is_in_the_page() {
     assert_explains("planners/batching.md", &json(&CURVE));
 }
+
+/// `nightly-eval` has 5 g5.12xlarge for 28.36 / 5 = 5.672 an hour each: 20,702.80 a month. One by
+/// one, 300 / (0.8 × 35) are 11 GPUs on 3 of them, 3 × 5.672 × 730.
+#[test]
+fn a_workload_states_its_type_and_what_it_pays() {
+    let workload = ["--demo", "--workload", "nightly-eval"];
+    let found = json(&[&CURVE[..], &workload].concat());
+    let one = &found["choices"][0];
+    assert_eq!(
+        (&one["servers"], &one["instances"]),
+        (&11.into(), &3.into())
+    );
+    assert_eq!(one["cost_monthly"], 12_421.68);
+    let steps = found["steps"].as_array().expect("a list");
+    let today = steps
+        .iter()
+        .find(|step| step["name"] == "a month of today's instances");
+    assert_eq!(today.expect("a step")["result"], 20_702.8);
+    assert_explains("planners/batching.md", &found);
+}
+
+/// The five of `nightly-eval` are reserved until February: three of them instead save nothing then.
+#[test]
+fn what_commitments_pay_is_said_beside_fewer_instances() {
+    let world = World::new();
+    let path = world.path("estate.json");
+    assert_eq!(
+        world.run(&["audit", "--demo", "--save", &path, "-q"]).code,
+        0
+    );
+    let text = std::fs::read_to_string(&path).expect("an estate");
+    let mut estate: Value = serde_json::from_str(&text).expect("JSON");
+    estate["commitments"] = serde_json::json!([{
+        "kind": "reserved-instances", "id": "r1", "account": "111122223333",
+        "region": "us-east-1", "instance_type": "g5.12xlarge", "count": 5,
+        "payment": "no-upfront", "start": "2026-02-01T00:00:00Z",
+        "end": "2027-02-01T00:00:00Z", "recurring_hourly": "3.5",
+    }]);
+    let reserved = world.estate("reserved.json", &estate);
+    for (estate, is_said) in [(reserved.as_str(), true), (path.as_str(), false)] {
+        let asked = ["batching", "--from", estate, "--workload", "nightly-eval"];
+        let outcome = world.run(&[&asked[..], &CURVE[..], &["--format", "json"]].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let caveats = outcome.json()["caveats"].to_string();
+        assert_eq!(
+            caveats.contains("Commitments pay of nightly-eval"),
+            is_said,
+            "{caveats}"
+        );
+    }
+}
+
+/// A run of 9,000 s on one A10G: 12,600 steps are 1.4 a second, 6,300 are 0.7. One by one,
+/// 1 / (0.8 × 0.7) are 2 GPUs; in batches, 1 / (0.8 × 1.4) is one g5.xlarge, 1.006 × 730.
+#[test]
+fn runs_at_several_batches_are_a_curve() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/logs/counted.jsonl");
+    let large = std::fs::read_to_string(path).expect("samples");
+    let mut world = World::new();
+    world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
+    let one = world.file("one.jsonl", large.replace("12600", "6300"));
+    let eight = world.file("eight.jsonl", large);
+    let (one, eight) = (format!("1:{one}"), format!("8:{eight}"));
+    let runs = [
+        "batching",
+        "--rate",
+        "1",
+        "--max-wait",
+        "1m",
+        "--profile-data",
+        &eight,
+        "--profile-data",
+        &one,
+    ];
+    let outcome = world.run(&[&runs[..], &["--unit", "steps", "--format", "json"]].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let found = outcome.json();
+    let curve = found["curve"].as_array().expect("a list");
+    let points: Vec<(u64, f64)> = curve
+        .iter()
+        .map(|point| {
+            let items = point["items_per_second"].as_f64().expect("a number");
+            (point["batch"].as_u64().expect("a number"), items)
+        })
+        .collect();
+    assert_eq!(points, [(1, 0.7), (8, 1.4)]);
+    let choices = found["choices"].as_array().expect("a list");
+    let of = |limit: u64| {
+        let mut choices = choices.iter();
+        let found = choices.find(|one| one["batch_limit"] == limit);
+        found.expect("a limit")["cost_monthly"].clone()
+    };
+    assert_eq!((of(1), of(8)), (Value::from(1_468.76), Value::from(734.38)));
+    let several = world.run(&runs);
+    assert_eq!(several.code, 2);
+    assert!(
+        several.stderr.contains("counted 2 units"),
+        "{}",
+        several.stderr
+    );
+    let none = world.run(&[&runs[..], &["--unit", "tokens"]].concat());
+    assert_eq!(none.code, 2);
+    assert!(
+        none.stderr.contains("does not say how many requests"),
+        "{}",
+        none.stderr
+    );
+}

@@ -339,7 +339,7 @@ fn what_is_expected_is_what_an_audit_charges() {
             };
             for (cost, usage) in cost.instances.iter().zip(&one.workload.usage) {
                 let expected = of_id[usage.instance.native()];
-                let rate = expected.rate.expect("a price");
+                let rate = expected.rates[0].rate.expect("a price");
                 assert_eq!(rate.effective, cost.hourly.amount());
                 assert_eq!(rate.price, cost.quote.rate.amount());
                 if usage.running.proved {

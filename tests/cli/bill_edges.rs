@@ -77,3 +77,38 @@ fn a_bill_without_known_machines_has_no_cost_of_gpus() {
     );
     assert_eq!(json["instances"], json!([]));
 }
+
+/// A sum that leaves a line out says so, wherever it stands.
+#[test]
+fn a_sum_without_all_of_its_lines_is_at_least_that() {
+    let world = World::new();
+    let header = "ChargeCategory,BilledCost,EffectiveCost,BillingCurrency,Tags\n";
+    let rows = "Usage,3,2.5,usd,\nUsage,1,,USD,\"{\"\"team\"\":\"\"a\"\"}\"\n";
+    let path = world.file("bill.csv", format!("{header}{rows}"));
+    let outcome = world.run(&["bill", &path, "--group-by", "tag:team", "--format", "json"]);
+    let json = outcome.json();
+    let headline = json["headline"].as_str().expect("a sentence");
+    assert!(headline.ends_with("of at least $2.50 in all"), "{headline}");
+    let steps = json["steps"].as_array().expect("a list").iter();
+    let words: Vec<&Value> = steps.map(|step| &step["arithmetic"]).collect();
+    assert_eq!(words, [&json!("$2.50 / at least $2.50")]);
+    assert_eq!(json["missing"][0]["what"], "effective cost of 1 line");
+}
+
+/// `--strict` is about what of an estate could not be read.
+#[test]
+fn strict_without_an_estate_is_refused() {
+    let world = World::new();
+    let text = "ChargeCategory,BilledCost,EffectiveCost,BillingCurrency\nUsage,1,1,USD\n";
+    let path = world.file("bill.csv", text);
+    let outcome = world.run(&["bill", &path, "--strict"]);
+    assert_eq!(outcome.code, 2, "{}", outcome.stdout);
+    for part in [
+        "`--strict` is about an estate",
+        "hint: pass an estate with `--from`",
+    ] {
+        assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
+    }
+    let outcome = world.run(&["bill", &path, "--strict", "--demo"]);
+    assert_ne!(outcome.code, 2, "{}", outcome.stderr);
+}

@@ -58,6 +58,18 @@ fn the_examples_of_the_page_print_what_it_shows() {
     }
 }
 
+/// In a Cost and Usage Report, 2 h of a p4d under a plan are billed at 19.7618778 each, and a line of
+/// its own takes 39.5237556 back. FOCUS bills them at 0 and has no such line.
+#[test]
+fn what_a_plan_takes_back_is_said_beside_what_is_billed() {
+    let said = |path: &str| found(path)["caveats"].to_string();
+    for path in [CUR2, LEGACY] {
+        let caveats = said(path);
+        assert!(caveats.contains("negation take $39.52 back"), "{caveats}");
+    }
+    assert!(!said(FOCUS).contains("negation"));
+}
+
 #[test]
 fn every_key_of_the_json_is_in_the_page() {
     assert_explains("bill.md", &found(CUR2));

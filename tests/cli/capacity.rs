@@ -296,8 +296,16 @@ fn errors_say_what_is_possible() {
             "did you mean g5.xlarge",
         ),
         (
-            &["--rate", "5", "--per-gpu", "2", "--gpu", "L4"],
-            "`--gpu` and `--vram-peak` need `--type`",
+            &["--rate", "5", "--per-gpu", "2", "--vram-peak", "18GiB"],
+            "`--vram-peak` needs `--type` or `--gpu`",
+        ),
+        (
+            &["--rate", "5", "--per-gpu", "2", "--gpu", "24GB.."],
+            "kinds of GPUs, and a GPU of one serves what was stated",
+        ),
+        (
+            &["--rate", "5", "--per-gpu", "2", "--gpu", "L44"],
+            "did you mean L4",
         ),
         (
             &["--rate", "5", "--per-gpu", "2", "--demo"],
@@ -439,5 +447,30 @@ fn a_real_trace_needs_more_than_its_mean_rate() {
             .contains("takes 5.281500 s at p99 without any wait"),
         "{}",
         refused.stderr
+    );
+}
+
+/// 500 / 200 are 3 GPUs, and an L4 is cheapest in a g6.xlarge: 3 × 0.8048 × 730.
+#[test]
+fn a_gpu_alone_is_the_one_that_was_measured() {
+    let mut world = World::new();
+    world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
+    let outcome = world.run(&[
+        "capacity",
+        "--rate",
+        "500",
+        "--per-gpu",
+        "200",
+        "--gpu",
+        "L4",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let found = outcome.json();
+    let headline = found["headline"].as_str().expect("text");
+    assert!(
+        headline.contains("3 × g6.xlarge with 3 GPUs, $1,762.51 per month"),
+        "{headline}"
     );
 }

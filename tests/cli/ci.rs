@@ -10,9 +10,10 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("action.yml", "vendor.github-actions"),
-    ("workflow.yml", "vendor.github-workflows"),
+    ("pull-request.yml", "vendor.github-workflows"),
+    ("nightly.yml", "vendor.github-workflows"),
     ("gitlab.yml", "vendor.gitlab-ci"),
     ("build.yml", "vendor.github-workflows"),
 ];
@@ -271,6 +272,40 @@ fn the_action_checks_a_plan() {
     let sarif = outputs.lines().find_map(|line| line.strip_prefix("sarif="));
     let sarif = fs::read_to_string(sarif.expect("a path")).expect("a log");
     assert!(sarif.contains("policy/budget"), "{sarif}");
+}
+
+#[test]
+fn missing_data_is_a_failure_unless_it_is_allowed() {
+    let estate = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/fixtures/rules/idle-gpu/missing.json"
+    );
+    let policy = "[[forbid]]\nrule = \"idle-gpu\"\n";
+    let warning = "::warning title=GPU cost policy::";
+    for (allowed, code) in [("false", 3), ("", 3), ("true", 0)] {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let folder = folder.path();
+        fs::write(folder.join("own.toml"), policy).expect("a policy");
+        let arguments = format!("--from '{estate}'");
+        let more = [
+            ("ALLOW_INCOMPLETE", allowed),
+            ("ARGUMENTS", arguments.as_str()),
+            ("BASELINE", ""),
+            ("GPUCOST_POLICY", "own.toml"),
+            ("PLAN", ""),
+        ];
+        let output = bash(&script_of_action(), folder, &more);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{allowed}: {stderr}");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(stdout.contains(warning), code == 0, "{stdout}");
+        let outputs = read(folder, "output");
+        assert!(outputs.starts_with("exit-code=3\n"), "{outputs}");
+        let kept = outputs
+            .lines()
+            .find_map(|line| line.strip_prefix("estate="));
+        assert!(Path::new(kept.expect("a path")).exists());
+    }
 }
 
 #[test]

@@ -52,6 +52,11 @@ fn examples_of_diffs_print_what_the_page_shows() {
 }
 
 #[test]
+fn examples_for_finance_print_what_the_page_shows() {
+    check_examples("finance.md", 1, Path::new(env!("CARGO_MANIFEST_DIR")));
+}
+
+#[test]
 fn examples_of_chargeback_print_what_the_page_shows() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     check_examples("chargeback.md", 2, folder.path());

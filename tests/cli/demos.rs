@@ -102,8 +102,8 @@ fn what_is_paid_for_and_does_not_run_is_in_the_comment_and_on_the_page() {
                 .expect("cents")
         })
         .sum();
-    // 3,359.17 + 3,517.05 + 1,622.89 + 1,230.25 + 498.12 + 168.00 + 40,179.20.
-    assert_eq!(cents, 5_057_468);
+    // 3,359.17 + 3,517.05 + 1,622.89 + 1,230.25 + 498.12 + 63.00 + 40,179.20.
+    assert_eq!(cents, 5_046_968);
     let row = format!(
         "| `{id}` | capacity-reservation | 1 of 3 × p5.48xlarge in us-east-1d | $40,179.20 | $0.00 |"
     );

@@ -200,6 +200,7 @@ fn every_flag_and_variable_is_in_the_page() {
         "estate.rs",
         "audit.rs",
         "check.rs",
+        "digest.rs",
         "price_cache.rs",
         "pricing.rs",
         "prometheus.rs",

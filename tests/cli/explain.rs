@@ -253,6 +253,7 @@ fn right_sizing_and_spot_by_hand() {
             "V100 900 GB/s / L40S 864 GB/s = 1.0417",
             "p95 88.0% × 1.0417 = 91.7% of each L40S projected; slowdown 1.000, at most 1.25",
             "network: not measured; new link: 20 Gbit/s",
+            "caveat: peaks shorter than 5 minutes are averaged away: ",
             "8 × 3.00424/h × 730 h = 17544.7616 per month",
             "rejected: 8 × g6.4xlarge: ",
             "1 × 0.041667 by prudence: λ = 0.041667 per hour",
@@ -609,6 +610,23 @@ fn unused_room_of_a_capacity_reservation() {
             "− $40,179.20 release, risk low: ",
             "caveat: capacity of this type may not be available again",
             "= $0.00 after the plan",
+        ],
+    );
+}
+
+#[test]
+fn the_release_of_storage_is_net_of_snapshots() {
+    let outcome = World::new().run(&["explain", "--demo", "speech-prototype"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    // 4,296 × 0.08 = 343.68, 4,296 × 0.05 = 214.80.
+    let words: Vec<&str> = outcome.stdout.split_whitespace().collect();
+    assert_tells(
+        &words.join(" "),
+        &[
+            "$343.68 today − $128.88 release, risk low: ",
+            "less snapshots of all data: 4296 GiB × $0.05 = $214.80/month (list price of us-east-1)",
+            "$343.68 − $214.80 for snapshots = $128.88, of which $128.88 is certain",
+            "= $214.80",
         ],
     );
 }

@@ -1,6 +1,6 @@
 //! Every command that a message advises is typed once, by the test that met it.
 
-use crate::cli::process::run_in;
+use crate::cli::process::program;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -52,8 +52,9 @@ fn is_typed(command: &str, text: &str, folder: &Path) {
         return;
     };
     let has = |name: &str| words.iter().any(|word| word == name);
-    // A run of the sampler lasts until it is ended.
-    if words.iter().any(|word| word.starts_with('$')) || has("profile") && !has("--read") {
+    // A run of the sampler lasts until it is ended, and a server as long as its client.
+    let lasts = has("profile") && !has("--read") || has("mcp");
+    if words.iter().any(|word| word.starts_with('$')) || lasts {
         return;
     }
     let replaced = |word: &String| {
@@ -70,7 +71,12 @@ fn is_typed(command: &str, text: &str, folder: &Path) {
             fs::copy(&path, copy.path().join(name)).expect("a copy");
         }
     }
-    let output = run_in(copy.path(), &typed);
+    // No test asks a cloud: nothing listens there.
+    let output = program(copy.path())
+        .args(&typed)
+        .env("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+        .output()
+        .expect("the program starts");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(
         !stderr.contains("For more information, try"),

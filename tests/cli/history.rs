@@ -5,7 +5,7 @@ use crate::cli::pages::{assert_shows, blocks, page};
 use crate::cli::process::run_in;
 use crate::cli::world::{Outcome, World};
 use crate::support::skip::skip;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use std::process::Command;
 
 /// Days of the demo that had been over for six hours at the end of October: all but the last.
 const DAYS: usize = 13;
-/// A table for each day, one of actions, and the file of the run.
-const FILES: usize = DAYS + 2;
+/// A table for each day, one of actions, one of hours, and the file of the run.
+const FILES: usize = DAYS + 3;
 /// Prints the rows of each statement, or ends with 77 where DuckDB is not installed.
 const STATEMENTS: &str = r"
 import json, sys
@@ -87,6 +87,8 @@ fn an_audit_is_kept_once() {
     assert_eq!(names(&kept, "cost"), costs);
     let action = format!("v1/action/dt=2026-11-01/{id}.parquet");
     assert_eq!(names(&kept, "action"), [action]);
+    let hour = format!("v1/hour/dt=2026-11-01/{id}.parquet");
+    assert_eq!(names(&kept, "hour"), [hour]);
     let said = "recorded 13 days (2026-10-18 to 2026-10-30) and ";
     assert!(first.stdout.starts_with(said), "{}", first.stdout);
     let end = format!(" as {id} in {place}\n");
@@ -163,7 +165,7 @@ fn what_is_wrong_with_a_file_is_named() {
     let place = world.path("nights");
     let whole = on(&world, &["verify"], &["--strict"]);
     assert_eq!(whole.code, 0, "{}", whole.stderr);
-    assert!(whole.stdout.starts_with("checked 15 files with "));
+    assert!(whole.stdout.starts_with("checked 16 files with "));
     let end = format!(" in {place}\nevery file is as it was written\n");
     assert!(whole.stdout.ends_with(&end), "{}", whole.stdout);
 
@@ -252,13 +254,13 @@ fn what_is_old_is_removed_when_that_is_confirmed() {
 
     let shown = on(&world, &["prune", "--keep", "10d"], &[]);
     assert_eq!(shown.code, 0, "{}", shown.stderr);
-    let said = "would remove 1 run of 2026-11-01: 15 files with ";
+    let said = "would remove 1 run of 2026-11-01: 16 files with ";
     assert!(shown.stdout.starts_with(said), "{}", shown.stdout);
     assert!(shown.stderr.contains("pass `--yes`"), "{}", shown.stderr);
     assert_eq!(files(&world), kept);
 
     let done = on(&world, &["prune", "--keep", "10d", "--yes"], &[]);
-    let said = "removed 1 run of 2026-11-01: 15 files with ";
+    let said = "removed 1 run of 2026-11-01: 16 files with ";
     assert!(done.stdout.starts_with(said), "{}", done.stdout);
     let left: Vec<String> = files(&world).into_keys().collect();
     assert_eq!(left, ["v1/cost/dt=2026-10-18/notes.txt"]);
@@ -406,4 +408,33 @@ fn the_statements_of_the_page_give_the_sums_of_the_commands() {
 
     run(&["history", "compact"]);
     assert_eq!(rows(folder.path(), &statements), Some(found));
+}
+
+#[test]
+fn a_later_run_of_a_tag_does_not_replace_one_of_everything_in_sql() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let output = run_in(folder.path(), &["history", "record", "--demo"]);
+    assert!(output.status.success());
+    let view = blocks(&page("history.md"), "sql").remove(0);
+    let sum = "select sum(effective_cost) from cost where day = '2026-10-20'";
+    let Some(before) = rows(folder.path(), &[view.clone(), sum.to_owned()]) else {
+        return;
+    };
+    // The same jobs of a day at half of their cost, by a run that is newer and limited by a tag.
+    let id = "20261109T000000Z-00000000000000aa";
+    let run = json!({
+        "run_id": id,
+        "tag_filters": [{"key": "team", "value": "ml", "is_excluded": false}],
+    });
+    let place = folder.path().join("history/v1/run/dt=2026-11-01");
+    let place = place.join(format!("{id}.json"));
+    fs::write(place, run.to_string()).expect("a writable folder");
+    let day = "history/v1/cost/dt=2026-10-20";
+    let copy = format!(
+        "copy (select * replace ('{id}' as run_id, effective_cost / 2 as effective_cost) from \
+         read_parquet('{day}/*.parquet', hive_partitioning = false)) to '{day}/{id}.parquet'"
+    );
+    let after = rows(folder.path(), &[copy, view, sum.to_owned()]).expect("it ran before");
+    assert!(before[1][0][0].is_string(), "{before:?}");
+    assert_eq!(after[2], before[1]);
 }

@@ -183,7 +183,16 @@ fn no_name_is_a_command_to_a_code_host() {
         for (command, formats) in [
             (
                 "audit",
-                &["table", "wide", "json", "csv", "focus", "markdown", "html"][..],
+                &[
+                    "table",
+                    "wide",
+                    "json",
+                    "csv",
+                    "focus",
+                    "markdown",
+                    "html",
+                    "openmetrics",
+                ][..],
             ),
             ("inventory", &["table", "wide", "json", "csv"]),
             ("metrics", &["table", "wide", "json", "csv"]),

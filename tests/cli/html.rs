@@ -2,7 +2,7 @@
 //! an estate smuggles in, and asks no network.
 
 use crate::cli::contract::DEMO;
-use crate::cli::estates::{empty, one, owned, series};
+use crate::cli::estates::{PERIODS, empty, one, owned, series};
 use crate::cli::hostile;
 use crate::cli::markup::{Element, parse, rows, section, text_of};
 use crate::cli::process::run_in;
@@ -20,7 +20,7 @@ fn html(arguments: &[&str]) -> String {
     outcome.stdout
 }
 
-fn html_of(estate: &Value) -> String {
+pub fn html_of(estate: &Value) -> String {
     let world = World::new();
     let path = world.estate("estate.json", estate);
     let outcome = world.run(&[
@@ -36,7 +36,7 @@ fn html_of(estate: &Value) -> String {
 }
 
 /// Money as the page writes it.
-fn shown(amount: &Value) -> String {
+pub fn shown(amount: &Value) -> String {
     let cents = (amount.as_f64().expect("an amount") * 100.0).round() as u64;
     let whole = (cents / 100).to_string();
     let mut separated = String::new();
@@ -49,7 +49,7 @@ fn shown(amount: &Value) -> String {
     format!("${separated}.{:02}", cents % 100)
 }
 
-fn cents(text: &str) -> i64 {
+pub fn cents(text: &str) -> i64 {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
     digits.parse().expect("an amount")
 }
@@ -305,10 +305,11 @@ fn a_row_is_found_by_account_tag_and_instance() {
 
 /// What the page is made of; nothing else may stand in it.
 const ELEMENTS: &[&str] = &[
-    "a", "b", "body", "br", "caption", "code", "dd", "details", "div", "dl", "dt", "h1", "h2",
-    "h3", "head", "header", "html", "i", "input", "label", "li", "main", "meta", "nav", "ol",
-    "option", "output", "p", "rect", "script", "section", "select", "span", "style", "summary",
-    "svg", "table", "tbody", "td", "th", "thead", "time", "title", "tr", "ul",
+    "a", "b", "body", "br", "caption", "code", "dd", "defs", "details", "div", "dl", "dt", "h1",
+    "h2", "h3", "head", "header", "html", "i", "input", "label", "li", "main", "meta", "nav", "ol",
+    "option", "output", "p", "path", "pattern", "pre", "rect", "script", "section", "select",
+    "span", "style", "summary", "svg", "table", "tbody", "td", "th", "thead", "time", "title",
+    "tr", "ul",
 ];
 const ATTRIBUTES: &[&str] = &[
     "aria-hidden",
@@ -317,7 +318,9 @@ const ATTRIBUTES: &[&str] = &[
     "charset",
     "class",
     "content",
+    "d",
     "data-also",
+    "fill",
     "height",
     "hidden",
     "href",
@@ -325,9 +328,11 @@ const ATTRIBUTES: &[&str] = &[
     "id",
     "lang",
     "name",
+    "patternUnits",
     "preserveAspectRatio",
     "role",
     "scope",
+    "stroke",
     "tabindex",
     "title",
     "type",
@@ -335,6 +340,7 @@ const ATTRIBUTES: &[&str] = &[
     "viewBox",
     "width",
     "x",
+    "y",
 ];
 
 /// Checks that a page is well formed, holds nothing but what it is made of, and
@@ -421,7 +427,8 @@ fn html_is_a_format_of_the_audit_alone() {
     );
 }
 
-/// A fleet of lone instances of several types, each with noise of its own.
+/// A fleet of lone instances of several types, most with a utilization that changes with every
+/// hour, so that nothing that is drawn repeats.
 fn thousand() -> Value {
     let types = [
         "g4dn.xlarge",
@@ -444,14 +451,22 @@ fn thousand() -> Value {
             "environment": "production",
         });
         instances.push(instance);
-        let level = (number % 17) as f64 * 5.0;
+        let level = number % 17 * 5;
+        let spread = if level == 0 { 1 } else { 19 };
+        let noise: Vec<Value> = (0..PERIODS as usize / 12)
+            .map(|hour| json!([level + (number * 7 + hour * 37) % spread, 12]))
+            .collect();
         for (metric, gpu, value) in [
             ("cpu_utilization", None, 12.0),
-            ("gpu_utilization", Some(0), level),
+            ("gpu_utilization", Some(0), (level + spread - 1) as f64),
             ("gpu_memory_used", Some(0), 9_000.0),
         ] {
             for statistic in ["average", "maximum"] {
-                metrics.push(series(&id, gpu, metric, statistic, value));
+                let mut one = series(&id, gpu, metric, statistic, value);
+                if (metric, statistic) == ("gpu_utilization", "average") {
+                    one["values"] = json!(noise);
+                }
+                metrics.push(one);
             }
         }
     }
@@ -466,7 +481,23 @@ fn a_thousand_workloads_stay_below_three_megabytes() {
     let page = html_of(&estate);
     println!("{} bytes for 1 000 workloads", page.len());
     assert!(page.len() < 3_000_000, "{} bytes", page.len());
-    assert!(page.matches("<details").count() > 1_500);
+    assert!(page.matches("<details id").count() > 1_500);
+
+    // The most expensive have pictures, and the page says how many have none.
+    let drawn = page.matches("<svg class=\"course\"").count();
+    println!("{drawn} of 1 000 workloads have pictures");
+    assert!((80..1_000).contains(&drawn), "{drawn}");
+    let left_out = 1_000 - drawn;
+    let left_out =
+        format!("The page has no room for pictures of {left_out} less expensive workloads.");
+    assert!(page.contains(&left_out), "{left_out}");
+    let (before, _) = page
+        .rsplit_once("<svg class=\"course\"")
+        .expect("a picture");
+    let (_, plan) = before
+        .split_once("<section id=\"plan\">")
+        .expect("the plan");
+    assert_eq!(plan.matches("<details id=\"workload-").count(), drawn);
 
     // More tags than there is room for: 600 characters are the share of each.
     for instance in estate["instances"].as_array_mut().expect("a list") {

@@ -37,16 +37,42 @@ const tryOut = async () => {
   const page = frame.contentDocument;
   const result = { dark: view.matchMedia("(prefers-color-scheme: dark)").matches };
 
-  result.sideways = {};
-  for (const width of [320, 390, 768, 1280]) {
-    frame.style.width = `${width}px`;
-    await wait();
-    result.sideways[width] = page.documentElement.scrollWidth - page.documentElement.clientWidth;
-  }
+  const sideways = async () => {
+    const found = {};
+    for (const width of [320, 390, 768, 1280, 1440]) {
+      frame.style.width = `${width}px`;
+      await wait();
+      found[width] = page.documentElement.scrollWidth - page.documentElement.clientWidth;
+    }
+    return found;
+  };
+  result.sideways = await sideways();
   result.styled = view.getComputedStyle(page.querySelector(".tiles")).display;
   const folded = [...page.querySelectorAll("details")];
   for (const one of folded) one.open = true;
   result.faint = faint(view, page);
+  result.unfoldedSideways = await sideways();
+  // Everything in a table or picture lies within its section.
+  result.beyond = [...page.querySelectorAll("section table, section svg")]
+    .filter((one) => !one.closest(".scroll"))
+    .filter((one) => {
+      const [own, room] = [one, one.closest("section")].map((it) => it.getBoundingClientRect());
+      return own.right > room.right + 0.5;
+    })
+    .map((one) => `${one.tagName}.${one.getAttribute("class")}`);
+  result.pictures = {};
+  for (const kind of ["days", "course", "map", "gpu", "line", "hatch"]) {
+    const drawn = [...page.querySelectorAll(`svg.${kind}, path.${kind}`)];
+    const isSeen = ({ width, height }) => width > 20 && height > 20;
+    const boxes = drawn.filter((one) => one.tagName === "svg");
+    result.pictures[kind] = {
+      all: drawn.length,
+      flat: boxes.filter((one) => !isSeen(one.getBoundingClientRect())).length,
+      unpainted: drawn
+        .filter((one) => one.tagName === "path")
+        .filter((one) => view.getComputedStyle(one).stroke === "none").length,
+    };
+  }
   for (const one of folded) one.open = false;
 
   const injected = page.createElement("script");

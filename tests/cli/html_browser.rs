@@ -7,6 +7,7 @@ use crate::cli::markup::text_of;
 use crate::cli::world::World;
 use crate::support::skip::skip;
 use serde_json::{Value, json};
+use std::io::Read;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -20,14 +21,26 @@ fn browser() -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// What a reader of a report finds with a theme; `None` without a browser. The report
-/// is that of an estate, else of the demo.
-fn read(estate: Option<&Value>, dark: bool) -> Option<Value> {
+/// A browser without a window, of which nothing is left; `None` without a browser.
+fn opened(world: &World) -> Option<Command> {
     let Some(browser) = browser() else {
         skip("no Chromium in the PATH");
         return None;
     };
-    let world = World::new();
+    let mut command = Command::new(browser);
+    command
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+        ])
+        .arg(format!("--user-data-dir={}", world.path("browser")));
+    Some(command)
+}
+
+/// Writes the report of an estate, else of the demo, and gives its path.
+fn write_report(world: &World, estate: Option<&Value>) -> String {
     let report = world.path("report.html");
     let recorded = estate.map(|estate| world.estate("estate.json", estate));
     let of = match &recorded {
@@ -37,6 +50,15 @@ fn read(estate: Option<&Value>, dark: bool) -> Option<Value> {
     let arguments = [&of[..], &["--format", "html", "--output", &report]].concat();
     let outcome = world.run(&arguments);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    report
+}
+
+/// What a reader of a report finds with a theme; `None` without a browser. The report
+/// is that of an estate, else of the demo.
+fn read(estate: Option<&Value>, dark: bool) -> Option<Value> {
+    let world = World::new();
+    let mut browser = opened(&world)?;
+    write_report(&world, estate);
     let reader = world.file(
         "reader.html",
         format!(
@@ -45,23 +67,31 @@ fn read(estate: Option<&Value>, dark: bool) -> Option<Value> {
         ),
     );
     let scheme = if dark { 0 } else { 1 };
-    let output = Command::new(browser)
+    let output = browser
         .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
             "--allow-file-access-from-files",
-            "--window-size=1400,1000",
+            "--enable-logging=stderr",
+            "--window-size=1500,1000",
             "--virtual-time-budget=20000",
             "--dump-dom",
         ])
         .arg(format!("--blink-settings=preferredColorScheme={scheme}"))
-        .arg(format!("--user-data-dir={}", world.path("browser")))
         .arg(format!("file://{reader}"))
         .output()
         .expect("the browser starts");
     let dom = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said: Vec<&str> = said
+        .lines()
+        .filter(|line| line.contains(":CONSOLE"))
+        .collect();
+    // The script that the reader puts into the page is refused, and nothing else happens.
+    assert!(
+        said.iter()
+            .all(|line| line.contains("Content Security Policy"))
+            && said.len() <= 1,
+        "{said:?}"
+    );
     let (_, result) = dom
         .split_once("<pre id=\"result\">")
         .unwrap_or_else(|| panic!("{dom}\n{}", String::from_utf8_lossy(&output.stderr)));
@@ -74,9 +104,20 @@ fn read(estate: Option<&Value>, dark: bool) -> Option<Value> {
 
 /// What must hold in both themes.
 fn assert_readable(result: &Value) {
-    for width in ["320", "390", "768", "1280"] {
-        let beyond = result["sideways"][width].as_i64().expect("a width");
-        assert!(beyond <= 0, "{width}: {beyond} pixels sideways");
+    for (fold, width) in ["sideways", "unfoldedSideways"]
+        .into_iter()
+        .flat_map(|fold| ["320", "390", "768", "1280", "1440"].map(|width| (fold, width)))
+    {
+        let beyond = result[fold][width].as_i64().expect("a width");
+        assert!(beyond <= 0, "{fold} at {width}: {beyond} pixels");
+    }
+    assert_eq!(result["beyond"], json!([]), "beyond its section");
+    for (kind, drawn) in result["pictures"].as_object().expect("pictures") {
+        assert_eq!(
+            (&drawn["flat"], &drawn["unpainted"]),
+            (&json!(0), &json!(0)),
+            "{kind}"
+        );
     }
     assert_eq!(result["styled"], "grid", "the style is allowed");
     assert_eq!(result["injected"], false, "no other script is");
@@ -103,6 +144,9 @@ fn the_page_fits_a_phone_sorts_and_filters() {
         return;
     };
     assert_readable(&result);
+    for kind in ["days", "course", "map", "gpu", "line", "hatch"] {
+        assert!(result["pictures"][kind]["all"].as_u64() > Some(0), "{kind}");
+    }
     let audit = DEMO.json();
     let workloads = audit["workloads"].as_array().expect("workloads");
     let by_cost = |sorted: &Value| -> Vec<i64> {
@@ -182,4 +226,59 @@ fn the_page_fits_a_phone_sorts_and_filters() {
     assert_eq!(result["followed"], true, "a link opens what it leads to");
     assert_eq!(result["unfolded"], true, "printing shows everything");
     assert_eq!(result["foldedAgain"], 1, "but for what the link opened");
+}
+
+/// The place of some bytes from another place on.
+fn find(text: &[u8], wanted: &[u8], from: usize) -> Option<usize> {
+    let found = text[from..]
+        .windows(wanted.len())
+        .position(|part| part == wanted);
+    found.map(|place| from + place)
+}
+
+/// What each page of a PDF draws, unpacked.
+fn pages(pdf: &[u8]) -> Vec<Vec<u8>> {
+    let mut pages = Vec::new();
+    let mut from = 0;
+    while let Some(page) = find(pdf, b"/Type /Page\n", from) {
+        from = page + 1;
+        let contents = find(pdf, b"/Contents ", page).expect("contents") + 10;
+        let digits: Vec<u8> = pdf[contents..]
+            .iter()
+            .copied()
+            .take_while(u8::is_ascii_digit)
+            .collect();
+        let object = [&b"\n"[..], &digits, b" 0 obj\n"].concat();
+        let object = find(pdf, &object, 0).expect("an object");
+        let stream = find(pdf, b"stream\n", object).expect("a stream") + 7;
+        let mut drawn = Vec::new();
+        flate2::read::ZlibDecoder::new(&pdf[stream..])
+            .read_to_end(&mut drawn)
+            .expect("packed");
+        pages.push(drawn);
+    }
+    pages
+}
+
+#[test]
+fn no_printed_page_is_blank() {
+    let world = World::new();
+    let Some(mut browser) = opened(&world) else {
+        return;
+    };
+    let report = write_report(&world, None);
+    let printed = world.path("report.pdf");
+    let status = browser
+        .arg("--no-pdf-header-footer")
+        .arg(format!("--print-to-pdf={printed}"))
+        .arg(format!("file://{report}"))
+        .output();
+    assert!(status.expect("the browser starts").status.success());
+    let pages = pages(&std::fs::read(&printed).expect("a PDF"));
+    // Everything is unfolded: eight workloads with pictures do not fit on a few pages.
+    assert!((6..40).contains(&pages.len()), "{} pages", pages.len());
+    for (number, drawn) in pages.iter().enumerate() {
+        let texts = drawn.windows(2).filter(|part| *part == b"Tj").count();
+        assert!(texts > 20, "page {number} has {texts} pieces of text");
+    }
 }

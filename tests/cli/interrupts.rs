@@ -44,7 +44,7 @@ fn ends(mut child: Child, signal: Signal, phase: &str) {
     assert!(said.ends_with("error: interrupted\n"), "{phase}: {said}");
 }
 
-fn fifo(folder: &Path, name: &str) -> String {
+pub fn fifo(folder: &Path, name: &str) -> String {
     let path = folder.join(name);
     mkfifo(&path, Mode::S_IRWXU).expect("a pipe with a name");
     path.into_os_string().into_string().expect("UTF-8")
@@ -59,7 +59,7 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 /// An estate of many boxes with names of their own.
-fn many(boxes: u32) -> Value {
+pub fn many(boxes: u32) -> Value {
     let mut large = crate::cli::estates::one();
     let first = large["instances"][0].clone();
     let series = large["metrics"].as_array().expect("a list").clone();

@@ -145,6 +145,10 @@ workload = "nothing"
 owner = "o"
 reason = "r"
 expires = 2030-01-01
+[[reject]]
+workload = "*"
+action = "spot"
+reason = "r"
 "#;
 
 #[test]
@@ -221,6 +225,8 @@ fn the_schema_and_the_reader_of_policies_agree() {
         "[[forbid]]\nseverity = \"high\"\n",
         "[[forbid]]\nrule = \"idle-gpu\"\n[[suppress]]\nrule = \"idle-gpu\"\n",
         "[[forbid]]\nrule = \"idle-gpu\"\n[suppressions]\nexpired = \"no\"\n",
+        "[[forbid]]\nrule = \"idle-gpu\"\n[[reject]]\naction = \"spot\"\n",
+        "[[forbid]]\nrule = \"idle-gpu\"\n[[reject]]\nworkload = \"w\"\naction = \"sell\"\nreason = \"r\"\n",
         "wate = 1\n",
     ] {
         assert!(parse_policy(bad, "policy.toml").is_err(), "{bad}");

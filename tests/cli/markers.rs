@@ -443,6 +443,10 @@ impl Inputs {
         for format in ["table", "wide", "csv", "markdown", "html", "focus"] {
             self.run(&["audit", "--risk", "high"], &with(&["--format", format]));
         }
+        for list in ["actions", "findings", "gaps", "prices", "reconciliation"] {
+            let more = with(&["--format", "csv", "--csv-table", list]);
+            self.run(&["audit", "--risk", "high"], &more);
+        }
         self.run(
             &["audit", "--group-by", "tag:owner,account,type"],
             &with(&[]),

@@ -1,7 +1,7 @@
 //! A strict reader of HTML, for tests: whatever a browser would have to guess at
 //! is an error.
 
-const VOID: &[&str] = &["br", "input", "meta", "rect"];
+const VOID: &[&str] = &["br", "input", "meta", "path", "rect"];
 
 /// One element as it was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]

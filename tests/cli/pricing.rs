@@ -139,11 +139,14 @@ fn figures_of_a_p4d_are_those_of_the_published_lists() {
 fn offers_are_sorted_as_asked_and_unknown_figures_come_last() {
     for (sort, key) in [
         ("price", "on_demand_hourly"),
+        ("on-demand", "on_demand_hourly"),
+        ("spot", "spot_hourly"),
         ("gpu-hour", "on_demand_per_gpu_hourly"),
         ("vram", "on_demand_per_vram_gib_hourly"),
         ("tflops", "on_demand_per_bf16_tflops_hourly"),
     ] {
-        let offers = prices(&["--region", "us-east-1,us-east-2", "--sort", sort]);
+        let all = ["--all", "--region", "us-east-1,us-east-2"];
+        let offers = prices(&[&all[..], &["--sort", sort]].concat());
         let figures: Vec<Option<f64>> = offers.iter().map(|offer| offer[key].as_f64()).collect();
         let known: Vec<f64> = figures.iter().flatten().copied().collect();
         assert!(known.is_sorted(), "{sort}");
@@ -305,6 +308,75 @@ fn old_prices_are_warned_of_and_refused_on_demand() {
         let outranked = world.run(&[command, "--demo", "--max-price-age", "400d"]);
         assert_eq!(outranked.code, 0, "{command}: {}", outranked.stderr);
     }
+}
+
+#[test]
+fn gpus_alone_are_listed_unless_all_are_asked_for() {
+    let is_gpu = |name: &&str| name.starts_with(['g', 'p']);
+    let gpus = prices(&["--region", "us-east-1"]);
+    assert!(names(&gpus).iter().all(is_gpu), "{:?}", names(&gpus));
+    let all = prices(&["--region", "us-east-1", "--all"]);
+    for name in ["trn1.32xlarge", "inf2.xlarge", "f2.6xlarge", "vt1.3xlarge"] {
+        assert!(names(&all).contains(&name), "{name}");
+    }
+    let others: Vec<&str> = names(&all)
+        .into_iter()
+        .filter(|name| !is_gpu(name))
+        .collect();
+    assert_eq!(gpus.len() + others.len(), all.len());
+    assert_eq!(pricing(&["g5.xlarge", "--all"]).code, 2);
+}
+
+#[test]
+fn a_limit_holds_for_the_figure_that_is_sorted_by() {
+    // The rows of us-east-1 in `prices.csv` with a spot price up to it: 0.0535, 0.105025,
+    // 0.1197, 0.131575, 0.218925, 0.228025, 0.23498; the next one is 0.253.
+    let cheap = prices(&["--sort", "spot", "--max-price", "0.25"]);
+    let expected = [
+        "g6f.large",
+        "g6f.xlarge",
+        "g4ad.xlarge",
+        "g5g.xlarge",
+        "g6f.2xlarge",
+        "g5g.2xlarge",
+        "g4dn.xlarge",
+    ];
+    assert_eq!(names(&cheap), expected);
+    // On demand, two of them: 0.202 and 0.2375.
+    let on_demand = prices(&["--max-price", "0.2375"]);
+    assert_eq!(names(&on_demand), expected[..2]);
+    assert_eq!(pricing(&["--max-price", "0.01"]).code, 4);
+    for invalid in ["0", "-1", "NaN", "much", "1e99"] {
+        assert_eq!(pricing(&["--max-price", invalid]).code, 2, "{invalid}");
+    }
+}
+
+#[test]
+fn a_type_that_is_not_sold_in_a_region_is_answered_with_those_that_sell_it() {
+    // By `prices.csv` and `capacity_blocks.csv`.
+    let none = pricing(&["g7.2xlarge", "--region", "eu-west-1"]);
+    assert_eq!(none.code, 4);
+    let hint = "hint: g7.2xlarge is sold in us-east-1\n";
+    assert!(none.stderr.ends_with(hint), "{}", none.stderr);
+    let one = pricing(&["g7.2xlarge", "g5.xlarge", "--region", "eu-west-1"]);
+    assert_eq!(one.code, 0);
+    let note = "note: no priced offer here: g7.2xlarge is sold in us-east-1\n1 offer\n";
+    assert!(one.stderr.ends_with(note), "{}", one.stderr);
+    let many = pricing(&["p5en.48xlarge", "--region", "cn-north-1"]);
+    let hint = "hint: p5en.48xlarge is sold in ap-northeast-1, ap-northeast-2, ap-south-1, \
+                ap-southeast-3, eu-north-1, eu-south-2, eu-west-2, me-central-1 and 6 more \
+                regions\n";
+    assert!(many.stderr.ends_with(hint), "{}", many.stderr);
+}
+
+#[test]
+fn what_no_refresh_reads_is_not_warned_of() {
+    // A Capacity Block of 2026-07-22, on 2026-11-20.
+    let block = ["p5e.48xlarge", "--region", "us-east-2"];
+    let shown = pricing(&block);
+    assert_eq!((shown.code, shown.stderr.as_str()), (0, "1 offer\n"));
+    let refused = pricing(&[&block[..], &["--max-price-age", "90d"]].concat());
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
 }
 
 #[test]

@@ -261,3 +261,72 @@ fn bad_input_is_refused() {
     assert_eq!(idle.code, 0, "{}", idle.stderr);
     assert!(idle.stdout.contains("never pays off"), "{}", idle.stdout);
 }
+
+/// Its p4d.24xlarge ran all the time for 21.957642 an hour: 730 of them are 16,029.08. The server
+/// of the page pays off after 283,500 / (16,029.08 - 2,573.04) = 21.07 months.
+#[test]
+fn a_workload_states_type_hours_and_price() {
+    let server: Vec<&str> = SERVER[..14].to_vec();
+    let workload = ["--demo", "--workload", "foundation-pretraining"];
+    let outcome = run(&[&workload[..], &server[..], &["--format", "json"]].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let json = outcome.json();
+    let options = json["options"].as_array().expect("a list");
+    let today = options
+        .iter()
+        .find(|one| one["machine"] == "p4d.24xlarge (as foundation-pretraining pays today)")
+        .expect("what is paid");
+    assert_eq!(today["monthly_cost"], 16_029.08);
+    assert_eq!(today["break_even_month"], 22);
+    let given = json["given"].as_array().expect("a list");
+    let utilization = given.iter().find(|one| one["key"] == "utilization_percent");
+    let utilization = utilization.expect("given");
+    assert_eq!(utilization["value"], 100.0);
+    assert_eq!(
+        utilization["source"],
+        "share of the hours that foundation-pretraining ran"
+    );
+    let fleet = ["--demo", "--workload", "chat-serving", "--format", "json"];
+    let outcome = run(&[&fleet[..], &server[..]].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let caveats = outcome.json()["caveats"].to_string();
+    assert!(
+        caveats.contains("chat-serving has 5 instances"),
+        "{caveats}"
+    );
+}
+
+#[test]
+fn what_no_flag_and_no_workload_states_is_asked_for() {
+    let without = &SERVER[..14];
+    for (arguments, said) in [
+        (&["--type", "p5.48xlarge"][..], "--utilization"),
+        (&["--workload", "x"], "`--workload` is one of an estate"),
+        (&["--demo"], "an estate needs `--workload`"),
+        (
+            &["--demo", "--workload", "chat-servin"],
+            "did you mean chat-serving",
+        ),
+        (
+            &[
+                "--on-demand-hourly",
+                "9",
+                "--gpus",
+                "8",
+                "--utilization",
+                "80",
+                "--provider",
+                "all",
+            ],
+            "`--provider` needs `--type`",
+        ),
+    ] {
+        let outcome = run(&[arguments, without].concat());
+        assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains(said),
+            "{arguments:?}: {}",
+            outcome.stderr
+        );
+    }
+}

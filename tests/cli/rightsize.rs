@@ -196,9 +196,15 @@ fn the_demo_is_sized_in_every_format() {
         "8 × g6e.4xlarge",
         "NOT RESIZED",
         "$53,936.84",
-        "not-launchable",
+        // Twelve months of it.
+        "$647,242.08",
+        "RIGHTSIZE  1 of 8 workloads would save $53,936.84 per month",
     ] {
         assert!(table.stdout.contains(text), "{text}: {}", table.stdout);
+    }
+    let one = rightsize(&["--demo", "--workload", "experiments"]).stdout;
+    for text in ["NOT SUITABLE", "not-launchable", "and 7 other workloads"] {
+        assert!(one.contains(text), "{text}: {one}");
     }
     let json = rightsize(&["--demo", "--format", "json"]).json();
     let workloads = json["workloads"].as_array().expect("a list");
@@ -273,4 +279,44 @@ fn what_the_plan_may_not_move_is_not_resized() {
     let reason = "runs in a capacity reservation that this account cannot lower";
     assert_eq!(found["left_alone"], reason);
     assert_eq!(found["candidates"], json!([]));
+}
+
+#[test]
+fn that_averages_hide_peaks_is_said_once_for_the_plan_and_with_each_workload() {
+    // Two machines move to another GPU, on averages of five minutes.
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let situation = folder.join("fixtures/rules/overprovisioned-gpu/fires.json");
+    let one = std::fs::read_to_string(situation).expect("a situation");
+    let read = |text: &str| -> Value { serde_json::from_str(text).expect("JSON") };
+    let (mut estate, mut other) = (read(&one), read(&one.replace("i-over", "i-other")));
+    for key in ["instances", "metrics"] {
+        let more = other[key].as_array_mut().expect("a list");
+        estate[key].as_array_mut().expect("a list").append(more);
+    }
+    let world = World::new();
+    let path = world.estate("two.json", &estate);
+    let said =
+        "peaks shorter than 5 minutes are averaged away: run `gpucost profile --duration 1h`";
+    let text = |arguments: &[&str]| {
+        let outcome = world.run(&[arguments, &["--from", &path]].concat());
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let words: Vec<&str> = outcome.stdout.split_whitespace().collect();
+        words.join(" ")
+    };
+    let audit = text(&["audit"]);
+    assert_eq!(audit.matches(": rightsize to ").count(), 2, "{audit}");
+    assert_eq!(audit.matches(said).count(), 1, "{audit}");
+    assert!(audit.contains(&format!("! rightsize: {said}")), "{audit}");
+    let sized = text(&["rightsize"]);
+    assert_eq!(sized.matches(said).count(), 1, "{sized}");
+    let one = text(&["rightsize", "--workload", "i-other"]);
+    assert_eq!(one.matches(said).count(), 1, "{one}");
+    let runbook = text(&["fix", "--action", "rightsize", "--format", "markdown"]);
+    assert!(
+        runbook.contains("peaks shorter than 5 minutes"),
+        "{runbook}"
+    );
+    // What is stated by hand is not averaged by anybody here.
+    let typed = rightsize(&V100).stdout;
+    assert!(!typed.contains("averaged away"), "{typed}");
 }

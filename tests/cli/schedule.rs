@@ -387,3 +387,69 @@ fn the_example_of_the_page_prints_what_it_shows() {
 fn every_key_is_in_the_page() {
     assert_explains("planners/schedule.md", &json(&jobs(), &[]));
 }
+
+/// 9,000 s on one A10G with 15 GiB in use: 2.5 h × 1.006 on a g5.xlarge in the region of the run.
+#[test]
+fn a_run_that_was_sampled_is_a_job() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/logs/counted.jsonl");
+    let mut world = World::new();
+    world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
+    let samples = std::fs::read_to_string(path).expect("samples");
+    let run = world.file("run.jsonl", samples.as_str());
+    let arguments = ["schedule", "--profile-data", &run, "--format", "json"];
+    let outcome = world.run(&arguments);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let found = outcome.json();
+    let jobs = found["jobs"].as_array().expect("a list");
+    assert_eq!(jobs.len(), 1);
+    assert_eq!(jobs[0]["place"], "1 × g5.xlarge");
+    assert_eq!(jobs[0]["region"], "us-east-1");
+    assert_eq!(jobs[0]["purchase_option"], "on-demand");
+    let cost = jobs[0]["cost"].as_f64().expect("an amount");
+    assert!((cost - 2.515).abs() < 0.006, "{cost}");
+    let gpu_hours = found["given"].as_array().expect("a list");
+    let gpu_hours = gpu_hours.iter().find(|line| line["key"] == "gpu_hours");
+    assert_eq!(gpu_hours.expect("given")["value"], 2.5);
+    // A run in which no GPU worked says nothing of how many it needs.
+    let idle = samples.replace(
+        "\"utilization_percent\":84.0",
+        "\"utilization_percent\":0.0",
+    );
+    let idle = world.file("idle.jsonl", idle);
+    let refused = world.run(&["schedule", "--profile-data", &idle]);
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused
+            .stderr
+            .contains("does not show how many GPUs it used"),
+        "{}",
+        refused.stderr
+    );
+}
+
+/// A list may be older than its plan: nothing begins in the past.
+#[test]
+fn a_job_of_the_past_begins_with_the_plan() {
+    let jobs = "name,gpu,gpus,hours,release,data_region,data_gb\n\
+                one,A10G,1,10,2026-11-01T00:00:00Z,eu-west-1,100\n";
+    let regions = ["--region", "us-east-1,eu-west-1", "--no-spot"];
+    let found = json(jobs, &regions);
+    let row = &found["jobs"][0];
+    assert_eq!(row["start"], "2026-11-02T00:00:00Z");
+    assert_eq!(row["end"], "2026-11-02T10:00:00Z");
+    // 10 × 1.123 there, or 10 × 1.006 + 100 × 0.02 here.
+    assert_eq!(
+        (&row["region"], &row["cost"]),
+        (&value!("eu-west-1"), &value!(11.23))
+    );
+    // Its deadline may be over.
+    let late = "name,gpu,gpus,hours,release,deadline\n\
+                one,A10G,1,10,2026-11-01T00:00:00Z,2026-11-01T12:00:00Z\n";
+    let outcome = run_with(late, &PLAN);
+    assert_eq!(outcome.code, 2, "{}", outcome.stdout);
+    assert!(
+        outcome.stderr.contains("misses its deadline"),
+        "{}",
+        outcome.stderr
+    );
+}

@@ -23,7 +23,7 @@ fn found(arguments: &[&str]) -> Value {
 #[test]
 fn the_examples_of_the_page_print_what_it_shows() {
     let examples = blocks(&page("planners/select.md"), "text");
-    assert_eq!(examples.len(), 2);
+    assert_eq!(examples.len(), 4);
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
         let arguments = command
@@ -38,6 +38,7 @@ fn the_examples_of_the_page_print_what_it_shows() {
 #[test]
 fn every_key_of_the_json_is_in_the_page() {
     assert_explains("planners/select.md", &found(&["--vram", "40GiB"]));
+    assert_explains("planners/select.md", &found(&["--params", "7b"]));
 }
 
 #[test]
@@ -257,6 +258,26 @@ fn bad_input_is_refused_with_the_nearest() {
         (&["--hours-per-month", "800"], "at most 744"),
         (&["--nvlink"], "pass `--gpus 2` or more"),
         (&["--kind", "toaster"], "valid values: training"),
+        (&["--context", "32k"], "`--context` is about a model"),
+        (&["--dtype", "fp8"], "hint: pass `--params`, such as"),
+        (&["--dtype", "fp12", "--params", "7b"], "valid values: fp32"),
+        (&["--model", "lama-3.1-70b"], "did you mean llama-3.1-70b"),
+        (
+            &["--params", "7b", "--rate", "2/s", "--cpu-seconds", "1"],
+            "cannot be used with",
+        ),
+        (
+            &["--workload", "experiments"],
+            "`--workload` is one of an estate",
+        ),
+        (
+            &["--demo"],
+            "`gpucost audit --demo starter` lists the workloads",
+        ),
+        (
+            &["--demo", "--workload", "experiment"],
+            "did you mean experiments",
+        ),
     ] {
         let outcome = select(arguments);
         assert_eq!(outcome.code, 2, "{arguments:?}: {}", outcome.stderr);
@@ -266,4 +287,307 @@ fn bad_input_is_refused_with_the_nearest() {
             outcome.stderr
         );
     }
+}
+
+/// The page works it out: (67.147 + 2.5 + 2) × 1.2 = 85.98 GiB on one GPU. An RTX PRO 6000 has
+/// 95.6, and the cheapest is in a g7e.2xlarge at 3.36312 × 730.
+#[test]
+fn a_model_is_held_as_the_page_works_out() {
+    let json = found(&["--params", "70b", "--dtype", "fp8"]);
+    let first = &json["types"][0];
+    assert_eq!(first["instance_type"], "g7e.2xlarge");
+    assert_eq!(first["monthly_cost"], 2_455.08);
+    assert_eq!(
+        (&first["copies"], &first["gpus_of_a_copy"]),
+        (&1.into(), &1.into())
+    );
+    let needed = first["gpu_memory_needed_gib"].as_f64().expect("a number");
+    assert!((needed - 85.98).abs() < 0.01, "{needed}");
+    let types = json["types"].as_array().expect("a list");
+    let p4d = types
+        .iter()
+        .find(|one| one["instance_type"] == "p4d.24xlarge");
+    let p4d = p4d.expect("eight linked GPUs");
+    // (67.147 + 2.5) / 8 + 2, × 1.2.
+    assert_eq!(p4d["gpus_of_a_copy"], 8);
+    let needed = p4d["gpu_memory_needed_gib"].as_f64().expect("a number");
+    assert!((needed - 12.847).abs() < 0.01, "{needed}");
+    let refused = json["refused"].as_array().expect("a list");
+    let why = |name: &str| {
+        let one = refused.iter().find(|one| one["instance_type"] == name);
+        one.expect("refused")["why"]
+            .as_str()
+            .expect("text")
+            .to_owned()
+    };
+    assert_eq!(
+        why("g6e.xlarge"),
+        "70b in fp8: needs 86.0 GiB on the GPU, has 45.0 GiB"
+    );
+    assert_eq!(
+        why("g5.12xlarge"),
+        "70b in fp8: needs 86.0 GiB on one of its 4 GPUs, has 22.5 GiB"
+    );
+    assert_eq!(
+        why("g6e.12xlarge"),
+        "70b in fp8: 2 GPUs would hold it, but L40S has no NVLink"
+    );
+}
+
+/// Both constraints hold: an RTX PRO 6000 has 97,887 MiB, which are 95.6 GiB.
+#[test]
+fn memory_that_is_stated_holds_beside_a_model() {
+    let model = ["--params", "70b", "--dtype", "fp8"];
+    let first = |more: &[&str]| {
+        let json = found(&[&model[..], more].concat());
+        json["types"][0]["instance_type"].clone()
+    };
+    assert_eq!(first(&["--vram", "95GiB"]), "g7e.2xlarge");
+    // An H200 has 141 GB.
+    assert_eq!(first(&["--vram", "120GiB"]), "p5en.48xlarge");
+    assert_eq!(first(&["--gpus", "2"]), "g7e.12xlarge");
+}
+
+/// By the list of another command, for models from small to too large.
+#[test]
+fn a_model_is_out_exactly_where_fit_refuses_it() {
+    let names = |list: &Value| -> Vec<String> {
+        let list = list.as_array().expect("a list").iter();
+        list.map(|one| one["instance_type"].as_str().expect("text").to_owned())
+            .collect()
+    };
+    let mut compared = 0;
+    for (params, dtype, concurrency, context) in [
+        ("3b", "fp16", "1", "2k"),
+        ("3b", "int4", "4", "8k"),
+        ("7b", "fp16", "1", "8k"),
+        ("7b", "fp32", "16", "8k"),
+        ("8b", "fp8", "64", "32k"),
+        ("13b", "int8", "8", "4k"),
+        ("34b", "bf16", "2", "8k"),
+        ("70b", "fp8", "1", "8k"),
+        ("70b", "int4", "16", "32k"),
+        ("70b", "fp32", "1", "8k"),
+        ("405b", "fp8", "1", "8k"),
+        ("405b", "int4", "2", "4k"),
+    ] {
+        let model = [
+            "--params",
+            params,
+            "--dtype",
+            dtype,
+            "--concurrency",
+            concurrency,
+            "--context",
+            context,
+            "--format",
+            "json",
+        ];
+        let by_fit = world().run(&[&["fit"], &model[..]].concat());
+        assert_eq!(by_fit.code, 0, "{params}: {}", by_fit.stderr);
+        let by_fit = by_fit.json();
+        let selected = world().run(&[&["select", "--arch", "any"], &model[..]].concat());
+        let selected = selected.json();
+        let (held, fits) = (names(&by_fit["types"]), names(&selected["types"]));
+        let is_of_model = |one: &&Value| {
+            let why = one["why"].as_str().expect("text");
+            why.contains(&format!(" in {dtype}: "))
+        };
+        let refused = selected["refused"].as_array().expect("a list");
+        let of_model: Vec<&Value> = refused.iter().filter(is_of_model).collect();
+        for one in &fits {
+            assert!(held.contains(one), "{params} {dtype}: {one}");
+        }
+        for one in &of_model {
+            let name = one["instance_type"].as_str().expect("text");
+            assert!(!held.contains(&name.to_owned()), "{params} {dtype}: {one}");
+        }
+        for one in by_fit["refused"].as_array().expect("a list") {
+            let reason = one["reason"].as_str().expect("text");
+            let is_too_small = ["needs ", " GPUs would hold it"]
+                .iter()
+                .any(|part| reason.contains(part));
+            if is_too_small {
+                let is_out = of_model
+                    .iter()
+                    .any(|refused| refused["instance_type"] == one["instance_type"]);
+                assert!(is_out, "{params} {dtype}: {one}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 200, "{compared}");
+}
+
+#[test]
+fn a_model_that_nothing_holds_has_the_nearest() {
+    let shape = [
+        "--layers",
+        "200",
+        "--heads",
+        "128",
+        "--kv-heads",
+        "8",
+        "--head-dim",
+        "128",
+    ];
+    let huge = ["--params", "100t", "--dtype", "int4"];
+    let outcome = select(&[&huge[..], &shape].concat());
+    assert_eq!(outcome.code, 4, "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("100t in int4: needs"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(
+        outcome.stderr.contains("hint: pass a smaller model"),
+        "{}",
+        outcome.stderr
+    );
+    // 2.1 TB of weights in fp32 on the 2.1 TB of eight B300; in 16 bits they fit.
+    let wide = select(&["--params", "530b", "--dtype", "fp32"]);
+    assert_eq!(wide.code, 4, "{}", wide.stderr);
+    assert!(
+        wide.stderr.contains("pass `--dtype fp16`"),
+        "{}",
+        wide.stderr
+    );
+}
+
+/// `experiments` has 8 p3.8xlarge, each for 97.92 / 8 = 12.24 an hour and with one of four GPUs
+/// in use: 13,312 MiB × 1.2 = 15,974.4. A month of one is 12.24 × 730 = 8,935.20.
+#[test]
+fn a_workload_states_its_needs_and_what_to_beat() {
+    let json = found(&["--demo", "--workload", "experiments"]);
+    let given = json["given"].as_array().expect("a list");
+    let of = |key: &str| {
+        let line = given.iter().find(|line| line["key"] == key);
+        line.expect("given")["value"].clone()
+    };
+    assert_eq!(of("gpus"), 1);
+    let vram = of("vram_mib").as_f64().expect("a number");
+    assert!((vram - 15_974.4).abs() < 0.5, "{vram}");
+    assert_eq!(of("current_type"), "p3.8xlarge");
+    assert_eq!(of("current_instances"), 8);
+    assert_eq!(of("current_hourly"), 12.24);
+    let types = json["types"].as_array().expect("a list");
+    assert!(!types.is_empty());
+    for one in types {
+        let number = |key: &str| one[key].as_f64().expect("a number");
+        let beaten = number("monthly_cost") + number("saved_monthly");
+        assert!((beaten - 8_935.2).abs() < 0.006, "{one}");
+    }
+    let caveats = json["caveats"].to_string();
+    assert!(caveats.contains("experiments has 8 instances"), "{caveats}");
+}
+
+/// One GPU holds a model of 7 billion numbers; `chat-serving` keeps eight A100 busy, and what one of
+/// its instances costs is not saved by that.
+#[test]
+fn a_model_promises_no_savings_against_measured_work() {
+    let asked = ["--demo", "--workload", "chat-serving", "--params", "7b"];
+    let json = found(&asked);
+    let types = json["types"].as_array().expect("a list");
+    assert!(!types.is_empty());
+    assert!(types.iter().all(|one| one["saved_monthly"].is_null()));
+    let steps = json["steps"].to_string();
+    assert!(!steps.contains("month less than"), "{steps}");
+    let caveats = json["caveats"].to_string();
+    assert!(caveats.contains("not what was measured of chat-serving"));
+    let screen = select(&asked).stdout;
+    assert!(!screen.contains("SAVES"), "{screen}");
+}
+
+/// Reserved until February: a p4d that is given back costs 13.921094 an hour all the same.
+#[test]
+fn what_commitments_pay_is_not_saved() {
+    let world = world();
+    let path = world.path("estate.json");
+    assert_eq!(
+        world.run(&["audit", "--demo", "--save", &path, "-q"]).code,
+        0
+    );
+    let text = std::fs::read_to_string(&path).expect("an estate");
+    let mut estate: Value = serde_json::from_str(&text).expect("JSON");
+    estate["commitments"] = serde_json::json!([{
+        "kind": "reserved-instances", "id": "r1", "account": "111122223333",
+        "region": "us-east-1", "instance_type": "p4d.24xlarge", "count": 5,
+        "payment": "no-upfront", "start": "2026-02-01T00:00:00Z",
+        "end": "2027-02-01T00:00:00Z", "recurring_hourly": "13.921094",
+    }]);
+    let estate = world.estate("reserved.json", &estate);
+    let workload = "111122223333/us-east-1/p4d.24xlarge/reserved/tag:chat-serving";
+    let asked = ["select", "--from", estate.as_str(), "--workload", workload];
+    let outcome = world.run(&[&asked[..], &["--format", "json"]].concat());
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let json = outcome.json();
+    let types = json["types"].as_array().expect("a list");
+    assert!(!types.is_empty());
+    assert!(types.iter().all(|one| one["saved_monthly"].is_null()));
+    let caveats = json["caveats"].to_string();
+    assert!(
+        caveats.contains("commitments pay of chat-serving"),
+        "{caveats}"
+    );
+    assert!(!world.run(&asked).stdout.contains("SAVES"));
+}
+
+#[test]
+fn types_are_named_whole_beside_a_model_or_a_workload() {
+    for asked in [
+        &["--params", "70b"][..],
+        &["--demo", "--workload", "chat-serving"],
+    ] {
+        let screen = select(asked).stdout;
+        let (_, table) = screen.split_once("\nTYPES THAT FIT\n").expect("a table");
+        let (table, _) = table.split_once("\n\n").expect("it ends");
+        let document = found(asked);
+        let types = document["types"].as_array().expect("a list");
+        // What a cell goes on with, and what is left out, begin with a blank.
+        let rows = table.lines().skip(1).filter(|line| !line.starts_with(' '));
+        let shown: Vec<&str> = rows
+            .filter_map(|row| row.split_whitespace().next())
+            .collect();
+        assert!(!shown.is_empty());
+        for (name, one) in shown.iter().zip(types) {
+            assert_eq!(
+                *name,
+                one["instance_type"].as_str().expect("a name"),
+                "{table}"
+            );
+        }
+    }
+}
+
+#[test]
+fn types_of_two_regions_are_named_whole_and_with_their_region() {
+    let two = ["--region", "us-east-1,eu-west-1", "--gpus", "8"];
+    let screen = select(&two).stdout;
+    let document = found(&two);
+    for (title, key) in [
+        ("\nTYPES THAT FIT\n", "types"),
+        ("\nTYPES THAT ARE OUT\n", "refused"),
+    ] {
+        let (_, table) = screen.split_once(title).expect("a table");
+        let (table, _) = table.split_once("\n\n").expect("it ends");
+        let mut lines = table.lines();
+        let header: Vec<&str> = lines.next().expect("a header").split_whitespace().collect();
+        assert_eq!(header[..3], ["TYPE", "REGION", "GPU"], "{table}");
+        // A row for each offer, in the order of the document, as far as rows are shown.
+        let expected = document[key].as_array().expect("a list").iter();
+        let mut expected = expected.map(|one| {
+            let name = one["instance_type"].as_str().expect("a name");
+            (name, one["region"].as_str().unwrap_or("—"))
+        });
+        // What a cell goes on with, and what is left out, begin with a blank.
+        for line in lines.filter(|line| !line.starts_with(' ')) {
+            assert!(line.chars().count() <= 100, "{line}");
+            let cells: Vec<&str> = line.split_whitespace().collect();
+            assert_eq!(Some((cells[0], cells[1])), expected.next(), "{line}");
+        }
+    }
+    assert!(screen.contains(" more offers: see "), "{screen}");
+    // In one region a type is a name.
+    let one = select(&["--gpus", "8"]).stdout;
+    assert!(!one.contains("REGION"), "{one}");
 }

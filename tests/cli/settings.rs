@@ -16,7 +16,7 @@ fn format_of(text: &str) -> &'static str {
     match text {
         text if text.starts_with('{') => "json",
         text if text.starts_with("id,") => "csv",
-        text if text.contains("\nWORKLOADS") => "wide",
+        text if text.contains("  COVERAGE  ") => "wide",
         _ => "table",
     }
 }

@@ -155,6 +155,46 @@ fn empty_cards_lead_to_a_smaller_type() {
 }
 
 #[test]
+fn a_saving_that_rests_on_memory_alone_says_so() {
+    // Nine models of 4 GiB, 4,915 MiB with headroom, on slices of 1g.5gb with 4,864 and 1g.10gb
+    // with 9,856: four slices of 10 GB on a card, three cards, one machine in place of two.
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+    let with_peak = |number: usize| {
+        let mut arguments = vec!["--type".to_owned(), "p4d.24xlarge".to_owned()];
+        for (index, name) in names.iter().enumerate() {
+            let peak = if index < number { ":5%" } else { "" };
+            arguments.extend(["--tenant".to_owned(), format!("{name}:4GiB{peak}")]);
+        }
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let answer = as_json(&arguments);
+        assert_eq!(step(&answer, "saved per month"), 16_029.08);
+        let headline = answer["headline"].as_str().expect("text").to_owned();
+        (headline, answer["steps"].to_string())
+    };
+    let said = |number: usize| {
+        let (headline, steps) = with_peak(number);
+        let words = "; this rests on memory alone for ";
+        let at = headline.split_once(words).map(|(_, rest)| rest.to_owned());
+        assert_eq!(steps.contains(", by memory alone for "), at.is_some());
+        at
+    };
+    assert_eq!(
+        said(0).as_deref(),
+        Some("9 tenants: measure their peaks first")
+    );
+    assert_eq!(said(8).as_deref(), Some("1 tenant: measure its peak first"));
+    assert_eq!(said(9), None);
+}
+
+#[test]
+fn a_whole_card_needs_no_peak() {
+    // 30 GiB × 1.2 take all of a card of 40 GiB: nobody shares its compute.
+    let alone = as_json(&["--type", "p4d.24xlarge", "--tenant", "large:30GiB"]);
+    let headline = alone["headline"].as_str().expect("text");
+    assert!(!headline.contains("memory alone"), "{headline}");
+}
+
+#[test]
 fn what_is_not_known_or_launched_is_said() {
     let unknown = as_json(&["--type", "p4d.24xlarge", "--tenant", "embed:10GiB"]);
     let card = &unknown["cards"][0];
@@ -505,4 +545,31 @@ fn examples_in_the_page_print_what_it_shows() {
         let printed = share(&words[1..]).stdout;
         assert_shows("docs/planners/share.md", shown, &printed);
     }
+}
+
+#[test]
+fn lines_of_files_are_no_longer_than_a_screen_and_still_commands() {
+    let answer = as_json(&["--demo"]);
+    for one in answer["files"].as_array().expect("a list") {
+        let text = one["text"].as_str().expect("text");
+        let longest = text.lines().map(|line| line.chars().count()).max();
+        assert!(longest <= Some(100), "{text}");
+    }
+    // Without the signs of a comment, the lines are one command of a shell.
+    let operator = file(&answer, "gpu-operator-mig.yaml");
+    let command: Vec<&str> = operator
+        .lines()
+        .take(2)
+        .map(|line| line.strip_prefix("# ").expect("a comment"))
+        .collect();
+    let [first, second] = command[..] else {
+        panic!("{operator}");
+    };
+    let first = first.strip_suffix(" \\").expect("it goes on");
+    assert_eq!(
+        format!("{first} {}", second.trim_start()),
+        "kubectl patch clusterpolicies.nvidia.com/cluster-policy --type merge --patch \
+         '{\"spec\":{\"mig\":{\"strategy\":\"mixed\"},\"migManager\":{\"config\":{\"name\":\
+         \"gpucost-mig\"}}}}'"
+    );
 }

@@ -28,13 +28,17 @@ const COMMANDS: &[&str] = &[
     "bill",
     "profile",
     "history",
+    "report",
     "explain",
     "fix",
+    "doctor",
     "archive",
     "iam-policy",
     "kubernetes-rbac",
     "completions",
     "man",
+    "mcp",
+    "schema",
 ];
 
 #[test]
@@ -75,6 +79,33 @@ fn the_manual_names_every_command() {
 }
 
 #[test]
+fn each_command_has_a_page_of_its_own() {
+    let world = World::new();
+    let folder = world.path("pages");
+    let outcome = world.run(&["man", "--out", &folder]);
+    assert_eq!(outcome.all(), "exit code 0\n--- stdout\n--- stderr\n");
+    let page = |name: &str| {
+        let path = std::path::Path::new(&folder).join(name);
+        std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    assert!(page("gpucost.1").contains(".TH gpucost"));
+    for command in COMMANDS {
+        let page = page(&format!("gpucost-{command}.1"));
+        assert!(page.contains(".SH SYNOPSIS"), "{command}");
+    }
+    // A command of a command, in a file and by its words.
+    assert!(page("gpucost-history-record.1").contains("allow\\-empty"));
+    let one = world.run(&["man", "history", "record"]);
+    assert_eq!((one.code, one.stderr.as_str()), (0, ""));
+    assert!(one.stdout.contains("allow\\-empty"), "{}", one.stdout);
+    let none = world.run(&["man", "history", "erase"]);
+    assert_eq!(none.code, 2);
+    assert!(none.stderr.contains("`history erase`"), "{}", none.stderr);
+    let file = world.file("file", "");
+    assert_eq!(world.run(&["man", "--out", &file]).code, 1);
+}
+
+#[test]
 fn the_policy_is_printed_as_the_library_makes_it() {
     let outcome = World::new().run(&["iam-policy"]);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
@@ -102,6 +133,8 @@ fn what_needs_no_settings_reads_none() {
         &["kubernetes-rbac"],
         &["completions", "fish"],
         &["man"],
+        &["schema"],
+        &["schema", "policy"],
     ] {
         let outcome = world.run(arguments);
         assert_eq!(
@@ -140,6 +173,7 @@ fn a_full_disk_is_1_and_a_closed_pipe_is_no_failure() {
         &["kubernetes-rbac"],
         &["completions", "zsh"],
         &["man"],
+        &["schema", "audit"],
         &["--help"],
     ] {
         for (kind, code) in [

@@ -70,14 +70,18 @@ fn help_of_every_command() {
         &["history", "verify", "--help"],
         &["history", "compact", "--help"],
         &["history", "prune", "--help"],
+        &["report", "--help"],
         &["explain", "--help"],
         &["fix", "--help"],
         &["archive", "--help"],
         &["archive", "sql", "--help"],
+        &["archive", "import", "--help"],
         &["iam-policy", "--help"],
         &["kubernetes-rbac", "--help"],
         &["completions", "--help"],
         &["man", "--help"],
+        &["mcp", "--help"],
+        &["schema", "--help"],
     ] {
         all.push_str(&format!(
             "$ gpucost {}\n{}\n",

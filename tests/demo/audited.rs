@@ -185,7 +185,7 @@ fn the_plan_is_what_the_arithmetic_says_line_by_line() {
         ("notebook-pavel", &[(Stop, "1185.52")]),
         ("llm-poc-old", &[(Stop, "7659.63")]),
         ("video-captioning-2", &[]),
-        ("speech-prototype", &[(Release, "343.68")]),
+        ("speech-prototype", &[(Release, "128.88")]),
         // The other quarter of the pool; nothing else touches the healthy node.
         ("foundation-pretraining", &[(Commit, "5866.68")]),
     ];
@@ -216,7 +216,7 @@ fn the_waterfall_leads_from_todays_cost_to_the_planned_one() {
         .collect();
     let expected = [
         ("stop", "8845.15"),
-        ("release", "343.68"),
+        ("release", "128.88"),
         ("schedule", "19716.95"),
         ("rightsize", "53936.84"),
         ("share", "32058.16"),
@@ -229,10 +229,10 @@ fn the_waterfall_leads_from_todays_cost_to_the_planned_one() {
     );
     // 200 906.88 less all of them.
     let planned = AUDIT.totals.planned_monthly_cost.expect("priced");
-    assert_eq!(cents(planned), "53937.01");
+    assert_eq!(cents(planned), "54151.81");
     assert_eq!(
         cents(AUDIT.totals.monthly_waste.expect("priced")),
-        "9188.83"
+        "8974.03"
     );
 }
 
@@ -243,7 +243,7 @@ fn what_is_idle_stops_and_what_is_stopped_releases() {
     assert_eq!(plan("llm-poc-old"), whole(ActionKind::Stop, "7659.63"));
     assert_eq!(
         plan("speech-prototype"),
-        whole(ActionKind::Release, "343.68")
+        whole(ActionKind::Release, "128.88")
     );
 }
 
@@ -283,8 +283,8 @@ fn savings_are_waste_and_optimization_and_cost_less_plan() {
         savings,
         amount(totals.monthly_cost) - amount(totals.planned_monthly_cost)
     );
-    // 1185.52 + 7659.63 + 343.68.
-    assert_eq!(totals.monthly_waste.map(cents).as_deref(), Some("9188.83"));
+    // 1185.52 + 7659.63 + 4296 × (0.08 − 0.05).
+    assert_eq!(totals.monthly_waste.map(cents).as_deref(), Some("8974.03"));
     let rows: rust_decimal::Decimal = AUDIT
         .workloads
         .iter()

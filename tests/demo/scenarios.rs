@@ -548,8 +548,9 @@ fn mixed_fleet_has_its_plan_line_by_line() {
         // At its limit at noon like the others, and paid by the savings plan until
         // 2027-05-01: nothing.
         ("search-ranking", &[]),
-        // Stopped, but its volumes are paid: 2 100 GiB × 0.08.
-        ("ocr-prototype", &["release 168.00 low"]),
+        // Stopped, but its volumes are paid: 2 100 GiB × 0.08, of which snapshots may cost
+        // 2 100 × 0.05 = 105.00.
+        ("ocr-prototype", &["release 63.00 low"]),
     ];
     assert_plans(&MIXED_FLEET_AUDIT, &expected);
     assert_eq!(
@@ -569,16 +570,16 @@ fn mixed_fleet_is_planned_mostly_as_it_is() {
         waterfall(&MIXED_FLEET_AUDIT),
         [
             "stop 3359.17",     // captioning
-            "release 40347.20", // 168.00 + 40 179.20
+            "release 40242.20", // 63.00 + 40 179.20
             "commit 6868.31",   // 3 517.05 + 1 622.89 + 1 230.25 + 498.12
         ]
     );
     let totals = &MIXED_FLEET_AUDIT.totals;
-    // 3 359.17 + 40 347.20; invalid commitments file are optimization.
-    assert_eq!(totals.monthly_waste.map(cents).as_deref(), Some("43706.37"));
-    // 229 520.52 − 50 574.68.
+    // 3 359.17 + 40 242.20; invalid commitments file are optimization.
+    assert_eq!(totals.monthly_waste.map(cents).as_deref(), Some("43601.37"));
+    // 229 520.52 − 50 469.68.
     let planned = totals.planned_monthly_cost.map(cents);
-    assert_eq!(planned.as_deref(), Some("178945.84"));
+    assert_eq!(planned.as_deref(), Some("179050.84"));
 }
 
 #[test]

@@ -3,6 +3,7 @@ tables that gpucost writes of the same points, and with those of brute.py.
 
     compare.py duckdb|sail usage SQL POINTS HISTORY ACCOUNT REGION
     compare.py duckdb|sail bill SQL CSV
+    compare.py duckdb run SQL
 
 It prints a line for each difference, and ends with 77 where the engine is not installed.
 """
@@ -185,11 +186,24 @@ def bill(engine, script, source):
     return bad
 
 
+def run(engine, script):
+    """Runs statements that write files, after their checks."""
+    bad = False
+    for _, text in statements(script):
+        names, rows = engine.rows(text)
+        checks = [dict(zip(names, row)) for row in rows]
+        wrong = [one for one in checks if one.get("unplaced") or one.get("times")]
+        if wrong:
+            print(f"a check failed: {wrong[:2]}")
+            bad = True
+    return bad
+
+
 def main():
     engine, what, *rest = sys.argv[1:]
     engine = {"duckdb": DuckDb, "sail": Sail}[engine]()
     try:
-        bad = {"usage": usage, "bill": bill}[what](engine, *rest)
+        bad = {"usage": usage, "bill": bill, "run": run}[what](engine, *rest)
     finally:
         engine.close()
     sys.exit(int(bad))

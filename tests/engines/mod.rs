@@ -2,6 +2,8 @@
 //! tables that gpucost writes of the same points, and beside a program of a few lines.
 
 pub mod archive;
+mod audits;
+pub mod fleet;
 
 use crate::cli::installed::installed;
 use crate::cli::world::World;
@@ -14,10 +16,11 @@ use std::process::Command;
 /// What the comparison ends with where an engine is not installed.
 const ABSENT: i32 = 77;
 
-/// Runs the comparison, where the engine is installed.
-fn compared(engine: &str, arguments: &[&str]) {
+/// Runs the comparison, where the engine is installed; whether it is.
+fn compared(engine: &str, arguments: &[&str]) -> bool {
     let Some(python) = installed("python") else {
-        return skip("target/test-venv is missing");
+        skip("target/test-venv is missing");
+        return false;
     };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engines");
     let output = Command::new(python)
@@ -28,12 +31,14 @@ fn compared(engine: &str, arguments: &[&str]) {
         .output()
         .expect("Python starts");
     if output.status.code() == Some(ABSENT) {
-        return skip(&format!("target/test-venv has no {engine}"));
+        skip(&format!("target/test-venv has no {engine}"));
+        return false;
     }
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (found, said) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{found}\n{said}");
     assert_eq!(found, "");
+    true
 }
 
 /// Compares an archive on an engine.

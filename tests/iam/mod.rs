@@ -4,8 +4,8 @@
 
 use crate::support::source::{files_under, is_word, line_of, root};
 use gpucost::sources::aws::{
-    ACTIONS, HISTORY_ACTIONS, ORG_ACTIONS, Role, Trusted, history_policy, iam_policy,
-    organization_policy,
+    ACTIONS, BILL_ACTIONS, HISTORY_ACTIONS, ORG_ACTIONS, Role, Trusted, bill_policy,
+    history_policy, iam_policy, organization_policy,
 };
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -369,6 +369,39 @@ fn what_an_organization_takes_is_the_actions_and_two_more() {
         statements[1]["Resource"],
         "arn:aws:iam::*:role/GpucostReadOnly"
     );
+}
+
+/// A bill is read, and nothing in its bucket is written.
+#[test]
+fn a_bill_takes_two_actions_on_its_own_prefix() {
+    let below = "arn:aws:s3:::billing/cur/gpu*";
+    for (prefix, condition, objects) in [
+        (
+            "cur/gpu/",
+            "cur/gpu/*",
+            vec![
+                "arn:aws:s3:::billing/cur/gpu",
+                "arn:aws:s3:::billing/cur/gpu/*",
+            ],
+        ),
+        ("", "*", vec!["arn:aws:s3:::billing/*"]),
+    ] {
+        let text = bill_policy("billing", prefix);
+        let policy: Value = serde_json::from_str(&text).expect("JSON");
+        let statements = policy["Statement"].as_array().expect("a list");
+        let actions = statements.iter().filter_map(|one| one["Action"].as_str());
+        let actions: BTreeSet<&str> = actions.collect();
+        let expected: BTreeSet<&str> = BILL_ACTIONS.iter().copied().collect();
+        assert_eq!(actions, expected);
+        let [list, read] = statements.as_slice() else {
+            panic!("{text}");
+        };
+        assert_eq!(list["Resource"], "arn:aws:s3:::billing");
+        assert_eq!(list["Condition"]["StringLike"]["s3:prefix"], condition);
+        assert_eq!(read["Resource"], serde_json::json!(objects));
+    }
+    // Another export beside it is not read.
+    assert!(!bill_policy("billing", "cur/gpu/").contains(below));
 }
 
 /// The bucket of a history is what the user names, and the only thing that is written to.

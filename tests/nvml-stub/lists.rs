@@ -6,7 +6,8 @@ use crate::trace::{
     SAMPLES, SUCCESS, UNKNOWN,
 };
 use nvml_wrapper_sys::bindings::{
-    nvmlDevice_t, nvmlFieldValue_t, nvmlProcessInfo_t, nvmlSample_t, nvmlValue_t,
+    nvmlDevice_t, nvmlFieldValue_t, nvmlProcessInfo_t, nvmlProcessUtilizationSample_t,
+    nvmlSample_t, nvmlValue_t,
 };
 use serde_json::Value;
 use std::ffi::{c_int, c_uint, c_ulonglong};
@@ -68,6 +69,40 @@ processes!(
     nvmlDeviceGetGraphicsRunningProcesses_v3,
     nvmlDeviceGetMPSComputeRunningProcesses_v3
 );
+
+/// `[pid, microseconds, percent]`.
+fn process_use(row: &Value) -> Option<nvmlProcessUtilizationSample_t> {
+    Some(nvmlProcessUtilizationSample_t {
+        pid: row.get(0)?.as_u64()? as c_uint,
+        timeStamp: row.get(1)?.as_u64()?,
+        smUtil: row.get(2)?.as_u64()? as c_uint,
+        memUtil: 0,
+        encUtil: 0,
+        decUtil: 0,
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlDeviceGetProcessUtilization(
+    device: nvmlDevice_t,
+    buffer: *mut nvmlProcessUtilizationSample_t,
+    count: *mut c_uint,
+    last_seen: c_ulonglong,
+) -> u32 {
+    trace::with(|player| {
+        let answer = player
+            .device(device)?
+            .answer("nvmlDeviceGetProcessUtilization")?;
+        let rows = answer.as_array().ok_or(UNKNOWN)?;
+        let rows: Vec<_> = rows.iter().filter_map(process_use).collect();
+        let newer = rows.into_iter().filter(|one| one.timeStamp > last_seen);
+        let newer: Vec<_> = newer.collect();
+        if newer.is_empty() {
+            return Err(NOT_FOUND);
+        }
+        give(&newer, count, buffer)
+    })
+}
 
 #[unsafe(no_mangle)]
 extern "C" fn nvmlDeviceGetSamples(

@@ -524,6 +524,8 @@ fn slips_are_named_before_anything_is_sampled() {
             "cannot be used with",
         ),
         (vec!["--live"], "needs a terminal"),
+        (vec!["--live", "--", "true"], "needs a terminal"),
+        (vec!["--command-log", "x.log"], "required"),
         (vec!["--read", "run.jsonl"], "cannot be used with"),
         (
             vec!["--samples", "same.jsonl", "--output", "same.jsonl"],

@@ -64,6 +64,7 @@ fn eight_gpus_are_read_metric_by_metric() {
             pid: 4_000 + k,
             name: Some("python".to_owned()),
             vram_mib: Some(1_024 * (u64::from(k) + 1)),
+            sm_percent: None,
             is_of_command: false,
         };
         let holders = if k == 0 { vec![] } else { vec![holder] };

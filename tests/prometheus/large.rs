@@ -269,6 +269,7 @@ fn gathered(unmeasured: usize) -> (Estate, Asked) {
         metrics: true,
         hours_first: false,
         history: None,
+        rollups: None,
         offline: true,
         max_api_cost_usd: None,
         cache: PriceBook::default(),

@@ -16,5 +16,6 @@ mod large;
 mod places;
 mod pods;
 mod proof;
+pub mod scrape;
 pub mod servers;
 mod traces;

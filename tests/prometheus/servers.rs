@@ -54,6 +54,22 @@ pub struct Metrics {
 }
 
 impl Metrics {
+    /// A Prometheus that answers.
+    fn ready(command: Command) -> Self {
+        let mut server = Server::start(command);
+        let address = server.wait_until(|server| {
+            let log = server.log();
+            let listens = log.lines().find(|line| line.contains("Listening on"))?;
+            let (_, rest) = listens.split_once("address=")?;
+            let address = rest.split_whitespace().next()?;
+            log.contains("Server is ready").then(|| address.to_owned())
+        });
+        Self {
+            address,
+            _server: server,
+        }
+    }
+
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -94,18 +110,21 @@ impl Programs {
             .arg(format!("--storage.tsdb.path={}", blocks.display()))
             .arg(format!("--storage.tsdb.retention.time={KEEP}"))
             .args(more);
-        let mut server = Server::start(command);
-        let address = server.wait_until(|server| {
-            let log = server.log();
-            let listens = log.lines().find(|line| line.contains("Listening on"))?;
-            let (_, rest) = listens.split_once("address=")?;
-            let address = rest.split_whitespace().next()?;
-            log.contains("Server is ready").then(|| address.to_owned())
-        });
-        Metrics {
-            address,
-            _server: server,
-        }
+        Metrics::ready(command)
+    }
+
+    /// A Prometheus with a file of settings and no samples yet.
+    pub fn scraping(&self, settings: &Path) -> Metrics {
+        let mut command = Command::new(&self.prometheus);
+        command
+            .arg(format!("--config.file={}", settings.display()))
+            .arg("--web.listen-address=127.0.0.1:0");
+        Metrics::ready(command)
+    }
+
+    /// What checks rules and metrics.
+    pub fn promtool(&self) -> Command {
+        Command::new(&self.promtool)
     }
 
     /// A VictoriaMetrics that has taken in the samples.

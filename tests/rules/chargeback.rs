@@ -4,7 +4,10 @@
 use crate::rules::builder::estate;
 use crate::rules::fixtures::root;
 use crate::rules::properties::{fleet, machines};
-use gpucost::analysis::{Audit, AuditedWorkload, GroupKey, GroupSums, Groups, audit, charges};
+use gpucost::analysis::{
+    Audit, AuditedWorkload, Charge, ChargeKind, GroupKey, GroupSums, Groups, ListPrices,
+    Reconciliation, RunDays, audit, charges, daily_charges,
+};
 use gpucost::domain::{Classification, Money, Policy, Risk};
 use gpucost::sources::files::{Keep, read_estate};
 use gpucost::usage::Estate;
@@ -134,12 +137,76 @@ fn check_charges(audit: &Audit) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// What a charge of the window and its days have in common.
+type OfCharge = (
+    String,
+    ChargeKind,
+    Option<String>,
+    Option<String>,
+    Option<Decimal>,
+);
+
+/// The days of every charge add up to it, to the cent.
+fn check_days(estate: &Estate, audit: &Audit) -> Result<(), TestCaseError> {
+    let sums = |charges: Vec<Charge<'_>>| {
+        let mut sums: BTreeMap<OfCharge, [Decimal; 3]> = BTreeMap::new();
+        for one in charges {
+            let of = (
+                one.one.workload.id(),
+                one.kind,
+                one.commitment,
+                one.zone,
+                one.unit_price,
+            );
+            let amounts = [one.effective, one.list, one.billed].map(Money::amount);
+            let sum = sums.entry(of).or_default();
+            for (sum, amount) in sum.iter_mut().zip(amounts) {
+                *sum += amount;
+            }
+        }
+        sums
+    };
+    let month = Decimal::from(730);
+    let daily = daily_charges(audit, &RunDays::of(estate), month);
+    for one in &daily {
+        let split = one.split;
+        let parts = [
+            split.useful,
+            split.idle,
+            split.unmeasured,
+            split.idle_storage,
+        ];
+        let parts: Decimal = parts.map(Money::amount).iter().sum();
+        prop_assert_eq!(parts, one.effective.amount());
+        prop_assert!(one.period.seconds() <= 86_400);
+    }
+    prop_assert_eq!(sums(daily), sums(charges(audit, month)));
+    Ok(())
+}
+
+/// List prices lead to the cost of every workload, and to that of the audit.
+fn check_reconciliation(estate: &Estate, audit: &Audit) -> Result<(), TestCaseError> {
+    let prices = ListPrices::of(estate, &Policy::default());
+    let found = Reconciliation::of(audit, &prices);
+    for row in &found.rows {
+        prop_assert_eq!(row.steps.explained(), row.steps.cost, "{:?}", row);
+    }
+    let cost = audit
+        .totals
+        .monthly_cost
+        .map_or(Decimal::ZERO, Money::amount);
+    prop_assert_eq!(found.total.cost, cost);
+    prop_assert_eq!(found.total.explained(), cost);
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn rows_of_any_fleet_sum_to_the_total(drafts in fleet()) {
-        let audit = audit(&estate(machines(&drafts)), &Policy::default(), Risk::Medium);
+        let estate = estate(machines(&drafts));
+        let audit = audit(&estate, &Policy::default(), Risk::Medium);
         for names in [
             &["region"][..],
             &["tag:team", "region"],
@@ -149,6 +216,8 @@ proptest! {
             check_groups(&audit, names)?;
         }
         check_charges(&audit)?;
+        check_days(&estate, &audit)?;
+        check_reconciliation(&estate, &audit)?;
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sentences that stay true when their figures are rounded.
 
 use crate::rules::builder::{A10G_MIB, Machine, PERIODS, audited, estate, first, flat, g5, judge};
-use gpucost::report::{Invocation, TableStyle, audit_table};
+use gpucost::report::{Invocation, TableStyle, View, audit_table};
 
 fn at(percent: f64) -> Machine {
     g5("i-1").gpu(0, flat(percent)).vram(0, 9_000.0, A10G_MIB)
@@ -16,9 +16,12 @@ fn table(machine: Machine) -> String {
         width: 200,
         color: false,
         wide: true,
+        limit: None,
+        ascii: false,
     };
     audit_table(
         &audited(&estate(vec![machine])),
+        &View::default(),
         &Invocation::default(),
         style,
     )

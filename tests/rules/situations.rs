@@ -329,16 +329,27 @@ fn stopped_with_storage_fires_and_adds_up_what_stands() {
         },
     );
     assert_eq!(finding.evidence()[1].observed, 600.0);
-    // 500 × 0.08 + 100 × 0.10 + 730 × 0.005 = 40 + 10 + 3.65.
-    assert_eq!(dollars(finding), Some(decimal("53.65")));
+    // 500 × 0.08 + 100 × 0.10 + 730 × 0.005 = 40 + 10 + 3.65, of which snapshots of 600 GiB
+    // take at most 600 × 0.05 = 30.00.
+    assert_eq!(dollars(finding), Some(decimal("23.65")));
     assert_eq!(finding.kind, FindingKind::Waste);
     assert_eq!(finding.confidence, Confidence::Measured);
     assert_eq!(planned(&audit), [ActionKind::Release]);
     assert_eq!(total(audit.totals.monthly_cost), Some(decimal("53.65")));
-    // Snapshots of 600 GiB × 0.05 take at most 30.00 of it, which the plan says too.
+    assert_eq!(
+        total(audit.totals.planned_monthly_cost),
+        Some(decimal("30.00"))
+    );
+    assert_eq!(total(audit.totals.monthly_waste), Some(decimal("23.65")));
+    assert_eq!(total(audit.totals.monthly_optimization), Some(decimal("0")));
+    let action = &audit.workloads[0].actions[0];
+    assert_eq!(total(action.snapshots()), Some(decimal("30.00")));
     let caveats = &finding.recommendation.caveats;
-    assert!(caveats[0].contains("up to $30.00 per month"), "{caveats:?}");
-    assert_eq!(audit.workloads[0].actions[0].caveats(), caveats);
+    assert!(
+        caveats[0].contains("net of $30.00 per month"),
+        "{caveats:?}"
+    );
+    assert_eq!(action.caveats(), caveats);
 }
 
 #[test]

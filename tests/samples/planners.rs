@@ -29,7 +29,8 @@ fn wanted() -> Wanted {
         kind: WorkloadKind::Training,
         restartable: false,
         paying: None,
-        gpus: GpuShare::Whole(1),
+        gpus: Some(GpuShare::Whole(1)),
+        model: None,
         names_accelerator: false,
         vram_mib: None,
         vram_total_mib: None,
@@ -43,6 +44,7 @@ fn wanted() -> Wanted {
         budget: Budget::default(),
         hours: Decimal::from(730),
         hours_of_month: Decimal::from(730),
+        today: None,
         sources: BTreeMap::new(),
     }
 }
@@ -151,7 +153,9 @@ impl Files {
         };
         !model.starts_with("Radeon")
             && self.launchable.contains(family)
-            && count >= wanted.gpus.count().to_f64().expect("a number")
+            && wanted
+                .gpus
+                .is_none_or(|gpus| count >= gpus.count().to_f64().expect("a number"))
             && holds(wanted.vram_mib, 1.0)
             && holds(wanted.vram_total_mib, whole)
             && (!wanted.nvlink || link.is_some_and(|link| link > 0.0))
@@ -212,7 +216,7 @@ fn combinations() -> Vec<Wanted> {
             for case in 0..64_u32 {
                 let is = |bit: u32| case & (1 << bit) != 0;
                 all.push(Wanted {
-                    gpus,
+                    gpus: Some(gpus),
                     vram_mib,
                     vram_total_mib: is(0).then_some(100_000.0),
                     memory_mib: is(1).then_some(262_144.0),

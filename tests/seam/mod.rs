@@ -1,6 +1,8 @@
 //! A second provider, made of a few lines: what gathering asks of a place is all that
 //! it needs to know of it.
 
+mod rolled_up;
+
 use crate::rules::builder::Machine;
 use futures_util::FutureExt;
 use gpucost::analysis::{Audit, audit};
@@ -328,6 +330,7 @@ fn options() -> GatherOptions {
         max_api_cost_usd: None,
         cache: PriceBook::default(),
         history: None,
+        rollups: None,
     }
 }
 

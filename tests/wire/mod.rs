@@ -3,6 +3,8 @@
 //! skipped, saying so, where `tests/run` has not installed one.
 
 #[cfg(feature = "s3")]
+mod bills;
+#[cfg(feature = "s3")]
 pub mod bucket;
 mod clients;
 pub mod fleet;
@@ -11,6 +13,7 @@ pub mod process;
 
 pub mod audit;
 mod crosscheck;
+mod doctor;
 mod pricing;
 #[cfg(feature = "s3")]
 mod records;

@@ -10,8 +10,9 @@ use super::audit::command::{Gpucost, Run};
 use super::bucket::Bucket;
 use super::loopback::{Fault, Target, Times};
 
-/// Tables of the demo: of thirteen days that were over, and of the actions of its plan.
-const TABLES: usize = 14;
+/// Tables of the demo: of thirteen days that were over, of the actions of its plan, and of the
+/// hours of its instances.
+const TABLES: usize = 15;
 /// With the file of the run.
 const FILES: usize = TABLES + 1;
 /// How long a writer may take on a busy machine.
@@ -204,7 +205,7 @@ fn a_writer_that_is_killed_leaves_nothing_that_counts() {
 
     // They are harmless, and named.
     let said = done(&account, "verify", &url, &[]);
-    assert!(said.contains("\n13 files half-written: "), "{said}");
+    assert!(said.contains("\n14 files half-written: "), "{said}");
     assert_eq!(run(&account, "verify", &url, &["--strict"]).code, 3);
     let said = record(&account, &url);
     assert!(said.starts_with("recorded 13 days "), "{said}");
@@ -314,21 +315,21 @@ fn a_month_is_put_together_and_removed_beside_what_others_left() {
     assert_eq!((created, removed), (2, 13));
     let put_together = only(&bucket, "nights/v1/cost/dt=2026-10-01/");
     assert!(put_together.contains("/202610-"), "{put_together}");
-    // Run, actions, the file and its list.
-    assert_eq!(bucket.keys("").len(), strange.len() + 4);
+    // Run, actions, hours, the file and its list.
+    assert_eq!(bucket.keys("").len(), strange.len() + 5);
     assert_eq!(run(&account, "verify", &url, &[]).code, 0);
     let said = record(&account, &url);
     assert!(said.ends_with("before; nothing was changed\n"), "{said}");
 
     let before = bucket.keys("");
     let said = done(&account, "prune", &url, &["--keep", "1d"]);
-    let begin = "would remove 1 run of 2026-11-01: 4 files with ";
+    let begin = "would remove 1 run of 2026-11-01: 5 files with ";
     assert!(said.starts_with(begin), "{said}");
     assert_eq!(bucket.keys(""), before);
     let said = done(&account, "prune", &url, &["--keep", "1d", "--yes"]);
-    let begin = "removed 1 run of 2026-11-01: 4 files with ";
+    let begin = "removed 1 run of 2026-11-01: 5 files with ";
     assert!(said.starts_with(begin), "{said}");
-    assert_eq!(calls(&account)[3], 4);
+    assert_eq!(calls(&account)[3], 5);
     let mut theirs = strange.to_vec();
     theirs.sort();
     assert_eq!(bucket.keys(""), theirs);

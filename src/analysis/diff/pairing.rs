@@ -139,6 +139,7 @@ mod tests {
             monthly_cost: None,
             planned_monthly_cost: None,
             lost_work: None,
+            snapshots: None,
             classification: String::new(),
             signal: None,
             mean_percent: None,

@@ -18,6 +18,9 @@ pub struct PlanOutcome {
     /// What the plan set aside per month for work that is lost on spot, of what
     /// runs there now: no bill of the same hours shows it, so saved contains it.
     pub lost_work: Money,
+    /// What the plan set aside per month for snapshots of volumes that were released since:
+    /// no inventory shows them, so saved contains it.
+    pub snapshots: Money,
 }
 
 impl PlanOutcome {
@@ -34,6 +37,7 @@ impl PlanOutcome {
             saved: zero,
             storage_of_stopped: zero,
             lost_work: zero,
+            snapshots: zero,
         };
         for before in &old.workloads {
             let sides = (before.monthly_cost, before.planned_monthly_cost);
@@ -42,7 +46,12 @@ impl PlanOutcome {
             };
             let now = now_of.get(before.id.as_str()).copied();
             outcome.planned = outcome.planned.checked_add(planned).ok()?;
-            outcome.saved = outcome.saved.checked_add(saved(before, now)?).ok()?;
+            let less = saved(before, now)?;
+            outcome.saved = outcome.saved.checked_add(less).ok()?;
+            let is_released = !less.amount().is_zero() && now.is_none_or(|now| !now.running);
+            if let Some(snapshots) = before.snapshots.filter(|_| is_released) {
+                outcome.snapshots = outcome.snapshots.checked_add(snapshots).ok()?;
+            }
             if let Some(now) = now.filter(|now| before.running && !now.running) {
                 outcome.storage_of_stopped = outcome
                     .storage_of_stopped

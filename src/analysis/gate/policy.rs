@@ -1,7 +1,7 @@
 //! What a policy demands, validated, each rule with the line that states it.
 
 use super::Glob;
-use crate::domain::{Money, Severity, WorkloadKind};
+use crate::domain::{Money, RejectedAction, Severity, WorkloadKind};
 use jiff::SignedDuration;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -28,6 +28,9 @@ pub struct GatePolicy {
     pub coverage: Option<CoverageFloor>,
     /// What is accepted for a while.
     pub suppressions: Vec<Suppression>,
+    /// Actions that plans do without. A gate evaluates what runs, and what of it is waste, as
+    /// if these were none.
+    pub rejected: Vec<RejectedAction>,
     /// Whether what the baseline could not see either is shown only, instead of leaving the
     /// gate incomplete.
     pub accepts_known_gaps: bool,

@@ -115,6 +115,13 @@ impl Sizing {
     }
 }
 
+impl Sizing {
+    /// Where it would move: the first of the types that will do.
+    pub fn best(&self) -> Option<&Candidate> {
+        self.outcome.as_ref().ok()?.accepted().next()
+    }
+}
+
 fn outcome(
     audited: &AuditedWorkload,
     workload: &Workload,

@@ -58,6 +58,7 @@ fn workload(one: &AuditedWorkload) -> PastWorkload {
         monthly_cost: workload.monthly_cost(),
         planned_monthly_cost: one.planned_monthly_cost(),
         lost_work: one.actions.iter().find_map(Action::lost_work),
+        snapshots: one.actions.iter().find_map(Action::snapshots),
         classification: one.verdict.classification.name().to_owned(),
         signal: measured.map(|summary| summary.signal.name().to_owned()),
         mean_percent: measured.map(|summary| summary.distribution.mean),

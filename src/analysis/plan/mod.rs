@@ -1,10 +1,12 @@
 //! One plan out of what could be done about each workload, with what the account has
 //! bought already.
 
+mod choices;
 mod machines;
 mod owned;
 mod planning;
 
+pub use self::choices::Choices;
 pub(super) use self::machines::machine_facts;
 pub(super) use self::owned::{Owned, unknown_rate, unweighed};
-pub(super) use self::planning::{Planned, Planner};
+pub(super) use self::planning::{Offers, Planned, Planner};

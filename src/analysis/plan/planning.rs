@@ -4,15 +4,17 @@ use super::owned::{Owned, unknown_rate};
 use crate::analysis::PriceUse;
 use crate::analysis::workloads::Grouped;
 use crate::catalog::Prices;
-use crate::domain::{Action, Cause, CauseKind, CommitmentPool, Gap, Policy, Risk, Workload};
+use crate::domain::{
+    ActionKind, Cause, CauseKind, CommitmentPool, Gap, Policy, Risk, WORK, WorkUnit, Workload,
+};
 use crate::savings::{
-    Alternatives, Bought, Facts, HeldMachines, Members, Plan, Proposals, Refusal, TermOffer, Terms,
-    commitment_pools, plan, propose,
+    Alternatives, Bought, Facts, HeldMachines, Members, Plan, Proposals, Refusal, RejectedKinds,
+    TermOffer, Terms, commitment_pools, plan, propose,
 };
 use crate::usage::{Estate, Timeline};
 use rayon::prelude::*;
 use rust_decimal::Decimal;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a plan is made by.
 pub(in crate::analysis) struct Planner<'a> {
@@ -66,7 +68,7 @@ impl GroupProposals {
 pub(in crate::analysis) struct Planned {
     pub risk: Risk,
     pub proposals: Vec<GroupProposals>,
-    pub alternatives: Vec<Alternatives>,
+    pub offers: Offers,
     pub plan: Plan,
     pub prices_used: PriceUse,
     pub gaps: Vec<Gap>,
@@ -75,10 +77,54 @@ pub(in crate::analysis) struct Planned {
 impl Planned {
     /// Everything that it saves.
     pub fn saved(&self) -> Decimal {
-        let actions = self.plan.actions.iter().flatten();
-        actions
-            .map(|action| action.monthly_savings().amount())
-            .sum()
+        saved(&self.plan)
+    }
+}
+
+/// Everything that a plan saves.
+pub(super) fn saved(plan: &Plan) -> Decimal {
+    let actions = plan.actions.iter().flatten();
+    actions
+        .map(|action| action.monthly_savings().amount())
+        .sum()
+}
+
+/// What a plan at one level of risk is chosen from.
+#[derive(Debug, Clone)]
+pub(in crate::analysis) struct Offers {
+    /// Of each workload.
+    pub alternatives: Vec<Alternatives>,
+    /// Why it is not known whether the dollars of its actions come, of each workload.
+    doubts: Vec<Option<String>>,
+    sold: BTreeMap<CommitmentPool, Vec<TermOffer>>,
+    accepted: Risk,
+    hours_per_month: Decimal,
+    window_hours: usize,
+}
+
+impl Offers {
+    /// The plan without some kinds of actions.
+    pub(super) fn plan(&self, rejected: &RejectedKinds) -> Plan {
+        let mut composed = plan(
+            &self.alternatives,
+            &Terms {
+                accepted: self.accepted,
+                hours_per_month: self.hours_per_month,
+                window_hours: self.window_hours,
+                sold: &self.sold,
+                rejected,
+            },
+        );
+        for (doubt, actions) in self.doubts.iter().zip(&mut composed.actions) {
+            let Some(caveat) = doubt else {
+                continue;
+            };
+            for action in actions {
+                let caveats = [std::slice::from_ref(caveat), action.caveats()].concat();
+                *action = action.clone().with_caveats(caveats);
+            }
+        }
+        composed
     }
 }
 
@@ -93,6 +139,8 @@ impl Planner<'_> {
             accepted: self.accepted,
             keeps_types: self.keeps_types,
         };
+        let number = Some(groups.len() as u64);
+        let _work = WORK.begin("planning workloads".to_owned(), number, WorkUnit::Things);
         let (proposals, (alternatives, gaps)): (Vec<_>, (Vec<_>, Vec<Vec<Gap>>)) = groups
             .par_iter()
             .map(|group| {
@@ -104,6 +152,7 @@ impl Planner<'_> {
                     bought.commitments,
                 );
                 let gaps = found.gaps(&group.workload);
+                WORK.advance(1);
                 (found, (own, gaps))
             })
             .unzip();
@@ -118,32 +167,48 @@ impl Planner<'_> {
                 (pool, terms)
             })
             .collect();
-        let mut composed = plan(
-            &alternatives,
-            &Terms {
-                accepted: self.accepted,
-                hours_per_month: self.policy.hours_per_month,
-                window_hours: self.window_hours(),
-                sold: &sold,
-            },
-        );
+        let doubts = groups.iter().map(|group| doubt(&group.workload, bought));
+        let offers = Offers {
+            doubts: doubts.collect(),
+            alternatives,
+            sold,
+            accepted: self.accepted,
+            hours_per_month: self.policy.hours_per_month,
+            window_hours: self.window_hours(),
+        };
+        let composed = offers.plan(&self.rejected(groups));
         for purchase in &composed.purchases {
             let key = purchase.key.with_option(purchase.term.option);
             if let Ok(found) = self.prices.find(&key) {
                 prices_used.insert(found);
             }
         }
-        for (group, actions) in groups.iter().zip(&mut composed.actions) {
-            doubt(actions, &group.workload, bought);
-        }
         Planned {
             risk: self.accepted,
             proposals,
-            alternatives,
+            offers,
             plan: composed,
             prices_used,
             gaps: gaps.into_iter().flatten().collect(),
         }
+    }
+
+    /// What the policy rejects of these.
+    fn rejected(&self, groups: &[Grouped]) -> RejectedKinds {
+        let mut rejected = RejectedKinds::new();
+        if self.policy.rejected.is_empty() {
+            return rejected;
+        }
+        for group in groups {
+            let (id, name) = (group.workload.id(), &group.workload.name);
+            let own = self.policy.rejected.iter();
+            let own = own.filter(|one| one.is_about(&id, name));
+            let kinds: BTreeSet<ActionKind> = own.map(|one| one.action).collect();
+            if !kinds.is_empty() {
+                rejected.insert(id, kinds);
+            }
+        }
+        rejected
     }
 
     /// Whole hours of the window.
@@ -169,15 +234,9 @@ fn missing_data(reason: &Refusal, workload: &Workload) -> Option<Gap> {
     }
 }
 
-/// Marks actions on hours that a savings plan of unknown rate may pay for: it is not known
-/// whether their dollars come.
-fn doubt(actions: &mut [Action], workload: &Workload, bought: Bought<'_>) {
+/// The caveat of actions on hours that a savings plan of unknown rate may pay for: it is not
+/// known whether their dollars come.
+fn doubt(workload: &Workload, bought: Bought<'_>) -> Option<String> {
     let mut members = workload.members.iter();
-    let Some(caveat) = members.find_map(|one| bought.doubt(workload, one)) else {
-        return;
-    };
-    for action in actions {
-        let caveats = [std::slice::from_ref(&caveat), action.caveats()].concat();
-        *action = action.clone().with_caveats(caveats);
-    }
+    members.find_map(|one| bought.doubt(workload, one))
 }

@@ -7,8 +7,8 @@ use crate::catalog::{
     other_clouds, shapes, whole_device_spec,
 };
 use crate::domain::{
-    CommitmentTerm, Currency, GpuOffer, GpuShare, HourlyRate, InstanceShape, InterruptionBand,
-    PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote,
+    AcceleratorKind, CommitmentTerm, Currency, GpuOffer, GpuShare, HourlyRate, InstanceShape,
+    InterruptionBand, PriceBasis, PriceKey, PriceOption, PriceOrigin, PriceQuote,
 };
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -91,12 +91,21 @@ impl Offer {
 
     /// Every price of it.
     pub fn quotes(&self) -> impl Iterator<Item = &PriceQuote> {
+        self.quotes_by_the_hour().chain(&self.capacity_block)
+    }
+
+    /// Every price that a refresh of the user's cache reads anew: those of AWS but Capacity
+    /// Blocks, which are in none of the lists that it reads.
+    pub fn refreshable_quotes(&self) -> impl Iterator<Item = &PriceQuote> {
+        self.quotes_by_the_hour().filter(|_| self.provider == AWS)
+    }
+
+    fn quotes_by_the_hour(&self) -> impl Iterator<Item = &PriceQuote> {
         let single = [
             &self.on_demand,
             &self.spot,
             &self.commitment_1yr,
             &self.commitment_3yr,
-            &self.capacity_block,
         ];
         single
             .into_iter()
@@ -110,13 +119,22 @@ impl Offer {
         Some(self.quotes().next()?.rate.currency())
     }
 
+    /// Whether its accelerators are GPUs, as those of other clouds in the catalog are.
+    pub fn is_of_gpus(&self) -> bool {
+        self.provider != AWS
+            || catalog::shape(&self.instance_type)
+                .is_some_and(|shape| shape.accelerator == AcceleratorKind::Gpu)
+    }
+
     fn is_priced(&self) -> bool {
         self.quotes().next().is_some()
     }
 
-    fn sort_figure(&self, sort: SortBy) -> Option<Decimal> {
+    /// The figure that offers are sorted by, in the currency of the offer.
+    pub fn sort_figure(&self, sort: SortBy) -> Option<Decimal> {
         match sort {
             SortBy::Price => Some(self.hourly()?.amount()),
+            SortBy::Spot => Some(self.spot.as_ref()?.rate.amount()),
             SortBy::GpuHour => self.per_gpu_hour(),
             SortBy::Vram => self.per_vram_gib_hour(),
             SortBy::Tflops => self.per_bf16_tflops_hour(),
@@ -144,6 +162,33 @@ pub fn compare(question: &Question, prices: &Prices<'_>) -> Vec<Offer> {
     offers.retain(Offer::is_priced);
     offers.sort_by(|left, right| order(left, right, question.sort));
     offers
+}
+
+/// Where the types of AWS that a question names are sold, of those that have no offer in its
+/// regions: the type as it is named, and its regions in order.
+pub fn sold_elsewhere(question: &Question, prices: &Prices<'_>) -> Vec<(String, Vec<String>)> {
+    if !question.asks_provider(AWS) {
+        return Vec::new();
+    }
+    let types = question.instance_types.iter();
+    let elsewhere = types.filter_map(|name| {
+        let everywhere = Question {
+            instance_types: vec![name.clone()],
+            regions: vec!["all".to_owned()],
+            providers: BTreeSet::from([AWS.to_owned()]),
+            ..question.clone()
+        };
+        let offers = compare(&everywhere, prices);
+        let regions: BTreeSet<String> = offers
+            .into_iter()
+            .filter_map(|offer| offer.region)
+            .collect();
+        let is_here = regions
+            .iter()
+            .any(|region| question.asks_region(AWS, Some(region)));
+        (!is_here && !regions.is_empty()).then(|| (name.clone(), regions.into_iter().collect()))
+    });
+    elsewhere.collect()
 }
 
 fn order(left: &Offer, right: &Offer, sort: SortBy) -> Ordering {

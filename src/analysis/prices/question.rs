@@ -1,7 +1,9 @@
 //! What somebody wants to know about prices.
 
 use crate::catalog::{Prices, bundled_regions_of, other_clouds, shapes};
-use crate::domain::{AcceleratorKind, GpuOffer, OperatingSystem, nearest_names, plain_name};
+use crate::domain::{
+    AcceleratorKind, GpuOffer, OperatingSystem, matches_pattern, nearest_names, plain_name,
+};
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
@@ -11,8 +13,10 @@ pub const AWS: &str = "aws";
 /// The figure to sort by, cheapest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SortBy {
-    /// Per hour.
+    /// On-demand per hour.
     Price,
+    /// Spot per hour.
+    Spot,
     /// Per hour and GPU.
     GpuHour,
     /// Per hour and GiB of VRAM.
@@ -208,25 +212,6 @@ impl Question {
             .iter()
             .any(|pattern| pattern == "all" || matches_pattern(pattern, region))
     }
-}
-
-/// Whether a name fits a pattern in which `*` stands for anything.
-fn matches_pattern(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = name.strip_prefix(first) else {
-        return false;
-    };
-    let mut last = None;
-    for part in parts {
-        if let Some(before) = last.replace(part) {
-            match rest.find(before) {
-                Some(at) => rest = &rest[at + before.len()..],
-                None => return false,
-            }
-        }
-    }
-    last.map_or(rest.is_empty(), |end| rest.ends_with(end))
 }
 
 /// Providers of the catalog.

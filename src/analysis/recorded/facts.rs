@@ -1,11 +1,13 @@
 //! What an estate tells of single days, which its audit adds up over the window.
 
 use super::amounts::dated;
+use super::hours::hours_of;
+use crate::analysis::list_prices::OnDemandPrice;
 use crate::analysis::workloads::instance_shape;
-use crate::catalog::{Prices, bundled_quote};
+use crate::catalog::Prices;
 use crate::domain::{
-    DatedPrice, GpuOffer, HourlyRate, Instance, Policy, PriceKey, PriceOption, PriceOrigin,
-    PurchaseOption, ResourceId, Signal, Window,
+    DatedPrice, GpuOffer, HourlyRate, Instance, InstanceHour, Policy, PurchaseOption, ResourceId,
+    Signal, Window,
 };
 use crate::usage::{DayLoad, Estate};
 use jiff::civil::Date;
@@ -21,6 +23,7 @@ const CLOSES_AFTER: SignedDuration = SignedDuration::from_hours(6);
 pub struct DayFacts {
     days: Vec<Date>,
     instances: BTreeMap<ResourceId, InstanceDays>,
+    hours: Vec<InstanceHour>,
 }
 
 /// How an instance ran on each day, and its prices.
@@ -73,12 +76,18 @@ impl DayFacts {
             found.instances.insert(instance.id.clone(), days);
         }
         found.days = days.into_iter().collect();
+        found.hours = hours_of(estate, policy, &found.days);
         found
     }
 
     /// The days, ascending.
     pub fn days(&self) -> &[Date] {
         &self.days
+    }
+
+    /// How instances of EC2 ran in the hours of these days.
+    pub(super) fn hours(&self) -> &[InstanceHour] {
+        &self.hours
     }
 
     pub(super) fn of_instance(&self, id: &ResourceId) -> Option<&InstanceDays> {
@@ -93,25 +102,13 @@ impl InstanceDays {
         estate: &Estate,
         prices: &Prices<'_>,
     ) -> Self {
-        let on_demand = PriceKey {
-            provider: instance.id.provider(),
-            region: instance.region.clone(),
-            instance_type: instance.instance_type.clone(),
-            operating_system: instance.operating_system,
-            tenancy: instance.tenancy,
-            option: PriceOption::OnDemand,
-            zone: None,
-        };
-        // What the user states in place of a public price is none.
-        let gathered = estate.prices.get(&on_demand).ok();
-        let gathered = gathered.filter(|quote| quote.origin != PriceOrigin::User);
-        let public = gathered.cloned().or_else(|| bundled_quote(&on_demand));
+        let on_demand = OnDemandPrice::of(instance, &estate.prices, prices);
         let open = instance.price_key();
         let open = open.and_then(|key| prices.get(&key).ok());
         Self {
             days,
-            list: public.as_ref().and_then(dated),
-            contracted: prices.get(&on_demand).ok().map(|quote| quote.rate),
+            list: on_demand.list.as_ref().and_then(dated),
+            contracted: on_demand.contracted,
             option: instance.purchase_option(),
             open: open.map(|quote| quote.rate),
         }

@@ -3,10 +3,15 @@
 
 mod actions;
 mod amounts;
+mod daily;
+mod expectation;
 mod facts;
+mod hours;
 mod parts;
 mod rows;
 mod run;
 
+pub use daily::{DayCost, day_costs};
+pub use expectation::{RecordedExpectation, TooManyHours};
 pub use facts::DayFacts;
 pub use run::KeptAudit;

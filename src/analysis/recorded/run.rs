@@ -5,9 +5,11 @@ use super::facts::DayFacts;
 use super::rows::Rows;
 use crate::analysis::Audit;
 use crate::domain::{
-    Fnv, PastAudit, PastGap, RecordedAction, RecordedRun, WorkloadDay, hides_instances,
+    Fnv, InstanceHour, PastAudit, PastGap, RecordedAction, RecordedRun, WorkloadDay,
+    hides_instances,
 };
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
@@ -19,6 +21,8 @@ pub struct KeptAudit {
     /// By day.
     pub rows: Vec<WorkloadDay>,
     pub actions: Vec<RecordedAction>,
+    /// How instances of EC2 ran, by account, region, instance and hour.
+    pub hours: Vec<InstanceHour>,
 }
 
 impl KeptAudit {
@@ -52,13 +56,22 @@ impl KeptAudit {
             gpucost_version: env!("CARGO_PKG_VERSION").to_owned(),
             prices_seen_on: audit.prices.oldest_seen_on(),
         };
-        Self { run, rows, actions }
+        Self {
+            run,
+            rows,
+            actions,
+            hours: facts.hours().to_vec(),
+        }
     }
 
     /// Leaves out days that another run has kept.
     pub fn leave_out(&mut self, kept: &BTreeSet<Date>) {
         self.run.days.retain(|day| !kept.contains(day));
         self.rows.retain(|row| !kept.contains(&row.day));
+        self.hours.retain(|one| {
+            let day = one.hour.to_zoned(TimeZone::UTC).date();
+            !kept.contains(&day)
+        });
     }
 }
 

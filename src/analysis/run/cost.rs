@@ -86,7 +86,7 @@ impl RunCost {
 }
 
 /// How long a run took; absent where a log says what cannot be.
-fn hours(profile: &RunProfile) -> Option<Decimal> {
+pub(super) fn hours(profile: &RunProfile) -> Option<Decimal> {
     let hours = profile.end.elapsed_seconds / 3_600.0;
     (0.0..=LONGEST_RUN_HOURS)
         .contains(&hours)
@@ -196,6 +196,7 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
         network_gbps: None,
         network_gbps_sum: None,
         nodes_talk: false,
+        averaged_seconds: None,
         runs: Some("this run".to_owned()),
     })
 }

@@ -18,7 +18,7 @@ pub enum Dimension<'a> {
 }
 
 impl Dimension<'_> {
-    fn label(self, audited: &AuditedWorkload) -> Option<&str> {
+    pub(super) fn label(self, audited: &AuditedWorkload) -> Option<&str> {
         let workload = &audited.workload;
         match self {
             Self::Class if workload.key.running => Some(audited.verdict.classification.name()),

@@ -3,9 +3,12 @@
 
 use super::split::CostSplit;
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Currency, InstanceCost, Money, PriceOption, PurchaseOption, Workload};
+use crate::domain::{
+    Currency, InstanceCost, Money, PriceOption, PurchaseOption, ResourceId, Window, Workload,
+};
 use crate::savings::UnusedCommitment;
 use rust_decimal::Decimal;
+use rust_decimal::prelude::FromPrimitive;
 use std::collections::BTreeMap;
 
 /// How hours were paid for.
@@ -24,6 +27,10 @@ pub enum ChargeKind {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Charge<'a> {
     pub one: &'a AuditedWorkload,
+    /// The instance; absent where it is all of the workload.
+    pub instance: Option<&'a ResourceId>,
+    /// The hours that it is about: those of the window, or of one of its days.
+    pub period: Window,
     pub kind: ChargeKind,
     /// The commitment that paid for them.
     pub commitment: Option<String>,
@@ -42,12 +49,16 @@ pub struct Charge<'a> {
     pub billed: Money,
     /// The effective cost by what it paid for.
     pub split: CostSplit,
+    /// Mean GPU utilization of what was measured, 0–100.
+    pub mean_percent: Option<Decimal>,
 }
 
 /// What is paid for in the window and does not run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnusedCharge<'a> {
     pub one: &'a UnusedCommitment,
+    /// The hours that it is about: those of the window, or of one of its days.
+    pub period: Window,
     /// Hours of instances that there was room for; absent for what is not room.
     pub hours: Option<Decimal>,
     /// Its cost per month for the hours of the window, in whole cents.
@@ -65,11 +76,21 @@ struct Part {
     unit_price: Option<Decimal>,
 }
 
+impl Part {
+    /// Whether a charge is of this part of its workload.
+    fn has(&self, charge: &Charge<'_>) -> bool {
+        self.kind == charge.kind
+            && self.commitment == charge.commitment
+            && self.zone == charge.zone
+            && self.unit_price == charge.unit_price
+    }
+}
+
 /// Amounts before they are rounded.
 #[derive(Debug, Clone, Copy, Default)]
-struct Amounts {
-    hours: Decimal,
-    effective: Decimal,
+pub(super) struct Amounts {
+    pub hours: Decimal,
+    pub effective: Decimal,
 }
 
 /// The charges of every priced workload, in the order of the audit. Those of one
@@ -88,7 +109,7 @@ pub fn charges(audit: &Audit, hours_per_month: Decimal) -> Vec<Charge<'_>> {
                 idle_storage(&one.workload, window_hours, hours_per_month)
             };
             parts.map_or(Vec::new(), |(currency, parts)| {
-                rounded(one, currency, parts)
+                rounded((one, audit.window), currency, parts)
             })
         })
         .collect()
@@ -98,17 +119,21 @@ pub fn charges(audit: &Audit, hours_per_month: Decimal) -> Vec<Charge<'_>> {
 /// [`charges`], these sum to the cost of the window.
 pub fn unused_charges(audit: &Audit, hours_per_month: Decimal) -> Vec<UnusedCharge<'_>> {
     let unused = audit.unused.iter();
-    let charge = |one| unused_charge(one, hours_per_month);
+    let charge = |one| unused_charge((one, audit.window), hours_per_month);
     unused.filter_map(charge).collect()
 }
 
-fn unused_charge(one: &UnusedCommitment, hours_per_month: Decimal) -> Option<UnusedCharge<'_>> {
+fn unused_charge(
+    (one, period): (&UnusedCommitment, Window),
+    hours_per_month: Decimal,
+) -> Option<UnusedCharge<'_>> {
     let monthly = one.monthly_cost?;
     let share = one.hours.checked_div(hours_per_month)?;
     let effective = Money::new(monthly.amount() * share, monthly.currency()).rounded();
     let hours = one.mean_room.map(|mean| mean * one.hours);
     (!effective.amount().is_zero()).then(|| UnusedCharge {
         one,
+        period,
         hours,
         billed: if hours.is_some() {
             effective
@@ -117,6 +142,18 @@ fn unused_charge(one: &UnusedCommitment, hours_per_month: Decimal) -> Option<Unu
         },
         effective,
     })
+}
+
+/// What of a charge is of one instance, which ran for some hours.
+pub(super) fn amounts_of(charge: &Charge<'_>, instance: &InstanceCost, hours: Decimal) -> Amounts {
+    let mut sum = Amounts::default();
+    for (part, amounts) in of_instance(instance, hours) {
+        if part.has(charge) {
+            sum.hours += amounts.hours;
+            sum.effective += amounts.effective;
+        }
+    }
+    sum
 }
 
 type Parts = (Currency, BTreeMap<Part, Amounts>);
@@ -197,7 +234,7 @@ fn idle_storage(
 }
 
 fn rounded(
-    one: &AuditedWorkload,
+    (one, period): (&AuditedWorkload, Window),
     currency: Currency,
     parts: BTreeMap<Part, Amounts>,
 ) -> Vec<Charge<'_>> {
@@ -207,6 +244,8 @@ fn rounded(
         .values()
         .map(|part| cents(part.effective).amount())
         .collect();
+    let summary = one.workload.utilization.as_ref();
+    let mean_percent = summary.and_then(|summary| Decimal::from_f64(summary.distribution.mean));
     let left = cents(exact).amount() - amounts.iter().sum::<Decimal>();
     if let Some(largest) = amounts.iter_mut().max() {
         *largest += left;
@@ -220,6 +259,8 @@ fn rounded(
             let at_price = part.unit_price.map(|price| cents(price * sums.hours));
             Charge {
                 one,
+                instance: None,
+                period,
                 kind: part.kind,
                 commitment: part.commitment,
                 zone: part.zone,
@@ -233,6 +274,7 @@ fn rounded(
                     effective
                 },
                 split: CostSplit::of(one, effective),
+                mean_percent,
                 effective,
             }
         })

@@ -3,60 +3,34 @@
 //! that rows sum to the total to the cent.
 
 use super::split::CostSplit;
-use super::totals::{gpus, plus};
+use super::totals::plus;
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Action, Money};
+use crate::domain::{Action, Money, named_key};
 use crate::savings::UnusedCommitment;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::fmt;
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum GroupKey {
-    Account,
-    Region,
-    /// The instance type.
-    Type,
-    /// What it does.
-    Kind,
-    /// Its class; stopped ones apart.
-    Class,
-    /// How its hours are paid for.
-    PurchaseOption,
-    /// The GPU model.
-    Gpu,
+named_key! {
+    /// What workloads are grouped by.
+    GroupKey {
+        Account = "account",
+        Region = "region",
+        /// The instance type.
+        Type = "type",
+        /// What it does.
+        Kind = "kind",
+        /// Its class; stopped ones apart.
+        Class = "class",
+        /// How its hours are paid for.
+        PurchaseOption = "purchase-option",
+        /// The GPU model.
+        Gpu = "gpu",
+    }
     /// The value of a tag that all of its instances share.
-    Tag(String),
+    Tag = "tag"
 }
 
-/// The names of every key but tags.
-const NAMES: [(&str, GroupKey); 7] = [
-    ("account", GroupKey::Account),
-    ("region", GroupKey::Region),
-    ("type", GroupKey::Type),
-    ("kind", GroupKey::Kind),
-    ("class", GroupKey::Class),
-    ("purchase-option", GroupKey::PurchaseOption),
-    ("gpu", GroupKey::Gpu),
-];
-
 impl GroupKey {
-    /// Reads a name such as `region` or `tag:team`; `None` for anything else.
-    pub fn from_name(name: &str) -> Option<Self> {
-        if let Some(tag) = name.strip_prefix("tag:") {
-            return (!tag.is_empty()).then(|| Self::Tag(tag.to_owned()));
-        }
-        let mut known = NAMES.iter();
-        let (_, key) = known.find(|(known, _)| *known == name)?;
-        Some(key.clone())
-    }
-
-    /// The names that are known, for messages.
-    pub fn known_names() -> String {
-        let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-        format!("{} and tag:NAME", names.join(", "))
-    }
-
     /// Its value for a workload; absent when it has none.
     fn value(&self, one: &AuditedWorkload) -> Option<String> {
         let workload = &one.workload;
@@ -76,16 +50,6 @@ impl GroupKey {
             }
             Self::Tag(name) => workload.tags.get(name).cloned(),
         }
-    }
-}
-
-impl fmt::Display for GroupKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Self::Tag(name) = self {
-            return write!(f, "tag:{name}");
-        }
-        let known = NAMES.iter().find(|(_, key)| key == self);
-        f.write_str(known.map_or("", |(name, _)| name))
     }
 }
 
@@ -143,7 +107,7 @@ impl GroupSums {
     fn add(&mut self, one: &AuditedWorkload, cost: Option<Money>) {
         self.workloads += 1;
         self.instances += one.workload.instances.len() as u64;
-        self.gpus += gpus(&one.workload);
+        self.gpus += one.workload.running_gpus();
         let Some(cost) = cost else {
             self.unpriced_workloads += 1;
             return;

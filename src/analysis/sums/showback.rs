@@ -8,53 +8,29 @@ use super::totals::plus;
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
     Claim, ClaimState, Classification, Clusters, DEVICE_DECIMALS, InstanceUsage, Money, Node,
-    ResourceId, Signal, named_enum,
+    ResourceId, Signal, named_enum, named_key,
 };
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ClaimKey {
-    Namespace,
-    /// What made the pod, with its namespace.
-    Owner,
+named_key! {
+    /// What claims on nodes are grouped by.
+    ClaimKey {
+        Namespace = "namespace",
+        /// What made the pod, with its namespace.
+        Owner = "owner",
+        Cluster = "cluster",
+        /// The group of nodes.
+        Pool = "pool",
+        Node = "node",
+    }
     /// The value of a label of the pod.
-    Label(String),
-    Cluster,
-    /// The group of nodes.
-    Pool,
-    Node,
+    Label = "label"
 }
 
-/// The names of every key but labels.
-const NAMES: [(&str, ClaimKey); 5] = [
-    ("namespace", ClaimKey::Namespace),
-    ("owner", ClaimKey::Owner),
-    ("cluster", ClaimKey::Cluster),
-    ("pool", ClaimKey::Pool),
-    ("node", ClaimKey::Node),
-];
-
 impl ClaimKey {
-    /// Reads a name such as `namespace` or `label:team`; `None` for anything else.
-    pub fn from_name(name: &str) -> Option<Self> {
-        if let Some(label) = name.strip_prefix("label:") {
-            return (!label.is_empty()).then(|| Self::Label(label.to_owned()));
-        }
-        let mut known = NAMES.iter();
-        let (_, key) = known.find(|(known, _)| *known == name)?;
-        Some(key.clone())
-    }
-
-    /// The names that are known, for messages.
-    pub fn known_names() -> String {
-        let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-        format!("{} and label:NAME", names.join(", "))
-    }
-
     /// Its value for a claim on a node. What no claim holds has values of the node alone.
     fn value(&self, node: &Node, claim: Option<&Claim>) -> Option<String> {
         let holder = claim.map(|claim| &claim.holder);
@@ -74,16 +50,6 @@ impl ClaimKey {
             Self::Pool => node.pool.clone(),
             Self::Node => Some(node.name.clone()),
         }
-    }
-}
-
-impl fmt::Display for ClaimKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Self::Label(name) = self {
-            return write!(f, "label:{name}");
-        }
-        let known = NAMES.iter().find(|(_, key)| key == self);
-        f.write_str(known.map_or("", |(name, _)| name))
     }
 }
 

@@ -23,21 +23,36 @@ impl CostSplit {
     /// GPU utilization counts, of the instances that reported it, and only when
     /// that is enough for a verdict: power is not utilization.
     pub fn of(one: &AuditedWorkload, cost: Money) -> Self {
+        if !one.workload.key.running {
+            return Self::of_storage(cost);
+        }
+        Self::by_use(cost, mean_share(one).zip(measured_share(one)))
+    }
+
+    fn nothing(cost: Money) -> Self {
         let zero = Money::zero(cost.currency());
-        let nothing = Self {
+        Self {
             useful: zero,
             idle: zero,
             unmeasured: zero,
             idle_storage: zero,
-        };
-        if !one.workload.key.running {
-            return Self {
-                idle_storage: cost,
-                ..nothing
-            };
         }
+    }
+
+    /// What stands while nothing runs.
+    pub(super) fn of_storage(cost: Money) -> Self {
+        Self {
+            idle_storage: cost,
+            ..Self::nothing(cost)
+        }
+    }
+
+    /// Splits a cost, in whole cents, by the mean utilization of what was measured and the
+    /// share of it that was, both 0–1; all of it is unmeasured where they are not known.
+    pub(super) fn by_use(cost: Money, mean_and_measured: Option<(Decimal, Decimal)>) -> Self {
+        let nothing = Self::nothing(cost);
         let part = |share: Decimal| Money::new(cost.amount() * share, cost.currency()).rounded();
-        let (Some(mean), Some(measured)) = (mean_share(one), measured_share(one)) else {
+        let Some((mean, measured)) = mean_and_measured else {
             return Self {
                 unmeasured: cost,
                 ..nothing

@@ -2,8 +2,8 @@
 
 use crate::analysis::AuditedWorkload;
 use crate::domain::{
-    AcceleratorKind, Action, ActionKind, Cause, CauseKind, Classification, Currency, Gap,
-    GapSubject, Money, PriceKey, PriceOrigin, PriceQuote, StorageQuote, StorageResource, Workload,
+    Action, ActionKind, Cause, CauseKind, Classification, Currency, Gap, GapSubject, Money,
+    PriceKey, PriceOrigin, PriceQuote, StorageQuote, StorageResource, Workload,
 };
 use crate::savings::{Proposals, UnusedCommitment};
 use jiff::civil::Date;
@@ -24,7 +24,7 @@ impl ClassTotals {
     fn add(&mut self, workload: &Workload, cost: Option<Money>) {
         self.workloads += 1;
         self.instances += workload.instances.len() as u64;
-        self.gpus += gpus(workload);
+        self.gpus += workload.running_gpus();
         self.monthly_cost = plus(self.monthly_cost, cost);
     }
 }
@@ -212,7 +212,7 @@ impl Totals {
         let class = one.verdict.classification;
         self.instances += instances;
         self.stopped_instances += workload.stopped_now();
-        self.gpus += gpus(workload);
+        self.gpus += workload.running_gpus();
         self.ignored_workloads += u64::from(workload.ignored.is_some());
         self.by_classification
             .entry(class)
@@ -229,20 +229,6 @@ impl Totals {
         if is_unpriced {
             self.unpriced_instances += instances;
         }
-    }
-}
-
-/// GPUs of a running workload: what drivers call GPUs, so neither Neuron
-/// devices nor gate arrays.
-pub(super) fn gpus(workload: &Workload) -> u64 {
-    let is_gpu = workload
-        .shape
-        .as_ref()
-        .is_some_and(|shape| shape.accelerator == AcceleratorKind::Gpu);
-    if workload.key.running && is_gpu {
-        workload.visible_gpus().unwrap_or(0)
-    } else {
-        0
     }
 }
 
@@ -268,7 +254,7 @@ impl Funnel {
     pub(in crate::analysis) fn of(audited: &[AuditedWorkload]) -> Self {
         let mut funnel = Self::default();
         for one in audited {
-            let total = gpus(&one.workload);
+            let total = one.workload.running_gpus();
             if total == 0 {
                 continue;
             }
@@ -328,6 +314,17 @@ impl PriceUse {
     /// The quote of a price that a figure rests on.
     pub fn quote(&self, key: &PriceKey) -> Option<&PriceQuote> {
         self.quotes.get(key)
+    }
+
+    /// The prices of instances, by what they are for.
+    pub fn quotes(&self) -> impl Iterator<Item = (&PriceKey, &PriceQuote)> {
+        self.quotes.iter()
+    }
+
+    /// The prices of volumes and addresses, by region and resource.
+    pub fn storage(&self) -> impl Iterator<Item = (&str, StorageResource, &StorageQuote)> {
+        let priced = self.storage.iter();
+        priced.map(|((region, resource), quote)| (region.as_str(), *resource, quote))
     }
 
     /// How many prices came from each origin.

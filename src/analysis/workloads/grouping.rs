@@ -5,16 +5,17 @@ use super::kinds;
 use super::lifetime::has_ended;
 use super::parts::{PartSum, PartSums};
 use super::profiled::Profiles;
+use super::usage_gaps::usage_gaps;
 use crate::catalog::{self, Prices};
 use crate::domain::{
     AwsOpinion, Cause, CauseKind, Classification, CommittedHours, ComponentHost, Gap, GapSubject,
     GpuOffer, Group, HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceShape,
-    InstanceState, InstanceUsage, Lifecycle, Measured, Member, POINT_REJECTIONS, Part, Policy,
-    PriceKey, Provider, Rejected, ResourceId, ScalingGroup, Unpriced, UsageState,
-    UtilizationSummary, Verdict, Workload, WorkloadCost, WorkloadKey, is_restartable,
+    InstanceState, InstanceUsage, Lifecycle, Measured, Member, Part, Policy, PriceKey, Provider,
+    ResourceId, ScalingGroup, Unpriced, UsageState, UtilizationSummary, Verdict, WORK, WorkUnit,
+    Workload, WorkloadCost, WorkloadKey, is_restartable,
 };
 use crate::rules;
-use crate::usage::{Estate, Timeline, Usages, WeekUsage};
+use crate::usage::{Course, Estate, Timeline, Usages, WeekUsage};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use rayon::prelude::*;
@@ -35,6 +36,10 @@ pub(in crate::analysis) type PaidHours = BTreeMap<ResourceId, CommittedHours>;
 pub(in crate::analysis) struct Grouped {
     pub workload: Arc<Workload>,
     pub verdict: Verdict,
+    /// How its GPUs were used over the window; absent where their utilization was not measured.
+    pub course: Option<Course>,
+    /// The same by hour of the week, as [`WeekUsage::percents`] gives it.
+    pub week_percents: Vec<Option<u8>>,
     /// Its members that are not ignored, by state: those that work last.
     pub parts: Vec<Part>,
     /// Whether any member of the same Auto Scaling group or tag works, here or in a workload
@@ -90,12 +95,15 @@ pub(in crate::analysis) fn group(
     }
     let nothing =
         || -> (Vec<Grouped>, WeekUsage, Vec<Gap>) { (Vec::new(), no_week.clone(), Vec::new()) };
+    let number = Some(groups.len() as u64);
+    let _work = WORK.begin("judging workloads".to_owned(), number, WorkUnit::Things);
     let (mut workloads, week, own_gaps) = groups
         .into_par_iter()
         .fold(nothing, |mut sum, (key, mut instances)| {
             instances.sort_by(|left, right| left.id.cmp(&right.id));
             let found = gather.workload(key, &instances, &mut sum.1, &mut sum.2);
             sum.0.push(found);
+            WORK.advance(1);
             sum
         })
         .reduce(nothing, |mut sum, next| {
@@ -161,6 +169,8 @@ struct MeasuredGroup {
     first_work: Vec<Option<SignedDuration>>,
     utilization: Option<UtilizationSummary>,
     activity: HourlyActivity,
+    course: Option<Course>,
+    week_percents: Vec<Option<u8>>,
     parts: PartSums,
 }
 
@@ -307,6 +317,8 @@ impl<'a> Gather<'a> {
         Grouped {
             workload,
             verdict,
+            course: found.course,
+            week_percents: found.week_percents,
             parts,
             has_working_peers: false,
         }
@@ -393,6 +405,8 @@ impl<'a> Gather<'a> {
             first_work: Vec::with_capacity(instances.len()),
             utilization: None,
             activity: Timeline::new(window, period).activity(None, window.end),
+            course: None,
+            week_percents: Vec::new(),
             parts: PartSums::new(window, period),
         };
         for instance in instances {
@@ -424,7 +438,12 @@ impl<'a> Gather<'a> {
             found.usage.push(measured);
         }
         if all.is_of_utilization() {
-            week.add(&all.timeline());
+            let sum = all.timeline();
+            let mut own = week.emptied();
+            own.add(&sum);
+            week.merge(&own);
+            found.course = Some(Course::of(&sum));
+            found.week_percents = own.percents();
         }
         let (utilization, activity) = all.figures();
         // Of one alone the hours are held once.
@@ -544,42 +563,4 @@ fn running_share(usage: &[InstanceUsage]) -> Option<Decimal> {
         .iter()
         .sum::<Decimal>()
         .checked_div(Decimal::from(shares.len()))
-}
-
-fn usage_gaps(id: &str, usage: &[InstanceUsage], gaps: &mut Vec<Gap>) {
-    let total = usage.len();
-    let some = |kind, part: usize| Cause::of(kind, [&part.to_string(), &total.to_string()]);
-    let unproved = usage.iter().filter(|usage| !usage.running.proved).count();
-    if unproved > 0 {
-        let cause = some(CauseKind::RunningTimeAssumed, unproved);
-        gaps.push(Gap::of(GapSubject::RunningTime, id, cause));
-    }
-    let unmeasured = usage.iter().filter(|usage| usage.signal.is_none()).count();
-    if unmeasured > 0 && unmeasured < total {
-        let cause = some(CauseKind::GpuMetricsPartial, unmeasured);
-        gaps.push(Gap::of(GapSubject::GpuUtilization, id, cause));
-    }
-    let rejected = usage
-        .iter()
-        .fold(Rejected::default(), |sum, usage| sum.plus(usage.rejected));
-    if rejected.total() > 0 {
-        let counts = [
-            rejected.not_a_number,
-            rejected.negative,
-            rejected.over_100,
-            rejected.duplicate,
-            rejected.future,
-        ];
-        let parts: Vec<String> = counts
-            .iter()
-            .zip(POINT_REJECTIONS)
-            .filter(|(count, _)| **count > 0)
-            .map(|(count, reason)| format!("{count} {reason}"))
-            .collect();
-        let cause = Cause::of(
-            CauseKind::PointsDropped,
-            [&rejected.total().to_string(), &parts.join(", ")],
-        );
-        gaps.push(Gap::of(GapSubject::MetricPoints, id, cause));
-    }
 }

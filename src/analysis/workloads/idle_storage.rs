@@ -42,6 +42,8 @@ pub(in crate::analysis) fn idle_storage_costs(
                 (Some(size), Some((resource, quote))) => {
                     let units = Decimal::from(size);
                     add(&mut costs, &label, "GiB-month", units, resource, quote);
+                    costs.priced_volumes += 1;
+                    costs.priced_volume_gib += size;
                 }
                 _ => costs.unpriced.push(format!("{label} ({})", volume.id)),
             }

@@ -7,6 +7,7 @@ mod kinds;
 mod lifetime;
 mod parts;
 mod profiled;
+mod usage_gaps;
 
 pub use self::grouping::instance_shape;
 pub use self::kinds::{is_vocabulary, kind_of_name};

@@ -20,22 +20,31 @@ pub(in crate::cli) struct Keeping {
     facts: DayFacts,
 }
 
+/// What an estate tells of single days. What was recorded is taken to have been read when its
+/// window ended.
+pub(in crate::cli) fn day_facts(
+    estate: &Estate,
+    (args, settings): (&EstateArgs, &SettingsFile),
+    io: &Io<'_>,
+) -> DayFacts {
+    let is_recorded = args.from.is_some() || args.demo.is_some();
+    let read_at = if is_recorded { estate.as_of } else { io.now };
+    DayFacts::of(estate, &settings.policy, read_at)
+}
+
 impl Keeping {
-    /// Of an estate that is about to be audited. What was recorded is taken to have been read
-    /// when its window ended.
+    /// Of an estate that is about to be audited.
     pub(in crate::cli) fn of(
         named: Option<&Place>,
         estate: &Estate,
         (args, settings): (&EstateArgs, &SettingsFile),
         io: &Io<'_>,
     ) -> Self {
-        let is_recorded = args.from.is_some() || args.demo.is_some();
-        let read_at = if is_recorded { estate.as_of } else { io.now };
         let aws = estate::aws_options(&args.aws, settings, io);
         Self {
             place: place_of(named.or(args.history.as_ref())),
             access: usage_history::bucket_access(&aws, io),
-            facts: DayFacts::of(estate, &settings.policy, read_at),
+            facts: day_facts(estate, (args, settings), io),
         }
     }
 
@@ -73,7 +82,12 @@ impl Keeping {
             return Ok(false);
         }
         kept.leave_out(&known.days(&kept.run.scope));
-        let KeptAudit { run, rows, actions } = kept;
-        records.record(run, rows, actions).await
+        let KeptAudit {
+            run,
+            rows,
+            actions,
+            hours,
+        } = kept;
+        records.record(run, rows, actions, hours).await
     }
 }

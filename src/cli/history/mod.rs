@@ -12,8 +12,9 @@ mod trend_args;
 mod verify;
 
 pub(super) use args::HistoryArgs;
-pub(super) use keep::Keeping;
+pub(super) use keep::{Keeping, day_facts};
 pub(super) use nights::read_nights;
+pub(super) use trend::public_price;
 
 use super::Io;
 use super::exit::{ExitCode, Failure};

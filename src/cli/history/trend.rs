@@ -101,7 +101,11 @@ fn key(args: &TrendArgs) -> TrendKey {
 }
 
 /// The public on-demand price of a type today: what the user states in its place is none.
-fn public_price(book: &PriceBook, region: &str, name: &str) -> Option<DatedPrice> {
+pub(in crate::cli) fn public_price(
+    book: &PriceBook,
+    region: &str,
+    name: &str,
+) -> Option<DatedPrice> {
     let key = PriceKey::linux_on_demand(region, name);
     let own = book.get(&key).ok().filter(is_public).cloned();
     let quote = own.or_else(|| bundled_quote(&key))?;

@@ -1,14 +1,18 @@
 //! The flags of `gpucost profile`.
 
+use super::endpoint::{USUAL_ADDRESS, address};
 use super::guard::GuardArgs;
 use crate::catalog::time_zone;
 use crate::cli::args::{OutputArgs, RiskChoice, kind, time};
 use crate::cli::kpi_args::log_unit;
+use crate::cli::model_args::{ModelArgs, dtype, tokens};
 use crate::domain::WorkloadKind;
+use crate::planners::model::Dtype;
 use clap::{Args, ValueEnum};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,11 +26,7 @@ const LONGEST_INTERVAL: Duration = Duration::from_secs(3_600);
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ProfileArgs {
     /// Command to run and sample until it ends; its exit code is passed through
-    #[arg(
-        last = true,
-        value_name = "COMMAND",
-        conflicts_with_all = ["duration", "live"]
-    )]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "duration")]
     pub command: Vec<OsString>,
 
     /// Time between samples, at least 100ms [default: 1s]
@@ -44,9 +44,24 @@ pub(in crate::cli) struct ProfileArgs {
     /// Path to the NVML library, if it is not in the loader's search path
     #[arg(long, value_name = "FILE", help_heading = "Sampling")]
     pub nvml_lib: Option<PathBuf>,
-    /// Show a full-screen live view
+    /// Show a full-screen live view; what a command writes to the terminal goes to a file
     #[arg(long, help_heading = "Sampling")]
     pub live: bool,
+    /// File for the output of the command beside the live view, which is added to its end
+    /// [default: gpucost-command.log]
+    #[arg(long, value_name = "FILE", requires_all = ["live", "command"], help_heading = "Sampling")]
+    pub command_log: Option<PathBuf>,
+    /// Serve the figures of the last sample to Prometheus while this runs; on this host alone
+    /// unless another address is named [default: 127.0.0.1:9837]
+    #[arg(
+        long,
+        value_name = "ADDR:PORT",
+        value_parser = address,
+        num_args = 0..=1,
+        default_missing_value = USUAL_ADDRESS,
+        help_heading = "Sampling"
+    )]
+    pub listen: Option<SocketAddr>,
 
     #[command(flatten)]
     pub guard: GuardArgs,
@@ -60,21 +75,36 @@ pub(in crate::cli) struct ProfileArgs {
     )]
     pub log: Option<PathBuf>,
     /// A unit that each new line of the log with a text marks, such as `epochs=val_loss`; the
-    /// samples record the number for `gpucost kpi` (can be repeated)
+    /// summary has the price of each, and samples record the number (can be repeated)
     #[arg(
         long,
         value_name = "NAME=TEXT",
         value_parser = log_unit,
-        requires_all = ["log", "samples"],
+        requires = "log",
         help_heading = "Units of work"
     )]
     pub log_unit: Vec<(String, String)>,
+    /// Tokens that this host trains on in a step, such as 524288 or 512k
+    #[arg(long, value_name = "N", value_parser = tokens, allow_hyphen_values = true, help_heading = "Units of work")]
+    pub tokens_per_step: Option<u64>,
+    /// Operations of the model on this host in a step, such as 2.4e16, for its share of the
+    /// peak (MFU)
+    #[arg(long, value_name = "FLOP", value_parser = flops, allow_hyphen_values = true, conflicts_with_all = ["model", "params"], help_heading = "Units of work")]
+    pub flops_per_step: Option<f64>,
+    /// Tokens of a sequence, for the operations of a model
+    #[arg(long, value_name = "N", value_parser = tokens, allow_hyphen_values = true, help_heading = "Model")]
+    pub sequence_length: Option<u64>,
+    /// Type that matrices are multiplied in, for the peak of the GPUs [default: bf16]
+    #[arg(long, value_name = "DTYPE", value_parser = dtype, help_heading = "Model")]
+    pub dtype: Option<Dtype>,
+    #[command(flatten)]
+    pub model: ModelArgs,
 
     /// Summarize a log instead: samples of `--samples`, or nvidia-smi CSV or XML; `-` for stdin
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["command", "duration", "samples", "record", "live", "nvml_lib"],
+        conflicts_with_all = ["command", "duration", "samples", "record", "live", "listen", "nvml_lib"],
         help_heading = "Logs"
     )]
     pub read: Option<PathBuf>,
@@ -131,6 +161,12 @@ pub(in crate::cli) enum SummaryFormat {
     Table,
     /// JSON, for scripts
     Json,
+    /// Markdown, for a comment or a notebook
+    Markdown,
+    /// HTML page that stands alone
+    Html,
+    /// OpenMetrics, for Prometheus
+    Openmetrics,
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
@@ -139,6 +175,15 @@ fn interval(text: &str) -> Result<Duration, String> {
         .ok()
         .filter(|interval| (SHORTEST_INTERVAL..=LONGEST_INTERVAL).contains(interval))
         .ok_or_else(expected)
+}
+
+/// Operations of a step: from one to more than any cluster does in a day.
+fn flops(text: &str) -> Result<f64, String> {
+    text.trim()
+        .parse()
+        .ok()
+        .filter(|flops| (1.0..=1e26).contains(flops))
+        .ok_or_else(|| "expected a number of operations from 1 to 1e26, such as 2.4e16".to_owned())
 }
 
 /// A length of time, in milliseconds too.
@@ -158,6 +203,14 @@ fn zone(text: &str) -> Result<TimeZone, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn operations_are_finite_and_positive() {
+        assert_eq!(flops("2.4e16"), Ok(2.4e16));
+        for bad in ["0", "-1e16", "NaN", "inf", "1e27", "", "many"] {
+            assert!(flops(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn intervals_are_100_ms_to_1_h() {

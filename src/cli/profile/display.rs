@@ -1,10 +1,13 @@
 //! What is shown while a run goes on: nothing, a line, or the whole screen.
 
+use super::command_log::CommandLog;
+use super::endpoint::Endpoint;
 use super::guard::Note;
-use super::screen::{Screen, StatusLine};
+use super::screen::{Asked, Screen, StatusLine};
 use crate::domain::{Classification, HourlyRate, RunFacts, Sample, safe};
 use crate::profiling::{Profiler, RunStatus};
-use crate::report::{LiveVerdict, LiveView, alert_line, status_line};
+use crate::report::{LiveVerdict, LiveView, alert_line, live_openmetrics, status_line};
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -12,6 +15,12 @@ use std::time::Duration;
 pub(super) struct Display<'a> {
     view: LiveView,
     place: Place<'a>,
+    /// Answers with the view, where somebody may ask.
+    endpoint: Option<Endpoint>,
+    /// What the command writes, where it cannot write to the terminal.
+    command_log: Option<CommandLog>,
+    /// What the guard said while the screen was taken.
+    said: Vec<String>,
 }
 
 enum Place<'a> {
@@ -21,50 +30,74 @@ enum Place<'a> {
     Notes(&'a mut dyn Write, bool),
     /// One line that is written over.
     Line(StatusLine, &'a mut dyn Write),
-    /// All of it.
-    Screen(Box<Screen>),
+    /// All of it, and where to write once it is given back.
+    Screen(Box<Screen>, &'a mut dyn Write),
 }
 
 impl<'a> Display<'a> {
+    fn of(facts: &RunFacts, color: bool, place: Place<'a>) -> Self {
+        Self {
+            view: LiveView::new(facts, color),
+            place,
+            endpoint: None,
+            command_log: None,
+            said: Vec::new(),
+        }
+    }
+
     /// Shows nothing.
     pub(super) fn nowhere(facts: &RunFacts) -> Self {
-        Self {
-            view: LiveView::new(facts, false),
-            place: Place::Nowhere,
-        }
+        Self::of(facts, false, Place::Nowhere)
     }
 
     /// Shows what the guard of a command says; where it is to be quiet, only what went wrong.
     pub(super) fn notes(facts: &RunFacts, stderr: &'a mut dyn Write, is_quiet: bool) -> Self {
-        Self {
-            view: LiveView::new(facts, false),
-            place: Place::Notes(stderr, is_quiet),
-        }
+        Self::of(facts, false, Place::Notes(stderr, is_quiet))
     }
 
     /// Shows one line on a terminal.
     pub(super) fn line(facts: &RunFacts, terminal: &'a mut dyn Write) -> Self {
-        Self {
-            view: LiveView::new(facts, false),
-            place: Place::Line(StatusLine::default(), terminal),
-        }
+        Self::of(facts, false, Place::Line(StatusLine::default(), terminal))
     }
 
     /// Takes the terminal over.
     ///
     /// # Errors
     /// When there is none.
-    pub(super) fn screen(facts: &RunFacts, color: bool) -> io::Result<Self> {
-        Ok(Self {
-            view: LiveView::new(facts, color),
-            place: Place::Screen(Box::new(Screen::enter()?)),
-        })
+    pub(super) fn screen(
+        facts: &RunFacts,
+        color: bool,
+        stderr: &'a mut dyn Write,
+    ) -> io::Result<Self> {
+        let screen = Box::new(Screen::enter()?);
+        Ok(Self::of(facts, color, Place::Screen(screen, stderr)))
+    }
+
+    /// Shows a command, and the end of what it writes.
+    pub(super) fn beside(&mut self, command: &[OsString], log: CommandLog) {
+        let words = command.iter().map(|word| word.to_string_lossy());
+        let words: Vec<_> = words.collect();
+        self.view.command = Some(words.join(" "));
+        self.view.output_file = Some(log.name());
+        self.command_log = Some(log);
     }
 
     /// What the view cannot know from the samples.
     pub(super) fn about(&mut self, hourly_price: Option<HourlyRate>, length: Option<Duration>) {
         self.view.hourly_price = hourly_price;
         self.view.duration_seconds = length.map(|length| length.as_secs_f64());
+    }
+
+    /// Answers at an endpoint too, at once and after each sample.
+    pub(super) fn publish_at(&mut self, endpoint: Option<Endpoint>) {
+        self.endpoint = endpoint;
+        self.publish();
+    }
+
+    fn publish(&self) {
+        if let Some(endpoint) = &self.endpoint {
+            endpoint.publish(live_openmetrics(&self.view));
+        }
     }
 
     /// Shows a note about the sampling itself.
@@ -74,11 +107,19 @@ impl<'a> Display<'a> {
 
     /// Says what the guard of a command found. Reasons come from outside.
     pub(super) fn say(&mut self, note: &Note) {
-        let Place::Notes(stderr, is_quiet) = &mut self.place else {
-            return;
+        let (stderr, is_quiet) = match &mut self.place {
+            Place::Notes(stderr, is_quiet) => (stderr, *is_quiet),
+            Place::Screen(..) => {
+                let (Note::Said(text) | Note::Complained { error: text, .. }) = note;
+                let note = format!("spot guard: {text}");
+                self.said.push(note.clone());
+                self.view.notes.push(note);
+                return;
+            }
+            Place::Nowhere | Place::Line(..) => return,
         };
         let text = match note {
-            Note::Said(_) if *is_quiet => return,
+            Note::Said(_) if is_quiet => return,
             Note::Said(text) => format!("spot guard: {}\n", safe(text)),
             Note::Complained { error, hint } => {
                 format!("error: {}\nhint: {hint}\n", safe(error))
@@ -90,38 +131,61 @@ impl<'a> Display<'a> {
 
     /// Whether keys are read, so that waiting should not take long.
     pub(super) fn reads_keys(&self) -> bool {
-        matches!(self.place, Place::Screen(_))
+        matches!(self.place, Place::Screen(..))
     }
 
     /// Takes a sample in and shows it. A terminal that is gone ends nothing.
     pub(super) fn sample(&mut self, profiler: &Profiler, sample: &Sample, missed: u64) {
-        if matches!(self.place, Place::Nowhere | Place::Notes(..)) {
+        let is_shown = !matches!(self.place, Place::Nowhere | Place::Notes(..));
+        if !is_shown && self.endpoint.is_none() {
             return;
         }
         self.view.sample(sample);
         self.view.missed_samples = missed;
         self.stand(&profiler.now());
+        self.publish();
         self.draw();
     }
 
-    /// Whether the user has seen enough.
-    pub(super) fn is_quit_asked(&mut self) -> bool {
-        let Place::Screen(screen) = &mut self.place else {
-            return false;
+    /// What the user asks for.
+    pub(super) fn asked(&mut self) -> Option<Asked> {
+        let Place::Screen(screen, _) = &mut self.place else {
+            return None;
         };
-        let quits = screen.is_quit_asked();
+        let asked = screen.asked();
         self.draw();
-        quits
+        asked
+    }
+
+    /// Gives the terminal back while the run goes on.
+    pub(super) fn leave(&mut self) {
+        self.place = match std::mem::replace(&mut self.place, Place::Nowhere) {
+            Place::Screen(screen, stderr) => {
+                drop(screen);
+                write_said(&self.said, stderr);
+                if let Some(file) = &self.view.output_file {
+                    let _ = writeln!(stderr, "the command runs on; it writes to {file}");
+                }
+                Place::Notes(stderr, false)
+            }
+            other => other,
+        };
     }
 
     fn draw(&mut self) {
+        if let (Place::Screen(..), Some(log)) = (&self.place, &mut self.command_log) {
+            let lines = log.last_lines();
+            if self.view.output != lines {
+                self.view.output = lines.to_vec();
+            }
+        }
         match &mut self.place {
             Place::Nowhere | Place::Notes(..) => {}
             Place::Line(line, terminal) => {
                 let text = status_line(&self.view, StatusLine::columns());
                 line.show(&text, *terminal);
             }
-            Place::Screen(screen) => {
+            Place::Screen(screen, _) => {
                 let _ = screen.draw(&self.view);
             }
         }
@@ -154,10 +218,23 @@ impl<'a> Display<'a> {
             .collect();
     }
 
-    /// Gives the terminal back.
+    /// Gives the terminal back, and answers no more.
     pub(super) fn close(self) {
-        if let Place::Line(mut line, terminal) = self.place {
-            line.clear(terminal);
+        match self.place {
+            Place::Line(mut line, terminal) => line.clear(terminal),
+            Place::Screen(screen, stderr) => {
+                drop(screen);
+                write_said(&self.said, stderr);
+            }
+            Place::Nowhere | Place::Notes(..) => {}
         }
+    }
+}
+
+/// What the guard said while the screen was taken, for after it is given back.
+fn write_said(said: &[String], stderr: &mut dyn Write) {
+    for note in said {
+        // Who closed stderr reads no notes.
+        let _ = writeln!(stderr, "{}", safe(note));
     }
 }

@@ -2,7 +2,9 @@
 
 mod args;
 mod clock;
+mod command_log;
 mod display;
+mod endpoint;
 mod event;
 mod guard;
 mod log;
@@ -12,6 +14,7 @@ mod screen;
 mod signals;
 mod summary;
 mod units;
+mod work;
 
 pub(super) use args::ProfileArgs;
 
@@ -27,7 +30,9 @@ use crate::sources::gpus::GpuSource;
 use crate::sources::host::HostSource;
 use crate::sources::nvml::{NvmlError, NvmlSource, Options};
 use clock::{HostClock, signed};
+use command_log::CommandLog;
 use display::Display;
+use endpoint::Endpoint;
 use guard::{Guard, Warning};
 use sampling::{Ending, Processes, Sampler};
 use std::ffi::OsStr;
@@ -61,6 +66,8 @@ fn sample(
     let units = UnitLog::of(args)?;
     let mut pricing = Pricing::of(args, settings, io)?;
     let mut gpus = open(args)?;
+    let endpoint = Endpoint::of(args.listen, &args.out, io)?;
+    let command_log = CommandLog::of(args, io)?;
     let mut host = HostSource::new(Path::new("/proc"));
     let mut gaps = Vec::new();
     let place = place::find(args, io, &mut gaps);
@@ -80,12 +87,18 @@ fn sample(
     let service = place::notices(io);
     let mut display = display(args, &facts, io)?;
     display.about(pricing.hourly(), args.duration);
+    display.publish_at(endpoint);
     let command = match args.command.first() {
         Some(program) => Some(
-            signals::start(&args.command, sender).map_err(|error| cannot_run(program, error))?,
+            signals::start(&args.command, command_log.as_ref(), sender)
+                .map_err(|error| cannot_run(program, error))?,
         ),
         None => None,
     };
+    let log_name = command_log.as_ref().map(CommandLog::name);
+    if let Some(log) = command_log {
+        display.beside(&args.command, log);
+    }
     let unwatched = guard
         .as_mut()
         .and_then(|guard| guard.watch((command, clock), place.is_spot, service));
@@ -112,6 +125,13 @@ fn sample(
     let units_error = sampler.units_error.map(|error| error.to_string());
     let record_error = gpus.record_failure().map(str::to_owned);
     display.close();
+    if let Some(name) = log_name {
+        output::say(
+            &format!("the output of the command is in {name}"),
+            &args.out,
+            io,
+        );
+    }
     // A command that runs on still gets its signals.
     let listening = (ending == Ending::Deadline).then_some(listening);
     gaps.extend(gpus.gaps());
@@ -184,6 +204,7 @@ fn check_files(args: &ProfileArgs) -> Result<(), Failure> {
     .filter_map(|(flag, path)| Some((flag, path?.as_path())))
     .collect();
     output::check_distinct(&named)?;
+    check_command_log(args, &named)?;
     if let Some(path) = &args.samples
         && SampleFormat::of(path).is_none()
     {
@@ -198,6 +219,17 @@ fn check_files(args: &ProfileArgs) -> Result<(), Failure> {
         try_writing(path).map_err(|error| unwritable(path, error))?;
     }
     Ok(())
+}
+
+/// The output of the command may be the log in which its units are counted, and no other file.
+fn check_command_log(args: &ProfileArgs, named: &[(&str, &Path)]) -> Result<(), Failure> {
+    if !args.live || args.command.is_empty() {
+        return Ok(());
+    }
+    let others = named.iter().filter(|(flag, _)| *flag != "--log");
+    let mut named: Vec<(&str, &Path)> = others.copied().collect();
+    named.push(("--command-log", command_log::path(args)));
+    output::check_distinct(&named)
 }
 
 /// The system's own error for a file that is not there: the same number on Unix and on
@@ -297,7 +329,7 @@ fn facts(
     }
 }
 
-/// A command has the terminal to itself.
+/// A command has the terminal to itself, unless the live view is wanted beside it.
 fn display<'a>(
     args: &ProfileArgs,
     facts: &RunFacts,
@@ -305,7 +337,7 @@ fn display<'a>(
 ) -> Result<Display<'a>, Failure> {
     if args.live {
         let color = output::color(&args.out, io);
-        return Display::screen(facts, color).map_err(Failure::unexpected);
+        return Display::screen(facts, color, io.stderr).map_err(Failure::unexpected);
     }
     if args.guard.spot_guard {
         return Ok(Display::notes(facts, io.stderr, args.out.quiet));

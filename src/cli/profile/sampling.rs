@@ -4,7 +4,8 @@ use super::clock::{Clock, signed};
 use super::display::Display;
 use super::event::Event;
 use super::guard::Guard;
-use super::signals::{exit_code, forward};
+use super::screen::Asked;
+use super::signals::{exit_code, forward, interrupt_all};
 use super::units::UnitLog;
 use crate::domain::{GpuSample, RunEnd, Sample};
 use crate::profiling::{Pacer, Profiler};
@@ -125,8 +126,12 @@ impl Sampler<'_> {
                 // Where a sample took longer than the interval, the next one is due already: what
                 // happened meanwhile comes first.
                 let is_due = clock.elapsed() >= until;
-                if display.is_quit_asked() {
-                    return (Ending::Enough, self.end(clock, None));
+                match (display.asked(), self.processes.command) {
+                    (Some(_), None) => return (Ending::Enough, self.end(clock, None)),
+                    // The command runs on, and with it the run.
+                    (Some(Asked::Leave), Some(_)) => display.leave(),
+                    (Some(Asked::Interrupt), Some(_)) => interrupt_all(),
+                    (None, _) => {}
                 }
                 let deadline = self.guard.as_ref().and_then(Guard::deadline);
                 if deadline.is_some_and(|deadline| deadline <= clock.elapsed()) {

@@ -1,19 +1,13 @@
 //! The terminal while `profile` runs: the full screen, which is left as it was
 //! found whatever happens, and the one line for those who do not want it.
 
+use crate::cli::terminal::Guard;
 use crate::report::{LiveView, draw_live_view};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use ratatui::crossterm::execute;
-use ratatui::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size,
-};
-use std::io::{self, BufWriter, IsTerminal, Stderr, Write};
-use std::panic::PanicHookInfo;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use ratatui::crossterm::terminal::size;
+use std::io::{self, BufWriter, Stderr, Write};
 use std::time::{Duration, Instant};
 
 /// Time from one drawing to the next: more often is only work.
@@ -81,17 +75,16 @@ impl Screen {
     /// Takes in the keys pressed since the last call, without waiting. Scrolling
     /// is done here.
     ///
-    /// Returns whether to end: `q`, Esc or Ctrl-C, which sends no signal while
-    /// the screen is on.
-    pub fn is_quit_asked(&mut self) -> bool {
-        let mut quits = false;
+    /// Returns what else is asked for, the most urgent of several.
+    pub fn asked(&mut self) -> Option<Asked> {
+        let mut asked: Option<Asked> = None;
         // A terminal that cannot be read from has no keys; a signal ends the run.
         while event::poll(Duration::ZERO).unwrap_or(false) {
             let Ok(event) = event::read() else { break };
             self.is_stale = true;
             match event {
                 Event::Key(key) if key.kind != KeyEventKind::Release => match action(key) {
-                    Some(Action::Quit) => quits = true,
+                    Some(Action::Ask(one)) => asked = asked.max(Some(one)),
                     Some(Action::Scroll(rows)) => {
                         self.scroll = self.scroll.saturating_add_signed(rows).min(self.hidden);
                     }
@@ -102,14 +95,23 @@ impl Screen {
                 _ => {}
             }
         }
-        quits
+        asked
     }
+}
+
+/// What a user asks of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Asked {
+    /// To leave the view: `q` or Esc.
+    Leave,
+    /// To interrupt: Ctrl-C, which sends no signal while the screen is on.
+    Interrupt,
 }
 
 /// What a key does.
 #[derive(Debug, PartialEq, Eq)]
 enum Action {
-    Quit,
+    Ask(Asked),
     Scroll(isize),
     Redraw,
 }
@@ -120,10 +122,10 @@ const PAGE: isize = 8;
 fn action(key: KeyEvent) -> Option<Action> {
     let has_control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
-        KeyCode::Char('c') if has_control => Some(Action::Quit),
+        KeyCode::Char('c') if has_control => Some(Action::Ask(Asked::Interrupt)),
         KeyCode::Char('l') if has_control => Some(Action::Redraw),
         KeyCode::Char(_) if has_control => None,
-        KeyCode::Char('q' | 'Q') | KeyCode::Esc => Some(Action::Quit),
+        KeyCode::Char('q' | 'Q') | KeyCode::Esc => Some(Action::Ask(Asked::Leave)),
         KeyCode::Up | KeyCode::Char('k') => Some(Action::Scroll(-1)),
         KeyCode::Down | KeyCode::Char('j') => Some(Action::Scroll(1)),
         KeyCode::PageUp => Some(Action::Scroll(-PAGE)),
@@ -131,56 +133,6 @@ fn action(key: KeyEvent) -> Option<Action> {
         KeyCode::Home => Some(Action::Scroll(isize::MIN)),
         KeyCode::End => Some(Action::Scroll(isize::MAX)),
         _ => None,
-    }
-}
-
-type PanicHook = dyn Fn(&PanicHookInfo<'_>) + Send + Sync;
-
-/// Holds the terminal in raw mode on its other screen, and gives it back once.
-struct Guard {
-    is_held: Arc<AtomicBool>,
-    /// What reports a panic when the terminal is as it was.
-    hook: Arc<PanicHook>,
-}
-
-impl Guard {
-    fn enter() -> io::Result<Self> {
-        if !io::stderr().is_terminal() {
-            return Err(io::Error::other("stderr is not a terminal"));
-        }
-        let is_held = Arc::new(AtomicBool::new(false));
-        let hook: Arc<PanicHook> = Arc::from(std::panic::take_hook());
-        let guard = Self {
-            is_held: Arc::clone(&is_held),
-            hook: Arc::clone(&hook),
-        };
-        std::panic::set_hook(Box::new(move |panic| {
-            give_back(&is_held);
-            hook(panic);
-        }));
-        enable_raw_mode()?;
-        guard.is_held.store(true, Ordering::SeqCst);
-        execute!(io::stderr(), EnterAlternateScreen)?;
-        Ok(guard)
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        give_back(&self.is_held);
-        // The hook of a thread that panics cannot be changed.
-        if !std::thread::panicking() {
-            let hook = Arc::clone(&self.hook);
-            std::panic::set_hook(Box::new(move |panic| hook(panic)));
-        }
-    }
-}
-
-/// Nothing can be done when the terminal is gone.
-fn give_back(is_held: &AtomicBool) {
-    if is_held.swap(false, Ordering::SeqCst) {
-        let _ = disable_raw_mode();
-        let _ = execute!(io::stderr(), LeaveAlternateScreen, Show);
     }
 }
 
@@ -227,12 +179,16 @@ mod tests {
     fn keys_do_what_the_help_line_says() {
         let plain = KeyModifiers::NONE;
         let control = KeyModifiers::CONTROL;
-        for (code, modifiers) in [
-            (KeyCode::Char('q'), plain),
-            (KeyCode::Esc, plain),
-            (KeyCode::Char('c'), control),
+        for (code, modifiers, asked) in [
+            (KeyCode::Char('q'), plain, Asked::Leave),
+            (KeyCode::Esc, plain, Asked::Leave),
+            (KeyCode::Char('c'), control, Asked::Interrupt),
         ] {
-            assert_eq!(pressed(code, modifiers), Some(Action::Quit), "{code:?}");
+            assert_eq!(
+                pressed(code, modifiers),
+                Some(Action::Ask(asked)),
+                "{code:?}"
+            );
         }
         assert_eq!(pressed(KeyCode::Char('c'), plain), None);
         assert_eq!(pressed(KeyCode::Char('q'), control), None);

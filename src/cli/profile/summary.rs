@@ -1,8 +1,10 @@
 //! The price of a host, and the summary of a run.
 
 use super::args::{ProfileArgs, SummaryFormat};
+use super::work::step_facts;
 use crate::analysis::{
-    PricedHost, RunCost, SpotOutcome, contradictions, instance_cost, unnamed_gpus,
+    PricedHost, RunCost, RunWork, SpotOutcome, StepFacts, contradictions, instance_cost,
+    unnamed_gpus,
 };
 use crate::catalog::Prices;
 use crate::cli::exit::Failure;
@@ -14,7 +16,10 @@ use crate::domain::{
     PriceOption, Risk, WorkloadKind,
 };
 use crate::profiling::RunProfile;
-use crate::report::{ProfileReport, TableStyle, profile_json, profile_table};
+use crate::report::{
+    ProfileReport, TableStyle, profile_html, profile_json, profile_markdown, profile_openmetrics,
+    profile_table,
+};
 use crate::sources::aws::InstancePlace;
 
 /// What a host costs, as far as that is known.
@@ -24,6 +29,7 @@ pub(super) struct Pricing {
     accepted: Risk,
     kind: WorkloadKind,
     host: Option<PricedHost>,
+    step: StepFacts,
 }
 
 impl Pricing {
@@ -39,6 +45,7 @@ impl Pricing {
             accepted: audit::risk(args.risk, settings, io)?,
             kind: args.kind.unwrap_or(WorkloadKind::Unknown),
             host: None,
+            step: step_facts(args)?,
         };
         if let Some(name) = &args.instance_type {
             known(name)?;
@@ -126,11 +133,13 @@ impl Pricing {
             RunCost::of(&profile, host, &self.prices(), &self.policy, self.accepted).ok()
         });
         let host = self.host.as_ref().map(|host| &host.key);
+        let work = RunWork::of(&profile, self.hourly(), self.step);
         let spot = SpotOutcome::of(&profile, host, self.hourly(), &self.policy);
         ProfileReport {
             profile,
             cost,
             spot,
+            work,
             accepted: self.accepted,
             gaps,
         }
@@ -153,9 +162,14 @@ pub(super) fn print(
                 width: output::TABLE_WIDTH,
                 color: !beside_command && output::color(&args.out, io),
                 wide: true,
+                limit: None,
+                ascii: false,
             },
         ),
         SummaryFormat::Json => profile_json(report).map_err(Failure::unexpected)?,
+        SummaryFormat::Markdown => profile_markdown(report),
+        SummaryFormat::Html => profile_html(report),
+        SummaryFormat::Openmetrics => profile_openmetrics(report),
     };
     if beside_command && args.out.quiet {
         return Ok(());

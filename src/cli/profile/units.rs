@@ -28,7 +28,7 @@ impl UnitLog {
             return Ok(None);
         };
         let format = args.samples.as_deref().and_then(SampleFormat::of);
-        if format != Some(SampleFormat::JsonLines) {
+        if format == Some(SampleFormat::Csv) {
             return Err(Failure::input(
                 "`--log-unit` is recorded at the end of samples in JSON lines, and CSV has no end",
             )

@@ -492,7 +492,7 @@ impl Masks {
     }
 
     fn place(&mut self, what: &GapSubject, place: &str) -> String {
-        const PLACES: [&str; 3] = ["account", "cluster", "this machine"];
+        const PLACES: [&str; 4] = ["account", "cluster", "roll-ups", "this machine"];
         let knows = |masks: &Self, named| {
             let given = masks.given.get(&named);
             given.is_some_and(|given: &BTreeMap<_, _>| given.contains_key(place))

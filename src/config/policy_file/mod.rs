@@ -1,13 +1,14 @@
 //! `gpucost-policy.toml`: what the gate demands, and what is accepted for a
 //! while.
 
+mod rejections;
 mod rules;
 mod suppressions;
 
 use super::reader::{Problem, Reader};
 use super::settings::ConfigError;
 use crate::analysis::gate::GatePolicy;
-use crate::domain::{Currency, Severity};
+use crate::domain::{Currency, RejectedAction, Severity};
 use crate::sources::files::read_written_text;
 use jiff::SignedDuration;
 use std::path::Path;
@@ -58,6 +59,7 @@ pub const POLICY_FILE_KEYS: &[(&str, &[&str])] = &[
         &["rule", "workload", "owner", "reason", "expires"],
     ),
     ("suppressions", &["expired", "unmatched"]),
+    ("reject", &["workload", "action", "reason"]),
 ];
 
 fn keys_of(table: &str) -> &'static [&'static str] {
@@ -80,6 +82,32 @@ pub fn read_policy(path: &Path, named: &str) -> Result<GatePolicy, ConfigError> 
         path: named.into(),
         problems,
     })
+}
+
+/// Reads the actions that a policy file rejects, which need not state a rule; `named` is what
+/// messages call it.
+///
+/// # Errors
+/// With every unknown key and bad value at once.
+pub fn read_rejected(path: &Path, named: &str) -> Result<Vec<RejectedAction>, ConfigError> {
+    let text = read_written_text(path).map_err(|source| ConfigError::Io {
+        path: named.into(),
+        source,
+    })?;
+    parse_rejected(&text).map_err(|problems| ConfigError::Invalid {
+        path: named.into(),
+        problems,
+    })
+}
+
+/// Reads the actions that the text of a policy file rejects.
+///
+/// # Errors
+/// With every error, in order of line.
+pub fn parse_rejected(text: &str) -> Result<Vec<RejectedAction>, Vec<Problem>> {
+    let (mut reader, table) = Reader::parse(text)?;
+    let policy = reader.gate_policy(table.get_ref());
+    Ok(reader.end(policy)?.rejected)
 }
 
 /// Reads the text of a policy file; `named` is what reports call it.
@@ -116,6 +144,9 @@ impl Reader<'_> {
                 }),
                 "suppress" => self.each(value, name, |reader, table, line| {
                     reader.suppress(table, line, &mut policy);
+                }),
+                "reject" => self.each(value, name, |reader, table, line| {
+                    reader.reject(table, line, &mut policy);
                 }),
                 "waste" => self.one(value, name, |reader, table| {
                     reader.waste(table, &mut policy);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::analysis::gate::Scope;
-use crate::domain::{Money, WorkloadKind};
+use crate::domain::{ActionKind, Money, WorkloadKind};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
@@ -229,6 +229,42 @@ fn the_starting_policy_is_read_with_everything_it_offers() {
             let of_scope = ["account", "region", "unknown"].contains(key);
             assert!(offered || of_scope, "{table}.{key}");
         }
+    }
+}
+
+#[test]
+fn rejected_actions_need_no_rule_beside_them() {
+    let text = "[[reject]]\nworkload = \"i-1\"\naction = \"spot\"\nreason = \"no restarts\"\n";
+    let rejected = parse_rejected(text).expect("valid");
+    let expected = RejectedAction {
+        workload: "i-1".to_owned(),
+        action: ActionKind::Spot,
+        reason: "no restarts".to_owned(),
+    };
+    assert_eq!(rejected, [expected]);
+    // A gate of it alone would let everything pass.
+    assert!(parse(text).is_err());
+    assert_eq!(
+        parse_rejected("[waste]\npercent_limit = 1\n"),
+        Ok(Vec::new())
+    );
+    for (text, expected) in [
+        ("[[reject]]\n", "`workload` is missing"),
+        (
+            "[[reject]]\nworkload = \"w\"\naction = \"spot\"\n",
+            "`reason` is missing",
+        ),
+        ("[[reject]]\naction = \"sopt\"\n", "did you mean "),
+        ("[[reject]]\nworkload = \"\"\n", "expected a quoted string"),
+        (
+            "[[reject]]\nactions = [\"spot\"]\n",
+            "unknown key `actions`",
+        ),
+        ("[reject]\nworkload = \"w\"\n", "double brackets"),
+    ] {
+        let problems = parse_rejected(text).expect_err(text);
+        let all: Vec<&str> = problems.iter().map(|one| one.message.as_str()).collect();
+        assert!(all.join("\n").contains(expected), "{text}: {all:?}");
     }
 }
 

@@ -35,6 +35,9 @@ impl FailureKind {
         if action.starts_with("prometheus:") {
             return self.prometheus_hint().to_owned();
         }
+        if action.starts_with("price-files:") {
+            return self.price_files_hint().to_owned();
+        }
         if let Some(resource) = action.strip_prefix("kubernetes:") {
             return self.kubernetes_hint(resource);
         }
@@ -102,6 +105,23 @@ impl FailureKind {
             }
             Self::InvalidSettings => "correct the setting of the Prometheus server",
             Self::Unsupported | Self::Other => "run again with -v for details",
+        }
+    }
+
+    /// The same for the price files that AWS publishes for everyone.
+    fn price_files_hint(self) -> &'static str {
+        match self {
+            Self::Throttled => "run again later",
+            Self::Unreachable => "check the network, the proxy, and `--endpoint-url`",
+            Self::WrongAddress => {
+                "check the name of the region and `--endpoint-url`; `gpucost pricing refresh` \
+                 reads other regions with an AWS account"
+            }
+            Self::InvalidSettings => {
+                "check `--endpoint-url`, and set GPUCOST_CACHE_DIR to a writable directory with \
+                 free space"
+            }
+            _ => "read prices with an AWS account: `gpucost pricing refresh`",
         }
     }
 

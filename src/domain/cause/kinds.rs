@@ -1,10 +1,11 @@
 //! The causes, each with what its details are, its words and what to do about it.
 
 use super::texts::{
-    ADD_BUDGET, ADD_MAXIMA, ANOTHER_PLACE, ASK_FOR_PRICES, CONFIGURE, COPY_FILE, HIDDEN_BY_MIG,
-    KNOW_SCOPE, NAME_COLUMNS, NAME_GPUS, NO_SUCH_CALL, NOT_ALLOWED, NOTHING_TO_DO, RECORD_CLUSTER,
-    RECORD_NIGHTS, RECORD_PRICE, REFRESH_PRICES, REFRESH_RATES, SAMPLES_MISSING, SEE_BILL,
-    SET_UP_METRICS, STATE_PRICE, UNMATCHED, WRAPS,
+    ADD_BUDGET, ADD_MAXIMA, ANOTHER_PLACE, ASK_FOR_PRICES, COMPARE_ROLLUPS, CONFIGURE, COPY_FILE,
+    HIDDEN_BY_MIG, KNOW_SCOPE, NAME_COLUMNS, NAME_GPUS, NAME_INSTANCES, NO_ROLLUPS, NO_SUCH_CALL,
+    NOT_ALLOWED, NOTHING_TO_DO, RECORD_CLUSTER, RECORD_NIGHTS, RECORD_PRICE, REFRESH_PRICES,
+    REFRESH_RATES, ROLL_UP_AGAIN, SAMPLES_MISSING, SEE_BILL, SET_UP_METRICS, STATE_PRICE,
+    UNMATCHED, WRAPS,
 };
 use super::vocabulary::Detail;
 use crate::domain::named_enum;
@@ -93,6 +94,14 @@ causes! {
     HistoryNotRead = "history-not-read" [Foreign]
         "{}; what it keeps of that day is missing",
         "delete the file, and run the audit again to read the day anew";
+    RollupNotRead = "rollup-not-read" [Foreign]
+        "{}; what it has of that day is missing, unless an earlier one has it", ROLL_UP_AGAIN;
+    RollupDaysMissing = "rollup-days-missing" [Count Time]
+        "{day has|days have} no roll-up, the first from {}", ROLL_UP_AGAIN;
+    RollupInstancesUnknown = "rollup-instances-unknown" [Count Instance]
+        "{instance is|instances are} not in the inventory, such as {}; omitted", NAME_INSTANCES;
+    /// No instance has a roll-up; runs of other accounts and regions are not read.
+    NoRollups = "no-rollups" [Count] NO_ROLLUPS, COMPARE_ROLLUPS;
     /// An answer describes an instance without a field that can be read.
     InstanceNotReadable = "instance-not-readable" [Field]
         "the EC2 response has no readable {}", "report it with `gpucost inventory -v`";

@@ -42,3 +42,11 @@ pub(super) const UNMATCHED: &str = "{,} series of {host|hosts} match no audited 
                          those of {}";
 pub(super) const NOTHING_TO_DO: &str = "no action possible on this host; verdicts are made without it and \
                              say so";
+pub(super) const ROLL_UP_AGAIN: &str =
+    "write the roll-ups of these days again, as docs/scale.md shows";
+pub(super) const NAME_INSTANCES: &str = "no action needed if they were terminated or are of another account; otherwise name the \
+     column that has the instances as `gpucost inventory` shows them, with `--columns`";
+pub(super) const NO_ROLLUPS: &str = "no instance of the inventory has a roll-up of a whole day of the window; {run is|runs are} \
+     of another account or region";
+pub(super) const COMPARE_ROLLUPS: &str = "compare the accounts, regions, instances and days of `usage_asked` with those of \
+     `gpucost inventory`; without `--account` and `--region`, a roll-up is of any of them";

@@ -1,65 +1,22 @@
 //! Which types hold a model, and what it costs to serve it on each.
 
 mod card;
+mod layout;
 mod refusal;
 
 pub use card::{Card, Computes};
+pub use layout::{FitTerms, Layout, Load, Nearest, ServedModel};
 pub use refusal::FitRefusal;
 
+use self::layout::{Layouts, smaller_than};
 use super::model::{Dtype, Model};
-use super::roofline::{EFFICIENCY, LINKED_EFFICIENCY, Pace, Peak, Work};
+use super::roofline::Pace;
 use crate::catalog::{Prices, bundled_regions_of, family, shape, shapes};
-use crate::domain::{
-    AcceleratorKind, InstanceShape, MIB, Money, OperatingSystem, PriceKey, PriceQuote,
-};
+use crate::domain::{AcceleratorKind, InstanceShape, Money, OperatingSystem, PriceKey, PriceQuote};
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
-/// GPUs that hold one copy together.
-const GROUPS: [u16; 4] = [1, 2, 4, 8];
-/// By how much a larger group must be faster to be worth it.
-const FASTER: f64 = 1.0 + 1e-9;
 const SECONDS_OF_HOUR: f64 = 3_600.0;
-
-/// What is served at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Load {
-    /// Tokens that the cache holds for each sequence, at least prompt and answer.
-    pub context_tokens: u64,
-    /// Tokens of a prompt, at least one.
-    pub input_tokens: u64,
-    /// Tokens of an answer, at least one.
-    pub output_tokens: u64,
-    /// Sequences in flight, at least one.
-    pub sequences: u32,
-}
-
-/// What the figures assume.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FitTerms {
-    pub kv_dtype: Dtype,
-    /// Memory of each GPU for the CUDA context, activations and buffers.
-    pub runtime_mib: f64,
-    /// Factor on all memory, at least 1.
-    pub headroom: f64,
-    /// Share of the peak that is reached; absent for the defaults.
-    pub efficiency: Option<f64>,
-    /// Share of the hours in which so many sequences are in flight, above 0 and at most 1.
-    pub utilization: f64,
-    pub hours_per_month: Decimal,
-}
-
-impl FitTerms {
-    /// Share of the peak that so many GPUs reach together.
-    pub fn efficiency_of(&self, gpus: u16) -> f64 {
-        let usual = if gpus == 1 {
-            EFFICIENCY
-        } else {
-            LINKED_EFFICIENCY
-        };
-        self.efficiency.unwrap_or(usual)
-    }
-}
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct FitAsk {
@@ -74,6 +31,18 @@ pub struct FitAsk {
     pub instance_types: Vec<String>,
     /// The flags that were passed, without dashes: what else is said is a default.
     pub flags: BTreeSet<&'static str>,
+}
+
+impl FitAsk {
+    /// The model in one type of numbers.
+    fn served_in(&self, dtype: Dtype) -> ServedModel {
+        ServedModel {
+            model: self.model.clone(),
+            dtype,
+            load: self.load,
+            terms: self.terms.clone(),
+        }
+    }
 }
 
 /// A type that holds the model.
@@ -161,19 +130,6 @@ impl Fit {
     }
 }
 
-/// What comes nearest where nothing fits.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Nearest {
-    /// A type holds the model with fewer sequences.
-    Fewer {
-        dtype: Dtype,
-        instance_type: String,
-        sequences: u64,
-    },
-    /// A type holds it in smaller numbers.
-    Smaller { dtype: Dtype, instance_type: String },
-}
-
 /// No type holds the model.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
@@ -229,8 +185,9 @@ fn in_dtype(ask: &FitAsk, dtype: Dtype, prices: &Prices<'_>) -> (Vec<Candidate>,
             named.contains(&shape.instance_type)
         }
     });
+    let served = ask.served_in(dtype);
     for shape in asked {
-        match on_type(ask, dtype, shape, prices) {
+        match on_type(ask, &served, shape, prices) {
             Ok(candidate) => held.push(candidate),
             Err(reason) => refused.push(Refused {
                 dtype,
@@ -244,7 +201,7 @@ fn in_dtype(ask: &FitAsk, dtype: Dtype, prices: &Prices<'_>) -> (Vec<Candidate>,
 
 fn on_type(
     ask: &FitAsk,
-    dtype: Dtype,
+    served: &ServedModel,
     shape: &InstanceShape,
     prices: &Prices<'_>,
 ) -> Result<Candidate, FitRefusal> {
@@ -260,15 +217,10 @@ fn on_type(
     if price.is_none() && !bundled_regions_of(name).contains(&ask.region.as_str()) {
         return Err(FitRefusal::NotSold);
     }
-    let card = Card::of(shape, dtype)?;
-    let layout = Layouts {
-        ask,
-        dtype,
-        card: &card,
-    }
-    .fastest()?;
+    let card = Card::of(shape, served.dtype)?;
+    let layout = served.on_card(&card)?;
     Ok(Candidate {
-        dtype,
+        dtype: served.dtype,
         instance_type: name.clone(),
         gpus_each: layout.gpus_each,
         copies: layout.copies,
@@ -280,148 +232,6 @@ fn on_type(
         has_commitment: prices.has_commitment(&key),
         card,
     })
-}
-
-/// The ways to spread copies of a model over the GPUs of a type.
-struct Layouts<'a> {
-    ask: &'a FitAsk,
-    dtype: Dtype,
-    card: &'a Card,
-}
-
-struct Layout {
-    gpus_each: u16,
-    copies: u32,
-    needed_mib: f64,
-    holds: u64,
-    pace: Pace,
-    tokens_per_second: f64,
-}
-
-impl Layouts<'_> {
-    /// The way with the most tokens a second; of equal ones, that with the fewest GPUs for
-    /// a copy.
-    fn fastest(&self) -> Result<Layout, FitRefusal> {
-        let mut best: Option<Layout> = None;
-        let allowed = self.groups().filter(|gpus| self.obstacle(*gpus).is_none());
-        for layout in allowed.filter_map(|gpus| self.layout(gpus)) {
-            let least = best.as_ref().map_or(0.0, |best| best.tokens_per_second);
-            if layout.tokens_per_second > least * FASTER {
-                best = Some(layout);
-            }
-        }
-        best.ok_or_else(|| self.refusal())
-    }
-
-    /// Sizes of groups that the type has GPUs for.
-    fn groups(&self) -> impl Iterator<Item = u16> {
-        let gpus = self.card.gpus;
-        GROUPS.into_iter().filter(move |group| *group <= gpus)
-    }
-
-    /// What keeps GPUs from holding a copy together. Each takes whole heads of keys and
-    /// values, and every layer waits for all of them.
-    fn obstacle(&self, gpus: u16) -> Option<FitRefusal> {
-        let kv_heads = self.ask.model.kv_heads;
-        if gpus > 1 && !self.card.has_nvlink {
-            let model = self.card.model.clone();
-            return Some(FitRefusal::NotLinked { gpus, model });
-        }
-        let divides = kv_heads.is_multiple_of(u32::from(gpus));
-        (!divides).then_some(FitRefusal::Heads { gpus, kv_heads })
-    }
-
-    /// Copies, and the sequences of the fullest of them.
-    fn shares(&self, gpus_each: u16) -> (u32, u32) {
-        let sequences = self.ask.load.sequences;
-        let copies = u32::from(self.card.gpus / gpus_each).min(sequences);
-        (copies, sequences.div_ceil(copies))
-    }
-
-    fn layout(&self, gpus_each: u16) -> Option<Layout> {
-        let (copies, most) = self.shares(gpus_each);
-        let needed_mib = self.needed_mib(gpus_each, most);
-        if needed_mib > self.card.usable_mib as f64 {
-            return None;
-        }
-        let (load, terms) = (&self.ask.load, &self.ask.terms);
-        let work = Work {
-            model: &self.ask.model,
-            dtype: self.dtype,
-            kv_dtype: terms.kv_dtype,
-            input_tokens: load.input_tokens,
-            output_tokens: load.output_tokens,
-        };
-        let gpus = f64::from(gpus_each);
-        let peak = Peak {
-            bytes_per_second: self.card.bytes_per_second * gpus,
-            flops: self.card.flops * gpus,
-            efficiency: terms.efficiency_of(gpus_each),
-        };
-        let pace = work.pace(peak, f64::from(most));
-        // Sequences that do not divide evenly leave some copies with one fewer.
-        let full = load.sequences - (most - 1) * copies;
-        let mut tokens_per_second = f64::from(full) * pace.tokens_per_second();
-        if full < copies {
-            let rest = work.pace(peak, f64::from(most - 1));
-            tokens_per_second += f64::from(copies - full) * rest.tokens_per_second();
-        }
-        Some(Layout {
-            gpus_each,
-            copies,
-            needed_mib,
-            holds: self.holds(gpus_each),
-            pace,
-            tokens_per_second,
-        })
-    }
-
-    /// Memory that each GPU needs: its part of the weights and of the cache, what the
-    /// runtime takes, and headroom on all of it.
-    fn needed_mib(&self, gpus_each: u16, sequences: u32) -> f64 {
-        let bytes = self.weights() + f64::from(sequences) * self.cache_of_one();
-        let terms = &self.ask.terms;
-        (bytes / f64::from(gpus_each) / MIB + terms.runtime_mib) * terms.headroom
-    }
-
-    /// Sequences that fit on all copies that fit.
-    fn holds(&self, gpus_each: u16) -> u64 {
-        let terms = &self.ask.terms;
-        let free_mib = self.card.usable_mib as f64 / terms.headroom - terms.runtime_mib;
-        let bytes = free_mib * MIB * f64::from(gpus_each) - self.weights();
-        let each = (bytes / self.cache_of_one()).floor().max(0.0);
-        // A cast cuts at the largest number.
-        (each as u64).saturating_mul(u64::from(self.card.gpus / gpus_each))
-    }
-
-    fn weights(&self) -> f64 {
-        self.ask.model.weight_bytes(self.dtype)
-    }
-
-    /// Bytes of the cache of one sequence.
-    fn cache_of_one(&self) -> f64 {
-        let of_token = self.ask.model.kv_bytes_per_token(self.ask.terms.kv_dtype);
-        self.ask.load.context_tokens as f64 * of_token
-    }
-
-    /// What is in the way where no group holds the model.
-    fn refusal(&self) -> FitRefusal {
-        let mut would_hold = self.groups().filter(|gpus| self.layout(*gpus).is_some());
-        if let Some(reason) = would_hold.find_map(|gpus| self.obstacle(gpus)) {
-            return reason;
-        }
-        let allowed = self.groups().filter(|gpus| self.obstacle(*gpus).is_none());
-        // One GPU alone is always allowed.
-        let gpus = allowed.last().unwrap_or(1);
-        let (_, most) = self.shares(gpus);
-        FitRefusal::Memory {
-            needed_mib: self.needed_mib(gpus, most),
-            usable_mib: self.card.usable_mib,
-            gpus,
-            holds: self.holds(gpus),
-            weights_fit: self.needed_mib(gpus, 0) <= self.card.usable_mib as f64,
-        }
-    }
 }
 
 /// Memory that GPUs were seen to hold.
@@ -456,9 +266,9 @@ pub fn computed_memory(ask: &FitAsk, instance_type: &str) -> Vec<ComputedMemory>
         let Ok(card) = Card::of(found, dtype) else {
             continue;
         };
+        let served = ask.served_in(dtype);
         let layouts = Layouts {
-            ask,
-            dtype,
+            served: &served,
             card: &card,
         };
         for gpus_each in layouts.groups() {
@@ -510,9 +320,7 @@ fn fewer(refused: &[Refused]) -> Option<Nearest> {
 fn smaller(ask: &FitAsk, prices: &Prices<'_>) -> Option<Nearest> {
     let least = ask.dtypes.iter().map(|dtype| dtype.bytes());
     let least = least.fold(f64::INFINITY, f64::min);
-    let smaller = [Dtype::Fp16, Dtype::Fp8, Dtype::Int4].into_iter();
-    let mut smaller = smaller.filter(|dtype| dtype.bytes() < least);
-    smaller.find_map(|dtype| {
+    smaller_than(least).find_map(|dtype| {
         let (held, _) = in_dtype(ask, dtype, prices);
         held.into_iter().next().map(|one| Nearest::Smaller {
             dtype,

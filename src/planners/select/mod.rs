@@ -5,7 +5,8 @@ mod refusal;
 
 pub use refusal::Refusal;
 
-use super::paying::Paying;
+use super::fit::{FitRefusal, Layout, ServedModel};
+use super::paying::{Paying, Today};
 use crate::catalog::{family, whole_device_spec};
 use crate::domain::{
     AcceleratorKind, Architecture, Currency, GpuOffer, GpuShare, HourlyRate, InstanceShape,
@@ -34,9 +35,11 @@ pub struct Wanted {
     /// The way to pay that types are ranked by; absent for the one that suits the kind.
     pub paying: Option<Paying>,
     /// GPUs of one instance, at least; a part of one lets parts of GPUs compete.
-    pub gpus: GpuShare,
+    pub gpus: Option<GpuShare>,
     /// Whether an accelerator is named; others than NVIDIA's are there for those who do.
     pub names_accelerator: bool,
+    /// A language model that the GPUs of one instance hold.
+    pub model: Option<ServedModel>,
     /// Memory of each GPU, MiB.
     pub vram_mib: Option<f64>,
     /// Memory of all GPUs together, MiB.
@@ -60,6 +63,8 @@ pub struct Wanted {
     pub hours: Decimal,
     /// Hours of a month, all of which a commitment bills.
     pub hours_of_month: Decimal,
+    /// What the work runs on today.
+    pub today: Option<Today>,
     /// Where what was not stated is from, by its key in reports.
     pub sources: BTreeMap<&'static str, String>,
 }
@@ -124,6 +129,12 @@ pub struct SelectedType {
     pub serves_rate: Option<bool>,
     /// Of a thousand requests at the rate that was stated, where it is served; unrounded.
     pub per_thousand_requests: Option<Money>,
+    /// How its GPUs hold the model; absent without one.
+    pub layout: Option<Layout>,
+    /// What a month costs less than on one instance of today, below zero where it costs more;
+    /// absent where that is unknown or in another currency, where commitments pay of today's, and
+    /// with a model: GPUs that hold one do not for that do the work that was measured.
+    pub saved_monthly: Option<Money>,
 }
 
 impl SelectedType {
@@ -180,7 +191,7 @@ pub fn select(wanted: Wanted, offered: Vec<OfferedType>) -> Selection {
     let mut refused = Vec::new();
     for one in offered {
         match wanted.judge(&one) {
-            Ok((paying, rate)) => fits.push(wanted.selected(one, paying, rate)),
+            Ok(judged) => fits.push(wanted.selected(one, judged)),
             Err(reason) => refused.push(RefusedType {
                 offered: one,
                 reason,
@@ -217,11 +228,21 @@ fn nearer(left: &RefusedType, right: &RefusedType) -> Ordering {
         .then_with(|| left.offered.place().cmp(&right.offered.place()))
 }
 
+/// What speaks for a type.
+struct Judged {
+    paying: Paying,
+    rate: HourlyRate,
+    layout: Option<Layout>,
+}
+
 impl Wanted {
-    /// The way to pay for a type and its rate.
-    fn judge(&self, one: &OfferedType) -> Result<(Paying, HourlyRate), Refusal> {
+    /// The way to pay for a type, its rate, and how it holds the model.
+    fn judge(&self, one: &OfferedType) -> Result<Judged, Refusal> {
+        let mut layout = None;
         if one.is_cpu() {
-            let needed = self.vcpu_without_gpu.ok_or(Refusal::NoGpu)?;
+            // A model is computed on GPUs alone.
+            let needed = self.vcpu_without_gpu.filter(|_| self.model.is_none());
+            let needed = needed.ok_or(Refusal::NoGpu)?;
             if is_burstable(one.shape) {
                 return Err(Refusal::Unknown {
                     fact: "the CPU share that a burstable type sustains",
@@ -232,7 +253,7 @@ impl Wanted {
         } else {
             self.ask_accelerator(one)?;
             self.ask_architecture(one.shape)?;
-            self.ask_gpus(one.shape)?;
+            layout = self.ask_gpus(one.shape)?;
             Self::ask_memory(one.shape, self.memory_mib)?;
             if let Some(needed) = self.vcpu {
                 Self::ask_vcpu(one.shape, needed)?;
@@ -241,13 +262,17 @@ impl Wanted {
         }
         let (paying, rate) = self.pay(one)?;
         self.ask_budget(paying, rate)?;
-        Ok((paying, rate))
+        Ok(Judged {
+            paying,
+            rate,
+            layout,
+        })
     }
 
     /// Asks whether the vCPUs and the memory of the host do the whole work.
     fn ask_host(&self, shape: &InstanceShape, needed: f64) -> Result<(), Refusal> {
         // What a GPU would hold in its memory, the host holds.
-        let gpus = f64::from(self.gpus.visible_devices());
+        let gpus = f64::from(self.gpus.map_or(1, GpuShare::visible_devices));
         let of_gpus = self.vram_mib.map(|each| each * gpus);
         let held = [of_gpus, self.vram_total_mib, self.memory_mib];
         Self::ask_memory(shape, held.into_iter().flatten().reduce(f64::max))?;
@@ -278,22 +303,25 @@ impl Wanted {
         }
     }
 
-    fn ask_gpus(&self, shape: &InstanceShape) -> Result<(), Refusal> {
+    fn ask_gpus(&self, shape: &InstanceShape) -> Result<Option<Layout>, Refusal> {
         let unknown = |fact: &'static str| Refusal::Unknown { fact };
         let gpu = shape
             .gpu
             .as_ref()
             .ok_or(unknown("the number of accelerators"))?;
         // A part of a GPU does part of its work.
-        if gpu.share.count() < self.gpus.count() {
+        if let Some(needed) = self.gpus
+            && gpu.share.count() < needed.count()
+        {
             return Err(Refusal::Gpus {
-                needed: self.gpus,
+                needed,
                 there: gpu.share,
             });
         }
         if self.vram_mib.is_some() || self.vram_total_mib.is_some() {
             self.ask_vram(gpu)?;
         }
+        let layout = self.ask_model(shape)?;
         if self.nvlink {
             let linked = whole_device_spec(gpu).and_then(|spec| spec.nvlink_gbps);
             if linked.ok_or(unknown("NVLink"))? <= 0.0 {
@@ -303,7 +331,27 @@ impl Wanted {
         if self.efa && !shape.efa.ok_or(unknown("EFA"))? {
             return Err(Refusal::Efa);
         }
-        Ok(())
+        Ok(layout)
+    }
+
+    /// How the GPUs of a type hold the model.
+    fn ask_model(&self, shape: &InstanceShape) -> Result<Option<Layout>, Refusal> {
+        let Some(served) = &self.model else {
+            return Ok(None);
+        };
+        match served.on(shape) {
+            Ok(layout) => Ok(Some(layout)),
+            Err(FitRefusal::Unknown { fact, .. }) => Err(Refusal::Unknown { fact }),
+            Err(reason) => Err(Refusal::Model {
+                params: served.model.params,
+                dtype: served.dtype,
+                gpus: shape
+                    .gpu
+                    .as_ref()
+                    .map_or(0, |gpu| gpu.share.visible_devices()),
+                reason,
+            }),
+        }
     }
 
     fn ask_vram(&self, gpu: &GpuOffer) -> Result<(), Refusal> {
@@ -410,7 +458,17 @@ impl Wanted {
         rate.times_hours(self.billed_hours(paying)).rounded()
     }
 
-    fn selected(&self, offered: OfferedType, paying: Paying, rate: HourlyRate) -> SelectedType {
+    fn selected(&self, offered: OfferedType, judged: Judged) -> SelectedType {
+        let Judged {
+            paying,
+            rate,
+            layout,
+        } = judged;
+        let monthly = self.monthly(paying, rate);
+        let today = self.today.as_ref();
+        let today = today.filter(|today| self.model.is_none() && !today.is_committed);
+        let today = today.and_then(|today| today.rate);
+        let today = today.map(|rate| self.monthly(Paying::OnDemand, rate));
         let requests = self.rate_per_second.map(|rate| rate * Decimal::from(3_600));
         let thousand = |hourly: Decimal| {
             let amount = rate.amount() * Decimal::ONE_THOUSAND;
@@ -421,7 +479,9 @@ impl Wanted {
             needed.is_some_and(|needed| self.ask_host(offered.shape, needed).is_ok())
         });
         SelectedType {
-            monthly: self.monthly(paying, rate),
+            saved_monthly: today.and_then(|today| today.checked_sub(monthly).ok()),
+            layout,
+            monthly,
             serves_rate,
             per_thousand_requests: requests
                 .filter(|_| serves_rate == Some(true))

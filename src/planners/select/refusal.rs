@@ -1,9 +1,13 @@
 //! Why a type is out.
 
 use crate::domain::{GpuShare, Money};
+use crate::planners::fit::FitRefusal;
+use crate::planners::model::{Dtype, parameters};
 use crate::planners::paying::Paying;
 use rust_decimal::prelude::ToPrimitive;
 use std::fmt;
+
+const MIB_OF_GIB: f64 = 1024.0;
 
 /// Why a type is out, in the order in which it is asked: what it is, what it has, whether
 /// it is sold, and last what it costs. The first reason that holds is reported.
@@ -29,6 +33,14 @@ pub enum Refusal {
     VramTotal {
         needed_mib: f64,
         usable_mib: u64,
+    },
+    /// Its GPUs do not hold the model, by the arithmetic of `gpucost fit`.
+    Model {
+        params: u64,
+        dtype: Dtype,
+        /// GPUs of the type.
+        gpus: u16,
+        reason: FitRefusal,
     },
     NvLink,
     Efa,
@@ -87,20 +99,32 @@ impl Refusal {
             Self::Gpus { .. } => ("gpus", 7),
             Self::Vram { .. } => ("vram", 8),
             Self::VramTotal { .. } => ("vram-total", 9),
-            Self::NvLink => ("nvlink", 10),
-            Self::Efa => ("efa", 11),
-            Self::Memory { .. } => ("memory", 12),
-            Self::Vcpu { .. } => ("vcpu", 13),
-            Self::NoPrice { .. } => ("no-price", 14),
-            Self::Currency => ("currency", 15),
-            Self::OverMonthly { .. } => ("budget-monthly", 16),
-            Self::OverHourly { .. } => ("budget-hourly", 17),
+            Self::Model { .. } => ("model", 10),
+            Self::NvLink => ("nvlink", 11),
+            Self::Efa => ("efa", 12),
+            Self::Memory { .. } => ("memory", 13),
+            Self::Vcpu { .. } => ("vcpu", 14),
+            Self::NoPrice { .. } => ("no-price", 15),
+            Self::Currency => ("currency", 16),
+            Self::OverMonthly { .. } => ("budget-monthly", 17),
+            Self::OverHourly { .. } => ("budget-hourly", 18),
         }
     }
 
     /// How much is missing, in the unit of the reason; absent where it is yes or no.
     pub fn shortfall(&self) -> Option<f64> {
         Some(match self {
+            // What would hold it, were its GPUs linked, has all the memory.
+            Self::Model {
+                reason:
+                    FitRefusal::Memory {
+                        needed_mib,
+                        usable_mib,
+                        gpus,
+                        ..
+                    },
+                ..
+            } => (needed_mib - *usable_mib as f64) * f64::from(*gpus),
             Self::Gpus { needed, there } => (needed.count() - there.count()).to_f64()?,
             Self::Vram {
                 needed_mib,
@@ -143,6 +167,15 @@ impl fmt::Display for Refusal {
                 f,
                 "VRAM of all GPUs: {needed_mib:.0} MiB needed, {usable_mib} MiB usable"
             ),
+            Self::Model {
+                params,
+                dtype,
+                gpus,
+                reason,
+            } => {
+                write!(f, "{} in {dtype}: ", parameters(*params))?;
+                unheld(f, reason, *gpus)
+            }
             Self::NvLink => f.write_str("its GPUs have no NVLink"),
             Self::Efa => f.write_str("it has no EFA"),
             Self::Memory {
@@ -173,6 +206,30 @@ impl fmt::Display for Refusal {
             Self::OverMonthly { over } => write!(f, "{over} per month over the budget"),
         }
     }
+}
+
+/// Why GPUs of a type do not hold a model.
+fn unheld(f: &mut fmt::Formatter<'_>, reason: &FitRefusal, there: u16) -> fmt::Result {
+    let FitRefusal::Memory {
+        needed_mib,
+        usable_mib,
+        gpus,
+        ..
+    } = reason
+    else {
+        return write!(f, "{reason}");
+    };
+    let of = match (*gpus, there) {
+        (1, 1) => "the GPU".to_owned(),
+        (1, _) => format!("one of its {there} GPUs"),
+        _ => format!("each of {gpus} GPUs"),
+    };
+    write!(
+        f,
+        "needs {:.1} GiB on {of}, has {:.1} GiB",
+        needed_mib / MIB_OF_GIB,
+        *usable_mib as f64 / MIB_OF_GIB
+    )
 }
 
 /// A price of an hour with all that is left of its six decimals, and at least cents.

@@ -8,7 +8,8 @@ fn wanted() -> Wanted {
         kind: WorkloadKind::Training,
         restartable: false,
         paying: None,
-        gpus: GpuShare::Whole(1),
+        gpus: Some(GpuShare::Whole(1)),
+        model: None,
         names_accelerator: false,
         vram_mib: Some(40_960.0),
         vram_total_mib: None,
@@ -22,6 +23,7 @@ fn wanted() -> Wanted {
         budget: Budget::default(),
         hours: Decimal::from(730),
         hours_of_month: Decimal::from(730),
+        today: None,
         sources: BTreeMap::new(),
     }
 }
@@ -138,7 +140,7 @@ fn every_need_has_its_reason() {
         ),
         (
             Wanted {
-                gpus: GpuShare::Whole(2),
+                gpus: Some(GpuShare::Whole(2)),
                 ..wanted()
             },
             "GPUs: 2 needed, 1 there",
@@ -319,7 +321,7 @@ fn a_rate_that_was_not_checked_is_not_served() {
 fn a_part_of_a_gpu_is_none_unless_it_is_asked_for() {
     let part = || offered("g6f.large", "0.202", None);
     let asks = |gpus: GpuShare| Wanted {
-        gpus,
+        gpus: Some(gpus),
         vram_mib: Some(2_048.0),
         ..wanted()
     };

@@ -108,6 +108,7 @@ impl Serialize for View<'_, Figure> {
             Figure::Absent => serializer.serialize_none(),
             Figure::Text(text) => serializer.serialize_str(text),
             Figure::Time(at) => serializer.collect_str(at),
+            Figure::Date(day) => serializer.collect_str(day),
             Figure::Flag(flag) => serializer.serialize_bool(*flag),
             Figure::Count(number) => serializer.serialize_u64(*number),
             Figure::Number(value, _) | Figure::Percent(value) => {

@@ -4,15 +4,23 @@
 
 mod csv;
 mod json;
+mod markdown;
+mod slack;
 mod table;
+mod workbook;
 
 pub use csv::answer_csv;
+pub(in crate::report) use csv::sheet_csv;
 pub use json::answer_json;
+pub use markdown::answer_markdown;
+pub use slack::answer_slack;
 pub use table::answer_table;
 pub(in crate::report) use table::shown;
+pub(in crate::report) use workbook::{Line, LineValue, Page, Workbook};
 
 use crate::domain::Money;
 use jiff::Timestamp;
+use jiff::civil::Date;
 
 /// An answer. Text in it may hold names from outside: each format makes them safe.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -108,6 +116,7 @@ pub enum Figure {
     Text(String),
     /// In UTC; tables show it to the minute.
     Time(Timestamp),
+    Date(Date),
     Flag(bool),
     Count(u64),
     /// A measured or computed number with as many decimals as tables show.
@@ -131,7 +140,10 @@ impl Figure {
     }
 
     fn is_words(&self) -> bool {
-        matches!(self, Self::Text(_) | Self::Time(_) | Self::Flag(_))
+        matches!(
+            self,
+            Self::Text(_) | Self::Time(_) | Self::Date(_) | Self::Flag(_)
+        )
     }
 }
 

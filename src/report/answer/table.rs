@@ -12,6 +12,10 @@ use std::fmt::Write;
 /// Rows of a sheet that are shown unless it is wide.
 const SHOWN: usize = 20;
 
+/// Columns of a text in a cell before it is cut, and of a sentence. JSON and CSV have all of it.
+const LONGEST_CELL: usize = 480;
+const LONGEST_SENTENCE: usize = 1_600;
+
 /// An answer as text. Lines of files and commands are never cut, so that they can be
 /// copied.
 pub fn answer_table(answer: &Answer, style: TableStyle) -> String {
@@ -22,7 +26,8 @@ pub fn answer_table(answer: &Answer, style: TableStyle) -> String {
 }
 
 fn write_answer(answer: &Answer, style: TableStyle, out: &mut String) -> std::fmt::Result {
-    for line in wrap(&answer.headline, style.width) {
+    let headline = fit(&answer.headline, LONGEST_SENTENCE);
+    for line in wrap(&headline, style.width) {
         writeln!(out, "{}", style.heading(&line))?;
     }
     writeln!(out)?;
@@ -53,7 +58,7 @@ fn given(answer: &Answer, style: TableStyle, out: &mut String) -> std::fmt::Resu
     }
     let mut table = PlainTable::new(&["GIVEN", "VALUE", "SOURCE"], [1]);
     for one in &answer.given {
-        let source = safe(&one.source);
+        let source = fit(&one.source, LONGEST_CELL);
         table.row(vec![one.name.to_owned(), shown(&one.value), source]);
     }
     out.push_str(&table.wrapped(style));
@@ -99,7 +104,8 @@ fn rows(sheet: &Sheet, style: TableStyle, out: &mut String) -> std::fmt::Result 
     for row in &sheet.rows[..most] {
         let cells = places
             .iter()
-            .map(|place| row.get(*place).map_or(String::new(), shown));
+            .map(|place| row.get(*place).map_or(String::new(), shown))
+            .map(|cell| fit(&cell, LONGEST_CELL));
         table.row(cells.collect());
     }
     let text = table.wrapped(style);
@@ -122,6 +128,7 @@ fn list(
     }
     writeln!(out, "{}", style.heading(title))?;
     for item in items {
+        let item = fit(&item, LONGEST_SENTENCE);
         for (index, line) in wrap(&item, style.width.saturating_sub(4))
             .iter()
             .enumerate()
@@ -150,6 +157,7 @@ pub(in crate::report) fn shown(figure: &Figure) -> String {
         Figure::Absent => ABSENT.to_owned(),
         Figure::Text(text) => safe(text),
         Figure::Time(at) => at.strftime("%Y-%m-%d %H:%M").to_string(),
+        Figure::Date(day) => day.to_string(),
         Figure::Flag(flag) => yes_or_no(*flag).to_owned(),
         Figure::Count(number) => count(*number),
         Figure::Number(value, decimals) => number(*value, *decimals),

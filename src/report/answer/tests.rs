@@ -63,6 +63,8 @@ fn a_table_has_every_part_in_order() {
         width: 60,
         color: false,
         wide: false,
+        limit: None,
+        ascii: false,
     };
     assert_eq!(
         answer_table(&answer(), style),
@@ -120,6 +122,8 @@ fn numbers_are_whole_where_words_do_not_fit() {
         width: 60,
         color: false,
         wide: false,
+        limit: None,
+        ascii: false,
     };
     let text = answer_table(&answer, style);
     assert!(!text.contains('…'), "{text}");
@@ -155,6 +159,8 @@ fn figures_that_take_more_than_the_width_are_not_cut() {
         width: 20,
         color: false,
         wide: false,
+        limit: None,
+        ascii: false,
     };
     answer.sheets[0].rows[0][2] = Figure::Money(usd("1234567.89"));
     let text = answer_table(&answer, style);
@@ -170,6 +176,8 @@ fn instants_are_to_the_minute_in_tables_alone() {
         width: 100,
         color: false,
         wide: false,
+        limit: None,
+        ascii: false,
     };
     let table = answer_table(&answer, style);
     assert!(table.contains("\n2026-11-02 10:25  "), "{table}");
@@ -211,4 +219,29 @@ fn prices_of_small_units_keep_their_decimals() {
             .map(|text| crate::report::shared::text::unit_price(usd(text))),
         ["$0.000125", "$1.50", "-$2.00", "$12,345.6789"]
     );
+}
+
+#[test]
+fn a_long_name_is_cut_on_a_screen_and_whole_elsewhere() {
+    let long = "x".repeat(10_000);
+    let mut answer = answer();
+    answer.sheets[0].rows[0][0] = Figure::text(&long);
+    answer.caveats[0].clone_from(&long);
+    answer.headline = "name ".repeat(2_000);
+    answer.given[0].source.clone_from(&long);
+    for (width, wide) in [(60, false), (100, true)] {
+        let style = TableStyle {
+            width,
+            color: false,
+            wide,
+            limit: None,
+            ascii: false,
+        };
+        let table = answer_table(&answer, style);
+        assert!(table.len() < 8_000, "{} bytes at {width}", table.len());
+        assert!(table.contains('…'));
+    }
+    let csv = answer_csv(&answer).expect("CSV");
+    assert!(csv.contains(&long));
+    assert!(answer_json(&answer).expect("JSON").contains(&long));
 }

@@ -51,6 +51,11 @@ const fn column(
     }
 }
 
+/// A column that has one name in every format.
+const fn same(what: (&'static str, Read, Need), name: &'static str) -> Column {
+    column(what, name, name)
+}
+
 static CUR: [Column; 27] = {
     use Need::{Rare, Required, Usual};
     use Read::{Amount, Text, Time};
@@ -189,117 +194,41 @@ static CUR: [Column; 27] = {
     ]
 };
 
-static FOCUS: [Column; 27] = {
+static FOCUS: [Column; 28] = {
     use Need::{Rare, Required, Usual};
     use Read::{Amount, Text, Time};
     [
-        column(("account", Text, Required), "SubAccountId", "SubAccountId"),
-        column(("region", Text, Usual), "RegionId", "RegionId"),
-        column(("resource", Text, Required), "ResourceId", "ResourceId"),
-        column(
-            ("instance_type", Text, Rare),
-            "x_InstanceType",
-            "x_InstanceType",
-        ),
-        column(
-            ("period_start", Time, Required),
-            "BillingPeriodStart",
-            "BillingPeriodStart",
-        ),
-        column(
-            ("line_start", Time, Required),
-            "ChargePeriodStart",
-            "ChargePeriodStart",
-        ),
-        column(
-            ("line_end", Time, Required),
-            "ChargePeriodEnd",
-            "ChargePeriodEnd",
-        ),
-        column(
-            ("category", Text, Required),
-            "ChargeCategory",
-            "ChargeCategory",
-        ),
-        column(("service", Text, Required), "ServiceName", "ServiceName"),
-        column(
-            ("resource_type", Text, Usual),
-            "ResourceType",
-            "ResourceType",
-        ),
-        column(
-            ("description", Text, Usual),
-            "ChargeDescription",
-            "ChargeDescription",
-        ),
-        column(("usage_type", Text, Rare), "x_UsageType", "x_UsageType"),
-        column(
-            ("pricing", Text, Required),
-            "PricingCategory",
-            "PricingCategory",
-        ),
-        column(
-            ("pricing_unit", Text, Required),
-            "PricingUnit",
-            "PricingUnit",
-        ),
-        column(
-            ("pricing_quantity", Amount, Required),
-            "PricingQuantity",
-            "PricingQuantity",
-        ),
-        column(
-            ("consumed_unit", Text, Usual),
-            "ConsumedUnit",
-            "ConsumedUnit",
-        ),
-        column(
-            ("consumed_quantity", Amount, Usual),
-            "ConsumedQuantity",
-            "ConsumedQuantity",
-        ),
-        column(
-            ("currency", Text, Required),
-            "BillingCurrency",
-            "BillingCurrency",
-        ),
-        column(
-            ("discount", Text, Usual),
-            "CommitmentDiscountId",
-            "CommitmentDiscountId",
-        ),
-        column(
+        same(("account", Text, Required), "SubAccountId"),
+        same(("region", Text, Usual), "RegionId"),
+        same(("resource", Text, Required), "ResourceId"),
+        same(("instance_type", Text, Rare), "x_InstanceType"),
+        same(("period_start", Time, Required), "BillingPeriodStart"),
+        same(("line_start", Time, Required), "ChargePeriodStart"),
+        same(("line_end", Time, Required), "ChargePeriodEnd"),
+        same(("category", Text, Required), "ChargeCategory"),
+        same(("service", Text, Required), "ServiceName"),
+        same(("resource_type", Text, Usual), "ResourceType"),
+        same(("description", Text, Usual), "ChargeDescription"),
+        same(("usage_type", Text, Rare), "x_UsageType"),
+        same(("meter", Text, Rare), "x_SkuMeterCategory"),
+        same(("pricing", Text, Required), "PricingCategory"),
+        same(("pricing_unit", Text, Required), "PricingUnit"),
+        same(("pricing_quantity", Amount, Required), "PricingQuantity"),
+        same(("consumed_unit", Text, Usual), "ConsumedUnit"),
+        same(("consumed_quantity", Amount, Usual), "ConsumedQuantity"),
+        same(("currency", Text, Required), "BillingCurrency"),
+        same(("discount", Text, Usual), "CommitmentDiscountId"),
+        same(
             ("discount_category", Text, Usual),
             "CommitmentDiscountCategory",
-            "CommitmentDiscountCategory",
         ),
-        column(
-            ("discount_type", Text, Usual),
-            "CommitmentDiscountType",
-            "CommitmentDiscountType",
-        ),
-        column(
-            ("discount_status", Text, Usual),
-            "CommitmentDiscountStatus",
-            "CommitmentDiscountStatus",
-        ),
-        column(
-            ("capacity_status", Text, Rare),
-            "CapacityReservationStatus",
-            "CapacityReservationStatus",
-        ),
-        column(("list_price", Amount, Required), "ListCost", "ListCost"),
-        column(
-            ("contracted_price", Amount, Required),
-            "ContractedCost",
-            "ContractedCost",
-        ),
-        column(
-            ("effective_price", Amount, Required),
-            "EffectiveCost",
-            "EffectiveCost",
-        ),
-        column(("billed", Amount, Required), "BilledCost", "BilledCost"),
+        same(("discount_type", Text, Usual), "CommitmentDiscountType"),
+        same(("discount_status", Text, Usual), "CommitmentDiscountStatus"),
+        same(("capacity_status", Text, Rare), "CapacityReservationStatus"),
+        same(("list_price", Amount, Required), "ListCost"),
+        same(("contracted_price", Amount, Required), "ContractedCost"),
+        same(("effective_price", Amount, Required), "EffectiveCost"),
+        same(("billed", Amount, Required), "BilledCost"),
     ]
 };
 

@@ -12,6 +12,7 @@
         when (t.service like '%EC2%' or t.service like '%Elastic Compute Cloud%'
             or t.service like '%SageMaker%' or t.service like '%Virtual Machines%'
             or t.service like '%Compute Engine%' or t.service like '%On-premises%')
+          and t.service not like '%icense%' and (t.meter is null or t.meter not like '%icense%')
           and ({is_hour} or {is_other_hour})
           and (t.instance_type <> '' or t.resource like 'i-%' or t.resource like '%:instance/%'
             or t.resource like '%/virtualMachines/%' or t.resource like '%/instances/%')

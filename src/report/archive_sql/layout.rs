@@ -103,6 +103,9 @@ impl Table {
         Self::Hour,
     ];
 
+    /// Those that gpucost reads.
+    pub const READ: [Self; 4] = [Self::Asked, Self::Series, Self::Grid, Self::Hist];
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Asked => "usage_asked",

@@ -24,8 +24,9 @@ pub fn files_as_table(dialect: Dialect, name: &str, path: &str) -> Option<String
     }
 }
 
-/// The checks of an archive, and the statements of some tables.
-pub fn usage_script(points: &Points, tables: &[Table]) -> String {
+/// The checks of an archive, and the statements of some tables. Where a directory is given,
+/// DuckDB copies each result to files in it.
+pub fn usage_script(points: &Points, tables: &[Table], copies: Option<&str>) -> String {
     let mut text = String::from(
         "-- Check first: `unplaced` must be 0. The rows of the result must add up to the rows\n\
          -- of the files, and `points` is what the statements below add up.\n",
@@ -38,16 +39,35 @@ pub fn usage_script(points: &Points, tables: &[Table]) -> String {
          -- statements with --distinct. It costs several times as much as all others.\n"
     });
     push(&mut text, &duplicates_statement(points));
-    for one in statements(points, None) {
+    for (number, one) in statements(points, None).iter().enumerate() {
         if !tables.contains(&one.table) {
             continue;
         }
         let gauge = one.gauge.map(|gauge| format!(": {}", gauge.name()));
         let (table, gauge) = (one.table.name(), gauge.unwrap_or_default());
         text.push_str(&format!("-- {table}{gauge}\n"));
-        push(&mut text, &one.text);
+        match copies {
+            None => push(&mut text, &one.text),
+            Some(folder) => {
+                let folder = points.dialect.text(&format!("{folder}/{table}"));
+                let options = copy_options(number);
+                push(
+                    &mut text,
+                    &format!("copy (\n{}\n) to {folder} ({options})", one.text),
+                );
+            }
+        }
     }
     text
+}
+
+/// How DuckDB writes files that gpucost reads, those of each statement under a name of their
+/// own.
+fn copy_options(number: usize) -> String {
+    format!(
+        "format parquet, compression gzip, row_group_size 61440, partition_by (dt), \
+         filename_pattern 'part-{number:02}-{{i}}', overwrite_or_ignore true"
+    )
 }
 
 /// The check of a bill, and the statement of its hours.

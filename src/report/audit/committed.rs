@@ -4,7 +4,7 @@
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::CommittedCost;
 use crate::report::shared::style::{TableStyle, left_out};
-use crate::report::shared::text::{fit, money, safe};
+use crate::report::shared::text::{hanging, money, safe};
 use std::fmt::Write;
 
 /// Rows shown before the rest is announced.
@@ -26,16 +26,12 @@ pub(super) fn committed_section(
     // Workloads are in a total order, which a stable sort keeps among equals.
     rows.sort_by_key(|(_, committed_cost)| std::cmp::Reverse(committed_cost.monthly.amount()));
     let heading = "COMMITTED  part of the cost; stopping saves none of it before the end date";
-    writeln!(out, "{}", style.heading(heading))?;
+    style.title(heading, out)?;
     let (shown, hidden) = rows.split_at(style.shown(rows.len(), SHOWN));
     for (name, committed_cost) in shown {
-        let line = format!(
-            "{:>14}  {}: {}",
-            money(committed_cost.monthly),
-            safe(name),
-            safe(&committed_cost.in_words())
-        );
-        writeln!(out, "{}", fit(&line, style.width))?;
+        let first = format!("{:>14}  ", money(committed_cost.monthly));
+        let line = format!("{}: {}", safe(name), safe(&committed_cost.in_words()));
+        hanging(&first, 16, &line, style.width, out)?;
     }
     let worth = hidden
         .iter()

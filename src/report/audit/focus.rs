@@ -2,7 +2,7 @@
 //! our own. An estimate of what the hours of the window cost, and no bill.
 
 use crate::analysis::{Audit, Charge, ChargeKind, UnusedCharge};
-use crate::domain::{Money, Provider};
+use crate::domain::{Money, Provider, Window};
 use crate::report::shared::csv::document;
 use crate::report::shared::text::{json_escaped, rounded, spreadsheet_safe as text};
 use crate::savings::CommitmentKind;
@@ -10,7 +10,6 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use rust_decimal::Decimal;
-use rust_decimal::prelude::FromPrimitive;
 
 /// The columns of the specification, in its order.
 const COLUMNS: &[&str] = &[
@@ -92,7 +91,7 @@ pub fn focus_csv(
 ) -> Result<String, csv::Error> {
     let columns = || COLUMNS.iter().chain(OWN_COLUMNS);
     let of_workloads = charges.iter().map(|charge| {
-        let mut row = standard(audit, charge);
+        let mut row = standard(charge);
         row.extend(own(charge));
         row
     });
@@ -124,12 +123,12 @@ fn service(provider: Provider) -> &'static str {
 }
 
 /// Cells of the columns of the specification.
-fn standard(audit: &Audit, charge: &Charge<'_>) -> Vec<String> {
+fn standard(charge: &Charge<'_>) -> Vec<String> {
     let workload = &charge.one.workload;
     let key = &workload.key;
     let (provider, issuer) = provider_and_issuer(key.provider);
     let is_idle_storage = charge.kind == ChargeKind::IdleStorage;
-    let (start, end) = billing_period(audit);
+    let (start, end) = billing_period(charge.period);
     let commitment = commitment(charge.kind);
     let of_commitment = |value: &str| commitment.map_or(String::new(), |_| value.to_owned());
     let quantity = plain(charge.hours);
@@ -156,8 +155,8 @@ fn standard(audit: &Audit, charge: &Charge<'_>) -> Vec<String> {
         String::new(),
         description(charge),
         "Usage-Based".to_owned(),
-        time(audit.window.end),
-        time(audit.window.start),
+        time(charge.period.end),
+        time(charge.period.start),
         commitment.map_or(String::new(), |(category, _)| category.to_owned()),
         charge.commitment.as_deref().map_or(String::new(), text),
         String::new(),
@@ -183,9 +182,12 @@ fn standard(audit: &Audit, charge: &Charge<'_>) -> Vec<String> {
         issuer.to_owned(),
         text(&key.region),
         text(&key.region),
-        text(&workload.id()),
+        match charge.instance {
+            Some(id) => text(id.native()),
+            None => text(&workload.id()),
+        },
         text(&workload.name),
-        match workload.instances.len() {
+        match instances(charge) {
             1 => "instance",
             _ => "instances",
         }
@@ -203,6 +205,14 @@ fn standard(audit: &Audit, charge: &Charge<'_>) -> Vec<String> {
         String::new(),
         tags(charge),
     ]
+}
+
+/// How many instances it is about.
+fn instances(charge: &Charge<'_>) -> usize {
+    match charge.instance {
+        Some(_) => 1,
+        None => charge.one.workload.instances.len(),
+    }
 }
 
 /// Category and type of a commitment that pays.
@@ -258,13 +268,13 @@ fn unused_cell(audit: &Audit, charge: &UnusedCharge<'_>, column: &str) -> String
             _ => "unknown".to_owned(),
         },
         "BillingCurrency" => charge.effective.currency().code().to_owned(),
-        "BillingPeriodEnd" => billing_period(audit).1,
-        "BillingPeriodStart" => billing_period(audit).0,
+        "BillingPeriodEnd" => billing_period(charge.period).1,
+        "BillingPeriodStart" => billing_period(charge.period).0,
         "ChargeCategory" => "Usage".to_owned(),
         "ChargeDescription" => text(&format!("Estimate by gpucost: unused, {}", one.name)),
         "ChargeFrequency" => "Usage-Based".to_owned(),
-        "ChargePeriodEnd" => time(audit.window.end),
-        "ChargePeriodStart" => time(audit.window.start),
+        "ChargePeriodEnd" => time(charge.period.end),
+        "ChargePeriodStart" => time(charge.period.start),
         "CommitmentDiscountCategory" => {
             commitment.map_or(String::new(), |(category, _)| category.to_owned())
         }
@@ -307,19 +317,19 @@ fn own(charge: &Charge<'_>) -> Vec<String> {
         }
     };
     // The mean that the split rests on, and none that it does not.
-    let mean = workload
-        .utilization
-        .as_ref()
-        .filter(|_| is_measured)
-        .and_then(|summary| Decimal::from_f64(summary.distribution.mean));
+    let mean = charge.mean_percent.filter(|_| is_measured);
+    let gpus = match charge.instance {
+        Some(_) => offer.map(|offer| offer.share.count()),
+        None => workload.gpu_count(),
+    };
     vec![
         ESTIMATE.to_owned(),
         text(&workload.id()),
         workload.kind.to_string(),
         text(&workload.key.instance_type),
-        workload.instances.len().to_string(),
+        instances(charge).to_string(),
         offer.map_or(String::new(), |offer| text(offer.model.name())),
-        workload.gpu_count().map_or(String::new(), plain),
+        gpus.map_or(String::new(), plain),
         if workload.key.running {
             one.verdict.classification.to_string()
         } else {
@@ -351,17 +361,17 @@ fn plain(value: Decimal) -> String {
     rounded(value, value.scale().max(2))
 }
 
-/// The months that the window touches: from the first day of its first month to
+/// The months that a period touches: from the first day of its first month to
 /// the first day after its last one.
-fn billing_period(audit: &Audit) -> (String, String) {
+fn billing_period(period: Window) -> (String, String) {
     let first = |instant: Timestamp| -> Date {
         let date = instant.to_zoned(TimeZone::UTC).date();
         date.first_of_month()
     };
-    let start = first(audit.window.start);
-    // The end is not part of the window.
-    let last = Timestamp::from_second(audit.window.end.as_second() - 1);
-    let last = first(last.unwrap_or(audit.window.end));
+    let start = first(period.start);
+    // The end is not part of it.
+    let last = Timestamp::from_second(period.end.as_second() - 1);
+    let last = first(last.unwrap_or(period.end));
     let end = last.saturating_add(1.month());
     (format!("{start}T00:00:00Z"), format!("{end}T00:00:00Z"))
 }

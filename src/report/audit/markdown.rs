@@ -1,29 +1,34 @@
 //! `audit --format markdown`.
 
+use super::finding_rows::{NAMED, alike, evidence, names, span_of_savings};
+use super::not_counted::not_counted;
+use super::plan_rows::{Step, steps, worth};
 use super::practices::practices_summary;
-use super::table::{evidence, is_advised};
+use super::workload_rows::is_advised;
 use crate::analysis::{Audit, AuditedWorkload, Grouping};
 use crate::domain::{Action, EstateSource, Finding, Money};
 use crate::report::groups::markdown::groups_section;
+use crate::report::shared::gaps::alike as alike_gaps;
 use crate::report::shared::markdown::escape::{code, text};
 use crate::report::shared::markdown::gaps::{OF_GAPS, gap_row};
 use crate::report::shared::markdown::page::{Column, Page, Row, Section, figures, words};
 use crate::report::shared::next::Invocation;
 use crate::report::shared::text::{
-    ABSENT, count, counted, minute, money, money_or_absent, percent, rounded,
+    ABSENT, a_year, count, counted, minute, money, money_or_absent, percent, rounded,
 };
+use crate::report::shared::view::{Picked, View, class_of, summed};
 use crate::savings::{Purchase, UnusedCommitment};
-use rust_decimal::Decimal;
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 const OF_ACTIONS: &[Column] = &[
     figures("monthly savings"),
+    figures("yearly savings"),
     words("workload"),
     words("action"),
     words("to"),
     words("risk"),
+    words("caveats"),
 ];
 const OF_PURCHASES: &[Column] = &[
     figures("monthly savings"),
@@ -52,6 +57,9 @@ const OF_WORKLOADS: &[Column] = &[
     figures("mean GPU use"),
     figures("per month"),
     figures("planned"),
+    figures("saves per month"),
+    figures("saves per year"),
+    words("risk"),
     words("AWS says"),
 ];
 const OF_UNUSED: &[Column] = &[
@@ -64,24 +72,41 @@ const OF_UNUSED: &[Column] = &[
 const OF_IGNORED: &[Column] = &[words("workload"), words("reason in tag")];
 
 /// The audit as a comment on a pull request, with its groups where they were asked
-/// for; `invocation` is what led to it.
-pub fn audit_markdown(audit: &Audit, groups: Option<&Grouping>, invocation: &Invocation) -> String {
+/// for; `view` says which rows of its lists are shown, and `invocation` is what led to it.
+pub fn audit_markdown(
+    audit: &Audit,
+    view: &View,
+    groups: Option<&Grouping>,
+    invocation: &Invocation,
+) -> String {
+    let picked = view.workloads(audit);
+    let limit = view.limit.unwrap_or(usize::MAX);
     let ignored = audit.workloads.iter().filter_map(ignored_row).collect();
     let gaps = audit.gaps.len() as u64;
     let not_seen = counted(gaps, "data gap", "data gaps");
+    let gap_groups = alike_gaps(&audit.gaps, view.lists_members());
     let is_advised = is_advised(audit);
     let of_workloads = match OF_WORKLOADS.split_last() {
         Some((_, own)) if !is_advised => own,
         _ => OF_WORKLOADS,
     };
-    let rows = audit.workloads.iter();
+    let (shown, cut) = picked.kept.split_at(limit.min(picked.kept.len()));
+    let rows = shown.iter();
     let workloads = rows.map(|one| workload_row(one, is_advised)).collect();
+    let (steps, outside) = steps(audit, &picked, view);
+    let actions = steps.iter().map(|(name, action)| action_row(name, action));
+    let of_plan = limited(actions.collect(), limit);
+    let of_findings = limited(findings(audit, &picked, view), limit);
     let mut sections: Vec<Section> = groups.map(groups_section).into_iter().collect();
     sections.extend([
         folded(
-            "Plan: these savings add up",
+            &format!(
+                "Plan: these savings add up{}{}",
+                of_plan.1,
+                outside_of_filters(&outside)
+            ),
             OF_ACTIONS,
-            plan(audit),
+            of_plan.0,
             ("action", "actions"),
         ),
         folded(
@@ -91,14 +116,17 @@ pub fn audit_markdown(audit: &Audit, groups: Option<&Grouping>, invocation: &Inv
             ("purchase", "purchases"),
         ),
         folded(
-            "Findings, largest savings first: savings are per finding; they overlap and do \
-             not add up",
+            &format!(
+                "Findings, largest savings first: savings are per finding; they overlap and do \
+                 not add up{}",
+                of_findings.1
+            ),
             OF_FINDINGS,
-            findings(audit),
+            of_findings.0,
             ("finding", "findings"),
         ),
         folded(
-            "Workloads",
+            &format!("Workloads{}", hidden_workloads(cut, &picked)),
             of_workloads,
             workloads,
             ("workload", "workloads"),
@@ -118,12 +146,12 @@ pub fn audit_markdown(audit: &Audit, groups: Option<&Grouping>, invocation: &Inv
         folded(
             &format!("Incomplete: {not_seen}"),
             OF_GAPS,
-            audit.gaps.iter().map(gap_row).collect(),
+            gap_groups.iter().map(|group| gap_row(group)).collect(),
             ("gap", "gaps"),
         ),
     ]);
     let page = Page {
-        head: head(audit),
+        head: head(audit, view),
         sections,
         foot: foot(audit),
         again: invocation.short_command("audit", "--format wide"),
@@ -147,11 +175,17 @@ fn folded(
 }
 
 /// The headline, what it is about, and where the money goes.
-fn head(audit: &Audit) -> String {
+fn head(audit: &Audit, view: &View) -> String {
     let mut head = String::from("<!-- gpucost audit -->\n");
     // Writing to a string cannot fail.
     let _ = write!(head, "### {}\n\n", headline(audit));
     let _ = write!(head, "{}\n\n", scope(audit));
+    if view.is_filtered() {
+        head.push_str(
+            "Filters choose the rows of the plan, findings and workloads; all other figures are \
+             of everything in scope.\n\n",
+        );
+    }
     let _ = money_table(audit, &mut head);
     let _ = funnel(audit, &mut head);
     if let Some(practices) = practices_summary(audit) {
@@ -213,8 +247,8 @@ fn money_table(audit: &Audit, out: &mut String) -> std::fmt::Result {
         count(totals.stopped_instances),
         counted(totals.gpus, "GPU", "GPUs")
     );
-    if totals.unpriced_instances > 0 {
-        write!(seen, ", {} unpriced", count(totals.unpriced_instances))?;
+    for words in not_counted(audit) {
+        write!(seen, ", {words}")?;
     }
     writeln!(out, "| | per month | |\n| --- | --: | --- |")?;
     let rows: [(&str, Option<Money>, &str); 4] = [
@@ -254,23 +288,33 @@ fn funnel(audit: &Audit, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// Every action, those of the workload that saves most first.
-fn plan(audit: &Audit) -> Vec<Row> {
-    let mut planned: Vec<&AuditedWorkload> = audit.workloads.iter().collect();
-    planned.sort_by_cached_key(|audited| {
-        let actions = audited.actions.iter();
-        let saved: Decimal = actions.map(|one| one.monthly_savings().amount()).sum();
-        (Reverse(saved), audited.workload.id())
-    });
-    let of_workloads = planned.into_iter().flat_map(|audited| {
-        let actions = audited.actions.iter();
-        actions.map(|action| action_row(&audited.workload.name, action))
-    });
-    let of_unused = audit.unused.iter().flat_map(|one| {
-        let actions = one.actions.iter();
-        actions.map(|action| action_row(&one.id, action))
-    });
-    of_workloads.chain(of_unused).collect()
+/// As many rows as are shown, and how many are not.
+fn limited(mut rows: Vec<Row>, limit: usize) -> (Vec<Row>, String) {
+    let hidden = rows.len().saturating_sub(limit);
+    rows.truncate(limit);
+    let words = match hidden {
+        0 => String::new(),
+        hidden => format!("; {} not shown", count(hidden as u64)),
+    };
+    (rows, words)
+}
+
+/// How many actions of the plan the filters leave out, and what they save.
+fn outside_of_filters(steps: &[Step<'_>]) -> String {
+    if steps.is_empty() {
+        return String::new();
+    }
+    let actions = counted(steps.len() as u64, "action", "actions");
+    let worth = worth(steps).map_or(String::new(), |saved| format!(" worth {}", money(saved)));
+    format!("; outside of the filters: {actions}{worth}")
+}
+
+/// How many workloads are not among the rows, and what they cost.
+fn hidden_workloads(cut: &[&AuditedWorkload], picked: &Picked<'_>) -> String {
+    let cut = summed(cut, "more").map(|words| format!("; not shown: {words}"));
+    let outside = summed(&picked.left_out, "other");
+    let outside = outside.map(|words| format!("; outside of the filters: {words}"));
+    [cut, outside].into_iter().flatten().collect()
 }
 
 fn action_row(name: &str, action: &Action) -> Row {
@@ -281,10 +325,12 @@ fn action_row(name: &str, action: &Action) -> Row {
     );
     Row::of_cells(&[
         money(saved),
+        money(a_year(saved)),
         code(name),
         action.kind().to_string(),
         to,
         action.risk().to_string(),
+        text(&action.caveats().join("; ")),
     ])
     .worth(saved)
 }
@@ -300,56 +346,74 @@ fn purchase_row(purchase: &Purchase) -> Row {
     .worth(purchase.monthly_savings)
 }
 
-fn findings(audit: &Audit) -> Vec<Row> {
-    let names: BTreeMap<String, &str> = audit
-        .workloads
+fn findings(audit: &Audit, picked: &Picked<'_>, view: &View) -> Vec<Row> {
+    let names = names(audit);
+    let all = audit.findings.iter();
+    let kept: Vec<&Finding> = all.filter(|one| picked.keeps(one.workload())).collect();
+    let groups = alike(&kept, view.lists_members());
+    groups
         .iter()
-        .map(|audited| (audited.workload.id(), audited.workload.name.as_str()))
-        .collect();
-    let row = |finding: &Finding| {
-        let name = names.get(finding.workload()).copied();
-        finding_row(finding, name.unwrap_or(finding.workload()))
-    };
-    audit.findings.iter().map(row).collect()
+        .filter_map(|group| finding_row(group, &names))
+        .collect()
 }
 
-fn finding_row(finding: &Finding, name: &str) -> Row {
+/// A finding, or a group of them with the largest one in full.
+fn finding_row(group: &[&Finding], names: &BTreeMap<String, &str>) -> Option<Row> {
+    let finding = group.first()?;
     let why = finding
         .evidence()
         .first()
         .map_or(String::new(), |decisive| {
             text(&format!("{} ({})", evidence(decisive), finding.confidence))
         });
-    Row::of_cells(&[
+    let name = |one: &&Finding| {
+        let name = names.get(one.workload()).copied();
+        code(name.unwrap_or(one.workload()))
+    };
+    let named: Vec<String> = group.iter().take(NAMED).map(name).collect();
+    let named = named.join(", ");
+    let members = match group.len() {
+        number if number <= NAMED => named,
+        number => {
+            let rest = count((number - NAMED) as u64);
+            let number = counted(number as u64, "workload", "workloads");
+            format!("{number}: {named} and {rest} more")
+        }
+    };
+    let savings = match span_of_savings(group) {
+        Some((least, most)) => format!("{} to {}", money(least), money(most)),
+        None => money_or_absent(finding.monthly_savings),
+    };
+    Some(Row::of_cells(&[
         finding.severity.to_string(),
         code(finding.rule()),
-        code(name),
+        members,
         text(&finding.title),
         why,
-        money_or_absent(finding.monthly_savings),
-    ])
+        savings,
+    ]))
 }
 
 fn workload_row(audited: &AuditedWorkload, is_advised: bool) -> Row {
     let workload = &audited.workload;
     let or_absent = |value: Option<String>| value.unwrap_or_else(|| ABSENT.to_owned());
-    let class = if workload.key.running {
-        audited.verdict.classification.name()
-    } else {
-        "stopped"
-    };
     let mean = workload.utilization.as_ref();
+    let saved = audited.planned_monthly_savings();
+    let risk = audited.actions.iter().map(Action::risk).max();
     let mut cells = vec![
         code(&workload.name),
         code(&workload.key.region),
         code(&workload.key.instance_type),
         count(workload.instances.len() as u64),
         workload.kind.to_string(),
-        class.to_owned(),
+        class_of(audited).to_owned(),
         or_absent(audited.verdict.state.map(|state| state.to_string())),
         or_absent(mean.map(|summary| percent(summary.distribution.mean))),
         money_or_absent(workload.monthly_cost()),
         money_or_absent(audited.planned_monthly_cost()),
+        money_or_absent(saved),
+        money_or_absent(saved.map(a_year)),
+        or_absent(risk.map(|risk| risk.to_string())),
     ];
     if is_advised {
         let opinion = workload.aws_opinion();

@@ -3,70 +3,75 @@
 //! ignored, gaps, and what to type next. Readable without colour.
 
 use super::committed::committed_section;
+use super::finding_rows::{caveats, findings};
+use super::not_counted::not_counted;
+use super::plan_rows::{steps, worth};
 use super::practices::practices_line;
+use super::workload_rows::{is_advised, workloads};
 use crate::analysis::{Audit, AuditedWorkload, ClassTotals};
-use crate::domain::{
-    Action, Classification, EstateSource, Evidence, Finding, Money, Observation, Severity,
-    decimals_apart, floored,
-};
+use crate::domain::{Action, ActionKind, Classification, EstateSource, Money};
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::next::{Invocation, Setup, next_section};
 use crate::report::shared::plain_table::PlainTable;
-use crate::report::shared::style::{TableStyle, left_out};
+use crate::report::shared::style::{TableStyle, left_out, outside_of_filters};
 use crate::report::shared::text::{
-    ABSENT, count, counted, fit, minute, money, money_or_absent, percent, rounded, safe, wrap,
+    a_year, count, counted, fit, hanging, minute, money, money_or_absent, rounded, safe,
 };
-use rust_decimal::Decimal;
+use crate::report::shared::view::{Picked, View};
+use crate::savings::averaged_away;
 use std::fmt::Write;
+use unicode_width::UnicodeWidthStr;
 
 /// Rows shown before the rest is announced.
 const SHOWN_ACTIONS: usize = 12;
-const SHOWN_FINDINGS: usize = 12;
 const SHOWN_IGNORED: usize = 8;
+/// What a filtered view says above the figures that it leaves as they are.
+const OF_FILTERS: &str = "filters choose the rows of WORKLOADS, PLAN and FINDINGS; all other \
+                          figures are of everything in scope";
 
-/// The audit for a terminal; `invocation` is what led to it.
-pub fn audit_table(audit: &Audit, invocation: &Invocation, style: TableStyle) -> String {
+/// The audit for a terminal; `invocation` is what led to it,
+/// and `view` says which rows of its lists are shown.
+pub fn audit_table(
+    audit: &Audit,
+    view: &View,
+    invocation: &Invocation,
+    style: TableStyle,
+) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = draw(audit, invocation, style, &mut out);
+    let _ = draw((audit, view), invocation, style, &mut out);
     out
 }
 
 fn draw(
-    audit: &Audit,
+    (audit, view): (&Audit, &View),
     invocation: &Invocation,
     style: TableStyle,
     out: &mut String,
 ) -> std::fmt::Result {
+    let picked = view.workloads(audit);
     header(audit, style, out)?;
-    money_block(audit, style, out)?;
-    funnel(audit, out)?;
-    classes(audit, out)?;
-    practices_line(audit, style, out)?;
-    if style.wide {
-        workloads(audit, style, out)?;
+    if view.is_filtered() {
+        hanging("  ", 2, OF_FILTERS, style.width, out)?;
+        writeln!(out)?;
     }
-    plan(audit, style, out)?;
+    money_block(audit, style, out)?;
+    funnel(audit, style, out)?;
+    classes(audit, style, out)?;
+    practices_line(audit, style, out)?;
+    workloads((&picked, view), is_advised(audit), style, out)?;
+    plan((audit, &picked, view), style, out)?;
     purchases(audit, style, out)?;
     waterfall(audit, style, out)?;
     committed_section(audit, style, out)?;
     unused(audit, style, out)?;
-    findings(audit, style, out)?;
+    findings(audit, &picked, style, out)?;
     ignored(audit, style, out)?;
     gap_section(&audit.gaps, style, out)?;
     let is_unmeasured = audit.funnel.unmeasured_gpus > 0;
     let setup = is_unmeasured.then(|| Setup::of(audit.source));
     next_section(invocation, setup, style, out)?;
     footer(audit, out)
-}
-
-fn severity(severity: Severity, style: TableStyle) -> String {
-    let padded = format!("{:<8}", severity.name());
-    match severity {
-        Severity::Critical => style.paint("1;31", &padded),
-        Severity::Warning => style.paint("33", &padded),
-        Severity::Info => padded,
-    }
 }
 
 fn header(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
@@ -102,13 +107,11 @@ fn money_block(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::
         format!("{} stopped", totals.stopped_instances),
         counted(totals.gpus, "GPU", "GPUs"),
     ];
-    if totals.unpriced_instances > 0 {
-        notes.push(format!("{} unpriced", count(totals.unpriced_instances)));
-    }
+    notes.extend(not_counted(audit));
     let percent = totals.savings_percent().map_or(String::new(), |share| {
         format!("{}% less", rounded(share, 1))
     });
-    let a_year = totals.annual_savings().map_or(String::new(), |saved| {
+    let per_year = totals.annual_savings().map_or(String::new(), |saved| {
         format!("per month; {} per year", money(saved))
     });
     let rows: [(&str, Option<Money>, String); 5] = [
@@ -123,41 +126,36 @@ fn money_block(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::
             totals.monthly_optimization,
             "additional optimization savings".to_owned(),
         ),
-        ("Savings", totals.monthly_savings(), a_year),
+        ("Savings", totals.monthly_savings(), per_year),
         ("After the plan", totals.planned_monthly_cost, percent),
     ];
     for (label, amount, note) in rows {
-        let line = format!("  {label:<15}{:>16}   {note}", money_or_absent(amount));
-        writeln!(out, "{}", fit(line.trim_end(), style.width))?;
+        let first = format!("  {label:<15}{:>16}   ", money_or_absent(amount));
+        hanging(&first, 36, &note, style.width, out)?;
     }
     writeln!(out)
 }
 
-fn funnel(audit: &Audit, out: &mut String) -> std::fmt::Result {
+fn funnel(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
     let funnel = &audit.funnel;
-    let unmeasured = if funnel.unmeasured_gpus > 0 {
-        format!("   ({} unmeasured)", count(funnel.unmeasured_gpus))
-    } else {
-        String::new()
-    };
-    writeln!(
-        out,
-        "  GPUs  {} total → {} allocated → {} active → {:.1} effective{unmeasured}\n",
+    let line = format!(
+        "  GPUs  {} total → {} allocated → {} active → {:.1} effective",
         count(funnel.total_gpus),
         count(funnel.allocated_gpus),
         count(funnel.active_gpus),
         funnel.effective_gpus,
-    )
-}
-
-fn indented(table: &PlainTable, out: &mut String) -> std::fmt::Result {
-    for line in table.lines() {
-        writeln!(out, "  {line}")?;
+    );
+    out.push_str(&line);
+    if funnel.unmeasured_gpus > 0 {
+        let unmeasured = format!("({} unmeasured)", count(funnel.unmeasured_gpus));
+        let fits = line.width() + 3 + unmeasured.width() <= style.width;
+        let between = if fits { "   " } else { "\n        " };
+        write!(out, "{between}{unmeasured}")?;
     }
-    writeln!(out)
+    writeln!(out, "\n")
 }
 
-fn classes(audit: &Audit, out: &mut String) -> std::fmt::Result {
+fn classes(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
     let mut table = PlainTable::new(
         &["CLASS", "WORKLOADS", "INSTANCES", "GPUS", "MONTHLY COST"],
         1..5,
@@ -179,98 +177,23 @@ fn classes(audit: &Audit, out: &mut String) -> std::fmt::Result {
     if audit.totals.stopped.workloads > 0 {
         row("stopped", &audit.totals.stopped);
     }
-    indented(&table, out)
-}
-
-fn workloads(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
-    writeln!(out, "{}", style.heading("WORKLOADS"))?;
-    let mut columns = vec![
-        "NAME",
-        "REGION",
-        "TYPE",
-        "COUNT",
-        "OPTION",
-        "KIND",
-        "CLASS",
-        "STATE",
-        "MEAN",
-        "P95",
-        "VRAM PEAK",
-        "COVERAGE",
-        "$/MONTH",
-        "PLANNED",
-    ];
-    let is_advised = is_advised(audit);
-    if is_advised {
-        columns.push("AWS SAYS");
+    for line in table.lines_in(style, 2) {
+        writeln!(out, "  {line}")?;
     }
-    let mut table = PlainTable::new(&columns, [3, 8, 9, 10, 11, 12, 13]);
-    for audited in &audit.workloads {
-        let mut row = workload_row(audited);
-        if is_advised {
-            let opinion = audited.workload.aws_opinion();
-            row.push(opinion.map_or_else(|| ABSENT.to_owned(), |words| fit(&words, 48)));
-        }
-        table.row(row);
-    }
-    indented(&table, out)
+    writeln!(out)
 }
 
-/// Whether AWS advises anything about a workload.
-pub(super) fn is_advised(audit: &Audit) -> bool {
-    let mut all = audit.workloads.iter();
-    all.any(|one| !one.workload.opinions.is_empty())
-}
+/// Columns before what an action of the plan is.
+const BEFORE_ACTION: usize = 40;
 
-fn workload_row(audited: &AuditedWorkload) -> Vec<String> {
-    let workload = &audited.workload;
-    let summary = workload.utilization.as_ref();
-    let or_absent = |value: Option<String>| value.unwrap_or_else(|| ABSENT.to_owned());
-    vec![
-        fit(&workload.name, 32),
-        safe(&workload.key.region),
-        safe(&workload.key.instance_type),
-        count(workload.instances.len() as u64),
-        workload.key.purchase_option.to_string(),
-        workload.kind.to_string(),
-        if workload.key.running {
-            audited.verdict.classification.to_string()
-        } else {
-            "stopped".to_owned()
-        },
-        or_absent(audited.verdict.state.map(|state| state.to_string())),
-        or_absent(summary.map(|summary| percent(summary.distribution.mean))),
-        or_absent(summary.map(|summary| percent(summary.distribution.p95))),
-        or_absent(
-            workload
-                .vram()
-                .map(|vram| format!("{:.1} GiB", vram.peak_mib / 1024.0)),
-        ),
-        or_absent(summary.map(|summary| format!("{}%", floored(summary.coverage() * 100.0, 1)))),
-        money_or_absent(workload.monthly_cost()),
-        money_or_absent(audited.planned_monthly_cost()),
-    ]
-}
-
-/// The actions of the plan, those of the workload that saves most first.
-fn plan(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
-    let mut planned: Vec<&AuditedWorkload> = audit
-        .workloads
-        .iter()
-        .filter(|audited| !audited.actions.is_empty())
-        .collect();
-    planned.sort_by_cached_key(|audited| {
-        let saved = audited
-            .actions
-            .iter()
-            .map(|one| one.monthly_savings().amount());
-        (
-            std::cmp::Reverse(saved.sum::<Decimal>()),
-            audited.workload.id(),
-        )
-    });
-    let releases = audit.unused.iter().any(|one| !one.actions.is_empty());
-    if planned.is_empty() && !releases {
+/// The actions of the plan, those of what saves most first.
+fn plan(
+    (audit, picked, view): (&Audit, &Picked<'_>, &View),
+    style: TableStyle,
+    out: &mut String,
+) -> std::fmt::Result {
+    let (steps, outside) = steps(audit, picked, view);
+    if steps.is_empty() && outside.is_empty() {
         return Ok(());
     }
     let cheaper = if audit.plan_risk < audit.accepted {
@@ -279,59 +202,47 @@ fn plan(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result 
         String::new()
     };
     let heading = format!(
-        "PLAN  monthly savings, risk; each action applies after the previous ones{cheaper}"
+        "PLAN  savings per month and year, risk; each action applies after the previous \
+         ones{cheaper}"
     );
-    writeln!(out, "{}", style.heading(&heading))?;
-    let of_workloads = planned.iter().flat_map(|audited| {
-        let name = audited.workload.name.as_str();
-        audited.actions.iter().map(move |action| (name, action))
-    });
-    let of_unused = audit.unused.iter().flat_map(|one| {
-        let actions = one.actions.iter();
-        actions.map(|action| (one.id.as_str(), action))
-    });
-    let steps: Vec<(&str, &Action)> = of_workloads.chain(of_unused).collect();
+    style.title(&heading, out)?;
     let (shown, hidden) = steps.split_at(style.shown(steps.len(), SHOWN_ACTIONS));
     for (name, action) in shown {
         let what = action.target().map_or(String::new(), |target| {
             format!(" to {} × {}", target.count, target.instance_type)
         });
-        let line = format!(
-            "{:>14}  {:<6}  {}: {}{}",
-            money(action.monthly_savings()),
-            action.risk().name(),
-            safe(name),
-            action.kind(),
-            what,
+        let saved = action.monthly_savings();
+        let first = format!(
+            "{:>14} {:>15}  {:<6}  ",
+            money(saved),
+            money(a_year(saved)),
+            action.risk().name()
         );
-        writeln!(out, "{}", fit(&line, style.width))?;
+        let line = format!("{}: {}{what}", safe(name), action.kind());
+        hanging(&first, BEFORE_ACTION, &line, style.width, out)?;
         caveats(action.caveats(), 24, style, out)?;
     }
-    // Two currencies have no sum.
-    let worth = hidden
-        .iter()
-        .map(|(_, action)| Some(action.monthly_savings()))
-        .reduce(|sum, part| sum?.checked_add(part?).ok())
-        .flatten();
-    left_out(hidden.len(), "action", "actions", worth, out)?;
+    left_out(hidden.len(), "action", "actions", worth(hidden), out)?;
+    outside_of_filters(outside.len(), "action", "actions", worth(&outside), out)?;
+    averages(&picked.kept, style, out)?;
     writeln!(out)
 }
 
-/// What would stop an engineer, one line each.
-fn caveats(
-    caveats: &[String],
-    indent: usize,
+/// What right-sizing does not see, once for all of it: the longest averages count.
+fn averages(
+    workloads: &[&AuditedWorkload],
     style: TableStyle,
     out: &mut String,
 ) -> std::fmt::Result {
-    for caveat in caveats {
-        let width = style.width.saturating_sub(indent + 2);
-        for (index, line) in wrap(&safe(caveat), width).iter().enumerate() {
-            let sign = if index == 0 { "!" } else { " " };
-            writeln!(out, "{:indent$}{sign} {line}", "")?;
-        }
-    }
-    Ok(())
+    let is_resize = |action: &Action| action.kind() == ActionKind::Rightsize;
+    let resized = workloads
+        .iter()
+        .filter(|audited| audited.actions.iter().any(is_resize));
+    let seconds = resized.filter_map(|audited| audited.proposals.rightsize()?.averaged_seconds);
+    let said = seconds
+        .max()
+        .map(|seconds| format!("rightsize: {}", averaged_away(seconds)));
+    caveats(said.as_slice(), 2, style, out)
 }
 
 /// What is paid for and does not run.
@@ -339,8 +250,10 @@ fn unused(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Resul
     if audit.unused.is_empty() {
         return Ok(());
     }
-    let heading = "UNUSED  included in the monthly cost, paid for but not running";
-    writeln!(out, "{}", style.heading(heading))?;
+    style.title(
+        "UNUSED  included in the monthly cost, paid for but not running",
+        out,
+    )?;
     for one in &audit.unused {
         let until = one.committed_until.map_or(String::new(), |until| {
             format!(
@@ -348,14 +261,9 @@ fn unused(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Resul
                 until.to_zoned(jiff::tz::TimeZone::UTC).date()
             )
         });
-        let line = format!(
-            "{:>14}  {} {}: {}{until}",
-            money_or_absent(one.monthly_cost),
-            one.kind,
-            safe(&one.id),
-            safe(&one.name),
-        );
-        writeln!(out, "{}", fit(&line, style.width))?;
+        let first = format!("{:>14}  ", money_or_absent(one.monthly_cost));
+        let line = format!("{} {}: {}{until}", one.kind, safe(&one.id), safe(&one.name));
+        hanging(&first, 16, &line, style.width, out)?;
     }
     writeln!(out)
 }
@@ -365,17 +273,17 @@ fn purchases(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Re
     if audit.purchases.is_empty() {
         return Ok(());
     }
-    writeln!(out, "{}", style.heading("TO BUY  after all actions above"))?;
+    style.title("TO BUY  after all actions above", out)?;
     for one in &audit.purchases {
+        let first = format!("{:>14}  ", money(one.monthly_savings));
         let line = format!(
-            "{:>14}  {} × {} in {}: {}",
-            money(one.monthly_savings),
+            "{} × {} in {}: {}",
             one.count,
             safe(&one.key.instance_type),
             safe(&one.key.region),
             safe(&one.what()),
         );
-        writeln!(out, "{}", fit(&line, style.width))?;
+        hanging(&first, 16, &line, style.width, out)?;
     }
     writeln!(out)
 }
@@ -389,120 +297,12 @@ fn waterfall(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Re
     if totals.by_action.is_empty() {
         return Ok(());
     }
-    writeln!(
-        out,
-        "{}",
-        style.heading("WATERFALL  monthly cost, from today to the plan")
-    )?;
+    style.title("WATERFALL  monthly cost, from today to the plan", out)?;
     writeln!(out, "{:>14}  today", money(today))?;
     for (kind, saved) in &totals.by_action {
         writeln!(out, "{:>14}  {kind}", format!("−{}", money(*saved)))?;
     }
     writeln!(out, "{:>14}  after the plan\n", money(planned))
-}
-
-fn findings(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Result {
-    if audit.findings.is_empty() {
-        return writeln!(out, "{}\n", style.heading("FINDINGS  none"));
-    }
-    writeln!(
-        out,
-        "{}",
-        style.heading("FINDINGS  savings are per finding; they overlap and do not add up")
-    )?;
-    let shown = style.shown(audit.findings.len(), SHOWN_FINDINGS);
-    for one in &audit.findings[..shown] {
-        finding(audit, one, style, out)?;
-    }
-    left_out(
-        audit.findings.len() - shown,
-        "finding",
-        "findings",
-        None,
-        out,
-    )?;
-    writeln!(out)
-}
-
-fn finding(
-    audit: &Audit,
-    finding: &Finding,
-    style: TableStyle,
-    out: &mut String,
-) -> std::fmt::Result {
-    let name = audit
-        .workloads
-        .iter()
-        .find(|audited| audited.workload.id() == finding.workload())
-        .map_or(finding.workload(), |audited| audited.workload.name.as_str());
-    let saving = finding
-        .monthly_savings
-        .map_or("no estimate".to_owned(), money);
-    writeln!(
-        out,
-        "{saving:>14}  {} {}",
-        severity(finding.severity, style),
-        fit(
-            &format!("{}  {}", finding.rule(), safe(name)),
-            style.width.saturating_sub(25)
-        )
-    )?;
-    let indent = " ".repeat(16);
-    let width = style.width.saturating_sub(16);
-    writeln!(out, "{indent}{}", fit(&finding.title, width))?;
-    if let Some(decisive) = finding.evidence().first() {
-        let why = format!("{} ({})", evidence(decisive), finding.confidence);
-        writeln!(out, "{indent}{}", fit(&why, width))?;
-    }
-    let to = if finding.recommendation.to.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", finding.recommendation.to)
-    };
-    let what = format!("→ {}{to}", finding.recommendation.action);
-    writeln!(out, "{indent}{}", fit(&what, width))?;
-    caveats(&finding.recommendation.caveats, 16, style, out)
-}
-
-pub(in crate::report) fn evidence(evidence: &Evidence) -> String {
-    let decimals = decimals_apart(evidence.observed, evidence.threshold);
-    // Parts of GPUs are rounded as in titles.
-    let decimals = match evidence.unit {
-        "GPUs" => decimals.max(2),
-        _ => decimals,
-    };
-    let number = |value: f64| {
-        if value.fract() == 0.0 {
-            format!("{value:.0}")
-        } else {
-            format!("{value:.decimals$}")
-        }
-    };
-    // The unit of a count is in its name.
-    let unit = match evidence.unit {
-        "%" => "%",
-        _ => "",
-    };
-    let comparator = evidence.comparator.sign();
-    let judged = format!(
-        "{}{unit} {comparator} {}{unit}",
-        number(evidence.observed),
-        number(evidence.threshold),
-    );
-    match &evidence.observation {
-        Observation::Sampled {
-            metric,
-            figure,
-            n_samples,
-            coverage,
-            ..
-        } => format!(
-            "{figure} of {metric} {judged}; {}, coverage {}%",
-            counted(*n_samples, "sample", "samples"),
-            floored(coverage * 100.0, 0)
-        ),
-        Observation::Fact { name, .. } => format!("{name}: {judged}"),
-    }
 }
 
 /// Workloads that a tag takes out of advice, each with the tag's value.
@@ -522,11 +322,11 @@ fn ignored(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Resu
         "IGNORED  {} excluded from recommendations by tag",
         counted(ignored.len() as u64, "workload", "workloads")
     );
-    writeln!(out, "{}", style.heading(&title))?;
+    style.title(&title, out)?;
     let shown = style.shown(ignored.len(), SHOWN_IGNORED);
     for (name, reason) in &ignored[..shown] {
-        let line = format!("  {}: {}", safe(name), safe(reason));
-        writeln!(out, "{}", fit(&line, style.width))?;
+        let line = format!("{}: {}", safe(name), safe(reason));
+        hanging("  ", 2, &line, style.width, out)?;
     }
     left_out(ignored.len() - shown, "workload", "workloads", None, out)?;
     writeln!(out)

@@ -146,12 +146,9 @@ fn steps_of(bill: &CurrencyBill, is_one_of_many: bool) -> Vec<Step> {
         })
     };
     let part_of = |name: &str, part: &Tally, whole: &Tally| {
+        let words = format!("{} / {}", amounts.words(part), amounts.words(whole));
         let (part, whole) = (part.sum().unwrap_or_default(), whole.sum()?);
-        step(
-            name,
-            format!("{} / {}", amounts.text(part), amounts.text(whole)),
-            percentage(percent_of(part, whole)?),
-        )
+        step(name, words, percentage(percent_of(part, whole)?))
     };
     let savings = &bill.savings;
     let parts = bill.parts();

@@ -3,9 +3,10 @@
 use super::figures::Amounts;
 use super::origin::BillOrigin;
 use crate::billing::{Bill, Comparison, CurrencyBill, DifferenceReason, RoundedCosts};
-use crate::domain::{LineKind, Provider};
+use crate::domain::{LineKind, Provider, PurchaseOption};
 use crate::report::answer::Missing;
-use crate::report::shared::text::counted;
+use crate::report::shared::markup::NAME;
+use crate::report::shared::text::{counted, fit};
 use rust_decimal::Decimal;
 
 /// From so many times the cost of an instance on, pods have too much of it.
@@ -16,8 +17,9 @@ pub(super) fn caveats(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
     let mut caveats = Vec::new();
     for payer in &origin.in_two_forms {
         caveats.push(format!(
-            "Files of several formats have lines of the payer {payer}: what is in more than one \
-             of them is counted again. Pass the files of one export."
+            "Files of several formats have lines of the payer {}: what is in more than one of \
+             them is counted again. Pass the files of one export.",
+            fit(payer, NAME)
         ));
     }
     if origin.estimates > 0 {
@@ -33,6 +35,7 @@ pub(super) fn caveats(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
     for one in &bill.currencies {
         caveats.extend(one.rounded.iter().map(|costs| rounded(costs, one)));
     }
+    caveats.extend(bill.currencies.iter().filter_map(taken_back));
     if origin.untimed > 0 {
         caveats.push(format!(
             "{} a time that is none: the amounts count, and the period is without them.",
@@ -75,6 +78,20 @@ pub(super) fn caveats(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
         caveats.push(of_instances.to_owned());
     }
     caveats
+}
+
+/// What savings plans take back in lines of their own, so that instances that they cover seem to be
+/// billed more than was billed.
+fn taken_back(bill: &CurrencyBill) -> Option<String> {
+    let mut kinds = bill.kinds.iter();
+    let negation = kinds.find(|one| one.kind == LineKind::Negation)?;
+    let taken = negation.costs.billed.sum().filter(|sum| !sum.is_zero())?;
+    bill.parts().hours_of(PurchaseOption::SavingsPlan)?;
+    Some(format!(
+        "What instances and types are billed has the on-demand price of hours that savings plans \
+         cover. Lines of the kind negation take {} back, for all that is covered.",
+        Amounts(bill.currency).text(-taken)
+    ))
 }
 
 /// Whether a bill and an audit have nothing in common.
@@ -157,9 +174,18 @@ pub(super) fn missing(bill: &Bill, origin: &BillOrigin) -> Vec<Missing> {
             remedy: "only instances of EC2 are compared: bills name others differently".to_owned(),
         });
     }
+    let days = origin.audit.as_ref().map_or(0, |audit| audit.days_missing);
+    if days > 0 {
+        missing.push(Missing {
+            what: format!("hours of {}", counted(days, "day", "days")),
+            remedy: "record every night with `gpucost history record`: what was billed on these \
+                     days is outside the hours of the audit"
+                .to_owned(),
+        });
+    }
     for (code, rows) in &origin.other_currencies {
         missing.push(Missing {
-            what: format!("amounts in {code}"),
+            what: format!("amounts in {}", fit(code, NAME)),
             remedy: format!(
                 "{} left out: gpucost adds up USD, CNY and EUR",
                 counted(*rows, "row is", "rows are")

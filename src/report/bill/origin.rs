@@ -34,6 +34,8 @@ pub struct BillAudit {
     pub hours: Window,
     /// Instances that a bill does not name as an estate does.
     pub left_out: u64,
+    /// Days between the first and the last whose hours no run has kept.
+    pub days_missing: u64,
 }
 
 /// A file of a bill.

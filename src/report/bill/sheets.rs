@@ -359,12 +359,14 @@ fn rates(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
 
 fn note(rate: &DerivedRate, amounts: Amounts) -> String {
     match rate.refusal {
+        None if rate.list_hourly.is_none() => "price of the commitment".to_owned(),
         None => "negotiated".to_owned(),
         Some(RateRefusal::Varies { least, most }) => {
             format!("from {} to {}", amounts.text(least), amounts.text(most))
         }
         Some(RateRefusal::Unstated { lines: 1 }) => "1 line states none".to_owned(),
         Some(RateRefusal::Unstated { lines }) => format!("{lines} lines state none"),
+        Some(RateRefusal::Unlisted) => "no list price beside it".to_owned(),
         Some(RateRefusal::Public) => "public price".to_owned(),
         Some(RateRefusal::NotAPrice) => "not for a price file".to_owned(),
     }

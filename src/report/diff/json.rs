@@ -100,6 +100,7 @@ struct PlanView {
     monthly_saved: Option<f64>,
     storage_of_stopped: Option<f64>,
     lost_work: Option<f64>,
+    snapshots: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -263,6 +264,7 @@ fn plan(outcome: &PlanOutcome) -> PlanView {
         monthly_saved: json_money(outcome.saved),
         storage_of_stopped: json_money(outcome.storage_of_stopped),
         lost_work: json_money(outcome.lost_work),
+        snapshots: json_money(outcome.snapshots),
     }
 }
 

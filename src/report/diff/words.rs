@@ -102,6 +102,11 @@ pub(super) fn outcome(plan: &PlanOutcome) -> String {
             "with",
             "that the plan budgeted for work lost on spot",
         ),
+        (
+            plan.snapshots,
+            "with",
+            "that the plan budgeted for snapshots of released volumes",
+        ),
     ] {
         if !amount.amount().is_zero() {
             words.push_str(&format!(", {before} {} {after}", money(amount)));

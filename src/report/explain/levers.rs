@@ -91,6 +91,7 @@ fn left_out(
             "no commitment costs less for the remaining hours".to_owned()
         }
         Some(LeftOut::SavesNothing) => "it saves nothing after the other actions".to_owned(),
+        Some(LeftOut::Rejected) => "the policy rejects it".to_owned(),
         // A type that the plan leads to may have no offer where others have one.
         None => {
             let mut targets = audited.actions.iter().rev();
@@ -162,6 +163,7 @@ fn words(reason: &Refusal) -> String {
         Refusal::Unpriced => "price not available",
         Refusal::StoppedLately => "it stopped recently and may be started again",
         Refusal::NothingStands => "no billed storage or addresses remain",
+        Refusal::OnlySnapshots => "snapshots that keep the data may cost as much as the volumes",
         Refusal::Committed => "its hours are committed",
         Refusal::Held => "it runs in a capacity reservation that this account cannot lower",
         Refusal::HeldHours => {

@@ -20,7 +20,7 @@ pub use owned::commitment_explanation;
 use self::page::{Page, Rates};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Action, Evidence, Finding, Observation, Policy, Risk, Workload};
-use crate::report::audit::table::evidence;
+use crate::report::audit::finding_rows::evidence;
 use crate::report::shared::text::money;
 use std::collections::BTreeSet;
 

@@ -106,7 +106,7 @@ impl Page {
             ActionKind::Spot => self.spot(state),
             ActionKind::Commit => self.commit(action, state, by),
             ActionKind::Stop => self.stopped(action, audited),
-            ActionKind::Release => {}
+            ActionKind::Release => self.released(action, state),
         }
     }
 
@@ -167,6 +167,19 @@ impl Page {
             money(action.monthly_savings()),
             money(action.certain())
         ));
+    }
+
+    /// What ends with the storage, and what snapshots may cost of it.
+    fn released(&mut self, action: &Action, state: &PlanState<'_>) {
+        if let Some(snapshots) = action.snapshots() {
+            self.note(&format!(
+                "{} − {} for snapshots = {}, of which {} is certain",
+                money(state.left),
+                money(snapshots),
+                money(action.monthly_savings()),
+                money(action.certain())
+            ));
+        }
     }
 
     /// What a new type or number costs in the hours that are left.

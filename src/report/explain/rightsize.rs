@@ -8,8 +8,8 @@ use crate::catalog::network_gbps;
 use crate::domain::{ActionKind, GpuOffer, Policy, Risk, WorkloadKind};
 use crate::report::shared::text::{count, counted, money};
 use crate::savings::{
-    Answer, Considered, Demand, Projection, RatioBasis, Rightsizing, Today, performance,
-    usable_vram_mib,
+    Answer, Considered, Demand, Projection, RatioBasis, Rightsizing, Today, averaged_away,
+    performance, usable_vram_mib,
 };
 use rust_decimal::Decimal;
 
@@ -33,6 +33,9 @@ impl Page {
                 (&today.shape.gpu, &chosen.shape.gpu, found.projection)
             {
                 self.projection(&demand, offer, other, projection, chosen, by.policy);
+            }
+            if let Some(seconds) = found.averaged_seconds {
+                self.note(&format!("caveat: {}", averaged_away(seconds)));
             }
         }
         let hours = workload.cost.iter().flat_map(|cost| &cost.instances);

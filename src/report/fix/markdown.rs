@@ -71,6 +71,9 @@ fn section(number: usize, item: &FixItem<'_>, out: &mut String) -> std::fmt::Res
         }
     }
     writeln!(out, "- risk: {}", fix.risk)?;
+    if let Some(why) = item.by_hand {
+        writeln!(out, "- by hand: {why}")?;
+    }
     writeln!(out, "- {}", text(&fix.detail))?;
     for caveat in &fix.caveats {
         writeln!(out, "- caveat: {}", text(caveat))?;

@@ -4,7 +4,7 @@ use super::checks::account;
 use super::procedure::{Procedure, Step};
 use super::{groups, kubernetes, machines, purchase, schedule, share, terraform};
 use crate::analysis::{Audit, Fix, FixTarget, WorkloadFix};
-use crate::domain::{ActionKind, Money, Provider, Risk};
+use crate::domain::{ActionKind, Money, Provider, Risk, WorkloadKind};
 use crate::report::shared::text::money;
 use jiff::Timestamp;
 use std::collections::BTreeSet;
@@ -30,11 +30,13 @@ impl<'a> FixPlan<'a> {
     pub fn of(audit: &Audit, fixes: Vec<Fix<'a>>) -> Self {
         let mut by_hand: BTreeSet<String> = BTreeSet::new();
         let items = fixes.into_iter().map(|fix| {
-            let procedure = procedure(&fix, audit.as_of);
+            let mut procedure = procedure(&fix, audit.as_of);
             let workloads = fix.workloads();
             let waits = workloads.iter().any(|id| by_hand.contains(id));
             let why = if is_final(fix.kind) {
                 Some("what it changes cannot be undone")
+            } else if interrupts_training(&fix) {
+                Some("its machines train: whoever owns the run changes them between two runs")
             } else if waits {
                 Some("an action before it on the same workload is by hand")
             } else {
@@ -42,6 +44,7 @@ impl<'a> FixPlan<'a> {
             };
             if why.is_some() {
                 by_hand.extend(workloads);
+                procedure = procedure.left_to_a_person();
             }
             FixItem {
                 fix,
@@ -74,20 +77,23 @@ impl FixItem<'_> {
         }
     }
 
-    /// Whether it saves less where data is kept: snapshots of volumes are billed.
-    pub(super) fn keeps_snapshots(&self) -> bool {
-        match &self.fix.target {
-            FixTarget::Workload(one) if self.fix.kind == ActionKind::Release => {
-                one.audited.workload.idle_storage.volumes > 0
-            }
-            _ => false,
-        }
+    /// Whether it saves less where data is kept: snapshots of volumes are billed, and the
+    /// saving is not net of them, because their price is not known.
+    pub(super) fn saves_at_most(&self) -> bool {
+        let FixTarget::Workload(one) = &self.fix.target else {
+            return false;
+        };
+        let mut actions = one.audited.actions.iter();
+        self.fix.kind == ActionKind::Release
+            && actions.any(|action| {
+                action.kind() == ActionKind::Release && action.certain() != action.monthly_savings()
+            })
     }
 
-    /// What it saves, such as `$7,659.63`, or `up to $343.68` before snapshots.
+    /// What it saves, such as `$7,659.63`, or `up to $52.80` before snapshots of unknown price.
     pub(super) fn saved(&self) -> String {
         let amount = money(self.fix.monthly_savings);
-        if self.keeps_snapshots() {
+        if self.saves_at_most() {
             format!("up to {amount}")
         } else {
             amount
@@ -155,6 +161,18 @@ impl FixItem<'_> {
 /// Whether an action cannot be undone: data that is deleted, and a term that is paid for.
 fn is_final(kind: ActionKind) -> bool {
     matches!(kind, ActionKind::Release | ActionKind::Commit)
+}
+
+/// Whether an action stops or replaces machines that train. How much of a run that loses, and
+/// whether it goes on by itself, only its owner knows; a wrong guess costs days of all machines.
+fn interrupts_training(fix: &Fix<'_>) -> bool {
+    let interrupts = matches!(fix.kind, ActionKind::Rightsize | ActionKind::Spot);
+    match &fix.target {
+        FixTarget::Workload(one) => {
+            interrupts && one.audited.workload.kind == WorkloadKind::Training
+        }
+        FixTarget::Reservation(_) | FixTarget::Purchase(_) => false,
+    }
 }
 
 fn procedure(fix: &Fix<'_>, as_of: Timestamp) -> Procedure {

@@ -122,6 +122,16 @@ impl Procedure {
         }
     }
 
+    /// The same for somebody who does all of it: what a script asks for first, a person decides.
+    pub(super) fn left_to_a_person(mut self) -> Self {
+        for step in self.before.iter_mut().chain(&mut self.steps) {
+            if matches!(step.what, What::Erases | What::Interrupts) {
+                step.what = What::ByHand;
+            }
+        }
+        self
+    }
+
     /// The same without commands, where a name from outside would be taken for a flag or a
     /// file by one of them.
     pub(super) fn checked(mut self) -> Self {

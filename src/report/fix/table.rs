@@ -5,11 +5,11 @@ use crate::domain::counted;
 use crate::report::shared::next::Invocation;
 use crate::report::shared::plain_table::PlainTable;
 use crate::report::shared::style::TableStyle;
-use crate::report::shared::text::{fit, minute, money, money_or_absent, safe};
+use crate::report::shared::text::{fit, minute, money, money_or_absent, safe, wrap};
 use std::fmt::Write;
 
-/// Columns of a name.
-const NAME_WIDTH: usize = 24;
+/// Columns of a name, of which long ones are wrapped.
+const NAME_WIDTH: usize = 64;
 
 /// The actions as a table, with the commands that print how they are carried out.
 pub fn fix_table(plan: &FixPlan<'_>, invocation: &Invocation, style: TableStyle) -> String {
@@ -56,16 +56,19 @@ fn draw(
         }
         table.row(row);
     }
-    out.push_str(&table.text(style));
+    out.push_str(&table.wrapped(style));
     let numbers = plan.items.iter().enumerate();
-    let numbers = numbers.filter(|(_, item)| item.keeps_snapshots());
+    let numbers = numbers.filter(|(_, item)| item.saves_at_most());
     let numbers: Vec<String> = numbers.map(|(at, _)| (at + 1).to_string()).collect();
     if !numbers.is_empty() {
         let about = format!(
             "{} saves at most this: snapshots that keep the data are billed, as the runbook says",
             numbers.join(", ")
         );
-        writeln!(out, "{}\n", fit(&about, style.width))?;
+        for line in wrap(&about, style.width) {
+            writeln!(out, "{line}")?;
+        }
+        writeln!(out)?;
     }
     writeln!(out, "{}", style.heading("NEXT"))?;
     for (format, what) in [

@@ -120,7 +120,7 @@ pub fn gate_markdown(report: &GateReport, brief: &GateBrief) -> String {
         counted(brief.gaps.len() as u64, "data gap", "data gaps"),
         true,
         OF_GAPS,
-        brief.gaps.iter().map(gap_row),
+        brief.gaps.iter().map(|gap| gap_row(&[gap])),
         ("gap", "gaps"),
     );
     let page = Page {

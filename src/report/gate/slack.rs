@@ -2,27 +2,12 @@
 
 use super::brief::{GateBrief, since_baseline, verdict_words};
 use crate::analysis::gate::{GateReport, MissingData, Violation};
-use crate::report::shared::markdown::escape::{NAME_WIDTH, SENTENCE_WIDTH, bounded};
+use crate::report::shared::slack::{
+    MOST_BLOCKS, MOST_IN_MESSAGE, Message, code, command, context, escape, header, mrkdwn, section,
+    sentence,
+};
 use crate::report::shared::text::{ABSENT, counted, json_document, minute, money_or_absent};
-use serde::Serialize;
 use serde_json::{Value, json};
-
-/// Blocks of one message.
-const MOST_BLOCKS: usize = 50;
-/// Characters of one text.
-const MOST_IN_TEXT: usize = 3_000;
-/// Characters of the header.
-const MOST_IN_HEADER: usize = 150;
-/// Characters of all blocks together. Slack states no such limit and refuses
-/// messages beyond about 13 000.
-const MOST_IN_MESSAGE: usize = 10_000;
-
-#[derive(Serialize)]
-struct Message {
-    /// What a notification shows.
-    text: String,
-    blocks: Vec<Value>,
-}
 
 /// The gate's report as a message for Slack: the verdict, the totals, and as many
 /// violations as a message holds, gravest first.
@@ -31,13 +16,7 @@ struct Message {
 /// When a value cannot be written as JSON.
 pub fn gate_slack(report: &GateReport, brief: &GateBrief) -> Result<String, serde_json::Error> {
     let headline = brief.headline(report, &verdict_words(report, brief));
-    let mut blocks = vec![
-        json!({
-            "type": "header",
-            "text": {"type": "plain_text", "text": cut(&headline, MOST_IN_HEADER)},
-        }),
-        totals(report, brief),
-    ];
+    let mut blocks = vec![header(&headline), totals(report, brief)];
     let rows: Vec<String> = report
         .violations
         .iter()
@@ -136,74 +115,4 @@ fn judged(report: &GateReport, brief: &GateBrief) -> String {
     let unjudged = brief.unjudged_words();
     let lines = [Some(first), unread, unjudged].into_iter().flatten();
     lines.collect::<Vec<_>>().join("\n")
-}
-
-fn section(text: &str) -> Value {
-    json!({"type": "section", "text": mrkdwn(text)})
-}
-
-fn context(text: &str) -> Value {
-    json!({"type": "context", "elements": [mrkdwn(text)]})
-}
-
-/// Text in which nothing but what is written becomes a link or a mention.
-fn mrkdwn(text: &str) -> Value {
-    json!({"type": "mrkdwn", "verbatim": true, "text": cut(text, MOST_IN_TEXT)})
-}
-
-fn sentence(text: &str) -> String {
-    escape(&bounded(text, SENTENCE_WIDTH))
-}
-
-/// A name as code. A backtick would end it, and cannot be escaped.
-fn code(name: &str) -> String {
-    command(&bounded(name, NAME_WIDTH))
-}
-
-fn command(shown: &str) -> String {
-    format!("`{}`", escape(&shown.replace('`', "'")))
-}
-
-/// The three characters that Slack gives a meaning.
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-}
-
-/// At most so many characters, and never half of an entity.
-fn cut(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    let mut shown: String = text.chars().take(most - 1).collect();
-    if let Some(start) = shown
-        .rfind('&')
-        .filter(|start| !shown[*start..].contains(';'))
-    {
-        shown.truncate(start);
-    }
-    shown.push('…');
-    shown
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_person_is_called() {
-        assert_eq!(
-            sentence("<!channel> & <@U1>"),
-            "&lt;!channel&gt; &amp; &lt;@U1&gt;"
-        );
-        assert_eq!(code("a`b<c>"), "`a'b&lt;c&gt;`");
-    }
-
-    #[test]
-    fn an_entity_is_cut_whole() {
-        assert_eq!(cut("abcd", 4), "abcd");
-        assert_eq!(cut("abcde", 4), "abc…");
-        assert_eq!(cut("a&amp;bcd", 5), "a…");
-    }
 }

@@ -45,7 +45,7 @@ fn draw(sheet: &Sheet<'_>, style: TableStyle, out: &mut String) -> std::fmt::Res
         "total".clone_into(first);
     }
     table.row([&total[..], &sheet.total[..]].concat());
-    for line in table.lines() {
+    for line in table.lines_in(style, 2) {
         writeln!(out, "  {line}")?;
     }
     left_out(rest.len(), "group", "groups", worth(rest), out)?;

@@ -80,7 +80,7 @@ fn row(one: &Realised) -> Vec<Figure> {
     ]
 }
 
-fn to(target: &Target) -> String {
+pub(super) fn to(target: &Target) -> String {
     format!("{} × {}", target.count, target.instance_type)
 }
 

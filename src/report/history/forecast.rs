@@ -3,8 +3,12 @@
 use super::words::days;
 use crate::domain::Money;
 use crate::report::answer::{Column, Figure, Sheet, Step, column};
-use crate::report::shared::text::{counted, money, percent};
-use crate::trend::{Band, Certainty, Forecast, JudgedDay, LEAST_ORIGINS, Overview};
+use crate::report::shared::text::{counted, fit, money, percent};
+use crate::trend::{
+    Band, Certainty, Forecast, JudgedDay, LEAST_CHECKED, LEAST_GAIN_PERCENT, LEAST_ORIGINS,
+    LEAST_TRIALS, Overview,
+};
+use rust_decimal::Decimal;
 
 const OF_PAST: [Column; 5] = [
     column("month", "month"),
@@ -13,15 +17,19 @@ const OF_PAST: [Column; 5] = [
     column("actual", "actual"),
     column("error_percent", "error"),
 ];
-const OF_DAY: [Column; 7] = [
+const OF_DAY: [Column; 8] = [
     column("name", "what"),
     column("expected", "expected"),
     column("low", "low"),
     column("high", "high"),
+    column("band_held", "band held"),
     column("actual", "actual"),
     column("is_unusual", "unusual"),
     column("cause", "cause"),
 ];
+
+/// Columns of a workload's name in a cause.
+const MOVER: usize = 40;
 
 /// The arithmetic of the forecast; empty without one.
 pub(super) fn forecast_steps(found: &Overview) -> Vec<Step> {
@@ -34,7 +42,13 @@ pub(super) fn forecast_steps(found: &Overview) -> Vec<Step> {
         result: Figure::Money(amount),
     };
     let of_days = |number: u32| counted(u64::from(number), "day", "days");
-    let left = of_days(forecast.days_left);
+    let mut left = of_days(forecast.days_left);
+    if forecast.unrecorded_days > 0 {
+        left.push_str(&format!(
+            " ({} of them over and not recorded whole)",
+            forecast.unrecorded_days
+        ));
+    }
     let mut steps = vec![
         step(
             "spent",
@@ -61,7 +75,7 @@ pub(super) fn forecast_steps(found: &Overview) -> Vec<Step> {
         Certainty::Range { low, high, origins } => {
             let words = format!(
                 "range, no band: least of last day, mean of 7 days and drift; \
-                 {} of as many days, {LEAST_ORIGINS} and five checked bands are needed",
+                 {} of as many days, {LEAST_ORIGINS} and {LEAST_CHECKED} checked bands are needed",
                 counted(origins as u64, "past forecast", "past forecasts")
             );
             steps.push(step("low", words, low));
@@ -76,7 +90,17 @@ fn goes_on(forecast: &Forecast, left: &str) -> String {
     let jobs = counted(forecast.jobs as u64, "workload", "workloads");
     let mut words = format!("{jobs} of {}, {left}", forecast.state_day);
     if forecast.by_weekdays > 0 {
-        words.push_str(&format!("; {} by weekdays", forecast.by_weekdays));
+        words.push_str(&format!(
+            "; {} by weekdays, whose error was at least {LEAST_GAIN_PERCENT}% smaller in \
+             {LEAST_TRIALS} back-tests or more",
+            forecast.by_weekdays
+        ));
+    }
+    if forecast.launched > 0 {
+        words.push_str(&format!(
+            "; {} launched on it for whole days",
+            forecast.launched
+        ));
     }
     words
 }
@@ -84,8 +108,39 @@ fn goes_on(forecast: &Forecast, left: &str) -> String {
 fn band_words(by: &Band) -> String {
     let coverage = by.past_coverage_percent().map_or(String::new(), percent);
     format!(
-        "80% band of {} past forecasts; {} of {} past bands held ({coverage})",
-        by.origins, by.inside, by.checked
+        "band of {} past errors, {} ({coverage})",
+        by.origins,
+        held(by)
+    )
+}
+
+/// How often bands of the past held.
+fn held(by: &Band) -> String {
+    format!("held {} of {} times", by.inside, by.checked)
+}
+
+/// What is assumed of days that are over and were not recorded whole; empty without one.
+pub(super) fn unrecorded_words(forecast: &Forecast) -> String {
+    let (number, all) = (forecast.unrecorded_days, forecast.span.days());
+    let ahead = forecast.committed.amount() + forecast.running.amount();
+    let daily = ahead.checked_div(Decimal::from(forecast.days_left));
+    let Some(daily) = daily.filter(|_| number > 0) else {
+        return String::new();
+    };
+    let daily = money(Money::new(daily, forecast.running.currency()));
+    let (were, are) = if number == 1 {
+        ("was", "is")
+    } else {
+        ("were", "are")
+    };
+    let to_come = if number < forecast.days_left {
+        ", like those to come"
+    } else {
+        ""
+    };
+    format!(
+        "; {number} of its {all} days {were} not recorded whole and {are} taken at {daily} a \
+         day{to_come}"
     )
 }
 
@@ -140,6 +195,7 @@ fn judged_row(one: &JudgedDay, cause: &str) -> Vec<Figure> {
         Figure::Money(one.expected),
         Figure::Money(one.low),
         Figure::Money(one.high),
+        Figure::text(format!("{} of {}", one.by.inside, one.by.checked)),
         Figure::Money(one.actual),
         Figure::Flag(one.is_unusual),
         Figure::text(cause),
@@ -163,7 +219,7 @@ fn cause(found: &Overview) -> String {
         .collect();
     let movers = report.movers.iter();
     let movers: Vec<String> = movers
-        .map(|(name, amount)| format!("{name} {}", amount.signed()))
+        .map(|(name, amount)| format!("{} {}", fit(name, MOVER), amount.signed()))
         .collect();
     let words = [parts.join(", "), movers.join(", ")];
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -178,11 +234,10 @@ fn cause(found: &Overview) -> String {
 pub(super) fn bounds_words(forecast: &Forecast) -> String {
     match (&forecast.certainty, forecast.bounds()) {
         (Certainty::Band { by, .. }, Some((low, high))) => format!(
-            "{} to {}; {} of {} past bands held",
+            "{} to {}, a band that {}",
             money(low),
             money(high),
-            by.inside,
-            by.checked
+            held(by)
         ),
         (_, Some((low, high))) => {
             format!("range {} to {}, no band yet", money(low), money(high))

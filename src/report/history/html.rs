@@ -1,19 +1,19 @@
 //! `gpucost history --format html`: one file with plots, for readers away from a terminal. No
 //! network and no script.
 
-use super::forecast::bounds_words;
-use super::plots::{Bar, MOST_BARS, bars};
+use super::forecast::{bounds_words, unrecorded_words};
 use super::trend::history_answer;
 use super::words::days;
 use crate::report::answer::{Answer, Figure, Sheet, shown};
 use crate::report::shared::markup::{NAME, Page, SENTENCE, STYLE, cut, html};
+use crate::report::shared::plots::{Bar, MOST_BARS, bars};
 use crate::report::shared::text::{money, unit_price};
 use crate::trend::{Overview, Period};
 
 /// What the page may do: its own style, by its SHA-256, and nothing else.
 pub(in crate::report) const CONTENT_SECURITY_POLICY: &str = concat!(
     "default-src 'none'; ",
-    "style-src 'sha256-EBZO6CBK1FK8xaMhRevJjzAvP1iqOWLod6S1IBxot7g='; ",
+    "style-src 'sha256-tIObc1MoWdV1pG2JxQRZkL7iRNdRjM7m+wFZMC4ZKSw='; ",
     "base-uri 'none'; form-action 'none'"
 );
 
@@ -84,7 +84,12 @@ fn tiles(found: &Overview, page: &mut Page) {
     }
     if let Some(forecast) = &found.forecast {
         let label = "Forecast";
-        let note = format!("{}; {}", days(forecast.span), bounds_words(forecast));
+        let note = format!(
+            "{}; {}{}",
+            days(forecast.span),
+            bounds_words(forecast),
+            unrecorded_words(forecast)
+        );
         tile(page, label, money(forecast.total()), note);
     }
     html!(page, "</section>\n");
@@ -122,10 +127,10 @@ fn spend_plot(found: &Overview, page: &mut Page) {
     page.text(money(found.ledger.money(most.unwrap_or_default())));
     html!(page, ".</p>\n");
     let spent = shown.iter().map(|one| Bar {
-        whole: one.sums.spend,
+        whole: Some(one.sums.spend),
         part: one.sums.waste,
     });
-    bars(page, &spent.collect::<Vec<_>>());
+    bars(page, &spent.collect::<Vec<_>>(), "Spend and waste");
     ends(shown, page);
     html!(page, "</section>\n");
 }
@@ -140,10 +145,10 @@ fn useful_plot(found: &Overview, page: &mut Page) {
         "<span class=\"key stays\"></span> were useful: times mean utilization.</p>\n"
     );
     let hours = shown.iter().map(|one| Bar {
-        whole: one.sums.gpu_hours,
+        whole: Some(one.sums.gpu_hours),
         part: one.sums.useful_gpu_hours,
     });
-    bars(page, &hours.collect::<Vec<_>>());
+    bars(page, &hours.collect::<Vec<_>>(), "GPU hours");
     ends(shown, page);
     html!(page, "</section>\n");
 }

@@ -1,13 +1,13 @@
 //! `gpucost history`: what nights of audits add up to, as an answer and as a page with plots.
 
 mod actions;
+mod digest;
 mod forecast;
 mod html;
-mod plots;
 mod trend;
 mod words;
 
-#[cfg(test)]
+pub use digest::digest_answer;
 pub(in crate::report) use html::CONTENT_SECURITY_POLICY;
 pub use html::history_html;
 pub use trend::history_answer;

@@ -91,6 +91,8 @@ fn every_format_says_the_same() {
         width: 100,
         color: false,
         wide: false,
+        limit: None,
+        ascii: false,
     };
     let table = answer_table(&answer, style);
     for part in [
@@ -113,7 +115,7 @@ fn every_format_says_the_same() {
         "$1,794.00",
         "$192.00",
         "<svg ",
-        "aria-hidden=\"true\"",
+        "role=\"img\"><title>Spend and waste</title>",
         "By workload",
     ] {
         assert!(page.contains(part), "{part}");
@@ -147,6 +149,8 @@ fn names_from_outside_do_nothing() {
             width: 200,
             color: false,
             wide: true,
+            limit: None,
+            ascii: false,
         };
         let page = history_html(&found);
         assert!(!page.contains("<script>"), "a name is markup");
@@ -191,6 +195,15 @@ fn what_is_unknown_is_absent_and_said() {
     );
     assert_eq!(json["periods"][0]["missing_days"], json!(1));
     assert_eq!(json["missing"][0]["what"], "1 day without a record");
+    // 11 days of $24 and $1 of storage, and 19 days of $24: 18 to come, and the missing one.
+    let headline = json["headline"].as_str().expect("a sentence");
+    assert!(
+        headline.ends_with(
+            "2026-06-01 to 2026-06-30 is forecast to end at $721.00; 1 of its 30 days was not \
+             recorded whole and is taken at $24.00 a day, like those to come"
+        ),
+        "{headline}"
+    );
     let caveats = json["caveats"].to_string();
     assert!(
         caveats.contains("7 hours of instances have no price"),
@@ -200,4 +213,46 @@ fn what_is_unknown_is_absent_and_said() {
     let steps = json["steps"].to_string();
     assert!(steps.contains("range, no band"), "{steps}");
     assert_eq!(json["last_day"], Value::Null);
+}
+
+#[test]
+fn a_band_is_called_by_what_was_observed() {
+    // Until 2026-07-30, with a step after forty days: of forecasts of one day, that of the step
+    // alone was wrong.
+    let cost = |number| if number < 40 { "24" } else { "48" };
+    let rows = (0..60).map(|number| row(number, "a", "24", cost(number)));
+    let answer = history_answer(
+        &overview(ledger(60, rows.collect()), Vec::new(), ask(Step::Month)),
+        "",
+    );
+    let json = of_json(&answer);
+    // 59 forecasts, and bands from the twenty-first on: 38 of 39 held.
+    let steps = json["steps"].to_string();
+    assert!(
+        steps.contains("band of 59 past errors, held 38 of 39 times (97.4%)"),
+        "{steps}"
+    );
+    assert!(!steps.contains("80%"), "{steps}");
+    // Those that were over before the last day.
+    assert_eq!(json["last_day"][0]["band_held"], "37 of 38");
+    // Each day was recorded.
+    let headline = json["headline"].as_str().expect("a sentence");
+    assert!(!headline.contains("not recorded"), "{headline}");
+}
+
+/// Ten days, recorded in the night after each, and read some nights after the last: of a night the
+/// day before is the last that can be known.
+#[test]
+fn a_history_that_ended_says_so() {
+    let caveats = |nights_later: i64| {
+        let runs: Vec<_> = (0..10).map(crate::trend::lab::run).collect();
+        let now = crate::trend::lab::night(10 + nights_later);
+        let found = Ledger::of(steady(10, "a", "24"), &runs, now);
+        history_answer(&overview(found, Vec::new(), ask(Step::Month)), "").caveats
+    };
+    let is_said = |nights_later: i64| caveats(nights_later)[0].contains("is the last day that was");
+    assert!(!is_said(0) && !is_said(3));
+    assert!(is_said(4) && is_said(400));
+    let day = crate::trend::lab::day(9).to_string();
+    assert!(caveats(4)[0].starts_with(&day));
 }

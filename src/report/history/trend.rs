@@ -1,11 +1,12 @@
 //! The answer: a trend, its causes, who it was spent on, and everything beside it.
 
 use super::actions::{actions, claims};
-use super::forecast::{forecast_steps, last_day, past_forecasts};
+use super::forecast::{forecast_steps, last_day, past_forecasts, unrecorded_words};
 use super::words::{days, number, percent, rate};
 use crate::domain::{Money, UnitCost};
 use crate::report::answer::{Answer, Column, Figure, Given, Missing, Sheet, column, detail};
-use crate::report::shared::text::{counted, money};
+use crate::report::shared::markup::NAME;
+use crate::report::shared::text::{counted, fit, money};
 use crate::trend::{Certainty, Overview, Period, Share, Step, TrendKey};
 
 const OF_PERIODS: [Column; 15] = [
@@ -96,9 +97,10 @@ fn headline(found: &Overview) -> String {
             _ => "is forecast to end",
         };
         format!(
-            "; {} {word} at {}",
+            "; {} {word} at {}{}",
             days(forecast.span),
-            money(forecast.total())
+            money(forecast.total()),
+            unrecorded_words(forecast)
         )
     });
     spent + &ends.unwrap_or_default()
@@ -193,11 +195,11 @@ fn meaning(part: &str) -> &'static str {
         "price" => "the cloud changed its public prices",
         "rate" => "commitments, spot and negotiated discounts",
         "other" => "what is paid for and does not run",
-        _ => "accounts and regions that one of the spans does not read",
+        _ => "accounts, regions and tags that one of the spans does not read",
     }
 }
 
-fn change(found: &Overview) -> Option<Sheet> {
+pub(super) fn change(found: &Overview) -> Option<Sheet> {
     let compared = found.compared?;
     let row = |part: &str, amount: Money, meaning: &str| {
         vec![
@@ -276,8 +278,18 @@ fn units(found: &Overview) -> Option<Sheet> {
     (!rows.is_empty()).then(|| sheet("units", title, ("row", "rows"), &OF_UNITS, rows))
 }
 
-fn caveats(found: &Overview) -> Vec<String> {
-    let mut caveats = claims(found);
+pub(super) fn caveats(found: &Overview) -> Vec<String> {
+    let ended = found.ledger.ended_on();
+    let mut caveats: Vec<String> = ended
+        .map(|last| {
+            format!(
+                "{last} is the last day that was recorded: what was spent since is in no figure, \
+                 and a forecast goes on from that day. Check the job that records every night."
+            )
+        })
+        .into_iter()
+        .collect();
+    caveats.extend(claims(found));
     let sums = &found.sums;
     if !sums.unpriced_hours.is_zero() {
         caveats.push(format!(
@@ -323,7 +335,7 @@ fn caveats(found: &Overview) -> Vec<String> {
 }
 
 /// Days that were not recorded, and those with places that were not read.
-fn missing(found: &Overview) -> Vec<Missing> {
+pub(super) fn missing(found: &Overview) -> Vec<Missing> {
     let mut missing = Vec::new();
     let days: u32 = found.periods.iter().map(Period::missing_days).sum();
     // Steps without any recorded day are no rows.
@@ -346,8 +358,9 @@ fn missing(found: &Overview) -> Vec<Missing> {
         .filter(|(day, read)| found.span.holds(*day) && !read.missing.is_empty())
         .collect();
     if let Some((day, read)) = partial.last() {
-        let names: Vec<&str> = read.missing.iter().map(|row| row.name.as_str()).collect();
-        let named = names.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+        let names = read.missing.iter().take(3);
+        let names: Vec<String> = names.map(|row| fit(&row.name, NAME)).collect();
+        let named = names.join(", ");
         let days = counted(partial.len() as u64, "day", "days");
         missing.push(Missing {
             what: format!("what {named} cost on {day}, among {days} with unread places"),

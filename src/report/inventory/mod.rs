@@ -12,8 +12,31 @@ pub use self::csv::inventory_csv;
 pub use self::json::inventory_json;
 pub use self::table::inventory_table;
 
-use crate::analysis::ListedInstance;
+use crate::analysis::{ListedInstance, Listing};
 use crate::domain::{Currency, IdleStorageCosts, Instance, Money};
+use crate::report::shared::view::{RowFacts, team_of};
+use rust_decimal::Decimal;
+
+/// What instances are chosen and sorted by, in their order.
+pub fn inventory_rows(listing: &Listing<'_>) -> Vec<RowFacts> {
+    let of = |listed: &ListedInstance<'_>| {
+        let instance = listed.instance;
+        let rate = listed.quote.as_ref().map(|quote| quote.rate);
+        let native = instance.id.native().to_owned();
+        RowFacts {
+            names: vec![
+                instance.name().map_or(native.clone(), str::to_owned),
+                native,
+            ],
+            instance_type: instance.instance_type.clone(),
+            region: instance.region.clone(),
+            team: team_of(&instance.tags).map(str::to_owned),
+            cost: rate.map(|rate| rate.times_hours(Decimal::ONE)),
+            ..RowFacts::default()
+        }
+    };
+    listing.instances.iter().map(of).collect()
+}
 
 /// What a stopped instance costs each month; absent when nothing is priced.
 fn idle_storage_monthly(idle_storage: Option<&IdleStorageCosts>) -> Option<Money> {

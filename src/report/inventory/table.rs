@@ -11,8 +11,9 @@ use crate::report::shared::style::TableStyle;
 use crate::report::shared::text::{ABSENT, counted, devices_or_absent, fit, money_or_absent};
 
 /// The inventory for a terminal: what matters first, the name last, because it
-/// gives way where the columns end; then what could not be seen.
-pub fn inventory_table(listing: &Listing<'_>, style: TableStyle) -> String {
+/// gives way where the columns end; then what could not be seen. `shown` are the places of
+/// the instances to list, in order.
+pub fn inventory_table(listing: &Listing<'_>, shown: &[usize], style: TableStyle) -> String {
     let mut header = vec!["ID", "$/HOUR", "BOUGHT AS", "TYPE", "GPU", "REGION"];
     if style.wide {
         header.extend([
@@ -29,7 +30,10 @@ pub fn inventory_table(listing: &Listing<'_>, style: TableStyle) -> String {
     }
     header.push("NAME");
     let mut table = PlainTable::new(&header, if style.wide { vec![1, 13] } else { vec![1] });
-    for listed in &listing.instances {
+    let all = &listing.instances;
+    let most = style.shown(shown.len(), usize::MAX);
+    let listed = shown.iter().take(most);
+    for listed in listed.filter_map(|place| all.get(*place)) {
         let mut row = table_row(listed);
         if style.wide {
             row.extend(wide_cells(listed));
@@ -38,6 +42,11 @@ pub fn inventory_table(listing: &Listing<'_>, style: TableStyle) -> String {
         table.row(row);
     }
     let mut out = table.text(style);
+    let hidden = all.len().saturating_sub(most) as u64;
+    if hidden > 0 {
+        let instances = counted(hidden, "more instance", "more instances");
+        out.push_str(&format!("… and {instances} not shown\n\n"));
+    }
     if !listing.nodes.is_empty() {
         out.push_str(&nodes_section(listing, style));
     }

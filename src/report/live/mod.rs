@@ -5,12 +5,15 @@
 
 mod figures;
 mod gpus;
+mod openmetrics;
+mod processes;
 mod sections;
 mod status;
 #[cfg(test)]
 mod tests;
 mod view;
 
+pub use openmetrics::live_openmetrics;
 pub use status::status_line;
 pub use view::{History, LiveGpu, LiveVerdict, LiveView};
 
@@ -37,6 +40,12 @@ pub fn draw(frame: &mut Frame<'_>, view: &LiveView, scroll: usize) -> usize {
     let kept = 1 + view.gpus.len().min(KEPT_ROWS);
     let spare = usize::from(area.height).saturating_sub(top.len() + 1 + kept);
     bottom.truncate(spare);
+    if is_roomy {
+        // All GPUs come before who holds them.
+        let taken = top.len() + 1 + bottom.len() + 1 + view.gpus.len();
+        let left = usize::from(area.height).saturating_sub(taken);
+        bottom.extend(processes::lines(view, width, left));
+    }
     let [top_area, gpu_area, bottom_area, help_area] = Layout::vertical([
         Constraint::Length(rows(&top)),
         Constraint::Fill(1),
@@ -45,7 +54,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &LiveView, scroll: usize) -> usize {
     ])
     .areas(area);
     let gpus = gpus::lines(view, scroll, width, usize::from(gpu_area.height));
-    let help = sections::help(gpus.hidden, width);
+    let help = sections::help(view, gpus.hidden, width);
     for (lines, area) in [
         (top, top_area),
         (gpus.lines, gpu_area),

@@ -3,7 +3,7 @@
 use super::figures::{bytes_per_second, gib, percent, rate, span};
 use super::view::{LiveVerdict, LiveView};
 use crate::domain::{Classification, HostReading};
-use crate::report::shared::text::{count, counted, fit, wrap};
+use crate::report::shared::text::{count, counted, fit, money, wrap};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
@@ -14,11 +14,14 @@ const SENTENCE_LINES: usize = 2;
 /// Where and how long: one line, or two and an empty one.
 pub(super) fn top(view: &LiveView, width: usize, is_roomy: bool) -> Vec<Line<'static>> {
     let price = view.hourly_price.map(rate);
+    let spent = view.cost_so_far();
+    let spent = spent.map(|cost| format!("{} so far", money(cost.rounded())));
     let place = [
         Some("gpucost profile".to_owned()),
         view.hostname.clone(),
         view.instance_type.clone(),
         price,
+        spent,
     ];
     let mut time = span(view.elapsed_seconds);
     if let Some(duration) = view.duration_seconds {
@@ -31,8 +34,8 @@ pub(super) fn top(view: &LiveView, width: usize, is_roomy: bool) -> Vec<Line<'st
     let samples = counted(view.samples, "sample", "samples") + &missed;
     let bold = Style::new().add_modifier(Modifier::BOLD);
     if !is_roomy {
-        let [_, host, instance_type, price] = place;
-        let parts = [Some(time), instance_type, price, host, Some(samples)];
+        let [_, host, instance_type, price, spent] = place;
+        let parts = [Some(time), spent, instance_type, price, host, Some(samples)];
         return vec![Line::styled(joined(&parts, width), bold)];
     }
     let progress = [Some(time), Some(samples), view.command.clone()];
@@ -78,9 +81,14 @@ pub(super) fn bottom(
 }
 
 /// The keys, and what they are good for.
-pub(super) fn help(hidden: usize, width: usize) -> Line<'static> {
+pub(super) fn help(view: &LiveView, hidden: usize, width: usize) -> Line<'static> {
     let scroll = (hidden > 0).then(|| "↑ ↓ scroll".to_owned());
-    let text = joined(&[Some("q quit".to_owned()), scroll], width);
+    // A command outlives the view.
+    let keys = match view.output_file {
+        Some(_) => "q leave the view  Ctrl-C interrupt the command",
+        None => "q quit",
+    };
+    let text = joined(&[Some(keys.to_owned()), scroll], width);
     Line::styled(text, Style::new().add_modifier(Modifier::DIM))
 }
 

@@ -51,6 +51,7 @@ fn reading(utilization: f64) -> GpuReading {
             pid: 7,
             name: Some("python3".to_owned()),
             vram_mib: Some(13_000),
+            sm_percent: Some(38),
             is_of_command: true,
         }]),
         ..GpuReading::default()
@@ -320,6 +321,9 @@ fn names_cannot_drive_the_terminal() {
     view.notes = vec![hostile.to_owned()];
     view.gpus[0].name = Some(hostile.to_owned());
     view.gpus[0].program = Some(hostile.to_owned());
+    view.gpus[0].processes[0].name = Some(hostile.to_owned());
+    view.output_file = Some(hostile.to_owned());
+    view.output = vec![hostile.to_owned(), "\u{1b}]0;title\u{7}".to_owned()];
     let mut lost = view.clone();
     lost.gpus[0].lost = Some(hostile.to_owned());
     for view in [view, lost] {
@@ -408,4 +412,68 @@ fn the_status_line_says_when_it_is_too_early() {
         status_line(&view, 200),
         "30s  2 x A100  41% mean  8.0 of 9.6 GiB peak  no verdict yet"
     );
+}
+
+#[test]
+fn money_so_far_and_processes_are_shown_below_the_gpus() {
+    let mut view = one_gpu();
+    let process = |pid: u32, name: &str, vram_mib, sm_percent, is_of_command| GpuProcess {
+        pid,
+        name: Some(name.to_owned()),
+        vram_mib,
+        sm_percent,
+        is_of_command,
+    };
+    view.gpus[0].processes = vec![
+        process(9, "Xorg", None, None, false),
+        process(7, "python3", Some(512), Some(38), true),
+        process(8, "other", Some(2_048), Some(4), false),
+    ];
+    let (text, _) = screen(&view, (100, 40), 0);
+    // 724 s at 5.672 an hour: 5.672 × 724 / 3,600 = 1.1407.
+    assert!(text.contains("$5.6720/h  $1.14 so far"), "{text}");
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .skip_while(|line| !line.contains("PID"))
+        .map(|line| line.split_whitespace().collect())
+        .take(4)
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            vec!["PID", "GPU", "GiB", "SM", "process"],
+            vec!["7", "0", "0.5", "38%", "python3"],
+            vec!["8", "0", "2.0", "4%", "other"],
+            vec!["9", "0", "—", "—", "Xorg"],
+        ]
+    );
+    view.gpus[0].processes = (0..6)
+        .map(|pid| process(pid, "a", None, None, false))
+        .collect();
+    let (text, _) = screen(&view, (100, 40), 0);
+    assert!(text.contains("… and 2 more processes"), "{text}");
+}
+
+#[test]
+fn what_the_command_wrote_last_outlasts_the_processes() {
+    let mut view = eight_gpus();
+    view.alerts.clear();
+    view.output_file = Some("gpucost-command.log".to_owned());
+    view.output = vec!["step 1".to_owned(), "step 2".to_owned()];
+    let (text, hidden) = screen(&view, (100, 40), 0);
+    assert!(
+        text.contains("output, in gpucost-command.log\nstep 1\nstep 2"),
+        "{text}"
+    );
+    assert!(
+        text.contains("q leave the view  Ctrl-C interrupt the command"),
+        "{text}"
+    );
+    assert!(text.contains("PID") && hidden == 0, "{text}");
+    // On few lines all GPUs stay, then the output.
+    for height in 22..40 {
+        let (text, hidden) = screen(&view, (100, height), 0);
+        assert_eq!(hidden, 0, "{text}");
+        assert!(!text.contains("PID") || text.contains("step 2"), "{text}");
+    }
 }

@@ -1,9 +1,12 @@
 //! What the screen and the status line show.
 
 use crate::domain::{
-    Classification, GpuIdentity, GpuModel, GpuSample, HostReading, HourlyRate, RunFacts, Sample,
-    ThrottleReasons,
+    Classification, GpuIdentity, GpuModel, GpuProcess, GpuSample, HostReading, HourlyRate, Money,
+    RunFacts, Sample, ThrottleReasons,
 };
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::FromPrimitive;
 use std::collections::VecDeque;
 
 /// Samples that a sparkline remembers.
@@ -84,6 +87,10 @@ pub struct LiveGpu {
     pub xid_count: u64,
     /// A process that holds it, by name: one of the command's where there is one.
     pub program: Option<String>,
+    /// Processes that hold it; absent where the driver does not tell.
+    pub process_count: Option<usize>,
+    /// The same one by one; empty where the driver does not tell.
+    pub processes: Vec<GpuProcess>,
 }
 
 impl LiveGpu {
@@ -125,6 +132,9 @@ impl LiveGpu {
         self.power_w = reading.and_then(|reading| reading.power_w);
         self.temperature_c = reading.and_then(|reading| reading.temperature_c);
         self.throttle = reading.and_then(|reading| reading.throttle);
+        let processes = reading.and_then(|reading| reading.processes.as_ref());
+        self.process_count = processes.map(Vec::len);
+        self.processes = processes.cloned().unwrap_or_default();
         if let Some(reading) = reading {
             self.vram_total_mib = reading.vram_total_mib.or(self.vram_total_mib);
             let processes = reading.processes.iter().flatten();
@@ -193,6 +203,8 @@ pub struct LiveView {
     /// The command that runs, as typed.
     pub command: Option<String>,
     pub elapsed_seconds: f64,
+    /// The wall clock at the last sample; absent before the first.
+    pub sampled_at: Option<Timestamp>,
     /// Seconds after which the run ends by itself.
     pub duration_seconds: Option<f64>,
     pub samples: u64,
@@ -212,6 +224,10 @@ pub struct LiveView {
     pub alerts: Vec<String>,
     /// What went wrong with the sampling itself, such as a full disk.
     pub notes: Vec<String>,
+    /// The file that has what the command writes.
+    pub output_file: Option<String>,
+    /// The last lines that the command wrote there, oldest first.
+    pub output: Vec<String>,
     pub color: bool,
 }
 
@@ -231,10 +247,17 @@ impl LiveView {
     /// set by its owner.
     pub fn sample(&mut self, sample: &Sample) {
         self.elapsed_seconds = sample.at_seconds;
+        self.sampled_at = Some(sample.time);
         self.samples += 1;
         self.host = sample.host;
         for (gpu, sample) in self.gpus.iter_mut().zip(&sample.gpus) {
             gpu.sample(sample);
         }
+    }
+
+    /// What the host cost since the run began, unrounded; absent without a price.
+    pub(super) fn cost_so_far(&self) -> Option<Money> {
+        let hours = Decimal::from_f64(self.elapsed_seconds / 3_600.0)?;
+        Some(self.hourly_price?.times_hours(hours))
     }
 }

@@ -4,20 +4,28 @@ use super::figures::{an_hour, basis, decimal, decimals_of, not_launched, step};
 use crate::domain::shell_word;
 use crate::planners::batching::{BatchChoice, Batching};
 use crate::planners::curve::CurvePoint;
+use crate::planners::paying::Today;
 use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step, column, detail};
 use crate::report::shared::text::{counted, money, unit_price};
+use rust_decimal::Decimal;
 
 /// What each limit on batches leads to, and the cheapest that holds the objective.
-/// `curve_source` is where the throughput is from, `server` what has it.
-pub fn batching_answer(found: &Batching, curve_source: &str, server: (&str, &str)) -> Answer {
+/// `curve_source` is where the throughput is from, `server` what has it, `today` what serves
+/// the requests now.
+pub fn batching_answer(
+    found: &Batching,
+    curve_source: &str,
+    server: (&str, &str),
+    today: Option<&Today>,
+) -> Answer {
     let best = &found.choices[found.best];
     Answer {
         planner: "batching",
         headline: headline(found, best, server),
-        given: given(found, curve_source),
-        steps: steps(found, best),
+        given: given(found, curve_source, today),
+        steps: steps(found, best, today),
         sheets: vec![choices(found), curve(found)],
-        caveats: caveats(found),
+        caveats: caveats(found, today),
         missing: missing(found),
         files: Vec::new(),
         next: next(found),
@@ -56,10 +64,10 @@ fn per_second(found: &Batching) -> String {
     decimal(rate, decimals_of(rate))
 }
 
-fn given(found: &Batching, curve_source: &str) -> Vec<Given> {
+fn given(found: &Batching, curve_source: &str, today: Option<&Today>) -> Vec<Given> {
     let ask = &found.ask;
     let milliseconds = |seconds: f64| Figure::Number(seconds * 1e3, 1);
-    vec![
+    let mut given = vec![
         basis(
             "requests_per_second",
             "requests per second",
@@ -99,10 +107,48 @@ fn given(found: &Batching, curve_source: &str) -> Vec<Given> {
             Figure::Count(ask.machine.servers.into()),
             "--type",
         ),
-    ]
+    ];
+    if let Some(today) = today {
+        given.extend([
+            basis(
+                "current_type",
+                "type today",
+                Figure::text(&today.instance_type),
+                &today.name,
+            ),
+            basis(
+                "current_instances",
+                "instances today",
+                Figure::Count(today.instances.into()),
+                &today.name,
+            ),
+            basis(
+                "current_hourly",
+                "price of one today, per hour",
+                Figure::of(today.rate, |rate| Figure::Price(an_hour(rate))),
+                "as it is paid",
+            ),
+        ]);
+    }
+    given
 }
 
-fn steps(found: &Batching, best: &BatchChoice) -> Vec<Step> {
+/// What a month of today's instances costs, all hours of it.
+fn month_of(today: &Today, found: &Batching) -> Option<Step> {
+    let rate = today.rate?;
+    let (instances, hours) = (Decimal::from(today.instances), found.ask.hours_per_month);
+    Some(step(
+        "a month of today's instances",
+        format!(
+            "{instances} × {} × {} h",
+            unit_price(an_hour(rate)),
+            hours.normalize()
+        ),
+        Figure::Money(rate.times_hours(instances * hours).rounded()),
+    ))
+}
+
+fn steps(found: &Batching, best: &BatchChoice, today: Option<&Today>) -> Vec<Step> {
     let ask = &found.ask;
     let rate = ask.requests_per_second / f64::from(best.servers);
     let milliseconds = |seconds: f64| decimal(seconds * 1e3, 2);
@@ -115,7 +161,7 @@ fn steps(found: &Batching, best: &BatchChoice) -> Vec<Step> {
             unit_price(an_hour(price))
         )
     });
-    vec![
+    let mut steps = vec![
         step(
             "requests per second of a server",
             format!("{all} / {}", best.servers),
@@ -155,7 +201,9 @@ fn steps(found: &Batching, best: &BatchChoice) -> Vec<Step> {
             of_machines.unwrap_or_else(|| "no price is known".to_owned()),
             Figure::of(found.per_million(best), Figure::Price),
         ),
-    ]
+    ];
+    steps.extend(today.and_then(|today| month_of(today, found)));
+    steps
 }
 
 /// How a batch comes about.
@@ -237,7 +285,7 @@ fn curve(found: &Batching) -> Sheet {
     }
 }
 
-fn caveats(found: &Batching) -> Vec<String> {
+fn caveats(found: &Batching, today: Option<&Today>) -> Vec<String> {
     let named = found.ask.machine.instance_type.as_deref();
     let always = [
         "Requests arrive evenly here. At random arrivals, some wait longer, the more the higher \
@@ -246,10 +294,15 @@ fn caveats(found: &Batching) -> Vec<String> {
          first point takes as long as the first.",
     ];
     let retired = named.and_then(not_launched);
-    retired
-        .into_iter()
-        .chain(always.map(str::to_owned))
-        .collect()
+    let committed = today.filter(|today| today.is_committed).map(|today| {
+        format!(
+            "Commitments pay of {}, and cost as much with fewer instances: they save nothing until \
+             the commitments end.",
+            today.name
+        )
+    });
+    let first = retired.into_iter().chain(committed);
+    first.chain(always.map(str::to_owned)).collect()
 }
 
 fn missing(found: &Batching) -> Vec<Missing> {

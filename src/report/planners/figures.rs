@@ -62,19 +62,6 @@ pub(super) fn on_arm<'a>(types: impl Iterator<Item = &'a str>) -> Option<String>
     })
 }
 
-/// A number of parameters as models are named, such as `70b`.
-pub(super) fn parameters(count: u64) -> String {
-    let units = [(1e12, "t"), (1e9, "b"), (1e6, "m")];
-    let value = count as f64;
-    let (unit, name) = units
-        .into_iter()
-        .find(|(unit, _)| value >= *unit)
-        .unwrap_or((1e6, "m"));
-    let text = format!("{:.2}", value / unit);
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    format!("{text}{name}")
-}
-
 /// What an hour costs.
 pub(super) fn an_hour(rate: HourlyRate) -> Money {
     Money::new(rate.amount(), rate.currency())
@@ -120,9 +107,5 @@ mod tests {
         }
         assert!(not_launched("p3.8xlarge").is_some_and(|said| said.contains("no new p3.8xlarge")));
         assert_eq!(not_launched("g5.xlarge"), None);
-        assert_eq!(parameters(70_000_000_000), "70b");
-        assert_eq!(parameters(6_738_415_616), "6.74b");
-        assert_eq!(parameters(1_500_000_000_000), "1.5t");
-        assert_eq!(parameters(125_000_000), "125m");
     }
 }

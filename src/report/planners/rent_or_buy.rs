@@ -11,15 +11,16 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeSet;
 
-/// What an own server costs beside rented machines.
-pub fn rent_or_buy_answer(found: &RentOrBuy) -> Answer {
+/// What an own server costs beside rented machines; `fleet` is the workload that it would take
+/// over, with its instances.
+pub fn rent_or_buy_answer(found: &RentOrBuy, fleet: Option<(&str, u32)>) -> Answer {
     Answer {
         planner: "rent-or-buy",
         headline: headline(found),
         given: given(&found.own),
         steps: steps(found),
         sheets: vec![options(found), parts(found), sensitivity(found)],
-        caveats: caveats(found),
+        caveats: caveats(found, fleet),
         missing: missing(&found.own),
         files: Vec::new(),
         next: next(found),
@@ -343,7 +344,7 @@ fn sensitivity(found: &RentOrBuy) -> Sheet {
     }
 }
 
-fn caveats(found: &RentOrBuy) -> Vec<String> {
+fn caveats(found: &RentOrBuy, fleet: Option<(&str, u32)>) -> Vec<String> {
     let own = &found.own;
     let turned = found.sensitivity.iter().flat_map(|one| one.asked_months);
     let turned: Vec<Option<u32>> = turned.collect();
@@ -357,6 +358,12 @@ fn caveats(found: &RentOrBuy) -> Vec<String> {
         None => "never".to_owned(),
     };
     let mut caveats = of_machines(found);
+    if let Some((name, instances)) = fleet.filter(|(_, instances)| *instances > 1) {
+        caveats.push(format!(
+            "{name} has {instances} instances: the server is compared with as many GPUs as it \
+             has, and not with all of them"
+        ));
+    }
     caveats.push(format!(
         "with one input {TURN_PERCENT}% lower or higher, the server pays off against the \
          machine that was asked about: {months}"

@@ -78,7 +78,7 @@ fn given(found: &JobSchedule) -> Vec<Given> {
             "jobs",
             "jobs",
             Figure::Count(ask.jobs.len() as u64),
-            "--jobs, or jobs that were seen",
+            "--jobs, --profile-data, or jobs that were seen",
         ),
         basis(
             "gpu_hours",

@@ -1,8 +1,9 @@
 //! Which instance type to rent.
 
-use super::figures::an_hour;
-use crate::domain::{Architecture, GpuShare, InstanceShape, Money, PriceQuote, WorkloadKind};
-use crate::planners::paying::Paying;
+use super::figures::{MIB_OF_GIB, an_hour, decimal};
+use crate::domain::{Architecture, GpuShare, InstanceShape, MIB, Money, PriceQuote, WorkloadKind};
+use crate::planners::fit::ServedModel;
+use crate::planners::paying::{Paying, Today};
 use crate::planners::select::{OfferedType, RefusedType, SelectedType, Selection, Wanted};
 use crate::report::answer::{Answer, Column, Figure, Given, Missing, Sheet, Step, column, detail};
 use crate::report::shared::text::{counted, money, unit_price};
@@ -97,12 +98,16 @@ fn given(wanted: &Wanted) -> Vec<Given> {
         );
     }
     let gpus = match wanted.gpus {
-        GpuShare::Whole(gpus) => Figure::Count(gpus.into()),
-        part @ GpuShare::Fraction(_) => {
+        Some(GpuShare::Whole(gpus)) => Figure::Count(gpus.into()),
+        Some(part @ GpuShare::Fraction(_)) => {
             Figure::Number(part.count().to_f64().unwrap_or_default(), 3)
         }
+        None => Figure::Absent,
     };
     add("gpus", "GPUs", gpus, "--gpus");
+    if let Some(served) = &wanted.model {
+        of_model(served, &mut add);
+    }
     let sizes = [
         ("vram_mib", "MiB of each GPU", wanted.vram_mib, "--vram"),
         (
@@ -161,7 +166,80 @@ fn given(wanted: &Wanted) -> Vec<Given> {
         hours,
         "--hours-per-month",
     );
+    if let Some(today) = &wanted.today {
+        of_today(today, &mut add);
+    }
     all
+}
+
+/// A model and what is served of it, as `gpucost fit` names them.
+fn of_model(served: &ServedModel, add: &mut impl FnMut(&'static str, &'static str, Figure, &str)) {
+    let (load, terms) = (&served.load, &served.terms);
+    let billions = Figure::Number(served.model.params as f64 / 1e9, 2);
+    add(
+        "params_billion",
+        "parameters, billions",
+        billions,
+        "--params",
+    );
+    add(
+        "dtype",
+        "numbers of the weights",
+        text(served.dtype),
+        "--dtype",
+    );
+    add(
+        "context_tokens",
+        "cache of a sequence, tokens",
+        Figure::Count(load.context_tokens),
+        "--context",
+    );
+    add(
+        "sequences",
+        "sequences in flight",
+        Figure::Count(load.sequences.into()),
+        "--concurrency",
+    );
+    add(
+        "kv_dtype",
+        "numbers in the cache",
+        text(terms.kv_dtype),
+        "--kv-dtype",
+    );
+    add(
+        "runtime_gib",
+        "CUDA context and buffers, GiB per GPU",
+        Figure::Number(terms.runtime_mib / MIB_OF_GIB, 1),
+        "--runtime-gib",
+    );
+    add(
+        "headroom",
+        "headroom on memory, factor",
+        Figure::Number(terms.headroom, 2),
+        "--headroom",
+    );
+}
+
+/// What has to be beaten.
+fn of_today(today: &Today, add: &mut impl FnMut(&'static str, &'static str, Figure, &str)) {
+    add(
+        "current_type",
+        "type today",
+        Figure::text(&today.instance_type),
+        &today.name,
+    );
+    add(
+        "current_instances",
+        "instances today",
+        Figure::Count(today.instances.into()),
+        &today.name,
+    );
+    add(
+        "current_hourly",
+        "price of one today, per hour",
+        Figure::of(today.rate, |rate| Figure::Price(an_hour(rate))),
+        "as it is paid",
+    );
 }
 
 fn text(value: impl std::fmt::Display) -> Figure {
@@ -182,6 +260,8 @@ fn steps(selection: &Selection) -> Vec<Step> {
             result: Figure::Money(best.monthly),
         });
     }
+    steps.extend(against_today(selection));
+    steps.extend(memory(selection));
     let Some(requests) = wanted.rate_per_second else {
         return steps;
     };
@@ -201,45 +281,106 @@ fn steps(selection: &Selection) -> Vec<Step> {
     steps
 }
 
-fn types(selection: &Selection) -> Sheet {
-    let regions = selection.fits.iter().map(|one| &one.offered.region);
-    let is_one_region = {
-        let mut regions = regions;
-        let first = regions.next();
-        regions.all(|region| Some(region) == first)
-    };
-    let region: fn(&'static str, &'static str) -> Column =
-        if is_one_region { detail } else { column };
-    let requests: fn(&'static str, &'static str) -> Column =
-        if selection.wanted.rate_per_second.is_some() {
-            column
-        } else {
-            detail
-        };
-    // Nothing else may be interrupted.
-    let band: fn(&'static str, &'static str) -> Column = if selection.wanted.restartable {
-        column
+/// What the cheapest saves against one instance of today.
+fn against_today(selection: &Selection) -> Option<Step> {
+    let (today, best) = (selection.wanted.today.as_ref()?, selection.fits.first()?);
+    let saved = best.saved_monthly?;
+    Some(Step {
+        name: format!("month less than one {}", today.instance_type),
+        arithmetic: format!(
+            "{} × {} h - {}",
+            today.rate?.amount().round_dp(6).normalize(),
+            selection.wanted.hours.normalize(),
+            money(best.monthly)
+        ),
+        result: Figure::Money(saved),
+    })
+}
+
+/// What each GPU of the cheapest needs for the model.
+fn memory(selection: &Selection) -> Option<Step> {
+    let (served, best) = (selection.wanted.model.as_ref()?, selection.fits.first()?);
+    let layout = best.layout?;
+    let gib = |bytes: f64| decimal(bytes / MIB / MIB_OF_GIB, 2);
+    let cache = layout.pace.sequences
+        * served.load.context_tokens as f64
+        * served.model.kv_bytes_per_token(served.terms.kv_dtype);
+    Some(Step {
+        name: "needed on each GPU, GiB".to_owned(),
+        arithmetic: format!(
+            "({} of weights + {} of cache) / {} + {}, × {}",
+            gib(served.model.weight_bytes(served.dtype)),
+            gib(cache),
+            layout.gpus_each,
+            decimal(served.terms.runtime_mib / MIB_OF_GIB, 2),
+            decimal(served.terms.headroom, 2)
+        ),
+        result: Figure::Number(layout.needed_mib / MIB_OF_GIB, 2),
+    })
+}
+
+/// Whether offers are in several regions, so that a type alone does not name one.
+fn has_regions<'a>(offers: impl Iterator<Item = &'a OfferedType>) -> bool {
+    let mut regions = offers.filter_map(|offered| offered.region.as_ref());
+    let first = regions.next();
+    regions.any(|region| Some(region) != first)
+}
+
+/// A column of tables where it says something, and else of the other formats alone.
+fn column_if(says: bool) -> fn(&'static str, &'static str) -> Column {
+    if says { column } else { detail }
+}
+
+/// What a row is.
+fn noun(has_regions: bool) -> (&'static str, &'static str) {
+    if has_regions {
+        ("offer", "offers")
     } else {
-        detail
-    };
+        ("type", "types")
+    }
+}
+
+fn types(selection: &Selection) -> Sheet {
+    let has_regions = has_regions(selection.fits.iter().map(|one| &one.offered));
+    let region = column_if(has_regions);
+    let mut fits = selection.fits.iter();
+    let is_on_demand = fits.all(|one| one.paying == Paying::OnDemand);
+    let (today, model) = (&selection.wanted.today, &selection.wanted.model);
+    // Names of types need their room: the headline says how the first is paid, and the next
+    // commands what commitments cost.
+    let is_wide = today.is_some() || model.is_some();
+    let paying = column_if(!((has_regions || is_wide) && is_on_demand));
+    let committed = column_if(!is_wide);
+    let requests = column_if(selection.wanted.rate_per_second.is_some());
+    let of_model = column_if(model.is_some());
+    let is_saved = today.as_ref().is_some_and(|today| !today.is_committed);
+    let saved = column_if(is_saved && model.is_none());
+    // Nothing else may be interrupted.
+    let band = column_if(selection.wanted.restartable);
     Sheet {
         key: "types",
         title: "TYPES THAT FIT".to_owned(),
-        noun: ("type", "types"),
+        noun: noun(has_regions),
         columns: vec![
             column("instance_type", "type"),
             region("region", "region"),
             column("gpu", "gpu"),
-            column("paying", "by"),
+            paying("paying", "by"),
             detail("hourly", "hour"),
             column("monthly_cost", "month"),
+            saved("saved_monthly", "saves"),
+            of_model("copies", "copies"),
+            of_model("gpus_of_a_copy", "GPUs each"),
+            of_model("gpu_memory_needed_gib", "needs GiB"),
+            detail("most_sequences", "most sequences"),
+            detail("output_tokens_per_second", "tokens/s"),
             detail("serves_rate", "serves the rate"),
             requests("per_thousand_requests", "1k requests"),
             column("on_demand_hourly", "on-demand"),
             column("spot_hourly", "spot"),
             band("interruption_band", "interrupted"),
-            column("reserved_1yr_hourly", "1 yr"),
-            column("reserved_3yr_hourly", "3 yr"),
+            committed("reserved_1yr_hourly", "1 yr"),
+            committed("reserved_3yr_hourly", "3 yr"),
             detail("vcpu", "vcpu"),
             detail("memory_mib", "memory MiB"),
             detail("price_date", "price seen"),
@@ -259,6 +400,14 @@ fn fit(one: &SelectedType) -> Vec<Figure> {
         text(one.paying),
         Figure::Price(an_hour(one.rate)),
         Figure::Money(one.monthly),
+        Figure::of(one.saved_monthly, Figure::Money),
+        Figure::of(one.layout, |held| Figure::Count(held.copies.into())),
+        Figure::of(one.layout, |held| Figure::Count(held.gpus_each.into())),
+        Figure::of(one.layout, |held| {
+            Figure::Number(held.needed_mib / MIB_OF_GIB, 1)
+        }),
+        Figure::of(one.layout, |held| Figure::Count(held.holds)),
+        Figure::of(one.layout, |held| Figure::Number(held.tokens_per_second, 1)),
         // What was not checked is not false.
         Figure::of(one.serves_rate.filter(|serves| *serves), Figure::Flag),
         Figure::of(one.per_thousand_requests, Figure::Price),
@@ -316,13 +465,15 @@ fn refused(selection: &Selection) -> Sheet {
             text(&one.reason),
         ]
     };
+    let has_regions = has_regions(selection.refused.iter().map(|one| &one.offered));
+    let region = column_if(has_regions);
     Sheet {
         key: "refused",
         title: "TYPES THAT ARE OUT".to_owned(),
-        noun: ("type", "types"),
+        noun: noun(has_regions),
         columns: vec![
             column("instance_type", "type"),
-            detail("region", "region"),
+            region("region", "region"),
             column("gpu", "gpu"),
             column("on_demand_hourly", "on-demand"),
             column("why", "first reason"),
@@ -363,17 +514,43 @@ fn caveats(selection: &Selection) -> Vec<String> {
                 .to_owned(),
         );
     }
-    caveats.push(
-        "how fast the work is on each type was not computed: a cheaper hour may do less work; \
-         `gpucost fit --params 7b` computes the speed of a language model of that size"
+    if let Some(today) = wanted.today.as_ref().filter(|today| today.instances > 1) {
+        caveats.push(format!(
+            "{} has {} instances, and each row is about one: how many of another type do their \
+             work was not computed; `gpucost rightsize` projects that",
+            today.name, today.instances
+        ));
+    }
+    if let Some(today) = wanted.today.as_ref().filter(|today| today.is_committed) {
+        caveats.push(format!(
+            "commitments pay of {}, and cost as much when it moves: what a type saves was not \
+             computed",
+            today.name
+        ));
+    }
+    if let Some(today) = wanted.today.as_ref().filter(|_| wanted.model.is_some()) {
+        caveats.push(format!(
+            "the needs are those of the model and not what was measured of {}: what a type saves \
+             was not computed, because GPUs that hold a model may serve fewer requests than {} \
+             does today",
+            today.name, today.instance_type
+        ));
+    }
+    caveats.push(match &wanted.model {
+        Some(_) => "the types are ranked by the hour and not by what they serve: `fit` takes the \
+                    flags of the model too, and ranks them by the price of a million tokens"
             .to_owned(),
-    );
+        None => "how fast the work is on each type was not computed: a cheaper hour may do less \
+                 work; `gpucost fit --params 7b` computes the speed of a language model of that \
+                 size"
+            .to_owned(),
+    });
     caveats
 }
 
 fn missing(wanted: &Wanted) -> Vec<Missing> {
     let is_sized = wanted.vram_mib.is_some() || wanted.vram_total_mib.is_some();
-    if is_sized || wanted.vcpu_without_gpu.is_some() {
+    if is_sized || wanted.model.is_some() || wanted.vcpu_without_gpu.is_some() {
         return Vec::new();
     }
     vec![Missing {

@@ -3,6 +3,7 @@
 use super::ProfileReport;
 use super::spot::{SpotView, spot_view};
 use super::words::{gpu_recommendation, recommendation};
+use super::work::{WorkView, work_view};
 use crate::analysis::RunCost;
 use crate::domain::{Confidence, Verdict};
 use crate::profiling::{
@@ -41,6 +42,8 @@ struct Document {
     alerts: Vec<AlertView>,
     cost: Option<CostView>,
     spot: Option<SpotView>,
+    work: Option<WorkView>,
+    energy_kwh: Option<f64>,
     gpus: Vec<GpuView>,
     gaps: Vec<GapView>,
 }
@@ -280,6 +283,10 @@ pub fn profile_json(report: &ProfileReport) -> Result<String, serde_json::Error>
             .collect(),
         cost: report.cost.as_ref().map(|found| cost(found, report)),
         spot: spot_view(report),
+        work: report.work.as_ref().map(work_view),
+        energy_kwh: profile
+            .energy_j()
+            .map(|joules| (joules / JOULES_PER_KWH * 1e6).round() / 1e6),
         gpus: profile.gpus.iter().map(gpu).collect(),
         gaps: GapView::list(&report.gaps),
     })

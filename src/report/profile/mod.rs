@@ -1,15 +1,23 @@
 //! `gpucost profile`: what a run says, in a sentence, a table and JSON.
 
+mod blocks;
+mod html;
 mod json;
+mod markdown;
+mod openmetrics;
 mod spot;
 mod table;
 mod words;
+mod work;
 
+pub use html::profile_html;
 pub use json::profile_json;
+pub use markdown::profile_markdown;
+pub use openmetrics::profile_openmetrics;
 pub use table::profile_table;
 pub use words::{alert_line, elapsed_words};
 
-use crate::analysis::{Candidate, RunCost, SpotOutcome};
+use crate::analysis::{Candidate, RunCost, RunWork, SpotOutcome};
 use crate::domain::{Gap, Risk};
 use crate::profiling::RunProfile;
 
@@ -21,6 +29,8 @@ pub struct ProfileReport {
     pub cost: Option<RunCost>,
     /// What the spot guard found; absent where none watched.
     pub spot: Option<SpotOutcome>,
+    /// What it did; absent where nothing was counted.
+    pub work: Option<RunWork>,
     /// Risk that was accepted of another type.
     pub accepted: Risk,
     pub gaps: Vec<Gap>,

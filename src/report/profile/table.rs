@@ -3,6 +3,7 @@
 use super::ProfileReport;
 use super::spot::spot_lines;
 use super::words::{alert_line, elapsed_words, headline, model_name, rate_words};
+use super::work;
 use crate::analysis::{Candidate, RunCost};
 use crate::domain::{Classification, GpuIdentity};
 use crate::profiling::{
@@ -47,13 +48,16 @@ fn draw(report: &ProfileReport, style: TableStyle, out: &mut String) -> Result {
     events(profile, style, out)?;
     spot(report, style, out)?;
     processes(profile, style, out)?;
+    if let Some(found) = &report.work {
+        work::draw(found, style, out)?;
+    }
     details(report, style, out)?;
     alternatives(report, style, out)?;
     gap_section(&report.gaps, style, out)?;
     writeln!(out, "{}", samples(profile))
 }
 
-fn title(profile: &RunProfile) -> String {
+pub(super) fn title(profile: &RunProfile) -> String {
     let facts = &profile.facts;
     let mut text = format!("{} on ", elapsed_words(profile.end.elapsed_seconds));
     text.push_str(&match &facts.hostname {
@@ -79,7 +83,7 @@ fn paragraph(text: &str, indent: &str, style: TableStyle, out: &mut String) -> R
 }
 
 /// The row's name: `0`, and `0:1 1g.10gb` for a slice.
-fn label(identity: &GpuIdentity) -> String {
+pub(super) fn label(identity: &GpuIdentity) -> String {
     match &identity.mig {
         None => identity.index.to_string(),
         Some(slot) => {
@@ -91,11 +95,11 @@ fn label(identity: &GpuIdentity) -> String {
     }
 }
 
-fn absent() -> String {
+pub(super) fn absent() -> String {
     ABSENT.to_owned()
 }
 
-fn gib(mib: f64) -> String {
+pub(super) fn gib(mib: f64) -> String {
     format!("{:.1}", mib / 1_024.0)
 }
 
@@ -249,7 +253,7 @@ fn phases(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
 }
 
 /// Alerts, errors, lost GPUs and clocks held back.
-fn events(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
+pub(super) fn event_lines(profile: &RunProfile) -> Vec<String> {
     let mut lines: Vec<String> = profile
         .alerts
         .iter()
@@ -286,6 +290,11 @@ fn events(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
             }
         }
     }
+    lines
+}
+
+fn events(profile: &RunProfile, style: TableStyle, out: &mut String) -> Result {
+    let lines = event_lines(profile);
     if lines.is_empty() {
         return Ok(());
     }
@@ -366,7 +375,7 @@ fn details(report: &ProfileReport, style: TableStyle, out: &mut String) -> Resul
     if is_reported { writeln!(out) } else { Ok(()) }
 }
 
-fn host_words(host: &HostProfile) -> Option<String> {
+pub(super) fn host_words(host: &HostProfile) -> Option<String> {
     let mut parts = Vec::new();
     if let Some(cpu) = host.cpu_percent {
         let cores = host.cores.map_or_else(String::new, |cores| {
@@ -395,7 +404,7 @@ fn host_words(host: &HostProfile) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
-fn energy_words(profile: &RunProfile) -> Option<String> {
+pub(super) fn energy_words(profile: &RunProfile) -> Option<String> {
     let joules = profile.energy_j()?;
     let counted = profile.whole().all(|gpu| {
         gpu.power
@@ -409,7 +418,7 @@ fn energy_words(profile: &RunProfile) -> Option<String> {
     Some(format!("{:.4} kWh {basis}", joules / JOULES_PER_KWH))
 }
 
-fn cost_words(cost: &RunCost) -> String {
+pub(super) fn cost_words(cost: &RunCost) -> String {
     let mut parts = vec![
         format!("{} this run", money_or_absent(cost.run)),
         format!("{} per month", money(cost.today.compute_monthly)),
@@ -474,7 +483,7 @@ fn alternatives(report: &ProfileReport, style: TableStyle, out: &mut String) -> 
     writeln!(out)
 }
 
-fn samples(profile: &RunProfile) -> String {
+pub(super) fn samples(profile: &RunProfile) -> String {
     let pace = profile.pace;
     let missed = pace.missed.unwrap_or(0);
     let mut text = counted(profile.samples, "sample", "samples");

@@ -2,4 +2,6 @@
 
 mod text;
 
-pub use text::{KeptRun, compacted_text, kept_run_text, pruned_text, verified_text};
+pub use text::{
+    KeptBill, KeptRun, compacted_text, kept_bill_text, kept_run_text, pruned_text, verified_text,
+};

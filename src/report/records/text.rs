@@ -1,7 +1,8 @@
 //! In sentences, and in lines of one file each.
 
 use crate::domain::{
-    CompactedHistory, FileTrouble, FoundFile, PrunedHistory, VerifiedHistory, counted, separated,
+    BillKept, CompactedHistory, FileTrouble, FoundFile, PrunedHistory, VerifiedHistory, counted,
+    safe, separated,
 };
 use jiff::civil::Date;
 use std::fmt::Write;
@@ -40,6 +41,42 @@ pub fn kept_run_text(run: &KeptRun<'_>) -> String {
     format!("recorded {days} and {actions} as {run_id} in {place}")
 }
 
+/// A bill of a month that was kept.
+#[derive(Debug, Clone, Copy)]
+pub struct KeptBill<'a> {
+    /// Its first day.
+    pub month: Date,
+    /// Who pays; empty where the bill does not say.
+    pub payer: &'a str,
+    pub rows: usize,
+    pub place: &'a str,
+    pub kept: BillKept,
+}
+
+/// That the bill of a month was kept.
+pub fn kept_bill_text(bill: &KeptBill<'_>) -> String {
+    let KeptBill { payer, place, .. } = bill;
+    let month = bill.month.strftime("%Y-%m");
+    let of_payer = match *payer {
+        "" => String::new(),
+        payer => format!(" of {}", safe(payer)),
+    };
+    if bill.kept == BillKept::Known {
+        return format!(
+            "the bill of {month}{of_payer} was recorded in {place} before; nothing was changed"
+        );
+    }
+    let rows = many(bill.rows as u64, "hour of a resource", "hours of resources");
+    let mut text = format!("recorded {rows} of {month}{of_payer} in {place}");
+    if bill.kept == BillKept::Smaller {
+        text.push_str(
+            "\nwarning: it is smaller than what was recorded of this month before, and takes its \
+             place\nhint: a month is recorded as a whole: pass all files of it at once",
+        );
+    }
+    text
+}
+
 /// What was checked, and each file with which something is wrong.
 pub fn verified_text(place: &str, verified: &VerifiedHistory) -> String {
     let mut text = format!(
@@ -59,7 +96,9 @@ pub fn verified_text(place: &str, verified: &VerifiedHistory) -> String {
             let _ = writeln!(text, "  {place}: {why}");
         }
     }
-    if verified.found.is_empty() {
+    if verified.found.is_empty() && verified.files == 0 {
+        text.push_str("nothing was checked: bills are not, and no audit was recorded\n");
+    } else if verified.found.is_empty() {
         text.push_str("every file is as it was written\n");
     }
     text
@@ -140,6 +179,39 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bill_says_what_was_kept_of_it() {
+        let of = |payer, rows, kept| {
+            kept_bill_text(&KeptBill {
+                month: Date::constant(2026, 10, 1),
+                payer,
+                rows,
+                place: "history",
+                kept,
+            })
+        };
+        assert_eq!(
+            of("111122223333", 1_440, BillKept::New),
+            "recorded 1,440 hours of resources of 2026-10 of 111122223333 in history"
+        );
+        assert_eq!(
+            of("", 1, BillKept::New),
+            "recorded 1 hour of a resource of 2026-10 in history"
+        );
+        let smaller = of("", 1, BillKept::Smaller);
+        assert!(
+            smaller.contains("\nwarning: it is smaller than"),
+            "{smaller}"
+        );
+        assert_eq!(
+            of("\u{1b}[2J", 1, BillKept::Known),
+            format!(
+                "the bill of 2026-10 of {} was recorded in history before; nothing was changed",
+                safe("\u{1b}[2J")
+            )
+        );
+    }
 
     #[test]
     fn a_run_says_which_days_were_new() {

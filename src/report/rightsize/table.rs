@@ -2,54 +2,191 @@
 
 use super::Sizings;
 use crate::analysis::{Candidate, Sized, Sizing};
-use crate::domain::InstanceShape;
+use crate::domain::{InstanceShape, Money};
 use crate::report::shared::gaps::gap_section;
+use crate::report::shared::next::Invocation;
 use crate::report::shared::plain_table::PlainTable;
 use crate::report::shared::style::{TableStyle, left_out};
 use crate::report::shared::text::{
-    ABSENT, counted, fit, money, money_or_absent, percent, safe, wrap,
+    ABSENT, a_year, count, counted, fit, hanging, money, money_or_absent, percent, safe,
+    shell_word, some_of, wrap,
 };
-use crate::savings::Demand;
-use std::collections::BTreeMap;
+use crate::report::shared::view::{hidden_rows, sum};
+use crate::savings::{Demand, averaged, averaged_away};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Result, Write};
 
-/// Types that would do, and nearest ones that would not, before the rest is
-/// announced: for one workload, and for each of several.
+/// Types that would do, and nearest ones that would not, before the rest is announced.
 const SHOWN_OF_ONE: (usize, usize) = (8, 6);
-const SHOWN_OF_MANY: (usize, usize) = (3, 2);
+/// Workloads of a fleet before the rest is announced.
+const SHOWN: usize = 20;
+/// Workloads that are named among those that stay as they are for one reason.
+const NAMED: usize = 3;
+/// Which columns of a fleet make room for the others, the first one first.
+const SPARE: [usize; 3] = [7, 3, 5];
 
-pub fn rightsize_table(sizings: &Sizings, style: TableStyle) -> String {
+/// The sizing for a terminal: of one workload with every type, of several a row each.
+/// `shown` are the places of the workloads to list, in order, and `invocation` is what led to
+/// them.
+pub fn rightsize_table(
+    sizings: &Sizings,
+    shown: &[usize],
+    invocation: &Invocation,
+    style: TableStyle,
+) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = draw(sizings, style, &mut out);
+    let _ = draw(sizings, shown, invocation, style, &mut out);
     out
 }
 
-fn draw(sizings: &Sizings, style: TableStyle, out: &mut String) -> Result {
-    let many = sizings.workloads.len() > 1;
-    let mut alone = Vec::new();
-    for sizing in &sizings.workloads {
-        match &sizing.outcome {
-            Ok(sized) => workload(sizing, sized, many, style, out)?,
-            Err(reason) => alone.push((sizing, reason)),
-        }
+fn draw(
+    sizings: &Sizings,
+    shown: &[usize],
+    invocation: &Invocation,
+    style: TableStyle,
+    out: &mut String,
+) -> Result {
+    let all = &sizings.workloads;
+    let listed: Vec<&Sizing> = shown.iter().filter_map(|place| all.get(*place)).collect();
+    match listed.as_slice() {
+        [one] => match &one.outcome {
+            Ok(sized) => workload(one, sized, style, out)?,
+            Err(reason) => left_alone(&[(*one, reason)], style, out)?,
+        },
+        several => fleet(sizings, several, style, out)?,
     }
-    left_alone(&alone, style, out)?;
+    outside(sizings, shown, style, out)?;
     gap_section(&sizings.gaps, style, out)?;
     writeln!(
         out,
         "at `--risk {}`; P95 is projected per GPU in use",
         sizings.accepted
-    )
+    )?;
+    match listed.as_slice() {
+        [] | [_] => Ok(()),
+        [first, ..] => next(first, invocation, style, out),
+    }
 }
 
-fn workload(
-    sizing: &Sizing,
-    sized: &Sized,
-    many: bool,
-    style: TableStyle,
-    out: &mut String,
-) -> Result {
+/// What to type for one of several workloads.
+fn next(first: &Sizing, invocation: &Invocation, style: TableStyle, out: &mut String) -> Result {
+    writeln!(out, "\n{}", style.heading("NEXT"))?;
+    let only = format!("--workload {}", shell_word(&first.id));
+    let every_type = invocation.command("rightsize", true, &only);
+    writeln!(out, "  {every_type}\n      every type for one workload")?;
+    let why = invocation.command("explain", true, &shell_word(&first.id));
+    writeln!(out, "  {why}\n      its verdict and its part of the plan")
+}
+
+/// Several workloads, a row each.
+fn fleet(sizings: &Sizings, listed: &[&Sizing], style: TableStyle, out: &mut String) -> Result {
+    let saving = sizings.workloads.iter().filter_map(Sizing::best);
+    let saving: Vec<Option<Money>> = saving.map(|best| best.monthly_savings).collect();
+    let total = sum(saving.iter().copied()).map_or(String::new(), |saved| {
+        let (month, year) = (money(saved), money(a_year(saved)));
+        format!(" would save {month} per month, {year} per year")
+    });
+    let workloads = sizings.workloads.len() as u64;
+    let title = format!(
+        "RIGHTSIZE  {} of {}{total}",
+        count(saving.len() as u64),
+        counted(workloads, "workload", "workloads")
+    );
+    style.title(&title, out)?;
+    let movable: Vec<(&Sizing, &Candidate)> = listed
+        .iter()
+        .filter_map(|sizing| Some((*sizing, sizing.best()?)))
+        .collect();
+    let (shown, hidden) = movable.split_at(style.shown(movable.len(), SHOWN));
+    if !shown.is_empty() {
+        let header = [
+            "WORKLOAD",
+            "NOW",
+            "TARGET",
+            "$/MONTH",
+            "SAVES/MONTH",
+            "SAVES/YEAR",
+            "RISK",
+            "P95",
+        ];
+        let mut table = PlainTable::new(&header, [3, 4, 5, 7]).giving(0, &SPARE);
+        for (sizing, best) in shown {
+            table.row(row(sizing, best));
+        }
+        for line in table.lines_in(style, 2) {
+            writeln!(out, "  {line}")?;
+        }
+    }
+    let costs = hidden.iter().map(|(sizing, _)| sizing.monthly);
+    let savings = hidden.iter().map(|(_, best)| best.monthly_savings);
+    if let Some(rest) = hidden_rows(hidden.len(), "more", sum(costs), sum(savings)) {
+        hanging(
+            "  … ",
+            4,
+            &format!("and {rest}: see `--all`"),
+            style.width,
+            out,
+        )?;
+    }
+    let seconds = movable.iter().filter_map(|(sizing, best)| {
+        let sized = sizing.outcome.as_ref().ok()?;
+        averaged(&sized.demand, &best.considered)
+    });
+    if let Some(seconds) = seconds.max() {
+        hanging("  ! ", 4, &averaged_away(seconds), style.width, out)?;
+    }
+    writeln!(out)?;
+    let no_type = "no suitable type costs less".to_owned();
+    let alone: Vec<(&Sizing, &String)> = listed
+        .iter()
+        .filter_map(|sizing| match &sizing.outcome {
+            Ok(_) if sizing.best().is_some() => None,
+            Ok(_) => Some((*sizing, &no_type)),
+            Err(reason) => Some((*sizing, reason)),
+        })
+        .collect();
+    left_alone(&alone, style, out)
+}
+
+fn row(sizing: &Sizing, best: &Candidate) -> Vec<String> {
+    let found = &best.considered;
+    let saved = best.monthly_savings;
+    let p95 = found.projection.map(|found| percent(found.utilization));
+    vec![
+        fit(&sizing.name, 32),
+        format!("{} × {}", sizing.instances, safe(&sizing.instance_type)),
+        format!("{} × {}", found.count, found.shape.instance_type),
+        money_or_absent(sizing.monthly),
+        money_or_absent(saved),
+        money_or_absent(saved.map(a_year)),
+        found.risk.to_string(),
+        p95.unwrap_or_else(absent),
+    ]
+}
+
+/// What the filters leave out.
+fn outside(sizings: &Sizings, shown: &[usize], style: TableStyle, out: &mut String) -> Result {
+    let listed: BTreeSet<&usize> = shown.iter().collect();
+    let all = sizings.workloads.iter().enumerate();
+    let hidden: Vec<&Sizing> = all
+        .filter_map(|(place, one)| (!listed.contains(&place)).then_some(one))
+        .collect();
+    let costs = hidden.iter().map(|sizing| sizing.monthly);
+    let savings = hidden
+        .iter()
+        .map(|sizing| sizing.best().and_then(|best| best.monthly_savings));
+    match hidden_rows(hidden.len(), "other", sum(costs), sum(savings)) {
+        None => Ok(()),
+        Some(rest) => {
+            let rest = format!("and {rest}, outside of the filters");
+            hanging("… ", 2, &rest, style.width, out)?;
+            writeln!(out)
+        }
+    }
+}
+
+fn workload(sizing: &Sizing, sized: &Sized, style: TableStyle, out: &mut String) -> Result {
     let name = if sizing.name == sizing.instance_type {
         String::new()
     } else {
@@ -68,7 +205,7 @@ fn workload(
         writeln!(out, "  {line}")?;
     }
     writeln!(out)?;
-    let (most, nearest) = if many { SHOWN_OF_MANY } else { SHOWN_OF_ONE };
+    let (most, nearest) = SHOWN_OF_ONE;
     accepted(sized, most, style, out)?;
     rejected(sized, nearest, style, out)
 }
@@ -202,35 +339,42 @@ fn rejected(sized: &Sized, nearest: usize, style: TableStyle, out: &mut String) 
     writeln!(out)
 }
 
+/// Workloads that stay as they are: one with its type, and several with the same reason
+/// together.
 fn left_alone(alone: &[(&Sizing, &String)], style: TableStyle, out: &mut String) -> Result {
     if alone.is_empty() {
         return Ok(());
     }
     writeln!(out, "{}", style.heading("NOT RESIZED"))?;
+    let mut groups: Vec<(&String, Vec<&Sizing>)> = Vec::new();
     for (sizing, reason) in alone {
-        let line = format!(
-            "{}: {} × {}: {reason}",
-            safe(&sizing.name),
-            sizing.instances,
-            sizing.instance_type
-        );
-        for (index, part) in wrap(&line, style.width.saturating_sub(4))
-            .iter()
-            .enumerate()
-        {
-            writeln!(out, "  {}{part}", if index == 0 { "" } else { "  " })?;
+        let known = groups.iter_mut().find(|(other, _)| other == reason);
+        match known.filter(|_| !style.lists_members()) {
+            Some((_, group)) => group.push(*sizing),
+            None => groups.push((*reason, vec![*sizing])),
         }
+    }
+    for (reason, group) in groups {
+        let who = match group.as_slice() {
+            [one] => format!(
+                "{}: {} × {}",
+                safe(&one.name),
+                one.instances,
+                safe(&one.instance_type)
+            ),
+            several => {
+                let names = several.iter().map(|one| one.name.as_str());
+                let number = counted(several.len() as u64, "workload", "workloads");
+                format!("{number} ({})", some_of(names, NAMED))
+            }
+        };
+        hanging("  ", 4, &format!("{who}: {reason}"), style.width, out)?;
     }
     writeln!(out)
 }
 
 fn lines(table: &PlainTable, style: TableStyle, out: &mut String) -> Result {
-    for line in table.lines() {
-        let line = if style.wide {
-            line
-        } else {
-            fit(&line, style.width)
-        };
+    for line in table.lines_in(style, 0) {
         writeln!(out, "{line}")?;
     }
     Ok(())

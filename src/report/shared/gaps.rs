@@ -1,13 +1,16 @@
 //! What was not seen, the same in every report.
 
 use super::style::{TableStyle, left_out};
-use super::text::{counted, wrap};
+use super::text::{counted, hanging, some_of};
 use crate::domain::Gap;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Gaps shown before the rest is announced.
 const SHOWN: usize = 8;
+/// Places that a group of equal gaps names.
+const NAMED: usize = 3;
 
 /// A gap as JSON.
 #[derive(Serialize)]
@@ -49,18 +52,110 @@ pub(in crate::report) fn gap_section(
         "GAPS  {}",
         counted(gaps.len() as u64, "data gap", "data gaps")
     );
-    writeln!(out, "{}", style.heading(&title))?;
-    let width = style.width.saturating_sub(4);
-    let shown = style.shown(gaps.len(), SHOWN);
-    for gap in &gaps[..shown] {
-        let line = format!("{} of {}: {}", gap.what, gap.place, gap.reason);
-        for (index, part) in wrap(&line, width).iter().enumerate() {
-            writeln!(out, "  {}{part}", if index == 0 { "" } else { "  " })?;
-        }
-        for part in wrap(&format!("hint: {}", gap.hint), width) {
-            writeln!(out, "    {part}")?;
+    style.title(&title, out)?;
+    let groups = alike(gaps, style.lists_members());
+    let (shown, hidden) = groups.split_at(style.shown(groups.len(), SHOWN));
+    for group in shown {
+        let Some(first) = group.first() else {
+            continue;
+        };
+        let line = format!("{} of {}: {}", first.what, places(group), first.reason);
+        hanging("  ", 4, &line, style.width, out)?;
+        let hint = format!("hint: {}", first.hint);
+        hanging("    ", 4, &hint, style.width, out)?;
+    }
+    let hidden: usize = hidden.iter().map(Vec::len).sum();
+    left_out(hidden, "gap", "gaps", None, out)?;
+    writeln!(out)
+}
+
+/// Gaps that differ in nothing but their place, in the order of the first of each; `apart`
+/// leaves each on its own.
+pub(in crate::report) fn alike(gaps: &[Gap], apart: bool) -> Vec<Vec<&Gap>> {
+    let mut groups: Vec<Vec<&Gap>> = Vec::new();
+    let mut places = BTreeMap::new();
+    for gap in gaps {
+        let key = (gap.what.to_string(), &gap.reason, &gap.hint);
+        let place = if apart {
+            groups.len()
+        } else {
+            *places.entry(key).or_insert(groups.len())
+        };
+        match groups.get_mut(place) {
+            Some(group) => group.push(gap),
+            None => groups.push(vec![gap]),
         }
     }
-    left_out(gaps.len() - shown, "gap", "gaps", None, out)?;
-    writeln!(out)
+    groups
+}
+
+/// Where some equal gaps are: the place of one, or how many places there are and some of them.
+pub(in crate::report) fn places(group: &[&Gap]) -> String {
+    let names = || group.iter().map(|gap| gap.place.as_str());
+    match group {
+        [one] => one.place.clone(),
+        _ => {
+            let of_instances = names().all(|place| place.starts_with("i-"));
+            let number = group.len() as u64;
+            let places = if of_instances {
+                counted(number, "instance", "instances")
+            } else {
+                counted(number, "place", "places")
+            };
+            format!("{places} ({})", some_of(names(), NAMED))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::GapSubject;
+
+    fn gap(place: &str, reason: &str) -> Gap {
+        Gap::in_words(
+            GapSubject::GpuUtilization,
+            place,
+            reason,
+            "set up the agent",
+        )
+    }
+
+    fn shown(gaps: &[Gap], limit: Option<usize>) -> String {
+        let style = TableStyle {
+            width: 80,
+            color: false,
+            wide: false,
+            limit,
+            ascii: false,
+        };
+        let mut out = String::new();
+        gap_section(gaps, style, &mut out).expect("a string takes everything");
+        out
+    }
+
+    #[test]
+    fn equal_gaps_are_one_and_each_of_them_is_shown_on_request() {
+        let mut gaps: Vec<Gap> = (1..=25)
+            .map(|number| gap(&format!("i-{number:02}"), "nothing was reported"))
+            .collect();
+        gaps.push(gap("us-east-1", "access denied"));
+        assert_eq!(
+            shown(&gaps, None),
+            "GAPS  26 data gaps\n  \
+             GPU utilization of 25 instances (i-01, i-02, i-03 and 22 more): nothing was\n    \
+             reported\n    \
+             hint: set up the agent\n  \
+             GPU utilization of us-east-1: access denied\n    \
+             hint: set up the agent\n\n"
+        );
+        let all = shown(&gaps, Some(usize::MAX));
+        assert_eq!(all.matches("hint: ").count(), 26);
+        assert!(
+            all.contains("\n  GPU utilization of i-25: nothing was reported\n"),
+            "{all}"
+        );
+        let one = shown(&gaps, Some(1));
+        assert!(one.contains("… and 1 more gap: "), "{one}");
+    }
 }

@@ -29,6 +29,16 @@ impl Page {
         let _ = write!(Escaped(&mut self.0), "{value}");
     }
 
+    /// What another page holds, at the end of this one.
+    pub(in crate::report) fn append(&mut self, other: &Self) {
+        self.0.push_str(&other.0);
+    }
+
+    /// Bytes so far.
+    pub(in crate::report) fn length(&self) -> usize {
+        self.0.len()
+    }
+
     pub(in crate::report) fn finish(self) -> String {
         self.0
     }

@@ -1,95 +1,135 @@
 //! A table without lines, as every listing here uses it.
 
 use super::style::TableStyle;
-use super::text::fit;
+use super::text::{fit, safe, wrap};
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use unicode_width::UnicodeWidthStr;
 
 /// Blanks around a cell.
 const PADDING: usize = 2;
+/// Columns that are left of words that give way.
+const LEAST_WORDS: usize = 16;
+/// Names up to here are left whole where the columns allow it; longer ones are paths.
+const LONGEST_WHOLE: usize = 24;
 
 /// A borderless table with some columns aligned right.
 pub(in crate::report) struct PlainTable {
-    table: Table,
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
     /// Columns that are aligned right.
     numbers: Vec<usize>,
-    /// Width of the title of each column.
-    titles: Vec<usize>,
+    /// The column whose words give way where the width ends.
+    gives: Option<usize>,
+    /// Columns to leave out where the width ends, the first one first.
+    spare: Vec<usize>,
 }
 
 impl PlainTable {
-    /// A table with a header; `numbers` are the columns to align right.
+    /// A table with a header; `numbers` are the columns to align right. Where the width ends,
+    /// the last column of words gives way.
     pub(in crate::report) fn new(
         header: &[&str],
         numbers: impl IntoIterator<Item = usize>,
     ) -> Self {
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING);
-        table.set_header(header.to_vec());
         let numbers: Vec<usize> = numbers.into_iter().collect();
-        for index in &numbers {
-            if let Some(column) = table.column_mut(*index) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
+        let is_words = |index: &usize| !numbers.contains(index);
         Self {
-            table,
+            gives: (0..header.len()).rev().find(is_words),
+            header: header.iter().map(|title| (*title).to_owned()).collect(),
+            rows: Vec::new(),
             numbers,
-            titles: header.iter().map(|title| title.width()).collect(),
+            spare: Vec::new(),
         }
+    }
+
+    /// The same where another column gives way, after columns that can be left out, the first
+    /// one first.
+    pub(in crate::report) fn giving(mut self, column: usize, spare: &[usize]) -> Self {
+        self.gives = Some(column);
+        self.spare = spare.to_vec();
+        self
     }
 
     /// Adds a row; cells must be safe for a terminal.
     pub(in crate::report) fn row(&mut self, cells: Vec<String>) {
-        self.table.add_row(cells);
+        self.rows.push(cells);
     }
 
-    /// The whole table with an empty line after it. Unless it is wide, the last
-    /// column gives way where the columns end.
+    /// The whole table with an empty line after it, see [`Self::lines_in`].
     pub(in crate::report) fn text(&self, style: TableStyle) -> String {
-        let mut text = String::new();
-        for line in self.lines() {
-            let line = if style.wide {
-                line
-            } else {
-                fit(&line, style.width)
-            };
-            text.push_str(&line);
-            text.push('\n');
-        }
-        text.push('\n');
+        let mut text = self.lines_in(style, 0).join("\n");
+        text.push_str("\n\n");
         text
     }
 
     /// The whole table with an empty line after it. Where the columns end, words are wrapped
     /// inside their cells, and numbers are left whole: one that is cut reads as another one.
-    pub(in crate::report) fn wrapped(mut self, style: TableStyle) -> String {
-        let whole = TableStyle {
-            wide: true,
-            ..style
-        };
+    pub(in crate::report) fn wrapped(&self, style: TableStyle) -> String {
         let fits = |line: &String| line.width() <= style.width;
-        if !style.wide && !self.lines().iter().all(fits) {
-            self.wrap_words(style.width);
+        let mut lines = self.lines();
+        if !style.wide && !lines.iter().all(fits) {
+            let mut table = drawn(&self.header, &self.rows, &self.numbers);
+            self.wrap_words(&mut table, style.width);
+            lines = lines_of(&table);
         }
-        self.text(whole)
+        let mut text = lines.join("\n");
+        text.push_str("\n\n");
+        text
+    }
+
+    /// The least width of each column that is no number, by the width of the contents of each:
+    /// its title, and its names where all columns have room for theirs.
+    fn least_widths(&self, contents: &[u16], width: usize) -> Vec<usize> {
+        let titles: Vec<usize> = self.header.iter().map(|title| title.width()).collect();
+        let whole = titles.iter().enumerate();
+        let whole: Vec<usize> = whole
+            .map(|(index, title)| self.longest_name(index).min(LONGEST_WHOLE).max(*title))
+            .collect();
+        let each = whole.iter().zip(contents).enumerate();
+        let needed = each.map(|(index, (whole, content))| {
+            PADDING
+                + if self.numbers.contains(&index) {
+                    usize::from(*content)
+                } else {
+                    *whole
+                }
+        });
+        if needed.sum::<usize>() <= width + PADDING {
+            whole
+        } else {
+            titles
+        }
+    }
+
+    /// The width of the longest name of a column: 0 where a cell has several words, between
+    /// which it is wrapped.
+    fn longest_name(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.get(column));
+        let widths = cells.map(|cell| {
+            let is_name = cell.split_whitespace().nth(1).is_none();
+            is_name.then(|| cell.width())
+        });
+        let widths: Option<Vec<usize>> = widths.collect();
+        widths
+            .and_then(|widths| widths.into_iter().max())
+            .unwrap_or(0)
     }
 
     /// Divides what numbers leave of a width among the other columns, each at least as wide
-    /// as its title.
-    fn wrap_words(&mut self, width: usize) {
+    /// as its title, and as its names where that is possible.
+    fn wrap_words(&self, table: &mut Table, width: usize) {
         let columns = |width: usize| u16::try_from(width).unwrap_or(u16::MAX);
         // The blanks at both ends of a line are dropped.
-        self.table.set_width(columns(width + PADDING));
-        self.table
-            .set_content_arrangement(ContentArrangement::Dynamic);
-        for (index, title) in self.titles.iter().enumerate() {
+        table.set_width(columns(width + PADDING));
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        let contents = table.column_max_content_widths();
+        for (index, least) in self.least_widths(&contents, width).into_iter().enumerate() {
             let constraint = if self.numbers.contains(&index) {
                 ColumnConstraint::ContentWidth
             } else {
-                ColumnConstraint::LowerBoundary(Width::Fixed(columns(title + PADDING)))
+                ColumnConstraint::LowerBoundary(Width::Fixed(columns(least + PADDING)))
             };
-            if let Some(column) = self.table.column_mut(index) {
+            if let Some(column) = table.column_mut(index) {
                 column.set_constraint(constraint);
             }
         }
@@ -97,12 +137,191 @@ impl PlainTable {
 
     /// The lines, without padding at either end.
     pub(in crate::report) fn lines(&self) -> Vec<String> {
-        self.table
-            .lines()
-            .map(|line| {
-                let line = line.trim_end();
-                line.strip_prefix(' ').unwrap_or(line).to_owned()
-            })
-            .collect()
+        lines_of(&drawn(&self.header, &self.rows, &self.numbers))
+    }
+
+    /// The lines for a style, after an indent. Unless it is wide, they end where its columns
+    /// end: columns that can be left out are, then one column gives way, and what is still
+    /// too much goes below its row, with its titles.
+    pub(in crate::report) fn lines_in(&self, style: TableStyle, indent: usize) -> Vec<String> {
+        if style.wide {
+            return self.lines();
+        }
+        let width = style.width.saturating_sub(indent);
+        let lines = self.fitted(width);
+        lines.iter().map(|line| fit(line, width)).collect()
+    }
+
+    fn fitted(&self, width: usize) -> Vec<String> {
+        let mut widths = self.widths();
+        let mut kept: Vec<usize> = (0..self.header.len()).collect();
+        let least = |index: usize, width: usize| {
+            let title = self.header.get(index).map_or(0, |title| title.width());
+            width.min(title.max(LEAST_WORDS))
+        };
+        let gives = self.gives.filter(|index| *index < widths.len());
+        let can_give = gives.map_or(0, |index| widths[index] - least(index, widths[index]));
+        for spare in &self.spare {
+            if span(&kept, &widths) <= width {
+                break;
+            }
+            kept.retain(|index| index != spare);
+        }
+        let too_wide = span(&kept, &widths).saturating_sub(width);
+        if let Some(index) = gives {
+            widths[index] -= too_wide.min(can_give);
+        }
+        let mut beside = kept.clone();
+        while beside.len() > 1 && span(&beside, &widths) > width {
+            beside.pop();
+        }
+        let below = &kept[beside.len()..];
+        let of = |cells: &[String]| -> Vec<String> {
+            let cell = |index: &usize| {
+                let cell = cells.get(*index).map_or("", String::as_str);
+                if gives == Some(*index) {
+                    fit(cell, widths[*index])
+                } else {
+                    cell.to_owned()
+                }
+            };
+            beside.iter().map(cell).collect()
+        };
+        let numbers: Vec<usize> = (0..beside.len())
+            .filter(|place| self.numbers.contains(&beside[*place]))
+            .collect();
+        let rows: Vec<Vec<String>> = self.rows.iter().map(|cells| of(cells)).collect();
+        let lines = lines_of(&drawn(&of(&self.header), &rows, &numbers));
+        if below.is_empty() {
+            return lines;
+        }
+        let mut all = Vec::new();
+        let mut lines = lines.into_iter();
+        all.extend(lines.next());
+        for (line, cells) in lines.zip(&self.rows) {
+            all.push(line);
+            let pairs = below.iter().filter_map(|index| {
+                let cell = cells.get(*index)?;
+                Some(format!("{}: {cell}", self.header[*index]))
+            });
+            let pairs: Vec<String> = pairs.collect();
+            let words = wrap(&pairs.join(", "), width.saturating_sub(4));
+            all.extend(words.iter().map(|line| format!("    {line}")));
+        }
+        all
+    }
+
+    /// The width of every column.
+    fn widths(&self) -> Vec<usize> {
+        let width = |(index, title): (usize, &String)| {
+            let cells = self.rows.iter().filter_map(|cells| cells.get(index));
+            let cells = cells.map(|cell| safe(cell).width());
+            cells.max().unwrap_or(0).max(title.width())
+        };
+        self.header.iter().enumerate().map(width).collect()
+    }
+}
+
+/// Columns that a line takes.
+fn span(kept: &[usize], widths: &[usize]) -> usize {
+    let words: usize = kept.iter().map(|index| widths[*index]).sum();
+    words + PADDING * kept.len().saturating_sub(1)
+}
+
+fn drawn(header: &[String], rows: &[Vec<String>], numbers: &[usize]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(header.to_vec());
+    for index in numbers {
+        if let Some(column) = table.column_mut(*index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for row in rows {
+        table.add_row(row.clone());
+    }
+    table
+}
+
+fn lines_of(table: &Table) -> Vec<String> {
+    table
+        .lines()
+        .map(|line| {
+            let line = line.trim_end();
+            line.strip_prefix(' ').unwrap_or(line).to_owned()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn style(width: usize) -> TableStyle {
+        TableStyle {
+            width,
+            color: false,
+            wide: false,
+            limit: None,
+            ascii: false,
+        }
+    }
+
+    fn table() -> PlainTable {
+        let mut table = PlainTable::new(&["NAME", "COST", "REGION", "YEAR"], [1, 3]);
+        for (name, cost) in [("a-name-of-twenty-chr", "$1.00"), ("short", "$1,000.00")] {
+            let cells = [name, cost, "eu-central-1", "$12,000.00"];
+            table.row(cells.map(str::to_owned).to_vec());
+        }
+        table.giving(0, &[2])
+    }
+
+    #[test]
+    fn a_table_that_fits_is_whole() {
+        // 20 + 9 + 12 + 10 columns with two blanks between them.
+        assert_eq!(
+            table().lines_in(style(57), 0),
+            [
+                "NAME                       COST  REGION              YEAR",
+                "a-name-of-twenty-chr      $1.00  eu-central-1  $12,000.00",
+                "short                 $1,000.00  eu-central-1  $12,000.00",
+            ]
+        );
+        assert_eq!(table().lines_in(style(57), 0), table().lines());
+    }
+
+    #[test]
+    fn words_give_way_after_columns_that_are_left_out() {
+        let lines = table().lines_in(style(56), 0);
+        assert!(!lines[0].contains("REGION"), "{lines:?}");
+        assert!(lines[1].starts_with("a-name-of-twenty-chr  "), "{lines:?}");
+        // Without the region, 20 + 9 + 10 columns and two gaps are 43.
+        let lines = table().lines_in(style(42), 0);
+        assert!(lines[1].starts_with("a-name-of-twenty-c…  "), "{lines:?}");
+    }
+
+    #[test]
+    fn what_is_still_too_much_goes_below_its_row() {
+        // Without a region and with the shortest name, 16 + 2 + 9 + 2 + 10 are too many.
+        let lines = table().lines_in(style(38), 0);
+        assert_eq!(
+            lines,
+            [
+                "NAME                   COST",
+                "a-name-of-twent…      $1.00",
+                "    YEAR: $12,000.00",
+                "short             $1,000.00",
+                "    YEAR: $12,000.00",
+            ]
+        );
+    }
+
+    #[test]
+    fn no_width_is_passed() {
+        for width in 20..80 {
+            for line in table().lines_in(style(width + 2), 2) {
+                assert!(line.width() <= width, "{width}: {line}");
+            }
+        }
     }
 }

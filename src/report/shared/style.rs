@@ -1,16 +1,22 @@
 //! How tables are drawn, and the line for what they leave out.
 
-use super::text::{counted, money};
+use super::text::{counted, money, wrap};
 use crate::domain::Money;
 use std::fmt::Write;
+use unicode_width::UnicodeWidthStr;
 
 #[derive(Debug, Clone, Copy)]
 pub struct TableStyle {
     /// Columns to fill.
     pub width: usize,
     pub color: bool,
-    /// Whether to list every row, with all of its columns.
+    /// Whether to show all columns, and every row unless the rows are limited.
     pub wide: bool,
+    /// Most rows of each list; `None` for as many as are usual for it, and `usize::MAX` for
+    /// every row and every member of a group.
+    pub limit: Option<usize>,
+    /// Whether what shows the text may know no more than ASCII.
+    pub ascii: bool,
 }
 
 impl TableStyle {
@@ -27,9 +33,38 @@ impl TableStyle {
         self.paint("1", text)
     }
 
-    /// How many of some rows to show: all when wide.
+    /// A heading with what stands beside its name after two blanks, on as many lines as it
+    /// takes.
+    pub(in crate::report) fn title(self, text: &str, out: &mut String) -> std::fmt::Result {
+        let (name, rest) = match text.split_once("  ") {
+            Some(parts) if text.width() > self.width => parts,
+            _ => return writeln!(out, "{}", self.heading(text)),
+        };
+        let indent = name.width() + 2;
+        let lines = wrap(rest, self.width.saturating_sub(indent));
+        for (index, line) in lines.iter().enumerate() {
+            let line = if index == 0 {
+                format!("{name}  {line}")
+            } else {
+                format!("{:indent$}{line}", "")
+            };
+            writeln!(out, "{}", self.heading(&line))?;
+        }
+        Ok(())
+    }
+
+    /// How many of some rows to show: all when wide, unless they are limited.
     pub(in crate::report) fn shown(self, rows: usize, most: usize) -> usize {
-        if self.wide { rows } else { rows.min(most) }
+        match self.limit {
+            Some(limit) => rows.min(limit),
+            None if self.wide => rows,
+            None => rows.min(most),
+        }
+    }
+
+    /// Whether each member of a group of equals has its own row.
+    pub(in crate::report) fn lists_members(self) -> bool {
+        self.wide || self.limit == Some(usize::MAX)
     }
 }
 
@@ -48,11 +83,28 @@ pub(in crate::report) fn left_out(
     let worth = worth.map_or(String::new(), |sum| format!(" worth {}", money(sum)));
     writeln!(
         out,
-        "  … and {}{worth}: see `--format wide` or `--format json`",
+        "  … and {}{worth}: see `--format wide`",
         counted(
             rows as u64,
             &format!("more {singular}"),
             &format!("more {plural}")
         )
     )
+}
+
+/// Says how many rows are outside of the filters of a view, and what they are worth together;
+/// nothing when none are.
+pub(in crate::report) fn outside_of_filters(
+    rows: usize,
+    singular: &str,
+    plural: &str,
+    worth: Option<Money>,
+    out: &mut String,
+) -> std::fmt::Result {
+    if rows == 0 {
+        return Ok(());
+    }
+    let worth = worth.map_or(String::new(), |sum| format!(" worth {}", money(sum)));
+    let rows = counted(rows as u64, singular, plural);
+    writeln!(out, "  … {rows}{worth} outside of the filters")
 }

@@ -7,6 +7,7 @@ use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 pub use crate::domain::{safe, shell_word, spreadsheet_safe};
@@ -48,6 +49,11 @@ pub(in crate::report) fn devices_or_absent(number: Option<Decimal>) -> String {
             number.normalize().to_string()
         },
     )
+}
+
+/// Twelve months of an amount per month.
+pub fn a_year(monthly: Money) -> Money {
+    Money::new(monthly.amount() * Decimal::from(12), monthly.currency())
 }
 
 /// A price of a small unit with as many decimals as it has, from two to six.
@@ -123,6 +129,39 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Words wrapped to a width, the first line after `first`, the others as far to the right:
+/// `indent` is the width of `first`.
+pub(in crate::report) fn hanging(
+    first: &str,
+    indent: usize,
+    text: &str,
+    width: usize,
+    out: &mut String,
+) -> std::fmt::Result {
+    let mut lines = wrap(text, width.saturating_sub(indent)).into_iter();
+    let beside = lines.next().unwrap_or_default();
+    let line = format!("{first}{beside}");
+    writeln!(out, "{}", line.trim_end())?;
+    for line in lines {
+        writeln!(out, "{:indent$}{line}", "")?;
+    }
+    Ok(())
+}
+
+/// Some of many names, and how many there are beside them.
+pub(in crate::report) fn some_of<'a>(
+    names: impl ExactSizeIterator<Item = &'a str>,
+    most: usize,
+) -> String {
+    let rest = names.len().saturating_sub(most);
+    let shown: Vec<String> = names.take(most).map(safe).collect();
+    let shown = shown.join(", ");
+    match rest {
+        0 => shown,
+        rest => format!("{shown} and {} more", count(rest as u64)),
+    }
 }
 
 /// Tags in one cell: `key=value`, separated by semicolons.

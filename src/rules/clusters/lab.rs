@@ -155,6 +155,7 @@ pub(super) fn usage(name: &str, maxima: &[f64]) -> InstanceUsage {
         power_mean_w: None,
         temperature_max_c: None,
         encoder_sessions_max: None,
+        days: Vec::new(),
     };
     InstanceUsage {
         instance: id.clone(),

@@ -133,6 +133,8 @@ pub enum Refusal {
     StoppedLately,
     /// Nothing remains that costs.
     NothingStands,
+    /// Snapshots that keep the data may cost as much as the volumes.
+    OnlySnapshots,
     /// Commitments have paid for its hours.
     Committed,
     /// It runs in a capacity reservation that cannot be lowered from here.

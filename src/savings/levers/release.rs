@@ -2,7 +2,7 @@
 
 use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal};
 use crate::domain::{Action, ActionKind, Risk};
-use crate::savings::snapshot_caveat;
+use crate::savings::released;
 
 /// Ends the volumes and addresses of what is stopped.
 pub(super) struct ReleaseStorage;
@@ -29,7 +29,14 @@ fn release(members: &Members<'_>, facts: &Facts<'_>) -> Result<Action, Refusal> 
     }
     let idle_storage = &workload.idle_storage;
     let monthly = idle_storage.monthly.ok_or(Refusal::Unpriced)?;
+    if monthly.amount().is_zero() {
+        return Err(Refusal::NothingStands);
+    }
+    let found = released(idle_storage, &workload.key.region).ok_or(Refusal::Unpriced)?;
     let mut detail = idle_storage.priced.join("; ");
+    if let Some(bound) = &found.bound {
+        detail.push_str(&format!("; less snapshots of all data: {bound}"));
+    }
     if !idle_storage.unpriced.is_empty() {
         let unpriced = idle_storage.unpriced.join(", ");
         detail.push_str(&format!("; unpriced and not included: {unpriced}"));
@@ -38,12 +45,13 @@ fn release(members: &Members<'_>, facts: &Facts<'_>) -> Result<Action, Refusal> 
         ActionKind::Release,
         None,
         detail,
-        monthly,
+        found.saved,
         monthly,
         Risk::Low,
     );
-    let action = action.ok_or(Refusal::NothingStands)?;
-    let caveat = snapshot_caveat(idle_storage, &workload.key.region);
-    let action = action.with_caveats(caveat.into_iter().collect());
-    Ok(action.of_which_certain(monthly))
+    let action = action.ok_or(Refusal::OnlySnapshots)?;
+    Ok(action
+        .of_which_certain(found.certain)
+        .leaving_snapshots(found.snapshots)
+        .with_caveats(found.caveat.into_iter().collect()))
 }

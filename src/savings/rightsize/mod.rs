@@ -17,7 +17,7 @@ pub use projection::{
     usable_vram_mib,
 };
 pub use rejection::Rejection;
-pub use steps::{caveats, steps};
+pub use steps::{averaged, averaged_away, caveats, steps};
 
 use crate::domain::{Action, ActionKind, PriceKey, PriceQuote, Risk, Target};
 use crate::savings::Fewer;
@@ -30,6 +30,8 @@ pub struct Rightsizing {
     pub action: Action,
     /// What kind of move it is, in words.
     pub advice: String,
+    /// Seconds of the averages that it rests on, where they hide peaks that count.
+    pub averaged_seconds: Option<u32>,
     /// What fewer instances run of today's hours; absent where their number stays.
     pub fewer: Option<Fewer>,
     /// GPUs that the fullest instance ever used.
@@ -88,6 +90,7 @@ pub fn best(
     Some(Rightsizing {
         action: action.with_caveats(caveats(today, demand, found)),
         advice: steps::advice(today, demand, found),
+        averaged_seconds: steps::averaged(demand, found),
         fewer: today
             .activity
             .filter(|_| found.count < demand.instances)

@@ -67,6 +67,9 @@ pub struct Demand {
     pub network_gbps_sum: Option<f64>,
     /// Whether its instances train together, or may: what lies between them stays.
     pub nodes_talk: bool,
+    /// Seconds of the averages that its peaks are of, where they are more than a minute:
+    /// shorter peaks are higher. Absent otherwise, of profiled runs, and where it was stated.
+    pub averaged_seconds: Option<u32>,
     /// The profiled runs that all this rests on, in words; absent where it was seen
     /// over the whole window or stated.
     pub runs: Option<String>,
@@ -103,6 +106,9 @@ impl MissingData {
         }
     }
 }
+
+/// Averages over so many seconds or fewer show the peaks that count.
+const FINE_SECONDS: u32 = 60;
 
 struct InstanceDemand {
     active: u16,
@@ -206,6 +212,7 @@ impl Demand {
             return Err(MissingData::Vram);
         }
         let summary = workload.utilization.as_ref();
+        let runs = workload.rests_on_runs();
         Ok(Self {
             kind: workload.declared_kind(),
             bound: Bound::Unknown,
@@ -235,7 +242,10 @@ impl Demand {
             nodes_talk: nodes_talk(workload, network.is_some()),
             network_gbps_sum: network.as_ref().map(|all| all.iter().sum()),
             network_gbps: network.into_iter().flatten().reduce(f64::max),
-            runs: workload.rests_on_runs(),
+            averaged_seconds: summary
+                .map(|summary| summary.period_seconds)
+                .filter(|seconds| *seconds > FINE_SECONDS && runs.is_none()),
+            runs,
         })
     }
 

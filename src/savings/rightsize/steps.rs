@@ -56,6 +56,30 @@ pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<Strin
     caveats
 }
 
+/// Seconds of the averages that a move rests on, where they hide peaks that count: on another
+/// GPU, or on fewer of them.
+pub fn averaged(demand: &Demand, to: &Considered) -> Option<u32> {
+    let is_other = |basis: RatioBasis| basis != RatioBasis::SameGpu;
+    let is_busier = to
+        .projection
+        .is_some_and(|found| is_other(found.ratio.basis))
+        || to.count < demand.instances;
+    demand.averaged_seconds.filter(|_| is_busier)
+}
+
+/// What averages over so many seconds do not show, and how to see it.
+pub fn averaged_away(seconds: u32) -> String {
+    let over = match (seconds % 3_600, seconds % 60) {
+        (0, _) => counted(seconds / 3_600, "hour", "hours"),
+        (_, 0) => counted(seconds / 60, "minute", "minutes"),
+        _ => counted(seconds, "second", "seconds"),
+    };
+    format!(
+        "peaks shorter than {over} are averaged away: run `gpucost profile --duration 1h` on the \
+         host in its busiest hour before resizing"
+    )
+}
+
 /// What to check before a workload moves: always quota, zone and driver.
 pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String> {
     let shape = to.shape;
@@ -92,6 +116,7 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
             }
         ));
     }
+    steps.extend(averaged(demand, to).map(averaged_away));
     let holders = demand.gpus_held.saturating_sub(demand.gpus_active);
     let keeps = shape
         .gpu

@@ -46,6 +46,7 @@ fn demand(gpus: u16, p95: f64, vram_peak_mib: f64) -> Demand {
         network_gbps: Some(0.1),
         network_gbps_sum: Some(0.1),
         nodes_talk: false,
+        averaged_seconds: None,
         runs: None,
     }
 }

@@ -8,7 +8,7 @@ use crate::sources::SourceError;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-const BATCH: Service = Service {
+pub(super) const BATCH: Service = Service {
     signing_name: "batch",
     host_prefix: "batch",
     protocol: Protocol::Rest("v1/"),

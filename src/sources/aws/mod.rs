@@ -23,6 +23,7 @@ mod partition;
 mod patience;
 mod policy;
 mod prices;
+mod probe;
 mod products;
 mod query;
 mod role;
@@ -44,9 +45,11 @@ pub use metadata::{InstancePlace, instance_place};
 pub use metrics::cloudwatch_name;
 pub use organization::{Organization, connect_organization};
 pub use policy::{
-    ACTIONS, HISTORY_ACTIONS, ORG_ACTIONS, Trusted, history_policy, iam_policy, organization_policy,
+    ACTIONS, BILL_ACTIONS, HISTORY_ACTIONS, ORG_ACTIONS, Trusted, bill_policy, history_policy,
+    iam_policy, organization_policy,
 };
 pub use prices::{on_demand_prices, spot_prices};
+pub use probe::{NeededBy, Permission, gpu_series, permission};
 pub use role::{DEFAULT_ROLE, Role};
 pub use savings_plans::savings_plan_rates;
 pub(super) use session::credentials;

@@ -14,7 +14,7 @@ use rust_decimal::Decimal;
 use serde::Deserialize;
 use serde_json::{Number, json};
 
-const HUB: Service = Service {
+pub(super) const HUB: Service = Service {
     signing_name: "cost-optimization-hub",
     host_prefix: "cost-optimization-hub",
     protocol: Protocol::Json10("CostOptimizationHubService"),
@@ -23,7 +23,7 @@ const HUB: Service = Service {
 
 const LIST: &str = "cost-optimization-hub:ListRecommendations";
 /// The one region that answers, for all regions.
-const REGION: &str = "us-east-1";
+pub(super) const REGION: &str = "us-east-1";
 /// The largest page.
 const RESULTS_ON_A_PAGE: usize = 1_000;
 const INSTANCE: &str = "Ec2Instance";

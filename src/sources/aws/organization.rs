@@ -31,7 +31,7 @@ const NOT_ACTIVE: [&str; 4] = [
 const SHOWN_OF_A_STATE: usize = 40;
 const BAD_ID: &str = "the ID of an account is not 12 digits";
 
-const ORGANIZATIONS: Service = Service {
+pub(super) const ORGANIZATIONS: Service = Service {
     signing_name: "organizations",
     host_prefix: "organizations",
     protocol: Protocol::Json("AWSOrganizationsV20161128"),

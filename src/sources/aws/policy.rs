@@ -113,6 +113,42 @@ pub fn history_policy(bucket: &str, prefix: &str) -> String {
     format!("{policy:#}\n")
 }
 
+/// What reading a bill in a bucket takes beside it, in order.
+pub const BILL_ACTIONS: &[&str] = &["s3:GetObject", "s3:ListBucket"];
+
+/// The policy of a bill in a bucket, for the object of a key or below a prefix, which is empty
+/// or ends with `/`, as JSON.
+pub fn bill_policy(bucket: &str, prefix: &str) -> String {
+    // Which one it is depends on who exports; both take the same.
+    let key = prefix.trim_end_matches('/');
+    let below = format!("{prefix}*");
+    let objects = [key, &below].map(|name| format!("arn:aws:s3:::{bucket}/{name}"));
+    let objects = if key.is_empty() {
+        &objects[1..]
+    } else {
+        &objects[..]
+    };
+    let policy = json!({
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Sid": "GpucostBillList",
+                "Effect": "Allow",
+                "Action": "s3:ListBucket",
+                "Resource": format!("arn:aws:s3:::{bucket}"),
+                "Condition": { "StringLike": { "s3:prefix": below } }
+            },
+            {
+                "Sid": "GpucostBillRead",
+                "Effect": "Allow",
+                "Action": "s3:GetObject",
+                "Resource": objects
+            }
+        ]
+    });
+    format!("{policy:#}\n")
+}
+
 /// Who assumes a role: an account, or one principal of it by its ARN.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trusted {

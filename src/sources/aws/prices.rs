@@ -24,7 +24,7 @@ pub(super) const TYPES_AT_ONCE: usize = 40;
 
 /// The region whose endpoint serves the price list of a region; `None` where
 /// the partition has none.
-fn endpoint_of(region: &str) -> Option<&'static str> {
+pub(super) fn endpoint_of(region: &str) -> Option<&'static str> {
     match partition(region) {
         "aws" => Some("us-east-1"),
         "aws-cn" => Some("cn-northwest-1"),

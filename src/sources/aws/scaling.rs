@@ -10,7 +10,7 @@ use roxmltree::Node;
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-const AUTO_SCALING: Service = Service {
+pub(super) const AUTO_SCALING: Service = Service {
     signing_name: "autoscaling",
     host_prefix: "autoscaling",
     protocol: Protocol::Query("2011-01-01"),

@@ -10,32 +10,38 @@ mod planned;
 mod prices;
 mod report;
 mod request_counts;
+mod run_report;
 mod samples;
 mod shared;
 mod terraform;
 mod units;
 
 pub use arrivals::{ArrivalsError, MOST_ARRIVALS, read_arrivals};
-pub use bills::{BillError, BillFile, BillFiles, BillForm, BillOptions, read_bill};
+pub use bills::{BillError, BillFile, BillFiles, BillForm, BillOptions, read_bill, read_bill_of};
 pub use estate::{
     CommitmentsError, Demo, EstateError, Keep, Recorder, Recording, RecordingError, Replaced,
     demo_estate, parse_estate, read_commitments, read_estate, write_estate, write_recorded,
 };
-pub use history::{History, HistoryError, KeptMachine, KeptRuns, Recorded, Records};
+pub use history::{
+    History, HistoryError, HourRun, Imported, KeptMachine, KeptRuns, ROLLED_UP,
+    ROLLUP_PERIOD_SECONDS, Recorded, Records, import_rollups,
+};
 pub use planned::{MOST_SAMPLES, PlannedFileError, read_demand, read_jobs};
 pub use prices::{OwnPricesError, read_own_prices, read_price_cache, write_price_cache};
 pub use report::{REPORT_VERSIONS, ReportError, read_report};
 pub use request_counts::{MOST_COUNTS, RequestCountsError, read_request_counts};
+pub use run_report::read_run_report;
 pub use samples::{
     ReadOptions, SAMPLES_VERSION, SampleFormat, SampleReader, SampleWriter, SamplesError,
     open_samples,
 };
 pub(crate) use shared::bounded::read_written_text;
-pub(super) use shared::bounded::{AtMost, read_json};
+pub(super) use shared::bounded::{AtMost, Bounded, read_json};
 pub(super) use shared::invalid_json::at;
 pub use shared::invalid_json::{InvalidJson, InvalidValue};
-pub use shared::own_file::{OwnFile, create_private};
+pub use shared::own_file::{OwnFile, append_private, create_private};
 pub(super) use shared::plain_text::read_json_file;
+pub(super) use shared::rows::ShortRows;
 pub(super) use shared::write::write_once;
 pub use shared::write::{remove_temporary_files, try_writing, write_private, write_whole};
 pub use terraform::{TerraformError, read_terraform_plan};

@@ -37,6 +37,9 @@ pub enum ReportError {
     /// It is a recorded estate.
     #[error("{} is an estate, not an audit report", shown(path))]
     Estate { path: PathBuf },
+    /// It is what `profile --samples` writes.
+    #[error("{} has the samples of a run, not its summary", shown(path))]
+    Samples { path: PathBuf },
     #[error("{} has schema version {found}; this program reads versions {}", shown(path), REPORT_VERSIONS.join(" and "))]
     Newer {
         path: PathBuf,
@@ -248,6 +251,8 @@ struct Plan {
 #[derive(Deserialize)]
 struct Action {
     lost_work_monthly_cost: Option<Number>,
+    /// Absent in reports before the key.
+    snapshots_monthly_cost: Option<Number>,
 }
 
 #[derive(Deserialize)]
@@ -470,8 +475,11 @@ impl Workload {
             None => (None, Vec::new()),
         };
         let lost_work = actions
+            .iter()
+            .find_map(|action| action.lost_work_monthly_cost.clone());
+        let snapshots = actions
             .into_iter()
-            .find_map(|action| action.lost_work_monthly_cost);
+            .find_map(|action| action.snapshots_monthly_cost);
         let monthly_cost = money(self.monthly_cost, currency, || {
             format!("workloads.{id}.monthly_cost")
         })?;
@@ -480,6 +488,9 @@ impl Workload {
         })?;
         let lost_work = money(lost_work, currency, || {
             format!("workloads.{id}.plan.actions.lost_work_monthly_cost")
+        })?;
+        let snapshots = money(snapshots, currency, || {
+            format!("workloads.{id}.plan.actions.snapshots_monthly_cost")
         })?;
         let (signal, mean_percent) = match self.utilization {
             Some(measured) => (Some(measured.signal), Some(measured.mean)),
@@ -499,6 +510,7 @@ impl Workload {
             monthly_cost,
             planned_monthly_cost,
             lost_work,
+            snapshots,
             classification: self.classification,
             signal,
             mean_percent,

@@ -19,6 +19,12 @@ impl LiveCluster {
         match *self {}
     }
 
+    pub async fn permissions(
+        self,
+    ) -> Result<Vec<(&'static str, Result<(), SourceError>)>, SourceError> {
+        match self {}
+    }
+
     pub async fn read(self, _progress: &dyn Fn(&str)) -> Result<Reading, SourceError> {
         match self {}
     }

@@ -97,6 +97,11 @@ pub(super) const MPS: Call = call(
     "nvmlDeviceGetMPSComputeRunningProcesses_v3",
     Metric::Processes,
 );
+/// `[[pid, microseconds, percent], …]`. Where it is refused, processes are known all the same.
+pub(super) const PROCESS_UTILIZATION: Call = Call {
+    name: "nvmlDeviceGetProcessUtilization",
+    metric: None,
+};
 /// `[[microseconds, percent], …]`.
 pub(super) const SAMPLES: Call = call("nvmlDeviceGetSamples.gpu", Metric::UtilizationSamples);
 /// Whether XID errors will be told.

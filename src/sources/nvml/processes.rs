@@ -69,12 +69,49 @@ fn holder(process: &ProcessInfo) -> (u32, Option<u64>) {
     (process.pid, bytes)
 }
 
+/// How far the driver's samples of the processes of one GPU were read.
+#[derive(Debug, Default)]
+pub(super) struct ProcessUse {
+    last_microseconds: u64,
+}
+
+impl ProcessUse {
+    /// Busy time of multiprocessors by process since the last time, percent.
+    fn take(&mut self, device: &Device<'_>, probe: &mut Probe) -> BTreeMap<u32, u32> {
+        let last = self.last_microseconds;
+        let answer = probe.ask(calls::PROCESS_UTILIZATION, || {
+            match device.process_utilization_stats(last) {
+                Ok(samples) => Ok(samples
+                    .iter()
+                    .map(|one| (one.pid, one.timestamp, one.sm_util))
+                    .collect::<Vec<_>>()),
+                // Nothing is newer.
+                Err(NvmlError::NotFound | NvmlError::NoData) => Ok(Vec::new()),
+                Err(error) => Err(error),
+            }
+        });
+        let mut samples = answer.unwrap_or_default();
+        // Drivers fill a buffer that is not full with zeros.
+        samples.retain(|(_, at, percent)| *at > last && *percent <= 100);
+        samples.sort_by_key(|(_, at, _)| *at);
+        if let Some((_, newest, _)) = samples.last() {
+            self.last_microseconds = *newest;
+        }
+        // Of several of one process the newest stays.
+        samples
+            .into_iter()
+            .map(|(pid, _, percent)| (pid, percent))
+            .collect()
+    }
+}
+
 /// The processes on a device by id: with CUDA, with graphics, and those of an
 /// MPS server. Absent when the driver tells none of these lists.
 pub(super) fn processes(
     device: &Device<'_>,
     probe: &mut Probe,
     names: &mut Names,
+    usage: &mut ProcessUse,
 ) -> Option<Vec<GpuProcess>> {
     let compute = list(probe, calls::COMPUTE, || device.running_compute_processes());
     let compute = compute.or_else(|| {
@@ -97,10 +134,12 @@ pub(super) fn processes(
         let most = held.entry(pid).or_default();
         *most = (*most).max(bytes);
     }
+    let busy = usage.take(device, probe);
     let processes = held.into_iter().map(|(pid, bytes)| GpuProcess {
         pid,
         name: names.of(pid),
         vram_mib: bytes.map(|bytes| bytes / MIB),
+        sm_percent: busy.get(&pid).copied(),
         is_of_command: false,
     });
     Some(processes.collect())

@@ -6,7 +6,7 @@ use super::counter::{Count, Counter};
 use super::fine::FineReader;
 use super::identity;
 use super::probe::Probe;
-use super::processes::{Names, processes};
+use super::processes::{Names, ProcessUse, processes};
 use crate::domain::{GpuReading, MIB, ThrottleReasons};
 use nvml_wrapper::Device;
 use nvml_wrapper::Nvml;
@@ -27,6 +27,7 @@ pub(super) struct Meters {
     pub(super) pcie_received: Counter,
     pub(super) activity: ActivityMeter,
     pub(super) fine: FineReader,
+    pub(super) processes: ProcessUse,
 }
 
 impl Meters {
@@ -103,7 +104,7 @@ pub(super) fn read(
                 .decoder_utilization()
                 .map(|decoder| decoder.utilization)
         }),
-        processes: processes(device, probe, sample.names),
+        processes: processes(device, probe, sample.names, &mut meters.processes),
         pcie_sent_bytes_per_second: activity.and_then(|seen| seen.pcie_sent_bytes_per_second),
         pcie_received_bytes_per_second: activity
             .and_then(|seen| seen.pcie_received_bytes_per_second),

@@ -36,4 +36,4 @@ pub use error::{is_known_code, is_too_large};
 pub use metric_map::{Exporter, MappedMetric, MetricMap, Quantity};
 pub use mutual_tls::ClientCertificate;
 pub use request::ACTIONS;
-pub use source::connect;
+pub use source::{connect, gpu_series};

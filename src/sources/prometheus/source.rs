@@ -8,18 +8,21 @@ use super::client::{Client, ClientOptions};
 use super::devices::Discovery;
 use super::hosts::Hosts;
 use super::hours::read_hours;
-use super::metric_map::{GPU_INFO, MIG_INFO, MetricMap, NODE_INFO};
+use super::metric_map::{Exporter, GPU_INFO, MIG_INFO, MetricMap, NODE_INFO};
 use super::plan::{Chunk, Plan, plan};
 use super::pods::{are_named, uses};
 use super::readings::read;
-use crate::domain::{Cause, CauseKind, Gap, GapSubject, Gathered, Instance, ResourceId, Window};
+use crate::domain::{
+    Cause, CauseKind, Gap, GapSubject, Gathered, Instance, Metric, ResourceId, Window,
+};
 use crate::sources::{
     Answer, ByTheHour, Detail, MetricAsk, MetricCalls, MetricServer, MetricSource, SourceError,
 };
 use futures_util::FutureExt;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
-use std::collections::BTreeSet;
+use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use tokio::sync::Mutex;
 
@@ -55,6 +58,43 @@ pub fn connect(
         metrics,
         meter: Box::new(move || client.usage()),
     })
+}
+
+/// How many series of GPU utilization a server has at an instant, of the metric of each
+/// exporter that has the most.
+///
+/// # Errors
+/// When the server is named wrongly, cannot be reached, or refuses.
+pub async fn gpu_series(
+    server: Server,
+    options: ClientOptions,
+    map: &MetricMap,
+    at: Timestamp,
+) -> Result<BTreeMap<Exporter, u64>, SourceError> {
+    let client = Client::new(server, options)?;
+    let rows = map.rows.iter();
+    let rows = rows.filter(|row| row.quantity.metric() == Metric::GpuUtilization);
+    let exporters: BTreeMap<&str, Exporter> = rows
+        .map(|row| (row.name.as_str(), row.exporter))
+        .filter(|(name, _)| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+        .collect();
+    let names: Vec<&str> = exporters.keys().copied().collect();
+    let query = format!(
+        "count by (__name__) ({{__name__=~\"{}\"}})",
+        names.join("|")
+    );
+    let mut found = BTreeMap::new();
+    for (labels, number) in client.query(&query, at).await? {
+        let name = labels.get("__name__").map(String::as_str);
+        let exporter = name.and_then(|name| exporters.get(name));
+        // A count, as far as the server tells the truth.
+        let number = Decimal::from_f64(number).and_then(|number| number.to_u64());
+        if let (Some(exporter), Some(number)) = (exporter, number) {
+            let most: &mut u64 = found.entry(*exporter).or_default();
+            *most = number.max(*most);
+        }
+    }
+    Ok(found)
 }
 
 /// One server. It speaks of machines of any account and region.

@@ -111,7 +111,12 @@ impl Bucket {
     }
 
     async fn listed(&self, folder: &str, between: Option<(&str, &str)>) -> io::Result<Vec<Listed>> {
-        let prefix = format!("{}{folder}/", self.place.prefix);
+        // All of the place has no folder.
+        let inside = match folder {
+            "" => String::new(),
+            folder => format!("{folder}/"),
+        };
+        let prefix = format!("{}{inside}", self.place.prefix);
         let mut pages = Pages {
             offset: between.map(|(first, _)| format!("{prefix}{first}")),
             token: None,
@@ -138,7 +143,7 @@ impl Bucket {
                 is_past |=
                     between.is_some_and(|(_, last)| below > last) && !is_between(below, between);
                 if is_between(below, between) {
-                    let name = format!("{folder}/{below}");
+                    let name = format!("{inside}{below}");
                     room.take(&name)?;
                     found.push(Listed {
                         name,

@@ -25,7 +25,27 @@ impl Folder {
             .fold(self.0.clone(), |path, part| path.join(part))
     }
 
+    /// The path of a folder of it. None that leads to it may be a link: what is behind one is of
+    /// others, and nothing there is read, written or removed.
+    fn folder(&self, name: &str) -> io::Result<PathBuf> {
+        let mut path = self.0.clone();
+        for part in name.split('/').filter(|part| !part.is_empty()) {
+            path.push(part);
+            if fs::symlink_metadata(&path).is_ok_and(|there| there.is_symlink()) {
+                return Err(invalid("a symbolic link leads to it, and is not followed"));
+            }
+        }
+        Ok(path)
+    }
+
+    /// The same of a file, which may be anything itself.
+    fn file(&self, name: &str) -> io::Result<PathBuf> {
+        let (folder, own) = name.rsplit_once('/').unwrap_or(("", name));
+        Ok(self.folder(folder)?.join(own))
+    }
+
     fn listed(&self, folder: &str, between: Option<(&str, &str)>) -> io::Result<Vec<Listed>> {
+        self.folder(folder)?;
         let mut found = Vec::new();
         let mut room = Room::default();
         let add = |found: &mut Vec<Listed>, room: &mut Room, one: Listed| {
@@ -77,7 +97,7 @@ impl Folder {
     }
 
     fn opened(&self, name: &str, most_bytes: u64) -> io::Result<File> {
-        let path = self.path(name);
+        let path = self.file(name)?;
         // A pipe is not opened: who opens one waits for a writer.
         if !fs::symlink_metadata(&path)?.is_file() {
             return Err(invalid("it is not a regular file"));
@@ -90,7 +110,7 @@ impl Folder {
     }
 
     fn created(&self, name: &str, bytes: &[u8]) -> io::Result<Created> {
-        let path = self.path(name);
+        let path = self.file(name)?;
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -103,7 +123,7 @@ impl Folder {
     }
 
     fn removed(&self, name: &str) -> io::Result<()> {
-        let path = self.path(name);
+        let path = self.file(name)?;
         let there = match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             there => there?,
@@ -136,7 +156,7 @@ fn irregular(name: String) -> Listed {
 
 impl Store for Folder {
     fn prepare<'a>(&'a self, folder: &'a str) -> Answer<'a, io::Result<()>> {
-        ready(fs::create_dir_all(self.path(folder))).boxed_local()
+        ready(self.folder(folder).and_then(fs::create_dir_all)).boxed_local()
     }
 
     fn list<'a>(
@@ -221,6 +241,45 @@ mod tests {
         done(folder.remove("v1/a/dt=2026-11-01/z")).expect("it is gone");
         assert!(!scratch.path().join("history/v1/a/dt=2026-11-01").exists());
         assert!(scratch.path().join("history/v1/a").exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_behind_a_linked_folder_is_not_touched() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let outside = scratch.path().join("outside");
+        fs::create_dir_all(outside.join("cost")).expect("a folder");
+        fs::write(outside.join("cost/secret"), "secret").expect("writable");
+        let inside = scratch.path().join("history");
+        fs::create_dir(&inside).expect("a folder");
+        std::os::unix::fs::symlink(&outside, inside.join("v1")).expect("a link");
+        let folder = Folder::new(inside.clone());
+        let listed = |of| done(folder.list(of, None)).map(|_| ());
+        for refused in [
+            listed("v1"),
+            listed("v1/cost"),
+            done(folder.open("v1/cost/secret", 99)).map(|_| ()),
+            done(folder.create("v1/cost/new", b"")).map(|_| ()),
+            done(folder.remove("v1/cost/secret")),
+            done(folder.prepare("v1/run")),
+        ] {
+            let error = refused.expect_err("a link");
+            let words = "a symbolic link leads to it, and is not followed";
+            assert_eq!(error.to_string(), words);
+        }
+        let mut left = fs::read_dir(outside.join("cost")).expect("a folder");
+        assert_eq!(
+            left.next().expect("a file").expect("listed").file_name(),
+            "secret"
+        );
+        assert!(left.next().is_none() && !outside.join("run").exists());
+        // The directory itself may be one.
+        let linked = scratch.path().join("linked");
+        fs::remove_file(inside.join("v1")).expect("ours");
+        std::os::unix::fs::symlink(&inside, &linked).expect("a link");
+        let folder = Folder::new(linked);
+        done(folder.create("v1/cost/new", b"")).expect("writable");
+        assert_eq!(names(&folder, "v1", None).len(), 1);
     }
 
     #[cfg(unix)]

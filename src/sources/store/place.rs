@@ -40,11 +40,25 @@ impl Place {
     /// # Errors
     /// For another kind of place, and for a bucket or prefix that cannot be one.
     pub fn of(text: OsString) -> Result<Self, String> {
+        Self::read(text, "", "expected a directory, or s3://BUCKET/PREFIX")
+    }
+
+    /// A file or a directory, or `s3://BUCKET/KEY`, which is an object or what keys begin with.
+    /// Exports of bills have times in their keys.
+    ///
+    /// # Errors
+    /// As of [`Place::of`].
+    pub fn of_file(text: OsString) -> Result<Self, String> {
+        let expected = "expected a file, a directory, or s3://BUCKET/KEY";
+        Self::read(text, ":", expected)
+    }
+
+    fn read(text: OsString, further: &str, expected: &str) -> Result<Self, String> {
         let Some(url) = text.to_str().filter(|text| text.contains("://")) else {
             return Ok(Self::Folder(text.into()));
         };
         let Some(rest) = url.strip_prefix(S3) else {
-            return Err("expected a directory, or s3://BUCKET/PREFIX".to_owned());
+            return Err(expected.to_owned());
         };
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         if !is_bucket(bucket) {
@@ -53,10 +67,10 @@ impl Place {
             );
         }
         let prefix = prefix.trim_end_matches('/');
-        if !prefix.is_empty() && !is_prefix(prefix) {
+        if !prefix.is_empty() && !is_prefix(prefix, further) {
             return Err(format!(
                 "a prefix has at most {MOST_PREFIX_BYTES} letters, digits and characters of \
-                 `-_.=+`, in parts between single slashes"
+                 `-_.=+{further}`, in parts between single slashes"
             ));
         }
         let slash = if prefix.is_empty() { "" } else { "/" };
@@ -99,8 +113,9 @@ fn is_bucket(name: &str) -> bool {
         && !name.contains("..")
 }
 
-fn is_prefix(prefix: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.=+".contains(c);
+fn is_prefix(prefix: &str, further: &str) -> bool {
+    let is_plain =
+        |c: char| c.is_ascii_alphanumeric() || "-_.=+".contains(c) || further.contains(c);
     let is_part =
         |part: &str| !part.is_empty() && ![".", ".."].contains(&part) && part.chars().all(is_plain);
     prefix.len() <= MOST_PREFIX_BYTES && prefix.split('/').all(is_part)
@@ -131,6 +146,16 @@ mod tests {
         assert_eq!(of("s3://123/a/"), place("123", "a/"));
         let shown = of("s3://my-bucket/a/b/").map(|place| place.to_string());
         assert_eq!(shown.as_deref(), Ok("s3://my-bucket/a/b"));
+    }
+
+    #[test]
+    fn a_key_of_an_export_may_have_a_time() {
+        let url = "s3://bucket/e/2026-10-03T05:12:44.201Z-9f0c/e-00001.csv.gz";
+        assert!(of(url).is_err());
+        let place = Place::of_file(url.into()).map(|place| place.to_string());
+        assert_eq!(place.as_deref(), Ok(url));
+        assert!(Place::of_file("https://bucket.example/a".into()).is_err());
+        assert!(Place::of_file("s3://bucket/../a".into()).is_err());
     }
 
     #[test]

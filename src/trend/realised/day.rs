@@ -1,8 +1,9 @@
 //! One job on one day, beside how it ran when an action was advised.
 
-use crate::domain::{ActionKind, CostKind, PurchaseOption, WorkloadDay};
+use crate::domain::{ActionKind, CostKind, PurchaseOption, RecordedAction, WorkloadDay};
 use crate::trend::Ledger;
 use rust_decimal::Decimal;
+use std::collections::BTreeSet;
 
 /// What a job ran and cost on a day, its successors included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -15,6 +16,10 @@ pub(super) struct JobDay {
     pub(super) list: Option<Decimal>,
     /// Hours on the type that an action leads to.
     pub(super) target_hours: Decimal,
+    /// Hours on types that the job did not run on before, and that no action leads to.
+    pub(super) other_hours: Decimal,
+    /// Public price of those hours; absent as soon as one has none.
+    pub(super) other_list: Option<Decimal>,
     /// Public price of the hours on spot, and of those that a commitment paid.
     pub(super) spot_list: Decimal,
     pub(super) committed_list: Decimal,
@@ -24,13 +29,23 @@ pub(super) struct JobDay {
 }
 
 impl JobDay {
-    /// Of the rows of a job on a day; of none it did not run.
+    /// Of the rows of the job of an action on a day; of none it did not run. `earlier_types` are
+    /// those that it ran on before; where they are not known, no type is another one.
     pub(super) fn of<'a>(
         ledger: &Ledger,
         rows: impl Iterator<Item = &'a WorkloadDay>,
-        target_type: Option<&str>,
+        action: &RecordedAction,
+        earlier_types: &BTreeSet<&str>,
     ) -> Self {
+        let target_type = action.target.as_ref();
+        let target_type = target_type.map(|target| target.instance_type.as_str());
+        let is_earlier = |name: &str| {
+            earlier_types.is_empty()
+                || earlier_types.contains(name)
+                || action.baseline.instance_type == name
+        };
         let mut day = Self {
+            other_list: Some(Decimal::ZERO),
             gpu_hours: Some(Decimal::ZERO),
             effective: Some(Decimal::ZERO),
             list: Some(Decimal::ZERO),
@@ -51,6 +66,9 @@ impl JobDay {
                     day.list = plus(day.list, list);
                     if target_type == Some(row.instance_type.as_str()) {
                         day.target_hours += row.hours;
+                    } else if !is_earlier(&row.instance_type) {
+                        day.other_hours += row.hours;
+                        day.other_list = plus(day.other_list, list);
                     }
                     match row.option {
                         PurchaseOption::Spot => day.spot_list += list.unwrap_or_default(),

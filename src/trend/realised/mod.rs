@@ -16,13 +16,14 @@ pub use progress::ActionStatus;
 use super::cents::{add_up, cents, share};
 use super::dates::{date_of, plus_days};
 use super::ledger::Ledger;
+use super::missing::DayRead;
 use crate::domain::{ActionKind, Money, RecordedAction, Target, WorkloadDay};
 use day::JobDay;
 use jiff::civil::Date;
 use prices::PastPrices;
 use progress::{Progress, daily, volumes};
 use rust_decimal::Decimal;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How much more may run than before an action, so that both can be compared.
 const GREW: Decimal = Decimal::from_parts(105, 0, 0, false, 2);
@@ -183,6 +184,14 @@ impl<'a> Jobs<'a> {
         found
     }
 
+    /// The types that the job of an action ran on before it was advised.
+    fn types_before(&self, action: &RecordedAction) -> BTreeSet<&'a str> {
+        let days = self.rows.get(action.job.as_str());
+        let before = days.map(|days| days.range(..date_of(action.first_seen)));
+        let rows = before.into_iter().flatten().flat_map(|(_, rows)| rows);
+        rows.map(|row| row.instance_type.as_str()).collect()
+    }
+
     /// The job of an action, and those that took its name after it was advised: a machine
     /// that is replaced has another id. Only where one job had the name until then.
     fn with_successors(&self, action: &RecordedAction, since: Date) -> Vec<&'a str> {
@@ -217,9 +226,11 @@ struct OneJob<'a> {
 }
 
 /// An action while its days are gone through.
-struct Open {
+struct Open<'a> {
     action: RecordedAction,
     since: Date,
+    /// Types that its job ran on before it was advised.
+    earlier_types: BTreeSet<&'a str>,
     progress: Progress,
     claimed: SavedParts,
     /// Days that were compared and priced, in order.
@@ -235,12 +246,13 @@ enum Compared {
     Unpriced,
 }
 
-impl OneJob<'_> {
+impl<'a> OneJob<'a> {
     fn actions(&self, actions: Vec<RecordedAction>, sums: &mut Sums) -> Vec<Realised> {
-        let mut open: Vec<Open> = actions
+        let mut open: Vec<Open<'a>> = actions
             .into_iter()
             .map(|action| Open {
                 since: date_of(action.first_seen),
+                earlier_types: self.jobs.types_before(&action),
                 action,
                 progress: Progress::default(),
                 claimed: SavedParts::default(),
@@ -254,8 +266,7 @@ impl OneJob<'_> {
             let Some(first) = open.first() else {
                 break;
             };
-            let (account, region) = (&first.action.account, &first.action.region);
-            let is_read = read.reads_account(account) && read.reads_region(region);
+            let is_read = self.is_read(&first.action, read, day);
             let is_missing = read.missing.iter().any(|row| row.job == first.action.job);
             if is_read && !is_missing {
                 self.go_on(&mut open, day, sums);
@@ -265,14 +276,24 @@ impl OneJob<'_> {
         open.into_iter().map(|one| self.closed(one, last)).collect()
     }
 
+    /// Whether a day would have the job of an action, as it was last recorded.
+    fn is_read(&self, action: &RecordedAction, read: &DayRead, day: Date) -> bool {
+        let days = self.jobs.rows.get(action.job.as_str());
+        let last = days.and_then(|days| days.range(..=day).next_back()?.1.first());
+        match last {
+            Some(row) => self.ledger.reads(read, row),
+            None => read.reads_place(&action.account, &action.region),
+        }
+    }
+
     /// One known day of all actions.
-    fn go_on(&self, open: &mut [Open], day: Date, sums: &mut Sums) {
+    fn go_on(&self, open: &mut [Open<'a>], day: Date, sums: &mut Sums) {
         let mut active: Vec<usize> = Vec::new();
         for (place, one) in open.iter_mut().enumerate() {
             if one.since > day {
                 continue;
             }
-            let found = self.on(&one.action, one.since, day);
+            let found = self.on(one, day);
             one.progress.add(&one.action, day, &found);
             let is_about_rest = matches!(
                 one.action.kind,
@@ -289,27 +310,42 @@ impl OneJob<'_> {
             let Some(oldest) = group.first().map(|place| &open[*place]) else {
                 continue;
             };
-            let compared = self.compared(&oldest.action, oldest.since, day);
+            let compared = self.compared(oldest, day);
             settle(open, &group, (day, &compared), sums);
         }
     }
 
-    fn on(&self, action: &RecordedAction, since: Date, day: Date) -> JobDay {
-        let jobs = self.jobs.with_successors(action, since);
+    fn on(&self, one: &Open<'a>, day: Date) -> JobDay {
+        let jobs = self.jobs.with_successors(&one.action, one.since);
         let rows = jobs
             .iter()
             .filter_map(|job| self.jobs.rows.get(job)?.get(&day));
-        let target = action.target.as_ref();
-        JobDay::of(
-            self.ledger,
-            rows.flatten().copied(),
-            target.map(|target| target.instance_type.as_str()),
-        )
+        let rows = rows.flatten().copied();
+        let mut found = JobDay::of(self.ledger, rows, &one.action, &one.earlier_types);
+        if !self.is_cheaper(one, &found, day) {
+            found.other_hours = Decimal::ZERO;
+        }
+        found
+    }
+
+    /// Whether an hour on the other types costs less than one on the type of the baseline, both
+    /// at the public price of the day.
+    fn is_cheaper(&self, one: &Open<'a>, found: &JobDay, day: Date) -> bool {
+        let hourly = |list: Decimal| list.checked_div(found.other_hours);
+        let Some(other) = found.other_list.and_then(hourly) else {
+            return false;
+        };
+        let before = || {
+            let then = one.action.baseline.price.as_ref()?.hourly.amount();
+            then.checked_mul(self.prices.ratio(&one.action, one.since, day)?)
+        };
+        before().is_some_and(|before| other < before)
     }
 
     /// What a day cost less than a day of the baseline, at today's prices.
-    fn compared(&self, action: &RecordedAction, since: Date, day: Date) -> Compared {
-        let found = self.on(action, since, day);
+    fn compared(&self, one: &Open<'a>, day: Date) -> Compared {
+        let (action, since) = (&one.action, one.since);
+        let found = self.on(one, day);
         let before = action.baseline.effective_daily().amount();
         if action.kind == ActionKind::Release {
             return found.standing.map_or(Compared::Unpriced, |standing| {
@@ -365,7 +401,7 @@ impl OneJob<'_> {
         (usual > Decimal::ZERO).then_some((done, usual))
     }
 
-    fn closed(&self, one: Open, last: Option<Date>) -> Realised {
+    fn closed(&self, one: Open<'a>, last: Option<Date>) -> Realised {
         let is_advised = last.is_none_or(|last| date_of(one.action.last_seen) > last);
         let status = one.progress.status(is_advised);
         let undone_on = (status == ActionStatus::Undone)
@@ -401,7 +437,7 @@ impl OneJob<'_> {
 /// Hands the parts of a day to the actions that can have brought them about, in proportion
 /// to what was expected of each.
 fn settle(
-    open: &mut [Open],
+    open: &mut [Open<'_>],
     active: &[usize],
     (day, compared): (Date, &Compared),
     sums: &mut Sums,

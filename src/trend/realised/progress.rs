@@ -28,6 +28,9 @@ const WINDOW: usize = 7;
 const DONE: Decimal = Decimal::from_parts(9, 0, 0, false, 1);
 const PARTLY: Decimal = Decimal::from_parts(2, 0, 0, false, 1);
 const MOSTLY: Decimal = Decimal::from_parts(5, 0, 0, false, 1);
+/// What an hour on another, less expensive type than the advised one counts: it is a part of the
+/// action, whatever it saves, and never all of it.
+const OTHER_TYPE: Decimal = Decimal::from_parts(5, 0, 0, false, 1);
 /// Months of a day: 12 / 365.
 const MONTHS: (Decimal, Decimal) = (
     Decimal::from_parts(12, 0, 0, false, 0),
@@ -141,14 +144,19 @@ fn reached(action: &RecordedAction, day: &JobDay) -> Option<Decimal> {
     let expected = daily(action.expected_monthly);
     match action.kind {
         ActionKind::Stop | ActionKind::Schedule => less_usage(action, day, expected, all),
-        ActionKind::Release => (all - day.standing?).checked_div(expected),
+        // The expected saving is net of snapshots, which are not in what it costs.
+        ActionKind::Release => (all - day.standing?).checked_div(all),
         _ if !day.runs() => None,
-        ActionKind::Rightsize | ActionKind::Share => match &action.target {
-            Some(target) if target.instance_type != baseline.instance_type => {
-                day.target_hours.checked_div(day.hours)
-            }
-            _ => less_usage(action, day, expected, all),
-        },
+        ActionKind::Rightsize | ActionKind::Share => {
+            let advised = match &action.target {
+                Some(target) if target.instance_type != baseline.instance_type => {
+                    day.target_hours.checked_div(day.hours)?
+                }
+                _ => less_usage(action, day, expected, all)?,
+            };
+            let instead = (day.other_hours * OTHER_TYPE).checked_div(day.hours)?;
+            Some(advised.max(instead))
+        }
         ActionKind::Spot => day.spot_list.checked_div(day.list?),
         ActionKind::Commit if day.committed_list.is_zero() => Some(Decimal::ZERO),
         ActionKind::Commit => {

@@ -177,6 +177,59 @@ fn a_cheaper_type_is_mix_and_a_discount_is_rate() {
 }
 
 #[test]
+fn another_type_than_the_advised_one_is_a_part_of_it() {
+    // g6.xlarge at $0.60 is advised, and from the sixth day on g6.2xlarge at $0.80 runs, twelve
+    // hours a day on spot at $6.00.
+    let other = |number| {
+        let moved = on_type(row(number, "a", "12", "6"), "g6.2xlarge", 1, "0.8");
+        Some(paid(moved, PurchaseOption::Spot))
+    };
+    let size = (ActionKind::Rightsize, Some(("g6.xlarge", 1)));
+    let size = action(size, "a", "24", "292", SEEN);
+    let found = report(history(other), vec![size.clone()]);
+    let one = &found.actions[0];
+    assert_eq!(one.status, ActionStatus::Partly);
+    assert_eq!((one.since, one.days), (Some(day(5)), 9));
+    // A day: 12 hours less at $1, 12 × (1 − 0.80), and 12 × 0.80 − 6.00 of spot, which it does
+    // not claim: 12 + 2.40 + 3.60 = 24 − 6.
+    assert_eq!(saved(one), four(["108", "21.60", "0", "0"]));
+    assert_eq!(found.unclaimed.amount(), decimal("32.40"));
+    assert_eq!(found.difference.amount(), decimal("162"));
+
+    // Back on the old type from the tenth day on.
+    let back = |number: i64| {
+        if number < 9 {
+            other(number)
+        } else {
+            Some(row(number, "a", "24", "24"))
+        }
+    };
+    let mut rows = history(back);
+    rows.extend((14..20).flat_map(|number| ["a", "z"].map(|job| row(number, job, "24", "24"))));
+    let units = UnitsByDay::new();
+    let found = RealisedReport::of(&ledger(20, rows), vec![size.clone()], &units, NO_LIST);
+    let one = &found.actions[0];
+    assert_eq!(one.status, ActionStatus::Undone);
+    assert_eq!((one.since, one.undone_on), (Some(day(5)), Some(day(9))));
+    assert_eq!(saved(one), four(["48", "9.60", "0", "0"]));
+
+    // A more expensive type is none of it, and neither is one that ran all along.
+    let expensive = |number| {
+        let moved = row(number, "a", "24", "44.664");
+        Some(on_type(moved, "g6e.xlarge", 1, "1.861"))
+    };
+    let found = report(history(expensive), vec![size.clone()]);
+    assert_eq!(found.actions[0].status, ActionStatus::Withdrawn);
+    assert_eq!(found.actions[0].saved, None);
+    let both = |number| on_type(row(number, "a", "12", "6.312"), "g4dn.xlarge", 1, "0.526");
+    let mut rows = history(|number| Some(row(number, "a", "24", "24")));
+    rows.extend((0..14).map(both));
+    let found = report(rows, vec![size]);
+    assert_eq!(found.actions[0].status, ActionStatus::Withdrawn);
+    assert_eq!(found.actions[0].saved, None);
+}
+
+#[test]
 fn spot_is_rate_and_its_price_may_move() {
     let spot = |number| {
         let cost = if number < 10 { "7.20" } else { "9.60" };
@@ -304,6 +357,28 @@ fn released_storage_is_what_it_cost() {
     let found = report(rows, vec![advised]);
     assert_eq!(found.actions[0].status, ActionStatus::Done);
     assert_eq!(saved(&found.actions[0]), four(["0", "0", "0", "21.60"]));
+}
+
+#[test]
+fn half_of_the_storage_is_a_part_however_little_the_plan_expected_of_it() {
+    // It costs 2.40 a day, of which snapshots may take 1.50: 0.90 × 365 / 12 = 27.375 a month.
+    // From the fifth day on half of it is gone, which is more than was expected of all.
+    let storage = |number: i64| WorkloadDay {
+        kind: CostKind::IdleStorage,
+        gpu_hours: None,
+        list: None,
+        price: None,
+        ..row(number, "a", "24", if number < 5 { "2.40" } else { "1.20" })
+    };
+    let rows: Vec<WorkloadDay> = (0..14).map(storage).collect();
+    let mut advised = action((ActionKind::Release, None), "a", "24", "27.375", SEEN);
+    advised.baseline.effective_hourly = Money::new(decimal("0.1"), Currency::Usd);
+    advised.baseline.gpu_hours_daily = None;
+    advised.baseline.price = None;
+    let found = report(rows, vec![advised]);
+    assert_eq!(found.actions[0].status, ActionStatus::Partly);
+    // 9 × 1.20.
+    assert_eq!(saved(&found.actions[0]), four(["0", "0", "0", "10.80"]));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What months end at.
 
-use crate::domain::{PurchaseOption, WorkloadDay};
+use crate::domain::{CostKind, GapSubject, PastGap, PurchaseOption, WorkloadDay};
 use crate::trend::lab::{day, decimal, ledger, night, paid, row, run, steady, usd};
 use crate::trend::{
     Certainty, Chooser, DailySeries, Forecast, Horizon, Ledger, Method, Origin, band,
@@ -86,6 +86,48 @@ fn weekdays_count_where_they_did_better() {
 }
 
 #[test]
+fn weekdays_do_not_win_on_noise_by_a_hair() {
+    // A walk that knows no weekday. By another program, the sums of the following week are
+    // wrong by 3.48% less with weekdays than with the last day, over 46 of 80 days.
+    let walk: Vec<f64> = (0..80_i64)
+        .scan(200, |level, place| {
+            *level += (place * place * place + 5 * place) % 17 - 8;
+            Some(*level as f64)
+        })
+        .collect();
+    let (mut last, mut weekdays) = (0.0, 0.0);
+    for origin in 28..=73 {
+        let mut factors = [0.0; 7];
+        for (place, value) in walk.iter().enumerate().take(origin).skip(origin - 28) {
+            factors[place % 7] += value;
+        }
+        let mean = factors.iter().sum::<f64>() / 7.0;
+        // A week has each weekday once: its sum is seven times the level.
+        let level = walk[origin - 1] * mean / factors[(origin - 1) % 7];
+        let actual: f64 = walk[origin..origin + 7].iter().sum();
+        last += (walk[origin - 1] * 7.0 - actual).abs();
+        weekdays += (level * 7.0 - actual).abs();
+    }
+    assert!(
+        (weekdays / last - 0.9652).abs() < 0.0001,
+        "{weekdays} of {last}"
+    );
+    let chooser = |values: Vec<f64>| {
+        let known = values.into_iter().map(Some).collect();
+        Chooser::new(DailySeries::new(day(0), known))
+    };
+    assert_eq!(chooser(walk).method(80), Method::LastDay);
+    // Where weekends are half, they win by far, from 28 back-tests on.
+    let weeks = |days: usize| -> Vec<f64> {
+        let level = |place: usize| if place % 7 >= 5 { 50.0 } else { 100.0 };
+        (0..days).map(level).collect()
+    };
+    assert_eq!(chooser(weeks(80)).method(80), Method::Weekdays);
+    assert_eq!(chooser(weeks(80)).method(61), Method::LastDay);
+    assert_eq!(chooser(weeks(80)).method(62), Method::Weekdays);
+}
+
+#[test]
 fn days_that_are_missing_are_forecast_and_not_counted_as_nothing() {
     let mut rows = steady(10, "a", "24");
     rows.retain(|row| row.day != day(4));
@@ -94,6 +136,61 @@ fn days_that_are_missing_are_forecast_and_not_counted_as_nothing() {
     let found = found.expect("days");
     assert_eq!((found.recorded_days, found.days_left), (9, 21));
     assert_eq!(found.total(), usd("720.00"));
+}
+
+#[test]
+fn days_that_are_over_without_a_record_are_counted_apart() {
+    // Of ten days of June the fourth was not recorded, and of the eighth `b` could not be read.
+    let mut rows = steady(10, "a", "24");
+    rows.extend(steady(10, "b", "10"));
+    rows.retain(|row| row.day != day(3) && (row.day != day(7) || row.job != "b"));
+    let mut runs: Vec<_> = (0..10).filter(|night| *night != 3).map(run).collect();
+    runs[6].unread.push(PastGap {
+        what: GapSubject::Instance,
+        place: "b".to_owned(),
+        cause: None,
+    });
+    let found = Forecast::of(&Ledger::of(rows, &runs, night(10)), Horizon::Month);
+    let found = found.expect("days");
+    // 8 whole days, 20 to come, and the two that are over: 22 × 34.
+    assert_eq!((found.recorded_days, found.days_left), (8, 22));
+    assert_eq!(found.unrecorded_days, 2);
+    assert_eq!(found.running, usd("748.00"));
+    let found = Forecast::of(&ledger(10, steady(10, "a", "24")), Horizon::Month);
+    assert_eq!(found.expect("days").unrecorded_days, 0);
+}
+
+#[test]
+fn what_was_launched_on_the_last_day_is_forecast_by_whole_days() {
+    // Launched at 12:00 and 18:00 of the tenth day: 12 hours of one machine, and 6 + 24 of
+    // a group of two at least. `c` runs nine hours a day as ever, and `d` was stopped again.
+    let with = |added: Vec<WorkloadDay>| {
+        let mut rows = steady(10, "c", "9");
+        rows.extend(added);
+        Forecast::of(&ledger(10, rows), Horizon::Month).expect("days")
+    };
+    let stopped = WorkloadDay {
+        kind: CostKind::IdleStorage,
+        gpu_hours: None,
+        list: None,
+        ..row(9, "d", "12", "1")
+    };
+    let found = with(vec![
+        row(9, "a", "12", "12"),
+        row(9, "b", "30", "15"),
+        row(9, "d", "4", "4"),
+        stopped,
+    ]);
+    // 20 days of 24 + 48 × 0.50 + 9 + 4 + 1.
+    assert_eq!(found.running, usd("1240.00"));
+    assert_eq!(found.launched, 2);
+    // A whole day stays one, and rounding of hours does not make a further machine.
+    let found = with(vec![row(9, "a", "24.000001", "24")]);
+    assert_eq!((found.running, found.launched), (usd("660.00"), 0));
+    // Of the first day of a history, and after a night without a record, it is not known when
+    // something was launched.
+    let found = Forecast::of(&ledger(1, steady(1, "a", "12")), Horizon::Month);
+    assert_eq!(found.expect("a day").running, usd("348.00"));
 }
 
 #[test]

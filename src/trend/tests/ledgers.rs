@@ -3,8 +3,8 @@
 use crate::domain::{
     CostSource, Currency, GapSubject, Money, PastGap, RecordedRun, TagFilter, WorkloadDay,
 };
-use crate::trend::lab::{day, decimal, ledger, night, row, run, steady};
-use crate::trend::{Forecast, Horizon, Ledger};
+use crate::trend::lab::{day, decimal, ledger, night, row, run, steady, usd};
+use crate::trend::{Change, Forecast, Horizon, Ledger, Span};
 use rust_decimal::Decimal;
 
 fn spend(ledger: &Ledger, number: i64) -> Decimal {
@@ -254,6 +254,116 @@ fn an_account_whose_recorder_is_late_still_runs() {
     runs[3].accounts.push("444455556666".to_owned());
     let found = Ledger::of(rows, &runs, night(4));
     assert!((0..4).all(|number| found.is_whole(day(number))));
+}
+
+/// Five nights of two teams, each recorded by a run of its own that the tag of the team limits.
+/// `keep` says which of them ran, by team and night.
+fn of_two_teams(keep: impl Fn(&str, i64) -> bool) -> Ledger {
+    let (mut rows, mut runs) = (Vec::new(), Vec::new());
+    for (team, job, daily) in [("ml", "a", "24"), ("web", "b", "100")] {
+        for number in (0..5).filter(|number| keep(team, *number)) {
+            let mut one = run(number);
+            one.run_id = format!("{team}-{number}");
+            one.scope = team.to_owned();
+            one.tag_filters = vec![TagFilter {
+                key: "team".to_owned(),
+                value: team.to_owned(),
+                is_excluded: false,
+            }];
+            let mut own = row(number, job, daily, daily);
+            own.run_id.clone_from(&one.run_id);
+            own.tags.insert("team".to_owned(), team.to_owned());
+            rows.push(own);
+            runs.push(one);
+        }
+    }
+    Ledger::of(rows, &runs, night(5))
+}
+
+#[test]
+fn a_recorder_of_a_tag_that_failed_for_a_night_saved_nothing() {
+    // The night of the third day of `web` fails.
+    let found = of_two_teams(|team, number| team != "web" || number != 2);
+    let whole: Vec<bool> = (0..5).map(|number| found.is_whole(day(number))).collect();
+    assert_eq!(whole, [true, true, false, true, true]);
+    let missing = &found.day(day(2)).expect("recorded").missing;
+    assert_eq!(missing.len(), 1);
+    assert_eq!(missing[0].job, "b");
+    // The mean whole day costs 124 before and after.
+    let span = |first, last| Span {
+        first: day(first),
+        last: day(last),
+    };
+    let change = Change::between(&found, span(1, 2), span(3, 4)).expect("whole days");
+    assert_eq!((change.before, change.after), (usd("124"), usd("124")));
+    assert!(
+        change
+            .parts()
+            .iter()
+            .all(|(_, part)| part.amount().is_zero())
+    );
+    // The last night, too: June is 4 × 124 and 26 × 124.
+    let found = of_two_teams(|team, number| team != "web" || number != 4);
+    assert_eq!(found.last_whole_day(), Some(day(3)));
+    let forecast = Forecast::of(&found, Horizon::Month).expect("whole days");
+    assert_eq!(forecast.total(), usd("3720"));
+}
+
+#[test]
+fn a_team_that_joins_is_scope_and_no_use() {
+    // `web` is recorded from the third day on.
+    let found = of_two_teams(|team, number| team != "web" || number >= 2);
+    assert!((0..5).all(|number| found.is_whole(day(number))));
+    let span = |first, last| Span {
+        first: day(first),
+        last: day(last),
+    };
+    let change = Change::between(&found, span(0, 1), span(2, 3)).expect("whole days");
+    assert_eq!((change.usage, change.scope), (usd("0"), usd("100")));
+    // A run without a filter would have found it on the first day: it did not run.
+    let mut all = run(0);
+    all.run_id = "all".to_owned();
+    let mut joined = row(1, "b", "24", "100");
+    joined.run_id = "web".to_owned();
+    let mut web = run(1);
+    web.run_id = "web".to_owned();
+    web.scope = "web".to_owned();
+    web.tag_filters = vec![TagFilter {
+        key: "team".to_owned(),
+        value: "web".to_owned(),
+        is_excluded: false,
+    }];
+    let found = Ledger::of(vec![joined], &[all, web], night(2));
+    let change = Change::between(&found, span(0, 0), span(1, 1)).expect("whole days");
+    assert_eq!((change.usage, change.scope), (usd("100"), usd("0")));
+}
+
+#[test]
+fn a_job_of_a_run_of_everything_is_missing_where_only_a_tag_was_read() {
+    // Of three nights, the second has only the run of a tag, which `a` has and `b` has not.
+    let mut rows: Vec<WorkloadDay> = Vec::new();
+    let mut runs: Vec<RecordedRun> = (0..3).map(run).collect();
+    runs[1].scope = "ml".to_owned();
+    runs[1].tag_filters = vec![TagFilter {
+        key: "team".to_owned(),
+        value: "ml".to_owned(),
+        is_excluded: false,
+    }];
+    for number in 0..3 {
+        let mut tagged = row(number, "a", "24", "24");
+        tagged.tags.insert("team".to_owned(), "ml".to_owned());
+        rows.push(tagged);
+    }
+    rows.extend([row(0, "b", "24", "10"), row(2, "b", "24", "10")]);
+    let found = Ledger::of(rows.clone(), &runs, night(3));
+    let missing = &found.day(day(1)).expect("recorded").missing;
+    let jobs: Vec<&str> = missing.iter().map(|row| row.job.as_str()).collect();
+    assert_eq!(jobs, ["b"]);
+    // A job with the tag that is not there did end.
+    rows.retain(|row| row.job == "b" || row.day == day(0));
+    let found = Ledger::of(rows, &runs, night(3));
+    let missing = &found.day(day(1)).expect("recorded").missing;
+    assert!(missing.iter().all(|row| row.job == "b"));
 }
 
 #[test]

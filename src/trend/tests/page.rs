@@ -1,7 +1,7 @@
 //! The examples of `docs/money-over-time.md` and the thresholds that it names.
 
 use crate::trend::lab::usd;
-use crate::trend::{AnomalyLimits, LEAST_ORIGINS};
+use crate::trend::{AnomalyLimits, LEAST_GAIN_PERCENT, LEAST_ORIGINS, LEAST_TRIALS};
 
 const PAGE: &str = include_str!("../../../docs/money-over-time.md");
 
@@ -46,6 +46,8 @@ fn the_page_has_the_thresholds_of_the_code() {
         limits.amount, limits.percent
     ));
     says(&format!("at least {LEAST_ORIGINS} ratios"));
+    says(&format!("over {LEAST_TRIALS} or more of the last 56 days"));
+    says(&format!("at least {LEAST_GAIN_PERCENT}% smaller"));
     says(&format!(
         "at least {} bands of the past",
         crate::trend::LEAST_CHECKED

@@ -298,3 +298,37 @@ fn bytes_inside_a_period_are_added_up() {
     assert_eq!(found, to("g6.xlarge", 1, "598.02"));
     assert_eq!(act(&fast, Risk::Medium, ActionKind::Stop), None);
 }
+
+/// A g5.4xlarge at 12% in periods of so many seconds.
+fn in_periods_of(seconds: u32) -> Estate {
+    let machine = Machine::new("i-1", "g5.4xlarge")
+        .with_period(seconds)
+        .cpu(flat(5.0));
+    let machine = vram_when(machine.gpu(0, flat(12.0)), A10G_MIB, flat(1_000.0));
+    estate(vec![machine])
+}
+
+#[test]
+fn averages_of_more_than_a_minute_hide_peaks_from_another_gpu() {
+    let said = |fleet: &Estate, rule: &str| {
+        let audit = at(fleet, Risk::Medium);
+        let steps = only(&audit, rule).recommendation.steps.join("\n");
+        assert!(steps.contains("check the vCPU quota"), "{steps}");
+        let (_, rest) = steps.split_once("peaks shorter than ")?;
+        let (period, command) = rest.split_once(" are averaged away: run ")?;
+        assert!(command.starts_with("`gpucost profile --duration 1h` "));
+        Some(period.to_owned())
+    };
+    for (seconds, period) in [
+        (60, None),
+        (300, Some("5 minutes")),
+        (3_600, Some("1 hour")),
+    ] {
+        let fleet = in_periods_of(seconds);
+        let found = moved(&fleet, Risk::Medium);
+        assert_eq!(found, to("g6.xlarge", 1, "598.02"), "{seconds}");
+        assert_eq!(said(&fleet, "overprovisioned-gpu").as_deref(), period);
+    }
+    // On the same GPU a peak is as high as today: four of eight A10G stay four A10G.
+    assert_eq!(said(&half_used(flat(0.0)), "unused-gpus"), None);
+}

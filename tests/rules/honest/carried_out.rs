@@ -132,6 +132,8 @@ impl<'a> Twice<'a> {
             planned += of(one.planned_monthly_cost());
             let lost = one.actions.iter().map(|action| of(action.lost_work()));
             planned -= lost.sum::<Decimal>();
+            let snapshots = one.actions.iter().map(|action| of(action.snapshots()));
+            planned -= snapshots.sum::<Decimal>();
         }
         let unused = self.before.unused.iter();
         planned += unused

@@ -8,6 +8,7 @@ mod bad_days;
 mod broken_cache;
 mod money;
 mod pages;
+mod public;
 mod status;
 
 use std::collections::BTreeMap;

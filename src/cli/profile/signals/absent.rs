@@ -22,6 +22,9 @@ pub(in crate::cli) fn listen(_events: Sender<Event>, _for_command: bool) -> io::
 pub(in crate::cli) fn forward(_number: i32, _pid: u32) {}
 
 /// There is nothing to send.
+pub(in crate::cli) fn interrupt_all() {}
+
+/// There is nothing to send.
 pub(in crate::cli) fn send(_name: &str, _pid: u32) {}
 
 /// The exit code of what ended.

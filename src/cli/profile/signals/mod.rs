@@ -6,10 +6,11 @@ mod absent;
 mod unix;
 
 #[cfg(not(unix))]
-pub(in crate::cli) use absent::{exit_code, forward, listen, send};
+pub(in crate::cli) use absent::{exit_code, forward, interrupt_all, listen, send};
 #[cfg(unix)]
-pub(in crate::cli) use unix::{exit_code, forward, listen, send};
+pub(in crate::cli) use unix::{exit_code, forward, interrupt_all, listen, send};
 
+use super::command_log::CommandLog;
 use super::event::Event;
 use std::ffi::OsString;
 use std::io;
@@ -17,16 +18,25 @@ use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
 
-/// Starts a command with this process's own streams; its end is reported as an
-/// event.
+/// Starts a command with this process's own streams, or those of a log; its end is
+/// reported as an event.
 ///
 /// # Errors
 /// When it cannot be started.
-pub(in crate::cli) fn start(command: &[OsString], events: Sender<Event>) -> io::Result<u32> {
+pub(in crate::cli) fn start(
+    command: &[OsString],
+    log: Option<&CommandLog>,
+    events: Sender<Event>,
+) -> io::Result<u32> {
     let (program, arguments) = command
         .split_first()
         .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let mut child = Command::new(program).args(arguments).spawn()?;
+    let mut started = Command::new(program);
+    started.args(arguments);
+    if let Some(log) = log {
+        log.take_streams(&mut started)?;
+    }
+    let mut child = started.spawn()?;
     let pid = child.id();
     thread::spawn(move || {
         let ended = child.wait();

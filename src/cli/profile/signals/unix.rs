@@ -41,9 +41,13 @@ pub(in crate::cli) fn listen(events: Sender<Event>, for_command: bool) -> io::Re
     flag::register(SIGXFSZ, Arc::default())?;
     let mut signals = SignalsInfo::<WithOrigin>::new(wanted)?;
     let handle = signals.handle();
+    let own = std::process::id();
     thread::spawn(move || {
         for origin in signals.forever() {
-            let to_us_alone = matches!(origin.cause, Cause::Sent(Sent::User | Sent::Queue));
+            let sender = origin.process.and_then(|one| u32::try_from(one.pid).ok());
+            // What this process sends goes to its whole group, see `interrupt_all`.
+            let to_us_alone = matches!(origin.cause, Cause::Sent(Sent::User | Sent::Queue))
+                && sender != Some(own);
             let event = Event::Signal {
                 number: origin.signal,
                 to_us_alone,
@@ -61,6 +65,13 @@ pub(in crate::cli) fn forward(number: i32, pid: u32) {
     if let (Ok(signal), Ok(pid)) = (Signal::try_from(number), i32::try_from(pid)) {
         let _ = kill(Pid::from_raw(pid), signal);
     }
+}
+
+/// Interrupts this process, its command and whatever that started, as Ctrl-C does where
+/// the terminal reads it.
+pub(in crate::cli) fn interrupt_all() {
+    // Process 0 is the whole group of the caller.
+    let _ = kill(Pid::from_raw(0), Signal::SIGINT);
 }
 
 /// Sends a signal by its name, such as `SIGTERM`.

@@ -18,6 +18,9 @@ pub(super) fn percent_of(part: Decimal, whole: Decimal) -> Option<f64> {
     (part * Decimal::ONE_HUNDRED).checked_div(whole)?.to_f64()
 }
 
+/// The class of a span whose state is not known: it is hatched.
+pub(super) const NO_DATA: &str = "no-data";
+
 /// Spans of a bar from 0 to 100, each in a class of the style, drawn over one
 /// another. The figures stand beside it, so it is hidden from screen readers.
 pub(super) fn span_bar(page: &mut Page, spans: &[(Range<f64>, &'static str)]) {
@@ -29,7 +32,11 @@ pub(super) fn span_bar(page: &mut Page, spans: &[(Range<f64>, &'static str)]) {
     for (span, class) in spans {
         // What is there is seen, however little it is.
         let width = (span.end - span.start).max(0.4);
-        html!(page, "<rect class=\"", class, "\" x=\"");
+        if *class == NO_DATA {
+            html!(page, "<rect fill=\"url(#no-data)\" x=\"");
+        } else {
+            html!(page, "<rect class=\"", class, "\" x=\"");
+        }
         html!(
             page,
             format!("{:.1}", span.start.min(100.0 - width)),

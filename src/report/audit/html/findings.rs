@@ -4,7 +4,7 @@
 use super::workloads::place;
 use crate::analysis::Audit;
 use crate::domain::{Evidence, Finding, Observation, Severity};
-use crate::report::audit::table::evidence;
+use crate::report::audit::finding_rows::evidence;
 use crate::report::shared::markup::{NAME, Page, SENTENCE, anchor, cut, html};
 use crate::report::shared::text::{count, counted, money, rounded};
 use std::collections::BTreeMap;

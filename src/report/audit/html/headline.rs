@@ -3,6 +3,7 @@
 use super::charts::{percent_of, span_bar};
 use crate::analysis::Audit;
 use crate::domain::Money;
+use crate::report::audit::not_counted::not_counted;
 use crate::report::audit::practices::practices_summary;
 use crate::report::shared::markup::{Page, html};
 use crate::report::shared::text::{
@@ -14,10 +15,11 @@ use rust_decimal::Decimal;
 pub(super) fn tiles(audit: &Audit, page: &mut Page) {
     let totals = &audit.totals;
     let funnel = &audit.funnel;
-    let unpriced = if totals.unpriced_instances > 0 {
-        format!("{} unpriced, not counted", count(totals.unpriced_instances))
-    } else {
+    let not_counted = not_counted(audit);
+    let unpriced = if not_counted.is_empty() {
         "every instance is priced".to_owned()
+    } else {
+        format!("{}, not counted", not_counted.join(", "))
     };
     let less = totals.savings_percent().map_or(String::new(), |share| {
         format!("{}% less than today", rounded(share, 1))

@@ -6,7 +6,7 @@ use crate::usage::WeekHour;
 
 use crate::report::shared::text::{counted, percent};
 
-const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+pub(super) const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 /// Shades of a cell, by tens of a percentage.
 const SHADES: [&str; 10] = ["h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7", "h8", "h9"];
 

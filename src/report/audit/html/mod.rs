@@ -2,16 +2,20 @@
 //! no framework; it follows the reader's light or dark theme and prints.
 
 mod charts;
+mod days;
 mod findings;
+mod fleet;
 mod groups;
 mod headline;
 mod heat;
+mod pictures;
 mod workloads;
 
-use crate::analysis::{Audit, Grouping};
+use crate::analysis::{Audit, DayCost, Grouping};
 use crate::domain::EstateSource;
 
 use crate::report::shared::markup::{NAME, Page, STYLE, cut, html};
+use crate::report::shared::plots::gap_pattern;
 use crate::report::shared::text::counted;
 
 const SCRIPT: &str = include_str!("script.js");
@@ -20,13 +24,14 @@ const SCRIPT: &str = include_str!("script.js");
 /// nothing else. Whatever slipped into the page besides would not run.
 const CONTENT_SECURITY_POLICY: &str = concat!(
     "default-src 'none'; ",
-    "style-src 'sha256-EBZO6CBK1FK8xaMhRevJjzAvP1iqOWLod6S1IBxot7g='; ",
+    "style-src 'sha256-tIObc1MoWdV1pG2JxQRZkL7iRNdRjM7m+wFZMC4ZKSw='; ",
     "script-src 'sha256-9pgApVeMZlICRMZLQ58tAssLWV7r43kzYyHiEoCfkfg='; ",
     "base-uri 'none'; form-action 'none'"
 );
 
-/// The audit as a page that stands alone, with its groups where they were asked for.
-pub fn audit_html(audit: &Audit, by: Option<&Grouping>) -> String {
+/// The audit as a page that stands alone, with its groups where they were asked for, and what
+/// each day cost of which that is known.
+pub fn audit_html(audit: &Audit, by: Option<&Grouping>, costs: &[DayCost]) -> String {
     let mut page = Page::default();
     let title = format!(
         "GPU cost audit of {}, {}",
@@ -53,12 +58,16 @@ pub fn audit_html(audit: &Audit, by: Option<&Grouping>) -> String {
     html!(page, "</style>\n</head>\n<body>\n");
     header(audit, by.is_some(), &mut page);
     html!(page, "<main>\n");
+    gap_pattern(&mut page);
     headline::tiles(audit, &mut page);
     headline::waterfall(audit, &mut page);
+    days::days(costs, &mut page);
     charts::breakdowns(audit, &mut page);
+    fleet::teams(audit, &mut page);
     if let Some(by) = by {
         groups::groups(by, &mut page);
     }
+    fleet::states(audit, &mut page);
     heat::week(audit, &mut page);
     workloads::table(audit, &mut page);
     workloads::plans(audit, &mut page);
@@ -101,14 +110,14 @@ fn header(audit: &Audit, is_grouped: bool, page: &mut Page) {
         "</time> to <time>",
         audit.window.end.strftime(day),
         "</time></p>\n<nav aria-label=\"Sections\"><a href=\"#waterfall\">Waterfall</a> ",
-        "<a href=\"#costs\">Costs</a> "
+        "<a href=\"#days\">Days</a> <a href=\"#costs\">Costs</a> "
     );
     if is_grouped {
         html!(page, "<a href=\"#groups\">Groups</a> ");
     }
     html!(
         page,
-        "<a href=\"#week\">Week</a> <a href=\"#workloads\">Workloads</a> <a href=\"#plan\">Plan</a> ",
+        "<a href=\"#states\">GPUs</a> <a href=\"#week\">Week</a> <a href=\"#workloads\">Workloads</a> <a href=\"#plan\">Plan</a> ",
         "<a href=\"#findings\">Findings</a> <a href=\"#gaps\">Gaps</a> ",
         "<a href=\"#prices\">Prices</a></nav>\n</header>\n"
     );

@@ -1,8 +1,9 @@
 //! Every workload as a row, then its verdict and its part of the plan.
 
+use super::pictures::drawn;
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Action, Classification, UtilizationSummary, Workload, floored};
-use crate::report::audit::table::is_advised;
+use crate::report::audit::workload_rows::is_advised;
 use crate::report::shared::markup::{NAME, Page, SENTENCE, anchor, cut, html};
 use crate::report::shared::text::{
     ABSENT, count, counted, money, money_or_absent, percent, rounded,
@@ -159,15 +160,30 @@ pub(super) fn plans(audit: &Audit, page: &mut Page) {
         page,
         "<section id=\"plan\">\n<h2>Verdict and plan by workload</h2>\n",
         "<p class=\"lead\">Most expensive first. Savings of an action apply after ",
-        "the previous ones.</p>\n"
+        "the previous ones.</p>\n<p class=\"lead\">Pictures of utilization go from 0 at the bottom ",
+        "to 100% at the top: the line is the mean, and the band ends at the 95th percentile of a ",
+        "step, or at the largest average of the day of a GPU. Hatched: no data. Empty: nothing ",
+        "ran."
     );
+    let pictures = drawn(audit);
+    let left_out = audit.workloads.iter().skip(pictures.len());
+    let left_out = left_out.filter(|one| one.course.is_some()).count() as u64;
+    if left_out > 0 {
+        let number = counted(
+            left_out,
+            "less expensive workload",
+            "less expensive workloads",
+        );
+        html!(page, " The page has no room for pictures of ", number, ".");
+    }
+    html!(page, "</p>\n");
     for (number, audited) in audit.workloads.iter().enumerate() {
-        detail(page, audited, number);
+        detail(page, audited, number, pictures.get(number));
     }
     html!(page, "</section>\n");
 }
 
-fn detail(page: &mut Page, audited: &AuditedWorkload, number: usize) {
+fn detail(page: &mut Page, audited: &AuditedWorkload, number: usize, picture: Option<&Page>) {
     let workload = &audited.workload;
     let (class, shade) = class(audited);
     let kinds: Vec<&str> = audited
@@ -207,6 +223,9 @@ fn detail(page: &mut Page, audited: &AuditedWorkload, number: usize) {
             action(page, one);
         }
         html!(page, "</ol>\n");
+    }
+    if let Some(picture) = picture {
+        page.append(picture);
     }
     html!(page, "</details>\n");
 }

@@ -4,10 +4,10 @@ mod given;
 mod measured;
 mod steps;
 
-use super::figures::{MIB_OF_GIB, gib, on_arm, parameters};
+use super::figures::{MIB_OF_GIB, gib, on_arm};
 use crate::domain::{OperatingSystem, shell_word};
 use crate::planners::fit::{Candidate, Computes, Fit, MeasuredMemory, Refused};
-use crate::planners::model::{Dtype, Model};
+use crate::planners::model::{Dtype, Model, parameters};
 use crate::report::answer::{Answer, Column, Figure, Missing, Sheet, column, detail};
 use crate::report::shared::text::{count, counted, money};
 use std::collections::BTreeSet;

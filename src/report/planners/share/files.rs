@@ -7,9 +7,13 @@
 use super::nodes::{Node, replicas, resource, slices};
 use crate::planners::share::{CardMode, SharePlan};
 use crate::report::answer::Printed;
-use crate::report::shared::text::safe;
+use crate::report::shared::text::{safe, wrap};
 use crate::savings::SHARED_TARGET_PERCENT;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Columns of a line, and those of `# `.
+const LINE: usize = 100;
+const COMMENT: usize = 2;
 
 pub(super) fn files(plan: &SharePlan, nodes: &[Node<'_>]) -> Vec<Printed> {
     let mut files = Vec::new();
@@ -152,12 +156,24 @@ fn config_map(name: &str, comments: &str, data: &[(&str, String)]) -> String {
 /// What to type for each setup: a label on a node.
 fn labels(setups: &BTreeMap<&str, Vec<&Node<'_>>>, label: &str) -> String {
     let lines = setups.iter().map(|(setup, nodes)| {
-        format!(
-            "# instances {}: kubectl label node NODE {label}={setup} --overwrite\n",
-            numbers(nodes)
-        )
+        let which = format!("instances {}:", numbers(nodes));
+        let command = format!("kubectl label node NODE {label}={setup} --overwrite");
+        if which.len() + command.len() + COMMENT < LINE {
+            return format!("# {which} {command}\n");
+        }
+        let which = wrap(&which, LINE - COMMENT);
+        let which: Vec<String> = which.iter().map(|line| format!("# {line}\n")).collect();
+        format!("{}#   {command}\n", which.concat())
     });
     lines.collect()
+}
+
+/// A patch of the policy of the GPU operator: without `# `, two lines are one command.
+fn patched(patch: &str) -> String {
+    format!(
+        "# kubectl patch clusterpolicies.nvidia.com/cluster-policy --type merge --patch \\\n\
+         #   '{patch}'\n"
+    )
 }
 
 /// Names of resources that pods ask for.
@@ -188,10 +204,7 @@ fn mig_operator(
 ) -> Printed {
     let patch =
         r#"{"spec":{"mig":{"strategy":"mixed"},"migManager":{"config":{"name":"gpucost-mig"}}}}"#;
-    let comments = format!(
-        "# kubectl patch clusterpolicies.nvidia.com/cluster-policy --type merge --patch '{patch}'\n{}",
-        labels(setups, "nvidia.com/mig.config")
-    );
+    let comments = patched(patch) + &labels(setups, "nvidia.com/mig.config");
     let all: Vec<&Node<'_>> = nodes
         .iter()
         .filter(|node| node.mode() == CardMode::Mig)
@@ -226,10 +239,7 @@ fn device_plugin(setups: &BTreeMap<&str, Vec<&Node<'_>>>) -> Printed {
         data.push((*setup, document));
     }
     let patch = r#"{"spec":{"devicePlugin":{"config":{"name":"gpucost-sharing"}}}}"#;
-    let comments = format!(
-        "# kubectl patch clusterpolicies.nvidia.com/cluster-policy --type merge --patch '{patch}'\n{}",
-        labels(setups, "nvidia.com/device-plugin.config")
-    );
+    let comments = patched(patch) + &labels(setups, "nvidia.com/device-plugin.config");
     Printed {
         name: "gpu-operator-sharing.yaml".to_owned(),
         purpose: "replicas of whole GPUs by the device plugin of the GPU operator; pods ask for \
@@ -252,8 +262,8 @@ fn mps_commands(plan: &SharePlan, nodes: &[Node<'_>]) -> Printed {
                 let needed_mib = question.vram_needed_mib(tenant).ceil();
                 let threads = threads_percent(tenant.peak_percent.unwrap_or(100.0));
                 commands.push_str(&format!(
-                    "  # environment of {}:\n  #   CUDA_MPS_PIPE_DIRECTORY=/tmp/gpucost-mps-{gpu} \
-                     CUDA_MPS_ACTIVE_THREAD_PERCENTAGE={threads} \
+                    "  # environment of {}:\n  #   CUDA_MPS_PIPE_DIRECTORY=/tmp/gpucost-mps-{gpu}\n  \
+                     #   CUDA_MPS_ACTIVE_THREAD_PERCENTAGE={threads} \
                      CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0={needed_mib:.0}M\n",
                     safe(&tenant.name)
                 ));

@@ -14,7 +14,7 @@ use crate::report::answer::{Answer, Missing};
 use crate::report::shared::text::{counted, money, money_or_absent, shell_word};
 use nodes::nodes;
 use rust_decimal::Decimal;
-use words::{fleet_words, method_words};
+use words::{by_memory_alone, fleet_words, method_words};
 
 /// A sharing plan as an answer; `left_out` are those that share no card.
 pub fn share_answer(plan: &SharePlan, left_out: &[NoTenant]) -> Answer {
@@ -69,7 +69,19 @@ fn headline(plan: &SharePlan, chosen: Option<(Method, &Packing)>) -> String {
         None if packing.instances_with_spare() < plan.instances_before() => String::new(),
         Some(_) | None => "sharing frees no instance. ".to_owned(),
     };
-    format!("{gain}{shared}; {before}")
+    let basis = match by_memory_alone(plan, packing) {
+        0 => String::new(),
+        unknown => format!(
+            "; this rests on memory alone for {}: measure {} first",
+            counted(unknown as u64, "tenant", "tenants"),
+            if unknown == 1 {
+                "its peak"
+            } else {
+                "their peaks"
+            }
+        ),
+    };
+    format!("{gain}{shared}; {before}{basis}")
 }
 
 fn missing(plan: &SharePlan) -> Vec<Missing> {

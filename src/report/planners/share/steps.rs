@@ -1,7 +1,7 @@
 //! What a sharing plan was given, and how its figures follow.
 
 use super::super::figures::{an_hour, basis, step};
-use super::words::{fleet_words, origin_words};
+use super::words::{by_memory_alone, fleet_words, origin_words};
 use crate::domain::{HourlyRate, Money};
 use crate::planners::share::{Packing, SharePlan, ShareTenant};
 use crate::report::answer::{Figure, Given, Step};
@@ -190,7 +190,12 @@ fn saved(plan: &SharePlan, packing: &Packing) -> Option<Step> {
         let arithmetic = format!("shared − {before}");
         step("more per month", arithmetic, Figure::Money(more))
     } else {
-        let arithmetic = format!("{before} − shared");
+        let mut arithmetic = format!("{before} − shared");
+        let unknown = by_memory_alone(plan, packing);
+        if unknown > 0 {
+            let tenants = counted(unknown as u64, "tenant", "tenants");
+            arithmetic.push_str(&format!(", by memory alone for {tenants}"));
+        }
         step("saved per month", arithmetic, Figure::Money(saved))
     })
 }

@@ -3,6 +3,7 @@
 use super::escape::{code, text};
 use super::page::{Column, Row, words};
 use crate::domain::Gap;
+use crate::report::shared::gaps::places;
 
 pub(in crate::report) const OF_GAPS: &[Column] = &[
     words("missing data"),
@@ -11,11 +12,20 @@ pub(in crate::report) const OF_GAPS: &[Column] = &[
     words("how to fix"),
 ];
 
-pub(in crate::report) fn gap_row(gap: &Gap) -> Row {
+/// A gap, or a group of them that differ in nothing but their place.
+pub(in crate::report) fn gap_row(group: &[&Gap]) -> Row {
+    let [first, others @ ..] = group else {
+        return Row::of_cells(&[]);
+    };
+    let place = if others.is_empty() {
+        code(&first.place)
+    } else {
+        text(&places(group))
+    };
     Row::of_cells(&[
-        text(&gap.what.name()),
-        code(&gap.place),
-        text(&gap.reason),
-        text(&gap.hint),
+        text(&first.what.name()),
+        place,
+        text(&first.reason),
+        text(&first.hint),
     ])
 }

@@ -16,7 +16,7 @@ use listed::{ContainerInstance, ContainerInstances, Page, Task, Tasks, described
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-const ECS: Service = Service {
+pub(super) const ECS: Service = Service {
     signing_name: "ecs",
     host_prefix: "ecs",
     protocol: Protocol::Json("AmazonEC2ContainerServiceV20141113"),

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-pub(super) const SAGEMAKER: Service = Service {
+pub(in crate::sources::aws) const SAGEMAKER: Service = Service {
     signing_name: "sagemaker",
     host_prefix: "api.sagemaker",
     protocol: Protocol::Json("SageMaker"),

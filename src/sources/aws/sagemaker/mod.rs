@@ -12,6 +12,9 @@ mod plans;
 mod prices;
 mod tags;
 
+pub(super) use listed::SAGEMAKER;
+pub(super) use tags::TAGGING;
+
 use super::session::RegionClients;
 use crate::domain::Provider;
 use crate::sources::Connection;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-const TAGGING: Service = Service {
+pub(in crate::sources::aws) const TAGGING: Service = Service {
     signing_name: "tagging",
     host_prefix: "tagging",
     protocol: Protocol::Json("ResourceGroupsTaggingAPI_20170126"),

@@ -4,13 +4,9 @@ use super::error::Problem;
 use super::fields::{Cell, Row};
 use super::form::{BillForm, BillOptions, Reading};
 use super::line::Read as Line;
-use crate::sources::files::shared::bounded::too_large;
-use std::io::{self, Read};
+use crate::sources::files::shared::rows::ShortRows;
+use std::io::Read;
 use std::ops::ControlFlow;
-use std::rc::Rc;
-
-/// Bytes of a row. Those of real bills have a few thousand.
-const MOST_ROW_BYTES: usize = 8 << 20;
 
 /// What is done with each row.
 pub(super) type Each<'a> = &'a mut dyn FnMut(Line) -> ControlFlow<()>;
@@ -22,14 +18,10 @@ pub(super) fn read(
     options: &BillOptions,
     each: Each<'_>,
 ) -> Result<(BillForm, u64), Problem> {
-    let since_row = Rc::new(std::cell::Cell::new(0));
-    let metered = Metered {
-        inner: text,
-        since_row: Rc::clone(&since_row),
-    };
+    let (text, row_end) = ShortRows::new(text);
     let mut reader = csv::ReaderBuilder::new()
         .buffer_capacity(1 << 16)
-        .from_reader(metered);
+        .from_reader(text);
     let header = reader.headers().map_err(|error| problem(error, 0))?;
     let header: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();
     let reading = Reading::new(&header, options).map_err(Problem::Form)?;
@@ -40,7 +32,7 @@ pub(super) fn read(
         .map_err(|error| problem(error, rows + 1))?
     {
         rows += 1;
-        since_row.set(0);
+        row_end.passed();
         let line = reading.line(&Texts(&record));
         let line = line.map_err(|message| Problem::Row(rows, message))?;
         if each(line).is_break() {
@@ -55,28 +47,6 @@ struct Texts<'a>(&'a csv::StringRecord);
 impl Row for Texts<'_> {
     fn cell(&self, column: usize) -> Result<Cell<'_>, String> {
         Ok(self.0.get(column).map_or(Cell::Absent, Cell::Text))
-    }
-}
-
-/// A text of which no row is longer than a row may be: a reader holds one of them whole.
-struct Metered<R> {
-    inner: R,
-    /// Bytes since the last whole row.
-    since_row: Rc<std::cell::Cell<usize>>,
-}
-
-impl<R: Read> Read for Metered<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.inner.read(out)?;
-        let since_row = self.since_row.get() + bytes;
-        self.since_row.set(since_row);
-        if since_row > MOST_ROW_BYTES {
-            return Err(too_large(format!(
-                "a row of it is longer than {} MiB",
-                MOST_ROW_BYTES >> 20
-            )));
-        }
-        Ok(bytes)
     }
 }
 
@@ -100,6 +70,7 @@ fn problem(error: csv::Error, row: u64) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io;
 
     fn rows(text: &[u8]) -> Result<u64, Problem> {
         let options = BillOptions::default();

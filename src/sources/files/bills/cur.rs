@@ -4,7 +4,7 @@
 //! (`cid/builtin/core/data/queries/cid/summary_view.sql` of 2026-08-14).
 
 use super::fields::{Fields, Moment, Places, field_names};
-use super::line::{Read, period};
+use super::line::{Read, month, period};
 use super::usage::{is_hours, is_spot, kind_of, system_in, tenancy_of, type_in, type_of};
 use crate::catalog::leading_region;
 use crate::domain::{
@@ -20,6 +20,7 @@ field_names! {
     Currency: ["line_item_currency_code"],
     Account: ["line_item_usage_account_id"],
     Payer: ["bill_payer_account_id"],
+    Month: ["bill_billing_period_start_date"],
     Invoice: ["bill_invoice_id"],
     Start: ["line_item_usage_start_date"],
     End: ["line_item_usage_end_date"],
@@ -113,7 +114,9 @@ impl Row<'_> {
 /// In words, when an amount is none.
 pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read, String> {
     let row = Row(fields);
-    let currency = match row.text(Field::Currency)? {
+    // ISO 4217 writes codes in capitals, and some exports do not.
+    let code = row.text(Field::Currency)?;
+    let currency = match code.map(|code| code.to_uppercase()) {
         Some(code) => match Currency::from_code(&code) {
             Some(currency) => currency,
             None => return Ok(Read::OtherCurrency(code)),
@@ -145,6 +148,7 @@ pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read
         account: row.text(Field::Account)?,
         resource: resource.as_deref().map(|id| bare_id(id).to_owned()),
         period: period(start, end),
+        billing_month: month(row.moment(Field::Month)?),
         service: row.text(Field::Product)?,
         region: region(&row)?,
         instance_type: instance_type.filter(|_| is_machine),

@@ -51,6 +51,13 @@ pub enum BillError {
     /// Two files have the same lines.
     #[error("{} has the same lines as {}", shown(path), shown(earlier))]
     Alike { path: PathBuf, earlier: PathBuf },
+    /// Two files have the same hours of instances.
+    #[error(
+        "{} has hours of instances that {} has at the same costs",
+        shown(path),
+        shown(earlier)
+    )]
+    Overlap { path: PathBuf, earlier: PathBuf },
     /// The same file was given twice.
     #[error("{} was given twice", shown(path))]
     Twice { path: PathBuf },

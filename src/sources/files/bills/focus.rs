@@ -1,7 +1,7 @@
 //! Lines of bills in FOCUS, versions 1.0 to 1.3, of any provider.
 
 use super::fields::{Fields, Moment, Places, field_names};
-use super::line::{Read, period};
+use super::line::{Read, month, period};
 use super::usage::{is_hours, is_type, kind_of, system_in, tenancy_of, type_in, type_of};
 use crate::domain::{
     BillCosts, BillLine, Currency, LineKind, OperatingSystem, PriceOption, Provider,
@@ -19,6 +19,7 @@ field_names! {
     Currency: ["BillingCurrency"],
     Provider: ["ProviderName", "ServiceProviderName"],
     Payer: ["BillingAccountId"],
+    Month: ["BillingPeriodStart"],
     Account: ["SubAccountId"],
     Invoice: ["InvoiceId"],
     Start: ["ChargePeriodStart"],
@@ -44,6 +45,7 @@ field_names! {
     UsageType: ["x_UsageType"],
     Operation: ["x_Operation"],
     InstanceType: ["x_InstanceType", "x_SkuInstanceType"],
+    MeterCategory: ["x_SkuMeterCategory"],
     Estimate: ["x_Estimate"],
 }
 
@@ -96,7 +98,9 @@ struct Machine {
 /// In words, when an amount is none.
 pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read, String> {
     let row = Row(fields);
-    let currency = match row.text(Field::Currency)? {
+    // ISO 4217 writes codes in capitals, and some exports do not.
+    let code = row.text(Field::Currency)?;
+    let currency = match code.map(|code| code.to_uppercase()) {
         Some(code) => match Currency::from_code(&code) {
             Some(currency) => currency,
             None => return Ok(Read::OtherCurrency(code)),
@@ -128,6 +132,7 @@ pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read
         account: row.text(Field::Account)?,
         resource: bare(row.text(Field::Resource)?),
         period: period(start, end),
+        billing_month: month(moment(Field::Month)?),
         service: row.text(Field::Service)?,
         region: row.text(Field::Region)?,
         instance_type: machine.instance_type,
@@ -213,7 +218,11 @@ fn hours(row: &Row<'_>) -> Result<Option<Decimal>, String> {
 fn machine(row: &Row<'_>, provider: Option<Provider>) -> Result<Machine, String> {
     let service = row.0.text(Field::Service as usize)?;
     let service = service.as_deref().unwrap_or("EC2");
-    if !rents_out(service) {
+    // Azure bills the licenses of a machine apart, by the same hours: `Virtual Machines
+    // Licenses`. They are no further machine.
+    let meter = row.0.text(Field::MeterCategory as usize)?;
+    let is_license = |name: &str| name.to_lowercase().contains("license");
+    if !rents_out(service) || is_license(service) || meter.is_some_and(|name| is_license(&name)) {
         return Ok(Machine::default());
     }
     let description = row.text(Field::Description)?.unwrap_or_default();

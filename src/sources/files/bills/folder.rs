@@ -1,4 +1,5 @@
-//! Which files of a folder are the bill: of every billing period the latest reading alone.
+//! Which files of a folder, or below a prefix of a bucket, are the bill: of every billing period
+//! the latest reading alone.
 //!
 //! An export is written again several times a day until its invoice is final. Where earlier
 //! readings are kept, each has a folder of its own below that of its period, and a manifest
@@ -11,6 +12,7 @@ use crate::sources::files::shared::bounded::read_written;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Folders below one another.
@@ -19,6 +21,8 @@ const DEEPEST: usize = 16;
 const MOST_FILES: usize = 100_000;
 /// How the names of files of a bill end.
 const ENDINGS: [&str; 4] = [".csv", ".gz", ".parquet", ".zip"];
+/// How the paths of objects begin.
+const IN_BUCKETS: &str = "s3:";
 const MANIFEST: &str = "manifest.json";
 /// Keys under which manifests list files.
 const LISTS: [&str; 2] = ["reportKeys", "dataFiles"];
@@ -36,41 +40,83 @@ pub(super) struct Files {
 pub(super) fn files_of(paths: &[PathBuf]) -> Result<Files, BillError> {
     let mut all = Files::default();
     for path in paths {
-        if path.is_dir() {
-            let found = latest(path)?;
-            all.read.extend(found.read);
-            all.superseded += found.superseded;
-        } else {
-            all.read.push(path.clone());
-        }
+        all.add(files_in(path)?);
     }
-    let mut seen = BTreeSet::new();
-    for path in &all.read {
-        // A pipe has no other name.
-        let name = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-        if path.is_file() && !seen.insert(name) {
-            return Err(BillError::Twice { path: path.clone() });
-        }
-    }
+    check_twice(&all.read)?;
     Ok(all)
 }
 
-/// A file below a folder, by the names that lead to it from there.
-type Names = Vec<String>;
+impl Files {
+    pub(super) fn add(&mut self, other: Self) {
+        self.read.extend(other.read);
+        self.superseded += other.superseded;
+    }
+}
 
-fn latest(folder: &Path) -> Result<Files, BillError> {
-    let given = folder;
-    let (folder, mut leading) = based(folder);
-    let folder = folder.as_path();
+/// The file itself, or those of a folder that count.
+pub(super) fn files_in(path: &Path) -> Result<Files, BillError> {
+    if !path.is_dir() {
+        return Ok(Files {
+            read: vec![path.to_owned()],
+            superseded: 0,
+        });
+    }
+    let (root, mut leading) = based(path);
     let mut names = Vec::new();
-    walk(given, &mut leading, &mut names)?;
+    walk(path, &mut leading, &mut names)?;
+    let tree = Tree {
+        given: path,
+        root: &root,
+        names,
+    };
+    latest(tree, &|names| read_written(&path_of(&root, names)))
+}
+
+/// # Errors
+/// When a file is among others twice.
+pub(super) fn check_twice(paths: &[PathBuf]) -> Result<(), BillError> {
+    let mut seen = BTreeSet::new();
+    for path in paths {
+        // A pipe has no other name.
+        let name = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        let is_named_once = path.is_file() || path.starts_with(IN_BUCKETS);
+        if is_named_once && !seen.insert(name) {
+            return Err(BillError::Twice { path: path.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// A file below a folder, by the names that lead to it from there.
+pub(super) type Names = Vec<String>;
+
+/// What lies below a folder, or a prefix of a bucket.
+pub(super) struct Tree<'a> {
+    /// As it was named.
+    pub(super) given: &'a Path,
+    /// Where the names lead from.
+    pub(super) root: &'a Path,
+    /// Files of bills, and manifests.
+    pub(super) names: Vec<Names>,
+}
+
+/// The files of a tree that count; `read` gives a manifest.
+///
+/// # Errors
+/// As of [`files_of`].
+pub(super) fn latest(
+    tree: Tree<'_>,
+    read: &dyn Fn(&[String]) -> io::Result<Vec<u8>>,
+) -> Result<Files, BillError> {
+    let (given, folder) = (tree.given, tree.root);
+    let mut names = tree.names;
     names.sort();
     let (manifests, files): (Vec<Names>, Vec<Names>) = names
         .into_iter()
         .partition(|names| last(names).to_lowercase().ends_with(MANIFEST));
     let mut listed: BTreeMap<String, Vec<Listed>> = BTreeMap::new();
-    for names in &manifests {
-        add_manifest(folder, names, &mut listed)?;
+    for names in manifests.iter().filter(|names| is_of_period(names)) {
+        add_manifest(folder, names, read, &mut listed)?;
     }
     let mut periods: BTreeMap<Names, Vec<Names>> = BTreeMap::new();
     let mut found = Files::default();
@@ -120,8 +166,7 @@ fn walk(folder: &Path, names: &mut Names, into: &mut Vec<Names>) -> Result<(), B
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };
-        // Beside bills for Athena, there is a table of how far their delivery is.
-        if name.starts_with(['.', '_']) || name == "cost_and_usage_data_status" {
+        if is_passed(&name) {
             continue;
         }
         let kind = entry.file_type().map_err(failed)?;
@@ -133,11 +178,56 @@ fn walk(folder: &Path, names: &mut Names, into: &mut Vec<Names>) -> Result<(), B
         }
         names.pop();
         if into.len() > MOST_FILES {
-            let source = std::io::Error::other(format!("more than {MOST_FILES} files"));
-            return Err(failed(source));
+            return Err(failed(too_many()));
         }
     }
     Ok(())
+}
+
+/// What does not belong to a bill. Beside bills for Athena, there is a table of how far their
+/// delivery is.
+fn is_passed(name: &str) -> bool {
+    name.starts_with(['.', '_']) || name == "cost_and_usage_data_status"
+}
+
+fn too_many() -> io::Error {
+    io::Error::other(format!("more than {MOST_FILES} files"))
+}
+
+/// The names of objects below a prefix that are of a bill; `below` counts the parts that the
+/// prefix has.
+///
+/// # Errors
+/// When there are more than are read.
+pub(super) fn names_of(
+    objects: impl Iterator<Item = String>,
+    below: usize,
+) -> io::Result<Vec<Names>> {
+    let mut found = Vec::new();
+    for object in objects {
+        let names: Names = object.split('/').map(str::to_owned).collect();
+        let own = names.get(below..).unwrap_or_default();
+        let is_read = own.len() <= DEEPEST && !own.iter().any(|name| is_passed(name));
+        if is_read && is_of_bill(last(&names)) {
+            found.push(names);
+        }
+        if found.len() > MOST_FILES {
+            return Err(too_many());
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a name is that of a single file of a bill.
+pub(super) fn is_file_name(name: &str) -> bool {
+    is_of_bill(name) && !name.to_lowercase().ends_with(MANIFEST)
+}
+
+/// Whether it is a manifest that lies in the folder of its period itself. Copies for each reading
+/// lie below it.
+pub(super) fn is_of_period(names: &[String]) -> bool {
+    let is_manifest = last(names).to_lowercase().ends_with(MANIFEST);
+    is_manifest && place_of_period(names).is_some_and(|place| place + 2 == names.len())
 }
 
 fn last(names: &[String]) -> &str {
@@ -149,7 +239,7 @@ fn is_of_bill(name: &str) -> bool {
     name.ends_with(MANIFEST) || ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-fn path_of(folder: &Path, names: &[String]) -> PathBuf {
+pub(super) fn path_of(folder: &Path, names: &[String]) -> PathBuf {
     names
         .iter()
         .fold(folder.to_owned(), |path, name| path.join(name))
@@ -194,18 +284,18 @@ impl Listed {
     }
 }
 
-/// Takes in a manifest that lies in the folder of its period itself. Copies for each reading
-/// lie below it.
+/// Takes in a manifest of a period.
 fn add_manifest(
     folder: &Path,
     names: &[String],
+    read: &dyn Fn(&[String]) -> io::Result<Vec<u8>>,
     listed: &mut BTreeMap<String, Vec<Listed>>,
 ) -> Result<(), BillError> {
-    let Some(place) = place_of_period(names).filter(|place| place + 2 == names.len()) else {
+    let Some(place) = place_of_period(names) else {
         return Ok(());
     };
     let path = path_of(folder, names);
-    let bytes = read_written(&path).map_err(|source| BillError::Io {
+    let bytes = read(names).map_err(|source| BillError::Io {
         path: path.clone(),
         source,
     })?;

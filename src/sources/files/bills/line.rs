@@ -2,6 +2,8 @@
 
 use super::fields::Moment;
 use crate::domain::{BillLine, Window};
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 /// A row that was read.
 pub(super) enum Read {
@@ -14,6 +16,14 @@ pub(super) enum Read {
     },
     /// In a currency that gpucost has no amounts in, by its code.
     OtherCurrency(String),
+}
+
+/// The first day of the month of UTC in which a time is; absent where there is none.
+pub(super) fn month(moment: Moment) -> Option<Date> {
+    match moment {
+        Moment::At(at) => Some(at.to_zoned(TimeZone::UTC).date().first_of_month()),
+        Moment::Absent | Moment::Invalid => None,
+    }
 }
 
 /// The period between two times; absent where it has none.

@@ -3,6 +3,7 @@
 //! its name. Rows are handed over one by one, so that a bill may be of any length.
 
 mod alike;
+mod bucket;
 mod csv_table;
 mod cur;
 mod error;
@@ -19,6 +20,7 @@ mod tests;
 mod usage;
 mod values;
 
+pub use bucket::read_bill_of;
 pub use error::BillError;
 pub use form::{BillForm, BillOptions};
 
@@ -31,7 +33,7 @@ use folder::files_of;
 use line::Read as Row;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek};
+use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -68,29 +70,68 @@ pub struct BillFiles {
     pub in_two_forms: BTreeSet<String>,
 }
 
+/// Takes a line; breaks when it has enough.
+type Take<'a> = &'a mut dyn FnMut(BillLine) -> ControlFlow<()>;
+
 /// Reads a bill: files and folders, which together are one. `each` gets every line until it
 /// has enough.
 ///
 /// # Errors
-/// When a file cannot be read, is not a bill, has an invalid row, or has the same lines as
-/// another one; when a folder has several readings of a billing period, and nothing says which
+/// When a file cannot be read, is not a bill, has an invalid row, or has the same lines or hours
+/// of instances as another one; when a folder has several readings of a billing period, and nothing says which
 /// is the latest.
 pub fn read_bill(
     paths: &[PathBuf],
     options: &BillOptions,
-    each: &mut dyn FnMut(BillLine) -> ControlFlow<()>,
+    each: Take<'_>,
 ) -> Result<BillFiles, BillError> {
     let found = files_of(paths)?;
-    let mut read = BillFiles {
-        superseded: found.superseded,
-        ..BillFiles::default()
-    };
-    let mut forms_of: BTreeMap<String, BTreeSet<BillForm>> = BTreeMap::new();
-    let mut has_enough = false;
-    let mut seen = Seen::default();
+    let mut reader = Reader::new(options, each, found.superseded);
     for path in found.read {
+        let file = File::open(&path).map_err(|source| unread(&path, source))?;
+        if reader.take(path, file)?.is_break() {
+            break;
+        }
+    }
+    Ok(reader.finish())
+}
+
+fn unread(path: &Path, source: io::Error) -> BillError {
+    BillError::Io {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// Reads the files of a bill one after the other.
+struct Reader<'a> {
+    options: &'a BillOptions,
+    each: Take<'a>,
+    read: BillFiles,
+    forms_of: BTreeMap<String, BTreeSet<BillForm>>,
+    seen: Seen,
+}
+
+impl<'a> Reader<'a> {
+    fn new(options: &'a BillOptions, each: Take<'a>, superseded: u64) -> Self {
+        Self {
+            options,
+            each,
+            read: BillFiles {
+                superseded,
+                ..BillFiles::default()
+            },
+            forms_of: BTreeMap::new(),
+            seen: Seen::default(),
+        }
+    }
+
+    /// Reads a file. Breaks when there are enough lines.
+    fn take(&mut self, path: PathBuf, file: File) -> Result<ControlFlow<()>, BillError> {
         let mut of_file = BTreeSet::new();
         let mut lines = Lines::default();
+        let mut found = ControlFlow::Continue(());
+        let (each, read) = (&mut self.each, &mut self.read);
         let mut take = |row: Row| match row {
             Row::Line {
                 line,
@@ -106,7 +147,9 @@ pub fn read_bill(
                 }
                 lines.add(&line);
                 let next = each(*line);
-                has_enough |= next.is_break();
+                if next.is_break() {
+                    found = next;
+                }
                 next
             }
             Row::OtherCurrency(code) => {
@@ -114,33 +157,30 @@ pub fn read_bill(
                 ControlFlow::Continue(())
             }
         };
-        let done = read_file(&path, options, &mut take);
+        let done = read_file(file, self.options, &mut take);
         let (form, rows) = done.map_err(|problem| problem.at(&path))?;
-        seen.add(&path, &lines)?;
+        self.seen.add(&path, form, lines)?;
         for payer in of_file {
-            forms_of.entry(payer).or_default().insert(form);
+            self.forms_of.entry(payer).or_default().insert(form);
         }
-        read.files.push(BillFile { path, form, rows });
-        if has_enough {
-            break;
-        }
+        self.read.files.push(BillFile { path, form, rows });
+        Ok(found)
     }
-    let several = forms_of.into_iter().filter(|(_, forms)| forms.len() > 1);
-    read.in_two_forms = several.map(|(payer, _)| payer).collect();
-    Ok(read)
-}
 
-/// Opens a file of a bill.
-fn open(path: &Path) -> std::io::Result<File> {
-    File::open(path)
+    fn finish(mut self) -> BillFiles {
+        let several = self.forms_of.into_iter();
+        let several = several.filter(|(_, forms)| forms.len() > 1);
+        self.read.in_two_forms = several.map(|(payer, _)| payer).collect();
+        self.read
+    }
 }
 
 fn read_file(
-    path: &Path,
+    file: File,
     options: &BillOptions,
     each: csv_table::Each<'_>,
 ) -> Result<(BillForm, u64), Problem> {
-    let mut file = BufReader::with_capacity(1 << 16, open(path)?);
+    let mut file = BufReader::with_capacity(1 << 16, file);
     let start = file.fill_buf()?;
     if start.starts_with(&parquet_table::MARK) {
         let mut file = file.into_inner();

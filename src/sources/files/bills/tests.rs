@@ -118,6 +118,90 @@ fn a_machine_of_azure_is_named_by_the_details_of_its_price() {
     }
 }
 
+/// A Windows machine of Azure has two lines of an hour: the machine, and its license.
+#[test]
+fn a_license_of_azure_is_no_hour_of_a_machine() {
+    let header = "ChargeCategory,BilledCost,EffectiveCost,BillingCurrency,ProviderName,\
+                  ServiceName,x_SkuMeterCategory,PricingQuantity,PricingUnit,x_SkuInstanceType\n";
+    let line = |cost: &str, service: &str, meter: &str| {
+        format!(
+            "Usage,{cost},{cost},usd,Microsoft,{service},{meter},1,Hours,\
+             Standard_NC24ads_A100_v4\n"
+        )
+    };
+    let rows = [
+        line("3.673", "Virtual Machines", "Virtual Machines"),
+        line("1.104", "Virtual Machines", "Virtual Machines Licenses"),
+        line("1.104", "Virtual Machines Licenses", ""),
+    ];
+    let text = format!("{header}{}", rows.concat());
+    let folder = folder(&[("bill.csv", &text)]);
+    let lines = lines_of(&[folder.path().join("bill.csv")], &BillOptions::default());
+    // `usd` is USD.
+    let lines = lines.expect("a bill");
+    let found: Vec<_> = lines.iter().map(|line| (line.kind, line.hours)).collect();
+    let other = (LineKind::Other, None);
+    let machine = (LineKind::Instance, decimal("1"));
+    assert_eq!(found, [machine, other, other]);
+    assert!(
+        lines
+            .iter()
+            .all(|line| line.costs.currency == Currency::Usd)
+    );
+    assert_eq!(lines[1].instance_type, None);
+}
+
+/// Readings of one month as single files: the later one has two days more, and revised the
+/// last hour of the earlier one.
+#[test]
+fn two_readings_of_a_month_do_not_add_up() {
+    let header = "ChargeCategory,BilledCost,EffectiveCost,BillingCurrency,ProviderName,\
+                  ServiceName,SubAccountId,ResourceId,x_InstanceType,PricingQuantity,PricingUnit,\
+                  ChargePeriodStart,ChargePeriodEnd\n";
+    let hour = |day: usize, hour: usize, cost: &str| {
+        format!(
+            "Usage,{cost},{cost},USD,AWS,Amazon Elastic Compute Cloud,111122223333,i-1,\
+             g5.xlarge,1,Hours,2026-10-{day:02}T{hour:02}:00:00Z,\
+             2026-10-{day:02}T{hour:02}:59:59Z\n"
+        )
+    };
+    let text = |days: std::ops::RangeInclusive<usize>| -> String {
+        let hours = days.flat_map(|day| (0..24).map(move |at| (day, at)));
+        let rows = hours.map(|(day, at)| hour(day, at, "1.006"));
+        format!("{header}{}", rows.collect::<String>())
+    };
+    let (short, one) = (hour(9, 0, "1.006"), hour(9, 1, "1.006"));
+    let folder = folder(&[
+        ("earlier.csv", &(text(1..=2) + &hour(3, 0, "0.5"))),
+        ("later.csv", &text(1..=5)),
+        ("november.csv", &(text(6..=8) + &hour(3, 0, "-0.1"))),
+        ("year.csv", &text(1..=28)),
+        ("small.csv", &format!("{header}{short}")),
+        ("copy.csv", &format!("{header}{short}")),
+        ("next.csv", &format!("{header}{one}")),
+    ]);
+    let read = |names: [&str; 2]| {
+        let paths = names.map(|name| folder.path().join(name));
+        lines_of(&paths, &BillOptions::default()).map(|lines| lines.len())
+    };
+    for names in [
+        ["earlier.csv", "later.csv"],
+        ["later.csv", "earlier.csv"],
+        // 120 of 672 hours, of which 512 are kept.
+        ["year.csv", "later.csv"],
+        ["small.csv", "copy.csv"],
+    ] {
+        let error = read(names).expect_err("the same hours");
+        assert!(matches!(error, BillError::Overlap { .. }), "{error:?}");
+    }
+    // A correction of an hour does not count as another reading.
+    assert_eq!(
+        read(["later.csv", "november.csv"]).expect("two months"),
+        193
+    );
+    assert_eq!(read(["small.csv", "next.csv"]).expect("two hours"), 2);
+}
+
 /// Only the refund of a one-time fee, which is spread over the hours of the plan, is 0.
 #[test]
 fn a_refund_of_a_plan_counts_but_for_its_one_time_fee() {

@@ -16,6 +16,11 @@ const MOST_LONG_TEXT_BYTES: usize = 1 << 16;
 const PRECISION: i32 = 18;
 /// Those after it.
 pub(super) const SCALE: u32 = 6;
+/// The same of an amount of a bill.
+const AMOUNT_PRECISION: i32 = 38;
+pub(super) const AMOUNT_SCALE: u32 = 12;
+/// Bytes of one.
+const AMOUNT_BYTES: i32 = 16;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +39,8 @@ pub(super) enum Kind {
     Decimal,
     /// A day, which may be absent.
     Day,
+    /// A number with twelve decimals, which may be absent.
+    Amount,
 }
 
 impl Kind {
@@ -43,17 +50,29 @@ impl Kind {
             Self::Whole | Self::Decimal => Physical::INT64,
             Self::Real => Physical::DOUBLE,
             Self::Day => Physical::INT32,
+            Self::Amount => Physical::FIXED_LEN_BYTE_ARRAY,
         }
     }
 
     fn logical(self) -> Option<LogicalType> {
-        let scale = i32::try_from(SCALE).unwrap_or(0);
         match self {
             Self::Text | Self::LongText | Self::OptionalText => Some(LogicalType::String),
-            Self::Decimal => Some(LogicalType::decimal(scale, PRECISION)),
+            Self::Decimal | Self::Amount => {
+                let (precision, scale) = self.digits();
+                Some(LogicalType::decimal(scale, precision))
+            }
             Self::Day => Some(LogicalType::Date),
             Self::Whole | Self::Real => None,
         }
+    }
+
+    /// Digits of a decimal, and those after its point.
+    fn digits(self) -> (i32, i32) {
+        let (precision, scale) = match self {
+            Self::Amount => (AMOUNT_PRECISION, AMOUNT_SCALE),
+            _ => (PRECISION, SCALE),
+        };
+        (precision, i32::try_from(scale).unwrap_or(0))
     }
 
     pub(super) fn is_required(self) -> bool {
@@ -77,23 +96,34 @@ impl Kind {
         let field = Type::primitive_type_builder(name, self.physical())
             .with_repetition(repetition)
             .with_logical_type(self.logical());
-        if self == Self::Decimal {
-            let scale = i32::try_from(SCALE).unwrap_or(0);
-            field.with_precision(PRECISION).with_scale(scale).build()
-        } else {
-            field.build()
+        let (precision, scale) = self.digits();
+        match self {
+            Self::Decimal => field.with_precision(precision).with_scale(scale).build(),
+            Self::Amount => field
+                .with_length(AMOUNT_BYTES)
+                .with_precision(precision)
+                .with_scale(scale)
+                .build(),
+            _ => field.build(),
         }
     }
 
     fn is_of(self, column: &ColumnDescriptor) -> bool {
+        self.is_like(column) && column.max_def_level() == i16::from(!self.is_required())
+    }
+
+    /// Whether a column of another writer holds this: a value may be absent in any of them.
+    fn is_like(self, column: &ColumnDescriptor) -> bool {
         // A number is not a decimal because of its bytes, nor a date.
         let is_alike = match self {
-            Self::Decimal | Self::Day => column.logical_type_ref() == self.logical().as_ref(),
+            Self::Decimal | Self::Day | Self::Amount => {
+                column.logical_type_ref() == self.logical().as_ref()
+            }
             _ => true,
         };
         is_alike
             && column.physical_type() == self.physical()
-            && column.max_def_level() == i16::from(!self.is_required())
+            && column.max_def_level() <= 1
             && column.max_rep_level() == 0
     }
 }
@@ -121,11 +151,20 @@ impl Schema {
 
     /// Whether a file has these columns.
     pub(super) fn is_of(&self, found: &SchemaDescriptor) -> bool {
+        self.has(found, Kind::is_of)
+    }
+
+    /// Whether a file of another writer has them.
+    pub(super) fn is_like(&self, found: &SchemaDescriptor) -> bool {
+        self.has(found, Kind::is_like)
+    }
+
+    fn has(&self, found: &SchemaDescriptor, is_of: fn(Kind, &ColumnDescriptor) -> bool) -> bool {
         let mut columns = self.columns.iter().enumerate();
         found.num_columns() == self.columns.len()
             && columns.all(|(place, (name, kind))| {
                 let column = found.column(place);
-                column.name() == *name && kind.is_of(&column)
+                column.name() == *name && is_of(*kind, &column)
             })
     }
 }
@@ -141,6 +180,8 @@ pub(super) enum Cell {
     Decimal(Option<i64>),
     /// Days since 1970.
     Day(Option<i32>),
+    /// In units of the last of its twelve decimals.
+    Amount(Option<i128>),
 }
 
 /// Why a table cannot be read or written.
@@ -158,6 +199,10 @@ pub(super) enum TableError {
     Machines,
     #[error("it has a text that is longer than gpucost writes")]
     Text,
+    #[error("it has an instance twice, or one that was not rolled up")]
+    Asked,
+    #[error("it has an instance that usage_asked of the day does not have")]
+    Unasked,
     #[error("it unpacks to more than gpucost writes")]
     Size,
     #[error(transparent)]

@@ -27,10 +27,15 @@ impl Manifest {
     pub(super) fn of(tables: &[Vec<u8>; 4]) -> Self {
         let seals = ALL.iter().zip(tables);
         let seals = seals.map(|(schema, bytes)| (schema.name.to_owned(), Seal::of(bytes)));
+        Self::of_seals(seals.collect())
+    }
+
+    /// Of tables by name.
+    pub(super) fn of_seals(tables: BTreeMap<String, Seal>) -> Self {
         Self {
             format: FORMAT,
             gpucost_version: env!("CARGO_PKG_VERSION").to_owned(),
-            tables: seals.collect(),
+            tables,
         }
     }
 

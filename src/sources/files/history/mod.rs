@@ -3,7 +3,9 @@
 //! `docs/history.md`.
 
 mod columns;
+mod import;
 mod keep;
+mod kept_bills;
 #[cfg(test)]
 mod lab;
 mod layout;
@@ -11,15 +13,18 @@ mod ledger;
 mod machine;
 mod manifest;
 mod pages;
+mod rollups;
 mod seal;
 mod table;
 mod table_writer;
 mod tables;
 mod upkeep;
 
+pub use import::{Imported, import_rollups};
 pub use layout::HistoryError;
-pub use ledger::{KeptRuns, Recorded, Records};
+pub use ledger::{HourRun, KeptRuns, Recorded, Records};
 pub use machine::KeptMachine;
+pub use rollups::{ROLLED_UP, ROLLUP_PERIOD_SECONDS};
 
 use crate::domain::{DAY_SECONDS, Fnv, Instance, ResourceId};
 use crate::sources::store::{BucketAccess, Place, Store, connect, invalid};
@@ -83,14 +88,37 @@ impl History {
         days: (Date, Date),
         now: Timestamp,
     ) -> Result<Self, HistoryError> {
-        let store = connect(place, access).await.map_err(|why| HistoryError {
-            place: place.to_string(),
-            why,
-        })?;
-        Self::of(store, days, now).await
+        Self::of(reached(place, access).await?, days, now).await
+    }
+
+    /// The same of a place to read from: nothing is made.
+    ///
+    /// # Errors
+    /// When it cannot be reached or listed.
+    pub async fn open_to_read(
+        place: &Place,
+        access: &BucketAccess,
+        days: (Date, Date),
+        now: Timestamp,
+    ) -> Result<Self, HistoryError> {
+        Self::listed(reached(place, access).await?, days, now).await
     }
 
     async fn of(
+        store: Rc<dyn Store>,
+        days: (Date, Date),
+        now: Timestamp,
+    ) -> Result<Self, HistoryError> {
+        let folder = folder_of(USAGE_RUN);
+        let prepared = store.prepare(&folder).await;
+        prepared.map_err(|why| HistoryError {
+            place: store.place(&folder),
+            why,
+        })?;
+        Self::listed(store, days, now).await
+    }
+
+    async fn listed(
         store: Rc<dyn Store>,
         (first, last): (Date, Date),
         now: Timestamp,
@@ -100,7 +128,6 @@ impl History {
             place: store.place(&folder),
             why,
         };
-        store.prepare(&folder).await.map_err(failed)?;
         let (first, last) = (part_of(first), part_of(last));
         let between = Some((first.as_str(), last.as_str()));
         let listed = store.list(&folder, between).await;
@@ -339,6 +366,14 @@ impl History {
     pub fn problems(&self) -> Vec<HistoryError> {
         self.problems.take()
     }
+}
+
+async fn reached(place: &Place, access: &BucketAccess) -> Result<Rc<dyn Store>, HistoryError> {
+    let store = connect(place, access).await;
+    store.map_err(|why| HistoryError {
+        place: place.to_string(),
+        why,
+    })
 }
 
 fn unread(error: TableError) -> io::Error {

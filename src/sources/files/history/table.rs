@@ -6,6 +6,7 @@ use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::data_type::ByteArray;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::SchemaDescriptor;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
@@ -107,13 +108,34 @@ impl Row<'_> {
 /// # Errors
 /// When it is not of this schema, or a row is refused.
 pub(super) fn read_table(
+    file: File,
+    schema: &Schema,
+    each: &mut dyn FnMut(&Row<'_>) -> Result<(), TableError>,
+) -> Result<(), TableError> {
+    read(file, schema, Schema::is_of, each)
+}
+
+/// The same of a table that something else wrote.
+///
+/// # Errors
+/// When it does not have the columns of this schema, or a row is refused.
+pub(super) fn read_table_of_others(
+    file: File,
+    schema: &Schema,
+    each: &mut dyn FnMut(&Row<'_>) -> Result<(), TableError>,
+) -> Result<(), TableError> {
+    read(file, schema, Schema::is_like, each)
+}
+
+fn read(
     mut file: File,
     schema: &Schema,
+    is_of: fn(&Schema, &SchemaDescriptor) -> bool,
     each: &mut dyn FnMut(&Row<'_>) -> Result<(), TableError>,
 ) -> Result<(), TableError> {
     check_footer(&mut file)?;
     let reader = SerializedFileReader::new(file)?;
-    if !schema.is_of(reader.metadata().file_metadata().schema_descr()) {
+    if !is_of(schema, reader.metadata().file_metadata().schema_descr()) {
         return Err(TableError::Columns);
     }
     let mut room = schema.most_rows;
@@ -125,12 +147,14 @@ pub(super) fn read_table(
         }
         room = room.checked_sub(rows).ok_or(TableError::Rows)?;
         let mut columns = Vec::with_capacity(schema.columns.len());
-        for (place, (_, kind)) in schema.columns.iter().enumerate() {
+        for place in 0..schema.columns.len() {
             let described = group.metadata().column(place);
             check_size(described)?;
             let pages = BoundedPages::new(group.get_column_page_reader(place)?, rows);
-            let reader = get_column_reader(described.column_descr_ptr(), Box::new(pages));
-            let cells = cells(reader, rows, kind.is_required())?;
+            let column = described.column_descr_ptr();
+            let is_required = column.max_def_level() == 0;
+            let reader = get_column_reader(column, Box::new(pages));
+            let cells = cells(reader, rows, is_required)?;
             if cells.len() != rows {
                 return Err(TableError::Rows);
             }
@@ -188,32 +212,32 @@ fn cells(reader: ColumnReader, rows: usize, is_required: bool) -> Result<Cells, 
         ColumnReader::ByteArrayColumnReader(mut reader) => {
             let mut texts = Vec::new();
             reader.read_records(rows, of_levels, None, &mut texts)?;
-            if is_required {
-                return Ok(Cells::Text(texts.into_iter().map(Some).collect()));
-            }
-            Ok(Cells::Text(spread(texts, &levels)))
+            Ok(Cells::Text(spread(texts, &levels, is_required)))
         }
         ColumnReader::Int64ColumnReader(mut reader) => {
             let mut numbers = Vec::new();
             reader.read_records(rows, of_levels, None, &mut numbers)?;
-            Ok(Cells::Whole(spread(numbers, &levels)))
+            Ok(Cells::Whole(spread(numbers, &levels, is_required)))
         }
         ColumnReader::DoubleColumnReader(mut reader) => {
             let mut numbers = Vec::new();
             reader.read_records(rows, of_levels, None, &mut numbers)?;
-            Ok(Cells::Real(spread(numbers, &levels)))
+            Ok(Cells::Real(spread(numbers, &levels, is_required)))
         }
         ColumnReader::Int32ColumnReader(mut reader) => {
             let mut days = Vec::new();
             reader.read_records(rows, of_levels, None, &mut days)?;
-            Ok(Cells::Day(spread(days, &levels)))
+            Ok(Cells::Day(spread(days, &levels, is_required)))
         }
         _ => Err(TableError::Columns),
     }
 }
 
-/// Values at the places where one is there.
-fn spread<T>(values: Vec<T>, levels: &[i16]) -> Vec<Option<T>> {
+/// Values at the places where one is there; everywhere, where it must be.
+fn spread<T>(values: Vec<T>, levels: &[i16], is_required: bool) -> Vec<Option<T>> {
+    if is_required {
+        return values.into_iter().map(Some).collect();
+    }
     let mut values = values.into_iter();
     let each = levels.iter();
     each.map(|level| if *level > 0 { values.next() } else { None })

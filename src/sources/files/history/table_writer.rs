@@ -2,7 +2,10 @@
 
 use super::columns::{Cell, Kind, ROWS_OF_A_GROUP, Schema};
 use parquet::basic::{Compression, GzipLevel};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::{
+    ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArray, FixedLenByteArrayType,
+    Int32Type, Int64Type,
+};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
@@ -49,6 +52,7 @@ enum Column {
     Whole(Values<i64>),
     Real(Values<f64>),
     Day(Values<i32>),
+    Amount(Values<FixedLenByteArray>),
 }
 
 impl Column {
@@ -58,6 +62,7 @@ impl Column {
             Kind::Whole | Kind::Decimal => Self::Whole(Values::NONE),
             Kind::Real => Self::Real(Values::NONE),
             Kind::Day => Self::Day(Values::NONE),
+            Kind::Amount => Self::Amount(Values::NONE),
         }
     }
 
@@ -70,6 +75,10 @@ impl Column {
             }
             (Self::Real(values), Cell::Real(number)) => values.push(number),
             (Self::Day(values), Cell::Day(day)) => values.push(day),
+            (Self::Amount(values), Cell::Amount(number)) => {
+                let bytes = number.map(|number| number.to_be_bytes().to_vec());
+                values.push(bytes.map(FixedLenByteArray::from));
+            }
             _ => return Err(ParquetError::General("a cell of another kind".to_owned())),
         }
         Ok(())
@@ -85,6 +94,7 @@ impl Column {
             Self::Whole(values) => values.write::<Int64Type>(column, is_required),
             Self::Real(values) => values.write::<DoubleType>(column, is_required),
             Self::Day(values) => values.write::<Int32Type>(column, is_required),
+            Self::Amount(values) => values.write::<FixedLenByteArrayType>(column, is_required),
         }
     }
 }

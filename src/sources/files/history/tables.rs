@@ -287,6 +287,14 @@ impl DayReader {
         }
     }
 
+    /// Whether a machine is wanted.
+    pub(super) fn wants(&self, name: &str) -> bool {
+        match &self.last {
+            Some((last, is_wanted)) if last.as_str() == name => *is_wanted,
+            _ => self.kept.contains_key(&ResourceId::named(name)),
+        }
+    }
+
     /// What was read of each machine.
     pub(super) fn finish(self) -> BTreeMap<ResourceId, (u32, KeptUsage)> {
         self.kept

@@ -221,6 +221,7 @@ fn processes(node: Node<'_, '_>) -> Option<Vec<(Option<u32>, GpuProcess)>> {
                 Some(Cell::Number(mib, "MiB")) if mib >= 0.0 => Some(mib as u64),
                 _ => None,
             },
+            sm_percent: None,
             is_of_command: false,
         };
         processes.push((slice, process));

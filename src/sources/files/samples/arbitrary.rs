@@ -50,7 +50,7 @@ prop_compose! {
         vram_mib in option::of(any::<u64>()),
         is_of_command in any::<bool>(),
     ) -> GpuProcess {
-        GpuProcess { pid, name, vram_mib, is_of_command }
+        GpuProcess { pid, name, vram_mib, sm_percent: None, is_of_command }
     }
 }
 

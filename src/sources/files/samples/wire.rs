@@ -124,6 +124,7 @@ pub(super) fn processes(wire: Vec<ProcessWire>) -> Vec<GpuProcess> {
         pid: wire.pid,
         name: wire.name,
         vram_mib: wire.vram_mib,
+        sm_percent: None,
         is_of_command: wire.is_of_command,
     };
     wire.into_iter().map(process).collect()

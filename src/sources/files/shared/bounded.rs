@@ -26,7 +26,7 @@ pub(in crate::sources::files) fn too_large(
 
 /// A text that ends with an error where it is longer than it may be.
 #[derive(Debug)]
-pub(in crate::sources::files) struct Bounded<R> {
+pub(in crate::sources) struct Bounded<R> {
     inner: R,
     most: u64,
     read: u64,
@@ -34,7 +34,7 @@ pub(in crate::sources::files) struct Bounded<R> {
 
 impl<R> Bounded<R> {
     /// With at most so many bytes.
-    pub(in crate::sources::files) fn new(inner: R, most: u64) -> Self {
+    pub(in crate::sources) fn new(inner: R, most: u64) -> Self {
         Self {
             inner,
             most,

@@ -50,6 +50,14 @@ pub fn create_private(path: &Path) -> io::Result<File> {
     private().write(true).truncate(true).open(path)
 }
 
+/// Opens a file to add to its end, or creates it for its owner alone.
+///
+/// # Errors
+/// Whatever stands in the way of opening it.
+pub fn append_private(path: &Path) -> io::Result<File> {
+    private().append(true).open(path)
+}
+
 impl Write for OwnFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if std::mem::take(&mut self.is_old) {

@@ -1,6 +1,7 @@
 //! The text of a document, however it is packed.
 
 use super::bounded::{Bounded, JsonError, MOST_BYTES, read_json};
+use crate::domain::{BegunWork, WORK, WorkUnit};
 use flate2::read::MultiGzDecoder;
 use serde::de::DeserializeSeed;
 use std::fs::File;
@@ -14,7 +15,29 @@ const MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The text of a file, as [`plain_text`] gives it.
 pub(in crate::sources::files) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
-    plain_text(File::open(path)?)
+    let file = File::open(path)?;
+    let bytes = file.metadata().ok().map(|about| about.len());
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    let what = format!("reading {}", name.to_string_lossy());
+    plain_text(Counted {
+        file,
+        _begun: WORK.begin(what, bytes, WorkUnit::Bytes),
+    })
+}
+
+/// A file of which is counted what is read.
+struct Counted {
+    file: File,
+    /// Lasts as long as the file is read.
+    _begun: BegunWork<'static>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        WORK.advance(read as u64);
+        Ok(read)
+    }
 }
 
 /// A text as it is or, when it is gzip-compressed, as it was; without a byte order

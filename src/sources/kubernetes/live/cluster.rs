@@ -5,11 +5,13 @@ use super::super::cluster::{PLACE, PodList, found};
 use super::super::failure::OpenError;
 use super::super::objects::Object;
 use super::super::options::KubernetesOptions;
-use super::super::rbac::{DEVICE_CLAIMS, JOBS, NAMESPACES, NODES, PODS, REPLICA_SETS, SLICES};
+use super::super::rbac::{
+    DEVICE_CLAIMS, JOBS, NAMESPACES, NODES, PODS, REPLICA_SETS, RESOURCES, Resource, SLICES,
+};
 use super::super::reading::Reading;
 use super::client::ApiServer;
 use super::config::{Target, address_of_credentials};
-use super::lists::list;
+use super::lists::{JSON, list};
 use super::refusal::Refusal;
 use crate::domain::{CauseKind, Gap, GapSubject};
 use crate::sources::SourceError;
@@ -93,6 +95,35 @@ impl LiveCluster {
             usage: server.usage(),
         })
     }
+}
+
+impl LiveCluster {
+    /// Asks for one object of each list: what came of it, by action, in order.
+    ///
+    /// # Errors
+    /// When the server cannot be asked at all.
+    pub async fn permissions(
+        self,
+    ) -> Result<Vec<(&'static str, Result<(), SourceError>)>, SourceError> {
+        let server = ApiServer::connect(self.target, &self.options).await?;
+        let mut found = Vec::with_capacity(RESOURCES.len());
+        for resource in RESOURCES {
+            found.push((resource.action, may_list(&server, resource).await));
+        }
+        Ok(found)
+    }
+}
+
+/// Whether a resource may be listed. A server that has no version of it has none to list.
+async fn may_list(server: &ApiServer, resource: &Resource) -> Result<(), SourceError> {
+    for version in resource.versions {
+        let path = format!("{}?limit=1", resource.path(version));
+        match server.get(resource.action, &path, JSON).await {
+            Err(refusal) if refusal.has_status(NOT_FOUND) => {}
+            answer => return answer.map(drop).map_err(|refusal| refusal.error),
+        }
+    }
+    Ok(())
 }
 
 /// Devices that are allocated one by one, and who holds them; none of a server that has

@@ -20,7 +20,7 @@ const MOST_RESTARTS: usize = 2;
 /// The status of a page whose list the server no longer has: after some minutes.
 const GONE: u16 = 410;
 
-const JSON: &str = "application/json";
+pub(super) const JSON: &str = "application/json";
 /// Names and owners alone, from servers that know how to leave the rest out.
 const METADATA: &str =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";

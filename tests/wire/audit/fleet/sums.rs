@@ -9,11 +9,11 @@ use super::expected::{NO_DATA, OVER, UNDER, WELL};
 
 /// Virginia 61,920.55 + Ireland 7,142.26 + Oregon 94,199.20.
 pub const MONTHLY_COST: i64 = 163_262_01;
-/// Stops 3 × 365.00 + 2,920.00, releases 45.00 + 11.00 + 5.26.
-pub const WASTE: i64 = 4_076_26;
-/// 752.81 + 7,078.66 + 36,509.65.
-pub const OPTIMIZATION: i64 = 44_341_12;
-/// 4,076.26 + 44,341.12.
+/// Stops 3 × 365.00 + 2,920.00. What snapshots of volumes in Ireland cost is not known.
+pub const WASTE: i64 = 4_015_00;
+/// 752.81 + 7,078.66 + 36,509.65, and releases 45.00 + 11.00 + 5.26.
+pub const OPTIMIZATION: i64 = 44_402_38;
+/// 4,015.00 + 44,402.38.
 pub const SAVINGS: i64 = 48_417_38;
 /// 163,262.01 − 48,417.38.
 pub const PLANNED: i64 = 114_844_63;

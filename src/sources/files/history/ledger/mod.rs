@@ -2,6 +2,8 @@
 //! of what was advised.
 
 mod compact_file;
+mod hour_rows;
+mod hours;
 mod read;
 mod rows;
 mod run_file;
@@ -9,6 +11,8 @@ mod sealed;
 mod table_row;
 
 pub(super) use compact_file::{CompactFile, MOST_BYTES as MOST_LIST_BYTES};
+pub(super) use hour_rows::{HOUR, hour_of};
+pub use hours::HourRun;
 pub use read::Recorded;
 pub(super) use rows::{ACTION, COST, action_of, day_of};
 pub(super) use run_file::{MOST_BYTES as MOST_RUN_BYTES, RunFile};
@@ -21,9 +25,10 @@ use super::keep::keep;
 use super::layout::{COMPACT, HistoryError, Named, RUN, folder_of, name_of};
 use super::seal::Seal;
 use super::table_writer::TableWriter;
-use crate::domain::{RecordedAction, RecordedRun, WorkloadDay};
+use crate::domain::{InstanceHour, RecordedAction, RecordedRun, WorkloadDay};
 use crate::sources::store::{BucketAccess, Created, Listed, Place, Store, connect};
 use futures_util::future::try_join_all;
+use hour_rows::cells_of_hour;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use rows::{cells_of_action, cells_of_day};
@@ -117,7 +122,7 @@ impl Records {
         Ok(kept)
     }
 
-    /// Keeps a run with its rows and its actions; whether it was kept now. One of its id that
+    /// Keeps a run with its rows, its actions and its hours; whether it was kept now. One of its id that
     /// was kept before stays as it is.
     ///
     /// # Errors
@@ -127,11 +132,12 @@ impl Records {
         run: &RecordedRun,
         rows: &[WorkloadDay],
         actions: &[RecordedAction],
+        hours: &[InstanceHour],
     ) -> Result<bool, HistoryError> {
         let on = run.as_of.to_zoned(TimeZone::UTC).date();
         let own = name_of(RUN, on, &run.run_id);
         let failed = |why| self.failed(&own, why);
-        let tables = tables(run, rows, actions, on).map_err(failed)?;
+        let tables = tables(run, rows, (actions, hours), on).map_err(failed)?;
         let files = tables.iter();
         let files = files.map(|(name, bytes)| (name.clone(), Seal::of(bytes)));
         let file = RunFile {
@@ -184,12 +190,12 @@ fn name(one: Listed) -> String {
     one.name
 }
 
-/// The tables of a run by name: one for each day, with the rows of that day or none, and one of
-/// its actions.
+/// The tables of a run by name: one for each day, with the rows of that day or none, one of its
+/// actions, and one of the hours of its instances.
 fn tables(
     run: &RecordedRun,
     rows: &[WorkloadDay],
-    actions: &[RecordedAction],
+    (actions, hours): (&[RecordedAction], &[InstanceHour]),
     on: Date,
 ) -> io::Result<BTreeMap<String, Vec<u8>>> {
     let id = run.run_id.as_str();
@@ -202,6 +208,11 @@ fn tables(
     let own = actions.iter();
     let own = own.map(|action| cells_of_action(action, (id, &run.scope), on));
     tables.insert(name_of(ACTION.name, on, id), table(&ACTION, own)?);
+    if !hours.is_empty() {
+        let own = hours.iter();
+        let own = own.map(|one| cells_of_hour(one, (id, &run.scope)));
+        tables.insert(name_of(HOUR.name, on, id), table(&HOUR, own)?);
+    }
     Ok(tables)
 }
 

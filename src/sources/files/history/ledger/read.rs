@@ -90,7 +90,7 @@ impl Records {
     }
 
     /// The files of runs since a day.
-    async fn runs(
+    pub(super) async fn runs(
         &self,
         since: Option<Date>,
         problems: &mut Vec<HistoryError>,
@@ -230,7 +230,10 @@ impl Source {
 }
 
 /// The files of a table of a run.
-fn of_table<'a>(file: &'a RunFile, table: &'a str) -> impl Iterator<Item = (String, Seal)> + 'a {
+pub(super) fn of_table<'a>(
+    file: &'a RunFile,
+    table: &'a str,
+) -> impl Iterator<Item = (String, Seal)> + 'a {
     let files = file.files.iter();
     let own = files.filter(move |(name, _)| {
         let named = Named::of(name);

@@ -13,7 +13,7 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
 /// Rows of a table: a month of a million workloads has two.
-const MOST_ROWS: usize = 1 << 26;
+pub(super) const MOST_ROWS: usize = 1 << 26;
 /// The first day that is a number, which is zero.
 const EPOCH: Date = Date::constant(1970, 1, 1);
 
@@ -88,7 +88,7 @@ pub(in crate::sources::files::history) const ACTION: Schema = Schema {
     most_rows: MOST_ROWS,
 };
 
-type Cells = Result<Vec<Cell>, TableError>;
+pub(super) type Cells = Result<Vec<Cell>, TableError>;
 
 /// The cells of a row of [`COST`].
 ///
@@ -279,14 +279,14 @@ fn one_of(mut currencies: impl Iterator<Item = Currency>) -> Result<Option<Curre
     }
 }
 
-fn text(text: &str, kind: Kind) -> Result<Cell, TableError> {
+pub(super) fn text(text: &str, kind: Kind) -> Result<Cell, TableError> {
     if text.len() > kind.most_bytes() {
         return Err(TableError::Text);
     }
     Ok(Cell::Text(ByteArray::from(text)))
 }
 
-fn optional(text: Option<&str>) -> Result<Cell, TableError> {
+pub(super) fn optional(text: Option<&str>) -> Result<Cell, TableError> {
     let most = Kind::OptionalText.most_bytes();
     if text.is_some_and(|text| text.len() > most) {
         return Err(TableError::Text);
@@ -294,7 +294,7 @@ fn optional(text: Option<&str>) -> Result<Cell, TableError> {
     Ok(Cell::OptionalText(text.map(ByteArray::from)))
 }
 
-fn decimal(number: Option<Decimal>) -> Result<Cell, TableError> {
+pub(super) fn decimal(number: Option<Decimal>) -> Result<Cell, TableError> {
     /// The first number with a digit too many.
     const LIMIT: i64 = 1_000_000_000_000_000_000;
     let Some(number) = number else {
@@ -323,16 +323,16 @@ fn price_cells(price: Option<DatedPrice>) -> Result<[Cell; 4], TableError> {
     ])
 }
 
-fn named<T>(name: &str, of: impl Fn(&str) -> Option<T>) -> Result<T, TableError> {
+pub(super) fn named<T>(name: &str, of: impl Fn(&str) -> Option<T>) -> Result<T, TableError> {
     of(name).ok_or(TableError::Value)
 }
 
-fn number(row: &Row<'_>, column: usize) -> Result<Option<Decimal>, TableError> {
+pub(super) fn number(row: &Row<'_>, column: usize) -> Result<Option<Decimal>, TableError> {
     let millionths: Option<i64> = row.whole(column)?;
     Ok(millionths.map(|number| Decimal::new(number, SCALE).normalize()))
 }
 
-fn some_number(row: &Row<'_>, column: usize) -> Result<Decimal, TableError> {
+pub(super) fn some_number(row: &Row<'_>, column: usize) -> Result<Decimal, TableError> {
     number(row, column)?.ok_or(TableError::Value)
 }
 

@@ -17,7 +17,7 @@ fn records(folder: &Path) -> Records {
 
 fn keep_run(records: &Records, run: &RecordedRun, rows: &[WorkloadDay]) -> bool {
     let actions = [action(run, "i-1", None)];
-    done(records.record(run, rows, &actions)).expect("writable")
+    done(records.record(run, rows, &actions, &[])).expect("writable")
 }
 
 fn read(records: &Records, since: Option<Date>) -> Recorded {
@@ -39,7 +39,7 @@ fn what_was_kept_comes_back() {
         count: 3,
     };
     let actions = [action(&run, "i-1", Some(target)), action(&run, "i-2", None)];
-    let kept = done(records.record(&run, &rows, &actions));
+    let kept = done(records.record(&run, &rows, &actions, &[]));
     assert!(kept.expect("writable"));
     let found = read(&records, None);
     assert!(found.problems.is_empty(), "{:?}", found.problems);
@@ -48,7 +48,7 @@ fn what_was_kept_comes_back() {
     assert_eq!(found.actions, actions);
 
     // The same again changes nothing, and says so.
-    let again = done(records.record(&run, &rows, &actions));
+    let again = done(records.record(&run, &rows, &actions, &[]));
     assert!(!again.expect("it is there"));
     assert_eq!(read(&records, None).rows, rows);
 
@@ -159,14 +159,14 @@ fn a_run_that_ended_between_its_files_does_not_count_and_can_be_kept_again() {
             folder: Folder::new(folder.path().to_owned()),
             left: Cell::new(left),
         }));
-        let failed = done(full.record(&run, &rows, &[]));
+        let failed = done(full.record(&run, &rows, &[], &[]));
         assert!(failed.is_err(), "{left}");
         let records = records(folder.path());
         let found = read(&records, None);
         assert!(found.runs.is_empty() && found.rows.is_empty(), "{left}");
         let kept = done(records.kept()).expect("readable");
         assert!(kept.days(SCOPE).is_empty(), "{left}");
-        assert!(done(records.record(&run, &rows, &[])).expect("writable"));
+        assert!(done(records.record(&run, &rows, &[], &[])).expect("writable"));
         assert_eq!(read(&records, None).rows, rows, "{left}");
     }
 }
@@ -269,7 +269,7 @@ fn what_no_table_holds_is_refused_before_anything_is_written() {
     let mut mixed = fits.clone();
     mixed.list = Some(Money::new(Decimal::ONE, Currency::Eur));
     for bad in [cost(&run, 21, "i-1", "1000000000000"), long, mixed] {
-        assert!(done(records.record(&run, &[bad], &[])).is_err());
+        assert!(done(records.record(&run, &[bad], &[], &[])).is_err());
         assert!(!folder.path().join("v1").exists());
     }
     assert!(keep_run(&records, &run, std::slice::from_ref(&fits)));

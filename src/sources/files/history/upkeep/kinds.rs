@@ -2,7 +2,7 @@
 
 use crate::sources::files::history::columns::Schema;
 use crate::sources::files::history::layout::{COMPACT, Named, RUN, USAGE_RUN};
-use crate::sources::files::history::ledger::{ACTION, COST};
+use crate::sources::files::history::ledger::{ACTION, COST, HOUR};
 use crate::sources::files::history::tables::ALL;
 use crate::sources::store::Listed;
 use jiff::civil::Date;
@@ -46,7 +46,7 @@ pub(super) fn kind_of(one: &Listed) -> (Kind, Option<Date>) {
 
 /// The columns of a table.
 pub(super) fn schema_of(table: &str) -> Option<&'static Schema> {
-    const LEDGER: [&Schema; 2] = [&COST, &ACTION];
+    const LEDGER: [&Schema; 3] = [&COST, &ACTION, &HOUR];
     let mut all = ALL.into_iter().chain(LEDGER);
     all.find(|schema| schema.name == table)
 }

@@ -4,7 +4,7 @@ use super::claims::Claims;
 use super::kinds::{Kind, kind_of};
 use crate::domain::PrunedHistory;
 use crate::sources::files::history::layout::{COMPACT, HistoryError, Named};
-use crate::sources::files::history::ledger::{ACTION, COST, Records};
+use crate::sources::files::history::ledger::{ACTION, COST, HOUR, Records};
 use futures_util::stream::TryStreamExt;
 use futures_util::{StreamExt, stream};
 use jiff::civil::Date;
@@ -50,7 +50,7 @@ impl Records {
             let (kind, day) = kind_of(one);
             let id = id_of(&one.name).unwrap_or_default();
             let is_of_run = Named::of(&one.name).is_some_and(|named| {
-                [COST.name, ACTION.name].contains(&named.table) && !compact.contains(id)
+                [COST.name, ACTION.name, HOUR.name].contains(&named.table) && !compact.contains(id)
             });
             let goes = match kind {
                 Kind::Foreign => {

@@ -29,7 +29,7 @@ fn keep(records: &Records, night: i8) -> RecordedRun {
     );
     let rows = ["i-1", "i-2"].map(|job| cost(&run, night - 1, job, &night.to_string()));
     let actions = [action(&run, "i-1", None)];
-    assert!(done(records.record(&run, &rows, &actions)).expect("writable"));
+    assert!(done(records.record(&run, &rows, &actions, &[])).expect("writable"));
     run
 }
 
@@ -210,7 +210,7 @@ fn a_month_is_put_together_and_says_the_same() {
     let (folder, records, mut runs) = nights(&[2, 3, 30]);
     let december = run("2026-12-01T04:00:00Z", SCOPE, &[30]);
     let rows = [cost(&december, 30, "i-1", "7")];
-    assert!(done(records.record(&december, &rows, &[])).expect("writable"));
+    assert!(done(records.record(&december, &rows, &[], &[])).expect("writable"));
     runs.push(december);
     let before = recorded(&records);
     assert_eq!(before.1.len(), 2 + 2 + 2 + 1);
@@ -439,7 +439,7 @@ fn the_days_of_a_run_that_stays_stay_however_old_they_are() {
     let records = records(folder.path());
     let run = run("2026-11-20T04:00:00Z", SCOPE, &[7, 8, 19]);
     let rows = [7, 8, 19].map(|day| cost(&run, day, "i-1", "1"));
-    assert!(done(records.record(&run, &rows, &[])).expect("writable"));
+    assert!(done(records.record(&run, &rows, &[], &[])).expect("writable"));
     let pruned = done(records.prune(date(2026, 11, 15), true)).expect("writable");
     assert_eq!(pruned.files, 0);
     assert_eq!(recorded(&records).1, rows);
@@ -450,7 +450,7 @@ fn what_was_put_together_goes_with_the_last_of_its_runs() {
     let (folder, records, _) = nights(&[2, 3]);
     let december = run("2026-12-01T04:00:00Z", SCOPE, &[30]);
     let rows = [cost(&december, 30, "i-1", "7")];
-    assert!(done(records.record(&december, &rows, &[])).expect("writable"));
+    assert!(done(records.record(&december, &rows, &[], &[])).expect("writable"));
     done(records.compact(date(2026, 12, 1))).expect("writable");
     // Both runs of November, and the actions of both, which were put together.
     let pruned = done(records.prune(date(2026, 12, 1), true)).expect("writable");
@@ -501,4 +501,24 @@ fn links_and_pipes_are_named_and_stay() {
     assert_eq!((pruned.runs, pruned.foreign), (runs.len() as u64, 3));
     assert_eq!(names(&folder).len(), 3);
     assert!(outside.path().join("secret").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_history_behind_a_link_is_refused_and_stays() {
+    let (folder, records, _) = nights(&[2, 3]);
+    let outside = tempfile::tempdir().expect("a scratch folder");
+    let all = names(&folder).len();
+    let (inside, moved) = (folder.path().join("v1"), outside.path().join("v1"));
+    std::fs::rename(&inside, &moved).expect("one file system");
+    std::os::unix::fs::symlink(&moved, &inside).expect("a link");
+    let why = done(records.prune(date(2027, 11, 1), true)).expect_err("a link");
+    assert!(
+        why.to_string().contains("a symbolic link leads to it"),
+        "{why}"
+    );
+    assert!(done(records.verify()).is_err());
+    std::fs::remove_file(&inside).expect("ours");
+    std::fs::rename(&moved, &inside).expect("one file system");
+    assert_eq!(names(&folder).len(), all);
 }

@@ -5,7 +5,9 @@ use super::kinds::{Kind, kind_of, schema_of};
 use crate::domain::{FileTrouble, FoundFile, VerifiedHistory, safe};
 use crate::sources::files::history::columns::TableError;
 use crate::sources::files::history::layout::{HistoryError, Named};
-use crate::sources::files::history::ledger::{ACTION, COST, Records, action_of, day_of};
+use crate::sources::files::history::ledger::{
+    ACTION, COST, HOUR, Records, action_of, day_of, hour_of,
+};
 use crate::sources::files::history::seal::Seal;
 use crate::sources::files::history::table::{Row, read_table};
 use futures_util::{StreamExt, stream};
@@ -106,6 +108,7 @@ impl Records {
             match schema.name {
                 name if name == COST.name => day_of(row).map(|_| ()),
                 name if name == ACTION.name => action_of(row).map(|_| ()),
+                name if name == HOUR.name => hour_of(row).map(|_| ()),
                 _ => Ok(()),
             }
         };

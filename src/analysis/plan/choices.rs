@@ -1,0 +1,50 @@
+//! What a plan was chosen from, so that it may be made again.
+
+use super::planning::{Offers, saved};
+use crate::domain::{Action, ActionKind, Risk};
+use crate::savings::{LeftOut, Purchase, RejectedKinds};
+use std::collections::BTreeMap;
+
+/// What the plan of an audit was chosen from, at every level of risk that was weighed.
+#[derive(Debug, Clone)]
+pub struct Choices {
+    levels: BTreeMap<Risk, Offers>,
+}
+
+/// What a plan does with one workload, and what it does without.
+type Chosen = (Vec<Action>, BTreeMap<ActionKind, LeftOut>);
+
+/// A plan that was made again.
+pub(in crate::analysis) struct Replanned {
+    pub risk: Risk,
+    /// By the ID of the workload.
+    pub chosen: BTreeMap<String, Chosen>,
+    pub purchases: Vec<Purchase>,
+}
+
+impl Choices {
+    pub(in crate::analysis) fn new(levels: BTreeMap<Risk, Offers>) -> Self {
+        Self { levels }
+    }
+
+    /// The plan without some kinds of actions: the one that saves the most, and of those that
+    /// save the same the one at the highest level. `None` without any level.
+    pub(in crate::analysis) fn plan(&self, rejected: &RejectedKinds) -> Option<Replanned> {
+        let levels = self.levels.iter();
+        let plans = levels.map(|(risk, offers)| (*risk, offers, offers.plan(rejected)));
+        let (risk, offers, plan) = plans.reduce(|best, next| {
+            if saved(&next.2) >= saved(&best.2) {
+                next
+            } else {
+                best
+            }
+        })?;
+        let ids = offers.alternatives.iter().map(|one| one.id.clone());
+        let chosen = plan.actions.into_iter().zip(plan.left_out);
+        Some(Replanned {
+            risk,
+            chosen: ids.zip(chosen).collect(),
+            purchases: plan.purchases,
+        })
+    }
+}

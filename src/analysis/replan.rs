@@ -1,0 +1,24 @@
+//! The plan of an audit again, with other actions rejected.
+
+use super::plan::Choices;
+use super::{Audit, Totals};
+use crate::savings::RejectedKinds;
+
+impl Audit {
+    /// Plans again without what is rejected, from what its plan was chosen from: actions,
+    /// purchases and totals become those of an audit whose policy rejects the same. What each
+    /// lever offers by itself, and the findings, stay as they are.
+    pub fn replan(&mut self, choices: &Choices, rejected: &RejectedKinds) {
+        let Some(mut plan) = choices.plan(rejected) else {
+            return;
+        };
+        for one in &mut self.workloads {
+            if let Some(chosen) = plan.chosen.remove(&one.workload.id()) {
+                (one.actions, one.left_out) = chosen;
+            }
+        }
+        (self.plan_risk, self.purchases) = (plan.risk, plan.purchases);
+        // The gaps of sums are among those of the audit already.
+        self.totals = Totals::of(&self.workloads, &self.unused, &mut Vec::new());
+    }
+}

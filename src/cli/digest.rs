@@ -1,0 +1,229 @@
+//! `gpucost report`: what happened since an earlier audit, printed or sent.
+
+use super::args::{OutputArgs, place};
+use super::aws_args::endpoint;
+use super::exit::{ExitCode, Failure};
+use super::history::{public_price, read_nights};
+use super::{Io, estate, live, output, pricing};
+use crate::config::{SettingsFile, parse_duration};
+use crate::domain::shell_word;
+use crate::report::text::counted;
+use crate::report::{
+    Answer, answer_json, answer_markdown, answer_slack, answer_table, digest_answer,
+};
+use crate::sources::aws::{AwsOptions, Notice};
+use crate::sources::store::Place;
+use crate::sources::webhook::{Webhook, WebhookError, WebhookOptions};
+use crate::trend::{Digest, Kept, NoDigest, Since};
+use clap::{Args, ValueEnum, ValueHint};
+
+/// Where the URL of a webhook is: not on the command line, which other users can read.
+const SLACK_URL: &str = "GPUCOST_SLACK_WEBHOOK_URL";
+const WEBHOOK_URL: &str = "GPUCOST_WEBHOOK_URL";
+
+/// `gpucost report`.
+#[derive(Debug, Args)]
+pub(super) struct DigestArgs {
+    /// Earlier audit: `last`, so long ago such as 7d, or a date such as 2026-10-01
+    #[arg(long, value_name = "WHEN", value_parser = since, default_value = "7d")]
+    pub since: Since,
+    /// Directory, or s3://BUCKET/PREFIX, that keeps the nights [default: `history`]
+    #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath)]
+    pub history: Option<Place>,
+    /// Send it to the webhook whose URL is in GPUCOST_SLACK_WEBHOOK_URL or GPUCOST_WEBHOOK_URL
+    #[arg(long, value_enum, value_name = "WHERE", conflicts_with = "format")]
+    pub send: Option<Receiver>,
+    /// Print exactly what would be sent, and send nothing
+    #[arg(long, requires = "send")]
+    pub dry_run: bool,
+    /// Use bundled prices only
+    #[arg(long)]
+    pub offline: bool,
+    /// AWS named profile
+    #[arg(long, value_name = "NAME", help_heading = "AWS")]
+    pub profile: Option<String>,
+    /// Custom endpoint for S3
+    #[arg(long, value_name = "URL", value_parser = endpoint, help_heading = "AWS")]
+    pub endpoint_url: Option<String>,
+    /// Output format [default: table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<DigestFormat>,
+    #[command(flatten)]
+    pub out: OutputArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Receiver {
+    /// An incoming webhook of Slack, with Block Kit
+    Slack,
+    /// Any other receiver, with the JSON of `--format json`
+    Webhook,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum DigestFormat {
+    /// Table for a terminal with 100 columns
+    Table,
+    /// Table for a wide terminal, with every row and column
+    Wide,
+    /// JSON, for scripts
+    Json,
+    /// Markdown, for a wiki or a ticket
+    Markdown,
+    /// Block Kit, for an incoming webhook of Slack
+    Slack,
+}
+
+/// How long ago the earlier audit was.
+fn since(text: &str) -> Result<Since, String> {
+    const HOURS: i64 = 24;
+    if text == "last" {
+        return Ok(Since::Last);
+    }
+    if let Ok(day) = text.parse() {
+        return Ok(Since::Day(day));
+    }
+    let days = parse_duration(text).map(|time| time.as_hours() / HOURS);
+    let days = days.ok().filter(|days| *days > 0);
+    days.map(Since::Days)
+        .ok_or_else(|| "expected `last`, days such as 7d, or a date such as 2026-10-01".to_owned())
+}
+
+pub(super) fn run(args: &DigestArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = estate::settings(&args.out, io)?;
+    // Before anything is read: a URL that is missing is missing in the end, too.
+    let receiver = match args.send {
+        Some(receiver) if !args.dry_run => Some(webhook(receiver, io)?),
+        _ => None,
+    };
+    let own = io.variable("GPUCOST_PROFILE");
+    let profile = args.profile.as_ref().or(own).or(settings.profile.as_ref());
+    let aws = AwsOptions {
+        profile: profile.cloned(),
+        endpoint_url: args.endpoint_url.clone(),
+        ..AwsOptions::default()
+    };
+    let recorded = read_nights(args.history.as_ref(), &aws, &args.out, io)?;
+    let is_whole = recorded.problems.is_empty();
+    let book = pricing::book(args.offline, &settings, io)?;
+    let today = |region: &str, name: &str| public_price(&book, region, name);
+    let kept = Kept {
+        runs: recorded.runs,
+        rows: recorded.rows,
+        actions: recorded.actions,
+    };
+    let digest = Digest::of(kept, args.since, &today, io.now).map_err(nothing)?;
+    let flags = args.history.as_ref().map_or(String::new(), |place| {
+        format!(" --history {}", shell_word(&place.word()))
+    });
+    let text = render(&digest_answer(&digest, &flags), args, &settings, io)?;
+    match receiver {
+        Some(webhook) => send(&webhook, &text, args, io)?,
+        None => output::document(&text, &args.out, io)?,
+    }
+    if is_whole {
+        return Ok(ExitCode::Done);
+    }
+    output::complain(
+        "incomplete: files of the history cannot be used",
+        "`gpucost history verify` names them; their days count as not recorded",
+        io,
+    );
+    Ok(ExitCode::Incomplete)
+}
+
+fn nothing(why: NoDigest) -> Failure {
+    let (error, hint) = match why {
+        NoDigest::Empty | NoDigest::OneAudit => (
+            "the history has no two audits of different days and the same scope",
+            "run `gpucost history record` every night, with the same flags",
+        ),
+        NoDigest::NoDay => (
+            "the history has no day between the two audits",
+            "run `gpucost history record` six hours after midnight of UTC, or pass an earlier \
+             `--since`",
+        ),
+    };
+    Failure::input(error).with_hint(hint)
+}
+
+fn render(
+    answer: &Answer,
+    args: &DigestArgs,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<String, Failure> {
+    let format = match args.send {
+        Some(Receiver::Slack) => DigestFormat::Slack,
+        Some(Receiver::Webhook) => DigestFormat::Json,
+        None => format(args, settings, io),
+    };
+    let style = |wide| output::style(wide, &args.out, io);
+    match format {
+        DigestFormat::Table => Ok(answer_table(answer, style(false))),
+        DigestFormat::Wide => Ok(answer_table(answer, style(true))),
+        DigestFormat::Json => answer_json(answer).map_err(Failure::unexpected),
+        DigestFormat::Markdown => Ok(answer_markdown(answer)),
+        DigestFormat::Slack => answer_slack(answer).map_err(Failure::unexpected),
+    }
+}
+
+/// The format by precedence: flag, environment, file, table. A format that only other
+/// commands know is not an error there.
+fn format(args: &DigestArgs, settings: &SettingsFile, io: &Io<'_>) -> DigestFormat {
+    let named = || io.variable("GPUCOST_FORMAT").or(settings.format.as_ref());
+    args.format
+        .or_else(|| DigestFormat::from_str(named()?, true).ok())
+        .unwrap_or(DigestFormat::Table)
+}
+
+/// The webhook whose URL is in the environment.
+fn webhook(receiver: Receiver, io: &Io<'_>) -> Result<Webhook, Failure> {
+    let name = match receiver {
+        Receiver::Slack => SLACK_URL,
+        Receiver::Webhook => WEBHOOK_URL,
+    };
+    let url = io.variable(name).ok_or_else(|| {
+        Failure::input(format!("{name} has no URL to send to")).with_hint(format!(
+            "set {name} in the environment; `--dry-run` prints what would be sent"
+        ))
+    })?;
+    Webhook::new(url, WebhookOptions::default()).map_err(|error| {
+        Failure::new(ExitCode::Input, error).with_hint(format!("check the value of {name}"))
+    })
+}
+
+/// Sends a document. A copy goes to `--output`, and nothing to stdout.
+fn send(webhook: &Webhook, text: &str, args: &DigestArgs, io: &mut Io<'_>) -> Result<(), Failure> {
+    if args.out.output.is_some() {
+        output::document(text, &args.out, io)?;
+    }
+    let sent = live::run(&args.out, &Notice::default(), io, async |progress| {
+        progress(webhook.host());
+        webhook.post(text).await
+    });
+    let tries = sent?.map_err(not_sent)?;
+    let line = format!(
+        "sent to {}: {}, {}",
+        webhook.host(),
+        counted(text.len() as u64, "byte", "bytes"),
+        counted(u64::from(tries), "try", "tries")
+    );
+    output::say(&line, &args.out, io);
+    Ok(())
+}
+
+fn not_sent(error: WebhookError) -> Failure {
+    let hint = match &error {
+        WebhookError::Invalid(_) => "check the URL in the environment",
+        WebhookError::Late { .. } => {
+            "it may have arrived: check the channel before you send it again"
+        }
+        WebhookError::Unreachable { .. } => "check the host of the URL, and HTTPS_PROXY",
+        WebhookError::Refused {
+            status: 404 | 410, ..
+        } => "the webhook was removed: create another, and set its URL in the environment",
+        WebhookError::Refused { .. } => "`--dry-run` prints what was sent",
+    };
+    Failure::unexpected(error).with_hint(hint)
+}

@@ -1,0 +1,286 @@
+//! An AWS account: who asks, which regions answer, which actions are allowed, and whether
+//! the agent's metrics are there.
+
+use crate::cli::args::{EstateArgs, MetricsSource};
+use crate::cli::exit::Failure;
+use crate::cli::{Io, estate};
+use crate::config::SettingsFile;
+use crate::domain::{FailureKind, GapSubject, safe};
+use crate::report::{Check, CheckArea, CheckStatus};
+use crate::sources::SourceError;
+use crate::sources::aws::{
+    self, ACTIONS, AwsOptions, AwsService, NeededBy, ORG_ACTIONS, Organization, Permission, Session,
+};
+use futures_util::{StreamExt, stream};
+use std::time::Duration;
+
+/// Questions at once; the services throttle far beyond.
+const AT_ONCE: usize = 16;
+/// Throttling is waited out no longer than somebody likes to look at it.
+const MOST_PATIENCE: Duration = Duration::from_secs(10);
+/// Roles of all accounts of an organization.
+const ACCOUNTS_WITHIN: Duration = Duration::from_secs(120);
+const IDENTITY: &str = "sts:GetCallerIdentity";
+const REGIONS: &str = "ec2:DescribeRegions";
+const INSTANCES: &str = "ec2:DescribeInstances";
+const LIST_ACCOUNTS: &str = "organizations:ListAccounts";
+const ASSUME: &str = "sts:AssumeRole";
+
+/// What is asked of which account.
+pub(super) struct Asked {
+    options: AwsOptions,
+    regions: Option<Vec<String>>,
+    namespace: String,
+    organization: Option<Organization>,
+    reads_metrics: bool,
+    reads_prices: bool,
+}
+
+impl Asked {
+    /// Of the flags of an audit; absent where it reads no account.
+    pub(super) fn of(
+        args: &EstateArgs,
+        settings: &SettingsFile,
+        io: &Io<'_>,
+    ) -> Result<Option<Self>, Failure> {
+        if args.kubernetes.is_alone() {
+            return Ok(None);
+        }
+        let options = estate::aws_options(&args.aws, settings, io);
+        let source = args.metrics_source;
+        Ok(Some(Self {
+            regions: estate::asked_regions(&args.aws, settings, io)?,
+            namespace: estate::agent_namespace(args, settings, io),
+            organization: args.organization.organization()?,
+            reads_metrics: matches!(source, MetricsSource::Auto | MetricsSource::Cloudwatch),
+            reads_prices: !args.offline,
+            options: AwsOptions {
+                services: args.services.clone(),
+                asks_opinions: args.organization.aws_opinion,
+                deadline: options.deadline.min(MOST_PATIENCE),
+                ..options
+            },
+        }))
+    }
+
+    pub(super) async fn checks(&self, progress: &dyn Fn(&str)) -> Vec<Check> {
+        progress("credentials");
+        let session = match Session::connect(&self.options).await {
+            Ok(session) => session,
+            Err(error) => return vec![failed(CheckArea::Credentials, "AWS", &error)],
+        };
+        let mut checks = vec![match session.identity().await {
+            Ok(identity) => {
+                let detail = format!("account {}", identity.account);
+                Check::ok(CheckArea::Credentials, "AWS", detail)
+            }
+            Err(error) => failed(CheckArea::Credentials, "AWS", &error),
+        }];
+        if !checks.iter().all(Check::is_fine) {
+            return checks;
+        }
+        progress("regions");
+        let (regions, readable) = self.regions(&session).await;
+        checks.extend(regions);
+        let home = session.home_region().to_owned();
+        let asked = readable.first().unwrap_or(&home);
+        progress(&format!("{} permissions", ACTIONS.len()));
+        checks.extend(self.permissions(&session, asked).await);
+        if self.reads_metrics {
+            progress("metrics");
+            checks.push(self.agent(&session, &readable).await);
+        }
+        if let Some(organization) = &self.organization {
+            checks.extend(self.accounts(organization, progress).await);
+        }
+        checks
+    }
+
+    /// The regions that are read, each asked whether it would list instances; and those that
+    /// would.
+    async fn regions(&self, session: &Session) -> (Vec<Check>, Vec<String>) {
+        let mut checks = Vec::new();
+        let enabled = session.enabled_regions().await;
+        let names = match (&self.regions, &enabled) {
+            (Some(named), _) => named.clone(),
+            (None, Ok(enabled)) => enabled.clone(),
+            (None, Err(_)) => vec![session.home_region().to_owned()],
+        };
+        let known = enabled.as_ref().map(Vec::as_slice).unwrap_or_default();
+        let (open, closed): (Vec<String>, Vec<String>) = names
+            .into_iter()
+            .partition(|name| enabled.is_err() || known.contains(name));
+        checks.extend(closed.iter().map(|name| {
+            let fix = "enable the region for the account, correct its name, or leave it out of \
+                       `--region`";
+            let status = CheckStatus::Missing;
+            Check::not(CheckArea::Regions, name, status, "not enabled here", fix)
+        }));
+        let at = self.options.as_of;
+        let answers = stream::iter(open).map(|name| async move {
+            let found = aws::permission(session, &name, INSTANCES, at).await;
+            (name, found)
+        });
+        let answers: Vec<(String, Permission)> = answers.buffered(AT_ONCE).collect().await;
+        let mut readable = Vec::new();
+        for (name, found) in answers {
+            checks.push(permitted(CheckArea::Regions, &name, &found));
+            if found == Permission::Allowed {
+                readable.push(name);
+            }
+        }
+        (checks, readable)
+    }
+
+    /// Each action of the policy, asked in one region: policies rarely differ by region.
+    async fn permissions(&self, session: &Session, region: &str) -> Vec<Check> {
+        let at = self.options.as_of;
+        let of_callers = self.organization.as_ref().map(|_| ORG_ACTIONS);
+        let of_callers = of_callers.unwrap_or_default().iter();
+        // Who calls was found out, and which role is assumed in which account is another check.
+        let all = ACTIONS.iter().chain(of_callers).copied();
+        let actions = all.filter(|action| *action != IDENTITY && *action != ASSUME);
+        let answers = stream::iter(actions).map(|action| async move {
+            let found = aws::permission(session, region, action, at).await;
+            (action, found)
+        });
+        let answers: Vec<(&str, Permission)> = answers.buffered(AT_ONCE).collect().await;
+        let checks = answers.into_iter().map(|(action, found)| {
+            let check = permitted(CheckArea::Permissions, action, &found);
+            self.weighed(action, check)
+        });
+        checks.collect()
+    }
+
+    /// A check of an action, with what it is needed for.
+    fn weighed(&self, action: &str, check: Check) -> Check {
+        let services = &self.options.services;
+        let is_read = |service: AwsService| match services.as_slice() {
+            [] => service == AwsService::Ec2,
+            named => named.contains(&service),
+        };
+        let (is_needed, flag) = match NeededBy::of(action) {
+            // Those who named the accounts do not have them listed.
+            NeededBy::EveryAudit if action == LIST_ACCOUNTS => {
+                let is_listed = |one: &Organization| one.is_listed;
+                (
+                    self.organization.as_ref().is_some_and(is_listed),
+                    "--org".to_owned(),
+                )
+            }
+            // All enabled regions are read where none are named.
+            NeededBy::EveryAudit if action == REGIONS => (self.regions.is_none(), String::new()),
+            NeededBy::EveryAudit if action.starts_with("cloudwatch:") => {
+                (self.reads_metrics, "CloudWatch".to_owned())
+            }
+            NeededBy::EveryAudit if action.starts_with("pricing:") => {
+                (self.reads_prices, "live prices".to_owned())
+            }
+            NeededBy::EveryAudit => (true, String::new()),
+            NeededBy::Service(service) => (is_read(service), format!("--services {service}")),
+            NeededBy::Opinion => (self.options.asks_opinions, "--aws-opinion".to_owned()),
+        };
+        if is_needed || check.is_fine() {
+            return Check { is_needed, ..check };
+        }
+        let detail = match flag.as_str() {
+            "" => check.detail.clone(),
+            flag => format!("needed for {flag} alone; {}", check.detail),
+        };
+        Check { detail, ..check }.unneeded()
+    }
+
+    /// Whether the CloudWatch agent publishes GPU metrics anywhere.
+    async fn agent(&self, session: &Session, regions: &[String]) -> Check {
+        let area = CheckArea::Metrics;
+        let name = format!("CloudWatch namespace {}", self.namespace);
+        let asked = stream::iter(regions).map(|region| async move {
+            let clients = session.in_region(region);
+            (region, aws::gpu_series(&clients, &self.namespace).await)
+        });
+        let answers: Vec<_> = asked.buffered(AT_ONCE).collect().await;
+        let mut found = Vec::new();
+        let mut error = None;
+        for (region, answer) in answers {
+            match answer {
+                Ok((0, false)) => {}
+                Ok((series, has_more)) => {
+                    let more = if has_more { "more than " } else { "" };
+                    found.push(format!("{region} {more}{series}"));
+                }
+                Err(refused) => error = error.or(Some(refused)),
+            }
+        }
+        match (found.as_slice(), error) {
+            ([], Some(error)) => failed(area, &name, &error),
+            ([], None) => Check::not(
+                area,
+                name,
+                CheckStatus::Missing,
+                "no instance reports GPU utilization",
+                "`gpucost metrics setup` prints the CloudWatch agent configuration; or name a \
+                 Prometheus server with `--prometheus-url`",
+            ),
+            (found, _) => {
+                let detail = format!("series of GPU utilization: {}", found.join(", "));
+                Check::ok(area, name, detail)
+            }
+        }
+    }
+
+    /// The accounts of an organization, each through its role.
+    async fn accounts(&self, organization: &Organization, progress: &dyn Fn(&str)) -> Vec<Check> {
+        let area = CheckArea::Accounts;
+        let regions = self.regions.as_deref();
+        let connected = aws::connect_organization(
+            &self.options,
+            organization,
+            regions,
+            &self.namespace,
+            progress,
+        );
+        let Ok(connected) = tokio::time::timeout(ACCOUNTS_WITHIN, connected).await else {
+            let words = format!("no answer within {} s", ACCOUNTS_WITHIN.as_secs());
+            let fix = "name fewer accounts with `--account ID,ID`";
+            return vec![Check::not(area, "all", CheckStatus::Failed, words, fix)];
+        };
+        let found = match connected {
+            Ok(found) => found,
+            Err(error) => return vec![failed(area, "all", &error)],
+        };
+        let open = found.value.iter().map(|one| Check::ok(area, &one.id, ""));
+        let closed = found.gaps.iter();
+        let closed = closed.filter(|gap| gap.what == GapSubject::Account);
+        let closed = closed.map(|gap| {
+            let status = CheckStatus::Failed;
+            Check::not(area, &gap.place, status, &gap.reason, &gap.hint)
+        });
+        open.chain(closed).collect()
+    }
+}
+
+fn permitted(area: CheckArea, name: &str, found: &Permission) -> Check {
+    match found {
+        Permission::Allowed => Check::ok(area, name, ""),
+        Permission::NotOffered => Check {
+            status: CheckStatus::Skipped,
+            ..Check::ok(area, name, "not offered in this partition").unneeded()
+        },
+        Permission::Failed(error) => failed(area, name, error),
+    }
+}
+
+/// What could not be used, in the words of whoever refused it.
+fn failed(area: CheckArea, name: &str, error: &SourceError) -> Check {
+    let status = match error.kind {
+        FailureKind::NoCredentials => CheckStatus::Missing,
+        FailureKind::Denied
+        | FailureKind::RejectedCredentials
+        | FailureKind::ExpiredCredentials => CheckStatus::Denied,
+        _ => CheckStatus::Failed,
+    };
+    let said = error.to_string();
+    // The action is the name already.
+    let said = said.strip_prefix(&format!("{name}: ")).unwrap_or(&said);
+    Check::not(area, name, status, safe(said), error.hint())
+}

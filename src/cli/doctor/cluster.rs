@@ -1,0 +1,87 @@
+//! A Kubernetes cluster: whether it answers, and what may be listed.
+
+use crate::cli::Io;
+use crate::cli::exit::Failure;
+use crate::cli::kubernetes::{KubernetesArgs, kubeconfig};
+use crate::domain::{FailureKind, safe};
+use crate::report::{Check, CheckArea, CheckStatus};
+use crate::sources::SourceError;
+use crate::sources::kubernetes::{KubernetesOptions, LiveCluster};
+use std::time::Duration;
+
+/// One list of one object.
+const WITHIN: Duration = Duration::from_secs(10);
+/// All of them, with the credentials, for which somebody may have to sign in.
+const ALL_WITHIN: Duration = Duration::from_secs(60);
+const NAME: &str = "API server";
+const NODES: &str = "kubernetes:nodes";
+
+/// The cluster of `--kubernetes`.
+pub(super) struct Asked(LiveCluster);
+
+impl Asked {
+    /// Of the flags of an audit; absent where it reads none.
+    pub(super) fn of(args: &KubernetesArgs, io: &Io<'_>) -> Result<Option<Self>, Failure> {
+        if !args.kubernetes {
+            return Ok(None);
+        }
+        let times = KubernetesOptions {
+            timeout: WITHIN,
+            deadline: ALL_WITHIN,
+            ..KubernetesOptions::default()
+        };
+        Ok(Some(Self(args.live(times, io)?)))
+    }
+
+    pub(super) async fn checks(self, progress: &dyn Fn(&str)) -> Vec<Check> {
+        progress("Kubernetes cluster");
+        let area = CheckArea::Kubernetes;
+        let answers = match self.0.permissions().await {
+            Ok(answers) => answers,
+            Err(error) => return vec![failed(NAME, &error)],
+        };
+        let checks = answers.into_iter().map(|(action, answer)| {
+            let name = action.trim_start_matches("kubernetes:");
+            let check = match answer {
+                Ok(()) => Check::ok(area, format!("list {name}"), ""),
+                Err(error) => failed(&format!("list {name}"), &error),
+            };
+            // Without its nodes there is nothing to audit. What else is missing is a gap.
+            match action {
+                NODES => check,
+                _ if check.is_fine() => check,
+                _ => Check {
+                    detail: format!("{}; the audit would have a gap", check.detail),
+                    ..check
+                },
+            }
+        });
+        checks.collect()
+    }
+}
+
+fn failed(name: &str, error: &SourceError) -> Check {
+    let status = match error.kind {
+        FailureKind::NoCredentials => CheckStatus::Missing,
+        FailureKind::Denied
+        | FailureKind::RejectedCredentials
+        | FailureKind::ExpiredCredentials => CheckStatus::Denied,
+        _ => CheckStatus::Failed,
+    };
+    let said = safe(&error.to_string());
+    Check::not(CheckArea::Kubernetes, name, status, said, error.hint())
+}
+
+/// What is said where no cluster is asked.
+pub(super) fn not_asked(io: &Io<'_>) -> Check {
+    let has_files = kubeconfig(io).iter().any(|file| file.exists());
+    let detail = if has_files {
+        "not asked; a kubeconfig is there: `gpucost doctor --kubernetes` asks its cluster"
+    } else {
+        "not asked; no kubeconfig"
+    };
+    Check {
+        status: CheckStatus::Skipped,
+        ..Check::ok(CheckArea::Kubernetes, NAME, detail).unneeded()
+    }
+}

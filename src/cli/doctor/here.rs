@@ -1,0 +1,156 @@
+//! What is on this host: GPUs, prices and their age, and a history where one is named.
+
+use crate::catalog::bundled_origins;
+use crate::cli::args::EstateArgs;
+use crate::cli::exit::Failure;
+use crate::cli::price_age::PriceAge;
+use crate::cli::{Io, estate, price_cache, usage_history};
+use crate::config::SettingsFile;
+use crate::domain::{counted, safe, shell_word};
+use crate::report::{Check, CheckArea, CheckStatus};
+use crate::sources::files::{Records, read_price_cache};
+use crate::sources::gpus::GpuSource;
+use crate::sources::nvml::{NvmlSource, Options};
+use crate::sources::store::{BucketAccess, Place};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use std::path::Path;
+
+/// What the driver of NVIDIA makes when it is loaded.
+pub(in crate::cli) const DRIVER_NODE: &str = "/dev/nvidiactl";
+
+/// The GPUs of this host, as `gpucost profile` would sample them.
+pub(super) fn host() -> Check {
+    let (area, name) = (CheckArea::Host, "NVML");
+    if !Path::new(DRIVER_NODE).exists() {
+        return Check {
+            status: CheckStatus::Skipped,
+            ..Check::ok(area, name, "this host has no NVIDIA device").unneeded()
+        };
+    }
+    match NvmlSource::open(None, Options::default()) {
+        Ok(source) => {
+            let gpus = counted(source.identities().len(), "GPU", "GPUs");
+            let driver = source
+                .driver_version()
+                .map(|version| format!(", driver {version}"));
+            let detail = format!("{gpus}{}", driver.unwrap_or_default());
+            Check::ok(area, name, safe(&detail)).unneeded()
+        }
+        Err(error) => {
+            let said = safe(&error.to_string());
+            Check::not(area, name, CheckStatus::Failed, said, error.hint()).unneeded()
+        }
+    }
+}
+
+/// How old prices are: of the cache where there is one, else of the bundled catalog.
+pub(super) fn prices(
+    args: &EstateArgs,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<Vec<Check>, Failure> {
+    let area = CheckArea::Prices;
+    let refresh = "run `gpucost pricing refresh`";
+    let path = price_cache::path(io).filter(|_| !args.offline);
+    let cached = path.as_deref().map_or(Ok(None), read_price_cache);
+    let (name, oldest) = match cached {
+        Err(error) => {
+            let said = safe(&error.to_string());
+            let check = Check::not(area, "price cache", CheckStatus::Failed, said, refresh);
+            return Ok(vec![check]);
+        }
+        Ok(Some(cache)) => {
+            let dates = cache.prices.iter().map(|(_, quote)| quote.seen_on);
+            ("price cache", dates.min())
+        }
+        Ok(None) => {
+            let lists = bundled_origins();
+            let dates = lists.keys().map(|(_, date)| *date);
+            ("bundled prices", dates.min())
+        }
+    };
+    let Some(oldest) = oldest else {
+        let check = Check::not(area, name, CheckStatus::Missing, "it is empty", refresh);
+        return Ok(vec![check]);
+    };
+    let today = io.now.to_zoned(TimeZone::UTC).date();
+    let days = today.duration_since(oldest).as_hours() / 24;
+    let age = format!(
+        "the oldest is from {oldest}, {} old",
+        counted(days, "day", "days")
+    );
+    let limits = PriceAge::of(args.max_price_age.as_deref(), settings)?;
+    Ok(vec![match limits.check(Some(oldest), io.now) {
+        Ok(None) => Check::ok(area, name, age),
+        // Worth a warning in an audit.
+        Ok(Some(_)) => Check::not(area, name, CheckStatus::Missing, age, refresh).unneeded(),
+        Err(_) => {
+            let age = format!("{age}, which is more than `--max-price-age`");
+            Check::not(area, name, CheckStatus::Missing, age, refresh)
+        }
+    }])
+}
+
+/// The place of `--history`.
+pub(super) struct Asked {
+    place: Option<Place>,
+    access: BucketAccess,
+}
+
+impl Asked {
+    pub(super) fn of(args: &EstateArgs, settings: &SettingsFile, io: &Io<'_>) -> Self {
+        let aws = estate::aws_options(&args.aws, settings, io);
+        Self {
+            place: args.history.clone(),
+            access: usage_history::bucket_access(&aws, io),
+        }
+    }
+
+    /// Whether what is kept there can be listed and read.
+    pub(super) async fn checks(self, now: Timestamp) -> Vec<Check> {
+        let Some(place) = self.place else {
+            return Vec::new();
+        };
+        let (area, name) = (CheckArea::History, place.to_string());
+        if let Place::Folder(folder) = &place
+            && !folder.is_dir()
+        {
+            let detail = "there is nothing yet";
+            let fix = "an audit with `--history` creates it";
+            return vec![Check::not(area, name, CheckStatus::Missing, detail, fix).unneeded()];
+        }
+        let today = now.to_zoned(TimeZone::UTC).date();
+        let read = async {
+            Records::open(&place, &self.access)
+                .await?
+                .read(Some(today))
+                .await
+        };
+        let read = read.await;
+        vec![match read {
+            Ok(found) if found.problems.is_empty() => Check::ok(area, name, "it can be read"),
+            Ok(found) => {
+                let fix = format!(
+                    "`gpucost history verify {}` names each",
+                    shell_word(&place.word())
+                );
+                let files = counted(found.problems.len(), "file", "files");
+                let detail = format!("{files} cannot be used");
+                Check::not(area, name, CheckStatus::Failed, detail, fix)
+            }
+            Err(error) => {
+                let fix = match &place {
+                    Place::Folder(_) => "use a directory that can be listed".to_owned(),
+                    Place::Bucket(_) => format!(
+                        "check the name of the bucket; `gpucost iam-policy --history {}` prints \
+                         the permissions that it takes",
+                        shell_word(&place.word())
+                    ),
+                };
+                let said = safe(&error.to_string());
+                Check::not(area, name, CheckStatus::Failed, said, fix)
+            }
+        }]
+    }
+}

@@ -1,0 +1,158 @@
+//! `gpucost doctor`: what the audit with the same flags rests on, each thing asked for once.
+
+mod cloud;
+mod cluster;
+mod here;
+mod servers;
+
+pub(super) use here::DRIVER_NODE;
+
+use super::args::{EstateArgs, Format, MetricsSource};
+use super::exit::{ExitCode, Failure};
+use super::{Io, audit, estate, live, output};
+use crate::report::{Check, CheckArea, CheckStatus, doctor_json, doctor_table};
+use crate::sources::aws::Notice;
+use clap::Args;
+
+/// `gpucost doctor`.
+#[derive(Debug, Args)]
+pub(super) struct DoctorArgs {
+    #[command(flatten)]
+    pub estate: EstateArgs,
+    /// Output format [default: table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<Format>,
+}
+
+pub(super) fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    refuse_recorded(&args.estate)?;
+    let settings = estate::settings(&args.estate.out, io)?;
+    let format = audit::format(args.format, &settings, io)?;
+    if format == Format::Csv {
+        return Err(Failure::input("`doctor` does not support csv")
+            .with_hint("use `--format table` or `--format json`"));
+    }
+    let asked = &args.estate;
+    let account = cloud::Asked::of(asked, &settings, io)?;
+    let servers = servers::Asked::of(asked, &settings, io)?;
+    let cluster = cluster::Asked::of(&asked.kubernetes, io)?;
+    let without_cluster = cluster::not_asked(io);
+    let history = here::Asked::of(asked, &settings, io);
+    let now = io.now;
+    let has_servers = servers.is_any();
+    let mut checks = live::run(&asked.out, &Notice::default(), io, async |progress| {
+        let mut checks = Vec::new();
+        progress("Prometheus");
+        checks.extend(servers.checks(now).await);
+        match account {
+            Some(account) => checks.extend(account.checks(progress).await),
+            None => checks.push(skipped(
+                CheckArea::Credentials,
+                "AWS",
+                "not read with `--kubernetes`; add `--with-aws`",
+            )),
+        }
+        match cluster {
+            Some(cluster) => checks.extend(cluster.checks(progress).await),
+            None => checks.push(without_cluster),
+        }
+        progress("history");
+        checks.extend(history.checks(now).await);
+        checks
+    })?;
+    if has_servers && asked.metrics_source == MetricsSource::Auto {
+        one_source_is_enough(&mut checks);
+    }
+    checks.push(here::host());
+    checks.extend(here::prices(asked, &settings, io)?);
+    checks.sort_by_key(|one| one.area);
+    if asked.redact {
+        redact(&mut checks);
+    }
+    let text = match format {
+        Format::Json => doctor_json(&checks).map_err(Failure::unexpected)?,
+        other => {
+            let style = output::style(other == Format::Wide, &asked.out, io);
+            doctor_table(&checks, style)
+        }
+    };
+    output::document(&text, &asked.out, io)?;
+    Ok(close(&checks, asked.strict, io))
+}
+
+/// Files are checked when they are read.
+fn refuse_recorded(args: &EstateArgs) -> Result<(), Failure> {
+    let given = [
+        ("--from", args.from.is_some()),
+        ("--demo", args.demo.is_some()),
+        ("--from-kubectl", !args.kubernetes.from_kubectl.is_empty()),
+        ("--save", args.save.is_some()),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => Err(Failure::input(format!(
+            "`gpucost doctor` checks what is read live; `{flag}` cannot be used with it"
+        ))
+        .with_hint("run `gpucost doctor` with the other flags of the audit")),
+        None => Ok(()),
+    }
+}
+
+fn skipped(area: CheckArea, name: &str, detail: &str) -> Check {
+    Check {
+        status: CheckStatus::Skipped,
+        ..Check::ok(area, name, detail).unneeded()
+    }
+}
+
+/// Where several places may tell how GPUs are used, one that does makes up for those that do
+/// not have it.
+fn one_source_is_enough(checks: &mut [Check]) {
+    let of_metrics = |one: &Check| one.area == CheckArea::Metrics;
+    if checks.iter().any(|one| of_metrics(one) && one.is_fine()) {
+        let missing = checks
+            .iter_mut()
+            .filter(|one| of_metrics(one) && one.status == CheckStatus::Missing);
+        missing.for_each(|one| one.is_needed = false);
+    }
+}
+
+/// What a service says may name accounts and people.
+fn redact(checks: &mut [Check]) {
+    for one in checks {
+        if matches!(one.area, CheckArea::Credentials | CheckArea::Accounts) && one.is_fine() {
+            one.detail.clear();
+        } else if matches!(one.status, CheckStatus::Denied | CheckStatus::Failed) {
+            "the reason is masked".clone_into(&mut one.detail);
+        }
+        if matches!(
+            one.area,
+            CheckArea::Accounts | CheckArea::Metrics | CheckArea::History
+        ) {
+            "masked".clone_into(&mut one.name);
+        }
+    }
+}
+
+/// What is said at the end, and the exit code.
+fn close(checks: &[Check], is_strict: bool, io: &mut Io<'_>) -> ExitCode {
+    let counts = |one: &&Check| !one.is_fine() && (one.is_needed || is_strict);
+    let is_lost = |area: CheckArea| {
+        let mut own = checks.iter().filter(|one| one.area == area).peekable();
+        own.peek().is_some() && own.all(|one| !one.is_fine())
+    };
+    let failed = checks.iter().filter(counts).count();
+    if failed == 0 {
+        return ExitCode::Done;
+    }
+    let (error, code) = if is_lost(CheckArea::Credentials) {
+        ("the AWS account cannot be read", ExitCode::Unexpected)
+    } else if is_lost(CheckArea::Regions) {
+        ("no region can be read", ExitCode::Unexpected)
+    } else if is_lost(CheckArea::Kubernetes) {
+        ("the cluster cannot be read", ExitCode::Unexpected)
+    } else {
+        ("an audit would be incomplete", ExitCode::Incomplete)
+    };
+    output::complain(error, "each line that is not ok has its fix", io);
+    code
+}

@@ -1,0 +1,85 @@
+//! Servers of the Prometheus family: whether they answer, and which exporters they know.
+
+use crate::cli::args::{EstateArgs, MetricsSource};
+use crate::cli::exit::Failure;
+use crate::cli::{Io, estate};
+use crate::config::SettingsFile;
+use crate::domain::{FailureKind, safe};
+use crate::report::{Check, CheckArea, CheckStatus};
+use crate::sources::prometheus::{ClientOptions, Destination, MetricMap, Server, gpu_series};
+use jiff::{SignedDuration, Timestamp};
+
+/// One query that counts.
+const WITHIN: SignedDuration = SignedDuration::from_secs(10);
+
+/// Which servers are asked, and for which metrics.
+pub(super) struct Asked {
+    servers: Vec<(Server, ClientOptions)>,
+    map: MetricMap,
+}
+
+impl Asked {
+    pub(super) fn of(
+        args: &EstateArgs,
+        settings: &SettingsFile,
+        io: &Io<'_>,
+    ) -> Result<Self, Failure> {
+        let profile = estate::aws_options(&args.aws, settings, io).profile;
+        let is_read = matches!(
+            args.metrics_source,
+            MetricsSource::Auto | MetricsSource::Prometheus
+        );
+        let servers = if is_read {
+            args.prometheus.named(profile.as_ref(), io)?
+        } else {
+            Vec::new()
+        };
+        Ok(Self {
+            servers,
+            map: MetricMap::extended(settings.metric_map.clone()),
+        })
+    }
+
+    pub(super) fn is_any(&self) -> bool {
+        !self.servers.is_empty()
+    }
+
+    pub(super) async fn checks(self, now: Timestamp) -> Vec<Check> {
+        let mut checks = Vec::with_capacity(self.servers.len());
+        for (server, options) in self.servers {
+            let host = Destination::of(&server.url).map(|way| way.host);
+            let name = format!("Prometheus {}", host.unwrap_or_default());
+            let options = ClientOptions {
+                timeout: WITHIN,
+                ..options
+            };
+            let area = CheckArea::Metrics;
+            checks.push(match gpu_series(server, options, &self.map, now).await {
+                Ok(found) if found.is_empty() => Check::not(
+                    area,
+                    name,
+                    CheckStatus::Missing,
+                    "it answers, and has no GPU metrics now",
+                    "`gpucost metrics setup --prometheus` prints Helm values for exporters",
+                ),
+                Ok(found) => {
+                    let parts = found.iter();
+                    let parts = parts.map(|(exporter, series)| format!("{exporter} {series}"));
+                    let parts: Vec<String> = parts.collect();
+                    let detail = format!("series of GPU utilization: {}", parts.join(", "));
+                    Check::ok(area, name, detail)
+                }
+                Err(error) => {
+                    let status = match error.kind {
+                        FailureKind::Denied
+                        | FailureKind::RejectedCredentials
+                        | FailureKind::ExpiredCredentials => CheckStatus::Denied,
+                        _ => CheckStatus::Failed,
+                    };
+                    Check::not(area, name, status, safe(&error.to_string()), error.hint())
+                }
+            });
+        }
+        checks
+    }
+}

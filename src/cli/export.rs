@@ -1,0 +1,123 @@
+//! Exports of an audit for finance: its lists as CSV, FOCUS by instance and day, and a workbook.
+
+use super::Io;
+use super::args::{AuditFormat, OutputArgs};
+use super::exit::Failure;
+use super::export_args::{CsvTable, ExportArgs};
+use crate::analysis::{
+    Audit, ListPrices, Reconciliation, RunDays, charges, daily_charges, daily_unused_charges,
+    unused_charges,
+};
+use crate::domain::Policy;
+use crate::report::{AuditTable, audit_csv, audit_table_csv, audit_xlsx, focus_csv};
+use crate::usage::Estate;
+use rust_decimal::Decimal;
+
+/// The byte order mark, by which spreadsheets know UTF-8.
+const BOM: char = '\u{feff}';
+
+impl ExportArgs {
+    /// Fails where a flag does not belong to the format, and where a workbook would go to a
+    /// terminal.
+    pub(super) fn check(
+        &self,
+        format: AuditFormat,
+        out: &OutputArgs,
+        io: &Io<'_>,
+    ) -> Result<(), Failure> {
+        let is_csv = format == AuditFormat::Csv;
+        let is_focus = format == AuditFormat::Focus;
+        let needs = |flag: &str, formats: &str, hint: &str| {
+            Err(Failure::input(format!("`{flag}` works only with {formats}")).with_hint(hint))
+        };
+        if self.csv_table.is_some() && !is_csv {
+            return needs("--csv-table", "`--format csv`", "add `--format csv`");
+        }
+        if self.by_day && !is_focus {
+            return needs("--by-day", "`--format focus`", "add `--format focus`");
+        }
+        if self.bom && !is_csv && !is_focus {
+            let formats = "`--format csv` and `--format focus`";
+            return needs("--bom", formats, "add `--format csv`, or omit `--bom`");
+        }
+        if format == AuditFormat::Xlsx && out.output.is_none() && io.stdout_is_terminal {
+            let error = "a workbook is binary and cannot be shown on a terminal";
+            return Err(
+                Failure::input(error).with_hint("write it to a file with `--output audit.xlsx`")
+            );
+        }
+        Ok(())
+    }
+
+    /// Text of CSV or FOCUS, with a mark where one was asked for.
+    pub(super) fn marked(&self, text: String) -> String {
+        if self.bom {
+            format!("{BOM}{text}")
+        } else {
+            text
+        }
+    }
+}
+
+/// What exports need of an estate that its audit does not keep.
+pub(super) struct Facts {
+    days: Option<RunDays>,
+    prices: Option<ListPrices>,
+}
+
+impl Facts {
+    /// Of an estate that is about to be audited.
+    pub(super) fn of(
+        (args, format): (&ExportArgs, AuditFormat),
+        estate: &Estate,
+        policy: &Policy,
+    ) -> Self {
+        let is_reconciled =
+            format == AuditFormat::Xlsx || args.csv_table == Some(CsvTable::Reconciliation);
+        Self {
+            days: args.by_day.then(|| RunDays::of(estate)),
+            prices: is_reconciled.then(|| ListPrices::of(estate, policy)),
+        }
+    }
+
+    fn reconciliation(&self, audit: &Audit) -> Reconciliation {
+        let prices = self.prices.clone().unwrap_or_default();
+        Reconciliation::of(audit, &prices)
+    }
+
+    /// The list that CSV was asked for.
+    pub(super) fn csv(&self, audit: &Audit, args: &ExportArgs) -> Result<String, Failure> {
+        let list = |table: AuditTable<'_>| audit_table_csv(audit, table);
+        let text = match args.csv_table {
+            None | Some(CsvTable::Workloads) => audit_csv(audit),
+            Some(CsvTable::Actions) => list(AuditTable::Actions),
+            Some(CsvTable::Findings) => list(AuditTable::Findings),
+            Some(CsvTable::Gaps) => list(AuditTable::Gaps),
+            Some(CsvTable::Prices) => list(AuditTable::Prices),
+            Some(CsvTable::Reconciliation) => {
+                list(AuditTable::Reconciliation(&self.reconciliation(audit)))
+            }
+        };
+        text.map_err(Failure::unexpected)
+    }
+
+    /// FOCUS, by workload or by instance and day.
+    pub(super) fn focus(&self, audit: &Audit, hours_per_month: Decimal) -> Result<String, Failure> {
+        let (used, unused) = match &self.days {
+            Some(days) => (
+                daily_charges(audit, days, hours_per_month),
+                daily_unused_charges(audit, hours_per_month),
+            ),
+            None => (
+                charges(audit, hours_per_month),
+                unused_charges(audit, hours_per_month),
+            ),
+        };
+        focus_csv(audit, &used, &unused).map_err(Failure::unexpected)
+    }
+
+    /// The workbook.
+    pub(super) fn workbook(&self, audit: &Audit) -> Result<Vec<u8>, Failure> {
+        audit_xlsx(audit, &self.reconciliation(audit)).map_err(Failure::unexpected)
+    }
+}

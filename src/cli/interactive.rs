@@ -1,0 +1,234 @@
+//! `gpucost audit --interactive`.
+
+use super::args::{AuditArgs, ColorChoice};
+use super::exit::{ExitCode, Failure};
+use super::price_age::PriceAge;
+use super::terminal::Guard;
+use super::view_args::{ViewFlags, check_known};
+use super::{Io, audit as audit_command, estate, output, rejected};
+use crate::analysis::audit_to_choose;
+use crate::domain::shown;
+use crate::report::text::money;
+use crate::report::{Effect, Key, Model, RowFacts, draw_model};
+use crate::sources::files::write_whole;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use std::io::{self, BufWriter, Stderr};
+use std::path::{Path, PathBuf};
+
+/// The file that a choice is written to where `--output` names none.
+const CHOICE: &str = "gpucost-choice.toml";
+
+pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let mut settings = estate::settings(&args.estate.out, io)?;
+    settings.policy.rejected = rejected::read(args, &settings)?;
+    let settings = &settings;
+    if !io.stdout_is_terminal || !io.stderr_is_terminal {
+        return Err(Failure::input("`--interactive` needs a terminal")
+            .with_hint("omit it: `gpucost audit` prints the same fleet as tables"));
+    }
+    let out = &args.estate.out;
+    let flags = ViewFlags {
+        rows: &args.rows,
+        verdicts: Some(&args.verdicts),
+        types: &args.of.types,
+        sort: None,
+    };
+    let view = flags.view();
+    let accepted = audit_command::risk(args.risk, settings, io)?;
+    let age = PriceAge::of_estate(&args.estate, settings)?;
+    let estate = estate::estate(&args.estate, settings, io)?;
+    let (audit, choices) = audit_to_choose(&estate, &settings.policy, accepted);
+    let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
+    let rows: Vec<RowFacts> = audit.workloads.iter().map(RowFacts::of).collect();
+    check_known(&view, &rows)?;
+    let (instances, unmeasured) = audit_command::seen(&audit);
+    let mut file = ChoiceFile::of(out.output.as_deref(), &io.folder);
+    if !audit.workloads.is_empty() {
+        let style = output::style(true, out, io);
+        let mut model = Model::new(
+            (audit, choices),
+            &estate,
+            &settings.policy.rejected,
+            view,
+            (is_colored(args.estate.out.color, io), style.ascii),
+        );
+        show(&mut model, &mut file)
+            .map_err(|error| Failure::unexpected(error).with_hint("try another terminal"))?;
+        if let Some(savings) = model.monthly_savings() {
+            let line = format!("the chosen plan saves {} per month", money(savings));
+            output::say(&line, out, io);
+        }
+        if file.is_written {
+            output::say(&format!("wrote {}", file.name()), out, io);
+        }
+        output::warn(warning, out, io);
+        let gaps = &model.audit().gaps;
+        let code = output::close("audited", instances, unmeasured, gaps, &args.estate, io);
+        return Ok(code);
+    }
+    output::warn(warning, out, io);
+    let gaps = &audit.gaps;
+    Ok(output::close(
+        "audited",
+        instances,
+        unmeasured,
+        gaps,
+        &args.estate,
+        io,
+    ))
+}
+
+/// Whether the screen is colored; `--output`, the file of the choice, has no say in it.
+fn is_colored(choice: ColorChoice, io: &Io<'_>) -> bool {
+    match choice {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => io.variable("NO_COLOR").is_none(),
+    }
+}
+
+/// Where the choice is written.
+struct ChoiceFile {
+    path: PathBuf,
+    /// Whether something else that is there may be replaced.
+    is_named: bool,
+    is_written: bool,
+}
+
+impl ChoiceFile {
+    fn of(named: Option<&Path>, folder: &Path) -> Self {
+        Self {
+            path: named.map_or_else(|| folder.join(CHOICE), Path::to_path_buf),
+            is_named: named.is_some(),
+            is_written: false,
+        }
+    }
+
+    /// What messages call it.
+    fn name(&self) -> String {
+        if self.is_named {
+            shown(&self.path)
+        } else {
+            CHOICE.to_owned()
+        }
+    }
+
+    /// Writes the choice.
+    ///
+    /// # Errors
+    /// With why it was not written, in words.
+    fn write(&mut self, text: &str) -> Result<(), String> {
+        let name = self.name();
+        if !self.is_named && !self.is_written && self.path.exists() {
+            return Err(format!(
+                "{name} exists: start with `--output FILE` to replace it"
+            ));
+        }
+        write_whole(&self.path, |out| out.write_all(text.as_bytes()))
+            .map_err(|error| format!("cannot write {name}: {error}"))?;
+        self.is_written = true;
+        Ok(())
+    }
+}
+
+/// Draws and reads keys until the user quits.
+fn show(model: &mut Model<'_>, file: &mut ChoiceFile) -> io::Result<()> {
+    let _guard = Guard::enter()?;
+    let backend = CrosstermBackend::new(BufWriter::new(io::stderr()));
+    let mut terminal: Terminal<CrosstermBackend<BufWriter<Stderr>>> = Terminal::new(backend)?;
+    loop {
+        terminal.draw(|frame| draw_model(frame, model))?;
+        let Event::Key(pressed) = event::read()? else {
+            // Another size, for example.
+            continue;
+        };
+        if pressed.kind == KeyEventKind::Release {
+            continue;
+        }
+        match asked(pressed) {
+            Some(Asked::Quit) => return Ok(()),
+            Some(Asked::Redraw) => terminal.clear()?,
+            Some(Asked::Key(key)) => match model.update(key) {
+                Effect::Nothing => {}
+                Effect::Quit => return Ok(()),
+                Effect::Export(text) => match file.write(&text) {
+                    Ok(()) => model.exported(&file.name()),
+                    Err(problem) => model.say(problem),
+                },
+            },
+            None => {}
+        }
+    }
+}
+
+/// What a key of the terminal asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Asked {
+    Quit,
+    Redraw,
+    Key(Key),
+}
+
+fn asked(pressed: KeyEvent) -> Option<Asked> {
+    let has_control = pressed.modifiers.contains(KeyModifiers::CONTROL);
+    let key = match pressed.code {
+        // In raw mode it sends no signal.
+        KeyCode::Char('c') if has_control => return Some(Asked::Quit),
+        KeyCode::Char('l') if has_control => return Some(Asked::Redraw),
+        KeyCode::Char(_) if has_control => return None,
+        KeyCode::Char(c) => Key::Char(c),
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        KeyCode::Left => Key::Left,
+        KeyCode::Right => Key::Right,
+        KeyCode::PageUp => Key::PageUp,
+        KeyCode::PageDown => Key::PageDown,
+        KeyCode::Home => Key::Home,
+        KeyCode::End => Key::End,
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Esc => Key::Escape,
+        KeyCode::Backspace => Key::Backspace,
+        KeyCode::Tab => Key::Tab,
+        _ => return None,
+    };
+    Some(Asked::Key(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_a_terminal_are_keys_of_the_model() {
+        let pressed = |code, modifiers| asked(KeyEvent::new(code, modifiers));
+        let (plain, control) = (KeyModifiers::NONE, KeyModifiers::CONTROL);
+        assert_eq!(pressed(KeyCode::Char('c'), control), Some(Asked::Quit));
+        assert_eq!(pressed(KeyCode::Char('w'), control), None);
+        let letter = Some(Asked::Key(Key::Char('c')));
+        assert_eq!(pressed(KeyCode::Char('c'), plain), letter);
+        assert_eq!(pressed(KeyCode::F(1), plain), None);
+        let up = Some(Asked::Key(Key::Up));
+        assert_eq!(pressed(KeyCode::Up, plain), up);
+    }
+
+    #[test]
+    fn a_file_that_was_not_named_is_not_replaced() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let mut file = ChoiceFile::of(None, folder.path());
+        file.write("first").expect("it was not there");
+        file.write("second").expect("it is its own");
+        let written = std::fs::read_to_string(folder.path().join(CHOICE));
+        assert_eq!(written.expect("a file"), "second");
+        let mut other = ChoiceFile::of(None, folder.path());
+        assert!(
+            other
+                .write("third")
+                .is_err_and(|why| why.contains("exists"))
+        );
+        let named = folder.path().join(CHOICE);
+        let mut named = ChoiceFile::of(Some(&named), folder.path());
+        named.write("fourth").expect("it was named");
+    }
+}

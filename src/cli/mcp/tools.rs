@@ -1,0 +1,470 @@
+//! The tools: which commands they are, and command lines from their arguments. What each
+//! argument means is what the help of the flag says.
+
+use super::roots::Roots;
+use crate::cli::command::command;
+use crate::cli::schemas::SchemaName;
+use crate::report::text::fit;
+use crate::sources::files::Demo;
+use clap::Arg;
+use rust_decimal::Decimal;
+use serde_json::{Map, Value, json};
+use std::ffi::{OsStr, OsString};
+
+/// Entries of each list of a document, unless a call asks for others.
+const USUAL_LIMIT: usize = 20;
+const MOST_LIMIT: usize = 10_000;
+/// Characters of a value, and values of a list.
+const MOST_CHARS: usize = 1_000;
+const MOST_VALUES: usize = 100;
+/// Columns of a name in a message.
+const SHOWN_COLUMNS: usize = 100;
+
+/// A command as a tool.
+#[derive(Debug)]
+pub(super) struct Tool {
+    /// Also the name of the command.
+    pub name: &'static str,
+    pub title: &'static str,
+    pub about: &'static str,
+    /// Named as the flags, with `_` for `-`; positional ones as in the usage of the command.
+    arguments: &'static [(&'static str, Kind)],
+    required: Option<&'static str>,
+    pub output: Output,
+    /// Whether it is about the AWS account where no estate is named.
+    is_of_account: bool,
+}
+
+/// What a tool answers with.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Output {
+    /// JSON, with its schema where it has one.
+    Json(Option<SchemaName>),
+    Text,
+}
+
+/// What the value of an argument is.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Text,
+    Texts,
+    /// From 1.
+    Count,
+    Number,
+    Switch,
+    /// A file in a directory of the server.
+    File,
+    Demo,
+}
+
+pub(super) const TOOLS: &[Tool] = &[
+    Tool {
+        name: "audit",
+        title: "Audit GPU costs",
+        about: "What GPU instances cost, what is wasted and why, and one plan of actions whose \
+                savings add up. Amounts are per month. Pass `from` or `demo`. Lists are in order \
+                of importance and shortened to `limit` entries; `summary` is always whole.",
+        arguments: &[
+            ("from", Kind::File),
+            ("demo", Kind::Demo),
+            ("region", Kind::Text),
+            ("tag", Kind::Texts),
+            ("exclude_tag", Kind::Texts),
+            ("group_by", Kind::Texts),
+            ("risk", Kind::Text),
+            ("redact", Kind::Switch),
+        ],
+        required: None,
+        output: Output::Json(Some(SchemaName::Audit)),
+        is_of_account: true,
+    },
+    Tool {
+        name: "inventory",
+        title: "List GPU instances",
+        about: "GPU instances with shape, state, purchase option and price. Pass `from` or \
+                `demo`.",
+        arguments: &[
+            ("from", Kind::File),
+            ("demo", Kind::Demo),
+            ("region", Kind::Text),
+            ("tag", Kind::Texts),
+            ("exclude_tag", Kind::Texts),
+            ("redact", Kind::Switch),
+        ],
+        required: None,
+        output: Output::Json(None),
+        is_of_account: true,
+    },
+    Tool {
+        name: "explain",
+        title: "Explain a figure of an audit",
+        about: "How a finding, verdict, cost or plan of an audit was derived, step by step. Pass \
+                the same `from` or `demo` as to `audit`.",
+        arguments: &[
+            ("id", Kind::Text),
+            ("from", Kind::File),
+            ("demo", Kind::Demo),
+            ("risk", Kind::Text),
+            ("redact", Kind::Switch),
+        ],
+        required: Some("id"),
+        output: Output::Text,
+        is_of_account: true,
+    },
+    Tool {
+        name: "pricing",
+        title: "Compare GPU prices",
+        about: "Prices of GPU instance types from the price catalog: on demand, spot, reserved, \
+                savings plans and capacity blocks.",
+        arguments: &[
+            ("types", Kind::Texts),
+            ("gpu", Kind::Text),
+            ("count", Kind::Number),
+            ("region", Kind::Text),
+            ("provider", Kind::Text),
+            ("os", Kind::Text),
+            ("sort", Kind::Text),
+        ],
+        required: None,
+        output: Output::Json(Some(SchemaName::Pricing)),
+        is_of_account: false,
+    },
+    Tool {
+        name: "select",
+        title: "Rank instance types for a piece of work",
+        about: "Instance types that suit stated needs, a language model, or a workload of an \
+                estate, cheapest first, and why others are out.",
+        arguments: &[
+            ("kind", Kind::Text),
+            ("restartable", Kind::Switch),
+            ("vram", Kind::Text),
+            ("vram_total", Kind::Text),
+            ("gpus", Kind::Number),
+            ("gpu", Kind::Text),
+            ("memory", Kind::Text),
+            ("nvlink", Kind::Switch),
+            ("efa", Kind::Switch),
+            ("arch", Kind::Text),
+            ("rate", Kind::Text),
+            ("cpu_seconds", Kind::Number),
+            ("model", Kind::Text),
+            ("params", Kind::Text),
+            ("active_params", Kind::Text),
+            ("dtype", Kind::Text),
+            ("context", Kind::Text),
+            ("concurrency", Kind::Count),
+            ("from", Kind::File),
+            ("demo", Kind::Demo),
+            ("workload", Kind::Text),
+            ("budget_hourly", Kind::Number),
+            ("budget_monthly", Kind::Number),
+            ("hours_per_month", Kind::Number),
+            ("rank_by", Kind::Text),
+            ("region", Kind::Text),
+        ],
+        required: None,
+        output: Output::Json(None),
+        is_of_account: false,
+    },
+    Tool {
+        name: "fit",
+        title: "Find types that hold a language model",
+        about: "Instance types that hold a language model, with memory, speed, and cost of \
+                serving it. Pass `model` or `params`.",
+        arguments: &[
+            ("model", Kind::Text),
+            ("params", Kind::Text),
+            ("active_params", Kind::Text),
+            ("dtype", Kind::Texts),
+            ("kv_dtype", Kind::Text),
+            ("context", Kind::Text),
+            ("concurrency", Kind::Count),
+            ("input_tokens", Kind::Text),
+            ("output_tokens", Kind::Text),
+            ("utilization", Kind::Number),
+            ("type", Kind::Texts),
+            ("from", Kind::File),
+            ("demo", Kind::Demo),
+            ("workload", Kind::Text),
+            ("region", Kind::Text),
+        ],
+        required: None,
+        output: Output::Json(None),
+        is_of_account: false,
+    },
+];
+
+/// How the account may be read.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub profile: Option<String>,
+    pub region: Option<String>,
+    /// In USD, of one call of a tool.
+    pub max_api_cost: Decimal,
+}
+
+impl Tool {
+    pub(super) fn named(name: &str) -> Option<&'static Self> {
+        TOOLS.iter().find(|tool| tool.name == name)
+    }
+
+    /// Whether a call may go to the network.
+    pub(super) fn is_open(&self, live: Option<&Live>) -> bool {
+        self.is_of_account && live.is_some()
+    }
+
+    /// The JSON schema of its arguments.
+    pub(super) fn input_schema(&self) -> Map<String, Value> {
+        let program = command();
+        let of_command = program.find_subcommand(self.name);
+        let properties = self.arguments.iter().map(|(name, kind)| {
+            let arg = of_command.and_then(|of| of.get_arguments().find(|arg| is_named(arg, name)));
+            ((*name).to_owned(), property(*kind, arg))
+        });
+        let mut properties: Map<String, Value> = properties.collect();
+        if matches!(self.output, Output::Json(_)) {
+            let limit = json!({
+                "type": "integer", "minimum": 1, "maximum": MOST_LIMIT, "default": USUAL_LIMIT,
+                "description": "Most entries of each list of the document",
+            });
+            properties.insert("limit".to_owned(), limit);
+        }
+        let required: Vec<&str> = self.required.into_iter().collect();
+        let mut schema = Map::new();
+        schema.insert("type".to_owned(), json!("object"));
+        schema.insert("properties".to_owned(), Value::Object(properties));
+        schema.insert("required".to_owned(), json!(required));
+        schema.insert("additionalProperties".to_owned(), json!(false));
+        schema
+    }
+
+    /// The command line that answers a call.
+    ///
+    /// # Errors
+    /// When an argument is not as its schema says, names a file elsewhere, or would need the
+    /// account without `live`.
+    pub(super) fn command_line(
+        &self,
+        given: &Map<String, Value>,
+        roots: &Roots,
+        live: Option<&Live>,
+    ) -> Result<Vec<OsString>, String> {
+        self.check_names(given)?;
+        let mut words: Vec<OsString> = vec!["gpucost".into(), self.name.into()];
+        if matches!(self.output, Output::Json(_)) {
+            words.push("--format=json".into());
+        }
+        let mut positional = Vec::new();
+        for (name, kind) in self.arguments {
+            let Some(value) = stated(given, name) else {
+                continue;
+            };
+            if matches!(kind, Kind::Switch) {
+                if flag(name, value)? {
+                    words.push(format!("--{}", hyphens(name)).into());
+                }
+                continue;
+            }
+            for value in values(name, *kind, value, roots)? {
+                if POSITIONAL.contains(name) {
+                    positional.push(value);
+                } else {
+                    words.push(option(name, value));
+                }
+            }
+        }
+        if self.is_of_account
+            && ["from", "demo"]
+                .iter()
+                .all(|key| stated(given, key).is_none())
+        {
+            words.extend(of_account(given, live)?);
+        }
+        // Whatever they begin with, they are not flags and not actions.
+        if !positional.is_empty() {
+            words.push("--".into());
+            words.extend(positional);
+        }
+        Ok(words)
+    }
+
+    fn check_names(&self, given: &Map<String, Value>) -> Result<(), String> {
+        let mut known: Vec<&str> = self.arguments.iter().map(|(name, _)| *name).collect();
+        if matches!(self.output, Output::Json(_)) {
+            known.push("limit");
+        }
+        if let Some(unknown) = given.keys().find(|name| !known.contains(&name.as_str())) {
+            return Err(format!(
+                "error: unknown argument `{}`\nhint: valid arguments: {}",
+                fit(unknown, SHOWN_COLUMNS),
+                known.join(", ")
+            ));
+        }
+        match self.required {
+            Some(name) if stated(given, name).is_none() => Err(format!(
+                "error: missing argument `{name}`\nhint: pass `{name}`"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How many entries each list has.
+///
+/// # Errors
+/// When `limit` is not such a number.
+pub(super) fn limit(given: &Map<String, Value>) -> Result<usize, String> {
+    let Some(limit) = stated(given, "limit") else {
+        return Ok(USUAL_LIMIT);
+    };
+    let limit = limit.as_u64().and_then(|limit| usize::try_from(limit).ok());
+    limit
+        .filter(|limit| (1..=MOST_LIMIT).contains(limit))
+        .ok_or_else(|| {
+            format!("error: invalid `limit`\nhint: pass a whole number from 1 to {MOST_LIMIT}")
+        })
+}
+
+/// Flags for the account, which `explain` reads as the last audit of it left it.
+fn of_account(given: &Map<String, Value>, live: Option<&Live>) -> Result<Vec<OsString>, String> {
+    let Some(live) = live else {
+        return Err(
+            "error: this server does not read an account\nhint: pass `from` with a recorded \
+             estate, or `demo`; `gpucost mcp --live` starts one that does"
+                .to_owned(),
+        );
+    };
+    let mut words = vec![option("max_api_cost", live.max_api_cost.to_string())];
+    words.extend(live.profile.iter().map(|name| option("profile", name)));
+    if stated(given, "region").is_none() {
+        words.extend(live.region.iter().map(|names| option("region", names)));
+    }
+    Ok(words)
+}
+
+/// Arguments that are words of the command.
+const POSITIONAL: &[&str] = &["id", "types"];
+
+fn hyphens(name: &str) -> String {
+    name.replace('_', "-")
+}
+
+/// Name and value in one word, so that no value is another flag.
+fn option(name: &str, value: impl AsRef<OsStr>) -> OsString {
+    let mut word = OsString::from(format!("--{}=", hyphens(name)));
+    word.push(value);
+    word
+}
+
+fn is_named(arg: &Arg, name: &str) -> bool {
+    match arg.get_long() {
+        Some(long) => long == hyphens(name),
+        None => arg.get_id() == name,
+    }
+}
+
+/// An argument that is there; `null` is one that is not.
+fn stated<'a>(given: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    given.get(name).filter(|value| !value.is_null())
+}
+
+/// The schema of an argument.
+fn property(kind: Kind, arg: Option<&Arg>) -> Value {
+    let text = json!({"type": "string", "maxLength": MOST_CHARS});
+    let mut property = match kind {
+        Kind::Text => text,
+        Kind::Texts => json!({"type": "array", "items": text, "maxItems": MOST_VALUES}),
+        Kind::Count => json!({"type": "integer", "minimum": 1}),
+        Kind::Number => json!({"type": "number"}),
+        Kind::Switch => json!({"type": "boolean"}),
+        Kind::File => json!({"type": "string", "maxLength": MOST_CHARS}),
+        Kind::Demo => json!({"type": "string", "enum": demo_names()}),
+    };
+    if matches!(kind, Kind::Text)
+        && let Some(arg) = arg
+    {
+        let names = arg.get_possible_values();
+        if !names.is_empty() {
+            let names: Vec<&str> = names.iter().map(|one| one.get_name()).collect();
+            property["enum"] = json!(names);
+        }
+    }
+    let about = match kind {
+        Kind::File => Some("Recorded estate, in a directory of the server".to_owned()),
+        Kind::Demo => Some("Built-in demo estate".to_owned()),
+        _ => arg.and_then(|arg| Some(arg.get_help()?.to_string())),
+    };
+    if let Some(about) = about {
+        property["description"] = json!(about);
+    }
+    property
+}
+
+fn demo_names() -> Vec<&'static str> {
+    Demo::ALL.iter().map(|demo| demo.name()).collect()
+}
+
+fn flag(name: &str, value: &Value) -> Result<bool, String> {
+    value
+        .as_bool()
+        .ok_or_else(|| invalid(name, "true or false"))
+}
+
+fn invalid(name: &str, expected: &str) -> String {
+    format!("error: invalid `{name}`\nhint: pass {expected}")
+}
+
+/// The values of an argument as words.
+fn values(name: &str, kind: Kind, value: &Value, roots: &Roots) -> Result<Vec<OsString>, String> {
+    let one = match kind {
+        Kind::Texts => {
+            let expected = || invalid(name, &format!("a list of at most {MOST_VALUES} texts"));
+            let list = value.as_array().ok_or_else(expected)?;
+            if list.len() > MOST_VALUES {
+                return Err(expected());
+            }
+            let words = list
+                .iter()
+                .map(|value| text(name, value).map(OsString::from));
+            return words.collect();
+        }
+        Kind::Count => {
+            let count = value.as_u64().filter(|count| *count > 0);
+            let count = count.ok_or_else(|| invalid(name, "a whole number from 1"))?;
+            count.to_string().into()
+        }
+        Kind::Number => match value {
+            Value::Number(number) => number.to_string().into(),
+            _ => return Err(invalid(name, "a number")),
+        },
+        Kind::File => roots.file(&text(name, value)?)?.into_os_string(),
+        Kind::Demo => {
+            let names = demo_names();
+            let known = value.as_str().filter(|one| names.contains(one));
+            let expected = || invalid(name, &format!("one of {}", names.join(", ")));
+            known.ok_or_else(expected)?.into()
+        }
+        Kind::Text | Kind::Switch => text(name, value)?.into(),
+    };
+    Ok(vec![one])
+}
+
+/// A text; models write some of them as numbers.
+fn text(name: &str, value: &Value) -> Result<String, String> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => return Err(invalid(name, "a text")),
+    };
+    if text.chars().count() > MOST_CHARS {
+        return Err(invalid(
+            name,
+            &format!("a text of at most {MOST_CHARS} characters"),
+        ));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+#[path = "tools_tests.rs"]
+mod tests;

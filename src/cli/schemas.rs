@@ -1,0 +1,73 @@
+//! `gpucost schema`: the JSON schemas of `docs/schema`, so that editors and programs have those
+//! of the version that runs.
+
+use super::Io;
+use super::exit::{ExitCode, Failure};
+use clap::ValueEnum;
+
+/// A document or a file that has a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum SchemaName {
+    /// Report of `gpucost audit --format json`, which is also a baseline and one side of a diff
+    Audit,
+    /// Report of `gpucost check --format json`
+    Check,
+    /// Steps of `gpucost fix --format json`
+    Fix,
+    /// Policy file, gpucost-policy.toml
+    Policy,
+    /// Prices of `gpucost pricing --format json`
+    Pricing,
+    /// Settings file, gpucost.toml
+    Settings,
+    /// Report of `gpucost check --terraform-plan FILE --format json`
+    TerraformCheck,
+}
+
+impl SchemaName {
+    /// The schema as a JSON document.
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Audit => include_str!("../../docs/schema/audit.schema.json"),
+            Self::Check => include_str!("../../docs/schema/check.schema.json"),
+            Self::Fix => include_str!("../../docs/schema/fix.schema.json"),
+            Self::Policy => include_str!("../../docs/schema/policy.schema.json"),
+            Self::Pricing => include_str!("../../docs/schema/pricing.schema.json"),
+            Self::Settings => include_str!("../../docs/schema/settings.schema.json"),
+            Self::TerraformCheck => include_str!("../../docs/schema/terraform-check.schema.json"),
+        }
+    }
+}
+
+/// Prints a schema, or the name of each with what it describes.
+pub(super) fn print(name: Option<SchemaName>, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let listed;
+    let text = match name {
+        Some(name) => name.text(),
+        None => {
+            listed = list();
+            &listed
+        }
+    };
+    io.stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| io.stdout.flush())
+        .map_err(|error| Failure::write("to stdout", error))?;
+    Ok(ExitCode::Done)
+}
+
+fn list() -> String {
+    let values = SchemaName::value_variants().iter();
+    let values: Vec<_> = values.filter_map(ValueEnum::to_possible_value).collect();
+    let widest = values.iter().map(|value| value.get_name().len()).max();
+    let width = widest.unwrap_or(0);
+    let line = |value: &clap::builder::PossibleValue| {
+        let about = value.get_help().map(ToString::to_string);
+        format!(
+            "{:width$}  {}\n",
+            value.get_name(),
+            about.unwrap_or_default()
+        )
+    };
+    values.iter().map(line).collect()
+}

@@ -1,0 +1,131 @@
+//! The needs that `gpucost select` takes from what was measured: a run that was sampled, or a
+//! workload of a recorded estate.
+
+use super::exit::Failure;
+use super::select_args::SelectArgs;
+use crate::analysis::RunningWorkload;
+use crate::domain::{GpuShare, Policy, WorkloadKind, shown};
+use crate::planners::select::Wanted;
+use crate::profiling::RunProfile;
+use std::path::Path;
+
+/// Takes what the flags leave open from a workload, and what it is paid today.
+pub(super) fn of_workload(
+    wanted: &mut Wanted,
+    args: &SelectArgs,
+    running: &RunningWorkload,
+    policy: &Policy,
+) -> Result<(), Failure> {
+    let name = &running.name;
+    wanted.today = Some(running.today());
+    if wanted.kind == WorkloadKind::Unknown && running.kind != WorkloadKind::Unknown {
+        wanted.kind = running.kind;
+        wanted.sources.insert("kind", format!("tag of {name}"));
+    }
+    if running.restartable && !wanted.restartable {
+        wanted.restartable = true;
+        wanted
+            .sources
+            .insert("restartable", format!("tag of {name}"));
+    }
+    if wanted.model.is_some() {
+        return Ok(());
+    }
+    let demand = match &running.demand {
+        Ok(demand) => demand,
+        // What is stated needs no measurement.
+        Err(_) if args.vram.is_some() && args.gpus.is_some() => return Ok(()),
+        Err(missing) => {
+            return Err(Failure::input(format!("{name}: {missing}")).with_hint(
+                "pass `--vram` and `--gpus`, or a model with `--params`; `gpucost metrics` shows \
+                 what is measured",
+            ));
+        }
+    };
+    if args.gpus.is_none() {
+        let used = demand.gpus_active.max(1);
+        wanted.gpus = Some(GpuShare::Whole(used));
+        let source = format!("GPUs in use on an instance of {name}");
+        wanted.sources.insert("gpus", source);
+    }
+    if args.vram.is_none() {
+        let (peak, headroom) = (demand.vram_peak_mib, policy.vram_headroom);
+        wanted.vram_mib = Some(peak * headroom);
+        let source = format!("peak of {peak:.0} MiB of {name} × {headroom}");
+        wanted.sources.insert("vram_mib", source);
+    }
+    let headroom = policy.vcpu_headroom;
+    if let Some(p95) = demand.memory_p95_mib
+        && args.memory.is_none()
+    {
+        wanted.memory_mib = Some(p95 * headroom);
+        let source = format!("p95 of {p95:.0} MiB of {name} × {headroom}");
+        wanted.sources.insert("memory_mib", source);
+    }
+    if let Some(p95) = demand.cpu_p95 {
+        let cores = running.shape.vcpu;
+        wanted.vcpu = Some(f64::from(cores) * p95 / 100.0 * headroom);
+        let source = format!("p95 of {p95:.1}% of {cores} vCPUs of {name} × {headroom}");
+        wanted.sources.insert("vcpu", source);
+    }
+    Ok(())
+}
+
+/// Takes what the flags leave open from a run that was sampled.
+pub(super) fn of_run(
+    wanted: &mut Wanted,
+    args: &SelectArgs,
+    run: &RunProfile,
+    path: &Path,
+    policy: &Policy,
+) -> Result<(), Failure> {
+    let file = shown(path);
+    let Some(used) = run.gpus_used() else {
+        return Err(
+            Failure::input(format!("{file} does not show whether every GPU was used"))
+                .with_hint("pass `--vram` and `--gpus` instead"),
+        );
+    };
+    if args.gpus.is_none() && wanted.model.is_none() {
+        wanted.gpus = Some(GpuShare::Whole(
+            u16::try_from(used.max(1)).unwrap_or(u16::MAX),
+        ));
+        wanted
+            .sources
+            .insert("gpus", format!("GPUs used in {file}"));
+    }
+    let peak = run.fullest().and_then(|gpu| gpu.vram_used_mib);
+    if let Some(peak) = peak
+        && args.vram.is_none()
+        && wanted.model.is_none()
+        && used > 0
+    {
+        let headroom = policy.vram_headroom;
+        wanted.vram_mib = Some(peak.max * headroom);
+        let source = format!("peak of {:.0} MiB in {file} × {headroom}", peak.max);
+        wanted.sources.insert("vram_mib", source);
+    }
+    let headroom = policy.vcpu_headroom;
+    if let Some(memory) = run.host.memory_used_mib
+        && args.memory.is_none()
+    {
+        wanted.memory_mib = Some(memory.max * headroom);
+        let source = format!("peak of {:.0} MiB in {file} × {headroom}", memory.max);
+        wanted.sources.insert("memory_mib", source);
+    }
+    if let Some((cores, busy)) = run.host.cores.zip(run.host.cpu_percent) {
+        let vcpu = f64::from(cores) * busy.p95 / 100.0 * headroom;
+        let source = format!(
+            "p95 of {:.1}% of {cores} CPUs in {file} × {headroom}",
+            busy.p95
+        );
+        wanted.vcpu = Some(vcpu);
+        wanted.sources.insert("vcpu", source.clone());
+        if used == 0 && wanted.vcpu_without_gpu.is_none() {
+            wanted.vcpu_without_gpu = Some(vcpu);
+            let source = format!("no GPU was used; {source}");
+            wanted.sources.insert("vcpu_without_gpu", source);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,274 @@
+//! How a type holds a model: copies of it, each on one GPU or on several that are linked.
+
+use super::card::Card;
+use super::refusal::FitRefusal;
+use crate::domain::{InstanceShape, MIB};
+use crate::planners::model::{Dtype, Model};
+use crate::planners::roofline::{EFFICIENCY, LINKED_EFFICIENCY, Pace, Peak, Work};
+use rust_decimal::Decimal;
+
+/// GPUs that hold one copy together.
+const GROUPS: [u16; 4] = [1, 2, 4, 8];
+/// By how much a larger group must be faster to be worth it.
+const FASTER: f64 = 1.0 + 1e-9;
+
+/// What is served at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// Tokens that the cache holds for each sequence, at least prompt and answer.
+    pub context_tokens: u64,
+    /// Tokens of a prompt, at least one.
+    pub input_tokens: u64,
+    /// Tokens of an answer, at least one.
+    pub output_tokens: u64,
+    /// Sequences in flight, at least one.
+    pub sequences: u32,
+}
+
+/// What the figures assume.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FitTerms {
+    pub kv_dtype: Dtype,
+    /// Memory of each GPU for the CUDA context, activations and buffers.
+    pub runtime_mib: f64,
+    /// Factor on all memory, at least 1.
+    pub headroom: f64,
+    /// Share of the peak that is reached; absent for the defaults.
+    pub efficiency: Option<f64>,
+    /// Share of the hours in which so many sequences are in flight, above 0 and at most 1.
+    pub utilization: f64,
+    pub hours_per_month: Decimal,
+}
+
+impl FitTerms {
+    /// Share of the peak that so many GPUs reach together.
+    pub fn efficiency_of(&self, gpus: u16) -> f64 {
+        let usual = if gpus == 1 {
+            EFFICIENCY
+        } else {
+            LINKED_EFFICIENCY
+        };
+        self.efficiency.unwrap_or(usual)
+    }
+}
+
+/// A model with what is served of it at a time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServedModel {
+    pub model: Model,
+    pub dtype: Dtype,
+    pub load: Load,
+    pub terms: FitTerms,
+}
+
+impl ServedModel {
+    /// How a type holds it, wherever that is sold.
+    ///
+    /// # Errors
+    /// [`FitRefusal`] where it does not.
+    pub fn on(&self, shape: &InstanceShape) -> Result<Layout, FitRefusal> {
+        self.on_card(&Card::of(shape, self.dtype)?)
+    }
+
+    pub(super) fn on_card(&self, card: &Card) -> Result<Layout, FitRefusal> {
+        let layouts = Layouts { served: self, card };
+        layouts.fastest()
+    }
+
+    /// With what less a type would hold it that does not.
+    pub fn nearest_on(&self, shape: &InstanceShape) -> Option<Nearest> {
+        let refused = self.on(shape).err()?;
+        let instance_type = shape.instance_type.clone();
+        if let FitRefusal::Memory { holds, .. } = refused
+            && holds > 0
+        {
+            return Some(Nearest::Fewer {
+                dtype: self.dtype,
+                instance_type,
+                sequences: holds,
+            });
+        }
+        let mut smaller = smaller_than(self.dtype.bytes());
+        let dtype = smaller.find(|dtype| {
+            let served = Self {
+                dtype: *dtype,
+                ..self.clone()
+            };
+            served.on(shape).is_ok()
+        })?;
+        Some(Nearest::Smaller {
+            dtype,
+            instance_type,
+        })
+    }
+}
+
+/// What comes nearest where nothing fits.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Nearest {
+    /// A type holds the model with fewer sequences.
+    Fewer {
+        dtype: Dtype,
+        instance_type: String,
+        sequences: u64,
+    },
+    /// A type holds it in smaller numbers.
+    Smaller { dtype: Dtype, instance_type: String },
+}
+
+/// The ways to spread copies of a model over the GPUs of a type.
+pub(super) struct Layouts<'a> {
+    pub served: &'a ServedModel,
+    pub card: &'a Card,
+}
+
+/// One of these ways.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Layout {
+    /// GPUs that hold one copy.
+    pub gpus_each: u16,
+    pub copies: u32,
+    /// Memory that each GPU needs, with headroom.
+    pub needed_mib: f64,
+    /// Sequences that fit at most.
+    pub holds: u64,
+    /// Of the copy with the most sequences.
+    pub pace: Pace,
+    /// Output tokens of all copies.
+    pub tokens_per_second: f64,
+}
+
+impl Layouts<'_> {
+    /// The way with the most tokens a second; of equal ones, that with the fewest GPUs for
+    /// a copy.
+    fn fastest(&self) -> Result<Layout, FitRefusal> {
+        let mut best: Option<Layout> = None;
+        let allowed = self.groups().filter(|gpus| self.obstacle(*gpus).is_none());
+        for layout in allowed.filter_map(|gpus| self.layout(gpus)) {
+            let least = best.as_ref().map_or(0.0, |best| best.tokens_per_second);
+            if layout.tokens_per_second > least * FASTER {
+                best = Some(layout);
+            }
+        }
+        best.ok_or_else(|| self.refusal())
+    }
+
+    /// Sizes of groups that the type has GPUs for.
+    pub fn groups(&self) -> impl Iterator<Item = u16> {
+        let gpus = self.card.gpus;
+        GROUPS.into_iter().filter(move |group| *group <= gpus)
+    }
+
+    /// What keeps GPUs from holding a copy together. Each takes whole heads of keys and
+    /// values, and every layer waits for all of them.
+    pub fn obstacle(&self, gpus: u16) -> Option<FitRefusal> {
+        let kv_heads = self.served.model.kv_heads;
+        if gpus > 1 && !self.card.has_nvlink {
+            let model = self.card.model.clone();
+            return Some(FitRefusal::NotLinked { gpus, model });
+        }
+        let divides = kv_heads.is_multiple_of(u32::from(gpus));
+        (!divides).then_some(FitRefusal::Heads { gpus, kv_heads })
+    }
+
+    /// Copies, and the sequences of the fullest of them.
+    pub fn shares(&self, gpus_each: u16) -> (u32, u32) {
+        let sequences = self.served.load.sequences;
+        let copies = u32::from(self.card.gpus / gpus_each).min(sequences);
+        (copies, sequences.div_ceil(copies))
+    }
+
+    fn layout(&self, gpus_each: u16) -> Option<Layout> {
+        let (copies, most) = self.shares(gpus_each);
+        let needed_mib = self.needed_mib(gpus_each, most);
+        if needed_mib > self.card.usable_mib as f64 {
+            return None;
+        }
+        let (load, terms) = (&self.served.load, &self.served.terms);
+        let work = Work {
+            model: &self.served.model,
+            dtype: self.served.dtype,
+            kv_dtype: terms.kv_dtype,
+            input_tokens: load.input_tokens,
+            output_tokens: load.output_tokens,
+        };
+        let gpus = f64::from(gpus_each);
+        let peak = Peak {
+            bytes_per_second: self.card.bytes_per_second * gpus,
+            flops: self.card.flops * gpus,
+            efficiency: terms.efficiency_of(gpus_each),
+        };
+        let pace = work.pace(peak, f64::from(most));
+        // Sequences that do not divide evenly leave some copies with one fewer.
+        let full = load.sequences - (most - 1) * copies;
+        let mut tokens_per_second = f64::from(full) * pace.tokens_per_second();
+        if full < copies {
+            let rest = work.pace(peak, f64::from(most - 1));
+            tokens_per_second += f64::from(copies - full) * rest.tokens_per_second();
+        }
+        Some(Layout {
+            gpus_each,
+            copies,
+            needed_mib,
+            holds: self.holds(gpus_each),
+            pace,
+            tokens_per_second,
+        })
+    }
+
+    /// Memory that each GPU needs: its part of the weights and of the cache, what the
+    /// runtime takes, and headroom on all of it.
+    pub fn needed_mib(&self, gpus_each: u16, sequences: u32) -> f64 {
+        let bytes = self.weights() + f64::from(sequences) * self.cache_of_one();
+        let terms = &self.served.terms;
+        (bytes / f64::from(gpus_each) / MIB + terms.runtime_mib) * terms.headroom
+    }
+
+    /// Sequences that fit on all copies that fit.
+    fn holds(&self, gpus_each: u16) -> u64 {
+        let terms = &self.served.terms;
+        let free_mib = self.card.usable_mib as f64 / terms.headroom - terms.runtime_mib;
+        let bytes = free_mib * MIB * f64::from(gpus_each) - self.weights();
+        let each = (bytes / self.cache_of_one()).floor().max(0.0);
+        // A cast cuts at the largest number.
+        (each as u64).saturating_mul(u64::from(self.card.gpus / gpus_each))
+    }
+
+    fn weights(&self) -> f64 {
+        self.served.model.weight_bytes(self.served.dtype)
+    }
+
+    /// Bytes of the cache of one sequence.
+    fn cache_of_one(&self) -> f64 {
+        let of_token = self
+            .served
+            .model
+            .kv_bytes_per_token(self.served.terms.kv_dtype);
+        self.served.load.context_tokens as f64 * of_token
+    }
+
+    /// What is in the way where no group holds the model.
+    fn refusal(&self) -> FitRefusal {
+        let mut would_hold = self.groups().filter(|gpus| self.layout(*gpus).is_some());
+        if let Some(reason) = would_hold.find_map(|gpus| self.obstacle(gpus)) {
+            return reason;
+        }
+        let allowed = self.groups().filter(|gpus| self.obstacle(*gpus).is_none());
+        // One GPU alone is always allowed.
+        let gpus = allowed.last().unwrap_or(1);
+        let (_, most) = self.shares(gpus);
+        FitRefusal::Memory {
+            needed_mib: self.needed_mib(gpus, most),
+            usable_mib: self.card.usable_mib,
+            gpus,
+            holds: self.holds(gpus),
+            weights_fit: self.needed_mib(gpus, 0) <= self.card.usable_mib as f64,
+        }
+    }
+}
+
+/// Types of numbers below so many bytes, the largest first.
+pub(super) fn smaller_than(bytes: f64) -> impl Iterator<Item = Dtype> {
+    let all = [Dtype::Fp16, Dtype::Fp8, Dtype::Int4].into_iter();
+    all.filter(move |dtype| dtype.bytes() < bytes)
+}

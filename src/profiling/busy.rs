@@ -1,0 +1,122 @@
+//! How many GPUs of a host were busy, minute by minute.
+
+use super::periods::utilization;
+use super::profiled::after;
+use crate::domain::{RunFacts, Sample};
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+
+const SECONDS_OF_MINUTE: i64 = 60;
+
+/// Busy GPUs of the minutes of a run, from its samples, in memory that its length bounds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BusyGpus {
+    /// Sum and number of samples by the Unix second at which a minute begins.
+    minutes: BTreeMap<i64, (f64, u32)>,
+}
+
+impl BusyGpus {
+    /// Takes a sample; one in which a whole GPU did not report its utilization says nothing.
+    pub fn add(&mut self, facts: &RunFacts, sample: &Sample) {
+        let Some(busy) = busy(facts, sample) else {
+            return;
+        };
+        let at = after(facts.started, sample.at_seconds).as_second();
+        let minute = self
+            .minutes
+            .entry(at - at.rem_euclid(SECONDS_OF_MINUTE))
+            .or_default();
+        minute.0 += busy;
+        minute.1 += 1;
+    }
+
+    /// The mean of each minute that has one, in order.
+    pub fn minutes(&self) -> Vec<(Timestamp, f64)> {
+        let means = self.minutes.iter().filter_map(|(second, (sum, count))| {
+            let at = Timestamp::from_second(*second).ok()?;
+            Some((at, sum / f64::from(*count)))
+        });
+        means.collect()
+    }
+}
+
+/// Utilization of the whole GPUs of a sample, added up, in GPUs.
+fn busy(facts: &RunFacts, sample: &Sample) -> Option<f64> {
+    let mut sum = None;
+    for (gpu, sample) in facts.gpus.iter().zip(&sample.gpus) {
+        if gpu.mig.is_some() {
+            continue;
+        }
+        let is_divided = gpu.is_mig_enabled == Some(true);
+        let reading = sample.reading().filter(|_| !is_divided)?;
+        let (percent, _) = utilization(reading)?;
+        sum = Some(sum.unwrap_or(0.0) + percent / 100.0);
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{GpuIdentity, GpuReading, GpuSample, HostReading};
+
+    fn gpu(index: u16) -> GpuIdentity {
+        GpuIdentity {
+            index,
+            mig: None,
+            uuid: None,
+            name: None,
+            vram_total_mib: None,
+            power_limit_w: None,
+            power_default_limit_w: None,
+            pcie_max_bytes_per_second: None,
+            is_mig_enabled: None,
+        }
+    }
+
+    /// Two GPUs at 50% and 100% are 1.5, at 50% and 0% 0.5: 1.0 on average in the first minute.
+    /// Where one of them did not report, nothing is known.
+    #[test]
+    fn a_minute_has_the_mean_of_what_all_gpus_report() {
+        let started: Timestamp = "2026-10-31T00:00:00Z".parse().expect("a time");
+        let facts = RunFacts {
+            started,
+            interval_seconds: None,
+            hostname: None,
+            instance_id: None,
+            instance_type: None,
+            region: None,
+            driver_version: None,
+            is_command: false,
+            gpus: vec![gpu(0), gpu(1)],
+        };
+        let mut busy = BusyGpus::default();
+        for (at_seconds, percents) in [
+            (0.0, [Some(50.0), Some(100.0)]),
+            (30.0, [Some(50.0), Some(0.0)]),
+            (60.0, [Some(50.0), None]),
+            (120.0, [Some(100.0), Some(100.0)]),
+        ] {
+            let reading = |utilization_percent| {
+                GpuSample::Read(Box::new(GpuReading {
+                    utilization_percent,
+                    ..GpuReading::default()
+                }))
+            };
+            let sample = Sample {
+                at_seconds,
+                time: started,
+                gpus: percents.map(reading).into(),
+                host: HostReading::default(),
+            };
+            busy.add(&facts, &sample);
+        }
+        let first = started.as_second();
+        let found: Vec<(i64, f64)> = busy
+            .minutes()
+            .iter()
+            .map(|(at, gpus)| (at.as_second() - first, *gpus))
+            .collect();
+        assert_eq!(found, [(0, 1.0), (120, 2.0)]);
+    }
+}

@@ -1,0 +1,114 @@
+//! `--format slack`: an answer in Block Kit, as an incoming webhook takes it.
+
+use super::table::shown;
+use super::{Answer, Figure, Sheet};
+use crate::report::shared::slack::{
+    MOST_BLOCKS, MOST_IN_MESSAGE, Message, command, context, escape, section, sentence,
+};
+use crate::report::shared::text::{counted, fit, json_document};
+use serde_json::Value;
+
+/// Rows of a sheet before the rest is counted: with them a section stays below its limit.
+const SHOWN: usize = 8;
+/// Columns of a cell.
+const CELL_WIDTH: usize = 60;
+
+/// An answer as a message for Slack: the headline, the figures, and as much of everything else
+/// as a message holds.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn answer_slack(answer: &Answer) -> Result<String, serde_json::Error> {
+    let mut texts = vec![Text::Section(format!("*{}*", sentence(&answer.headline)))];
+    if !answer.given.is_empty() {
+        let given = answer.given.iter();
+        let given = given.map(|one| format!("{}: {}", one.name, sentence(&shown(&one.value))));
+        texts.push(Text::Context(given.collect::<Vec<_>>().join(" · ")));
+    }
+    texts.extend(answer.sheets.iter().map(|one| Text::Section(rows(one))));
+    let caveats = answer.caveats.iter();
+    texts.extend(caveats.map(|one| Text::Context(format!("! {}", sentence(one)))));
+    let missing = answer.missing.iter();
+    texts.extend(missing.map(|one| {
+        let words = format!("{}: {}", one.what, one.remedy);
+        Text::Context(format!("missing: {}", sentence(&words)))
+    }));
+    let next = answer.next.iter().map(|one| command(one));
+    let next = next.collect::<Vec<_>>().join("\n");
+    let mut used = next.chars().count();
+    let fits = |text: &&Text| {
+        used += text.words().chars().count();
+        used <= MOST_IN_MESSAGE
+    };
+    // The last two blocks say what is left out and what to type next.
+    let room = MOST_BLOCKS - 2;
+    let most = texts.iter().take(room).take_while(fits).count();
+    let mut blocks: Vec<Value> = texts[..most].iter().map(Text::block).collect();
+    let hidden = texts.len() - most;
+    if hidden > 0 {
+        let more = counted(hidden as u64, "more part", "more parts");
+        blocks.push(context(&format!("… and {more}: see `--format markdown`")));
+    }
+    if !next.is_empty() {
+        blocks.push(section(&next));
+    }
+    json_document(&Message {
+        text: escape(&answer.headline),
+        blocks,
+    })
+}
+
+enum Text {
+    Section(String),
+    Context(String),
+}
+
+impl Text {
+    fn words(&self) -> &str {
+        match self {
+            Self::Section(words) | Self::Context(words) => words,
+        }
+    }
+
+    fn block(&self) -> Value {
+        match self {
+            Self::Section(words) => section(words),
+            Self::Context(words) => context(words),
+        }
+    }
+}
+
+/// A line for each row, below one with the names of the columns.
+fn rows(sheet: &Sheet) -> String {
+    let mut lines = vec![format!("*{}*", sentence(&sheet.title))];
+    if sheet.rows.is_empty() {
+        lines.push("none".to_owned());
+        return lines.join("\n");
+    }
+    let columns = sheet.columns.iter().enumerate();
+    let (places, titles): (Vec<usize>, Vec<&str>) = columns
+        .filter(|(_, one)| !one.is_detail)
+        .map(|(place, one)| (place, one.title))
+        .unzip();
+    lines.push(format!("_{}_", titles.join(" · ")));
+    for row in sheet.rows.iter().take(SHOWN) {
+        let cells = places.iter().filter_map(|place| row.get(*place));
+        lines.push(cells.map(cell).collect::<Vec<_>>().join(" · "));
+    }
+    let rest = sheet.rows.len().saturating_sub(SHOWN);
+    if rest > 0 {
+        let (one, many) = sheet.noun;
+        let more = counted(rest as u64, &format!("more {one}"), &format!("more {many}"));
+        lines.push(format!("… and {more}"));
+    }
+    lines.join("\n")
+}
+
+/// A cell; words from outside are code, so that no emphasis or emoji is made of them.
+fn cell(figure: &Figure) -> String {
+    let words = fit(&shown(figure), CELL_WIDTH);
+    match figure {
+        Figure::Text(_) => command(&words),
+        _ => escape(&words),
+    }
+}

@@ -1,0 +1,347 @@
+//! Sheets as a workbook (XLSX): typed cells, and totals as formulas over them.
+
+use super::{Figure, Sheet};
+use crate::domain::{Currency, Money};
+use crate::report::shared::text::safe;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use rust_xlsxwriter::utility::{column_number_to_name, row_col_to_cell};
+use rust_xlsxwriter::{DocProperties, Format, FormatBorder, Formula, Worksheet, XlsxError};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most UTF-16 units that a cell holds.
+const LONGEST_CELL: usize = 32_767;
+/// The widest column, in characters.
+const WIDEST_COLUMN: usize = 60;
+/// Room for the button of a filter, and for amounts.
+const NARROWEST_COLUMN: usize = 12;
+
+/// The column that names the currency of the amounts of a row.
+const CURRENCY: &str = "currency";
+
+/// A sheet with its name in the workbook, and the columns that have totals. A sheet with
+/// totals has a column `currency`; each currency has a total of its own.
+pub(in crate::report) struct Page {
+    /// A word, so that formulas need not quote it.
+    pub name: &'static str,
+    pub sheet: Sheet,
+    pub summed: &'static [&'static str],
+}
+
+/// A total under a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::report) struct Total {
+    /// Where it is, such as `Workloads!O12`.
+    pub cell: String,
+    pub amount: Decimal,
+}
+
+/// A line of the first sheet.
+pub(in crate::report) struct Line {
+    pub name: &'static str,
+    pub value: LineValue,
+    pub note: String,
+}
+
+pub(in crate::report) enum LineValue {
+    Figure(Figure),
+    /// An amount that follows from other cells.
+    Formula(String, Money),
+}
+
+/// A workbook that is being made.
+pub(in crate::report) struct Workbook {
+    sheets: Vec<Worksheet>,
+    totals: BTreeMap<(&'static str, &'static str, Currency), Total>,
+    formats: Formats,
+}
+
+struct Formats {
+    heading: Format,
+    money: Format,
+    total: Format,
+    total_money: Format,
+    price: Format,
+    count: Format,
+    number: Format,
+    date: Format,
+    time: Format,
+}
+
+impl Formats {
+    fn new() -> Self {
+        let of = |format: &str| Format::new().set_num_format(format);
+        let total = || {
+            let bold = Format::new().set_bold();
+            bold.set_border_top(FormatBorder::Thin)
+        };
+        Self {
+            heading: Format::new().set_bold(),
+            money: of("#,##0.00"),
+            total: total(),
+            total_money: total().set_num_format("#,##0.00"),
+            price: of("#,##0.00####"),
+            count: of("#,##0"),
+            number: of("0.00##"),
+            date: of("yyyy-mm-dd"),
+            time: of("yyyy-mm-dd hh:mm"),
+        }
+    }
+}
+
+impl Workbook {
+    pub fn new() -> Self {
+        Self {
+            sheets: Vec::new(),
+            totals: BTreeMap::new(),
+            formats: Formats::new(),
+        }
+    }
+
+    /// Adds a page behind the others: a header that stays in sight, rows with a filter, and a
+    /// line of totals for each currency.
+    ///
+    /// # Errors
+    /// When the format does not hold that many rows.
+    pub fn add(&mut self, page: &Page) -> Result<(), XlsxError> {
+        let mut sheet = Worksheet::new();
+        sheet.set_name(page.name)?;
+        let Sheet { columns, rows, .. } = &page.sheet;
+        for (col, column) in (0..).zip(columns) {
+            sheet.write_string_with_format(0, col, column.key, &self.formats.heading)?;
+        }
+        for (row, cells) in (1..).zip(rows) {
+            for (col, cell) in (0..).zip(cells) {
+                self.write(&mut sheet, (row, col), cell)?;
+            }
+        }
+        let last_row = rows_of(page);
+        let last_col = u16::try_from(columns.len().saturating_sub(1)).unwrap_or(u16::MAX);
+        sheet.autofilter(0, 0, last_row, last_col)?;
+        sheet.set_freeze_panes(1, 0)?;
+        set_widths(&mut sheet, &page.sheet)?;
+        self.write_totals(&mut sheet, page)?;
+        self.sheets.push(sheet);
+        Ok(())
+    }
+
+    /// The total under a column of a page in a currency; absent where no row has an amount in
+    /// it.
+    pub fn total(
+        &self,
+        page: &'static str,
+        column: &'static str,
+        currency: Currency,
+    ) -> Option<&Total> {
+        self.totals.get(&(page, column, currency))
+    }
+
+    /// Adds the first sheet, of lines with a name, a value, its currency and a note. Line 1 is
+    /// in row 2.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub fn add_first(&mut self, name: &'static str, lines: &[Line]) -> Result<(), XlsxError> {
+        let mut sheet = Worksheet::new();
+        sheet.set_name(name)?;
+        for (col, title) in (0..).zip(["figure", "value", CURRENCY, "note"]) {
+            sheet.write_string_with_format(0, col, title, &self.formats.heading)?;
+        }
+        for (row, line) in (1..).zip(lines) {
+            sheet.write_string(row, 0, line.name)?;
+            let amount = match &line.value {
+                LineValue::Figure(figure) => {
+                    self.write(&mut sheet, (row, 1), figure)?;
+                    match figure {
+                        Figure::Money(amount) | Figure::Price(amount) => Some(*amount),
+                        _ => None,
+                    }
+                }
+                LineValue::Formula(formula, amount) => {
+                    let formula = computed(formula, amount.rounded().amount());
+                    sheet.write_formula_with_format(row, 1, formula, &self.formats.money)?;
+                    Some(*amount)
+                }
+            };
+            if let Some(amount) = amount {
+                sheet.write_string(row, 2, amount.currency().code())?;
+            }
+            sheet.write_string(row, 3, cell_text(&line.note))?;
+        }
+        for (col, width) in (0..).zip([34, 22, 10, 70]) {
+            sheet.set_column_width(col, width)?;
+        }
+        sheet.set_freeze_panes(1, 0)?;
+        self.sheets.insert(0, sheet);
+        Ok(())
+    }
+
+    /// The bytes of the file, which are the same for the same sheets and time.
+    ///
+    /// # Errors
+    /// When they cannot be packed, which memory always can.
+    pub fn finish(self, created: Timestamp) -> Result<Vec<u8>, XlsxError> {
+        let mut book = rust_xlsxwriter::Workbook::new();
+        let created = created.to_zoned(TimeZone::UTC).datetime();
+        book.set_properties(&DocProperties::new().set_creation_datetime(&created));
+        for sheet in self.sheets {
+            book.push_worksheet(sheet);
+        }
+        book.save_to_buffer()
+    }
+
+    fn write(
+        &self,
+        sheet: &mut Worksheet,
+        (row, col): (u32, u16),
+        figure: &Figure,
+    ) -> Result<(), XlsxError> {
+        let formats = &self.formats;
+        let number = |value: Option<f64>| value.filter(|value| value.is_finite());
+        let (value, format) = match figure {
+            Figure::Absent => return Ok(()),
+            // Never a formula, whatever it begins with.
+            Figure::Text(text) => {
+                sheet.write_string(row, col, cell_text(text))?;
+                return Ok(());
+            }
+            Figure::Flag(flag) => {
+                sheet.write_boolean(row, col, *flag)?;
+                return Ok(());
+            }
+            Figure::Time(at) => {
+                let at = at.to_zoned(TimeZone::UTC).datetime();
+                sheet.write_datetime_with_format(row, col, at, &formats.time)?;
+                return Ok(());
+            }
+            Figure::Date(day) => {
+                sheet.write_datetime_with_format(row, col, *day, &formats.date)?;
+                return Ok(());
+            }
+            Figure::Count(count) => (Some(*count as f64), &formats.count),
+            Figure::Number(value, _) | Figure::Percent(value) => {
+                (number(Some(*value)), &formats.number)
+            }
+            Figure::Money(amount) => (amount.rounded().amount().to_f64(), &formats.money),
+            Figure::Price(price) => (price.amount().round_dp(6).to_f64(), &formats.price),
+        };
+        if let Some(value) = value {
+            sheet.write_number_with_format(row, col, value, format)?;
+        }
+        Ok(())
+    }
+
+    /// A line for each currency in which the page has an amount.
+    fn write_totals(&mut self, sheet: &mut Worksheet, page: &Page) -> Result<(), XlsxError> {
+        let keys = page.sheet.columns.iter().map(|column| column.key);
+        let columns: BTreeMap<&str, u16> = keys.zip(0..).collect();
+        let Some(named) = columns.get(CURRENCY) else {
+            return Ok(());
+        };
+        let summed: Vec<(&'static str, u16)> = page
+            .summed
+            .iter()
+            .filter_map(|key| Some((*key, *columns.get(key)?)))
+            .collect();
+        let amounts = |col: u16| {
+            let rows = page.sheet.rows.iter();
+            rows.filter_map(move |row| match row.get(usize::from(col)) {
+                Some(Figure::Money(amount)) => Some(amount.rounded()),
+                _ => None,
+            })
+        };
+        let all = summed.iter().flat_map(|(_, col)| amounts(*col));
+        let currencies: BTreeSet<Currency> = all.map(Money::currency).collect();
+        let last = rows_of(page);
+        // A line is left free, so that a filter does not take a total for a row.
+        for (row, currency) in (last + 2..).zip(currencies) {
+            let formats = &self.formats;
+            sheet.write_string_with_format(row, 0, "Total", &formats.total)?;
+            sheet.write_string_with_format(row, *named, currency.code(), &formats.total)?;
+            let name = column_number_to_name;
+            let criteria = format!("${0}$2:${0}${1}", name(*named), last + 1);
+            let wanted = row_col_to_cell(row, *named);
+            for (key, col) in &summed {
+                let own = amounts(*col).filter(|amount| amount.currency() == currency);
+                let amount: Decimal = own.map(Money::amount).sum();
+                let range = format!("{0}2:{0}{1}", name(*col), last + 1);
+                let formula = format!("=SUMIF({criteria},{wanted},{range})");
+                let formula = computed(&formula, amount);
+                sheet.write_formula_with_format(row, *col, formula, &formats.total_money)?;
+                let cell = format!("{}!{}", page.name, row_col_to_cell(row, *col));
+                self.totals
+                    .insert((page.name, *key, currency), Total { cell, amount });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A formula with its result, for readers that do not compute.
+fn computed(formula: &str, result: Decimal) -> Formula {
+    Formula::new(formula).set_result(result.normalize().to_string())
+}
+
+/// How many rows a page has, which is also the place of the last one under the header.
+fn rows_of(page: &Page) -> u32 {
+    u32::try_from(page.sheet.rows.len()).unwrap_or(u32::MAX)
+}
+
+/// Text for a cell: what could drive a terminal is escaped, and what no cell holds is cut.
+fn cell_text(text: &str) -> String {
+    let mut shown = safe(text);
+    // The writer takes what looks like this for markup of its own.
+    if shown.starts_with("<r>") && shown.ends_with("</r>") {
+        shown.insert(0, ' ');
+    }
+    if shown.encode_utf16().count() <= LONGEST_CELL {
+        return shown;
+    }
+    let mut cut = String::new();
+    let mut units = 0;
+    for c in shown.chars() {
+        units += c.len_utf16();
+        if units >= LONGEST_CELL {
+            break;
+        }
+        cut.push(c);
+    }
+    cut.push('…');
+    cut
+}
+
+/// Columns as wide as what they hold, within bounds.
+fn set_widths(sheet: &mut Worksheet, rows: &Sheet) -> Result<(), XlsxError> {
+    for (place, column) in rows.columns.iter().enumerate() {
+        let texts = rows.rows.iter().map(|row| match row.get(place) {
+            Some(Figure::Text(text)) => text.chars().count(),
+            Some(Figure::Time(_)) => 16,
+            _ => 0,
+        });
+        let longest = texts.max().unwrap_or(0).max(column.key.len() + 2);
+        let width = longest.clamp(NARROWEST_COLUMN, WIDEST_COLUMN);
+        let col = u16::try_from(place).unwrap_or(u16::MAX);
+        sheet.set_column_width(col, width as f64)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_fits_a_cell_and_is_none_of_the_writers_markup() {
+        assert_eq!(cell_text("=cmd|' /C calc'!A0"), "=cmd|' /C calc'!A0");
+        assert_eq!(cell_text("a\u{1b}b"), "a\\u{1b}b");
+        assert_eq!(cell_text("<r><t>x</t></r>"), " <r><t>x</t></r>");
+        let whole = "x".repeat(LONGEST_CELL);
+        assert_eq!(cell_text(&whole), whole);
+        // Each of these is two units: 16,383 of them and the mark of the cut are 32,767.
+        let cut = cell_text(&"👩".repeat(20_000));
+        assert_eq!(cut.encode_utf16().count(), LONGEST_CELL);
+        assert!(cut.ends_with("👩…"));
+    }
+}

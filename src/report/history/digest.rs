@@ -1,0 +1,209 @@
+//! `gpucost report`: what happened since an earlier audit, short enough for a chat.
+
+use super::actions::to;
+use super::trend::{caveats, change, missing};
+use super::words::days;
+use crate::domain::{Money, PastTotals};
+use crate::report::answer::{Answer, Column, Figure, Given, Missing, Sheet, column, detail};
+use crate::report::shared::text::{counted, minute, money};
+use crate::trend::{Digest, Realised, Turn};
+
+const OF_TOTALS: [Column; 4] = [
+    column("figure", "figure"),
+    column("before", "before"),
+    column("now", "now"),
+    column("change", "change"),
+];
+const OF_ACTIONS: [Column; 9] = [
+    column("turn", "what"),
+    column("name", "workload"),
+    column("action", "action"),
+    column("target", "to"),
+    column("expected_monthly", "per month"),
+    detail("saved", "saved"),
+    column("since", "since"),
+    detail("risk", "risk"),
+    detail("action_id", "action id"),
+];
+
+/// What happened between two audits; `flags` are those that lead to the history, each with a
+/// blank before it.
+pub fn digest_answer(digest: &Digest, flags: &str) -> Answer {
+    let found = &digest.overview;
+    let mut sheets = vec![totals(digest)];
+    sheets.extend(change(found));
+    sheets.push(actions(digest));
+    let first = found.span.first;
+    Answer {
+        planner: "report",
+        headline: headline(digest),
+        given: given(digest),
+        steps: Vec::new(),
+        sheets,
+        caveats: cautions(digest),
+        missing: gaps(digest),
+        files: Vec::new(),
+        next: vec![
+            "gpucost fix --format markdown --output runbook.md".to_owned(),
+            format!("gpucost history{flags} --since {first}"),
+        ],
+    }
+}
+
+fn headline(digest: &Digest) -> String {
+    let found = &digest.overview;
+    let of = |amount| money(found.ledger.money(amount));
+    let spent = format!(
+        "{} was spent on GPUs from {}, {} of it on what did nothing",
+        of(found.sums.spend),
+        days(found.span),
+        of(found.sums.waste)
+    );
+    let moved = found.compared.map(|compared| {
+        let total = compared.change.total();
+        let amount = money(Money::new(total.amount().abs(), total.currency()));
+        let before = days(compared.before);
+        if total.rounded().amount().is_zero() {
+            format!("; a mean day cost as much as from {before}")
+        } else if total.amount().is_sign_negative() {
+            format!("; a mean day cost {amount} less than from {before}")
+        } else {
+            format!("; a mean day cost {amount} more than from {before}")
+        }
+    });
+    spent + &moved.unwrap_or_default()
+}
+
+fn given(digest: &Digest) -> Vec<Given> {
+    let found = &digest.overview;
+    let given = |key, name, value| Given {
+        key,
+        name,
+        value,
+        source: "history".to_owned(),
+    };
+    let recorded: u32 = found.periods.iter().map(|one| one.recorded_days).sum();
+    let mut given_all = vec![
+        given("before", "earlier audit", Figure::Time(digest.before.as_of)),
+        given("now", "last audit", Figure::Time(digest.now.as_of)),
+        given(
+            "recorded_days",
+            "days kept between",
+            Figure::Count(u64::from(recorded)),
+        ),
+    ];
+    if let Some(forecast) = &found.forecast {
+        given_all.push(given(
+            "month_ends_at",
+            "the month ends at",
+            Figure::Money(forecast.total()),
+        ));
+    }
+    given_all
+}
+
+/// What both audits said, per month of what ran at their time.
+fn totals(digest: &Digest) -> Sheet {
+    let (before, now) = (&digest.before, &digest.now);
+    let amount = |name: &str, of: fn(&PastTotals) -> Option<Money>| {
+        let (old, new) = (of(&before.totals), of(&now.totals));
+        let change = old
+            .zip(new)
+            .and_then(|(old, new)| new.checked_sub(old).ok());
+        vec![
+            Figure::text(name),
+            Figure::of(old, Figure::Money),
+            Figure::of(new, Figure::Money),
+            Figure::of(change, Figure::Money),
+        ]
+    };
+    let number = |name: &str, old: u64, new: u64| {
+        // A fleet has fewer than 2^53 of anything, so that the difference is exact.
+        let change = new as f64 - old as f64;
+        vec![
+            Figure::text(name),
+            Figure::Count(old),
+            Figure::Count(new),
+            Figure::Number(change, 0),
+        ]
+    };
+    Sheet {
+        key: "totals",
+        title: "TOTALS  per month, at the time of each audit".to_owned(),
+        noun: ("row", "rows"),
+        columns: OF_TOTALS.to_vec(),
+        rows: vec![
+            amount("monthly cost", |totals| totals.monthly_cost),
+            amount("waste", |totals| totals.monthly_waste),
+            amount("planned savings", |totals| totals.monthly_savings),
+            number("instances", before.totals.instances, now.totals.instances),
+            number("GPUs", before.totals.gpus, now.totals.gpus),
+            number("data gaps", before.gaps_count, now.gaps_count),
+        ],
+    }
+}
+
+fn actions(digest: &Digest) -> Sheet {
+    let rows = digest.actions().into_iter();
+    Sheet {
+        key: "actions",
+        title: "ACTIONS  done, undone, new, open, no longer advised".to_owned(),
+        noun: ("action", "actions"),
+        columns: OF_ACTIONS.to_vec(),
+        rows: rows.map(|(turn, one)| row(turn, one)).collect(),
+    }
+}
+
+fn row(turn: Turn, one: &Realised) -> Vec<Figure> {
+    let action = &one.action;
+    vec![
+        Figure::text(turn.name()),
+        Figure::text(&action.name),
+        Figure::text(action.kind.name()),
+        Figure::of(action.target.as_ref(), |target| Figure::text(to(target))),
+        Figure::Money(action.expected_monthly),
+        Figure::of(one.saved, |(saved, _)| Figure::Money(saved)),
+        Figure::of(one.since, |day| Figure::text(day.to_string())),
+        Figure::text(action.risk.name()),
+        Figure::text(&action.action_id),
+    ]
+}
+
+fn cautions(digest: &Digest) -> Vec<String> {
+    let mut all = Vec::new();
+    if digest.begins_later {
+        all.push(format!(
+            "the history begins later than was asked: the earlier audit is its first, of {}",
+            minute(digest.before.as_of)
+        ));
+    }
+    if digest.other_scopes > 0 {
+        let scopes = counted(digest.other_scopes, "other scope", "other scopes");
+        all.push(format!(
+            "the history also has audits of {scopes}, which are in no figure: this is about the \
+             scope that was recorded last"
+        ));
+    }
+    let (before, now) = (&digest.before.totals, &digest.now.totals);
+    if before.currency != now.currency {
+        all.push("the two audits are in different currencies".to_owned());
+    }
+    if now.unpriced_instances > 0 {
+        let instances = counted(now.unpriced_instances, "instance has", "instances have");
+        all.push(format!("{instances} no price and are in no amount"));
+    }
+    all.extend(caveats(&digest.overview));
+    all
+}
+
+fn gaps(digest: &Digest) -> Vec<Missing> {
+    let mut all = missing(&digest.overview);
+    let now = &digest.now;
+    if now.gaps_count > 0 {
+        all.push(Missing {
+            what: counted(now.gaps_count, "data gap", "data gaps") + " of the last audit",
+            remedy: "`gpucost audit` lists each with its fix".to_owned(),
+        });
+    }
+    all
+}

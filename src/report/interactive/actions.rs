@@ -1,0 +1,130 @@
+//! The actions of a plan, on and off.
+
+use crate::analysis::{Audit, AuditedWorkload, Choices};
+use crate::domain::{Action, ActionKind, Money, RejectedAction};
+use crate::savings::{LeftOut, RejectedKinds};
+use std::collections::BTreeMap;
+
+/// Why an action is off that was switched off here.
+const SWITCHED_OFF: &str = "switched off in the interactive audit";
+
+/// What tells one action from another: the ID of its workload, and its kind.
+type ActionKey = (String, ActionKind);
+
+/// Which actions are off, why, and what each was when it was last on.
+#[derive(Debug)]
+pub(super) struct Switches {
+    choices: Choices,
+    off: BTreeMap<ActionKey, String>,
+    last: BTreeMap<ActionKey, Action>,
+    /// Rejections of the policy that no workload in scope fits.
+    elsewhere: Vec<RejectedAction>,
+    /// What the plan saves per month with everything on.
+    pub(super) whole_savings: Option<Money>,
+}
+
+/// An action of the plan, or one that is off.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Switch<'a> {
+    pub kind: ActionKind,
+    /// As it is, or as it was when it was last on; absent where it has not been on.
+    pub action: Option<&'a Action>,
+    pub is_on: bool,
+}
+
+impl Switches {
+    /// The switches of an audit whose plan does without what a policy rejects.
+    pub(super) fn of(audit: &mut Audit, choices: Choices, rejected: &[RejectedAction]) -> Self {
+        let mut switches = Self {
+            choices,
+            off: BTreeMap::new(),
+            last: BTreeMap::new(),
+            elsewhere: Vec::new(),
+            whole_savings: None,
+        };
+        // What the whole plan does says what the rejected actions would save.
+        switches.replan(audit);
+        switches.whole_savings = audit.totals.monthly_savings();
+        for one in rejected {
+            let mut is_matched = false;
+            for audited in &audit.workloads {
+                let id = audited.workload.id();
+                if one.is_about(&id, &audited.workload.name) {
+                    let key = (id, one.action);
+                    let reason = || one.reason.clone();
+                    switches.off.entry(key).or_insert_with(reason);
+                    is_matched = true;
+                }
+            }
+            if !is_matched {
+                switches.elsewhere.push(one.clone());
+            }
+        }
+        switches.replan(audit);
+        switches
+    }
+
+    fn rejected(&self) -> RejectedKinds {
+        let mut kinds = RejectedKinds::new();
+        for (id, kind) in self.off.keys() {
+            kinds.entry(id.clone()).or_default().insert(*kind);
+        }
+        kinds
+    }
+
+    fn replan(&mut self, audit: &mut Audit) {
+        audit.replan(&self.choices, &self.rejected());
+        for audited in &audit.workloads {
+            let id = audited.workload.id();
+            for action in &audited.actions {
+                self.last
+                    .insert((id.clone(), action.kind()), action.clone());
+            }
+        }
+    }
+
+    /// Switches an action of a workload, and plans again.
+    pub(super) fn toggle(&mut self, audit: &mut Audit, id: &str, kind: ActionKind) {
+        let key = (id.to_owned(), kind);
+        if self.off.remove(&key).is_none() {
+            self.off.insert(key, SWITCHED_OFF.to_owned());
+        }
+        self.replan(audit);
+    }
+
+    /// The actions of a workload in the order of the plan, those that are off among them.
+    pub(super) fn of_workload<'a>(&'a self, audited: &'a AuditedWorkload) -> Vec<Switch<'a>> {
+        let id = audited.workload.id();
+        let on = audited.actions.iter().map(|action| Switch {
+            kind: action.kind(),
+            action: Some(action),
+            is_on: true,
+        });
+        let off = audited.left_out.iter();
+        let off = off.filter(|(_, why)| **why == LeftOut::Rejected);
+        let off = off.map(|(kind, _)| Switch {
+            kind: *kind,
+            action: self.last.get(&(id.clone(), *kind)),
+            is_on: false,
+        });
+        let mut all: Vec<Switch<'_>> = on.chain(off).collect();
+        all.sort_by_key(|one| one.kind);
+        all
+    }
+
+    /// How many actions are off.
+    pub(super) fn off(&self) -> usize {
+        self.off.len()
+    }
+
+    /// What a policy must reject for the same plan: what is off and offered, in order, and
+    /// what was rejected of workloads out of scope.
+    pub(super) fn policy(&self) -> Vec<RejectedAction> {
+        let off = self.off.iter().map(|((id, kind), reason)| RejectedAction {
+            workload: id.clone(),
+            action: *kind,
+            reason: reason.clone(),
+        });
+        off.chain(self.elsewhere.iter().cloned()).collect()
+    }
+}

@@ -1,0 +1,142 @@
+//! The plan: every action with its switch, and one workload with its actions and hours.
+
+use super::actions::Switch;
+use super::model::Model;
+use super::words::{bold, first_row, left, right, row};
+use crate::domain::Action;
+use crate::report::shared::text::{ABSENT, count, fit, money_or_absent, wrap};
+use ratatui::text::Line;
+
+/// Columns of an amount.
+const AMOUNT: usize = 12;
+/// Columns of the kind of an action.
+const KIND: usize = 10;
+/// Actions of a workload that are shown at once.
+const MOST_ACTIONS: usize = 4;
+/// Lines of the sentence about a workload, and of that about an action.
+const SENTENCE: usize = 2;
+
+/// Every action of the workloads that are shown.
+pub(super) fn list(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'static>> {
+    let filter = if model.filter.is_empty() {
+        String::new()
+    } else {
+        format!(" · filter `{}`", model.filter)
+    };
+    let title = format!(
+        "PLAN  {} actions, the largest saving first{filter}",
+        count(model.entries.len() as u64)
+    );
+    let header = format!(
+        "       {}  {}  {}",
+        right("SAVES/MONTH", AMOUNT),
+        left("ACTION", KIND),
+        "WORKLOAD"
+    );
+    let mut lines = vec![
+        Line::styled(fit(&title, width), bold()),
+        Line::styled(fit(&header, width), bold()),
+    ];
+    let rows = height.saturating_sub(lines.len());
+    let first = first_row(model.plan_cursor, model.entries.len(), rows);
+    let visible = model.entries.iter().enumerate().skip(first).take(rows);
+    for (index, (place, kind)) in visible {
+        let Some(audited) = model.audit.workloads.get(*place) else {
+            continue;
+        };
+        let switches = model.switches.of_workload(audited);
+        let Some(switch) = switches.iter().find(|one| one.kind == *kind) else {
+            continue;
+        };
+        let text = format!(
+            "{}  {}",
+            switched(switch),
+            described(switch, &audited.workload.name)
+        );
+        let line = left(&text, width.saturating_sub(2));
+        lines.push(row(&line, index == model.plan_cursor));
+    }
+    lines
+}
+
+/// The switch, the saving and the kind.
+fn switched(switch: &Switch<'_>) -> String {
+    let mark = if switch.is_on { "[x]" } else { "[ ]" };
+    let saves = money_or_absent(switch.action.map(Action::monthly_savings));
+    format!(
+        "{mark}  {}  {}",
+        right(&saves, AMOUNT),
+        left(switch.kind.name(), KIND)
+    )
+}
+
+/// A name, and where its action leads.
+fn described(switch: &Switch<'_>, name: &str) -> String {
+    let name = fit(name, 40);
+    let risk = switch
+        .action
+        .map(|action| format!(" ({} risk)", action.risk()));
+    let risk = risk.unwrap_or_default();
+    match switch.action.and_then(Action::target) {
+        Some(to) => format!("{name} → {} × {}{risk}", to.count, to.instance_type),
+        None => format!("{name}{risk}"),
+    }
+}
+
+/// One workload.
+pub(super) fn workload(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'static>> {
+    let Some(audited) = model.opened() else {
+        return Vec::new();
+    };
+    let workload = &audited.workload;
+    let title = format!(
+        "{}  {} × {} · {} · {} · {} → {} per month",
+        fit(&workload.name, 40),
+        workload.instances.len(),
+        workload.key.instance_type,
+        workload.key.region,
+        audited.verdict.classification,
+        money_or_absent(workload.monthly_cost()),
+        money_or_absent(audited.planned_monthly_cost()),
+    );
+    let mut lines = vec![Line::styled(fit(&title, width), bold())];
+    lines.extend(sentence(&audited.verdict.reason, "", width));
+    let switches = model.open_switches();
+    let cursor = model.action_cursor;
+    if switches.is_empty() {
+        lines.push(Line::from("the plan has no action for it"));
+    }
+    let first = first_row(cursor, switches.len(), MOST_ACTIONS);
+    for (index, switch) in switches.iter().enumerate().skip(first).take(MOST_ACTIONS) {
+        let text = format!("{}  {}", switched(switch), described(switch, ""));
+        lines.push(row(&left(&text, width.saturating_sub(2)), index == cursor));
+    }
+    if let Some(switch) = switches.get(cursor) {
+        let detail = switch.action.map_or("it has not been on", Action::detail);
+        lines.extend(sentence(detail, "      ", width));
+    }
+    let mean = model.hours.mean();
+    let mean = mean.unwrap_or_else(|| ABSENT.to_owned());
+    let of = format!("UTILIZATION  {} · mean {mean}", model.hours.title());
+    lines.push(Line::styled(fit(&of, width), bold()));
+    let rest = height.saturating_sub(lines.len());
+    let style = (model.color, model.ascii);
+    lines.extend(model.hours.lines((width, rest), style));
+    lines
+}
+
+/// A sentence in few lines, which the last one ends with `…` where it is longer.
+fn sentence(text: &str, indent: &str, width: usize) -> Vec<Line<'static>> {
+    let columns = width.saturating_sub(indent.len() + 1).max(1);
+    let mut lines = wrap(text, columns);
+    if lines.len() > SENTENCE {
+        lines.truncate(SENTENCE);
+        if let Some(last) = lines.last_mut() {
+            *last = fit(&format!("{last} …"), columns + 1);
+        }
+    }
+    let lines = lines.into_iter();
+    lines
+        .map(|line| Line::from(format!("{indent}{line}")))
+        .collect()
+}

@@ -1,0 +1,39 @@
+//! Cells and lines that more than one screen has.
+
+use crate::report::shared::text::fit;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::Line;
+use unicode_width::UnicodeWidthStr;
+
+/// A cell of exactly so many columns, filled up on the right.
+pub(super) fn left(text: &str, width: usize) -> String {
+    let text = fit(text, width);
+    let blanks = width.saturating_sub(text.width());
+    text + &" ".repeat(blanks)
+}
+
+/// A cell of exactly so many columns, filled up on the left.
+pub(super) fn right(text: &str, width: usize) -> String {
+    let text = fit(text, width);
+    " ".repeat(width.saturating_sub(text.width())) + &text
+}
+
+pub(super) fn bold() -> Style {
+    Style::new().add_modifier(Modifier::BOLD)
+}
+
+/// A row of a list, marked where the cursor is.
+pub(super) fn row(text: &str, is_selected: bool) -> Line<'static> {
+    if is_selected {
+        let style = Style::new().add_modifier(Modifier::REVERSED);
+        Line::styled(format!("> {text}"), style)
+    } else {
+        Line::from(format!("  {text}"))
+    }
+}
+
+/// The first row to show of a list, so that the one at the cursor is among those that fit.
+pub(super) fn first_row(cursor: usize, rows: usize, height: usize) -> usize {
+    let middle = cursor.saturating_sub(height / 2);
+    middle.min(rows.saturating_sub(height))
+}

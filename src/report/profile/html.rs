@@ -1,0 +1,142 @@
+//! A run as a page that stands alone: `gpucost profile --format html`. No network and no
+//! script.
+
+use super::ProfileReport;
+use super::blocks::{Block, blocks, facts};
+use super::table::title;
+use super::words::headline;
+use crate::report::history::CONTENT_SECURITY_POLICY;
+use crate::report::shared::markup::{Page, SENTENCE, STYLE, cut, html};
+use crate::report::shared::text::{count, money_or_absent, percent};
+
+/// Rows of a table before the rest is counted.
+const MOST_ROWS: usize = 500;
+
+/// The summary of a run as a page.
+pub fn profile_html(report: &ProfileReport) -> String {
+    let mut page = Page::default();
+    let name = title(&report.profile);
+    html!(
+        page,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
+        "<meta http-equiv=\"Content-Security-Policy\" content=\""
+    );
+    page.markup(CONTENT_SECURITY_POLICY);
+    html!(
+        page,
+        "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+        "<meta name=\"color-scheme\" content=\"light dark\">\n",
+        "<meta name=\"generator\" content=\"gpucost ",
+        env!("CARGO_PKG_VERSION").to_owned(),
+        "\">\n<title>GPU run, ",
+        cut(&name, SENTENCE),
+        "</title>\n<style>"
+    );
+    page.markup(STYLE);
+    html!(
+        page,
+        "</style>\n</head>\n<body>\n<header>\n<h1>GPU run</h1>\n<p class=\"scope\">",
+        cut(&name, SENTENCE),
+        "</p>\n"
+    );
+    for sentence in headline(report) {
+        html!(page, "<p>", cut(&sentence, SENTENCE), "</p>\n");
+    }
+    html!(page, "</header>\n<main>\n");
+    tiles(report, &mut page);
+    html!(page, "<section id=\"run\">\n<h2>Run</h2>\n<ul>\n");
+    for (name, words) in facts(report) {
+        html!(page, "<li>", name, ": ", cut(&words, SENTENCE), "</li>\n");
+    }
+    html!(page, "</ul>\n</section>\n");
+    for block in blocks(report) {
+        table(&block, &mut page);
+    }
+    html!(page, "</main>\n</body>\n</html>\n");
+    page.finish()
+}
+
+fn tiles(report: &ProfileReport, page: &mut Page) {
+    let profile = &report.profile;
+    let mean = profile.utilization.map(|figures| figures.mean);
+    let mfu = report
+        .work
+        .as_ref()
+        .and_then(|work| work.mfu.as_ref()?.as_ref().ok());
+    let tiles = [
+        (
+            "This run",
+            report.cost.as_ref().map(|cost| money_or_absent(cost.run)),
+        ),
+        ("Mean GPU utilization", mean.map(percent)),
+        (
+            "Model FLOPs utilization",
+            mfu.map(|found| percent(found.percent)),
+        ),
+        (
+            "Verdict",
+            Some(profile.verdict.classification.name().to_owned()),
+        ),
+    ];
+    html!(
+        page,
+        "<section aria-label=\"Headline numbers\" class=\"tiles\">\n"
+    );
+    for (label, figure) in tiles {
+        let Some(figure) = figure else { continue };
+        html!(
+            page,
+            "<div class=\"tile\"><h2>",
+            label,
+            "</h2><p class=\"figure\">",
+            figure,
+            "</p></div>\n"
+        );
+    }
+    html!(page, "</section>\n");
+}
+
+fn table(block: &Block, page: &mut Page) {
+    html!(
+        page,
+        "<section id=\"",
+        block.key,
+        "\">\n<h2>",
+        block.title,
+        "</h2>\n"
+    );
+    html!(
+        page,
+        "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"",
+        block.title,
+        "\">\n<table class=\"list\">\n<thead><tr>"
+    );
+    for (title, is_figure) in block.columns {
+        if *is_figure {
+            html!(page, "<th scope=\"col\" class=\"n\">", title, "</th>");
+        } else {
+            html!(page, "<th scope=\"col\">", title, "</th>");
+        }
+    }
+    html!(page, "</tr></thead>\n<tbody>\n");
+    for row in block.rows.iter().take(MOST_ROWS) {
+        html!(page, "<tr>");
+        for (place, (cell, (_, is_figure))) in row.iter().zip(block.columns).enumerate() {
+            let cell = cut(cell, SENTENCE);
+            if place == 0 {
+                html!(page, "<th scope=\"row\">", cell, "</th>");
+            } else if *is_figure {
+                html!(page, "<td class=\"n\">", cell, "</td>");
+            } else {
+                html!(page, "<td>", cell, "</td>");
+            }
+        }
+        html!(page, "</tr>\n");
+    }
+    html!(page, "</tbody>\n</table>\n</div>\n");
+    let hidden = block.rows.len().saturating_sub(MOST_ROWS) as u64;
+    if hidden > 0 {
+        html!(page, "<p class=\"note\">and ", count(hidden), " more</p>\n");
+    }
+    html!(page, "</section>\n");
+}

@@ -1,0 +1,100 @@
+//! Blocks of a message for Slack. Words from outside are shown and never read as markup, links
+//! or mentions.
+
+use super::markdown::escape::{NAME_WIDTH, SENTENCE_WIDTH, bounded};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// Blocks of one message.
+pub(in crate::report) const MOST_BLOCKS: usize = 50;
+/// Characters of one text.
+const MOST_IN_TEXT: usize = 3_000;
+/// Characters of the header.
+const MOST_IN_HEADER: usize = 150;
+/// Characters of all blocks together. Slack states no such limit and refuses
+/// messages beyond about 13 000.
+pub(in crate::report) const MOST_IN_MESSAGE: usize = 10_000;
+
+#[derive(Serialize)]
+pub(in crate::report) struct Message {
+    /// What a notification shows.
+    pub text: String,
+    pub blocks: Vec<Value>,
+}
+
+pub(in crate::report) fn header(text: &str) -> Value {
+    json!({
+        "type": "header",
+        "text": {"type": "plain_text", "text": cut(text, MOST_IN_HEADER)},
+    })
+}
+
+pub(in crate::report) fn section(text: &str) -> Value {
+    json!({"type": "section", "text": mrkdwn(text)})
+}
+
+pub(in crate::report) fn context(text: &str) -> Value {
+    json!({"type": "context", "elements": [mrkdwn(text)]})
+}
+
+/// Text in which nothing but what is written becomes a link or a mention.
+pub(in crate::report) fn mrkdwn(text: &str) -> Value {
+    json!({"type": "mrkdwn", "verbatim": true, "text": cut(text, MOST_IN_TEXT)})
+}
+
+pub(in crate::report) fn sentence(text: &str) -> String {
+    escape(&bounded(text, SENTENCE_WIDTH))
+}
+
+/// A name as code. A backtick would end it, and cannot be escaped.
+pub(in crate::report) fn code(name: &str) -> String {
+    command(&bounded(name, NAME_WIDTH))
+}
+
+pub(in crate::report) fn command(shown: &str) -> String {
+    format!("`{}`", escape(&shown.replace('`', "'")))
+}
+
+/// The three characters that Slack gives a meaning.
+pub(in crate::report) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}
+
+/// At most so many characters, and never half of an entity.
+fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let mut shown: String = text.chars().take(most - 1).collect();
+    if let Some(start) = shown
+        .rfind('&')
+        .filter(|start| !shown[*start..].contains(';'))
+    {
+        shown.truncate(start);
+    }
+    shown.push('…');
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_person_is_called() {
+        assert_eq!(
+            sentence("<!channel> & <@U1>"),
+            "&lt;!channel&gt; &amp; &lt;@U1&gt;"
+        );
+        assert_eq!(code("a`b<c>"), "`a'b&lt;c&gt;`");
+    }
+
+    #[test]
+    fn an_entity_is_cut_whole() {
+        assert_eq!(cut("abcd", 4), "abcd");
+        assert_eq!(cut("abcde", 4), "abc…");
+        assert_eq!(cut("a&amp;bcd", 5), "a…");
+    }
+}

@@ -1,0 +1,386 @@
+//! Whether each action of the policies is allowed: the smallest call of each. EC2 is asked to
+//! say whether it would answer, without answering (`DryRun`). Actions about a thing by its name
+//! ask for one that does not exist: a service that does not find it has allowed the question.
+
+use super::batch::BATCH;
+use super::commitments::has_savings_plans;
+use super::ecs::ECS;
+use super::metrics::{EC2_NAMESPACE, cloudwatch_name};
+use super::opinions::{HUB, REGION as HUB_REGION, has_hub};
+use super::organization::ORGANIZATIONS;
+use super::partition::organizations_region;
+use super::prices::endpoint_of;
+use super::sagemaker::{SAGEMAKER, TAGGING};
+use super::scaling::AUTO_SCALING;
+use super::session::{AwsService, RegionClients, Session};
+use super::signed::Service;
+use crate::domain::{FailureKind, Metric};
+use crate::sources::SourceError;
+use aws_sdk_cloudwatch::types::{Metric as CloudWatchMetric, MetricDataQuery, MetricStat};
+use aws_sdk_savingsplans::types::{SavingsPlanProductType, SavingsPlanState};
+use aws_smithy_types::DateTime;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// One question, with every try of it: whoever waits sits in front of it.
+const WITHIN: Duration = Duration::from_secs(15);
+/// A name that nothing has.
+const UNKNOWN: &str = "gpucost-doctor-asks-whether-it-may";
+/// The period of the one value that CloudWatch is asked for.
+const HOUR_SECONDS: i32 = 3_600;
+
+/// Codes of services that allowed a question and have no answer to it.
+const BEYOND_PERMISSION: &[&str] = &[
+    "ClientException",
+    "ClusterNotFoundException",
+    "DryRunOperation",
+    "InvalidParameterException",
+    "InvalidParameterValue",
+    "ResourceNotFound",
+    "ResourceNotFoundException",
+    "ValidationError",
+    "ValidationException",
+];
+
+/// Whether an action is allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Permission {
+    Allowed,
+    /// The partition of the region has no such service.
+    NotOffered,
+    /// It is denied, or there was no answer.
+    Failed(SourceError),
+}
+
+/// What an action is called for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NeededBy {
+    /// Every audit of an account.
+    EveryAudit,
+    /// Audits that read a service.
+    Service(AwsService),
+    /// Audits with `--aws-opinion`.
+    Opinion,
+}
+
+impl NeededBy {
+    /// What calls an action.
+    pub fn of(action: &str) -> Self {
+        match action.split_once(':') {
+            Some(("ec2", "DescribeRegions")) => Self::EveryAudit,
+            Some(("ec2" | "autoscaling", _)) => Self::Service(AwsService::Ec2),
+            Some(("ecs", _)) => Self::Service(AwsService::Ecs),
+            Some(("batch", _)) => Self::Service(AwsService::Batch),
+            Some(("sagemaker" | "tag", _)) => Self::Service(AwsService::SageMaker),
+            Some(("cost-optimization-hub", _)) => Self::Opinion,
+            _ => Self::EveryAudit,
+        }
+    }
+}
+
+/// Asks whether an action of the policies is allowed in a region at an instant.
+pub async fn permission(
+    session: &Session,
+    region: &str,
+    action: &'static str,
+    at: Timestamp,
+) -> Permission {
+    let asked = tokio::time::timeout(WITHIN, asked(session, region, action, at)).await;
+    match asked {
+        Ok(None) => Permission::NotOffered,
+        Ok(Some(Ok(()))) => Permission::Allowed,
+        Ok(Some(Err(error))) if BEYOND_PERMISSION.contains(&error.code.as_str()) => {
+            Permission::Allowed
+        }
+        Ok(Some(Err(error))) => Permission::Failed(error),
+        Err(_) => Permission::Failed(late(action)),
+    }
+}
+
+/// A question that takes too long.
+fn late(action: &'static str) -> SourceError {
+    let words = format!("no response within {} s", WITHIN.as_secs());
+    SourceError::own(action, FailureKind::Unreachable, &words, String::new())
+}
+
+/// What asking comes to; `None` where the partition has no such service.
+async fn asked(
+    session: &Session,
+    region: &str,
+    action: &'static str,
+    at: Timestamp,
+) -> Option<Result<(), SourceError>> {
+    let (service, operation) = action.split_once(':')?;
+    match service {
+        "sts" => Some(session.identity().await.map(drop)),
+        "ec2" => Some(of_ec2(&session.in_region(region), operation, action).await),
+        "cloudwatch" => Some(of_cloudwatch(&session.in_region(region), operation, at).await),
+        "pricing" => {
+            let endpoint = endpoint_of(region)?;
+            session.pricing_turn(endpoint).await;
+            let request = session
+                .pricing(endpoint)
+                .get_products()
+                .service_code("AmazonEC2")
+                .format_version("aws_v1")
+                .max_results(1);
+            let answer = session.patient("pricing:GetProducts", || request.clone().send());
+            Some(answer.await.map(drop))
+        }
+        "savingsplans" => match has_savings_plans(region) {
+            true => Some(of_savings_plans(session, operation).await),
+            false => None,
+        },
+        "cost-optimization-hub" if !has_hub(region) => None,
+        "autoscaling" => {
+            let fields = [("MaxRecords".to_owned(), "1".to_owned())];
+            let answer = session
+                .ask_form(&AUTO_SCALING, region, "DescribeAutoScalingGroups", &fields)
+                .await;
+            Some(answer.map(drop))
+        }
+        _ => {
+            let (service, region, body) = question(region, service, operation);
+            let answer = session.ask::<Value>(service, region, operation, &body);
+            Some(answer.await.map(drop))
+        }
+    }
+}
+
+async fn of_ec2(
+    clients: &RegionClients,
+    operation: &str,
+    action: &'static str,
+) -> Result<(), SourceError> {
+    let RegionClients { ec2, session, .. } = clients;
+    clients.ec2_turn().await;
+    match operation {
+        "DescribeAddresses" => {
+            let request = ec2.describe_addresses().dry_run(true);
+            let answer = session.patient(action, || request.clone().send());
+            answer.await.map(drop)
+        }
+        "DescribeCapacityReservations" => {
+            let request = ec2.describe_capacity_reservations().dry_run(true);
+            let answer = session.patient(action, || request.clone().send());
+            answer.await.map(drop)
+        }
+        "DescribeInstanceTypes" => {
+            let request = ec2.describe_instance_types().dry_run(true);
+            let answer = session.patient(action, || request.clone().send());
+            answer.await.map(drop)
+        }
+        "DescribeRegions" => {
+            let request = ec2.describe_regions().dry_run(true);
+            let answer = session.patient(action, || request.clone().send());
+            answer.await.map(drop)
+        }
+        "DescribeReservedInstances" => {
+            let request = ec2.describe_reserved_instances().dry_run(true);
+            let answer = session.patient(action, || request.clone().send());
+            answer.await.map(drop)
+        }
+        "DescribeSpotPriceHistory" => {
+            let request = ec2.describe_spot_price_history().dry_run(true);
+            let answer = session.patient(action, || request.clone().send());
+            answer.await.map(drop)
+        }
+        "DescribeVolumes" => {
+            let request = ec2.describe_volumes().dry_run(true);
+            let answer = session.patient(action, || request.clone().send());
+            answer.await.map(drop)
+        }
+        _ => {
+            let request = ec2.describe_instances().dry_run(true);
+            let answer = session.patient(action, || request.clone().send());
+            answer.await.map(drop)
+        }
+    }
+}
+
+async fn of_cloudwatch(
+    clients: &RegionClients,
+    operation: &str,
+    at: Timestamp,
+) -> Result<(), SourceError> {
+    if operation == "ListMetrics" {
+        return gpu_series(clients, EC2_NAMESPACE).await.map(drop);
+    }
+    // One metric that is none's: AWS bills a hundred-thousandth of a dollar for it.
+    let cpu = CloudWatchMetric::builder()
+        .namespace(EC2_NAMESPACE)
+        .metric_name(cloudwatch_name(Metric::CpuUtilization))
+        .build();
+    let statistic = MetricStat::builder()
+        .metric(cpu)
+        .period(HOUR_SECONDS)
+        .stat("Average")
+        .build();
+    let query = MetricDataQuery::builder()
+        .id("q0")
+        .metric_stat(statistic)
+        .build();
+    clients.metrics_asked(1);
+    clients.cloudwatch_turn().await;
+    let request = clients
+        .cloudwatch
+        .get_metric_data()
+        .metric_data_queries(query)
+        .start_time(DateTime::from_secs(
+            at.as_second() - i64::from(HOUR_SECONDS),
+        ))
+        .end_time(DateTime::from_secs(at.as_second()));
+    let session = &clients.session;
+    let answer = session.patient("cloudwatch:GetMetricData", || request.clone().send());
+    answer.await.map(drop)
+}
+
+async fn of_savings_plans(session: &Session, operation: &str) -> Result<(), SourceError> {
+    session.savings_plans_turn().await;
+    let client = session.savings_plans();
+    if operation == "DescribeSavingsPlans" {
+        let request = client
+            .describe_savings_plans()
+            .states(SavingsPlanState::Active)
+            .max_results(1);
+        let action = "savingsplans:DescribeSavingsPlans";
+        let answer = session.patient(action, || request.clone().send());
+        return answer.await.map(drop);
+    }
+    let request = client
+        .describe_savings_plans_offering_rates()
+        .products(SavingsPlanProductType::Ec2)
+        .max_results(1);
+    let action = "savingsplans:DescribeSavingsPlansOfferingRates";
+    let answer = session.patient(action, || request.clone().send());
+    answer.await.map(drop)
+}
+
+/// The smallest question about an operation of a service without a client, and the region
+/// that answers it. One that is not known is refused before it is sent.
+fn question<'a>(
+    region: &'a str,
+    service: &str,
+    operation: &str,
+) -> (&'static Service, &'a str, Value) {
+    match (service, operation) {
+        ("batch", _) => (&BATCH, region, json!({ "maxResults": 1 })),
+        ("ecs", "ListClusters") => (&ECS, region, json!({ "maxResults": 1 })),
+        ("ecs", "DescribeContainerInstances") => {
+            let body = json!({ "cluster": UNKNOWN, "containerInstances": [UNKNOWN] });
+            (&ECS, region, body)
+        }
+        ("ecs", "DescribeTasks") => (
+            &ECS,
+            region,
+            json!({ "cluster": UNKNOWN, "tasks": [UNKNOWN] }),
+        ),
+        ("ecs", _) => (&ECS, region, json!({ "cluster": UNKNOWN, "maxResults": 1 })),
+        ("tag", _) => {
+            let body = json!({ "ResourcesPerPage": 1, "ResourceTypeFilters": ["sagemaker"] });
+            (&TAGGING, region, body)
+        }
+        ("cost-optimization-hub", _) => (&HUB, HUB_REGION, json!({ "maxResults": 1 })),
+        ("organizations", _) => {
+            let region = organizations_region(region);
+            (&ORGANIZATIONS, region, json!({ "MaxResults": 1 }))
+        }
+        (_, "Search") => {
+            let body = json!({ "Resource": "TrainingJob", "MaxResults": 1 });
+            (&SAGEMAKER, region, body)
+        }
+        (_, "ListClusterNodes") => {
+            let body = json!({ "ClusterName": UNKNOWN, "MaxResults": 1 });
+            (&SAGEMAKER, region, body)
+        }
+        (_, describe) => {
+            // `DescribeEndpoint` takes an `EndpointName`.
+            let body = match describe.strip_prefix("Describe") {
+                Some(thing) => json!({ format!("{thing}Name"): UNKNOWN }),
+                None => json!({ "MaxResults": 1 }),
+            };
+            (&SAGEMAKER, region, body)
+        }
+    }
+}
+
+/// How many series of GPU utilization CloudWatch lists first in a namespace, and whether
+/// there are more.
+///
+/// # Errors
+/// When CloudWatch refuses or does not answer in time.
+pub async fn gpu_series(
+    clients: &RegionClients,
+    namespace: &str,
+) -> Result<(usize, bool), SourceError> {
+    const LIST: &str = "cloudwatch:ListMetrics";
+    clients.cloudwatch_turn().await;
+    let request = clients
+        .cloudwatch
+        .list_metrics()
+        .namespace(namespace)
+        .metric_name(cloudwatch_name(Metric::GpuUtilization));
+    let session = &clients.session;
+    let answer = session.patient(LIST, || request.clone().send());
+    let answer = tokio::time::timeout(WITHIN, answer).await;
+    let page = answer.unwrap_or_else(|_| Err(late(LIST)))?;
+    Ok((page.metrics().len(), page.next_token().is_some()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sources::aws::ACTIONS;
+
+    #[test]
+    fn names_of_things_are_what_the_services_call_them() {
+        // As the service models of botocore have them.
+        for (operation, field) in [
+            ("DescribeCluster", "ClusterName"),
+            ("DescribeEndpoint", "EndpointName"),
+            ("DescribeEndpointConfig", "EndpointConfigName"),
+            ("DescribeInferenceComponent", "InferenceComponentName"),
+            ("DescribeTrainingJob", "TrainingJobName"),
+        ] {
+            let (service, region, body) = question("eu-west-1", "sagemaker", operation);
+            assert_eq!((service.id, region), ("sagemaker", "eu-west-1"));
+            assert_eq!(body, json!({ field: UNKNOWN }));
+        }
+    }
+
+    #[test]
+    fn each_question_goes_to_the_service_of_its_action() {
+        let own = [
+            "sts",
+            "ec2",
+            "cloudwatch",
+            "pricing",
+            "savingsplans",
+            "autoscaling",
+        ];
+        let actions = ACTIONS.iter().filter_map(|action| action.split_once(':'));
+        let mut asked = 0;
+        for (service, operation) in actions.filter(|(service, _)| !own.contains(service)) {
+            assert_eq!(question("eu-west-1", service, operation).0.id, service);
+            asked += 1;
+        }
+        assert!(asked > 15, "{asked}");
+    }
+
+    #[test]
+    fn an_action_is_needed_by_what_reads_its_service() {
+        for (action, by) in [
+            ("sts:GetCallerIdentity", NeededBy::EveryAudit),
+            ("ec2:DescribeRegions", NeededBy::EveryAudit),
+            ("ec2:DescribeVolumes", NeededBy::Service(AwsService::Ec2)),
+            ("tag:GetResources", NeededBy::Service(AwsService::SageMaker)),
+            (
+                "cost-optimization-hub:ListRecommendations",
+                NeededBy::Opinion,
+            ),
+        ] {
+            assert_eq!(NeededBy::of(action), by, "{action}");
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Bills that are kept: a table of the hours of resources for each month and payer, beside what
+//! verification and compaction are about.
+//!
+//! The layout is that of `gpucost archive bill`. Of a month and a payer, the newest reading
+//! counts.
+
+use super::columns::{AMOUNT_SCALE, Cell, Kind, Schema, TableError};
+use super::keep::keep;
+use super::layout::HistoryError;
+use super::ledger::Records;
+use super::manifest::{MOST_BYTES, Manifest};
+use super::seal::Seal;
+use super::table_writer::TableWriter;
+use crate::domain::{BillKept, Fnv, MonthlyBill, ResourceHour, StatedSum};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use parquet::data_type::ByteArray;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+
+/// Where bills are kept in a history.
+const FOLDER: &str = "archive/v1";
+/// Lists of tables.
+const LISTS: &str = "bill_run";
+/// Percent of the bytes of an earlier table that a later one has at least, unless something is
+/// missing from it. Packing makes small differences.
+const LEAST_PERCENT: u64 = 95;
+/// How the unit of hours is named.
+const HOURS: &str = "Hrs";
+
+/// What resources cost by the hour. `gpucost archive bill` writes the same columns.
+const BILL: Schema = Schema {
+    name: "bill",
+    columns: &[
+        ("period", Kind::Text),
+        ("account", Kind::LongText),
+        ("region", Kind::Text),
+        ("resource", Kind::LongText),
+        ("instance_type", Kind::Text),
+        ("hour", Kind::Whole),
+        ("seconds", Kind::Whole),
+        ("kind", Kind::Text),
+        ("purchase_option", Kind::Text),
+        ("unit", Kind::Text),
+        ("currency", Kind::Text),
+        ("n", Kind::Whole),
+        ("quantity", Kind::Amount),
+        ("n_quantity", Kind::Whole),
+        ("list_cost", Kind::Amount),
+        ("n_list", Kind::Whole),
+        ("contracted_cost", Kind::Amount),
+        ("n_contracted", Kind::Whole),
+        ("effective_cost", Kind::Amount),
+        ("n_effective", Kind::Whole),
+        ("billed_cost", Kind::Amount),
+        ("n_billed", Kind::Whole),
+    ],
+    most_rows: 1 << 22,
+};
+
+impl Records {
+    /// Keeps the bill of a month and a payer as it was read now, where it differs from what was
+    /// kept of them last.
+    ///
+    /// # Errors
+    /// When it cannot be written, or the place cannot be listed.
+    pub async fn record_bill(
+        &self,
+        bill: &MonthlyBill,
+        now: Timestamp,
+    ) -> Result<BillKept, HistoryError> {
+        let month = part_of(bill.month);
+        let folder = format!("{FOLDER}/{LISTS}/{month}");
+        let failed = |name: &str, why: io::Error| HistoryError {
+            place: self.store().place(name),
+            why,
+        };
+        let table = table(bill).map_err(|why| failed(&folder, why))?;
+        let seal = Seal::of(&table);
+        let payer = number_of(&bill.payer);
+        let newest = self.newest_bill(&folder, &payer).await;
+        let newest = newest.map_err(|why| failed(&folder, why))?;
+        if newest == Some(seal) {
+            return Ok(BillKept::Known);
+        }
+        let known_bytes = newest.and_then(|known| known.bytes().ok());
+        let bytes = table.len() as u64;
+        let is_smaller = known_bytes.is_some_and(|known| bytes * 100 < known * LEAST_PERCENT);
+        let (time, milliseconds) = (now.strftime("%Y%m%dT%H%M%S"), now.subsec_millisecond());
+        let id = format!("{time}{milliseconds:03}Z-{payer}");
+        let name = format!("{FOLDER}/{}/{month}/{id}.parquet", BILL.name);
+        let kept = keep(self.store(), &name, &table).await;
+        kept.map_err(|why| failed(&name, why))?;
+        // The list comes last: without it, the table does not count.
+        let list = Manifest::of_seals(BTreeMap::from([(BILL.name.to_owned(), seal)]));
+        let name = format!("{folder}/{id}.json");
+        let text = list.text().map_err(|why| failed(&name, why))?;
+        let kept = keep(self.store(), &name, &text).await;
+        kept.map_err(|why| failed(&name, why))?;
+        Ok(if is_smaller {
+            BillKept::Smaller
+        } else {
+            BillKept::New
+        })
+    }
+
+    /// What the newest list of a payer says of its table; absent where there is none, and where
+    /// it cannot be used: the bill is kept once more.
+    async fn newest_bill(&self, folder: &str, payer: &str) -> io::Result<Option<Seal>> {
+        let listed = self.store().list(folder, None).await?;
+        let ending = format!("-{payer}.json");
+        let own = listed.iter().map(|one| one.name.as_str());
+        // Times in names are in order.
+        let Some(newest) = own.filter(|name| name.ends_with(&ending)).max() else {
+            return Ok(None);
+        };
+        let list = self.store().open(newest, MOST_BYTES).await?;
+        let seal = Manifest::read(list).and_then(|list| list.seal(BILL.name));
+        Ok(seal.ok())
+    }
+}
+
+fn part_of(month: Date) -> String {
+    format!("period={}", month.strftime("%Y-%m"))
+}
+
+/// A number for a payer.
+fn number_of(payer: &str) -> String {
+    let mut number = Fnv::default();
+    number.add(payer);
+    number.hex()
+}
+
+fn table(bill: &MonthlyBill) -> io::Result<Vec<u8>> {
+    let mut table = TableWriter::new(&BILL).map_err(io::Error::other)?;
+    let period = bill.month.to_string();
+    for row in &bill.rows {
+        let cells = cells(&period, row);
+        let cells = cells.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
+        table.push(cells).map_err(io::Error::other)?;
+    }
+    table.finish().map_err(io::Error::other)
+}
+
+fn cells(period: &str, row: &ResourceHour) -> Result<Vec<Cell>, TableError> {
+    let option = row.purchase_option.map_or("", |option| option.name());
+    let mut cells = vec![
+        text(period, Kind::Text)?,
+        text(&row.account, Kind::LongText)?,
+        text(&row.region, Kind::Text)?,
+        text(&row.resource, Kind::LongText)?,
+        text(&row.instance_type, Kind::Text)?,
+        Cell::Whole(row.hour),
+        Cell::Whole(row.seconds),
+        text(row.kind.name(), Kind::Text)?,
+        text(option, Kind::Text)?,
+        text(if row.is_in_hours { HOURS } else { "" }, Kind::Text)?,
+        text(row.currency.code(), Kind::Text)?,
+        whole(row.lines)?,
+    ];
+    for sum in [
+        row.quantity,
+        row.list,
+        row.contracted,
+        row.effective,
+        row.billed,
+    ] {
+        cells.extend(amount(sum)?);
+    }
+    Ok(cells)
+}
+
+fn text(text: &str, kind: Kind) -> Result<Cell, TableError> {
+    if text.len() > kind.most_bytes() {
+        return Err(TableError::Text);
+    }
+    Ok(Cell::Text(ByteArray::from(text)))
+}
+
+fn whole(number: u64) -> Result<Cell, TableError> {
+    let number = i64::try_from(number).map_err(|_| TableError::Value)?;
+    Ok(Cell::Whole(Some(number)))
+}
+
+/// A sum, and how many lines state an amount of it.
+fn amount(sum: StatedSum) -> Result<[Cell; 2], TableError> {
+    let scaled = sum.sum.map(|sum| {
+        let mut sum: Decimal = sum.round_dp(AMOUNT_SCALE);
+        sum.rescale(AMOUNT_SCALE);
+        // It has fewer decimals where it has too many digits.
+        let is_whole = sum.scale() == AMOUNT_SCALE;
+        is_whole.then(|| sum.mantissa()).ok_or(TableError::Value)
+    });
+    Ok([Cell::Amount(scaled.transpose()?), whole(sum.lines)?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Currency, LineKind, PurchaseOption};
+    use crate::sources::files::history::lab::{at, done};
+    use crate::sources::store::Folder;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::RowAccessor;
+    use std::fs::{self, File};
+    use std::path::{Path, PathBuf};
+    use std::rc::Rc;
+
+    fn stated(amounts: &[&str]) -> StatedSum {
+        let amounts = amounts.iter();
+        let amounts = amounts.map(|text| text.parse::<Decimal>().expect("a decimal"));
+        StatedSum {
+            lines: amounts.len() as u64,
+            sum: amounts.reduce(|sum, amount| sum + amount),
+        }
+    }
+
+    /// An hour of an instance with lines of some costs.
+    fn bill(payer: &str, costs: &[&str]) -> MonthlyBill {
+        let row = ResourceHour {
+            account: "444455556666".to_owned(),
+            region: String::new(),
+            resource: "i-0a".to_owned(),
+            instance_type: "p4d.24xlarge".to_owned(),
+            hour: Some(at("2026-10-05T03:00:00Z").as_second()),
+            seconds: Some(3_600),
+            kind: LineKind::Instance,
+            purchase_option: Some(PurchaseOption::OnDemand),
+            is_in_hours: true,
+            currency: Currency::Usd,
+            lines: costs.len() as u64,
+            quantity: stated(&["1"]),
+            list: StatedSum::default(),
+            contracted: StatedSum::default(),
+            effective: stated(costs),
+            billed: stated(costs),
+        };
+        MonthlyBill {
+            month: Date::constant(2026, 10, 1),
+            payer: payer.to_owned(),
+            rows: vec![row],
+        }
+    }
+
+    fn files(folder: &Path) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).expect("readable");
+        let mut found: Vec<PathBuf> = entries
+            .map(|entry| entry.expect("readable").path())
+            .collect();
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn the_newest_reading_of_a_payer_counts() {
+        let place = tempfile::tempdir().expect("a folder");
+        let records = Records::of(Rc::new(Folder::new(place.path().to_owned())));
+        let keep = |payer: &str, costs: &[&str], now: &str| {
+            done(records.record_bill(&bill(payer, costs), at(now))).expect("writable")
+        };
+        assert_eq!(keep("1", &["1.5"], "2026-11-02T04:00:00Z"), BillKept::New);
+        // The same again is known.
+        assert_eq!(keep("1", &["1.5"], "2026-11-02T05:00:00Z"), BillKept::Known);
+        assert_eq!(keep("2", &["1.5"], "2026-11-02T06:00:00Z"), BillKept::New);
+        assert_eq!(
+            keep("1", &["1.5", "2"], "2026-11-03T04:00:00Z"),
+            BillKept::New
+        );
+        assert_eq!(keep("2", &["1.5"], "2026-11-03T05:00:00Z"), BillKept::Known);
+        let period = "period=2026-10";
+        let lists = files(&place.path().join("archive/v1/bill_run").join(period));
+        let names: Vec<&str> = lists
+            .iter()
+            .filter_map(|path| path.file_stem()?.to_str())
+            .collect();
+        let (one, two) = (number_of("1"), number_of("2"));
+        let expected = [
+            format!("20261102T040000000Z-{one}"),
+            format!("20261102T060000000Z-{two}"),
+            format!("20261103T040000000Z-{one}"),
+        ];
+        assert_eq!(names, expected);
+        let tables = files(&place.path().join("archive/v1/bill").join(period));
+        assert_eq!(tables.len(), 3);
+        // Read by the crate's own reader of rows: 1.5 + 2 of two lines.
+        let file = File::open(&tables[2]).expect("a table");
+        let reader = SerializedFileReader::new(file).expect("Parquet");
+        let mut rows = reader.get_row_iter(None).expect("rows");
+        let row = rows.next().expect("a row").expect("whole");
+        assert_eq!(row.get_string(0).expect("a text"), "2026-10-01");
+        assert_eq!(row.get_string(3).expect("a text"), "i-0a");
+        // 2026-10-05T03:00:00Z.
+        assert_eq!(row.get_long(5).expect("a number"), 1_791_169_200);
+        assert_eq!(row.get_long(11).expect("a number"), 2);
+        let effective = row.get_decimal(18).expect("an amount");
+        let digits = effective
+            .data()
+            .iter()
+            .fold(0_i128, |number, byte| (number << 8) | i128::from(*byte));
+        assert_eq!((digits, effective.scale()), (3_500_000_000_000, 12));
+        assert!(row.get_decimal(14).is_err(), "no list price is stated");
+        assert!(rows.next().is_none());
+    }
+
+    #[test]
+    fn an_amount_has_twelve_decimals_or_is_refused() {
+        let of = |cost: &str| amount(stated(&[cost])).map(|[cell, _]| cell);
+        for (cost, expected) in [
+            ("1.5", 1_500_000_000_000),
+            ("-0.000000000001", -1),
+            // Half to even.
+            ("0.0000000000015", 2),
+            ("0.0000000000025", 2),
+        ] {
+            let cell = of(cost).expect("it fits");
+            assert_eq!(cell, Cell::Amount(Some(expected)), "{cost}");
+        }
+        // With its decimals, it has more digits than are calculated with.
+        assert!(of("100000000000000000").is_err());
+        assert!(table(&bill("1", &["100000000000000000"])).is_err());
+    }
+}

@@ -1,0 +1,232 @@
+//! Files on their way: kept on disk without a name until they are whole, because a price list
+//! of a region is larger than what is held in memory.
+
+use crate::domain::FailureKind;
+use crate::sources::SourceError;
+use crate::sources::again::{Again, seconds_of};
+use crate::sources::error::chain;
+use crate::sources::tls::aws_connector;
+use aws_smithy_http_client::Connector;
+use aws_smithy_runtime_api::client::http::HttpConnector;
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::http::HttpError;
+use flate2::read::MultiGzDecoder;
+use http_body_util::BodyExt;
+use jiff::civil::Date;
+use jiff::fmt::rfc2822;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, Write};
+use std::path::PathBuf;
+use std::pin::pin;
+use std::time::Duration;
+
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// Up to the head of an answer, and from some bytes of it to the next.
+const BYTES_WITHIN: Duration = Duration::from_secs(60);
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// Bytes from one count to the next.
+const COUNTED_EVERY: u64 = 1 << 20;
+const USER_AGENT: &str = concat!("gpucost/", env!("CARGO_PKG_VERSION"));
+
+const TIMED_OUT: &str = "no response within the time limit";
+const NOT_CONNECTED: &str = "the connection failed";
+const INCOMPLETE: &str = "the response is incomplete";
+const TOO_LARGE: &str = "the response is larger than any such file";
+const INVALID_URL: &str = "the URL is invalid";
+const NOT_KEPT: &str = "the file cannot be kept on disk";
+
+/// A file that is there to its last byte.
+pub(super) struct Download {
+    file: File,
+    is_packed: bool,
+    /// When the server says that it changed, where it says so.
+    pub(super) changed_on: Option<Date>,
+}
+
+impl Download {
+    /// What is in it, unpacked.
+    pub(super) fn text(self) -> Box<dyn Read> {
+        let file = BufReader::new(self.file);
+        if self.is_packed {
+            Box::new(MultiGzDecoder::new(file))
+        } else {
+            Box::new(file)
+        }
+    }
+}
+
+/// What is asked for, in the words of failures, and where it is.
+pub(super) type Asked<'a> = (&'static str, &'a str);
+
+pub(super) struct Downloads {
+    connector: Connector,
+    folder: PathBuf,
+}
+
+/// A try that failed, and what may help.
+struct Failed {
+    error: SourceError,
+    again: Again,
+}
+
+impl Downloads {
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Self {
+            connector: aws_connector(CONNECT_WITHIN),
+            folder,
+        }
+    }
+
+    /// A file of at most so many bytes; `count` gets how many are there so far.
+    ///
+    /// # Errors
+    /// When it is not there, or does not arrive to its end in any of three tries.
+    pub(super) async fn get(
+        &self,
+        asked: Asked<'_>,
+        most_bytes: u64,
+        count: &dyn Fn(u64),
+    ) -> Result<Download, SourceError> {
+        let mut tries = 1;
+        loop {
+            let Failed { error, again } = match self.tried(asked, most_bytes, count).await {
+                Ok(file) => return Ok(file),
+                Err(failed) => failed,
+            };
+            let Some(pause) = again.pause(tries, FIRST_PAUSE) else {
+                return Err(error);
+            };
+            tracing::debug!("{error}; again in {} ms", pause.as_millis());
+            tokio::time::sleep(pause).await;
+            tries += 1;
+        }
+    }
+
+    async fn tried(
+        &self,
+        (action, url): Asked<'_>,
+        most_bytes: u64,
+        count: &dyn Fn(u64),
+    ) -> Result<Download, Failed> {
+        let request = request(url).map_err(|_| {
+            let kind = FailureKind::InvalidSettings;
+            failed((action, kind), INVALID_URL, url.to_owned(), Again::Never)
+        })?;
+        let unreachable = |words: &str, said: String| {
+            failed((action, FailureKind::Unreachable), words, said, Again::Soon)
+        };
+        let late = |_| unreachable(TIMED_OUT, String::new());
+        let kept = |error: std::io::Error| {
+            let kind = FailureKind::InvalidSettings;
+            failed((action, kind), NOT_KEPT, error.to_string(), Again::Never)
+        };
+        let response = tokio::time::timeout(BYTES_WITHIN, self.connector.call(request))
+            .await
+            .map_err(late)?
+            .map_err(|error| unreachable(NOT_CONNECTED, chain(&error)))?;
+        if let Some(refusal) = refusal(action, url, &response) {
+            return Err(refusal);
+        }
+        let header = |name: &str| response.headers().get(name);
+        let is_packed =
+            header("content-encoding").is_some_and(|one| one.eq_ignore_ascii_case("gzip"));
+        let changed_on = header("last-modified").and_then(day_of);
+        let mut file = tempfile::tempfile_in(&self.folder).map_err(kept)?;
+        let mut body = pin!(response.into_body());
+        let (mut bytes, mut counted) = (0_u64, 0_u64);
+        while let Some(frame) = tokio::time::timeout(BYTES_WITHIN, body.frame())
+            .await
+            .map_err(late)?
+        {
+            let frame = frame.map_err(|error| unreachable(INCOMPLETE, chain(&*error)))?;
+            // The other kind of frame is a trailer.
+            let Ok(data) = frame.into_data() else {
+                continue;
+            };
+            bytes += data.len() as u64;
+            if bytes > most_bytes {
+                let kind = FailureKind::Unsupported;
+                return Err(failed(
+                    (action, kind),
+                    TOO_LARGE,
+                    url.to_owned(),
+                    Again::Never,
+                ));
+            }
+            file.write_all(&data).map_err(kept)?;
+            if bytes >= counted + COUNTED_EVERY {
+                counted = bytes;
+                count(bytes);
+            }
+        }
+        file.rewind().map_err(kept)?;
+        Ok(Download {
+            file,
+            is_packed,
+            changed_on,
+        })
+    }
+}
+
+fn request(url: &str) -> Result<HttpRequest, HttpError> {
+    let mut request = HttpRequest::empty();
+    request.set_method("GET")?;
+    request.set_uri(url)?;
+    let headers = request.headers_mut();
+    headers.try_insert("user-agent", USER_AGENT)?;
+    headers.try_insert("accept-encoding", "gzip")?;
+    Ok(request)
+}
+
+/// What an answer without the file says. Its body is not read: it is a page for browsers.
+fn refusal(action: &'static str, url: &str, response: &HttpResponse) -> Option<Failed> {
+    let status = response.status().as_u16();
+    let wait = response.headers().get("retry-after").and_then(seconds_of);
+    let (kind, again) = match status {
+        200 => return None,
+        429 | 503 => (FailureKind::Throttled, Again::Later(wait)),
+        500.. => (FailureKind::Unreachable, Again::Soon),
+        _ => (FailureKind::WrongAddress, Again::Never),
+    };
+    let code = format!("HTTP {status}");
+    Some(failed((action, kind), &code, url.to_owned(), again))
+}
+
+fn failed(
+    (action, kind): (&'static str, FailureKind),
+    words: &str,
+    said: String,
+    again: Again,
+) -> Failed {
+    Failed {
+        error: SourceError::own(action, kind, words, said),
+        again,
+    }
+}
+
+/// The day of a date of HTTP, such as `Wed, 18 Nov 2026 07:28:00 GMT`.
+fn day_of(header: &str) -> Option<Date> {
+    rfc2822::parse(header).ok().map(|at| at.date())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+
+    #[test]
+    fn dates_of_http_are_days_in_utc() {
+        assert_eq!(
+            day_of("Wed, 18 Nov 2026 07:28:00 GMT"),
+            Some(date(2026, 11, 18))
+        );
+        for invalid in [
+            "",
+            "yesterday",
+            "2026-11-18",
+            "Wed, 32 Nov 2026 07:28:00 GMT",
+        ] {
+            assert_eq!(day_of(invalid), None, "{invalid}");
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! The price list of EC2 of a region as comma-separated values: five lines about the file, the
+//! names of the columns, and a line for each price. It is read row by row, and no more of it is
+//! held than the prices that are wanted.
+
+use crate::domain::{
+    CommitmentTerm, Currency, HourlyRate, Instalments, OperatingSystem, PaymentOption, PriceBasis,
+    PriceKey, PriceOption, PriceOrigin, PriceQuote,
+};
+use crate::sources::files::{Bounded, ShortRows};
+use csv::ByteRecord;
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+
+/// Bytes of a list, unpacked.
+const MOST_BYTES: u64 = 16 << 30;
+/// Lines about the file, at most, before the names of the columns.
+const MOST_LINES_BEFORE: usize = 20;
+/// Prices of one region, at most. The most in 2026 are some thousand.
+const MOST_PRICES: usize = 200_000;
+
+/// What is read of a region's list.
+pub(super) struct PriceList<'a> {
+    pub region: &'a str,
+    pub types: &'a BTreeSet<String>,
+    /// What quotes name as their source.
+    pub source: &'a str,
+    /// Today: no list is newer.
+    pub read_on: Date,
+}
+
+/// A commitment, whose rows are its hourly and its upfront part.
+struct Sold {
+    key: PriceKey,
+    term: CommitmentTerm,
+    upfront: Option<Decimal>,
+    hourly: Option<Decimal>,
+    effective_date: Date,
+}
+
+/// Prices so far; of a key that two rows disagree about, none.
+#[derive(Default)]
+struct Found {
+    prices: BTreeMap<PriceKey, Option<PriceQuote>>,
+    /// By product and term.
+    sold: BTreeMap<(String, String), Sold>,
+}
+
+/// The columns that are read.
+const COLUMNS: [&str; 17] = [
+    "SKU",
+    "OfferTermCode",
+    "TermType",
+    "EffectiveDate",
+    "Unit",
+    "PricePerUnit",
+    "Currency",
+    "LeaseContractLength",
+    "PurchaseOption",
+    "OfferingClass",
+    "Instance Type",
+    "Tenancy",
+    "Operating System",
+    "License Model",
+    "CapacityStatus",
+    "MarketOption",
+    "Pre Installed S/W",
+];
+/// The column that is read beside them: the file of a region has rows of no other.
+const REGION: &str = "Region Code";
+
+struct Row<'a> {
+    columns: &'a BTreeMap<&'static str, usize>,
+    cells: &'a ByteRecord,
+}
+
+impl Row<'_> {
+    /// The text of a cell; empty where it is not UTF-8, as no wanted value is.
+    fn get(&self, column: &str) -> &str {
+        let place = self.columns.get(column);
+        let cell = place.and_then(|place| self.cells.get(*place));
+        cell.and_then(|cell| std::str::from_utf8(cell).ok())
+            .unwrap_or_default()
+            .trim()
+    }
+
+    fn amount(&self) -> Result<Decimal, String> {
+        let text = self.get("PricePerUnit");
+        text.parse()
+            .ok()
+            .filter(|amount: &Decimal| !amount.is_sign_negative())
+            .map(|amount: Decimal| amount.normalize())
+            .ok_or_else(|| format!("`{text}` is not a price"))
+    }
+}
+
+impl PriceList<'_> {
+    /// # Errors
+    /// What is wrong with it, and in which row.
+    pub(super) fn read(&self, text: impl Read) -> Result<Vec<(PriceKey, PriceQuote)>, String> {
+        let (text, row_end) = ShortRows::new(Bounded::new(text, MOST_BYTES));
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .buffer_capacity(1 << 16)
+            .from_reader(text);
+        let mut cells = ByteRecord::new();
+        let mut next = |cells: &mut ByteRecord| {
+            let is_there = reader.read_byte_record(cells);
+            row_end.passed();
+            is_there.map_err(|error| error.to_string())
+        };
+        let mut published = None;
+        let mut columns = None;
+        for _ in 0..MOST_LINES_BEFORE {
+            if !next(&mut cells)? {
+                break;
+            }
+            match cells.get(0) {
+                Some(b"Publication Date") => published = cells.get(1).and_then(day),
+                Some(b"SKU") => {
+                    columns = Some((self.columns(&cells)?, cells.len()));
+                    break;
+                }
+                _ => {}
+            }
+        }
+        let (columns, width) = columns.ok_or("it has no line with the names of its columns")?;
+        let published = published.ok_or("it does not say when it was published")?;
+        let seen_on: Date = published.min(self.read_on);
+        let mut found = Found::default();
+        let mut row = 0_u64;
+        while next(&mut cells)? {
+            row += 1;
+            let at_row = |why: String| format!("row {row}: {why}");
+            if cells.len() != width {
+                return Err(at_row(format!("{} cells instead of {width}", cells.len())));
+            }
+            let cells = Row {
+                columns: &columns,
+                cells: &cells,
+            };
+            self.add(&cells, seen_on, &mut found).map_err(at_row)?;
+        }
+        self.finished(found, seen_on)
+    }
+
+    /// Where each column is.
+    fn columns(&self, header: &ByteRecord) -> Result<BTreeMap<&'static str, usize>, String> {
+        let mut columns = BTreeMap::new();
+        for name in COLUMNS.into_iter().chain([REGION]) {
+            let mut places = header
+                .iter()
+                .enumerate()
+                .filter(|(_, cell)| *cell == name.as_bytes());
+            match (places.next(), places.next()) {
+                (Some((place, _)), None) => columns.insert(name, place),
+                (None, _) => return Err(format!("column `{name}` is missing")),
+                (Some(_), Some(_)) => return Err(format!("column `{name}` is a duplicate")),
+            };
+        }
+        Ok(columns)
+    }
+
+    /// Takes over the price of a row, where it is one that is wanted.
+    fn add(&self, row: &Row<'_>, seen_on: Date, found: &mut Found) -> Result<(), String> {
+        let Some(key) = self.key(row) else {
+            return Ok(());
+        };
+        let expected = Currency::of_region(self.region);
+        let currency = row.get("Currency");
+        if currency != expected.code() {
+            return Err(format!(
+                "a price in `{currency}`; {} is billed in {expected}",
+                self.region
+            ));
+        }
+        if found.prices.len() + found.sold.len() > MOST_PRICES {
+            return Err("more prices than any region has".to_owned());
+        }
+        let amount = row.amount()?;
+        let effective_date = day(row.get("EffectiveDate").as_bytes()).unwrap_or(seen_on);
+        match row.get("TermType") {
+            "OnDemand" if row.get("Unit") == "Hrs" => {
+                // Rows at zero are rows of what is paid for elsewhere.
+                if !amount.is_zero() {
+                    let rate = HourlyRate::new(amount, expected)
+                        .ok_or_else(|| format!("`{amount}` is not a price of an hour"))?;
+                    let quote = self.quote((rate, None), effective_date, seen_on);
+                    found.insert(key, quote);
+                }
+                Ok(())
+            }
+            "Reserved" => reserved(row, (key, amount, effective_date), found),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a row is a price of; `None` of what is not wanted: rows that share a type's name
+    /// but not its price are those of Capacity Blocks, of unused reservations, of
+    /// licensed software, and of licenses that customers bring.
+    fn key(&self, row: &Row<'_>) -> Option<PriceKey> {
+        let name = row.get("Instance Type");
+        let is_wanted = self.types.contains(name)
+            && row.get(REGION) == self.region
+            && row.get("Tenancy") == "Shared"
+            && row.get("CapacityStatus") == "Used"
+            && row.get("MarketOption") == "OnDemand"
+            && row.get("Pre Installed S/W") == "NA"
+            && row.get("License Model") == "No License required";
+        let operating_system = match row.get("Operating System") {
+            "Linux" => OperatingSystem::Linux,
+            "Windows" => OperatingSystem::Windows,
+            "RHEL" => OperatingSystem::Rhel,
+            "SUSE" => OperatingSystem::Sles,
+            "Ubuntu Pro" => OperatingSystem::UbuntuPro,
+            _ => return None,
+        };
+        is_wanted.then(|| PriceKey {
+            operating_system,
+            ..PriceKey::linux_on_demand(self.region, name)
+        })
+    }
+
+    /// Every price, with both parts of what is sold ahead.
+    fn finished(
+        &self,
+        mut found: Found,
+        seen_on: Date,
+    ) -> Result<Vec<(PriceKey, PriceQuote)>, String> {
+        let currency = Currency::of_region(self.region);
+        for ((sku, _), sold) in std::mem::take(&mut found.sold) {
+            let parts = match (sold.term.payment, sold.upfront, sold.hourly) {
+                (PaymentOption::NoUpfront, None, Some(hourly)) => (Decimal::ZERO, hourly),
+                (PaymentOption::AllUpfront, Some(upfront), None) => (upfront, Decimal::ZERO),
+                (_, Some(upfront), Some(hourly)) => (upfront, hourly),
+                _ => {
+                    return Err(format!(
+                        "a part of the price of {} is missing ({sku})",
+                        sold.key
+                    ));
+                }
+            };
+            let (upfront, hourly) = parts;
+            let instalments = Instalments { upfront, hourly };
+            let effective = instalments.effective_hourly(sold.term);
+            if effective.is_zero() {
+                continue;
+            }
+            let rate = HourlyRate::new(effective, currency)
+                .ok_or_else(|| format!("`{effective}` is not a price of {}", sold.key))?;
+            let quote = self.quote((rate, Some(instalments)), sold.effective_date, seen_on);
+            found.insert(sold.key, quote);
+        }
+        let prices = found.prices.into_iter();
+        Ok(prices
+            .filter_map(|(key, quote)| Some((key, quote?)))
+            .collect())
+    }
+
+    fn quote(
+        &self,
+        (rate, instalments): (HourlyRate, Option<Instalments>),
+        effective_date: Date,
+        seen_on: Date,
+    ) -> PriceQuote {
+        PriceQuote {
+            rate,
+            instalments,
+            origin: PriceOrigin::Api,
+            basis: PriceBasis::Observed,
+            effective_date,
+            seen_on,
+            source: self.source.to_owned(),
+        }
+    }
+}
+
+impl Found {
+    fn insert(&mut self, key: PriceKey, quote: PriceQuote) {
+        self.prices
+            .entry(key)
+            .and_modify(|known| {
+                if known.as_ref().is_some_and(|known| known.rate != quote.rate) {
+                    *known = None;
+                }
+            })
+            .or_insert(Some(quote));
+    }
+}
+
+/// Takes over a part of the price of a standard reserved instance.
+fn reserved(
+    row: &Row<'_>,
+    (key, amount, effective_date): (PriceKey, Decimal, Date),
+    found: &mut Found,
+) -> Result<(), String> {
+    let years = match row.get("LeaseContractLength") {
+        "1yr" => 1,
+        "3yr" => 3,
+        _ => return Ok(()),
+    };
+    let payment = match row.get("PurchaseOption") {
+        "No Upfront" => PaymentOption::NoUpfront,
+        "Partial Upfront" => PaymentOption::PartialUpfront,
+        "All Upfront" => PaymentOption::AllUpfront,
+        _ => return Ok(()),
+    };
+    if row.get("OfferingClass") != "standard" {
+        return Ok(());
+    }
+    let term = CommitmentTerm { years, payment };
+    let offer = (
+        row.get("SKU").to_owned(),
+        row.get("OfferTermCode").to_owned(),
+    );
+    let sold = found.sold.entry(offer).or_insert_with(|| Sold {
+        key: key.with_option(PriceOption::Reserved(term)),
+        term,
+        upfront: None,
+        hourly: None,
+        effective_date,
+    });
+    let part = match row.get("Unit") {
+        "Hrs" => &mut sold.hourly,
+        "Quantity" => &mut sold.upfront,
+        unit => return Err(format!("`{unit}` is not a unit of reserved instances")),
+    };
+    match part.replace(amount) {
+        Some(known) if known != amount => Err(format!("two prices of {}", sold.key)),
+        _ => Ok(()),
+    }
+}
+
+/// The day at the beginning of an instant.
+fn day(text: &[u8]) -> Option<Date> {
+    std::str::from_utf8(text.get(..10)?).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+#[path = "offers_tests.rs"]
+mod tests;

@@ -1,0 +1,195 @@
+//! What happened between two kept audits of the same scope: the document behind
+//! `gpucost report`.
+
+use super::anomaly::AnomalyLimits;
+use super::dates::{Horizon, Step, date_of, plus_days};
+use super::ledger::{CLOCK_AHEAD, Ledger};
+use super::overview::{Overview, TrendAsk};
+use super::periods::TrendKey;
+use super::realised::{ActionStatus, PriceToday, Realised};
+use crate::domain::{RecordedAction, RecordedRun, WorkloadDay, named_enum};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+/// Which earlier audit the last one is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// The last one of an earlier day.
+    Last,
+    /// The last one that is so many days older.
+    Days(i64),
+    /// The last one of a day or before.
+    Day(Date),
+}
+
+/// What a history keeps.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Kept {
+    pub runs: Vec<RecordedRun>,
+    pub rows: Vec<WorkloadDay>,
+    /// Those of every run.
+    pub actions: Vec<RecordedAction>,
+}
+
+named_enum! {
+    /// What an action did since the earlier audit. Most telling first.
+    Turn {
+        /// It was carried out, at least in part.
+        Done = "done",
+        Undone = "undone",
+        /// It is advised for the first time.
+        New = "new",
+        /// It is advised still.
+        Open = "open",
+        /// It is advised no more, and was not carried out.
+        Gone = "no longer advised",
+    }
+}
+
+/// Two audits of one scope and everything between them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Digest {
+    pub before: RecordedRun,
+    pub now: RecordedRun,
+    /// The days that were kept after the earlier audit.
+    pub overview: Overview,
+    /// Scopes of the history that this is not about.
+    pub other_scopes: u64,
+    /// Whether the history does not go back as far as was asked, so that the first audit is
+    /// the earlier one.
+    pub begins_later: bool,
+}
+
+/// Why there is nothing to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoDigest {
+    /// No audit was kept.
+    Empty,
+    /// The last audit is the only one of its scope, or all of them are of one day.
+    OneAudit,
+    /// No day was kept between the two audits.
+    NoDay,
+}
+
+impl Digest {
+    /// Compares the last audit of a history with an earlier one of the same scope; `today` has
+    /// public prices for what actions saved.
+    ///
+    /// # Errors
+    /// When two audits or days between them are missing.
+    pub fn of(
+        kept: Kept,
+        since: Since,
+        today: PriceToday<'_>,
+        now: Timestamp,
+    ) -> Result<Self, NoDigest> {
+        let limit = now.checked_add(CLOCK_AHEAD).unwrap_or(Timestamp::MAX);
+        let known = kept.runs.iter().filter(|run| run.as_of <= limit);
+        let last = known.max_by_key(|run| (run.as_of, &run.run_id));
+        let last = last.cloned().ok_or(NoDigest::Empty)?;
+        let scopes: BTreeSet<&str> = kept.runs.iter().map(|run| run.scope.as_str()).collect();
+        let other_scopes = scopes.len() as u64 - 1;
+        let mut runs = kept.runs.clone();
+        runs.retain(|run| run.scope == last.scope && run.as_of <= limit);
+        runs.sort_by(|left, right| (left.as_of, &left.run_id).cmp(&(right.as_of, &right.run_id)));
+        let (before, begins_later) = earlier(&runs, &last, since).ok_or(NoDigest::OneAudit)?;
+        let first = before.days.last().map_or_else(
+            || date_of(before.as_of),
+            |last_kept| plus_days(*last_kept, 1),
+        );
+        let (rows, actions) = of_scope(kept.rows, kept.actions, &runs);
+        let ask = TrendAsk {
+            step: Step::Day,
+            key: TrendKey::Workload,
+            since: Some(first),
+            horizon: Some(Horizon::Month),
+            limits: AnomalyLimits::default(),
+        };
+        let before = before.clone();
+        let ledger = Ledger::of(rows, &runs, now);
+        // Without units, no name of them can be unknown.
+        let overview = Overview::of(ledger, actions, &[], today, ask)
+            .ok()
+            .flatten()
+            .ok_or(NoDigest::NoDay)?;
+        Ok(Self {
+            before,
+            now: last,
+            overview,
+            other_scopes,
+            begins_later,
+        })
+    }
+
+    /// Actions with news since the earlier audit, and those that are open: by what they did,
+    /// then by what they were expected to save, most first.
+    pub fn actions(&self) -> Vec<(Turn, &Realised)> {
+        let all = self.overview.realised.actions.iter();
+        let mut turned: Vec<(Turn, &Realised)> = all
+            .filter_map(|one| Some((self.turn_of(one)?, one)))
+            .collect();
+        turned.sort_by_key(|(turn, one)| {
+            let expected = Reverse(one.action.expected_monthly.amount());
+            (*turn, expected, one.action.action_id.clone())
+        });
+        turned
+    }
+
+    /// `None` of an action that was over before the earlier audit.
+    fn turn_of(&self, one: &Realised) -> Option<Turn> {
+        let is_since = |day: Option<Date>| day.is_some_and(|day| day >= self.overview.span.first);
+        let turn = match one.status {
+            ActionStatus::Done | ActionStatus::Partly if is_since(one.since) => Turn::Done,
+            ActionStatus::Undone if is_since(one.undone_on) => Turn::Undone,
+            ActionStatus::NotDone if one.action.first_seen > self.before.as_of => Turn::New,
+            ActionStatus::NotDone | ActionStatus::Partly => Turn::Open,
+            ActionStatus::Withdrawn | ActionStatus::Ended
+                if one.action.last_seen >= self.before.as_of =>
+            {
+                Turn::Gone
+            }
+            _ => return None,
+        };
+        Some(turn)
+    }
+}
+
+/// The audit that the last one is compared with, and whether a still earlier one was asked
+/// for; `runs` by time.
+fn earlier<'a>(
+    runs: &'a [RecordedRun],
+    last: &RecordedRun,
+    since: Since,
+) -> Option<(&'a RecordedRun, bool)> {
+    let today = date_of(last.as_of);
+    let yesterday = plus_days(today, -1);
+    let until = match since {
+        Since::Last => yesterday,
+        Since::Days(days) => plus_days(today, days.saturating_neg()).min(yesterday),
+        Since::Day(day) => day.min(yesterday),
+    };
+    let mut before = runs.iter().filter(|run| date_of(run.as_of) <= yesterday);
+    let old_enough = before
+        .clone()
+        .rfind(|run| date_of(run.as_of) <= until)
+        .map(|run| (run, false));
+    old_enough.or_else(|| before.next().map(|run| (run, true)))
+}
+
+/// Rows and actions of the runs of one scope. An action names no run: it belongs to the scope
+/// if one of these runs is of its time, and a row of theirs is of its job.
+fn of_scope(
+    mut rows: Vec<WorkloadDay>,
+    mut actions: Vec<RecordedAction>,
+    runs: &[RecordedRun],
+) -> (Vec<WorkloadDay>, Vec<RecordedAction>) {
+    let ids: BTreeSet<&str> = runs.iter().map(|run| run.run_id.as_str()).collect();
+    rows.retain(|row| ids.contains(row.run_id.as_str()));
+    let times: BTreeSet<Timestamp> = runs.iter().map(|run| run.as_of).collect();
+    let jobs: BTreeSet<&str> = rows.iter().map(|row| row.job.as_str()).collect();
+    actions
+        .retain(|action| times.contains(&action.first_seen) && jobs.contains(action.job.as_str()));
+    (rows, actions)
+}

@@ -1,0 +1,119 @@
+//! A plan that is made again without some actions is the plan of an audit whose policy
+//! rejects them.
+
+use crate::rules::builder::estate;
+use crate::rules::fixtures::root;
+use crate::rules::properties::{fleet, machines};
+use gpucost::analysis::{Audit, audit, audit_to_choose};
+use gpucost::domain::{ActionKind, Policy, RejectedAction, Risk};
+use gpucost::savings::{LeftOut, RejectedKinds};
+use gpucost::sources::files::{Keep, read_estate};
+use gpucost::usage::Estate;
+use proptest::prelude::*;
+use rust_decimal::Decimal;
+use std::collections::BTreeSet;
+
+/// The actions of a plan, by workload.
+fn actions(audit: &Audit) -> Vec<(String, ActionKind)> {
+    let workloads = audit.workloads.iter();
+    let all = workloads.flat_map(|one| {
+        let id = one.workload.id();
+        let actions = one.actions.iter();
+        actions.map(move |action| (id.clone(), action.kind()))
+    });
+    all.collect()
+}
+
+/// Rejects actions of the whole plan, one in `step` from one on, and holds the plan that is made again against
+/// an audit from the start.
+fn holds(estate: &Estate, accepted: Risk, (from, step): (usize, usize)) {
+    let (mut again, choices) = audit_to_choose(estate, &Policy::default(), accepted);
+    let whole = audit(estate, &Policy::default(), accepted);
+    assert_eq!(again, whole, "nothing is rejected yet");
+    let chosen: Vec<(String, ActionKind)> = actions(&whole)
+        .into_iter()
+        .skip(from)
+        .step_by(step)
+        .collect();
+    let mut kinds = RejectedKinds::new();
+    for (id, kind) in &chosen {
+        kinds.entry(id.clone()).or_default().insert(*kind);
+    }
+    let rejected = chosen.iter().map(|(id, kind)| RejectedAction {
+        workload: id.clone(),
+        action: *kind,
+        reason: "a test".to_owned(),
+    });
+    let policy = Policy {
+        rejected: rejected.collect(),
+        ..Policy::default()
+    };
+    let expected = audit(estate, &policy, accepted);
+    again.replan(&choices, &kinds);
+    assert_eq!(again.totals, expected.totals);
+    assert_eq!(again.plan_risk, expected.plan_risk);
+    assert_eq!(again.purchases, expected.purchases);
+    for (one, other) in again.workloads.iter().zip(&expected.workloads) {
+        let id = one.workload.id();
+        assert_eq!(one.actions, other.actions, "{id}");
+        assert_eq!(one.left_out, other.left_out, "{id}");
+        let rejected = kinds.get(&id).cloned().unwrap_or_default();
+        let mut left = one.actions.iter().map(|action| action.kind());
+        assert!(left.all(|kind| !rejected.contains(&kind)), "{id}");
+        // What is off stays in sight, unless another level of risk offers it no more.
+        let off = one
+            .left_out
+            .iter()
+            .filter(|(_, why)| **why == LeftOut::Rejected);
+        let off: BTreeSet<ActionKind> = off.map(|(kind, _)| *kind).collect();
+        assert!(off.is_subset(&rejected), "{id}");
+        if again.plan_risk == whole.plan_risk {
+            assert_eq!(off, rejected, "{id}");
+        }
+        // Rows add up: cost, less what each action saves.
+        if let (Some(cost), Some(planned)) =
+            (one.workload.monthly_cost(), one.planned_monthly_cost())
+        {
+            let saved = one
+                .actions
+                .iter()
+                .map(|action| action.monthly_savings().amount());
+            assert_eq!(
+                cost.amount() - saved.sum::<Decimal>(),
+                planned.amount(),
+                "{id}"
+            );
+        }
+    }
+    again.replan(&choices, &RejectedKinds::new());
+    assert_eq!(again, whole, "everything is on again");
+}
+
+#[test]
+fn the_demo_without_some_actions_is_planned_as_under_a_policy_that_rejects_them() {
+    let demo = root().join("fixtures/demo/estate.json.gz");
+    let demo = read_estate(&demo, Keep::Usage).expect("the demo");
+    for accepted in [Risk::Low, Risk::Medium, Risk::High] {
+        let number = actions(&audit(&demo, &Policy::default(), accepted)).len();
+        assert!(number > 0, "{accepted}: {number}");
+        for from in 0..number {
+            holds(&demo, accepted, (from, number));
+        }
+        holds(&demo, accepted, (0, 1));
+        holds(&demo, accepted, (1, 2));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_fleet_is_planned_again_as_under_a_policy(
+        drafts in fleet(),
+        from in 0..4_usize,
+        step in 1..4_usize,
+    ) {
+        let estate = estate(machines(&drafts));
+        holds(&estate, Risk::High, (from, step));
+    }
+}
