@@ -118,7 +118,9 @@ impl Programs {
         let mut command = Command::new(&self.prometheus);
         command
             .arg(format!("--config.file={}", settings.display()))
-            .arg("--web.listen-address=127.0.0.1:0");
+            .arg("--web.listen-address=127.0.0.1:0")
+            // In the scratch folder that it runs in: Debian's default is one for the machine.
+            .arg("--storage.tsdb.path=data");
         Metrics::ready(command)
     }
 
