@@ -5,42 +5,19 @@ use super::forecast::{bounds_words, unrecorded_words};
 use super::trend::history_answer;
 use super::words::days;
 use crate::report::answer::{Answer, Figure, Sheet, shown};
-use crate::report::shared::markup::{NAME, Page, SENTENCE, STYLE, cut, html};
+use crate::report::shared::markup::{NAME, Page, SENTENCE, STYLE_ONLY, begin, cut, html};
 use crate::report::shared::plots::{Bar, MOST_BARS, bars};
 use crate::report::shared::text::{money, unit_price};
 use crate::trend::{Overview, Period};
 
-/// What the page may do: its own style, by its SHA-256, and nothing else.
-pub(in crate::report) const CONTENT_SECURITY_POLICY: &str = concat!(
-    "default-src 'none'; ",
-    "style-src 'sha256-tIObc1MoWdV1pG2JxQRZkL7iRNdRjM7m+wFZMC4ZKSw='; ",
-    "base-uri 'none'; form-action 'none'"
-);
-
 /// A history as a page that stands alone.
 pub fn history_html(found: &Overview) -> String {
     let answer = history_answer(found, "");
-    let mut page = Page::default();
+    let title = format!("GPU cost history, {}", days(found.span));
+    let mut page = begin(STYLE_ONLY, &title);
     html!(
         page,
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
-        "<meta http-equiv=\"Content-Security-Policy\" content=\""
-    );
-    page.markup(CONTENT_SECURITY_POLICY);
-    html!(
-        page,
-        "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
-        "<meta name=\"color-scheme\" content=\"light dark\">\n",
-        "<meta name=\"generator\" content=\"gpucost ",
-        env!("CARGO_PKG_VERSION").to_owned(),
-        "\">\n<title>GPU cost history, ",
-        days(found.span),
-        "</title>\n<style>"
-    );
-    page.markup(STYLE);
-    html!(
-        page,
-        "</style>\n</head>\n<body>\n<header>\n<h1>GPU cost history</h1>\n<p class=\"scope\">",
+        "<header>\n<h1>GPU cost history</h1>\n<p class=\"scope\">",
         cut(&answer.headline, SENTENCE),
         "</p>\n</header>\n<main>\n"
     );

@@ -8,7 +8,6 @@ mod trend;
 mod words;
 
 pub use digest::digest_answer;
-pub(in crate::report) use html::CONTENT_SECURITY_POLICY;
 pub use html::history_html;
 pub use trend::history_answer;
 

@@ -5,8 +5,7 @@ use super::ProfileReport;
 use super::blocks::{Block, blocks, facts};
 use super::table::title;
 use super::words::headline;
-use crate::report::history::CONTENT_SECURITY_POLICY;
-use crate::report::shared::markup::{Page, SENTENCE, STYLE, cut, html};
+use crate::report::shared::markup::{Page, SENTENCE, STYLE_ONLY, begin, cut, html};
 use crate::report::shared::text::{count, money_or_absent, percent};
 
 /// Rows of a table before the rest is counted.
@@ -14,29 +13,12 @@ const MOST_ROWS: usize = 500;
 
 /// The summary of a run as a page.
 pub fn profile_html(report: &ProfileReport) -> String {
-    let mut page = Page::default();
-    let name = title(&report.profile);
+    let name = cut(&title(&report.profile), SENTENCE);
+    let mut page = begin(STYLE_ONLY, &format!("GPU run, {name}"));
     html!(
         page,
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
-        "<meta http-equiv=\"Content-Security-Policy\" content=\""
-    );
-    page.markup(CONTENT_SECURITY_POLICY);
-    html!(
-        page,
-        "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
-        "<meta name=\"color-scheme\" content=\"light dark\">\n",
-        "<meta name=\"generator\" content=\"gpucost ",
-        env!("CARGO_PKG_VERSION").to_owned(),
-        "\">\n<title>GPU run, ",
-        cut(&name, SENTENCE),
-        "</title>\n<style>"
-    );
-    page.markup(STYLE);
-    html!(
-        page,
-        "</style>\n</head>\n<body>\n<header>\n<h1>GPU run</h1>\n<p class=\"scope\">",
-        cut(&name, SENTENCE),
+        "<header>\n<h1>GPU run</h1>\n<p class=\"scope\">",
+        name,
         "</p>\n"
     );
     for sentence in headline(report) {

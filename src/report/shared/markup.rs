@@ -7,6 +7,13 @@ use std::fmt::{self, Display, Write};
 /// The style of every page; their policies allow it by its SHA-256.
 pub(in crate::report) const STYLE: &str = include_str!("page.css");
 
+/// What a page without a script may do: its own style, by its SHA-256, and nothing else.
+pub(in crate::report) const STYLE_ONLY: &str = concat!(
+    "default-src 'none'; ",
+    "style-src 'sha256-tIObc1MoWdV1pG2JxQRZkL7iRNdRjM7m+wFZMC4ZKSw='; ",
+    "base-uri 'none'; form-action 'none'"
+);
+
 /// Characters of a name before it is cut.
 pub(in crate::report) const NAME: usize = 80;
 /// Characters of a sentence before it is cut.
@@ -76,6 +83,31 @@ macro_rules! html {
     };
 }
 pub(in crate::report) use html;
+
+/// A page that stands alone, up to the beginning of its body: with a Content Security Policy,
+/// a title and the style of every page.
+pub(in crate::report) fn begin(policy: &'static str, title: &str) -> Page {
+    let mut page = Page::default();
+    html!(
+        page,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
+        "<meta http-equiv=\"Content-Security-Policy\" content=\""
+    );
+    page.markup(policy);
+    html!(
+        page,
+        "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+        "<meta name=\"color-scheme\" content=\"light dark\">\n",
+        "<meta name=\"generator\" content=\"gpucost ",
+        env!("CARGO_PKG_VERSION").to_owned(),
+        "\">\n<title>",
+        title,
+        "</title>\n<style>"
+    );
+    page.markup(STYLE);
+    html!(page, "</style>\n</head>\n<body>\n");
+    page
+}
 
 /// The beginning of a text, and how much was left out of it.
 pub(in crate::report) fn cut(text: &str, most: usize) -> String {

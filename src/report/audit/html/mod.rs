@@ -14,14 +14,14 @@ mod workloads;
 use crate::analysis::{Audit, DayCost, Grouping};
 use crate::domain::EstateSource;
 
-use crate::report::shared::markup::{NAME, Page, STYLE, cut, html};
+use crate::report::shared::markup::{NAME, Page, begin, cut, html};
 use crate::report::shared::plots::gap_pattern;
 use crate::report::shared::text::counted;
 
 const SCRIPT: &str = include_str!("script.js");
 
 /// What the page may do: its own style and its own script, by their SHA-256, and
-/// nothing else. Whatever slipped into the page besides would not run.
+/// nothing else. Whatever else got into the page would not run.
 const CONTENT_SECURITY_POLICY: &str = concat!(
     "default-src 'none'; ",
     "style-src 'sha256-tIObc1MoWdV1pG2JxQRZkL7iRNdRjM7m+wFZMC4ZKSw='; ",
@@ -32,30 +32,12 @@ const CONTENT_SECURITY_POLICY: &str = concat!(
 /// The audit as a page that stands alone, with its groups where they were asked for, and what
 /// each day cost of which that is known.
 pub fn audit_html(audit: &Audit, by: Option<&Grouping>, costs: &[DayCost]) -> String {
-    let mut page = Page::default();
     let title = format!(
         "GPU cost audit of {}, {}",
         cut(&subject(audit), NAME),
         audit.as_of.strftime("%Y-%m-%d")
     );
-    html!(
-        page,
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
-        "<meta http-equiv=\"Content-Security-Policy\" content=\""
-    );
-    page.markup(CONTENT_SECURITY_POLICY);
-    html!(
-        page,
-        "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
-        "<meta name=\"color-scheme\" content=\"light dark\">\n",
-        "<meta name=\"generator\" content=\"gpucost ",
-        env!("CARGO_PKG_VERSION").to_owned(),
-        "\">\n<title>",
-        title,
-        "</title>\n<style>"
-    );
-    page.markup(STYLE);
-    html!(page, "</style>\n</head>\n<body>\n");
+    let mut page = begin(CONTENT_SECURITY_POLICY, &title);
     header(audit, by.is_some(), &mut page);
     html!(page, "<main>\n");
     gap_pattern(&mut page);
