@@ -1,7 +1,7 @@
 //! Flags of `gpucost archive`.
 
 use super::args::{OutputArgs, place};
-use super::aws_args::endpoint;
+use super::aws_args::BucketArgs;
 use crate::domain::SeriesSource;
 use crate::report::archive_sql::{BillFormat, Dialect, Table, TimeUnit, days_of};
 use crate::sources::store::Place;
@@ -219,12 +219,8 @@ pub(super) struct ImportArgs {
     /// Directory or s3://BUCKET/PREFIX of the history
     #[arg(long = "out", value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath)]
     pub history: Place,
-    /// AWS named profile
-    #[arg(long, value_name = "NAME", help_heading = "AWS")]
-    pub profile: Option<String>,
-    /// Custom endpoint for S3
-    #[arg(long, value_name = "URL", value_parser = endpoint, help_heading = "AWS")]
-    pub endpoint_url: Option<String>,
+    #[command(flatten)]
+    pub bucket: BucketArgs,
     #[command(flatten)]
     pub out: OutputArgs,
 }

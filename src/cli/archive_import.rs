@@ -5,20 +5,14 @@ use super::exit::{ExitCode, Failure};
 use super::usage_history::{bucket_access, unopened};
 use super::{Io, estate, live, output};
 use crate::report::text::counted;
-use crate::sources::aws::{AwsOptions, Notice};
+use crate::sources::aws::Notice;
 use crate::sources::files::{HistoryError, Imported, import_rollups};
 use crate::sources::store::Place;
 use std::io::ErrorKind;
 
 pub(super) fn run(args: &ImportArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.out, io)?;
-    let own = io.variable("GPUCOST_PROFILE");
-    let profile = args.profile.as_ref().or(own).or(settings.profile.as_ref());
-    let aws = AwsOptions {
-        profile: profile.cloned(),
-        endpoint_url: args.endpoint_url.clone(),
-        ..AwsOptions::default()
-    };
+    let aws = args.bucket.options(&settings, io);
     let (access, now) = (bucket_access(&aws, io), io.now);
     if let Place::Folder(folder) = &args.input
         && !folder.is_dir()

@@ -1,6 +1,8 @@
 //! How AWS is reached.
 
-use crate::sources::aws::AwsService;
+use super::io::Io;
+use crate::config::SettingsFile;
+use crate::sources::aws::{AwsOptions, AwsService};
 use clap::Args;
 use std::net::Ipv6Addr;
 use std::time::Duration;
@@ -63,6 +65,30 @@ pub(super) struct AwsArgs {
     /// Maximum time to wait while AWS throttles, such as `90s` or `5m` [default: 5m]
     #[arg(long, value_name = "DURATION", value_parser = deadline, help_heading = "AWS")]
     pub deadline: Option<Duration>,
+}
+
+/// How the bucket of a history is reached.
+#[derive(Debug, Args)]
+pub(super) struct BucketArgs {
+    /// AWS named profile
+    #[arg(long, value_name = "NAME", help_heading = "AWS")]
+    pub profile: Option<String>,
+    /// Custom endpoint for S3
+    #[arg(long, value_name = "URL", value_parser = endpoint, help_heading = "AWS")]
+    pub endpoint_url: Option<String>,
+}
+
+impl BucketArgs {
+    /// How AWS is reached for it. The profile is by precedence: flag, environment, file.
+    pub(super) fn options(&self, settings: &SettingsFile, io: &Io<'_>) -> AwsOptions {
+        let own = io.variable("GPUCOST_PROFILE");
+        let profile = self.profile.as_ref().or(own).or(settings.profile.as_ref());
+        AwsOptions {
+            profile: profile.cloned(),
+            endpoint_url: self.endpoint_url.clone(),
+            ..AwsOptions::default()
+        }
+    }
 }
 
 /// The longest deadline: what a job of a code host may take.

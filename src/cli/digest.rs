@@ -1,7 +1,7 @@
 //! `gpucost report`: what happened since an earlier audit, printed or sent.
 
 use super::args::{OutputArgs, place};
-use super::aws_args::endpoint;
+use super::aws_args::BucketArgs;
 use super::exit::{ExitCode, Failure};
 use super::history::{public_price, read_nights};
 use super::{Io, estate, live, output, pricing};
@@ -11,7 +11,7 @@ use crate::report::text::counted;
 use crate::report::{
     Answer, answer_json, answer_markdown, answer_slack, answer_table, digest_answer,
 };
-use crate::sources::aws::{AwsOptions, Notice};
+use crate::sources::aws::Notice;
 use crate::sources::store::Place;
 use crate::sources::webhook::{Webhook, WebhookError, WebhookOptions};
 use crate::trend::{Digest, Kept, NoDigest, Since};
@@ -39,12 +39,8 @@ pub(super) struct DigestArgs {
     /// Use bundled prices only
     #[arg(long)]
     pub offline: bool,
-    /// AWS named profile
-    #[arg(long, value_name = "NAME", help_heading = "AWS")]
-    pub profile: Option<String>,
-    /// Custom endpoint for S3
-    #[arg(long, value_name = "URL", value_parser = endpoint, help_heading = "AWS")]
-    pub endpoint_url: Option<String>,
+    #[command(flatten)]
+    pub bucket: BucketArgs,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<DigestFormat>,
@@ -96,13 +92,7 @@ pub(super) fn run(args: &DigestArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
         Some(receiver) if !args.dry_run => Some(webhook(receiver, io)?),
         _ => None,
     };
-    let own = io.variable("GPUCOST_PROFILE");
-    let profile = args.profile.as_ref().or(own).or(settings.profile.as_ref());
-    let aws = AwsOptions {
-        profile: profile.cloned(),
-        endpoint_url: args.endpoint_url.clone(),
-        ..AwsOptions::default()
-    };
+    let aws = args.bucket.options(&settings, io);
     let recorded = read_nights(args.history.as_ref(), &aws, &args.out, io)?;
     let is_whole = recorded.problems.is_empty();
     let book = pricing::book(args.offline, &settings, io)?;

@@ -2,7 +2,7 @@
 
 use super::trend_args::TrendArgs;
 use crate::cli::args::{EstateArgs, OutputArgs, RiskChoice, place};
-use crate::cli::aws_args::endpoint;
+use crate::cli::aws_args::BucketArgs;
 use crate::config::parse_duration;
 use crate::sources::store::Place;
 use clap::{Args, Subcommand, ValueHint};
@@ -66,12 +66,8 @@ pub(in crate::cli) struct PlaceArgs {
     /// Directory, or s3://BUCKET/PREFIX [default: `history`]
     #[arg(value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath)]
     pub place: Option<Place>,
-    /// AWS named profile
-    #[arg(long, value_name = "NAME", help_heading = "AWS")]
-    pub profile: Option<String>,
-    /// Custom endpoint for S3
-    #[arg(long, value_name = "URL", value_parser = endpoint, help_heading = "AWS")]
-    pub endpoint_url: Option<String>,
+    #[command(flatten)]
+    pub bucket: BucketArgs,
     #[command(flatten)]
     pub out: OutputArgs,
 }

@@ -5,7 +5,7 @@ use crate::cli::Io;
 use crate::cli::exit::Failure;
 use crate::cli::{estate, live, usage_history};
 use crate::domain::shell_word;
-use crate::sources::aws::{AwsOptions, Notice};
+use crate::sources::aws::Notice;
 use crate::sources::files::{HistoryError, Records};
 use crate::sources::store::{BucketAccess, Place};
 use std::io::ErrorKind;
@@ -28,13 +28,7 @@ pub(super) struct Open {
 impl Open {
     pub(super) fn of(args: &PlaceArgs, io: &Io<'_>) -> Result<Self, Failure> {
         let settings = estate::settings(&args.out, io)?;
-        let own = io.variable("GPUCOST_PROFILE");
-        let profile = args.profile.as_ref().or(own).or(settings.profile.as_ref());
-        let aws = AwsOptions {
-            profile: profile.cloned(),
-            endpoint_url: args.endpoint_url.clone(),
-            ..AwsOptions::default()
-        };
+        let aws = args.bucket.options(&settings, io);
         let place = place_of(&args.place);
         if let Place::Folder(folder) = &place
             && !folder.is_dir()

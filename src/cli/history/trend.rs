@@ -10,7 +10,6 @@ use crate::domain::{
     DatedPrice, DatedUnits, PriceBook, PriceKey, PriceOrigin, PriceQuote, nearest_names, shell_word,
 };
 use crate::report::{answer_csv, answer_json, answer_table, history_answer, history_html};
-use crate::sources::aws::AwsOptions;
 use crate::sources::files::read_dated_units;
 use crate::trend::{AnomalyLimits, Ledger, Overview, TrendAsk, TrendKey, UnknownUnits};
 use clap::ValueEnum;
@@ -18,12 +17,8 @@ use clap::ValueEnum;
 pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.out, io)?;
     let units = units(args)?;
-    let recorded = read_nights(
-        args.history.as_ref(),
-        &aws(args, &settings, io),
-        &args.out,
-        io,
-    )?;
+    let aws = args.bucket.options(&settings, io);
+    let recorded = read_nights(args.history.as_ref(), &aws, &args.out, io)?;
     let is_whole = recorded.problems.is_empty();
     let ledger = Ledger::of(recorded.rows, &recorded.runs, io.now);
     let book = pricing::book(args.offline, &settings, io)?;
@@ -78,17 +73,6 @@ fn unknown(error: UnknownUnits) -> Failure {
         format!("did you mean {}?", nearest.join(", "))
     };
     Failure::new(ExitCode::Input, error).with_hint(hint)
-}
-
-/// How AWS is reached for a bucket.
-fn aws(args: &TrendArgs, settings: &SettingsFile, io: &Io<'_>) -> AwsOptions {
-    let own = io.variable("GPUCOST_PROFILE");
-    let profile = args.profile.as_ref().or(own).or(settings.profile.as_ref());
-    AwsOptions {
-        profile: profile.cloned(),
-        endpoint_url: args.endpoint_url.clone(),
-        ..AwsOptions::default()
-    }
 }
 
 fn key(args: &TrendArgs) -> TrendKey {

@@ -1,7 +1,7 @@
 //! Flags of `gpucost history` without an action.
 
 use crate::cli::args::{OutputArgs, not_negative, place};
-use crate::cli::aws_args::endpoint;
+use crate::cli::aws_args::BucketArgs;
 use crate::sources::store::Place;
 use crate::trend::{Horizon, Step};
 use clap::{Args, ValueEnum, ValueHint};
@@ -42,12 +42,8 @@ pub(in crate::cli) struct TrendArgs {
     /// Use bundled prices only
     #[arg(long)]
     pub offline: bool,
-    /// AWS named profile
-    #[arg(long, value_name = "NAME", help_heading = "AWS")]
-    pub profile: Option<String>,
-    /// Custom endpoint for S3
-    #[arg(long, value_name = "URL", value_parser = endpoint, help_heading = "AWS")]
-    pub endpoint_url: Option<String>,
+    #[command(flatten)]
+    pub bucket: BucketArgs,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<TrendFormat>,
