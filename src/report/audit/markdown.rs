@@ -13,6 +13,7 @@ use crate::report::shared::markdown::escape::{code, text};
 use crate::report::shared::markdown::gaps::{OF_GAPS, gap_row};
 use crate::report::shared::markdown::page::{Column, Page, Row, Section, figures, words};
 use crate::report::shared::next::Invocation;
+use crate::report::shared::style::worth_words;
 use crate::report::shared::text::{
     ABSENT, a_year, count, counted, minute, money, money_or_absent, percent, rounded,
 };
@@ -305,7 +306,7 @@ fn outside_of_filters(steps: &[Step<'_>]) -> String {
         return String::new();
     }
     let actions = counted(steps.len() as u64, "action", "actions");
-    let worth = worth(steps).map_or(String::new(), |saved| format!(" worth {}", money(saved)));
+    let worth = worth_words(worth(steps));
     format!("; outside of the filters: {actions}{worth}")
 }
 

@@ -68,6 +68,11 @@ impl TableStyle {
     }
 }
 
+/// What rows are worth together, to stand after their number; empty where nothing is summed.
+pub(in crate::report) fn worth_words(worth: Option<Money>) -> String {
+    worth.map_or(String::new(), |sum| format!(" worth {}", money(sum)))
+}
+
 /// Says how many rows were left out, what they are worth together, and what
 /// shows them; nothing when none were.
 pub(in crate::report) fn left_out(
@@ -80,7 +85,7 @@ pub(in crate::report) fn left_out(
     if rows == 0 {
         return Ok(());
     }
-    let worth = worth.map_or(String::new(), |sum| format!(" worth {}", money(sum)));
+    let worth = worth_words(worth);
     writeln!(
         out,
         "  … and {}{worth}: see `--format wide`",
@@ -104,7 +109,7 @@ pub(in crate::report) fn outside_of_filters(
     if rows == 0 {
         return Ok(());
     }
-    let worth = worth.map_or(String::new(), |sum| format!(" worth {}", money(sum)));
+    let worth = worth_words(worth);
     let rows = counted(rows as u64, singular, plural);
     writeln!(out, "  … {rows}{worth} outside of the filters")
 }
