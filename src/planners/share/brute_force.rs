@@ -22,9 +22,9 @@ fn sum_at_worst(tenants: &[&ShareTenant]) -> f64 {
     let at = |hour: usize| -> f64 {
         let own = |one: &&ShareTenant| {
             let known = one.hours.get(hour).copied();
-            known.or(one.peak_percent).unwrap_or(0.0)
+            known.or(one.peak_percent)
         };
-        tenants.iter().map(own).sum()
+        tenants.iter().filter_map(own).sum()
     };
     (0..hours.unwrap_or(0).max(1)).map(at).fold(0.0, f64::max)
 }
@@ -35,9 +35,9 @@ fn on_slices(tenants: &[&ShareTenant], taken: u32, compute: u32, used: [usize; 5
     };
     PROFILES.iter().enumerate().any(|(kind, profile)| {
         let (slices, size, mib, most, starts) = *profile;
-        let peak = one.peak_percent.unwrap_or(0.0);
+        let too_slow = |peak: f64| peak * 7.0 > 80.0 * f64::from(slices);
         if one.vram_peak_mib * 1.2 > mib
-            || peak * 7.0 > 80.0 * f64::from(slices)
+            || one.peak_percent.is_some_and(too_slow)
             || compute + slices > 7
             || used[kind] == most
         {

@@ -12,32 +12,32 @@ impl<'a> Loads<'a> {
         Self(tenants)
     }
 
-    /// The peak of one; nothing where it is not known.
-    pub(super) fn peak(self, tenant: usize) -> f64 {
-        self.0[tenant].peak_percent.unwrap_or(0.0)
+    /// The peak of one, percent; absent where it is not known.
+    pub(super) fn peak(self, tenant: usize) -> Option<f64> {
+        self.0[tenant].peak_percent
     }
 
     /// Whether the peak of every one is known.
     pub(super) fn are_known(self, tenants: &[usize]) -> bool {
         let mut all = tenants.iter();
-        all.all(|tenant| self.0[*tenant].peak_percent.is_some())
+        all.all(|tenant| self.peak(*tenant).is_some())
     }
 
-    /// The sum of the separate peaks, percent.
+    /// The sum of the separate peaks that are known, percent.
     pub(super) fn separate(self, tenants: &[usize]) -> f64 {
-        tenants.iter().map(|tenant| self.peak(*tenant)).sum()
+        tenants.iter().filter_map(|tenant| self.peak(*tenant)).sum()
     }
 
     /// The largest sum of an hour, percent. A tenant whose hours are not known has its peak
-    /// in each of them.
+    /// in each of them; one whose peak is not known adds nothing.
     pub(super) fn together(self, tenants: &[usize]) -> f64 {
         let separate = self.separate(tenants);
         let known = tenants.iter().map(|tenant| self.0[*tenant].hours.len());
         let hours = known.max().unwrap_or(0);
         let sum_of = |hour: usize| -> f64 {
-            let peaks = tenants.iter().map(|tenant| {
+            let peaks = tenants.iter().filter_map(|tenant| {
                 let own = self.0[*tenant].hours.get(hour);
-                own.copied().unwrap_or_else(|| self.peak(*tenant))
+                own.copied().or_else(|| self.peak(*tenant))
             });
             peaks.sum()
         };

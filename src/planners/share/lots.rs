@@ -95,7 +95,9 @@ impl<'a> Waiting<'a> {
         let loads = Loads::new(&question.tenants);
         let need = |tenant: &usize| Tenant {
             vram_needed_mib: question.vram_needed_mib(&question.tenants[*tenant]),
-            peak_percent: loads.peak(*tenant),
+            // An unknown peak limits no slice: memory alone places that tenant, and the headline
+            // says so. Cards without walls take none of unknown peak.
+            peak_percent: loads.peak(*tenant).unwrap_or(0.0),
         };
         let needs: Vec<Tenant> = members.iter().map(need).collect();
         let smallest = |need: &Tenant| match mode {
