@@ -42,7 +42,7 @@ impl BusyGpus {
 
 /// Utilization of the whole GPUs of a sample, added up, in GPUs.
 fn busy(facts: &RunFacts, sample: &Sample) -> Option<f64> {
-    let mut sum = None;
+    let mut sum: Option<f64> = None;
     for (gpu, sample) in facts.gpus.iter().zip(&sample.gpus) {
         if gpu.mig.is_some() {
             continue;
@@ -50,7 +50,8 @@ fn busy(facts: &RunFacts, sample: &Sample) -> Option<f64> {
         let is_divided = gpu.is_mig_enabled == Some(true);
         let reading = sample.reading().filter(|_| !is_divided)?;
         let (percent, _) = utilization(reading)?;
-        sum = Some(sum.unwrap_or(0.0) + percent / 100.0);
+        let busy = percent / 100.0;
+        sum = Some(sum.map_or(busy, |sum| sum + busy));
     }
     sum
 }
