@@ -3,7 +3,7 @@
 #
 #   GH_TOKEN=… comment.sh REPORT NUMBER [NAME]
 #
-# Comments are told apart by NAME [default: gpucost], in an invisible first line. Only comments of
+# Comments are distinguished by NAME [default: gpucost], in an invisible first line. Only those of
 # COMMENT_AUTHOR [default: github-actions[bot]] are written over: other people can write such a line.
 # Lines that a comment has no room for are left out, and it says so.
 # GITHUB_API_URL and GITHUB_REPOSITORY are those of GitHub Actions.

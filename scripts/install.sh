@@ -59,7 +59,7 @@ target() {
     case $(uname -m) in
     x86_64 | amd64) printf 'x86_64-%s' "$system" ;;
     aarch64 | arm64) printf 'aarch64-%s' "$system" ;;
-    *) fail "there is no package for $(uname -m): use cargo install" ;;
+    *) fail "releases have no package for $(uname -m): use cargo install" ;;
     esac
 }
 target=${GPUCOST_TARGET:-$(target)}
@@ -85,7 +85,7 @@ trap 'rm -rf "$scratch"' EXIT
 name=gpucost-$version-$target
 archive=$name.tar.gz
 fetch "$releases/v$version/SHA256SUMS" "$scratch/SHA256SUMS" ||
-    fail "there are no checksums of version $version in $releases"
+    fail "$releases has no checksums of version $version"
 expected=$(awk -v name="$archive" '$2 == name { print $1 }' "$scratch/SHA256SUMS")
 [ -n "$expected" ] || fail "version $version has no package for $target"
 fetch "$releases/v$version/$archive" "$scratch/$archive" || fail "$archive cannot be fetched"

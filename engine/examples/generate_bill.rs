@@ -333,7 +333,7 @@ fn line(
     }
 }
 
-/// A number that looks like any other, the same for the same one (SplitMix64).
+/// A pseudorandom number, always the same for the same input (SplitMix64).
 fn mixed(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -15,7 +15,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// How often what is waited for is looked at.
+/// How often what is waited for is polled.
 const STEP: Duration = Duration::from_millis(120);
 
 /// Runs calls to the end or until Ctrl-C; `work` is handed what it tells its

@@ -1,5 +1,5 @@
 //! `gpucost` alone on a terminal: what is there to read, and what to type next. Only names of
-//! files and profiles are looked at: nothing is asked over the network, no program is run, and
+//! files and profiles are read: nothing is asked over the network, no program is run, and
 //! no key is read into anything that is shown.
 
 use super::Io;
@@ -18,7 +18,7 @@ use std::time::SystemTime;
 /// Bytes of a file of profiles, and of the beginning of what may be an estate.
 const MOST_OF_PROFILES: u64 = 1 << 20;
 const START_OF_ESTATE: u64 = 4_096;
-/// Entries of the current directory that are looked at.
+/// Entries of the current directory that are checked.
 const MOST_ENTRIES: usize = 1_000;
 const PROFILES_NAMED: usize = 5;
 const LONGEST_NAME: usize = 40;

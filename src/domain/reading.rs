@@ -71,10 +71,10 @@ pub struct GpuProcess {
     pub pid: u32,
     /// Name of its program; absent when it was gone before it could be asked.
     pub name: Option<String>,
-    /// Memory that it holds, in MiB; absent where the driver does not tell.
+    /// Memory that it holds, in MiB; absent where the driver does not say.
     pub vram_mib: Option<u64>,
     /// Time that it kept multiprocessors busy since the last sample, percent; absent where
-    /// the driver does not tell, and in files of samples.
+    /// the driver does not say, and in files of samples.
     pub sm_percent: Option<u32>,
     /// Whether it belongs to the command that runs under the sampler.
     pub is_of_command: bool,

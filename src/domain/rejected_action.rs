@@ -2,7 +2,7 @@
 
 use super::{ActionKind, matches_pattern};
 
-/// An action that somebody decided against.
+/// An action that a person decided against.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RejectedAction {
     /// The ID or name of a workload, in which `*` stands for anything.

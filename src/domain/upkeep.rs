@@ -1,4 +1,4 @@
-//! What looking after a history finds and does.
+//! What maintaining a history finds and does.
 
 use super::named::named_enum;
 use jiff::civil::Date;

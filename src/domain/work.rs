@@ -1,4 +1,4 @@
-//! How far a long piece of work is, for whoever shows it. Work counts and never looks: no
+//! How far a long piece of work is, for what shows it. Work only counts up and never reads the counts: no
 //! result depends on these counts, so that one place for the whole process is enough.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ pub struct WorkPiece {
     /// Of how many; absent where it is unknown.
     pub all: Option<u64>,
     pub unit: WorkUnit,
-    /// Tells it from a later one with the same words.
+    /// Distinguishes it from a later one with the same words.
     pub number: u64,
 }
 

@@ -54,7 +54,7 @@ pub struct GatherOptions {
     /// What is known of days that are over, which are not asked again; those that are asked
     /// are added to it. With it, nothing is read by the hour, and points are not recorded.
     pub history: Option<Rc<History>>,
-    /// Roll-ups of an archive, which say what nobody answers. With them, the window is from the
+    /// Roll-ups of an archive, which have what no service answers. With them, the window is from the
     /// first to the last of their days, and nothing is read by the hour.
     pub rollups: Option<Rc<History>>,
 }

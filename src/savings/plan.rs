@@ -20,7 +20,7 @@ pub enum LeftOut {
     Instead(ActionKind),
     /// It saves nothing of what the actions before it leave.
     SavesNothing,
-    /// Somebody decided against it.
+    /// A person decided against it.
     Rejected,
 }
 

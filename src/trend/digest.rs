@@ -34,7 +34,7 @@ pub struct Kept {
 }
 
 named_enum! {
-    /// What an action did since the earlier audit. Most telling first.
+    /// What an action did since the earlier audit. The most important first.
     Turn {
         /// It was carried out, at least in part.
         Done = "done",

@@ -367,7 +367,7 @@ fn every_query_of_the_dashboard_gives_the_figures_of_the_report() {
     }
 }
 
-/// The labels that tell results of a query apart.
+/// The labels that distinguish results of a query.
 fn key(labels: &Labels) -> String {
     let names = [
         "action",

@@ -509,7 +509,7 @@ fn opened(path: &str) -> Option<Value> {
     Some(serde_json::from_slice(&output.stdout).expect("JSON"))
 }
 
-fn workbook(world: &World, of: &[String], name: &str) -> Option<Value> {
+fn workbook_of(world: &World, of: &[String], name: &str) -> Option<Value> {
     let path = world.path(name);
     audited(world, of, &["--format", "xlsx", "--output", &path]);
     opened(&path)
@@ -519,8 +519,8 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().expect("a list")
 }
 
-fn page<'a>(book: &'a Value, name: &str) -> &'a Value {
-    let mut sheets = list(book, "sheets").iter();
+fn page<'a>(workbook: &'a Value, name: &str) -> &'a Value {
+    let mut sheets = list(workbook, "sheets").iter();
     sheets
         .find(|sheet| sheet["name"] == name)
         .unwrap_or_else(|| panic!("no sheet {name}"))
@@ -552,8 +552,8 @@ fn amounts(sheet: &Value, name: &str) -> Decimal {
 }
 
 /// The value of a line of the first sheet, as the file has it.
-fn stated(book: &Value, name: &str) -> Option<Decimal> {
-    let sheet = page(book, "Summary");
+fn stated(workbook: &Value, name: &str) -> Option<Decimal> {
+    let sheet = page(workbook, "Summary");
     let rows = list(sheet, "rows").iter().enumerate();
     let mut rows = rows.filter(|(_, row)| row[0]["value"] == name);
     let (place, row) = rows.next().unwrap_or_else(|| panic!("no line {name}"));
@@ -568,10 +568,10 @@ fn stated(book: &Value, name: &str) -> Option<Decimal> {
 fn a_second_program_computes_the_totals_of_a_workbook() {
     let (world, audits) = worlds();
     for (place, of) in audits.iter().enumerate() {
-        let Some(book) = workbook(&world, of, &format!("{place}.xlsx")) else {
+        let Some(workbook) = workbook_of(&world, of, &format!("{place}.xlsx")) else {
             return;
         };
-        let names: Vec<&Value> = list(&book, "sheets")
+        let names: Vec<&Value> = list(&workbook, "sheets")
             .iter()
             .map(|one| &one["name"])
             .collect();
@@ -590,7 +590,7 @@ fn a_second_program_computes_the_totals_of_a_workbook() {
         let audit = document(&world, of);
         let summary = &audit["summary"];
         // When the file was made is when the audit was.
-        let created = book["created"].as_str().expect("a time");
+        let created = workbook["created"].as_str().expect("a time");
         assert!(
             audit["as_of"]
                 .as_str()
@@ -598,7 +598,7 @@ fn a_second_program_computes_the_totals_of_a_workbook() {
                 .starts_with(created),
             "{created}"
         );
-        for sheet in list(&book, "sheets") {
+        for sheet in list(&workbook, "sheets") {
             assert_eq!(sheet["frozen"], "A2", "{}", sheet["name"]);
             for formula in list(sheet, "formulas") {
                 let [result, computed] =
@@ -624,10 +624,14 @@ fn a_second_program_computes_the_totals_of_a_workbook() {
             "planned_monthly_cost",
             "annual_savings",
         ] {
-            assert_eq!(stated(&book, name), Some(number(&summary[name])), "{name}");
+            assert_eq!(
+                stated(&workbook, name),
+                Some(number(&summary[name])),
+                "{name}"
+            );
         }
         assert_eq!(
-            stated(&book, "reconciled_cost"),
+            stated(&workbook, "reconciled_cost"),
             Some(number(&summary["monthly_cost"]))
         );
         for (name, column, expected) in [
@@ -641,7 +645,7 @@ fn a_second_program_computes_the_totals_of_a_workbook() {
             ("Actions", "waste_monthly_savings", "monthly_waste"),
             ("Reconciliation", "monthly_cost", "monthly_cost"),
         ] {
-            let found = amounts(page(&book, name), column);
+            let found = amounts(page(&workbook, name), column);
             assert_eq!(found, number(&summary[expected]), "{name} {column}");
         }
         for name in [
@@ -651,11 +655,11 @@ fn a_second_program_computes_the_totals_of_a_workbook() {
             "Prices",
             "Reconciliation",
         ] {
-            for cell in column(page(&book, name), "currency") {
+            for cell in column(page(&workbook, name), "currency") {
                 assert_eq!(cell["value"], "USD", "{name}");
             }
         }
-        let dates = column(page(&book, "Prices"), "seen_on");
+        let dates = column(page(&workbook, "Prices"), "seen_on");
         let dates = dates.iter().filter(|cell| !cell["value"].is_null());
         for cell in dates {
             assert_eq!(cell["type"], "d", "{cell}");
@@ -694,17 +698,17 @@ fn names_in_a_workbook_are_text() {
             .push(instance);
     }
     let of = ["--from".to_owned(), world.estate("fleet.json", &estate)];
-    let Some(book) = workbook(&world, &of, "hostile.xlsx") else {
+    let Some(workbook) = workbook_of(&world, &of, "hostile.xlsx") else {
         return;
     };
-    for sheet in list(&book, "sheets") {
+    for sheet in list(&workbook, "sheets") {
         for formula in list(sheet, "formulas") {
             let text = formula["formula"].as_str().expect("text");
             let is_own = text.starts_with("=SUMIF(") || sheet["name"] == "Summary";
             assert!(is_own, "{formula}");
         }
     }
-    let names: Vec<&str> = column(page(&book, "Workloads"), "name")
+    let names: Vec<&str> = column(page(&workbook, "Workloads"), "name")
         .into_iter()
         .filter_map(|cell| cell["value"].as_str())
         .collect();
@@ -729,13 +733,13 @@ fn a_workbook_of_nothing_has_its_sheets() {
         world.estate("empty.json", &empty()),
         "--allow-empty".to_owned(),
     ];
-    let Some(book) = workbook(&world, &of, "empty.xlsx") else {
+    let Some(workbook) = workbook_of(&world, &of, "empty.xlsx") else {
         return;
     };
-    assert_eq!(list(&book, "sheets").len(), 7);
-    assert_eq!(stated(&book, "monthly_cost"), Some(Decimal::ZERO));
-    assert_eq!(stated(&book, "reconciled_cost"), Some(Decimal::ZERO));
-    assert!(list(page(&book, "Workloads"), "formulas").is_empty());
+    assert_eq!(list(&workbook, "sheets").len(), 7);
+    assert_eq!(stated(&workbook, "monthly_cost"), Some(Decimal::ZERO));
+    assert_eq!(stated(&workbook, "reconciled_cost"), Some(Decimal::ZERO));
+    assert!(list(page(&workbook, "Workloads"), "formulas").is_empty());
     for name in ["actions", "findings", "gaps", "reconciliation"] {
         let (header, _) = table(&world, &of, name);
         assert!(!header.is_empty());
@@ -761,10 +765,10 @@ fn each_currency_has_a_total_of_its_own() {
         "origin": "api", "effective_date": "2026-10-01", "source": "made by hand",
     }]);
     let of = ["--from".to_owned(), world.estate("two.json", &estate)];
-    let Some(book) = workbook(&world, &of, "two.xlsx") else {
+    let Some(workbook) = workbook_of(&world, &of, "two.xlsx") else {
         return;
     };
-    let sheet = page(&book, "Workloads");
+    let sheet = page(&workbook, "Workloads");
     let results: Vec<(&str, &str)> = list(sheet, "formulas")
         .iter()
         .map(|one| {
@@ -776,7 +780,7 @@ fn each_currency_has_a_total_of_its_own() {
     // 1.006 × 730 and 10 × 730.
     assert_eq!(results, [("U5", "734.38"), ("U6", "7300")]);
     assert_eq!(
-        stated(&book, "monthly_cost"),
+        stated(&workbook, "monthly_cost"),
         Some(decimal("734.38").normalize())
     );
 }

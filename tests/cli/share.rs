@@ -188,7 +188,7 @@ fn a_saving_that_rests_on_memory_alone_says_so() {
 
 #[test]
 fn a_whole_card_needs_no_peak() {
-    // 30 GiB × 1.2 take all of a card of 40 GiB: nobody shares its compute.
+    // 30 GiB × 1.2 take all of a card of 40 GiB: no other tenant shares its compute.
     let alone = as_json(&["--type", "p4d.24xlarge", "--tenant", "large:30GiB"]);
     let headline = alone["headline"].as_str().expect("text");
     assert!(!headline.contains("memory alone"), "{headline}");

@@ -21,7 +21,7 @@ def number(cell):
     return Decimal(str(value)) if isinstance(value, (int, float)) else Decimal(0)
 
 
-def computed(book, sheet, formula):
+def computed(workbook, sheet, formula):
     """What a formula gives, from the cells alone."""
     match = SUM_IF.fullmatch(formula)
     if match:
@@ -34,9 +34,9 @@ def computed(book, sheet, formula):
 
     def value(match):
         place, cell = match.groups()
-        found = (book[place] if place else sheet)[cell]
+        found = (workbook[place] if place else sheet)[cell]
         if found.data_type == "f":
-            return f"D('{computed(book, found.parent, found.value)}')"
+            return f"D('{computed(workbook, found.parent, found.value)}')"
         return f"D('{number(found)}')"
 
     terms = CELL.sub(value, formula.removeprefix("="))
@@ -53,10 +53,10 @@ def shown(value):
 
 
 def read(path):
-    book = openpyxl.load_workbook(path)
+    workbook = openpyxl.load_workbook(path)
     results = openpyxl.load_workbook(path, data_only=True)
     sheets = []
-    for sheet in book.worksheets:
+    for sheet in workbook.worksheets:
         rows, formulas = [], []
         for cells in sheet.iter_rows():
             row = []
@@ -72,7 +72,7 @@ def read(path):
                         "cell": cell.coordinate,
                         "formula": cell.value,
                         "result": shown(result),
-                        "computed": str(computed(book, sheet, cell.value)),
+                        "computed": str(computed(workbook, sheet, cell.value)),
                     })
             rows.append(row)
         sheets.append({
@@ -83,7 +83,7 @@ def read(path):
             "rows": rows,
             "formulas": formulas,
         })
-    return {"created": book.properties.created.isoformat(), "sheets": sheets}
+    return {"created": workbook.properties.created.isoformat(), "sheets": sheets}
 
 
 if __name__ == "__main__":

@@ -101,7 +101,7 @@ fn a_step_costs_what_the_price_and_the_time_give() {
     assert!(fp8["work"]["mfu"].is_null());
     let why = fp8["work"]["mfu_unknown"].as_str().expect("a reason");
     assert!(why.contains("no fp8 throughput of NVIDIA A10G"), "{why}");
-    // More than the card can do is no figure.
+    // More than the card can do is not a figure.
     let flags = ["--flops-per-step", "3e14"];
     let found = document(&[&READ[..], &[log.as_str()], &flags[..]].concat());
     let why = found["work"]["mfu_unknown"].as_str().expect("a reason");
@@ -195,7 +195,7 @@ fn two_runs_are_compared_by_what_a_step_takes() {
         "within-noise"
     );
     assert_eq!(found["caveats"].as_array().map(Vec::len), Some(0));
-    // Whoever counts more as noise hears of no difference in cost.
+    // With a higher threshold of noise, costs do not differ.
     let found = document(&["diff", &old, &new, "--format", "json", "--noise", "30"]);
     let costs = found["figures"].as_array().expect("a list").iter();
     let mut costs = costs.filter(|one| one["figure"] == "run_cost");
@@ -271,7 +271,7 @@ fn the_newest_sample_of_each_process_says_how_busy_it_is() {
             .collect()
     };
     let first = sample(&mut source, 1.0);
-    // More than 100% is no reading.
+    // More than 100% is not a reading.
     assert_eq!(busy(&first), [(7, Some(38)), (8, None)]);
     // Nothing is newer: what was read before is not of now.
     let second = sample(&mut source, 2.0);

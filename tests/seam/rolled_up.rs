@@ -81,7 +81,7 @@ fn roll_ups_say_what_nothing_else_does_in_the_window_of_their_days() {
     };
     assert_eq!(estate.window, window);
     let audit = audit(&estate, &Policy::default(), Risk::Low);
-    let told = audit.workloads.iter().map(|one| {
+    let measured = audit.workloads.iter().map(|one| {
         let used = one.workload.utilization.as_ref().expect("it was measured");
         (one.workload.id(), used.distribution.mean, used.n_samples)
     });
@@ -90,7 +90,7 @@ fn roll_ups_say_what_nothing_else_does_in_the_window_of_their_days() {
         ("on-premises/lab/hall-2/box-a".to_owned(), 0.0, 3_168),
         ("on-premises/lab/hall-2/box-b".to_owned(), 50.0, 3_168),
     ];
-    assert_eq!(told.collect::<Vec<_>>(), expected);
+    assert_eq!(measured.collect::<Vec<_>>(), expected);
 }
 
 #[test]

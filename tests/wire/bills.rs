@@ -107,7 +107,7 @@ fn an_export_is_read_below_a_prefix_as_in_a_directory() {
     let object = bucket.url(&format!("e/{name}"));
     let one = document(&run(&account, &object, &json));
     assert_eq!(one["kinds"], remote["kinds"]);
-    // It is not looked for.
+    // It is not listed.
     assert_eq!(calls(&account), [0, 1, 0, 0]);
     let twice = run(&account, &object, &[&object]);
     assert!(twice.error(2).contains("was given twice"));

@@ -4,7 +4,7 @@ use crate::domain::{HourlyRate, Money, PastRun};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
 
-/// A change that counts as noise unless somebody knows better, percent: speeds of cards of
+/// A change that counts as noise unless the user knows better, percent: speeds of cards of
 /// one model differ by 8% on average, over 18,800 hours of five clusters (Sinha et al., Not
 /// All GPUs Are Created Equal, SC 2022).
 pub const USUAL_NOISE_PERCENT: f64 = 8.0;

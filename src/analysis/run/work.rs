@@ -8,7 +8,7 @@ use crate::planners::model::Dtype;
 use crate::profiling::{GpuProfile, RunProfile};
 use rust_decimal::Decimal;
 
-/// What somebody states of the steps of a run.
+/// What the user states of the steps of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepFacts {
     /// Tokens of a step on this host.
@@ -169,7 +169,7 @@ fn tflops(spec: &GpuSpec, dtype: Dtype) -> Option<f64> {
         Dtype::Fp16 => spec.fp16_dense_tflops,
         Dtype::Bf16 => spec.bf16_dense_tflops,
         Dtype::Fp8 => spec.fp8_dense_tflops,
-        // Operations on integers are no FLOPs.
+        // Operations on integers are not FLOPs.
         Dtype::Int8 | Dtype::Int4 => None,
     }
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// Questions at once; the services throttle far beyond.
 const AT_ONCE: usize = 16;
-/// Throttling is waited out no longer than somebody likes to look at it.
+/// How long throttling is waited out: a person waits for the answer.
 const MOST_PATIENCE: Duration = Duration::from_secs(10);
 /// Roles of all accounts of an organization.
 const ACCOUNTS_WITHIN: Duration = Duration::from_secs(120);
@@ -270,7 +270,7 @@ fn permitted(area: CheckArea, name: &str, found: &Permission) -> Check {
     }
 }
 
-/// What could not be used, in the words of whoever refused it.
+/// What could not be used, in the words of what refused it.
 fn failed(area: CheckArea, name: &str, error: &SourceError) -> Check {
     let status = match error.kind {
         FailureKind::NoCredentials => CheckStatus::Missing,

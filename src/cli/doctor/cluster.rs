@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// One list of one object.
 const WITHIN: Duration = Duration::from_secs(10);
-/// All of them, with the credentials, for which somebody may have to sign in.
+/// All of them, with the credentials, for which a person may have to sign in.
 const ALL_WITHIN: Duration = Duration::from_secs(60);
 const NAME: &str = "API server";
 const NODES: &str = "kubernetes:nodes";

@@ -104,8 +104,8 @@ fn skipped(area: CheckArea, name: &str, detail: &str) -> Check {
     }
 }
 
-/// Where several places may tell how GPUs are used, one that does makes up for those that do
-/// not have it.
+/// Where several sources may have the use of GPUs, one that has it makes up for those that do
+/// not.
 fn one_source_is_enough(checks: &mut [Check]) {
     let of_metrics = |one: &Check| one.area == CheckArea::Metrics;
     if checks.iter().any(|one| of_metrics(one) && one.is_fine()) {

@@ -20,7 +20,7 @@ pub(in crate::cli) struct Keeping {
     facts: DayFacts,
 }
 
-/// What an estate tells of single days. What was recorded is taken to have been read when its
+/// What an estate says of single days. What was recorded is taken to have been read when its
 /// window ended.
 pub(in crate::cli) fn day_facts(
     estate: &Estate,

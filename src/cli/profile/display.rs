@@ -15,7 +15,7 @@ use std::time::Duration;
 pub(super) struct Display<'a> {
     view: LiveView,
     place: Place<'a>,
-    /// Answers with the view, where somebody may ask.
+    /// Answers with the view, where a person may ask.
     endpoint: Option<Endpoint>,
     /// What the command writes, where it cannot write to the terminal.
     command_log: Option<CommandLog>,

@@ -183,13 +183,13 @@ impl Workbook {
     /// # Errors
     /// When they cannot be packed, which memory always can.
     pub fn finish(self, created: Timestamp) -> Result<Vec<u8>, XlsxError> {
-        let mut book = rust_xlsxwriter::Workbook::new();
+        let mut workbook = rust_xlsxwriter::Workbook::new();
         let created = created.to_zoned(TimeZone::UTC).datetime();
-        book.set_properties(&DocProperties::new().set_creation_datetime(&created));
+        workbook.set_properties(&DocProperties::new().set_creation_datetime(&created));
         for sheet in self.sheets {
-            book.push_worksheet(sheet);
+            workbook.push_worksheet(sheet);
         }
-        book.save_to_buffer()
+        workbook.save_to_buffer()
     }
 
     fn write(
@@ -292,7 +292,7 @@ fn rows_of(page: &Page) -> u32 {
 /// Text for a cell: what could drive a terminal is escaped, and what no cell holds is cut.
 fn cell_text(text: &str) -> String {
     let mut shown = safe(text);
-    // The writer takes what looks like this for markup of its own.
+    // The writer takes text of this form for markup of its own.
     if shown.starts_with("<r>") && shown.ends_with("</r>") {
         shown.insert(0, ' ');
     }

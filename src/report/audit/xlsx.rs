@@ -54,16 +54,16 @@ pub fn audit_xlsx(audit: &Audit, reconciled: &Reconciliation) -> Result<Vec<u8>,
             summed: &sheets::STEPS,
         },
     ];
-    let mut book = Workbook::new();
+    let mut workbook = Workbook::new();
     for page in &pages {
-        book.add(page)?;
+        workbook.add(page)?;
     }
-    let lines = summary(audit, reconciled, &book);
-    book.add_first("Summary", &lines)?;
-    book.finish(audit.as_of)
+    let lines = summary(audit, reconciled, &workbook);
+    workbook.add_first("Summary", &lines)?;
+    workbook.finish(audit.as_of)
 }
 
-fn summary(audit: &Audit, reconciled: &Reconciliation, book: &Workbook) -> Vec<Line> {
+fn summary(audit: &Audit, reconciled: &Reconciliation, workbook: &Workbook) -> Vec<Line> {
     let totals = &audit.totals;
     let line = |name, value, note: &str| Line {
         name,
@@ -99,7 +99,7 @@ fn summary(audit: &Audit, reconciled: &Reconciliation, book: &Workbook) -> Vec<L
         count("findings", audit.findings.len() as u64),
         count("gaps", audit.gaps.len() as u64),
     ];
-    let mut summary = Summary { lines, book };
+    let mut summary = Summary { lines, workbook };
     summary.amounts(audit);
     summary.reconciliation(audit, reconciled);
     summary.lines
@@ -108,7 +108,7 @@ fn summary(audit: &Audit, reconciled: &Reconciliation, book: &Workbook) -> Vec<L
 /// The lines of the first sheet, as they are made.
 struct Summary<'a> {
     lines: Vec<Line>,
-    book: &'a Workbook,
+    workbook: &'a Workbook,
 }
 
 impl Summary<'_> {
@@ -191,7 +191,7 @@ impl Summary<'_> {
         amount: Option<Money>,
         (page, column): (&'static str, &'static str),
     ) -> usize {
-        let total = amount.and_then(|amount| self.book.total(page, column, amount.currency()));
+        let total = amount.and_then(|amount| self.workbook.total(page, column, amount.currency()));
         let value = match (amount, total) {
             (Some(amount), Some(total)) => {
                 let sum = Money::new(total.amount, amount.currency());

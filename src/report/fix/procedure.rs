@@ -122,7 +122,7 @@ impl Procedure {
         }
     }
 
-    /// The same for somebody who does all of it: what a script asks for first, a person decides.
+    /// The same for a person who does all of it: what a script asks for first, a person decides.
     pub(super) fn left_to_a_person(mut self) -> Self {
         for step in self.before.iter_mut().chain(&mut self.steps) {
             if matches!(step.what, What::Erases | What::Interrupts) {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Why an action is off that was switched off here.
 const SWITCHED_OFF: &str = "switched off in the interactive audit";
 
-/// What tells one action from another: the ID of its workload, and its kind.
+/// What distinguishes one action from another: the ID of its workload, and its kind.
 type ActionKey = (String, ActionKind);
 
 /// Which actions are off, why, and what each was when it was last on.

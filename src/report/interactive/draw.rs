@@ -11,7 +11,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
-/// Draws the whole screen. Rows that do not fit are not looked at.
+/// Draws the whole screen. Rows that do not fit are not read.
 pub fn draw(frame: &mut Frame<'_>, model: &Model<'_>) {
     let [top, body, bottom] = Layout::vertical([
         Constraint::Length(3),

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 
 /// Rows that a page key moves by.
 const PAGE: usize = 10;
-/// Characters of a workload that the filter looks at.
+/// Characters of a workload that the filter searches.
 const MOST_SEARCHED: usize = 4_000;
 
 /// A key, whatever terminal it comes from.
@@ -60,7 +60,7 @@ pub struct Model<'a> {
     pub(super) switches: Switches,
     estate: &'a Estate,
     pub(super) facts: Vec<RowFacts>,
-    /// What the filter looks at, of each workload.
+    /// What the filter searches, of each workload.
     searched: Vec<String>,
     pub(super) view: View,
     pub(super) filter: String,

@@ -87,9 +87,9 @@ pub struct LiveGpu {
     pub xid_count: u64,
     /// A process that holds it, by name: one of the command's where there is one.
     pub program: Option<String>,
-    /// Processes that hold it; absent where the driver does not tell.
+    /// Processes that hold it; absent where the driver does not say.
     pub process_count: Option<usize>,
-    /// The same one by one; empty where the driver does not tell.
+    /// The same one by one; empty where the driver does not say.
     pub processes: Vec<GpuProcess>,
 }
 

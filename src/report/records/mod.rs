@@ -1,4 +1,4 @@
-//! What recording audits, and looking after what was recorded, say.
+//! What recording audits, and maintaining what was recorded, say.
 
 mod text;
 

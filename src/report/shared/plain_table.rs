@@ -77,7 +77,7 @@ impl PlainTable {
         text
     }
 
-    /// The least width of each column that is no number, by the width of the contents of each:
+    /// The least width of each column without numbers, by the width of the contents of each:
     /// its title, and its names where all columns have room for theirs.
     fn least_widths(&self, contents: &[u16], width: usize) -> Vec<usize> {
         let titles: Vec<usize> = self.header.iter().map(|title| title.width()).collect();

@@ -87,7 +87,7 @@ pub async fn gpu_series(
     for (labels, number) in client.query(&query, at).await? {
         let name = labels.get("__name__").map(String::as_str);
         let exporter = name.and_then(|name| exporters.get(name));
-        // A count, as far as the server tells the truth.
+        // A count, if the server is right.
         let number = Decimal::from_f64(number).and_then(|number| number.to_u64());
         if let (Some(exporter), Some(number)) = (exporter, number) {
             let most: &mut u64 = found.entry(*exporter).or_default();

@@ -219,7 +219,7 @@ fn machine(row: &Row<'_>, provider: Option<Provider>) -> Result<Machine, String>
     let service = row.0.text(Field::Service as usize)?;
     let service = service.as_deref().unwrap_or("EC2");
     // Azure bills the licenses of a machine apart, by the same hours: `Virtual Machines
-    // Licenses`. They are no further machine.
+    // Licenses`. They are not another machine.
     let meter = row.0.text(Field::MeterCategory as usize)?;
     let is_license = |name: &str| name.to_lowercase().contains("license");
     if !rents_out(service) || is_license(service) || meter.is_some_and(|name| is_license(&name)) {

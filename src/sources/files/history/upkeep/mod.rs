@@ -1,4 +1,4 @@
-//! Looking after a history: checking its files, putting those of a month together, and removing
+//! Maintaining a history: checking its files, putting those of a month together, and removing
 //! old ones.
 
 mod claims;
