@@ -170,7 +170,7 @@ pub(super) enum Command {
     /// Check credentials, permissions, regions, metrics and prices; each problem has its fix
     ///
     /// Takes the flags of `gpucost audit`, and asks for everything that this audit would rest
-    /// on. Reads no instance and no metric.
+    /// on. Reads no instance, and one value of a metric.
     Doctor(Box<DoctorArgs>),
     /// Turn archives of metrics and bills of any size into roll-ups, on an SQL engine
     Archive {
