@@ -50,6 +50,14 @@ impl PlainTable {
         self
     }
 
+    /// The same where no cell is cut: columns that can be left out are, the first one first,
+    /// and what is still too much goes below its row.
+    pub(in crate::report) fn whole(mut self, spare: &[usize]) -> Self {
+        self.gives = None;
+        self.spare = spare.to_vec();
+        self
+    }
+
     /// Adds a row; cells must be safe for a terminal.
     pub(in crate::report) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
@@ -64,27 +72,45 @@ impl PlainTable {
 
     /// The whole table with an empty line after it. Where the columns end, words are wrapped
     /// inside their cells, and numbers are left whole: one that is cut reads as another one.
+    /// Names are not divided either: beside names alone, columns go below their rows.
     pub(in crate::report) fn wrapped(&self, style: TableStyle) -> String {
         let fits = |line: &String| line.width() <= style.width;
         let mut lines = self.lines();
         if !style.wide && !lines.iter().all(fits) {
             let mut table = drawn(&self.header, &self.rows, &self.numbers);
-            self.wrap_words(&mut table, style.width);
-            lines = lines_of(&table);
+            let contents = table.column_max_content_widths();
+            lines = if self.has_names_alone() && !self.names_fit(&contents, style.width) {
+                self.fitted(style.width, None)
+            } else {
+                self.wrap_words(&mut table, style.width);
+                lines_of(&table)
+            };
         }
         let mut text = lines.join("\n");
         text.push_str("\n\n");
         text
     }
 
-    /// The least width of each column without numbers, by the width of the contents of each:
-    /// its title, and its names where all columns have room for theirs.
-    fn least_widths(&self, contents: &[u16], width: usize) -> Vec<usize> {
-        let titles: Vec<usize> = self.header.iter().map(|title| title.width()).collect();
-        let whole = titles.iter().enumerate();
-        let whole: Vec<usize> = whole
-            .map(|(index, title)| self.longest_name(index).min(LONGEST_WHOLE).max(*title))
-            .collect();
+    /// Whether the columns are numbers and names: nothing that can be wrapped between words.
+    fn has_names_alone(&self) -> bool {
+        let mut words = (0..self.header.len()).filter(|index| !self.numbers.contains(index));
+        words.all(|index| self.longest_name(index) > 0)
+    }
+
+    /// The width of each column with its names: up to a limit, as paths are longer.
+    fn whole_widths(&self) -> Vec<usize> {
+        let titles = self.header.iter().enumerate();
+        titles
+            .map(|(index, title)| {
+                let longest = self.longest_name(index).min(LONGEST_WHOLE);
+                longest.max(title.width())
+            })
+            .collect()
+    }
+
+    /// Whether all columns have room for their names, by the width of the contents of each.
+    fn names_fit(&self, contents: &[u16], width: usize) -> bool {
+        let whole = self.whole_widths();
         let each = whole.iter().zip(contents).enumerate();
         let needed = each.map(|(index, (whole, content))| {
             PADDING
@@ -94,10 +120,16 @@ impl PlainTable {
                     *whole
                 }
         });
-        if needed.sum::<usize>() <= width + PADDING {
-            whole
+        needed.sum::<usize>() <= width + PADDING
+    }
+
+    /// The least width of each column without numbers, by the width of the contents of each:
+    /// its title, and its names where all columns have room for theirs.
+    fn least_widths(&self, contents: &[u16], width: usize) -> Vec<usize> {
+        if self.names_fit(contents, width) {
+            self.whole_widths()
         } else {
-            titles
+            self.header.iter().map(|title| title.width()).collect()
         }
     }
 
@@ -148,25 +180,45 @@ impl PlainTable {
             return self.lines();
         }
         let width = style.width.saturating_sub(indent);
-        let lines = self.fitted(width);
+        let lines = self.fitted(width, self.gives);
         lines.iter().map(|line| fit(line, width)).collect()
     }
 
-    fn fitted(&self, width: usize) -> Vec<String> {
-        let mut widths = self.widths();
+    /// The titles of the columns that [`Self::lines_in`] leaves out.
+    pub(in crate::report) fn left_out(&self, style: TableStyle, indent: usize) -> Vec<String> {
+        if style.wide {
+            return Vec::new();
+        }
+        let kept = self.kept(&self.widths(), style.width.saturating_sub(indent));
+        let titles = self.header.iter().enumerate();
+        titles
+            .filter(|(index, _)| !kept.contains(index))
+            .map(|(_, title)| title.clone())
+            .collect()
+    }
+
+    /// The columns that a width leaves of those that have these widths.
+    fn kept(&self, widths: &[usize], width: usize) -> Vec<usize> {
         let mut kept: Vec<usize> = (0..self.header.len()).collect();
-        let least = |index: usize, width: usize| {
-            let title = self.header.get(index).map_or(0, |title| title.width());
-            width.min(title.max(LEAST_WORDS))
-        };
-        let gives = self.gives.filter(|index| *index < widths.len());
-        let can_give = gives.map_or(0, |index| widths[index] - least(index, widths[index]));
         for spare in &self.spare {
-            if span(&kept, &widths) <= width {
+            if span(&kept, widths) <= width {
                 break;
             }
             kept.retain(|index| index != spare);
         }
+        kept
+    }
+
+    /// The lines for a width, where the words of one column may be cut.
+    fn fitted(&self, width: usize, gives: Option<usize>) -> Vec<String> {
+        let mut widths = self.widths();
+        let least = |index: usize, width: usize| {
+            let title = self.header.get(index).map_or(0, |title| title.width());
+            width.min(title.max(LEAST_WORDS))
+        };
+        let gives = gives.filter(|index| *index < widths.len());
+        let can_give = gives.map_or(0, |index| widths[index] - least(index, widths[index]));
+        let kept = self.kept(&widths, width);
         let too_wide = span(&kept, &widths).saturating_sub(width);
         if let Some(index) = gives {
             widths[index] -= too_wide.min(can_give);
@@ -313,6 +365,42 @@ mod tests {
                 "short             $1,000.00",
                 "    YEAR: $12,000.00",
             ]
+        );
+    }
+
+    #[test]
+    fn a_table_that_is_left_whole_cuts_no_cell() {
+        let whole = table().whole(&[2]);
+        assert_eq!(whole.left_out(style(57), 0), [""; 0]);
+        assert_eq!(whole.left_out(style(56), 0), ["REGION"]);
+        // 20 + 2 + 9 columns, and no room for 2 + 10 more.
+        assert_eq!(
+            whole.lines_in(style(42), 0),
+            [
+                "NAME                       COST",
+                "a-name-of-twenty-chr      $1.00",
+                "    YEAR: $12,000.00",
+                "short                 $1,000.00",
+                "    YEAR: $12,000.00",
+            ]
+        );
+    }
+
+    #[test]
+    fn names_are_not_divided() {
+        let mut table = PlainTable::new(&["NAME", "COST", "YEAR"], [1, 2]);
+        let cells = ["a-name-of-twenty-chr", "$1,000.00", "$12,000.00"];
+        table.row(cells.map(str::to_owned).to_vec());
+        // 20 + 2 + 9 + 2 + 10 columns.
+        assert!(
+            table
+                .wrapped(style(43))
+                .contains("chr  $1,000.00  $12,000.00\n")
+        );
+        assert_eq!(
+            table.wrapped(style(42)),
+            "NAME                       COST\n\
+             a-name-of-twenty-chr  $1,000.00\n    YEAR: $12,000.00\n\n"
         );
     }
 

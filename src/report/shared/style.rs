@@ -73,6 +73,19 @@ pub(in crate::report) fn worth_words(worth: Option<Money>) -> String {
     worth.map_or(String::new(), |sum| format!(" worth {}", money(sum)))
 }
 
+/// Says which columns of a table a width leaves out, and what shows them; nothing when it has
+/// all of them.
+pub(in crate::report) fn columns_left_out(titles: &[String], style: TableStyle) -> Option<String> {
+    if titles.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "left out at {} columns: {}; `--format wide` has every column",
+        style.width,
+        titles.join(", ")
+    ))
+}
+
 /// Says how many rows were left out, what they are worth together, and what
 /// shows them; nothing when none were.
 pub(in crate::report) fn left_out(
