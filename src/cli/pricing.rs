@@ -56,8 +56,9 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let quotes = offers.iter().flat_map(|offer| offer.refreshable_quotes());
     let warning = age.check(quotes.map(|quote| quote.seen_on).min(), io.now)?;
     let style = |wide: bool| PricingStyle {
-        wide,
+        table: output::style(wide, &args.out, io),
         limit: args.limit.unwrap_or(if wide { usize::MAX } else { ROWS }),
+        sort: question.sort,
         hours_per_month: policy.hours_per_month,
     };
     let found = offers.len();

@@ -137,8 +137,9 @@ fn one_type(
     let seen_on = report.quotes().map(|quote| quote.seen_on).min();
     let warning = age.check(seen_on, io.now)?;
     let text = match format {
-        Format::Table => reserved_table(&report, false),
-        Format::Wide => reserved_table(&report, true),
+        Format::Table | Format::Wide => {
+            reserved_table(&report, output::style(format == Format::Wide, out, io))
+        }
         Format::Json => reserved_json(&report).map_err(Failure::unexpected)?,
         Format::Csv => reserved_csv(&report).map_err(Failure::unexpected)?,
     };

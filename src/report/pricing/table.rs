@@ -1,24 +1,52 @@
 //! `gpucost pricing` for people.
 
-use crate::analysis::{AWS, Offer, OfferedGpus};
+use crate::analysis::{AWS, Offer, OfferedGpus, SortBy};
 use crate::catalog::{PricedUnit, family, gpu_spec, mig_profiles, network_gbps, shape, zones};
 use crate::domain::{Money, PriceBasis, PriceQuote};
 use crate::report::shared::plain_table::PlainTable;
+use crate::report::shared::style::{TableStyle, columns_left_out};
 use crate::report::shared::text::{ABSENT, count, counted, fit, money, wrap};
 use rust_decimal::{Decimal, RoundingStrategy};
 use std::collections::BTreeSet;
 
-/// Lines of explanation are wrapped to this many columns.
+/// Lines of explanation are wrapped to this many columns at most.
 const PROSE_WIDTH: usize = 100;
+/// Columns of figures per unit with their units.
+const PER_UNIT: [(&str, &str); 3] = [
+    ("GPU-H", "GPU"),
+    ("GIB-H", "GiB of VRAM"),
+    ("TFLOPS-H", "dense BF16 TFLOPS"),
+];
+/// Which columns make room for the others, the first one first.
+const SPARE: [&str; 4] = ["TFLOPS-H", "GIB-H", "MONTH", "GPU-H"];
 
 /// How to lay out a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct PricingStyle {
-    /// Every option with its date.
-    pub wide: bool,
+    /// How the table is drawn; a wide one has every option with its date.
+    pub table: TableStyle,
     /// Rows to show at most.
     pub limit: usize,
+    /// What offers are sorted by: its column is not left out.
+    pub sort: SortBy,
     pub hours_per_month: Decimal,
+}
+
+impl PricingStyle {
+    fn prose(self) -> usize {
+        self.table.width.min(PROSE_WIDTH)
+    }
+
+    /// The column of what offers are sorted by.
+    fn sorted(self) -> &'static str {
+        match self.sort {
+            SortBy::Price => "HOUR",
+            SortBy::Spot => "SPOT",
+            SortBy::GpuHour => "GPU-H",
+            SortBy::Vram => "GIB-H",
+            SortBy::Tflops => "TFLOPS-H",
+        }
+    }
 }
 
 pub fn pricing_table(offers: &[Offer], style: PricingStyle) -> String {
@@ -28,15 +56,16 @@ pub fn pricing_table(offers: &[Offer], style: PricingStyle) -> String {
     let shown = &offers[..offers.len().min(style.limit)];
     let mut lines = Vec::new();
     if let Some(name) = single_aws_type(offers) {
-        lines.extend(card(name));
+        lines.extend(card(name, style.prose()));
         lines.push(String::new());
     }
     let columns = Columns::of(shown, style);
-    lines.push(columns.title(shown));
+    lines.push(columns.title(shown, style.prose()));
     lines.push(String::new());
-    lines.extend(columns.table(shown));
+    let table = columns.table(shown, style.sorted());
+    lines.extend(table.lines_in(style.table, 0));
     if let [only] = offers {
-        lines.extend(commitments(only));
+        lines.extend(commitments(only, style.prose()));
     }
     lines.push(String::new());
     if shown.len() < offers.len() {
@@ -47,7 +76,11 @@ pub fn pricing_table(offers: &[Offer], style: PricingStyle) -> String {
             offers.len()
         ));
     }
-    lines.extend(columns.legend(shown));
+    let left_out = table.left_out(style.table, 0);
+    lines.extend(columns.legend(shown, &left_out, style.prose()));
+    if let Some(text) = columns_left_out(&left_out, style.table) {
+        lines.extend(wrap(&text, style.prose()));
+    }
     lines.join("\n") + "\n"
 }
 
@@ -61,7 +94,7 @@ fn single_aws_type(offers: &[Offer]) -> Option<&str> {
 }
 
 /// What one type is, beside its prices.
-fn card(name: &str) -> Vec<String> {
+fn card(name: &str, width: usize) -> Vec<String> {
     let Some(shape) = shape(name) else {
         return vec![format!("{name}: no specification available")];
     };
@@ -88,7 +121,7 @@ fn card(name: &str) -> Vec<String> {
         Some(size) => format!("{} GB local disks", count(size)),
         None => "no local disks".to_owned(),
     });
-    let mut lines = wrapped(&format!("{name}: {}", facts.join(", ")));
+    let mut lines = wrap(&format!("{name}: {}", facts.join(", ")), width);
     if let Some(spec) = shape.gpu.as_ref().and_then(gpu_spec) {
         let figure = |value: Option<f64>, unit: &str| value.map(|value| format!("{value} {unit}"));
         let facts: Vec<String> = [
@@ -104,11 +137,8 @@ fn card(name: &str) -> Vec<String> {
         .into_iter()
         .flatten()
         .collect();
-        lines.extend(wrapped(&format!(
-            "one {}: {}",
-            spec.model,
-            facts.join(", ")
-        )));
+        let text = format!("one {}: {}", spec.model, facts.join(", "));
+        lines.extend(wrap(&text, width));
     }
     let profiles: Vec<String> = shape
         .gpu
@@ -118,7 +148,8 @@ fn card(name: &str) -> Vec<String> {
         .map(|profile| format!("{} × {}", profile.max_instances, profile.name))
         .collect();
     if !profiles.is_empty() {
-        lines.extend(wrapped(&format!("MIG maximum: {}", profiles.join(", "))));
+        let text = format!("MIG maximum: {}", profiles.join(", "));
+        lines.extend(wrap(&text, width));
     }
     if let Some(facts) = family(shape.family()) {
         if facts.launchable == Some(false) {
@@ -145,17 +176,18 @@ fn card(name: &str) -> Vec<String> {
             } else {
                 "apply to this size only"
             };
-            lines.push(format!(
+            let text = format!(
                 "{}: regional Linux reserved instances {covers}",
                 facts.family
-            ));
+            );
+            lines.extend(wrap(&text, width));
         }
     }
     lines
 }
 
 /// Every reserved instance that is sold of an offer, a line for each length.
-fn commitments(offer: &Offer) -> Vec<String> {
+fn commitments(offer: &Offer, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for years in [1, 3] {
         let terms: Vec<String> = offer
@@ -174,20 +206,17 @@ fn commitments(offer: &Offer) -> Vec<String> {
             .collect();
         if !terms.is_empty() {
             let length = counted(u64::from(years), "year", "years");
-            lines.extend(wrapped(&format!(
+            let text = format!(
                 "reserved for {length}, upfront spread over the term: {}",
                 terms.join(", ")
-            )));
+            );
+            lines.extend(wrap(&text, width));
         }
     }
     if !lines.is_empty() {
         lines.insert(0, String::new());
     }
     lines
-}
-
-fn wrapped(text: &str) -> Vec<String> {
-    wrap(text, PROSE_WIDTH)
 }
 
 /// Which columns a set of offers needs.
@@ -207,17 +236,17 @@ impl Columns {
             region: differ(offers, |offer| offer.region.as_deref()),
             // One machine is described above the table.
             gpu: single_aws_type(offers).is_none(),
-            block: style.wide
+            block: style.table.wide
                 || offers
                     .iter()
                     .any(|offer| offer.on_demand.is_none() && offer.capacity_block.is_some()),
-            wide: style.wide,
+            wide: style.table.wide,
             hours_per_month: style.hours_per_month,
         }
     }
 
     /// What all rows have in common.
-    fn title(&self, offers: &[Offer]) -> String {
+    fn title(&self, offers: &[Offer], width: usize) -> String {
         let mut parts = vec!["GPU prices per hour".to_owned()];
         if !self.provider {
             parts.extend(offers.first().map(|offer| offer.provider.clone()));
@@ -225,10 +254,11 @@ impl Columns {
         if !self.region {
             parts.extend(offers.first().and_then(|offer| offer.region.clone()));
         }
-        fit(&parts.join(", "), PROSE_WIDTH)
+        fit(&parts.join(", "), width)
     }
 
-    fn table(&self, offers: &[Offer]) -> Vec<String> {
+    /// A row for each offer; `sorted` is the column of what they are sorted by.
+    fn table(&self, offers: &[Offer], sorted: &str) -> PlainTable {
         let header = self.header();
         let texts = 1 + [self.provider, self.region, self.gpu]
             .into_iter()
@@ -239,11 +269,14 @@ impl Columns {
         } else {
             header.len()
         };
-        let mut table = PlainTable::new(&header, texts..numbers);
+        let spare = SPARE.iter().filter(|title| **title != sorted);
+        let spare = spare.filter_map(|title| header.iter().position(|one| one == title));
+        let spare: Vec<usize> = spare.collect();
+        let mut table = PlainTable::new(&header, texts..numbers).whole(&spare);
         for offer in offers {
             table.row(self.row(offer));
         }
-        table.lines()
+        table
     }
 
     fn header(&self) -> Vec<&'static str> {
@@ -341,8 +374,8 @@ impl Columns {
         })
     }
 
-    /// What the columns mean, and how old each of them is.
-    fn legend(&self, offers: &[Offer]) -> Vec<String> {
+    /// What the columns that are shown mean, and how old each of them is.
+    fn legend(&self, offers: &[Offer], left_out: &[String], width: usize) -> Vec<String> {
         let mut parts = Vec::new();
         let column = |name: &str, quotes: Vec<&PriceQuote>| {
             let oldest = quotes.iter().map(|quote| quote.seen_on).min()?;
@@ -374,11 +407,19 @@ impl Columns {
         if parts.is_empty() {
             return Vec::new();
         }
-        let mut lines = wrapped(&parts.join(" · "));
-        lines.extend(wrapped(
-            "GPU-H, GIB-H and TFLOPS-H: on-demand per GPU, GiB of VRAM and dense BF16 \
-             TFLOPS; YR: commitment, no upfront payment",
-        ));
+        let mut lines = wrap(&parts.join(" · "), width);
+        let (titles, units): (Vec<&str>, Vec<&str>) = PER_UNIT
+            .iter()
+            .filter(|(title, _)| !left_out.iter().any(|one| one == title))
+            .copied()
+            .unzip();
+        let per_unit = if titles.is_empty() {
+            String::new()
+        } else {
+            format!("{}: on-demand per {}; ", listed(&titles), listed(&units))
+        };
+        let text = format!("{per_unit}YR: commitment, no upfront payment");
+        lines.extend(wrap(&text, width));
         if offers.iter().any(|offer| offer.unit == PricedUnit::Gpu) {
             lines.push("clouds with per-GPU prices are shown for one GPU".to_owned());
         }
@@ -386,6 +427,14 @@ impl Columns {
             lines.push("list prices of other clouds, for comparison only".to_owned());
         }
         lines
+    }
+}
+
+/// Words in a sentence: the last one after `and`.
+fn listed(words: &[&str]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => words.concat(),
     }
 }
 

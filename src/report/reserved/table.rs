@@ -4,17 +4,42 @@
 use crate::catalog::family;
 use crate::domain::{CommitmentTerm, Money, PriceBasis, PriceOption, PriceQuote};
 use crate::report::shared::plain_table::PlainTable;
+use crate::report::shared::style::{TableStyle, columns_left_out};
 use crate::report::shared::text::{ABSENT, count, counted, money, rounded, whole, wrap};
 use crate::savings::{PricedCommitment, ReservedReport, SteadyUse, months};
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
-/// Lines of explanation are wrapped to this many columns.
+/// Lines of explanation are wrapped to this many columns at most.
 const PROSE_WIDTH: usize = 100;
+/// Which columns make room for the others, the first one first.
+const SPARE: [&str; 3] = ["EFFECTIVE", "MONTH", "BREAK-EVEN"];
+/// What columns mean, each with its title.
+const MEANINGS: [(&str, &str); 5] = [
+    ("PREPAID", "PREPAID, ANNUAL and HALVED: all instances"),
+    (
+        "EFFECTIVE",
+        "EFFECTIVE: hourly cost of one, upfront spread over the term",
+    ),
+    (
+        "BREAK-EVEN",
+        "BREAK-EVEN: share of all hours above which it is cheaper",
+    ),
+    (
+        "MONTH",
+        "MONTH: first month in which on-demand has cost as much",
+    ),
+    (
+        "HALVED",
+        "HALVED: on-demand minus the commitment over its term, if half of the instances remain \
+         from month 7",
+    ),
+];
 
-/// A comparison as text; `wide` adds columns for parts, totals and dates.
-pub fn reserved_table(report: &ReservedReport, wide: bool) -> String {
+/// A comparison as text; a wide one has columns for parts, totals and dates.
+pub fn reserved_table(report: &ReservedReport, style: TableStyle) -> String {
     let used = &report.used;
+    let width = style.width.min(PROSE_WIDTH);
     let mut lines = vec![
         format!(
             "{} × {}, {}, {}, {} h per month each",
@@ -26,17 +51,23 @@ pub fn reserved_table(report: &ReservedReport, wide: bool) -> String {
         ),
         String::new(),
     ];
-    lines.extend(Steps::of(report).lines());
+    lines.extend(Steps::of(report).lines(width));
     lines.extend(missing_terms(report));
     lines.push(String::new());
-    lines.push(format!(
+    let compared = format!(
         "All commitments, billed whether used or not, compared with {} per year on-demand",
         money(report.comparison.on_demand_1yr_total)
-    ));
+    );
+    lines.extend(wrap(&compared, width));
     lines.push(String::new());
-    lines.extend(side_by_side(report, wide));
+    let table = side_by_side(report, style.wide);
+    lines.extend(table.lines_in(style, 0));
     lines.push(String::new());
-    lines.extend(legend(report));
+    let left_out = table.left_out(style, 0);
+    lines.extend(legend(report, &left_out, width));
+    if let Some(text) = columns_left_out(&left_out, style) {
+        lines.extend(wrap(&text, width));
+    }
     lines.join("\n") + "\n"
 }
 
@@ -206,28 +237,38 @@ impl Steps {
         );
     }
 
-    fn lines(&self) -> Vec<String> {
-        let width = |pick: fn(&Step) -> usize| self.0.iter().map(pick).max().unwrap_or(0);
-        let names = width(|step| match step {
+    /// The lines of a width: arithmetic that is longer takes several, with what comes out
+    /// beside the last one.
+    fn lines(&self, width: usize) -> Vec<String> {
+        let widest = |pick: fn(&Step) -> usize| self.0.iter().map(pick).max().unwrap_or(0);
+        let names = widest(|step| match step {
             Step::Line(name, _, _) => name.chars().count(),
             Step::Title(_) => 0,
         });
-        let hows = width(|step| match step {
+        let hows = widest(|step| match step {
             Step::Line(_, how, _) => how.chars().count(),
             Step::Title(_) => 0,
         });
-        let results = width(|step| match step {
+        let results = widest(|step| match step {
             Step::Line(_, _, result) => result.chars().count(),
             Step::Title(_) => 0,
         });
+        // Two blanks before each of the three.
+        let hows = hows.min(width.saturating_sub(names + results + 6));
         self.0
             .iter()
             .flat_map(|step| match step {
-                Step::Title(text) => wrap(text, PROSE_WIDTH),
+                Step::Title(text) => wrap(text, width),
                 Step::Line(name, how, result) => {
-                    vec![format!(
-                        "  {name:<names$}  {how:<hows$}  {result:>results$}"
-                    )]
+                    let parts = wrap(how, hows);
+                    let last = parts.len().saturating_sub(1);
+                    let line = |(index, part): (usize, &String)| {
+                        let name = if index == 0 { name.as_str() } else { "" };
+                        let result = if index == last { result.as_str() } else { "" };
+                        let line = format!("  {name:<names$}  {part:<hows$}  {result:>results$}");
+                        line.trim_end().to_owned()
+                    };
+                    parts.iter().enumerate().map(line).collect()
                 }
             })
             .collect()
@@ -307,7 +348,7 @@ fn missing_terms(report: &ReservedReport) -> Vec<String> {
     .collect()
 }
 
-fn side_by_side(report: &ReservedReport, wide: bool) -> Vec<String> {
+fn side_by_side(report: &ReservedReport, wide: bool) -> PlainTable {
     let mut header = vec!["OFFER", "UPFRONT", "PREPAID"];
     if wide {
         header.push("HOUR");
@@ -318,7 +359,11 @@ fn side_by_side(report: &ReservedReport, wide: bool) -> Vec<String> {
         header.extend(["COMMITTED", "OF"]);
     }
     let numbers = if wide { header.len() - 1 } else { header.len() };
-    let mut table = PlainTable::new(&header, 2..numbers);
+    let spare = SPARE
+        .iter()
+        .filter_map(|title| header.iter().position(|one| one == title));
+    let spare: Vec<usize> = spare.collect();
+    let mut table = PlainTable::new(&header, 2..numbers).whole(&spare);
     for sold in &report.commitments {
         table.row(row(report, sold, wide));
     }
@@ -331,7 +376,7 @@ fn side_by_side(report: &ReservedReport, wide: bool) -> Vec<String> {
         }
         table.row(row);
     }
-    table.lines()
+    table
 }
 
 fn row(report: &ReservedReport, sold: &PricedCommitment, wide: bool) -> Vec<String> {
@@ -380,8 +425,8 @@ fn rate(report: &ReservedReport, amount: Decimal) -> String {
     format!("{}{}", currency.sign(), rounded(amount, 4))
 }
 
-/// How old the prices are, and what the columns mean.
-fn legend(report: &ReservedReport) -> Vec<String> {
+/// How old the prices are, and what the columns that are shown mean.
+fn legend(report: &ReservedReport, left_out: &[String], width: usize) -> Vec<String> {
     let mut parts: Vec<String> = [("reserved", false), ("plans", true)]
         .into_iter()
         .filter_map(|(name, plans)| {
@@ -400,18 +445,16 @@ fn legend(report: &ReservedReport) -> Vec<String> {
             .as_ref()
             .and_then(|quote| dated("Capacity Block", &[quote])),
     );
-    let mut lines = wrap(&parts.join(" · "), PROSE_WIDTH);
-    lines.extend(wrap(
-        "PREPAID, ANNUAL and HALVED: all instances; EFFECTIVE: hourly cost of one, upfront \
-         spread over the term; BREAK-EVEN: share of all hours above which it is cheaper; \
-         MONTH: first month in which on-demand has cost as much; HALVED: on-demand minus the \
-         commitment over its term, if half of the instances remain from month 7",
-        PROSE_WIDTH,
-    ));
+    let mut lines = wrap(&parts.join(" · "), width);
+    let shown = MEANINGS
+        .iter()
+        .filter(|(title, _)| !left_out.iter().any(|one| one == title));
+    let shown: Vec<&str> = shown.map(|(_, meaning)| *meaning).collect();
+    lines.extend(wrap(&shown.join("; "), width));
     if report.capacity_block.is_some() {
         lines.extend(wrap(
             "Capacity Block: paid upfront for days or weeks, so not compared by year",
-            PROSE_WIDTH,
+            width,
         ));
     }
     lines

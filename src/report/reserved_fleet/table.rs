@@ -6,13 +6,14 @@ use crate::analysis::{FamilyPool, PoolOption, ReservedFleet, ReservedPool, best_
 use crate::domain::{Money, PriceBasis, PriceQuote};
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::plain_table::PlainTable;
-use crate::report::shared::style::{TableStyle, left_out};
+use crate::report::shared::style::{TableStyle, columns_left_out, left_out};
 use crate::report::shared::text::{
-    ABSENT, count, fit, money, money_or_absent, rounded, safe, whole, wrap,
+    ABSENT, count, fit, hanging, money, money_or_absent, rounded, safe, whole, wrap,
 };
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
+use std::collections::BTreeSet;
 use std::fmt::{Result, Write};
 
 /// Pools of each kind before the rest is announced.
@@ -20,6 +21,8 @@ const POOLS: usize = 12;
 /// Columns for what is bought: instances, or money an hour.
 const BUY: &str = "BUY";
 const COMMIT: &str = "COMMIT/H";
+/// Which columns make room for the others, the first one first.
+const SPARE: [&str; 2] = ["MONTH", "EFFECTIVE"];
 
 /// The commitments of a fleet as tables.
 pub fn reserved_fleet_table(fleet: &ReservedFleet, style: TableStyle) -> String {
@@ -67,7 +70,7 @@ fn reserved(pool: &ReservedPool, style: TableStyle, out: &mut String) -> Result 
         price(&pool.on_demand),
         count(u64::from(pool.usage.peak())),
     );
-    writeln!(out, "{}", fit(&title, style.width))?;
+    hanging("", 0, &title, style.width, out)?;
     buyer(pool.account.as_deref(), style, out)?;
     let steps: Vec<String> = concurrency(&pool.usage)
         .into_iter()
@@ -104,7 +107,7 @@ fn reserved(pool: &ReservedPool, style: TableStyle, out: &mut String) -> Result 
             price(block),
             block.seen_on
         );
-        writeln!(out, "  {}", fit(&line, style.width.saturating_sub(2)))?;
+        hanging("  ", 2, &line, style.width, out)?;
     }
     options(
         &pool.options,
@@ -125,7 +128,7 @@ fn family(pool: &FamilyPool, style: TableStyle, out: &mut String) -> Result {
         rate(pool.on_demand_mean),
         rate(pool.on_demand_peak),
     );
-    writeln!(out, "{}", fit(&title, style.width))?;
+    hanging("", 0, &title, style.width, out)?;
     buyer(pool.account.as_deref(), style, out)?;
     options(&pool.options, COMMIT, "no plan rate available", style, out)
 }
@@ -136,7 +139,7 @@ fn buyer(account: Option<&str>, style: TableStyle, out: &mut String) -> Result {
         return Ok(());
     };
     let line = format!("buy in account {}: sized on its own usage", safe(account));
-    writeln!(out, "  {}", fit(&line, style.width.saturating_sub(2)))
+    hanging("  ", 2, &line, style.width, out)
 }
 
 /// What is sold to a pool, the best marked.
@@ -150,6 +153,14 @@ fn options(
     if all.is_empty() {
         return writeln!(out, "  {nothing}\n");
     }
+    for line in option_table(all, amount, style).lines_in(style, 2) {
+        writeln!(out, "  {line}")?;
+    }
+    writeln!(out)
+}
+
+/// A row for each option; `amount` is the column of what is bought.
+fn option_table(all: &[PoolOption], amount: &str, style: TableStyle) -> PlainTable {
     let best = best_option(all);
     let counts = amount == BUY;
     let mut header = vec!["", "TERM", "UPFRONT", amount];
@@ -160,7 +171,11 @@ fn options(
         header.extend(["PREPAID", "FULL USE"]);
     }
     header.extend(["BREAK-EVEN", "MONTH", "SAVED/MONTH", "COMMITTED", "HALVED"]);
-    let mut table = PlainTable::new(&header, 3..header.len());
+    let spare = SPARE
+        .iter()
+        .filter_map(|title| header.iter().position(|one| one == title));
+    let spare: Vec<usize> = spare.collect();
+    let mut table = PlainTable::new(&header, 3..header.len()).whole(&spare);
     for (index, option) in all.iter().enumerate() {
         let currency = option.hourly.currency();
         let or_absent = |text: String| {
@@ -204,10 +219,22 @@ fn options(
         ]);
         table.row(row);
     }
-    for line in table.lines() {
-        writeln!(out, "  {line}")?;
-    }
-    writeln!(out)
+    table
+}
+
+/// The columns that the width leaves out of any pool that is shown.
+fn titles_left_out(fleet: &ReservedFleet, style: TableStyle) -> Vec<String> {
+    let shown = style.shown(fleet.reserved.len(), POOLS);
+    let pools = fleet.reserved.iter().take(shown);
+    let pools = pools.map(|pool| option_table(&pool.options, BUY, style));
+    let shown = style.shown(fleet.families.len(), POOLS);
+    let families = fleet.families.iter().take(shown);
+    let families = families.map(|pool| option_table(&pool.options, COMMIT, style));
+    let titles: BTreeSet<String> = pools
+        .chain(families)
+        .flat_map(|table| table.left_out(style, 2))
+        .collect();
+    titles.into_iter().collect()
 }
 
 fn legend(fleet: &ReservedFleet, style: TableStyle, out: &mut String) -> Result {
@@ -235,7 +262,8 @@ fn legend(fleet: &ReservedFleet, style: TableStyle, out: &mut String) -> Result 
                  sizes the usage remaining after right-sizing. A pool of reserved instances \
                  and the plan of its family cover the same hours: buy only one of them. \
                  Purchases of a payer account are included with `--commitments`.";
-    for text in [explained, scope, &dated] {
+    let narrowed = columns_left_out(&titles_left_out(fleet, style), style).unwrap_or_default();
+    for text in [explained, &narrowed, scope, &dated] {
         for line in wrap(text, style.width) {
             writeln!(out, "{line}")?;
         }
@@ -259,7 +287,7 @@ fn committed(fleet: &ReservedFleet, style: TableStyle, out: &mut String) -> Resu
         "END",
         "ID",
     ];
-    let mut table = PlainTable::new(&header, 1..6);
+    let mut table = PlainTable::new(&header, 1..6).whole(&[]);
     for one in &fleet.commitments {
         let or_absent = |share: Option<Decimal>| share.map_or(ABSENT.to_owned(), percent);
         table.row(vec![
@@ -290,7 +318,7 @@ fn capacity(fleet: &ReservedFleet, style: TableStyle, out: &mut String) -> Resul
     }
     writeln!(out, "{}", style.heading("CAPACITY RESERVATIONS"))?;
     let header = ["TYPE", "ZONE", "TOTAL", "FREE", "UNUSED/MONTH", "END", "ID"];
-    let mut table = PlainTable::new(&header, 2..5);
+    let mut table = PlainTable::new(&header, 2..5).whole(&[]);
     for one in &fleet.capacity {
         let held = &one.reservation;
         table.row(vec![
