@@ -32,7 +32,10 @@ fn draw(
         plan.risk,
         money_or_absent(plan.monthly_savings())
     );
-    writeln!(out, "{}\n", style.heading(&heading))?;
+    for line in wrap(&heading, style.width) {
+        writeln!(out, "{}", style.heading(&line))?;
+    }
+    writeln!(out)?;
     if plan.items.is_empty() {
         return Ok(());
     }

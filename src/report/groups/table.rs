@@ -32,7 +32,11 @@ fn draw(sheet: &Sheet<'_>, style: TableStyle, out: &mut String) -> std::fmt::Res
     let titles = sheet.titles.iter().map(|title| title.to_uppercase());
     let header: Vec<String> = keys.chain(titles).collect();
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    let mut table = PlainTable::new(&header, sheet.keys.len()..header.len());
+    let figures = sheet.keys.len();
+    // Where the amounts need the room, the GPUs of workloads are left out.
+    let gpus = header.get(figures).filter(|title| **title == "GPUS");
+    let spare: Vec<usize> = gpus.map(|_| figures).into_iter().collect();
+    let mut table = PlainTable::new(&header, figures..header.len()).whole(&spare);
     let shown = style.shown(sheet.rows.len(), SHOWN_GROUPS);
     for row in &sheet.rows[..shown] {
         let names = row.names.iter();

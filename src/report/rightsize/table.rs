@@ -200,7 +200,9 @@ fn workload(sizing: &Sizing, sized: &Sized, style: TableStyle, out: &mut String)
         sizing.kind,
         money_or_absent(sizing.monthly)
     );
-    writeln!(out, "{}", style.heading(&fit(&title, style.width)))?;
+    for line in wrap(&title, style.width) {
+        writeln!(out, "{}", style.heading(&line))?;
+    }
     for line in wrap(&uses(&sized.demand), style.width.saturating_sub(2)) {
         writeln!(out, "  {line}")?;
     }
@@ -267,7 +269,8 @@ fn accepted(sized: &Sized, most: usize, style: TableStyle, out: &mut String) -> 
             "RISK",
         ],
         2..6,
-    );
+    )
+    .whole(&[3, 1]);
     for one in &all[..shown] {
         let projection = one.considered.projection;
         table.row(vec![
@@ -303,7 +306,8 @@ fn rejected(sized: &Sized, nearest: usize, style: TableStyle, out: &mut String) 
     let all: Vec<&Candidate> = sized.rejected().collect();
     let shown = style.shown(all.len(), nearest);
     if shown > 0 {
-        let mut table = PlainTable::new(&["  NOT SUITABLE", "GPU", "MONTH", "WHY"], 2..3);
+        let header = ["  NOT SUITABLE", "GPU", "MONTH", "WHY"];
+        let mut table = PlainTable::new(&header, 2..3).whole(&[1]);
         for one in &all[..shown] {
             let reason = one.considered.rejection.as_ref();
             table.row(vec![

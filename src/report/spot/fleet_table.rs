@@ -5,8 +5,9 @@ use crate::analysis::{SpotAssessment, SpotReport};
 use crate::domain::{HourlyRate, Money};
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::plain_table::PlainTable;
-use crate::report::shared::style::{TableStyle, left_out};
+use crate::report::shared::style::{TableStyle, columns_left_out, left_out};
 use crate::report::shared::text::{ABSENT, counted, fit, money_or_absent, rounded, wrap};
+use crate::report::shared::view::sum;
 use crate::savings::SpotBasis;
 use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,8 @@ use std::fmt::Write;
 const ROWS: usize = 40;
 /// Names shown of workloads that may not move for one reason.
 const NAMES: usize = 12;
+/// Which columns make room for the others, the first one first.
+const SPARE: [&str; 3] = ["KIND", "NAIVE", "N"];
 
 /// Spot for a fleet as a table.
 pub fn spot_fleet_table(report: &SpotReport, style: TableStyle) -> String {
@@ -75,25 +78,37 @@ fn workloads(report: &SpotReport, style: TableStyle, out: &mut String) -> std::f
     header.extend(["NAIVE", "EFFECTIVE", "MONTH", "MOVE"]);
     let last = header.len() - 1;
     let numbers = std::iter::once(2).chain(4..last);
-    let mut table = PlainTable::new(&header, numbers);
-    let shown = style.shown(report.assessments.len(), ROWS);
-    for one in &report.assessments[..shown] {
+    let spare = SPARE
+        .iter()
+        .filter_map(|title| header.iter().position(|one| one == title));
+    let spare: Vec<usize> = spare.collect();
+    let mut table = PlainTable::new(&header, numbers).whole(&spare);
+    let (shown, hidden) = report
+        .assessments
+        .split_at(style.shown(report.assessments.len(), ROWS));
+    for one in shown {
         table.row(row(one, style));
     }
     out.push_str(&table.text(style));
-    left_out(
-        report.assessments.len() - shown,
-        "workload",
-        "workloads",
-        None,
-        out,
-    )?;
-    for line in wrap(
-        "NAIVE: savings from the price alone; EFFECTIVE: savings after checkpoints and lost \
-         work; MONTH: effective savings at today's hours",
-        style.width,
-    ) {
-        writeln!(out, "{line}")?;
+    // Only what may move counts in the sum above, and so in that of what is not shown.
+    let hidden_savings = hidden.iter().filter(|one| one.eligibility.is_ok());
+    let worth = sum(hidden_savings.map(|one| one.effective_monthly_savings));
+    left_out(hidden.len(), "workload", "workloads", worth, out)?;
+    let titles = table.left_out(style, 0);
+    let naive = if titles.iter().any(|title| title == "NAIVE") {
+        ""
+    } else {
+        "NAIVE: savings from the price alone; "
+    };
+    let meanings = format!(
+        "{naive}EFFECTIVE: savings after checkpoints and lost work; MONTH: effective savings at \
+         today's hours"
+    );
+    let narrowed = columns_left_out(&titles, style).unwrap_or_default();
+    for text in [&meanings, &narrowed] {
+        for line in wrap(text, style.width) {
+            writeln!(out, "{line}")?;
+        }
     }
     writeln!(out)
 }
@@ -111,7 +126,7 @@ fn row(one: &SpotAssessment, style: TableStyle) -> Vec<String> {
     let is_average = figures.is_some_and(|figures| figures.spot.basis == SpotBasis::CatalogAverage);
     let mut row = vec![
         fit(name, if style.wide { 40 } else { 22 }),
-        fit(&one.key.instance_type, 14),
+        fit(&one.key.instance_type, 20),
         one.instances.to_string(),
         one.job.kind.name().to_owned(),
         if is_average { format!("{spot}*") } else { spot },
