@@ -25,7 +25,8 @@ pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
     let (estate, masks) = estate::last_estate(&args.estate, &settings, io)?;
     let audited = audit_estate(&estate, &settings.policy, accepted);
     let id = masked_id(&args.id, &masks, &estate, &audited);
-    if let Some(text) = commitment(&id, &estate, &settings.policy) {
+    let width = output::style(false, &args.estate.out, io).width;
+    if let Some(text) = commitment(&id, &estate, &settings.policy, width) {
         output::document(&text, &args.estate.out, io)?;
         return Ok(ExitCode::Done);
     }
@@ -35,6 +36,7 @@ pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
         audit: &audited,
         policy: &settings.policy,
         accepted,
+        width,
     };
     output::document(&explanation(explained, &derivation), &args.estate.out, io)?;
     Ok(ExitCode::Done)
@@ -75,12 +77,12 @@ fn masked_id(id: &str, masks: &Masks, estate: &Estate, audited: &Audit) -> Strin
 }
 
 /// What a reserved instance or savings plan of the estate costs and covers.
-fn commitment(id: &str, estate: &Estate, policy: &Policy) -> Option<String> {
+fn commitment(id: &str, estate: &Estate, policy: &Policy, width: usize) -> Option<String> {
     estate.commitments.ids().find(|owned| *owned == id)?;
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let coverage = existing_coverage(estate, &prices, policy);
     let used = coverage.commitments.iter().find(|used| used.id == id)?;
-    commitment_explanation(estate, used, policy)
+    commitment_explanation(estate, used, policy, width)
 }
 
 fn not_found(id: &str, reason: &NotFound, audited: &Audit, clusters: &Clusters) -> Failure {

@@ -187,6 +187,7 @@ fn each_finding_is_explained_by_its_id() {
             audit: &audit,
             policy: &policy,
             accepted: Risk::Medium,
+            width: 100,
         };
         // Lines are wrapped.
         let text = explanation(found, &by);

@@ -31,11 +31,13 @@ pub struct Derivation<'a> {
     pub audit: &'a Audit,
     pub policy: &'a Policy,
     pub accepted: Risk,
+    /// Columns of a line.
+    pub width: usize,
 }
 
 /// The derivation in words and arithmetic.
 pub fn explanation(explained: Explained<'_>, by: &Derivation<'_>) -> String {
-    let mut page = Page::default();
+    let mut page = Page::new(by.width);
     match explained {
         Explained::Finding(finding, audited) => {
             page.finding(finding, audited);

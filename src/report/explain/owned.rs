@@ -8,13 +8,14 @@ use crate::usage::Estate;
 use rust_decimal::Decimal;
 
 /// The derivation of a reserved instance or savings plan of the estate, from how
-/// it is used. `None` when the estate has none of this id.
+/// it is used, in lines of so many columns. `None` when the estate has none of this id.
 pub fn commitment_explanation(
     estate: &Estate,
     used: &CommitmentUse,
     policy: &Policy,
+    width: usize,
 ) -> Option<String> {
-    let mut page = Page::default();
+    let mut page = Page::new(width);
     page.heading(&format!("commitment {}", used.id));
     let owned = &estate.commitments;
     let month = policy.hours_per_month;

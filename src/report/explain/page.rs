@@ -5,24 +5,33 @@ use crate::report::shared::text::{fit, safe, wrap};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
-const WIDTH: usize = 100;
-
 /// A derivation, line by line.
-#[derive(Default)]
-pub(super) struct Page(String);
+pub(super) struct Page {
+    text: String,
+    /// Columns of a line.
+    width: usize,
+}
 
 impl Page {
+    /// An empty one with lines of so many columns.
+    pub(super) fn new(width: usize) -> Self {
+        Self {
+            text: String::new(),
+            width,
+        }
+    }
+
     pub(super) fn into_text(self) -> String {
-        self.0
+        self.text
     }
 
     /// A heading, with an empty line before it.
     pub(super) fn heading(&mut self, text: &str) {
-        if !self.0.is_empty() {
-            self.0.push('\n');
+        if !self.text.is_empty() {
+            self.text.push('\n');
         }
-        self.0.push_str(&fit(text, WIDTH));
-        self.0.push('\n');
+        self.text.push_str(&fit(text, self.width));
+        self.text.push('\n');
     }
 
     /// A line below a heading.
@@ -38,20 +47,20 @@ impl Page {
     /// A row of a table below a heading; its last cell is wrapped.
     pub(super) fn row(&mut self, start: &str, last: &str) {
         let columns = 2 + start.len();
-        let lines = wrap(last, WIDTH - columns);
+        let lines = wrap(last, self.width.saturating_sub(columns));
         let first = lines.first().map_or("", String::as_str);
-        self.0.push_str(format!("  {start}{first}").trim_end());
-        self.0.push('\n');
+        self.text.push_str(format!("  {start}{first}").trim_end());
+        self.text.push('\n');
         for line in lines.iter().skip(1) {
-            self.0.push_str(&format!("{:columns$}{line}\n", ""));
+            self.text.push_str(&format!("{:columns$}{line}\n", ""));
         }
     }
 
     fn indented(&mut self, columns: usize, text: &str) {
-        let lines = wrap(&safe(text), WIDTH - columns - 2);
+        let lines = wrap(&safe(text), self.width.saturating_sub(columns + 2));
         for (index, line) in lines.iter().enumerate() {
             let indent = if index == 0 { columns } else { columns + 2 };
-            self.0.push_str(&format!("{:indent$}{line}\n", ""));
+            self.text.push_str(&format!("{:indent$}{line}\n", ""));
         }
     }
 
