@@ -4,8 +4,9 @@ use super::actions::Switch;
 use super::model::Model;
 use super::words::{bold, first_row, left, right, row};
 use crate::domain::Action;
-use crate::report::shared::text::{ABSENT, count, fit, money_or_absent, wrap};
+use crate::report::shared::text::{ABSENT, counted, fit, money_or_absent, wrap};
 use ratatui::text::Line;
+use unicode_width::UnicodeWidthStr;
 
 /// Columns of an amount.
 const AMOUNT: usize = 12;
@@ -24,8 +25,8 @@ pub(super) fn list(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'
         format!(" · filter `{}`", model.filter)
     };
     let title = format!(
-        "PLAN  {} actions, the largest saving first{filter}",
-        count(model.entries.len() as u64)
+        "PLAN  {}, the largest saving first{filter}",
+        counted(model.entries.len() as u64, "action", "actions")
     );
     let header = format!(
         "       {}  {}  {}",
@@ -89,16 +90,25 @@ pub(super) fn workload(model: &Model<'_>, width: usize, height: usize) -> Vec<Li
         return Vec::new();
     };
     let workload = &audited.workload;
-    let title = format!(
-        "{}  {} × {} · {} · {} · {} → {} per month",
+    let mut title = format!(
+        "{}  {} × {}",
         fit(&workload.name, 40),
         workload.instances.len(),
         workload.key.instance_type,
-        workload.key.region,
-        audited.verdict.classification,
+    );
+    let amounts = format!(
+        "{} → {} per month",
         money_or_absent(workload.monthly_cost()),
         money_or_absent(audited.planned_monthly_cost()),
     );
+    let class = audited.verdict.classification.to_string();
+    // An amount that is cut reads as another one, so what does not fit is left out whole.
+    for part in [&amounts, &class, &workload.key.region] {
+        if title.width() + 3 + part.width() <= width {
+            title.push_str(" · ");
+            title.push_str(part);
+        }
+    }
     let mut lines = vec![Line::styled(fit(&title, width), bold())];
     lines.extend(sentence(&audited.verdict.reason, "", width));
     let switches = model.open_switches();
