@@ -79,7 +79,9 @@ impl PlainTable {
         if !style.wide && !lines.iter().all(fits) {
             let mut table = drawn(&self.header, &self.rows, &self.numbers);
             let contents = table.column_max_content_widths();
-            lines = if self.has_names_alone() && !self.names_fit(&contents, style.width) {
+            let first = self.widths().first().copied().unwrap_or(0);
+            let divides = self.has_names_alone() && !self.names_fit(&contents, style.width);
+            lines = if divides && first <= style.width {
                 self.fitted(style.width, None)
             } else {
                 self.wrap_words(&mut table, style.width);
@@ -123,7 +125,7 @@ impl PlainTable {
         needed.sum::<usize>() <= width + PADDING
     }
 
-    /// The least width of each column without numbers, by the width of the contents of each:
+    /// The least width of each column of words, by the width of the contents of each:
     /// its title, and its names where all columns have room for theirs.
     fn least_widths(&self, contents: &[u16], width: usize) -> Vec<usize> {
         if self.names_fit(contents, width) {
