@@ -226,13 +226,14 @@ fn option_table(all: &[PoolOption], amount: &str, style: TableStyle) -> PlainTab
 fn titles_left_out(fleet: &ReservedFleet, style: TableStyle) -> Vec<String> {
     let shown = style.shown(fleet.reserved.len(), POOLS);
     let pools = fleet.reserved.iter().take(shown);
-    let pools = pools.map(|pool| option_table(&pool.options, BUY, style));
+    let pools = pools.map(|pool| (&pool.options, BUY));
     let shown = style.shown(fleet.families.len(), POOLS);
     let families = fleet.families.iter().take(shown);
-    let families = families.map(|pool| option_table(&pool.options, COMMIT, style));
+    let families = families.map(|pool| (&pool.options, COMMIT));
     let titles: BTreeSet<String> = pools
         .chain(families)
-        .flat_map(|table| table.left_out(style, 2))
+        .filter(|(options, _)| !options.is_empty())
+        .flat_map(|(options, amount)| option_table(options, amount, style).left_out(style, 2))
         .collect();
     titles.into_iter().collect()
 }
