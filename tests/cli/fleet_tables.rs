@@ -13,7 +13,7 @@ const UNMEASURED: usize = 25;
 
 /// Two hundred workloads of one instance each: of every eight, one is idle, one reports
 /// nothing, one is stopped, one is busy, and four do little.
-fn fleet() -> Value {
+pub fn fleet() -> Value {
     let mut estate = one();
     let template = estate["instances"][0].clone();
     let (mut instances, mut metrics) = (Vec::new(), Vec::new());

@@ -85,6 +85,7 @@ mod rollups;
 mod round_trip;
 mod schedule;
 mod schema;
+mod screens;
 mod select;
 mod settings;
 mod share;
