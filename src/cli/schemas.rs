@@ -8,18 +8,40 @@ use clap::ValueEnum;
 /// A document or a file that has a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum SchemaName {
+    /// Answers of planners, key figures, bills and histories as JSON
+    Answer,
     /// Report of `gpucost audit --format json`, which is also a baseline and one side of a diff
     Audit,
     /// Report of `gpucost check --format json`
     Check,
+    /// Commitments file, of `--commitments`
+    Commitments,
+    /// Comparison of two audits or of two profiled runs as JSON
+    Diff,
+    /// Estate file, which `--save` writes and `--from` reads
+    Estate,
     /// Steps of `gpucost fix --format json`
     Fix,
+    /// Inventory of instances, with `--format json`
+    Inventory,
+    /// GPU utilization per instance, with `--format json`
+    Metrics,
     /// Policy file, gpucost-policy.toml
     Policy,
     /// Prices of `gpucost pricing --format json`
     Pricing,
+    /// Ages of prices, of `gpucost pricing status --format json`
+    PricingStatus,
+    /// Summary of `gpucost profile --format json`, also one side of a diff
+    Profile,
+    /// Commitments against on-demand prices, with `--format json`
+    Reserved,
+    /// Types that workloads could move to, with `--format json`
+    Rightsize,
     /// Settings file, gpucost.toml
     Settings,
+    /// Spot net of interruptions, with `--format json`
+    Spot,
     /// Report of `gpucost check --terraform-plan FILE --format json`
     TerraformCheck,
 }
@@ -28,12 +50,23 @@ impl SchemaName {
     /// The schema as a JSON document.
     pub(super) fn text(self) -> &'static str {
         match self {
+            Self::Answer => include_str!("../../docs/schema/answer.schema.json"),
             Self::Audit => include_str!("../../docs/schema/audit.schema.json"),
             Self::Check => include_str!("../../docs/schema/check.schema.json"),
+            Self::Commitments => include_str!("../../docs/schema/commitments.schema.json"),
+            Self::Diff => include_str!("../../docs/schema/diff.schema.json"),
+            Self::Estate => include_str!("../../docs/schema/estate.schema.json"),
             Self::Fix => include_str!("../../docs/schema/fix.schema.json"),
+            Self::Inventory => include_str!("../../docs/schema/inventory.schema.json"),
+            Self::Metrics => include_str!("../../docs/schema/metrics.schema.json"),
             Self::Policy => include_str!("../../docs/schema/policy.schema.json"),
             Self::Pricing => include_str!("../../docs/schema/pricing.schema.json"),
+            Self::PricingStatus => include_str!("../../docs/schema/pricing-status.schema.json"),
+            Self::Profile => include_str!("../../docs/schema/profile.schema.json"),
+            Self::Reserved => include_str!("../../docs/schema/reserved.schema.json"),
+            Self::Rightsize => include_str!("../../docs/schema/rightsize.schema.json"),
             Self::Settings => include_str!("../../docs/schema/settings.schema.json"),
+            Self::Spot => include_str!("../../docs/schema/spot.schema.json"),
             Self::TerraformCheck => include_str!("../../docs/schema/terraform-check.schema.json"),
         }
     }
