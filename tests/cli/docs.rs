@@ -2,7 +2,7 @@
 //! and no other, and their examples run.
 
 use crate::cli::contract::DEMO;
-use crate::cli::estates::{one, situations};
+use crate::cli::estates::{every_key, one, situations};
 use crate::cli::pages::{assert_shows, blocks, keys, page, quoted};
 use crate::cli::process::run_in;
 use crate::cli::world::World;
@@ -327,143 +327,8 @@ fn the_estate_in_the_page_is_valid_and_says_what_the_page_says() {
 #[test]
 fn every_key_of_a_saved_estate_is_in_the_page() {
     let world = World::new();
-    let mut estate = one();
-    let instance = &mut estate["instances"][0];
-    instance["volumes"] = json!([{"id": "vol-1", "volume_type": "gp3", "size_gib": 1}]);
-    instance["addresses"] = json!([{"id": "eipalloc-1"}]);
-    for key in [
-        "capacity_reservation_id",
-        "attached_time",
-        "state_transition_reason",
-        "auto_scaling_group",
-        "private_dns_name",
-    ] {
-        instance[key] = json!("2026-09-01T00:00:00Z");
-    }
-    estate["metrics"][0]["rejected"] = json!({"future": 1});
-    estate["commitments"] =
-        serde_json::from_str(&blocks(&page("estate.md"), "json")[1]).expect("JSON");
-    estate["profiles"] = json!([{
-        "instance": "i-one",
-        "start": "2026-10-20T00:00:00Z",
-        "end": "2026-10-20T01:00:00Z",
-        "covers_a_command": true,
-        "gpu_mean_percent": 1.0,
-        "cpu_p95_percent": 1.0,
-        "memory_p95_mib": 1.0,
-    }]);
-    let slice = json!({"profile": "1g.5gb", "slices": 1, "of": 7, "replicas": 2});
-    let amount = json!({"capacity": 1, "allocatable": 1, "requested": 1});
-    estate["nodes"] = json!([{
-        "name": "gpu-1",
-        "scheduler": "ecs",
-        "provider_id": "aws:///us-east-1a/i-one",
-        "cluster": "search",
-        "machine": "i-one",
-        "physical": "1",
-        // A resource's name is free; a key of the page stands for it.
-        "devices": {"resource": {"unit": slice, "capacity": 1, "allocatable": 1}},
-        "price_class": "spot",
-        "pool": "trainers",
-        "pool_maker": "karpenter",
-        "cpu_millicores": amount,
-        "memory_mib": amount,
-        "pods": 1,
-        "cpu_only_pods": 1,
-        "ready": true,
-        "cordoned": true,
-    }]);
-    estate["scaling_groups"] = json!([{
-        // The group of the instance above.
-        "name": "2026-09-01T00:00:00Z",
-        "account": "111122223333",
-        "region": "us-east-1",
-        "desired": 1,
-        "min": 1,
-        "max": 2,
-        "instance_types": ["g5.xlarge"],
-        "on_demand_base": 1,
-        "on_demand_above_base_percent": 0,
-        "spot_allocation": "lowest-price",
-        "warm_pool": {"min_size": 0, "state": "Stopped", "size": 0},
-        "suspended": ["Launch"],
-        "protected": ["i-one"],
-        "in_service": ["i-one"],
-        "batch": {"name": "nightly", "min_vcpus": 4, "desired_vcpus": 4,
-                  "instance_types": ["g5"], "spot": true, "queues": ["a"]},
-    }]);
-    estate["opinions"] = json!([
-        {"instance": "i-one", "action": "Stop", "monthly_savings": "7.00"},
-        {"instances": ["i-one", "i-two"], "action": "Rightsize", "to": "g6.xlarge"},
-    ]);
-    estate["component_hosts"] = json!([{
-        "account": "111122223333",
-        "region": "us-east-1",
-        "group": "endpoint/chat/main",
-        "components": [{
-            "name": "llama",
-            "desired_copies": 1,
-            "copies": [{
-                "instance_type": "ml.g5.12xlarge-hosting", "count": 1, "gpus_each": "1",
-            }],
-        }],
-    }]);
-    estate["training_plans"] = json!([{
-        "id": "plan",
-        "account": "111122223333",
-        "region": "us-east-1",
-        "status": "active",
-        "instances": [{"instance_type": "ml.p5.48xlarge", "count": 1}],
-        "total": 1,
-        "in_use": 1,
-        "start": "2026-10-20T00:00:00Z",
-        "end": "2026-10-21T00:00:00Z",
-        "duration_minutes": 1440,
-        "currency": "USD",
-        "upfront_fee": "100",
-    }]);
-    estate["jobs"] = json!([{
-        "name": "ranker-7",
-        "account": "111122223333",
-        "region": "us-east-1",
-        "instances": [{"instance_type": "ml.g5.xlarge-training", "count": 1}],
-        "status": "completed",
-        "started": "2026-10-20T00:00:00Z",
-        "ended": "2026-10-20T01:00:00Z",
-        "billable_seconds": 1,
-        "training_seconds": 1,
-        "warm_pool_seconds": 1,
-        "spot": true,
-        "checkpoints": true,
-        "training_plan": "plan",
-    }]);
-    estate["claims"] = json!([{
-        "namespace": "search",
-        "pod": "ranker-0",
-        "owner": {"kind": "Deployment", "name": "ranker"},
-        "labels": {"team": "search"},
-        "resource": "nvidia.com/mig-1g.5gb.shared",
-        "unit": slice,
-        "count": 1,
-        "state": "running",
-        "since": "2026-10-01T00:00:00Z",
-        "machine": "i-one",
-        "placement": {
-            "cpu_millicores": 1, "memory_mib": 1, "bound": true, "local_data": true,
-        },
-    }]);
-    estate["uses"] = json!([{
-        "machine": "i-one",
-        "gpu": 0,
-        "namespace": "search",
-        "pod": "ranker-0",
-        "n_samples": 1,
-        "sample_seconds": 60,
-        "mean_percent": 1.0,
-        "max_percent": 1.0,
-    }]);
     let saved = world.path("saved.json");
-    let path = world.estate("estate.json", &estate);
+    let path = world.estate("estate.json", &every_key());
     let outcome = world.run(&["inventory", "--from", &path, "--save", &saved]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let saved: Value =

@@ -55,6 +55,12 @@ pub fn assert_holds(validator: &Validator, document: &Value, of: &str) {
     assert!(invalid_values.is_empty(), "{of}: {invalid_values:#?}");
 }
 
+/// Fails where a document has a key or a value that its schema does not describe.
+pub fn assert_described(name: &str, document: &Value) {
+    let described = validator(&closed(schema(&format!("{name}.schema.json"))));
+    assert_holds(&described, document, name);
+}
+
 #[test]
 fn every_audit_holds_to_its_schema() {
     let audits = validator(&closed(schema("audit.schema.json")));

@@ -1,6 +1,7 @@
 //! A price cache that cannot be read: prices are refused rather than taken from
 //! half of it, and the bundled catalog stays at hand.
 
+use crate::cli::json_schemas::assert_described;
 use crate::cli::world::World;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -153,6 +154,7 @@ fn status_says_that_there_is_no_cache_yet() {
     assert_eq!(status.json()["cache"], Value::Null);
     world.file(FILE, packed(&cache("2026-11-10").to_string()));
     let status = world.run(&["pricing", "status", "--format", "json"]).json();
+    assert_described("pricing-status", &status);
     assert_eq!(status["cache"]["refreshed_at"], "2026-11-10T00:00:00Z");
     assert_eq!(status["cache"]["age_days"], 10);
     assert_eq!(status["lists"][0]["origin"], "cache");

@@ -1,5 +1,6 @@
 //! `gpucost reserved`: the figures, how they are shown, and what is refused.
 
+use crate::cli::json_schemas::assert_described;
 use crate::cli::pages::{assert_explains, blocks, page};
 use crate::cli::schema::Shape::{Count, Date, Figure, Money, Name, Object, Rate, Word};
 use crate::cli::schema::{Shape, list, maybe, problems};
@@ -264,6 +265,7 @@ fn the_document_is_as_the_contract_and_the_page_say() {
     ] {
         let found = figures(arguments);
         assert_eq!(problems(&document(), &found), Vec::<String>::new());
+        assert_described("reserved", &found);
         assert_explains("json.md", &found);
     }
 }

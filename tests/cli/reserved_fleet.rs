@@ -2,6 +2,7 @@
 //! committed to already.
 
 use crate::cli::estates::{START_SECOND, empty, one, owned, series};
+use crate::cli::json_schemas::assert_described;
 use crate::cli::pages::{assert_explains, page};
 use crate::cli::schema::Shape::{
     Count, Date, Figure, Flag, Money, Name, Object, Rate, Share, Time, Word,
@@ -491,6 +492,7 @@ fn the_document_is_as_the_contract_and_the_page_say() {
     estate["commitments"] = owned()["commitments"].clone();
     for found in [demo.json(), figures(&estate), figures(&one())] {
         assert_eq!(problems(&document(), &found), Vec::<String>::new());
+        assert_described("reserved", &found);
         assert_explains("json.md", &found);
     }
 }

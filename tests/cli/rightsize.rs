@@ -1,6 +1,7 @@
 //! `gpucost rightsize`: for one type and for the fleet, and what is refused.
 
 use crate::cli::estates::situations;
+use crate::cli::json_schemas::assert_described;
 use crate::cli::world::{Outcome, World};
 use gpucost::analysis::{Sizing, audit, audit_types};
 use gpucost::domain::{Policy, Risk};
@@ -207,6 +208,7 @@ fn the_demo_is_sized_in_every_format() {
         assert!(one.contains(text), "{text}: {one}");
     }
     let json = rightsize(&["--demo", "--format", "json"]).json();
+    assert_described("rightsize", &json);
     let workloads = json["workloads"].as_array().expect("a list");
     let looked_at: usize = workloads
         .iter()

@@ -1,6 +1,7 @@
 //! `gpucost spot`: what is worked out, who may move, and what is refused.
 
 use crate::cli::estates::one;
+use crate::cli::json_schemas::assert_described;
 use crate::cli::pages::{blocks, page, quoted};
 use crate::cli::schema::Shape::{
     Count, Date, Figure, Flag, Money, Name, Object, Percent, Rate, Time, Word,
@@ -117,6 +118,7 @@ fn documents_have_their_stated_keys() {
     ]);
     let one_type = spot(&["--type", "g5.xlarge", "--format", "json"]).json();
     assert_eq!(problems(&spot_document, &one_type), Vec::<String>::new());
+    assert_described("spot", &one_type);
     let mut workload = figures();
     workload.extend([
         ("id", Name),
@@ -133,6 +135,7 @@ fn documents_have_their_stated_keys() {
     ]);
     let fleet = spot(&["--demo", "--format", "json"]).json();
     assert_eq!(problems(&fleet_document, &fleet), Vec::<String>::new());
+    assert_described("spot", &fleet);
     // The table has a cell for every key but the list of zones.
     for (arguments, document) in [
         (&["--type", "g5.xlarge"][..], &one_type["spot"]),

@@ -1,5 +1,6 @@
 //! The command itself, as a user starts it, on a library that plays traces.
 
+use crate::cli::json_schemas::assert_described;
 use crate::profile::stub;
 use serde_json::Value;
 use std::fs;
@@ -68,6 +69,7 @@ fn every_kind_of_host_gets_a_summary() {
         ("vanishing-driver", 2),
     ] {
         let found = summary(trace, &[]);
+        assert_described("profile", &found);
         let gpus = found["gpus"].as_array().expect("a list");
         assert_eq!(gpus.len(), rows, "{trace}");
         for row in gpus.iter().chain([&found]) {
