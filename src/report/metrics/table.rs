@@ -58,7 +58,7 @@ fn closing(audit: &Audit, invocation: &Invocation) -> String {
             Setup::Exporters => "the Helm values of exporters",
         };
         let command = setup.command(invocation);
-        text.push_str(&format!("`{command}` prints {what} for them\n"));
+        text.push_str(&format!("to measure what has none, print {what}:\n  {command}\n"));
     }
     text
 }
