@@ -58,7 +58,9 @@ fn closing(audit: &Audit, invocation: &Invocation) -> String {
             Setup::Exporters => "the Helm values of exporters",
         };
         let command = setup.command(invocation);
-        text.push_str(&format!("to measure what has none, print {what}:\n  {command}\n"));
+        text.push_str(&format!(
+            "to measure what has none, print {what}:\n  {command}\n"
+        ));
     }
     text
 }
