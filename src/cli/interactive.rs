@@ -7,10 +7,11 @@ use super::terminal::Guard;
 use super::view_args::{ViewFlags, check_known};
 use super::{Io, audit as audit_command, estate, output, rejected};
 use crate::analysis::audit_to_choose;
+use crate::config::with_choice;
 use crate::domain::shown;
 use crate::report::text::money;
-use crate::report::{Effect, Key, Model, RowFacts, draw_model};
-use crate::sources::files::write_whole;
+use crate::report::{CHOICE_TITLE, Effect, Key, Model, RowFacts, draw_model};
+use crate::sources::files::{read_written_text, write_whole};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -115,17 +116,22 @@ impl ChoiceFile {
         }
     }
 
-    /// Writes the choice.
+    /// Writes the choice. Rules of a policy that is there stay.
     ///
     /// # Errors
     /// With why it was not written, in words.
-    fn write(&mut self, text: &str) -> Result<(), String> {
+    fn write(&mut self, choice: &str) -> Result<(), String> {
         let name = self.name();
         if !self.is_named && !self.is_written && self.path.exists() {
             return Err(format!(
                 "{name} exists: start with `--output FILE` to replace it"
             ));
         }
+        // What cannot be read as text is not a policy.
+        let there = read_written_text(&self.path).unwrap_or_default();
+        let text = with_choice(&there, choice, CHOICE_TITLE).ok_or_else(|| {
+            format!("the rules of {name} cannot be kept: start with `--output` and another file")
+        })?;
         write_whole(&self.path, |out| out.write_all(text.as_bytes()))
             .map_err(|error| format!("cannot write {name}: {error}"))?;
         self.is_written = true;
@@ -230,5 +236,26 @@ mod tests {
         let named = folder.path().join(CHOICE);
         let mut named = ChoiceFile::of(Some(&named), folder.path());
         named.write("fourth").expect("it was named");
+    }
+
+    #[test]
+    fn rules_of_a_policy_stay_beside_a_choice() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let path = folder.path().join("gpucost-policy.toml");
+        let rule = "[waste]\npercent_limit = 10\n";
+        std::fs::write(&path, rule).expect("written");
+        let mut file = ChoiceFile::of(Some(&path), folder.path());
+        for choice in ["# first\n", "# second\n"] {
+            let choice = format!("{CHOICE_TITLE}\n{choice}");
+            file.write(&choice).expect("it was named");
+            let written = std::fs::read_to_string(&path).expect("a file");
+            assert_eq!(written, format!("{rule}\n{choice}"));
+        }
+        // A rule in a form that is not understood is not lost either.
+        let odd = format!("reject = []\n{rule}");
+        std::fs::write(&path, &odd).expect("written");
+        let refused = file.write("third");
+        assert!(refused.is_err_and(|why| why.contains("cannot be kept")));
+        assert_eq!(std::fs::read_to_string(&path).expect("a file"), odd);
     }
 }

@@ -8,6 +8,7 @@ use crate::config::{ConfigError, SettingsFile, read_rejected};
 use crate::domain::{RejectedAction, shown};
 use crate::report::text::{counted, safe};
 use crate::savings::LeftOut;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The rejected actions of the policy that a flag names; none without it.
@@ -53,9 +54,14 @@ pub(super) fn in_words(audit: &Audit, rejected: &[RejectedAction]) -> Option<Str
         "{} by the policy",
         counted(number as u64, "action rejected", "actions rejected")
     );
+    let ids: BTreeSet<String> = audit
+        .workloads
+        .iter()
+        .map(|one| one.workload.id())
+        .collect();
     let is_unmatched = |one: &&RejectedAction| {
         let mut workloads = audit.workloads.iter().map(|one| &one.workload);
-        !workloads.any(|workload| one.is_about(&workload.id(), &workload.name))
+        !workloads.any(|workload| one.is_about(&workload.id(), &workload.name, &ids))
     };
     for one in rejected.iter().filter(is_unmatched) {
         text.push_str(&format!(

@@ -9,7 +9,7 @@ mod settings;
 pub use crate::domain::parse_duration;
 pub use policy_file::{
     POLICY_FILE, POLICY_FILE_KEYS, STARTING_POLICY, parse_policy, parse_rejected, read_policy,
-    read_rejected,
+    read_rejected, with_choice,
 };
 pub use reader::Problem;
 pub use settings::{ConfigError, PriceSettings, SettingsFile, read_settings};

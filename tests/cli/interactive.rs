@@ -5,7 +5,7 @@ use crate::cli::pages::{assert_shows, blocks, page};
 use crate::cli::world::World;
 use gpucost::analysis::audit_to_choose;
 use gpucost::config::parse_rejected;
-use gpucost::domain::{Policy, RejectedAction, Risk};
+use gpucost::domain::{ActionKind, Policy, RejectedAction, Risk};
 use gpucost::report::{Effect, Key, Model, View, draw_model};
 use gpucost::sources::files::{Keep, read_estate};
 use gpucost::usage::Estate;
@@ -231,6 +231,37 @@ fn an_action_that_is_off_moves_the_total_as_a_policy_does() {
     press(&mut again, &[Key::Tab, Key::Char(' ')]);
     assert_eq!(again.monthly_savings(), Some(whole));
     assert!(!exported(&mut again).contains("[[reject]]"));
+}
+
+#[test]
+fn a_pattern_is_exported_as_it_is_until_one_of_its_actions_is_on() {
+    let estate = demo();
+    let all = [RejectedAction {
+        workload: "*".to_owned(),
+        action: ActionKind::Commit,
+        reason: "no commitments this year".to_owned(),
+    }];
+    let mut model = model(&estate, &all);
+    let savings = |model: &Model<'_>| model.monthly_savings().map(|sum| sum.to_string());
+    // $32,058.16 + $53,936.84 + $8,602.37 + $19,716.95 + $7,659.63 + $1,185.52 + $128.88.
+    assert_eq!(savings(&model).as_deref(), Some("$123,288.35"));
+    let read = |text: &str| parse_rejected(text).expect("a policy");
+    assert_eq!(read(&exported(&mut model)), all);
+
+    press(&mut model, &[Key::Tab, Key::Char('/')]);
+    typed(&mut model, "foundation-pretraining");
+    press(&mut model, &[Key::Enter, Key::Char(' ')]);
+    // The commitment of that one: $5,866.68.
+    assert_eq!(savings(&model).as_deref(), Some("$129,155.03"));
+    let others = read(&exported(&mut model));
+    // Of eight workloads, by their IDs.
+    assert_eq!(others.len(), 7);
+    assert!(others.iter().all(|one| one.workload != "*"));
+    assert!(others.iter().all(|one| one.reason == all[0].reason));
+
+    // Off again, the pattern holds again.
+    press(&mut model, &[Key::Char(' ')]);
+    assert_eq!(read(&exported(&mut model)), all);
 }
 
 #[test]

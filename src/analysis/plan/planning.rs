@@ -199,10 +199,11 @@ impl Planner<'_> {
         if self.policy.rejected.is_empty() {
             return rejected;
         }
+        let ids: BTreeSet<String> = groups.iter().map(|one| one.workload.id()).collect();
         for group in groups {
             let (id, name) = (group.workload.id(), &group.workload.name);
             let own = self.policy.rejected.iter();
-            let own = own.filter(|one| one.is_about(&id, name));
+            let own = own.filter(|one| one.is_about(&id, name, &ids));
             let kinds: BTreeSet<ActionKind> = own.map(|one| one.action).collect();
             if !kinds.is_empty() {
                 rejected.insert(id, kinds);

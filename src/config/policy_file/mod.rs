@@ -1,9 +1,12 @@
 //! `gpucost-policy.toml`: what the gate demands, and what is accepted for a
 //! while.
 
+mod choice;
 mod rejections;
 mod rules;
 mod suppressions;
+
+pub use choice::with_choice;
 
 use super::reader::{Problem, Reader};
 use super::settings::ConfigError;

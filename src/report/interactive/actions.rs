@@ -3,7 +3,7 @@
 use crate::analysis::{Audit, AuditedWorkload, Choices};
 use crate::domain::{Action, ActionKind, Money, RejectedAction};
 use crate::savings::{LeftOut, RejectedKinds};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Why an action is off that was switched off here.
 const SWITCHED_OFF: &str = "switched off in the interactive audit";
@@ -17,8 +17,8 @@ pub(super) struct Switches {
     choices: Choices,
     off: BTreeMap<ActionKey, String>,
     last: BTreeMap<ActionKey, Action>,
-    /// Rejections of the policy that no workload in scope fits.
-    elsewhere: Vec<RejectedAction>,
+    /// Rejections of the policy, each with the actions in scope that it is about.
+    given: Vec<(RejectedAction, Vec<ActionKey>)>,
     /// What the plan saves per month with everything on.
     pub(super) whole_savings: Option<Money>,
 }
@@ -39,26 +39,29 @@ impl Switches {
             choices,
             off: BTreeMap::new(),
             last: BTreeMap::new(),
-            elsewhere: Vec::new(),
+            given: Vec::new(),
             whole_savings: None,
         };
         // What the whole plan does says what the rejected actions would save.
         switches.replan(audit);
         switches.whole_savings = audit.totals.monthly_savings();
+        let ids: BTreeSet<String> = audit
+            .workloads
+            .iter()
+            .map(|one| one.workload.id())
+            .collect();
         for one in rejected {
-            let mut is_matched = false;
+            let mut about = Vec::new();
             for audited in &audit.workloads {
                 let id = audited.workload.id();
-                if one.is_about(&id, &audited.workload.name) {
+                if one.is_about(&id, &audited.workload.name, &ids) {
                     let key = (id, one.action);
                     let reason = || one.reason.clone();
-                    switches.off.entry(key).or_insert_with(reason);
-                    is_matched = true;
+                    switches.off.entry(key.clone()).or_insert_with(reason);
+                    about.push(key);
                 }
             }
-            if !is_matched {
-                switches.elsewhere.push(one.clone());
-            }
+            switches.given.push((one.clone(), about));
         }
         switches.replan(audit);
         switches
@@ -117,14 +120,19 @@ impl Switches {
         self.off.len()
     }
 
-    /// What a policy must reject for the same plan: what is off and offered, in order, and
-    /// what was rejected of workloads out of scope.
+    /// What a policy must reject for the same plan: what was switched off, in order, and what
+    /// the policy rejected before. A pattern or a name of which nothing was switched on stays as
+    /// it is: it is also about workloads that are out of scope, or not there yet.
     pub(super) fn policy(&self) -> Vec<RejectedAction> {
-        let off = self.off.iter().map(|((id, kind), reason)| RejectedAction {
+        let is_whole = |keys: &[ActionKey]| keys.iter().all(|key| self.off.contains_key(key));
+        let kept = self.given.iter().filter(|(_, keys)| is_whole(keys));
+        let covered: BTreeSet<&ActionKey> = kept.clone().flat_map(|(_, keys)| keys).collect();
+        let off = self.off.iter().filter(|(key, _)| !covered.contains(key));
+        let off = off.map(|((id, kind), reason)| RejectedAction {
             workload: id.clone(),
             action: *kind,
             reason: reason.clone(),
         });
-        off.chain(self.elsewhere.iter().cloned()).collect()
+        off.chain(kept.map(|(one, _)| one.clone())).collect()
     }
 }

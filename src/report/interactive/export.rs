@@ -5,6 +5,9 @@ use crate::domain::{RejectedAction, is_unsafe};
 use crate::report::shared::text::{minute, money, money_or_absent, safe};
 use std::fmt::Write;
 
+/// Begins the comment above a choice.
+pub const CHOICE_TITLE: &str = "# Actions that were chosen in `gpucost audit --interactive`";
+
 /// The text of a policy file: what is accepted as comments, and a table for each action that
 /// is off.
 pub(super) fn policy(audit: &Audit, rejected: &[RejectedAction]) -> String {
@@ -17,7 +20,7 @@ pub(super) fn policy(audit: &Audit, rejected: &[RejectedAction]) -> String {
 fn draw(audit: &Audit, rejected: &[RejectedAction], out: &mut String) -> std::fmt::Result {
     writeln!(
         out,
-        "# Actions that were chosen in `gpucost audit --interactive` for the fleet as of {}, \
+        "{CHOICE_TITLE} for the fleet as of {}, \
          with `--risk {}`:\n# they save {} per month. `gpucost audit --policy` with this file \
          plans the same.",
         minute(audit.as_of),

@@ -14,4 +14,5 @@ mod plan;
 mod words;
 
 pub use draw::draw;
+pub use export::CHOICE_TITLE;
 pub use model::{Effect, Key, Model};
