@@ -116,12 +116,18 @@ fn one_source_is_enough(checks: &mut [Check]) {
     }
 }
 
-/// What a service says may name accounts and people.
+/// What takes the place of a fix that names something.
+const MASKED_FIX: &str = "without `--redact`, the fix is shown here";
+
+/// What a service says may name accounts and people, as may the profile of credentials that are
+/// missing, and a place that a fix is about.
 fn redact(checks: &mut [Check]) {
     for one in checks {
         if matches!(one.area, CheckArea::Credentials | CheckArea::Accounts) && one.is_fine() {
             one.detail.clear();
-        } else if matches!(one.status, CheckStatus::Denied | CheckStatus::Failed) {
+        } else if matches!(one.status, CheckStatus::Denied | CheckStatus::Failed)
+            || (one.area == CheckArea::Credentials && !one.is_fine())
+        {
             "the reason is masked".clone_into(&mut one.detail);
         }
         if matches!(
@@ -129,6 +135,11 @@ fn redact(checks: &mut [Check]) {
             CheckArea::Accounts | CheckArea::Metrics | CheckArea::History
         ) {
             "masked".clone_into(&mut one.name);
+        }
+        if one.area == CheckArea::History
+            && let Some(fix) = &mut one.fix
+        {
+            MASKED_FIX.clone_into(fix);
         }
     }
 }
@@ -155,4 +166,35 @@ fn close(checks: &[Check], is_strict: bool, io: &mut Io<'_>) -> ExitCode {
     };
     output::complain(error, "each line that is not ok has its fix", io);
     code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_profile_and_no_place_is_shown_where_names_are_masked() {
+        let mut checks = [
+            Check::not(
+                CheckArea::Credentials,
+                "AWS",
+                CheckStatus::Missing,
+                "no AWS credentials were found in profile `acme`",
+                "set AWS_PROFILE",
+            ),
+            Check::not(
+                CheckArea::History,
+                "s3://acme/team",
+                CheckStatus::Failed,
+                "no bucket acme",
+                "run `gpucost history verify s3://acme/team`",
+            ),
+            Check::ok(CheckArea::Credentials, "AWS", "account acme"),
+        ];
+        redact(&mut checks);
+        let text = format!("{checks:?}");
+        assert!(!text.contains("acme"), "{text}");
+        assert_eq!(checks[0].fix.as_deref(), Some("set AWS_PROFILE"));
+        assert_eq!(checks[1].fix.as_deref(), Some(MASKED_FIX));
+    }
 }
