@@ -112,16 +112,21 @@ pub struct UnitCost {
     pub cost: Option<Money>,
 }
 
+/// The number of units that a price is for: 1,000 inferences, a million tokens, one of anything
+/// else.
+pub fn units_of_price(unit: &str) -> u32 {
+    let unit = unit.trim().to_ascii_lowercase();
+    match unit.strip_suffix('s').unwrap_or(&unit) {
+        "inference" | "request" | "invocation" => 1_000,
+        "token" => 1_000_000,
+        _ => 1,
+    }
+}
+
 impl UnitCost {
-    /// The number of units that a price is for: 1,000 inferences, a million tokens, one of
-    /// anything else.
+    /// The number of units that a price is for, as [`units_of_price`].
     pub fn per(&self) -> u32 {
-        let unit = self.unit.trim().to_ascii_lowercase();
-        match unit.strip_suffix('s').unwrap_or(&unit) {
-            "inference" | "request" | "invocation" => 1_000,
-            "token" => 1_000_000,
-            _ => 1,
-        }
+        units_of_price(&self.unit)
     }
 
     /// Price of so many, to six decimals; absent without a cost, and of no unit.

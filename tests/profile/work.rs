@@ -77,6 +77,13 @@ fn a_step_costs_what_the_price_and_the_time_give() {
         json!([tokens["per"], tokens["cost"]]),
         json!([1_000_000, 0.384_657])
     );
+    // 4 × 204 W for 0.75 h are 612 Wh: over 2,700 steps 0.226667, over 11.0592 million tokens
+    // 55.338542 a million.
+    let energy = [(steps, 0.226_667), (tokens, 55.338_542)];
+    for (unit, expected) in energy {
+        let found = unit["energy_wh"].as_f64().expect("it was measured");
+        assert!((found - expected).abs() < 2e-6, "{found}");
+    }
     // A step a second of 1.4e14, of 4 × 70 TFLOPS.
     let mfu = &found["work"]["mfu"];
     assert_eq!(mfu["mfu_pct"], 50.0);

@@ -1,6 +1,6 @@
 //! Two runs of one command beside each other, such as on another type or with another batch.
 
-use crate::domain::{HourlyRate, Money, PastRun};
+use crate::domain::{HourlyRate, Money, PastRun, units_of_price};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
 
@@ -58,8 +58,9 @@ pub struct RunFigure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunFigureKind {
     UnitsPerHour,
+    /// Of as many units as prices of the unit are for.
     CostOfUnit,
-    /// In watt-hours.
+    /// Of as many, in watt-hours.
     EnergyOfUnit,
     /// In percent.
     Mfu,
@@ -86,6 +87,14 @@ impl RunFigureKind {
             Self::Energy => "energy_kwh",
             Self::Utilization => "gpu_utilization_mean_pct",
             Self::VramPeak => "vram_peak_gb",
+        }
+    }
+
+    /// The number of units that it is of; one where it is of none.
+    pub fn per(self, unit: Option<&str>) -> u32 {
+        match (self, unit) {
+            (Self::CostOfUnit | Self::EnergyOfUnit, Some(unit)) => units_of_price(unit),
+            _ => 1,
         }
     }
 
@@ -138,12 +147,10 @@ impl<'a> RunDiff<'a> {
             let noise = noise_percent.max((1.0 / before + 1.0 / now) * 100.0);
             let noise = Some(noise).filter(|noise| noise.is_finite());
             for (kind, of) in OF_UNITS {
-                add(
-                    kind,
-                    Some(unit.as_str()),
-                    [of(old, *before), of(new, *now)],
-                    noise,
-                );
+                let unit = Some(unit.as_str());
+                let per = f64::from(kind.per(unit));
+                let values = [of(old, before / per), of(new, now / per)];
+                add(kind, unit, values, noise);
             }
         }
         let number =
@@ -190,7 +197,7 @@ impl<'a> RunDiff<'a> {
 
 type OfUnits = fn(&PastRun, f64) -> Option<RunValue>;
 
-/// What a unit has, from the run and how many it did.
+/// What a unit has, from the run and how many it did, in as many as the figure is of.
 const OF_UNITS: [(RunFigureKind, OfUnits); 3] = [
     (RunFigureKind::UnitsPerHour, |run, count| {
         let hours = run.elapsed_seconds / 3_600.0;
@@ -350,6 +357,34 @@ mod tests {
         assert_eq!(verdict(&diff, RunFigureKind::Duration), Some("better"));
         assert_eq!(verdict(&diff, RunFigureKind::Energy), Some("within-noise"));
         assert!(diff.caveats.is_empty(), "{:?}", diff.caveats);
+    }
+
+    #[test]
+    fn tokens_are_compared_by_the_million() {
+        let tokens = |count: f64| PastRun {
+            units: vec![("tokens".to_owned(), count)],
+            ..run(3_600.0, "1", 0.0)
+        };
+        let (old, new) = (tokens(500e6), tokens(1_000e6));
+        let diff = RunDiff::of(&old, &new, 8.0);
+        let values = |kind| {
+            let mut all = diff.figures.iter();
+            let one = all.find(|one| one.kind == kind).expect("listed");
+            (one.kind.per(one.unit.as_deref()), one.old, one.new)
+        };
+        let dollars = |text: &str| {
+            let amount = text.parse().expect("a decimal");
+            Some(RunValue::Money(Money::new(amount, Currency::Usd)))
+        };
+        // $1 of 500 and of 1,000 million.
+        let costs = (1_000_000, dollars("0.002"), dollars("0.001"));
+        assert_eq!(values(RunFigureKind::CostOfUnit), costs);
+        // 1,000 Wh of as many.
+        let number = |number| Some(RunValue::Number(number));
+        let energy = (1_000_000, number(2.0), number(1.0));
+        assert_eq!(values(RunFigureKind::EnergyOfUnit), energy);
+        let speeds = (1, number(500e6), number(1_000e6));
+        assert_eq!(values(RunFigureKind::UnitsPerHour), speeds);
     }
 
     #[test]

@@ -21,20 +21,23 @@ pub(super) struct WorkRow {
     pub(super) per_hour: String,
     /// With the number of units that it is for, where that is not one.
     pub(super) cost: String,
+    /// The same.
     pub(super) energy_wh: String,
+}
+
+/// In watt-hours, of as many units as the price is for.
+fn energy_wh(one: &UnitWork) -> Option<f64> {
+    let joules = one.energy_j? * f64::from(one.cost.per());
+    Some(joules / JOULES_PER_WH)
 }
 
 pub(super) fn rows(work: &RunWork) -> Vec<WorkRow> {
     let row = |one: &UnitWork| {
-        let per = one.cost.per();
-        let cost = one.cost.price().map_or_else(
-            || ABSENT.to_owned(),
-            |price| match per {
-                1 => unit_price(price),
-                per => format!("{} per {}", unit_price(price), count(u64::from(per))),
-            },
-        );
-        let energy = one.energy_j.map(|joules| joules / JOULES_PER_WH);
+        let of = |figure: Option<String>| match (figure, one.cost.per()) {
+            (None, _) => ABSENT.to_owned(),
+            (Some(figure), 1) => figure,
+            (Some(figure), per) => format!("{figure} per {}", count(u64::from(per))),
+        };
         WorkRow {
             unit: safe(&one.cost.unit),
             count: number(one.cost.count),
@@ -42,8 +45,8 @@ pub(super) fn rows(work: &RunWork) -> Vec<WorkRow> {
                 .per_second
                 .and_then(|rate| Decimal::from_f64_retain(rate * 3_600.0))
                 .map_or_else(|| ABSENT.to_owned(), rounded_number),
-            cost,
-            energy_wh: energy.map_or_else(|| ABSENT.to_owned(), |wh| format!("{wh:.4}")),
+            cost: of(one.cost.price().map(unit_price)),
+            energy_wh: of(energy_wh(one).map(|wh| format!("{wh:.4}"))),
         }
     };
     work.units.iter().map(row).collect()
@@ -161,9 +164,7 @@ fn unit(one: &UnitWork) -> UnitView {
         currency: currency_code(price),
         per: one.cost.per(),
         cost: price.and_then(|price| price.amount().to_f64()),
-        energy_wh: one
-            .energy_j
-            .map(|joules| six_decimals(joules / JOULES_PER_WH)),
+        energy_wh: energy_wh(one).map(six_decimals),
     }
 }
 

@@ -33,6 +33,8 @@ struct SideView<'a> {
 struct FigureView<'a> {
     figure: &'static str,
     unit: Option<&'a str>,
+    /// Units that the figure is of.
+    per: u32,
     currency: Option<&'static str>,
     old: Option<f64>,
     new: Option<f64>,
@@ -79,6 +81,7 @@ fn figure(one: &RunFigure) -> FigureView<'_> {
     FigureView {
         figure: one.kind.name(),
         unit: one.unit.as_deref(),
+        per: one.kind.per(one.unit.as_deref()),
         currency,
         old: one.old.and_then(number),
         new: one.new.and_then(number),

@@ -2,7 +2,7 @@
 
 use crate::analysis::{RunDiff, RunFigure, RunFigureKind, RunValue, RunVerdict};
 use crate::domain::{GpuModel, PastRun};
-use crate::report::shared::text::{ABSENT, money, unit_price};
+use crate::report::shared::text::{ABSENT, count, money, unit_price};
 
 /// A figure with what it was, is, and says.
 pub(super) struct Row {
@@ -32,10 +32,14 @@ pub(super) fn rows(diff: &RunDiff<'_>) -> Vec<Row> {
 
 fn name(one: &RunFigure) -> String {
     let unit = one.unit.as_deref().unwrap_or("work");
+    let units = match one.kind.per(one.unit.as_deref()) {
+        1 => format!("one of {unit}"),
+        per => format!("{} {unit}", count(u64::from(per))),
+    };
     match one.kind {
         RunFigureKind::UnitsPerHour => format!("{unit} per hour"),
-        RunFigureKind::CostOfUnit => format!("cost of one of {unit}"),
-        RunFigureKind::EnergyOfUnit => format!("energy of one of {unit}, Wh"),
+        RunFigureKind::CostOfUnit => format!("cost of {units}"),
+        RunFigureKind::EnergyOfUnit => format!("energy of {units}, Wh"),
         RunFigureKind::Mfu => "model FLOPs utilization".to_owned(),
         RunFigureKind::Duration => "time, s".to_owned(),
         RunFigureKind::Cost => "cost".to_owned(),
