@@ -31,7 +31,7 @@ RESERVED_COLUMNS = [
 LIST_ORIGIN = "aws-price-list"
 # What quotes of the files name as their source begins with.
 LISTED, SPOT = "AWS price list ", "AWS spot price page"
-# A change that a person should look at.
+# A change that a person should review.
 LARGE_CHANGE = Decimal("0.25")
 
 

@@ -15,7 +15,7 @@ pub struct AuditedWorkload {
     /// How its GPUs were used over the window; absent where their utilization was not measured.
     pub course: Option<Course>,
     /// Their mean utilization by hour of the week in whole percents, from Monday 00:00 in the
-    /// zone of the audit; absent for an hour without samples, empty where there is no course.
+    /// zone of the audit; absent for an hour without samples, empty without a course.
     pub week_percents: Vec<Option<u8>>,
     /// Its members apart by how each behaves, those that work last; those that a tag
     /// takes out of advice are in none.

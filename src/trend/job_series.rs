@@ -60,7 +60,7 @@ impl<'a> JobSeries<'a> {
             let ways = job.series().ways(self.origin(), days);
             for (sum, way) in sums.iter_mut().zip(ways) {
                 if let Some(way) = way {
-                    *sum = Some(sum.unwrap_or(0.0) + way);
+                    *sum = Some(sum.map_or(way, |sum: f64| sum + way));
                 }
             }
         }
