@@ -5,7 +5,7 @@ use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Action, Currency, floored};
 use crate::report::shared::plain_table::PlainTable;
 use crate::report::shared::sparkline::sparkline;
-use crate::report::shared::style::TableStyle;
+use crate::report::shared::style::{TableStyle, columns_left_out};
 use crate::report::shared::text::{
     ABSENT, a_year, count, fit, hanging, money, money_or_absent, percent, safe,
 };
@@ -45,7 +45,7 @@ const NARROW: [Column; 12] = [
     ("CAVEATS", true, number_of_caveats),
 ];
 /// Which of them make room for the others, the first one first.
-const SPARE: [usize; 8] = [6, 2, 3, 5, 4, 1, 11, 9];
+const SPARE: [usize; 8] = [6, 2, 3, 5, 9, 1, 11, 4];
 
 const WIDE: [Column; 18] = [
     ("NAME", false, name),
@@ -86,8 +86,9 @@ pub(super) fn workloads(
     style.title(&format!("WORKLOADS  {order}{chosen}"), out)?;
     let rows = style.shown(picked.kept.len(), SHOWN);
     let (shown, hidden) = picked.kept.split_at(rows);
+    let table = table(shown, is_advised, style);
     if !shown.is_empty() {
-        for line in table(shown, is_advised, style).lines_in(style, 2) {
+        for line in table.lines_in(style, 2) {
             writeln!(out, "  {line}")?;
         }
     }
@@ -98,6 +99,11 @@ pub(super) fn workloads(
     if let Some(rest) = summed(&picked.left_out, "other") {
         let rest = format!("and {rest}, outside of the filters");
         hanging("  … ", 4, &rest, style.width, out)?;
+    }
+    if let Some(narrowed) = columns_left_out(&table.left_out(style, 2), style)
+        && !shown.is_empty()
+    {
+        hanging("  ", 2, &narrowed, style.width, out)?;
     }
     writeln!(out)
 }
