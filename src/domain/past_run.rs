@@ -10,8 +10,9 @@ pub struct PastRun {
     pub hostname: Option<String>,
     pub instance_type: Option<String>,
     pub region: Option<String>,
-    /// Models of its GPUs as their driver names them, in its order; slices left out.
-    pub gpus: Vec<String>,
+    /// Models of its GPUs as their driver names them, in its order; slices left out. A model is
+    /// absent when the driver did not name it.
+    pub gpus: Vec<Option<String>>,
     /// Exit code of its command; absent where none ran to its end.
     pub exit_code: Option<i32>,
     pub elapsed_seconds: f64,

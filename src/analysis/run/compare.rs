@@ -319,7 +319,7 @@ mod tests {
             hostname: None,
             instance_type: None,
             region: None,
-            gpus: vec!["NVIDIA A10G".to_owned()],
+            gpus: vec![Some("NVIDIA A10G".to_owned())],
             exit_code: Some(0),
             elapsed_seconds,
             hourly: HourlyRate::new(hourly.parse().expect("a number"), Currency::Usd),

@@ -24,7 +24,7 @@ struct SideView<'a> {
     hostname: Option<&'a str>,
     instance_type: Option<&'a str>,
     region: Option<&'a str>,
-    gpus: &'a [String],
+    gpus: &'a [Option<String>],
     exit_code: Option<i32>,
     elapsed_seconds: f64,
 }

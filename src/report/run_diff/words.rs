@@ -72,14 +72,15 @@ pub(super) fn place(run: &PastRun) -> String {
     if parts.is_empty() {
         parts.extend(run.hostname.clone());
     }
-    let models: Vec<GpuModel> = run
+    let models: Vec<Option<GpuModel>> = run
         .gpus
         .iter()
-        .map(|name| GpuModel::from_driver_name(name))
+        .map(|name| name.as_deref().map(GpuModel::from_driver_name))
         .collect();
     if let Some(first) = models.first() {
         let is_one = models.iter().all(|model| model == first);
-        let model = if is_one { first.name() } else { "GPU" };
+        let model = first.as_ref().filter(|_| is_one);
+        let model = model.map_or("GPU", GpuModel::name);
         parts.push(format!("{} × {model}", models.len()));
     }
     parts.join(", ")

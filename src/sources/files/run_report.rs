@@ -121,7 +121,7 @@ impl Report {
             LONGEST_SECONDS,
         )?;
         Ok(PastRun {
-            gpus: whole.map(|gpu| gpu.name.unwrap_or_default()).collect(),
+            gpus: whole.map(|gpu| gpu.name).collect(),
             is_judged: self.classification != INSUFFICIENT_DATA,
             utilization_mean_percent: bounded(
                 "gpu_utilization_mean_pct",
