@@ -19,6 +19,8 @@ pub(super) struct PowerMeter {
     counted_seconds: f64,
     read_j: Sum,
     read_seconds: f64,
+    /// What of them lies before the first reading, which counts in the mean alone.
+    ahead_seconds: f64,
     readings: Tally,
     /// Readings so far for which it is not known yet how long one counts.
     waiting: Tally,
@@ -45,6 +47,7 @@ impl PowerMeter {
             let waited = self.waiting.count() as f64 * seconds;
             self.read_j.add(mean * waited);
             self.read_seconds += waited;
+            self.ahead_seconds = seconds;
             self.waiting = Tally::default();
         }
         self.read_j.add(watts * seconds);
@@ -70,25 +73,25 @@ impl PowerMeter {
     pub(super) fn figures(&self, identity: &GpuIdentity) -> Option<PowerFigures> {
         let is_counted = self.counted_seconds >= SHORTEST_COUNT_SECONDS
             && self.counted_seconds * 2.0 >= self.read_seconds;
-        let (joules, seconds, basis) = if is_counted {
-            (
-                self.counted_j.value(),
-                self.counted_seconds,
-                PowerBasis::EnergyCounter,
-            )
+        let mean = |joules: f64, seconds: f64| (seconds > 0.0).then(|| joules / seconds);
+        let (mean_w, seconds, basis) = if is_counted {
+            let mean = mean(self.counted_j.value(), self.counted_seconds);
+            (mean, self.counted_seconds, PowerBasis::EnergyCounter)
         } else {
-            (self.read_j.value(), self.read_seconds, PowerBasis::Readings)
+            let mean = mean(self.read_j.value(), self.read_seconds);
+            let seconds = self.read_seconds - self.ahead_seconds;
+            (mean, seconds, PowerBasis::Readings)
         };
-        let mean_w = if seconds > 0.0 {
-            joules / seconds
-        } else {
-            self.readings.mean()?
+        let energy_j = match basis {
+            PowerBasis::EnergyCounter => Some(self.counted_j.value()),
+            PowerBasis::Readings => mean_w.map(|watts| watts * seconds),
         };
+        let mean_w = mean_w.or_else(|| self.readings.mean())?;
         let limit = identity.power_default_limit_w.or(identity.power_limit_w);
         Some(PowerFigures {
             mean_w,
             max_w: self.readings.range().map(|range| range.max),
-            energy_j: (seconds > 0.0).then_some(joules),
+            energy_j,
             seconds,
             basis,
             mean_percent: part(Some(mean_w), limit),

@@ -62,7 +62,8 @@ fn the_counter_covers_a_gap_without_samples() {
 
 #[test]
 fn readings_count_by_the_time_they_stand_for() {
-    // The first stands for as long as the second: (100 + 100 + 3 × 300) / 5.
+    // In the mean, the first stands for as long as the second: (100 + 100 + 3 × 300) / 5. The
+    // run took 4 s: 4 × 220.
     let meter = meter(&[
         (0.0, None, Some(100.0), None),
         (1.0, Some(1.0), Some(100.0), None),
@@ -70,7 +71,8 @@ fn readings_count_by_the_time_they_stand_for() {
     ]);
     let figures = meter.figures(&gpu(0)).expect("it was read");
     assert_eq!(figures.basis, PowerBasis::Readings);
-    assert_eq!((figures.mean_w, figures.energy_j), (220.0, Some(1_100.0)));
+    assert_eq!((figures.mean_w, figures.energy_j), (220.0, Some(880.0)));
+    assert_eq!(figures.seconds, 4.0);
 }
 
 #[test]
