@@ -18,6 +18,8 @@ pub(super) enum SchemaName {
     Commitments,
     /// Comparison of two audits or of two profiled runs as JSON
     Diff,
+    /// Checks of `gpucost doctor --format json`
+    Doctor,
     /// Estate file, which `--save` writes and `--from` reads
     Estate,
     /// Steps of `gpucost fix --format json`
@@ -55,6 +57,7 @@ impl SchemaName {
             Self::Check => include_str!("../../docs/schema/check.schema.json"),
             Self::Commitments => include_str!("../../docs/schema/commitments.schema.json"),
             Self::Diff => include_str!("../../docs/schema/diff.schema.json"),
+            Self::Doctor => include_str!("../../docs/schema/doctor.schema.json"),
             Self::Estate => include_str!("../../docs/schema/estate.schema.json"),
             Self::Fix => include_str!("../../docs/schema/fix.schema.json"),
             Self::Inventory => include_str!("../../docs/schema/inventory.schema.json"),

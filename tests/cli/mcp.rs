@@ -189,7 +189,8 @@ fn answers_are_those_of_the_commands() {
         .filter(|tool| tool["outputSchema"].is_object())
         .filter_map(|tool| tool["name"].as_str())
         .collect();
-    assert_eq!(with_output, BTreeSet::from(["audit", "pricing"]));
+    let answer_in_json = names.into_iter().filter(|name| *name != "explain");
+    assert_eq!(with_output, answer_in_json.collect());
 }
 
 /// Every tool has a row in the page, with all of its arguments.

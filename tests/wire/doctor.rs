@@ -3,8 +3,10 @@
 
 use super::audit::command::{Gpucost, Run};
 use super::loopback::{Fault, Loopback, Target, Times};
+use crate::cli::json_schemas::{assert_described, closed, schema, validator};
+use gpucost::report::{CheckArea, CheckStatus};
 use gpucost::sources::aws::ACTIONS;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 const ACCOUNT: &str = "111122223333";
@@ -80,11 +82,15 @@ fn account(refused: &[(Target, Fault)], regions: &'static str) -> Loopback {
 }
 
 fn doctor(loopback: &Loopback, arguments: &[&str]) -> Run {
-    Gpucost::new(&["doctor"])
+    let run = Gpucost::new(&["doctor"])
         .args(arguments)
         .at(&loopback.url())
         .with_credentials()
-        .run()
+        .run();
+    if let Ok(document) = serde_json::from_str(&run.stdout) {
+        assert_described("doctor", &document);
+    }
+    run
 }
 
 /// The check of a name.
@@ -271,4 +277,34 @@ fn what_is_recorded_is_not_checked() {
             "{error}"
         );
     }
+}
+
+#[test]
+fn a_wrong_document_does_not_hold_to_the_schema() {
+    let described = schema("doctor.schema.json");
+    let holds = validator(&closed(described.clone()));
+    let loopback = account(&[], REGIONS);
+    let good = doctor(&loopback, &["--format", "json"]).json(0);
+    assert!(holds.is_valid(&good));
+    for (place, value) in [
+        ("/ok", json!("yes")),
+        ("/more", json!(1)),
+        ("/checks/0/area", json!("weather")),
+        ("/checks/0/status", json!("broken")),
+        // What does not work has a fix.
+        ("/checks/0/status", json!("denied")),
+        ("/checks/0/needed", json!(null)),
+        ("/checks/0/detail", json!(null)),
+    ] {
+        let mut wrong = good.clone();
+        let (parent, key) = place.rsplit_once('/').expect("a place");
+        wrong.pointer_mut(parent).expect("it is there")[key] = value;
+        assert!(!holds.is_valid(&wrong), "{place}");
+    }
+    let check = &described["properties"]["checks"]["items"]["properties"];
+    let names = |all: Vec<&'static str>| json!(all);
+    let areas = CheckArea::ALL.iter().map(|area| area.name());
+    assert_eq!(check["area"]["enum"], names(areas.collect()));
+    let statuses = CheckStatus::ALL.iter().map(|status| status.name());
+    assert_eq!(check["status"]["enum"], names(statuses.collect()));
 }

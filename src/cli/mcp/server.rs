@@ -51,7 +51,7 @@ impl Server {
         let listed = rmcp::model::Tool::new(tool.name, tool.about, Arc::new(tool.input_schema()))
             .with_title(tool.title)
             .with_annotations(annotations);
-        let Output::Json(Some(schema)) = tool.output else {
+        let Output::Json(schema) = tool.output else {
             return Ok(listed);
         };
         let mut schema = serde_json::from_str(schema.text()).map_err(internal)?;

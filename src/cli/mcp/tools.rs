@@ -38,8 +38,8 @@ pub(super) struct Tool {
 /// What a tool answers with.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Output {
-    /// JSON, with its schema where it has one.
-    Json(Option<SchemaName>),
+    /// JSON of a schema.
+    Json(SchemaName),
     Text,
 }
 
@@ -75,7 +75,7 @@ pub(super) const TOOLS: &[Tool] = &[
             ("redact", Kind::Switch),
         ],
         required: None,
-        output: Output::Json(Some(SchemaName::Audit)),
+        output: Output::Json(SchemaName::Audit),
         is_of_account: true,
     },
     Tool {
@@ -92,7 +92,7 @@ pub(super) const TOOLS: &[Tool] = &[
             ("redact", Kind::Switch),
         ],
         required: None,
-        output: Output::Json(None),
+        output: Output::Json(SchemaName::Inventory),
         is_of_account: true,
     },
     Tool {
@@ -126,7 +126,7 @@ pub(super) const TOOLS: &[Tool] = &[
             ("sort", Kind::Text),
         ],
         required: None,
-        output: Output::Json(Some(SchemaName::Pricing)),
+        output: Output::Json(SchemaName::Pricing),
         is_of_account: false,
     },
     Tool {
@@ -163,7 +163,7 @@ pub(super) const TOOLS: &[Tool] = &[
             ("region", Kind::Text),
         ],
         required: None,
-        output: Output::Json(None),
+        output: Output::Json(SchemaName::Answer),
         is_of_account: false,
     },
     Tool {
@@ -189,7 +189,7 @@ pub(super) const TOOLS: &[Tool] = &[
             ("region", Kind::Text),
         ],
         required: None,
-        output: Output::Json(None),
+        output: Output::Json(SchemaName::Answer),
         is_of_account: false,
     },
 ];
