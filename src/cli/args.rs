@@ -7,7 +7,7 @@ use super::kubernetes::KubernetesArgs;
 pub(super) use super::numbers::{not_negative, positive};
 use super::organization::OrgArgs;
 use super::prometheus::PrometheusArgs;
-use super::view_args::{InventorySort, RowArgs, TypeArgs, VerdictArgs};
+use super::view_args::{InventorySort, LimitArgs, RowArgs, TypeArgs, VerdictArgs};
 use crate::config::parse_duration;
 use crate::domain::{MOST_PER_HOUR, WorkloadKind};
 use crate::savings::MOST_GROWTH;
@@ -360,12 +360,12 @@ pub(super) struct ReservedArgs {
         value_name = "TYPE",
         help_heading = "One type",
         conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "history", "save",
-            "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict", "allow_empty"]
+            "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict", "allow_empty", "limit", "all"]
     )]
     pub instance_type: Option<String>,
     /// What to buy now if usage grows by this much every month, such as `3%/month`, or `trend`
     /// for that of `--history`, and what that loses if it does not
-    #[arg(long, value_name = "RATE", value_parser = growth, allow_hyphen_values = true, conflicts_with = "instance_type")]
+    #[arg(long, value_name = "RATE", value_parser = growth, allow_hyphen_values = true, conflicts_with_all = ["instance_type", "limit", "all"])]
     pub growth: Option<Growth>,
     /// Number of instances
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
@@ -397,6 +397,8 @@ pub(super) struct ReservedArgs {
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<Format>,
+    #[command(flatten)]
+    pub limits: LimitArgs,
     #[command(flatten)]
     pub estate: EstateArgs,
 }

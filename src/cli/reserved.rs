@@ -15,8 +15,8 @@ use crate::domain::{
 };
 use crate::report::text::counted;
 use crate::report::{
-    growth_answer, reserved_csv, reserved_fleet_csv, reserved_fleet_json, reserved_fleet_table,
-    reserved_json, reserved_table,
+    TableStyle, growth_answer, reserved_csv, reserved_fleet_csv, reserved_fleet_json,
+    reserved_fleet_table, reserved_json, reserved_table,
 };
 use crate::savings::{
     CommitmentFigures, MOST_GROWTH, PricedCommitment, ReservedComparison, ReservedReport,
@@ -44,6 +44,11 @@ fn fleet(
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
     let out = &args.estate.out;
+    match format {
+        Format::Table | Format::Wide => {}
+        Format::Json => args.limits.refuse("json")?,
+        Format::Csv => args.limits.refuse("csv")?,
+    }
     let estate = estate::estate(&args.estate, settings, io)?;
     let found = assess_commitments(&estate, &settings.policy);
     let warning = age.check(found.oldest_seen_on(), estate.window.end)?;
@@ -56,7 +61,9 @@ fn fleet(
         let wide = format == Format::Wide;
         let text = match format {
             Format::Table | Format::Wide => {
-                reserved_fleet_table(&found, output::style(wide, out, io))
+                let style = output::style(wide, out, io);
+                let limit = args.limits.most();
+                reserved_fleet_table(&found, TableStyle { limit, ..style })
             }
             Format::Json => reserved_fleet_json(&found).map_err(Failure::unexpected)?,
             Format::Csv => reserved_fleet_csv(&found).map_err(Failure::unexpected)?,

@@ -11,7 +11,7 @@ use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{PriceKey, Risk};
 use crate::report::{
-    spot_fleet_csv, spot_fleet_json, spot_fleet_table, spot_type_csv, spot_type_json,
+    TableStyle, spot_fleet_csv, spot_fleet_json, spot_fleet_table, spot_type_csv, spot_type_json,
     spot_type_table,
 };
 use crate::savings::Checkpointing;
@@ -122,12 +122,19 @@ fn fleet(
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
     let out = &args.estate.out;
+    match format {
+        Format::Table | Format::Wide => {}
+        Format::Json => args.limits.refuse("json")?,
+        Format::Csv => args.limits.refuse("csv")?,
+    }
     let estate = estate::estate(&args.estate, settings, io)?;
     let found = assess_fleet(&estate, &settings.policy, accepted, checkpointing(args));
     let warning = age.check(found.oldest_seen_on(), estate.window.end)?;
     let text = match format {
         Format::Table | Format::Wide => {
-            spot_fleet_table(&found, output::style(format == Format::Wide, out, io))
+            let style = output::style(format == Format::Wide, out, io);
+            let limit = args.limits.most();
+            spot_fleet_table(&found, TableStyle { limit, ..style })
         }
         Format::Json => spot_fleet_json(&found).map_err(Failure::unexpected)?,
         Format::Csv => spot_fleet_csv(&found).map_err(Failure::unexpected)?,

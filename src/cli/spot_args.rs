@@ -1,6 +1,7 @@
 //! Flags of `gpucost spot`.
 
 use super::args::{EstateArgs, Format, RiskChoice, kind, time};
+use super::view_args::LimitArgs;
 use crate::domain::WorkloadKind;
 use clap::Args;
 use jiff::SignedDuration;
@@ -27,7 +28,7 @@ pub(super) struct SpotArgs {
         value_name = "TYPE",
         help_heading = "One type",
         conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "history", "save", "redact",
-            "tag", "exclude_tag", "as_of", "lookback", "strict", "allow_empty"]
+            "tag", "exclude_tag", "as_of", "lookback", "strict", "allow_empty", "limit", "all"]
     )]
     pub instance_type: Option<String>,
     /// Kind of job: training, serving, batch, evaluation, development
@@ -63,6 +64,8 @@ pub(super) struct SpotArgs {
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<Format>,
+    #[command(flatten)]
+    pub limits: LimitArgs,
     #[command(flatten)]
     pub estate: EstateArgs,
 }

@@ -21,15 +21,42 @@ pub(super) struct TypeArgs {
     pub types: Vec<String>,
 }
 
-/// Which rows of any list are shown.
+/// How many rows of any list are shown.
 #[derive(Debug, Args)]
-pub(super) struct RowArgs {
+pub(super) struct LimitArgs {
     /// Most rows of each list; sums count every row
     #[arg(long, value_name = "N", help_heading = "Rows of the tables")]
     pub limit: Option<usize>,
     /// Every row of each list, and each member of a group
     #[arg(long, conflicts_with = "limit", help_heading = "Rows of the tables")]
     pub all: bool,
+}
+
+impl LimitArgs {
+    /// Most rows; `None` for as many as are usual for a list.
+    pub(super) fn most(&self) -> Option<usize> {
+        if self.all {
+            Some(usize::MAX)
+        } else {
+            self.limit
+        }
+    }
+
+    /// Fails where one is given for a format that is complete by contract.
+    pub(super) fn refuse(&self, format: &str) -> Result<(), Failure> {
+        refuse(&self.given(), format)
+    }
+
+    fn given(&self) -> [(&'static str, bool); 2] {
+        [("--all", self.all), ("--limit", self.limit.is_some())]
+    }
+}
+
+/// Which rows of any list are shown.
+#[derive(Debug, Args)]
+pub(super) struct RowArgs {
+    #[command(flatten)]
+    pub limits: LimitArgs,
     /// Show only these names, IDs or instances; `*` stands for anything (can be repeated)
     #[arg(long, value_name = "NAME", help_heading = "Rows of the tables")]
     pub workload: Vec<String>,
@@ -104,11 +131,7 @@ impl ViewFlags<'_> {
                 Some(sort) => Some(sort.key()),
                 None => verdicts.and_then(|verdicts| verdicts.sort),
             },
-            limit: if self.rows.all {
-                Some(usize::MAX)
-            } else {
-                self.rows.limit
-            },
+            limit: self.rows.limits.most(),
             types: self.types.to_vec(),
             classes: verdicts.map_or(Vec::new(), |verdicts| verdicts.class.clone()),
             names: self.rows.workload.clone(),
@@ -117,30 +140,35 @@ impl ViewFlags<'_> {
         }
     }
 
-    /// Fails where a document that is complete by contract was asked for: a program that
-    /// reads it would not notice what it does not show.
+    /// Fails where a document that is complete by contract was asked for.
     pub(super) fn refuse(&self, format: &str) -> Result<(), Failure> {
         let view = self.view();
+        let [all, limit] = self.rows.limits.given();
         let given = [
             ("--sort", view.sort.is_some()),
-            ("--all", self.rows.all),
-            ("--limit", self.rows.limit.is_some()),
+            all,
+            limit,
             ("--type", !view.types.is_empty()),
             ("--class", !view.classes.is_empty()),
             ("--workload", !view.names.is_empty()),
             ("--team", !view.teams.is_empty()),
             ("--min-savings", view.min_savings.is_some()),
         ];
-        match given.iter().find(|(_, is_given)| *is_given) {
-            None => Ok(()),
-            Some((flag, _)) => Err(Failure::input(format!(
-                "`{flag}` cannot be used with `--format {format}`"
-            ))
-            .with_hint(
-                "it chooses rows of tables; this format always has every row: filter what it \
-                 prints",
-            )),
-        }
+        refuse(&given, format)
+    }
+}
+
+/// Fails with the first of some flags that is given: a program that reads a document would not
+/// notice what it does not show.
+fn refuse(flags: &[(&str, bool)], format: &str) -> Result<(), Failure> {
+    match flags.iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((flag, _)) => Err(Failure::input(format!(
+            "`{flag}` cannot be used with `--format {format}`"
+        ))
+        .with_hint(
+            "it chooses rows of tables; this format always has every row: filter what it prints",
+        )),
     }
 }
 
