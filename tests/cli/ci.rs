@@ -112,6 +112,30 @@ fn bash(script: &str, folder: &Path, more: &[(&str, &str)]) -> Output {
         .expect("bash starts")
 }
 
+/// Lines of the action that the runner acts on, and those that it only shows, as it takes
+/// them: those between `stop-commands` and the word of it.
+fn acted_on_and_shown(output: &Output) -> (String, String) {
+    let (mut acted_on, mut shown) = (String::new(), String::new());
+    let mut word: Option<String> = None;
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        match &word {
+            Some(end) if line == format!("::{end}::") => word = None,
+            Some(_) => shown.push_str(&format!("{line}\n")),
+            None => match line.strip_prefix("::stop-commands::") {
+                Some(begin) => {
+                    assert!(
+                        begin.len() == 32 && begin.bytes().all(|byte| byte.is_ascii_hexdigit())
+                    );
+                    word = Some(begin.to_owned());
+                }
+                None => acted_on.push_str(&format!("{line}\n")),
+            },
+        }
+    }
+    assert_eq!(word, None, "the runner acts on lines again");
+    (acted_on, shown)
+}
+
 const KEPT: &str = "[[budget]]\nmonthly_limit = 900_000_000\n";
 const BROKEN: &str = "[[budget]]\nmonthly_limit = 1\n";
 
@@ -132,9 +156,9 @@ fn the_action_runs() {
             ("PLAN", ""),
         ];
         let output = bash(&script_of_action(), folder, &more);
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{stderr}");
-        let stdout = String::from_utf8_lossy(&output.stdout);
+        let (stdout, messages) = acted_on_and_shown(&output);
+        assert_eq!(output.status.code(), Some(code), "{messages}");
+        assert!(output.stderr.is_empty());
         let outputs = read(folder, "output");
         let summary = read(folder, "summary");
         assert!(
@@ -142,8 +166,8 @@ fn the_action_runs() {
             "{outputs}"
         );
         if code == 2 {
-            assert_eq!((stdout.as_ref(), summary.as_str()), ("", ""));
-            assert!(stderr.contains("own.toml"), "{stderr}");
+            assert_eq!((stdout.as_str(), summary.as_str()), ("", ""));
+            assert!(messages.contains("own.toml"), "{messages}");
             continue;
         }
         assert!(
@@ -200,8 +224,9 @@ fn arguments_are_split_as_a_shell_splits_them_and_not_run() {
             ("PLAN", ""),
         ];
         let output = bash(&script_of_action(), folder, &more);
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        (output.status.code(), stderr)
+        let (_, messages) = acted_on_and_shown(&output);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        (output.status.code(), format!("{messages}{stderr}"))
     };
     for (arguments, code, said) in [
         ("--demo --tag 'Name=llm-poc-old'", 0, "checked 1 instance"),
@@ -218,6 +243,27 @@ fn arguments_are_split_as_a_shell_splits_them_and_not_run() {
         assert_eq!(found, Some(code), "{arguments}: {stderr}");
         assert!(stderr.contains(said), "{arguments}: {stderr}");
         assert!(!folder.join("run").exists(), "{arguments}");
+    }
+}
+
+#[test]
+fn the_runner_acts_on_no_message_of_the_action() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    fs::write(folder.join("own.toml"), KEPT).expect("a policy");
+    for hostile in ["::add-path::x", "##[add-path]x"] {
+        let arguments = format!("--demo --region '{hostile}'");
+        let more = [
+            ("ARGUMENTS", arguments.as_str()),
+            ("BASELINE", ""),
+            ("GPUCOST_POLICY", "own.toml"),
+            ("PLAN", ""),
+        ];
+        let output = bash(&script_of_action(), folder, &more);
+        assert_eq!(output.status.code(), Some(2));
+        let (acted_on, shown) = acted_on_and_shown(&output);
+        assert_eq!(acted_on, "");
+        assert!(shown.contains("is not a region name"), "{shown}");
     }
 }
 
@@ -253,8 +299,8 @@ fn the_action_checks_a_plan() {
         ("PLAN", "the plan.json"),
     ];
     let output = bash(&script_of_action(), folder, &more);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(100), "{stderr}");
+    let (stdout, messages) = acted_on_and_shown(&output);
+    assert_eq!(output.status.code(), Some(100), "{messages}");
     // By hand in tests/cli/terraform.rs.
     let summary = read(folder, "summary");
     let cost = "**$12,991.08 → $38,507.86 per month**";
@@ -263,7 +309,6 @@ fn the_action_checks_a_plan() {
         summary.contains("+$25,516.78 per month where priced; "),
         "{summary}"
     );
-    let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(
         stdout.starts_with("::error file=own.toml,line=1,"),
         "{stdout}"
