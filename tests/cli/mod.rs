@@ -65,6 +65,7 @@ mod markers;
 pub mod markup;
 mod mcp;
 mod next_commands;
+pub mod on_terminal;
 mod own_prices;
 mod packages;
 mod pages;

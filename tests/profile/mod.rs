@@ -5,6 +5,7 @@ mod docs;
 mod endings;
 mod gpus;
 mod listen;
+mod live;
 mod losses;
 mod money;
 mod opening;
