@@ -7,7 +7,7 @@ use crate::read::tables;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-const CLUSTER: &str = "GPUCOST_ENGINE_CLUSTER";
+pub const CLUSTER: &str = "GPUCOST_ENGINE_CLUSTER";
 
 #[test]
 fn a_cluster_gives_the_same_rows_with_more_partitions_than_slots() {

@@ -5,6 +5,7 @@ mod audits;
 mod bills;
 mod brute;
 mod cluster;
+mod containers;
 mod faults;
 mod generated;
 mod outcome;

@@ -1,5 +1,6 @@
 //! Points of some instances, as an archive has them and as gpucost keeps them.
 
+use crate::samples::containers::Readings;
 use fastrand::Rng;
 use gpucost::sources::files::{History, KeptMachine, parse_estate};
 use gpucost::sources::store::{BucketAccess, Place};
@@ -10,7 +11,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ const DAY: i64 = 86_400;
 const START: i64 = 1_793_491_200;
 const DAYS: i64 = 2;
 const FILES: usize = 3;
+const BYTES_OF_MIB: f64 = 1_048_576.0;
 
 /// A metric, whether it is of a GPU, and the statistics and periods that are kept.
 type Kept = (&'static str, bool, &'static [(&'static str, i64)]);
@@ -56,7 +58,7 @@ const INSTANCES: [&str; 3] = ["i-0abc", "i-'quo\"te", "on-premises/1/dc/n\u{e4}m
 
 #[derive(Debug, Clone)]
 struct Point {
-    instance: &'static str,
+    instance: String,
     gpu: Option<i64>,
     metric: &'static str,
     second: i64,
@@ -64,7 +66,13 @@ struct Point {
 }
 
 /// Points in no order.
-pub struct Archive(Vec<Point>);
+pub struct Archive {
+    points: Vec<Point>,
+    /// Second at which the first of its days begins.
+    start: i64,
+    days: i64,
+    instances: BTreeSet<String>,
+}
 
 impl Archive {
     /// The same for the same seed; in some, points come twice.
@@ -85,7 +93,7 @@ impl Archive {
         }
         for minute in 0..20 {
             points.push(Point {
-                instance: "i-bad",
+                instance: "i-bad".to_owned(),
                 gpu: Some(0),
                 metric: "gpu_utilization",
                 second: START + minute * 60,
@@ -98,7 +106,42 @@ impl Archive {
             points.extend(again);
         }
         rng.shuffle(&mut points);
-        Self(points)
+        Self::of(points, START, DAYS)
+    }
+
+    /// Of the public traces of containers: utilization in percent, memory in bytes.
+    pub fn of_containers(utilization: &Readings, memory: &Readings) -> Self {
+        let mut points = Vec::new();
+        for (metric, readings, unit) in [
+            ("gpu_utilization", utilization, 1.0),
+            ("gpu_memory_used", memory, BYTES_OF_MIB),
+        ] {
+            for (instance, of_instance) in readings {
+                points.extend(of_instance.iter().map(|(second, value)| Point {
+                    instance: instance.clone(),
+                    gpu: Some(0),
+                    metric,
+                    second: *second,
+                    value: Some(value / unit),
+                }));
+            }
+        }
+        let seconds = || points.iter().map(|point| point.second);
+        let first = seconds().min().expect("a reading");
+        let last = seconds().max().expect("a reading");
+        let start = first - first.rem_euclid(DAY);
+        let days = (last - start) / DAY + 1;
+        Self::of(points, start, days)
+    }
+
+    fn of(points: Vec<Point>, start: i64, days: i64) -> Self {
+        let instances = points.iter().map(|point| point.instance.clone());
+        Self {
+            instances: instances.collect(),
+            points,
+            start,
+            days,
+        }
     }
 
     /// Writes the points as Parquet.
@@ -107,13 +150,17 @@ impl Archive {
             optional int64 gpu; required binary metric (STRING); required int64 ts; \
             optional double value; }";
         fs::create_dir(folder).expect("a folder");
-        for (number, part) in self.0.chunks(self.0.len().div_ceil(FILES)).enumerate() {
+        for (number, part) in self
+            .points
+            .chunks(self.points.len().div_ceil(FILES))
+            .enumerate()
+        {
             let schema = Arc::new(parse_message_type(SCHEMA).expect("a schema"));
             let file = File::create(folder.join(format!("{number}.parquet"))).expect("a file");
             let properties = Arc::new(WriterProperties::default());
             let mut file = SerializedFileWriter::new(file, schema, properties).expect("a file");
             let mut group = file.next_row_group().expect("a group");
-            let texts = |of: fn(&Point) -> &'static str| -> Vec<ByteArray> {
+            let texts = |of: fn(&Point) -> &str| -> Vec<ByteArray> {
                 part.iter()
                     .map(|point| ByteArray::from(of(point)))
                     .collect()
@@ -130,7 +177,7 @@ impl Archive {
             while let Some(mut column) = group.next_column().expect("a column") {
                 let written = match place {
                     0 => column.typed::<ByteArrayType>().write_batch(
-                        &texts(|one| one.instance),
+                        &texts(|one| &one.instance),
                         None,
                         None,
                     ),
@@ -167,15 +214,15 @@ impl Archive {
     pub fn keep(&self, folder: &Path) {
         let at = |second: i64| Timestamp::from_second(second).expect("in range");
         let date = |second: i64| at(second).to_zoned(TimeZone::UTC).date();
-        let days = (date(START), date(START + (DAYS - 1) * DAY));
-        let now = at(START + 30 * DAY);
+        let days = (date(self.start), date(self.start + (self.days - 1) * DAY));
+        let now = at(self.start + 30 * DAY);
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         let runtime = runtime.expect("a runtime");
         let (place, access) = (Place::Folder(folder.to_owned()), BucketAccess::default());
         let history = runtime.block_on(History::open(&place, &access, days, now));
         let history = history.expect("a folder");
-        for day in 0..DAYS {
-            let start = START + day * DAY;
+        for day in 0..self.days {
+            let start = self.start + day * DAY;
             let estate = self.estate(start);
             let estate = parse_estate(estate.to_string().as_bytes()).expect("an estate");
             let usages = estate.measured();
@@ -200,15 +247,15 @@ impl Archive {
 
     /// A day of the points as an estate.
     fn estate(&self, start: i64) -> Value {
-        type Key = (&'static str, Option<i64>, &'static str);
-        let mut series: BTreeMap<Key, Vec<(i64, f64)>> = BTreeMap::new();
-        for point in &self.0 {
+        type Key<'a> = (&'a str, Option<i64>, &'static str);
+        let mut series: BTreeMap<Key<'_>, Vec<(i64, f64)>> = BTreeMap::new();
+        for point in &self.points {
             if !(start..start + DAY).contains(&point.second) {
                 continue;
             }
             if let Some(value) = point.value {
                 let own = series
-                    .entry((point.instance, point.gpu, point.metric))
+                    .entry((&point.instance, point.gpu, point.metric))
                     .or_default();
                 own.push((point.second, value));
             }
@@ -227,10 +274,10 @@ impl Archive {
                 }));
             }
         }
-        let instances = INSTANCES.iter().chain(&["i-bad"]).map(|id| {
+        let instances = self.instances.iter().map(|id| {
             json!({
                 "id": id, "account": ACCOUNT, "region": REGION, "instance_type": "g5.xlarge",
-                "state": "running", "launch_time": "2026-09-01T00:00:00Z",
+                "state": "running", "launch_time": "2022-09-01T00:00:00Z",
             })
         });
         let time = |second: i64| {
@@ -291,7 +338,7 @@ fn series(
             // A row without a value, or none at all.
             if second < START + DAYS * DAY && (kind > 0 || rng.bool()) {
                 points.push(Point {
-                    instance,
+                    instance: instance.to_owned(),
                     gpu,
                     metric,
                     second,

@@ -209,4 +209,5 @@ def main():
     sys.exit(int(bad))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -7,6 +7,7 @@ pub mod fleet;
 
 use crate::cli::installed::installed;
 use crate::cli::world::World;
+use crate::samples::containers;
 use crate::support::data::shared;
 use crate::support::skip::skip;
 use archive::{ACCOUNT, Archive, REGION};
@@ -41,10 +42,19 @@ fn compared(engine: &str, arguments: &[&str]) -> bool {
     true
 }
 
-/// Compares an archive on an engine.
+/// Compares a generated archive on an engine.
 fn usage_on(engine: &str, dialect: &str, seed: u64, comes_twice: bool) {
+    compare_archive(
+        engine,
+        dialect,
+        &Archive::new(seed, comes_twice),
+        comes_twice,
+    );
+}
+
+/// Compares an archive on an engine.
+fn compare_archive(engine: &str, dialect: &str, archive: &Archive, comes_twice: bool) {
     let world = World::new();
-    let archive = Archive::new(seed, comes_twice);
     let (points, history) = (world.path("points"), world.path("history"));
     archive.write(Path::new(&points));
     archive.keep(Path::new(&history));
@@ -86,6 +96,19 @@ fn duckdb_gives_the_rows_that_gpucost_keeps() {
 fn sail_gives_the_rows_that_gpucost_keeps() {
     usage_on("sail", "spark", 4, false);
     usage_on("sail", "spark", 5, true);
+}
+
+#[test]
+fn engines_give_the_rows_that_gpucost_keeps_of_real_containers() {
+    let test = "engines::engines_give_the_rows_that_gpucost_keeps_of_real_containers";
+    let Some(folder) = shared(test, "samples/gpu-containers") else {
+        return;
+    };
+    let (utilization, memory) = containers::both(&folder);
+    let archive = Archive::of_containers(&utilization, &memory);
+    for (engine, dialect) in [("duckdb", "duckdb"), ("sail", "spark")] {
+        compare_archive(engine, dialect, &archive, false);
+    }
 }
 
 #[test]

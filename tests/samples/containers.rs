@@ -28,7 +28,7 @@ pub(super) const MIN_HOURS: f64 = 4.0;
 const GIB_MIB: f64 = 1_024.0;
 
 /// Time and value of each container's readings.
-pub(super) type Readings = BTreeMap<String, Vec<(i64, f64)>>;
+pub type Readings = BTreeMap<String, Vec<(i64, f64)>>;
 
 fn readings(path: &Path) -> Readings {
     let file = GzDecoder::new(File::open(path).expect("the sample opens"));
@@ -45,7 +45,7 @@ fn readings(path: &Path) -> Readings {
 }
 
 /// Utilization in percent and memory in bytes.
-pub(super) fn both(folder: &Path) -> (Readings, Readings) {
+pub fn both(folder: &Path) -> (Readings, Readings) {
     let of = |what: &str| readings(&folder.join(format!("pod_gpu_{what}_anon.csv.gz")));
     (of("duty_cycle"), of("memory_used_bytes"))
 }

@@ -6,7 +6,7 @@ mod batching;
 mod bills;
 mod book;
 mod commitments;
-mod containers;
+pub mod containers;
 mod data;
 mod files_of_the_book;
 mod fixes;
