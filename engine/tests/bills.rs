@@ -27,7 +27,7 @@ fn line(what: &str, usage: &str, resource: &str, hour: u32, amounts: &str) -> St
     format!("{kind},012345678901,{times},AmazonEC2,{usage},{operation},{resource},USD,{amounts}\n")
 }
 
-fn bill() -> String {
+pub fn bill() -> String {
     let none = ",,,,,,";
     let mut text = format!("{}\n", HEADER.replace("    ", ""));
     // Two part hours of one instance, 0.1 + 0.2 dollars, in the same hour.

@@ -3,7 +3,7 @@
 
 use crate::brute::{self, Tables};
 use crate::cluster::CLUSTER;
-use crate::generated::{self, NAMES, Point};
+use crate::generated::{self, DAY, FIRST_DAY, NAMES, Point};
 use crate::outcome::done;
 use crate::read::tables;
 use flate2::read::GzDecoder;
@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 
 const PERIOD: i64 = 300;
 const BYTES_OF_MIB: f64 = 1_048_576.0;
+/// From 2022-09-11, when the traces begin, to the first day that the other program can name.
+const SECONDS_LATER: i64 = (FIRST_DAY - 19_246) * DAY;
 const PERCENTILES: [usize; 2] = [95, 99];
 
 /// The folder of the traces, below that of GPUCOST_SHARED_DATA, else beside the package.
@@ -41,7 +43,7 @@ fn points_of(path: &Path, metric: &'static str, unit: f64) -> Vec<Point> {
             instance: instance.to_owned(),
             gpu: Some(0),
             metric,
-            time: time.parse::<f64>().expect("a time") as i64,
+            time: time.parse::<f64>().expect("a time") as i64 + SECONDS_LATER,
             value: Some(value.parse::<f64>().expect("a number") / unit),
         }
     });

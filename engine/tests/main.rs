@@ -4,6 +4,7 @@
 mod audits;
 mod bills;
 mod brute;
+mod bucket;
 mod cluster;
 mod containers;
 mod faults;

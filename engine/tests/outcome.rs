@@ -5,8 +5,14 @@ use std::process::{Command, Output};
 
 /// Runs the program.
 pub fn run(arguments: &[&str]) -> Output {
+    run_with(arguments, &[])
+}
+
+/// Runs it with more in its environment.
+pub fn run_with(arguments: &[&str], environment: &[(&str, String)]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_gpucost-engine"))
         .args(arguments)
+        .envs(environment.iter().map(|(name, value)| (name, value)))
         .output()
         .expect("it starts")
 }
