@@ -68,7 +68,7 @@ mod next_commands;
 pub mod on_terminal;
 mod own_prices;
 mod packages;
-mod pages;
+pub mod pages;
 mod plan;
 mod planned_files;
 mod practices;

@@ -4,6 +4,8 @@
 use super::audit::command::{Gpucost, Run};
 use super::loopback::{Fault, Loopback, Target, Times};
 use crate::cli::json_schemas::{assert_described, closed, schema, validator};
+use crate::cli::pages::{blocks, page};
+use crate::support::skip::skip;
 use gpucost::report::{CheckArea, CheckStatus};
 use gpucost::sources::aws::ACTIONS;
 use serde_json::{Value, json};
@@ -59,6 +61,14 @@ const EMPTY: &[(&str, &str, &str)] = &[
         "DescribeAutoScalingGroups",
         "<DescribeAutoScalingGroupsResponse/>",
     ),
+    ("sagemaker", "DescribeCluster", "{}"),
+    ("sagemaker", "DescribeEndpoint", "{}"),
+    ("sagemaker", "DescribeEndpointConfig", "{}"),
+    ("sagemaker", "ListApps", "{}"),
+    ("sagemaker", "ListClusterNodes", "{}"),
+    ("sagemaker", "ListClusters", "{}"),
+    ("sagemaker", "ListEndpoints", "{}"),
+    ("sagemaker", "ListNotebookInstances", "{}"),
 ];
 
 /// An account that refuses some calls, and answers all others that an audit of EC2 makes.
@@ -307,4 +317,54 @@ fn a_wrong_document_does_not_hold_to_the_schema() {
     assert_eq!(check["area"]["enum"], names(areas.collect()));
     let statuses = CheckStatus::ALL.iter().map(|status| status.name());
     assert_eq!(check["status"]["enum"], names(statuses.collect()));
+}
+
+/// Lines without what differs from day to day, and without the actions that `…` stands for.
+fn lasting(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut in_list = false;
+    for line in text.lines() {
+        // The list goes on below its first line, without a status.
+        if in_list && line.starts_with("           ") {
+            continue;
+        }
+        in_list = line.contains("autoscaling:DescribeAutoScalingGroups");
+        let line = if in_list {
+            "  ok       autoscaling:DescribeAutoScalingGroups, …"
+        } else {
+            line
+        };
+        match line
+            .split_once(", ")
+            .filter(|(_, rest)| rest.ends_with(" days old"))
+        {
+            Some((begin, _)) => lines.push(format!("{begin}, N days old")),
+            None => lines.push(line.to_owned()),
+        }
+    }
+    lines
+}
+
+#[test]
+fn the_page_shows_what_is_printed() {
+    let metrics = Target::operation("cloudwatch", "GetMetricData");
+    let words = "User is not authorized to perform: cloudwatch:GetMetricData";
+    let loopback = account(&[(metrics, Fault::AccessDeniedSaying(words))], REGIONS);
+    let at = jiff::Timestamp::now().as_second() - 600;
+    for index in 1..12 {
+        let index = index.to_string();
+        let dimensions = [("InstanceId", "i-1"), ("index", index.as_str())];
+        let name = "nvidia_smi_utilization_gpu";
+        loopback.put_metric("us-east-1", "CWAgent", name, &dimensions, [(at, 7.0)]);
+    }
+    let example = blocks(&page("doctor.md"), "console").remove(0);
+    let (command, shown) = example.split_once('\n').expect("a command line");
+    assert_eq!(command, "$ gpucost doctor --region us-east-1,eu-west-1");
+    let run = doctor(&loopback, &["--region", "us-east-1,eu-west-1"]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    if run.stdout.contains("NVML: driver") {
+        skip("this host has GPUs, unlike that of the page");
+        return;
+    }
+    assert_eq!(lasting(&run.stdout), lasting(shown));
 }
