@@ -119,7 +119,7 @@ fn assert_readable(result: &Value) {
             "{kind}"
         );
     }
-    assert_eq!(result["styled"], "grid", "the style is allowed");
+    assert_eq!(result["styled"], "flex", "the style is allowed");
     assert_eq!(result["injected"], false, "no other script is");
     assert_eq!(result["faint"], json!([]), "contrast below 4.5");
 }

@@ -130,6 +130,8 @@ def usage(engine, script, points, history, account, region):
                     "rows", [(len(rows), 0)],
                     [(sum(one["n"] for one in checks), sum(one["unplaced"] for one in checks))],
                 )
+            elif "crowded" in names:
+                bad |= differ("crowded periods", [(0,)], [(checks[0]["crowded"],)])
             else:
                 key = [row[:4] for row in rows if row[4] is not None and row[2] in brute.KNOWN]
                 twice = len(key) - len(set(key))
@@ -192,7 +194,7 @@ def run(engine, script):
     for _, text in statements(script):
         names, rows = engine.rows(text)
         checks = [dict(zip(names, row)) for row in rows]
-        wrong = [one for one in checks if one.get("unplaced") or one.get("times")]
+        wrong = [one for one in checks if one.get("unplaced") or one.get("crowded")]
         if wrong:
             print(f"a check failed: {wrong[:2]}")
             bad = True

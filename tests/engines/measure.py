@@ -24,8 +24,8 @@ def of_process(pid):
     return ticks / os.sysconf("SC_CLK_TCK"), int(peak) / 1024
 
 
-def keep(cursor, text, folder):
-    """Writes the rows of a statement by day; how many."""
+def keep(cursor, text, folder, number):
+    """Writes the rows of a statement by day, under its number; how many."""
     import pyarrow.dataset as dataset
 
     cursor.execute(text)
@@ -45,6 +45,7 @@ def keep(cursor, text, folder):
         format="parquet",
         partitioning=["dt"],
         partitioning_flavor="hive",
+        basename_template=f"{number}-{{i}}.parquet",
         max_rows_per_file=1 << 20,
         max_rows_per_group=1 << 16,
         existing_data_behavior="overwrite_or_ignore",
@@ -58,15 +59,15 @@ def main():
     pid = os.getpid() if name == "duckdb" else engine.server.pid
     begun, bad, rows = time.monotonic(), False, 0
     try:
-        for comment, text in compare.statements(script):
+        for number, (comment, text) in enumerate(compare.statements(script)):
             if rest and not comment.startswith("Check first"):
                 table = comment.split(":")[0]
-                rows += keep(engine.cursor, text, f"{rest[0]}/{table}")
+                rows += keep(engine.cursor, text, f"{rest[0]}/{table}", number)
                 continue
             names, found = engine.rows(text)
             if comment.startswith("Check first"):
                 checks = [dict(zip(names, row)) for row in found]
-                bad |= any(one.get("unplaced") or one.get("times") for one in checks)
+                bad |= any(one.get("unplaced") or one.get("crowded") for one in checks)
         seconds = time.monotonic() - begun
         cpu_seconds, peak_mib = of_process(pid)
     finally:

@@ -26,6 +26,14 @@ pub fn rows_statement(points: &Points) -> String {
     text + dialect.settings()
 }
 
+/// In how many periods points may have come twice (`crowded`): two of them lie within five
+/// seconds. It groups as the statements of the tables do.
+pub fn crowded_statement(points: &Points) -> String {
+    let periods = points.parts(|_| true).periods();
+    let settings = points.dialect.settings();
+    format!("select coalesce(sum(p.crowded), 0) as crowded\nfrom (\n{periods}\n) as p{settings}")
+}
+
 /// How many times of series have several points (`times`), how many points are too many
 /// (`duplicates`), and at how many times they differ (`conflicts`). It groups all points by
 /// time, which costs several times as much as everything else together.

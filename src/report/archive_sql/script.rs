@@ -2,7 +2,7 @@
 //! gives.
 
 use super::bill::{BillLines, bill_statement, lines_statement};
-use super::checks::{duplicates_statement, rows_statement};
+use super::checks::{crowded_statement, duplicates_statement, rows_statement};
 use super::dialect::Dialect;
 use super::layout::Table;
 use super::points::Points;
@@ -32,13 +32,20 @@ pub fn usage_script(points: &Points, tables: &[Table], copies: Option<&str>) -> 
          -- of the files, and `points` is what the statements below add up.\n",
     );
     push(&mut text, &rows_statement(points));
-    text.push_str(if points.is_distinct {
-        "-- Check first: `conflicts` must be 0. Of points with the same time, the largest counts.\n"
+    if points.is_distinct {
+        text.push_str(
+            "-- Check first: `conflicts` must be 0. Of points with the same time, the largest\n\
+             -- counts. If `times` is 0, the statements without --distinct give the same.\n",
+        );
+        push(&mut text, &duplicates_statement(points));
     } else {
-        "-- Check first: `times` must be 0. If it is not and `conflicts` is 0, print the\n\
-         -- statements with --distinct. It costs several times as much as all others.\n"
-    });
-    push(&mut text, &duplicates_statement(points));
+        text.push_str(
+            "-- Check first: `crowded` must be 0. If it is not, points may have come twice, or lie\n\
+             -- within five seconds: print the statements with --distinct, which cost several\n\
+             -- times as much.\n",
+        );
+        push(&mut text, &crowded_statement(points));
+    }
     for (number, one) in statements(points, None).iter().enumerate() {
         if !tables.contains(&one.table) {
             continue;

@@ -5,7 +5,8 @@ use super::forecast::{bounds_words, unrecorded_words};
 use super::trend::history_answer;
 use super::words::days;
 use crate::report::answer::{Answer, Figure, Sheet, shown};
-use crate::report::shared::markup::{NAME, Page, SENTENCE, STYLE_ONLY, begin, cut, html};
+use crate::report::shared::markup::{Page, SENTENCE, STYLE_ONLY, begin, cut, html};
+use crate::report::shared::page_table::PageTable;
 use crate::report::shared::plots::{Bar, MOST_BARS, bars};
 use crate::report::shared::text::{money, unit_price};
 use crate::trend::{Overview, Period};
@@ -150,56 +151,41 @@ fn steps(answer: &Answer, page: &mut Page) {
     if answer.steps.is_empty() {
         return;
     }
-    html!(
-        page,
-        "<section id=\"forecast\">\n<h2>Forecast</h2>\n<table class=\"list\">\n<thead><tr>",
-        "<th scope=\"col\">Step</th><th scope=\"col\">Arithmetic</th>",
-        "<th scope=\"col\" class=\"n\">Result</th></tr></thead>\n<tbody>\n"
-    );
-    for step in &answer.steps {
-        html!(
-            page,
-            "<tr><th scope=\"row\">",
-            cut(&step.name, NAME),
-            "</th><td>",
-            cut(&step.arithmetic, SENTENCE),
-            "</td><td class=\"n\">",
-            shown(&step.result),
-            "</td></tr>\n"
-        );
-    }
-    html!(page, "</tbody>\n</table>\n</section>\n");
+    let rows = answer.steps.iter().map(|step| {
+        let result = shown(&step.result);
+        vec![step.name.clone(), step.arithmetic.clone(), result]
+    });
+    let table = PageTable {
+        key: "forecast",
+        title: "Forecast",
+        columns: vec![("step", false), ("arithmetic", false), ("result", true)],
+        rows: rows.collect(),
+        most: usize::MAX,
+    };
+    table.write(page);
 }
 
 fn table(sheet: &Sheet, page: &mut Page) {
-    html!(page, "<section id=\"");
-    page.markup(sheet.key);
-    html!(
-        page,
-        "\">\n<h2>",
-        title(&sheet.title),
-        "</h2>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"",
-        title(&sheet.title),
-        "\">\n<table class=\"list\">\n<thead><tr>"
-    );
-    for column in &sheet.columns {
-        html!(page, "<th scope=\"col\">", column.title, "</th>");
-    }
-    html!(page, "</tr></thead>\n<tbody>\n");
-    for row in &sheet.rows {
-        html!(page, "<tr>");
-        for (place, cell) in row.iter().enumerate() {
-            if place == 0 {
-                html!(page, "<th scope=\"row\">", cut(&shown(cell), NAME), "</th>");
-            } else if matches!(cell, Figure::Text(_)) {
-                html!(page, "<td>", cut(&shown(cell), SENTENCE), "</td>");
-            } else {
-                html!(page, "<td class=\"n\">", shown(cell), "</td>");
-            }
-        }
-        html!(page, "</tr>\n");
-    }
-    html!(page, "</tbody>\n</table>\n</div>\n</section>\n");
+    let is_figure = |place: usize| {
+        let mut cells = sheet.rows.iter().filter_map(|row| row.get(place));
+        place > 0 && !cells.any(|cell| matches!(cell, Figure::Text(_)))
+    };
+    let columns = sheet.columns.iter().enumerate();
+    let title = title(&sheet.title);
+    let table = PageTable {
+        key: sheet.key,
+        title: &title,
+        columns: columns
+            .map(|(place, column)| (&*column.title, is_figure(place)))
+            .collect(),
+        rows: sheet
+            .rows
+            .iter()
+            .map(|row| row.iter().map(shown).collect())
+            .collect(),
+        most: usize::MAX,
+    };
+    table.write(page);
 }
 
 /// A heading of a table as one of a page: its words in capitals are for terminals.

@@ -2,11 +2,12 @@
 //! script.
 
 use super::ProfileReport;
-use super::blocks::{Block, blocks, facts};
+use super::blocks::{blocks, facts};
 use super::table::title;
 use super::words::headline;
 use crate::report::shared::markup::{Page, SENTENCE, STYLE_ONLY, begin, cut, html};
-use crate::report::shared::text::{count, money_or_absent, percent};
+use crate::report::shared::page_table::PageTable;
+use crate::report::shared::text::{money_or_absent, percent};
 
 /// Rows of a table before the rest is counted.
 const MOST_ROWS: usize = 500;
@@ -32,7 +33,14 @@ pub fn profile_html(report: &ProfileReport) -> String {
     }
     html!(page, "</ul>\n</section>\n");
     for block in blocks(report) {
-        table(&block, &mut page);
+        let table = PageTable {
+            key: block.key,
+            title: block.title,
+            columns: block.columns.to_vec(),
+            rows: block.rows,
+            most: MOST_ROWS,
+        };
+        table.write(&mut page);
     }
     html!(page, "</main>\n</body>\n</html>\n");
     page.finish()
@@ -74,51 +82,6 @@ fn tiles(report: &ProfileReport, page: &mut Page) {
             figure,
             "</p></div>\n"
         );
-    }
-    html!(page, "</section>\n");
-}
-
-fn table(block: &Block, page: &mut Page) {
-    html!(
-        page,
-        "<section id=\"",
-        block.key,
-        "\">\n<h2>",
-        block.title,
-        "</h2>\n"
-    );
-    html!(
-        page,
-        "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"",
-        block.title,
-        "\">\n<table class=\"list\">\n<thead><tr>"
-    );
-    for (title, is_figure) in block.columns {
-        if *is_figure {
-            html!(page, "<th scope=\"col\" class=\"n\">", title, "</th>");
-        } else {
-            html!(page, "<th scope=\"col\">", title, "</th>");
-        }
-    }
-    html!(page, "</tr></thead>\n<tbody>\n");
-    for row in block.rows.iter().take(MOST_ROWS) {
-        html!(page, "<tr>");
-        for (place, (cell, (_, is_figure))) in row.iter().zip(block.columns).enumerate() {
-            let cell = cut(cell, SENTENCE);
-            if place == 0 {
-                html!(page, "<th scope=\"row\">", cell, "</th>");
-            } else if *is_figure {
-                html!(page, "<td class=\"n\">", cell, "</td>");
-            } else {
-                html!(page, "<td>", cell, "</td>");
-            }
-        }
-        html!(page, "</tr>\n");
-    }
-    html!(page, "</tbody>\n</table>\n</div>\n");
-    let hidden = block.rows.len().saturating_sub(MOST_ROWS) as u64;
-    if hidden > 0 {
-        html!(page, "<p class=\"note\">and ", count(hidden), " more</p>\n");
     }
     html!(page, "</section>\n");
 }

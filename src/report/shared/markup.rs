@@ -10,7 +10,7 @@ pub(in crate::report) const STYLE: &str = include_str!("page.css");
 /// What a page without a script may do: its own style, by its SHA-256, and nothing else.
 pub(in crate::report) const STYLE_ONLY: &str = concat!(
     "default-src 'none'; ",
-    "style-src 'sha256-tIObc1MoWdV1pG2JxQRZkL7iRNdRjM7m+wFZMC4ZKSw='; ",
+    "style-src 'sha256-wl8VMctHbxmjqkOb077K9jO6wBibtJ9LHGQKyOeXbFA='; ",
     "base-uri 'none'; form-action 'none'"
 );
 

@@ -85,7 +85,12 @@ pub(super) fn tiles(audit: &Audit, page: &mut Page) {
     );
     html!(page, "</section>\n");
     if let Some(practices) = practices_summary(audit) {
-        html!(page, "<p class=\"note\">Practices: ", practices, "</p>\n");
+        html!(
+            page,
+            "<p class=\"note between\">Practices: ",
+            practices,
+            "</p>\n"
+        );
     }
 }
 

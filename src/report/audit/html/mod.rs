@@ -24,7 +24,7 @@ const SCRIPT: &str = include_str!("script.js");
 /// nothing else. Whatever else got into the page would not run.
 const CONTENT_SECURITY_POLICY: &str = concat!(
     "default-src 'none'; ",
-    "style-src 'sha256-tIObc1MoWdV1pG2JxQRZkL7iRNdRjM7m+wFZMC4ZKSw='; ",
+    "style-src 'sha256-wl8VMctHbxmjqkOb077K9jO6wBibtJ9LHGQKyOeXbFA='; ",
     "script-src 'sha256-9pgApVeMZlICRMZLQ58tAssLWV7r43kzYyHiEoCfkfg='; ",
     "base-uri 'none'; form-action 'none'"
 );
