@@ -28,20 +28,12 @@ use unicode_width::UnicodeWidthStr;
 
 const PAGE: &str = "docs/screens.md";
 const WIDTHS: [&str; 2] = ["80", "160"];
-/// Hours of the fortnight of the fleet.
-const HOURS: u64 = 336;
 /// Seconds of the run that the live view shows.
 const SECONDS: u32 = 60;
 
-/// The fleet of the page: that of the tables, by the hour, where every eighth workload may be
-/// interrupted.
+/// The fleet of the page: that of the tables, where every eighth workload may be interrupted.
 fn estate() -> Value {
     let mut estate = fleet();
-    estate["period_seconds"] = json!(3600);
-    for series in estate["metrics"].as_array_mut().expect("a list") {
-        series["period_seconds"] = json!(3600);
-        series["values"][0][1] = json!(HOURS);
-    }
     let instances = estate["instances"].as_array_mut().expect("a list");
     for instance in instances.iter_mut().skip(7).step_by(8) {
         instance["tags"]["gpucost:kind"] = json!("batch");
