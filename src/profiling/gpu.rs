@@ -6,8 +6,7 @@ use super::signals::part;
 use super::tallies::Tallies;
 use super::windows::{self, SampleFigures};
 use super::{
-    Diagnosis, GpuProfile, LostGpu, PowerFigures, ProcessSeen, ThrottleTime, UtilizationBasis,
-    XidEvent,
+    Diagnosis, GpuProfile, LostGpu, ProcessSeen, ThrottleTime, UtilizationBasis, XidEvent,
 };
 use crate::domain::{
     ACTIVE_PERCENT, GpuIdentity, GpuProcess, GpuReading, GpuSample, ThrottleReasons, Verdict,
@@ -287,8 +286,10 @@ impl GpuSoFar {
         self.vram.max()
     }
 
-    pub(super) fn power(&self) -> Option<PowerFigures> {
-        self.power.figures(&self.identity)
+    /// Mean power so far.
+    pub(super) fn power_mean_w(&self) -> Option<f64> {
+        let figures = self.power.figures(&self.identity, f64::INFINITY);
+        figures.map(|figures| figures.mean_w)
     }
 
     fn all_watches(&self) -> impl Iterator<Item = &Watch> {
@@ -299,8 +300,13 @@ impl GpuSoFar {
         self.all_watches().filter_map(Watch::alert)
     }
 
-    /// The row of the profile.
-    pub(super) fn profile(&self, diagnosis: Diagnosis, verdict: Verdict) -> GpuProfile {
+    /// The row of the profile of a run that took so long.
+    pub(super) fn profile(
+        &self,
+        diagnosis: Diagnosis,
+        verdict: Verdict,
+        elapsed_seconds: f64,
+    ) -> GpuProfile {
         let (finest, basis) = self.finest();
         let utilization = self.has_utilization().then(|| finest.figures()).flatten();
         let mut processes = self.processes.clone();
@@ -316,7 +322,7 @@ impl GpuSoFar {
             memory_utilization_percent: tallies.memory_utilization.range(),
             vram_used_mib: self.vram.figures(),
             vram_total_mib: self.vram_total_mib,
-            power: self.power(),
+            power: self.power.figures(&self.identity, elapsed_seconds),
             temperature_c: tallies.temperature.range(),
             sm_clock_mhz: tallies.sm_clock.range(),
             memory_clock_mhz: tallies.memory_clock.range(),

@@ -19,8 +19,6 @@ pub(super) struct PowerMeter {
     counted_seconds: f64,
     read_j: Sum,
     read_seconds: f64,
-    /// What of them lies before the first reading, which counts in the mean alone.
-    ahead_seconds: f64,
     readings: Tally,
     /// Readings so far for which it is not known yet how long one counts.
     waiting: Tally,
@@ -47,7 +45,6 @@ impl PowerMeter {
             let waited = self.waiting.count() as f64 * seconds;
             self.read_j.add(mean * waited);
             self.read_seconds += waited;
-            self.ahead_seconds = seconds;
             self.waiting = Tally::default();
         }
         self.read_j.add(watts * seconds);
@@ -69,8 +66,13 @@ impl PowerMeter {
     }
 
     /// The figures; the counter counts unless it was there for less than half of
-    /// the time, or for too short: drivers move it on in steps.
-    pub(super) fn figures(&self, identity: &GpuIdentity) -> Option<PowerFigures> {
+    /// the time, or for too short: drivers move it on in steps. Readings stand for no more than
+    /// the run took, although there is one at either end of it.
+    pub(super) fn figures(
+        &self,
+        identity: &GpuIdentity,
+        elapsed_seconds: f64,
+    ) -> Option<PowerFigures> {
         let is_counted = self.counted_seconds >= SHORTEST_COUNT_SECONDS
             && self.counted_seconds * 2.0 >= self.read_seconds;
         let mean = |joules: f64, seconds: f64| (seconds > 0.0).then(|| joules / seconds);
@@ -79,7 +81,7 @@ impl PowerMeter {
             (mean, self.counted_seconds, PowerBasis::EnergyCounter)
         } else {
             let mean = mean(self.read_j.value(), self.read_seconds);
-            let seconds = self.read_seconds - self.ahead_seconds;
+            let seconds = self.read_seconds.min(elapsed_seconds);
             (mean, seconds, PowerBasis::Readings)
         };
         let energy_j = match basis {

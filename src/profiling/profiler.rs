@@ -174,7 +174,7 @@ impl Profiler {
                 utilization_mean_percent: gpu.utilization_mean(),
                 sm_mean_percent: gpu.sm_mean(),
                 vram_peak_mib: gpu.vram_peak_mib(),
-                power_mean_w: gpu.power().map(|power| power.mean_w),
+                power_mean_w: gpu.power_mean_w(),
                 is_used: gpu.is_used(),
                 bottleneck: diagnosis.bottleneck,
             });
@@ -201,7 +201,7 @@ impl Profiler {
         let verdict = self.verdict(missed);
         let gpus = self.gpus.iter().zip(diagnoses).map(|(gpu, diagnosis)| {
             let verdict = self.verdict_of(gpu, missed);
-            gpu.profile(diagnosis, verdict)
+            gpu.profile(diagnosis, verdict, end.elapsed_seconds)
         });
         RunProfile {
             gpus: gpus.collect(),
