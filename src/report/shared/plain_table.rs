@@ -72,7 +72,7 @@ impl PlainTable {
 
     /// The whole table with an empty line after it. Where the columns end, words are wrapped
     /// inside their cells, and numbers are left whole: one that is cut reads as another one.
-    /// Names are not divided either: beside names alone, columns go below their rows.
+    /// Names are not divided either: where there is no room for them, columns go below their rows.
     pub(in crate::report) fn wrapped(&self, style: TableStyle) -> String {
         let fits = |line: &String| line.width() <= style.width;
         let mut lines = self.lines();
@@ -80,7 +80,7 @@ impl PlainTable {
             let mut table = drawn(&self.header, &self.rows, &self.numbers);
             let contents = table.column_max_content_widths();
             let first = self.widths().first().copied().unwrap_or(0);
-            let divides = self.has_names_alone() && !self.names_fit(&contents, style.width);
+            let divides = !self.names_fit(&contents, style.width);
             lines = if divides && first <= style.width {
                 self.fitted(style.width, None)
             } else {
@@ -91,12 +91,6 @@ impl PlainTable {
         let mut text = lines.join("\n");
         text.push_str("\n\n");
         text
-    }
-
-    /// Whether the columns are numbers and names: nothing that can be wrapped between words.
-    fn has_names_alone(&self) -> bool {
-        let mut words = (0..self.header.len()).filter(|index| !self.numbers.contains(index));
-        words.all(|index| self.longest_name(index) > 0)
     }
 
     /// The width of each column with its names: up to a limit, as paths are longer.
