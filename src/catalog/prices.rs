@@ -20,7 +20,9 @@ const SPOT_LIST: &str = "ec2-list-2026-05";
 const SPOT_LIST_DATE: &str = "2026-05-12";
 const SPOT_PAGE: &str = "aws-spot-page";
 
-/// Columns of `prices.csv` after the key of type, region, system and tenancy.
+/// The column of the region in the key of `prices.csv`: type, region, system and tenancy.
+const REGION: usize = 1;
+/// Columns after the key.
 const CURRENCY: usize = 4;
 const ON_DEMAND: usize = 5;
 const ON_DEMAND_DATE: usize = 6;
@@ -135,7 +137,7 @@ fn bundled_regions(instance_type: Option<&str>) -> Vec<&'static str> {
 
 /// The lists behind the bundled prices, with their dates and how many prices are
 /// from each: on-demand, spot, reserved and Capacity Block.
-pub fn bundled_origins() -> BTreeMap<(String, Date), u64> {
+pub fn bundled_origins(is_wanted: impl Fn(&str) -> bool) -> BTreeMap<(String, Date), u64> {
     let mut lists = BTreeMap::new();
     let mut note = |source: &str, date: &str| {
         if let Ok(date) = date.parse() {
@@ -144,6 +146,9 @@ pub fn bundled_origins() -> BTreeMap<(String, Date), u64> {
     };
     for row in PRICES.rows(&[]) {
         let cells: Vec<&str> = row.split(',').collect();
+        if !is_wanted(cells[REGION]) {
+            continue;
+        }
         note(cells[ON_DEMAND_ORIGIN], cells[ON_DEMAND_DATE]);
         let spot_date = cells[SPOT_AVERAGE_DATE];
         note(spot_list(spot_date), spot_date);

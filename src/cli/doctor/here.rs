@@ -6,7 +6,7 @@ use crate::cli::exit::Failure;
 use crate::cli::price_age::PriceAge;
 use crate::cli::{Io, estate, price_cache, usage_history};
 use crate::config::SettingsFile;
-use crate::domain::{counted, safe, shell_word};
+use crate::domain::{counted, partition, safe, shell_word};
 use crate::report::{Check, CheckArea, CheckStatus};
 use crate::sources::files::{Records, read_price_cache};
 use crate::sources::gpus::GpuSource;
@@ -51,7 +51,8 @@ pub(super) fn prices(
     io: &Io<'_>,
 ) -> Result<Vec<Check>, Failure> {
     let area = CheckArea::Prices;
-    let refresh = "run `gpucost pricing refresh`";
+    let refresh =
+        "run `gpucost pricing refresh`, or without an account `gpucost pricing refresh --public`";
     let path = price_cache::path(io).filter(|_| !args.offline);
     let cached = path.as_deref().map_or(Ok(None), read_price_cache);
     let (name, oldest) = match cached {
@@ -65,7 +66,12 @@ pub(super) fn prices(
             ("price cache", dates.min())
         }
         Ok(None) => {
-            let lists = bundled_origins();
+            let asked = estate::asked_regions(&args.aws, settings, io)?;
+            let lists = bundled_origins(|region| match &asked {
+                Some(asked) => asked.iter().any(|one| one == region),
+                // Accounts of other partitions have other regions.
+                None => partition(region) == "aws",
+            });
             let dates = lists.keys().map(|(_, date)| *date);
             ("bundled prices", dates.min())
         }

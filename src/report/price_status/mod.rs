@@ -64,7 +64,7 @@ impl PriceStatus {
             .map(|((source, date), prices)| list("cache", source, date, prices, today))
             .collect();
         lists.extend(
-            bundled_origins()
+            bundled_origins(|_| true)
                 .into_iter()
                 .map(|((source, date), prices)| list("bundled", source, date, prices, today)),
         );
