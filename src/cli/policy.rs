@@ -5,7 +5,7 @@ use super::check_args::{InitArgs, PolicyAction};
 use super::exit::{ExitCode, Failure};
 use super::schemas::SchemaName;
 use crate::config::{POLICY_FILE, STARTING_POLICY};
-use crate::domain::shown;
+use crate::domain::{shell_word, shown};
 use crate::sources::files::write_whole;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -53,7 +53,10 @@ fn init(args: &InitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         .map_err(|error| unwritable(&shown(schema), error))?;
     }
     if !args.quiet {
-        let line = format!("wrote {name}; run `gpucost check --demo` to try it\n");
+        let flag = args.output.as_ref().map_or(String::new(), |_| {
+            format!(" --policy {}", shell_word(&name))
+        });
+        let line = format!("wrote {name}; run `gpucost check --demo{flag}` to try it\n");
         // A closed stderr does not change what was written.
         let _ = io.stderr.write_all(line.as_bytes());
     }

@@ -28,7 +28,7 @@ pub(super) struct LimitArgs {
     #[arg(long, value_name = "N", help_heading = "Rows of the tables")]
     pub limit: Option<usize>,
     /// Every row of each list, and each member of a group
-    #[arg(long, conflicts_with = "limit", help_heading = "Rows of the tables")]
+    #[arg(long, overrides_with = "limit", help_heading = "Rows of the tables")]
     pub all: bool,
 }
 
