@@ -33,7 +33,7 @@ pub(super) struct CheckArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum CheckFormat {
-    /// Table for a terminal with 100 columns
+    /// Table that fits the terminal
     Table,
     /// Table for a wide terminal, with every row
     Wide,

@@ -41,7 +41,7 @@ pub(super) struct DiffArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum DiffFormat {
-    /// Table for a terminal with 100 columns
+    /// Table that fits the terminal
     Table,
     /// Table for a wide terminal, with every row
     Wide,

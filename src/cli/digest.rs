@@ -58,7 +58,7 @@ pub(super) enum Receiver {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum DigestFormat {
-    /// Table for a terminal with 100 columns
+    /// Table that fits the terminal
     Table,
     /// Table for a wide terminal, with every row and column
     Wide,

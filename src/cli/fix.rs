@@ -43,7 +43,7 @@ pub(super) struct FixArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum FixFormat {
-    /// Table for a terminal with 100 columns
+    /// Table that fits the terminal
     Table,
     /// Table for a wide terminal, with the arithmetic
     Wide,

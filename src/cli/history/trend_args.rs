@@ -103,7 +103,7 @@ impl HorizonChoice {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum TrendFormat {
-    /// Table for a terminal with 100 columns
+    /// Table that fits the terminal
     Table,
     /// Table for a wide terminal, with every row and column
     Wide,

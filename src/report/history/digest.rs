@@ -6,7 +6,7 @@ use super::words::days;
 use crate::domain::{Money, PastTotals};
 use crate::report::answer::{Answer, Column, Figure, Given, Missing, Sheet, column, detail};
 use crate::report::shared::text::{counted, minute, money};
-use crate::trend::{Digest, Realised, Turn};
+use crate::trend::{Digest, Realised, Span, Turn};
 
 const OF_TOTALS: [Column; 4] = [
     column("figure", "figure"),
@@ -54,24 +54,34 @@ fn headline(digest: &Digest) -> String {
     let found = &digest.overview;
     let of = |amount| money(found.ledger.money(amount));
     let spent = format!(
-        "{} was spent on GPUs from {}, {} of it on what did nothing",
+        "{} was spent on GPUs {}, {} of it on what did nothing",
         of(found.sums.spend),
-        days(found.span),
+        in_days(found.span),
         of(found.sums.waste)
     );
     let moved = found.compared.map(|compared| {
         let total = compared.change.total();
         let amount = money(Money::new(total.amount().abs(), total.currency()));
-        let before = days(compared.before);
+        let before = in_days(compared.before);
         if total.rounded().amount().is_zero() {
-            format!("; a mean day cost as much as from {before}")
+            format!("; a mean day cost as much as {before}")
         } else if total.amount().is_sign_negative() {
-            format!("; a mean day cost {amount} less than from {before}")
+            format!("; a mean day cost {amount} less than {before}")
         } else {
-            format!("; a mean day cost {amount} more than from {before}")
+            format!("; a mean day cost {amount} more than {before}")
         }
     });
     spent + &moved.unwrap_or_default()
+}
+
+/// `from 2026-11-01 to 2026-11-07`, or `on 2026-11-01`.
+fn in_days(span: Span) -> String {
+    let word = if span.first == span.last {
+        "on"
+    } else {
+        "from"
+    };
+    format!("{word} {}", days(span))
 }
 
 fn given(digest: &Digest) -> Vec<Given> {
