@@ -65,7 +65,7 @@ fn examples_in_the_page_are_what_is_printed() {
         .lines()
         .filter_map(|line| line.strip_prefix("gpucost archive sql "));
     let commands: Vec<&str> = commands.collect();
-    assert_eq!(commands.len(), 5);
+    assert_eq!(commands.len(), 7);
     for command in commands {
         let (command, _) = command.split_once(" > ").unwrap_or((command, ""));
         let arguments = words(command);
