@@ -53,8 +53,8 @@ fn init(args: &InitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         .map_err(|error| unwritable(&shown(schema), error))?;
     }
     if !args.quiet {
-        let flag = args.output.as_ref().map_or(String::new(), |_| {
-            format!(" --policy {}", shell_word(&name))
+        let flag = args.output.as_ref().map_or(String::new(), |path| {
+            format!(" --policy {}", shell_word(&path.to_string_lossy()))
         });
         let line = format!("wrote {name}; run `gpucost check --demo{flag}` to try it\n");
         // A closed stderr does not change what was written.

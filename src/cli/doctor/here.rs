@@ -51,8 +51,7 @@ pub(super) fn prices(
     io: &Io<'_>,
 ) -> Result<Vec<Check>, Failure> {
     let area = CheckArea::Prices;
-    let refresh =
-        "run `gpucost pricing refresh`, or without an account `gpucost pricing refresh --public`";
+    let refresh = "run `gpucost pricing refresh`; without an account, add `--public`";
     let path = price_cache::path(io).filter(|_| !args.offline);
     let cached = path.as_deref().map_or(Ok(None), read_price_cache);
     let (name, oldest) = match cached {
