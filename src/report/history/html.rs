@@ -176,7 +176,7 @@ fn table(sheet: &Sheet, page: &mut Page) {
         key: sheet.key,
         title: &title,
         columns: columns
-            .map(|(place, column)| (&*column.title, is_figure(place)))
+            .map(|(place, column)| (column.title, is_figure(place)))
             .collect(),
         rows: sheet
             .rows
