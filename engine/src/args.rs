@@ -1,5 +1,6 @@
 //! Flags.
 
+use crate::failure::Failure;
 use crate::sql::{BillFormat, TimeUnit, days_of};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ops::Range;
@@ -42,7 +43,8 @@ pub struct CommonArgs {
     /// Most that intermediate results may take on disk
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "100GiB")]
     pub work_limit: u64,
-    /// Threads [default: one for each core]
+    /// Threads, and parts of a statement on a cluster [default: one for each core, on a cluster
+    /// of its executors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// Where statements run: `embedded`, or `ballista://HOST:PORT`
@@ -51,6 +53,18 @@ pub struct CommonArgs {
     /// Print only errors to stderr
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+impl CommonArgs {
+    /// # Errors
+    /// When the history is not to be in a folder.
+    pub fn check_out(&self) -> Result<(), Failure> {
+        if self.out.to_string_lossy().contains("://") {
+            return Err(Failure::input("a history is written to a folder")
+                .with_hint("write it to a folder with `--out`, and copy that"));
+        }
+        Ok(())
+    }
 }
 
 #[derive(Debug, Args)]

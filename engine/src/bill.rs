@@ -35,13 +35,14 @@ const MONTH: usize = 7;
 /// # Errors
 /// When the bill cannot be read, or is not what it is said to be.
 pub async fn run(args: &BillArgs, progress: &Progress) -> Result<()> {
+    args.common.check_out()?;
     let sessions = Sessions::open(&args.common, progress).await?;
-    let inputs = Inputs::find(&args.common.input, &sessions.archive).await?;
+    let inputs = Inputs::find(&args.common.input, &sessions.archive, None).await?;
     let lines = described(args.format.format(), &inputs)?;
     inputs.register(&sessions.archive, LINES, &columns(lines.format, &inputs))?;
     let checked = rows(&sessions.archive, &lines_statement(&lines)).await?;
     let (all, counted) = (first(&checked, "n")?, first(&checked, "counted")?);
-    if let Some(rows) = inputs.rows.filter(|rows| *rows != all) {
+    if let Some(rows) = inputs.rows().filter(|rows| *rows != all) {
         return Err(Failure::unexpected(format!(
             "{} rows were read, and the footers of the files say {}",
             separated(all),
@@ -93,6 +94,7 @@ fn described(format: BillFormat, inputs: &Inputs) -> Result<BillLines> {
         format,
         with: rare.map(owned).collect(),
         without: gone.map(owned).collect(),
+        is_text: inputs.format.is_csv(),
     })
 }
 

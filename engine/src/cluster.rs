@@ -8,29 +8,45 @@ use datafusion::prelude::SessionContext;
 #[cfg(feature = "ballista")]
 const BALLISTA: &str = "55.0.0";
 
-/// A context whose statements run on a cluster.
+/// A context whose statements run on a cluster, in as many parts as its executors have cores
+/// unless `parts` says how many.
 ///
 /// # Errors
-/// When the address is none, or the cluster is of another version or is not there.
+/// When the address is none, or the cluster is of another version, has no executor or is not
+/// there.
 #[cfg(feature = "ballista")]
-pub async fn context(address: &str, threads: usize, progress: &Progress) -> Result<SessionContext> {
+pub async fn context(
+    address: &str,
+    parts: Option<usize>,
+    progress: &Progress,
+) -> Result<SessionContext> {
     use ballista::prelude::{SessionConfigExt, SessionContextExt};
     use datafusion::execution::SessionStateBuilder;
     use datafusion::prelude::SessionConfig;
 
     let host = host(address)?.to_owned();
     let asked = host.clone();
-    let state = tokio::task::spawn_blocking(move || crate::state::of(&asked)).await;
-    let state = state.map_err(|error| {
+    let checked = tokio::task::spawn_blocking(move || {
+        let state = crate::state::of(&asked)?;
+        check(&asked, &state)?;
+        Ok::<_, Failure>((state, crate::state::cores(&asked)?))
+    });
+    let (state, cores) = checked.await.map_err(|error| {
         Failure::unexpected("the check of the cluster ended").caused_by(&error)
     })??;
-    check(&host, &state)?;
+    if cores == 0 {
+        return Err(
+            Failure::unexpected(format!("the cluster at {host} has no executor")).with_hint(
+                "start `ballista-executor` with `--scheduler-host`, or wait until it is registered",
+            ),
+        );
+    }
     progress.say(&format!(
-        "cluster at {host}: Ballista {}, DataFusion {}",
+        "cluster at {host}: Ballista {}, DataFusion {}, {cores} cores",
         state.ballista, state.datafusion
     ));
     let config = SessionConfig::new_with_ballista()
-        .with_target_partitions(threads)
+        .with_target_partitions(parts.unwrap_or(cores))
         .with_collect_statistics(false);
     let local = SessionStateBuilder::new()
         .with_config(config)
@@ -62,7 +78,7 @@ fn check(host: &str, state: &crate::state::State) -> Result<()> {
 /// # Errors
 /// Always: this program was built without the client.
 #[cfg(not(feature = "ballista"))]
-pub async fn context(address: &str, _: usize, _: &Progress) -> Result<SessionContext> {
+pub async fn context(address: &str, _: Option<usize>, _: &Progress) -> Result<SessionContext> {
     host(address)?;
     Err(Failure::input("this gpucost-engine was built without Ballista").with_hint(
         "run `cargo install --locked --path engine --features ballista` in a checkout of gpucost",

@@ -75,7 +75,7 @@ impl Seen {
     /// # Errors
     /// When the archive is not what the flags say, or rows are missing.
     pub fn check(&self, inputs: &Inputs, points: &Points) -> Result<()> {
-        if let Some(rows) = inputs.rows.filter(|rows| *rows != self.rows) {
+        if let Some(rows) = inputs.rows().filter(|rows| *rows != self.rows) {
             return Err(Failure::unexpected(format!(
                 "{} rows were read, and the footers of the files say {}",
                 separated(self.rows),

@@ -2,6 +2,7 @@
 //! table.
 
 use crate::failure::{Failure, Result};
+use crate::footer::{self, Footer};
 use datafusion::arrow::csv::reader::Format as CsvHeader;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::datasource::file_format::FileFormat;
@@ -13,26 +14,21 @@ use datafusion::datasource::listing::{
     ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
 };
 use datafusion::prelude::SessionContext;
-use futures_util::{StreamExt, TryStreamExt};
+use futures_util::TryStreamExt;
 use object_store::aws::AmazonS3Builder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as ObjectPath;
 use object_store::{ObjectStore, ObjectStoreExt};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-#[expect(deprecated, reason = "nothing in this version of Parquet replaces it")]
-use parquet::arrow::async_reader::ParquetObjectReader;
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use url::Url;
 
-/// Footers that are read at once.
-const READ_AT_ONCE: usize = 16;
 /// Bytes of the header of a CSV file.
 const MOST_HEADER_BYTES: u64 = 1 << 20;
-/// What stands for an absent value in bills as CSV.
-const ABSENT: &str = "^(NULL|null)?$";
 
 /// How files are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +65,6 @@ impl Format {
             let csv = CsvFormat::default()
                 .with_has_header(true)
                 .with_newlines_in_values(true)
-                .with_null_regex(Some(ABSENT.to_owned()))
                 .with_file_compression_type(compression);
             Arc::new(csv)
         };
@@ -84,30 +79,34 @@ impl Format {
 
 /// A file of an archive.
 #[derive(Debug, Clone)]
-struct InputFile {
-    url: Url,
-    store: Arc<dyn ObjectStore>,
-    location: ObjectPath,
-    size: u64,
+pub struct InputFile {
+    pub url: Url,
+    pub store: Arc<dyn ObjectStore>,
+    pub location: ObjectPath,
+    pub size: u64,
+    /// Absent where the format has none.
+    footer: Option<Footer>,
 }
 
 /// The files of an archive, all of one format and with the same columns.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Inputs {
     pub format: Format,
     files: Vec<InputFile>,
     /// The columns of the first file.
     pub schema: SchemaRef,
-    /// Rows of all files by their footers; absent where a format has none.
-    pub rows: Option<u64>,
 }
 
 impl Inputs {
-    /// Finds the files and reads their footers.
+    /// Finds the files and reads their footers, and what these say of a column of times.
     ///
     /// # Errors
     /// When a file cannot be read, is not whole, or has other columns than the first one.
-    pub async fn find(named: &[String], context: &SessionContext) -> Result<Self> {
+    pub async fn find(
+        named: &[String],
+        context: &SessionContext,
+        time: Option<&str>,
+    ) -> Result<Self> {
         let mut found: BTreeMap<String, (Format, InputFile)> = BTreeMap::new();
         for name in named {
             for (format, file) in list(name).await? {
@@ -125,21 +124,55 @@ impl Inputs {
             return Err(Failure::input("the input has files of several formats")
                 .with_hint("name the files of one format with `--input`"));
         }
-        let files: Vec<InputFile> = found.into_values().map(|(_, file)| file).collect();
+        let mut files: Vec<InputFile> = found.into_values().map(|(_, file)| file).collect();
         for file in &files {
             context.register_object_store(&root_of(&file.url), Arc::clone(&file.store));
         }
-        let (schema, rows) = match format {
-            Format::Parquet => footers(&files).await?,
-            Format::Csv | Format::GzipCsv => (headers(&files, format).await?, None),
-            Format::Arrow => (arrow_schema(&files, context).await?, None),
+        let schema = match format {
+            Format::Parquet => {
+                let (schemas, footers): (Vec<SchemaRef>, Vec<Footer>) =
+                    footer::read(&files, time).await?.into_iter().unzip();
+                let schema = same(&files, schemas.into_iter())?;
+                for (file, footer) in files.iter_mut().zip(footers) {
+                    file.footer = Some(footer);
+                }
+                schema
+            }
+            Format::Csv | Format::GzipCsv => headers(&files, format).await?,
+            Format::Arrow => arrow_schema(&files, context).await?,
         };
         Ok(Self {
             format,
             files,
             schema,
-            rows,
         })
+    }
+
+    /// Those of the files that may have such times, in the unit of their column: an engine that
+    /// gets all of them gives each thread as many bytes, and those of a day may be the bytes of
+    /// one thread.
+    pub fn within(&self, times: &Range<i64>) -> Self {
+        let may_have = |file: &&InputFile| match file.footer.and_then(|footer| footer.times) {
+            Some((first, last)) => first < times.end && last >= times.start,
+            None => true,
+        };
+        Self {
+            format: self.format,
+            files: self.files.iter().filter(may_have).cloned().collect(),
+            schema: Arc::clone(&self.schema),
+        }
+    }
+
+    /// The first and the last time of all files, in the unit of their column.
+    pub fn times(&self) -> Option<(i64, i64)> {
+        let times = self.files.iter().filter_map(|file| file.footer?.times);
+        times.reduce(|all, own| (all.0.min(own.0), all.1.max(own.1)))
+    }
+
+    /// Rows of all files by their footers; absent where a format has none.
+    pub fn rows(&self) -> Option<u64> {
+        let rows = self.files.iter().map(|file| Some(file.footer?.rows));
+        rows.sum()
     }
 
     pub fn count(&self) -> usize {
@@ -255,6 +288,7 @@ async fn list(name: &str) -> Result<Vec<(Format, InputFile)>> {
             store: Arc::clone(&store),
             location,
             size: size.len(),
+            footer: None,
         };
         found.push((format, file));
     }
@@ -319,6 +353,7 @@ async fn in_bucket(name: &str) -> Result<Vec<(Format, InputFile)>> {
                 store: Arc::clone(&store),
                 size: object.size,
                 location: object.location.clone(),
+                footer: None,
             },
         ));
     }
@@ -335,31 +370,6 @@ fn root_of(url: &Url) -> Url {
     let mut root = url.clone();
     root.set_path("/");
     root
-}
-
-/// The columns of the first file, and the rows of all.
-async fn footers(files: &[InputFile]) -> Result<(SchemaRef, Option<u64>)> {
-    let each = files.iter().map(|file| async move {
-        #[expect(deprecated, reason = "nothing in this version of Parquet replaces it")]
-        let mut reader = ParquetObjectReader::new(Arc::clone(&file.store), file.location.clone())
-            .with_file_size(file.size);
-        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let read = ArrowReaderMetadata::load_async(&mut reader, options).await;
-        let read = read.map_err(|error| {
-            Failure::input(format!("{} is not a whole Parquet file", file.url))
-                .caused_by(&error)
-                .with_hint("it is damaged or still being written; leave it out, or wait")
-        })?;
-        let rows = read.metadata().file_metadata().num_rows();
-        Ok::<_, Failure>((Arc::clone(read.schema()), u64::try_from(rows).unwrap_or(0)))
-    });
-    let read: Vec<(SchemaRef, u64)> = futures_util::stream::iter(each)
-        .buffered(READ_AT_ONCE)
-        .try_collect()
-        .await?;
-    let schemas = read.iter().map(|(schema, _)| Arc::clone(schema));
-    let schema = same(files, schemas)?;
-    Ok((schema, Some(read.iter().map(|(_, rows)| rows).sum())))
 }
 
 /// The columns of all files, which are those of the first one by name and type, in any order.

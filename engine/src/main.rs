@@ -10,6 +10,7 @@ mod failure;
 #[allow(dead_code, reason = "gpucost uses the rest")]
 #[path = "../../src/domain/fnv.rs"]
 mod fnv;
+mod footer;
 mod history;
 mod inputs;
 #[allow(dead_code, reason = "gpucost uses the rest")]

@@ -8,8 +8,8 @@ use crate::inputs::{Format, Inputs, register_own};
 use crate::progress::{Progress, separated};
 use crate::session::{Sessions, rows, stream};
 use crate::sql::{
-    Dialect, Key, Points, Table, TimeUnit, date_of, duplicates_statement, measures, point_columns,
-    rows_statement, statements,
+    Dialect, Key, PointColumns, Points, Table, TimeUnit, date_of, duplicates_statement, measures,
+    point_columns, rows_statement, statements,
 };
 use datafusion::arrow::datatypes::{DataType, Field};
 use futures_util::TryStreamExt;
@@ -24,21 +24,23 @@ const PERIODS: &str = "periods";
 /// # Errors
 /// When the archive cannot be read, or is not what it is said to be.
 pub async fn run(args: &RollupArgs, progress: &Progress) -> Result<()> {
-    if args.common.out.to_string_lossy().contains("://") {
-        return Err(Failure::input("a history is written to a folder")
-            .with_hint("write it to a folder with `--out`, and copy that"));
-    }
+    args.common.check_out()?;
     let sessions = Sessions::open(&args.common, progress).await?;
-    let inputs = Inputs::find(&args.common.input, &sessions.archive).await?;
-    let mut points = described(args, &inputs)?;
-    let columns = columns(&points, &inputs)?;
+    let named = named(args)?;
+    let all = Inputs::find(&args.common.input, &sessions.archive, Some(&named.time)).await?;
+    let mut points = described(args, named, &all)?;
+    let columns = columns(&points, &all)?;
+    let inputs = match &points.days {
+        Some(days) => asked_for(&all, &points, days)?,
+        None => all,
+    };
     inputs.register(&sessions.archive, POINTS, &columns)?;
     progress.say(&format!(
         "{} files, {} bytes{}",
         separated(inputs.count() as u64),
         separated(inputs.bytes()),
         inputs
-            .rows
+            .rows()
             .map_or_else(String::new, |rows| format!(", {} rows", separated(rows)))
     ));
     let seen = seen(&rows(&sessions.archive, &rows_statement(&points)).await?)?;
@@ -56,6 +58,12 @@ pub async fn run(args: &RollupArgs, progress: &Progress) -> Result<()> {
             number + 1,
             chunks.len()
         ));
+        let inputs = of_days(&inputs, &points, days);
+        if inputs.count() == 0 {
+            continue;
+        }
+        sessions.archive.deregister_table(POINTS)?;
+        inputs.register(&sessions.archive, POINTS, &columns)?;
         added += chunk(&sessions, &mut points, &mut runs, progress).await?;
     }
     if added != seen.points {
@@ -76,17 +84,49 @@ pub async fn run(args: &RollupArgs, progress: &Progress) -> Result<()> {
     Ok(())
 }
 
-/// The archive as the flags describe it.
-fn described(args: &RollupArgs, inputs: &Inputs) -> Result<Points> {
+/// The columns as the flags name them.
+fn named(args: &RollupArgs) -> Result<PointColumns> {
     let (account, region) = (args.account.as_deref(), args.region.as_deref());
     let columns = point_columns(
         &args.columns,
         account.unwrap_or_default(),
         region.unwrap_or_default(),
     );
-    let columns = columns.map_err(|message| {
+    columns.map_err(|message| {
         Failure::input(message).with_hint("for example: `--columns instance=host,ts=time`")
-    })?;
+    })
+}
+
+/// The files that may have points of some days.
+fn of_days(inputs: &Inputs, points: &Points, days: &Range<i64>) -> Inputs {
+    match points.times(days) {
+        Some(times) => inputs.within(&times),
+        None => inputs.clone(),
+    }
+}
+
+/// The files that may have points of the days that were asked for.
+///
+/// # Errors
+/// When there are none.
+fn asked_for(all: &Inputs, points: &Points, days: &Range<i64>) -> Result<Inputs> {
+    let inputs = of_days(all, points, days);
+    match (all.times(), points.times(days)) {
+        (Some((first, last)), Some(times)) if inputs.count() == 0 => Err(Failure::input(
+            "no file of the archive has points of these days",
+        )
+        .with_hint(format!(
+            "the column of times has {first} to {last}, and the days are {} to {}: choose other \
+             `--days`, or another `--time-unit`",
+            times.start,
+            times.end - 1
+        ))),
+        _ => Ok(inputs),
+    }
+}
+
+/// The archive as the flags describe it.
+fn described(args: &RollupArgs, columns: PointColumns, inputs: &Inputs) -> Result<Points> {
     let measures = measures(&args.metric_map).map_err(|message| {
         Failure::input(message)
             .with_hint("for example: `--metric-map gpu_utilization=DCGM_FI_DEV_GPU_UTIL`")

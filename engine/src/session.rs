@@ -56,7 +56,7 @@ impl Sessions {
         let (archive, is_remote) = match args.engine.as_str() {
             "embedded" => (own.clone(), false),
             address => (
-                crate::cluster::context(address, threads, progress).await?,
+                crate::cluster::context(address, args.threads.map(usize::from), progress).await?,
                 true,
             ),
         };

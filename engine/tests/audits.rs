@@ -2,7 +2,7 @@
 //! built apart: `cargo build` in the folder above makes it.
 
 use crate::generated::{self, DAY, FIRST_DAY, Kind, NAMES, Point, SMALL, points};
-use crate::outcome::done;
+use crate::outcome::{done, gpucost};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,12 +24,6 @@ const KEPT: [(&str, &[(&str, i64)]); 10] = [
     ("network_in", &[("sum", 3_600)]),
     ("network_out", &[("sum", 3_600)]),
 ];
-
-fn gpucost() -> Option<PathBuf> {
-    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
-    let built = ["release", "debug"].map(|profile| target.join(profile).join("gpucost"));
-    built.into_iter().find(|program| program.is_file())
-}
 
 /// A value as an estate has it: what is not a number is text.
 fn number(value: f64) -> Value {

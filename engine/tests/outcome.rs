@@ -1,6 +1,6 @@
 //! A run of the program.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Runs the program.
@@ -37,4 +37,11 @@ pub fn failed(arguments: &[&str], code: i32, out: &Path) -> String {
         assert!(!out.join(list).exists(), "{stderr}");
     }
     stderr
+}
+
+/// gpucost itself, where it is built.
+pub fn gpucost() -> Option<PathBuf> {
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
+    let built = ["release", "debug"].map(|profile| target.join(profile).join("gpucost"));
+    built.into_iter().find(|program| program.is_file())
 }

@@ -1,8 +1,8 @@
 //! Roll-ups, row for row.
 
 use crate::brute::{self, Tables};
-use crate::generated::{self, Kind, NAMES, SMALL, points};
-use crate::outcome::done;
+use crate::generated::{self, DAY, FIRST_DAY, Kind, NAMES, SMALL, points};
+use crate::outcome::{done, failed, run};
 use crate::read::{files, tables};
 use std::path::Path;
 
@@ -104,6 +104,90 @@ fn days_are_added_up_alone() {
         rows.retain(|row| row.last().is_some_and(|day| day == "2026-11-02"));
     }
     assert_same(&of(&folder.path().join("out")), &expected);
+}
+
+/// Writes a file for each day, and gives the folder.
+fn by_day(all: &[generated::Point], folder: &Path) -> String {
+    let archive = folder.join("archive");
+    for day in FIRST_DAY.. {
+        let of_day = all.iter().filter(|one| one.time / DAY == day);
+        let of_day: Vec<generated::Point> = of_day.cloned().collect();
+        if all.iter().all(|one| one.time / DAY < day) {
+            break;
+        }
+        if !of_day.is_empty() {
+            generated::write(
+                &of_day,
+                &archive.join(format!("day={day}")),
+                "parquet",
+                2,
+                NAMES,
+            );
+        }
+    }
+    archive.display().to_string()
+}
+
+#[test]
+fn files_of_other_days_are_not_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let all = points(SMALL, 6);
+    let archive = by_day(&all, folder.path());
+    // The first day is damaged between the signature and the footer, which is whole.
+    for number in 0..2 {
+        let path = Path::new(&archive).join(format!("day={FIRST_DAY}/part-{number}.parquet"));
+        let mut bytes = std::fs::read(&path).expect("a file");
+        let footer = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().expect("four"));
+        let data = 4..bytes.len() - 8 - footer as usize;
+        bytes[data].fill(0xff);
+        std::fs::write(&path, bytes).expect("written");
+    }
+    let out = folder.path().join("out");
+    let shown = out.display().to_string();
+    let arguments = |days| {
+        [
+            "rollup", "--input", &archive, "--out", &shown, "--days", days,
+        ]
+    };
+    let output = run(&arguments("2026-11-01..2026-11-02"));
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(text.contains("] 4 files, "), "{text}");
+    let text = done(&arguments("2026-11-02"));
+    assert!(text.contains("] 2 files, "), "{text}");
+    let mut expected = brute::tables(&all);
+    for rows in expected.values_mut() {
+        rows.retain(|row| row.last().is_some_and(|day| day == "2026-11-02"));
+    }
+    assert_same(&of(&out), &expected);
+    let text = failed(&arguments("2026-12-24"), 2, &folder.path().join("none"));
+    assert!(
+        text.contains("error: no file of the archive has points of these days\n"),
+        "{text}"
+    );
+    // 2026-12-24 is day 20,811.
+    assert!(
+        text.contains("the days are 1798070400 to 1798156799: "),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_day_without_any_file_is_in_no_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kind = Kind { days: 3, ..SMALL };
+    let mut all = points(kind, 8);
+    all.retain(|one| one.time / DAY != FIRST_DAY + 1);
+    let archive = by_day(&all, folder.path());
+    let out = folder.path().join("out");
+    done(&[
+        "rollup",
+        "--input",
+        &archive,
+        "--out",
+        &out.display().to_string(),
+    ]);
+    assert_same(&of(&out), &brute::tables(&all));
 }
 
 #[test]

@@ -43,6 +43,7 @@ fn sql(args: &SqlArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
                     format,
                     with: args.with_column.clone(),
                     without: args.without_column.clone(),
+                    is_text: is_csv(args.source.as_deref()),
                 })
         }
         None => {
@@ -103,6 +104,10 @@ fn points(args: &SqlArgs, from: String) -> Result<Points, Failure> {
         days: args.days.clone(),
         is_distinct: args.distinct,
     })
+}
+
+fn is_csv(path: Option<&str>) -> bool {
+    path.is_some_and(|path| [".csv", ".csv.gz"].iter().any(|end| path.ends_with(end)))
 }
 
 /// What comes before the statements, and what each reads.

@@ -8,10 +8,20 @@ use super::dialect::{Dialect, TimeUnit};
 use super::template::fill;
 
 const HOURS: &str = include_str!("bill.sql");
+const DESCRIBED: &str = include_str!("bill_described.sql");
 const CHECK: &str = include_str!("check_lines.sql");
 const CUR_LINE: &str = include_str!("bill_cur_line.sql");
 const FOCUS_LINE: &str = include_str!("bill_focus_line.sql");
 const USAGE_KIND: &str = include_str!("bill_usage_kind.sql");
+
+/// Words for nothing, in cells of text.
+const NOTHING: &str = "'NULL', 'null', 'Null', 'None'";
+/// Kinds that have a list price as a rule. Those of fees and taxes compare with nothing.
+const IS_USAGE: &str =
+    "l.kind in ('instance', 'unused-reservation', 'volume', 'address', 'transfer', 'other')";
+/// What an ARN puts before the ID of a resource, as `bare_id` of gpucost takes it away.
+const BEFORE_ID: &str =
+    "^arn:[^:]*:(?:(?:ec2|savingsplans):[^:]*:[^:]*:(?:.*/)?|[^:]*:[^:]*:[^:]*:)";
 
 /// The columns of the result, in order. Amounts are decimals with twelve places, each beside
 /// the number of lines that state it.
@@ -51,6 +61,8 @@ pub struct BillLines {
     pub with: Vec<String>,
     /// Columns that are not there though most bills have them.
     pub without: Vec<String>,
+    /// Whether amounts may be texts, in which a word stands for none, as in CSV.
+    pub is_text: bool,
 }
 
 /// The hours of resources: see [`BILL`].
@@ -65,6 +77,12 @@ pub fn bill_statement(lines: &BillLines) -> String {
             ("sum_type", dialect.sum_type()),
             ("columns", &lines.columns()),
             ("lines", &lines.from),
+            ("is_usage", IS_USAGE),
+            (
+                "resource",
+                &dialect.replaced("r.whole_resource", BEFORE_ID, ""),
+            ),
+            ("described", &lines.format.described(dialect)),
             ("line", &lines.format.line(dialect)),
             ("counted", lines.format.counted()),
         ],
@@ -105,8 +123,16 @@ impl BillLines {
         };
         let ident = dialect.ident(name);
         match column.read {
-            Read::Text if is_there => format!("cast({ident} as {})", dialect.text_type()),
-            Read::Text => dialect.no_text().to_owned(),
+            Read::Text if is_there => {
+                let text = format!("cast({ident} as {})", dialect.text_type());
+                format!("case when {text} not in ({NOTHING}) then {text} else '' end")
+            }
+            Read::Text => "''".to_owned(),
+            Read::Amount if is_there && self.is_text => format!(
+                "cast(case when cast({ident} as {}) not in ('', {NOTHING}) then {ident} end as {})",
+                dialect.text_type(),
+                dialect.amount_type()
+            ),
             Read::Amount if is_there => format!("cast({ident} as {})", dialect.amount_type()),
             Read::Amount => dialect.no_amount().to_owned(),
             Read::Time => dialect.seconds(&ident, TimeUnit::Timestamp),
@@ -118,10 +144,16 @@ impl BillFormat {
     /// The lines that count.
     fn counted(self) -> &'static str {
         match self {
-            Self::Cur2 | Self::LegacyCur => {
-                "(t.operation is null or t.operation not in ('EKSPod-EC2', 'ECSTask-EC2'))"
-            }
+            Self::Cur2 | Self::LegacyCur => "t.operation not in ('EKSPod-EC2', 'ECSTask-EC2')",
             Self::Focus => "1 = 1",
+        }
+    }
+
+    /// The type of an instance that only a description names, which it does in FOCUS alone.
+    fn described(self, dialect: Dialect) -> String {
+        match self {
+            Self::Cur2 | Self::LegacyCur => String::new(),
+            Self::Focus => fill(DESCRIBED, &[("type", &described_type(dialect))]),
         }
     }
 
@@ -130,8 +162,14 @@ impl BillFormat {
         match self {
             Self::Cur2 | Self::LegacyCur => {
                 let zero = format!("cast(0 as {})", dialect.amount_type());
-                let usage_kind = USAGE_KIND.trim_end();
-                fill(CUR_LINE, &[("usage_kind", usage_kind), ("zero", &zero)])
+                fill(
+                    CUR_LINE,
+                    &[
+                        ("usage_kind", USAGE_KIND.trim_end()),
+                        ("is_hour", &is_hour("t.unit")),
+                        ("zero", &zero),
+                    ],
+                )
             }
             Self::Focus => fill(
                 FOCUS_LINE,
@@ -145,8 +183,17 @@ impl BillFormat {
     }
 }
 
-/// Whether a unit is an hour, which it is not where it is absent.
+/// Whether a unit is an hour.
 fn is_hour(unit: &str) -> String {
     let names = "'h', 'hr', 'hrs', 'hour', 'hours', 'Hr', 'Hrs', 'Hour', 'Hours'";
-    format!("({unit} is not null and {unit} in ({names}))")
+    format!("{unit} in ({names})")
+}
+
+/// The instance type in a description, such as `$1.624 per On Demand Linux g5.4xlarge Instance
+/// Hour`; the description itself where there is none.
+fn described_type(dialect: Dialect) -> String {
+    let size = "(?:nano|micro|small|medium|large|[0-9]*xlarge|metal[a-z0-9-]*)";
+    let name = format!("(?:ml[.])?[a-z][a-z0-9-]*[.]{size}");
+    let pattern = format!(r"^(?:.*?[ ,(])?({name})(?:[ ,.)].*)?$");
+    dialect.replaced("r.description", &pattern, dialect.first_group())
 }

@@ -18,13 +18,18 @@ select {period} as period,
   cast(b.n_billed as {bigint}) as n_billed
 from (
   select l.first_day as first_day, l.account as account, l.region as region,
-    l.resource as resource, l.instance_type as instance_type, l.line_hour as line_hour,
+    l.resource as resource,
+    case when l.kind in ('instance', 'unused-reservation', 'commitment')
+      then l.instance_type else '' end as instance_type,
+    l.line_hour as line_hour,
     l.seconds as seconds, l.kind as kind, l.purchase_option as purchase_option,
     l.unit as unit, l.currency as currency,
     count(*) as n,
     sum(l.quantity) as quantity, count(l.quantity) as n_quantity,
-    sum(l.list_cost) as list_cost, count(l.list_cost) as n_list,
-    sum(l.contracted_cost) as contracted_cost, count(l.contracted_cost) as n_contracted,
+    sum(case when {is_usage} then l.list_cost end) as list_cost,
+    count(case when {is_usage} then l.list_cost end) as n_list,
+    sum(case when {is_usage} then l.contracted_cost end) as contracted_cost,
+    count(case when {is_usage} then l.contracted_cost end) as n_contracted,
     sum(l.effective_cost) as effective_cost, count(l.effective_cost) as n_effective,
     sum(l.billed_cost) as billed_cost, count(l.billed_cost) as n_billed
   from (
@@ -36,12 +41,26 @@ from (
       t.currency as currency, t.billed as billed_cost,
 {line}
     from (
-      select
+      select r.*,
+        case when r.whole_resource like 'arn:%' then {resource} else r.whole_resource end
+          as resource,
+        case
+          when r.named_type <> '' then r.named_type
+          when r.usage_type like '%Usage:%.%' or r.usage_type like '%Unused%:%.%'
+            or r.usage_type like '%:ml.%'
+            then substring(r.usage_type, position(':' in r.usage_type) + 1)
+{described}          else ''
+        end as instance_type
+      from (
+        select
         {columns}
-      from {lines}
+        from {lines}
+      ) as r
     ) as t
     where {counted}
   ) as l
-  group by l.first_day, l.account, l.region, l.resource, l.instance_type, l.line_hour,
-    l.seconds, l.kind, l.purchase_option, l.unit, l.currency
+  group by l.first_day, l.account, l.region, l.resource,
+    case when l.kind in ('instance', 'unused-reservation', 'commitment')
+      then l.instance_type else '' end,
+    l.line_hour, l.seconds, l.kind, l.purchase_option, l.unit, l.currency
 ) as b

@@ -71,12 +71,12 @@ static CUR: [Column; 27] = {
             "product/regionCode",
         ),
         column(
-            ("resource", Text, Usual),
+            ("whole_resource", Text, Usual),
             "line_item_resource_id",
             "lineItem/ResourceId",
         ),
         column(
-            ("instance_type", Text, Usual),
+            ("named_type", Text, Usual),
             "product_instance_type",
             "product/instanceType",
         ),
@@ -200,8 +200,8 @@ static FOCUS: [Column; 28] = {
     [
         same(("account", Text, Required), "SubAccountId"),
         same(("region", Text, Usual), "RegionId"),
-        same(("resource", Text, Required), "ResourceId"),
-        same(("instance_type", Text, Rare), "x_InstanceType"),
+        same(("whole_resource", Text, Required), "ResourceId"),
+        same(("named_type", Text, Rare), "x_InstanceType"),
         same(("period_start", Time, Required), "BillingPeriodStart"),
         same(("line_start", Time, Required), "ChargePeriodStart"),
         same(("line_end", Time, Required), "ChargePeriodEnd"),

@@ -19,7 +19,7 @@
         when t.usage_type like '%SpotUsage%' or t.usage_type like '%SpotTrain:%' then 'spot'
         else 'on-demand'
       end as purchase_option,
-      t.unit as unit,
+      case when {is_hour} then 'Hrs' else t.unit end as unit,
       t.quantity as quantity,
       case when t.line_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage')
         then t.public_cost end as list_cost,

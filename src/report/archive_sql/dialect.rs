@@ -139,14 +139,6 @@ impl Dialect {
         }
     }
 
-    pub(super) fn no_text(self) -> &'static str {
-        match self {
-            Self::Spark => "cast(null as string)",
-            Self::ClickHouse => "cast(null as Nullable(String))",
-            Self::DataFusion | Self::DuckDb | Self::Trino => "cast(null as varchar)",
-        }
-    }
-
     pub(super) fn no_whole(self) -> &'static str {
         match self {
             Self::ClickHouse => "cast(null as Nullable(Int64))",
@@ -209,6 +201,27 @@ impl Dialect {
                      'UTC')) / 1e3"
                 ),
             },
+        }
+    }
+
+    /// A text in which the first match of a regular expression is replaced.
+    pub(super) fn replaced(self, text: &str, pattern: &str, with: &str) -> String {
+        let function = match self {
+            Self::ClickHouse => "replaceRegexpOne",
+            _ => "regexp_replace",
+        };
+        format!(
+            "{function}({text}, {}, {})",
+            self.text(pattern),
+            self.text(with)
+        )
+    }
+
+    /// What the first group of a regular expression matched, in what replaces it.
+    pub(super) fn first_group(self) -> &'static str {
+        match self {
+            Self::Spark | Self::Trino => "$1",
+            Self::DataFusion | Self::DuckDb | Self::ClickHouse => "\\1",
         }
     }
 

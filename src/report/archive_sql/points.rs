@@ -112,6 +112,13 @@ pub(super) struct Parts<'a> {
 }
 
 impl Points {
+    /// What the column of times has in some days, in its own unit; `None` of what is not a
+    /// number.
+    pub fn times(&self, days: &Range<i64>) -> Option<Range<i64>> {
+        let of_day = DAY_SECONDS * self.time_unit.per_second()?;
+        Some(days.start * of_day..days.end * of_day)
+    }
+
     /// The parts of a statement about some metrics.
     pub(super) fn parts(&self, is_asked: impl Fn(Gauge) -> bool) -> Parts<'_> {
         let measures = self.measures.iter().filter(|one| is_asked(one.gauge));
@@ -190,14 +197,15 @@ impl Parts<'_> {
             format!("{} is not null", points.ident(&points.columns.value)),
         ];
         if let Some(days) = &points.days {
-            let (first, end) = (days.start * DAY_SECONDS, days.end * DAY_SECONDS);
             // A column that is compared as it is lets an engine leave out whole files.
-            let (time, many) = match points.time_unit.per_second() {
-                Some(many) => (points.ident(&points.columns.time), many),
-                None => (points.second(), 1),
+            let (time, Range { start, end }) = match points.times(days) {
+                Some(times) => (points.ident(&points.columns.time), times),
+                None => {
+                    let seconds = days.start * DAY_SECONDS..days.end * DAY_SECONDS;
+                    (points.second(), seconds)
+                }
             };
-            let (first, end) = (first * many, end * many);
-            all.push(format!("{time} >= {first} and {time} < {end}"));
+            all.push(format!("{time} >= {start} and {time} < {end}"));
         }
         all.join(" and ")
     }

@@ -36,6 +36,7 @@ fn bill(dialect: Dialect, format: BillFormat) -> BillLines {
         format,
         with: Vec::new(),
         without: Vec::new(),
+        is_text: true,
     }
 }
 
