@@ -5,7 +5,7 @@ use super::aws_args::BucketArgs;
 use crate::domain::SeriesSource;
 use crate::report::archive_sql::{BillFormat, Dialect, Table, TimeUnit, days_of};
 use crate::sources::store::Place;
-use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum, ValueHint};
 use std::ffi::OsString;
 use std::ops::Range;
 
@@ -139,12 +139,13 @@ fn source(text: &str) -> Result<SeriesSource, String> {
 
 /// `gpucost archive sql`.
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("from").args(["table", "source"]).required(true).multiple(true))]
 pub(super) struct SqlArgs {
     /// Engine that will run the statements
     #[arg(long, value_enum)]
     pub dialect: DialectChoice,
     /// Table of the engine; dots separate catalog, schema and table
-    #[arg(long, value_name = "NAME", required_unless_present = "source")]
+    #[arg(long, value_name = "NAME")]
     pub table: Option<String>,
     /// File or folder to read instead of a table; a folder ends with a slash
     #[arg(long, value_name = "PATH")]

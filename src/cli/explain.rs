@@ -6,13 +6,14 @@ use super::redact::Masks;
 use super::{Io, audit, estate, output};
 use crate::analysis::{Audit, AuditedWorkload, audit as audit_estate};
 use crate::catalog::Prices;
-use crate::domain::{Clusters, Policy};
+use crate::domain::{Clusters, Policy, nearest_names};
 use crate::report::text::fit;
 use crate::report::{
     Derivation, NotFound, commitment_explanation, explainable_ids, explanation, find_explained,
 };
 use crate::savings::existing_coverage;
 use crate::usage::Estate;
+use std::collections::BTreeSet;
 
 /// Ids that are offered when one is not known.
 const SHOWN_IDS: usize = 3;
@@ -90,20 +91,23 @@ fn not_found(id: &str, reason: &NotFound, audited: &Audit, clusters: &Clusters) 
     match reason {
         NotFound::Unknown => {
             let mut known = explainable_ids(audited);
+            let workloads = audited.workloads.iter();
+            known.extend(workloads.map(|one| one.workload.name.clone()));
             known.extend(clusters.nodes.iter().map(|node| node.name.clone()));
-            known.sort_by_cached_key(|known| {
-                let likeness = strsim::jaro_winkler(known, &id);
-                std::cmp::Reverse((likeness * 1e6) as u64)
-            });
             let failure = Failure::input(format!("id `{id}` not found"));
             if known.is_empty() {
                 return failure.with_hint("the estate has no GPU workloads");
             }
-            known.truncate(SHOWN_IDS);
-            failure.with_hint(format!(
-                "closest matches: {}; `gpucost audit --format json` lists all",
-                listed(&known)
-            ))
+            let known: BTreeSet<&str> = known.iter().map(String::as_str).collect();
+            let nearest = nearest_names(&id, known.into_iter());
+            failure.with_hint(if nearest.is_empty() {
+                "`gpucost audit --format json` lists every ID and name".to_owned()
+            } else {
+                format!(
+                    "closest matches: {}; `gpucost audit --format json` lists all",
+                    listed(&nearest)
+                )
+            })
         }
         NotFound::Ambiguous(ids) => {
             Failure::input(format!("{} workloads are named `{id}`", ids.len()))

@@ -473,9 +473,21 @@ fn an_unknown_id_names_the_nearest() {
     assert!(
         outcome
             .stderr
-            .starts_with("error: id `chat-servin` not found\nhint: closest matches: "),
+            .starts_with("error: id `chat-servin` not found\nhint: closest matches: chat-serving"),
         "{}",
         outcome.stderr
+    );
+}
+
+#[test]
+fn an_id_that_is_like_no_other_names_none() {
+    let outcome = World::new().run(&["explain", "--demo", "zzz"]);
+    assert_eq!(
+        (outcome.code, outcome.stderr.as_str()),
+        (
+            2,
+            "error: id `zzz` not found\nhint: `gpucost audit --format json` lists every ID and name\n"
+        )
     );
 }
 

@@ -3,7 +3,7 @@
 use super::{Answer, Column, Figure, Printed, Sheet};
 use crate::domain::separated;
 use crate::report::shared::plain_table::PlainTable;
-use crate::report::shared::style::{TableStyle, left_out};
+use crate::report::shared::style::TableStyle;
 use crate::report::shared::text::{
     ABSENT, count, fit, money, percent, safe, unit_price, wrap, yes_or_no,
 };
@@ -112,7 +112,7 @@ fn rows(sheet: &Sheet, style: TableStyle, out: &mut String) -> std::fmt::Result 
     out.push_str(text.trim_end_matches('\n'));
     out.push('\n');
     let (one, many) = sheet.noun;
-    left_out(sheet.rows.len() - most, one, many, None, out)?;
+    style.left_out(sheet.rows.len() - most, one, many, None, out)?;
     writeln!(out)
 }
 

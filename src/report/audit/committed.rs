@@ -3,7 +3,7 @@
 
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::CommittedCost;
-use crate::report::shared::style::{TableStyle, left_out};
+use crate::report::shared::style::TableStyle;
 use crate::report::shared::text::{hanging, money, safe};
 use std::fmt::Write;
 
@@ -38,6 +38,6 @@ pub(super) fn committed_section(
         .map(|(_, committed_cost)| Some(committed_cost.monthly))
         .reduce(|sum, part| sum?.checked_add(part?).ok())
         .flatten();
-    left_out(hidden.len(), "workload", "workloads", worth, out)?;
+    style.left_out(hidden.len(), "workload", "workloads", worth, out)?;
     writeln!(out)
 }

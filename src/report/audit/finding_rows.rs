@@ -3,7 +3,7 @@
 
 use crate::analysis::Audit;
 use crate::domain::{Evidence, Finding, Money, Observation, Severity, decimals_apart, floored};
-use crate::report::shared::style::{TableStyle, left_out, outside_of_filters};
+use crate::report::shared::style::{TableStyle, outside_of_filters};
 use crate::report::shared::text::{counted, hanging, money, safe, some_of, wrap};
 use crate::report::shared::view::Picked;
 use std::collections::BTreeMap;
@@ -100,7 +100,7 @@ pub(super) fn findings(
         finding(&names, group, style, out)?;
     }
     let hidden: usize = hidden.iter().map(Vec::len).sum();
-    left_out(hidden, "finding", "findings", None, out)?;
+    style.left_out(hidden, "finding", "findings", None, out)?;
     outside_of_filters(outside.len(), "finding", "findings", None, out)?;
     writeln!(out)
 }

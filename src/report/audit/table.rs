@@ -13,7 +13,7 @@ use crate::domain::{Action, ActionKind, Classification, EstateSource, Money};
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::next::{Invocation, Setup, next_section};
 use crate::report::shared::plain_table::PlainTable;
-use crate::report::shared::style::{TableStyle, left_out, outside_of_filters};
+use crate::report::shared::style::{TableStyle, outside_of_filters};
 use crate::report::shared::text::{
     a_year, count, counted, fit, hanging, minute, money, money_or_absent, rounded, safe,
 };
@@ -222,7 +222,7 @@ fn plan(
         hanging(&first, BEFORE_ACTION, &line, style.width, out)?;
         caveats(action.caveats(), 24, style, out)?;
     }
-    left_out(hidden.len(), "action", "actions", worth(hidden), out)?;
+    style.left_out(hidden.len(), "action", "actions", worth(hidden), out)?;
     outside_of_filters(outside.len(), "action", "actions", worth(&outside), out)?;
     averages(&picked.kept, style, out)?;
     writeln!(out)
@@ -328,7 +328,7 @@ fn ignored(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Resu
         let line = format!("{}: {}", safe(name), safe(reason));
         hanging("  ", 2, &line, style.width, out)?;
     }
-    left_out(ignored.len() - shown, "workload", "workloads", None, out)?;
+    style.left_out(ignored.len() - shown, "workload", "workloads", None, out)?;
     writeln!(out)
 }
 

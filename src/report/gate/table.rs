@@ -9,7 +9,7 @@ use crate::analysis::gate::{
 };
 use crate::domain::Severity;
 use crate::report::shared::plain_table::PlainTable;
-use crate::report::shared::style::{TableStyle, left_out};
+use crate::report::shared::style::TableStyle;
 use crate::report::shared::text::{
     ABSENT, counted, fit, minute, money, money_or_absent, safe, wrap,
 };
@@ -150,7 +150,7 @@ fn section(
             said(&format!("! {caveat}"), style, out)?;
         }
     }
-    left_out(violations.len() - shown, "row", "rows", None, out)?;
+    style.left_out(violations.len() - shown, "row", "rows", None, out)?;
     writeln!(out)
 }
 
@@ -194,7 +194,7 @@ fn suppressed(suppressed: &[Suppressed], style: TableStyle, out: &mut String) ->
         let accepted = format!("until {} by {}: {}", by.expires, by.owner, by.reason);
         said(&accepted, style, out)?;
     }
-    left_out(suppressed.len() - shown, "row", "rows", None, out)?;
+    style.left_out(suppressed.len() - shown, "row", "rows", None, out)?;
     writeln!(out)
 }
 
@@ -227,6 +227,6 @@ fn missing_data(
             writeln!(out, "    {part}")?;
         }
     }
-    left_out(missing_data.len() - shown, "row", "rows", None, out)?;
+    style.left_out(missing_data.len() - shown, "row", "rows", None, out)?;
     writeln!(out)
 }

@@ -4,7 +4,7 @@ use super::sheet::{Sheet, SheetRow};
 use crate::analysis::Grouping;
 use crate::domain::Money;
 use crate::report::shared::plain_table::PlainTable;
-use crate::report::shared::style::{TableStyle, left_out};
+use crate::report::shared::style::TableStyle;
 use crate::report::shared::text::{fit, safe};
 use std::fmt::Write;
 
@@ -52,7 +52,7 @@ fn draw(sheet: &Sheet<'_>, style: TableStyle, out: &mut String) -> std::fmt::Res
     for line in table.lines_in(style, 2) {
         writeln!(out, "  {line}")?;
     }
-    left_out(rest.len(), "group", "groups", worth(rest), out)?;
+    style.left_out(rest.len(), "group", "groups", worth(rest), out)?;
     for note in &sheet.notes {
         writeln!(out, "  {note}")?;
     }

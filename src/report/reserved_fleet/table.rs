@@ -6,7 +6,7 @@ use crate::analysis::{FamilyPool, PoolOption, ReservedFleet, ReservedPool, best_
 use crate::domain::{Money, PriceBasis, PriceQuote};
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::plain_table::PlainTable;
-use crate::report::shared::style::{TableStyle, columns_left_out, left_out};
+use crate::report::shared::style::{TableStyle, columns_left_out};
 use crate::report::shared::text::{
     ABSENT, count, fit, hanging, money, money_or_absent, rounded, safe, whole, wrap,
 };
@@ -42,7 +42,7 @@ fn draw(fleet: &ReservedFleet, style: TableStyle, out: &mut String) -> Result {
     for pool in &fleet.reserved[..shown] {
         reserved(pool, style, out)?;
     }
-    left_out(fleet.reserved.len() - shown, "pool", "pools", None, out)?;
+    style.left_out(fleet.reserved.len() - shown, "pool", "pools", None, out)?;
     if !fleet.families.is_empty() {
         let title = "EC2 INSTANCE SAVINGS PLANS  by region and family, for the same usage";
         writeln!(out, "{}\n", style.heading(title))?;
@@ -51,7 +51,7 @@ fn draw(fleet: &ReservedFleet, style: TableStyle, out: &mut String) -> Result {
     for pool in &fleet.families[..shown] {
         family(pool, style, out)?;
     }
-    left_out(fleet.families.len() - shown, "pool", "pools", None, out)?;
+    style.left_out(fleet.families.len() - shown, "pool", "pools", None, out)?;
     if !fleet.reserved.is_empty() {
         legend(fleet, style, out)?;
     }

@@ -6,7 +6,7 @@ use crate::domain::{InstanceShape, Money};
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::next::Invocation;
 use crate::report::shared::plain_table::PlainTable;
-use crate::report::shared::style::{TableStyle, left_out};
+use crate::report::shared::style::TableStyle;
 use crate::report::shared::text::{
     ABSENT, a_year, count, counted, fit, hanging, money, money_or_absent, percent, safe,
     shell_word, some_of, wrap,
@@ -287,7 +287,7 @@ fn accepted(sized: &Sized, most: usize, style: TableStyle, out: &mut String) -> 
         ]);
     }
     lines(&table, style, out)?;
-    left_out(all.len() - shown, "type", "types", None, out)?;
+    style.left_out(all.len() - shown, "type", "types", None, out)?;
     writeln!(
         out,
         "\n  before moving to {} × {}:",

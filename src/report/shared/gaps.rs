@@ -1,6 +1,6 @@
 //! What was not seen, the same in every report.
 
-use super::style::{TableStyle, left_out};
+use super::style::TableStyle;
 use super::text::{counted, hanging, some_of};
 use crate::domain::Gap;
 use serde::Serialize;
@@ -65,7 +65,7 @@ pub(in crate::report) fn gap_section(
         hanging("    ", 4, &hint, style.width, out)?;
     }
     let hidden: usize = hidden.iter().map(Vec::len).sum();
-    left_out(hidden, "gap", "gaps", None, out)?;
+    style.left_out(hidden, "gap", "gaps", None, out)?;
     writeln!(out)
 }
 

@@ -62,6 +62,32 @@ impl TableStyle {
         }
     }
 
+    /// Says how many of some rows were not shown, what they are worth together, and what
+    /// shows them; nothing when all were.
+    pub(in crate::report) fn left_out(
+        self,
+        rows: usize,
+        singular: &str,
+        plural: &str,
+        worth: Option<Money>,
+        out: &mut String,
+    ) -> std::fmt::Result {
+        if rows == 0 {
+            return Ok(());
+        }
+        let more = counted(
+            rows as u64,
+            &format!("more {singular}"),
+            &format!("more {plural}"),
+        );
+        let worth = worth_words(worth);
+        let how = match self.limit {
+            Some(_) => "raise `--limit`",
+            None => "see `--format wide`",
+        };
+        writeln!(out, "  … and {more}{worth}: {how}")
+    }
+
     /// Whether each member of a group of equals has its own row.
     pub(in crate::report) fn lists_members(self) -> bool {
         self.wide || self.limit == Some(usize::MAX)
@@ -84,30 +110,6 @@ pub(in crate::report) fn columns_left_out(titles: &[String], style: TableStyle) 
         style.width,
         titles.join(", ")
     ))
-}
-
-/// Says how many rows were left out, what they are worth together, and what
-/// shows them; nothing when none were.
-pub(in crate::report) fn left_out(
-    rows: usize,
-    singular: &str,
-    plural: &str,
-    worth: Option<Money>,
-    out: &mut String,
-) -> std::fmt::Result {
-    if rows == 0 {
-        return Ok(());
-    }
-    let worth = worth_words(worth);
-    writeln!(
-        out,
-        "  … and {}{worth}: see `--format wide`",
-        counted(
-            rows as u64,
-            &format!("more {singular}"),
-            &format!("more {plural}")
-        )
-    )
 }
 
 /// Says how many rows are outside of the filters of a view, and what they are worth together;

@@ -5,7 +5,7 @@ use crate::analysis::{SpotAssessment, SpotReport};
 use crate::domain::{HourlyRate, Money};
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::plain_table::PlainTable;
-use crate::report::shared::style::{TableStyle, columns_left_out, left_out};
+use crate::report::shared::style::{TableStyle, columns_left_out};
 use crate::report::shared::text::{ABSENT, counted, fit, money_or_absent, rounded, wrap};
 use crate::report::shared::view::sum;
 use crate::savings::SpotBasis;
@@ -93,7 +93,7 @@ fn workloads(report: &SpotReport, style: TableStyle, out: &mut String) -> std::f
     // Only what may move counts in the sum above, and so in that of what is not shown.
     let hidden_savings = hidden.iter().filter(|one| one.eligibility.is_ok());
     let worth = sum(hidden_savings.map(|one| one.effective_monthly_savings));
-    left_out(hidden.len(), "workload", "workloads", worth, out)?;
+    style.left_out(hidden.len(), "workload", "workloads", worth, out)?;
     let titles = table.left_out(style, 0);
     let naive = if titles.iter().any(|title| title == "NAIVE") {
         ""

@@ -10,7 +10,7 @@ use crate::report::gate::caveats::Caveats;
 use crate::report::gate::table::outcome_sections;
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::plain_table::PlainTable;
-use crate::report::shared::style::{TableStyle, left_out};
+use crate::report::shared::style::TableStyle;
 use crate::report::shared::text::{ABSENT, count, counted, fit, minute, money, safe, wrap};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -143,7 +143,7 @@ fn rows(change: &PlannedChange, style: TableStyle, out: &mut String) -> std::fmt
             .copied()
             .filter(|_| change.totals.len() == 1);
         let worth = currency.map(|currency| Money::new(hidden, currency));
-        left_out(change.rows.len() - shown, "row", "rows", worth, out)?;
+        style.left_out(change.rows.len() - shown, "row", "rows", worth, out)?;
         writeln!(out)?;
     }
     for part in notes(change)
