@@ -172,6 +172,15 @@ impl Parts {
         Some((covered, eligible))
     }
 
+    /// What is saved against the list price, percent of it; absent where something of it is paid
+    /// for in lines of its own, as Capacity Blocks are.
+    pub fn savings_percent(&self) -> Option<Decimal> {
+        if self.0.contains_key(&Some(PurchaseOption::CapacityBlock)) {
+            return None;
+        }
+        self.total().savings_percent()
+    }
+
     /// The share of list price that commitments cover, percent.
     pub fn coverage_percent(&self) -> Option<Decimal> {
         let (covered, eligible) = self.eligible()?;

@@ -254,7 +254,10 @@ impl Sums {
             self.savings.unused += line.costs.effective.unwrap_or_default();
             self.savings.unstated += u64::from(line.costs.effective.is_none());
         }
-        if let Some((list, effective)) = line.costs.list.zip(line.costs.effective) {
+        // What was paid for it in advance is in another line.
+        let is_prepaid = line.purchase_option == Some(PurchaseOption::CapacityBlock);
+        let stated = line.costs.list.zip(line.costs.effective);
+        if let Some((list, effective)) = stated.filter(|_| !is_prepaid) {
             self.savings.list += list;
             self.savings.effective += effective;
         }

@@ -126,6 +126,11 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
         output::warn(warning, out, io);
         code = output::close("compared", instances, 0, &gaps, &args.estate, io);
     }
+    if args.estate.strict && code == ExitCode::Done && !origin.other_currencies.is_empty() {
+        let hint = "the last table names the currencies; leave out `--strict` to go without them";
+        output::complain("rows of the bill were left out", hint, io);
+        code = ExitCode::Incomplete;
+    }
     match &args.write_prices {
         Some(path) => {
             let written = write_prices(path, &bill, args, io)?;
@@ -173,14 +178,6 @@ fn is_compared(args: &BillArgs) -> Result<bool, Failure> {
         return Err(
             Failure::input("`--tag` and `--exclude-tag` select instances of an estate").with_hint(
                 "pass an estate with `--from`, or group the bill with `--group-by tag:NAME`",
-            ),
-        );
-    }
-    if of.strict && !is_read && !args.compare && !is_recorded {
-        return Err(
-            Failure::input("`--strict` is about an estate, and none is read").with_hint(
-                "pass an estate with `--from`, read the account with `--compare`, or leave out \
-                 `--strict`",
             ),
         );
     }

@@ -100,6 +100,10 @@ pub struct PodShare {
 }
 
 /// A line of a bill. What the bill does not state is absent.
+///
+/// An hour of an instance that has a list price, costs nothing and names no commitment is paid for
+/// in advance, as in a Capacity Block, whose fee is a line of its own: see
+/// [`BillLine::is_prepaid`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BillLine {
     pub provider: Option<Provider>,
@@ -135,6 +139,29 @@ pub struct BillLine {
     pub tag: Option<String>,
     /// Of a line that divides an instance.
     pub share: Option<PodShare>,
+}
+
+impl BillLine {
+    /// Whether an hour that seems to be on demand is paid for in advance.
+    pub fn is_prepaid(&self) -> bool {
+        let is_zero = |amount: Option<Decimal>| amount.is_some_and(|amount| amount.is_zero());
+        self.kind == LineKind::Instance
+            && self.purchase_option == Some(PurchaseOption::OnDemand)
+            && self.commitment.is_none()
+            && self.hours.is_some_and(|hours| hours > Decimal::ZERO)
+            && self.costs.list.is_some_and(|list| list > Decimal::ZERO)
+            && is_zero(self.costs.effective)
+            && is_zero(self.costs.billed)
+    }
+
+    /// It with the option that it is paid by.
+    pub fn settled(mut self) -> Self {
+        if self.is_prepaid() {
+            self.purchase_option = Some(PurchaseOption::CapacityBlock);
+            self.offer = None;
+        }
+        self
+    }
 }
 
 /// The id of a resource without what an ARN puts before it: of services whose ids are

@@ -95,20 +95,24 @@ fn a_sum_without_all_of_its_lines_is_at_least_that() {
     assert_eq!(json["missing"][0]["what"], "effective cost of 1 line");
 }
 
-/// `--strict` is about what of an estate could not be read.
 #[test]
-fn strict_without_an_estate_is_refused() {
+fn strict_is_about_rows_that_are_left_out_too() {
     let world = World::new();
-    let text = "ChargeCategory,BilledCost,EffectiveCost,BillingCurrency\nUsage,1,1,USD\n";
-    let path = world.file("bill.csv", text);
+    let header = "ChargeCategory,BilledCost,EffectiveCost,BillingCurrency";
+    let path = world.file("bill.csv", format!("{header}\nUsage,1,1,USD\n"));
+    assert_eq!(world.run(&["bill", &path, "--strict"]).code, 0);
+    let path = world.file(
+        "two.csv",
+        format!("{header}\nUsage,1,1,USD\nUsage,1,1,GBP\n"),
+    );
+    assert_eq!(world.run(&["bill", &path]).code, 0);
     let outcome = world.run(&["bill", &path, "--strict"]);
-    assert_eq!(outcome.code, 2, "{}", outcome.stdout);
-    for part in [
-        "`--strict` is about an estate",
-        "hint: pass an estate with `--from`",
-    ] {
-        assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
-    }
-    let outcome = world.run(&["bill", &path, "--strict", "--demo"]);
-    assert_ne!(outcome.code, 2, "{}", outcome.stderr);
+    assert_eq!(outcome.code, 3, "{}", outcome.stdout);
+    assert!(
+        outcome
+            .stderr
+            .contains("rows of the bill were left out\nhint: "),
+        "{}",
+        outcome.stderr
+    );
 }

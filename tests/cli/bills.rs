@@ -454,6 +454,70 @@ fn names_of_a_bill_run_nowhere() {
     }
 }
 
+/// A day of p5.48xlarge in a Capacity Block, and an hour of g5.xlarge on demand at half of its
+/// list price.
+#[test]
+fn hours_that_are_paid_for_in_advance_save_nothing() {
+    let header = "line_item_line_item_type,line_item_usage_account_id,\
+        bill_billing_period_start_date,line_item_usage_start_date,line_item_usage_end_date,\
+        line_item_product_code,line_item_usage_type,line_item_operation,line_item_resource_id,\
+        line_item_currency_code,line_item_usage_amount,line_item_unblended_cost,\
+        pricing_public_on_demand_cost,pricing_unit,product_instance_type,product_region_code";
+    let mut bill = format!("{header}\n");
+    let mut line = |kind: &str, hour: u32, usage: &str, resource: &str, amounts: &str| {
+        let end = if hour == 23 {
+            "2026-10-06T00:00:00Z".to_owned()
+        } else {
+            format!("2026-10-05T{:02}:00:00Z", hour + 1)
+        };
+        bill += &format!(
+            "{kind},111122223333,2026-10-01T00:00:00Z,2026-10-05T{hour:02}:00:00Z,{end},AmazonEC2,\
+             {usage},RunInstances,{resource},USD,{amounts},us-east-1\n"
+        );
+    };
+    line("Fee", 0, "CapacityBlock", "", "1,755.14,,,");
+    for hour in 0..24 {
+        line(
+            "Usage",
+            hour,
+            "BoxUsage:p5.48xlarge",
+            "i-block",
+            "1,0,55.04,Hrs,p5.48xlarge",
+        );
+    }
+    line(
+        "Usage",
+        3,
+        "BoxUsage:g5.xlarge",
+        "i-one",
+        "1,0.503,1.006,Hrs,g5.xlarge",
+    );
+    let world = World::new();
+    let path = world.file("block.csv", bill);
+    let outcome = world.run(&["bill", &path, "--format", "json"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let found: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    assert_eq!(
+        row(&found, "instances", "instance", "i-block")["purchase_options"],
+        "capacity-block"
+    );
+    assert_eq!(
+        row(&found, "types", "instance_type", "p5.48xlarge")["savings_percent"],
+        Value::Null
+    );
+    // 1 − 0.503 / 1.006, and nothing of 1.006 is covered.
+    assert_eq!(*step(&found, "effective savings rate"), 50.0);
+    assert_eq!(*step(&found, "coverage of GPU instances"), 0.0);
+    let caveat = found["caveats"].as_array().expect("caveats");
+    let caveat = caveat.iter().filter_map(Value::as_str);
+    let said = "24 hours of GPU instances have a list price, cost nothing and name no commitment";
+    assert_eq!(
+        caveat.filter(|text| text.starts_with(said)).count(),
+        1,
+        "{found}"
+    );
+}
+
 #[test]
 fn two_currencies_stay_apart() {
     let world = World::new();

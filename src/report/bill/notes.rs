@@ -54,6 +54,7 @@ pub(super) fn caveats(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
         );
     }
     caveats.extend(bill.currencies.iter().filter_map(divided));
+    caveats.extend(bill.currencies.iter().filter_map(prepaid));
     let uninvoiced: u64 = bill.currencies.iter().map(|one| one.uninvoiced).sum();
     if uninvoiced > 0 {
         caveats.push(format!(
@@ -91,6 +92,17 @@ fn taken_back(bill: &CurrencyBill) -> Option<String> {
         "What instances and types are billed has the on-demand price of hours that savings plans \
          cover. Lines of the kind negation take {} back, for all that is covered.",
         Amounts(bill.currency).text(-taken)
+    ))
+}
+
+/// Hours whose price is in another line, which no line of theirs names.
+fn prepaid(bill: &CurrencyBill) -> Option<String> {
+    let hours = bill.parts().hours_of(PurchaseOption::CapacityBlock)?;
+    Some(format!(
+        "{} hours of GPU instances have a list price, cost nothing and name no commitment: they are \
+         taken as hours of Capacity Blocks. Their fees are in the sheet of kinds, under other, and \
+         not in what the GPU instances cost; rates and coverage leave the hours out.",
+        hours.round_dp(2).normalize()
     ))
 }
 

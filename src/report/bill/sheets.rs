@@ -241,7 +241,7 @@ fn types(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
             amounts.sum(&total.effective),
             amounts.sum(&total.billed),
             percent(one.parts.coverage_percent()),
-            percent(total.savings_percent()),
+            percent(one.parts.savings_percent()),
             amounts.code(),
         ]
     });

@@ -5,8 +5,10 @@ use super::fields::{Cell, Row};
 use super::form::{BillForm, BillOptions, Reading};
 use super::line::Read as Line;
 use crate::sources::files::shared::rows::ShortRows;
-use std::io::Read;
+use std::cell;
+use std::io::{self, Read};
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 /// What is done with each row.
 pub(super) type Each<'a> = &'a mut dyn FnMut(Line) -> ControlFlow<()>;
@@ -18,7 +20,8 @@ pub(super) fn read(
     options: &BillOptions,
     each: Each<'_>,
 ) -> Result<(BillForm, u64), Problem> {
-    let (text, row_end) = ShortRows::new(text);
+    let ending = Ending::default();
+    let (text, row_end) = ShortRows::new(Watched(text, ending.clone()));
     let mut reader = csv::ReaderBuilder::new()
         .buffer_capacity(1 << 16)
         .from_reader(text);
@@ -36,10 +39,41 @@ pub(super) fn read(
         let line = reading.line(&Texts(&record));
         let line = line.map_err(|message| Problem::Row(rows, message))?;
         if each(line).is_break() {
-            break;
+            return Ok((reading.form, rows));
         }
     }
+    if ending.is_cut() {
+        let message = "it ends inside of quotes: the file is not whole".to_owned();
+        return Err(Problem::Row(rows, message));
+    }
     Ok((reading.form, rows))
+}
+
+/// Whether a text ended inside of quotes, which the reader of rows takes for their end: it has
+/// an odd number of quotes, and its last row no end.
+#[derive(Debug, Clone, Default)]
+struct Ending(Rc<cell::Cell<(bool, u8)>>);
+
+impl Ending {
+    fn is_cut(&self) -> bool {
+        let (is_odd, last) = self.0.get();
+        is_odd && last != b'\n'
+    }
+}
+
+/// A text whose ending is watched.
+struct Watched<R>(R, Ending);
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.0.read(out)?;
+        let (is_odd, last) = self.1.0.get();
+        let read = out.get(..bytes).unwrap_or_default();
+        let quotes = read.iter().filter(|byte| **byte == b'"').count();
+        let last = read.last().copied().unwrap_or(last);
+        self.1.0.set((is_odd ^ (quotes % 2 == 1), last));
+        Ok(bytes)
+    }
 }
 
 struct Texts<'a>(&'a csv::StringRecord);
@@ -70,7 +104,6 @@ fn problem(error: csv::Error, row: u64) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io;
 
     fn rows(text: &[u8]) -> Result<u64, Problem> {
         let options = BillOptions::default();
@@ -110,6 +143,26 @@ mod tests {
         assert!(matches!(rows(&bytes), Err(Problem::Row(1, _))));
         assert!(matches!(rows(b""), Err(Problem::Form(_))));
         assert!(matches!(rows(b"a,b\n1,2\n"), Err(Problem::Form(_))));
+    }
+
+    #[test]
+    fn a_file_that_was_cut_in_its_last_cell_is_refused() {
+        let whole =
+            format!("{HEADER}Usage,1,1,USD,\"{{a: \"\"b\"\"}}\"\r\nTax,2,2,USD,\"{{}}\"\r\n");
+        assert_eq!(rows(whole.as_bytes()).ok(), Some(2));
+        let end = whole.len();
+        // Without the end of the last row it is whole; before it, the quote is open.
+        assert_eq!(rows(&whole.as_bytes()[..end - 2]).ok(), Some(2));
+        for cut in [3, 4, 5] {
+            let error = rows(&whole.as_bytes()[..end - cut]).expect_err("cut");
+            let Problem::Row(row, message) = error else {
+                panic!("{error:?}");
+            };
+            assert_eq!(
+                (row, message.starts_with("it ends inside of quotes")),
+                (2, true)
+            );
+        }
     }
 
     #[test]

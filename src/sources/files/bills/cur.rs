@@ -165,7 +165,7 @@ pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read
         share,
     };
     Ok(Read::Line {
-        line: Box::new(line),
+        line: Box::new(line.settled()),
         is_timed: start != Moment::Invalid && end != Moment::Invalid,
         is_estimate: false,
     })

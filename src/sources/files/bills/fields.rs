@@ -34,10 +34,10 @@ pub(super) enum Moment {
     Invalid,
 }
 
-/// Where the fields of a form are: a field is a number, and has a column or none.
+/// Where the fields of a form are: a field is a number, and has columns, best first, or none.
 #[derive(Debug, Clone)]
 pub(super) struct Places {
-    columns: Vec<Option<usize>>,
+    columns: Vec<Vec<usize>>,
     names: &'static [&'static [&'static str]],
 }
 
@@ -48,18 +48,18 @@ impl Places {
         Self {
             columns: names
                 .iter()
-                .map(|names| names.iter().find_map(place))
+                .map(|names| names.iter().filter_map(place).collect())
                 .collect(),
             names,
         }
     }
 
-    pub(super) fn column(&self, field: usize) -> Option<usize> {
-        self.columns.get(field).copied().flatten()
+    fn of(&self, field: usize) -> &[usize] {
+        self.columns.get(field).map_or(&[], Vec::as_slice)
     }
 
     pub(super) fn columns(&self) -> impl Iterator<Item = usize> + '_ {
-        self.columns.iter().copied().flatten()
+        self.columns.iter().flatten().copied()
     }
 
     fn name(&self, field: usize) -> &'static str {
@@ -87,11 +87,20 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
+    /// Of the columns of a field, the first that says something in this row.
     fn cell(&self, field: usize) -> Result<Cell<'a>, String> {
-        match self.places.column(field) {
-            Some(column) => self.row.cell(column),
-            None => Ok(Cell::Absent),
+        for column in self.places.of(field) {
+            let cell = self.row.cell(*column)?;
+            let is_stated = match cell {
+                Cell::Absent => false,
+                Cell::Text(text) => stated(text).is_some(),
+                Cell::Number(_) | Cell::Time(_) | Cell::Map(_) => true,
+            };
+            if is_stated {
+                return Ok(cell);
+            }
         }
+        Ok(Cell::Absent)
     }
 
     /// A text that is there: neither empty nor the word `null`.
@@ -271,6 +280,23 @@ mod tests {
         assert_eq!(fields.number(2), Ok(None));
         let error = fields.number(0).expect_err("no number");
         assert_eq!(error, "`x` in `a` is not a number of at most 10^10");
+    }
+
+    #[test]
+    fn of_several_columns_the_first_that_says_something_counts() {
+        const NAMES: &[&[&str]] = &[&["a", "x_a"]];
+        let places = Places::new(&header(&["x_a", "a"]), NAMES);
+        let of = |cells: [&'static str; 2]| {
+            let row = Texts(cells.to_vec());
+            let fields = Fields {
+                row: &row,
+                places: &places,
+            };
+            fields.owned(0).expect("a text")
+        };
+        assert_eq!(of(["one", "two"]).as_deref(), Some("two"));
+        assert_eq!(of(["one", "NULL"]).as_deref(), Some("one"));
+        assert_eq!(of(["", ""]), None);
     }
 
     #[test]

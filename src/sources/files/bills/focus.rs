@@ -155,7 +155,7 @@ pub(super) fn line(fields: Fields<'_>, assumed: Option<Currency>) -> Result<Read
         share: None,
     };
     Ok(Read::Line {
-        line: Box::new(line),
+        line: Box::new(line.settled()),
         is_timed: start != Moment::Invalid && end != Moment::Invalid,
         is_estimate: row.0.text(Field::Estimate as usize)?.is_some(),
     })

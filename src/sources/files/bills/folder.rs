@@ -402,8 +402,39 @@ impl Readings<'_> {
     }
 }
 
-/// Whether a name begins with a date, such as `2026-10-03T05:12:44.201Z-9f0c`.
+/// Whether a name begins with a time, such as `2026-10-03T05:12:44.201Z-9f0c`, or
+/// `20261003T051244Z`, which reports before version 2 have.
 fn is_timed(name: &str) -> bool {
-    let date = name.get(..10).unwrap_or_default();
-    date.parse::<jiff::civil::Date>().is_ok()
+    let is_date = |date: Option<&str>| {
+        let date = date.unwrap_or_default();
+        date.parse::<jiff::civil::Date>().is_ok()
+    };
+    let is_short = name.get(8..9) == Some("T");
+    is_date(name.get(..10)) || (is_short && is_date(name.get(..8)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_is_named_by_its_time() {
+        for name in [
+            "2026-10-03T05:12:44.201Z-9f0c",
+            "2026-10-03",
+            "20261003T051244Z",
+        ] {
+            assert!(is_timed(name), "{name}");
+        }
+        for name in [
+            "",
+            "9f0c",
+            "20261003",
+            "20261303T051244Z",
+            "2026-13-03T05:12:44Z",
+            "data",
+        ] {
+            assert!(!is_timed(name), "{name}");
+        }
+    }
 }
