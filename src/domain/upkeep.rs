@@ -14,6 +14,8 @@ named_enum! {
         HalfWritten = "half-written",
         /// Its rows were put together with others, and it is there still.
         Repeated = "repeated",
+        /// It is a table of a bill that no list names.
+        Unlisted = "unlisted",
         /// It is not of gpucost.
         Foreign = "foreign",
     }
@@ -36,6 +38,8 @@ pub struct VerifiedHistory {
     pub bytes: u64,
     /// By what is wrong, and then by place.
     pub found: Vec<FoundFile>,
+    /// Whether bills are not checked, for want of a permission.
+    pub are_bills_unread: bool,
 }
 
 impl VerifiedHistory {

@@ -78,18 +78,66 @@ fn a_bill_is_kept_to_the_last_digit_and_once() {
     for (amount, count) in [(18, 11), (20, 11)] {
         assert_eq!(sums(&tables[0], amount, count), (total, 26));
     }
-    // Nothing says that a bill is as it was written.
     let verified = world.run(&["history", "verify", &world.path("history")]);
     assert_eq!(verified.code, 0, "{}", verified.stderr);
+    let text = &verified.stdout;
+    assert!(text.starts_with("checked 2 files "), "{text}");
     assert!(
-        verified
-            .stdout
-            .contains("nothing was checked: bills are not")
+        text.ends_with("every file is as it was written\n"),
+        "{text}"
     );
     // The same again.
     let again = record(&world, BILL).stderr;
     assert!(again.contains("nothing was changed"), "{again}");
     assert_eq!(files(&world, "bill").len(), 1);
+}
+
+#[test]
+fn a_bill_that_is_not_as_it_was_written_is_found() {
+    let world = World::new();
+    record(&world, BILL);
+    let place = world.path("history");
+    let verified = || world.run(&["history", "verify", &place]);
+    let [table] = files(&world, "bill").try_into().expect("one table");
+    let whole = fs::read(&table).expect("a table");
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 2] ^= 1;
+    fs::write(&table, damaged).expect("writable");
+    let found = verified();
+    assert_eq!(found.code, 3, "{}", found.stderr);
+    let text = &found.stdout;
+    assert!(text.contains("\n1 file damaged: not used\n"), "{text}");
+    assert!(
+        text.contains("its checksum is not the one that was written"),
+        "{text}"
+    );
+    // It is not there, and then its list is not.
+    fs::remove_file(&table).expect("removable");
+    let found = verified();
+    assert_eq!(found.code, 3, "{}", found.stderr);
+    assert!(
+        found.stdout.contains("\n1 file missing"),
+        "{}",
+        found.stdout
+    );
+    fs::write(&table, whole).expect("writable");
+    let [list] = files(&world, "bill_run").try_into().expect("one list");
+    fs::remove_file(list).expect("removable");
+    let found = verified();
+    assert_eq!(found.code, 0, "{}", found.stderr);
+    let text = &found.stdout;
+    assert!(
+        text.contains("\n1 file of bills without a list: not counted"),
+        "{text}"
+    );
+    fs::remove_file(&table).expect("removable");
+    let found = verified();
+    assert_eq!(found.code, 2, "{}", found.stdout);
+    assert!(
+        found.stderr.contains(" has no file of a history\n"),
+        "{}",
+        found.stderr
+    );
 }
 
 /// Both files have the same month of one payer, which would be kept with twice its cost.

@@ -14,12 +14,19 @@ pub(super) fn run(args: &VerifyArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
         records.verify().await
     })?;
     let place = open.place.to_string();
+    if verified.files == 0 {
+        return Err(Failure::input(format!("{place} has no file of a history")).with_hint(
+            "pass the directory or URL that `gpucost history record` or `gpucost bill FILE --record \
+             DIR` wrote to",
+        ));
+    }
     output::document(&verified_text(&place, &verified), &args.place.out, io)?;
     if verified.has_lost() {
         let hint = format!(
             "restore the files from a copy; or remove those that are damaged, and record again \
-             with `gpucost history record {}` while the metrics of their days are kept",
-            shell_word(&open.place.word())
+             with `gpucost history record {word}` while the metrics of their days are kept, or \
+             with `gpucost bill FILE --record {word}`",
+            word = shell_word(&open.place.word())
         );
         output::complain("files of the history are damaged or missing", &hint, io);
         return Ok(ExitCode::Incomplete);

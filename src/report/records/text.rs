@@ -96,9 +96,10 @@ pub fn verified_text(place: &str, verified: &VerifiedHistory) -> String {
             let _ = writeln!(text, "  {place}: {why}");
         }
     }
-    if verified.found.is_empty() && verified.files == 0 {
-        text.push_str("nothing was checked: bills are not, and no audit was recorded\n");
-    } else if verified.found.is_empty() {
+    if verified.are_bills_unread {
+        text.push_str("bills are not checked: there is no permission to list them\n");
+    }
+    if verified.found.is_empty() {
         text.push_str("every file is as it was written\n");
     }
     text
@@ -115,6 +116,7 @@ fn words(trouble: FileTrouble) -> &'static str {
             "left from putting a month together: counted once; `gpucost history compact` removes \
              what is left"
         }
+        FileTrouble::Unlisted => "of bills without a list: not counted, and never removed",
         FileTrouble::Foreign => "not of gpucost: not read, and never removed",
     }
 }
@@ -249,6 +251,7 @@ mod tests {
             files: 1_234,
             bytes: 3 << 20,
             found: Vec::new(),
+            ..VerifiedHistory::default()
         };
         assert_eq!(
             verified_text("history", &verified),

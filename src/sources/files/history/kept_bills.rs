@@ -1,5 +1,5 @@
 //! Bills that are kept: a table of the hours of resources for each month and payer, beside what
-//! verification and compaction are about.
+//! compaction is about.
 //!
 //! The layout is that of `gpucost archive bill`. Of a month and a payer, the newest reading
 //! counts.
@@ -9,14 +9,18 @@ use super::keep::keep;
 use super::layout::HistoryError;
 use super::ledger::Records;
 use super::manifest::{MOST_BYTES, Manifest};
-use super::seal::Seal;
+use super::seal::{Seal, is_damage};
 use super::table_writer::TableWriter;
-use crate::domain::{BillKept, Fnv, MonthlyBill, ResourceHour, StatedSum};
+use crate::domain::{
+    BillKept, FileTrouble, Fnv, FoundFile, MonthlyBill, ResourceHour, StatedSum, VerifiedHistory,
+    safe,
+};
+use crate::sources::store::Listed;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use parquet::data_type::ByteArray;
 use rust_decimal::Decimal;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 
 /// Where bills are kept in a history.
@@ -119,6 +123,104 @@ impl Records {
         let seal = Manifest::read(list).and_then(|list| list.seal(BILL.name));
         Ok(seal.ok())
     }
+}
+
+impl Records {
+    /// Compares every table of bills with what its list says of it, whichever program wrote
+    /// both, and adds what is found.
+    ///
+    /// # Errors
+    /// When the place cannot be listed, and when a file cannot be read now.
+    pub(super) async fn check_bills(
+        &self,
+        verified: &mut VerifiedHistory,
+    ) -> Result<(), HistoryError> {
+        let listed = async |folder: &str| {
+            let listed = self.store().list(folder, None).await;
+            listed.map_err(|why| HistoryError {
+                place: self.store().place(folder),
+                why,
+            })
+        };
+        let lists = match listed(&format!("{FOLDER}/{LISTS}")).await {
+            Ok(lists) => lists,
+            // Who checks runs may have no permission for bills, which are beside them.
+            Err(error) if error.why.kind() == ErrorKind::PermissionDenied => {
+                verified.are_bills_unread = true;
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        let tables = listed(&format!("{FOLDER}/{}", BILL.name)).await?;
+        let all = || lists.iter().chain(&tables);
+        verified.files += all().count() as u64;
+        verified.bytes += all().map(|one| one.bytes).sum::<u64>();
+        let mut there: BTreeSet<&str> = tables.iter().map(|one| one.name.as_str()).collect();
+        let mut note = |trouble: FileTrouble, name: &str, why: &str| {
+            verified.found.push(FoundFile {
+                trouble,
+                place: self.store().place(name),
+                why: safe(why),
+            });
+        };
+        for list in &lists {
+            let Some(table) = table_of(list) else {
+                note(
+                    FileTrouble::Foreign,
+                    &list.name,
+                    "gpucost writes no such file",
+                );
+                continue;
+            };
+            let seal = match self.store().open(&list.name, MOST_BYTES).await {
+                Ok(file) => Manifest::read(file).and_then(|list| list.seal(BILL.name)),
+                Err(why) => Err(why),
+            };
+            let is_there = there.remove(table.as_str());
+            let (name, checked) = match seal {
+                Err(why) => (&list.name, Err(why)),
+                Ok(_) if !is_there => {
+                    note(
+                        FileTrouble::Missing,
+                        &table,
+                        &format!("{} names it", list.name),
+                    );
+                    continue;
+                }
+                Ok(seal) => {
+                    let file = self.store().open(&table, seal.length()).await;
+                    let checked = file.and_then(|file| seal.checked(file)).map(|_| ());
+                    self.store().forget(&table);
+                    (&table, checked)
+                }
+            };
+            match checked {
+                Ok(()) => {}
+                Err(why) if is_damage(&why) => note(FileTrouble::Damaged, name, &why.to_string()),
+                Err(why) => {
+                    let place = self.store().place(name);
+                    return Err(HistoryError { place, why });
+                }
+            }
+        }
+        for name in there {
+            note(FileTrouble::Unlisted, name, "no list names it");
+        }
+        verified.found.sort();
+        Ok(())
+    }
+}
+
+/// The table that a list of its name is about; `None` for another file.
+fn table_of(list: &Listed) -> Option<String> {
+    let inside = list.name.strip_prefix(FOLDER)?.strip_prefix('/')?;
+    let (month, file) = inside
+        .strip_prefix(LISTS)?
+        .strip_prefix('/')?
+        .split_once('/')?;
+    let id = file.strip_suffix(".json")?;
+    let is_ours = list.is_regular && !id.starts_with('.') && !id.contains('/');
+    is_ours.then(|| format!("{FOLDER}/{}/{month}/{id}.parquet", BILL.name))
 }
 
 fn part_of(month: Date) -> String {

@@ -4,7 +4,7 @@ use crate::sources::store::invalid;
 use flate2::Crc;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, ErrorKind, Read, Seek};
 
 /// Bytes of a table: a day of 100,000 GPUs has about half.
 const MOST_TABLE_BYTES: u64 = 256 << 20;
@@ -37,6 +37,11 @@ impl Seal {
         Ok(self.bytes)
     }
 
+    /// How long the file is, whatever wrote it.
+    pub(super) fn length(self) -> u64 {
+        self.bytes
+    }
+
     /// A file with this length and checksum, at its beginning.
     ///
     /// # Errors
@@ -60,4 +65,14 @@ impl Seal {
         file.rewind()?;
         Ok(file)
     }
+}
+
+/// Whether an error is about what a file holds, and not about reaching it.
+pub(super) fn is_damage(why: &io::Error) -> bool {
+    let kinds = [
+        ErrorKind::InvalidData,
+        ErrorKind::UnexpectedEof,
+        ErrorKind::NotFound,
+    ];
+    kinds.contains(&why.kind())
 }

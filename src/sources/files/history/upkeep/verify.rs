@@ -8,7 +8,7 @@ use crate::sources::files::history::layout::{HistoryError, Named};
 use crate::sources::files::history::ledger::{
     ACTION, COST, HOUR, Records, action_of, day_of, hour_of,
 };
-use crate::sources::files::history::seal::Seal;
+use crate::sources::files::history::seal::{Seal, is_damage};
 use crate::sources::files::history::table::{Row, read_table};
 use futures_util::{StreamExt, stream};
 use std::io::{self, ErrorKind};
@@ -93,6 +93,7 @@ impl Records {
         verified.files = claims.listed.len() as u64;
         verified.bytes = claims.listed.iter().map(|one| one.bytes).sum();
         verified.found.sort();
+        self.check_bills(&mut verified).await?;
         Ok(verified)
     }
 
@@ -115,16 +116,6 @@ impl Records {
         let read = read_table(file, schema, &mut each);
         read.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
     }
-}
-
-/// Whether an error is about what a file holds, and not about reaching it.
-fn is_damage(why: &io::Error) -> bool {
-    let kinds = [
-        ErrorKind::InvalidData,
-        ErrorKind::UnexpectedEof,
-        ErrorKind::NotFound,
-    ];
-    kinds.contains(&why.kind())
 }
 
 /// The end of a name, from its table on.
