@@ -9,7 +9,7 @@ use super::{audit as audit_command, baseline, estate, output, scope};
 use crate::analysis::gate::{GateOutcome, GatePolicy, GateReport, SpendHistory, gate};
 use crate::analysis::{Audit, audit_once};
 use crate::config::{ConfigError, POLICY_FILE, SettingsFile, read_policy};
-use crate::domain::{Gap, shown};
+use crate::domain::{Gap, shell_word, shown};
 use crate::report::text::{counted, safe};
 use crate::report::{
     GateBrief, Invocation, gate_github, gate_json, gate_junit, gate_markdown, gate_sarif,
@@ -73,13 +73,14 @@ fn spend_history(
     settings: &SettingsFile,
     io: &mut Io<'_>,
 ) -> Result<Option<SpendHistory>, Failure> {
-    let place = args.estate.history.as_ref();
+    let place = args.nights.as_ref().or(args.estate.history.as_ref());
     let Some(place) = place.filter(|_| policy.has_forecasts()) else {
         return Ok(None);
     };
     let aws = estate::aws_options(&args.estate.aws, settings, io);
     let found = read_nights(Some(place), &aws, &args.estate.out, io)?;
     Ok(Some(SpendHistory {
+        place: shell_word(&place.word()),
         days: found.rows,
         runs: found.runs,
     }))

@@ -1,7 +1,8 @@
 //! Flags of `gpucost check` and `gpucost policy`.
 
-use super::args::{EstateArgs, RiskChoice};
-use clap::{Args, Subcommand, ValueEnum};
+use super::args::{EstateArgs, RiskChoice, place};
+use crate::sources::store::Place;
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
 /// `gpucost check`.
@@ -21,6 +22,10 @@ pub(super) struct CheckArgs {
         conflicts_with_all = ["from", "from_kubectl", "prometheus_url", "demo", "save", "baseline", "commitments", "profile_data", "redact", "tag", "exclude_tag"]
     )]
     pub terraform_plan: Option<PathBuf>,
+    /// Recorded audits that forecasts of budgets rest on: a directory or s3://BUCKET/PREFIX
+    /// [default: that of --history]
+    #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath)]
+    pub nights: Option<Place>,
     #[command(flatten)]
     pub estate: EstateArgs,
     /// Maximum risk level of the plan [default: medium]

@@ -114,11 +114,12 @@ pub(super) fn run(args: &DigestArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     if is_whole {
         return Ok(ExitCode::Done);
     }
-    output::complain(
-        "incomplete: files of the history cannot be used",
-        "`gpucost history verify` names them; their days count as not recorded",
-        io,
-    );
+    let named = args.history.as_ref().map_or(String::new(), |place| {
+        format!(" {}", shell_word(&place.word()))
+    });
+    let hint =
+        format!("`gpucost history verify{named}` names them; their days count as not recorded");
+    output::complain("incomplete: files of the history cannot be used", &hint, io);
     Ok(ExitCode::Incomplete)
 }
 

@@ -90,12 +90,12 @@ fn monthly_share(
 ) -> Result<(Decimal, String), Failure> {
     let share = match growth {
         Growth::Stated(share) => return Ok((share, "--growth".to_owned())),
-        Growth::Trend => args.estate.history.as_ref(),
+        Growth::Trend => args.nights.as_ref().or(args.estate.history.as_ref()),
     };
     let Some(place) = share else {
         return Err(
             Failure::input("`--growth trend` needs recorded days").with_hint(
-                "pass their place with `--history`, or a growth such as `--growth 3%/month`",
+                "pass their place with `--nights`, or a growth such as `--growth 3%/month`",
             ),
         );
     };

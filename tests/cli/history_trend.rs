@@ -170,4 +170,18 @@ fn a_forecast_budget_without_recorded_days_is_incomplete() {
     assert_eq!(report["checks"][0]["rule"], "policy/budget-forecast");
     assert_eq!(report["checks"][0]["outcome"], json!("incomplete"));
     assert!(outcome.stdout.contains("no recorded days were read"));
+    // With those of one run, which saw 14 days, beside an estate that is a file.
+    let world = recorded();
+    world.file("gpucost-policy.toml", policy);
+    let nights = world.path("nights");
+    let check = ["check", "--demo", "--nights", &nights, "--format", "json"];
+    let outcome = world.run(&check);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert_eq!(outcome.json()["checks"][0]["outcome"], json!("passed"));
+    world.file("gpucost-policy.toml", policy.replace("1_000_000_000", "1"));
+    let outcome = world.run(&check);
+    let step = format!("`gpucost history --history {nights} --forecast month` shows");
+    let steps = &outcome.json()["violations"][0]["steps"];
+    let first = steps[0].as_str().expect("a step");
+    assert!(first.starts_with(&step), "{first}");
 }

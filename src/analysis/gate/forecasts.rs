@@ -17,6 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What was recorded of earlier days.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SpendHistory {
+    /// Where it lies, as a command line names it.
+    pub place: String,
     pub days: Vec<WorkloadDay>,
     pub runs: Vec<RecordedRun>,
 }
@@ -25,11 +27,6 @@ pub struct SpendHistory {
 const LEAST_DAYS: usize = 7;
 /// How many days the last whole day may be before the day of the check.
 const MOST_AGE_DAYS: i64 = 3;
-
-const STEPS: [&str; 2] = [
-    "`gpucost history --forecast month` shows what the forecast is made of",
-    "raise the limit in the policy if the spending is intended",
-];
 
 /// Every budget of a month, held against its forecast.
 pub(super) fn budgets(
@@ -71,7 +68,7 @@ fn judge(
     let spent = spent_in(&ledger, month);
     if spent.amount() > budget.monthly_limit.amount() {
         judge.observed(format!("{spent} so far"));
-        violated(&mut judge, budget, month, spent, true);
+        violated(&mut judge, (budget, &history.place), month, spent, true);
         return judge.done();
     }
     let whole = ledger.days().filter(|(_, read)| read.missing.is_empty());
@@ -94,7 +91,7 @@ fn judge(
         return judge.done();
     }
     if total.amount() > budget.monthly_limit.amount() {
-        violated(&mut judge, budget, month, total, false);
+        violated(&mut judge, (budget, &history.place), month, total, false);
         return judge.done();
     }
     let unpriced = unpriced_hours(&ledger, month, &forecast);
@@ -181,7 +178,13 @@ fn spent_in(ledger: &Ledger, month: Span) -> Money {
     ledger.money(sum).rounded()
 }
 
-fn violated(judge: &mut Judge<'_>, budget: &Budget, month: Span, amount: Money, is_spent: bool) {
+fn violated(
+    judge: &mut Judge<'_>,
+    (budget, place): (&Budget, &str),
+    month: Span,
+    amount: Money,
+    is_spent: bool,
+) {
     let limit = budget.monthly_limit;
     let over = Money::new(amount.amount() - limit.amount(), limit.currency());
     let (severity, verb, observed) = if is_spent {
@@ -199,7 +202,13 @@ fn violated(judge: &mut Judge<'_>, budget: &Budget, month: Span, amount: Money, 
         observed,
         limit: format!("{limit} in {}", name_of(month)),
         monthly: Some(over),
-        steps: STEPS.map(str::to_owned).to_vec(),
+        steps: vec![
+            format!(
+                "`gpucost history --history {place} --forecast month` shows what the forecast is \
+                 made of"
+            ),
+            "raise the limit in the policy if the spending is intended".to_owned(),
+        ],
         aspect: Some(limit.currency().code().to_owned()),
         ..Words::default()
     };
@@ -259,6 +268,7 @@ mod tests {
 
     fn history(nights: i64, days: Vec<WorkloadDay>) -> SpendHistory {
         SpendHistory {
+            place: "nights".to_owned(),
             days,
             runs: (0..nights).map(run).collect(),
         }

@@ -41,14 +41,20 @@ pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     })?;
     let text = render(&found, args, &settings, io)?;
     output::document(&text, &args.out, io)?;
+    let is_csv = matches!(format(args, &settings, io), TrendFormat::Csv);
+    if is_csv && (args.forecast.is_some() || args.units.is_some()) {
+        let warning = "warning: CSV has the trend alone; `--format json` has all of it";
+        output::warn(Some(warning.to_owned()), &args.out, io);
+    }
     if is_whole {
         return Ok(ExitCode::Done);
     }
-    output::complain(
-        "incomplete: files of the history cannot be used",
-        "`gpucost history verify` names them; their days count as not recorded",
-        io,
-    );
+    let named = args.history.as_ref().map_or(String::new(), |place| {
+        format!(" {}", shell_word(&place.word()))
+    });
+    let hint =
+        format!("`gpucost history verify{named}` names them; their days count as not recorded");
+    output::complain("incomplete: files of the history cannot be used", &hint, io);
     Ok(ExitCode::Incomplete)
 }
 

@@ -3,9 +3,9 @@
 use super::texts::{
     ADD_BUDGET, ADD_MAXIMA, ANOTHER_PLACE, ASK_FOR_PRICES, COMPARE_ROLLUPS, CONFIGURE, COPY_FILE,
     HIDDEN_BY_MIG, KNOW_SCOPE, NAME_COLUMNS, NAME_GPUS, NAME_INSTANCES, NO_ROLLUPS, NO_SUCH_CALL,
-    NOT_ALLOWED, NOTHING_TO_DO, RECORD_CLUSTER, RECORD_NIGHTS, RECORD_PRICE, REFRESH_PRICES,
-    REFRESH_RATES, ROLL_UP_AGAIN, SAMPLES_MISSING, SEE_BILL, SET_UP_METRICS, STATE_PRICE,
-    UNMATCHED, WRAPS,
+    NOT_ALLOWED, NOTHING_TO_DO, RECORD_CLUSTER, RECORD_NIGHTS, RECORD_ON, RECORD_PRICE,
+    REFRESH_PRICES, REFRESH_RATES, ROLL_UP_AGAIN, SAMPLES_MISSING, SEE_BILL, SET_UP_METRICS,
+    STATE_PRICE, UNMATCHED, WRAPS,
 };
 use super::vocabulary::Detail;
 use crate::domain::named_enum;
@@ -386,12 +386,12 @@ causes! {
         "no recorded days were read", RECORD_NIGHTS;
     /// Too few days were recorded for a forecast.
     HistoryShort = "history-short" [Count Count]
-        "{day was recorded whole|days were recorded whole}, and {} are needed", RECORD_NIGHTS;
+        "{day was recorded whole|days were recorded whole}, and {} are needed", RECORD_ON;
     HistoryStale = "history-stale" [Words]
-        "the last day that was recorded whole is {}", RECORD_NIGHTS;
+        "the last day that was recorded whole is {}", RECORD_ON;
     /// No run of the last day read an account or a region, or it was denied.
     HistoryUnread = "history-unread" [Words]
-        "no run read it for {}", RECORD_NIGHTS;
+        "no run read it for {}", RECORD_ON;
     HistoryUnpriced = "history-unpriced" [Count]
         "{hour|hours} of recorded days have no price", REFRESH_PRICES;
     /// A planned resource costs in another currency than its budget.

@@ -9,7 +9,9 @@ pub(super) const ASK_FOR_PRICES: &str = "run without `--offline` to ask the Pric
 pub(super) const RECORD_PRICE: &str =
     "record the price in the estate file (`--save`), with the origin `user`";
 pub(super) const RECORD_NIGHTS: &str =
-    "`gpucost history record` keeps each night; pass its place with `--history DIR`";
+    "`gpucost history record` keeps each night; pass its place with `--nights DIR`";
+pub(super) const RECORD_ON: &str =
+    "run `gpucost history record` every night, of all that is checked";
 pub(super) const STATE_PRICE: &str =
     "state it in a file of your own prices, under `[prices]` in gpucost.toml";
 pub(super) const REFRESH_PRICES: &str =
