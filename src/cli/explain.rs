@@ -13,7 +13,7 @@ use crate::report::{
 };
 use crate::savings::existing_coverage;
 use crate::usage::Estate;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// Ids that are offered when one is not known.
 const SHOWN_IDS: usize = 3;
@@ -98,8 +98,20 @@ fn not_found(id: &str, reason: &NotFound, audited: &Audit, clusters: &Clusters) 
             if known.is_empty() {
                 return failure.with_hint("the estate has no GPU workloads");
             }
-            let known: BTreeSet<&str> = known.iter().map(String::as_str).collect();
-            let nearest = nearest_names(&id, known.into_iter());
+            let mut by_name: BTreeMap<&str, &String> =
+                known.iter().map(|known| (known.as_str(), known)).collect();
+            // Who mistypes what a finding is about leaves its rule out.
+            for known in &known {
+                if let Some((_, name)) = known.split_once(':') {
+                    by_name.entry(name).or_insert(known);
+                }
+            }
+            let nearest = nearest_names(&id, by_name.keys().copied());
+            let nearest: Vec<String> = nearest
+                .iter()
+                .filter_map(|name| by_name.get(name.as_str()))
+                .map(|known| (*known).clone())
+                .collect();
             failure.with_hint(if nearest.is_empty() {
                 "`gpucost audit --format json` lists every ID and name".to_owned()
             } else {

@@ -107,8 +107,8 @@ fn an_audit_is_kept_once_and_as_in_a_directory() {
     assert!(said.ends_with(&end), "{said}");
     assert_eq!(calls(&account), [3, 0, 0, 0, 0]);
     assert_whole(&account, &url);
-    // A list of everything, and every object once.
-    assert_eq!(calls(&account), [1, FILES, 0, 0, 0]);
+    // A list of everything and two of bills, and every object once.
+    assert_eq!(calls(&account), [3, FILES, 0, 0, 0]);
 
     let folder = tempfile::tempdir().expect("a scratch folder");
     let place = folder.path().to_str().expect("plain names");

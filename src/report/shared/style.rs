@@ -82,7 +82,7 @@ impl TableStyle {
         );
         let worth = worth_words(worth);
         let how = match self.limit {
-            Some(_) => "raise `--limit`",
+            Some(_) => "see `--all`",
             None => "see `--format wide`",
         };
         writeln!(out, "  … and {more}{worth}: {how}")
