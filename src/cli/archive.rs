@@ -6,7 +6,7 @@ use super::{Io, archive_import, companion, output};
 use crate::domain::safe;
 use crate::report::archive_sql::{
     BillLines, Dialect, Key, Measure, PointColumns, Points, Table, bill_script, files_as_table,
-    measures, point_columns, usage_script,
+    is_csv, measures, point_columns, usage_script,
 };
 
 /// What files are called as a table.
@@ -43,7 +43,7 @@ fn sql(args: &SqlArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
                     format,
                     with: args.with_column.clone(),
                     without: args.without_column.clone(),
-                    is_text: is_csv(args.source.as_deref()),
+                    is_text: args.source.as_deref().is_some_and(is_csv),
                 })
         }
         None => {
@@ -104,10 +104,6 @@ fn points(args: &SqlArgs, from: String) -> Result<Points, Failure> {
         days: args.days.clone(),
         is_distinct: args.distinct,
     })
-}
-
-fn is_csv(path: Option<&str>) -> bool {
-    path.is_some_and(|path| [".csv", ".csv.gz"].iter().any(|end| path.ends_with(end)))
 }
 
 /// What comes before the statements, and what each reads.

@@ -3,7 +3,7 @@
 use super::args::{OutputArgs, place};
 use super::aws_args::BucketArgs;
 use super::exit::{ExitCode, Failure};
-use super::history::{public_price, read_nights};
+use super::history::{incomplete, public_price, read_nights};
 use super::{Io, estate, live, output, pricing};
 use crate::config::{SettingsFile, parse_duration};
 use crate::domain::shell_word;
@@ -114,13 +114,7 @@ pub(super) fn run(args: &DigestArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     if is_whole {
         return Ok(ExitCode::Done);
     }
-    let named = args.history.as_ref().map_or(String::new(), |place| {
-        format!(" {}", shell_word(&place.word()))
-    });
-    let hint =
-        format!("`gpucost history verify{named}` names them; their days count as not recorded");
-    output::complain("incomplete: files of the history cannot be used", &hint, io);
-    Ok(ExitCode::Incomplete)
+    Ok(incomplete(args.history.as_ref(), io))
 }
 
 fn nothing(why: NoDigest) -> Failure {

@@ -2,8 +2,9 @@
 
 use super::places::{failed, place_of};
 use crate::cli::args::OutputArgs;
-use crate::cli::exit::Failure;
+use crate::cli::exit::{ExitCode, Failure};
 use crate::cli::{Io, live, output, usage_history};
+use crate::domain::shell_word;
 use crate::report::text::{counted, safe};
 use crate::sources::aws::{AwsOptions, Notice};
 use crate::sources::files::{Recorded, Records};
@@ -47,4 +48,15 @@ pub(in crate::cli) fn read_nights(
         output::say(&format!("warning: the history cannot use {files}"), out, io);
     }
     Ok(found)
+}
+
+/// Says that a report is without some of the days of a place, and how to find which files.
+pub(in crate::cli) fn incomplete(named: Option<&Place>, io: &mut Io<'_>) -> ExitCode {
+    let place = named.map_or(String::new(), |place| {
+        format!(" {}", shell_word(&place.word()))
+    });
+    let hint =
+        format!("`gpucost history verify{place}` names them; their days count as not recorded");
+    output::complain("incomplete: files of the history cannot be used", &hint, io);
+    ExitCode::Incomplete
 }

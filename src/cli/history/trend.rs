@@ -1,6 +1,6 @@
 //! `gpucost history`: what the kept nights add up to.
 
-use super::nights::read_nights;
+use super::nights::{incomplete, read_nights};
 use super::trend_args::{ByChoice, TrendArgs, TrendFormat};
 use crate::catalog::bundled_quote;
 use crate::cli::exit::{ExitCode, Failure};
@@ -49,13 +49,7 @@ pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     if is_whole {
         return Ok(ExitCode::Done);
     }
-    let named = args.history.as_ref().map_or(String::new(), |place| {
-        format!(" {}", shell_word(&place.word()))
-    });
-    let hint =
-        format!("`gpucost history verify{named}` names them; their days count as not recorded");
-    output::complain("incomplete: files of the history cannot be used", &hint, io);
-    Ok(ExitCode::Incomplete)
+    Ok(incomplete(args.history.as_ref(), io))
 }
 
 fn units(args: &TrendArgs) -> Result<Vec<DatedUnits>, Failure> {

@@ -42,6 +42,11 @@ impl TimeUnit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoFiles;
 
+/// Whether a path is one of CSV files, packed or not.
+pub fn is_csv(path: &str) -> bool {
+    [".csv", ".csv.gz"].iter().any(|end| path.ends_with(end))
+}
+
 impl Dialect {
     /// A name of a column, quoted.
     pub fn ident(self, name: &str) -> String {
@@ -81,7 +86,7 @@ impl Dialect {
     /// # Errors
     /// When the engine reads no files that it does not know as a table.
     pub fn files(self, path: &str) -> Result<String, NoFiles> {
-        let is_csv = [".csv", ".csv.gz"].iter().any(|end| path.ends_with(end));
+        let is_csv = is_csv(path);
         let inside = |pattern: &str| match path.strip_suffix('/') {
             Some(folder) => self.text(&format!("{folder}/{pattern}")),
             None => self.text(path),

@@ -27,7 +27,7 @@ pub use bill::{BILL, BillLines, bill_statement, lines_statement};
 pub use bill_columns::BillFormat;
 pub use checks::{duplicates_statement, rows_statement};
 pub use days::{date_of, days_of};
-pub use dialect::{Dialect, NoFiles, TimeUnit};
+pub use dialect::{Dialect, NoFiles, TimeUnit, is_csv};
 pub use flags::{measures, point_columns};
 pub use gauge::Gauge;
 pub use layout::{Kind, Table};

@@ -97,7 +97,7 @@ pub fn verified_text(place: &str, verified: &VerifiedHistory) -> String {
         }
     }
     if verified.are_bills_unread {
-        text.push_str("bills are not checked: there is no permission to list them\n");
+        text.push_str("bills are not checked: listing them is not permitted\n");
     }
     if verified.found.is_empty() {
         text.push_str("every file is as it was written\n");
