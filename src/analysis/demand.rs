@@ -1,7 +1,7 @@
 //! What a workload asked of its GPUs, for a replay of autoscaling.
 
 use super::plan::Owned;
-use super::workloads::{self, Grouped};
+use super::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
     GpuOffer, Group, Policy, PriceKey, PriceOption, PurchaseOption, ResourceId, Signal, Workload,
@@ -75,8 +75,7 @@ pub fn workload_demand(
     asked: Option<&str>,
 ) -> Result<WorkloadDemand, NoDemand> {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let paid = Owned::of_estate(estate, &prices, policy).paid_hours();
-    let (groups, _, _) = workloads::group((estate, &estate.measured()), &prices, policy, &paid);
+    let (groups, _, _) = Owned::groups(estate, &prices, policy);
     let running = groups.iter().filter(|one| one.workload.key.running);
     let mut running: Vec<&Arc<Workload>> = running.map(|one: &Grouped| &one.workload).collect();
     running.sort_by_key(|one| one.id());

@@ -2,10 +2,12 @@
 //! of each costs.
 
 use super::plan::Owned;
-use super::workloads::{PaidHours, instance_shape};
+use super::workloads::instance_shape;
 use crate::billing::{Expected, ExpectedInstance, ExpectedRate, RateSince};
 use crate::catalog::Prices;
-use crate::domain::{HOUR_SECONDS, Instance, Policy, PriceQuote, Provider};
+use crate::domain::{
+    CommittedHours, HOUR_SECONDS, Instance, Policy, PriceQuote, Provider, ResourceId,
+};
 use crate::usage::{Estate, whole_hours};
 use jiff::civil::Date;
 use std::collections::BTreeMap;
@@ -25,7 +27,8 @@ pub struct ExpectedBill {
 /// hours that each ran. An instance that has ended since has the price that it would have.
 pub fn expected_bill(estate: &Estate, policy: &Policy) -> ExpectedBill {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let paid = Owned::of_estate(estate, &prices, policy).paid_hours();
+    let (_, _, owned) = Owned::groups(estate, &prices, policy);
+    let paid = owned.paid_hours();
     let usage = estate.measured();
     let grid = (estate.window, estate.period_seconds);
     let mut oldest_price: Option<Date> = None;
@@ -81,7 +84,11 @@ fn quote(instance: &Instance, prices: &Prices<'_>) -> Option<PriceQuote> {
 
 /// What an hour costs, as an audit prices it; absent where that is not a price in one
 /// currency.
-fn rate(instance: &Instance, quote: &PriceQuote, paid: &PaidHours) -> Option<ExpectedRate> {
+fn rate(
+    instance: &Instance,
+    quote: &PriceQuote,
+    paid: &BTreeMap<ResourceId, CommittedHours>,
+) -> Option<ExpectedRate> {
     let effective = match paid.get(&instance.id) {
         Some(paid) => paid.hourly(quote.rate)?,
         None => quote.rate,

@@ -2,7 +2,6 @@
 
 use super::plan::Owned;
 use super::prices::{AWS, GpuFilter, Offer, Question, SortBy, compare};
-use super::workloads;
 use crate::catalog::{self, Prices};
 use crate::domain::{
     Component, Currency, GpuOffer, HOUR_SECONDS, HourlyActivity, JobStatus, MOST_JOBS, Member,
@@ -25,8 +24,7 @@ const LEAST_WEEKS: u32 = 2;
 /// hour of the week, at least twice, and no GPU of it worked. With it what each offers.
 pub fn idle_hosts(estate: &Estate, policy: &Policy, (start, end): Span) -> Vec<(Host, GpuOffer)> {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let paid = Owned::of_estate(estate, &prices, policy).paid_hours();
-    let (groups, _, _) = workloads::group((estate, &estate.measured()), &prices, policy, &paid);
+    let (groups, _, _) = Owned::groups(estate, &prices, policy);
     let mut hosts = Vec::new();
     for group in &groups {
         let workload = &group.workload;

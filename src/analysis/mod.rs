@@ -90,7 +90,7 @@ pub use tenants::{FoundTenant, FoundTenants, NoTenant, share_tenants};
 pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price_plan};
 pub use workloads::{instance_shape, is_vocabulary, kind_of_name};
 
-use self::plan::{Offers, Owned, Planned, Planner, machine_facts, unweighed};
+use self::plan::{Offers, Owned, Planned, Planner, machine_facts};
 use self::remedy::Asked;
 use self::workloads::Grouped;
 use crate::catalog::Prices;
@@ -99,7 +99,7 @@ use crate::domain::{
     Workload,
 };
 use crate::rules::{self, ClusterFacts, Silence, Subject};
-use crate::savings::{Coverage, HeldMachines, Purchase, UnusedCommitment, existing_coverage};
+use crate::savings::{CommitmentUse, HeldMachines, Purchase, ScopeChange, UnusedCommitment};
 use crate::usage::{Estate, Usages, WeekUsage};
 use jiff::Timestamp;
 use std::borrow::Cow;
@@ -126,12 +126,16 @@ pub struct Audit {
     pub gaps: Vec<Gap>,
     /// The commitments that the plan buys, by what they cover.
     pub purchases: Vec<Purchase>,
+    /// The reservations that cover a whole region before anything is bought.
+    pub scope_changes: Vec<ScopeChange>,
     pub accepted: Risk,
     /// The risk at which the plan was made: the accepted one, or a lower one whose plan
     /// costs less.
     pub plan_risk: Risk,
     /// What is paid for and does not run.
     pub unused: Vec<UnusedCommitment>,
+    /// How well each commitment is used, in the order of application.
+    pub commitments: Vec<CommitmentUse>,
     pub totals: Totals,
     /// How far the GPUs are used.
     pub funnel: Funnel,
@@ -153,11 +157,9 @@ pub fn audit(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
 /// Audits an estate whose plan may be made again without some of its actions.
 pub fn audit_to_choose(estate: &Estate, policy: &Policy, accepted: Risk) -> (Audit, Choices) {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let coverage = existing_coverage(estate, &prices, policy);
     let mut levels = BTreeMap::new();
     let audit = judge(
         (estate, estate.measured()),
-        coverage,
         &prices,
         (policy, accepted, false),
         Some(&mut levels),
@@ -173,9 +175,8 @@ pub fn audit_types(estate: &Estate, policy: &Policy, accepted: Risk) -> Audit {
 
 fn audit_of(estate: &Estate, (policy, accepted, keeps_types): (&Policy, Risk, bool)) -> Audit {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let coverage = existing_coverage(estate, &prices, policy);
     let by = (policy, accepted, keeps_types);
-    judge((estate, estate.measured()), coverage, &prices, by, None)
+    judge((estate, estate.measured()), &prices, by, None)
 }
 
 /// Audits an estate that is not needed afterwards: how it was used is let go as soon as it is
@@ -183,29 +184,28 @@ fn audit_of(estate: &Estate, (policy, accepted, keeps_types): (&Policy, Risk, bo
 pub fn audit_once(mut estate: Estate, policy: &Policy, accepted: Risk) -> Audit {
     estate.reduce();
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let coverage = existing_coverage(&estate, &prices, policy);
     let usage = Cow::Owned(std::mem::take(&mut estate.usage));
-    judge(
-        (&estate, usage),
-        coverage,
-        &prices,
-        (policy, accepted, false),
-        None,
-    )
+    judge((&estate, usage), &prices, (policy, accepted, false), None)
 }
 
 /// `kept` receives what the plan of each level of risk is chosen from.
 fn judge(
     (estate, usage): (&Estate, Cow<'_, Usages>),
-    coverage: Coverage,
     prices: &Prices<'_>,
     (policy, accepted, keeps_types): (&Policy, Risk, bool),
     mut kept: Option<&mut BTreeMap<Risk, Offers>>,
 ) -> Audit {
-    let owned = Owned::of(estate, coverage, prices, policy);
-    let paid = owned.paid_hours();
-    let (groups, week, mut gaps) = workloads::group((estate, &usage), prices, policy, &paid);
+    let (mut groups, week, mut gaps, owned) =
+        Owned::beside_groups((estate, &usage), prices, policy);
     drop(usage);
+    // Advice is about list prices, and the plan about what the fleet costs.
+    let paid = owned.paid_hours();
+    let mut billed: Vec<Option<Grouped>> = groups.iter().map(|group| group.paid(&paid)).collect();
+    let costs: Vec<Option<Money>> = groups
+        .iter()
+        .zip(&billed)
+        .map(|(group, billed)| billed.as_ref().unwrap_or(group).workload.monthly_cost())
+        .collect();
     gaps.extend(estate.gaps.iter().cloned());
 
     let held = HeldMachines::of(&estate.clusters, estate.window.end, policy);
@@ -223,7 +223,7 @@ fn judge(
             keeps_types,
             held: &held,
         };
-        let planned = planner.plan(&groups);
+        let planned = planner.plan(&groups, &costs);
         if let Some(kept) = &mut kept {
             kept.insert(risk, planned.offers.clone());
         }
@@ -251,6 +251,11 @@ fn judge(
         }
     });
     gaps.extend(plan_gaps);
+    for (group, billed) in groups.iter_mut().zip(&mut billed) {
+        if let Some(billed) = billed.take() {
+            *group = billed;
+        }
+    }
 
     let mut findings = Vec::new();
     let mut audited = Vec::with_capacity(groups.len());
@@ -275,7 +280,6 @@ fn judge(
         silent.dedup();
         gaps.extend(unpriced_gap(&group.workload, &silent));
         gaps.extend(silent.iter().map(Silence::gap));
-        gaps.extend(unweighed(&group.workload, found.whole.stop().is_some()));
         let Grouped {
             workload,
             verdict,
@@ -327,9 +331,11 @@ fn judge(
         kpis,
         workloads: audited,
         purchases: plan.purchases,
+        scope_changes: plan.scope_changes,
         accepted,
         plan_risk,
         unused,
+        commitments: owned.coverage().commitments.clone(),
         findings,
         gaps,
         totals,

@@ -18,6 +18,7 @@ impl Audit {
             }
         }
         (self.plan_risk, self.purchases) = (plan.risk, plan.purchases);
+        self.scope_changes = plan.scope_changes;
         // The gaps of sums are among those of the audit already.
         self.totals = Totals::of(&self.workloads, &self.unused, &mut Vec::new());
     }

@@ -3,7 +3,6 @@
 //! it has no more than bounds. So what is never used and what is used well is known by
 //! the hour, and what lies between needs the grid, because a lever sizes by percentiles.
 
-use super::plan::Owned;
 use super::workloads::{self, Grouped};
 use crate::catalog::Prices;
 use crate::domain::{
@@ -38,8 +37,7 @@ pub fn needs_fine_grid(
 ) -> BTreeSet<ResourceId> {
     let usage = estate.measured();
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let paid = Owned::of_estate(estate, &prices, policy).paid_hours();
-    let (groups, _, _) = workloads::group((estate, &usage), &prices, policy, &paid);
+    let (groups, _, _) = workloads::group((estate, &usage), &prices, policy);
     let instances = estate.instances.iter();
     let by_hours = ByHours {
         estate,

@@ -2,7 +2,6 @@
 //! pods that hold one GPU, each with the hours in which it peaks.
 
 use super::plan::Owned;
-use super::workloads;
 use crate::catalog::Prices;
 use crate::domain::{
     Claim, ClaimState, DeviceUnit, GpuModel, GpuUsage, InstanceUsage, KindBasis, Policy,
@@ -50,10 +49,8 @@ pub struct FoundTenants {
 /// has the class `otherwise`.
 pub fn share_tenants(estate: &Estate, policy: &Policy, otherwise: Isolation) -> FoundTenants {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let owned = Owned::of_estate(estate, &prices, policy);
     let usage = estate.measured();
-    let paid = owned.paid_hours();
-    let (groups, _, _) = workloads::group((estate, &usage), &prices, policy, &paid);
+    let (groups, _, _) = Owned::groups(estate, &prices, policy);
     let search = Search {
         estate,
         usage: &usage,

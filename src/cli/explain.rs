@@ -5,13 +5,11 @@ use super::exit::{ExitCode, Failure};
 use super::redact::Masks;
 use super::{Io, audit, estate, output};
 use crate::analysis::{Audit, AuditedWorkload, audit as audit_estate};
-use crate::catalog::Prices;
-use crate::domain::{Clusters, Policy, nearest_names};
+use crate::domain::{Clusters, nearest_names};
 use crate::report::text::fit;
 use crate::report::{
     Derivation, NotFound, commitment_explanation, explainable_ids, explanation, find_explained,
 };
-use crate::savings::existing_coverage;
 use crate::usage::Estate;
 use std::collections::BTreeMap;
 
@@ -27,7 +25,9 @@ pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
     let audited = audit_estate(&estate, &settings.policy, accepted);
     let id = masked_id(&args.id, &masks, &estate, &audited);
     let width = output::style(false, &args.estate.out, io).width;
-    if let Some(text) = commitment(&id, &estate, &settings.policy, width) {
+    let used = audited.commitments.iter().find(|used| used.id == id);
+    let policy = &settings.policy;
+    if let Some(text) = used.and_then(|used| commitment_explanation(&estate, used, policy, width)) {
         output::document(&text, &args.estate.out, io)?;
         return Ok(ExitCode::Done);
     }
@@ -75,15 +75,6 @@ fn masked_id(id: &str, masks: &Masks, estate: &Estate, audited: &Audit) -> Strin
     mask_of(id)
         .or_else(of_part)
         .unwrap_or_else(|| id.to_owned())
-}
-
-/// What a reserved instance or savings plan of the estate costs and covers.
-fn commitment(id: &str, estate: &Estate, policy: &Policy, width: usize) -> Option<String> {
-    estate.commitments.ids().find(|owned| *owned == id)?;
-    let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let coverage = existing_coverage(estate, &prices, policy);
-    let used = coverage.commitments.iter().find(|used| used.id == id)?;
-    commitment_explanation(estate, used, policy, width)
 }
 
 fn not_found(id: &str, reason: &NotFound, audited: &Audit, clusters: &Clusters) -> Failure {

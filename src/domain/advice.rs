@@ -100,6 +100,16 @@ impl Action {
         self
     }
 
+    /// The same with another saving of at most as much: what is certain of it shrinks alike.
+    #[must_use]
+    pub fn saving_instead(mut self, monthly_savings: Money) -> Self {
+        let (before, saving) = (self.monthly_savings.amount(), monthly_savings.rounded());
+        let certain = self.certain.amount() * saving.amount();
+        let certain = certain.checked_div(before).unwrap_or_default();
+        self.monthly_savings = saving;
+        self.of_which_certain(Money::new(certain, saving.currency()))
+    }
+
     /// The same with how much of its saving is certain to come: money that ends for
     /// nothing. At most the saving.
     #[must_use]

@@ -1,5 +1,5 @@
 //! What an account has already committed to: reserved instances, savings plans
-//! and capacity reservations. An estate holds active ones only.
+//! and capacity reservations. An estate holds those that are active and those that are queued.
 
 use super::named::named_enum;
 use super::{

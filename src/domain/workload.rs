@@ -5,8 +5,8 @@ use super::opinion;
 use super::{
     AcceleratorKind, AwsOpinion, CommittedCost, ComponentHost, GpuUsage, HourlyActivity,
     IdleStorageCosts, InstanceShape, InstanceUsage, Measured, Member, Money, Policy, PriceKey,
-    ProfileBasis, PurchaseOption, ResourceId, Samples, ScalingGroup, Unpriced, UtilizationSummary,
-    VramSummary, WorkloadCost, WorkloadKey,
+    ProfileBasis, ResourceId, Samples, ScalingGroup, Unpriced, UtilizationSummary, VramSummary,
+    WorkloadCost, WorkloadKey,
 };
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
@@ -360,20 +360,6 @@ impl Workload {
     /// What of its cost stopping does not end; absent when nothing is committed.
     pub fn committed_cost(&self) -> Option<CommittedCost> {
         self.cost.as_ref()?.committed_cost()
-    }
-
-    /// The same with every hour at its price, as it will be when the commitments
-    /// that pay for it have ended. `None` when that is not a price.
-    pub fn without_commitments(&self) -> Option<Self> {
-        let mut instances = self.cost.as_ref()?.instances.clone();
-        for one in &mut instances {
-            one.committed = None;
-            one.hourly = one.quote.rate;
-        }
-        let mut open = self.clone();
-        open.key.purchase_option = PurchaseOption::OnDemand;
-        open.cost = Some(WorkloadCost::of(instances)?);
-        Some(open)
     }
 
     /// Per month: compute of a running workload, what stands while a stopped one

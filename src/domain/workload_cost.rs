@@ -78,6 +78,26 @@ impl WorkloadCost {
         })
     }
 
+    /// The same with what commitments pay of each instance, in their order. `None` where their
+    /// rates do not add up.
+    pub fn with_committed(
+        &self,
+        paid: impl Iterator<Item = Option<CommittedHours>>,
+    ) -> Option<Self> {
+        let instances = self.instances.iter().zip(paid);
+        let instances = instances.map(|(one, paid)| {
+            let on_demand = one.quote.rate;
+            Some(InstanceCost {
+                hourly: paid
+                    .as_ref()
+                    .map_or(Some(on_demand), |paid| paid.hourly(on_demand))?,
+                committed: paid,
+                ..one.clone()
+            })
+        });
+        Self::of(instances.collect::<Option<Vec<_>>>()?)
+    }
+
     /// What of it stopping does not end; absent when nothing is committed.
     pub fn committed_cost(&self) -> Option<CommittedCost> {
         let mut commitments = BTreeMap::new();

@@ -2,12 +2,16 @@
 
 use super::scaling::spot_caveats;
 use super::{
-    Alternatives, Committable, Proposal, Proposals, ResizeOffer, Schedule, ScheduleOffer,
-    ScheduledHours, Scheduling, SpotFigures, SpotMarket, SpotOffer, Stage, StageMember,
+    Alternatives, BilledMember, Class, INSTANCE, Proposal, Proposals, ResizeOffer, Schedule,
+    ScheduleOffer, ScheduledHours, Scheduling, SpotFigures, SpotMarket, SpotOffer, Stage,
+    StageMember,
 };
-use crate::domain::{Commitments, Currency, HourlyRate, Money, Part, PriceOption, Workload};
+use crate::domain::{
+    Commitments, Currency, HourlyRate, Money, Part, PriceOption, PurchaseOption, ResourceId,
+    Workload,
+};
 use rust_decimal::Decimal;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Stage {
     /// How a workload runs today; absent when it does not, or has no price.
@@ -29,32 +33,36 @@ impl Stage {
 }
 
 impl Alternatives {
-    /// What could be done about a workload of which `working` is the part that works;
-    /// `bought` says which accounts buy together.
+    /// What could be done about a workload at list price, of which `working` is the part that
+    /// works; `cost` is what it is billed per month, and `bought` says which accounts buy
+    /// together.
     pub fn of(
         group: &Workload,
         working: Option<&Part>,
+        cost: Option<Money>,
         proposals: &Proposals,
         bought: &Commitments,
     ) -> Self {
-        let cost = group.monthly_cost();
+        let list = group.monthly_cost();
+        let nothing = Money::zero(Currency::Usd);
         let mut found = Self {
             id: group.id(),
             // Without a price there is nothing to plan, and this is not read.
-            cost: cost.unwrap_or(Money::zero(Currency::Usd)),
+            cost: cost.or(list).unwrap_or(nothing),
+            list: list.unwrap_or(nothing),
             today: None,
             end: None,
             schedule: None,
             resizes: Vec::new(),
             spot: BTreeMap::new(),
-            committable: Vec::new(),
+            billed: Vec::new(),
         };
-        if cost.is_none() {
+        if list.is_none() {
             return found;
         }
         found.end = proposals.stopping().or(proposals.release()).cloned();
         let working = working.map(|part| &part.workload);
-        let working = working.filter(|workload| workload.committed_cost().is_none());
+        found.billed = billed(group, working.map(|one| &**one), proposals, bought);
         let Some((workload, today)) = working.and_then(|one| Some((one, Stage::of(one)?))) else {
             return found;
         };
@@ -66,11 +74,6 @@ impl Alternatives {
         let markets = proposals.spot().into_iter().flatten();
         found.spot = markets
             .map(|(name, offer)| (name.clone(), market(name, offer, workload)))
-            .collect();
-        let committing = proposals.committing();
-        let places = committing.iter().flat_map(|found| &found.places);
-        found.committable = places
-            .filter_map(|place| committable(workload, *place, bought))
             .collect();
         found.today = Some(today);
         found
@@ -185,13 +188,51 @@ fn in_words(name: &str, figures: &SpotFigures, effective: HourlyRate) -> String 
     )
 }
 
-fn committable(workload: &Workload, place: usize, bought: &Commitments) -> Option<Committable> {
-    let member = workload.members.get(place)?;
-    let key = member.price_key.with_option(PriceOption::OnDemand);
-    Some(Committable {
-        id: member.id.clone(),
-        place,
-        pool: bought.pool(&workload.key.account, key),
-        seen: member.activity.instances().collect(),
-    })
+/// The members of a running workload that are billed by the hour.
+fn billed(
+    group: &Workload,
+    working: Option<&Workload>,
+    proposals: &Proposals,
+    bought: &Commitments,
+) -> Vec<BilledMember> {
+    let costs = group.cost.iter().flat_map(|cost| &cost.instances);
+    if group.key.purchase_option != PurchaseOption::OnDemand {
+        return Vec::new();
+    }
+    let ended = proposals.stop().filter(|stop| stop.action.is_some());
+    let ended: BTreeSet<&ResourceId> = ended.iter().flat_map(|stop| &stop.members).collect();
+    let sized = proposals.committing().map(|found| found.places.as_slice());
+    let place_of = |id: &ResourceId| {
+        let working = working?.members.as_slice();
+        working.binary_search_by(|one| one.id.cmp(id)).ok()
+    };
+    let members = group.members.iter().zip(costs);
+    members
+        .map(|(member, cost)| {
+            let place = place_of(&member.id);
+            let key = member.price_key.with_option(PriceOption::OnDemand);
+            let seen: Vec<u64> = member.activity.instances().collect();
+            BilledMember {
+                id: member.id.clone(),
+                place,
+                is_ended: ended.contains(&member.id),
+                is_sized: place
+                    .is_some_and(|place| sized.is_some_and(|places| places.contains(&place))),
+                class: Class {
+                    pool: bought.pool(&group.key.account, key),
+                    account: group.key.account.clone(),
+                    zone: member.zone.clone(),
+                    is_room: false,
+                },
+                // What was launched in the current hour runs.
+                seen: if seen.is_empty() {
+                    [INSTANCE].into()
+                } else {
+                    seen.into()
+                },
+                monthly: cost.monthly_exact().amount(),
+                hourly: cost.hourly,
+            }
+        })
+        .collect()
 }

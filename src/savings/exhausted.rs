@@ -8,18 +8,13 @@ use crate::domain::{Policy, Risk, Verdict, Workload};
 
 /// Whether every lever that takes less was weighed with all that it needs, and
 /// none of them saves at any risk: smaller or fewer instances, hours off, shared
-/// cards. What could not be weighed may save. Hours that commitments pay for are
-/// weighed as they will cost when these end.
+/// cards. What could not be weighed may save.
 pub fn nothing_less_would_do(
     workload: &Workload,
     verdict: &Verdict,
     prices: &Prices<'_>,
     policy: &Policy,
 ) -> bool {
-    if workload.committed_cost().is_some() {
-        let open = workload.without_commitments();
-        return open.is_some_and(|open| nothing_less_would_do(&open, verdict, prices, policy));
-    }
     no_hour_is_off(workload, verdict, policy)
         && no_card_is_freed(workload, verdict, policy)
         && no_type_is_smaller(workload, prices, policy).unwrap_or(false)

@@ -17,6 +17,7 @@ mod levers;
 mod off_hours;
 mod offers;
 mod packing;
+mod path;
 mod plan;
 mod plan_pool;
 mod pool;
@@ -41,8 +42,9 @@ pub use calculator::{
 pub use checkpoint::{Checkpointing, Interruptions};
 pub use commitment::{Commitment, one_year_no_upfront};
 pub use coverage::{
-    CommitmentKind, CommitmentUse, Coverage, CoveredPart, InstanceCoverage, Room, UsedInstance,
-    coverage, existing_coverage, normalization_factor, used_instances,
+    Class, CommitmentKind, CommitmentUse, Coverage, CoveredPart, Existing, InstanceCoverage,
+    OtherHours, Room, Slot, Standing, UsedInstance, commitment_rates, coverage, existing_coverage,
+    normalization_factor, used_instances,
 };
 pub use exhausted::nothing_less_would_do;
 pub use fewer::Fewer;
@@ -55,17 +57,17 @@ pub use levers::{
 };
 pub use off_hours::{Scheduling, TIME_ZONE_TAG, off_in_unused_hours};
 pub use offers::{
-    Alternatives, Committable, RejectedKinds, ResizeOffer, ScheduleOffer, ScheduledHours,
+    Alternatives, BilledMember, RejectedKinds, ResizeOffer, ScheduleOffer, ScheduledHours,
     SpotMarket, Stage, StageMember, TermOffer, Terms, commitment_pools,
 };
 pub use packing::{
     MPS_CLIENTS, SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, allowed_slices, free_starts,
     pack_mig, pack_mig_where, pack_mps, pack_processes_where, place_together, total_slices,
 };
-pub use plan::{LeftOut, Plan, plan};
+pub use plan::{LeftOut, Plan, ScopeChange, plan};
 pub use plan_pool::{PlanPool, TypeUsage};
 pub use pool::{ConcurrentUsage, INSTANCE, PoolRates, allocate, instances};
-pub use pool_members::{MemberHours, pooled_hours};
+pub use pool_members::{MemberHours, pooled_hours, whole_hours};
 pub use purchase::{Purchase, PurchaseShare};
 pub use rebalancing::PROCESS as REBALANCING;
 pub(in crate::savings) use rightsize::NEAREST;

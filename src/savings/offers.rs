@@ -1,6 +1,6 @@
 //! What a plan chooses from, and what decides between it.
 
-use super::Fewer;
+use super::{Class, Existing, Fewer};
 use crate::domain::{
     Action, ActionKind, CommitmentPool, HourlyRate, Money, PriceOption, ResourceId, Risk, Target,
 };
@@ -135,8 +135,10 @@ pub struct SpotMarket {
 pub struct Alternatives {
     /// The workload's id.
     pub id: String,
-    /// What it costs per month today, in cents.
+    /// What it costs per month today, in cents: with what commitments pay of it, and at list
+    /// price.
     pub cost: Money,
+    pub list: Money,
     /// How those of its instances run that nothing ends; absent when none does.
     pub today: Option<Stage>,
     /// Stop the idle ones, or release the storage of what has ended.
@@ -147,8 +149,8 @@ pub struct Alternatives {
     pub resizes: Vec<ResizeOffer>,
     /// The spot market of today's type and of those it could move to.
     pub spot: BTreeMap<String, SpotMarket>,
-    /// The instances that a commitment would be sized by.
-    pub committable: Vec<Committable>,
+    /// The members that commitments may cover.
+    pub billed: Vec<BilledMember>,
 }
 
 impl Alternatives {
@@ -166,23 +168,31 @@ impl Alternatives {
         kept.schedule = kept.schedule.filter(|_| !rejects(ActionKind::Schedule));
         kept.resizes.retain(|offer| !rejects(offer.kind));
         kept.spot.retain(|_, _| !rejects(ActionKind::Spot));
-        kept.committable.retain(|_| !rejects(ActionKind::Commit));
+        for one in kept.billed.iter_mut().filter(|one| one.is_sized) {
+            one.is_sized = !rejects(ActionKind::Commit);
+        }
         (kept, offered)
     }
 }
 
-/// An instance that a commitment may cover.
+/// A member that is billed by the hour unless a commitment covers it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Committable {
-    /// Its id: young ones follow each other by it.
+pub struct BilledMember {
     pub id: ResourceId,
-    /// Its place among the members of the stage.
-    pub place: usize,
-    /// The pool that it is in with today's type, in its own system and tenancy.
-    pub pool: CommitmentPool,
+    /// Its place among the members of the stage; absent for one that no lever but a stop moves.
+    pub place: Option<usize>,
+    /// Whether the stop ends it.
+    pub is_ended: bool,
+    /// Whether a purchase may be sized by it.
+    pub is_sized: bool,
+    /// What commitments see of it with today's type, in its own system and tenancy.
+    pub class: Class,
     /// How much of each hour it ran until the end of the window, in billionths, since
     /// it was first seen; at least one hour.
     pub seen: Arc<[u64]>,
+    /// At list price per month, unrounded.
+    pub monthly: Decimal,
+    pub hourly: HourlyRate,
 }
 
 /// A commitment that is sold for a type.
@@ -210,6 +220,8 @@ pub struct Terms<'a> {
     /// preference among equals.
     pub sold: &'a BTreeMap<CommitmentPool, Vec<TermOffer>>,
     pub rejected: &'a RejectedKinds,
+    /// The commitments that stand.
+    pub existing: &'a Existing,
 }
 
 /// The pools that a plan may buy commitments for: of every instance that may be committed
@@ -219,8 +231,8 @@ pub fn commitment_pools(workloads: &[Alternatives]) -> BTreeSet<CommitmentPool> 
     for workload in workloads {
         let moves = workload.resizes.iter().map(|offer| &offer.to);
         for to in workload.today.iter().chain(moves) {
-            let own = workload.committable.iter();
-            pools.extend(own.map(|one| one.pool.with_type(&to.instance_type)));
+            let own = workload.billed.iter().filter(|one| one.place.is_some());
+            pools.extend(own.map(|one| one.class.pool.with_type(&to.instance_type)));
         }
     }
     pools

@@ -3,13 +3,23 @@
 //! twice.
 //!
 //! Order: stop, else schedule, then right-size or share, then spot; then
-//! commitments by pool. Stopped workloads release what stands.
+//! commitments by pool. Stopped workloads release what stands. The plan is not greedy: the best
+//! targets of each workload are tried together with the commitments that follow, and the
+//! cheapest whole is taken. The saving of an action is the drop of what the fleet costs.
 
+use super::coverage::{Class, Fleet, OpenPool, Slot, ZonalReservation};
 use super::offers::{Alternatives, Terms};
-use super::purchase::{PoolMember, Pooled, Purchase, committed_rate, pooled, purchase};
-use crate::domain::{Action, ActionKind, CommitmentPool, Money, Risk, Target};
+use super::path::{Choice, Path, Stages};
+use super::purchase::{PoolRow, Purchase, best_purchase, purchase};
+use super::{ConcurrentUsage, allocate};
+use crate::domain::{Action, ActionKind, CommitmentPool, Money, Risk};
 use rust_decimal::Decimal;
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How often every workload is looked at again while the whole gets cheaper.
+const MOST_PASSES: usize = 3;
 
 /// Why a plan leaves out what a lever offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,309 +43,671 @@ pub struct Plan {
     pub left_out: Vec<BTreeMap<ActionKind, LeftOut>>,
     /// Commitments, by what they cover.
     pub purchases: Vec<Purchase>,
+    pub scope_changes: Vec<ScopeChange>,
+    /// What each kind of action on a workload would save by itself of what the fleet costs
+    /// today, unrounded; empty where no commitment is near and the list price is saved.
+    pub alone: Vec<BTreeMap<ActionKind, Decimal>>,
+}
+
+/// A standard reservation of a zone that covers more for its whole region, which costs no fee.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScopeChange {
+    /// The reservation's ID.
+    pub id: String,
+    pub zone: String,
+    pub region: String,
+    /// Instances that it is for.
+    pub count: u32,
+    /// Saved per month, in cents.
+    pub monthly_savings: Money,
+    /// The IDs of the workloads whose hours it then covers.
+    pub workloads: Vec<String>,
 }
 
 pub fn plan(workloads: &[Alternatives], terms: &Terms<'_>) -> Plan {
-    let paths = workloads.iter().map(|one| Path::wanted(one, terms));
-    let paths: Vec<Path> = paths.collect();
-    let mut pools: BTreeMap<CommitmentPool, Vec<PoolMember<'_>>> = BTreeMap::new();
-    for (workload, path) in paths.iter().enumerate() {
-        for member in &path.committable {
-            let own = PoolMember {
-                workload,
-                id: &path.id,
-                left: path.left.amount(),
-                member,
-            };
-            pools.entry(member.pool.clone()).or_default().push(own);
-        }
-    }
-    let mut committed: Vec<Vec<(Money, String, Risk)>> = vec![Vec::new(); paths.len()];
-    let mut purchases = Vec::new();
-    for (pool, mut members) in pools {
-        members.sort_by(|left, right| left.member.id.cmp(&right.member.id));
-        let Some(purchase) = purchase(&pool, &members, terms) else {
-            continue;
-        };
-        for share in &purchase.shares {
-            let detail = format!(
-                "{} × {}, {}, at {}/h instead of {}/h in every hour: {} of the {} saved",
-                purchase.count,
-                pool.key.instance_type,
-                purchase.what(),
-                purchase.term.effective_hourly.amount().normalize(),
-                purchase.on_demand_hourly.amount().normalize(),
-                share.monthly_savings.amount(),
-                purchase.monthly_savings.amount(),
-            );
-            committed[share.workload].push((share.monthly_savings, detail, purchase.term.risk));
-        }
-        purchases.push(purchase);
-    }
-    let (actions, left_out) = paths
-        .into_iter()
-        .zip(committed)
-        .map(|(path, committed)| path.with_commitments(committed))
-        .unzip();
-    Plan {
-        actions,
-        left_out,
-        purchases,
-    }
+    let mut draft = Draft::of(workloads, terms);
+    draft.improve();
+    draft.finish()
 }
 
-/// One workload on its way through the plan.
-struct Path {
-    id: String,
-    actions: Vec<Action>,
-    /// What is offered and not taken.
-    left_out: BTreeMap<ActionKind, LeftOut>,
-    /// What is left of its cost, in cents.
-    left: Money,
-    /// The instances that are parts of pools.
-    committable: Vec<Pooled>,
-}
-
-impl Path {
+/// A plan on its way.
+struct Draft<'a> {
+    terms: &'a Terms<'a>,
     /// Without what is rejected.
-    fn wanted(workload: &Alternatives, terms: &Terms<'_>) -> Self {
-        let Some(kinds) = terms.rejected.get(&workload.id) else {
-            return Self::of(workload, terms);
-        };
-        let (kept, rejected) = workload.without(kinds);
-        let mut path = Self::of(&kept, terms);
-        let rejected = rejected.into_iter();
-        path.left_out
-            .extend(rejected.map(|kind| (kind, LeftOut::Rejected)));
-        path
-    }
+    workloads: Vec<Cow<'a, Alternatives>>,
+    rejected: Vec<BTreeSet<ActionKind>>,
+    paths: Vec<Path>,
+    classes: BTreeSet<Class>,
+    /// The fleet that the paths leave.
+    fleet: Fleet,
+}
 
-    fn of(workload: &Alternatives, terms: &Terms<'_>) -> Self {
-        let mut path = Self {
-            id: workload.id.clone(),
-            actions: Vec::new(),
-            left_out: BTreeMap::new(),
-            left: workload.cost,
-            committable: Vec::new(),
-        };
-        match &workload.end {
-            Some(end) if terms.allows(end.risk()) => {
-                let left = path.left.amount() - end.monthly_savings().amount();
-                path.left = Money::new(left, path.left.currency());
-                path.actions.push(end.clone());
-            }
-            Some(end) => path.leave(end.kind(), end.risk(), terms),
-            None => {}
-        }
-        let Some(today) = workload.today.clone() else {
-            return path;
-        };
-        // What is left beside those that stay without a lever of their own.
-        let others = path.left.amount() - cents(today.monthly());
-        let mut stage = today;
-        let schedule = workload
-            .schedule
-            .as_ref()
-            .filter(|offer| terms.allows(offer.risk))
-            .filter(|offer| {
-                let less = stage.in_share(offer.hours.on_share);
-                path.take(
-                    Step {
-                        kind: ActionKind::Schedule,
-                        target: None,
-                        detail: &offer.detail,
-                        risk: offer.risk,
-                        caveats: &offer.caveats,
-                    },
-                    others + less.monthly(),
-                )
-            });
-        if let (None, Some(offer)) = (schedule, &workload.schedule) {
-            path.leave(ActionKind::Schedule, offer.risk, terms);
-        }
-        let hours = schedule.map(|offer| &offer.hours);
-        if let Some(hours) = hours {
-            stage = stage.in_share(hours.on_share);
-        }
-        let mut slowdown = 1.0;
-        let mut fewer = None;
-        let mut on = hours;
-        let mut resized = None;
-        let resize = workload
-            .resizes
+/// A part of what commitments save for one workload.
+struct CommitPart {
+    saving: Money,
+    detail: String,
+    risk: Risk,
+    caveat: Option<String>,
+}
+
+impl<'a> Draft<'a> {
+    fn of(workloads: &'a [Alternatives], terms: &'a Terms<'a>) -> Self {
+        let (workloads, rejected): (Vec<_>, Vec<_>) = workloads
             .iter()
-            .filter(|offer| terms.allows(offer.risk))
-            .map(|offer| (offer, offer.stage(hours)))
-            .min_by_key(|(offer, to)| (to.monthly(), offer.kind, to.instance_type.clone()));
-        if let Some((offer, to)) = resize {
-            let step = Step {
-                kind: offer.kind,
-                target: Some(offer.target()),
-                detail: &offer.detail,
-                risk: offer.risk,
-                caveats: &offer.caveats,
-            };
-            if path.take(step, others + to.monthly()) {
-                stage = to;
-                slowdown = offer.slowdown;
-                fewer = offer.fewer.as_ref();
-                on = hours.map(|hours| offer.scheduled.as_ref().unwrap_or(hours));
-                resized = Some(offer.kind);
-            }
-        }
-        path.leave_resizes(workload, resized, terms);
-        let pooled = pooled(workload, &stage, on, slowdown, fewer);
-        let market = workload.spot.get(&stage.instance_type);
-        if let Some(market) = market.filter(|market| terms.allows(market.risk)) {
-            let committed = pooled.first().and_then(|first| {
-                committed_rate(terms.best_commitment(&first.pool)?, &pooled, &stage, terms)
-            });
-            let rate = market.effective_hourly.amount();
-            let beats = committed.is_none_or(|committed| rate < committed);
-            let monthly_at = |rate: Decimal| {
-                let monthly = (stage.monthly() * rate).checked_div(stage.per_instance());
-                others + monthly.unwrap_or(stage.monthly())
-            };
-            let step = Step {
-                kind: ActionKind::Spot,
-                target: None,
-                detail: &market.detail,
-                risk: market.risk,
-                caveats: &market.caveats,
-            };
-            if beats && path.take(step, monthly_at(rate)) {
-                path.set_aside(monthly_at(market.hourly.amount()));
-                if !pooled.is_empty() {
-                    let instead = LeftOut::Instead(ActionKind::Spot);
-                    path.left_out.insert(ActionKind::Commit, instead);
+            .map(|workload| match terms.rejected.get(&workload.id) {
+                None => (Cow::Borrowed(workload), BTreeSet::new()),
+                Some(kinds) => {
+                    let (kept, rejected) = workload.without(kinds);
+                    (Cow::Owned(kept), rejected)
                 }
-                return path;
-            }
-            let why = if beats {
-                LeftOut::SavesNothing
-            } else {
-                LeftOut::Instead(ActionKind::Commit)
-            };
-            path.left_out.insert(ActionKind::Spot, why);
-        } else if let Some(market) = market {
-            path.leave(ActionKind::Spot, market.risk, terms);
+            })
+            .unzip();
+        let paths: Vec<Path> = workloads
+            .iter()
+            .map(|workload| Path::of(workload, terms, None))
+            .collect();
+        let classes: BTreeSet<Class> = workloads.iter().flat_map(|one| classes(one)).collect();
+        let mut fleet = Fleet::of(terms.existing, classes.clone(), terms.window_hours);
+        for path in &paths {
+            fleet.add(&path.stages.last);
         }
-        path.committable = pooled;
-        path.leave_commitments(terms);
-        path
-    }
-
-    /// Notes an offer that is not taken: it carries too much risk, or saves nothing.
-    fn leave(&mut self, kind: ActionKind, risk: Risk, terms: &Terms<'_>) {
-        let why = if terms.allows(risk) {
-            LeftOut::SavesNothing
-        } else {
-            LeftOut::Risk(risk)
-        };
-        self.left_out.insert(kind, why);
-    }
-
-    /// Notes the types and numbers that are not taken, beside the kind that is.
-    fn leave_resizes(
-        &mut self,
-        workload: &Alternatives,
-        taken: Option<ActionKind>,
-        terms: &Terms<'_>,
-    ) {
-        let others = workload.resizes.iter();
-        for offer in others.filter(|offer| Some(offer.kind) != taken) {
-            match taken {
-                Some(kind) if terms.allows(offer.risk) => {
-                    self.left_out.insert(offer.kind, LeftOut::Instead(kind));
-                }
-                _ => self.leave(offer.kind, offer.risk, terms),
-            }
+        Self {
+            terms,
+            workloads,
+            rejected,
+            paths,
+            classes,
+            fleet,
         }
     }
 
-    /// Notes that nothing is bought ahead, until something is.
-    fn leave_commitments(&mut self, terms: &Terms<'_>) {
-        if self.committable.is_empty() {
-            return;
-        }
-        let pooled = self.committable.iter();
-        let sold = pooled.filter_map(|one| terms.sold.get(&one.pool)).flatten();
-        let why = match sold.map(|offer| offer.risk).min() {
-            Some(least) if !terms.allows(least) => LeftOut::Risk(least),
-            _ => LeftOut::SavesNothing,
-        };
-        self.left_out.insert(ActionKind::Commit, why);
-    }
-
-    /// Takes an action that leaves a monthly cost, if it saves a cent.
-    fn take(&mut self, step: Step<'_>, monthly: Decimal) -> bool {
-        let after = Money::new(monthly, self.left.currency()).rounded();
-        let action = self.left.checked_sub(after).ok().and_then(|saving| {
-            Action::saving(
-                step.kind,
-                step.target,
-                step.detail.to_owned(),
-                saving,
-                self.left,
-                step.risk,
+    /// Tries the variants of each workload with everything else as it is, until none makes the
+    /// whole cheaper. Neither ids nor their order decide: those that cost the most come first.
+    fn improve(&mut self) {
+        let mut order: Vec<usize> = (0..self.workloads.len()).collect();
+        order.sort_by_cached_key(|place| {
+            let workload = &self.workloads[*place];
+            let seen: Vec<_> = workload.billed.iter().map(|one| one.seen.clone()).collect();
+            let today = workload.today.as_ref();
+            (
+                // What commitments pay for first: it is what a stop may not end.
+                workload.cost.amount() - workload.list.amount(),
+                Reverse(workload.list.amount()),
+                today.map(|stage| (stage.instance_type.clone(), stage.count)),
+                seen,
+                workload.id.clone(),
             )
         });
-        let Some(action) = action else {
+        for _ in 0..MOST_PASSES {
+            let changed = order.iter().filter(|place| self.improve_one(**place));
+            if changed.count() == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Whether another variant of a workload makes the whole cheaper.
+    fn improve_one(&mut self, place: usize) -> bool {
+        let workload = &self.workloads[place];
+        let places = components(&self.fleet, &classes(workload).collect());
+        let is_touched = places.iter().any(|place| self.fleet.is_touched(*place));
+        let is_sized = workload.billed.iter().any(|one| one.is_sized);
+        if !is_touched && !is_sized {
+            return false;
+        }
+        let variants = Choice::variants(workload, self.terms, is_touched);
+        if variants.len() < 2 {
+            return false;
+        }
+        self.fleet.remove(&self.paths[place].stages.last);
+        let mut best: Option<(Decimal, usize, bool, Path)> = None;
+        for choice in variants {
+            let path = Path::of(workload, self.terms, Some(choice));
+            self.fleet.add(&path.stages.last);
+            let rest: Decimal = places.iter().map(|place| self.paid(*place)).sum();
+            self.fleet.remove(&path.stages.last);
+            let cost = cents(path.left.amount() - rest);
+            // Of equals what saves nothing is not done, and what was chosen stays.
+            let is_new = path.choice != self.paths[place].choice;
+            let steps = if is_touched { path.actions.len() } else { 0 };
+            let rank = (cost, steps, is_new);
+            if best
+                .as_ref()
+                .is_none_or(|best| rank < (best.0, best.1, best.2))
+            {
+                best = Some((cost, steps, is_new, path));
+            }
+        }
+        let Some((_, _, is_new, path)) = best else {
             return false;
         };
-        self.actions
-            .push(action.with_caveats(step.caveats.to_vec()));
-        self.left = after;
-        true
-    }
-
-    /// Tells of the last action how much of what it leaves is for work that is lost
-    /// and done again: all above what the hours by themselves cost.
-    fn set_aside(&mut self, monthly_billed: Decimal) {
-        let billed = Money::new(monthly_billed, self.left.currency()).rounded();
-        if let (Some(action), Ok(lost_work)) =
-            (self.actions.last_mut(), self.left.checked_sub(billed))
-        {
-            action.set_aside(lost_work);
+        self.fleet.add(&path.stages.last);
+        if is_new {
+            let greedy = std::mem::replace(&mut self.paths[place], path);
+            let path = &mut self.paths[place];
+            for action in greedy.actions {
+                let kind = action.kind();
+                if path.actions.iter().all(|own| own.kind() != kind) {
+                    let taken = path.actions.last().map(Action::kind);
+                    let why = taken.filter(|own| *own > kind).map(LeftOut::Instead);
+                    let why = why.unwrap_or(LeftOut::SavesNothing);
+                    path.left_out.entry(kind).or_insert(why);
+                }
+            }
         }
+        is_new
     }
 
-    /// One action for its parts in all pools, and what is left out of all that is offered.
-    fn with_commitments(
-        mut self,
-        parts: Vec<(Money, String, Risk)>,
-    ) -> (Vec<Action>, BTreeMap<ActionKind, LeftOut>) {
-        let saved: Decimal = parts.iter().map(|(saving, _, _)| saving.amount()).sum();
-        let details: Vec<String> = parts.iter().map(|(_, detail, _)| detail.clone()).collect();
-        let risk = parts.iter().map(|(_, _, risk)| *risk).max();
-        let action = risk.and_then(|risk| {
-            Action::saving(
-                ActionKind::Commit,
-                None,
-                details.join("; "),
-                Money::new(saved, self.left.currency()),
-                self.left,
-                risk,
-            )
+    /// What commitments pay of a component, those that are there and those that would be bought.
+    fn paid(&self, component: usize) -> Decimal {
+        let bought = self.fleet.open_pools(component).into_iter();
+        let bought = bought.filter_map(|open| {
+            self.terms.sold(&open.pool).next()?;
+            let usage = ConcurrentUsage::of(&open.hours);
+            let (_, _, saving) = best_purchase(&open, &usage, self.terms)?;
+            Some(saving)
         });
-        if action.is_some() {
-            self.left_out.remove(&ActionKind::Commit);
+        self.fleet.credit(component) + bought.sum::<Decimal>()
+    }
+
+    fn finish(mut self) -> Plan {
+        let alone = self.alone();
+        let mut parts: Vec<Vec<CommitPart>> = self.paths.iter().map(|_| Vec::new()).collect();
+        let mut left = self.share_drops(&mut parts);
+        let scope_changes = self.rescope(&mut left, &mut parts);
+        let purchases = self.purchases(&left, &mut parts);
+        let (actions, left_out) = self
+            .paths
+            .into_iter()
+            .zip(self.rejected)
+            .zip(left.iter().zip(parts))
+            .map(|((mut path, rejected), (left, parts))| {
+                let rejected = rejected.into_iter();
+                path.left_out
+                    .extend(rejected.map(|kind| (kind, LeftOut::Rejected)));
+                with_commitments(path, *left, parts)
+            })
+            .unzip();
+        Plan {
+            actions,
+            left_out,
+            purchases,
+            scope_changes,
+            alone,
         }
-        self.actions.extend(action);
-        (self.actions, self.left_out)
+    }
+
+    /// The saving of every action as the drop of what the fleet costs when it is carried out, in
+    /// the order of the plan; and what is left of the cost of each workload. Where no commitment
+    /// is near, that is the list price.
+    fn share_drops(&mut self, parts: &mut [Vec<CommitPart>]) -> Vec<Money> {
+        let sets = self.touched_sets();
+        let mut left: Vec<Money> = self.paths.iter().map(|path| path.left).collect();
+        for (components, members) in sets {
+            let mut over = Decimal::ZERO;
+            for member in &members {
+                left[*member] = self.workloads[*member].cost;
+            }
+            // Undone from the last step to the first, and carried out again step by step.
+            let swap = |fleet: &mut Fleet, path: &Path, from: usize, to: usize| {
+                fleet.remove(stage(&path.stages, from));
+                fleet.add(stage(&path.stages, to));
+            };
+            let credit = |fleet: &Fleet| -> Decimal {
+                components.iter().map(|place| fleet.credit(*place)).sum()
+            };
+            for member in &members {
+                swap(&mut self.fleet, &self.paths[*member], 4, 0);
+            }
+            let mut carried = Decimal::ZERO;
+            let mut before = credit(&self.fleet);
+            for step in 1..=4 {
+                let acting: Vec<(usize, usize)> = members
+                    .iter()
+                    .filter_map(|member| {
+                        let mut actions = self.paths[*member].actions.iter();
+                        let action = actions.position(|action| step_of(action.kind()) == step)?;
+                        Some((*member, action))
+                    })
+                    .collect();
+                for member in &members {
+                    swap(&mut self.fleet, &self.paths[*member], step - 1, step);
+                }
+                let after = credit(&self.fleet);
+                let list = |paths: &[Path], (member, action): &(usize, usize)| {
+                    paths[*member].actions[*action].monthly_savings().amount()
+                };
+                let lists: Vec<Decimal> = acting.iter().map(|at| list(&self.paths, at)).collect();
+                let drop = lists.iter().sum::<Decimal>() - (before - after) + carried;
+                if before == after && carried.is_zero() {
+                    for ((member, action), list) in acting.iter().zip(&lists) {
+                        let saving = Money::new(
+                            (*list).min(left[*member].amount()),
+                            left[*member].currency(),
+                        );
+                        over += list - saving.amount();
+                        left[*member] = less(left[*member], saving.amount());
+                        let own = &mut self.paths[*member].actions[*action];
+                        *own = own.clone().saving_instead(saving);
+                    }
+                    continue;
+                }
+                before = after;
+                let due = drop.max(Decimal::ZERO);
+                carried = drop - due;
+                let mut weights: Vec<Decimal> = Vec::with_capacity(acting.len());
+                for ((member, _), list) in acting.iter().zip(&lists) {
+                    let path = &self.paths[*member];
+                    swap(&mut self.fleet, path, step, step - 1);
+                    let without = credit(&self.fleet);
+                    swap(&mut self.fleet, path, step - 1, step);
+                    weights.push((list - (without - after)).max(Decimal::ZERO));
+                }
+                if cents(weights.iter().sum()).is_zero() {
+                    weights = lists;
+                }
+                let currency = acting.first().map(|(member, _)| left[*member].currency());
+                let Some(currency) = currency else {
+                    carried = drop;
+                    continue;
+                };
+                let shares = allocate(Money::new(due, currency).rounded(), &weights);
+                for ((member, action), share) in acting.iter().zip(shares) {
+                    let most = left[*member].amount();
+                    let saving = share.amount().min(most);
+                    over += share.amount() - saving;
+                    left[*member] = less(left[*member], saving);
+                    let own = &mut self.paths[*member].actions[*action];
+                    *own = own.clone().saving_instead(Money::new(saving, currency));
+                }
+            }
+            for member in &members {
+                let path = &mut self.paths[*member];
+                for action in &path.actions {
+                    if action.monthly_savings().amount().is_zero() {
+                        path.left_out.insert(action.kind(), LeftOut::SavesNothing);
+                    }
+                }
+                let saves = |action: &Action| !action.monthly_savings().amount().is_zero();
+                path.actions.retain(saves);
+            }
+            self.pass_on(cents(over), &members, &left, parts);
+        }
+        left
+    }
+
+    /// Cover that an action frees beyond what its own workload costs pays for others: they say
+    /// so in their own rows.
+    fn pass_on(
+        &self,
+        over: Decimal,
+        members: &[usize],
+        left: &[Money],
+        parts: &mut [Vec<CommitPart>],
+    ) {
+        let stays: Vec<usize> = members
+            .iter()
+            .copied()
+            .filter(|member| !self.paths[*member].stages.last.is_empty())
+            .filter(|member| !left[*member].amount().is_zero())
+            .collect();
+        let Some(first) = stays.first() else {
+            return;
+        };
+        let weights: Vec<Decimal> = stays.iter().map(|member| left[*member].amount()).collect();
+        let over = over.min(weights.iter().sum());
+        if over <= Decimal::ZERO {
+            return;
+        }
+        let shares = allocate(Money::new(over, left[*first].currency()), &weights);
+        for (member, saving) in stays.into_iter().zip(shares) {
+            parts[member].push(CommitPart {
+                saving,
+                detail: "existing commitments cover it that other actions of the plan free"
+                    .to_owned(),
+                risk: self.terms.accepted,
+                caveat: None,
+            });
+        }
+    }
+
+    /// Components that commitments touch and workloads move between, each with the workloads.
+    fn touched_sets(&self) -> Vec<(Vec<usize>, Vec<usize>)> {
+        let mut root: Vec<usize> = self.fleet.components().collect();
+        let find = |root: &[usize], mut place: usize| {
+            while root[place] != place {
+                place = root[place];
+            }
+            place
+        };
+        let own: Vec<BTreeSet<usize>> = self
+            .paths
+            .iter()
+            .map(|path| {
+                let stages = &path.stages;
+                let all = [&stages.today, &stages.resized].into_iter().flatten();
+                components(&self.fleet, &all.map(|slot| slot.class.clone()).collect())
+            })
+            .collect();
+        for places in &own {
+            for pair in places.iter().collect::<Vec<_>>().windows(2) {
+                let (left, right) = (find(&root, *pair[0]), find(&root, *pair[1]));
+                root[left.max(right)] = left.min(right);
+            }
+        }
+        let mut sets: BTreeMap<usize, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+        for component in self.fleet.components() {
+            sets.entry(find(&root, component))
+                .or_default()
+                .0
+                .push(component);
+        }
+        for (workload, places) in own.iter().enumerate() {
+            if let Some(first) = places.first() {
+                sets.entry(find(&root, *first))
+                    .or_default()
+                    .1
+                    .push(workload);
+            }
+        }
+        let is_touched = |components: &[usize]| {
+            let mut all = components.iter();
+            all.any(|component| self.fleet.is_touched(*component))
+        };
+        sets.into_values()
+            .filter(|(components, _)| is_touched(components))
+            .collect()
+    }
+
+    /// What each kind of action on each workload would save by itself, where commitments are
+    /// near.
+    fn alone(&mut self) -> Vec<BTreeMap<ActionKind, Decimal>> {
+        let mut alone: Vec<BTreeMap<ActionKind, Decimal>> = Vec::new();
+        alone.resize_with(self.paths.len(), BTreeMap::new);
+        let sets = self.touched_sets();
+        for member in sets.iter().flat_map(|(_, members)| members) {
+            let path = &self.paths[*member];
+            self.fleet.remove(&path.stages.last);
+            self.fleet.add(&path.stages.today);
+        }
+        let everything = Terms {
+            accepted: Risk::High,
+            ..*self.terms
+        };
+        for (_, members) in &sets {
+            for member in members {
+                let workload = &self.workloads[*member];
+                let places = components(&self.fleet, &classes(workload).collect());
+                let credit = |fleet: &Fleet| -> Decimal {
+                    places.iter().map(|place| fleet.credit(*place)).sum()
+                };
+                let today = &self.paths[*member].stages.today;
+                let before = credit(&self.fleet);
+                let none = Choice {
+                    ends: false,
+                    schedules: false,
+                    resize: None,
+                    spot: false,
+                };
+                let mut single = vec![
+                    Choice { ends: true, ..none },
+                    Choice {
+                        schedules: true,
+                        ..none
+                    },
+                ];
+                single.extend((0..workload.resizes.len()).map(|place| Choice {
+                    resize: Some(place),
+                    ..none
+                }));
+                self.fleet.remove(today);
+                for choice in single {
+                    let path = Path::of(workload, &everything, Some(choice));
+                    let Some(action) = path.actions.first() else {
+                        continue;
+                    };
+                    self.fleet.add(&path.stages.last);
+                    let lost = before - credit(&self.fleet);
+                    self.fleet.remove(&path.stages.last);
+                    let saved = action.monthly_savings().amount() - lost;
+                    alone[*member].entry(action.kind()).or_insert(saved);
+                }
+                self.fleet.add(today);
+            }
+        }
+        for member in sets.iter().flat_map(|(_, members)| members) {
+            let path = &self.paths[*member];
+            self.fleet.remove(&path.stages.today);
+            self.fleet.add(&path.stages.last);
+        }
+        alone
+    }
+
+    /// Reserved instances of a zone that cover more as those of their region, which costs no
+    /// fee: before anything is bought.
+    fn rescope(&mut self, left: &mut [Money], parts: &mut [Vec<CommitPart>]) -> Vec<ScopeChange> {
+        let risk = Risk::Medium;
+        let mut changes = Vec::new();
+        if !self.terms.allows(risk) {
+            return changes;
+        }
+        let mut existing = Cow::Borrowed(self.terms.existing);
+        for reservation in self.terms.existing.zonal() {
+            let changed = existing.for_region(&reservation.id);
+            let mut fleet = Fleet::of(&changed, self.classes.clone(), self.terms.window_hours);
+            for path in &self.paths {
+                fleet.add(&path.stages.last);
+            }
+            let credit = |fleet: &Fleet| -> Decimal {
+                fleet.components().map(|one| fleet.credit(one)).sum()
+            };
+            let gained = cents(credit(&fleet) - credit(&self.fleet));
+            if gained <= Decimal::ZERO {
+                continue;
+            }
+            let shares = |fleet: &Fleet| -> BTreeMap<Class, Decimal> {
+                let all = fleet.components();
+                all.flat_map(|one| fleet.open_shares(one, false)).collect()
+            };
+            let (before, after) = (shares(&self.fleet), shares(&fleet));
+            let weights: Vec<Decimal> = self
+                .paths
+                .iter()
+                .zip(&*left)
+                .map(|(path, left)| {
+                    let slots = path.stages.last.iter();
+                    let covered = slots.map(|slot| {
+                        let share = |all: &BTreeMap<Class, Decimal>| {
+                            all.get(&slot.class).copied().unwrap_or_default()
+                        };
+                        (share(&before) - share(&after)).max(Decimal::ZERO) * slot.monthly
+                    });
+                    covered.sum::<Decimal>().min(left.amount())
+                })
+                .collect();
+            let gained = gained.min(cents(weights.iter().sum()));
+            let weighted = weights.iter().position(|weight| !weight.is_zero());
+            let Some(currency) = weighted.map(|place| left[place].currency()) else {
+                continue;
+            };
+            let saved = allocate(Money::new(gained, currency), &weights);
+            let mut workloads = Vec::new();
+            let rows = left.iter_mut().zip(&mut *parts).zip(&self.paths);
+            for (((left, parts), path), saving) in rows.zip(saved) {
+                if saving.amount().is_zero() {
+                    continue;
+                }
+                *left = less(*left, saving.amount());
+                workloads.push(path.id.clone());
+                parts.push(rescoped(&reservation, saving, risk));
+            }
+            changes.push(ScopeChange {
+                id: reservation.id,
+                zone: reservation.zone,
+                region: reservation.region,
+                count: reservation.count,
+                monthly_savings: Money::new(gained, currency),
+                workloads,
+            });
+            self.fleet = fleet;
+            existing = Cow::Owned(changed);
+        }
+        changes
+    }
+
+    /// What is bought for what nothing covers, with the parts of the workloads.
+    fn purchases(&self, left: &[Money], parts: &mut [Vec<CommitPart>]) -> Vec<Purchase> {
+        let mut purchases = Vec::new();
+        let mut members: BTreeMap<&CommitmentPool, Vec<(usize, &Slot)>> = BTreeMap::new();
+        for (workload, path) in self.paths.iter().enumerate() {
+            for slot in path.stages.last.iter().filter(|slot| slot.sized.is_some()) {
+                members
+                    .entry(&slot.class.pool)
+                    .or_default()
+                    .push((workload, slot));
+            }
+        }
+        let mut pools: Vec<(usize, OpenPool)> = self
+            .fleet
+            .components()
+            .flat_map(|one| {
+                self.fleet
+                    .open_pools(one)
+                    .into_iter()
+                    .map(move |open| (one, open))
+            })
+            .collect();
+        pools.sort_by(|left, right| left.1.pool.cmp(&right.1.pool));
+        for (component, open) in pools {
+            if self.terms.sold(&open.pool).next().is_none() {
+                continue;
+            }
+            let shares = self.fleet.open_shares(component, true);
+            let mut rows: BTreeMap<usize, PoolRow<'_>> = BTreeMap::new();
+            for (workload, slot) in members.get(&open.pool).into_iter().flatten() {
+                let row = rows.entry(*workload).or_insert_with(|| PoolRow {
+                    workload: *workload,
+                    id: &self.paths[*workload].id,
+                    left: left[*workload].amount(),
+                    slots: Vec::new(),
+                    monthly: Decimal::ZERO,
+                });
+                let share = shares.get(&slot.class).copied().unwrap_or(Decimal::ONE);
+                row.monthly += slot.monthly * share;
+                row.slots.push(slot);
+            }
+            let rows: Vec<PoolRow<'_>> = rows.into_values().collect();
+            let Some(purchase) = purchase(&open, &rows, self.terms) else {
+                continue;
+            };
+            for share in &purchase.shares {
+                parts[share.workload].push(CommitPart {
+                    saving: share.monthly_savings,
+                    detail: format!(
+                        "{} × {}, {}, at {}/h instead of {}/h in every hour: {} of the {} saved",
+                        purchase.count,
+                        open.pool.key.instance_type,
+                        purchase.what(),
+                        purchase.term.effective_hourly.amount().normalize(),
+                        purchase.on_demand_hourly.amount().normalize(),
+                        share.monthly_savings.amount(),
+                        purchase.monthly_savings.amount(),
+                    ),
+                    risk: purchase.term.risk,
+                    caveat: None,
+                });
+            }
+            purchases.push(purchase);
+        }
+        purchases
     }
 }
 
-/// An action before its saving is known.
-struct Step<'a> {
-    kind: ActionKind,
-    target: Option<Target>,
-    detail: &'a str,
-    risk: Risk,
-    caveats: &'a [String],
+fn rescoped(reservation: &ZonalReservation, saving: Money, risk: Risk) -> CommitPart {
+    let ZonalReservation { id, zone, region } = reservation;
+    CommitPart {
+        saving,
+        detail: format!(
+            "change the scope of the reserved instances {id} from {zone} to {region}, which costs \
+             no fee: they then cover hours that are billed on demand"
+        ),
+        risk,
+        caveat: Some(format!("{id} then holds no capacity in {zone}")),
+    }
 }
 
-fn cents(amount: Decimal) -> Decimal {
+/// What commitments may see of a workload, as it runs and as it could run.
+fn classes(workload: &Alternatives) -> impl Iterator<Item = Class> + '_ {
+    workload.billed.iter().flat_map(|one| {
+        let moves = workload.resizes.iter().filter(|_| one.place.is_some());
+        let moved = moves.map(|offer| one.class.with_type(&offer.to.instance_type));
+        moved.chain([one.class.clone()])
+    })
+}
+
+fn components(fleet: &Fleet, classes: &BTreeSet<Class>) -> BTreeSet<usize> {
+    let all = classes.iter();
+    all.filter_map(|class| fleet.component(class)).collect()
+}
+
+fn stage(stages: &Stages, step: usize) -> &[Slot] {
+    match step {
+        0 => &stages.today,
+        1 => &stages.ended,
+        2 => &stages.scheduled,
+        3 => &stages.resized,
+        _ => &stages.last,
+    }
+}
+
+/// The step after which an action shows in the stages of a path.
+fn step_of(kind: ActionKind) -> usize {
+    match kind {
+        ActionKind::Stop | ActionKind::Release => 1,
+        ActionKind::Schedule => 2,
+        ActionKind::Rightsize | ActionKind::Share => 3,
+        ActionKind::Spot | ActionKind::Commit => 4,
+    }
+}
+
+fn less(money: Money, amount: Decimal) -> Money {
+    Money::new(money.amount() - amount, money.currency())
+}
+
+/// One action for the parts of a workload in all commitments, and what is left out of all that
+/// is offered.
+fn with_commitments(
+    mut path: Path,
+    left: Money,
+    parts: Vec<CommitPart>,
+) -> (Vec<Action>, BTreeMap<ActionKind, LeftOut>) {
+    let saved: Decimal = parts.iter().map(|part| part.saving.amount()).sum();
+    let details: Vec<&str> = parts.iter().map(|part| part.detail.as_str()).collect();
+    let risk = parts.iter().map(|part| part.risk).max();
+    let caveats: Vec<String> = parts
+        .iter()
+        .filter_map(|part| part.caveat.clone())
+        .collect();
+    let before = Money::new(left.amount().max(saved), left.currency());
+    let action = risk.and_then(|risk| {
+        Action::saving(
+            ActionKind::Commit,
+            None,
+            details.join("; "),
+            Money::new(saved, left.currency()),
+            before,
+            risk,
+        )
+    });
+    if action.is_some() {
+        path.left_out.remove(&ActionKind::Commit);
+    }
+    path.actions
+        .extend(action.map(|action| action.with_caveats(caveats)));
+    (path.actions, path.left_out)
+}
+
+pub(super) fn cents(amount: Decimal) -> Decimal {
     amount.round_dp_with_strategy(2, rust_decimal::RoundingStrategy::MidpointAwayFromZero)
 }
 

@@ -2,6 +2,7 @@
 //! not there in all of them.
 
 use super::pool::INSTANCE;
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// One instance of a pool, hour by hour.
@@ -23,39 +24,78 @@ impl MemberHours {
             most: INSTANCE,
         }
     }
+
+    /// How much of each hour of the window it ran, as far as it was seen.
+    pub(super) fn seen_in(&self, hours: usize) -> Vec<u64> {
+        let mut whole = vec![0; hours.saturating_sub(self.seen.len())];
+        whole.extend(&self.seen[self.seen.len().saturating_sub(hours)..]);
+        whole
+    }
+
+    /// Whether it was seen in a part of the window alone.
+    pub(super) fn is_young(&self, hours: usize) -> bool {
+        !self.seen.is_empty() && self.seen.len() < hours
+    }
+
+    /// The order in which young members are placed, which no name decides: those that were seen
+    /// longer first.
+    pub(super) fn place_key(&self) -> impl Ord + '_ {
+        (Reverse(self.seen.len()), &self.seen, self.most)
+    }
 }
 
-/// `N(t)` of a pool over so many hours, in billionths of an instance. A member that
-/// was first seen later ran, as far as anybody knows, in its share of the hours
-/// before: those in which the rest of the pool is largest, of equals the latest, and
-/// of the last of them in a part. So it fills no valley that it was not observed in, and a
-/// member more never makes a pool steadier. Several young members follow each
-/// other in the order given.
-pub fn pooled_hours(members: &[MemberHours], hours: usize) -> Vec<u64> {
-    let mut pool = vec![0_u64; hours];
-    for member in members {
-        let begins = hours.saturating_sub(member.seen.len());
-        let seen = &member.seen[member.seen.len().saturating_sub(hours)..];
-        for (sum, ran) in pool[begins..].iter_mut().zip(seen) {
-            *sum += *ran;
+/// Adds the hours of a young member before it was first seen to what the rest of its pool runs,
+/// and returns its own over the whole window. It ran, as far as anybody knows, in its share of
+/// those hours: where the rest of the pool is largest, of equals the latest, and in the last of
+/// them in a part. So it fills no valley that it was not observed in, and a member more never
+/// makes a pool steadier.
+pub(super) fn place_unseen(member: &MemberHours, pool: &mut [u64]) -> Vec<u64> {
+    let mut whole = member.seen_in(pool.len());
+    if !member.is_young(pool.len()) {
+        return whole;
+    }
+    let unseen = pool.len() - member.seen.len();
+    let ran: u128 = member.seen.iter().map(|ran| u128::from(*ran)).sum();
+    let mut left = ran * unseen as u128 / member.seen.len() as u128;
+    let mut places: Vec<usize> = (0..unseen).collect();
+    places.sort_by_key(|hour| Reverse((pool[*hour], *hour)));
+    for hour in places {
+        let placed = left.min(u128::from(member.most));
+        whole[hour] = placed as u64;
+        pool[hour] += placed as u64;
+        left -= placed;
+        if left == 0 {
+            break;
         }
     }
+    whole
+}
+
+/// The hours of each member of a pool over the whole window, in the order given.
+pub fn whole_hours(members: &[MemberHours], hours: usize) -> Vec<Vec<u64>> {
+    let mut whole: Vec<Vec<u64>> = members.iter().map(|member| member.seen_in(hours)).collect();
+    let mut young: Vec<usize> = (0..members.len())
+        .filter(|place| members[*place].is_young(hours))
+        .collect();
+    young.sort_by(|left, right| members[*left].place_key().cmp(&members[*right].place_key()));
+    let mut pool = sum_of(&whole, hours);
+    for place in young {
+        whole[place] = place_unseen(&members[place], &mut pool);
+    }
+    whole
+}
+
+/// `N(t)` of a pool over so many hours, in billionths of an instance: the sum of
+/// [`whole_hours`].
+pub fn pooled_hours(members: &[MemberHours], hours: usize) -> Vec<u64> {
+    sum_of(&whole_hours(members, hours), hours)
+}
+
+fn sum_of(members: &[Vec<u64>], hours: usize) -> Vec<u64> {
+    let mut pool = vec![0; hours];
     for member in members {
-        let unseen = hours.saturating_sub(member.seen.len());
-        if unseen == 0 || member.seen.is_empty() {
-            continue;
-        }
-        let ran: u128 = member.seen.iter().map(|ran| u128::from(*ran)).sum();
-        let mut left = ran * unseen as u128 / member.seen.len() as u128;
-        let mut places: Vec<usize> = (0..unseen).collect();
-        places.sort_by_key(|hour| std::cmp::Reverse((pool[*hour], *hour)));
-        for hour in places {
-            let placed = left.min(u128::from(member.most));
-            pool[hour] += placed as u64;
-            left -= placed;
-            if left == 0 {
-                break;
-            }
+        for (sum, ran) in pool.iter_mut().zip(member) {
+            *sum += ran;
         }
     }
     pool

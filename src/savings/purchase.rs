@@ -1,12 +1,13 @@
 //! Commitments for a pool: who is in it, hour by hour, and what of it pays.
 
-use super::offers::{Alternatives, ScheduledHours, Stage, TermOffer, Terms};
+use super::coverage::{OpenPool, Slot};
+use super::offers::{Alternatives, BilledMember, ScheduledHours, Stage, TermOffer, Terms};
+use super::plan::cents;
 use super::pool::INSTANCE;
 use super::{ConcurrentUsage, Fewer, MemberHours, PoolRates, allocate, instances, pooled_hours};
-use crate::domain::{CommitmentPool, HourlyRate, Money, PriceKey, ResourceId};
+use crate::domain::{HourlyRate, Money, PriceKey};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,64 +63,86 @@ impl Purchase {
     }
 }
 
-/// An instance of a pool on its way out of the plan.
-#[derive(Debug, Clone)]
-pub(super) struct Pooled {
-    pub id: ResourceId,
-    pub pool: CommitmentPool,
-    pub hours: MemberHours,
-    pub hourly: HourlyRate,
-    /// What is left of its cost per month, unrounded.
-    pub monthly: Decimal,
-}
-
-/// One of a pool and the workload that it is from.
-pub(super) struct PoolMember<'a> {
+/// A workload's part of a pool.
+pub(super) struct PoolRow<'a> {
     /// The workload's place in the plan.
     pub workload: usize,
     /// The workload's id.
     pub id: &'a str,
     /// What is left of the workload's cost, in cents.
     pub left: Decimal,
-    pub member: &'a Pooled,
+    /// Its members that are in the pool.
+    pub slots: Vec<&'a Slot>,
+    /// What they cost on demand per month where nothing covers them, unrounded.
+    pub monthly: Decimal,
 }
 
-/// The instances that commitments may cover, as they run at the end.
-pub(super) fn pooled(
-    workload: &Alternatives,
-    stage: &Stage,
-    schedule: Option<&ScheduledHours>,
-    slowdown: f64,
-    fewer: Option<&Fewer>,
-) -> Vec<Pooled> {
-    workload
-        .committable
-        .iter()
-        .filter_map(|one| {
-            let member = stage.members.get(one.place)?;
-            let mut seen: Arc<[u64]> = match schedule {
-                Some(schedule) => masked(&one.seen, &schedule.on).into(),
-                None if slowdown > 1.0 => stretched(&one.seen, slowdown).into(),
-                None => Arc::clone(&one.seen),
-            };
-            let mut most = INSTANCE;
-            if let Some(fewer) = fewer {
-                let begins = fewer.by_hour.len().saturating_sub(seen.len());
-                let hours = Arc::make_mut(&mut seen).iter_mut();
-                for (ran, share) in hours.zip(&fewer.by_hour[begins..]) {
-                    *ran = part(*ran, *share);
-                }
-                most = part(most, fewer.share);
-            }
-            Some(Pooled {
-                id: one.id.clone(),
-                pool: one.pool.with_type(&stage.instance_type),
-                hours: MemberHours { seen, most },
-                hourly: member.hourly,
-                monthly: member.monthly,
-            })
-        })
+/// How the members of a workload run at a stage: where each place of the stage leads, and what
+/// no lever moves as it is.
+pub(super) struct Course<'a> {
+    pub stage: Option<&'a Stage>,
+    pub schedule: Option<&'a ScheduledHours>,
+    pub slowdown: f64,
+    pub fewer: Option<&'a Fewer>,
+}
+
+/// The members of a workload that commitments may cover, as they run at a stage; those that a
+/// stop ends only `with_ended`.
+pub(super) fn slots(workload: &Alternatives, course: &Course<'_>, with_ended: bool) -> Vec<Slot> {
+    let idle_hours = workload.schedule.as_ref().map(|offer| &offer.hours);
+    let stays = |one: &&BilledMember| with_ended || !one.is_ended;
+    let billed = workload.billed.iter().filter(stays);
+    billed
+        .filter_map(|one| slot(one, course, idle_hours))
         .collect()
+}
+
+/// Nothing is bought for hours that are idle, whether a schedule is taken or not.
+fn slot(
+    one: &BilledMember,
+    course: &Course<'_>,
+    idle_hours: Option<&ScheduledHours>,
+) -> Option<Slot> {
+    let Some(place) = one.place else {
+        return Some(Slot {
+            class: one.class.clone(),
+            hours: MemberHours {
+                seen: Arc::clone(&one.seen),
+                most: INSTANCE,
+            },
+            monthly: one.monthly,
+            hourly: one.hourly,
+            sized: None,
+        });
+    };
+    let stage = course.stage?;
+    let member = stage.members.get(place)?;
+    let mut seen: Arc<[u64]> = match course.schedule {
+        Some(schedule) => masked(&one.seen, &schedule.on).into(),
+        None if course.slowdown > 1.0 => stretched(&one.seen, course.slowdown).into(),
+        None => Arc::clone(&one.seen),
+    };
+    let mut most = INSTANCE;
+    if let Some(fewer) = course.fewer {
+        let begins = fewer.by_hour.len().saturating_sub(seen.len());
+        let hours = Arc::make_mut(&mut seen).iter_mut();
+        for (ran, share) in hours.zip(&fewer.by_hour[begins..]) {
+            *ran = part(*ran, *share);
+        }
+        most = part(most, fewer.share);
+    }
+    let idle_hours = idle_hours.filter(|_| course.schedule.is_none());
+    let sized = match idle_hours {
+        Some(idle) => masked(&seen, &idle.on).into(),
+        None => Arc::clone(&seen),
+    };
+    Some(Slot {
+        class: one.class.with_type(&stage.instance_type),
+        hours: MemberHours { seen, most },
+        monthly: member.monthly,
+        hourly: member.hourly,
+        sized: one.is_sized.then_some(MemberHours { seen: sized, most }),
+    })
 }
 
 fn part(amount: u64, share: Decimal) -> u64 {
@@ -174,78 +197,80 @@ fn stretched(seen: &[u64], slowdown: f64) -> Vec<u64> {
 /// is paid in the hours in which it rests too. `None` when it never runs.
 pub(super) fn committed_rate(
     term: &TermOffer,
-    pooled: &[Pooled],
+    slots: &[Slot],
     stage: &Stage,
     terms: &Terms<'_>,
 ) -> Option<Decimal> {
-    let members: Vec<MemberHours> = pooled.iter().map(|one| one.hours.clone()).collect();
+    let members: Vec<MemberHours> = slots.iter().filter_map(|slot| slot.sized.clone()).collect();
     let worked: u64 = pooled_hours(&members, terms.window_hours).iter().sum();
     let paid = Decimal::from(terms.window_hours) * Decimal::from(stage.count);
     (term.effective_hourly.amount() * paid).checked_div(instances(worked))
 }
 
-/// The commitment that saves most on what a pool's instances still run on demand: its
-/// fees are paid, and the hours above it cost what they cost today.
-pub(super) fn purchase(
-    pool: &CommitmentPool,
-    members: &[PoolMember<'_>],
-    terms: &Terms<'_>,
-) -> Option<Purchase> {
-    let on_demand = members.first()?.member.hourly;
-    let hours: Vec<MemberHours> = members.iter().map(|one| one.member.hours.clone()).collect();
-    let usage = ConcurrentUsage::of(&pooled_hours(&hours, terms.window_hours));
+/// The commitment that saves most on what a pool runs and nothing covers: its fees are paid, and
+/// the hours above it cost what they cost today. How many, and what it saves per month,
+/// unrounded and above zero.
+pub(super) fn best_purchase<'a>(
+    open: &OpenPool,
+    usage: &ConcurrentUsage,
+    terms: &'a Terms<'_>,
+) -> Option<(&'a TermOffer, u32, Decimal)> {
     let month = terms.hours_per_month;
-    let today: Decimal = members.iter().map(|one| one.member.monthly).sum();
-    let (term, count, saving) = terms
-        .sold(pool)
+    terms
+        .sold(&open.pool)
         .filter_map(|term| {
-            let rates = PoolRates::new(on_demand, term.effective_hourly).ok()?;
-            let count = rates.best_count(&usage);
+            let rates = PoolRates::new(open.hourly, term.effective_hourly).ok()?;
+            let count = rates.best_count(usage);
             let fees = term.effective_hourly.amount() * Decimal::from(count) * month;
             // No more hours are replaced than today's cost holds.
-            let saving = rates.monthly_savings(&usage, count, month).amount();
-            Some((term, count, saving.min(today - fees)))
+            let saving = rates.monthly_savings(usage, count, month).amount();
+            Some((term, count, saving.min(open.monthly - fees)))
         })
         // Of equals the first, in the order of preference.
-        .reduce(|best, next| if next.2 > best.2 { next } else { best })?;
+        .reduce(|best, next| if next.2 > best.2 { next } else { best })
+        .filter(|(_, count, saving)| *count > 0 && *saving > Decimal::ZERO)
+}
+
+/// What is bought for a pool, with the part of each workload.
+pub(super) fn purchase(
+    open: &OpenPool,
+    rows: &[PoolRow<'_>],
+    terms: &Terms<'_>,
+) -> Option<Purchase> {
+    let on_demand = open.hourly;
+    let usage = ConcurrentUsage::of(&open.hours);
+    let (term, count, saving) = best_purchase(open, &usage, terms)?;
     let currency = on_demand.currency();
-    let monthly_savings = Money::new(saving, currency).rounded();
-    if count == 0 || monthly_savings.amount() <= Decimal::ZERO {
+    let weights: Vec<Decimal> = rows.iter().map(|row| row.monthly.min(row.left)).collect();
+    let most: Decimal = weights.iter().map(|weight| cents(*weight)).sum();
+    let monthly_savings = Money::new(saving.min(most), currency).rounded();
+    if monthly_savings.amount() <= Decimal::ZERO {
         return None;
     }
-    let mut shares: BTreeMap<usize, PurchaseShare> = BTreeMap::new();
-    for one in members {
-        let share = shares.entry(one.workload).or_insert_with(|| PurchaseShare {
-            id: one.id.to_owned(),
-            workload: one.workload,
-            instances: 0,
-            young: 0,
-            monthly: Decimal::ZERO,
-            monthly_savings: Money::zero(currency),
-        });
-        share.instances += 1;
-        share.young += u32::from(one.member.hours.seen.len() < terms.window_hours);
-        share.monthly += one.member.monthly;
-    }
-    let mut shares: Vec<PurchaseShare> = shares.into_values().collect();
-    let left: BTreeMap<usize, Decimal> =
-        members.iter().map(|one| (one.workload, one.left)).collect();
-    let weights: Vec<Decimal> = shares
-        .iter()
-        .map(|share| share.monthly.min(left[&share.workload]))
-        .collect();
-    for (share, part) in shares.iter_mut().zip(allocate(monthly_savings, &weights)) {
-        share.monthly_savings = part;
-    }
-    shares.retain(|share| !share.monthly_savings.amount().is_zero());
+    let parts = allocate(monthly_savings, &weights);
+    let shares = rows.iter().zip(parts).map(|(row, part)| {
+        let young = row
+            .slots
+            .iter()
+            .filter(|slot| slot.hours.is_young(terms.window_hours));
+        PurchaseShare {
+            id: row.id.to_owned(),
+            workload: row.workload,
+            instances: row.slots.len() as u32,
+            young: young.count() as u32,
+            monthly: row.monthly,
+            monthly_savings: part,
+        }
+    });
+    let shares = shares.filter(|share| !share.monthly_savings.amount().is_zero());
     Some(Purchase {
-        key: pool.key.clone(),
-        account: pool.account.clone(),
+        key: open.pool.key.clone(),
+        account: open.pool.account.clone(),
         term: term.clone(),
         count,
         on_demand_hourly: on_demand,
         usage,
-        shares,
+        shares: shares.collect(),
         monthly_savings,
     })
 }

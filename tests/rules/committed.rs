@@ -123,7 +123,7 @@ fn an_hour_costs_what_pays_for_it() {
 }
 
 #[test]
-fn a_group_is_told_apart_by_what_pays() {
+fn a_group_is_one_workload_whatever_pays_for_its_members() {
     let grouped = |id: &str| {
         let mut one = machine(id, 90.0);
         one.instance.auto_scaling_group = Some("web".to_owned());
@@ -132,18 +132,15 @@ fn a_group_is_told_apart_by_what_pays() {
     let fleet = || vec![grouped("i-1"), grouped("i-2"), grouped("i-3")];
     let found = audited(&owned(fleet(), 1));
     let id = |option: &str| format!("111122223333/us-east-1/g5.xlarge/{option}/asg:web");
-    let (paid, open) = (of(&found, &id("reserved")), of(&found, &id("on-demand")));
-    assert_eq!(paid.workload.instances.len(), 1);
-    assert_eq!(cost(paid), decimal("462.66"));
-    assert_eq!(open.workload.instances.len(), 2);
-    // 2 × 1.006 × 730.
-    assert_eq!(cost(open), decimal("1468.76"));
-    assert_eq!(paid.actions, []);
-    assert!(!open.actions.is_empty(), "the others may be committed to");
-    // Without the reservation all three are one, and its id is the one that the
-    // uncovered ones keep.
+    let web = of(&found, &id("mixed"));
+    assert_eq!(web.workload.instances.len(), 3);
+    // 462.66 + 2 × 1.006 × 730.
+    assert_eq!(cost(web), decimal("1931.42"));
+    assert!(!web.actions.is_empty(), "the others may be committed to");
     let all = audited(&estate(fleet()));
     assert_eq!(of(&all, &id("on-demand")).workload.instances.len(), 3);
+    let all = audited(&owned(fleet(), 3));
+    assert_eq!(of(&all, &id("reserved")).workload.instances.len(), 3);
     // What a commitment is sized on are the two that are not covered.
     let advised = assess_commitments(&owned(fleet(), 1), &Policy::default());
     assert_eq!(advised.reserved[0].usage.peak(), 2);

@@ -10,6 +10,7 @@ mod clusters;
 mod committed;
 mod everywhere;
 mod fixtures;
+mod fleet_cost;
 mod fleets;
 mod honest;
 mod levers;

@@ -9,7 +9,7 @@ use gpucost::domain::{
     ResourceId, SavingsPlan, SavingsPlanKind, Tenancy,
 };
 use gpucost::rules::{CLUSTER_RULES, COMMITMENT_RULES, commitment_findings};
-use gpucost::savings::{Coverage, Unused, existing_coverage};
+use gpucost::savings::{Coverage, Standing, Unused, existing_coverage};
 use gpucost::usage::Estate;
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
@@ -51,7 +51,12 @@ fn judged(estate: &Estate) -> (Coverage, Vec<Finding>) {
     let policy = Policy::default();
     let discounts = BTreeMap::new();
     let prices = Prices::new(&estate.prices, &discounts);
-    let found = existing_coverage(estate, &prices, &policy);
+    let found = existing_coverage(
+        (estate, &estate.measured()),
+        &prices,
+        &policy,
+        &Standing::default(),
+    );
     let unused = Unused {
         coverage: &found,
         prices: &prices,
@@ -114,7 +119,7 @@ fn the_hours_of_an_estate_are_those_its_cost_follows() {
         expected.map(|(id, hours)| (id.to_owned(), Decimal::from(hours)))
     );
     let second = found.of(&ResourceId::named("i-2")).expect("it is there");
-    let paid = second.committed(as_of()).expect("all of it");
+    let paid = second.committed().expect("all of it");
     assert_eq!(paid.purchase_option(), PurchaseOption::Reserved);
     // (336 + 112) of 672 hours.
     let used = found.commitments[0].utilization.expect("it overlaps");

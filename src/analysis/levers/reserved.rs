@@ -6,21 +6,19 @@ use super::pool_options::{
 };
 use crate::analysis::PriceUse;
 use crate::analysis::plan::{Owned, unknown_rate};
-use crate::analysis::workloads::{self, Grouped, PaidHours};
+use crate::analysis::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
     CapacityReservation, Cause, CauseKind, CommitmentPool, Gap, GapSubject, HOUR_SECONDS, Member,
     Money, Policy, PriceQuote, PurchaseOption, ResourceId, Window, Workload,
 };
 use crate::savings::{
-    Bought, CommitmentUse, InstanceCoverage, MemberHours, UnusedCommitment, UsedInstance,
-    pooled_hours, used_instances,
+    Bought, CommitmentUse, InstanceCoverage, MemberHours, UnusedCommitment, pooled_hours,
 };
 use crate::usage::Estate;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
-use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeMap;
 
 /// How well a capacity reservation is used.
@@ -73,19 +71,12 @@ impl ReservedFleet {
 /// Sizes the commitments of a fleet on today's usage.
 pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let owned = Owned::of_estate(estate, &prices, policy);
     // As EC2 bills them: what is covered is taken off hour by hour below.
-    let (groups, _, mut gaps) = workloads::group(
-        (estate, &estate.measured()),
-        &prices,
-        policy,
-        &PaidHours::new(),
-    );
+    let measured = estate.measured();
+    let (groups, _, mut gaps, owned) = Owned::beside_groups((estate, &measured), &prices, policy);
     gaps.extend(estate.gaps.iter().cloned());
-    let used = used_instances(estate, &prices);
     let fleet = Fleet {
         bought: owned.bought(),
-        used: used.iter().map(|one| (&one.id, one)).collect(),
         covered: owned
             .coverage()
             .instances
@@ -139,7 +130,6 @@ fn least_first(options: &[PoolOption]) -> std::cmp::Reverse<Option<Decimal>> {
 /// The fleet, instance by instance.
 struct Fleet<'a> {
     bought: Bought<'a>,
-    used: BTreeMap<&'a ResourceId, &'a UsedInstance>,
     covered: BTreeMap<&'a ResourceId, &'a InstanceCoverage>,
     window: Window,
     policy: &'a Policy,
@@ -220,26 +210,20 @@ impl Fleet<'_> {
         Gap::of(GapSubject::Usage, workload.id(), cause)
     }
 
-    /// How much of each hour an instance ran and nothing covered, in billionths. Where the
-    /// window does not begin with an hour, each hour is netted with the one of the
-    /// commitments that it begins in.
+    /// How much of each hour an instance ran and nothing covered, in billionths, since it was
+    /// first seen.
     fn uncovered(&self, member: &Member) -> Vec<u64> {
-        let (used, covered) = (self.used.get(&member.id), self.covered.get(&member.id));
-        let begins = self.window.start.as_second();
-        member
-            .activity
-            .hours()
-            .zip(member.activity.instances())
-            .map(|(hour, ran)| {
-                let index = ((hour.start.as_second() - begins).max(0) / HOUR_SECONDS) as usize;
-                let is_used = used.is_some_and(|used| used.running.get(index) == Some(&true));
-                let open = covered
-                    .filter(|covered| is_used && !covered.parts.is_empty())
-                    .and_then(|covered| covered.uncovered.get(index));
-                let open = open.copied().unwrap_or(Decimal::ONE);
-                (Decimal::from(ran) * open).floor().to_u64().unwrap_or(ran)
-            })
-            .collect()
+        let covered = self.covered.get(&member.id);
+        match covered.filter(|covered| !covered.parts.is_empty()) {
+            Some(covered) => {
+                let unseen = covered
+                    .uncovered
+                    .len()
+                    .saturating_sub(member.activity.len());
+                covered.uncovered[unseen..].to_vec()
+            }
+            None => member.activity.instances().collect(),
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 //! interruptions cost, what is saved, and who may go there.
 
 use crate::analysis::plan::Owned;
-use crate::analysis::workloads;
 use crate::catalog::{Prices, bundled_interruption_band};
 use crate::domain::{
     Gap, InterruptionBand, Money, Policy, PriceKey, PriceOption, PriceQuote, PurchaseOption, Risk,
@@ -122,13 +121,7 @@ pub fn assess_fleet(
     checkpointing: Checkpointing,
 ) -> SpotReport {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let owned = Owned::of_estate(estate, &prices, policy);
-    let (workloads, _, mut gaps) = workloads::group(
-        (estate, &estate.measured()),
-        &prices,
-        policy,
-        &owned.paid_hours(),
-    );
+    let (workloads, mut gaps, _) = Owned::groups(estate, &prices, policy);
     gaps.extend(estate.gaps.iter().cloned());
     let mut assessments: Vec<SpotAssessment> = workloads
         .iter()

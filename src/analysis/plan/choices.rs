@@ -2,7 +2,7 @@
 
 use super::planning::{Offers, saved};
 use crate::domain::{Action, ActionKind, Risk};
-use crate::savings::{LeftOut, Purchase, RejectedKinds};
+use crate::savings::{LeftOut, Purchase, RejectedKinds, ScopeChange};
 use std::collections::BTreeMap;
 
 /// What the plan of an audit was chosen from, at every level of risk that was weighed.
@@ -20,6 +20,7 @@ pub(in crate::analysis) struct Replanned {
     /// By the ID of the workload.
     pub chosen: BTreeMap<String, Chosen>,
     pub purchases: Vec<Purchase>,
+    pub scope_changes: Vec<ScopeChange>,
 }
 
 impl Choices {
@@ -45,6 +46,7 @@ impl Choices {
             risk,
             chosen: ids.zip(chosen).collect(),
             purchases: plan.purchases,
+            scope_changes: plan.scope_changes,
         })
     }
 }

@@ -2,12 +2,19 @@
 //! is to be said about the commitments themselves.
 
 use crate::analysis::PriceUse;
-use crate::analysis::workloads::PaidHours;
+use crate::analysis::workloads::{self, Grouped};
 use crate::catalog::Prices;
-use crate::domain::{Cause, CauseKind, Finding, Gap, GapSubject, Policy, PurchaseOption, Workload};
+use crate::domain::{
+    Cause, CauseKind, CommitmentPool, CommittedHours, Finding, Gap, GapSubject, Policy, PriceKey,
+    ResourceId, Workload,
+};
 use crate::rules::commitment_findings;
-use crate::savings::{Bought, Coverage, Unused, UnusedCommitment, existing_coverage};
-use crate::usage::Estate;
+use crate::savings::{
+    Bought, Class, Coverage, Existing, OtherHours, Room, Standing, Unused, UnusedCommitment,
+    commitment_rates, existing_coverage,
+};
+use crate::usage::{Estate, Usages, WeekUsage};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The commitments of an estate and what they cover.
 pub(in crate::analysis) struct Owned<'a> {
@@ -18,40 +25,109 @@ pub(in crate::analysis) struct Owned<'a> {
 }
 
 impl<'a> Owned<'a> {
-    pub(in crate::analysis) fn of(
-        estate: &'a Estate,
-        coverage: Coverage,
+    /// The workloads of an estate at list price, with what commitments cover of them.
+    pub(in crate::analysis) fn beside_groups(
+        (estate, usage): (&'a Estate, &Usages),
         prices: &'a Prices<'a>,
         policy: &'a Policy,
-    ) -> Self {
-        Self {
-            coverage,
+    ) -> (Vec<Grouped>, WeekUsage, Vec<Gap>, Self) {
+        let (groups, week, gaps) = workloads::group((estate, usage), prices, policy);
+        let mut standing = Standing::default();
+        for workload in groups.iter().map(|group| &group.workload) {
+            for member in &workload.members {
+                if !workload.key.running {
+                    standing.ended.insert(member.id.clone());
+                } else if member.is_idle() {
+                    standing.resting.insert(member.id.clone());
+                }
+            }
+        }
+        let coverage = existing_coverage((estate, usage), prices, policy, &standing);
+        let owned = Self {
             estate,
             prices,
             policy,
-        }
+            coverage,
+        };
+        (groups, week, gaps, owned)
     }
 
-    /// What an estate has bought, where its coverage is not known yet.
-    pub(in crate::analysis) fn of_estate(
+    /// The workloads of an estate as they are billed, with what is bought.
+    pub(in crate::analysis) fn groups(
         estate: &'a Estate,
         prices: &'a Prices<'a>,
         policy: &'a Policy,
-    ) -> Self {
-        let coverage = existing_coverage(estate, prices, policy);
-        Self::of(estate, coverage, prices, policy)
+    ) -> (Vec<Grouped>, Vec<Gap>, Self) {
+        let measured = estate.measured();
+        let (groups, _, gaps, owned) = Self::beside_groups((estate, &measured), prices, policy);
+        let paid = owned.paid_hours();
+        let billed = groups
+            .into_iter()
+            .map(|group| group.paid(&paid).unwrap_or(group));
+        (billed.collect(), gaps, owned)
     }
 
     pub(in crate::analysis) fn coverage(&self) -> &Coverage {
         &self.coverage
     }
 
-    /// What is paid for from now on, by instance.
-    pub(in crate::analysis) fn paid_hours(&self) -> PaidHours {
+    /// What is paid for, by instance.
+    pub(in crate::analysis) fn paid_hours(&self) -> BTreeMap<ResourceId, CommittedHours> {
         let covered = self.coverage.instances.iter();
         covered
-            .filter_map(|one| Some((one.id.clone(), one.committed(self.estate.as_of)?)))
+            .filter_map(|one| Some((one.id.clone(), one.committed()?)))
             .collect()
+    }
+
+    /// The commitments as a plan counts them, of what its members may be or become: beside them
+    /// stand instances out of scope and the room that no plan gives up.
+    pub(in crate::analysis) fn existing(&self, pools: &BTreeSet<CommitmentPool>) -> Existing {
+        let commitments = &self.estate.commitments;
+        if commitments.reserved_instances.is_empty() && commitments.savings_plans.is_empty() {
+            return Existing::default();
+        }
+        let mut rates = BTreeMap::new();
+        for pool in pools {
+            let own = commitment_rates(&pool.key, self.prices);
+            rates.insert(pool.key.clone(), own);
+        }
+        // Room that can be given up is, before anything else.
+        let given_up: BTreeSet<ResourceId> = self
+            .coverage
+            .rooms
+            .iter()
+            .filter(|room| room.reservation.can_be_cancelled(self.estate.as_of))
+            .filter(|room| !self.coverage.uncovered_room(room).is_zero())
+            .map(Room::id)
+            .collect();
+        let others = self.coverage.others.iter();
+        let others = others
+            .filter(|other| !given_up.contains(&other.id))
+            .map(|other| {
+                let key = PriceKey {
+                    operating_system: other.operating_system,
+                    tenancy: other.tenancy,
+                    ..PriceKey::linux_on_demand(&other.region, &other.instance_type)
+                };
+                let own = commitment_rates(&key, self.prices);
+                rates.entry(key.clone()).or_insert(own);
+                OtherHours {
+                    class: Class {
+                        pool: commitments.pool(&other.account, key),
+                        account: other.account.clone(),
+                        zone: other.zone.clone(),
+                        is_room: other.is_room,
+                    },
+                    hours: other.hours.clone(),
+                }
+            });
+        let others = others.collect();
+        Existing {
+            commitments: commitments.clone(),
+            as_of: Some(self.estate.as_of),
+            rates,
+            others,
+        }
     }
 
     /// What is bought, as far as it decides about a lever.
@@ -83,18 +159,6 @@ impl<'a> Owned<'a> {
         }
         rows
     }
-}
-
-/// Why the hours of a workload that no commitment covers get no advice: what
-/// moving it would save on them depends on who takes over the others.
-pub(in crate::analysis) fn unweighed(workload: &Workload, is_stopped: bool) -> Option<Gap> {
-    let committed_cost = workload.committed_cost()?;
-    let is_mixed = workload.key.purchase_option == PurchaseOption::Mixed;
-    if !is_mixed || workload.ignored.is_some() || is_stopped {
-        return None;
-    }
-    let cause = Cause::of(CauseKind::PartlyCommitted, [&committed_cost.in_words()]);
-    Some(Gap::of(GapSubject::Commitments, workload.id(), cause))
 }
 
 /// The gap of instances that a savings plan of unknown rate may cover.

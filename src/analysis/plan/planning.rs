@@ -5,11 +5,12 @@ use crate::analysis::PriceUse;
 use crate::analysis::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
-    ActionKind, Cause, CauseKind, CommitmentPool, Gap, Policy, Risk, WORK, WorkUnit, Workload,
+    ActionKind, Cause, CauseKind, CommitmentPool, Gap, Money, Policy, Risk, WORK, WorkUnit,
+    Workload,
 };
 use crate::savings::{
-    Alternatives, Bought, Facts, HeldMachines, Members, Plan, Proposals, Refusal, RejectedKinds,
-    TermOffer, Terms, commitment_pools, plan, propose,
+    Alternatives, Bought, Existing, Facts, HeldMachines, Members, Plan, Proposals, Refusal,
+    RejectedKinds, TermOffer, Terms, commitment_pools, plan, propose,
 };
 use crate::usage::{Estate, Timeline};
 use rayon::prelude::*;
@@ -55,6 +56,25 @@ impl GroupProposals {
         }
     }
 
+    /// Each action saves what it drops by itself of the cost of a fleet with commitments.
+    fn save_alone(&mut self, alone: &BTreeMap<ActionKind, Decimal>, group: &Workload) {
+        for (kind, saved) in alone {
+            let list = self
+                .whole
+                .action(*kind)
+                .map(|action| action.monthly_savings().amount());
+            let Some(list) = list.filter(|list| list != saved) else {
+                continue;
+            };
+            let most = group
+                .monthly_cost()
+                .map_or(*saved, |cost| saved.min(&cost.amount()).to_owned());
+            for proposals in self.by_part.iter_mut().chain([&mut self.whole]) {
+                proposals.scale(*kind, most.max(Decimal::ZERO), list);
+            }
+        }
+    }
+
     /// What kept levers silent because of missing data.
     fn gaps(&self, workload: &Workload) -> Vec<Gap> {
         let refused = self.by_part.iter().flat_map(Proposals::refused);
@@ -97,6 +117,7 @@ pub(in crate::analysis) struct Offers {
     /// Why it is not known whether the dollars of its actions come, of each workload.
     doubts: Vec<Option<String>>,
     sold: BTreeMap<CommitmentPool, Vec<TermOffer>>,
+    existing: Existing,
     accepted: Risk,
     hours_per_month: Decimal,
     window_hours: usize,
@@ -113,6 +134,7 @@ impl Offers {
                 window_hours: self.window_hours,
                 sold: &self.sold,
                 rejected,
+                existing: &self.existing,
             },
         );
         for (doubt, actions) in self.doubts.iter().zip(&mut composed.actions) {
@@ -129,8 +151,9 @@ impl Offers {
 }
 
 impl Planner<'_> {
-    /// Composes the plan, and notes the prices that its figures rest on.
-    pub fn plan(&self, groups: &[Grouped]) -> Planned {
+    /// Composes the plan of workloads at list price, each with what it is billed per month, and
+    /// notes the prices that its figures rest on.
+    pub fn plan(&self, groups: &[Grouped], billed: &[Option<Money>]) -> Planned {
         let bought = self.owned.bought();
         let facts = Facts {
             prices: self.prices,
@@ -141,13 +164,15 @@ impl Planner<'_> {
         };
         let number = Some(groups.len() as u64);
         let _work = WORK.begin("planning workloads".to_owned(), number, WorkUnit::Things);
-        let (proposals, (alternatives, gaps)): (Vec<_>, (Vec<_>, Vec<Vec<Gap>>)) = groups
+        let (mut proposals, (alternatives, gaps)): (Vec<_>, (Vec<_>, Vec<Vec<Gap>>)) = groups
             .par_iter()
-            .map(|group| {
+            .zip(billed)
+            .map(|(group, billed)| {
                 let found = GroupProposals::of(group, &facts, self.held);
                 let own = Alternatives::of(
                     &group.workload,
                     group.working(),
+                    *billed,
                     &found.whole,
                     bought.commitments,
                 );
@@ -160,8 +185,10 @@ impl Planner<'_> {
         for (group, found) in groups.iter().zip(&proposals) {
             prices_used.record(&group.workload, &found.whole);
         }
-        let pools = commitment_pools(&alternatives).into_iter();
+        let pools = commitment_pools(&alternatives);
+        let existing = self.owned.existing(&pools);
         let sold: BTreeMap<CommitmentPool, Vec<TermOffer>> = pools
+            .into_iter()
             .map(|pool| {
                 let terms = bought.sold(&pool);
                 (pool, terms)
@@ -172,11 +199,15 @@ impl Planner<'_> {
             doubts: doubts.collect(),
             alternatives,
             sold,
+            existing,
             accepted: self.accepted,
             hours_per_month: self.policy.hours_per_month,
             window_hours: self.window_hours(),
         };
         let composed = offers.plan(&self.rejected(groups));
+        for ((proposals, alone), group) in proposals.iter_mut().zip(&composed.alone).zip(groups) {
+            proposals.save_alone(alone, &group.workload);
+        }
         for purchase in &composed.purchases {
             let key = purchase.key.with_option(purchase.term.option);
             if let Ok(found) = self.prices.find(&key) {

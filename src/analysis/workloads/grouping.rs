@@ -11,8 +11,8 @@ use crate::domain::{
     AwsOpinion, Cause, CauseKind, Classification, CommittedHours, ComponentHost, Gap, GapSubject,
     GpuOffer, Group, HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceShape,
     InstanceState, InstanceUsage, Lifecycle, Measured, Member, Part, Policy, PriceKey, Provider,
-    ResourceId, ScalingGroup, Unpriced, UsageState, UtilizationSummary, Verdict, WORK, WorkUnit,
-    Workload, WorkloadCost, WorkloadKey, is_restartable,
+    PurchaseOption, ResourceId, ScalingGroup, Unpriced, UsageState, UtilizationSummary, Verdict,
+    WORK, WorkUnit, Workload, WorkloadCost, WorkloadKey, is_restartable,
 };
 use crate::rules;
 use crate::usage::{Course, Estate, Timeline, Usages, WeekUsage};
@@ -27,9 +27,6 @@ use std::sync::Arc;
 pub fn instance_shape<'a>(estate: &'a Estate, instance_type: &str) -> Option<&'a InstanceShape> {
     catalog::known_shape(&estate.shapes, instance_type)
 }
-
-/// What commitments pay for, by instance.
-pub(in crate::analysis) type PaidHours = BTreeMap<ResourceId, CommittedHours>;
 
 /// A workload with its verdict, and its members apart by how each behaves.
 #[derive(Debug)]
@@ -55,14 +52,65 @@ impl Grouped {
     }
 }
 
-/// Groups the instances of an estate by what they do and how they are paid for, with how
-/// they were used; what stands in the way becomes gaps. Beside them how much all their GPUs are
+impl Grouped {
+    /// The same with what commitments pay of its members, which changes no verdict: how all of
+    /// it is paid for, and what each member costs. `None` where they pay for nothing.
+    pub fn paid(&self, paid: &BTreeMap<ResourceId, CommittedHours>) -> Option<Self> {
+        let workload = &self.workload;
+        let is_paid = |id: &ResourceId| workload.key.running && paid.contains_key(id);
+        if !workload.instances.iter().any(is_paid) {
+            return None;
+        }
+        let options: Vec<Option<PurchaseOption>> = workload
+            .instances
+            .iter()
+            .map(|id| paid.get(id).map(CommittedHours::purchase_option))
+            .collect();
+        let option = match options.first().copied().flatten() {
+            Some(first) if options.iter().all(|option| *option == Some(first)) => first,
+            _ => PurchaseOption::Mixed,
+        };
+        let with_paid = |workload: &Arc<Workload>| {
+            let mut with_paid = (**workload).clone();
+            with_paid.key.purchase_option = option;
+            if let Some(cost) = &workload.cost {
+                let own = with_paid.instances.iter().map(|id| paid.get(id).cloned());
+                match cost.with_committed(own) {
+                    Some(cost) => with_paid.cost = Some(cost),
+                    None => {
+                        let cause = Cause::of(CauseKind::PriceNotCombined, [""]);
+                        (with_paid.cost, with_paid.unpriced) = (None, Some(Unpriced { cause }));
+                    }
+                }
+            }
+            Arc::new(with_paid)
+        };
+        Some(Self {
+            workload: with_paid(workload),
+            verdict: self.verdict.clone(),
+            course: self.course.clone(),
+            week_percents: self.week_percents.clone(),
+            parts: self
+                .parts
+                .iter()
+                .map(|part| Part {
+                    idle: part.idle,
+                    workload: with_paid(&part.workload),
+                    verdict: part.verdict.clone(),
+                })
+                .collect(),
+            has_working_peers: self.has_working_peers,
+        })
+    }
+}
+
+/// Groups the instances of an estate by what they do and the market that they are bought on, at
+/// list price, with how they were used; what stands in the way becomes gaps. Beside them how much all their GPUs are
 /// used by hour of the week.
 pub(in crate::analysis) fn group(
     (estate, usage): (&Estate, &Usages),
     prices: &Prices<'_>,
     policy: &Policy,
-    paid: &PaidHours,
 ) -> (Vec<Grouped>, WeekUsage, Vec<Gap>) {
     let mut gaps = Vec::new();
     let no_week = week_in_zone(estate, policy);
@@ -71,7 +119,6 @@ pub(in crate::analysis) fn group(
         estate,
         prices,
         policy,
-        paid,
         profiles: &profiles,
         advised: advised(&estate.opinions),
     };
@@ -143,7 +190,6 @@ struct Gather<'a> {
     estate: &'a Estate,
     prices: &'a Prices<'a>,
     policy: &'a Policy,
-    paid: &'a PaidHours,
     profiles: &'a Profiles<'a>,
     /// Where opinions about instances are.
     advised: BTreeMap<&'a ResourceId, Vec<&'a AwsOpinion>>,
@@ -177,7 +223,6 @@ struct MeasuredGroup {
 impl<'a> Gather<'a> {
     fn key(&self, instance: &Instance) -> WorkloadKey {
         let running = instance.state.is_running() || !self.has_ended(instance);
-        let covered = self.paid.get(&instance.id).filter(|_| running);
         let group = if let Some(name) = &instance.auto_scaling_group {
             Group::AutoScaling(name.clone())
         } else if let Some(value) = instance
@@ -194,10 +239,7 @@ impl<'a> Gather<'a> {
             account: instance.account.clone(),
             region: instance.region.clone(),
             instance_type: instance.instance_type.clone(),
-            purchase_option: covered.map_or_else(
-                || instance.purchase_option(),
-                CommittedHours::purchase_option,
-            ),
+            purchase_option: instance.purchase_option(),
             running,
             priced: instance
                 .price_key()
@@ -484,18 +526,11 @@ impl<'a> Gather<'a> {
             // it runs.
             let share = usage.running.share().unwrap_or(Decimal::ONE);
             let monthly_hours = self.policy.hours_per_month * share;
-            let committed = self.paid.get(&instance.id).cloned();
-            let rate = match &committed {
-                None => quote.rate,
-                Some(paid) => paid
-                    .hourly(quote.rate)
-                    .ok_or_else(|| unpriced(CauseKind::PriceNotCombined))?,
-            };
             costs.push(InstanceCost {
                 key,
+                hourly: quote.rate,
                 quote,
-                committed,
-                hourly: rate,
+                committed: None,
                 monthly_hours,
             });
         }

@@ -12,5 +12,5 @@ mod usage_gaps;
 pub use self::grouping::instance_shape;
 pub use self::kinds::{is_vocabulary, kind_of_name};
 
-pub(super) use self::grouping::{Grouped, PaidHours, group};
+pub(super) use self::grouping::{Grouped, group};
 pub(super) use self::idle_storage::idle_storage_costs;

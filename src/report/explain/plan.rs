@@ -3,7 +3,7 @@
 use super::Derivation;
 use super::page::{Page, figure, price, share};
 use crate::analysis::AuditedWorkload;
-use crate::domain::{ACTIVE_PERCENT, Action, ActionKind, Money, counted};
+use crate::domain::{ACTIVE_PERCENT, Action, ActionKind, InstanceCost, Money, counted};
 use crate::report::shared::text::money;
 use crate::savings::{Proposal, ScheduledHours, Scheduling, Stage, WEEK_HOURS};
 use rust_decimal::Decimal;
@@ -57,6 +57,14 @@ impl Page {
             self.line(&format!("no actions; {} per month unchanged", money(cost)));
         } else {
             self.line(&format!("{} today", money(cost)));
+            let list = audited.alternatives.list;
+            if list != cost {
+                self.note(&format!(
+                    "{} at list price: savings are what the cost of the fleet drops by when \
+                     commitments cover what the plan leaves",
+                    money(list)
+                ));
+            }
         }
         let today = audited.alternatives.today.as_ref();
         let mut state = PlanState {
@@ -135,7 +143,12 @@ impl Page {
             return;
         };
         let members = audited.workload.instances.iter().zip(&cost.instances);
-        let ended = members.filter(|(id, _)| stop.members.contains(id));
+        let ended: Vec<_> = members
+            .filter(|(id, _)| stop.members.contains(id))
+            .collect();
+        let open = |one: &InstanceCost| one.monthly().amount() - one.committed_monthly().amount();
+        let uncovered: Decimal = ended.iter().map(|(_, one)| open(one)).sum();
+        let is_passed_on = uncovered != action.monthly_savings().amount();
         let mut shown = 0;
         for (id, one) in ended {
             shown += 1;
@@ -143,13 +156,10 @@ impl Page {
                 continue;
             }
             let (monthly, committed_cost) = (one.monthly(), one.committed_monthly());
-            let line = if committed_cost.amount().is_zero() {
+            let line = if committed_cost.amount().is_zero() || is_passed_on {
                 format!("{id}: {}", money(monthly))
             } else {
-                let saved = Money::new(
-                    monthly.amount() - committed_cost.amount(),
-                    monthly.currency(),
-                );
+                let saved = Money::new(open(one), monthly.currency());
                 format!(
                     "{id}: {} − {} committed = {}",
                     money(monthly),
@@ -161,6 +171,9 @@ impl Page {
         }
         if shown > MOST_MEMBERS {
             self.note(&format!("and {} more", shown - MOST_MEMBERS));
+        }
+        if is_passed_on {
+            self.note("commitments that covered it cover other instances then");
         }
         self.note(&format!(
             "compute savings: {}, of which {} is certain",

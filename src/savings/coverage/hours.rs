@@ -3,12 +3,14 @@
 use super::room::Room;
 use crate::catalog::Prices;
 use crate::domain::{
-    CommitmentTerm, HOUR_SECONDS, OperatingSystem, PriceKey, PriceOption, Provider, PurchaseOption,
-    ResourceId, Tenancy,
+    CommitmentPool, CommitmentTerm, InstanceState, OperatingSystem, PriceKey, PriceOption,
+    Provider, PurchaseOption, ResourceId, Tenancy,
 };
-use crate::usage::Estate;
+use crate::savings::{INSTANCE, MemberHours, whole_hours};
+use crate::usage::{Estate, Timeline, Usages};
 use rust_decimal::Decimal;
-use std::collections::BTreeMap;
+use rust_decimal::prelude::ToPrimitive;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An instance whose hours a commitment may cover.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,8 +26,9 @@ pub struct UsedInstance {
     pub operating_system: OperatingSystem,
     /// Whether the hardware is shared.
     pub tenancy: Tenancy,
-    /// Whether it ran in each hour of the window.
-    pub running: Vec<bool>,
+    /// How much of it runs in each whole hour of the window, in billionths; of several that
+    /// are alike their sum.
+    pub hours: Vec<u64>,
     /// List price of an hour; absent when it is not known.
     pub on_demand_hourly: Option<Decimal>,
     /// Rates of savings plans, by plan and term, as far as they are known.
@@ -34,19 +37,32 @@ pub struct UsedInstance {
     /// would be: regional reserved instances and savings plans pay for it with what
     /// running instances leave.
     pub is_room: bool,
+    /// Whether it is known to compute nothing.
+    pub rests: bool,
+}
+
+/// What is known of the members of a fleet beside their hours.
+#[derive(Debug, Clone, Default)]
+pub struct Standing {
+    /// Members that compute nothing: of equals they are shown as covered last.
+    pub resting: BTreeSet<ResourceId>,
+    /// Members that will not run again and cost no compute.
+    pub ended: BTreeSet<ResourceId>,
 }
 
 /// Every instance that is billed by the hour at list price unless a commitment
-/// covers it (neither spot nor committed), with the hours in which any period
-/// shows it running, by the rule that its cost follows: periods with a CPU
-/// point, else since its launch. Those out of scope count: they use up what the
-/// others cannot have.
-pub fn used_instances(estate: &Estate, prices: &Prices<'_>) -> Vec<UsedInstance> {
-    let measured = estate.measured();
+/// covers it (neither spot nor committed), with how much of each whole hour of the window it
+/// runs, by the rule that its cost follows: periods with a CPU point, else since its launch;
+/// before it was first seen in its share of the hours, as [`whole_hours`] places them. Those out of
+/// scope count: they use up what the others cannot have.
+pub fn used_instances(
+    (estate, usage): (&Estate, &Usages),
+    prices: &Prices<'_>,
+    standing: &Standing,
+) -> Vec<UsedInstance> {
     let grid = (estate.window, estate.period_seconds);
-    let period = i64::from(estate.period_seconds.max(1));
-    let hours = (estate.window.seconds().max(0) / HOUR_SECONDS) as usize;
-    estate
+    let hours = hours_of_window(estate);
+    let instances = estate
         .instances
         .iter()
         .chain(&estate.out_of_scope)
@@ -54,40 +70,68 @@ pub fn used_instances(estate: &Estate, prices: &Prices<'_>) -> Vec<UsedInstance>
         .filter(|instance| instance.id.provider() == Provider::Aws)
         .filter(|instance| instance.purchase_option() == PurchaseOption::OnDemand)
         .filter(|instance| instance.launch_time <= estate.as_of)
-        .map(|instance| {
-            let (timeline, _) = measured.of(&instance.id).timeline(instance, None, grid);
-            let mut running = vec![false; hours];
-            for (index, ran) in timeline.ran().enumerate() {
-                if let Some(hour) = running.get_mut((index as i64 * period / HOUR_SECONDS) as usize)
-                {
-                    *hour |= ran;
-                }
-            }
-            let key = PriceKey {
-                operating_system: instance.operating_system,
-                tenancy: instance.tenancy,
-                ..PriceKey::linux_on_demand(&instance.region, &instance.instance_type)
-            };
-            UsedInstance {
-                id: instance.id.clone(),
-                account: instance.account.clone(),
-                region: instance.region.clone(),
-                zone: instance.zone.clone(),
-                instance_type: instance.instance_type.clone(),
-                operating_system: instance.operating_system,
-                tenancy: instance.tenancy,
-                running,
-                on_demand_hourly: rate(&key, PriceOption::OnDemand, prices),
-                plan_rates: plan_rates(&key, prices),
-                is_room: false,
-            }
+        .filter(|instance| instance.state != InstanceState::ShuttingDown)
+        .filter(|instance| !standing.ended.contains(&instance.id));
+    let mut pools: BTreeMap<CommitmentPool, Vec<(UsedInstance, MemberHours)>> = BTreeMap::new();
+    for instance in instances {
+        let (timeline, _) = usage.of(&instance.id).timeline(instance, None, grid);
+        let activity = timeline.activity(None, instance.first_seen());
+        let mut seen: Vec<u64> = activity.instances().collect();
+        if seen.is_empty() && instance.state.is_running() {
+            // Launched in the current hour, and it runs.
+            seen = vec![INSTANCE];
+        }
+        let key = PriceKey {
+            operating_system: instance.operating_system,
+            tenancy: instance.tenancy,
+            ..PriceKey::linux_on_demand(&instance.region, &instance.instance_type)
+        };
+        let used = UsedInstance {
+            id: instance.id.clone(),
+            account: instance.account.clone(),
+            region: instance.region.clone(),
+            zone: instance.zone.clone(),
+            instance_type: instance.instance_type.clone(),
+            operating_system: instance.operating_system,
+            tenancy: instance.tenancy,
+            hours: Vec::new(),
+            on_demand_hourly: rate(&key, PriceOption::OnDemand, prices),
+            plan_rates: plan_rates(&key, prices),
+            is_room: false,
+            rests: standing.resting.contains(&instance.id),
+        };
+        let pool = estate.commitments.pool(&instance.account, key);
+        let members = pools.entry(pool).or_default();
+        members.push((used, MemberHours::of(seen)));
+    }
+    pools
+        .into_values()
+        .flat_map(|members| {
+            let (used, seen): (Vec<UsedInstance>, Vec<MemberHours>) = members.into_iter().unzip();
+            used.into_iter()
+                .zip(whole_hours(&seen, hours))
+                .map(|(used, hours)| UsedInstance { hours, ..used })
         })
         .collect()
+}
+
+/// Whole hours of the window of an estate.
+pub(super) fn hours_of_window(estate: &Estate) -> usize {
+    let empty = Timeline::new(estate.window, estate.period_seconds);
+    empty.activity(None, estate.window.start).len()
 }
 
 fn rate(key: &PriceKey, option: PriceOption, prices: &Prices<'_>) -> Option<Decimal> {
     let quote = prices.get(&key.with_option(option)).ok()?;
     Some(quote.rate.amount())
+}
+
+/// What an hour of an on-demand price costs, and under savings plans, as far as that is known.
+pub fn commitment_rates(key: &PriceKey, prices: &Prices<'_>) -> BTreeMap<PriceOption, Decimal> {
+    let mut rates = plan_rates(key, prices);
+    let on_demand = rate(key, PriceOption::OnDemand, prices);
+    rates.extend(on_demand.map(|rate| (PriceOption::OnDemand, rate)));
+    rates
 }
 
 /// Rates of savings plans for an on-demand price, as far as they are known.
@@ -104,34 +148,24 @@ fn plan_rates(key: &PriceKey, prices: &Prices<'_>) -> BTreeMap<PriceOption, Deci
         .collect()
 }
 
-/// The unused room of a capacity reservation as what runs in it unseen: one for each
-/// instance that it has room for, in the hours in which there is so much. The account is
-/// the reservation's.
-pub(super) fn room_of(
-    room: &Room,
-    account: Option<&str>,
-    prices: &Prices<'_>,
-) -> Vec<UsedInstance> {
+/// The unused room of a capacity reservation as what runs in it unseen. The account is the
+/// reservation's.
+pub(super) fn room_of(room: &Room, account: Option<&str>, prices: &Prices<'_>) -> UsedInstance {
     let one = &room.reservation;
     let key = room.price_key();
-    (1..=one.total)
-        .map(|slot| UsedInstance {
-            id: ResourceId::named(format!("{}#{slot}", one.id)),
-            account: account.unwrap_or_default().to_owned(),
-            region: one.region.clone(),
-            zone: Some(one.zone.clone()),
-            instance_type: one.instance_type.clone(),
-            operating_system: one.operating_system,
-            tenancy: one.tenancy,
-            running: room
-                .hourly
-                .iter()
-                .map(|free| *free >= Decimal::from(slot))
-                .collect(),
-            on_demand_hourly: rate(&key, PriceOption::OnDemand, prices),
-            plan_rates: plan_rates(&key, prices),
-            is_room: true,
-        })
-        .filter(|slot| slot.running.contains(&true))
-        .collect()
+    let billionths = |free: &Decimal| (*free * Decimal::from(INSTANCE)).to_u64().unwrap_or(0);
+    UsedInstance {
+        id: room.id(),
+        account: account.unwrap_or_default().to_owned(),
+        region: one.region.clone(),
+        zone: Some(one.zone.clone()),
+        instance_type: one.instance_type.clone(),
+        operating_system: one.operating_system,
+        tenancy: one.tenancy,
+        hours: room.hourly.iter().map(billionths).collect(),
+        on_demand_hourly: rate(&key, PriceOption::OnDemand, prices),
+        plan_rates: plan_rates(&key, prices),
+        is_room: true,
+        rests: false,
+    }
 }

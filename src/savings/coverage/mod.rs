@@ -3,23 +3,30 @@
 //! Instance Savings Plans, Compute Savings Plans; of one kind by id. Of one kind, each
 //! covers its own account first, and what is left then covers the others.
 
+mod fleet;
 mod hours;
 mod pool;
 mod room;
 
-pub use hours::{UsedInstance, used_instances};
+pub use fleet::{Class, Existing, OtherHours, Slot};
+pub(super) use fleet::{Fleet, OpenPool, ZonalReservation};
+pub use hours::{Standing, UsedInstance, commitment_rates, used_instances};
 pub use pool::{CommitmentKind, normalization_factor};
 pub use room::Room;
 
+use super::pool::{INSTANCE, instances as pool_instances};
 use crate::catalog::Prices;
 use crate::domain::{
     Commitments, CommittedHours, CommittedPart, DAY_SECONDS, HOUR_SECONDS, Money, Policy,
     PurchaseOption, ResourceId, Window,
 };
-use crate::usage::Estate;
+use crate::usage::{Estate, Usages};
 use jiff::Timestamp;
 use pool::Pool;
 use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hasher};
 
 /// What one commitment covers of one instance.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,13 +46,13 @@ pub struct CoveredPart {
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstanceCoverage {
     pub id: ResourceId,
-    /// Hours of the window in which it ran.
+    /// Hours of the window that it runs.
     pub running_hours: Decimal,
     /// By whom, in the order of application.
     pub parts: Vec<CoveredPart>,
-    /// Of every hour of the window the share that it ran and nothing covers,
-    /// 0–1: what is left to buy for, and what stopping it would save.
-    pub uncovered: Vec<Decimal>,
+    /// How much of each whole hour it runs and nothing covers, in billionths: what is left to
+    /// buy for, and what stopping it would save.
+    pub uncovered: Vec<u64>,
 }
 
 impl InstanceCoverage {
@@ -53,26 +60,23 @@ impl InstanceCoverage {
         self.parts.iter().map(|part| part.hours).sum()
     }
 
-    /// Hours that it ran and nothing covers.
+    /// Hours that it runs and nothing covers.
     pub fn uncovered_hours(&self) -> Decimal {
-        self.uncovered.iter().sum()
+        (self.running_hours - self.covered_hours()).max(Decimal::ZERO)
     }
 
-    /// Share of its running hours that is covered, 0–1; absent when it did not
+    /// Share of its running hours that is covered, 0–1; absent when it does not
     /// run.
     pub fn covered_share(&self) -> Option<Decimal> {
-        (self.running_hours - self.uncovered_hours()).checked_div(self.running_hours)
+        self.covered_hours().checked_div(self.running_hours)
     }
 
-    /// What pays for its hours from an instant on: hours of the window under a
-    /// commitment that has ended by then cost the on-demand price again. `None`
-    /// when nothing pays for any.
-    pub fn committed(&self, as_of: Timestamp) -> Option<CommittedHours> {
-        let (live, ended): (Vec<_>, Vec<_>) = self.parts.iter().partition(|one| one.end > as_of);
-        let open: Decimal = ended.iter().map(|part| part.hours).sum();
+    /// What pays for its hours. `None` when nothing does.
+    pub fn committed(&self) -> Option<CommittedHours> {
         let per_hour = |amount: Decimal| amount.checked_div(self.running_hours);
-        let parts: Vec<CommittedPart> = live
-            .into_iter()
+        let parts: Vec<CommittedPart> = self
+            .parts
+            .iter()
             .filter_map(|part| {
                 Some(CommittedPart {
                     commitment: part.commitment.clone(),
@@ -87,7 +91,7 @@ impl InstanceCoverage {
                 })
             })
             .collect();
-        let uncovered_share = per_hour(self.uncovered_hours() + open)?;
+        let uncovered_share = per_hour(self.uncovered_hours())?;
         (!parts.is_empty()).then_some(CommittedHours {
             uncovered_share,
             parts,
@@ -103,11 +107,11 @@ pub struct CommitmentUse {
     pub name: String,
     /// What it costs a month, used or not.
     pub monthly_cost: Money,
-    /// Share of what was paid for in the window that was used, 0–1 (RI
-    /// utilization); absent when its term does not overlap the window. Of a
+    /// Share of what was paid for that is used, 0–1 (RI
+    /// utilization); absent for what is queued. Of a
     /// Compute Savings Plan a lower bound: what else it pays for is not seen.
     pub utilization: Option<Decimal>,
-    /// Running hours in its term of the instances that it can cover.
+    /// Running hours of the instances that it can cover.
     pub eligible_hours: Decimal,
     /// Of these, the hours that it covers.
     pub covered_hours: Decimal,
@@ -117,6 +121,8 @@ pub struct CommitmentUse {
     /// Instances that it may cover whose rate under it is not known, ascending:
     /// whether it covers them is not known.
     pub unrated: Vec<ResourceId>,
+    /// First instant of the term: what is queued begins later.
+    pub start: Timestamp,
     /// First instant after the term.
     pub end: Timestamp,
     /// Whole days until then, zero when it has ended.
@@ -140,6 +146,8 @@ pub struct Coverage {
     pub commitments: Vec<CommitmentUse>,
     /// The unused room of each capacity reservation, by id.
     pub rooms: Vec<Room>,
+    /// What commitments cover beside the instances in scope: those out of it, and unused room.
+    pub others: Vec<UsedInstance>,
 }
 
 impl Coverage {
@@ -151,14 +159,10 @@ impl Coverage {
     /// Share of the hours of a reservation's unused room that no commitment pays for,
     /// 0–1.
     pub fn uncovered_room(&self, room: &Room) -> Decimal {
-        let prefix = format!("{}#", room.reservation.id);
-        let slots = self.instances.iter();
-        let (running, uncovered) = slots
-            .filter(|slot| slot.id.as_str().starts_with(&prefix))
-            .fold((Decimal::ZERO, Decimal::ZERO), |(all, open), slot| {
-                (all + slot.running_hours, open + slot.uncovered_hours())
-            });
-        uncovered.checked_div(running).unwrap_or(Decimal::ONE)
+        let covered = self
+            .of(&room.id())
+            .and_then(InstanceCoverage::covered_share);
+        Decimal::ONE - covered.unwrap_or_default()
     }
 
     /// What a commitment pays a month for room that nothing runs in, by what these
@@ -181,72 +185,63 @@ impl Coverage {
 }
 
 /// What the commitments of an estate cover of its hours and of the room that its
-/// capacity reservations hold; nothing is measured where there are none.
-pub fn existing_coverage(estate: &Estate, prices: &Prices<'_>, policy: &Policy) -> Coverage {
+/// capacity reservations hold; nothing is measured where there are none. A commitment counts as
+/// it stands at the instant of the estate: over the whole window, however young it is, and not
+/// at all where it has ended or has not begun.
+pub fn existing_coverage(
+    (estate, usage): (&Estate, &Usages),
+    prices: &Prices<'_>,
+    policy: &Policy,
+    standing: &Standing,
+) -> Coverage {
     let owned = &estate.commitments;
-    let rooms = Room::all_of(estate);
+    let rooms = Room::all_of((estate, usage));
     if owned.reserved_instances.is_empty() && owned.savings_plans.is_empty() {
         return Coverage {
             rooms,
             ..Coverage::default()
         };
     }
-    let mut instances = used_instances(estate, prices);
+    let mut instances = used_instances((estate, usage), prices, standing);
     let billed = rooms.iter().filter(|room| !room.reservation.capacity_block);
-    instances.extend(billed.flat_map(|room| {
+    instances.extend(billed.map(|room| {
         let account = owned.owner(&room.reservation.id);
         hours::room_of(room, account, prices)
     }));
+    let hours = hours::hours_of_window(estate);
+    let covered = coverage(&instances, owned, hours, estate.as_of, policy);
+    let in_scope: BTreeSet<&ResourceId> = estate.instances.iter().map(|one| &one.id).collect();
+    instances.retain(|one| !in_scope.contains(&one.id));
     Coverage {
         rooms,
-        ..coverage(&instances, owned, estate.window, estate.as_of, policy)
+        others: instances,
+        ..covered
     }
 }
 
-/// What the commitments cover of the hours that instances ran. Every hour of an
-/// instance is covered at most once, and no commitment covers more than it has.
+/// What the commitments that are active at an instant cover of so many hours of instances. Every
+/// hour of an instance is covered at most once, and no commitment covers more than it has.
 /// Among instances, size-flexible reserved instances cover the smallest first
 /// and savings plans those that save the most, as AWS does; ties by id.
 pub fn coverage(
     instances: &[UsedInstance],
     commitments: &Commitments,
-    window: Window,
+    hours: usize,
     as_of: Timestamp,
     policy: &Policy,
 ) -> Coverage {
-    let hours = instances
-        .iter()
-        .map(|one| one.running.len())
-        .max()
-        .unwrap_or_default();
-    let pools = pool::pools(commitments, instances);
-    let mut uncovered: Vec<Vec<Decimal>> = instances
-        .iter()
-        .map(|one| {
-            let running = one.running.iter().map(|ran| Decimal::from(u8::from(*ran)));
-            running.collect()
-        })
-        .collect();
-    let mut tallies: Vec<Tally> = pools.iter().map(|_| Tally::default()).collect();
-    // With no instance at all the hours of the window are paid for still.
-    let hours = hours.max((window.seconds() / HOUR_SECONDS).max(0) as usize);
-    for hour in 0..hours {
-        let begin = window.start.as_second() + hour as i64 * HOUR_SECONDS;
-        for (pools, tallies) in kinds(&pools, &mut tallies) {
-            for of_others in [false, true] {
-                for (pool, tally) in pools.iter().zip(&mut *tallies) {
-                    if pool.start.as_second() <= begin && begin < pool.end.as_second() {
-                        tally.apply((pool, of_others), hour, instances, &mut uncovered);
-                    }
-                }
-            }
-        }
-    }
+    let lasting = pool::pools(commitments, instances, |_, end| as_of < end);
+    let (pools, queued): (Vec<Pool>, Vec<Pool>) =
+        lasting.into_iter().partition(|pool| pool.start <= as_of);
+    let running: Vec<&[u64]> = instances.iter().map(|one| one.hours.as_slice()).collect();
+    let Applied {
+        tallies, uncovered, ..
+    } = Applied::of(&pools, &running, hours);
     let mut covered: Vec<Vec<CoveredPart>> = vec![Vec::new(); instances.len()];
     for (pool, tally) in pools.iter().zip(&tallies) {
         for (index, hours, units) in tally.shares(pool) {
             covered[index].push(CoveredPart {
-                commitment: pool.id.to_owned(),
+                commitment: pool.id.clone(),
                 kind: pool.kind,
                 hours,
                 cost: Money::new(units * pool.unit_cost, pool.currency),
@@ -261,7 +256,7 @@ pub fn coverage(
             .zip(uncovered)
             .map(|((one, parts), uncovered)| InstanceCoverage {
                 id: one.id.clone(),
-                running_hours: Decimal::from(one.running.iter().filter(|ran| **ran).count()),
+                running_hours: pool_instances(one.hours.iter().sum()),
                 parts,
                 uncovered,
             })
@@ -269,17 +264,88 @@ pub fn coverage(
         commitments: pools
             .into_iter()
             .zip(tallies)
-            .map(|(pool, tally)| tally.used(pool, as_of, policy))
+            .map(|(pool, tally)| tally.used(pool, hours, as_of, policy))
+            .chain(
+                queued
+                    .into_iter()
+                    .map(|pool| Tally::default().used(pool, 0, as_of, policy)),
+            )
             .collect(),
         rooms: Vec::new(),
+        others: Vec::new(),
     }
 }
 
+/// Commitments applied to hours.
+struct Applied {
+    /// What each commitment gave, in their order.
+    tallies: Vec<Tally>,
+    /// How much of each hour of each instance nothing covers, in billionths.
+    uncovered: Vec<Vec<u64>>,
+    /// Hours of each instance that something covers.
+    covered: Vec<Decimal>,
+}
+
+impl Applied {
+    /// Hours that are alike are applied once.
+    fn of(pools: &[Pool], running: &[&[u64]], hours: usize) -> Self {
+        let mut tallies: Vec<Tally> = pools.iter().map(|_| Tally::default()).collect();
+        let mut uncovered: Vec<Vec<u64>> = running.iter().map(|one| one.to_vec()).collect();
+        let mut covered = vec![Decimal::ZERO; running.len()];
+        for alike in alike_hours(running, hours) {
+            let weight = Decimal::from(alike.len());
+            let ran = |one: &&[u64]| one.get(alike[0]).copied().unwrap_or(0);
+            let ran: Vec<Decimal> = running.iter().map(|one| pool_instances(ran(one))).collect();
+            let mut open = ran.clone();
+            for (pools, tallies) in kinds(pools, &mut tallies) {
+                for of_others in [false, true] {
+                    for (pool, tally) in pools.iter().zip(&mut *tallies) {
+                        tally.apply((pool, of_others), weight, &ran, &mut open);
+                    }
+                }
+            }
+            for (place, (ran, open)) in ran.iter().zip(&open).enumerate() {
+                if ran != open {
+                    covered[place] += (ran - open) * weight;
+                    let left = (open * Decimal::from(INSTANCE)).floor().to_u64();
+                    for hour in &alike {
+                        uncovered[place][*hour] = left.unwrap_or(0);
+                    }
+                }
+            }
+        }
+        Self {
+            tallies,
+            uncovered,
+            covered,
+        }
+    }
+}
+
+/// The hours of a window in sets in which all instances run alike.
+fn alike_hours(running: &[&[u64]], hours: usize) -> Vec<Vec<usize>> {
+    let ran = |one: &[u64], hour: usize| one.get(hour).copied().unwrap_or(0);
+    let mut sets: BTreeMap<u64, Vec<Vec<usize>>> = BTreeMap::new();
+    for hour in 0..hours {
+        let mut hasher = DefaultHasher::new();
+        for one in running {
+            hasher.write_u64(ran(one, hour));
+        }
+        let sets = sets.entry(hasher.finish()).or_default();
+        let is_alike = |set: &&mut Vec<usize>| {
+            let first = set[0];
+            running.iter().all(|one| ran(one, first) == ran(one, hour))
+        };
+        match sets.iter_mut().find(is_alike) {
+            Some(set) => set.push(hour),
+            None => sets.push(vec![hour]),
+        }
+    }
+    sets.into_values().flatten().collect()
+}
+
 /// Commitments of one kind at a time, with what they gave so far.
-fn kinds<'a, 'b>(
-    pools: &'b [Pool<'a>],
-    tallies: &'b mut [Tally],
-) -> Vec<(&'b [Pool<'a>], &'b mut [Tally])> {
+fn kinds<'a>(pools: &'a [Pool], tallies: &'a mut [Tally]) -> Vec<(&'a [Pool], &'a mut [Tally])> {
     let mut rest = tallies;
     let mut all = Vec::new();
     for of_kind in pools.chunk_by(|left, right| left.kind == right.kind) {
@@ -297,38 +363,32 @@ struct Tally {
     given: Vec<(Decimal, Decimal)>,
     /// What is left of the hour at hand.
     left: Decimal,
-    available: Decimal,
     used: Decimal,
     eligible_hours: Decimal,
 }
 
 impl Tally {
-    /// Gives one hour of a commitment to its members in their order: to those of its own
-    /// account, and then what is left to those of others.
+    /// Gives hours that are alike, so many of them, of a commitment to its members in their
+    /// order: to those of its own account, and then what is left to those of others.
     fn apply(
         &mut self,
-        (pool, of_others): (&Pool<'_>, bool),
-        hour: usize,
-        instances: &[UsedInstance],
-        uncovered: &mut [Vec<Decimal>],
+        (pool, of_others): (&Pool, bool),
+        weight: Decimal,
+        ran: &[Decimal],
+        open: &mut [Decimal],
     ) {
         if !of_others {
             self.given.resize(pool.members.len(), Default::default());
-            self.available += pool.units;
             self.left = pool.units;
         }
         let members = pool.members.iter().zip(&mut self.given);
         for (member, given) in members.filter(|(one, _)| one.is_of_other == of_others) {
-            let ran = instances[member.instance].running.get(hour);
-            if ran != Some(&true) {
+            self.eligible_hours += ran[member.instance] * weight;
+            let open = &mut open[member.instance];
+            if open.is_zero() || self.left.is_zero() {
                 continue;
             }
-            self.eligible_hours += Decimal::ONE;
-            let open = &mut uncovered[member.instance][hour];
             let needed = *open * member.units_per_hour;
-            if needed.is_zero() || self.left.is_zero() {
-                continue;
-            }
             let taken = needed.min(self.left);
             // What is needed in full leaves no rounding behind.
             let share = if taken == needed {
@@ -338,16 +398,16 @@ impl Tally {
             };
             *open -= share;
             self.left -= taken;
-            self.used += taken;
-            given.0 += share;
-            given.1 += taken;
+            self.used += taken * weight;
+            given.0 += share * weight;
+            given.1 += taken * weight;
         }
     }
 
     /// Position among the instances, hours and units of everything given.
     fn shares<'a>(
         &'a self,
-        pool: &'a Pool<'_>,
+        pool: &'a Pool,
     ) -> impl Iterator<Item = (usize, Decimal, Decimal)> + 'a {
         pool.members
             .iter()
@@ -356,14 +416,15 @@ impl Tally {
             .map(|(member, (hours, units))| (member.instance, *hours, *units))
     }
 
-    fn used(self, pool: Pool<'_>, as_of: Timestamp, policy: &Policy) -> CommitmentUse {
+    fn used(self, pool: Pool, hours: usize, as_of: Timestamp, policy: &Policy) -> CommitmentUse {
         let hourly = pool.units * pool.unit_cost;
         let monthly_cost = Money::new(hourly * policy.hours_per_month, pool.currency);
-        let utilization = self.used.checked_div(self.available);
+        let available = pool.units * Decimal::from(hours);
+        let utilization = self.used.checked_div(available);
         // What a plan pays for instances whose rates are not known is not seen either.
         let sees_all = pool.kind != CommitmentKind::ComputeSavingsPlan && pool.unrated.is_empty();
         CommitmentUse {
-            id: pool.id.to_owned(),
+            id: pool.id,
             kind: pool.kind,
             unused_monthly: utilization.filter(|_| sees_all).map(|used| {
                 let unused = monthly_cost.amount() * (Decimal::ONE - used);
@@ -374,6 +435,7 @@ impl Tally {
             eligible_hours: self.eligible_hours,
             covered_hours: self.given.iter().map(|(hours, _)| *hours).sum(),
             unrated: pool.unrated,
+            start: pool.start,
             end: pool.end,
             days_to_expiry: ((pool.end.as_second() - as_of.as_second()) / DAY_SECONDS).max(0),
             name: pool.name,

@@ -3,8 +3,8 @@
 use super::hours::UsedInstance;
 use crate::catalog;
 use crate::domain::{
-    Commitments, Currency, OperatingSystem, Ownership, PriceOption, ReservedInstances, ResourceId,
-    SavingsPlan, SavingsPlanKind, Tenancy, family_of, named_enum,
+    CommitmentTerm, Commitments, Currency, OperatingSystem, Ownership, PriceOption,
+    ReservedInstances, ResourceId, SavingsPlan, SavingsPlanKind, Tenancy, family_of, named_enum,
 };
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -42,8 +42,8 @@ pub(super) struct Member {
 /// units of reserved instances are instances, or normalised units where sizes
 /// are flexible; those of a plan are its currency.
 #[derive(Debug)]
-pub(super) struct Pool<'a> {
-    pub id: &'a str,
+pub(super) struct Pool {
+    pub id: String,
     pub kind: CommitmentKind,
     pub name: String,
     pub units: Decimal,
@@ -56,19 +56,32 @@ pub(super) struct Pool<'a> {
     pub end: Timestamp,
 }
 
-/// Every commitment that covers instances, in the order of application.
-pub(super) fn pools<'a>(commitments: &'a Commitments, instances: &[UsedInstance]) -> Vec<Pool<'a>> {
-    let reserved = commitments.reserved_instances.iter().map(|one| {
+/// Every commitment that covers instances at an instant, in the order of application, which no
+/// id decides where it changes a sum.
+pub(super) fn pools(
+    commitments: &Commitments,
+    instances: &[UsedInstance],
+    counts: impl Fn(Timestamp, Timestamp) -> bool,
+) -> Vec<Pool> {
+    let reservations = commitments.reserved_instances.iter();
+    let reservations = reservations.filter(|one| counts(one.start, one.end));
+    let reservations = reservations.map(|one| {
         let owner = commitments.ownership(&one.id);
-        reserved(one, owner, instances)
+        (None, reserved(one, owner, instances))
     });
-    let plans = commitments.savings_plans.iter().filter_map(|one| {
+    let plans = commitments.savings_plans.iter();
+    let plans = plans.filter(|one| counts(one.start, one.end));
+    let plans = plans.filter_map(|one| {
         let owner = commitments.ownership(&one.id);
-        plan(one, owner, instances)
+        Some((Some(one.term), plan(one, owner, instances)?))
     });
-    let mut pools: Vec<Pool<'a>> = reserved.chain(plans).collect();
-    pools.sort_by_key(|pool| (pool.kind, pool.id));
-    pools
+    let mut pools: Vec<(Option<CommitmentTerm>, Pool)> = reservations.chain(plans).collect();
+    // Plans of a longer term or more upfront have the lower rates.
+    pools.sort_by(|(left_term, left), (right_term, right)| {
+        let key = |term: &Option<CommitmentTerm>| term.map(|term| (term.years, term.payment));
+        (left.kind, key(right_term), &left.id).cmp(&(right.kind, key(left_term), &right.id))
+    });
+    pools.into_iter().map(|(_, pool)| pool).collect()
 }
 
 /// Units of a size, by which flexible reserved instances of one family cover
@@ -114,11 +127,7 @@ fn flexible_factor(one: &ReservedInstances) -> Option<Decimal> {
     }
 }
 
-fn reserved<'a>(
-    one: &'a ReservedInstances,
-    owner: Ownership<'_>,
-    instances: &[UsedInstance],
-) -> Pool<'a> {
+fn reserved(one: &ReservedInstances, owner: Ownership<'_>, instances: &[UsedInstance]) -> Pool {
     let factor = flexible_factor(one);
     // Accounts name their zones each in its own way, so that a zone is known in its own
     // account only.
@@ -158,11 +167,16 @@ fn reserved<'a>(
     // Running instances first, then room that nothing runs in.
     members.sort_by_key(|member| {
         let instance = &instances[member.instance];
-        (instance.is_room, member.units_per_hour, &instance.id)
+        (
+            instance.is_room,
+            member.units_per_hour,
+            instance.rests,
+            &instance.id,
+        )
     });
     let per_instance = factor.unwrap_or(Decimal::ONE);
     Pool {
-        id: &one.id,
+        id: one.id.clone(),
         kind: match one.zone {
             Some(_) => CommitmentKind::ZonalReserved,
             None => CommitmentKind::RegionalReserved,
@@ -184,11 +198,7 @@ fn reserved<'a>(
 }
 
 /// `None` for a plan that covers no instances.
-fn plan<'a>(
-    one: &'a SavingsPlan,
-    owner: Ownership<'_>,
-    instances: &[UsedInstance],
-) -> Option<Pool<'a>> {
+fn plan(one: &SavingsPlan, owner: Ownership<'_>, instances: &[UsedInstance]) -> Option<Pool> {
     let (kind, option) = match one.kind {
         SavingsPlanKind::Ec2Instance => (
             CommitmentKind::Ec2InstanceSavingsPlan,
@@ -232,6 +242,11 @@ fn plan<'a>(
         (
             instance.is_room,
             rate_share.unwrap_or(Decimal::ONE),
+            member.units_per_hour,
+            &instance.instance_type,
+            instance.operating_system,
+            instance.tenancy,
+            instance.rests,
             &instance.id,
         )
     });
@@ -240,7 +255,7 @@ fn plan<'a>(
         _ => "any compute".to_owned(),
     };
     Some(Pool {
-        id: &one.id,
+        id: one.id.clone(),
         kind,
         name: format!(
             "{} {}/h for {pool}",

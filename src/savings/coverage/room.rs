@@ -23,13 +23,12 @@ pub struct Room {
 
 impl Room {
     /// Of every reservation of an estate that holds at its instant, by id.
-    pub(super) fn all_of(estate: &Estate) -> Vec<Self> {
-        let measured = estate.measured();
+    pub(super) fn all_of((estate, measured): (&Estate, &Usages)) -> Vec<Self> {
         let reservations = &estate.commitments.capacity_reservations;
         reservations
             .iter()
             .filter(|one| one.end.is_none_or(|end| end > estate.as_of))
-            .map(|one| Self::of(one, estate, &measured))
+            .map(|one| Self::of(one, estate, measured))
             .collect()
     }
 
@@ -71,6 +70,11 @@ impl Room {
             hourly,
             is_shared,
         }
+    }
+
+    /// What it is called among the instances that commitments pay for.
+    pub fn id(&self) -> ResourceId {
+        ResourceId::named(format!("{}#", self.reservation.id))
     }
 
     /// The on-demand price of one instance of it.

@@ -16,16 +16,10 @@ fn at(hour: i64) -> Timestamp {
     Timestamp::from_second(hour * HOUR_SECONDS).expect("in range")
 }
 
-fn window(hours: i64) -> Window {
-    Window {
-        start: at(0),
-        end: at(hours),
-    }
-}
-
 pub(super) fn used(id: &str, instance_type: &str, running: &[bool]) -> UsedInstance {
     UsedInstance {
         is_room: false,
+        rests: false,
         id: ResourceId::named(id),
         account: String::new(),
         region: "us-east-1".to_owned(),
@@ -33,7 +27,10 @@ pub(super) fn used(id: &str, instance_type: &str, running: &[bool]) -> UsedInsta
         instance_type: instance_type.to_owned(),
         operating_system: OperatingSystem::Linux,
         tenancy: Tenancy::Shared,
-        running: running.to_vec(),
+        hours: running
+            .iter()
+            .map(|ran| u64::from(*ran) * INSTANCE)
+            .collect(),
         on_demand_hourly: None,
         plan_rates: BTreeMap::new(),
     }
@@ -86,12 +83,12 @@ pub(super) fn covered(
     hours: i64,
 ) -> Coverage {
     let policy = Policy::default();
-    coverage(instances, commitments, window(hours), at(hours), &policy)
+    coverage(instances, commitments, hours as usize, at(hours), &policy)
 }
 
-/// How the hours of an instance are paid for at the first instant.
+/// How the hours of an instance are paid for.
 fn option_of(one: &InstanceCoverage) -> PurchaseOption {
-    let paid = one.committed(at(0));
+    let paid = one.committed();
     paid.map_or(PurchaseOption::OnDemand, |paid| paid.purchase_option())
 }
 
@@ -175,14 +172,13 @@ fn a_zone_goes_first_then_the_region_then_the_plan() {
     assert_eq!(options, [Reserved, Reserved, Mixed]);
     // (1.268 + 2 × 1.006) / 4; half of 0.634 is paid when it stops.
     let mixed = &found.instances[2];
-    let paid = mixed.committed(at(0)).expect("half of it");
+    let paid = mixed.committed().expect("half of it");
     let rate = |text, currency| HourlyRate::new(decimal(text), currency).expect("positive");
     let on_demand = |currency| paid.hourly(rate("1.006", currency));
     assert_eq!(on_demand(Currency::Usd), Some(rate("0.82", Currency::Usd)));
     assert_eq!(on_demand(Currency::Cny), None);
     assert_eq!(paid.committed_hourly(), decimal("0.317"));
     assert_eq!(paid.parts[0].end, at(1_000));
-    assert_eq!(mixed.committed(at(1_000)), None, "it has ended");
     assert_eq!(mixed.covered_share(), Some(decimal("0.5")));
     let kinds: Vec<(&str, CommitmentKind)> = found
         .commitments
@@ -218,10 +214,7 @@ fn an_instance_stopped_leaves_its_coverage_to_the_next() {
     let found = covered(&[first, second], &mine, 4);
     // Hour 0 and 1 go to the first, hour 2 to the second, hour 3 to none.
     assert_eq!(hours(&found), ["2", "1"]);
-    assert_eq!(
-        found.instances[1].uncovered,
-        [0, 1, 0, 0].map(Decimal::from)
-    );
+    assert_eq!(found.instances[1].uncovered, [0, INSTANCE, 0, 0]);
     let one = &found.commitments[0];
     assert_eq!(one.utilization, Some(decimal("0.75")));
     assert_eq!(one.coverage(), Some(decimal("0.75")));
@@ -329,23 +322,45 @@ fn where_sizes_are_not_flexible_only_the_same_type_is_covered() {
 }
 
 #[test]
-fn only_hours_inside_the_term_are_given_and_paid_for() {
-    let mut later = reserved("later", "p4d.24xlarge", 1);
-    (later.start, later.end) = (at(2), at(3));
-    let mut over = reserved("over", "p4d.24xlarge", 1);
-    (over.start, over.end) = (at(-9), at(-5));
-    let machine = used("i-1", "p4d.24xlarge", &[true; 4]);
-    let found = covered(&[machine], &owned(vec![later, over], Vec::new()), 4);
-    assert_eq!(
-        found.instances[0].uncovered,
-        [1, 1, 0, 1].map(Decimal::from)
-    );
+fn a_commitment_counts_as_it_stands_at_the_instant() {
+    // Bought an hour ago it covers all hours, queued or ended none.
+    let of_term = |id, start, end| ReservedInstances {
+        start: at(start),
+        end: at(end),
+        ..reserved(id, "p4d.24xlarge", 1)
+    };
+    let machines = ["i-1", "i-2"].map(|id| used(id, "p4d.24xlarge", &[true; 4]));
+    let mine = vec![
+        of_term("a-queued", 5, 900),
+        of_term("b-ended", -9, 4),
+        of_term("c-young", 3, 900),
+    ];
+    let found = covered(&machines, &owned(mine, Vec::new()), 4);
+    assert_eq!(hours(&found), ["4", "0"]);
     let use_of: Vec<_> = found
         .commitments
         .iter()
-        .map(|one| (one.utilization, one.unused_monthly.is_some()))
+        .map(|one| {
+            (
+                one.id.as_str(),
+                one.utilization,
+                one.unused_monthly.is_some(),
+            )
+        })
         .collect();
-    assert_eq!(use_of, [(Some(Decimal::ONE), true), (None, false)]);
+    let (young, queued) = (
+        ("c-young", Some(Decimal::ONE), true),
+        ("a-queued", None, false),
+    );
+    assert_eq!(use_of, [young, queued]);
+}
+
+#[test]
+fn of_equals_what_computes_nothing_is_shown_as_covered_last() {
+    let mut fleet = ["i-1", "i-2"].map(|id| used(id, "p4d.24xlarge", &[true; 2]));
+    fleet[0].rests = true;
+    let mine = owned(vec![reserved("r", "p4d.24xlarge", 1)], Vec::new());
+    assert_eq!(hours(&covered(&fleet, &mine, 2)), ["0", "2"]);
 }
 
 #[test]
@@ -361,7 +376,7 @@ fn days_to_expiry_are_whole_and_never_negative() {
         )
     };
     assert_eq!(days(&mine), (41, Some(Decimal::ZERO)));
-    mine.end = at(3);
+    mine.end = at(5);
     assert_eq!(days(&mine), (0, Some(Decimal::ZERO)));
 }
 

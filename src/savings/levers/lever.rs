@@ -22,8 +22,7 @@ pub struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// The members, if they work at hours that nothing has paid for: what every lever
-    /// but stop and release is about.
+    /// The members, if they work: what every lever but stop and release is about.
     pub(super) fn working(&self) -> Result<&'a Part, Refusal> {
         let part = self.part;
         if !part.workload.key.running {
@@ -31,9 +30,6 @@ impl<'a> Members<'a> {
         }
         if let Some(state) = part.idle {
             return Err(Refusal::Resting(state));
-        }
-        if part.workload.committed_cost().is_some() {
-            return Err(Refusal::Committed);
         }
         Ok(part)
     }

@@ -7,6 +7,7 @@ use crate::savings::{
     Commitment, Considered, Ineligible, MissingData, NoSchedule, NoSharing, Rejection, Rightsizing,
     Scheduling, Sharing, SpotOffer,
 };
+use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 use std::sync::Arc;
@@ -42,6 +43,25 @@ impl Proposal {
             Self::Spot(_) => None,
             Self::Commit(found) => found.alone.as_ref().map(|alone| &alone.action),
         }
+    }
+}
+
+impl Proposal {
+    /// The same with another saving of its action; `None` where a lever saves nothing then and
+    /// has nothing else to say.
+    fn saving(&self, action: Action) -> Option<Self> {
+        let saves = !action.monthly_savings().amount().is_zero();
+        let mut same = self.clone();
+        match &mut same {
+            Self::Stop(stop) => stop.action = saves.then_some(action),
+            _ if !saves => return None,
+            Self::Release(own) => *own = action,
+            Self::Schedule(found) => found.action = action,
+            Self::Rightsize(found) => found.action = action,
+            Self::Share(found) => found.action = action,
+            Self::Spot(_) | Self::Commit(_) => {}
+        }
+        Some(same)
     }
 }
 
@@ -355,6 +375,34 @@ impl Proposals {
     /// The commitment of these members alone.
     pub fn commit(&self) -> Option<&Commitment> {
         self.committing()?.alone.as_ref()
+    }
+
+    /// What one lever alone would do.
+    pub fn action(&self, kind: ActionKind) -> Option<&Action> {
+        self.offered(kind).and_then(Proposal::action)
+    }
+
+    /// Lets an action save its part of `saved`, of which `list` is the whole at list price; where
+    /// nothing is left of it, commitments have paid for what it would end.
+    pub fn scale(&mut self, kind: ActionKind, saved: Decimal, list: Decimal) {
+        let Some(action) = self.action(kind) else {
+            return;
+        };
+        let own = action.monthly_savings();
+        let part = (own.amount() * saved).checked_div(list).unwrap_or_default();
+        let part = Money::new(part, own.currency()).rounded();
+        let scaled = action.clone().saving_instead(part);
+        let Some(answer) = self.answers.get_mut(&kind) else {
+            return;
+        };
+        let answer = Arc::make_mut(answer);
+        let offered = answer.offered.take();
+        if part.amount().is_zero() {
+            answer.refused.insert(0, Refusal::Committed.into());
+        }
+        answer.offered = offered
+            .and_then(|offered| offered.saving(scaled))
+            .map(Arc::new);
     }
 
     /// Whether a lever offers an action within some risk.

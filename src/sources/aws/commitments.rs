@@ -100,7 +100,7 @@ async fn reserved(clients: &RegionClients) -> Found<ReservedInstances> {
     let request = clients
         .ec2
         .describe_reserved_instances()
-        .filters(filter("state", &["active"]));
+        .filters(filter("state", &["active", "queued"]));
     let answer = clients
         .session
         .patient(RESERVED, || request.clone().send())
@@ -256,6 +256,7 @@ async fn plans(session: &Session) -> Found<SavingsPlan> {
         let request = client
             .describe_savings_plans()
             .states(SavingsPlanState::Active)
+            .states(SavingsPlanState::Queued)
             .max_results(PAGE_SIZE)
             .set_next_token(pages.token());
         let page = session.patient(PLANS, || request.clone().send()).await?;

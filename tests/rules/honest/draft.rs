@@ -101,7 +101,9 @@ fn level() -> impl Strategy<Value = u32> {
 /// What the account has bought.
 #[derive(Debug, Clone)]
 pub struct Bought {
-    pub reserved: Option<(usize, u32)>,
+    /// Reserved instances: of a type, how many, days since they began, which a queued one has yet
+    /// to do, and the zone.
+    pub reserved: Option<(usize, u32, i64, Option<usize>)>,
     /// Room beside what runs in it, and whether it can be lowered.
     pub capacity: Option<(u32, bool)>,
     /// A savings plan: its family's type, dollars an hour, Compute or not.
@@ -110,7 +112,9 @@ pub struct Bought {
 
 prop_compose! {
     fn bought()(
-        reserved in prop::option::weighted(0.3, (0..TYPES.len(), 1..4_u32)),
+        reserved in prop::option::weighted(0.5, (
+            0..TYPES.len(), 1..4_u32, prop_oneof![3 => Just(100_i64), 2 => 1..14_i64, 1 => Just(-5_i64)],
+            prop::option::weighted(0.3, 0..ZONES.len()))),
         capacity in prop::option::weighted(0.4, (0..3_u32, any::<bool>())),
         plan in prop::option::weighted(0.2, (0..TYPES.len(), 1..4_u32, any::<bool>())),
     ) -> Bought {
@@ -281,12 +285,13 @@ fn term_times() -> (jiff::Timestamp, jiff::Timestamp) {
     (as_of() - days(100), as_of() + days(265))
 }
 
-fn reserved((kind, count): &(usize, u32)) -> ReservedInstances {
-    let (start, end) = term_times();
+fn reserved((kind, count, days, zone): &(usize, u32, i64, Option<usize>)) -> ReservedInstances {
+    let start = as_of() - SignedDuration::from_hours(24 * days);
+    let (_, end) = term_times();
     ReservedInstances {
         id: "ri-1".to_owned(),
         region: "us-east-1".to_owned(),
-        zone: None,
+        zone: zone.map(|zone| format!("us-east-1{}", ZONES[zone])),
         instance_type: TYPES[*kind].0.to_owned(),
         operating_system: OperatingSystem::Linux,
         tenancy: Tenancy::Shared,

@@ -93,7 +93,7 @@ proptest! {
             for share in &purchase.shares {
                 let one = after.workloads.iter().find(|one| one.workload.id() == share.id);
                 let one = one.expect("a workload of the plan");
-                let rests = one.alternatives.committable.iter().any(|member| member.id == *id);
+                let rests = one.alternatives.billed.iter().any(|member| member.is_sized && member.id == *id);
                 prop_assert!(!rests || metric == Metric::GpuMemoryUsed, "{metric} of {id}");
             }
         }

@@ -3,7 +3,7 @@
 //! how many fleets each property draws.
 
 mod carried_out;
-mod draft;
+pub mod draft;
 mod facts;
 mod grouping;
 mod levels;

@@ -66,7 +66,14 @@ fn brute_force(lives: &[Life]) -> (Decimal, u32, Decimal) {
     let mut pool = [0_u64; HOURS];
     let mut young = Vec::new();
     let mut today = Decimal::ZERO;
-    for life in lives {
+    // The young ones follow each other by how long they were seen.
+    let mut lives = lives.to_vec();
+    lives.sort_by_cached_key(|life| {
+        let seen = HOURS - life.0.min(HOURS);
+        let ran: Vec<bool> = (seen..HOURS).map(|hour| runs(*life, hour)).collect();
+        (seen, ran)
+    });
+    for life in &lives {
         let seen = HOURS - life.0.min(HOURS);
         let ran: u64 = (seen..HOURS).filter(|hour| runs(*life, *hour)).count() as u64;
         (seen..HOURS)
@@ -158,7 +165,7 @@ proptest! {
     fn an_unrelated_box_changes_nothing((mut boxes, mut bought) in fleet()) {
         // What is bought for its type or for all types would not be unrelated.
         bought.plan = None;
-        bought.reserved = bought.reserved.filter(|(kind, _)| *kind != 4);
+        bought.reserved = bought.reserved.filter(|(kind, ..)| *kind != 4);
         for one in &mut boxes {
             one.kind %= 4;
             one.is_in_china = false;

@@ -39,6 +39,13 @@ pub fn apply(audit: &Audit, estate: &Estate) -> Estate {
         }
     }
     lower_reservations(&mut after, audit, estate);
+    let reservations = &mut after.commitments.reserved_instances;
+    for reservation in reservations.iter_mut() {
+        let mut changes = audit.scope_changes.iter();
+        if changes.any(|change| change.id == reservation.id) {
+            reservation.zone = None;
+        }
+    }
     for (index, purchase) in audit.purchases.iter().enumerate() {
         buy(&mut after, purchase, index);
     }

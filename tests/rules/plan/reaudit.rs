@@ -6,12 +6,11 @@ use crate::rules::committed::{by_day, machine, owned};
 use crate::rules::fixtures::{SITUATIONS, path, root, rule_ids};
 use crate::rules::properties::{fleet, machines};
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
-use gpucost::catalog::Prices;
 use gpucost::domain::{
     Action, ActionKind, Classification, Finding, FindingKind, InstanceUsage, Money, Policy,
     ResourceId, Risk,
 };
-use gpucost::savings::{Purchase, Refusal, Rejection, existing_coverage};
+use gpucost::savings::{Purchase, Refusal, Rejection};
 use gpucost::sources::files::{Keep, read_estate};
 use gpucost::usage::Estate;
 use proptest::prelude::*;
@@ -241,11 +240,8 @@ impl Twice {
 
     /// What was bought is used in more hours than it takes to pay.
     fn check_purchase(&self, name: &str, index: usize, purchase: &Purchase) {
-        let policy = Policy::default();
-        let prices = Prices::new(&self.estate.prices, &policy.discount_percent);
-        let coverage = existing_coverage(&self.estate, &prices, &policy);
         let id = format!("planned-{index}");
-        let mut all = coverage.commitments.iter();
+        let mut all = self.after.commitments.iter();
         let bought = all.find(|one| one.id == id).expect("it was bought");
         let break_even =
             purchase.term.effective_hourly.amount() / purchase.on_demand_hourly.amount();
@@ -307,11 +303,8 @@ impl Twice {
             .flat_map(|cost| &cost.instances)
             .map(|one| one.monthly().amount())
             .sum();
-        let policy = Policy::default();
-        let prices = Prices::new(&self.estate.prices, &policy.discount_percent);
-        let coverage = existing_coverage(&self.estate, &prices, &policy);
-        let unused = coverage.commitments.iter().map(|one| {
-            let share = one.utilization.expect("it holds for the window");
+        let unused = self.after.commitments.iter().map(|one| {
+            let share = one.utilization.expect("it is active");
             one.monthly_cost.amount() * (Decimal::ONE - share)
         });
         let found = used + unused.sum::<Decimal>();
@@ -327,13 +320,6 @@ impl Twice {
         let parts = parts.filter(|usage| is_part(usage)).count() as i64;
         let tolerance = Decimal::new(1 + actions.count() as i64 + 100 * parts, 2);
         assert!(found <= planned + tolerance, "{what}");
-        // What is seen for days is projected from them to a month, and what others
-        // had of a commitment before stays theirs.
-        let mut instances = self.estate.instances.iter();
-        let is_young = instances.any(|one| one.first_seen() > self.estate.window.start);
-        if is_young && !coverage.commitments.is_empty() {
-            return;
-        }
         let least = if running.iter().any(|one| takes(one, ActionKind::Spot)) {
             planned * (Decimal::ONE - MOST_SPOT_OVERHEAD)
         } else {

@@ -1,0 +1,468 @@
+//! What commitments pay of a fleet: `cost(F)` is the list cost of its members less the hours that
+//! commitments cover, plus fees that no action changes. Members that no commitment tells apart
+//! are one class, so that no id moves a sum.
+
+use super::Applied;
+use super::hours::UsedInstance;
+use super::pool::{Pool, pools};
+use crate::domain::{
+    CommitmentPool, Commitments, HourlyRate, OfferingClass, PriceKey, PriceOption, ResourceId,
+};
+use crate::savings::pool_members::place_unseen;
+use crate::savings::{MemberHours, instances};
+use jiff::Timestamp;
+use rust_decimal::Decimal;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What commitments do not tell apart.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Class {
+    /// Region, type, system and tenancy, and who buys for it.
+    pub pool: CommitmentPool,
+    pub account: String,
+    /// The zone by name.
+    pub zone: Option<String>,
+    /// Whether it is unused room of a capacity reservation.
+    pub is_room: bool,
+}
+
+impl Class {
+    /// The same for another type.
+    pub fn with_type(&self, instance_type: &str) -> Self {
+        Self {
+            pool: self.pool.with_type(instance_type),
+            ..self.clone()
+        }
+    }
+}
+
+/// Hours of what a plan does not touch and commitments cover too.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OtherHours {
+    pub class: Class,
+    /// In each whole hour of the window, in billionths of an instance.
+    pub hours: Vec<u64>,
+}
+
+/// The commitments that stand, and what they cover beside the members of workloads.
+#[derive(Debug, Clone, Default)]
+pub struct Existing {
+    pub commitments: Commitments,
+    pub as_of: Option<Timestamp>,
+    /// Rates of on-demand prices, those of savings plans by plan and term.
+    pub rates: BTreeMap<PriceKey, BTreeMap<PriceOption, Decimal>>,
+    pub others: Vec<OtherHours>,
+}
+
+impl Existing {
+    /// Whether a commitment of a term counts for what is paid now, or for what is bought.
+    fn counts(&self, is_for_purchases: bool) -> impl Fn(Timestamp, Timestamp) -> bool {
+        let as_of = self.as_of;
+        move |start, end| {
+            as_of.is_some_and(|as_of| as_of < end && (start <= as_of || is_for_purchases))
+        }
+    }
+}
+
+/// A standard reserved instance whose zone may be given up without a fee.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::savings) struct ZonalReservation {
+    pub id: String,
+    pub zone: String,
+    pub region: String,
+    pub count: u32,
+}
+
+impl Existing {
+    /// The active standard reserved instances of a zone, in an order that ids decide last.
+    pub(in crate::savings) fn zonal(&self) -> Vec<ZonalReservation> {
+        let counts = self.counts(false);
+        let own = self.commitments.reserved_instances.iter();
+        let own = own.filter(|one| one.class == OfferingClass::Standard);
+        let own = own.filter(|one| counts(one.start, one.end));
+        let mut own: Vec<_> = own
+            .filter_map(|one| Some((one, one.zone.clone()?)))
+            .collect();
+        own.sort_by_key(|(one, zone)| (&one.instance_type, zone.clone(), one.count, &one.id));
+        own.into_iter()
+            .map(|(one, zone)| ZonalReservation {
+                id: one.id.clone(),
+                region: one.region.clone(),
+                count: one.count,
+                zone,
+            })
+            .collect()
+    }
+
+    /// The same with a reserved instance of a zone for its whole region.
+    pub(in crate::savings) fn for_region(&self, id: &str) -> Self {
+        let mut changed = self.clone();
+        let own = changed.commitments.reserved_instances.iter_mut();
+        own.filter(|one| one.id == id)
+            .for_each(|one| one.zone = None);
+        changed
+    }
+}
+
+/// A member of a fleet as it runs at some point of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slot {
+    pub class: Class,
+    pub hours: MemberHours,
+    /// At list price per month, unrounded.
+    pub monthly: Decimal,
+    /// List price of an hour.
+    pub hourly: HourlyRate,
+    /// The hours that a purchase may be sized by; absent where none may be.
+    pub sized: Option<MemberHours>,
+}
+
+/// Classes that share commitments, and the pools that purchases are made for.
+#[derive(Debug)]
+struct Component {
+    classes: Vec<Class>,
+    /// Commitments that are active, and those with what is queued.
+    active: Vec<Pool>,
+    ahead: Vec<Pool>,
+    others: Vec<Vec<u64>>,
+    all: Sums,
+    sized: Sums,
+}
+
+/// Hours and cost of members, by class.
+#[derive(Debug, Clone, Default)]
+struct Sums {
+    seen: Vec<Vec<u64>>,
+    monthly: Vec<Decimal>,
+    hourly: Vec<Option<HourlyRate>>,
+    /// Members that were seen in a part of the window alone.
+    young: Vec<(usize, MemberHours)>,
+}
+
+/// What is left of the hours of one pool.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::savings) struct OpenPool {
+    pub pool: CommitmentPool,
+    /// In each hour, in billionths of an instance.
+    pub hours: Vec<u64>,
+    /// At list price per month, unrounded.
+    pub monthly: Decimal,
+    /// List price of an hour.
+    pub hourly: HourlyRate,
+}
+
+/// A fleet, in components that share nothing.
+#[derive(Debug)]
+pub(in crate::savings) struct Fleet {
+    places: BTreeMap<Class, (usize, usize)>,
+    components: Vec<Component>,
+}
+
+impl Sums {
+    fn of(classes: usize, hours: usize) -> Self {
+        Self {
+            seen: vec![vec![0; hours]; classes],
+            monthly: vec![Decimal::ZERO; classes],
+            hourly: vec![None; classes],
+            young: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, class: usize, slot: &Slot, own: &MemberHours) {
+        let hours = self.seen[class].len();
+        for (sum, ran) in self.seen[class].iter_mut().zip(own.seen_in(hours)) {
+            *sum += ran;
+        }
+        self.monthly[class] += slot.monthly;
+        self.hourly[class] = Some(slot.hourly);
+        if own.is_young(hours) {
+            self.young.push((class, own.clone()));
+        }
+    }
+
+    fn remove(&mut self, class: usize, slot: &Slot, own: &MemberHours) {
+        let hours = self.seen[class].len();
+        for (sum, ran) in self.seen[class].iter_mut().zip(own.seen_in(hours)) {
+            *sum -= ran;
+        }
+        self.monthly[class] -= slot.monthly;
+        let is_it = |(place, young): &(usize, MemberHours)| *place == class && young == own;
+        if let Some(place) = self.young.iter().position(is_it) {
+            self.young.swap_remove(place);
+        }
+    }
+
+    /// The hours of each class over the whole window.
+    fn whole(&self, classes: &[Class]) -> Vec<Vec<u64>> {
+        let mut whole = self.seen.clone();
+        if self.young.is_empty() {
+            return whole;
+        }
+        let mut pools: BTreeMap<&CommitmentPool, Vec<u64>> = BTreeMap::new();
+        for (class, seen) in classes.iter().zip(&self.seen) {
+            match pools.get_mut(&class.pool) {
+                Some(sum) => add_to(sum, seen),
+                None => {
+                    pools.insert(&class.pool, seen.clone());
+                }
+            }
+        }
+        let mut young: Vec<&(usize, MemberHours)> = self.young.iter().collect();
+        young.sort_by(|left, right| {
+            let key = |one: &(usize, MemberHours)| classes[one.0].clone();
+            (left.1.place_key(), key(left)).cmp(&(right.1.place_key(), key(right)))
+        });
+        for (class, member) in young {
+            let Some(pool) = pools.get_mut(&classes[*class].pool) else {
+                continue;
+            };
+            let unseen = pool.len().saturating_sub(member.seen.len());
+            let placed = place_unseen(member, pool);
+            add_to(&mut whole[*class][..unseen], &placed[..unseen]);
+        }
+        whole
+    }
+}
+
+fn add_to(sum: &mut [u64], hours: &[u64]) {
+    for (sum, ran) in sum.iter_mut().zip(hours) {
+        *sum += ran;
+    }
+}
+
+impl Component {
+    fn sums(&self, is_for_purchases: bool) -> (&Sums, &[Pool]) {
+        if is_for_purchases {
+            (&self.sized, &self.ahead)
+        } else {
+            (&self.all, &self.active)
+        }
+    }
+
+    /// Of each class, how much of each hour nothing covers and the share of its cost that this
+    /// is.
+    fn open(&self, is_for_purchases: bool) -> Vec<(Vec<u64>, Decimal)> {
+        let (sums, pools) = self.sums(is_for_purchases);
+        let own = sums.whole(&self.classes);
+        if pools.is_empty() {
+            return own.into_iter().map(|hours| (hours, Decimal::ONE)).collect();
+        }
+        let mut running = own.clone();
+        for (running, others) in running.iter_mut().zip(&self.others) {
+            add_to(running, others);
+        }
+        let hours = running.first().map_or(0, Vec::len);
+        let refs: Vec<&[u64]> = running.iter().map(Vec::as_slice).collect();
+        let applied = Applied::of(pools, &refs, hours);
+        let all = own.into_iter().zip(running).zip(applied.uncovered);
+        all.zip(applied.covered)
+            .map(|(((own, running), uncovered), covered)| {
+                let ran = instances(running.iter().sum());
+                let share = covered.checked_div(ran).unwrap_or_default();
+                let open = own.iter().zip(&running).zip(uncovered);
+                let open = open.map(|((own, running), uncovered)| {
+                    // What others of the class run takes its part of the cover.
+                    let part = u128::from(uncovered) * u128::from(*own);
+                    part.checked_div(u128::from(*running)).unwrap_or(0) as u64
+                });
+                (open.collect(), (Decimal::ONE - share).max(Decimal::ZERO))
+            })
+            .collect()
+    }
+
+    /// What commitments pay of the members per month at list price, unrounded.
+    fn credit(&self) -> Decimal {
+        if self.active.is_empty() {
+            return Decimal::ZERO;
+        }
+        let open = self.open(false);
+        let credits = open.iter().zip(&self.all.monthly);
+        credits
+            .map(|((_, open), monthly)| monthly * (Decimal::ONE - open))
+            .sum()
+    }
+}
+
+impl Fleet {
+    /// A fleet without members, of all classes that may have some.
+    pub fn of(existing: &Existing, mut classes: BTreeSet<Class>, hours: usize) -> Self {
+        classes.extend(existing.others.iter().map(|other| other.class.clone()));
+        let classes: Vec<Class> = classes.into_iter().collect();
+        let used: Vec<UsedInstance> = classes
+            .iter()
+            .enumerate()
+            .map(|(place, class)| used(class, place, existing))
+            .collect();
+        let mut joined = Joined::of(classes.len());
+        for pool in pools(&existing.commitments, &used, existing.counts(true)) {
+            let mut members = pool.members.iter().map(|member| member.instance);
+            if let Some(first) = members.next() {
+                members.for_each(|member| joined.join(first, member));
+            }
+        }
+        for (place, pair) in classes.windows(2).enumerate() {
+            if pair[0].pool == pair[1].pool {
+                joined.join(place, place + 1);
+            }
+        }
+        let mut sets: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for place in 0..classes.len() {
+            sets.entry(joined.root(place)).or_default().push(place);
+        }
+        let mut fleet = Self {
+            places: BTreeMap::new(),
+            components: Vec::new(),
+        };
+        for set in sets.into_values() {
+            let own: Vec<UsedInstance> = set.iter().map(|place| used[*place].clone()).collect();
+            for (place, class) in set.iter().enumerate() {
+                let at = (fleet.components.len(), place);
+                fleet.places.insert(classes[*class].clone(), at);
+            }
+            let with_members = |is_for_purchases: bool| {
+                let counts = existing.counts(is_for_purchases);
+                let all = pools(&existing.commitments, &own, counts).into_iter();
+                all.filter(|pool| !pool.members.is_empty()).collect()
+            };
+            let mut others = vec![vec![0; hours]; set.len()];
+            for other in &existing.others {
+                let place = set.iter().position(|place| classes[*place] == other.class);
+                if let Some(place) = place {
+                    add_to(&mut others[place], &other.hours);
+                }
+            }
+            fleet.components.push(Component {
+                active: with_members(false),
+                ahead: with_members(true),
+                others,
+                all: Sums::of(set.len(), hours),
+                sized: Sums::of(set.len(), hours),
+                classes: set.iter().map(|place| classes[*place].clone()).collect(),
+            });
+        }
+        fleet
+    }
+
+    /// The component of a class.
+    pub fn component(&self, class: &Class) -> Option<usize> {
+        self.places.get(class).map(|(component, _)| *component)
+    }
+
+    /// Whether a commitment that is there may cover anything of a component.
+    pub fn is_touched(&self, component: usize) -> bool {
+        !self.components[component].ahead.is_empty()
+    }
+
+    pub fn add(&mut self, slots: &[Slot]) {
+        self.change(slots, Sums::add);
+    }
+
+    pub fn remove(&mut self, slots: &[Slot]) {
+        self.change(slots, Sums::remove);
+    }
+
+    fn change(&mut self, slots: &[Slot], change: impl Fn(&mut Sums, usize, &Slot, &MemberHours)) {
+        for slot in slots {
+            let Some((component, class)) = self.places.get(&slot.class) else {
+                continue;
+            };
+            let component = &mut self.components[*component];
+            change(&mut component.all, *class, slot, &slot.hours);
+            if let Some(sized) = &slot.sized {
+                change(&mut component.sized, *class, slot, sized);
+            }
+        }
+    }
+
+    /// What commitments pay of the members of a component per month at list price, unrounded.
+    pub fn credit(&self, component: usize) -> Decimal {
+        self.components[component].credit()
+    }
+
+    /// The hours of members that purchases may be sized by and that nothing covers, neither now
+    /// nor when what is queued begins, by pool.
+    pub fn open_pools(&self, component: usize) -> Vec<OpenPool> {
+        let own = &self.components[component];
+        let mut open: Vec<OpenPool> = Vec::new();
+        let all = own.classes.iter().zip(own.open(true));
+        let costs = own.sized.monthly.iter().zip(&own.sized.hourly);
+        for ((class, (hours, share)), (monthly, hourly)) in all.zip(costs) {
+            let Some(hourly) = hourly.filter(|_| !monthly.is_zero()) else {
+                continue;
+            };
+            let monthly = monthly * share;
+            match open.last_mut().filter(|last| last.pool == class.pool) {
+                Some(last) => {
+                    add_to(&mut last.hours, &hours);
+                    last.monthly += monthly;
+                }
+                None => open.push(OpenPool {
+                    pool: class.pool.clone(),
+                    hours,
+                    monthly,
+                    hourly,
+                }),
+            }
+        }
+        open
+    }
+
+    /// The share of the cost of each class that commitments leave open: for what is paid now, or
+    /// for purchases.
+    pub fn open_shares(
+        &self,
+        component: usize,
+        is_for_purchases: bool,
+    ) -> BTreeMap<Class, Decimal> {
+        let own = &self.components[component];
+        let open = own.open(is_for_purchases).into_iter();
+        let classes = own.classes.iter().cloned();
+        classes.zip(open.map(|(_, share)| share)).collect()
+    }
+
+    /// The components, those that no commitment touches too.
+    pub fn components(&self) -> std::ops::Range<usize> {
+        0..self.components.len()
+    }
+}
+
+/// A class as commitments look at it.
+fn used(class: &Class, place: usize, existing: &Existing) -> UsedInstance {
+    let key = &class.pool.key;
+    let rates = existing.rates.get(key).cloned().unwrap_or_default();
+    UsedInstance {
+        id: ResourceId::named(format!("{place:08}")),
+        account: class.account.clone(),
+        region: key.region.clone(),
+        zone: class.zone.clone(),
+        instance_type: key.instance_type.clone(),
+        operating_system: key.operating_system,
+        tenancy: key.tenancy,
+        hours: Vec::new(),
+        on_demand_hourly: rates.get(&PriceOption::OnDemand).copied(),
+        plan_rates: rates,
+        is_room: class.is_room,
+        rests: false,
+    }
+}
+
+/// Sets that are joined step by step.
+struct Joined(Vec<usize>);
+
+impl Joined {
+    fn of(count: usize) -> Self {
+        Self((0..count).collect())
+    }
+
+    fn root(&self, mut place: usize) -> usize {
+        while self.0[place] != place {
+            place = self.0[place];
+        }
+        place
+    }
+
+    fn join(&mut self, left: usize, right: usize) {
+        let (left, right) = (self.root(left), self.root(right));
+        self.0[left.max(right)] = left.min(right);
+    }
+}

@@ -1,0 +1,388 @@
+//! One workload on its way through a plan: at most one action of each kind, each on what the one
+//! before left.
+
+use super::coverage::Slot;
+use super::offers::{Alternatives, ResizeOffer, ScheduledHours, Stage, Terms};
+use super::plan::{LeftOut, cents};
+use super::purchase::{Course, committed_rate, slots};
+use crate::domain::{Action, ActionKind, Money, Risk, Target};
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// Targets of another type or number that are tried with what follows.
+const MOST_TARGETS: usize = 3;
+
+/// Which of the offers a path takes, as far as each saves at list price.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub ends: bool,
+    pub schedules: bool,
+    /// The place among the resizes.
+    pub resize: Option<usize>,
+    pub spot: bool,
+}
+
+/// The members that commitments may cover, after each step of a path.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Stages {
+    pub today: Vec<Slot>,
+    pub ended: Vec<Slot>,
+    pub scheduled: Vec<Slot>,
+    pub resized: Vec<Slot>,
+    pub last: Vec<Slot>,
+}
+
+/// One workload on its way through the plan, at list price.
+#[derive(Debug, Clone)]
+pub(super) struct Path {
+    pub id: String,
+    pub choice: Choice,
+    pub actions: Vec<Action>,
+    /// What is offered and not taken.
+    pub left_out: BTreeMap<ActionKind, LeftOut>,
+    /// What is left of its list price, in cents.
+    pub left: Money,
+    pub stages: Stages,
+}
+
+impl Choice {
+    /// Everything that is worth trying about a workload: of the types and numbers the cheapest
+    /// ones at list price, and none. A stop or a schedule is done without only where commitments
+    /// are there, which are paid whatever ends.
+    pub fn variants(workload: &Alternatives, terms: &Terms<'_>, is_touched: bool) -> Vec<Self> {
+        let either = |is_offered: bool| match (is_offered, is_touched) {
+            (true, true) => vec![true, false],
+            (is_offered, _) => vec![is_offered],
+        };
+        let end = workload.end.as_ref();
+        let end = end.filter(|end| terms.allows(end.risk()));
+        let ends = match end.map(Action::kind) {
+            Some(ActionKind::Stop) => either(true),
+            other => vec![other.is_some()],
+        };
+        let schedule = workload.schedule.as_ref();
+        let schedule = schedule.filter(|offer| terms.allows(offer.risk));
+        let hours = schedule.map(|offer| &offer.hours);
+        let mut resizes: Vec<Option<usize>> = ranked(workload, hours, terms)
+            .into_iter()
+            .map(Some)
+            .take(MOST_TARGETS)
+            .collect();
+        resizes.push(None);
+        let has_spot = workload
+            .spot
+            .values()
+            .any(|market| terms.allows(market.risk));
+        let spots = if has_spot {
+            vec![true, false]
+        } else {
+            vec![false]
+        };
+        let mut variants = Vec::new();
+        for ends in ends {
+            for schedules in either(schedule.is_some()) {
+                for resize in &resizes {
+                    variants.extend(spots.iter().map(|spot| Self {
+                        ends,
+                        schedules,
+                        resize: *resize,
+                        spot: *spot,
+                    }));
+                }
+            }
+        }
+        variants
+    }
+}
+
+/// The places of the resizes that are allowed, cheapest first.
+fn ranked(
+    workload: &Alternatives,
+    hours: Option<&ScheduledHours>,
+    terms: &Terms<'_>,
+) -> Vec<usize> {
+    let offers = workload.resizes.iter().enumerate();
+    let mut ranked: Vec<(usize, &ResizeOffer)> = offers
+        .filter(|(_, offer)| terms.allows(offer.risk))
+        .collect();
+    ranked.sort_by_cached_key(|(_, offer)| {
+        let to = offer.stage(hours);
+        (to.monthly(), offer.kind, to.instance_type)
+    });
+    ranked.into_iter().map(|(place, _)| place).collect()
+}
+
+impl Path {
+    /// Takes what a choice says, and without one what is cheapest at list price.
+    pub fn of(workload: &Alternatives, terms: &Terms<'_>, choice: Option<Choice>) -> Self {
+        let course = Course {
+            stage: workload.today.as_ref(),
+            schedule: None,
+            slowdown: 1.0,
+            fewer: None,
+        };
+        let today = slots(workload, &course, true);
+        let mut path = Self {
+            id: workload.id.clone(),
+            choice: Choice {
+                ends: false,
+                schedules: false,
+                resize: None,
+                spot: false,
+            },
+            actions: Vec::new(),
+            left_out: BTreeMap::new(),
+            left: workload.list,
+            stages: Stages {
+                ended: today.clone(),
+                scheduled: today.clone(),
+                resized: today.clone(),
+                last: today.clone(),
+                today,
+            },
+        };
+        let wants_end = choice.is_none_or(|choice| choice.ends);
+        match &workload.end {
+            Some(end) if terms.allows(end.risk()) && wants_end => {
+                let left = path.left.amount() - end.monthly_savings().amount();
+                path.left = Money::new(left, path.left.currency());
+                path.actions.push(end.clone());
+                path.choice.ends = true;
+            }
+            Some(end) => path.leave(end.kind(), end.risk(), terms),
+            None => {}
+        }
+        let with_ended = !path.choice.ends;
+        path.stages.ended = slots(workload, &course, with_ended);
+        let Some(today) = workload.today.clone() else {
+            path.stages.scheduled = path.stages.ended.clone();
+            path.stages.resized = path.stages.ended.clone();
+            path.stages.last = path.stages.ended.clone();
+            return path;
+        };
+        // What is left beside those that stay without a lever of their own.
+        let others = path.left.amount() - cents(today.monthly());
+        let mut stage = today;
+        let schedule = workload
+            .schedule
+            .as_ref()
+            .filter(|offer| terms.allows(offer.risk))
+            .filter(|_| choice.is_none_or(|choice| choice.schedules))
+            .filter(|offer| {
+                let less = stage.in_share(offer.hours.on_share);
+                path.take(
+                    Step {
+                        kind: ActionKind::Schedule,
+                        target: None,
+                        detail: &offer.detail,
+                        risk: offer.risk,
+                        caveats: &offer.caveats,
+                    },
+                    others + less.monthly(),
+                )
+            });
+        if let (None, Some(offer)) = (schedule, &workload.schedule) {
+            path.leave(ActionKind::Schedule, offer.risk, terms);
+        }
+        let hours = schedule.map(|offer| &offer.hours);
+        path.choice.schedules = hours.is_some();
+        if let Some(hours) = hours {
+            stage = stage.in_share(hours.on_share);
+        }
+        let scheduled = Course {
+            stage: Some(&stage),
+            schedule: hours,
+            ..course
+        };
+        path.stages.scheduled = slots(workload, &scheduled, with_ended);
+        let resize = match choice {
+            Some(choice) => choice.resize,
+            None => ranked(workload, hours, terms).first().copied(),
+        };
+        let mut to = None;
+        if let Some(place) = resize
+            && let Some(offer) = workload.resizes.get(place)
+        {
+            let there = offer.stage(hours);
+            let step = Step {
+                kind: offer.kind,
+                target: Some(offer.target()),
+                detail: &offer.detail,
+                risk: offer.risk,
+                caveats: &offer.caveats,
+            };
+            if path.take(step, others + there.monthly()) {
+                path.choice.resize = Some(place);
+                to = Some((offer, there));
+            }
+        }
+        path.leave_resizes(workload, to.as_ref().map(|(offer, _)| offer.kind), terms);
+        let (stage, resized) = match &to {
+            None => (&stage, scheduled),
+            Some((offer, there)) => {
+                let resized = Course {
+                    stage: Some(there),
+                    schedule: hours.map(|hours| offer.scheduled.as_ref().unwrap_or(hours)),
+                    slowdown: offer.slowdown,
+                    fewer: offer.fewer.as_ref(),
+                };
+                (there, resized)
+            }
+        };
+        path.stages.resized = slots(workload, &resized, with_ended);
+        path.spot(workload, stage, others, choice, terms);
+        path
+    }
+
+    fn spot(
+        &mut self,
+        workload: &Alternatives,
+        stage: &Stage,
+        others: Decimal,
+        choice: Option<Choice>,
+        terms: &Terms<'_>,
+    ) {
+        self.stages.last = self.stages.resized.clone();
+        let sized = self.stages.resized.iter().find(|slot| slot.sized.is_some());
+        let is_sized = sized.is_some();
+        let market = workload.spot.get(&stage.instance_type);
+        if let Some(market) = market.filter(|market| terms.allows(market.risk)) {
+            let committed = sized.and_then(|slot| {
+                let term = terms.best_commitment(&slot.class.pool)?;
+                committed_rate(term, &self.stages.resized, stage, terms)
+            });
+            let rate = market.effective_hourly.amount();
+            let beats = match choice {
+                Some(choice) => choice.spot,
+                None => committed.is_none_or(|committed| rate < committed),
+            };
+            let monthly_at = |rate: Decimal| {
+                let monthly = (stage.monthly() * rate).checked_div(stage.per_instance());
+                others + monthly.unwrap_or(stage.monthly())
+            };
+            let step = Step {
+                kind: ActionKind::Spot,
+                target: None,
+                detail: &market.detail,
+                risk: market.risk,
+                caveats: &market.caveats,
+            };
+            if beats && self.take(step, monthly_at(rate)) {
+                self.set_aside(monthly_at(market.hourly.amount()));
+                if is_sized {
+                    let instead = LeftOut::Instead(ActionKind::Spot);
+                    self.left_out.insert(ActionKind::Commit, instead);
+                }
+                self.choice.spot = true;
+                let gone = Course {
+                    stage: None,
+                    schedule: None,
+                    slowdown: 1.0,
+                    fewer: None,
+                };
+                self.stages.last = slots(workload, &gone, !self.choice.ends);
+                return;
+            }
+            let why = if beats {
+                LeftOut::SavesNothing
+            } else {
+                LeftOut::Instead(ActionKind::Commit)
+            };
+            self.left_out.insert(ActionKind::Spot, why);
+        } else if let Some(market) = market {
+            self.leave(ActionKind::Spot, market.risk, terms);
+        }
+        self.leave_commitments(terms);
+    }
+
+    /// Notes an offer that is not taken: it carries too much risk, or saves nothing.
+    fn leave(&mut self, kind: ActionKind, risk: Risk, terms: &Terms<'_>) {
+        let why = if terms.allows(risk) {
+            LeftOut::SavesNothing
+        } else {
+            LeftOut::Risk(risk)
+        };
+        self.left_out.insert(kind, why);
+    }
+
+    /// Notes the types and numbers that are not taken, beside the kind that is.
+    fn leave_resizes(
+        &mut self,
+        workload: &Alternatives,
+        taken: Option<ActionKind>,
+        terms: &Terms<'_>,
+    ) {
+        let others = workload.resizes.iter();
+        for offer in others.filter(|offer| Some(offer.kind) != taken) {
+            match taken {
+                Some(kind) if terms.allows(offer.risk) => {
+                    self.left_out.insert(offer.kind, LeftOut::Instead(kind));
+                }
+                _ => self.leave(offer.kind, offer.risk, terms),
+            }
+        }
+    }
+
+    /// Notes that nothing is bought ahead, until something is.
+    fn leave_commitments(&mut self, terms: &Terms<'_>) {
+        let mut sized = self
+            .stages
+            .last
+            .iter()
+            .filter(|slot| slot.sized.is_some())
+            .peekable();
+        if sized.peek().is_none() {
+            return;
+        }
+        let sold = sized
+            .filter_map(|slot| terms.sold.get(&slot.class.pool))
+            .flatten();
+        let why = match sold.map(|offer| offer.risk).min() {
+            Some(least) if !terms.allows(least) => LeftOut::Risk(least),
+            _ => LeftOut::SavesNothing,
+        };
+        self.left_out.insert(ActionKind::Commit, why);
+    }
+
+    /// Takes an action that leaves a monthly cost, if it saves a cent.
+    fn take(&mut self, step: Step<'_>, monthly: Decimal) -> bool {
+        let after = Money::new(monthly, self.left.currency()).rounded();
+        let action = self.left.checked_sub(after).ok().and_then(|saving| {
+            Action::saving(
+                step.kind,
+                step.target,
+                step.detail.to_owned(),
+                saving,
+                self.left,
+                step.risk,
+            )
+        });
+        let Some(action) = action else {
+            return false;
+        };
+        self.actions
+            .push(action.with_caveats(step.caveats.to_vec()));
+        self.left = after;
+        true
+    }
+
+    /// Tells of the last action how much of what it leaves is for work that is lost
+    /// and done again: all above what the hours by themselves cost.
+    fn set_aside(&mut self, monthly_billed: Decimal) {
+        let billed = Money::new(monthly_billed, self.left.currency()).rounded();
+        if let (Some(action), Ok(lost_work)) =
+            (self.actions.last_mut(), self.left.checked_sub(billed))
+        {
+            action.set_aside(lost_work);
+        }
+    }
+}
+
+/// An action before its saving is known.
+struct Step<'a> {
+    kind: ActionKind,
+    target: Option<Target>,
+    detail: &'a str,
+    risk: Risk,
+    caveats: &'a [String],
+}

@@ -1,0 +1,252 @@
+//! The cost of a fleet is a function of the fleet, before the plan and after it: what commitments
+//! cover does not depend on ids, and every saving is a drop of that cost. Worked out by hand.
+
+use crate::rules::builder::{A10G_MIB, Machine, as_of, audited, estate, flat, last};
+use crate::rules::committed::reserved;
+use crate::rules::honest::{cases, draft};
+use gpucost::analysis::{Audit, audit};
+use gpucost::domain::{
+    ActionKind, Metric, Money, Policy, PurchaseOption, ReservedInstances, ResourceId, Risk,
+    Statistic,
+};
+use gpucost::usage::Estate;
+use jiff::SignedDuration;
+use proptest::prelude::*;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+fn decimal(text: &str) -> Decimal {
+    text.parse().expect("a decimal")
+}
+
+/// A g5.xlarge that is busy around the clock, or idle by every sign.
+fn machine(id: &str, is_busy: bool) -> Machine {
+    let (gpu, cpu) = if is_busy { (90.0, 5.0) } else { (0.0, 1.0) };
+    Machine::new(id, "g5.xlarge")
+        .cpu(flat(cpu))
+        .series(Metric::CpuUtilization, Statistic::Maximum, None, flat(cpu))
+        .series(Metric::NetworkIn, Statistic::Sum, None, flat(1_000.0))
+        .series(Metric::NetworkOut, Statistic::Sum, None, flat(1_000.0))
+        .gpu(0, flat(gpu))
+        .vram(0, 200.0, A10G_MIB)
+}
+
+/// So many g5.xlarge at 0.60 an hour: 438.00 a month each; 734.38 on demand.
+fn at_sixty_cents(count: u32) -> ReservedInstances {
+    ReservedInstances {
+        recurring_hourly: decimal("0.6"),
+        ..reserved(count)
+    }
+}
+
+fn with(machines: Vec<Machine>, reservation: ReservedInstances) -> Estate {
+    let mut fleet = estate(machines);
+    fleet.commitments.reserved_instances = vec![reservation];
+    fleet
+}
+
+fn amount(money: Option<Money>) -> Decimal {
+    money.expect("priced").amount()
+}
+
+fn total(audit: &Audit) -> Decimal {
+    amount(audit.totals.monthly_cost)
+}
+
+fn planned(audit: &Audit) -> Decimal {
+    amount(audit.totals.planned_monthly_cost)
+}
+
+fn bought(audit: &Audit) -> Vec<(String, u32)> {
+    let purchases = audit.purchases.iter();
+    purchases
+        .map(|one| (one.key.instance_type.clone(), one.count))
+        .collect()
+}
+
+#[test]
+fn stopped_machines_leave_their_cover_to_the_others() {
+    for idle_first in [true, false] {
+        let machines = (0..10).map(|index| {
+            let is_idle = if idle_first { index < 3 } else { index >= 7 };
+            machine(&format!("i-{index}"), !is_idle)
+        });
+        let found = audited(&with(machines.collect(), at_sixty_cents(6)));
+        // 6 × 438.00 + 4 × 734.38.
+        assert_eq!(total(&found), decimal("5565.52"));
+        // Seven remain, of which six are reserved and one is bought: 6 × 438.00 + 462.66.
+        assert_eq!(planned(&found), decimal("3090.66"));
+        // 3 × 734.38: what the others then need not pay.
+        assert_eq!(amount(found.totals.monthly_waste), decimal("2203.14"));
+        assert_eq!(bought(&found), [("g5.xlarge".to_owned(), 1)]);
+        let stops = found.workloads.iter().flat_map(|one| &one.actions);
+        let stops = stops.filter(|action| action.kind() == ActionKind::Stop);
+        assert_eq!(stops.count(), 3);
+    }
+}
+
+#[test]
+fn where_nobody_can_use_the_cover_a_stop_saves_nothing() {
+    let found = audited(&with(vec![machine("i-1", false)], at_sixty_cents(1)));
+    assert_eq!(total(&found), decimal("438.00"));
+    assert_eq!(planned(&found), decimal("438.00"));
+    assert!(found.workloads[0].actions.is_empty());
+}
+
+#[test]
+fn a_resize_onto_an_unused_reservation_needs_no_other() {
+    let oversized = Machine::new("i-1", "g5.2xlarge")
+        .cpu(flat(5.0))
+        .gpu(0, flat(50.0))
+        .vram(0, 12_000.0, A10G_MIB);
+    let found = audited(&with(vec![oversized], at_sixty_cents(1)));
+    // 1.212 × 730 = 884.76, and 438.00 that nothing uses.
+    assert_eq!(
+        total(&found),
+        decimal("1322.76"),
+        "{:?}",
+        found.workloads[0].actions
+    );
+    assert_eq!(planned(&found), decimal("438.00"));
+    assert!(found.purchases.is_empty(), "{:?}", found.purchases);
+    let actions = &found.workloads[0].actions;
+    let target = actions[0].target().map(|to| to.instance_type.as_str());
+    assert_eq!((actions.len(), target), (1, Some("g5.xlarge")));
+    assert_eq!(actions[0].monthly_savings().amount(), decimal("884.76"));
+}
+
+#[test]
+fn hours_that_one_of_two_leaves_open_are_bought_whatever_the_ids() {
+    let up = |period: u32| (period % 288 < 19 * 12).then_some(90.0);
+    let by_day = |id: &str| {
+        Machine::new(id, "g5.xlarge")
+            .cpu(move |period| up(period).map(|_| 5.0))
+            .gpu(0, up)
+            .vram(0, 200.0, A10G_MIB)
+            .seen_before()
+    };
+    for (part_time, always) in [("i-1", "i-2"), ("i-2", "i-1")] {
+        let machines = vec![by_day(part_time), machine(always, true)];
+        let found = audited(&with(machines, at_sixty_cents(1)));
+        // 19 of 24 hours are uncovered: 734.38 × 19/24 = 581.38, of which 462.66 pays.
+        assert_eq!(bought(&found), [("g5.xlarge".to_owned(), 1)]);
+        assert_eq!(
+            found.purchases[0].monthly_savings.amount(),
+            decimal("118.72")
+        );
+        assert_eq!(total(&found) - planned(&found), decimal("118.72"));
+    }
+}
+
+#[test]
+fn a_commitment_counts_in_full_however_young_it_is() {
+    let mut young = at_sixty_cents(1);
+    young.start = as_of() - SignedDuration::from_hours(4 * 24);
+    let found = audited(&with(vec![machine("i-1", true)], young.clone()));
+    assert_eq!(total(&found), decimal("438.00"));
+    assert!(found.purchases.is_empty());
+    let option = found.workloads[0].workload.key.purchase_option;
+    assert_eq!(option, PurchaseOption::Reserved);
+    // One that is queued pays for nothing yet, and nothing is bought in its place.
+    let mut queued = young;
+    queued.start = as_of() + SignedDuration::from_hours(24);
+    let found = audited(&with(vec![machine("i-1", true)], queued));
+    assert_eq!(total(&found), decimal("734.38"));
+    assert!(found.purchases.is_empty(), "{:?}", found.purchases);
+}
+
+#[test]
+fn a_young_machine_takes_no_hours_from_an_old_one() {
+    for (old, young) in [("i-1", "i-2"), ("i-2", "i-1")] {
+        let periods = 4 * 288;
+        let young = Machine::new(young, "g5.xlarge")
+            .launched_hours_ago(4 * 24)
+            .cpu(last(periods, 5.0))
+            .gpu(0, last(periods, 90.0))
+            .vram(0, 200.0, A10G_MIB);
+        let found = audited(&with(vec![machine(old, true), young], at_sixty_cents(1)));
+        // Both run always, one of them is covered: 438.00 + 734.38.
+        assert_eq!(total(&found), decimal("1172.38"));
+    }
+}
+
+#[test]
+fn a_zonal_reservation_changes_its_scope_before_anything_is_bought() {
+    let mut zonal = at_sixty_cents(1);
+    zonal.instance_type = "g4dn.xlarge".to_owned();
+    zonal.zone = Some("us-east-1b".to_owned());
+    let busy = Machine::new("i-1", "g4dn.xlarge")
+        .cpu(flat(50.0))
+        .gpu(0, flat(90.0))
+        .vram(0, 14_000.0, 15_360.0);
+    let found = audited(&with(vec![busy], zonal));
+    assert!(found.purchases.is_empty(), "{:?}", found.purchases);
+    let [action] = found.workloads[0].actions.as_slice() else {
+        panic!("{:?}", found.workloads[0].actions)
+    };
+    assert_eq!(action.kind(), ActionKind::Commit);
+    // 0.526 × 730 = 383.98.
+    assert_eq!(action.monthly_savings().amount(), decimal("383.98"));
+    assert!(action.detail().contains("no fee"), "{}", action.detail());
+    assert!(action.caveats()[0].contains("us-east-1b"));
+}
+
+/// The same fleet with other ids, in another order.
+fn renamed(estate: &Estate, seed: usize) -> Estate {
+    let mut other = estate.clone();
+    let count = estate.instances.len();
+    let names: BTreeMap<ResourceId, ResourceId> = estate
+        .instances
+        .iter()
+        .enumerate()
+        .map(|(place, one)| {
+            let name = format!("i-{:02}", (place * 7 + seed * 3 + 5) % 97);
+            (one.id.clone(), ResourceId::named(name))
+        })
+        .collect();
+    for instance in &mut other.instances {
+        instance.id = names[&instance.id].clone();
+    }
+    for series in &mut other.metrics {
+        series.instance = names[&series.instance].clone();
+    }
+    other.instances.rotate_left(seed % count.max(1));
+    other.metrics.reverse();
+    other
+}
+
+/// What no id may decide.
+fn facts(audit: &Audit) -> String {
+    let mut states: Vec<String> = audit
+        .workloads
+        .iter()
+        .flat_map(|one| &one.workload.members)
+        .map(|one| format!("{:?}", one.state))
+        .collect();
+    states.sort();
+    let purchases: Vec<String> = audit
+        .purchases
+        .iter()
+        .map(|one| format!("{} {} {}", one.key, one.count, one.monthly_savings.amount()))
+        .collect();
+    let totals = &audit.totals;
+    format!(
+        "{:?} {:?} {:?} {:?} {purchases:?} {states:?}",
+        totals.monthly_cost, totals.planned_monthly_cost, totals.monthly_waste, audit.plan_risk
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(48)) })]
+
+    #[test]
+    fn no_id_and_no_order_moves_a_total((boxes, bought) in draft::fleet(), seed in 0..40_usize) {
+        let fleet = draft::estate_of(&boxes, &bought);
+        for risk in [Risk::Medium, Risk::High] {
+            let policy = Policy::default();
+            let today = audit(&fleet, &policy, risk);
+            let other = audit(&renamed(&fleet, seed), &policy, risk);
+            prop_assert_eq!(facts(&today), facts(&other));
+        }
+    }
+}
