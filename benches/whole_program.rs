@@ -207,7 +207,8 @@ fn demand(noise: &mut Noise, gpus: u16, instances: u32) -> Demand {
         never_worked: gpus_unused,
         needs_fp64: false,
         encodes: false,
-        gpus_talk: gpus_active > 1,
+        gpus_linked: Some(gpus_active > 1),
+        vram_is_reserved: false,
         vram_peak_mib: if gpus_unused {
             0.0
         } else {

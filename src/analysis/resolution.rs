@@ -1,18 +1,16 @@
 //! Of which machines hours tell what a finer grid would. An hour has the same maximum
 //! and, where its readings are spread evenly, the same mean as its periods; of percentiles
-//! it has no more than bounds. So what is never used and what is used well is known by
-//! the hour, and what lies between needs the grid, because a lever sizes by percentiles.
+//! it has no more than bounds. So what is never used is known by the hour, and everything else
+//! needs the grid, because a lever sizes by percentiles.
 
 use super::workloads::{self, Grouped};
 use crate::catalog::Prices;
 use crate::domain::{
-    ACTIVE_PERCENT, Classification, HOUR_SECONDS, Instance, Member, Policy, ResourceId,
-    SATURATED_HOUR_PERCENT, Samples, Signal, UsageState, UtilizationSummary, Workload,
+    ACTIVE_PERCENT, HOUR_SECONDS, Member, Policy, ResourceId, Samples, Signal, UtilizationSummary,
+    Workload,
 };
-use crate::rules::SATURATED_HOURS_SHARE;
-use crate::savings::holds_tenants;
-use crate::usage::{Estate, Timeline, Usages};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::usage::Estate;
+use std::collections::BTreeSet;
 
 /// How far the mean of hours may be from that of their periods, in points. Without
 /// 2% of its readings, an hour may be off by 2.05; without a quarter of them, the newest of
@@ -23,9 +21,6 @@ const MEAN_MARGIN_POINTS: f64 = 2.5;
 const COVERAGE_MARGIN: f64 = 0.01;
 /// Hours without which the newest one, which may not be whole, weighs too much.
 const LEAST_HOURS: f64 = 168.0;
-/// Mean from which a GPU surely reaches [`ACTIVE_PERCENT`] in more than one period of a
-/// hundred: values of at most 100 have no other way to it.
-const SURELY_ACTIVE_MEAN_PERCENT: f64 = 5.0;
 
 /// The machines of an estate, measured by the hour, whose verdict or levers may depend on
 /// a finer grid: those of which an hour is not whole, and all members of each workload of
@@ -38,14 +33,7 @@ pub fn needs_fine_grid(
     let usage = estate.measured();
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let (groups, _, _) = workloads::group((estate, &usage), &prices, policy);
-    let instances = estate.instances.iter();
-    let by_hours = ByHours {
-        estate,
-        usage: &usage,
-        instances: instances.map(|one| (&one.id, one)).collect(),
-        policy,
-        partial,
-    };
+    let by_hours = ByHours { policy, partial };
     let open = groups.iter().filter(|group| !by_hours.tell_enough(group));
     let mut fine = partial.clone();
     fine.extend(open.flat_map(|group| group.workload.instances.iter().cloned()));
@@ -53,9 +41,6 @@ pub fn needs_fine_grid(
 }
 
 struct ByHours<'a> {
-    estate: &'a Estate,
-    usage: &'a Usages,
-    instances: BTreeMap<&'a ResourceId, &'a Instance>,
     policy: &'a Policy,
     partial: &'a BTreeSet<ResourceId>,
 }
@@ -72,9 +57,7 @@ impl ByHours<'_> {
             && workload.usage.iter().all(|one| one.rejected.total() == 0);
         // Without any GPU signal, neither a verdict nor a lever that sizes is possible.
         let is_unmeasured = workload.usage.iter().all(|one| one.signal.is_none());
-        is_whole
-            && (is_unmeasured
-                || self.is_seen(workload) && (self.rests(workload) || self.is_busy(group)))
+        is_whole && (is_unmeasured || self.is_seen(workload) && self.rests(workload))
     }
 
     /// Whether so much was seen that a few periods more or less change nothing.
@@ -123,54 +106,6 @@ impl ByHours<'_> {
                 .all(|one| is_old(one.observed_seconds) && self.is_clear(one.distribution.mean))
     }
 
-    /// Whether its GPUs are all used, and so well that no other type is considered.
-    fn is_busy(&self, group: &Grouped) -> bool {
-        let workload = &*group.workload;
-        let works = |member: &Member| {
-            matches!(
-                member.state,
-                Some(UsageState::Saturated | UsageState::Steady)
-            )
-        };
-        let is_active = workload.gpus().all(|gpu| {
-            gpu.utilization
-                .is_some_and(|used| used.mean >= SURELY_ACTIVE_MEAN_PERCENT)
-        });
-        group.verdict.classification == Classification::WellUtilized
-            && is_active
-            && workload.members.iter().all(works)
-            // Tenants of one card are weighed by the peaks of each, however busy they are.
-            && holds_tenants(workload).is_err()
-            && self.is_clearly_well_used(workload)
-    }
-
-    /// Whether neither the class nor the state of a well-used workload, nor of any of its
-    /// members, is near a border.
-    fn is_clearly_well_used(&self, workload: &Workload) -> bool {
-        let grid = (self.estate.window, self.estate.period_seconds);
-        let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
-        let is_clear = |summary: Option<&UtilizationSummary>, timeline: &Timeline| {
-            summary.is_some_and(|summary| {
-                let mean = summary.distribution.mean;
-                mean >= self.policy.underutilized_below_percent
-                    && self.is_clear(mean)
-                    && self.knows_saturation(mean, timeline)
-            })
-        };
-        let mut all = Timeline::new(grid.0, grid.1);
-        for (id, usage) in workload.instances.iter().zip(&workload.usage) {
-            let Some(instance) = self.instances.get(id) else {
-                return false;
-            };
-            let (timeline, _) = self.usage.of(id).timeline(instance, offer, grid);
-            if !is_clear(usage.summary.as_ref(), &timeline) {
-                return false;
-            }
-            all.add(&timeline);
-        }
-        is_clear(workload.utilization.as_ref(), &all)
-    }
-
     /// Whether a mean is on the same side of every border at either end of its margin.
     fn is_clear(&self, mean: f64) -> bool {
         let policy = self.policy;
@@ -181,15 +116,5 @@ impl ByHours<'_> {
         ]
         .into_iter()
         .all(|border| (mean - border).abs() > MEAN_MARGIN_POINTS)
-    }
-
-    /// Whether something is saturated, or is not, at either end of the margin of each hour.
-    /// The newest hour may be anything.
-    fn knows_saturation(&self, mean: f64, timeline: &Timeline) -> bool {
-        let newest = 1.0 / LEAST_HOURS;
-        let share = |margin: f64| timeline.share_of_hours_above(SATURATED_HOUR_PERCENT + margin);
-        mean > self.policy.saturated_above_percent
-            || share(MEAN_MARGIN_POINTS) >= SATURATED_HOURS_SHARE + newest
-            || share(-MEAN_MARGIN_POINTS) + newest < SATURATED_HOURS_SHARE
     }
 }

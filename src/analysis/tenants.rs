@@ -4,17 +4,13 @@
 use super::plan::Owned;
 use crate::catalog::Prices;
 use crate::domain::{
-    Claim, ClaimState, DeviceUnit, GpuModel, GpuUsage, InstanceUsage, KindBasis, Policy,
-    ResourceId, Signal, Workload, WorkloadKind, tag_value,
+    Claim, ClaimState, DeviceUnit, GpuModel, GpuUsage, InstanceUsage, KindBasis, OWNER_TAGS,
+    Policy, ResourceId, Signal, Workload, WorkloadKind, tag_value,
 };
 use crate::planners::share::{Isolation, MOST_TENANTS, ShareTenant};
 use crate::savings::{holds_tenants, tenant_of};
 use crate::usage::{Estate, Timeline, Usages};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Tags whose value is the owner of a workload, the first that is there, in any case. Pods
-/// belong to their namespace.
-const OWNER_TAGS: [&str; 2] = ["team", "owner"];
 
 /// What cannot share a card, or is not known to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

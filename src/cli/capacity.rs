@@ -118,6 +118,7 @@ fn service<'a>(
             per_second: args.rate.or(counted).or(recorded).unwrap_or_default(),
             headroom_percent: args.headroom,
             gpu: measured.gpu,
+            target_percent: settings.policy.serving_target_percent,
             objective: args.objective.map(|seconds| Objective {
                 seconds,
                 percentile: args.percentile,

@@ -7,7 +7,7 @@ use super::view_args::{RowArgs, VerdictArgs};
 use crate::analysis::instance_cost;
 use crate::catalog::{Prices, gpu_spec, shape, shapes};
 use crate::domain::{
-    ACTIVE_PERCENT, AcceleratorKind, GpuOffer, HourlyRate, InstanceShape, Policy, PriceKey,
+    self, ACTIVE_PERCENT, AcceleratorKind, GpuOffer, HourlyRate, InstanceShape, Policy, PriceKey,
     WorkloadCost, WorkloadKind, counted, nearest_names,
 };
 use crate::savings::{Bound, Demand};
@@ -100,25 +100,8 @@ pub(super) fn percent(text: &str) -> Result<f64, String> {
 
 /// A size in MiB. Gigabytes are taken for GiB, as drivers and AWS mean them.
 pub(super) fn size_mib(text: &str) -> Result<f64, String> {
-    let expected = || "expected a size such as 18GiB, 18GB or 18432MiB".to_owned();
-    let lower = text.trim().to_ascii_lowercase();
-    let end = lower
-        .find(|c: char| c.is_ascii_alphabetic())
-        .ok_or_else(expected)?;
-    let (number, unit) = lower.split_at(end);
-    let mib = match unit {
-        "mib" | "mb" => 1.0,
-        "gib" | "gb" => 1024.0,
-        "tib" | "tb" => 1024.0 * 1024.0,
-        _ => return Err(expected()),
-    };
-    number
-        .trim()
-        .parse()
-        .ok()
-        .filter(|number: &f64| number.is_finite() && *number >= 0.0)
-        .map(|number| number * mib)
-        .ok_or_else(expected)
+    domain::size_mib(text)
+        .ok_or_else(|| "expected a size such as 18GiB, 18GB or 18432MiB".to_owned())
 }
 
 /// A type with what it costs and what is used of it.
@@ -254,8 +237,13 @@ fn demand(
         never_worked: !sees_work,
         needs_fp64: false,
         encodes: false,
-        gpus_talk: gpus > 1 && !args.independent_gpus,
+        gpus_linked: match kind {
+            _ if gpus < 2 || args.independent_gpus => Some(false),
+            WorkloadKind::Training => Some(true),
+            _ => None,
+        },
         vram_peak_mib,
+        vram_is_reserved: false,
         cpu_p95: args.cpu_p95,
         cpu_p95_sum: args.cpu_p95.map(|p95| p95 * f64::from(count)),
         memory_p95_mib: args.memory_peak,

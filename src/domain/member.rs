@@ -90,6 +90,7 @@ impl<'a> Measured<'a> {
                     (Some(left), Some(right)) => Some(left.min(right)),
                     _ => None,
                 },
+                is_reserved: fullest.is_reserved || vram.is_reserved,
             })
         })
     }

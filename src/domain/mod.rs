@@ -144,7 +144,7 @@ pub use spot_run::{
     SpotRun, SpotWarning,
 };
 pub use subject::{DriverMetric, GapSubject, GpuLabel, LogColumn};
-pub use tags::is_restartable;
+pub use tags::{OWNER_TAGS, is_restartable, size_mib};
 pub(crate) use tags::{says_restartable, tag_value};
 pub use terraform::{
     Missing, PlanAction, Planned, PlannedCount, PlannedInstances, PlannedResource, TerraformPlan,
@@ -158,6 +158,6 @@ pub use utilization::{
 };
 pub use verdict::{Classification, UsageState, Verdict};
 pub use work::{BegunWork, WORK, Work, WorkPiece, WorkUnit};
-pub use workload::{KindBasis, Workload, WorkloadKind, says_production};
+pub use workload::{KindBasis, VRAM_TAG, Workload, WorkloadKind, says_production};
 pub use workload_cost::{IdleStorageCosts, InstanceCost, Unpriced, WorkloadCost};
 pub use workload_key::{Group, WorkloadKey};

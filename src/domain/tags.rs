@@ -11,6 +11,10 @@ const RESTARTABLE_TAGS: &[&str] = &[
     "spot-eligible",
 ];
 
+/// Tags whose value is the owner of a workload, the first that is there, in any case. Pods
+/// belong to their namespace.
+pub const OWNER_TAGS: [&str; 2] = ["team", "owner"];
+
 /// Words for yes and for no.
 const YES: &[&str] = &["true", "yes", "1"];
 const NO: &[&str] = &["false", "no", "0"];
@@ -29,6 +33,20 @@ pub(crate) fn tag_value<'a>(tags: &'a BTreeMap<String, String>, keys: &[&str]) -
             .find(|(key, _)| key.eq_ignore_ascii_case(name))
             .map(|(_, value)| value.trim())
     })
+}
+
+/// A size such as `18GiB`, `18GB` or `18432MiB` in MiB; `None` of anything else.
+pub fn size_mib(text: &str) -> Option<f64> {
+    let lower = text.trim().to_ascii_lowercase();
+    let (number, unit) = lower.split_at(lower.find(|c: char| c.is_ascii_alphabetic())?);
+    let mib = match unit {
+        "mib" | "mb" => 1.0,
+        "gib" | "gb" => 1024.0,
+        "tib" | "tb" => 1024.0 * 1024.0,
+        _ => return None,
+    };
+    let number: f64 = number.trim().parse().ok()?;
+    (number.is_finite() && number >= 0.0).then_some(number * mib)
 }
 
 /// Whether a tag says that something may be interrupted and restarted, or that it may

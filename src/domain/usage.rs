@@ -9,6 +9,11 @@ use super::{
 /// is what a driver takes for itself.
 const ALLOCATED_VRAM_PERCENT: f64 = 5.0;
 
+/// Share of its VRAM from which an engine may have taken all that it could, percent.
+const RESERVED_VRAM_PERCENT: f64 = 85.0;
+/// VRAM in use that differs by less than this share of its peak is flat, percent.
+const FLAT_VRAM_PERCENT: f64 = 2.0;
+
 /// VRAM figures, per GPU in MiB.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VramSummary {
@@ -20,9 +25,24 @@ pub struct VramSummary {
     pub samples: Samples,
     /// Size of the card: as the driver reports it, else as the type offers it.
     pub total_mib: Option<f64>,
+    /// Whether it is what an engine took ahead, so that it says nothing about the need.
+    pub is_reserved: bool,
 }
 
 impl VramSummary {
+    /// Whether memory in use between two bounds, on a card of a size, was taken ahead: nearly
+    /// all of the card, and always the same.
+    pub fn says_reserved(least_mib: f64, peak_mib: f64, card_mib: f64) -> bool {
+        card_mib > 0.0
+            && peak_mib * 100.0 >= card_mib * RESERVED_VRAM_PERCENT
+            && (peak_mib - least_mib) * 100.0 < peak_mib * FLAT_VRAM_PERCENT
+    }
+
+    /// What tells that a card of a size is in use and not only its driver, MiB.
+    pub fn in_use_from_mib(card_mib: f64) -> f64 {
+        card_mib * ALLOCATED_VRAM_PERCENT / 100.0
+    }
+
     /// Peak as a percentage of the card; absent when its size is unknown.
     pub fn peak_percent(&self) -> Option<f64> {
         let total = self.total_mib.filter(|total| *total > 0.0)?;
@@ -201,5 +221,21 @@ impl InstanceUsage {
             .filter(|gpu| gpu.utilization.is_some() && gpu.samples.count as i64 * 2 >= expected)
             .count();
         measured >= visible_gpus.max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reserved_is_nearly_all_of_a_card_and_flat() {
+        let is_reserved = VramSummary::says_reserved;
+        // Of 20 700, 2% are 414; 85% of 23 028 are 19 573.8.
+        assert!(is_reserved(20_300.0, 20_700.0, 23_028.0));
+        assert!(!is_reserved(20_286.0, 20_700.0, 23_028.0));
+        assert!(is_reserved(19_574.0, 19_574.0, 23_028.0));
+        assert!(!is_reserved(19_573.0, 19_573.0, 23_028.0));
+        assert!(!is_reserved(0.0, 0.0, 0.0));
     }
 }

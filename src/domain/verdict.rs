@@ -98,14 +98,19 @@ impl Verdict {
         )
     }
 
-    /// Whether less would do: a smaller type costs a well-used workload nothing
-    /// only when GPUs were never used, which its mean would show; what is idle is
-    /// stopped.
+    /// Whether less may do. A busy GPU may be on too large a host, so that every class is
+    /// right-sized; what is idle is stopped.
     pub fn is_shrinkable(&self) -> bool {
+        self.classification != Classification::InsufficientData
+            && !self.is_idle()
+            && self.state != Some(UsageState::IdleSoFar)
+    }
+
+    /// Whether the mean utilization is low, by the policy.
+    pub fn is_low(&self) -> bool {
         matches!(
             self.classification,
             Classification::Overprovisioned | Classification::Underutilized
-        ) && !self.is_idle()
-            && self.state != Some(UsageState::IdleSoFar)
+        )
     }
 }

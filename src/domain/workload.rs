@@ -2,8 +2,9 @@
 
 use super::named::named_enum;
 use super::opinion;
+use super::tags::{size_mib, tag_value};
 use super::{
-    AcceleratorKind, AwsOpinion, CommittedCost, ComponentHost, GpuUsage, HourlyActivity,
+    AcceleratorKind, AwsOpinion, CommittedCost, ComponentHost, GpuUsage, Group, HourlyActivity,
     IdleStorageCosts, InstanceShape, InstanceUsage, Measured, Member, Money, Policy, PriceKey,
     ProfileBasis, ResourceId, Samples, ScalingGroup, Unpriced, UtilizationSummary, VramSummary,
     WorkloadCost, WorkloadKey,
@@ -44,6 +45,9 @@ named_enum! {
     }
 }
 
+/// Tag that states how much memory work takes of a GPU, such as `8GiB`.
+pub const VRAM_TAG: &str = "gpucost:vram";
+
 /// Tags that tell the environment, and its values that mean production.
 const ENVIRONMENT_TAGS: [&str; 4] = ["env", "environment", "stage", "tier"];
 const PRODUCTION: [&str; 4] = ["prod", "production", "prd", "live"];
@@ -83,6 +87,8 @@ pub struct Workload {
     pub tags: BTreeMap<String, String>,
     /// Why all of it is taken out of advice.
     pub ignored: Option<String>,
+    /// Whether tags name several owners of its instances, or an owner of some only.
+    pub has_several_owners: bool,
     /// Whether a tag declares that it may be interrupted and restarted.
     pub restartable: bool,
     /// What its type offers; absent for an unknown type.
@@ -187,6 +193,18 @@ impl Workload {
             self.declared_kind(),
             WorkloadKind::Serving | WorkloadKind::Unknown
         )
+    }
+
+    /// Whether every GPU of it may hold a tenant of its own: declared serving, or an Auto
+    /// Scaling group of single-GPU instances that is declared not to train.
+    pub fn holds_tenants(&self) -> bool {
+        let are_alone = matches!(self.key.group, Group::AutoScaling(_))
+            && self.visible_gpus() == Some(self.instances.len() as u64);
+        match self.declared_kind() {
+            WorkloadKind::Serving => true,
+            WorkloadKind::Batch | WorkloadKind::Evaluation | WorkloadKind::Development => are_alone,
+            WorkloadKind::Training | WorkloadKind::Unknown => false,
+        }
     }
 
     /// Whether a tag or a word of its name says production.
@@ -344,6 +362,14 @@ impl Workload {
     /// measured GPU reports its memory.
     pub fn vram(&self) -> Option<VramSummary> {
         self.measured().vram()
+    }
+
+    /// The most memory that its work takes of a GPU, MiB: what its tag states, else the peak.
+    /// Absent where an engine took it ahead: what it needs of that is not known.
+    pub fn vram_use_mib(&self, vram: &VramSummary) -> Option<f64> {
+        let stated = tag_value(&self.tags, &[VRAM_TAG]).and_then(size_mib);
+        let stated = stated.filter(|mib| *mib > 0.0);
+        stated.or((!vram.is_reserved).then_some(vram.peak_mib))
     }
 
     /// Hourly cost over the GPUs and their mean utilization: what an hour of a

@@ -23,7 +23,7 @@ mod underutilized_gpu;
 mod unreserved_gpus;
 mod unused_gpus;
 
-pub use classification::{SATURATED_HOURS_SHARE, classify};
+pub use classification::classify;
 pub use clusters::{
     CLUSTER_RULES, ClusterFacts, MachineFacts, cluster_findings, cluster_silences, keeps_silent,
 };

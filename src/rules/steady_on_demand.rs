@@ -1,7 +1,7 @@
 //! Catches GPUs that work around the clock at on-demand price.
 //!
-//! Must not be fooled by waste: what is idle or overprovisioned shrinks first,
-//! and a commitment is bought for what is left. Types that sell no reserved
+//! Must not be fooled by waste: what is idle or overprovisioned shrinks first, and a
+//! commitment is bought for what is left, for a year at most where nothing less would do. Types that sell no reserved
 //! instance are passed over, and so is what was observed for a few days only.
 
 use super::{Need, Rule, RuleMeta, Subject};
@@ -31,7 +31,8 @@ impl Rule for SteadyOnDemand {
     }
 
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
-        let commitment = subject.proposals.commit()?;
+        let committing = subject.proposals.committing()?;
+        let (commitment, is_oversized) = (committing.alone.as_ref()?, committing.one_year_only);
         let (action, quote) = (&commitment.action, &commitment.quote);
         let running = subject.workload.running_share?.to_f64()?;
         let decisive = Evidence {
@@ -60,11 +61,22 @@ impl Rule for SteadyOnDemand {
                 to: "1 year, no upfront".to_owned(),
                 steps: vec![
                     action.detail().to_owned(),
-                    "right-size first: a commitment fixes the type for one year".to_owned(),
+                    if is_oversized {
+                        "buy no longer term: a smaller type may be offered within it".to_owned()
+                    } else {
+                        "right-size first: a commitment fixes the type for one year".to_owned()
+                    },
                     "check existing commitments in the payer account".to_owned(),
                     format!("price of {} ({})", quote.effective_date, quote.source),
                 ],
-                caveats: Vec::new(),
+                caveats: if is_oversized {
+                    vec![
+                        "its GPUs are overprovisioned, but no smaller type, shared card or                          schedule would do: one year at most"
+                            .to_owned(),
+                    ]
+                } else {
+                    Vec::new()
+                },
             },
         };
         Some(Finding::new(

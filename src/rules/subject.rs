@@ -6,7 +6,7 @@ use crate::domain::{
     Member, Metric, Money, Observation, Policy, Provider, Recommendation, Severity, Signal,
     Statistic, UtilizationSummary, Verdict, Workload,
 };
-use crate::savings::{HeldMachines, NamedMembers, Proposals, end_steps};
+use crate::savings::{HeldMachines, NamedMembers, Proposals, end_steps, reserved_vram};
 use jiff::Timestamp;
 
 /// One workload with everything known and judged about it.
@@ -344,10 +344,21 @@ impl Subject<'_> {
             None => Recommendation {
                 action: otherwise.to_owned(),
                 to: String::new(),
-                steps: steps.iter().map(|step| (*step).to_owned()).collect(),
+                steps: self
+                    .reserved_vram()
+                    .into_iter()
+                    .chain(steps.iter().map(|step| (*step).to_owned()))
+                    .collect(),
                 caveats: Vec::new(),
             },
         }
+    }
+
+    /// What to do about memory that an engine took ahead.
+    fn reserved_vram(&self) -> Option<String> {
+        let vram = self.workload.vram()?;
+        let is_unknown = self.workload.vram_use_mib(&vram).is_none();
+        is_unknown.then(|| reserved_vram(vram.peak_mib))
     }
 }
 

@@ -35,8 +35,8 @@ fn no_card_is_freed(workload: &Workload, verdict: &Verdict, policy: &Policy) -> 
             Err(NoSharing::NotReplicas { .. }
                 | NoSharing::NoWholeGpu
                 | NoSharing::NoMig { .. }
-                | NoSharing::SliceMemoryUnknown { .. }
                 | NoSharing::Production { .. }
+                | NoSharing::SeveralOwners { .. }
                 | NoSharing::NothingFreed { .. })
         )
 }
@@ -44,7 +44,9 @@ fn no_card_is_freed(workload: &Workload, verdict: &Verdict, policy: &Policy) -> 
 /// Absent when what the workload needs is not known.
 fn no_type_is_smaller(workload: &Workload, prices: &Prices<'_>, policy: &Policy) -> Option<bool> {
     let today = Today::of(workload).ok()?;
-    let demand = Demand::of(workload, policy).ok()?;
+    let demand = Demand::of(workload, policy).ok();
+    // What is needed of memory that was taken ahead may fit elsewhere.
+    let demand = demand.filter(|demand| !demand.vram_is_reserved)?;
     let considered = candidates(&today, &demand, prices, policy, Risk::High);
     let is_priced = considered.iter().any(|one| one.monthly.is_some());
     let is_open = considered

@@ -4,11 +4,11 @@
 
 use super::Fewer;
 use super::packing::{SharedCard, Tenant, pack_mig, pack_mps, total_slices};
-use super::rightsize::{NETWORK_HEADROOM, link_gbps, peak};
+use super::rightsize::{NETWORK_HEADROOM, least_replicas, link_gbps, peak};
 use crate::catalog::{MigProfile, gpu_spec, mig_profiles};
 use crate::domain::{
-    Action, ActionKind, GpuModel, GpuOffer, GpuShare, GpuUsage, Group, InstanceShape, KindBasis,
-    Money, Policy, Risk, Target, Verdict, Workload, WorkloadCost, WorkloadKind,
+    Action, ActionKind, GpuModel, GpuOffer, GpuShare, GpuUsage, InstanceShape, Money, Policy, Risk,
+    Target, VRAM_TAG, Verdict, Workload, WorkloadCost, WorkloadKind,
 };
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -83,18 +83,24 @@ pub enum NoSharing {
     /// The card cannot be cut, and MPS is not accepted.
     #[error("{model} does not support MIG; MPS needs --risk high")]
     NoMig { model: GpuModel },
-    /// It is not known what the driver reports for its slices.
-    #[error("the MIG slice memory of {model} is not in the catalog")]
-    SliceMemoryUnknown { model: GpuModel },
     /// Production has walls between its tenants, and this card has none.
     #[error("{model} does not support MIG; MPS is not suitable for production")]
     Production { model: GpuModel },
+    /// Tenants of different owners have walls between them, and this card has none.
+    #[error("{model} does not support MIG; MPS is for tenants of one owner")]
+    SeveralOwners { model: GpuModel },
     /// A figure of a GPU or instance is missing.
     #[error("{what} is not known for all GPUs or instances")]
     DataMissing {
         /// The figure.
         what: &'static str,
     },
+    /// An engine took its memory ahead.
+    #[error(
+        "an engine reserves the VRAM, and what is needed of it is unknown: state it with the tag \
+         {VRAM_TAG}, such as {VRAM_TAG}=8GiB"
+    )]
+    VramReserved,
     /// A run does not show the load of the others that share its card.
     #[error("only profiled runs were measured")]
     OnlyRuns,
@@ -109,34 +115,25 @@ pub enum NoSharing {
     },
 }
 
-/// Whether every GPU of a workload may hold a tenant of its own: declared serving, or
-/// an Auto Scaling group of single-GPU instances that is declared not to train.
+/// Whether every GPU of a workload may hold a tenant of its own.
 ///
 /// # Errors
 /// With the reason why not.
 pub fn holds_tenants(workload: &Workload) -> Result<(), NoSharing> {
-    let devices = match workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref()) {
-        Some(offer) => match offer.share {
-            GpuShare::Whole(devices) => devices,
-            GpuShare::Fraction(_) => return Err(NoSharing::NoWholeGpu),
-        },
-        None => return Err(NoSharing::NoWholeGpu),
-    };
-    let are_alone = matches!(workload.key.group, Group::AutoScaling(_)) && devices == 1;
-    match (workload.kind, workload.kind_basis) {
-        (WorkloadKind::Serving, KindBasis::Declared) => Ok(()),
-        (
-            WorkloadKind::Batch | WorkloadKind::Evaluation | WorkloadKind::Development,
-            KindBasis::Declared,
-        ) if are_alone => Ok(()),
-        (WorkloadKind::Serving, _) => Err(NoSharing::KindGuessed),
-        (kind, _) => Err(NoSharing::NotReplicas { kind }),
+    let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
+    if !offer.is_some_and(|offer| matches!(offer.share, GpuShare::Whole(_))) {
+        return Err(NoSharing::NoWholeGpu);
+    }
+    match workload.kind {
+        _ if workload.holds_tenants() => Ok(()),
+        WorkloadKind::Serving => Err(NoSharing::KindGuessed),
+        kind => Err(NoSharing::NotReplicas { kind }),
     }
 }
 
 /// Moves the tenants of a workload, one a GPU today, onto fewer instances of the
-/// same type: MIG slices, or MPS where that is accepted, frees more, and the
-/// workload is not tagged as production. A workload is one owner.
+/// same type: MIG slices, or MPS where that is accepted, frees more, and the workload is of
+/// one owner and not tagged as production.
 ///
 /// # Errors
 /// With the reason why it stays as it is.
@@ -162,9 +159,14 @@ pub fn share(
         offer,
         cost,
         hours_per_month: policy.hours_per_month,
-        least_instances: instances_for_cpu(workload, shape, policy)?
-            .max(instances_for_network(workload, policy))
-            .max(zones_in_use(workload)),
+        least_for_hosts: instances_for_cpu(workload, shape, policy)?
+            .max(instances_for_network(workload, policy)),
+        least_replicas: if workload.may_serve() {
+            least_replicas(workload, policy) as usize
+        } else {
+            zones_in_use(workload)
+        },
+        is_one_enough: accepted == Risk::High,
     };
     let packed = |most_latency: Option<f64>| {
         slices_of(offer).and_then(|profiles| {
@@ -189,9 +191,11 @@ pub fn share(
     } else {
         fast
     };
-    if workload.is_production() {
+    let (is_production, has_owners) = (workload.is_production(), workload.has_several_owners);
+    if is_production || has_owners {
         return mig.map_err(|error| match error {
-            NoSharing::NoMig { model } => NoSharing::Production { model },
+            NoSharing::NoMig { model } if is_production => NoSharing::Production { model },
+            NoSharing::NoMig { model } => NoSharing::SeveralOwners { model },
             other => other,
         });
     }
@@ -209,20 +213,30 @@ fn saved(sharing: &Result<Sharing, NoSharing>) -> Option<Decimal> {
     found.map(|sharing| sharing.action.monthly_savings().amount())
 }
 
-/// The profiles of a card whose memory is known.
+/// The profiles of a card, with their nominal memory where no driver reported it.
 ///
 /// # Errors
-/// For a card that has no MIG, or of whose slices no figure is known.
+/// For a card that has no MIG.
 pub fn slices_of(offer: &GpuOffer) -> Result<Vec<MigProfile>, NoSharing> {
-    let profiles = mig_profiles(offer);
-    let model = offer.model.clone();
+    let mut profiles = mig_profiles(offer);
     if profiles.is_empty() {
-        Err(NoSharing::NoMig { model })
-    } else if profiles.iter().all(|profile| profile.memory_mib.is_none()) {
-        Err(NoSharing::SliceMemoryUnknown { model })
-    } else {
-        Ok(profiles)
+        let model = offer.model.clone();
+        return Err(NoSharing::NoMig { model });
     }
+    for profile in &mut profiles {
+        profile.memory_mib = profile.memory_mib.or_else(|| nominal_mib(&profile.name));
+    }
+    Ok(profiles)
+}
+
+/// Share of its nominal memory that a slice has at least for certain.
+const NOMINAL_MEMORY_SHARE: f64 = 0.93;
+
+/// Memory of a slice by the name of its profile, such as `1g.10gb`, MiB.
+fn nominal_mib(profile: &str) -> Option<u64> {
+    let (_, memory) = profile.split_once('.')?;
+    let gib: f64 = memory.split_once("gb")?.0.parse().ok()?;
+    Some((gib * 1024.0 * NOMINAL_MEMORY_SHARE) as u64)
 }
 
 /// Every GPU that holds or computes something.
@@ -254,8 +268,9 @@ pub fn tenant_of(
     })?;
     let vram = gpu.vram.filter(|vram| vram.samples.suffice(policy));
     let vram = vram.ok_or(NoSharing::DataMissing { what: "VRAM use" })?;
+    let vram_use_mib = workload.vram_use_mib(&vram);
     Ok(Tenant {
-        vram_needed_mib: vram.peak_mib * policy.vram_headroom,
+        vram_needed_mib: vram_use_mib.ok_or(NoSharing::VramReserved)? * policy.vram_headroom,
         peak_percent: peak(gpu, figures, workload.declared_kind()),
     })
 }
@@ -319,7 +334,12 @@ struct Fleet<'a> {
     offer: &'a GpuOffer,
     cost: &'a WorkloadCost,
     hours_per_month: Decimal,
-    least_instances: usize,
+    /// Instances that vCPUs and network take.
+    least_for_hosts: usize,
+    /// Instances that are left of a service, so that one may fail.
+    least_replicas: usize,
+    /// Whether a single one may do, which is a high risk.
+    is_one_enough: bool,
 }
 
 impl Fleet<'_> {
@@ -331,15 +351,25 @@ impl Fleet<'_> {
         cards: Vec<SharedCard>,
     ) -> Result<Sharing, NoSharing> {
         let per_instance = usize::from(self.offer.share.visible_devices());
-        let instances = cards
+        let needed = cards
             .len()
             .div_ceil(per_instance)
-            .max(self.least_instances)
+            .max(self.least_for_hosts)
             .max(1);
+        let is_one = self.is_one_enough && needed == 1 && self.least_replicas > 1;
+        let instances = if is_one {
+            1
+        } else {
+            needed.max(self.least_replicas)
+        };
         let nothing_freed = NoSharing::NothingFreed {
             tenants: tenants.len(),
             cards: cards.len(),
         };
+        let today = self.workload.instances.len();
+        if instances >= today || cards.len() >= today * per_instance {
+            return Err(nothing_freed);
+        }
         let monthly = self.cost.compute_monthly;
         let count = u32::try_from(instances).map_err(|_| nothing_freed.clone())?;
         let fewer = Fewer::together(&self.workload.activity, count);
@@ -348,7 +378,6 @@ impl Fleet<'_> {
         let saved = monthly
             .checked_sub(kept)
             .map_err(|_| nothing_freed.clone())?;
-        let today = self.workload.instances.len();
         let instance_type = &self.workload.key.instance_type;
         let how = match mode {
             SharingMode::Mig => "MIG slices",
@@ -371,8 +400,8 @@ impl Fleet<'_> {
             saved,
             monthly,
             match mode {
-                SharingMode::Mig => Risk::Medium,
-                SharingMode::Mps => Risk::High,
+                SharingMode::Mig if !is_one => Risk::Medium,
+                SharingMode::Mig | SharingMode::Mps => Risk::High,
             },
         )
         .ok_or(nothing_freed)?;
@@ -447,6 +476,19 @@ impl Fleet<'_> {
                     slices.join(", "),
                     sharing.most_per_card()
                 ));
+                let placed = sharing.cards.iter().flat_map(|card| card.placements());
+                let known = mig_profiles(self.offer);
+                let is_nominal = |profile: &MigProfile| {
+                    let named = known.iter().find(|one| one.name == profile.name);
+                    named.is_some_and(|one| one.memory_mib.is_none())
+                };
+                if placed.map(|(profile, _)| profile).any(is_nominal) {
+                    steps.push(format!(
+                        "check the memory of the slices with `nvidia-smi mig -lgip`: 0.93 × the \
+                         nominal size is assumed of {}",
+                        self.offer.model
+                    ));
+                }
                 steps.push(
                     "measure peak latency on one slice first: a slice can be slower than its \
                      share of the card"

@@ -159,15 +159,10 @@ pub(super) fn counts(points: &Points, scale: Scale, scratch: &mut Vec<u32>) -> H
     Histogram::of(found.map(|(count, bin)| (bin as u16, std::mem::take(count))))
 }
 
-/// The largest value of points; `None` of none.
-fn largest(points: &Points) -> Option<f64> {
+/// The value of points that is picked of any two; `None` of none.
+fn extreme(points: &Points, pick: fn(f32, f32) -> f32) -> Option<f64> {
     let all = points.runs().flat_map(|(_, _, values)| values);
-    all.copied().reduce(f32::max).map(widen)
-}
-
-fn smallest(points: &Points) -> Option<f64> {
-    let all = points.runs().flat_map(|(_, _, values)| values);
-    all.copied().reduce(f32::min).map(widen)
+    all.copied().reduce(pick).map(widen)
 }
 
 impl Averages {
@@ -293,7 +288,7 @@ impl Peaks {
         };
         Some(Self {
             counted: Counted::of(points),
-            largest_percent: largest(points)?,
+            largest_percent: extreme(points, f32::max)?,
             active,
             first: begin(first),
             last: begin(last),
@@ -344,14 +339,25 @@ impl Memory {
         Some(Self {
             counted: Counted::of(points),
             mebibytes,
-            smallest_mib: smallest(points)?,
-            largest_mib: largest(points)?,
+            smallest_mib: extreme(points, f32::min)?,
+            largest_mib: extreme(points, f32::max)?,
         })
     }
 
     fn p95_mib(&self) -> Option<f64> {
         let [p95] = self.mebibytes.quantiles(Scale::Mebibytes, [0.95])?;
         Some(p95.clamp(self.smallest_mib, self.largest_mib))
+    }
+
+    /// Whether it is what an engine took ahead of a card, by averages where there are any.
+    fn is_reserved(&self, averages: Option<&Self>, card_mib: f64) -> bool {
+        let from = VramSummary::in_use_from_mib(card_mib);
+        let least = averages.and_then(|one| one.mebibytes.low(Scale::Mebibytes, from));
+        VramSummary::says_reserved(
+            least.unwrap_or(self.smallest_mib),
+            self.largest_mib,
+            card_mib,
+        )
     }
 
     fn kept(&self) -> KeptFigures {
@@ -413,17 +419,17 @@ impl DeviceUsage {
                 self.memory_peaks = Memory::of(points, Histogram::default());
             }
             Metric::GpuMemoryTotal if statistic == maximum => {
-                self.memory_total_mib = largest(points);
+                self.memory_total_mib = extreme(points, f32::max);
             }
             Metric::GpuPowerDraw if statistic == average => {
                 let milliwatts = points.values().map(|watts| watts * MILLIWATTS);
                 self.power_mw = Some(milliwatts.collect());
             }
             Metric::GpuTemperature if statistic == maximum => {
-                self.temperature_max_c = largest(points);
+                self.temperature_max_c = extreme(points, f32::max);
             }
             Metric::GpuEncoderSessions if statistic == maximum => {
-                self.encoder_sessions_max = largest(points);
+                self.encoder_sessions_max = extreme(points, f32::max);
             }
             _ => {}
         }
@@ -563,6 +569,7 @@ impl DeviceUsage {
     ) -> GpuUsage {
         let averages = self.averages.as_ref();
         let memory = self.memory_peaks.as_ref().or(self.memory.as_ref());
+        let total_mib = self.memory_total_mib.or(card_mib);
         GpuUsage {
             instance: instance.clone(),
             index,
@@ -574,7 +581,9 @@ impl DeviceUsage {
                 peak_mib: memory.largest_mib,
                 p95_mib: self.memory.as_ref().and_then(Memory::p95_mib),
                 samples: memory.counted.over(running_seconds),
-                total_mib: self.memory_total_mib.or(card_mib),
+                total_mib,
+                is_reserved: total_mib
+                    .is_some_and(|total| memory.is_reserved(self.memory.as_ref(), total)),
             }),
             power_mean_w: self
                 .power_mw

@@ -140,6 +140,15 @@ impl Histogram {
         self.counts().last().map(|(bin, _)| scale.value(bin))
     }
 
+    /// What all values from one on reach but one in a hundred: a process that starts or ends
+    /// within a period makes its average lower. `None` of nothing.
+    pub fn low(&self, scale: Scale, from: f64) -> Option<f64> {
+        let counts = self.counts();
+        let counted = counts.filter(|(bin, _)| scale.value(*bin) >= from);
+        let [low] = quantiles(counted, |bin| scale.value(bin), [0.01])?;
+        Some(low)
+    }
+
     /// Quantiles (0–1, ascending) by linear interpolation between order statistics:
     /// numpy's `linear`. `None` of nothing.
     pub fn quantiles<const N: usize>(&self, scale: Scale, asked: [f64; N]) -> Option<[f64; N]> {

@@ -49,8 +49,14 @@ fn examples_print_what_the_page_shows() {
 }
 
 #[test]
-fn the_worked_example_is_three_and_with_headroom_four() {
-    let answer = json(&["--rate", "500", "--per-gpu", "200"]);
+fn the_worked_example_is_four_at_the_serving_target() {
+    // 500 / (200 × 80%) = 3.125, 600 / 160 = 3.75 and 625 / 160 = 3.90625.
+    for headroom in ["0", "20"] {
+        let answer = json(&["--rate", "500", "--per-gpu", "200", "--headroom", headroom]);
+        assert_eq!(answer["fleets"][0]["gpus_needed"], 4, "{headroom}");
+    }
+    // 480 / 160 are three exactly.
+    let answer = json(&["--rate", "480", "--per-gpu", "200"]);
     assert_eq!(answer["fleets"][0]["gpus_needed"], 3);
     let asked = ["--rate", "500", "--per-gpu", "200", "--headroom", "25"];
     let answer = json(&asked);
@@ -74,7 +80,7 @@ fn the_worked_example_is_three_and_with_headroom_four() {
     assert_eq!(answer["currency"], "USD");
 }
 
-/// Two GPUs in each of three zones are three instances of eight: 3 × $21.957642 × 730. Three
+/// Two GPUs in each of three zones are three instances of eight: 3 × $21.957642 × 730. Four
 /// GPUs are one of $55.04 × 730.
 #[test]
 fn what_is_rented_is_whole_instances_with_their_price() {
@@ -96,12 +102,12 @@ fn what_is_rented_is_whole_instances_with_their_price() {
     let answer = of("p5.48xlarge", &[]);
     assert_eq!(
         answer["headline"],
-        "3 GPUs serve 500 requests per second; 1 × p5.48xlarge with 8 GPUs, $40,179.20 per month"
+        "4 GPUs serve 500 requests per second; 1 × p5.48xlarge with 8 GPUs, $40,179.20 per month"
     );
-    // Five g6.xlarge for $0.8048 are $2,937.52; three g5.xlarge for $1.006 are $2,203.14.
+    // Seven g6.xlarge for $0.8048 are $4,112.53; four g5.xlarge for $1.006 are $2,937.52.
     let answer = of("g5.xlarge", &["--gpu", "L4"]);
     let headline = answer["headline"].as_str().expect("text");
-    let expected = "; cheapest: 3 × g5.xlarge with 3 GPUs, $2,203.14 per month";
+    let expected = "; cheapest: 4 × g5.xlarge with 4 GPUs, $2,937.52 per month";
     assert!(headline.ends_with(expected), "{headline}");
     // Without a type there is nothing to rent.
     let answer = json(&[&asked[..], &zones].concat());
@@ -120,9 +126,9 @@ fn other_types_are_derived_and_refused_with_a_reason() {
         found.unwrap_or_else(|| panic!("{name}: {answer}"))
     };
     assert_eq!(of("g5.xlarge")["throughput"], "given");
-    // 300 of 600 GB/s: 100 a second each, five of them.
+    // 300 of 600 GB/s: 100 a second each, 500 / 80 = 6.25.
     assert_eq!(of("g6.xlarge")["throughput"], "derived");
-    assert_eq!(of("g6.xlarge")["gpus_needed"], 5);
+    assert_eq!(of("g6.xlarge")["gpus_needed"], 7);
     let answer = json(&[&asked[..], &["--vram-peak", "15000MiB"]].concat());
     let refused = answer["refused"].to_string();
     assert!(
@@ -252,7 +258,8 @@ fn samples_of_a_host_show_its_throughput() {
     let fleet = &outcome.json()["fleets"][0];
     let per_gpu = fleet["per_gpu_per_second"].as_f64().expect("a number");
     assert!((per_gpu - 20.0).abs() < 0.01, "{per_gpu}");
-    assert_eq!(fleet["gpus_needed"], 3);
+    // 50 / (20 × 80%) = 3.125.
+    assert_eq!(fleet["gpus_needed"], 4);
     let refused = world.run(&asked);
     assert_eq!(refused.code, 2);
     assert!(
@@ -415,9 +422,10 @@ fn a_real_trace_needs_more_than_its_mean_rate() {
     let at_p99 = ["--objective", "10s", "--percentile", "p99"];
     assert_eq!(with(&at_p99), expect(3, 16, 9.1173));
     let headroom = ["--objective", "5s", "--headroom", "25"];
-    assert_eq!(with(&headroom), expect(3, 17, 4.6977));
+    // 2.566395 × 1.25 × 0.8136 / 80% = 3.26, and 10 × 0.8136 / 80% = 10.17.
+    assert_eq!(with(&headroom), expect(4, 17, 4.6977));
     let rate = ["--objective", "5s", "--rate", "10"];
-    assert_eq!(with(&rate), expect(9, 31, 4.9211));
+    assert_eq!(with(&rate), expect(11, 31, 4.9211));
     let batch = [
         "--tokens-per-second",
         "4000",
@@ -450,7 +458,7 @@ fn a_real_trace_needs_more_than_its_mean_rate() {
     );
 }
 
-/// 500 / 200 are 3 GPUs, and an L4 is cheapest in a g6.xlarge: 3 × 0.8048 × 730.
+/// 500 / 160 are 4 GPUs, and an L4 is cheapest in a g6.xlarge: 4 × 0.8048 × 730.
 #[test]
 fn a_gpu_alone_is_the_one_that_was_measured() {
     let mut world = World::new();
@@ -470,7 +478,7 @@ fn a_gpu_alone_is_the_one_that_was_measured() {
     let found = outcome.json();
     let headline = found["headline"].as_str().expect("text");
     assert!(
-        headline.contains("3 × g6.xlarge with 3 GPUs, $1,762.51 per month"),
+        headline.contains("4 × g6.xlarge with 4 GPUs, $2,350.02 per month"),
         "{headline}"
     );
 }

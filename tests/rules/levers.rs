@@ -271,6 +271,15 @@ fn cards_without_mig_are_refused_by_name_and_shared_through_mps_at_high_risk() {
         reported,
         "A10G does not support MIG; MPS is not suitable for production"
     );
+    let mut owned = a10g("dev");
+    for (machine, team) in owned.iter_mut().zip(["search", "ads"]) {
+        *machine = machine.clone().tag("team", team);
+    }
+    let reported = shared(owned, Risk::High).expect_err("two owners");
+    assert_eq!(
+        reported,
+        "A10G does not support MIG; MPS is for tenants of one owner"
+    );
 }
 
 #[test]
@@ -281,12 +290,18 @@ fn gpus_that_work_together_are_not_shared() {
             .expect_err("training")
             .starts_with("training may use several GPUs")
     );
-    // No driver's figure for the slices of an H200 is known.
-    let reported = shared(replicas("p5en.48xlarge", 8, "serving", "dev"), Risk::Medium);
+}
+
+#[test]
+fn one_machine_is_left_at_high_risk_only() {
+    // No driver reported a slice of an H200: 71 × 1 024 × 0.93 = 67 614 MiB hold 4 096 × 1.2,
+    // and 20 × 7 / 3 = 46.7%. Two of them on a card: 16 tenants on 8 cards of one machine.
+    let shared = |risk| shared(replicas("p5en.48xlarge", 8, "serving", "dev"), risk);
     assert_eq!(
-        reported.expect_err("unknown slices"),
-        "the MIG slice memory of H200 is not in the catalog"
+        shared(Risk::Medium).expect_err("two replicas are left"),
+        "16 tenants need 8 cards: no instance would be freed"
     );
+    assert_eq!(shared(Risk::High), Ok((SharingMode::Mig, 1)));
 }
 
 #[test]

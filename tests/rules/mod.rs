@@ -28,5 +28,6 @@ mod runs;
 mod second_opinion;
 mod showback;
 mod situations;
+mod sizes;
 mod stopped;
 mod traps;

@@ -364,21 +364,18 @@ fn is_read_again(shape: Shape, level: u32, peak: u32) -> bool {
 }
 
 #[test]
-fn only_what_is_never_used_or_used_well_is_known_by_the_hour() {
+fn only_what_is_never_used_is_known_by_the_hour() {
     assert!(!is_read_again(Shape::Never, 0, 0));
-    assert!(!is_read_again(Shape::Flat, 75, 0));
-    // Near the border of 60%, and of 85%.
-    assert!(is_read_again(Shape::Flat, 61, 0));
-    assert!(is_read_again(Shape::Flat, 84, 0));
-    // Another type may do, which percentiles of five minutes size.
+    // Another type may do, however busy it is, which percentiles of five minutes size.
     assert!(is_read_again(Shape::Flat, 40, 0));
+    assert!(is_read_again(Shape::Flat, 75, 0));
     assert!(is_read_again(Shape::Bursts, 0, 96));
     // A single period may end idleness.
     assert!(is_read_again(Shape::Once, 0, 50));
 }
 
 #[test]
-fn a_typical_fleet_is_read_with_less_than_half_of_the_points() {
+fn a_typical_fleet_is_read_with_half_of_the_points() {
     // Of 20 machines with one GPU: nine never used, three used well, five with bursts and
     // three at 40%.
     let fleet = [
@@ -395,6 +392,6 @@ fn a_typical_fleet_is_read_with_less_than_half_of_the_points() {
         full += number * 21_854;
         first += number * (4_718 + again * 12_096);
     }
-    // 20 x 4,718 and 8 x 12,096 of 20 x 21,854 points.
-    assert_eq!((first, full), (191_128, 437_080));
+    // 20 x 4,718 and 11 x 12,096 of 20 x 21,854 points: 52.0%.
+    assert_eq!((first, full), (227_416, 437_080));
 }

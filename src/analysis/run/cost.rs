@@ -188,8 +188,9 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
         encodes: gpus
             .iter()
             .any(|gpu| gpu.encoder_percent.is_some_and(|encoder| encoder.max > 0.0)),
-        gpus_talk: used.len() > 1,
+        gpus_linked: Some(used.len() > 1),
         vram_peak_mib,
+        vram_is_reserved: false,
         cpu_p95,
         cpu_p95_sum: cpu_p95,
         memory_p95_mib: profile.host.memory_used_mib.map(|figures| figures.p95),

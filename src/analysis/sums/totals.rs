@@ -261,14 +261,14 @@ impl Funnel {
             funnel.total_gpus += total;
             let mut measured = 0;
             for gpu in one.workload.gpus() {
+                // Of a card with MIG, memory may be all that is reported.
+                let is_allocated = gpu.is_allocated();
+                funnel.allocated_gpus += u64::from(is_allocated == Some(true));
                 if let Some(utilization) = gpu.utilization {
                     measured += 1;
                     funnel.effective_gpus += utilization.mean / 100.0;
                     funnel.active_gpus += u64::from(gpu.is_active() == Some(true));
-                    match gpu.is_allocated() {
-                        Some(allocated) => funnel.allocated_gpus += u64::from(allocated),
-                        None => funnel.unknown_allocation_gpus += 1,
-                    }
+                    funnel.unknown_allocation_gpus += u64::from(is_allocated.is_none());
                 }
             }
             funnel.unmeasured_gpus += total.saturating_sub(measured);

@@ -10,9 +10,9 @@ use crate::catalog::{self, Prices};
 use crate::domain::{
     AwsOpinion, Cause, CauseKind, Classification, CommittedHours, ComponentHost, Gap, GapSubject,
     GpuOffer, Group, HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceShape,
-    InstanceState, InstanceUsage, Lifecycle, Measured, Member, Part, Policy, PriceKey, Provider,
-    PurchaseOption, ResourceId, ScalingGroup, Unpriced, UsageState, UtilizationSummary, Verdict,
-    WORK, WorkUnit, Workload, WorkloadCost, WorkloadKey, is_restartable,
+    InstanceState, InstanceUsage, Lifecycle, Measured, Member, OWNER_TAGS, Part, Policy, PriceKey,
+    Provider, PurchaseOption, ResourceId, ScalingGroup, Unpriced, UsageState, UtilizationSummary,
+    Verdict, WORK, WorkUnit, Workload, WorkloadCost, WorkloadKey, is_restartable, tag_value,
 };
 use crate::rules;
 use crate::usage::{Course, Estate, Timeline, Usages, WeekUsage};
@@ -332,6 +332,7 @@ impl<'a> Gather<'a> {
             scaling_group: self.scaling_group(instances),
             component_host: self.component_host(instances),
             opinions: self.opinions(instances),
+            has_several_owners: has_several_owners(instances),
             restartable: is_restartable(&tags),
             tags,
             price_key: members.first().map_or_else(
@@ -559,6 +560,13 @@ fn committed(instance: &Instance) -> Unpriced {
     Unpriced {
         cause: Cause::of(kind, [""]),
     }
+}
+
+fn has_several_owners(instances: &[&Instance]) -> bool {
+    let owners = instances
+        .iter()
+        .map(|one| tag_value(&one.tags, &OWNER_TAGS));
+    owners.collect::<BTreeSet<_>>().len() > 1
 }
 
 fn common_tags(instances: &[&Instance]) -> BTreeMap<String, String> {

@@ -1,8 +1,12 @@
 //! What a workload does: declared by a tag, or guessed from names.
 
 use crate::catalog::time_zone;
-use crate::domain::{KindBasis, WorkloadKind, says_production, says_restartable, tag_value};
-use crate::savings::{DOUBLE_PRECISION, PRECISION_TAG, TIME_ZONE_TAG};
+use crate::domain::{
+    KindBasis, VRAM_TAG, WorkloadKind, says_production, says_restartable, size_mib, tag_value,
+};
+use crate::savings::{
+    DOUBLE_PRECISION, INTERCHANGEABLE, PRECISION_TAG, REPLICAS_TAG, TIME_ZONE_TAG,
+};
 use std::collections::BTreeMap;
 
 /// Tags that declare the kind, by precedence; compared without regard to case.
@@ -79,6 +83,8 @@ pub fn is_vocabulary(key: &str, value: &str) -> bool {
         || says_restartable(key, value)
         || (among(&[TIME_ZONE_TAG]) && time_zone(value).is_some())
         || (among(&[PRECISION_TAG]) && value.trim().eq_ignore_ascii_case(DOUBLE_PRECISION))
+        || (among(&[VRAM_TAG]) && size_mib(value).is_some())
+        || (among(&[REPLICAS_TAG]) && value.trim().eq_ignore_ascii_case(INTERCHANGEABLE))
         || says_production(key, value)
 }
 

@@ -29,6 +29,8 @@ pub struct Load<'a> {
     /// What is planned for beyond that, percent of it.
     pub headroom_percent: f64,
     pub gpu: Throughput,
+    /// How busy GPUs may be at the planned rate, percent.
+    pub target_percent: f64,
     pub objective: Option<Objective>,
     /// How service times are spread where they are not recorded.
     pub service_times: ServiceTimes,
@@ -48,7 +50,7 @@ pub struct Latency {
 /// GPUs that a load needs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Need {
-    /// Planned requests a second over those of a GPU, rounded up.
+    /// Planned requests a second over those of a GPU that is as busy as it may be, rounded up.
     pub gpus_by_rate: u64,
     /// The same, or more where the objective needs them.
     pub gpus: u64,
@@ -62,6 +64,11 @@ impl Load<'_> {
     /// Requests a second with headroom.
     pub fn planned_per_second(&self) -> f64 {
         self.per_second * (1.0 + self.headroom_percent / 100.0)
+    }
+
+    /// Requests a second of a GPU that is as busy as it may be.
+    pub fn usable_per_second(&self, gpu: Throughput) -> f64 {
+        gpu.per_second() * self.target_percent / 100.0
     }
 
     /// The GPUs that it needs where each takes `slowdown` times as long for a request.
@@ -92,7 +99,7 @@ impl Load<'_> {
                 most: MOST_IN_FLIGHT,
             });
         }
-        let gpus_by_rate = whole(planned / gpu.per_second());
+        let gpus_by_rate = whole(planned / self.usable_per_second(gpu));
         let (gpus, latency) = match self.objective {
             None => (gpus_by_rate, None),
             Some(objective) => {
@@ -130,7 +137,9 @@ impl Load<'_> {
                     return Err(below);
                 }
                 let most = MOST_IN_FLIGHT.saturating_mul(2);
-                let (gpus, queue) = fewest(planned, gpu, (objective, times), most).ok_or(below)?;
+                let servers = within.least.saturating_mul(batch)..=most;
+                let (gpus, queue) =
+                    fewest(planned, gpu, (objective, times), servers).ok_or(below)?;
                 let latency = Latency {
                     seconds: queue.sojourn_exceeded_by(objective.late_share(), times),
                     floor_seconds,
@@ -165,6 +174,7 @@ impl Load<'_> {
             ("the rate of requests", self.per_second),
             ("the time of a request on a GPU", self.gpu.service_seconds),
             ("the batch", f64::from(self.gpu.batch)),
+            ("the target utilization", self.target_percent),
         ];
         let objective = self.objective.map(|one| ("the objective", one.seconds));
         for (what, value) in positive.into_iter().chain(objective) {
@@ -200,4 +210,41 @@ pub struct Service<'a> {
     /// Tokens of a request, prompt and generated; absent where they are not known.
     pub tokens_per_request: Option<f64>,
     pub hours_per_month: Decimal,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gpus_are_planned_for_the_target_and_not_for_all_of_their_time() {
+        let load = |headroom_percent: f64, target_percent: f64| Load {
+            demand: Demand::Random,
+            per_second: 500.0,
+            headroom_percent,
+            gpu: Throughput::of_rate(200.0, 1),
+            target_percent,
+            objective: None,
+            service_times: ServiceTimes::Exponential,
+        };
+        let gpus = |load: Load<'_>| load.need(1.0).expect("an answer").gpus;
+        // 500 / (200 × 0.8) = 3.125, and 600 / 160 = 3.75; 600 / 200 are 3 that work all the time.
+        assert_eq!(gpus(load(0.0, 80.0)), 4);
+        assert_eq!(gpus(load(20.0, 80.0)), 4);
+        assert_eq!(gpus(load(20.0, 100.0)), 3);
+        // An objective that 3 hold takes the 4 of the rate.
+        let objective = Some(Objective {
+            seconds: 1.0,
+            percentile: 95.0,
+        });
+        let held = |target_percent: f64| {
+            let load = Load {
+                objective,
+                ..load(0.0, target_percent)
+            };
+            gpus(load)
+        };
+        assert_eq!((held(100.0), held(80.0)), (3, 4));
+        assert!(load(0.0, 0.0).need(1.0).is_err());
+    }
 }

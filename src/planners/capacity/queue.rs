@@ -1,6 +1,7 @@
 //! Waiting for one of several servers: M/M/c, with Erlang's second formula.
 
 use super::{Objective, ServiceTimes, Throughput};
+use std::ops::RangeInclusive;
 
 /// Requests that arrive at random, one independent of the other, and are served first come,
 /// first served by the next server that is free.
@@ -127,18 +128,19 @@ impl Growing {
     }
 }
 
-/// The fewest GPUs that hold an objective, with their queue; `None` where `most` servers do
-/// not. Each GPU is as many servers as requests that it works on at the same time.
+/// The fewest GPUs of so many servers that hold an objective, with their queue; `None` where
+/// the most do not. Each GPU is as many servers as requests that it works on at the same time.
 pub(super) fn fewest(
     arrivals_per_second: f64,
     gpu: Throughput,
     (objective, times): (Objective, ServiceTimes),
-    most: u64,
+    within: RangeInclusive<u64>,
 ) -> Option<(u64, Queue)> {
     let batch = u64::from(gpu.batch);
     let mut growing = Growing::new(arrivals_per_second, gpu.service_seconds);
-    for servers in 1..=most {
-        let Some(queue) = growing.one_more() else {
+    for servers in 1..=*within.end() {
+        let queue = growing.one_more().filter(|_| within.contains(&servers));
+        let Some(queue) = queue else {
             continue;
         };
         let is_whole = servers.is_multiple_of(batch);

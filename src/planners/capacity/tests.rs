@@ -37,6 +37,7 @@ fn random(per_second: f64, gpu: Throughput) -> Load<'static> {
         per_second,
         headroom_percent: 0.0,
         gpu,
+        target_percent: 100.0,
         objective: None,
         service_times: ServiceTimes::Exponential,
     }
@@ -74,13 +75,10 @@ fn replayed(recording: &Recording, batch: u32, objective: Option<Objective>) -> 
 #[test]
 fn headroom_is_on_the_rate() {
     // 500 / 200 = 2.5, and 500 × 1.25 / 200 = 3.125.
-    let load = random(500.0, Throughput::of_rate(200.0, 1));
+    let mut load = random(500.0, Throughput::of_rate(200.0, 1));
     assert_eq!(load.need(1.0).expect("an answer").gpus, 3);
-    let more = Load {
-        headroom_percent: 25.0,
-        ..load
-    };
-    let need = more.need(1.0).expect("an answer");
+    load.headroom_percent = 25.0;
+    let need = load.need(1.0).expect("an answer");
     assert_eq!((need.gpus_by_rate, need.gpus), (4, 4));
     // 625 / 800.
     close(need.utilization_percent, 78.125, 1e-9);

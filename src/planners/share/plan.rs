@@ -4,7 +4,7 @@ use super::lots::Waiting;
 use super::{CardMode, Isolation, Lot, ShareError, ShareQuestion, SmallerType, Today};
 use crate::catalog::MigProfile;
 use crate::domain::{GpuModel, HourlyRate, Money, named_enum};
-use crate::savings::{NoSharing, slices_of, total_slices};
+use crate::savings::{slices_of, total_slices};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
@@ -27,8 +27,6 @@ named_enum! {
 pub enum NoMethod {
     #[error("{model} does not support MIG")]
     NoMig { model: GpuModel },
-    #[error("the MIG slice memory of {model} is not in the catalog")]
-    SliceMemoryUnknown { model: GpuModel },
     #[error("tenant `{name}` is {isolation}, which needs {needs}")]
     NeedsMore {
         name: String,
@@ -167,12 +165,8 @@ impl SharePlan {
 /// Where the question has no answer.
 pub fn plan_sharing(question: ShareQuestion) -> Result<SharePlan, ShareError> {
     question.check()?;
-    let slices = slices_of(&question.on.offer).map_err(|error| {
-        let model = question.on.offer.model.clone();
-        match error {
-            NoSharing::SliceMemoryUnknown { .. } => NoMethod::SliceMemoryUnknown { model },
-            _ => NoMethod::NoMig { model },
-        }
+    let slices = slices_of(&question.on.offer).map_err(|_| NoMethod::NoMig {
+        model: question.on.offer.model.clone(),
     });
     let profiles: &[MigProfile] = slices.as_deref().unwrap_or_default();
     let outcomes = Method::ALL.iter().map(|method| MethodOutcome {

@@ -169,7 +169,6 @@ fn words(reason: &Refusal) -> String {
         Refusal::HeldHours => {
             "it runs in a capacity reservation, which is also billed during off hours"
         }
-        Refusal::WellUsed => "its GPUs are well utilized",
         Refusal::StaysOversized => {
             "its GPUs are used too little, and no other lever right-sizes or schedules it"
         }

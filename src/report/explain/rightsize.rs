@@ -83,12 +83,28 @@ impl Page {
                 |reason| reason.to_string(),
                 |mib| format!("{} reports {} MiB", other.model, count(mib)),
             );
-            self.note(&format!(
-                "VRAM: peak {:.0} MiB × {} = {:.0} MiB needed; {usable}",
-                demand.vram_peak_mib,
-                by.policy.vram_headroom,
-                demand.vram_peak_mib * by.policy.vram_headroom
-            ));
+            let is_same = found.projection.is_some_and(|there| {
+                there.ratio.basis == RatioBasis::SameGpu && chosen.count == demand.instances
+            });
+            self.note(&if is_same {
+                format!(
+                    "VRAM: the same GPU holds the peak of {:.0} MiB",
+                    demand.vram_peak_mib
+                )
+            } else if demand.vram_is_reserved {
+                format!(
+                    "VRAM: {:.0} MiB are reserved and the need is unknown, so as much as today's \
+                     card; {usable}",
+                    demand.vram_peak_mib
+                )
+            } else {
+                format!(
+                    "VRAM: peak {:.0} MiB × {} = {:.0} MiB needed; {usable}",
+                    demand.vram_peak_mib,
+                    by.policy.vram_headroom,
+                    demand.vram_peak_mib * by.policy.vram_headroom
+                )
+            });
         }
         self.vcpu(today, demand, chosen, by.policy);
         self.network(demand, chosen);
@@ -192,9 +208,14 @@ impl Page {
             )
         };
         if let Some(peak) = peak {
+            let there = if projection.slowdown > 1.0 {
+                format!("{:.3} times the duration on each", projection.slowdown)
+            } else {
+                format!("{:.1}% of each", projection.utilization)
+            };
             self.note(&format!(
-                "{peak} × {:.4} = {:.1}% of each {} projected; {most}",
-                projection.ratio.value, projection.utilization, other.model
+                "{peak} × {:.4} = {there} {} projected; {most}",
+                projection.ratio.value, other.model
             ));
         }
     }

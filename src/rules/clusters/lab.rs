@@ -151,6 +151,7 @@ pub(super) fn usage(name: &str, maxima: &[f64]) -> InstanceUsage {
             p95_mib: None,
             samples,
             total_mib: Some(40_960.0),
+            is_reserved: false,
         }),
         power_mean_w: None,
         temperature_max_c: None,

@@ -33,9 +33,9 @@ fn committing(
     if option != PurchaseOption::OnDemand {
         return Err(Refusal::Billed(option));
     }
-    // What is overprovisioned shrinks first; a commitment would fix it.
-    let alone = verdict
-        .is_used()
+    // What is overprovisioned shrinks first, if it can; a commitment would fix it.
+    let one_year_only = !verdict.is_used() && earlier.nothing_less_would_do;
+    let alone = (verdict.is_used() || one_year_only)
         .then(|| one_year_no_upfront(workload, facts.prices, facts.policy))
         .flatten()
         .filter(|_| {
@@ -45,15 +45,21 @@ fn committing(
     let (places, refused) = places(members, facts, earlier);
     let is_offered = alone.is_some() || !places.is_empty();
     Ok(Answer {
-        offered: is_offered.then(|| Arc::new(Proposal::Commit(Committing { alone, places }))),
+        offered: is_offered.then(|| {
+            Arc::new(Proposal::Commit(Committing {
+                alone,
+                places,
+                one_year_only,
+            }))
+        }),
         refused,
         ..Answer::default()
     })
 }
 
 /// The members that may be committed to: each measured long enough by itself, in a
-/// workload that is used well or brought to its size or its hours by another lever. A
-/// commitment on what is overprovisioned would fix that for a year.
+/// workload that is used well, brought to its size or its hours by another lever, or of no
+/// smaller shape. A commitment on what else is overprovisioned would fix that for a year.
 fn places(
     members: &Members<'_>,
     facts: &Facts<'_>,
@@ -100,7 +106,7 @@ fn places(
 }
 
 /// Whether the GPUs are used enough, or will be by a smaller size or fewer hours within
-/// the accepted risk.
+/// the accepted risk, or nothing less would do.
 fn is_right_sized(part: &Part, facts: &Facts<'_>, earlier: &Proposals) -> bool {
     let is_brought_to_size = [ActionKind::Rightsize, ActionKind::Share]
         .into_iter()
@@ -114,5 +120,5 @@ fn is_right_sized(part: &Part, facts: &Facts<'_>, earlier: &Proposals) -> bool {
             Some(mean / on_share.to_f64()?)
         })
         .is_some_and(|mean| mean >= facts.policy.overprovisioned_below_percent);
-    is_brought_to_size || is_used_when_on || part.verdict.is_used()
+    is_brought_to_size || is_used_when_on || part.verdict.is_used() || earlier.nothing_less_would_do
 }

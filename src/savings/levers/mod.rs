@@ -38,14 +38,16 @@ pub fn propose(members: &Members<'_>, facts: &Facts<'_>) -> Proposals {
     let mut found = Proposals::default();
     let key = &members.part.workload.key;
     for lever in LEVERS {
+        if lever.kind() == ActionKind::Commit {
+            let is_sized = ruled_out(key, ActionKind::Rightsize).is_none();
+            found.nothing_less_would_do = is_sized && nothing_less(members.part, facts, &found);
+        }
         let answer = match ruled_out(key, lever.kind()) {
             Some(reason) => reason.into(),
             None => lever.propose(members, facts, &found),
         };
         found.insert(lever.kind(), answer);
     }
-    let is_sized = ruled_out(key, ActionKind::Rightsize).is_none();
-    found.nothing_less_would_do = is_sized && nothing_less(members.part, facts, &found);
     found
 }
 
@@ -73,6 +75,7 @@ fn nothing_less(part: &Part, facts: &Facts<'_>, found: &Proposals) -> bool {
     ];
     part.workload.key.running
         && part.idle.is_none()
+        && part.verdict.is_low()
         && part.verdict.is_shrinkable()
         && less.iter().all(|kind| found.offered(*kind).is_none())
         && nothing_less_would_do(&part.workload, &part.verdict, facts.prices, facts.policy)

@@ -114,6 +114,9 @@ pub struct Committing {
     pub alone: Option<Commitment>,
     /// The members that a plan may size commitments by, as places among them.
     pub places: Vec<usize>,
+    /// Whether no term may be longer than a year: they are used too little, and it is only
+    /// the types and cards of today of which nothing less would do.
+    pub one_year_only: bool,
 }
 
 /// Why a lever does not offer something.
@@ -161,8 +164,6 @@ pub enum Refusal {
     Held,
     /// It runs in a capacity reservation, which is paid in the hours off too.
     HeldHours,
-    /// The GPUs are used well enough to keep what there is.
-    WellUsed,
     /// It is used too little, and nothing within the accepted risk changes that.
     StaysOversized,
     /// Its hours are not billed on demand.
@@ -365,7 +366,7 @@ impl Proposals {
     }
 
     /// The members that may be committed to.
-    pub(in crate::savings) fn committing(&self) -> Option<&Committing> {
+    pub fn committing(&self) -> Option<&Committing> {
         match self.offered(ActionKind::Commit)? {
             Proposal::Commit(found) => Some(found),
             _ => None,

@@ -5,7 +5,7 @@ use super::stop::ending;
 use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused};
 use crate::domain::{ActionKind, Target};
 use crate::savings::group_share::resized;
-use crate::savings::{Considered, Demand, NEAREST, Today, best, candidates};
+use crate::savings::{Considered, Demand, NEAREST, Rightsizing, Today, best, candidates};
 use std::sync::Arc;
 
 /// Moves a workload to the type and number that do its work for the least money.
@@ -27,12 +27,7 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
     let part = members.working()?;
     let (workload, accepted) = (&part.workload, facts.accepted);
     if !part.verdict.is_shrinkable() {
-        let is_known = part.verdict.confidence.is_some();
-        return Err(if is_known {
-            Refusal::WellUsed
-        } else {
-            Refusal::NoVerdict
-        });
+        return Err(Refusal::NoVerdict);
     }
     let demand = Demand::of(workload, facts.policy).map_err(Refusal::Missing)?;
     let hold = Hold::of(workload, &facts.bought);
@@ -46,15 +41,19 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
     let (suitable, rejected): (Vec<Considered>, Vec<Considered>) =
         all.into_iter().partition(Considered::is_accepted);
     let mut refused: Vec<Refused> = rejected.into_iter().filter_map(rejection_of).collect();
-    let offered = best(&today, &demand, suitable, accepted).map(|mut found| {
-        found.action = hold.with_lowering(found.action);
+    let complete = |found: &mut Rightsizing| {
+        found.action = hold.with_lowering(found.action.clone());
         let to = found.action.target();
         let in_group = to.map(|to| resized(workload, to, &ending(members, &facts.bought)));
         if let Some(advice) = in_group {
             let caveats = [advice.caveats, found.action.caveats().to_vec()].concat();
-            found.action = found.action.with_caveats(caveats);
+            found.action = found.action.clone().with_caveats(caveats);
             found.steps.extend(advice.steps);
         }
+    };
+    let offered = best(&today, &demand, suitable, accepted).map(|mut found| {
+        complete(&mut found);
+        found.runner_ups.iter_mut().for_each(complete);
         Arc::new(Proposal::Rightsize(found))
     });
     if offered.is_none() && refused.is_empty() {

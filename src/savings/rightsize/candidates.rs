@@ -196,7 +196,8 @@ impl Asked<'_> {
             || shape.gpu.as_ref().is_some_and(|other| {
                 other.share.visible_devices() >= self.demand.gpus_needed(true)
             });
-        if shape.architecture != today.architecture || is_slow || !keeps_held {
+        let is_linked = self.may_lose_link(shape);
+        if shape.architecture != today.architecture || is_slow || !keeps_held || is_linked {
             Risk::High
         } else if !same_gpu
             || count < self.demand.instances
@@ -228,7 +229,7 @@ impl Asked<'_> {
         self.ask_host(one)?;
         if let Some(ratio) = ratio {
             let projection = self.project(one, ratio?)?;
-            one.projection = Some(projection);
+            one.projection = Some(projection.shown());
             projection.check(self.demand, self.policy)?;
             one.moved = moved.instances(self.today, projection.slowdown, self.policy);
         }
@@ -298,24 +299,17 @@ impl Asked<'_> {
         if other.share.visible_devices() < needed {
             return Err(Rejection::Gpus { needed });
         }
-        let needed_mib = self.vram_mib();
-        let usable_mib = usable_vram_mib(self.offer, other)?;
-        if (usable_mib as f64) < needed_mib {
-            return Err(Rejection::Vram {
-                needed_mib,
-                usable_mib,
-            });
-        }
+        self.ask_vram(one, other)?;
         if self.demand.needs_fp64
             && has_full_rate_fp64(&self.offer.model)
             && !has_full_rate_fp64(&other.model)
         {
             return Err(Rejection::DoublePrecision);
         }
-        if self.demand.gpus_talk {
+        if self.keeps_link() {
             self.ask_nvlink(other)?;
         }
-        if self.demand.gpus_talk || self.keeps_network() {
+        if self.keeps_link() || self.keeps_network() {
             self.ask_efa(shape)?;
         }
         Ok(())
@@ -332,6 +326,21 @@ impl Asked<'_> {
             self.demand.kind,
             WorkloadKind::Serving | WorkloadKind::Unknown
         )
+    }
+
+    /// Whether what links GPUs of one instance stays: they work as one, or may, which only the
+    /// highest risk leaves open.
+    fn keeps_link(&self) -> bool {
+        self.demand
+            .gpus_linked
+            .unwrap_or(self.accepted < Risk::High)
+    }
+
+    /// Whether GPUs that may work as one lose what links them.
+    fn may_lose_link(&self, shape: &InstanceShape) -> bool {
+        let loses_nvlink = |other: &GpuOffer| self.ask_nvlink(other).is_err();
+        self.demand.gpus_linked.is_none()
+            && (shape.gpu.as_ref().is_some_and(loses_nvlink) || self.ask_efa(shape).is_err())
     }
 
     /// Whether what lies between nodes stays as it is: they work together, or use more
@@ -418,9 +427,39 @@ impl Asked<'_> {
         }
     }
 
+    /// What ran on a card runs on as many of the same. Of memory that an engine took ahead
+    /// the need is not known: nothing smaller holds it for certain, and nothing larger is
+    /// needed.
+    fn ask_vram(&self, one: &Considered, other: &GpuOffer) -> Result<(), Rejection> {
+        if is_same_gpu(self.offer, other) && one.count == self.demand.instances {
+            return Ok(());
+        }
+        let usable_mib = usable_vram_mib(self.offer, other)?;
+        let needed_mib = self.vram_mib();
+        if usable_mib as f64 >= needed_mib {
+            Ok(())
+        } else if self.demand.vram_is_reserved {
+            Err(Rejection::ReservedVram {
+                reserved_mib: self.demand.vram_peak_mib,
+                usable_mib,
+            })
+        } else {
+            Err(Rejection::Vram {
+                needed_mib,
+                usable_mib,
+            })
+        }
+    }
+
     /// VRAM that each GPU must have, MiB.
     fn vram_mib(&self) -> f64 {
-        self.demand.vram_peak_mib * self.policy.vram_headroom
+        let peak = self.demand.vram_peak_mib;
+        if self.demand.vram_is_reserved {
+            let card = usable_vram_mib(self.offer, self.offer).ok();
+            card.map_or(peak, |card| card as f64)
+        } else {
+            peak * self.policy.vram_headroom
+        }
     }
 
     /// GPUs that work on each of the new instances.

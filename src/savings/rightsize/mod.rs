@@ -9,15 +9,17 @@ mod steps;
 
 pub use candidates::{Considered, candidates};
 pub(super) use candidates::{NETWORK_HEADROOM, link_gbps};
-pub(super) use needs::peak;
-pub use needs::{Bound, DOUBLE_PRECISION, Demand, MissingData, PRECISION_TAG};
+pub use needs::{
+    Bound, DOUBLE_PRECISION, Demand, INTERCHANGEABLE, MissingData, PRECISION_TAG, REPLICAS_TAG,
+};
+pub(super) use needs::{least_replicas, peak};
 pub use price::{MovedInstance, Today};
 pub use projection::{
     Projection, Ratio, RatioBasis, performance, ratio as gpu_ratio, reported_vram_mib,
     usable_vram_mib,
 };
 pub use rejection::Rejection;
-pub use steps::{averaged, averaged_away, caveats, steps};
+pub use steps::{averaged, averaged_away, caveats, reserved_vram, steps};
 
 use crate::domain::{Action, ActionKind, PriceKey, PriceQuote, Risk, Target};
 use crate::savings::Fewer;
@@ -45,6 +47,9 @@ pub struct Rightsizing {
     /// The prices of the new type, one for each of today's instances: all alike
     /// for most workloads, one a zone for spot.
     pub quotes: Vec<(PriceKey, PriceQuote)>,
+    /// The cheapest moves to other families, in order: each is bought ahead and on the spot
+    /// market at its own prices.
+    pub runner_ups: Vec<Rightsizing>,
     /// What to check before moving.
     pub steps: Vec<String>,
     /// The types that do the work, as [`candidates`] orders them: the first is chosen, and
@@ -59,6 +64,9 @@ pub struct Rightsizing {
 /// shows.
 pub(in crate::savings) const NEAREST: usize = 4;
 
+/// Moves that a plan tries with what may follow: the first, and the first of other families.
+const TRIED: usize = 3;
+
 /// The first of the suitable types as a move; `None` without any.
 pub fn best(
     today: &Today<'_>,
@@ -67,13 +75,38 @@ pub fn best(
     accepted: Risk,
 ) -> Option<Rightsizing> {
     let suitable_in_all = suitable.len();
+    let mut families: Vec<&str> = Vec::with_capacity(TRIED);
+    let mut tried: Vec<Considered> = Vec::with_capacity(TRIED);
+    for one in &suitable {
+        if tried.len() < TRIED && !families.contains(&one.shape.family()) {
+            families.push(one.shape.family());
+            tried.push(one.clone());
+        }
+    }
     suitable.truncate(NEAREST);
     suitable.shrink_to_fit();
-    let each = |one: &mut Considered| (take(&mut one.moved), take(&mut one.quotes));
-    let mut of_each = suitable.iter_mut().map(each);
-    let (moved, quotes) = of_each.next()?;
-    of_each.for_each(drop);
-    let found = suitable.first()?;
+    for one in &mut suitable {
+        (one.moved, one.quotes) = (Vec::new(), Vec::new());
+    }
+    let mut moves = tried
+        .into_iter()
+        .map(|one| moved(today, demand, one, accepted));
+    let first = moves.next()??;
+    Some(Rightsizing {
+        runner_ups: moves.flatten().collect(),
+        suitable_in_all,
+        suitable,
+        ..first
+    })
+}
+
+fn moved(
+    today: &Today<'_>,
+    demand: &Demand,
+    mut found: Considered,
+    accepted: Risk,
+) -> Option<Rightsizing> {
+    let (moved, quotes) = (take(&mut found.moved), take(&mut found.quotes));
     let cost = today.cost.compute_monthly;
     let hourly = found.hourly?;
     let action = Action::saving(
@@ -82,15 +115,15 @@ pub fn best(
             instance_type: found.shape.instance_type.clone(),
             count: found.count,
         }),
-        detail(today, demand, found, hourly, accepted),
+        detail(today, demand, &found, hourly, accepted),
         cost.checked_sub(found.monthly?).ok()?,
         cost,
         found.risk,
     )?;
     Some(Rightsizing {
-        action: action.with_caveats(caveats(today, demand, found)),
-        advice: steps::advice(today, demand, found),
-        averaged_seconds: steps::averaged(demand, found),
+        action: action.with_caveats(caveats(today, demand, &found)),
+        advice: steps::advice(today, demand, &found),
+        averaged_seconds: steps::averaged(demand, &found),
         fewer: today
             .activity
             .filter(|_| found.count < demand.instances)
@@ -100,9 +133,10 @@ pub fn best(
         moved,
         projection: found.projection,
         quotes,
-        steps: steps(today, demand, found),
-        suitable_in_all,
-        suitable,
+        runner_ups: Vec::new(),
+        steps: steps(today, demand, &found),
+        suitable_in_all: 1,
+        suitable: vec![found],
     })
 }
 
@@ -139,16 +173,17 @@ fn detail(
             .filter(|projection| projection.ratio.basis != RatioBasis::SameGpu),
         &found.shape.gpu,
     ) {
-        text.push_str(&format!(
-            "; {:.1}% of each {} projected",
-            projection.utilization, other.model
-        ));
-        if projection.slowdown > 1.0 {
-            text.push_str(&format!(
-                ", the work takes {:.2} times as long",
-                projection.slowdown
-            ));
-        }
+        text.push_str(&if projection.slowdown > 1.0 {
+            format!(
+                "; on each {}, the work takes {:.2} times as long",
+                other.model, projection.slowdown
+            )
+        } else {
+            format!(
+                "; {:.1}% of each {} projected",
+                projection.utilization, other.model
+            )
+        });
     }
     text
 }

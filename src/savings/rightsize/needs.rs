@@ -2,7 +2,7 @@
 
 use crate::domain::{
     ACTIVE_PERCENT, Distribution, GapSubject, GpuShare, GpuUsage, Group, InstanceUsage, Policy,
-    Workload, WorkloadKind, named_enum,
+    VramSummary, Workload, WorkloadKind, named_enum,
 };
 
 named_enum! {
@@ -48,12 +48,15 @@ pub struct Demand {
     pub never_worked: bool,
     /// Whether a GPU encodes video, which says nothing about another's encoder.
     pub encodes: bool,
-    /// Whether active GPUs of one instance may talk to each other.
-    pub gpus_talk: bool,
+    /// Whether GPUs of one instance work as one, so that they need what links them; absent
+    /// where that is not known.
+    pub gpus_linked: Option<bool>,
     /// Whether code needs double precision at full rate, by its tag.
     pub needs_fp64: bool,
-    /// Peak of the fullest GPU.
+    /// What a tag states of a GPU, else the peak of the fullest one.
     pub vram_peak_mib: f64,
+    /// Whether an engine took that ahead, so that what the work needs of it is not known.
+    pub vram_is_reserved: bool,
     /// p95 of the busiest instance; absent when unknown.
     pub cpu_p95: Option<f64>,
     /// Sum of the p95 of all instances; absent when unknown.
@@ -211,6 +214,7 @@ impl Demand {
         if !workload.suffices(vram.samples, policy) {
             return Err(MissingData::Vram);
         }
+        let vram_use_mib = workload.vram_use_mib(&vram);
         let summary = workload.utilization.as_ref();
         let runs = workload.rests_on_runs();
         Ok(Self {
@@ -233,9 +237,10 @@ impl Demand {
             gpus_unused,
             never_worked,
             encodes: workload.gpus().any(GpuUsage::encodes),
-            gpus_talk: gpus_active > 1,
-            needs_fp64: needs_fp64(workload),
-            vram_peak_mib: vram.peak_mib,
+            gpus_linked: gpus_linked(workload, gpus_active),
+            needs_fp64: tag_is(workload, PRECISION_TAG, DOUBLE_PRECISION),
+            vram_peak_mib: vram_use_mib.unwrap_or(vram.peak_mib),
+            vram_is_reserved: vram_use_mib.is_none(),
             cpu_p95: cpu.iter().copied().reduce(f64::max),
             cpu_p95_sum: Some(cpu.iter().sum()),
             memory_p95_mib: memory.into_iter().flatten().reduce(f64::max),
@@ -266,11 +271,21 @@ pub const PRECISION_TAG: &str = "gpucost:precision";
 /// Its value for double precision.
 pub const DOUBLE_PRECISION: &str = "fp64";
 
-fn needs_fp64(workload: &Workload) -> bool {
-    workload.tags.iter().any(|(key, value)| {
-        key.eq_ignore_ascii_case(PRECISION_TAG)
-            && value.trim().eq_ignore_ascii_case(DOUBLE_PRECISION)
+/// Whether a tag has a value, in any case.
+fn tag_is(workload: &Workload, tag: &str, expected: &str) -> bool {
+    let mut tags = workload.tags.iter();
+    tags.any(|(key, value)| {
+        key.eq_ignore_ascii_case(tag) && value.trim().eq_ignore_ascii_case(expected)
     })
+}
+
+/// Whether GPUs in use of one instance work as one. What sharing takes for tenants does not,
+/// training does, and of everything else it is not known.
+fn gpus_linked(workload: &Workload, gpus_active: u16) -> Option<bool> {
+    if gpus_active < 2 || workload.holds_tenants() {
+        return Some(false);
+    }
+    (workload.declared_kind() == WorkloadKind::Training).then_some(true)
 }
 
 /// Whether the nodes of a group may work together: what trains does; of what is not
@@ -283,32 +298,53 @@ fn nodes_talk(workload: &Workload, network_is_measured: bool) -> bool {
     workload.instances.len() > 1 && may_train
 }
 
+/// A service may shrink to so many replicas, and to one a zone that it is in, when any
+/// replica can answer for another. Everything else keeps its number.
+fn least_instances(workload: &Workload, policy: &Policy) -> u32 {
+    let all = u32::try_from(workload.instances.len()).unwrap_or(u32::MAX);
+    if !is_interchangeable(workload) {
+        return all;
+    }
+    least_replicas(workload, policy).min(all)
+}
+
+/// The fewest replicas of a service: those of the policy, and one a zone in use.
+pub(in crate::savings) fn least_replicas(workload: &Workload, policy: &Policy) -> u32 {
+    let zones = u32::try_from(workload.zones().len()).unwrap_or(u32::MAX);
+    policy.min_replicas.max(zones).max(1)
+}
+
+/// Tag by which replicas of a service are declared to answer for each other.
+pub const REPLICAS_TAG: &str = "gpucost:replicas";
+/// Its value.
+pub const INTERCHANGEABLE: &str = "interchangeable";
+
 /// GPUs whose VRAM peaks differ by more than this share hold different models.
 const SAME_MODEL_SHARE: f64 = 0.05;
 
-/// A service may shrink to so many replicas, and to one a zone that it is in, when a
-/// tag declares that it serves and the same memory on every GPU tells that any replica
-/// can answer for another. Everything else keeps its number: that a group replaces its
-/// instances at will proves nothing about the work.
-fn least_instances(workload: &Workload, policy: &Policy) -> u32 {
-    let all = u32::try_from(workload.instances.len()).unwrap_or(u32::MAX);
-    let is_service = workload.declared_kind() == WorkloadKind::Serving;
-    if !is_service || matches!(workload.key.group, Group::Alone(_)) || !holds_one_model(workload) {
-        return all;
-    }
-    let zones = u32::try_from(workload.zones().len()).unwrap_or(u32::MAX);
-    policy.min_replicas.max(zones).max(1).min(all)
+/// Whether replicas are declared to answer for each other: a tag says that they serve, and
+/// an Auto Scaling group replaces any of them by one of the same template, or a tag says so.
+/// Different VRAM contradicts that; the same VRAM proves nothing.
+fn is_interchangeable(workload: &Workload) -> bool {
+    let is_declared = match workload.key.group {
+        Group::AutoScaling(_) => true,
+        Group::Tag(_) => tag_is(workload, REPLICAS_TAG, INTERCHANGEABLE),
+        Group::Alone(_) => false,
+    };
+    is_declared
+        && workload.declared_kind() == WorkloadKind::Serving
+        && !holds_several_models(workload)
 }
 
-fn holds_one_model(workload: &Workload) -> bool {
-    let peaks: Option<Vec<f64>> = workload
-        .gpus()
-        .map(|gpu| gpu.vram.map(|vram| vram.peak_mib))
-        .collect();
-    peaks.is_some_and(|peaks| {
-        let largest = peaks.iter().copied().fold(0.0, f64::max);
-        let smallest = peaks.iter().copied().fold(f64::INFINITY, f64::min);
-        smallest >= largest * (1.0 - SAME_MODEL_SHARE)
+/// Whether VRAM tells that GPUs hold different models, or does not tell. What engines took
+/// ahead is the same whatever they hold.
+fn holds_several_models(workload: &Workload) -> bool {
+    let vram: Option<Vec<VramSummary>> = workload.gpus().map(|gpu| gpu.vram).collect();
+    vram.is_none_or(|vram| {
+        let peaks = || vram.iter().map(|vram| vram.peak_mib);
+        let largest = peaks().fold(0.0, f64::max);
+        let smallest = peaks().fold(f64::INFINITY, f64::min);
+        smallest < largest * (1.0 - SAME_MODEL_SHARE)
     })
 }
 

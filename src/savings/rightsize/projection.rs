@@ -29,7 +29,8 @@ pub struct Ratio {
 /// A workload elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Projection {
-    /// Peak of each GPU in use, percent; above 100 where it would fall behind.
+    /// Peak of each GPU in use, percent, at most 100: what falls behind works all the time,
+    /// and longer.
     pub utilization: f64,
     /// How many times as long the work takes, at least 1.
     pub slowdown: f64,
@@ -37,7 +38,8 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// A utilization on GPUs that are slower by a ratio.
+    /// A utilization on GPUs that are slower by a ratio; above 100 where it would fall
+    /// behind.
     pub(super) fn at(today: f64, ratio: Ratio) -> Self {
         let utilization = today * ratio.value;
         Self {
@@ -48,6 +50,14 @@ impl Projection {
                 _ => (utilization / 100.0).max(1.0),
             },
             ratio,
+        }
+    }
+
+    /// The same within what a GPU can be busy.
+    pub(super) fn shown(self) -> Self {
+        Self {
+            utilization: self.utilization.min(100.0),
+            ..self
         }
     }
 

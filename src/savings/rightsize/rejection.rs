@@ -41,6 +41,12 @@ pub enum Rejection {
         needed_mib: f64,
         usable_mib: u64,
     },
+    /// Less memory on a GPU than an engine took ahead, and what is needed of that is not
+    /// known.
+    ReservedVram {
+        reserved_mib: f64,
+        usable_mib: u64,
+    },
     /// GPUs that talk to each other would lose NVLink.
     NvLink,
     /// And here EFA.
@@ -115,6 +121,7 @@ impl Rejection {
             Self::Larger => ("larger", 8),
             Self::Gpus { .. } => ("gpus", 9),
             Self::Vram { .. } => ("vram", 10),
+            Self::ReservedVram { .. } => ("reserved-vram", 10),
             Self::NvLink => ("nvlink", 11),
             Self::Efa => ("efa", 12),
             Self::DoublePrecision => ("double-precision", 13),
@@ -155,6 +162,13 @@ impl fmt::Display for Rejection {
             } => write!(
                 f,
                 "VRAM: {needed_mib:.0} MiB needed, {usable_mib} MiB usable"
+            ),
+            Self::ReservedVram {
+                reserved_mib,
+                usable_mib,
+            } => write!(
+                f,
+                "VRAM: {reserved_mib:.0} MiB reserved, need unknown, {usable_mib} MiB usable"
             ),
             Self::NvLink => f.write_str("the GPUs would lose NVLink"),
             Self::Efa => f.write_str("the GPUs would lose EFA"),

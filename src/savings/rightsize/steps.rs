@@ -4,8 +4,13 @@ use super::candidates::{Considered, link_gbps};
 use super::needs::Demand;
 use super::price::Today;
 use super::projection::{RatioBasis, is_same_gpu};
-use crate::catalog::{has_full_rate_fp64, zones};
-use crate::domain::{AcceleratorKind, WorkloadKind, counted};
+use crate::catalog::{gpu_spec, has_full_rate_fp64, zones};
+use crate::domain::{AcceleratorKind, GpuOffer, VRAM_TAG, WorkloadKind, counted};
+
+fn has_nvlink(offer: &GpuOffer) -> bool {
+    let bandwidth = gpu_spec(offer).and_then(|spec| spec.nvlink_gbps);
+    bandwidth.is_some_and(|gbps| gbps > 0.0)
+}
 
 /// What would stop an engineer who knows the system, the gravest first.
 pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String> {
@@ -20,10 +25,25 @@ pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<Strin
             offer.model, other.model
         ));
     }
+    if let (Some(offer), Some(other)) = (&old.gpu, &new.gpu)
+        && has_nvlink(offer)
+        && !has_nvlink(other)
+        && demand.gpus_active > 1
+    {
+        let lost = "NVLink is lost";
+        caveats.push(match demand.gpus_linked {
+            Some(_) => format!("{lost}: confirm that each GPU holds its own model"),
+            None => format!("{lost}, and whether the GPUs work as one is unknown"),
+        });
+    }
     let ratio = to.projection.map_or(1.0, |found| found.ratio.value);
-    let may_serve = matches!(demand.kind, WorkloadKind::Serving | WorkloadKind::Unknown);
-    if may_serve && ratio > 1.0 {
-        caveats.push(format!("a request may take up to {ratio:.2} times as long"));
+    if ratio > 1.0 {
+        let work = match demand.kind {
+            WorkloadKind::Serving | WorkloadKind::Unknown => "a request",
+            WorkloadKind::Training => "an epoch",
+            WorkloadKind::Batch | WorkloadKind::Evaluation | WorkloadKind::Development => "a job",
+        };
+        caveats.push(format!("{work} may take up to {ratio:.2} times as long"));
     }
     if to.count < demand.instances {
         caveats.push(format!(
@@ -54,6 +74,14 @@ pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<Strin
         });
     }
     caveats
+}
+
+/// What memory that an engine took ahead does not show, and what settles it.
+pub fn reserved_vram(peak_mib: f64) -> String {
+    format!(
+        "{:.1} GiB of VRAM are reserved by an engine, and what is needed of it is unknown: read          the usage of its cache (vllm:kv_cache_usage_perc, or nv_gpu_memory_used_bytes of Triton)          and tag the instances with {VRAM_TAG}, such as {VRAM_TAG}=8GiB",
+        peak_mib / 1024.0
+    )
 }
 
 /// Seconds of the averages that a move rests on, where they hide peaks that count: on another
@@ -107,16 +135,23 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
         .projection
         .filter(|found| found.ratio.basis != RatioBasis::SameGpu)
     {
+        let basis = match projection.ratio.basis {
+            RatioBasis::Compute => "dense FP16 throughput",
+            _ => "memory bandwidth",
+        };
+        let projected = if projection.slowdown > 1.0 {
+            format!("{:.2} times the duration", projection.slowdown)
+        } else {
+            format!("{:.1}% of each GPU", projection.utilization)
+        };
         steps.push(format!(
-            "measure one instance first: {:.1}% of each GPU is projected from {}",
-            projection.utilization,
-            match projection.ratio.basis {
-                RatioBasis::Compute => "dense FP16 throughput",
-                _ => "memory bandwidth",
-            }
+            "measure one instance first: {projected} is projected from {basis}"
         ));
     }
     steps.extend(averaged(demand, to).map(averaged_away));
+    if demand.vram_is_reserved {
+        steps.push(reserved_vram(demand.vram_peak_mib));
+    }
     let holders = demand.gpus_held.saturating_sub(demand.gpus_active);
     let keeps = shape
         .gpu

@@ -8,6 +8,9 @@ use crate::domain::{
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
+#[path = "card_tests.rs"]
+mod cards;
+
 /// What so many instances of a type cost in us-east-1, running all month.
 fn cost(name: &str, count: u32) -> WorkloadCost {
     let key = PriceKey::linux_on_demand("us-east-1", name);
@@ -38,8 +41,9 @@ fn demand(gpus: u16, p95: f64, vram_peak_mib: f64) -> Demand {
         never_worked: false,
         needs_fp64: false,
         encodes: false,
-        gpus_talk: gpus > 1,
+        gpus_linked: Some(gpus > 1),
         vram_peak_mib,
+        vram_is_reserved: false,
         cpu_p95: Some(5.0),
         cpu_p95_sum: Some(5.0),
         memory_p95_mib: None,
@@ -238,7 +242,7 @@ fn gpus_that_talk_keep_nvlink_and_efa() {
     assert_eq!(reason(&all, "g6e.12xlarge"), "nvlink");
     assert!(all.iter().all(|one| !one.is_accepted()));
     let independent = Demand {
-        gpus_talk: false,
+        gpus_linked: Some(false),
         ..talking.clone()
     };
     let all = considered("p4d.24xlarge", &independent, Risk::Medium);
@@ -413,7 +417,7 @@ fn drawn() -> impl Strategy<Value = (&'static str, Demand, Risk)> {
                 let one = Demand {
                     kind,
                     bound,
-                    gpus_talk: talk,
+                    gpus_linked: Some(talk),
                     cpu_p95: Some(cpu),
                     cpu_p95_sum: Some(cpu),
                     memory_p95_mib: memory,
@@ -443,7 +447,10 @@ proptest! {
                 GpuShare::Fraction(_) => offer.vram_mib,
                 GpuShare::Whole(_) => spec.and_then(|spec| spec.memory_mib_reported),
             };
-            prop_assert!(usable.expect("known") as f64 >= demand.vram_peak_mib * 1.2);
+            // What ran on a card runs on as many of the same.
+            let is_same = one.projection.expect("projected").ratio.basis == RatioBasis::SameGpu;
+            let is_kept = is_same && one.count == demand.instances;
+            prop_assert!(is_kept || usable.expect("known") as f64 >= demand.vram_peak_mib * 1.2);
             prop_assert!(offer.share.visible_devices() >= demand.gpus_active);
             prop_assert!(one.monthly.expect("priced").amount() < cost.compute_monthly.amount());
             prop_assert!(one.risk <= accepted && one.count >= 1 && one.count <= demand.instances);

@@ -71,6 +71,12 @@ fn given(found: &Capacity<'_>) -> Vec<Given> {
             "--headroom",
         ),
         basis(
+            "target_percent",
+            "how busy a GPU may be",
+            Figure::Percent(load.target_percent),
+            "serving_target_percent of the policy",
+        ),
+        basis(
             "per_gpu_per_second",
             "requests per second of a GPU",
             Figure::Number(load.gpu.per_second(), 3),
@@ -230,10 +236,11 @@ fn steps(found: &Capacity<'_>) -> Vec<Step> {
         step(
             "GPUs for the rate",
             format!(
-                "{} / {} = {}, rounded up",
+                "{} / ({} × {}%) = {}, rounded up",
                 plain(planned),
                 plain(per_gpu),
-                plain(planned / per_gpu)
+                plain(load.target_percent),
+                plain(planned / load.usable_per_second(load.gpu))
             ),
             Figure::Count(need.gpus_by_rate),
         ),
