@@ -113,7 +113,7 @@ impl Facts {
                 unused_charges(audit, hours_per_month),
             ),
         };
-        focus_csv(audit, &used, &unused).map_err(Failure::unexpected)
+        focus_csv(&used, &unused).map_err(Failure::unexpected)
     }
 
     /// The workbook.

@@ -54,6 +54,8 @@ fn judged(estate: &Estate) -> (Coverage, Vec<Finding>) {
     let found = existing_coverage(estate, &prices, &policy);
     let unused = Unused {
         coverage: &found,
+        commitments: &estate.commitments,
+        accounts: &estate.accounts,
         prices: &prices,
         policy: &policy,
         window: estate.window,

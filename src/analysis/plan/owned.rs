@@ -2,7 +2,7 @@
 //! is to be said about the commitments themselves.
 
 use crate::analysis::PriceUse;
-use crate::analysis::workloads::PaidHours;
+use crate::analysis::workloads::{PaidHours, block_hours};
 use crate::catalog::Prices;
 use crate::domain::{Cause, CauseKind, Finding, Gap, GapSubject, Policy, PurchaseOption, Workload};
 use crate::rules::commitment_findings;
@@ -49,9 +49,14 @@ impl<'a> Owned<'a> {
     /// What is paid for from now on, by instance.
     pub(in crate::analysis) fn paid_hours(&self) -> PaidHours {
         let covered = self.coverage.instances.iter();
-        covered
-            .filter_map(|one| Some((one.id.clone(), one.committed(self.estate.as_of)?)))
-            .collect()
+        let covered =
+            covered.filter_map(|one| Some((one.id.clone(), one.committed(self.estate.as_of)?)));
+        let instances = self.estate.instances.iter();
+        let in_blocks = instances.filter_map(|one| {
+            let hours = block_hours(one, self.estate, self.prices)?;
+            Some((one.id.clone(), hours))
+        });
+        covered.chain(in_blocks).collect()
     }
 
     /// What is bought, as far as it decides about a lever.
@@ -72,6 +77,8 @@ impl<'a> Owned<'a> {
     pub(in crate::analysis) fn unused(&self, prices_used: &mut PriceUse) -> Vec<UnusedCommitment> {
         let unused = Unused {
             coverage: &self.coverage,
+            commitments: &self.estate.commitments,
+            accounts: &self.estate.accounts,
             prices: self.prices,
             policy: self.policy,
             window: self.estate.window,

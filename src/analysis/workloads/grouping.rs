@@ -1,6 +1,7 @@
 //! Grouping instances into workloads, with what each costs and uses.
 
 use super::idle_storage::idle_storage_costs;
+use super::instance_prices::{PaidHours, instance_price};
 use super::kinds;
 use super::lifetime::has_ended;
 use super::parts::{PartSum, PartSums};
@@ -10,9 +11,9 @@ use crate::catalog::{self, Prices};
 use crate::domain::{
     AwsOpinion, Cause, CauseKind, Classification, CommittedHours, ComponentHost, Gap, GapSubject,
     GpuOffer, Group, HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceShape,
-    InstanceState, InstanceUsage, Lifecycle, Measured, Member, Part, Policy, PriceKey, Provider,
-    ResourceId, ScalingGroup, Unpriced, UsageState, UtilizationSummary, Verdict, WORK, WorkUnit,
-    Workload, WorkloadCost, WorkloadKey, is_restartable,
+    InstanceState, InstanceUsage, Measured, Member, Part, Policy, PriceKey, ResourceId,
+    ScalingGroup, Unpriced, UsageState, UtilizationSummary, Verdict, WORK, WorkUnit, Workload,
+    WorkloadCost, WorkloadKey, is_restartable,
 };
 use crate::rules;
 use crate::usage::{Course, Estate, Timeline, Usages, WeekUsage};
@@ -27,9 +28,6 @@ use std::sync::Arc;
 pub fn instance_shape<'a>(estate: &'a Estate, instance_type: &str) -> Option<&'a InstanceShape> {
     catalog::known_shape(&estate.shapes, instance_type)
 }
-
-/// What commitments pay for, by instance.
-pub(in crate::analysis) type PaidHours = BTreeMap<ResourceId, CommittedHours>;
 
 /// A workload with its verdict, and its members apart by how each behaves.
 #[derive(Debug)]
@@ -199,9 +197,7 @@ impl<'a> Gather<'a> {
                 CommittedHours::purchase_option,
             ),
             running,
-            priced: instance
-                .price_key()
-                .is_some_and(|key| self.prices.find(&key).is_ok()),
+            priced: instance_price(instance, self.prices).is_ok(),
             group,
         }
     }
@@ -472,14 +468,7 @@ impl<'a> Gather<'a> {
         };
         let mut costs = Vec::with_capacity(instances.len());
         for (instance, usage) in instances.iter().zip(usage) {
-            let key = instance.price_key().ok_or_else(|| committed(instance))?;
-            let kind = match key.provider {
-                Provider::Aws => CauseKind::NoPrice,
-                _ => CauseKind::NoOwnPrice,
-            };
-            let (key, quote) = self.prices.find(&key).map_err(|missing| Unpriced {
-                cause: Cause::of(kind, [&missing.0.to_string(), ""]),
-            })?;
+            let (key, quote) = instance_price(instance, self.prices)?;
             // Observed for no time at all: launched in the current period, and
             // it runs.
             let share = usage.running.share().unwrap_or(Decimal::ONE);
@@ -512,18 +501,6 @@ fn ignored(instance: &Instance) -> Option<String> {
         reason
     };
     Some(given.to_owned())
-}
-
-/// Why an instance has no hourly price at all.
-fn committed(instance: &Instance) -> Unpriced {
-    let kind = if instance.lifecycle == Lifecycle::Scheduled {
-        CauseKind::ScheduledPrepaid
-    } else {
-        CauseKind::BlockPrepaid
-    };
-    Unpriced {
-        cause: Cause::of(kind, [""]),
-    }
 }
 
 fn common_tags(instances: &[&Instance]) -> BTreeMap<String, String> {

@@ -135,7 +135,11 @@ pub fn audit_markdown(
         folded(
             "Paid for but not running: included in the cost",
             OF_UNUSED,
-            audit.unused.iter().map(unused_row).collect(),
+            audit
+                .unused
+                .iter()
+                .map(|one| unused_row(one, &audit.accounts))
+                .collect(),
             ("commitment", "commitments"),
         ),
         folded(
@@ -423,11 +427,11 @@ fn workload_row(audited: &AuditedWorkload, is_advised: bool) -> Row {
     Row::of_cells(&cells)
 }
 
-fn unused_row(one: &UnusedCommitment) -> Row {
+fn unused_row(one: &UnusedCommitment, accounts: &[String]) -> Row {
     Row::of_cells(&[
         code(&one.id),
         one.kind.to_owned(),
-        text(&one.name),
+        text(&one.name_among(accounts)),
         money_or_absent(one.monthly_cost),
         money_or_absent(one.planned_monthly_cost()),
     ])

@@ -329,6 +329,7 @@ fn of_commitments(unused: &[UnusedCommitment], page: &mut Exposition) {
         Labels::default()
             .with_id("id", &one.id)
             .with("kind", one.kind)
+            .with("account", one.account.as_deref().unwrap_or(""))
             .with("region", one.region.as_deref().unwrap_or(""))
     };
     page.family(

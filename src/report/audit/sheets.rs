@@ -174,6 +174,7 @@ fn unused(one: &UnusedCommitment, audit: &Audit) -> Vec<Figure> {
     let cell = |column: &&str| match *column {
         "id" => text(&one.id),
         "name" => text(&one.name),
+        "account" => text(one.account.as_deref().unwrap_or("")),
         "region" => text(one.region.as_deref().unwrap_or("")),
         "kind" => text(one.kind),
         "currency" => code_of(one.monthly_cost, audit),
@@ -238,7 +239,7 @@ pub(super) fn actions(audit: &Audit) -> Sheet {
         let of = [
             text(&one.id),
             text(&one.name),
-            Figure::Absent,
+            text(one.account.as_deref().unwrap_or("")),
             text(one.region.as_deref().unwrap_or("")),
             Figure::Absent,
         ];

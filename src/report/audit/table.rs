@@ -262,7 +262,8 @@ fn unused(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Resul
             )
         });
         let first = format!("{:>14}  ", money_or_absent(one.monthly_cost));
-        let line = format!("{} {}: {}{until}", one.kind, safe(&one.id), safe(&one.name));
+        let name = one.name_among(&audit.accounts);
+        let line = format!("{} {}: {}{until}", one.kind, safe(&one.id), safe(&name));
         hanging(&first, 16, &line, style.width, out)?;
     }
     writeln!(out)

@@ -83,7 +83,7 @@ impl InstanceCoverage {
                     },
                     share: per_hour(part.hours)?,
                     hourly: Money::new(per_hour(part.cost.amount())?, part.cost.currency()),
-                    end: part.end,
+                    end: Some(part.end),
                 })
             })
             .collect();

@@ -181,7 +181,7 @@ fn a_zone_goes_first_then_the_region_then_the_plan() {
     assert_eq!(on_demand(Currency::Usd), Some(rate("0.82", Currency::Usd)));
     assert_eq!(on_demand(Currency::Cny), None);
     assert_eq!(paid.committed_hourly(), decimal("0.317"));
-    assert_eq!(paid.parts[0].end, at(1_000));
+    assert_eq!(paid.parts[0].end, Some(at(1_000)));
     assert_eq!(mixed.committed(at(1_000)), None, "it has ended");
     assert_eq!(mixed.covered_share(), Some(decimal("0.5")));
     let kinds: Vec<(&str, CommitmentKind)> = found

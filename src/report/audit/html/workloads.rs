@@ -419,7 +419,7 @@ pub(super) fn unused(audit: &Audit, page: &mut Page) {
             "</th><td>",
             one.kind,
             "</td><td>",
-            cut(&one.name, NAME),
+            cut(&one.name_among(&audit.accounts), NAME),
             "</td><td>"
         );
         if !one.actions.is_empty() {
