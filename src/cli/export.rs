@@ -91,6 +91,7 @@ impl Facts {
         let text = match args.csv_table {
             None | Some(CsvTable::Workloads) => audit_csv(audit),
             Some(CsvTable::Actions) => list(AuditTable::Actions),
+            Some(CsvTable::Purchases) => list(AuditTable::Purchases),
             Some(CsvTable::Findings) => list(AuditTable::Findings),
             Some(CsvTable::Gaps) => list(AuditTable::Gaps),
             Some(CsvTable::Prices) => list(AuditTable::Prices),

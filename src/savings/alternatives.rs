@@ -193,5 +193,6 @@ fn committable(workload: &Workload, place: usize, bought: &Commitments) -> Optio
         place,
         pool: bought.pool(&workload.key.account, key),
         seen: member.activity.instances().collect(),
+        most_years: member.until.map(|until| until.years),
     })
 }

@@ -4,7 +4,9 @@ use super::super::{
     SpotMarket, Stage, StageMember, TermOffer, commitment_pools,
 };
 use super::*;
-use crate::domain::{CommitmentTerm, Currency, HourlyRate, PriceKey, PriceOption, ResourceId};
+use crate::domain::{
+    CommitmentTerm, Currency, HourlyRate, Instalments, PriceKey, PriceOption, ResourceId,
+};
 use proptest::prelude::*;
 
 /// A window of four hours stands for the month: 730 h = 4 × 182.5.
@@ -47,6 +49,7 @@ fn running(instance_type: &str, count: u32, millis: i64) -> Alternatives {
         place,
         pool: CommitmentPool::shared(PriceKey::linux_on_demand("us-east-1", instance_type)),
         seen: vec![INSTANCE; HOURS].into(),
+        most_years: None,
     };
     Alternatives {
         id: instance_type.to_owned(),
@@ -115,6 +118,10 @@ fn term(millis: i64, risk: Risk) -> TermOffer {
         name: "term".to_owned(),
         option: PriceOption::Reserved(CommitmentTerm::ONE_YEAR_NO_UPFRONT),
         effective_hourly: rate(millis),
+        instalments: Instalments {
+            upfront: Decimal::ZERO,
+            hourly: rate(millis).amount(),
+        },
         risk,
     }
 }

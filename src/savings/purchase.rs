@@ -6,7 +6,7 @@ use super::{ConcurrentUsage, Fewer, MemberHours, PoolRates, allocate, instances,
 use crate::domain::{CommitmentPool, HourlyRate, Money, PriceKey, ResourceId};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +43,12 @@ pub struct Purchase {
     pub shares: Vec<PurchaseShare>,
     /// Saved per month, in cents; the sum of its parts.
     pub monthly_savings: Money,
+    /// Hours for which every instance was observed that it was sized by.
+    pub evidence_hours: usize,
+    /// What would stop whoever signs it.
+    pub caveats: Vec<String>,
+    /// What is to be done before it is bought.
+    pub steps: Vec<String>,
 }
 
 impl Purchase {
@@ -71,9 +77,12 @@ pub(super) struct Pooled {
     pub hourly: HourlyRate,
     /// What is left of its cost per month, unrounded.
     pub monthly: Decimal,
+    /// Whole years that it goes on running, by its tag; absent without one.
+    pub most_years: Option<u8>,
 }
 
 /// One of a pool and the workload that it is from.
+#[derive(Clone, Copy)]
 pub(super) struct PoolMember<'a> {
     /// The workload's place in the plan.
     pub workload: usize,
@@ -117,6 +126,7 @@ pub(super) fn pooled(
                 hours: MemberHours { seen, most },
                 hourly: member.hourly,
                 monthly: member.monthly,
+                most_years: one.most_years,
             })
         })
         .collect()
@@ -184,9 +194,34 @@ pub(super) fn committed_rate(
     (term.effective_hourly.amount() * paid).checked_div(instances(worked))
 }
 
-/// The commitment that saves most on what a pool's instances still run on demand: its
-/// fees are paid, and the hours above it cost what they cost today.
+/// The commitment that saves most on what a pool's instances still run on demand. An
+/// instance that ends by its tag is in no term that ends later.
 pub(super) fn purchase(
+    pool: &CommitmentPool,
+    members: &[PoolMember<'_>],
+    terms: &Terms<'_>,
+) -> Option<Purchase> {
+    let years: BTreeSet<u8> = terms.sold(pool).filter_map(TermOffer::years).collect();
+    let offers = years.into_iter().filter_map(|years| {
+        let runs_on =
+            |one: &&PoolMember<'_>| one.member.most_years.is_none_or(|most| most >= years);
+        let lasting: Vec<PoolMember<'_>> = members.iter().filter(runs_on).copied().collect();
+        purchase_for(years, pool, &lasting, terms)
+    });
+    // Of equals the shorter one.
+    offers.reduce(|best, next| {
+        if next.monthly_savings.amount() > best.monthly_savings.amount() {
+            next
+        } else {
+            best
+        }
+    })
+}
+
+/// The same for terms of so many years: its fees are paid, and the hours above it cost what
+/// they cost today.
+fn purchase_for(
+    years: u8,
     pool: &CommitmentPool,
     members: &[PoolMember<'_>],
     terms: &Terms<'_>,
@@ -198,6 +233,7 @@ pub(super) fn purchase(
     let today: Decimal = members.iter().map(|one| one.member.monthly).sum();
     let (term, count, saving) = terms
         .sold(pool)
+        .filter(|term| term.years() == Some(years))
         .filter_map(|term| {
             let rates = PoolRates::new(on_demand, term.effective_hourly).ok()?;
             let count = rates.best_count(&usage);
@@ -247,6 +283,9 @@ pub(super) fn purchase(
         usage,
         shares,
         monthly_savings,
+        evidence_hours: hours.iter().map(|one| one.seen.len()).min().unwrap_or(0),
+        caveats: Vec::new(),
+        steps: Vec::new(),
     })
 }
 

@@ -265,6 +265,7 @@ impl<'a> Gather<'a> {
                 ),
                 capacity_reservation: instance.capacity_reservation_id.clone(),
                 ignored: ignored(instance),
+                until: kinds::until(&instance.tags, self.estate.as_of),
                 activity,
                 state: verdict.state.filter(|_| running),
                 confidence: verdict.confidence.filter(|_| running),
