@@ -6,6 +6,7 @@
 //! commitments by pool. Stopped workloads release what stands.
 
 use super::offers::{Alternatives, Terms};
+use super::pool_members::{MemberHours, pooled_hours};
 use super::purchase::{PoolMember, Pooled, Purchase, committed_rate, pooled, purchase};
 use crate::domain::{Action, ActionKind, CommitmentPool, Money, Risk, Target};
 use rust_decimal::Decimal;
@@ -33,6 +34,9 @@ pub struct Plan {
     pub left_out: Vec<BTreeMap<ActionKind, LeftOut>>,
     /// Commitments, by what they cover.
     pub purchases: Vec<Purchase>,
+    /// What all other actions leave to commit to: how many instances of each pool run at
+    /// once in each hour of the window, in billionths.
+    pub pools: BTreeMap<CommitmentPool, Vec<u64>>,
 }
 
 pub fn plan(workloads: &[Alternatives], terms: &Terms<'_>) -> Plan {
@@ -52,8 +56,11 @@ pub fn plan(workloads: &[Alternatives], terms: &Terms<'_>) -> Plan {
     }
     let mut committed: Vec<Vec<(Money, String, Risk)>> = vec![Vec::new(); paths.len()];
     let mut purchases = Vec::new();
+    let mut left_to_commit = BTreeMap::new();
     for (pool, mut members) in pools {
         members.sort_by(|left, right| left.member.id.cmp(&right.member.id));
+        let hours: Vec<MemberHours> = members.iter().map(|one| one.member.hours.clone()).collect();
+        left_to_commit.insert(pool.clone(), pooled_hours(&hours, terms.window_hours));
         let Some(purchase) = purchase(&pool, &members, terms) else {
             continue;
         };
@@ -81,6 +88,7 @@ pub fn plan(workloads: &[Alternatives], terms: &Terms<'_>) -> Plan {
         actions,
         left_out,
         purchases,
+        pools: left_to_commit,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a plan was chosen from, so that it may be made again.
 
 use super::planning::{Offers, saved};
-use crate::domain::{Action, ActionKind, Risk};
+use crate::domain::{Action, ActionKind, CommitmentPool, Risk};
 use crate::savings::{LeftOut, Purchase, RejectedKinds};
 use std::collections::BTreeMap;
 
@@ -20,6 +20,7 @@ pub(in crate::analysis) struct Replanned {
     /// By the ID of the workload.
     pub chosen: BTreeMap<String, Chosen>,
     pub purchases: Vec<Purchase>,
+    pub pools: BTreeMap<CommitmentPool, Vec<u64>>,
 }
 
 impl Choices {
@@ -45,6 +46,7 @@ impl Choices {
             risk,
             chosen: ids.zip(chosen).collect(),
             purchases: plan.purchases,
+            pools: plan.pools,
         })
     }
 }
