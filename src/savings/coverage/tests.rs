@@ -276,10 +276,14 @@ fn where_sizes_are_not_flexible_only_the_same_type_is_covered() {
     let small = used("i-1", "vt1.3xlarge", &[true]);
     assert_eq!(hours_of(&whole, &small), "1", "this family is flexible");
     let of = |name| reserved("r", name, 1);
-    // The catalog says no of g5, nothing of p3, and does not know z9.
+    // So is p3, which is no longer sold and whose reservations still run.
+    let small = used("i-1", "p3.2xlarge", &[true]);
+    assert_eq!(hours_of(&of("p3.8xlarge"), &small), "1");
+    // The catalog says no of g5 and p5, nothing of g7e, and does not know z9.
     for (bought, runs) in [
         ("g5.2xlarge", "g5.xlarge"),
-        ("p3.8xlarge", "p3.2xlarge"),
+        ("p5.48xlarge", "p5.4xlarge"),
+        ("g7e.4xlarge", "g7e.2xlarge"),
         ("z9.2xlarge", "z9.xlarge"),
         ("vt1.6xlarge", "g5.xlarge"),
     ] {
