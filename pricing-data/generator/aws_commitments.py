@@ -39,7 +39,12 @@ FAMILY_COLUMNS = [
 LAST_SEEN_LIMIT = "2026-05-01"
 ULTRA_SERVERS = {"u-p6e-gb200x36": "p6e-gb200", "u-p6e-gb200x72": "p6e-gb200"}
 # From the EC2 user guide (2026-08): instance size flexibility does not hold for these.
-NOT_SIZE_FLEXIBLE = frozenset("g4ad g4dn g5 g5g g6 g6e g6f gr6 gr6f p5 inf1 inf2".split())
+# P5e, P5en and P6 are sold without standard offers.
+NOT_SIZE_FLEXIBLE = frozenset(
+    "g4ad g4dn g5 g5g g6 g6e g6f gr6 gr6f p5 p5e p5en p6-b200 p6-b300 p6e-gb200 inf1 inf2".split()
+)
+# Not among those exceptions, and no longer sold: reservations of three years still run.
+SIZE_FLEXIBLE_STILL = frozenset("p2 p3".split())
 
 
 def family_of(instance_type: str) -> str:
@@ -254,7 +259,7 @@ def build_families(
             "ec2_instance_savings_plan": "derived" if "true" in offers.values() else "unknown",
             "capacity_block": "true" if family in sold_blocks else "false",
             "size_flexible": "false" if family in NOT_SIZE_FLEXIBLE
-            else "true" if "true" in offers.values() else "",
+            else "true" if "true" in offers.values() or family in SIZE_FLEXIBLE_STILL else "",
             "date": FAMILY_DATE,
             "note": "; ".join(part for part in (evidence, remark) if part),
         })

@@ -3,14 +3,17 @@
 
 use super::hosts::{ListedHost, Machine, listed_hosts};
 use super::jobs::{ListedJob, listed_jobs};
-use super::workloads::{idle_storage_costs, instance_shape};
+use super::plan::Owned;
+use super::workloads::{PaidHours, block_price, has_ended, idle_storage_costs, instance_shape};
 use crate::catalog::Prices;
 use crate::domain::{
-    Cause, CauseKind, Claim, Clusters, DeviceFunnel, Gap, GapSubject, IdleStorageCosts, Instance,
-    InstanceShape, InstanceState, Node, Policy, PriceQuote, Provider, ResourceId,
+    Cause, CauseKind, Claim, Clusters, CommittedHours, DeviceFunnel, Gap, GapSubject, HourlyRate,
+    IdleStorageCosts, Instance, InstanceShape, InstanceState, Node, Policy, PriceQuote, Provider,
+    PurchaseOption, ResourceId,
 };
-use crate::usage::Estate;
+use crate::usage::{Estate, Usages};
 use jiff::civil::Date;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// One instance with what is known about it.
@@ -19,9 +22,14 @@ pub struct ListedInstance<'a> {
     pub instance: &'a Instance,
     /// What its type offers; absent for an unknown type.
     pub shape: Option<&'a InstanceShape>,
-    /// The hourly price that it is billed by; absent when it does not run, is
-    /// committed, or has no known price.
+    /// How its hours are paid for, as an audit says it.
+    pub purchase_option: PurchaseOption,
+    /// The hourly price of what no commitment pays for; absent when it does not run, is
+    /// prepaid, or has no known price.
     pub quote: Option<PriceQuote>,
+    /// What an hour costs in the mean while it runs: at that price, and at the rates of the
+    /// commitments in the hours that they cover. Absent as the price is.
+    pub hourly: Option<HourlyRate>,
     /// Its volumes and addresses with their prices; absent unless it is stopped.
     pub idle_storage: Option<IdleStorageCosts>,
 }
@@ -63,11 +71,18 @@ impl Listing<'_> {
 
 pub fn list_instances<'a>(estate: &'a Estate, policy: &Policy) -> Listing<'a> {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
+    let inputs = Inputs {
+        estate,
+        paid: Owned::groups(estate, &prices, policy).2.paid_hours(),
+        usages: estate.measured(),
+        prices: &prices,
+        policy,
+    };
     let mut gaps = estate.gaps.clone();
     let mut instances: Vec<ListedInstance<'a>> = estate
         .instances
         .iter()
-        .map(|instance| listed(instance, estate, &prices, policy, &mut gaps))
+        .map(|instance| inputs.listed(instance, &mut gaps))
         .collect();
     instances.sort_by_key(|listed| {
         let one = listed.instance;
@@ -100,7 +115,7 @@ fn machine<'a>(listed: &ListedInstance<'a>) -> Machine<'a> {
     Machine {
         instance: listed.instance,
         shape: listed.shape,
-        rate: listed.quote.as_ref().map(|quote| quote.rate),
+        rate: listed.hourly,
     }
 }
 
@@ -121,42 +136,80 @@ fn listed_nodes(nodes: Vec<Node>, claims: &[Claim]) -> Vec<ListedNode> {
     listed.collect()
 }
 
-fn listed<'a>(
-    instance: &'a Instance,
+/// What instances are listed by.
+struct Inputs<'a, 'p> {
     estate: &'a Estate,
-    prices: &Prices<'_>,
-    policy: &Policy,
-    gaps: &mut Vec<Gap>,
-) -> ListedInstance<'a> {
-    let place = instance.id.as_str();
-    let shape = instance_shape(estate, &instance.instance_type);
-    if shape.is_none() {
-        let cause = Cause::of(CauseKind::TypeUnknown, [&instance.instance_type]);
-        gaps.push(Gap::of(GapSubject::InstanceType, place, cause));
+    paid: PaidHours,
+    usages: Cow<'a, Usages>,
+    prices: &'p Prices<'p>,
+    policy: &'p Policy,
+}
+
+impl<'a> Inputs<'a, '_> {
+    fn listed(&self, instance: &'a Instance, gaps: &mut Vec<Gap>) -> ListedInstance<'a> {
+        let place = instance.id.as_str();
+        let shape = instance_shape(self.estate, &instance.instance_type);
+        if shape.is_none() {
+            let cause = Cause::of(CauseKind::TypeUnknown, [&instance.instance_type]);
+            gaps.push(Gap::of(GapSubject::InstanceType, place, cause));
+        }
+        let paid = self.paid.get(&instance.id);
+        let paid = paid.filter(|_| !self.has_ended(instance));
+        let quote = if instance.state.is_running() {
+            quote(instance, self.prices, gaps)
+        } else {
+            None
+        };
+        let hourly = quote.as_ref().and_then(|quote| match paid {
+            Some(paid) => paid.hourly(quote.rate),
+            None => Some(quote.rate),
+        });
+        if quote.is_some() && hourly.is_none() {
+            let cause = Cause::of(CauseKind::PriceNotCombined, [""]);
+            gaps.push(Gap::of(GapSubject::Price, place, cause));
+        }
+        let is_stopped = matches!(
+            instance.state,
+            InstanceState::Stopped | InstanceState::Stopping
+        );
+        let idle_storage =
+            is_stopped.then(|| idle_storage_costs(&[instance], self.prices, self.policy));
+        for what in idle_storage.iter().flat_map(|costs| &costs.unpriced) {
+            let cause = Cause::of(CauseKind::NoStoragePriceRead, [what, &instance.region]);
+            gaps.push(Gap::of(GapSubject::StoragePrice, place, cause));
+        }
+        ListedInstance {
+            instance,
+            shape,
+            purchase_option: paid.map_or_else(
+                || instance.purchase_option(),
+                CommittedHours::purchase_option,
+            ),
+            quote,
+            hourly,
+            idle_storage,
+        }
     }
-    let quote = if instance.state.is_running() {
-        quote(instance, prices, gaps)
-    } else {
-        None
-    };
-    let is_stopped = matches!(
-        instance.state,
-        InstanceState::Stopped | InstanceState::Stopping
-    );
-    let idle_storage = is_stopped.then(|| idle_storage_costs(&[instance], prices, policy));
-    for what in idle_storage.iter().flat_map(|costs| &costs.unpriced) {
-        let cause = Cause::of(CauseKind::NoStoragePriceRead, [what, &instance.region]);
-        gaps.push(Gap::of(GapSubject::StoragePrice, place, cause));
-    }
-    ListedInstance {
-        instance,
-        shape,
-        quote,
-        idle_storage,
+
+    /// Whether it is stopped and will not run again, as far as its past tells.
+    fn has_ended(&self, instance: &Instance) -> bool {
+        if instance.state.is_running() {
+            return false;
+        }
+        let grid = (self.estate.window, self.estate.period_seconds);
+        let (timeline, _) = self.usages.of(&instance.id).timeline(instance, None, grid);
+        let stopped_at = match instance.state {
+            InstanceState::Stopping => Some(self.estate.as_of),
+            _ => instance.stopped_at(),
+        };
+        has_ended(&timeline, stopped_at, self.estate.as_of, self.policy)
     }
 }
 
 fn quote(instance: &Instance, prices: &Prices<'_>, gaps: &mut Vec<Gap>) -> Option<PriceQuote> {
+    if let Some((_, quote)) = block_price(instance, prices) {
+        return Some(quote);
+    }
     let cause = match instance.price_key() {
         None => Cause::of(CauseKind::Prepaid, []),
         Some(key) => match prices.get(&key) {

@@ -1,6 +1,7 @@
 //! From an estate to an audit: groups instances into workloads, judges each,
 //! weighs what could be done, and adds up. Pure, synchronous and clockless.
 
+mod answered;
 mod audited;
 mod demand;
 mod diff;
@@ -53,7 +54,8 @@ pub use kpis::{
 pub use levers::{
     AssessedWorkload, Candidate, CapacityUse, FamilyPool, GrownPool, PoolOption, ReservedFleet,
     ReservedPool, Sized, Sizing, SpotAssessment, SpotJob, SpotReport, ZonePrice,
-    assess_commitments, assess_fleet, assess_type, best_option, grown_pools,
+    assess_commitments, assess_fleet, assess_type, grown_pools, planned_commitments,
+    planned_option, planned_spot,
 };
 pub use list_prices::ListPrices;
 pub use machine_hours::machine_hours;
@@ -95,8 +97,8 @@ use self::remedy::Asked;
 use self::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
-    ApiUsage, EstateSource, Finding, Gap, Money, Policy, Provider, Risk, TagFilter, Window,
-    Workload,
+    ApiUsage, CommitmentPool, EstateSource, Finding, Gap, Money, Policy, Provider, Risk, TagFilter,
+    Window, Workload,
 };
 use crate::rules::{self, ClusterFacts, Silence, Subject};
 use crate::savings::{CommitmentUse, HeldMachines, Purchase, ScopeChange, UnusedCommitment};
@@ -128,6 +130,9 @@ pub struct Audit {
     pub purchases: Vec<Purchase>,
     /// The reservations that cover a whole region before anything is bought.
     pub scope_changes: Vec<ScopeChange>,
+    /// What all other actions leave to commit to: how many instances of each pool run at
+    /// once in each hour of the window, in billionths.
+    pub pools: BTreeMap<CommitmentPool, Vec<u64>>,
     pub accepted: Risk,
     /// The risk at which the plan was made: the accepted one, or a lower one whose plan
     /// costs less.
@@ -301,6 +306,7 @@ fn judge(
             silent,
         });
     }
+    answered::with_cents_of_the_plan(&mut findings, &audited, &plan.purchases);
     findings.extend(owned.findings(&mut price_use));
     let cluster_facts = ClusterFacts {
         clusters: &estate.clusters,
@@ -332,6 +338,7 @@ fn judge(
         workloads: audited,
         purchases: plan.purchases,
         scope_changes: plan.scope_changes,
+        pools: plan.pools,
         accepted,
         plan_risk,
         unused,

@@ -17,7 +17,7 @@ impl Audit {
                 (one.actions, one.left_out) = chosen;
             }
         }
-        (self.plan_risk, self.purchases) = (plan.risk, plan.purchases);
+        (self.plan_risk, self.purchases, self.pools) = (plan.risk, plan.purchases, plan.pools);
         self.scope_changes = plan.scope_changes;
         // The gaps of sums are among those of the audit already.
         self.totals = Totals::of(&self.workloads, &self.unused, &mut Vec::new());

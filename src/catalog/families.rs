@@ -120,11 +120,18 @@ mod tests {
             (p5.reserved_1yr, p5.reserved_3yr),
             (Some(false), Some(true))
         );
-        assert_eq!(p5.size_flexible, Some(false));
-        assert_eq!(
-            family("p4d").and_then(|facts| facts.size_flexible),
-            Some(true)
-        );
+        let size_flexible = |name| family(name).and_then(|facts| facts.size_flexible);
+        for name in ["p2", "p3", "p3dn", "p4d", "trn1"] {
+            assert_eq!(size_flexible(name), Some(true), "{name}");
+        }
+        for name in [
+            "g4ad", "g4dn", "g5", "g5g", "g6", "g6e", "g6f", "gr6", "gr6f", "p5", "p5e", "p5en",
+            "p6-b200", "p6-b300", "inf1", "inf2",
+        ] {
+            assert_eq!(size_flexible(name), Some(false), "{name}");
+        }
+        // No source says it of a family without any reservation.
+        assert_eq!(size_flexible("g7e"), None);
     }
 
     #[test]

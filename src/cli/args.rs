@@ -363,6 +363,12 @@ pub(super) struct ReservedArgs {
             "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict", "allow_empty", "limit", "all"]
     )]
     pub instance_type: Option<String>,
+    /// Size on today's usage instead of what the plan of the audit leaves, and advise nothing
+    #[arg(long, conflicts_with_all = ["instance_type", "risk"])]
+    pub today: bool,
+    /// Maximum accepted risk level of the plan [default: medium]
+    #[arg(long, value_enum, conflicts_with = "instance_type")]
+    pub risk: Option<RiskChoice>,
     /// What to buy now if usage grows by this much every month, such as `3%/month`, or `trend`
     /// for that of `--nights`, and what that loses if it does not
     #[arg(long, value_name = "RATE", value_parser = growth, allow_hyphen_values = true, conflicts_with_all = ["instance_type", "limit", "all"])]

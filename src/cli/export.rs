@@ -91,6 +91,7 @@ impl Facts {
         let text = match args.csv_table {
             None | Some(CsvTable::Workloads) => audit_csv(audit),
             Some(CsvTable::Actions) => list(AuditTable::Actions),
+            Some(CsvTable::Purchases) => list(AuditTable::Purchases),
             Some(CsvTable::Findings) => list(AuditTable::Findings),
             Some(CsvTable::Gaps) => list(AuditTable::Gaps),
             Some(CsvTable::Prices) => list(AuditTable::Prices),
@@ -113,7 +114,7 @@ impl Facts {
                 unused_charges(audit, hours_per_month),
             ),
         };
-        focus_csv(audit, &used, &unused).map_err(Failure::unexpected)
+        focus_csv(&used, &unused).map_err(Failure::unexpected)
     }
 
     /// The workbook.

@@ -28,6 +28,8 @@ pub(super) enum CsvTable {
     Workloads,
     /// Actions of the plan
     Actions,
+    /// What the plan buys, as the promises that they are
+    Purchases,
     /// Findings
     Findings,
     /// Data that could not be read

@@ -7,7 +7,10 @@ use super::history::read_nights;
 use super::price_age::PriceAge;
 use super::scope::invocation;
 use super::{Io, audit, estate, output, planner, pricing};
-use crate::analysis::{AWS, Offer, Question, SortBy, assess_commitments, compare};
+use crate::analysis::{
+    AWS, Offer, Question, SortBy, assess_commitments, audit as audited, compare,
+    planned_commitments,
+};
 use crate::catalog::{Prices, family};
 use crate::config::SettingsFile;
 use crate::domain::{
@@ -50,7 +53,13 @@ fn fleet(
         Format::Csv => args.limits.refuse("csv")?,
     }
     let estate = estate::estate(&args.estate, settings, io)?;
-    let found = assess_commitments(&estate, &settings.policy);
+    let policy = &settings.policy;
+    let found = if args.today {
+        assess_commitments(&estate, policy)
+    } else {
+        let accepted = audit::risk(args.risk, settings, io)?;
+        planned_commitments(&audited(&estate, policy, accepted), &estate, policy)
+    };
     let warning = age.check(found.oldest_seen_on(), estate.window.end)?;
     if let Some(growth) = args.growth {
         let (growth, source) = monthly_share(growth, args, settings, io)?;

@@ -6,7 +6,9 @@ use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::spot_args::SpotArgs;
 use super::{audit, estate, output, pricing};
-use crate::analysis::{AWS, Question, SortBy, SpotJob, assess_fleet, assess_type};
+use crate::analysis::{
+    AWS, Question, SortBy, SpotJob, assess_fleet, assess_type, audit as audited, planned_spot,
+};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{PriceKey, Risk};
@@ -127,8 +129,20 @@ fn fleet(
         Format::Json => args.limits.refuse("json")?,
         Format::Csv => args.limits.refuse("csv")?,
     }
+    let checkpointing = checkpointing(args);
+    if !args.today && checkpointing != Checkpointing::default() {
+        return Err(
+            Failure::input("the plan of an audit assumes its own checkpoints")
+                .with_hint("pass `--today` to evaluate today's fleet with yours, or `--type`"),
+        );
+    }
     let estate = estate::estate(&args.estate, settings, io)?;
-    let found = assess_fleet(&estate, &settings.policy, accepted, checkpointing(args));
+    let policy = &settings.policy;
+    let found = if args.today {
+        assess_fleet(&estate, policy, accepted, checkpointing)
+    } else {
+        planned_spot(&audited(&estate, policy, accepted), &estate, policy)
+    };
     let warning = age.check(found.oldest_seen_on(), estate.window.end)?;
     let text = match format {
         Format::Table | Format::Wide => {

@@ -49,13 +49,16 @@ pub(super) struct SpotArgs {
         help_heading = "One type"
     )]
     pub os: String,
-    /// Job time that each checkpoint takes
+    /// Evaluate today's fleet instead of what the plan of the audit leaves, and advise nothing
+    #[arg(long, conflicts_with = "instance_type")]
+    pub today: bool,
+    /// Job time that each checkpoint takes, with `--type` or `--today`
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "60s")]
     pub checkpoint_cost: SignedDuration,
-    /// Time from an interruption until work resumes
+    /// Time from an interruption until work resumes, with `--type` or `--today`
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "5m")]
     pub restart_cost: SignedDuration,
-    /// Time between checkpoints; `auto` for the optimal interval
+    /// Time between checkpoints, with `--type` or `--today`; `auto` for the optimal interval
     #[arg(long, value_name = "TIME|auto", value_parser = interval, default_value = "auto")]
     pub checkpoint_interval: Interval,
     /// Maximum accepted risk level [default: medium]

@@ -12,14 +12,16 @@ use std::collections::BTreeMap;
 pub struct CommittedPart {
     /// The commitment's id.
     pub commitment: String,
-    /// [`PurchaseOption::Reserved`] or [`PurchaseOption::SavingsPlan`].
+    /// [`PurchaseOption::Reserved`], [`PurchaseOption::SavingsPlan`] or
+    /// [`PurchaseOption::CapacityBlock`].
     pub option: PurchaseOption,
     /// Share of the instance's running hours that it covers, 0–1.
     pub share: Decimal,
     /// What that costs, spread over every hour that the instance runs.
     pub hourly: Money,
-    /// First instant after the term.
-    pub end: Timestamp,
+    /// First instant after the term; absent for a Capacity Block whose reservation was not
+    /// read.
+    pub end: Option<Timestamp>,
 }
 
 /// The commitments that pay for hours of an instance.
@@ -70,22 +72,23 @@ impl CommittedHours {
 pub struct CommittedCost {
     /// Per month, rounded to cents and part of the workload's cost.
     pub monthly: Money,
-    /// The commitments that it is paid to, each with the first instant after it.
-    pub commitments: BTreeMap<String, Timestamp>,
+    /// The commitments that it is paid to, each with the first instant after it, as far as
+    /// that is known.
+    pub commitments: BTreeMap<String, Option<Timestamp>>,
 }
 
 impl CommittedCost {
-    /// The day on which the last of it ends, in UTC.
+    /// The day on which the last of it ends, in UTC; absent where an end is not known.
     pub fn until(&self) -> Option<Date> {
-        let end = self.commitments.values().max()?;
-        Some(end.to_zoned(TimeZone::UTC).date())
+        let ends: Option<Vec<Timestamp>> = self.commitments.values().copied().collect();
+        Some(ends?.into_iter().max()?.to_zoned(TimeZone::UTC).date())
     }
 
     /// The commitments in words, such as `ri-1 until 2027-02-01`.
     pub fn in_words(&self) -> String {
-        let names = self.commitments.iter().map(|(id, end)| {
-            let day = end.to_zoned(TimeZone::UTC).date();
-            format!("{id} until {day}")
+        let names = self.commitments.iter().map(|(id, end)| match end {
+            Some(end) => format!("{id} until {}", end.to_zoned(TimeZone::UTC).date()),
+            None => id.clone(),
         });
         names.collect::<Vec<_>>().join(", ")
     }

@@ -1,10 +1,37 @@
 //! One instance of a workload: what is its own in a group.
 
 use super::{
-    Confidence, GpuOffer, GpuUsage, HourlyActivity, InstanceShape, InstanceUsage, PriceKey,
-    ProfileBasis, ResourceId, UsageState, UtilizationSummary, VramSummary,
+    CommitmentTerm, Confidence, GpuOffer, GpuUsage, HourlyActivity, InstanceShape, InstanceUsage,
+    PriceKey, ProfileBasis, ResourceId, UsageState, UtilizationSummary, VramSummary,
 };
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+
+/// Until when an instance runs, as its tag declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Until {
+    /// Its last day.
+    pub date: Date,
+    /// The most years of 8,760 hours from the audit on that end by then.
+    pub years: u8,
+}
+
+impl Until {
+    /// A last day, seen from an instant.
+    pub fn of(date: Date, as_of: Timestamp) -> Self {
+        let end = |years: u8| as_of + SignedDuration::from_hours(8_760 * i64::from(years));
+        let ends_by = |years: &u8| end(*years).to_zoned(TimeZone::UTC).date() <= date;
+        let longest = CommitmentTerm::ALL.map(|term| term.years).into_iter().max();
+        Self {
+            date,
+            years: (1..=longest.unwrap_or(0))
+                .take_while(ends_by)
+                .last()
+                .unwrap_or(0),
+        }
+    }
+}
 
 /// One instance of a workload. Grouping is for reading: state, price and hours are
 /// those of the instance alone.
@@ -27,6 +54,8 @@ pub struct Member {
     pub capacity_reservation: Option<String>,
     /// Why its tag takes it out of advice.
     pub ignored: Option<String>,
+    /// Until when it runs; absent without a tag that says so.
+    pub until: Option<Until>,
     /// Hour by hour, since it was first seen.
     pub activity: HourlyActivity,
     /// How it behaves by itself; absent when that cannot be said.

@@ -103,7 +103,7 @@ pub use ledger::{
     RecordedRun, WorkloadDay, action_id,
 };
 pub use managed::{Component, Managed};
-pub use member::{Measured, Member};
+pub use member::{Measured, Member, Until};
 pub use metric::{JoinedBy, Metric, Rejected, SeriesSource, Statistic};
 pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
 pub(crate) use named::{named_enum, named_key};

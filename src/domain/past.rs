@@ -127,6 +127,9 @@ pub struct PastUnused {
     pub id: String,
     /// What it was, in words.
     pub name: String,
+    /// The account that it belongs to; absent where that is not known, and in reports that
+    /// do not have it yet.
+    pub account: Option<String>,
     /// The region; absent for what holds everywhere.
     pub region: Option<String>,
     /// Cost per month; absent when it was unpriced.

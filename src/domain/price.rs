@@ -196,7 +196,17 @@ impl Instance {
             PurchaseOption::Spot => (PriceOption::Spot, self.zone.clone()),
             _ => return None,
         };
-        Some(PriceKey {
+        Some(self.key_of(option, zone))
+    }
+
+    /// The key of an hour in its Capacity Block; `None` for what runs in none.
+    pub fn block_key(&self) -> Option<PriceKey> {
+        (self.purchase_option() == PurchaseOption::CapacityBlock)
+            .then(|| self.key_of(PriceOption::CapacityBlock, None))
+    }
+
+    fn key_of(&self, option: PriceOption, zone: Option<String>) -> PriceKey {
+        PriceKey {
             provider: self.id.provider(),
             region: self.region.clone(),
             instance_type: self.instance_type.clone(),
@@ -204,7 +214,7 @@ impl Instance {
             tenancy: self.tenancy,
             option,
             zone,
-        })
+        }
     }
 }
 

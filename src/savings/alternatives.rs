@@ -232,6 +232,7 @@ fn billed(
                 },
                 monthly: cost.monthly_exact().amount(),
                 hourly: cost.hourly,
+                most_years: member.until.map(|until| until.years),
             }
         })
         .collect()

@@ -1,7 +1,7 @@
 //! What an account has bought already, where it decides about a lever, and what is sold
 //! to it beside that.
 
-use super::TermOffer;
+use super::{TermOffer, instalments};
 use crate::catalog::Prices;
 use crate::domain::{
     CapacityReservation, CommitmentPool, CommitmentTerm, Commitments, Member, PriceBasis, PriceKey,
@@ -108,6 +108,7 @@ impl<'a> Bought<'a> {
                     name: format!("{name}, {years}, {}", term.payment),
                     option,
                     effective_hourly: quote.rate,
+                    instalments: instalments(&quote, term),
                     risk: if term == CommitmentTerm::ONE_YEAR_NO_UPFRONT {
                         Risk::Medium
                     } else {

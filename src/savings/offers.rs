@@ -2,7 +2,8 @@
 
 use super::{Class, Existing, Fewer};
 use crate::domain::{
-    Action, ActionKind, CommitmentPool, HourlyRate, Money, PriceOption, ResourceId, Risk, Target,
+    Action, ActionKind, CommitmentPool, HourlyRate, Instalments, Money, PriceOption, ResourceId,
+    Risk, Target,
 };
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -193,6 +194,8 @@ pub struct BilledMember {
     /// At list price per month, unrounded.
     pub monthly: Decimal,
     pub hourly: HourlyRate,
+    /// Whole years that it goes on running, by its tag; absent without one.
+    pub most_years: Option<u8>,
 }
 
 /// A commitment that is sold for a type.
@@ -204,7 +207,21 @@ pub struct TermOffer {
     pub option: PriceOption,
     /// Upfront spread over the term, per hour of the term.
     pub effective_hourly: HourlyRate,
+    /// How one of it is paid.
+    pub instalments: Instalments,
     pub risk: Risk,
+}
+
+impl TermOffer {
+    /// Years that it binds for; absent for what has no term.
+    pub(super) fn years(&self) -> Option<u8> {
+        match self.option {
+            PriceOption::Reserved(term)
+            | PriceOption::Ec2InstanceSavingsPlan(term)
+            | PriceOption::ComputeSavingsPlan(term) => Some(term.years),
+            PriceOption::OnDemand | PriceOption::Spot | PriceOption::CapacityBlock => None,
+        }
+    }
 }
 
 /// Kinds of actions that a plan does without, by the ID of the workload.

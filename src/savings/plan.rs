@@ -7,7 +7,7 @@
 //! targets of each workload are tried together with the commitments that follow, and the
 //! cheapest whole is taken. The saving of an action is the drop of what the fleet costs.
 
-use super::coverage::{Class, Fleet, OpenPool, Slot, ZonalReservation};
+use super::coverage::{Class, Fleet, Layer, OpenPool, Slot, ZonalReservation};
 use super::offers::{Alternatives, Terms};
 use super::path::{Choice, Path, Stages};
 use super::purchase::{PoolRow, Purchase, best_purchase, purchase};
@@ -44,6 +44,9 @@ pub struct Plan {
     /// Commitments, by what they cover.
     pub purchases: Vec<Purchase>,
     pub scope_changes: Vec<ScopeChange>,
+    /// What all other actions leave to commit to: how many instances of each pool run at
+    /// once in each hour of the window, in billionths.
+    pub pools: BTreeMap<CommitmentPool, Vec<u64>>,
     /// What each kind of action on a workload would save by itself of what the fleet costs
     /// today, unrounded; empty where no commitment is near and the list price is saved.
     pub alone: Vec<BTreeMap<ActionKind, Decimal>>,
@@ -200,14 +203,29 @@ impl<'a> Draft<'a> {
 
     /// What commitments pay of a component, those that are there and those that would be bought.
     fn paid(&self, component: usize) -> Decimal {
-        let bought = self.fleet.open_pools(component).into_iter();
-        let bought = bought.filter_map(|open| {
-            self.terms.sold(&open.pool).next()?;
-            let usage = ConcurrentUsage::of(&open.hours);
-            let (_, _, saving) = best_purchase(&open, &usage, self.terms)?;
-            Some(saving)
-        });
+        let bought = self.best_of(self.fleet.open_pools(component));
+        let bought = bought.map(|(_, saving)| saving);
         self.fleet.credit(component) + bought.sum::<Decimal>()
+    }
+
+    /// The pools that a purchase pays for, each once, with what it saves: of the terms that its
+    /// members run for, the shorter of equals.
+    fn best_of(&self, open: Vec<OpenPool>) -> impl Iterator<Item = (OpenPool, Decimal)> {
+        let mut best: BTreeMap<CommitmentPool, (OpenPool, Decimal)> = BTreeMap::new();
+        for open in open {
+            if self.terms.sold(&open.pool).next().is_none() {
+                continue;
+            }
+            let usage = ConcurrentUsage::of(&open.hours);
+            let Some((_, _, saving)) = best_purchase(&open, &usage, self.terms) else {
+                continue;
+            };
+            let known = best.get(&open.pool);
+            if known.is_none_or(|(_, most)| saving > *most) {
+                best.insert(open.pool.clone(), (open, saving));
+            }
+        }
+        best.into_values()
     }
 
     fn finish(mut self) -> Plan {
@@ -215,7 +233,7 @@ impl<'a> Draft<'a> {
         let mut parts: Vec<Vec<CommitPart>> = self.paths.iter().map(|_| Vec::new()).collect();
         let mut left = self.share_drops(&mut parts);
         let scope_changes = self.rescope(&mut left, &mut parts);
-        let purchases = self.purchases(&left, &mut parts);
+        let (purchases, pools) = self.purchases(&left, &mut parts);
         let (actions, left_out) = self
             .paths
             .into_iter()
@@ -233,6 +251,7 @@ impl<'a> Draft<'a> {
             left_out,
             purchases,
             scope_changes,
+            pools,
             alone,
         }
     }
@@ -507,7 +526,8 @@ impl<'a> Draft<'a> {
             }
             let shares = |fleet: &Fleet| -> BTreeMap<Class, Decimal> {
                 let all = fleet.components();
-                all.flat_map(|one| fleet.open_shares(one, false)).collect()
+                all.flat_map(|one| fleet.open_shares(one, Layer::Paid))
+                    .collect()
             };
             let (before, after) = (shares(&self.fleet), shares(&fleet));
             let weights: Vec<Decimal> = self
@@ -556,8 +576,13 @@ impl<'a> Draft<'a> {
     }
 
     /// What is bought for what nothing covers, with the parts of the workloads.
-    fn purchases(&self, left: &[Money], parts: &mut [Vec<CommitPart>]) -> Vec<Purchase> {
+    fn purchases(
+        &self,
+        left: &[Money],
+        parts: &mut [Vec<CommitPart>],
+    ) -> (Vec<Purchase>, BTreeMap<CommitmentPool, Vec<u64>>) {
         let mut purchases = Vec::new();
+        let mut left_open = BTreeMap::new();
         let mut members: BTreeMap<&CommitmentPool, Vec<(usize, &Slot)>> = BTreeMap::new();
         for (workload, path) in self.paths.iter().enumerate() {
             for slot in path.stages.last.iter().filter(|slot| slot.sized.is_some()) {
@@ -567,24 +592,21 @@ impl<'a> Draft<'a> {
                     .push((workload, slot));
             }
         }
-        let mut pools: Vec<(usize, OpenPool)> = self
-            .fleet
-            .components()
-            .flat_map(|one| {
-                self.fleet
-                    .open_pools(one)
-                    .into_iter()
-                    .map(move |open| (one, open))
-            })
-            .collect();
+        let mut pools: Vec<(usize, OpenPool)> = Vec::new();
+        for component in self.fleet.components() {
+            let open = self.fleet.open_pools(component);
+            let lasting = open
+                .iter()
+                .filter(|open| open.years.is_none_or(|years| years == 1));
+            left_open.extend(lasting.map(|open| (open.pool.clone(), open.hours.clone())));
+            pools.extend(self.best_of(open).map(|(open, _)| (component, open)));
+        }
         pools.sort_by(|left, right| left.1.pool.cmp(&right.1.pool));
         for (component, open) in pools {
-            if self.terms.sold(&open.pool).next().is_none() {
-                continue;
-            }
-            let shares = self.fleet.open_shares(component, true);
+            let shares = self.fleet.open_shares(component, open.layer());
             let mut rows: BTreeMap<usize, PoolRow<'_>> = BTreeMap::new();
-            for (workload, slot) in members.get(&open.pool).into_iter().flatten() {
+            let own = members.get(&open.pool).into_iter().flatten();
+            for (workload, slot) in own.filter(|(_, slot)| open.holds(slot)) {
                 let row = rows.entry(*workload).or_insert_with(|| PoolRow {
                     workload: *workload,
                     id: &self.paths[*workload].id,
@@ -619,12 +641,14 @@ impl<'a> Draft<'a> {
             }
             purchases.push(purchase);
         }
-        purchases
+        (purchases, left_open)
     }
 }
 
 fn rescoped(reservation: &ZonalReservation, saving: Money, risk: Risk) -> CommitPart {
-    let ZonalReservation { id, zone, region } = reservation;
+    let ZonalReservation {
+        id, zone, region, ..
+    } = reservation;
     CommitPart {
         saving,
         detail: format!(

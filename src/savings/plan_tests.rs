@@ -4,7 +4,9 @@ use super::super::{
     ScheduleOffer, ScheduledHours, SpotMarket, Stage, StageMember, TermOffer, commitment_pools,
 };
 use super::*;
-use crate::domain::{CommitmentTerm, Currency, HourlyRate, PriceKey, PriceOption, ResourceId};
+use crate::domain::{
+    CommitmentTerm, Currency, HourlyRate, Instalments, PriceKey, PriceOption, ResourceId,
+};
 use proptest::prelude::*;
 
 /// A window of four hours stands for the month: 730 h = 4 × 182.5.
@@ -57,6 +59,7 @@ fn running(instance_type: &str, count: u32, millis: i64) -> Alternatives {
         seen: vec![INSTANCE; HOURS].into(),
         monthly: today.members[place].monthly,
         hourly: today.members[place].hourly,
+        most_years: None,
     };
     Alternatives {
         id: instance_type.to_owned(),
@@ -128,6 +131,10 @@ fn term(millis: i64, risk: Risk) -> TermOffer {
         name: "term".to_owned(),
         option: PriceOption::Reserved(CommitmentTerm::ONE_YEAR_NO_UPFRONT),
         effective_hourly: rate(millis),
+        instalments: Instalments {
+            upfront: Decimal::ZERO,
+            hourly: rate(millis).amount(),
+        },
         risk,
     }
 }

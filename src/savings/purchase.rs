@@ -44,6 +44,12 @@ pub struct Purchase {
     pub shares: Vec<PurchaseShare>,
     /// Saved per month, in cents; the sum of its parts.
     pub monthly_savings: Money,
+    /// Hours for which every instance was observed that it was sized by.
+    pub evidence_hours: usize,
+    /// What would stop whoever signs it.
+    pub caveats: Vec<String>,
+    /// What is to be done before it is bought.
+    pub steps: Vec<String>,
 }
 
 impl Purchase {
@@ -113,6 +119,7 @@ fn slot(
             monthly: one.monthly,
             hourly: one.hourly,
             sized: None,
+            most_years: None,
         });
     };
     let stage = course.stage?;
@@ -142,6 +149,7 @@ fn slot(
         monthly: member.monthly,
         hourly: member.hourly,
         sized: one.is_sized.then_some(MemberHours { seen: sized, most }),
+        most_years: one.most_years,
     })
 }
 
@@ -218,6 +226,7 @@ pub(super) fn best_purchase<'a>(
     let month = terms.hours_per_month;
     terms
         .sold(&open.pool)
+        .filter(|term| open.years.is_none() || term.years() == open.years)
         .filter_map(|term| {
             let rates = PoolRates::new(open.hourly, term.effective_hourly).ok()?;
             let count = rates.best_count(usage);
@@ -262,6 +271,8 @@ pub(super) fn purchase(
             monthly_savings: part,
         }
     });
+    let slots = rows.iter().flat_map(|row| &row.slots);
+    let evidence = slots.map(|slot| slot.hours.seen.len());
     let shares = shares.filter(|share| !share.monthly_savings.amount().is_zero());
     Some(Purchase {
         key: open.pool.key.clone(),
@@ -272,6 +283,9 @@ pub(super) fn purchase(
         usage,
         shares: shares.collect(),
         monthly_savings,
+        evidence_hours: evidence.min().unwrap_or(0),
+        caveats: Vec::new(),
+        steps: Vec::new(),
     })
 }
 

@@ -4,7 +4,8 @@
 use super::{CommitmentUse, Coverage, Room};
 use crate::catalog::Prices;
 use crate::domain::{
-    Action, ActionKind, HOUR_SECONDS, Money, Policy, PriceKey, PriceQuote, Risk, Window, counted,
+    Action, ActionKind, Commitments, HOUR_SECONDS, Money, Policy, PriceKey, PriceQuote, Risk,
+    Window, counted,
 };
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -15,6 +16,8 @@ pub struct UnusedCommitment {
     pub id: String,
     /// What it is: `capacity-reservation`, or the name of its kind.
     pub kind: &'static str,
+    /// The account that it belongs to; absent where that is not known.
+    pub account: Option<String>,
     /// In words, such as `1.5 of 4 × p5.48xlarge in us-east-1a`.
     pub name: String,
     /// The region; absent for what holds everywhere.
@@ -36,6 +39,14 @@ pub struct UnusedCommitment {
 }
 
 impl UnusedCommitment {
+    /// Its name, with its account where several are audited.
+    pub fn name_among(&self, accounts: &[String]) -> String {
+        match &self.account {
+            Some(account) if accounts.len() > 1 => format!("{}, in account {account}", self.name),
+            _ => self.name.clone(),
+        }
+    }
+
     /// Per month after the plan; absent when it is unpriced.
     pub fn planned_monthly_cost(&self) -> Option<Money> {
         let cost = self.monthly_cost?;
@@ -48,6 +59,10 @@ impl UnusedCommitment {
 /// What the unused parts of commitments are computed by.
 pub struct Unused<'a> {
     pub coverage: &'a Coverage,
+    /// Whose they are.
+    pub commitments: &'a Commitments,
+    /// The accounts in scope.
+    pub accounts: &'a [String],
     /// Prices of what would fill unused room.
     pub prices: &'a Prices<'a>,
     /// Hours in a month.
@@ -72,6 +87,16 @@ impl Unused<'_> {
         let commitments = self.coverage.commitments.iter();
         rows.extend(commitments.filter_map(|one| self.unused_fee(one)));
         (rows, quotes)
+    }
+
+    /// Whose a commitment is: where only one account was read, it is that one's.
+    fn account(&self, id: &str) -> Option<String> {
+        let sole = match self.accounts {
+            [account] => Some(account.as_str()),
+            _ => None,
+        };
+        let owner = self.commitments.owner(id).or(sole)?;
+        (!owner.is_empty()).then(|| owner.to_owned())
     }
 
     /// Room that nothing runs in costs the rate of what would fill it, less what
@@ -145,6 +170,7 @@ impl Unused<'_> {
         let row = UnusedCommitment {
             id: one.id.clone(),
             kind: "capacity-reservation",
+            account: self.account(&one.id),
             name,
             region: Some(one.region.clone()),
             monthly_cost,
@@ -187,6 +213,7 @@ impl Unused<'_> {
         Some(UnusedCommitment {
             id: one.id.clone(),
             kind: one.kind.name(),
+            account: self.account(&one.id),
             name: one.name.clone(),
             region: None,
             monthly_cost: Some(cost),

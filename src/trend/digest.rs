@@ -4,7 +4,7 @@
 use super::anomaly::AnomalyLimits;
 use super::dates::{Horizon, Step, date_of, plus_days};
 use super::ledger::{CLOCK_AHEAD, Ledger};
-use super::overview::{Overview, TrendAsk};
+use super::overview::{Compared, Overview, TrendAsk};
 use super::periods::TrendKey;
 use super::realised::{ActionStatus, PriceToday, Realised};
 use crate::domain::{RecordedAction, RecordedRun, WorkloadDay, named_enum};
@@ -110,10 +110,13 @@ impl Digest {
         let before = before.clone();
         let ledger = Ledger::of(rows, &runs, now);
         // Without units, no name of them can be unknown.
-        let overview = Overview::of(ledger, actions, &[], today, ask)
+        let mut overview = Overview::of(ledger, actions, &[], today, ask)
             .ok()
             .flatten()
             .ok_or(NoDigest::NoDay)?;
+        // The totals are those of the two audits, so the change is that between them.
+        let ends = Compared::ends(&overview.ledger, plus_days(first, -1));
+        overview.compared = ends.or(overview.compared);
         Ok(Self {
             before,
             now: last,

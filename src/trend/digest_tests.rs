@@ -81,6 +81,49 @@ fn actions_say_what_they_did_since() {
 }
 
 #[test]
+fn the_change_is_that_between_the_two_audits() {
+    // The first audit is of 24 hours a day; from the next day on it is 12. The totals have
+    // that difference, and so has the change: not that of two days alike at the end.
+    let mut rows = vec![row(0, "a", "24", "24")];
+    rows.extend((1..10).map(|number| row(number, "a", "12", "12")));
+    let kept = Kept {
+        runs: (0..10).map(run).collect(),
+        rows,
+        actions: Vec::new(),
+    };
+    let found = digest(kept, Since::Days(90)).expect("two audits");
+    assert_eq!(found.before.as_of, night(1));
+    let compared = found.overview.compared.expect("two ends");
+    assert_eq!(
+        (compared.before.first, compared.before.last),
+        (day(0), day(0))
+    );
+    assert_eq!(
+        (compared.after.first, compared.after.last),
+        (day(9), day(9))
+    );
+    let change = compared.change;
+    assert_eq!((change.before, change.after), (usd("24"), usd("12")));
+    assert_eq!((change.usage, change.mix), (usd("-12"), usd("0")));
+}
+
+#[test]
+fn what_was_not_done_says_what_it_cost() {
+    let found = digest(fortnight(), Since::Days(7)).expect("two audits");
+    let missed = |job: &str| {
+        let all = found.actions();
+        let one = all.into_iter().find(|(_, one)| one.action.job == job);
+        one.expect("it is advised").1.missed
+    };
+    // Advised in the night after day 2, so from day 3 to day 13: 11 × 400 × 12 / 365.
+    assert_eq!(missed("e"), Some(usd("144.66")));
+    // From day 10 to day 13: 4 × 100 × 12 / 365.
+    assert_eq!(missed("b"), Some(usd("13.15")));
+    // Carried out from day 7 on: 4 × 200 × 12 / 365 until then.
+    assert_eq!(missed("c"), Some(usd("26.30")));
+}
+
+#[test]
 fn the_earlier_audit_is_the_one_that_was_asked_for() {
     for (since, before, begins_later) in [
         (Since::Last, night(13), false),

@@ -43,7 +43,7 @@ pub struct Overview {
     pub shares: Vec<Share>,
     /// Over all shown days.
     pub sums: Sums,
-    /// The last days beside as many before them; absent with fewer than two.
+    /// The last days beside earlier ones; absent with fewer than two.
     pub compared: Option<Compared>,
     pub realised: RealisedReport,
     pub forecast: Option<Forecast>,
@@ -99,7 +99,47 @@ impl Overview {
     }
 }
 
-/// The days since the asked one beside as many before them, else the last days.
+/// Days at each end of a stretch, at most.
+const MOST_AT_AN_END: u32 = 7;
+
+impl Compared {
+    /// The two ends of a stretch of days, each as long as the other: the days up to one, and
+    /// the last whole days of a history.
+    pub(super) fn ends(ledger: &Ledger, before: Date) -> Option<Self> {
+        let (first, last) = (ledger.first_day()?, ledger.last_whole_day()?);
+        let apart = Span {
+            first: before,
+            last,
+        }
+        .days()
+        .saturating_sub(1);
+        let known = Span {
+            first,
+            last: before,
+        }
+        .days();
+        let days = MOST_AT_AN_END.min(apart).min(known);
+        let up_to = |last: Date| Span {
+            first: plus_days(last, 1 - i64::from(days)),
+            last,
+        };
+        (days > 0 && before >= first && before < last)
+            .then(|| Self::of(ledger, up_to(before), up_to(last)))
+            .flatten()
+    }
+
+    fn of(ledger: &Ledger, before: Span, after: Span) -> Option<Self> {
+        let change = Change::between(ledger, before, after)?;
+        Some(Self {
+            before,
+            after,
+            change,
+        })
+    }
+}
+
+/// The days since the asked one beside as many before them, or, where there are fewer, the
+/// two ends of what is shown; without a day that was asked for the last days.
 fn compared(ledger: &Ledger, ask: &TrendAsk) -> Option<Compared> {
     let (first, last) = (ledger.first_day()?, ledger.last_whole_day()?);
     let spans = |days: u32| {
@@ -110,17 +150,19 @@ fn compared(ledger: &Ledger, ask: &TrendAsk) -> Option<Compared> {
         (after.before(), after)
     };
     let asked = ask.since.map(|first| Span { first, last }.days());
-    let lengths = asked.into_iter().chain(COMPARED);
-    let mut fitting = lengths
-        .filter(|days| *days > 0)
-        .map(spans)
-        .filter(|(before, _)| before.first >= first);
-    fitting.find_map(|(before, after)| {
-        let change = Change::between(ledger, before, after)?;
-        Some(Compared {
-            before,
-            after,
-            change,
-        })
+    let of_lengths = |lengths: &[u32]| {
+        let lengths = lengths.iter().copied().filter(|days| *days > 0);
+        let mut fitting = lengths
+            .map(spans)
+            .filter(|(before, _)| before.first >= first);
+        fitting.find_map(|(before, after)| Compared::of(ledger, before, after))
+    };
+    let Some(days) = asked else {
+        return of_lengths(&COMPARED);
+    };
+    of_lengths(&[days]).or_else(|| {
+        let shown = ask.since.map_or(first, |since| since.max(first));
+        let at_an_end = MOST_AT_AN_END.min(Span { first: shown, last }.days() / 2);
+        Compared::ends(ledger, plus_days(shown, i64::from(at_an_end) - 1))
     })
 }

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 fn fleet(estate: &Value, arguments: &[&str]) -> Outcome {
     let world = World::new();
     let path = world.estate("estate.json", estate);
-    world.run(&[&["reserved", "--from", &path], arguments].concat())
+    world.run(&[&["reserved", "--today", "--from", &path], arguments].concat())
 }
 
 fn figures(estate: &Value) -> Value {
@@ -400,7 +400,7 @@ fn document() -> Shape {
         list(Object(vec![
             ("term_years", Count),
             ("payment", Word(PAYMENTS)),
-            ("best", Flag),
+            ("planned", Flag),
             ("count", maybe(Count)),
             ("commitment_hourly", maybe(Rate)),
             ("effective_hourly", Rate),
@@ -421,7 +421,7 @@ fn document() -> Shape {
         ("as_of", Time),
         ("window_start", Time),
         ("window_end", Time),
-        ("sized_on", Word(&["usage-today"])),
+        ("sized_on", Word(&["usage-after-plan", "usage-today"])),
         (
             "reserved_pools",
             list(Object(vec![
@@ -498,9 +498,9 @@ fn the_document_is_as_the_contract_and_the_page_say() {
 }
 
 #[test]
-fn the_demo_by_hand() {
+fn the_demo_of_today_by_hand() {
     let found = World::new()
-        .run(&["reserved", "--demo", "--format", "json"])
+        .run(&["reserved", "--demo", "--today", "--format", "json"])
         .json();
     let pools = found["reserved_pools"].as_array().expect("a list");
     let p4d = pools
@@ -530,6 +530,52 @@ fn the_demo_by_hand() {
     let long = option(p4d, 3, "no-upfront");
     assert_eq!(long["downside_when_halved"], 0.0);
     assert_eq!(p4d["capacity_block_hourly"], 11.8);
+    // It is about hours that the plan stops, resizes and schedules: nothing is advised.
+    for pool in pools {
+        assert_eq!(pool["purchase"], Value::Null);
+        let options = pool["options"].as_array().expect("a list");
+        assert!(options.iter().all(|option| option["planned"] == false));
+    }
+    let table = World::new().run(&["reserved", "--demo", "--today"]).stdout;
+    assert!(!table.contains('→'), "{table}");
+}
+
+#[test]
+fn the_report_marks_what_the_audit_buys_and_nothing_else() {
+    for risk in ["low", "medium", "high"] {
+        let run = |command: &str| {
+            let arguments = [command, "--demo", "--risk", risk, "--format", "json"];
+            World::new().run(&arguments).json()
+        };
+        let (audit, found) = (run("audit"), run("reserved"));
+        assert_eq!(found["sized_on"], "usage-after-plan");
+        let pools = ["reserved_pools", "savings_plan_pools"];
+        let pools = pools.map(|key| found[key].as_array().expect("a list").clone());
+        let mut marked: Vec<Value> = Vec::new();
+        for pool in pools.iter().flatten() {
+            let options = pool["options"].as_array().expect("a list");
+            let planned = options.iter().filter(|option| option["planned"] == true);
+            let planned: Vec<&Value> = planned.collect();
+            if pool["purchase"].is_null() {
+                assert!(planned.is_empty(), "{pool}");
+                continue;
+            }
+            let [option] = planned.as_slice() else {
+                panic!("{pool}")
+            };
+            // Term, number and cents of the option are those of the purchase.
+            for key in ["term_years", "payment", "count", "monthly_savings"] {
+                assert_eq!(option[key], pool["purchase"][key], "{risk} {key}");
+            }
+            assert_eq!(option["committed_total"], pool["purchase"]["term_total"]);
+            marked.push(pool["purchase"].clone());
+        }
+        let order = |one: &Value| one.to_string();
+        let mut bought = audit["purchases"].as_array().expect("a list").clone();
+        bought.sort_by_cached_key(order);
+        marked.sort_by_cached_key(order);
+        assert_eq!(marked, bought, "{risk}");
+    }
 }
 
 #[test]
@@ -570,10 +616,10 @@ fn the_example_of_the_page_prints_what_it_shows() {
     let page = page("levers/reserved.md");
     let example = page
         .split("```text\n")
-        .find_map(|rest| rest.strip_prefix("$ gpucost reserved --demo\n"))
+        .find_map(|rest| rest.strip_prefix("$ gpucost reserved --demo --today\n"))
         .and_then(|rest| Some(rest.split_once("```")?.0))
         .expect("an example");
-    let outcome = World::new().run(&["reserved", "--demo"]);
+    let outcome = World::new().run(&["reserved", "--demo", "--today"]);
     crate::cli::pages::assert_shows("docs/levers/reserved.md", example, &outcome.stdout);
     for line in outcome.stdout.lines() {
         assert!(line.chars().count() <= 100, "{line}");

@@ -35,8 +35,8 @@ fn four_nodes(name: &str, further: &[&str]) -> Value {
 /// The workloads of an estate.
 fn workloads(world: &World, estate: &Value, further: &[&str]) -> Vec<Value> {
     let path = world.estate("estate.json", estate);
-    let arguments = ["spot", "--from", &path, "--format", "json"];
-    let outcome = world.run(&[&arguments, further].concat());
+    let arguments = ["spot", "--today", "--from", &path, "--format", "json"];
+    let outcome = world.run(&[&arguments[..], further].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     outcome.json()["workloads"]
         .as_array()
@@ -107,6 +107,7 @@ fn figures() -> Vec<(&'static str, Shape)> {
         ("eligible", Flag),
         ("reason", maybe(Name)),
         ("risk", maybe(Word(&["low", "medium", "high"]))),
+        ("caveats", list(Name)),
     ]
 }
 
@@ -130,6 +131,7 @@ fn documents_have_their_stated_keys() {
     let fleet_document = Object(vec![
         ("schema_version", Word(&["2"])),
         ("as_of", Time),
+        ("sized_on", Word(&["usage-after-plan", "usage-today"])),
         ("workloads", list(Object(workload))),
         ("gaps", list(Object(Vec::new()))),
     ]);
@@ -153,6 +155,10 @@ fn documents_have_their_stated_keys() {
             let expected = match value {
                 Value::Null => String::new(),
                 Value::String(text) => text.clone(),
+                Value::Array(items) => {
+                    let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+                    texts.join("; ")
+                }
                 other => other.to_string(),
             };
             assert_eq!(&row[index], expected, "{key}");
@@ -378,9 +384,12 @@ fn the_median_over_zones_outranks_the_book() {
     // A recording keeps them.
     let path = world.estate("estate.json", &estate);
     let saved = world.path("saved.json");
-    let first = world.run(&["spot", "--from", &path, "--save", &saved]);
+    let first = world.run(&["spot", "--today", "--from", &path, "--save", &saved]);
     assert_eq!(first.code, 0, "{}", first.stderr);
-    assert_eq!(world.run(&["spot", "--from", &saved]).stdout, first.stdout);
+    assert_eq!(
+        world.run(&["spot", "--today", "--from", &saved]).stdout,
+        first.stdout
+    );
     assert!(
         first
             .stdout
@@ -390,7 +399,7 @@ fn the_median_over_zones_outranks_the_book() {
     );
     estate["prices"][1]["spot_history"]["max"] = json!("much");
     let path = world.estate("bad.json", &estate);
-    let refused = world.run(&["spot", "--from", &path]);
+    let refused = world.run(&["spot", "--today", "--from", &path]);
     assert_eq!(refused.code, 2);
     assert!(
         refused
@@ -401,7 +410,7 @@ fn the_median_over_zones_outranks_the_book() {
     );
     estate["prices"][1]["spot_history"]["max"] = json!("0.62");
     let path = world.estate("estate.json", &estate);
-    let table = world.run(&["spot", "--from", &path]).stdout;
+    let table = world.run(&["spot", "--today", "--from", &path]).stdout;
     assert!(table.contains("\nSPOT PRICES BY ZONE\n"), "{table}");
     assert!(!table.contains("catalog average"), "{table}");
 }
@@ -566,7 +575,7 @@ fn the_table_fits_and_says_why() {
         })
         .expect("a sum");
     assert_eq!(digits, cents.to_string());
-    let (_, reasons) = table.split_once("\nNOT ELIGIBLE\n").expect("reasons");
+    let (_, reasons) = table.split_once("\nNOT MOVED\n").expect("reasons");
     for workload in workloads {
         let name = workload["name"].as_str().expect("a name");
         assert_eq!(
@@ -574,6 +583,42 @@ fn the_table_fits_and_says_why() {
             workload["eligible"] == false,
             "{name}"
         );
+    }
+}
+
+#[test]
+fn the_report_moves_what_the_audit_moves_and_nothing_else() {
+    for (demo, risk) in [("starter", "medium"), ("quarter-used", "high")] {
+        let run = |command: &str| {
+            let arguments = [command, "--demo", demo, "--risk", risk, "--format", "json"];
+            World::new().run(&arguments).json()
+        };
+        let (audit, found) = (run("audit"), run("spot"));
+        assert_eq!(found["sized_on"], "usage-after-plan");
+        let audited = audit["workloads"].as_array().expect("a list");
+        let rows = found["workloads"].as_array().expect("a list");
+        assert_eq!(rows.len(), audited.len());
+        let mut moved = 0;
+        for workload in audited {
+            let mut same = rows.iter().filter(|row| row["id"] == workload["id"]);
+            let row = same.next().expect("a row for each");
+            let actions = workload["plan"]["actions"].as_array().expect("a list");
+            let spot = actions.iter().find(|action| action["action"] == "spot");
+            assert_eq!(row["eligible"], spot.is_some(), "{row}");
+            let Some(spot) = spot else {
+                continue;
+            };
+            moved += 1;
+            assert_eq!(row["effective_monthly_savings"], spot["monthly_savings"]);
+            assert_eq!(row["risk"], spot["risk"]);
+            assert_eq!(row["caveats"], spot["caveats"]);
+            let targets = actions.iter().map(|action| &action["to"]);
+            let target = targets.filter(|to| !to.is_null()).next_back();
+            let today = &workload["instance_type"];
+            let name = target.map_or(today, |to| &to["instance_type"]);
+            assert_eq!(&row["instance_type"], name);
+        }
+        assert!(moved > 0, "{demo} moves nothing");
     }
 }
 

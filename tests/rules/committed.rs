@@ -2,10 +2,13 @@
 //! what is left to save on them. Every figure is worked out by hand.
 
 use crate::rules::builder::{A10G_MIB, Machine, as_of, audited, estate, flat};
-use gpucost::analysis::{Audit, AuditedWorkload, assess_commitments};
+use gpucost::analysis::{
+    Audit, AuditedWorkload, GroupKey, Groups, assess_commitments, list_instances,
+};
 use gpucost::domain::{
-    ActionKind, CommitmentTerm, Currency, GapSubject, OfferingClass, OperatingSystem,
-    PaymentOption, Policy, PurchaseOption, ReservedInstances, SavingsPlan, SavingsPlanKind,
+    ActionKind, CapacityReservation, CommitmentTerm, Currency, GapSubject, HourlyRate,
+    OfferingClass, OperatingSystem, PaymentOption, Policy, PriceBasis, PriceKey, PriceOption,
+    PriceOrigin, PriceQuote, PurchaseOption, ReservedInstances, SavingsPlan, SavingsPlanKind,
     Tenancy,
 };
 use gpucost::usage::Estate;
@@ -195,4 +198,172 @@ fn what_has_ended_pays_for_nothing_any_more() {
     assert_eq!(cost(first), decimal("734.38"));
     assert_eq!(first.workload.committed_cost(), None);
     assert_eq!(found.totals.committed_monthly_cost, None);
+}
+
+#[test]
+fn an_inventory_says_of_each_machine_what_its_audit_says() {
+    let one = owned(vec![by_day("i-1", 90.0), machine("i-2", 0.0)], 1);
+    let found = audited(&one);
+    let listing = list_instances(&one, &Policy::default());
+    for listed in &listing.instances {
+        let workload = &of(&found, listed.instance.id.as_str()).workload;
+        assert_eq!(listed.purchase_option, workload.key.purchase_option);
+        let cost = workload.cost.as_ref().expect("priced");
+        assert_eq!(listed.hourly, Some(cost.hourly));
+    }
+    let rates: Vec<(PurchaseOption, Decimal)> = listing
+        .instances
+        .iter()
+        .map(|one| {
+            let rate = one.hourly.expect("priced").amount();
+            (one.purchase_option, rate.round_dp(6))
+        })
+        .collect();
+    // Under the reservation in all of its hours; 0.63378 × 2/3 + 1.006 / 3 = 0.757853.
+    assert_eq!(
+        rates,
+        [
+            (PurchaseOption::Reserved, decimal("0.63378")),
+            (PurchaseOption::Mixed, decimal("0.757853")),
+        ]
+    );
+    // Without the reservation both are on demand at list price.
+    let free = estate(vec![machine("i-1", 90.0)]);
+    let listing = list_instances(&free, &Policy::default());
+    let alone = &listing.instances[0];
+    assert_eq!(alone.purchase_option, PurchaseOption::OnDemand);
+    let rate = alone.hourly.expect("priced").amount();
+    assert_eq!(rate, decimal("1.006"));
+}
+
+/// Machines of a type under one regional reservation of another size at 1 an hour.
+fn of_another_size(running: &str, count: usize, reserved_type: &str) -> Audit {
+    let machines = (1..=count).map(|number| {
+        Machine::new(&format!("i-{number}"), running)
+            .cpu(flat(50.0))
+            .gpu(0, flat(70.0))
+    });
+    let mut one = estate(machines.collect());
+    one.commitments.reserved_instances = vec![ReservedInstances {
+        instance_type: reserved_type.to_owned(),
+        recurring_hourly: Decimal::ONE,
+        ..reserved(1)
+    }];
+    audited(&one)
+}
+
+#[test]
+fn a_reservation_covers_other_sizes_of_a_flexible_family_alone() {
+    // A p3.8xlarge has 64 units and a p3.2xlarge 16: it covers four of them.
+    let flexible = of_another_size("p3.2xlarge", 4, "p3.8xlarge");
+    for one in &flexible.workloads {
+        assert_eq!(one.workload.key.purchase_option, PurchaseOption::Reserved);
+        // 1 × 730 / 4 = 182.50.
+        assert_eq!(cost(one), decimal("182.50"));
+    }
+    assert!(flexible.unused.is_empty());
+    // The units of a g5.2xlarge would be those of two g5.xlarge, and it covers none.
+    let fixed = of_another_size("g5.xlarge", 2, "g5.2xlarge");
+    for one in &fixed.workloads {
+        assert_eq!(one.workload.key.purchase_option, PurchaseOption::OnDemand);
+        // 1.006 × 730 = 734.38.
+        assert_eq!(cost(one), decimal("734.38"));
+    }
+    let unused = fixed.unused[0].monthly_cost.expect("priced");
+    assert_eq!(unused.amount(), decimal("730"));
+}
+
+#[test]
+fn what_is_unused_belongs_to_its_account() {
+    let mut one = owned(vec![machine("i-1", 90.0)], 2);
+    one.accounts = vec!["111122223333".to_owned(), "444455556666".to_owned()];
+    let owner = ("ri-1".to_owned(), "444455556666".to_owned());
+    one.commitments.owners = [owner].into();
+    let found = audited(&one);
+    // One of two at 0.63378 × 730 = 462.6594 is unused, and the owner pays for it.
+    let rows: Vec<(Option<String>, Decimal)> = Groups::of(&found, &[GroupKey::Account])
+        .rows
+        .into_iter()
+        .map(|row| {
+            let cost = row.sums.monthly_cost.expect("priced");
+            (row.values[0].clone(), cost.amount())
+        })
+        .collect();
+    let of = |account: &str| (Some(account.to_owned()), decimal("462.66"));
+    assert!(rows.contains(&of("111122223333")), "{rows:?}");
+    assert!(rows.contains(&of("444455556666")), "{rows:?}");
+    assert_eq!(rows.len(), 2);
+    // Whose it is cannot be said of several accounts without its owner.
+    one.commitments.owners.clear();
+    assert_eq!(audited(&one).unused[0].account, None);
+    // Of one account it is that one's.
+    one.accounts.truncate(1);
+    let account = audited(&one).unused[0].account.clone();
+    assert_eq!(account.as_deref(), Some("111122223333"));
+}
+
+#[test]
+fn a_capacity_block_at_its_own_price_is_committed_cost() {
+    let mut held = Machine::new("i-1", "p4d.24xlarge").cpu(flat(5.0));
+    for gpu in 0..8 {
+        held = held.gpu(gpu, flat(0.0)).vram(gpu, 0.0, 40_960.0);
+    }
+    held.instance.capacity_block_id = Some("cb-1".to_owned());
+    held.instance.capacity_reservation_id = Some("cr-1".to_owned());
+    let mut one = estate(vec![held]);
+    // No list has the price of a block that was sold.
+    let listed = audited(&one);
+    assert_eq!(of(&listed, "i-1").workload.monthly_cost(), None);
+    assert_eq!(listed.totals.unpriced_instances, 1);
+
+    let end = as_of() + SignedDuration::from_hours(24 * 10);
+    one.commitments.capacity_reservations = vec![CapacityReservation {
+        id: "cr-1".to_owned(),
+        region: "us-east-1".to_owned(),
+        zone: "us-east-1a".to_owned(),
+        instance_type: "p4d.24xlarge".to_owned(),
+        operating_system: OperatingSystem::Linux,
+        tenancy: Tenancy::Shared,
+        total: 1,
+        available: 0,
+        capacity_block: true,
+        start: None,
+        committed_until: None,
+        end: Some(end),
+    }];
+    let day = jiff::civil::date(2026, 10, 31);
+    let key = PriceKey::linux_on_demand("us-east-1", "p4d.24xlarge");
+    one.prices.insert(
+        key.with_option(PriceOption::CapacityBlock),
+        PriceQuote {
+            rate: HourlyRate::new(decimal("11.80"), Currency::Usd).expect("positive"),
+            instalments: None,
+            origin: PriceOrigin::User,
+            basis: PriceBasis::Observed,
+            effective_date: day,
+            seen_on: day,
+            source: "own.csv".to_owned(),
+        },
+    );
+    let found = audited(&one);
+    let block = of(&found, "i-1");
+    let option = PurchaseOption::CapacityBlock;
+    assert_eq!(block.workload.key.purchase_option, option);
+    // 11.80 × 730, all of it paid until the block ends, however idle the machine is.
+    let all = decimal("8614.00");
+    assert_eq!((cost(block), committed_cost(block)), (all, all));
+    let committed = block.workload.committed_cost().expect("a block");
+    assert_eq!(
+        committed.commitments,
+        [("cb-1".to_owned(), Some(end))].into()
+    );
+    assert_eq!(block.actions, []);
+    let waste = found.totals.monthly_waste.expect("priced").amount();
+    let saved = found.totals.monthly_savings().expect("priced").amount();
+    assert_eq!((waste, saved), (Decimal::ZERO, Decimal::ZERO));
+    let listing = list_instances(&one, &Policy::default());
+    let listed = &listing.instances[0];
+    assert_eq!(listed.purchase_option, option);
+    let rate = listed.hourly.expect("priced").amount();
+    assert_eq!(rate, decimal("11.80"));
 }

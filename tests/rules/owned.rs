@@ -59,6 +59,8 @@ fn judged(estate: &Estate) -> (Coverage, Vec<Finding>) {
     );
     let unused = Unused {
         coverage: &found,
+        commitments: &estate.commitments,
+        accounts: &estate.accounts,
         prices: &prices,
         policy: &policy,
         window: estate.window,

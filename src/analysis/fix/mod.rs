@@ -69,7 +69,7 @@ fn bought(purchase: &Purchase) -> Fix<'_> {
             purchase.term.effective_hourly.amount().normalize(),
             purchase.on_demand_hourly.amount().normalize()
         ),
-        caveats: Vec::new(),
+        caveats: purchase.caveats.clone(),
         advice: Vec::new(),
     }
 }

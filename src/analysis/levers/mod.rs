@@ -8,9 +8,10 @@ mod sizing;
 mod spot;
 
 pub use self::growth::{GrownPool, grown_pools};
-pub use self::pool_options::{FamilyPool, PoolOption, ReservedPool, best_option};
-pub use self::reserved::{CapacityUse, ReservedFleet, assess_commitments};
+pub use self::pool_options::{FamilyPool, PoolOption, ReservedPool, planned_option};
+pub use self::reserved::{CapacityUse, ReservedFleet, assess_commitments, planned_commitments};
 pub use self::sizing::{Candidate, Sized, Sizing};
 pub use self::spot::{
     AssessedWorkload, SpotAssessment, SpotJob, SpotReport, ZonePrice, assess_fleet, assess_type,
+    planned_spot,
 };

@@ -7,7 +7,7 @@ use crate::domain::{
     PaymentOption, Policy, PriceKey, PriceOption, PriceQuote,
 };
 use crate::savings::{
-    BILLED_HOURS_PER_MONTH, ConcurrentUsage, INSTANCE, PlanPool, PoolRates, TypeUsage,
+    BILLED_HOURS_PER_MONTH, ConcurrentUsage, INSTANCE, PlanPool, PoolRates, Purchase, TypeUsage,
     covers_other_sizes, instalments, instances, months,
 };
 use rust_decimal::Decimal;
@@ -59,6 +59,8 @@ pub struct ReservedPool {
     pub covers_other_sizes: bool,
     /// Every term and payment that is sold, shortest first, least upfront first.
     pub options: Vec<PoolOption>,
+    /// What the plan buys for it; absent where it buys nothing, and for today's usage.
+    pub purchase: Option<Purchase>,
     /// An hour in a Capacity Block, for comparison.
     pub capacity_block: Option<PriceQuote>,
 }
@@ -82,11 +84,54 @@ pub struct FamilyPool {
     /// Every term and payment with a known rate, shortest first, least upfront
     /// first.
     pub options: Vec<PoolOption>,
+    /// As of a [`ReservedPool`].
+    pub purchase: Option<Purchase>,
+}
+
+impl ReservedPool {
+    /// Takes what the plan buys, if it is for this pool: its option has the number and the
+    /// cents of the plan.
+    pub(super) fn take(&mut self, purchase: &Purchase, policy: &Policy) {
+        let PriceOption::Reserved(term) = purchase.term.option else {
+            return;
+        };
+        if purchase.key != self.key || purchase.account != self.account {
+            return;
+        }
+        let mut options = self.options.iter_mut();
+        if let Some(option) = options.find(|option| option.term == term)
+            && let Some(quote) = option.quotes.first().cloned()
+            && let Ok(rates) = PoolRates::new(purchase.on_demand_hourly, quote.rate)
+        {
+            *option = instances_option(term, quote, rates, &purchase.usage, policy);
+            option.monthly_savings = purchase.monthly_savings;
+        }
+        self.purchase = Some(purchase.clone());
+    }
+}
+
+impl FamilyPool {
+    /// The same for a savings plan.
+    pub(super) fn take(&mut self, purchase: &Purchase) {
+        let is_own = purchase.key.region == self.region
+            && purchase.key.family() == self.family
+            && purchase.account == self.account;
+        if !is_own || !matches!(purchase.term.option, PriceOption::Ec2InstanceSavingsPlan(_)) {
+            return;
+        }
+        self.purchase = Some(purchase.clone());
+    }
+}
+
+/// Which of some options the plan takes; absent where it buys none of them.
+pub fn planned_option(options: &[PoolOption], purchase: Option<&Purchase>) -> Option<usize> {
+    let term = purchase?.promise()?.term;
+    options.iter().position(|option| option.term == term)
 }
 
 /// The option that saves the most a month; of equals the shorter one, then the
 /// one with less upfront. None when none pays.
-pub fn best_option(options: &[PoolOption]) -> Option<usize> {
+pub(super) fn best_option(options: &[PoolOption]) -> Option<usize> {
     let saves = |index: &usize| options[*index].monthly_savings.amount();
     (0..options.len())
         .filter(|index| saves(index) > Decimal::ZERO)
@@ -124,6 +169,7 @@ pub(super) fn reserved_pool(
         on_demand,
         usage,
         options,
+        purchase: None,
     })
 }
 
@@ -267,6 +313,7 @@ fn family_pool(
         on_demand_peak: Money::new(costs.iter().copied().max()?, currency),
         on_demand_mean: Money::new(mean?, currency),
         options,
+        purchase: None,
     })
 }
 

@@ -1,12 +1,12 @@
-//! What a fleet should commit to on today's usage, pool by pool, and how well
-//! that which it has bought is used.
+//! What a fleet may commit to, pool by pool, on what its plan leaves or on today's usage,
+//! and how well that which it has bought is used.
 
 use super::pool_options::{
     FamilyPool, PoolOption, ReservedPool, best_option, family_pools, reserved_pool,
 };
-use crate::analysis::PriceUse;
 use crate::analysis::plan::{Owned, unknown_rate};
 use crate::analysis::workloads::Grouped;
+use crate::analysis::{Audit, PriceUse};
 use crate::catalog::Prices;
 use crate::domain::{
     CapacityReservation, Cause, CauseKind, CommitmentPool, Gap, GapSubject, HOUR_SECONDS, Member,
@@ -37,6 +37,8 @@ pub struct ReservedFleet {
     pub as_of: Timestamp,
     /// The window of the usage.
     pub window: Window,
+    /// Whether the pools are those of today's usage, and not what a plan leaves of it.
+    pub is_today: bool,
     /// Instances in scope.
     pub instances: usize,
     /// By what the best option saves, most first; then by key and account.
@@ -68,7 +70,65 @@ impl ReservedFleet {
     }
 }
 
-/// Sizes the commitments of a fleet on today's usage.
+/// Every commitment that is sold for what the plan of an audit leaves, with those that it
+/// buys.
+pub fn planned_commitments(audit: &Audit, estate: &Estate, policy: &Policy) -> ReservedFleet {
+    let prices = Prices::new(&estate.prices, &policy.discount_percent);
+    let mut gaps = audit.gaps.clone();
+    let (mut reserved, mut families) = pools(&audit.pools, &prices, policy, &mut gaps);
+    for purchase in &audit.purchases {
+        reserved
+            .iter_mut()
+            .for_each(|pool| pool.take(purchase, policy));
+        families.iter_mut().for_each(|pool| pool.take(purchase));
+    }
+    gaps.sort();
+    gaps.dedup();
+    ReservedFleet {
+        as_of: audit.as_of,
+        window: audit.window,
+        is_today: false,
+        instances: audit.totals.instances as usize,
+        reserved,
+        families,
+        commitments: audit.commitments.clone(),
+        capacity: capacity(estate, &audit.unused),
+        gaps,
+    }
+}
+
+/// What is sold to each pool, by what the best option saves, most first.
+fn pools(
+    usage: &BTreeMap<CommitmentPool, Vec<u64>>,
+    prices: &Prices<'_>,
+    policy: &Policy,
+    gaps: &mut Vec<Gap>,
+) -> (Vec<ReservedPool>, Vec<FamilyPool>) {
+    let mut reserved: Vec<ReservedPool> = usage
+        .iter()
+        .filter_map(|(pool, hourly)| reserved_pool(pool, hourly, prices, policy))
+        .collect();
+    reserved.sort_by_cached_key(|pool| {
+        (
+            least_first(&pool.options),
+            pool.key.clone(),
+            pool.account.clone(),
+        )
+    });
+    let mut families = family_pools(usage, prices, policy, gaps);
+    families.sort_by_cached_key(|pool| {
+        (
+            least_first(&pool.options),
+            pool.region.clone(),
+            pool.family.clone(),
+            pool.account.clone(),
+        )
+    });
+    (reserved, families)
+}
+
+/// Sizes the commitments of a fleet on today's usage, whatever is idle or could be moved of
+/// it: it advises nothing.
 pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     // As EC2 bills them: what is covered is taken off hour by hour below.
@@ -87,32 +147,14 @@ pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
         policy,
     };
     let usage = fleet.pooled(&groups, &mut gaps);
-    let mut reserved: Vec<ReservedPool> = usage
-        .iter()
-        .filter_map(|(pool, hourly)| reserved_pool(pool, hourly, &prices, policy))
-        .collect();
-    reserved.sort_by_cached_key(|pool| {
-        (
-            least_first(&pool.options),
-            pool.key.clone(),
-            pool.account.clone(),
-        )
-    });
-    let mut families = family_pools(&usage, &prices, policy, &mut gaps);
-    families.sort_by_cached_key(|pool| {
-        (
-            least_first(&pool.options),
-            pool.region.clone(),
-            pool.family.clone(),
-            pool.account.clone(),
-        )
-    });
+    let (reserved, families) = pools(&usage, &prices, policy, &mut gaps);
     let capacity = capacity(estate, &owned.unused(&mut PriceUse::default()));
     gaps.sort();
     gaps.dedup();
     ReservedFleet {
         as_of: estate.as_of,
         window: estate.window,
+        is_today: true,
         instances: groups.iter().map(|one| one.workload.instances.len()).sum(),
         reserved,
         families,

@@ -2,14 +2,15 @@
 //! interruptions cost, what is saved, and who may go there.
 
 use crate::analysis::plan::Owned;
+use crate::analysis::{Audit, AuditedWorkload};
 use crate::catalog::{Prices, bundled_interruption_band};
 use crate::domain::{
-    Gap, InterruptionBand, Money, Policy, PriceKey, PriceOption, PriceQuote, PurchaseOption, Risk,
-    SpotHistory, Workload, WorkloadKind,
+    ActionKind, Gap, InterruptionBand, Money, Policy, PriceKey, PriceOption, PriceQuote,
+    PurchaseOption, Risk, SpotHistory, Workload, WorkloadKind,
 };
 use crate::savings::{
-    Checkpointing, Ineligible, SpotCase, SpotFigures, is_launchable, nodes_of_job, spot_figures,
-    spot_offer, spot_price,
+    Checkpointing, Ineligible, LeftOut, SpotCase, SpotFigures, is_launchable, nodes_of_job,
+    spot_figures, spot_offer, spot_price,
 };
 use crate::usage::Estate;
 use jiff::Timestamp;
@@ -68,8 +69,10 @@ pub struct SpotAssessment {
     pub naive_monthly_savings: Option<Money>,
     /// What is left of it after interruptions.
     pub effective_monthly_savings: Option<Money>,
-    /// The risk of moving it, or why it may not move.
+    /// The risk of moving it, or why it does not move.
     pub eligibility: Result<Risk, String>,
+    /// What would stop an engineer, of what the plan moves.
+    pub caveats: Vec<String>,
 }
 
 impl SpotAssessment {
@@ -85,6 +88,8 @@ impl SpotAssessment {
 pub struct SpotReport {
     /// The instant it describes.
     pub as_of: Timestamp,
+    /// Whether it is about today's fleet, and not about what a plan leaves of it.
+    pub is_today: bool,
     /// By effective saving, largest first; those that may not move after them, by
     /// cost; then by id.
     pub assessments: Vec<SpotAssessment>,
@@ -113,7 +118,111 @@ pub fn assess_type(
     assess(key, job, job.nodes as usize, hours, prices, policy)
 }
 
-/// Spot for every workload of an estate.
+/// Spot for every workload as the plan of an audit leaves it. What moves, and what that
+/// saves, is what the plan says.
+pub fn planned_spot(audit: &Audit, estate: &Estate, policy: &Policy) -> SpotReport {
+    let prices = Prices::new(&estate.prices, &policy.discount_percent);
+    let assessments = audit.workloads.iter();
+    let mut assessments: Vec<SpotAssessment> = assessments
+        .map(|one| planned(one, audit.accepted, &prices, policy))
+        .collect();
+    sort(&mut assessments);
+    SpotReport {
+        as_of: audit.as_of,
+        is_today: false,
+        assessments,
+        gaps: audit.gaps.clone(),
+    }
+}
+
+fn planned(
+    one: &AuditedWorkload,
+    accepted: Risk,
+    prices: &Prices<'_>,
+    policy: &Policy,
+) -> SpotAssessment {
+    let workload = &one.workload;
+    let job = |count: usize| job(workload, count, Checkpointing::default(), accepted, policy);
+    let Some(stage) = one.alternatives.left_by(&one.actions) else {
+        let mut found = assess_workload(workload, job(workload.instances.len()), prices, policy);
+        found.naive_monthly_savings = None;
+        found.effective_monthly_savings = None;
+        found.eligibility = Err(not_to_be_moved(workload).unwrap_or_else(|| stays(one)));
+        return found;
+    };
+    let count = stage.count as usize;
+    let hours = stage.monthly().checked_div(stage.per_instance());
+    let key = workload.price_key.with_type(&stage.instance_type);
+    let job = job(count);
+    let mut found = assess(&key, job, count, hours.unwrap_or_default(), prices, policy);
+    found.workload = Some(assessed(workload));
+    let mut actions = one.actions.iter();
+    let Some(action) = actions.find(|action| action.kind() == ActionKind::Spot) else {
+        let reason = not_to_be_moved(workload)
+            .or(found.eligibility.err())
+            .unwrap_or_else(|| stays(one));
+        found.eligibility = Err(reason);
+        return found;
+    };
+    let mut markets = one.proposals.spot().into_iter().flatten();
+    let market = markets.find(|(name, _)| **name == stage.instance_type);
+    if let Some((_, offer)) = market {
+        found.figures = Some(offer.figures.clone());
+    }
+    found.effective_monthly_savings = Some(action.monthly_savings());
+    found.eligibility = Ok(action.risk());
+    found.caveats = action.caveats().to_vec();
+    found
+}
+
+/// Why the plan leaves what could move where it is.
+fn stays(one: &AuditedWorkload) -> String {
+    match one.left_out.get(&ActionKind::Spot) {
+        Some(LeftOut::Risk(risk)) => format!("it needs `--risk {risk}`"),
+        Some(LeftOut::Instead(kind)) => format!("the plan takes {kind} instead, which costs less"),
+        Some(LeftOut::SavesNothing) => "it saves nothing after the other actions".to_owned(),
+        Some(LeftOut::Rejected) => "the policy rejects it".to_owned(),
+        None => match one.actions.first() {
+            Some(action) => format!("the plan leaves nothing to move: {}", action.kind()),
+            None => "the plan leaves it as it is".to_owned(),
+        },
+    }
+}
+
+/// What a workload is as a job, on so many instances.
+fn job(
+    workload: &Workload,
+    count: usize,
+    checkpointing: Checkpointing,
+    accepted: Risk,
+    policy: &Policy,
+) -> SpotJob {
+    let kind = workload.declared_kind();
+    SpotJob {
+        kind,
+        restartable: workload.restartable,
+        nodes: nodes_of_job(kind, count, workload.runs_on_one_gpu(policy)),
+        checkpointing,
+        accepted,
+    }
+}
+
+/// Those that move by effective saving, largest first; the others after them, by cost; then
+/// by id.
+fn sort(assessments: &mut [SpotAssessment]) {
+    assessments.sort_by_cached_key(|one| {
+        let amount = |money: Option<Money>| std::cmp::Reverse(money.map(Money::amount));
+        let saved = one.effective_monthly_savings;
+        let workload = one.workload.as_ref();
+        (
+            amount(saved.filter(|_| one.eligibility.is_ok())),
+            amount(workload.and_then(|workload| workload.monthly_cost)),
+            workload.map(|workload| workload.id.clone()),
+        )
+    });
+}
+
+/// Spot for every workload of an estate as it runs today.
 pub fn assess_fleet(
     estate: &Estate,
     policy: &Policy,
@@ -127,35 +236,17 @@ pub fn assess_fleet(
         .iter()
         .map(|group| {
             let workload = &group.workload;
-            let kind = workload.declared_kind();
-            let job = SpotJob {
-                kind,
-                restartable: workload.restartable,
-                nodes: nodes_of_job(
-                    kind,
-                    workload.instances.len(),
-                    workload.runs_on_one_gpu(policy),
-                ),
-                checkpointing,
-                accepted,
-            };
+            let count = workload.instances.len();
+            let job = job(workload, count, checkpointing, accepted, policy);
             assess_workload(workload, job, &prices, policy)
         })
         .collect();
-    assessments.sort_by_cached_key(|one| {
-        let amount = |money: Option<Money>| std::cmp::Reverse(money.map(Money::amount));
-        let saved = one.effective_monthly_savings;
-        let workload = one.workload.as_ref();
-        (
-            amount(saved.filter(|_| one.eligibility.is_ok())),
-            amount(workload.and_then(|workload| workload.monthly_cost)),
-            workload.map(|workload| workload.id.clone()),
-        )
-    });
+    sort(&mut assessments);
     gaps.sort();
     gaps.dedup();
     SpotReport {
         as_of: estate.as_of,
+        is_today: true,
         assessments,
         gaps,
     }
@@ -180,14 +271,18 @@ fn assess_workload(
     if let Some(reason) = not_to_be_moved(workload) {
         found.eligibility = Err(reason);
     }
-    found.workload = Some(AssessedWorkload {
+    found.workload = Some(assessed(workload));
+    found
+}
+
+fn assessed(workload: &Workload) -> AssessedWorkload {
+    AssessedWorkload {
         id: workload.id(),
         name: workload.name.clone(),
         account: workload.key.account.clone(),
         purchase_option: workload.key.purchase_option,
         monthly_cost: workload.cost.as_ref().map(|cost| cost.compute_monthly),
-    });
-    found
+    }
 }
 
 /// What of a workload, beyond its kind, stands against moving it.
@@ -254,6 +349,7 @@ fn assess(
         on_demand: on_demand.ok(),
         figures,
         eligibility,
+        caveats: Vec::new(),
         key: spot_key,
     }
 }

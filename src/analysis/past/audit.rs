@@ -78,6 +78,7 @@ fn unused(one: &UnusedCommitment) -> PastUnused {
     PastUnused {
         id: one.id.clone(),
         name: one.name.clone(),
+        account: one.account.clone(),
         region: one.region.clone(),
         monthly_cost: one.monthly_cost,
         planned_monthly_cost: one.planned_monthly_cost(),

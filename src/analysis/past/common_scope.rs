@@ -80,10 +80,15 @@ impl<'a> CommonScope<'a> {
     /// What holds everywhere pays for instances of every region, so that how much of it is
     /// unused depends on all of them.
     fn has_unused(&self, one: &PastUnused) -> bool {
-        match &one.region {
-            Some(region) => self.has_region(region),
-            None => self.has_same_regions(),
-        }
+        let in_accounts = match &one.account {
+            Some(account) => self.accounts.both(account),
+            None => true,
+        };
+        in_accounts
+            && match &one.region {
+                Some(region) => self.has_region(region),
+                None => self.has_same_regions(),
+            }
     }
 
     /// The part of one of the audits that is in the common scope. Its sums are those of its

@@ -1,7 +1,7 @@
 //! What a plan was chosen from, so that it may be made again.
 
 use super::planning::{Offers, saved};
-use crate::domain::{Action, ActionKind, Risk};
+use crate::domain::{Action, ActionKind, CommitmentPool, Risk};
 use crate::savings::{LeftOut, Purchase, RejectedKinds, ScopeChange};
 use std::collections::BTreeMap;
 
@@ -21,6 +21,7 @@ pub(in crate::analysis) struct Replanned {
     pub chosen: BTreeMap<String, Chosen>,
     pub purchases: Vec<Purchase>,
     pub scope_changes: Vec<ScopeChange>,
+    pub pools: BTreeMap<CommitmentPool, Vec<u64>>,
 }
 
 impl Choices {
@@ -47,6 +48,7 @@ impl Choices {
             chosen: ids.zip(chosen).collect(),
             purchases: plan.purchases,
             scope_changes: plan.scope_changes,
+            pools: plan.pools,
         })
     }
 }

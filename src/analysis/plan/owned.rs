@@ -2,7 +2,7 @@
 //! is to be said about the commitments themselves.
 
 use crate::analysis::PriceUse;
-use crate::analysis::workloads::{self, Grouped};
+use crate::analysis::workloads::{self, Grouped, PaidHours, block_hours};
 use crate::catalog::Prices;
 use crate::domain::{
     Cause, CauseKind, CommitmentPool, CommittedHours, Finding, Gap, GapSubject, Policy, PriceKey,
@@ -25,7 +25,7 @@ pub(in crate::analysis) struct Owned<'a> {
 }
 
 impl<'a> Owned<'a> {
-    /// The workloads of an estate at list price, with what commitments cover of them.
+    /// The workloads of an estate at list price, but for Capacity Blocks, with what commitments cover of them.
     pub(in crate::analysis) fn beside_groups(
         (estate, usage): (&'a Estate, &Usages),
         prices: &'a Prices<'a>,
@@ -49,7 +49,11 @@ impl<'a> Owned<'a> {
             policy,
             coverage,
         };
-        (groups, week, gaps, owned)
+        let in_blocks: PaidHours = owned.block_hours().collect();
+        let groups = groups
+            .into_iter()
+            .map(|group| group.paid(&in_blocks).unwrap_or(group));
+        (groups.collect(), week, gaps, owned)
     }
 
     /// The workloads of an estate as they are billed, with what is bought.
@@ -72,11 +76,19 @@ impl<'a> Owned<'a> {
     }
 
     /// What is paid for, by instance.
-    pub(in crate::analysis) fn paid_hours(&self) -> BTreeMap<ResourceId, CommittedHours> {
+    pub(in crate::analysis) fn paid_hours(&self) -> PaidHours {
         let covered = self.coverage.instances.iter();
-        covered
-            .filter_map(|one| Some((one.id.clone(), one.committed()?)))
-            .collect()
+        let covered = covered.filter_map(|one| Some((one.id.clone(), one.committed()?)));
+        covered.chain(self.block_hours()).collect()
+    }
+
+    /// What is paid for instances in Capacity Blocks, whatever runs in them.
+    fn block_hours(&self) -> impl Iterator<Item = (ResourceId, CommittedHours)> + '_ {
+        let instances = self.estate.instances.iter();
+        instances.filter_map(|one| {
+            let hours = block_hours(one, self.estate, self.prices)?;
+            Some((one.id.clone(), hours))
+        })
     }
 
     /// The commitments as a plan counts them, of what its members may be or become: beside them
@@ -148,6 +160,8 @@ impl<'a> Owned<'a> {
     pub(in crate::analysis) fn unused(&self, prices_used: &mut PriceUse) -> Vec<UnusedCommitment> {
         let unused = Unused {
             coverage: &self.coverage,
+            commitments: &self.estate.commitments,
+            accounts: &self.estate.accounts,
             prices: self.prices,
             policy: self.policy,
             window: self.estate.window,

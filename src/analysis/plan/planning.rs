@@ -3,10 +3,10 @@
 use super::owned::{Owned, unknown_rate};
 use crate::analysis::PriceUse;
 use crate::analysis::workloads::Grouped;
-use crate::catalog::Prices;
+use crate::catalog::{self, Prices};
 use crate::domain::{
-    ActionKind, Cause, CauseKind, CommitmentPool, Gap, Money, Policy, Risk, WORK, WorkUnit,
-    Workload,
+    Action, ActionKind, Cause, CauseKind, CommitmentPool, Gap, KindBasis, Money, Policy, Risk,
+    WORK, WorkUnit, Workload, WorkloadKind,
 };
 use crate::savings::{
     Alternatives, Bought, Existing, Facts, HeldMachines, Members, Plan, Proposals, Refusal,
@@ -116,6 +116,8 @@ pub(in crate::analysis) struct Offers {
     pub alternatives: Vec<Alternatives>,
     /// Why it is not known whether the dollars of its actions come, of each workload.
     doubts: Vec<Option<String>>,
+    /// What a purchase for each workload has to be told.
+    running: Vec<RunsOn>,
     sold: BTreeMap<CommitmentPool, Vec<TermOffer>>,
     existing: Existing,
     accepted: Risk,
@@ -146,8 +148,106 @@ impl Offers {
                 *action = action.clone().with_caveats(caveats);
             }
         }
+        self.ask(&mut composed);
         composed
     }
+
+    /// Says with every purchase what only its owner knows: until when work runs that ends,
+    /// and whether a new shape proves itself. No dollar depends on it.
+    fn ask(&self, plan: &mut Plan) {
+        let moves = self.alternatives.iter().zip(&plan.actions);
+        let moves: Vec<bool> = moves
+            .map(|(one, actions)| is_reshaped(one, actions))
+            .collect();
+        let asked = |place: usize| {
+            let ends = self.running[place].ends.then_some(UNTIL_WHEN);
+            ends.into_iter()
+                .chain(moves[place].then_some(AFTER_A_MONTH))
+        };
+        for (place, actions) in plan.actions.iter_mut().enumerate() {
+            let bought = |action: &&mut Action| action.kind() == ActionKind::Commit;
+            for action in actions.iter_mut().filter(bought) {
+                let mut caveats = action.caveats().to_vec();
+                caveats.extend(asked(place).map(str::to_owned));
+                *action = action.clone().with_caveats(caveats);
+            }
+        }
+        for purchase in &mut plan.purchases {
+            let about = |is_about: &dyn Fn(usize) -> bool, what: &str| {
+                let shares = purchase.shares.iter().filter(|one| is_about(one.workload));
+                let names: Vec<&str> = shares
+                    .map(|one| self.running[one.workload].name.as_str())
+                    .collect();
+                (!names.is_empty()).then(|| format!("{}: {what}", few(&names)))
+            };
+            let caveat = about(&|place| self.running[place].ends, UNTIL_WHEN);
+            let step = about(&|place| moves[place], AFTER_A_MONTH);
+            (purchase.caveats, purchase.steps) =
+                (caveat.into_iter().collect(), step.into_iter().collect());
+        }
+    }
+}
+
+/// The question about work that ends.
+const UNTIL_WHEN: &str = "until when does it run? It is declared as work that ends, and a \
+     commitment is paid to the end of its term; the tag `gpucost:until=DATE` rules out terms \
+     beyond it";
+
+/// What a purchase waits for where the shape of a workload changes.
+const AFTER_A_MONTH: &str = "buy after 30 days on the new shape";
+
+/// Names that a sentence lists.
+const MOST_NAMES: usize = 3;
+
+fn few(names: &[&str]) -> String {
+    let shown = names.iter().take(MOST_NAMES).copied();
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match names.len().checked_sub(MOST_NAMES) {
+        Some(more @ 1..) => format!("{shown} and {more} more"),
+        _ => shown,
+    }
+}
+
+/// How long a workload goes on.
+#[derive(Debug, Clone)]
+struct RunsOn {
+    name: String,
+    /// Whether it is declared to be work that ends, and a member does not say when.
+    ends: bool,
+}
+
+impl RunsOn {
+    fn of(workload: &Workload) -> Self {
+        let is_declared = workload.kind_basis == KindBasis::Declared;
+        let is_open = workload.members.iter().any(|one| one.until.is_none());
+        let ends = matches!(
+            workload.kind,
+            WorkloadKind::Training | WorkloadKind::Batch | WorkloadKind::Evaluation
+        );
+        Self {
+            name: workload.name.clone(),
+            ends: is_declared && is_open && ends,
+        }
+    }
+}
+
+/// Whether actions change what a workload runs on: it shares GPUs, is split or packed, or
+/// moves to another GPU model.
+fn is_reshaped(one: &Alternatives, actions: &[Action]) -> bool {
+    let model = |name: &str| Some(&catalog::shape(name)?.gpu.as_ref()?.model);
+    let Some(today) = &one.today else {
+        return false;
+    };
+    actions.iter().any(|action| match action.kind() {
+        ActionKind::Share => true,
+        ActionKind::Rightsize => action.target().is_some_and(|to| {
+            let is_other_type = to.instance_type != today.instance_type;
+            let is_other_count = to.count != today.count;
+            (is_other_type && is_other_count)
+                || model(&to.instance_type) != model(&today.instance_type)
+        }),
+        _ => false,
+    })
 }
 
 impl Planner<'_> {
@@ -197,6 +297,10 @@ impl Planner<'_> {
         let doubts = groups.iter().map(|group| doubt(&group.workload, bought));
         let offers = Offers {
             doubts: doubts.collect(),
+            running: groups
+                .iter()
+                .map(|group| RunsOn::of(&group.workload))
+                .collect(),
             alternatives,
             sold,
             existing,
@@ -271,4 +375,59 @@ fn missing_data(reason: &Refusal, workload: &Workload) -> Option<Gap> {
 fn doubt(workload: &Workload, bought: Bought<'_>) -> Option<String> {
     let mut members = workload.members.iter();
     members.find_map(|one| bought.doubt(workload, one))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Currency, HourlyRate, Money, Target};
+    use crate::savings::{Stage, StageMember};
+
+    /// So many machines of a type that move to others.
+    fn moved(from: (u32, &str), kind: ActionKind, to: (u32, &str)) -> bool {
+        let hourly = HourlyRate::new(Decimal::ONE, Currency::Usd).expect("positive");
+        let member = StageMember {
+            hourly,
+            monthly: Decimal::from(730),
+        };
+        let cost = Money::new(Decimal::from(730 * from.0), Currency::Usd);
+        let alternatives = Alternatives {
+            id: "i-1".to_owned(),
+            cost,
+            list: cost,
+            today: Some(Stage {
+                instance_type: from.1.to_owned(),
+                count: from.0,
+                members: vec![member; from.0 as usize],
+            }),
+            end: None,
+            schedule: None,
+            resizes: Vec::new(),
+            spot: BTreeMap::new(),
+            billed: Vec::new(),
+        };
+        let target = Target {
+            instance_type: to.1.to_owned(),
+            count: to.0,
+        };
+        let saving = Money::new(Decimal::ONE, Currency::Usd);
+        let action = Action::saving(kind, Some(target), "moves", saving, cost, Risk::Medium);
+        is_reshaped(&alternatives, &[action.expect("it saves")])
+    }
+
+    #[test]
+    fn a_new_shape_is_another_model_a_split_or_a_share() {
+        let rightsize = ActionKind::Rightsize;
+        assert!(moved((1, "p3.2xlarge"), rightsize, (1, "g6e.xlarge")));
+        assert!(moved((1, "g5.12xlarge"), rightsize, (4, "g5.xlarge")));
+        assert!(moved((1, "g5.xlarge"), rightsize, (1, "m7i.2xlarge")));
+        assert!(moved(
+            (2, "p4d.24xlarge"),
+            ActionKind::Share,
+            (1, "p4d.24xlarge")
+        ));
+        // The same cards on a smaller host, and fewer machines of the same type.
+        assert!(!moved((2, "g5.16xlarge"), rightsize, (2, "g5.xlarge")));
+        assert!(!moved((3, "g5.xlarge"), rightsize, (2, "g5.xlarge")));
+    }
 }

@@ -141,7 +141,7 @@ fn payer_of(part: &CommittedPart) -> Payer {
     Payer {
         option: part.option,
         commitment: Some(part.commitment.clone()),
-        until: first_day_after(part.end),
+        until: part.end.and_then(first_day_after),
     }
 }
 

@@ -108,15 +108,11 @@ impl Rows<'_> {
             Some(_) => PurchaseOption::SavingsPlan,
             None => PurchaseOption::OnDemand,
         };
-        let account = match self.audit.accounts.as_slice() {
-            [only] => only.clone(),
-            _ => String::new(),
-        };
         Some(WorkloadDay {
             run_id: self.run_id.to_owned(),
             day,
             provider: Provider::Aws,
-            account,
+            account: one.account.clone().unwrap_or_default(),
             region: one.region.clone().unwrap_or_default(),
             workload: one.id.clone(),
             job: one.id.clone(),

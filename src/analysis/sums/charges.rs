@@ -19,6 +19,7 @@ pub enum ChargeKind {
     Spot,
     Reserved,
     SavingsPlan,
+    CapacityBlock,
     /// Volumes and addresses of what is stopped; no hours of an instance.
     IdleStorage,
 }
@@ -200,6 +201,7 @@ fn of_instance(instance: &InstanceCost, hours: Decimal) -> Vec<(Part, Amounts)> 
     let covered = paid.parts.iter().map(|one| {
         let kind = match one.option {
             PurchaseOption::SavingsPlan => ChargeKind::SavingsPlan,
+            PurchaseOption::CapacityBlock => ChargeKind::CapacityBlock,
             _ => ChargeKind::Reserved,
         };
         let amounts = Amounts {

@@ -174,6 +174,7 @@ impl Groups {
                 continue;
             };
             let value = |key: &GroupKey| match key {
+                GroupKey::Account => one.account.clone(),
                 GroupKey::Region => one.region.clone(),
                 _ => None,
             };

@@ -157,7 +157,7 @@ fn of_unused(one: &UnusedCommitment) -> Option<ReconciledRow> {
     Some(ReconciledRow {
         id: one.id.clone(),
         name: one.name.clone(),
-        account: None,
+        account: one.account.clone(),
         region: one.region.clone(),
         instance_type: None,
         currency: cost.currency(),

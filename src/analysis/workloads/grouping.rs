@@ -1,6 +1,7 @@
 //! Grouping instances into workloads, with what each costs and uses.
 
 use super::idle_storage::idle_storage_costs;
+use super::instance_prices::{PaidHours, instance_price};
 use super::kinds;
 use super::lifetime::has_ended;
 use super::parts::{PartSum, PartSums};
@@ -10,9 +11,9 @@ use crate::catalog::{self, Prices};
 use crate::domain::{
     AwsOpinion, Cause, CauseKind, Classification, CommittedHours, ComponentHost, Gap, GapSubject,
     GpuOffer, Group, HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceShape,
-    InstanceState, InstanceUsage, Lifecycle, Measured, Member, OWNER_TAGS, Part, Policy, PriceKey,
-    Provider, PurchaseOption, ResourceId, ScalingGroup, Unpriced, UsageState, UtilizationSummary,
-    Verdict, WORK, WorkUnit, Workload, WorkloadCost, WorkloadKey, is_restartable, tag_value,
+    InstanceState, InstanceUsage, Measured, Member, OWNER_TAGS, Part, Policy, PriceKey,
+    PurchaseOption, ResourceId, ScalingGroup, Unpriced, UsageState, UtilizationSummary, Verdict,
+    WORK, WorkUnit, Workload, WorkloadCost, WorkloadKey, is_restartable, tag_value,
 };
 use crate::rules;
 use crate::usage::{Course, Estate, Timeline, Usages, WeekUsage};
@@ -55,7 +56,7 @@ impl Grouped {
 impl Grouped {
     /// The same with what commitments pay of its members, which changes no verdict: how all of
     /// it is paid for, and what each member costs. `None` where they pay for nothing.
-    pub fn paid(&self, paid: &BTreeMap<ResourceId, CommittedHours>) -> Option<Self> {
+    pub fn paid(&self, paid: &PaidHours) -> Option<Self> {
         let workload = &self.workload;
         let is_paid = |id: &ResourceId| workload.key.running && paid.contains_key(id);
         if !workload.instances.iter().any(is_paid) {
@@ -241,9 +242,7 @@ impl<'a> Gather<'a> {
             instance_type: instance.instance_type.clone(),
             purchase_option: instance.purchase_option(),
             running,
-            priced: instance
-                .price_key()
-                .is_some_and(|key| self.prices.find(&key).is_ok()),
+            priced: instance_price(instance, self.prices).is_ok(),
             group,
         }
     }
@@ -311,6 +310,7 @@ impl<'a> Gather<'a> {
                 ),
                 capacity_reservation: instance.capacity_reservation_id.clone(),
                 ignored: ignored(instance),
+                until: kinds::until(&instance.tags, self.estate.as_of),
                 activity,
                 state: verdict.state.filter(|_| running),
                 confidence: verdict.confidence.filter(|_| running),
@@ -515,14 +515,7 @@ impl<'a> Gather<'a> {
         };
         let mut costs = Vec::with_capacity(instances.len());
         for (instance, usage) in instances.iter().zip(usage) {
-            let key = instance.price_key().ok_or_else(|| committed(instance))?;
-            let kind = match key.provider {
-                Provider::Aws => CauseKind::NoPrice,
-                _ => CauseKind::NoOwnPrice,
-            };
-            let (key, quote) = self.prices.find(&key).map_err(|missing| Unpriced {
-                cause: Cause::of(kind, [&missing.0.to_string(), ""]),
-            })?;
+            let (key, quote) = instance_price(instance, self.prices)?;
             // Observed for no time at all: launched in the current period, and
             // it runs.
             let share = usage.running.share().unwrap_or(Decimal::ONE);
@@ -548,18 +541,6 @@ fn ignored(instance: &Instance) -> Option<String> {
         reason
     };
     Some(given.to_owned())
-}
-
-/// Why an instance has no hourly price at all.
-fn committed(instance: &Instance) -> Unpriced {
-    let kind = if instance.lifecycle == Lifecycle::Scheduled {
-        CauseKind::ScheduledPrepaid
-    } else {
-        CauseKind::BlockPrepaid
-    };
-    Unpriced {
-        cause: Cause::of(kind, [""]),
-    }
 }
 
 fn has_several_owners(instances: &[&Instance]) -> bool {

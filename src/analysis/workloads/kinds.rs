@@ -2,11 +2,14 @@
 
 use crate::catalog::time_zone;
 use crate::domain::{
-    KindBasis, VRAM_TAG, WorkloadKind, says_production, says_restartable, size_mib, tag_value,
+    KindBasis, Until, VRAM_TAG, WorkloadKind, says_production, says_restartable, size_mib,
+    tag_value,
 };
 use crate::savings::{
     DOUBLE_PRECISION, INTERCHANGEABLE, PRECISION_TAG, REPLICAS_TAG, TIME_ZONE_TAG,
 };
+use jiff::Timestamp;
+use jiff::civil::Date;
 use std::collections::BTreeMap;
 
 /// Tags that declare the kind, by precedence; compared without regard to case.
@@ -21,6 +24,9 @@ const KIND_TAGS: &[&str] = &[
 
 /// The tag that takes a workload out of advice; its value is the reason.
 pub(super) const IGNORE_TAG: &str = "gpucost:ignore";
+
+/// The tag that says on which day an instance stops running for good.
+const UNTIL_TAG: &str = "gpucost:until";
 
 /// Words that stand for a kind, as tag values and in names.
 const WORDS: &[(WorkloadKind, &[&str])] = &[
@@ -75,8 +81,18 @@ fn kind_of_word(word: &str) -> Option<WorkloadKind> {
         .map(|(kind, _)| *kind)
 }
 
+fn last_day(value: &str) -> Option<Date> {
+    value.trim().parse().ok()
+}
+
+/// Until when an instance runs, by its tag. What is not a date says nothing.
+pub(super) fn until(tags: &BTreeMap<String, String>, as_of: Timestamp) -> Option<Until> {
+    let date = last_day(tag_value(tags, &[UNTIL_TAG])?)?;
+    Some(Until::of(date, as_of))
+}
+
 /// Whether a tag is vocabulary of this program and not a name: a word for a
-/// kind, a yes or no, or a time zone.
+/// kind, a yes or no, a day, or a time zone.
 pub fn is_vocabulary(key: &str, value: &str) -> bool {
     let among = |keys: &[&str]| keys.iter().any(|known| known.eq_ignore_ascii_case(key));
     (among(KIND_TAGS) && kind_of_value(value).is_some())
@@ -85,6 +101,7 @@ pub fn is_vocabulary(key: &str, value: &str) -> bool {
         || (among(&[PRECISION_TAG]) && value.trim().eq_ignore_ascii_case(DOUBLE_PRECISION))
         || (among(&[VRAM_TAG]) && size_mib(value).is_some())
         || (among(&[REPLICAS_TAG]) && value.trim().eq_ignore_ascii_case(INTERCHANGEABLE))
+        || (among(&[UNTIL_TAG]) && last_day(value).is_some())
         || says_production(key, value)
 }
 
@@ -135,5 +152,24 @@ mod tests {
             kind(&tags(&[]), &["node-7"]),
             (WorkloadKind::Unknown, KindBasis::Unknown)
         );
+    }
+
+    #[test]
+    fn a_term_ends_by_the_last_day_or_is_too_long() {
+        // 8,760 hours after noon of 2026-11-01 are noon of 2027-11-01.
+        let as_of: Timestamp = "2026-11-01T12:00:00Z".parse().expect("a time");
+        let years = |day: &str| {
+            let found = until(&tags(&[("gpucost:until", day)]), as_of)?;
+            Some(found.years)
+        };
+        assert_eq!(years("2027-11-01"), Some(1));
+        assert_eq!(years("2027-10-31"), Some(0));
+        // Of three years one is a leap year: 26,280 hours end on 2029-10-31.
+        assert_eq!(years("2029-10-31"), Some(3));
+        assert_eq!(years("2029-10-30"), Some(2));
+        assert_eq!(years("2019-01-01"), Some(0));
+        assert_eq!(years("summer"), None);
+        assert!(is_vocabulary("gpucost:until", "2027-11-01"));
+        assert!(!is_vocabulary("gpucost:until", "summer"));
     }
 }

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 /// Whether a stopped instance has ended: it is stopped for longer than the policy
 /// says, and for longer than twice its longest earlier stop in the window. One that
 /// was never seen running, and whose stop time is not known, has ended.
-pub(super) fn has_ended(
+pub(in crate::analysis) fn has_ended(
     timeline: &Timeline,
     stopped_at: Option<Timestamp>,
     as_of: Timestamp,

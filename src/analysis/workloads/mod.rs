@@ -3,6 +3,7 @@
 
 mod grouping;
 mod idle_storage;
+mod instance_prices;
 mod kinds;
 mod lifetime;
 mod parts;
@@ -14,3 +15,5 @@ pub use self::kinds::{is_vocabulary, kind_of_name};
 
 pub(super) use self::grouping::{Grouped, group};
 pub(super) use self::idle_storage::idle_storage_costs;
+pub(super) use self::instance_prices::{PaidHours, block_hours, block_price};
+pub(super) use self::lifetime::has_ended;

@@ -152,6 +152,7 @@ fn unused_row(one: &UnusedCommitment) -> Vec<String> {
     let cell_of = |column: &&str| match *column {
         "id" => text(&one.id),
         "name" => text(&one.name),
+        "account" => text(one.account.as_deref().unwrap_or("")),
         "region" => text(one.region.as_deref().unwrap_or("")),
         "kind" => one.kind.to_owned(),
         "currency" => cell(one.monthly_cost.map(Money::currency)),

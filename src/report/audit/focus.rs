@@ -1,7 +1,7 @@
 //! `audit --format focus`: the columns of FOCUS 1.0 in their order, then columns of
 //! our own. An estimate of what the hours of the window cost, and no bill.
 
-use crate::analysis::{Audit, Charge, ChargeKind, UnusedCharge};
+use crate::analysis::{Charge, ChargeKind, UnusedCharge};
 use crate::domain::{Money, Provider, Window};
 use crate::report::shared::csv::document;
 use crate::report::shared::text::{json_escaped, rounded, spreadsheet_safe as text};
@@ -85,7 +85,6 @@ const ESTIMATE: &str = "estimate, not a bill";
 /// # Errors
 /// When a row cannot be written, which memory always can.
 pub fn focus_csv(
-    audit: &Audit,
     charges: &[Charge<'_>],
     unused: &[UnusedCharge<'_>],
 ) -> Result<String, csv::Error> {
@@ -96,7 +95,7 @@ pub fn focus_csv(
         row
     });
     let of_unused = unused.iter().map(|charge| {
-        let cells = columns().map(|name| unused_cell(audit, charge, name));
+        let cells = columns().map(|name| unused_cell(charge, name));
         cells.collect::<Vec<String>>()
     });
     document(columns(), of_workloads.chain(of_unused))
@@ -173,7 +172,9 @@ fn standard(charge: &Charge<'_>) -> Vec<String> {
         match charge.kind {
             ChargeKind::OnDemand | ChargeKind::IdleStorage => "Standard",
             ChargeKind::Spot => "Dynamic",
-            ChargeKind::Reserved | ChargeKind::SavingsPlan => "Committed",
+            ChargeKind::Reserved | ChargeKind::SavingsPlan | ChargeKind::CapacityBlock => {
+                "Committed"
+            }
         }
         .to_owned(),
         quantity,
@@ -220,6 +221,7 @@ fn commitment(kind: ChargeKind) -> Option<(&'static str, &'static str)> {
     match kind {
         ChargeKind::Reserved => Some(("Usage", "Reserved Instance")),
         ChargeKind::SavingsPlan => Some(("Spend", "Savings Plan")),
+        ChargeKind::CapacityBlock => Some(("Usage", "Capacity Block")),
         ChargeKind::OnDemand | ChargeKind::Spot | ChargeKind::IdleStorage => None,
     }
 }
@@ -228,6 +230,7 @@ fn price_name(kind: ChargeKind) -> &'static str {
     match kind {
         ChargeKind::Spot => "spot",
         ChargeKind::IdleStorage => "idle-storage",
+        ChargeKind::CapacityBlock => "capacity-block",
         ChargeKind::OnDemand | ChargeKind::Reserved | ChargeKind::SavingsPlan => "on-demand",
     }
 }
@@ -239,6 +242,7 @@ fn description(charge: &Charge<'_>) -> String {
         ChargeKind::Spot => "spot hours of",
         ChargeKind::Reserved => "hours covered by reserved instances for",
         ChargeKind::SavingsPlan => "hours covered by a savings plan for",
+        ChargeKind::CapacityBlock => "hours in a Capacity Block of",
         ChargeKind::IdleStorage => "volumes and addresses of stopped",
     };
     text(&format!(
@@ -250,7 +254,7 @@ fn description(charge: &Charge<'_>) -> String {
 /// A cell of what is paid for and does not run. Room of a capacity reservation is paid
 /// by the hour; the unused part of a commitment by its fee, has no list price, and is
 /// about no resource but the commitment.
-fn unused_cell(audit: &Audit, charge: &UnusedCharge<'_>, column: &str) -> String {
+fn unused_cell(charge: &UnusedCharge<'_>, column: &str) -> String {
     let one = charge.one;
     let (provider, issuer) = provider_and_issuer(Provider::Aws);
     let commitment = CommitmentKind::from_name(one.kind).and_then(|kind| {
@@ -263,10 +267,7 @@ fn unused_cell(audit: &Audit, charge: &UnusedCharge<'_>, column: &str) -> String
     let of_commitment = |value: &str| commitment.map_or(String::new(), |_| value.to_owned());
     match column {
         "BilledCost" | "ContractedCost" | "ListCost" => money(charge.billed),
-        "BillingAccountId" | "SubAccountId" => match audit.accounts.as_slice() {
-            [account] => text(account),
-            _ => "unknown".to_owned(),
-        },
+        "BillingAccountId" | "SubAccountId" => text(one.account.as_deref().unwrap_or("unknown")),
         "BillingCurrency" => charge.effective.currency().code().to_owned(),
         "BillingPeriodEnd" => billing_period(charge.period).1,
         "BillingPeriodStart" => billing_period(charge.period).0,

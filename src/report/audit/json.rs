@@ -4,6 +4,7 @@
 use super::finding_json::FindingView;
 use super::kpis_json::{UnitCostView, kpis};
 use super::practices::PracticeView;
+use super::purchase_json::{PurchaseView, purchase};
 use crate::analysis::{Audit, AuditedWorkload, Grouping};
 use crate::domain::{
     Action, Classification, CommittedCost, Finding, GpuUsage, Money, PriceOrigin, TagFilter,
@@ -15,7 +16,7 @@ use crate::report::shared::gaps::GapView;
 use crate::report::shared::text::{
     Each, currency_code, json_account, json_document, json_figure, json_money, json_rate,
 };
-use crate::savings::{Purchase, UnusedCommitment};
+use crate::savings::UnusedCommitment;
 use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -104,27 +105,13 @@ struct Summary {
     ignored_workloads: u64,
 }
 
-#[derive(Serialize)]
-struct PurchaseView {
-    option: String,
-    account: Option<String>,
-    count: u32,
-    instance_type: String,
-    region: String,
-    operating_system: &'static str,
-    tenancy: &'static str,
-    currency: &'static str,
-    on_demand_hourly: Option<f64>,
-    effective_hourly: Option<f64>,
-    monthly_savings: Option<f64>,
-}
-
 /// What is paid for and does not run.
 #[derive(Serialize)]
 struct UnusedView {
     id: String,
     kind: &'static str,
     name: String,
+    account: Option<String>,
     region: Option<String>,
     currency: Option<&'static str>,
     monthly_cost: Option<f64>,
@@ -313,23 +300,6 @@ fn tag_filter(filter: &TagFilter) -> TagFilterView {
     }
 }
 
-fn purchase(purchase: &Purchase) -> PurchaseView {
-    let key = &purchase.key;
-    PurchaseView {
-        option: purchase.term.option.to_string(),
-        account: purchase.account.clone(),
-        count: purchase.count,
-        instance_type: key.instance_type.clone(),
-        region: key.region.clone(),
-        operating_system: key.operating_system.name(),
-        tenancy: key.tenancy.name(),
-        currency: purchase.monthly_savings.currency().code(),
-        on_demand_hourly: json_rate(purchase.on_demand_hourly.amount()),
-        effective_hourly: json_rate(purchase.term.effective_hourly.amount()),
-        monthly_savings: json_money(purchase.monthly_savings),
-    }
-}
-
 fn prices(audit: &Audit) -> Prices {
     let by_origin = audit.prices.by_origin();
     Prices {
@@ -497,6 +467,7 @@ fn unused(one: &UnusedCommitment) -> UnusedView {
         id: one.id.clone(),
         kind: one.kind,
         name: one.name.clone(),
+        account: one.account.clone(),
         region: one.region.clone(),
         currency: currency_code(one.monthly_cost),
         monthly_cost: one.monthly_cost.and_then(json_money),

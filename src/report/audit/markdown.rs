@@ -13,12 +13,13 @@ use crate::report::shared::markdown::escape::{code, text};
 use crate::report::shared::markdown::gaps::{OF_GAPS, gap_row};
 use crate::report::shared::markdown::page::{Column, Page, Row, Section, figures, words};
 use crate::report::shared::next::Invocation;
+use crate::report::shared::promises::{break_even, evidence as evidence_of};
 use crate::report::shared::style::worth_words;
 use crate::report::shared::text::{
     ABSENT, a_year, count, counted, minute, money, money_or_absent, percent, rounded,
 };
 use crate::report::shared::view::{Picked, View, class_of, summed};
-use crate::savings::{Purchase, UnusedCommitment};
+use crate::savings::{Promise, Purchase, UnusedCommitment};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -33,10 +34,16 @@ const OF_ACTIONS: &[Column] = &[
 ];
 const OF_PURCHASES: &[Column] = &[
     figures("monthly savings"),
+    figures("total of the term"),
+    figures("upfront"),
+    figures("per month"),
     figures("count"),
     words("type"),
     words("region"),
     words("what"),
+    figures("break-even"),
+    words("evidence"),
+    words("before"),
 ];
 const OF_FINDINGS: &[Column] = &[
     words("severity"),
@@ -111,7 +118,7 @@ pub fn audit_markdown(
             ("action", "actions"),
         ),
         folded(
-            "To buy, after all actions above",
+            "To buy, after all actions above: promises, paid until the term ends, used or not",
             OF_PURCHASES,
             audit.purchases.iter().map(purchase_row).collect(),
             ("purchase", "purchases"),
@@ -135,7 +142,11 @@ pub fn audit_markdown(
         folded(
             "Paid for but not running: included in the cost",
             OF_UNUSED,
-            audit.unused.iter().map(unused_row).collect(),
+            audit
+                .unused
+                .iter()
+                .map(|one| unused_row(one, &audit.accounts))
+                .collect(),
             ("commitment", "commitments"),
         ),
         folded(
@@ -337,12 +348,22 @@ fn action_row(name: &str, action: &Action) -> Row {
 }
 
 fn purchase_row(purchase: &Purchase) -> Row {
+    let promise = purchase.promise();
+    let promise = promise.as_ref();
+    let amount = |amount: fn(&Promise) -> Money| money_or_absent(promise.map(amount));
+    let before = purchase.steps.iter().chain(&purchase.caveats);
     Row::of_cells(&[
         money(purchase.monthly_savings),
+        amount(|promise| promise.term_total),
+        amount(|promise| promise.upfront),
+        amount(|promise| promise.monthly),
         purchase.count.to_string(),
         code(&purchase.key.instance_type),
         code(&purchase.key.region),
         text(&purchase.what()),
+        promise.map_or(ABSENT.to_owned(), break_even),
+        promise.map_or(ABSENT.to_owned(), evidence_of),
+        text(&before.cloned().collect::<Vec<_>>().join("; ")),
     ])
     .worth(purchase.monthly_savings)
 }
@@ -423,11 +444,11 @@ fn workload_row(audited: &AuditedWorkload, is_advised: bool) -> Row {
     Row::of_cells(&cells)
 }
 
-fn unused_row(one: &UnusedCommitment) -> Row {
+fn unused_row(one: &UnusedCommitment, accounts: &[String]) -> Row {
     Row::of_cells(&[
         code(&one.id),
         one.kind.to_owned(),
-        text(&one.name),
+        text(&one.name_among(accounts)),
         money_or_absent(one.monthly_cost),
         money_or_absent(one.planned_monthly_cost()),
     ])

@@ -8,7 +8,7 @@ use crate::report::shared::openmetrics::{
 };
 use crate::report::shared::text::rounded;
 use crate::report::shared::view::team_of;
-use crate::savings::UnusedCommitment;
+use crate::savings::{Purchase, UnusedCommitment};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
@@ -27,6 +27,7 @@ pub fn audit_openmetrics(audit: &Audit) -> String {
     of_evidence(audit, &mut page);
     of_workloads(audit, &mut page);
     of_commitments(&audit.unused, &mut page);
+    of_purchases(&audit.purchases, &mut page);
     page.finish()
 }
 
@@ -329,6 +330,7 @@ fn of_commitments(unused: &[UnusedCommitment], page: &mut Exposition) {
         Labels::default()
             .with_id("id", &one.id)
             .with("kind", one.kind)
+            .with("account", one.account.as_deref().unwrap_or(""))
             .with("region", one.region.as_deref().unwrap_or(""))
     };
     page.family(
@@ -345,6 +347,26 @@ fn of_commitments(unused: &[UnusedCommitment], page: &mut Exposition) {
         shown.iter().map(|one| {
             let end = one.committed_until.map(|end| end.as_second());
             (labels(one), end.and_then(number))
+        }),
+    );
+}
+
+/// What the plan buys, with everything that is paid until its term ends.
+fn of_purchases(purchases: &[Purchase], page: &mut Exposition) {
+    let shown = &purchases[..purchases.len().min(MOST_ROWS)];
+    page.family(
+        "gpucost_purchase_term_total",
+        "Everything that a purchase of the plan is paid until its term ends.",
+        shown.iter().map(|one| {
+            let total = one.promise().map(|promise| promise.term_total);
+            let labels = Labels::default()
+                .with("option", &one.term.option.to_string())
+                .with("account", one.account.as_deref().unwrap_or(""))
+                .with("region", &one.key.region)
+                .with("instance_type", &one.key.instance_type)
+                .with("operating_system", one.key.operating_system.name())
+                .with("tenancy", one.key.tenancy.name());
+            (labels.in_currency_of(total), money(total))
         }),
     );
 }

@@ -6,7 +6,7 @@ use crate::domain::{
 };
 use crate::report::answer::{Figure, Sheet, column, sheet_csv};
 use crate::report::shared::text::tags_cell;
-use crate::savings::UnusedCommitment;
+use crate::savings::{Promise, Purchase, UnusedCommitment};
 use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
@@ -15,6 +15,7 @@ use rust_decimal::prelude::ToPrimitive;
 #[derive(Debug, Clone, Copy)]
 pub enum AuditTable<'a> {
     Actions,
+    Purchases,
     Findings,
     Gaps,
     Prices,
@@ -28,6 +29,7 @@ pub enum AuditTable<'a> {
 pub fn audit_table_csv(audit: &Audit, table: AuditTable<'_>) -> Result<String, csv::Error> {
     sheet_csv(&match table {
         AuditTable::Actions => actions(audit),
+        AuditTable::Purchases => purchases(audit),
         AuditTable::Findings => findings(audit),
         AuditTable::Gaps => gaps(audit),
         AuditTable::Prices => prices(audit),
@@ -174,6 +176,7 @@ fn unused(one: &UnusedCommitment, audit: &Audit) -> Vec<Figure> {
     let cell = |column: &&str| match *column {
         "id" => text(&one.id),
         "name" => text(&one.name),
+        "account" => text(one.account.as_deref().unwrap_or("")),
         "region" => text(one.region.as_deref().unwrap_or("")),
         "kind" => text(one.kind),
         "currency" => code_of(one.monthly_cost, audit),
@@ -238,7 +241,7 @@ pub(super) fn actions(audit: &Audit) -> Sheet {
         let of = [
             text(&one.id),
             text(&one.name),
-            Figure::Absent,
+            text(one.account.as_deref().unwrap_or("")),
             text(one.region.as_deref().unwrap_or("")),
             Figure::Absent,
         ];
@@ -263,6 +266,69 @@ fn action(of: &[Figure; 5], action: &Action) -> Vec<Figure> {
         text(&action.caveats().join("; ")),
     ]);
     row
+}
+
+const PURCHASES: &[&str] = &[
+    "kind",
+    "option",
+    "account",
+    "region",
+    "instance_type",
+    "operating_system",
+    "tenancy",
+    "count",
+    "term_years",
+    "payment",
+    "currency",
+    "upfront",
+    "monthly",
+    "term_total",
+    "break_even_utilization",
+    "evidence_days",
+    "monthly_savings",
+    "risk",
+    "caveats",
+    "steps",
+];
+
+/// What the plan buys, a row for each purchase. Their savings are those of the actions that
+/// commit.
+pub(super) fn purchases(audit: &Audit) -> Sheet {
+    let row = |one: &Purchase| {
+        let promise = one.promise();
+        let promise = promise.as_ref();
+        let amount = |amount: fn(&Promise) -> Money| money(promise.map(amount));
+        vec![
+            text(promise.map_or("", |promise| promise.kind)),
+            text(&one.term.option.to_string()),
+            text(one.account.as_deref().unwrap_or("")),
+            text(&one.key.region),
+            text(&one.key.instance_type),
+            text(one.key.operating_system.name()),
+            text(one.key.tenancy.name()),
+            Figure::Count(u64::from(one.count)),
+            Figure::of(promise, |promise| {
+                Figure::Count(u64::from(promise.term.years))
+            }),
+            text(promise.map_or("", |promise| promise.term.payment.name())),
+            code(one.monthly_savings.currency()),
+            amount(|promise| promise.upfront),
+            amount(|promise| promise.monthly),
+            amount(|promise| promise.term_total),
+            number(promise.map(|promise| promise.break_even_percent), 4),
+            number(promise.map(|promise| promise.evidence_days), 1),
+            Figure::Money(one.monthly_savings),
+            text(one.term.risk.name()),
+            text(&one.caveats.join("; ")),
+            text(&one.steps.join("; ")),
+        ]
+    };
+    sheet(
+        "purchases",
+        ("purchase", "purchases"),
+        PURCHASES,
+        audit.purchases.iter().map(row).collect(),
+    )
 }
 
 const FINDINGS: &[&str] = &[

@@ -13,6 +13,7 @@ use crate::domain::{Action, ActionKind, Classification, EstateSource, Money};
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::next::{Invocation, Setup, next_section};
 use crate::report::shared::plain_table::PlainTable;
+use crate::report::shared::promises::promise_words;
 use crate::report::shared::style::{TableStyle, outside_of_filters};
 use crate::report::shared::text::{
     a_year, count, counted, fit, hanging, minute, money, money_or_absent, rounded, safe,
@@ -262,7 +263,8 @@ fn unused(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Resul
             )
         });
         let first = format!("{:>14}  ", money_or_absent(one.monthly_cost));
-        let line = format!("{} {}: {}{until}", one.kind, safe(&one.id), safe(&one.name));
+        let name = one.name_among(&audit.accounts);
+        let line = format!("{} {}: {}{until}", one.kind, safe(&one.id), safe(&name));
         hanging(&first, 16, &line, style.width, out)?;
     }
     writeln!(out)
@@ -273,9 +275,14 @@ fn purchases(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Re
     if audit.purchases.is_empty() {
         return Ok(());
     }
-    style.title("TO BUY  after all actions above", out)?;
+    style.title(
+        "TO BUY  promises: what is paid until the term ends, after all actions above",
+        out,
+    )?;
     for one in &audit.purchases {
-        let first = format!("{:>14}  ", money(one.monthly_savings));
+        let promise = one.promise();
+        let total = money_or_absent(promise.as_ref().map(|promise| promise.term_total));
+        let first = format!("{total:>14}  ");
         let line = format!(
             "{} × {} in {}: {}",
             one.count,
@@ -284,6 +291,14 @@ fn purchases(audit: &Audit, style: TableStyle, out: &mut String) -> std::fmt::Re
             safe(&one.what()),
         );
         hanging(&first, 16, &line, style.width, out)?;
+        let below = " ".repeat(16);
+        if let Some(promise) = &promise {
+            hanging(&below, 16, &promise_words(one, promise), style.width, out)?;
+        }
+        for step in &one.steps {
+            hanging(&below, 16, &safe(step), style.width, out)?;
+        }
+        caveats(&one.caveats, 16, style, out)?;
     }
     writeln!(out)
 }

@@ -32,6 +32,11 @@ pub fn audit_xlsx(audit: &Audit, reconciled: &Reconciliation) -> Result<Vec<u8>,
             sheet: sheets::actions(audit),
             summed: &["monthly_savings", "waste_monthly_savings"],
         },
+        Page {
+            name: "Purchases",
+            sheet: sheets::purchases(audit),
+            summed: &["upfront", "monthly", "term_total", "monthly_savings"],
+        },
         // Findings overlap: their savings do not add up.
         Page {
             name: "Findings",

@@ -4,6 +4,7 @@ use super::Derivation;
 use super::page::{Page, figure, price, share};
 use super::plan::PlanState;
 use crate::domain::Action;
+use crate::report::shared::promises::promise_words;
 use crate::report::shared::text::money;
 use crate::savings::{Purchase, PurchaseShare};
 use rust_decimal::Decimal;
@@ -113,6 +114,16 @@ impl Page {
             figure(rest, 6),
             figure(before - fees - rest, 6)
         ));
+        if let Some(promise) = bought.promise() {
+            self.note(&format!(
+                "promise until the term ends: {}, of it {}",
+                money(promise.term_total),
+                promise_words(bought, &promise)
+            ));
+        }
+        for step in bought.steps.iter().chain(&bought.caveats) {
+            self.note(step);
+        }
     }
 
     /// The saving goes to the workloads of the pool by what their instances in it cost.

@@ -137,6 +137,7 @@ fn words(reason: &Refusal) -> String {
                 "the savings plan {plan} may cover it, and its rate for {instance_type} is unknown"
             );
         }
+        Refusal::Ends(day) => return format!("it ends on {day} by its tag, before any term does"),
         Refusal::Missing(missing) => return missing.to_string(),
         Refusal::Schedule(reason) => return reason.to_string(),
         Refusal::Type(reason) => return reason.to_string(),

@@ -84,6 +84,9 @@ impl Page {
     pub(super) fn unused(&mut self, one: &UnusedCommitment) {
         self.heading(&format!("{} {}", one.kind, one.id));
         self.line(&format!("unused: {}", one.name));
+        if let Some(account) = &one.account {
+            self.line(&format!("account {account}"));
+        }
         self.line(&one.detail);
         match one.monthly_cost {
             Some(cost) => self.line(&format!("{} per month, rounded", money(cost))),

@@ -3,7 +3,6 @@
 use super::checks::VALID_DAYS;
 use super::planned::{FixItem, FixPlan};
 use super::procedure::{FixFile, Step, What};
-use crate::domain::counted;
 use crate::report::shared::markdown::escape::{code, text};
 use crate::report::shared::text::{minute, money_or_absent, safe};
 use std::fmt::Write;
@@ -17,7 +16,7 @@ pub fn fix_markdown(plan: &FixPlan<'_>) -> String {
 }
 
 fn draw(plan: &FixPlan<'_>, out: &mut String) -> std::fmt::Result {
-    let number = counted(plan.items.len(), "action", "actions");
+    let number = plan.number();
     let saved = money_or_absent(plan.monthly_savings());
     writeln!(out, "# Runbook: {number}, {} per month\n", text(&saved))?;
     writeln!(

@@ -4,7 +4,7 @@ use super::checks::account;
 use super::procedure::{Procedure, Step};
 use super::{groups, kubernetes, machines, purchase, schedule, share, terraform};
 use crate::analysis::{Audit, Fix, FixTarget, WorkloadFix};
-use crate::domain::{ActionKind, Money, Provider, Risk, WorkloadKind};
+use crate::domain::{ActionKind, Money, Provider, Risk, WorkloadKind, counted};
 use crate::report::shared::text::money;
 use jiff::Timestamp;
 use std::collections::BTreeSet;
@@ -56,6 +56,25 @@ impl<'a> FixPlan<'a> {
             as_of: audit.as_of,
             risk: audit.plan_risk,
             items: items.collect(),
+        }
+    }
+
+    /// How many actions of the plan these are, and in how many steps: a purchase is one step
+    /// for the actions of all workloads that it is for.
+    pub(super) fn number(&self) -> String {
+        let mut of_workloads: BTreeSet<(ActionKind, String)> = BTreeSet::new();
+        let mut others = 0;
+        for item in &self.items {
+            let workloads = item.fix.workloads();
+            others += usize::from(workloads.is_empty());
+            of_workloads.extend(workloads.into_iter().map(|id| (item.fix.kind, id)));
+        }
+        let actions = of_workloads.len() + others;
+        let number = counted(actions, "action", "actions");
+        if actions == self.items.len() {
+            number
+        } else {
+            format!("{number} in {}", counted(self.items.len(), "step", "steps"))
         }
     }
 

@@ -7,6 +7,8 @@ use crate::analysis::ReservationFix;
 use crate::domain::{
     CommitmentTerm, OperatingSystem, PaymentOption, PriceOption, Provider, Tenancy,
 };
+use crate::report::shared::promises::promise_words;
+use crate::report::shared::text::money;
 use crate::savings::Purchase;
 use rust_decimal::Decimal;
 
@@ -29,6 +31,15 @@ pub(super) fn buy(purchase: &Purchase) -> Option<Procedure> {
         "check that the other actions on these workloads are done and stay: it is sized by what \
          runs after them",
     ));
+    let steps = purchase.steps.iter().cloned();
+    procedure.before.extend(steps.map(Step::by_hand));
+    if let Some(promise) = purchase.promise() {
+        procedure.before.push(Step::by_hand(format!(
+            "have whoever pays agree to {} until the term ends: {}",
+            money(promise.term_total),
+            promise_words(purchase, &promise)
+        )));
+    }
     match purchase.term.option {
         PriceOption::Reserved(term) => reserve(purchase, term, &mut procedure)?,
         PriceOption::Ec2InstanceSavingsPlan(term) => plan(purchase, term, &mut procedure)?,

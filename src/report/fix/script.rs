@@ -3,7 +3,6 @@
 use super::checks::{VALID_DAYS, valid_until};
 use super::planned::{FixItem, FixPlan};
 use super::procedure::{Step, What};
-use crate::domain::counted;
 use crate::report::shared::text::{minute, safe, shell_word};
 use std::fmt::Write;
 
@@ -19,7 +18,7 @@ pub fn fix_script(plan: &FixPlan<'_>) -> String {
 }
 
 fn draw(plan: &FixPlan<'_>, out: &mut String) -> std::fmt::Result {
-    let number = counted(plan.items.len(), "action", "actions");
+    let number = plan.number();
     writeln!(out, "#!/usr/bin/env bash")?;
     writeln!(
         out,

@@ -1,7 +1,6 @@
 //! `fix --format table`: what would be done, in order.
 
 use super::planned::FixPlan;
-use crate::domain::counted;
 use crate::report::shared::next::Invocation;
 use crate::report::shared::plain_table::PlainTable;
 use crate::report::shared::style::TableStyle;
@@ -25,7 +24,7 @@ fn draw(
     style: TableStyle,
     out: &mut String,
 ) -> std::fmt::Result {
-    let number = counted(plan.items.len(), "action", "actions");
+    let number = plan.number();
     let heading = format!(
         "{number} of the plan of {} at risk {}: {} per month",
         minute(plan.as_of),

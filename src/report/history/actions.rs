@@ -6,7 +6,7 @@ use crate::report::shared::text::{counted, money};
 use crate::trend::{Overview, Realised};
 use jiff::civil::Date;
 
-const OF_ACTIONS: [Column; 18] = [
+const OF_ACTIONS: [Column; 19] = [
     column("name", "workload"),
     detail("workload", "id"),
     column("action", "action"),
@@ -17,6 +17,7 @@ const OF_ACTIONS: [Column; 18] = [
     column("days", "days"),
     column("expected", "expected"),
     column("saved", "saved"),
+    column("missed", "not done cost"),
     detail("saved_usage", "usage"),
     detail("saved_mix", "mix"),
     detail("saved_rate", "rate"),
@@ -69,6 +70,7 @@ fn row(one: &Realised) -> Vec<Figure> {
         count(one.days),
         Figure::Money(one.expected),
         Figure::of(one.saved, |(saved, _)| Figure::Money(saved)),
+        Figure::of(one.missed, Figure::Money),
         Figure::of(parts, |parts| part(parts.usage)),
         Figure::of(parts, |parts| part(parts.mix)),
         Figure::of(parts, |parts| part(parts.rate)),

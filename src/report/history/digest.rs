@@ -14,13 +14,14 @@ const OF_TOTALS: [Column; 4] = [
     column("now", "now"),
     column("change", "change"),
 ];
-const OF_ACTIONS: [Column; 9] = [
+const OF_ACTIONS: [Column; 10] = [
     column("turn", "what"),
     column("name", "workload"),
     column("action", "action"),
     column("target", "to"),
     column("expected_monthly", "per month"),
     detail("saved", "saved"),
+    column("missed", "not done cost"),
     column("since", "since"),
     detail("risk", "risk"),
     detail("action_id", "action id"),
@@ -173,6 +174,7 @@ fn row(turn: Turn, one: &Realised) -> Vec<Figure> {
         Figure::of(action.target.as_ref(), |target| Figure::text(to(target))),
         Figure::Money(action.expected_monthly),
         Figure::of(one.saved, |(saved, _)| Figure::Money(saved)),
+        Figure::of(one.missed, Figure::Money),
         Figure::of(one.since, |day| Figure::text(day.to_string())),
         Figure::text(action.risk.name()),
         Figure::text(&action.action_id),

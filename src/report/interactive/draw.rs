@@ -67,7 +67,11 @@ fn header(model: &Model<'_>, width: usize) -> Vec<Line<'static>> {
     };
     let actions = format!(
         "{} on, {} off, risk {}{chosen}",
-        counted(on.sum::<usize>() as u64, "action", "actions"),
+        counted(
+            (on.sum::<usize>() + model.released().len()) as u64,
+            "action",
+            "actions"
+        ),
         count(model.switches.off() as u64),
         audit.plan_risk,
     );

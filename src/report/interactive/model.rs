@@ -4,8 +4,9 @@ use super::actions::{Switch, Switches};
 use super::export;
 use super::hours::Hours;
 use crate::analysis::{Audit, AuditedWorkload, Choices};
-use crate::domain::{ActionKind, Money, RejectedAction};
+use crate::domain::{Action, ActionKind, Money, RejectedAction};
 use crate::report::shared::view::{RowFacts, SortKey, View};
+use crate::savings::UnusedCommitment;
 use crate::usage::Estate;
 use std::cmp::Reverse;
 
@@ -256,6 +257,15 @@ impl<'a> Model<'a> {
             Key::PageDown => self.hours.scroll(false),
             _ => self.action_cursor = moved(self.action_cursor, kinds.len(), key),
         }
+    }
+
+    /// What the plan does about capacity that nothing runs in: it is in the totals, and no
+    /// filter is about it.
+    pub(super) fn released(&self) -> Vec<(&UnusedCommitment, &Action)> {
+        let unused = self.audit.unused.iter();
+        unused
+            .flat_map(|one| one.actions.iter().map(move |action| (one, action)))
+            .collect()
     }
 
     /// The workload that is open.

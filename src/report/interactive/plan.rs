@@ -14,6 +14,8 @@ const AMOUNT: usize = 12;
 const KIND: usize = 10;
 /// Actions of a workload that are shown at once.
 const MOST_ACTIONS: usize = 4;
+/// Releases of unused capacity that are shown below the actions of workloads.
+const MOST_RELEASED: usize = 5;
 /// Lines of the sentence about a workload, and of that about an action.
 const SENTENCE: usize = 2;
 
@@ -24,9 +26,11 @@ pub(super) fn list(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'
     } else {
         format!(" · filter `{}`", model.filter)
     };
+    let released = model.released();
+    let number = model.entries.len() + released.len();
     let title = format!(
         "PLAN  {}, the largest saving first{filter}",
-        counted(model.entries.len() as u64, "action", "actions")
+        counted(number as u64, "action", "actions")
     );
     let header = format!(
         "       {}  {}  {}",
@@ -38,7 +42,8 @@ pub(super) fn list(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'
         Line::styled(fit(&title, width), bold()),
         Line::styled(fit(&header, width), bold()),
     ];
-    let rows = height.saturating_sub(lines.len());
+    let beside = released.len().min(MOST_RELEASED);
+    let rows = height.saturating_sub(lines.len() + beside);
     let first = first_row(model.plan_cursor, model.entries.len(), rows);
     let visible = model.entries.iter().enumerate().skip(first).take(rows);
     for (index, (place, kind)) in visible {
@@ -56,6 +61,18 @@ pub(super) fn list(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'
         );
         let line = left(&text, width.saturating_sub(2));
         lines.push(row(&line, index == model.plan_cursor));
+    }
+    // They belong to no workload and are not switched.
+    for (one, action) in released.iter().take(beside) {
+        let text = format!(
+            "       {}  {}  {}: {} ({} risk)",
+            right(&action.monthly_savings().to_string(), AMOUNT),
+            left(action.kind().name(), KIND),
+            one.id,
+            one.name,
+            action.risk()
+        );
+        lines.push(Line::from(fit(&text, width)));
     }
     lines
 }

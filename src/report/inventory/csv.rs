@@ -41,7 +41,9 @@ pub fn inventory_csv(listing: &Listing<'_>) -> Result<String, csv::Error> {
         let ListedInstance {
             instance,
             shape,
+            purchase_option,
             quote,
+            hourly,
             idle_storage,
         } = listed;
         let offer = shape.and_then(|shape| shape.gpu.as_ref());
@@ -53,7 +55,7 @@ pub fn inventory_csv(listing: &Listing<'_>) -> Result<String, csv::Error> {
             text(instance.zone.as_deref().unwrap_or("")),
             text(&instance.instance_type),
             instance.state.to_string(),
-            instance.purchase_option().to_string(),
+            purchase_option.to_string(),
             text(offer.map_or("", |offer| offer.model.name())),
             cell(offer.map(|offer| offer.share)),
             cell(offer.and_then(|offer| offer.vram_mib)),
@@ -64,7 +66,7 @@ pub fn inventory_csv(listing: &Listing<'_>) -> Result<String, csv::Error> {
             instance.launch_time.to_string(),
             text(instance.auto_scaling_group.as_deref().unwrap_or("")),
             cell(currency(listed)),
-            rate(quote.as_ref().map(|quote| quote.rate.amount())),
+            rate(hourly.map(|rate| rate.amount())),
             cell(quote.as_ref().map(|quote| quote.origin)),
             cell(quote.as_ref().map(|quote| quote.effective_date)),
             money(idle_storage_monthly(idle_storage.as_ref())),

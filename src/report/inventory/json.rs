@@ -102,7 +102,9 @@ fn view(listed: &ListedInstance<'_>) -> InstanceView {
     let ListedInstance {
         instance,
         shape,
+        purchase_option,
         quote,
+        hourly,
         idle_storage,
     } = listed;
     InstanceView {
@@ -113,7 +115,7 @@ fn view(listed: &ListedInstance<'_>) -> InstanceView {
         zone: instance.zone.clone(),
         instance_type: instance.instance_type.clone(),
         state: instance.state.name(),
-        purchase_option: instance.purchase_option().name(),
+        purchase_option: purchase_option.name(),
         capacity_reservation_id: instance.capacity_reservation_id.clone(),
         operating_system: instance.operating_system.name(),
         tenancy: instance.tenancy.name(),
@@ -130,9 +132,7 @@ fn view(listed: &ListedInstance<'_>) -> InstanceView {
         vcpu: shape.map(|shape| shape.vcpu),
         memory_mib: shape.map(|shape| shape.memory_mib),
         currency: currency(listed).map(Currency::code),
-        hourly_cost: quote
-            .as_ref()
-            .and_then(|quote| json_rate(quote.rate.amount())),
+        hourly_cost: hourly.and_then(|rate| json_rate(rate.amount())),
         price_origin: quote.as_ref().map(|quote| quote.origin.name()),
         price_effective_date: quote.as_ref().map(|quote| quote.effective_date.to_string()),
         idle_storage_monthly_cost: idle_storage_monthly(idle_storage.as_ref()).and_then(json_money),

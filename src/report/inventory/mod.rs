@@ -21,7 +21,6 @@ use rust_decimal::Decimal;
 pub fn inventory_rows(listing: &Listing<'_>) -> Vec<RowFacts> {
     let of = |listed: &ListedInstance<'_>| {
         let instance = listed.instance;
-        let rate = listed.quote.as_ref().map(|quote| quote.rate);
         let native = instance.id.native().to_owned();
         RowFacts {
             names: vec![
@@ -31,7 +30,7 @@ pub fn inventory_rows(listing: &Listing<'_>) -> Vec<RowFacts> {
             instance_type: instance.instance_type.clone(),
             region: instance.region.clone(),
             team: team_of(&instance.tags).map(str::to_owned),
-            cost: rate.map(|rate| rate.times_hours(Decimal::ONE)),
+            cost: listed.hourly.map(|rate| rate.times_hours(Decimal::ONE)),
             ..RowFacts::default()
         }
     };
@@ -45,7 +44,7 @@ fn idle_storage_monthly(idle_storage: Option<&IdleStorageCosts>) -> Option<Money
 
 /// The currency of what it costs; absent when nothing of it is priced.
 fn currency(listed: &ListedInstance<'_>) -> Option<Currency> {
-    let running = listed.quote.as_ref().map(|quote| quote.rate.currency());
+    let running = listed.hourly.map(|rate| rate.currency());
     running.or(idle_storage_monthly(listed.idle_storage.as_ref()).map(Money::currency))
 }
 

@@ -134,11 +134,11 @@ fn state(node: &Node) -> &'static str {
 fn table_row(listed: &ListedInstance<'_>) -> Vec<String> {
     let instance = listed.instance;
     let is_running = instance.state.is_running();
-    let price = match &listed.quote {
-        Some(quote) => format!(
+    let price = match listed.hourly {
+        Some(rate) => format!(
             "{}{}",
-            quote.rate.currency().sign(),
-            quote.rate.amount().round_dp(6).normalize()
+            rate.currency().sign(),
+            rate.amount().round_dp(6).normalize()
         ),
         None if is_running => "unpriced".to_owned(),
         None => ABSENT.to_owned(),
@@ -147,7 +147,7 @@ fn table_row(listed: &ListedInstance<'_>) -> Vec<String> {
         fit(instance.id.native(), 19),
         price,
         if is_running {
-            instance.purchase_option().to_string()
+            listed.purchase_option.to_string()
         } else {
             instance.state.to_string()
         },

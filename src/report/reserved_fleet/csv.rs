@@ -25,7 +25,7 @@ const POOL_COLUMNS: &[&str] = &[
 const OPTION_COLUMNS: &[&str] = &[
     "term_years",
     "payment",
-    "best",
+    "planned",
     "count",
     "commitment_hourly",
     "effective_hourly",

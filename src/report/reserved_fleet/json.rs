@@ -2,19 +2,17 @@
 
 use super::concurrency;
 use crate::analysis::{
-    CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool, best_option,
+    CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool, planned_option,
 };
 use crate::domain::PriceQuote;
 use crate::report::SCHEMA_VERSION;
+use crate::report::audit::purchase_json::{PurchaseView, purchase};
 use crate::report::shared::gaps::GapView;
 use crate::report::shared::text::{currency_code, json_document, json_money, json_rate};
-use crate::savings::CommitmentUse;
+use crate::savings::{CommitmentUse, Purchase};
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::Serialize;
-
-/// What the pools of both kinds are sized on.
-const SIZED_ON: &str = "usage-today";
 
 #[derive(Serialize)]
 struct Document {
@@ -46,6 +44,7 @@ pub(super) struct ReservedView {
     peak: u32,
     concurrency: Vec<ConcurrencyView>,
     options: Vec<OptionView>,
+    purchase: Option<PurchaseView>,
     capacity_block_hourly: Option<f64>,
     capacity_block_date: Option<String>,
     capacity_block_origin: Option<&'static str>,
@@ -70,13 +69,14 @@ pub(super) struct FamilyView {
     on_demand_peak_hourly: Option<f64>,
     on_demand_mean_hourly: Option<f64>,
     options: Vec<OptionView>,
+    purchase: Option<PurchaseView>,
 }
 
 #[derive(Serialize)]
 struct OptionView {
     term_years: u8,
     payment: &'static str,
-    best: bool,
+    planned: bool,
     /// Of reserved instances.
     count: Option<u64>,
     /// Of a savings plan.
@@ -132,7 +132,11 @@ pub fn reserved_fleet_json(fleet: &ReservedFleet) -> Result<String, serde_json::
         as_of: fleet.as_of.to_string(),
         window_start: fleet.window.start.to_string(),
         window_end: fleet.window.end.to_string(),
-        sized_on: SIZED_ON,
+        sized_on: if fleet.is_today {
+            "usage-today"
+        } else {
+            "usage-after-plan"
+        },
         reserved_pools: fleet.reserved.iter().map(reserved).collect(),
         savings_plan_pools: fleet.families.iter().map(family).collect(),
         commitments: fleet.commitments.iter().map(commitment).collect(),
@@ -170,7 +174,8 @@ pub(super) fn reserved(pool: &ReservedPool) -> ReservedView {
                 share: share(ran),
             })
             .collect(),
-        options: options(&pool.options, true),
+        options: options(&pool.options, pool.purchase.as_ref(), true),
+        purchase: pool.purchase.as_ref().map(purchase),
         capacity_block_hourly: block.and_then(|quote| json_rate(quote.rate.amount())),
         capacity_block_date: block.map(|quote| quote.seen_on.to_string()),
         capacity_block_origin: block.map(|quote| quote.origin.name()),
@@ -187,19 +192,20 @@ pub(super) fn family(pool: &FamilyPool) -> FamilyView {
         hours: pool.hours,
         on_demand_peak_hourly: json_rate(pool.on_demand_peak.amount()),
         on_demand_mean_hourly: json_rate(pool.on_demand_mean.amount()),
-        options: options(&pool.options, false),
+        options: options(&pool.options, pool.purchase.as_ref(), false),
+        purchase: pool.purchase.as_ref().map(purchase),
     }
 }
 
-fn options(all: &[PoolOption], instances: bool) -> Vec<OptionView> {
-    let best = best_option(all);
+fn options(all: &[PoolOption], purchase: Option<&Purchase>, instances: bool) -> Vec<OptionView> {
+    let planned = planned_option(all, purchase);
     let view = |(index, option): (usize, &PoolOption)| {
         let oldest = option.quotes.iter().min_by_key(|quote| quote.seen_on);
         let derived = |quote: &PriceQuote| quote.basis.name() == "derived";
         OptionView {
             term_years: option.term.years,
             payment: option.term.payment.name(),
-            best: best == Some(index),
+            planned: planned == Some(index),
             count: option.amount.to_u64().filter(|_| instances),
             commitment_hourly: json_rate(option.amount).filter(|_| !instances),
             effective_hourly: json_rate(option.hourly.amount()),

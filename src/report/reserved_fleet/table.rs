@@ -2,14 +2,16 @@
 //! then what is committed to already.
 
 use super::concurrency;
-use crate::analysis::{FamilyPool, PoolOption, ReservedFleet, ReservedPool, best_option};
+use crate::analysis::{FamilyPool, PoolOption, ReservedFleet, ReservedPool, planned_option};
 use crate::domain::{Money, PriceBasis, PriceQuote};
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::plain_table::PlainTable;
+use crate::report::shared::promises::promise_words;
 use crate::report::shared::style::{TableStyle, columns_left_out};
 use crate::report::shared::text::{
     ABSENT, count, fit, hanging, money, money_or_absent, rounded, safe, whole, wrap,
 };
+use crate::savings::Purchase;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
@@ -36,7 +38,12 @@ fn draw(fleet: &ReservedFleet, style: TableStyle, out: &mut String) -> Result {
     let title = "RESERVED INSTANCES  by region, type, platform and tenancy";
     writeln!(out, "{}\n", style.heading(title))?;
     if fleet.reserved.is_empty() {
-        writeln!(out, "  no on-demand usage to commit to\n")?;
+        let nothing = if fleet.is_today {
+            "no on-demand usage to commit to"
+        } else {
+            "the plan leaves no on-demand usage to commit to"
+        };
+        writeln!(out, "  {nothing}\n")?;
     }
     let shown = style.shown(fleet.reserved.len(), POOLS);
     for pool in &fleet.reserved[..shown] {
@@ -110,7 +117,7 @@ fn reserved(pool: &ReservedPool, style: TableStyle, out: &mut String) -> Result 
         hanging("  ", 2, &line, style.width, out)?;
     }
     options(
-        &pool.options,
+        (&pool.options, pool.purchase.as_ref()),
         BUY,
         "no reserved price available",
         style,
@@ -130,7 +137,13 @@ fn family(pool: &FamilyPool, style: TableStyle, out: &mut String) -> Result {
     );
     hanging("", 0, &title, style.width, out)?;
     buyer(pool.account.as_deref(), style, out)?;
-    options(&pool.options, COMMIT, "no plan rate available", style, out)
+    options(
+        (&pool.options, pool.purchase.as_ref()),
+        COMMIT,
+        "no plan rate available",
+        style,
+        out,
+    )
 }
 
 /// The account that has to buy, where accounts share nothing.
@@ -142,9 +155,9 @@ fn buyer(account: Option<&str>, style: TableStyle, out: &mut String) -> Result {
     hanging("  ", 2, &line, style.width, out)
 }
 
-/// What is sold to a pool, the best marked.
+/// What is sold to a pool, and what the plan buys of it.
 fn options(
-    all: &[PoolOption],
+    (all, purchase): (&[PoolOption], Option<&Purchase>),
     amount: &str,
     nothing: &str,
     style: TableStyle,
@@ -153,15 +166,32 @@ fn options(
     if all.is_empty() {
         return writeln!(out, "  {nothing}\n");
     }
-    for line in option_table(all, amount, style).lines_in(style, 2) {
+    for line in option_table((all, purchase), amount, style).lines_in(style, 2) {
         writeln!(out, "  {line}")?;
+    }
+    if let Some((purchase, promise)) = purchase.and_then(|one| Some((one, one.promise()?))) {
+        let line = format!(
+            "the plan buys {}, risk {}: {}, of it {}",
+            purchase.count,
+            purchase.term.risk,
+            money(promise.term_total),
+            promise_words(purchase, &promise)
+        );
+        hanging("  → ", 4, &line, style.width, out)?;
+        for said in purchase.steps.iter().chain(&purchase.caveats) {
+            hanging("  ! ", 4, &safe(said), style.width, out)?;
+        }
     }
     writeln!(out)
 }
 
 /// A row for each option; `amount` is the column of what is bought.
-fn option_table(all: &[PoolOption], amount: &str, style: TableStyle) -> PlainTable {
-    let best = best_option(all);
+fn option_table(
+    (all, purchase): (&[PoolOption], Option<&Purchase>),
+    amount: &str,
+    style: TableStyle,
+) -> PlainTable {
+    let planned = planned_option(all, purchase);
     let counts = amount == BUY;
     let mut header = vec!["", "TERM", "UPFRONT", amount];
     if counts {
@@ -187,7 +217,7 @@ fn option_table(all: &[PoolOption], amount: &str, style: TableStyle) -> PlainTab
         };
         let rate = format!("{}{}", currency.sign(), rounded(option.hourly.amount(), 4));
         let mut row = vec![
-            if best == Some(index) { "→" } else { "" }.to_owned(),
+            if planned == Some(index) { "→" } else { "" }.to_owned(),
             format!("{}yr", option.term.years),
             option
                 .term
@@ -233,13 +263,15 @@ fn titles_left_out(fleet: &ReservedFleet, style: TableStyle) -> Vec<String> {
     let titles: BTreeSet<String> = pools
         .chain(families)
         .filter(|(options, _)| !options.is_empty())
-        .flat_map(|(options, amount)| option_table(options, amount, style).left_out(style, 2))
+        .flat_map(|(options, amount)| {
+            option_table((options, None), amount, style).left_out(style, 2)
+        })
         .collect();
     titles.into_iter().collect()
 }
 
 fn legend(fleet: &ReservedFleet, style: TableStyle, out: &mut String) -> Result {
-    let explained = "→ highest savings of the options that pay; EFFECTIVE: hourly cost of \
+    let explained = "→ what the plan buys; EFFECTIVE: hourly cost of \
                      the whole purchase, upfront spread over the term; BREAK-EVEN: share of \
                      the hours above which one pays; MONTH: first month in which the \
                      replaced hours have cost as much; COMMITTED: over the term, used or \
@@ -259,12 +291,23 @@ fn legend(fleet: &ReservedFleet, style: TableStyle, out: &mut String) -> Result 
         let derived = if derived { ", some derived" } else { "" };
         format!("Prices dated {oldest} to {newest}{derived}.")
     });
-    let scope = "Sized on today's usage minus existing commitment coverage; `gpucost audit` \
-                 sizes the usage remaining after right-sizing. A pool of reserved instances \
-                 and the plan of its family cover the same hours: buy only one of them. \
-                 Purchases of a payer account are included with `--commitments`.";
+    let sized = if fleet.is_today {
+        "Sized on today's usage minus existing commitment coverage: it includes what the plan \
+         stops, resizes, schedules and moves, so nothing is advised here."
+    } else {
+        "Sized on what all other actions of the plan leave; `--today` shows today's usage."
+    };
+    let scope = format!(
+        "{sized} A pool of reserved instances and the plan of its family cover the same hours: \
+         buy only one of them. Purchases of a payer account are included with `--commitments`."
+    );
     let narrowed = columns_left_out(&titles_left_out(fleet, style), style).unwrap_or_default();
-    for text in [explained, &narrowed, scope, &dated] {
+    let explained = if fleet.is_today {
+        explained.trim_start_matches("→ what the plan buys; ")
+    } else {
+        explained
+    };
+    for text in [explained, &narrowed, &scope, &dated] {
         for line in wrap(text, style.width) {
             writeln!(out, "{line}")?;
         }

@@ -49,6 +49,10 @@ pub(in crate::report) fn of_json(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => spreadsheet_safe(text),
+        Value::Array(items) => {
+            let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+            spreadsheet_safe(&texts.join("; "))
+        }
         other => other.to_string(),
     }
 }

@@ -66,6 +66,7 @@ const CSV_HEADER: &[&str] = &[
     "eligible",
     "reason",
     "risk",
+    "caveats",
 ];
 
 /// The cells of a row, under the names that the JSON has.

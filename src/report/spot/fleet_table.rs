@@ -6,7 +6,9 @@ use crate::domain::{HourlyRate, Money};
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::plain_table::PlainTable;
 use crate::report::shared::style::{TableStyle, columns_left_out};
-use crate::report::shared::text::{ABSENT, counted, fit, money_or_absent, rounded, wrap};
+use crate::report::shared::text::{
+    ABSENT, counted, fit, hanging, money_or_absent, rounded, safe, wrap,
+};
 use crate::report::shared::view::sum;
 use crate::savings::SpotBasis;
 use jiff::civil::Date;
@@ -41,9 +43,14 @@ fn write_table(report: &SpotReport, style: TableStyle, out: &mut String) -> std:
         out,
         "{}\n",
         style.heading(&format!(
-            "{} of {} eligible for spot{saved}",
+            "{} of {} {}{saved}",
             eligible.len(),
             counted(report.assessments.len() as u64, "workload", "workloads"),
+            if report.is_today {
+                "eligible for spot as it runs today"
+            } else {
+                "moved to spot by the plan"
+            },
         ))
     )?;
     if !report.assessments.is_empty() {
@@ -87,7 +94,7 @@ fn workloads(report: &SpotReport, style: TableStyle, out: &mut String) -> std::f
         .assessments
         .split_at(style.shown(report.assessments.len(), ROWS));
     for one in shown {
-        table.row(row(one, style));
+        table.row(row(one, report.is_today, style));
     }
     out.push_str(&table.text(style));
     // Only what may move counts in the sum above, and so in that of what is not shown.
@@ -101,8 +108,13 @@ fn workloads(report: &SpotReport, style: TableStyle, out: &mut String) -> std::f
         "NAIVE: savings from the price alone; "
     };
     let meanings = format!(
-        "{naive}EFFECTIVE: savings after checkpoints and lost work; MONTH: effective savings at \
-         today's hours"
+        "{naive}EFFECTIVE: savings after checkpoints and lost work; MONTH: effective savings {}",
+        if report.is_today {
+            "at today's hours, whatever the plan stops, resizes or schedules"
+        } else {
+            "on the type and the hours that the other actions of the plan leave; → what the plan \
+             does; `--today` is about today's fleet"
+        }
     );
     let narrowed = columns_left_out(&titles, style).unwrap_or_default();
     for text in [&meanings, &narrowed] {
@@ -110,10 +122,17 @@ fn workloads(report: &SpotReport, style: TableStyle, out: &mut String) -> std::f
             writeln!(out, "{line}")?;
         }
     }
+    for one in shown {
+        let name = one.workload.as_ref().map_or("", |workload| &workload.name);
+        for caveat in &one.caveats {
+            let line = format!("{}: {}", safe(name), safe(caveat));
+            hanging("  ! ", 4, &line, style.width, out)?;
+        }
+    }
     writeln!(out)
 }
 
-fn row(one: &SpotAssessment, style: TableStyle) -> Vec<String> {
+fn row(one: &SpotAssessment, is_today: bool, style: TableStyle) -> Vec<String> {
     let figures = one.figures.as_ref();
     let price = |found: Option<HourlyRate>| {
         found.map_or_else(absent, |rate| {
@@ -148,7 +167,8 @@ fn row(one: &SpotAssessment, style: TableStyle) -> Vec<String> {
         share_or_absent(figures.and_then(|figures| figures.effective_savings_percent())),
         money_or_absent(one.effective_monthly_savings),
         match &one.eligibility {
-            Ok(_) => "yes".to_owned(),
+            Ok(_) if is_today => "yes".to_owned(),
+            Ok(risk) => format!("→ {risk}"),
             Err(_) => "no".to_owned(),
         },
     ]);
@@ -170,7 +190,12 @@ fn reasons(report: &SpotReport, style: TableStyle, out: &mut String) -> std::fmt
     if names.is_empty() {
         return Ok(());
     }
-    writeln!(out, "{}", style.heading("NOT ELIGIBLE"))?;
+    let title = if report.is_today {
+        "NOT ELIGIBLE"
+    } else {
+        "NOT MOVED"
+    };
+    writeln!(out, "{}", style.heading(title))?;
     let width = style.width.saturating_sub(6);
     for (reason, names) in names {
         for part in wrap(reason, width) {

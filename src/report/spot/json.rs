@@ -21,6 +21,7 @@ struct TypeDocument {
 struct FleetDocument {
     schema_version: &'static str,
     as_of: String,
+    sized_on: &'static str,
     workloads: Vec<SpotView>,
     gaps: Vec<GapView>,
 }
@@ -64,6 +65,7 @@ pub(super) struct SpotView {
     eligible: bool,
     reason: Option<String>,
     risk: Option<&'static str>,
+    caveats: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -107,6 +109,11 @@ pub fn spot_fleet_json(report: &SpotReport) -> Result<String, serde_json::Error>
     json_document(&FleetDocument {
         schema_version: SCHEMA_VERSION,
         as_of: report.as_of.to_string(),
+        sized_on: if report.is_today {
+            "usage-today"
+        } else {
+            "usage-after-plan"
+        },
         workloads: report.assessments.iter().map(view).collect(),
         gaps: GapView::list(&report.gaps),
     })
@@ -201,6 +208,7 @@ pub(super) fn view(found: &SpotAssessment) -> SpotView {
         eligible: found.eligibility.is_ok(),
         reason: found.eligibility.as_ref().err().cloned(),
         risk: found.eligibility.as_ref().ok().map(|risk| risk.name()),
+        caveats: found.caveats.clone(),
     }
 }
 

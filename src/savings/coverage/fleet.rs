@@ -115,6 +115,19 @@ pub struct Slot {
     pub hourly: HourlyRate,
     /// The hours that a purchase may be sized by; absent where none may be.
     pub sized: Option<MemberHours>,
+    /// Whole years that it goes on running, by its tag; absent without one.
+    pub most_years: Option<u8>,
+}
+
+/// Terms that are sold, in years.
+const TERMS: [u8; 2] = [1, 3];
+
+/// Whose hours are looked at: what is paid now, or what purchases of a term may be sized by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::savings) enum Layer {
+    Paid,
+    /// The place among [`TERMS`].
+    Term(usize),
 }
 
 /// Classes that share commitments, and the pools that purchases are made for.
@@ -126,7 +139,10 @@ struct Component {
     ahead: Vec<Pool>,
     others: Vec<Vec<u64>>,
     all: Sums,
-    sized: Sums,
+    /// Of the members that run for each of the [`TERMS`].
+    sized: [Sums; 2],
+    /// Members that a tag ends before the longest of them.
+    ending: usize,
 }
 
 /// Hours and cost of members, by class.
@@ -149,6 +165,21 @@ pub(in crate::savings) struct OpenPool {
     pub monthly: Decimal,
     /// List price of an hour.
     pub hourly: HourlyRate,
+    /// The term that these are for; absent where all members run for every term.
+    pub years: Option<u8>,
+}
+
+impl OpenPool {
+    /// The layer of its members.
+    pub fn layer(&self) -> Layer {
+        Layer::Term(usize::from(self.years == Some(TERMS[1])))
+    }
+
+    /// Whether a member runs for its term.
+    pub fn holds(&self, slot: &Slot) -> bool {
+        let (most, years) = (slot.most_years, self.years.unwrap_or(TERMS[0]));
+        most.is_none_or(|most| most >= years)
+    }
 }
 
 /// A fleet, in components that share nothing.
@@ -231,18 +262,17 @@ fn add_to(sum: &mut [u64], hours: &[u64]) {
 }
 
 impl Component {
-    fn sums(&self, is_for_purchases: bool) -> (&Sums, &[Pool]) {
-        if is_for_purchases {
-            (&self.sized, &self.ahead)
-        } else {
-            (&self.all, &self.active)
+    fn sums(&self, layer: Layer) -> (&Sums, &[Pool]) {
+        match layer {
+            Layer::Paid => (&self.all, &self.active),
+            Layer::Term(term) => (&self.sized[term], &self.ahead),
         }
     }
 
     /// Of each class, how much of each hour nothing covers and the share of its cost that this
     /// is.
-    fn open(&self, is_for_purchases: bool) -> Vec<(Vec<u64>, Decimal)> {
-        let (sums, pools) = self.sums(is_for_purchases);
+    fn open(&self, layer: Layer) -> Vec<(Vec<u64>, Decimal)> {
+        let (sums, pools) = self.sums(layer);
         let own = sums.whole(&self.classes);
         if pools.is_empty() {
             return own.into_iter().map(|hours| (hours, Decimal::ONE)).collect();
@@ -270,12 +300,39 @@ impl Component {
             .collect()
     }
 
+    fn open_pools(&self, term: usize, years: Option<u8>) -> Vec<OpenPool> {
+        let mut open: Vec<OpenPool> = Vec::new();
+        let sized = &self.sized[term];
+        let all = self.classes.iter().zip(self.open(Layer::Term(term)));
+        let costs = sized.monthly.iter().zip(&sized.hourly);
+        for ((class, (hours, share)), (monthly, hourly)) in all.zip(costs) {
+            let Some(hourly) = hourly.filter(|_| !monthly.is_zero()) else {
+                continue;
+            };
+            let monthly = monthly * share;
+            match open.last_mut().filter(|last| last.pool == class.pool) {
+                Some(last) => {
+                    add_to(&mut last.hours, &hours);
+                    last.monthly += monthly;
+                }
+                None => open.push(OpenPool {
+                    pool: class.pool.clone(),
+                    hours,
+                    monthly,
+                    hourly,
+                    years,
+                }),
+            }
+        }
+        open
+    }
+
     /// What commitments pay of the members per month at list price, unrounded.
     fn credit(&self) -> Decimal {
         if self.active.is_empty() {
             return Decimal::ZERO;
         }
-        let open = self.open(false);
+        let open = self.open(Layer::Paid);
         let credits = open.iter().zip(&self.all.monthly);
         credits
             .map(|((_, open), monthly)| monthly * (Decimal::ONE - open))
@@ -336,7 +393,8 @@ impl Fleet {
                 ahead: with_members(true),
                 others,
                 all: Sums::of(set.len(), hours),
-                sized: Sums::of(set.len(), hours),
+                sized: TERMS.map(|_| Sums::of(set.len(), hours)),
+                ending: 0,
                 classes: set.iter().map(|place| classes[*place].clone()).collect(),
             });
         }
@@ -354,22 +412,34 @@ impl Fleet {
     }
 
     pub fn add(&mut self, slots: &[Slot]) {
-        self.change(slots, Sums::add);
+        self.change(slots, Sums::add, 1);
     }
 
     pub fn remove(&mut self, slots: &[Slot]) {
-        self.change(slots, Sums::remove);
+        self.change(slots, Sums::remove, -1);
     }
 
-    fn change(&mut self, slots: &[Slot], change: impl Fn(&mut Sums, usize, &Slot, &MemberHours)) {
+    fn change(
+        &mut self,
+        slots: &[Slot],
+        change: impl Fn(&mut Sums, usize, &Slot, &MemberHours),
+        number: isize,
+    ) {
         for slot in slots {
             let Some((component, class)) = self.places.get(&slot.class) else {
                 continue;
             };
             let component = &mut self.components[*component];
             change(&mut component.all, *class, slot, &slot.hours);
-            if let Some(sized) = &slot.sized {
-                change(&mut component.sized, *class, slot, sized);
+            let Some(sized) = &slot.sized else {
+                continue;
+            };
+            for (years, sums) in TERMS.into_iter().zip(&mut component.sized) {
+                if slot.most_years.is_none_or(|most| most >= years) {
+                    change(sums, *class, slot, sized);
+                } else {
+                    component.ending = component.ending.saturating_add_signed(number);
+                }
             }
         }
     }
@@ -380,42 +450,19 @@ impl Fleet {
     }
 
     /// The hours of members that purchases may be sized by and that nothing covers, neither now
-    /// nor when what is queued begins, by pool.
+    /// nor when what is queued begins, by pool; by term too, where members end before one does.
     pub fn open_pools(&self, component: usize) -> Vec<OpenPool> {
         let own = &self.components[component];
-        let mut open: Vec<OpenPool> = Vec::new();
-        let all = own.classes.iter().zip(own.open(true));
-        let costs = own.sized.monthly.iter().zip(&own.sized.hourly);
-        for ((class, (hours, share)), (monthly, hourly)) in all.zip(costs) {
-            let Some(hourly) = hourly.filter(|_| !monthly.is_zero()) else {
-                continue;
-            };
-            let monthly = monthly * share;
-            match open.last_mut().filter(|last| last.pool == class.pool) {
-                Some(last) => {
-                    add_to(&mut last.hours, &hours);
-                    last.monthly += monthly;
-                }
-                None => open.push(OpenPool {
-                    pool: class.pool.clone(),
-                    hours,
-                    monthly,
-                    hourly,
-                }),
-            }
-        }
-        open
+        let terms = if own.ending == 0 { 1 } else { TERMS.len() };
+        let years = |term: usize| (own.ending > 0).then_some(TERMS[term]);
+        let layers = (0..terms).map(|term| own.open_pools(term, years(term)));
+        layers.flatten().collect()
     }
 
-    /// The share of the cost of each class that commitments leave open: for what is paid now, or
-    /// for purchases.
-    pub fn open_shares(
-        &self,
-        component: usize,
-        is_for_purchases: bool,
-    ) -> BTreeMap<Class, Decimal> {
+    /// The share of the cost of each class that commitments leave open.
+    pub fn open_shares(&self, component: usize, layer: Layer) -> BTreeMap<Class, Decimal> {
         let own = &self.components[component];
-        let open = own.open(is_for_purchases).into_iter();
+        let open = own.open(layer).into_iter();
         let classes = own.classes.iter().cloned();
         classes.zip(open.map(|(_, share)| share)).collect()
     }

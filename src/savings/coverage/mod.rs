@@ -9,7 +9,7 @@ mod pool;
 mod room;
 
 pub use fleet::{Class, Existing, OtherHours, Slot};
-pub(super) use fleet::{Fleet, OpenPool, ZonalReservation};
+pub(super) use fleet::{Fleet, Layer, OpenPool, ZonalReservation};
 pub use hours::{Standing, UsedInstance, commitment_rates, used_instances};
 pub use pool::{CommitmentKind, normalization_factor};
 pub use room::Room;
@@ -87,7 +87,7 @@ impl InstanceCoverage {
                     },
                     share: per_hour(part.hours)?,
                     hourly: Money::new(per_hour(part.cost.amount())?, part.cost.currency()),
-                    end: part.end,
+                    end: Some(part.end),
                 })
             })
             .collect();

@@ -178,7 +178,7 @@ fn a_zone_goes_first_then_the_region_then_the_plan() {
     assert_eq!(on_demand(Currency::Usd), Some(rate("0.82", Currency::Usd)));
     assert_eq!(on_demand(Currency::Cny), None);
     assert_eq!(paid.committed_hourly(), decimal("0.317"));
-    assert_eq!(paid.parts[0].end, at(1_000));
+    assert_eq!(paid.parts[0].end, Some(at(1_000)));
     assert_eq!(mixed.covered_share(), Some(decimal("0.5")));
     let kinds: Vec<(&str, CommitmentKind)> = found
         .commitments
@@ -269,10 +269,14 @@ fn where_sizes_are_not_flexible_only_the_same_type_is_covered() {
     let small = used("i-1", "vt1.3xlarge", &[true]);
     assert_eq!(hours_of(&whole, &small), "1", "this family is flexible");
     let of = |name| reserved("r", name, 1);
-    // The catalog says no of g5, nothing of p3, and does not know z9.
+    // So is p3, which is no longer sold and whose reservations still run.
+    let small = used("i-1", "p3.2xlarge", &[true]);
+    assert_eq!(hours_of(&of("p3.8xlarge"), &small), "1");
+    // The catalog says no of g5 and p5, nothing of g7e, and does not know z9.
     for (bought, runs) in [
         ("g5.2xlarge", "g5.xlarge"),
-        ("p3.8xlarge", "p3.2xlarge"),
+        ("p5.48xlarge", "p5.4xlarge"),
+        ("g7e.4xlarge", "g7e.2xlarge"),
         ("z9.2xlarge", "z9.xlarge"),
         ("vt1.6xlarge", "g5.xlarge"),
     ] {

@@ -85,6 +85,13 @@ fn places(
         if !workload.is_committable(place, facts.policy) {
             continue;
         }
+        if let Some(until) = member.until.filter(|until| until.years == 0) {
+            let ends = Refused::from(Refusal::Ends(until.date));
+            if !refused.contains(&ends) {
+                refused.push(ends);
+            }
+            continue;
+        }
         let key = member.price_key.with_option(PriceOption::OnDemand);
         let pool = facts.bought.pool(workload, key);
         let Some(plan) = facts.bought.plan_of_unknown_rate(&pool) else {

@@ -31,6 +31,9 @@ impl<'a> Members<'a> {
         if let Some(state) = part.idle {
             return Err(Refusal::Resting(state));
         }
+        if part.workload.committed_cost().is_some() {
+            return Err(Refusal::Committed);
+        }
         Ok(part)
     }
 }

@@ -7,6 +7,7 @@ use crate::savings::{
     Commitment, Considered, Ineligible, MissingData, NoSchedule, NoSharing, Rejection, Rightsizing,
     Scheduling, Sharing, SpotOffer,
 };
+use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 use std::mem::discriminant;
@@ -172,6 +173,8 @@ pub enum Refusal {
     SeveralMarkets,
     /// No member was measured for long enough.
     TooShort,
+    /// It ends by its tag before the shortest term does.
+    Ends(Date),
     /// A savings plan may pay for it, at an unknown rate.
     RateUnknown {
         /// The id of the plan.

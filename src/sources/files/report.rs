@@ -229,6 +229,7 @@ fn runs() -> bool {
 struct Unused {
     id: String,
     name: String,
+    account: Option<String>,
     region: Option<String>,
     currency: Option<String>,
     monthly_cost: Option<Number>,
@@ -457,6 +458,7 @@ impl Unused {
             planned_monthly_cost: money(planned, currency, || place("plan"))?,
             id: self.id.clone(),
             name: self.name.clone(),
+            account: self.account.clone(),
             region: self.region.clone(),
         })
     }

@@ -52,6 +52,9 @@ pub struct Realised {
     pub expected: Money,
     /// What it saved on them, with its parts, which add up to it; absent without such a day.
     pub saved: Option<(Money, SavedParts)>,
+    /// What it was expected to save on the days on which it was advised and not carried out;
+    /// absent without such a day.
+    pub missed: Option<Money>,
 }
 
 /// What all actions saved.
@@ -412,6 +415,8 @@ impl<'a> OneJob<'a> {
         let days = days.filter(|day| undone_on.is_none_or(|undone| **day < undone));
         let days = u32::try_from(days.count()).unwrap_or(u32::MAX);
         let expected = daily(one.action.expected_monthly) * Decimal::from(days);
+        let idle_days = one.progress.days_not_done(date_of(one.action.last_seen));
+        let missed = daily(one.action.expected_monthly) * Decimal::from(idle_days);
         let saved = (!one.days.is_empty()).then(|| {
             let mut parts = one.claimed;
             let total = cents(parts.total());
@@ -429,6 +434,7 @@ impl<'a> OneJob<'a> {
             days_unpriced: one.days_unpriced,
             expected: self.ledger.money(cents(expected)),
             saved,
+            missed: (idle_days > 0).then(|| self.ledger.money(cents(missed))),
             action: one.action,
         }
     }

@@ -121,6 +121,14 @@ impl Progress {
         }
     }
 
+    /// Days until the last run that advised it on which it was not carried out, even in part.
+    pub(super) fn days_not_done(&self, until: Date) -> u32 {
+        let is_idle = |(day, own): &&(Date, Option<Decimal>)| {
+            *day <= until && own.is_some_and(|own| own < PARTLY)
+        };
+        u32::try_from(self.days.iter().filter(is_idle).count()).unwrap_or(u32::MAX)
+    }
+
     /// The first day on which it was carried out at least in part.
     pub(super) fn since(&self) -> Option<Date> {
         let mut days = self.days.iter();

@@ -19,6 +19,7 @@ mod held;
 mod keepers;
 mod members;
 mod pools;
+mod promises;
 mod running;
 mod scaling;
 mod zones;

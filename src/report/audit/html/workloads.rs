@@ -5,6 +5,7 @@ use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Action, Classification, UtilizationSummary, Workload, floored};
 use crate::report::audit::workload_rows::is_advised;
 use crate::report::shared::markup::{NAME, Page, SENTENCE, anchor, cut, html};
+use crate::report::shared::promises::{break_even, evidence};
 use crate::report::shared::text::{
     ABSENT, count, counted, money, money_or_absent, percent, rounded,
 };
@@ -361,21 +362,32 @@ pub(super) fn purchases(audit: &Audit, page: &mut Page) {
     }
     html!(
         page,
-        "<section id=\"purchases\">\n<h2>To buy</h2>\n<p class=\"lead\">After all actions ",
-        "above. These savings are included in those above.</p>\n<div class=\"scroll\" ",
+        "<section id=\"purchases\">\n<h2>To buy</h2>\n<p class=\"lead\">Promises, after all ",
+        "actions above: they are paid until the term ends, used or not. These savings are ",
+        "included in those above.</p>\n<div class=\"scroll\" ",
         "role=\"region\" aria-label=\"Commitments to buy\" tabindex=\"0\">\n",
         "<table class=\"list\">\n<thead><tr><th scope=\"col\">Commitment</th>",
         "<th scope=\"col\">Type</th><th scope=\"col\">Region</th>",
         "<th scope=\"col\" class=\"n\">Count</th><th scope=\"col\" class=\"n\">On-demand per hour",
         "</th><th scope=\"col\" class=\"n\">Committed per hour</th>",
+        "<th scope=\"col\" class=\"n\">Upfront</th><th scope=\"col\" class=\"n\">Paid per month</th>",
+        "<th scope=\"col\" class=\"n\">Total of the term</th>",
+        "<th scope=\"col\" class=\"n\">Break-even</th><th scope=\"col\" class=\"n\">Evidence</th>",
         "<th scope=\"col\" class=\"n\">Saves per month</th></tr></thead>\n<tbody>\n"
     );
     for one in &audit.purchases {
         let sign = one.on_demand_hourly.currency().sign();
+        let promise = one.promise();
+        let promise = promise.as_ref();
+        html!(page, "<tr><th scope=\"row\">", cut(&one.what(), NAME));
+        for step in &one.steps {
+            html!(page, "<br>First: ", cut(step, SENTENCE));
+        }
+        for caveat in &one.caveats {
+            html!(page, "<br>Caveat: ", cut(caveat, SENTENCE));
+        }
         html!(
             page,
-            "<tr><th scope=\"row\">",
-            cut(&one.what(), NAME),
             "</th><td>",
             cut(&one.key.instance_type, NAME),
             "</td><td>",
@@ -388,6 +400,16 @@ pub(super) fn purchases(audit: &Audit, page: &mut Page) {
             "</td><td class=\"n\">",
             sign,
             rounded(one.term.effective_hourly.amount(), 4),
+            "</td><td class=\"n\">",
+            money_or_absent(promise.map(|promise| promise.upfront)),
+            "</td><td class=\"n\">",
+            money_or_absent(promise.map(|promise| promise.monthly)),
+            "</td><td class=\"n\">",
+            money_or_absent(promise.map(|promise| promise.term_total)),
+            "</td><td class=\"n\">",
+            promise.map_or(ABSENT.to_owned(), break_even),
+            "</td><td class=\"n\">",
+            promise.map_or(ABSENT.to_owned(), evidence),
             "</td><td class=\"n\">",
             money(one.monthly_savings),
             "</td></tr>\n"
@@ -419,7 +441,7 @@ pub(super) fn unused(audit: &Audit, page: &mut Page) {
             "</th><td>",
             one.kind,
             "</td><td>",
-            cut(&one.name, NAME),
+            cut(&one.name_among(&audit.accounts), NAME),
             "</td><td>"
         );
         if !one.actions.is_empty() {

@@ -1,0 +1,173 @@
+//! A purchase is a promise: what it binds to until its term ends, for whom it is asked until
+//! when the work runs, and what a last day rules out.
+
+use super::{HELD_MIB, WORKS};
+use crate::rules::builder::{A10G_MIB, Machine, as_of, audited, estate, flat};
+use crate::rules::fixtures::decimal;
+use gpucost::analysis::{Audit, audit};
+use gpucost::domain::{ActionKind, Policy, Risk};
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+use rust_decimal::Decimal;
+
+/// A g5.xlarge that works around the clock.
+fn steady(id: &str) -> Machine {
+    Machine::new(id, "g5.xlarge")
+        .cpu(flat(50.0))
+        .gpu(0, flat(WORKS))
+        .vram(0, HELD_MIB, A10G_MIB)
+}
+
+/// The day so many days after the audit.
+fn in_days(days: i64) -> String {
+    let day = as_of() + SignedDuration::from_hours(24 * days);
+    day.to_zoned(TimeZone::UTC).date().to_string()
+}
+
+fn at_high(machines: Vec<Machine>) -> Audit {
+    audit(&estate(machines), &Policy::default(), Risk::High)
+}
+
+fn commits(found: &Audit, id: &str) -> bool {
+    let mut all = found.workloads.iter();
+    let one = all
+        .find(|one| one.workload.id() == id)
+        .expect("it is there");
+    let mut kinds = one.actions.iter().map(|action| action.kind());
+    kinds.any(|kind| kind == ActionKind::Commit)
+}
+
+#[test]
+fn a_purchase_states_everything_that_is_paid_until_it_ends() {
+    let found = audited(&estate(vec![steady("i-1"), steady("i-2")]));
+    let [bought] = found.purchases.as_slice() else {
+        panic!("{:?}", found.purchases)
+    };
+    let promise = bought.promise().expect("a term");
+    assert_eq!(promise.kind, "standard-reserved-instance");
+    assert_eq!((bought.count, promise.term.years), (2, 1));
+    assert_eq!(promise.upfront.amount(), Decimal::ZERO);
+    // 2 × 0.63378 × 730 = 925.3188 and 2 × 0.63378 × 8 760 = 11 103.8256.
+    assert_eq!(promise.monthly.amount(), decimal("925.32"));
+    assert_eq!(promise.term_total.amount(), decimal("11103.83"));
+    // 0.63378 / 1.006 = 63.0%.
+    assert_eq!(promise.break_even_percent, decimal("63"));
+    assert_eq!(promise.evidence_days, Decimal::from(14));
+    // The saving is something else: 2 × (1.006 − 0.63378) × 730 = 543.4412.
+    assert_eq!(bought.monthly_savings.amount(), decimal("543.44"));
+    // Nobody declared that this work ends.
+    assert!(bought.caveats.is_empty() && bought.steps.is_empty());
+}
+
+#[test]
+fn upfront_is_cash_and_a_young_machine_is_little_evidence() {
+    let mut young = steady("i-2").launched_hours_ago(10 * 24);
+    young.instance.attached_time = None;
+    let found = at_high(vec![steady("i-1"), young]);
+    let [bought] = found.purchases.as_slice() else {
+        panic!("{:?}", found.purchases)
+    };
+    let promise = bought.promise().expect("a term");
+    // Three years all upfront: 2 × 9 940.99, and nothing by the month.
+    assert_eq!(bought.count, 2);
+    assert_eq!(promise.term.years, 3);
+    assert_eq!(promise.upfront.amount(), decimal("19881.98"));
+    assert_eq!(promise.monthly.amount(), Decimal::ZERO);
+    assert_eq!(promise.term_total, promise.upfront);
+    assert_eq!(promise.evidence_days, Decimal::from(10));
+}
+
+#[test]
+fn work_that_ends_is_asked_until_when_and_no_dollar_changes() {
+    let fleet = |kind: &str| {
+        let declared = steady("i-1").tag("gpucost:kind", kind);
+        audited(&estate(vec![declared, steady("i-2")]))
+    };
+    let (training, serving) = (fleet("training"), fleet("serving"));
+    let [bought] = training.purchases.as_slice() else {
+        panic!("{:?}", training.purchases)
+    };
+    let [caveat] = bought.caveats.as_slice() else {
+        panic!("{:?}", bought.caveats)
+    };
+    assert!(
+        caveat.starts_with("i-1: until when does it run?"),
+        "{caveat}"
+    );
+    let asked = |found: &Audit, id: &str| {
+        let mut all = found.workloads.iter();
+        let one = all.find(|one| one.workload.id() == id).expect("there");
+        let mut caveats = one.actions.iter().flat_map(|action| action.caveats());
+        caveats.any(|caveat| caveat.starts_with("until when"))
+    };
+    assert!(asked(&training, "i-1") && !asked(&training, "i-2"));
+    assert!(serving.purchases[0].caveats.is_empty());
+    assert!(!asked(&serving, "i-1"));
+    assert_eq!(bought.monthly_savings, serving.purchases[0].monthly_savings);
+}
+
+#[test]
+fn no_term_goes_beyond_the_last_day() {
+    // 8 760 hours from midnight on end at midnight of the 365th day.
+    let until = |days: i64| {
+        let ends = steady("i-1")
+            .tag("gpucost:kind", "training")
+            .tag("gpucost:until", &in_days(days));
+        audited(&estate(vec![ends, steady("i-2")]))
+    };
+    let soon = until(364);
+    assert!(!commits(&soon, "i-1") && commits(&soon, "i-2"));
+    assert_eq!(soon.purchases[0].count, 1);
+    // A day later the year fits, and the question is answered.
+    let late = until(365);
+    assert!(commits(&late, "i-1") && commits(&late, "i-2"));
+    assert_eq!(late.purchases[0].count, 2);
+    assert!(late.purchases[0].caveats.is_empty());
+}
+
+#[test]
+fn a_last_day_allows_the_terms_that_end_before() {
+    // Both for three years: 2 × (1.006 − 0.378272) × 730 = 916.48288.
+    let free = at_high(vec![steady("i-1"), steady("i-2")]);
+    let saved = free.purchases[0].monthly_savings.amount();
+    assert_eq!(saved, decimal("916.48"));
+    // One ends after two years. Both for a year all upfront save
+    // 2 × (1.006 − 0.591553) × 730 = 605.09262, and the other alone for three years
+    // 0.627728 × 730 = 458.24144.
+    let ends = steady("i-1").tag("gpucost:until", &in_days(2 * 366));
+    let found = at_high(vec![ends, steady("i-2")]);
+    let [bought] = found.purchases.as_slice() else {
+        panic!("{:?}", found.purchases)
+    };
+    let promise = bought.promise().expect("a term");
+    assert_eq!((bought.count, promise.term.years), (2, 1));
+    assert_eq!(bought.monthly_savings.amount(), decimal("605.09"));
+    // 2 × 5 182 at once.
+    assert_eq!(promise.upfront.amount(), decimal("10364"));
+}
+
+#[test]
+fn a_finding_shows_the_cents_of_the_action_that_answers_it() {
+    let saved = |risk: Risk| {
+        let found = audit(&estate(vec![steady("i-1")]), &Policy::default(), risk);
+        let of_rule = |rule: &str| {
+            let mut all = found.findings.iter();
+            let finding = all.find(|one| one.rule() == rule).expect("it fires");
+            finding.monthly_savings.map(|saved| saved.amount())
+        };
+        let mut all = found.findings.iter();
+        let finding = all.find(|one| one.rule() == "steady-on-demand");
+        let to = &finding.expect("it fires").recommendation.to;
+        assert_eq!(to.contains("3 years"), risk == Risk::High, "{to}");
+        let actions = found.workloads[0].actions.iter();
+        let actions = actions.map(|action| action.monthly_savings().amount());
+        (of_rule("steady-on-demand"), actions.collect::<Vec<_>>())
+    };
+    // Without an action: a year without upfront payment, (1.006 − 0.63378) × 730 = 271.7206.
+    assert_eq!(saved(Risk::Low), (Some(decimal("271.72")), vec![]));
+    let year = decimal("271.72");
+    assert_eq!(saved(Risk::Medium), (Some(year), vec![year]));
+    // The plan takes three years all upfront: (1.006 − 0.378272) × 730 = 458.24144.
+    let long = decimal("458.24");
+    assert_eq!(saved(Risk::High), (Some(long), vec![long]));
+}
