@@ -166,7 +166,7 @@ pub fn share(
         } else {
             zones_in_use(workload)
         },
-        is_one_enough: accepted == Risk::High,
+        is_one_enough: accepted == Risk::High && zones_in_use(workload) == 1,
     };
     let packed = |most_latency: Option<f64>| {
         slices_of(offer).and_then(|profiles| {

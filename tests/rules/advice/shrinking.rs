@@ -19,8 +19,11 @@ fn group(count: u32, one: impl Fn(u32, Machine) -> Machine) -> Estate {
     estate(machines.collect())
 }
 
+/// A declared service whose replicas are declared to answer for each other.
 fn serving(machine: Machine) -> Machine {
-    machine.tag("gpucost:kind", "serving")
+    machine
+        .tag("gpucost:kind", "serving")
+        .tag("gpucost:replicas", "interchangeable")
 }
 
 fn in_auto_scaling_group(mut machine: Machine) -> Machine {
@@ -123,6 +126,23 @@ fn an_auto_scaling_group_alone_proves_nothing() {
         assert_eq!(act(&fleet, risk, ActionKind::Share), None, "{risk}");
     }
     assert_eq!(moved(&fleet, Risk::Low), None);
+}
+
+#[test]
+fn equal_memory_and_a_common_tag_prove_nothing() {
+    // The load of two, declared to serve, with the same memory on every GPU: ten stay ten.
+    let of = |declared: fn(Machine) -> Machine| {
+        let fleet = group(10, |_, machine| {
+            declared(machine.tag("gpucost:kind", "serving"))
+                .gpu(0, flat(15.0))
+                .vram(0, 9_000.0, A10G_MIB)
+        });
+        moved(&fleet, Risk::Medium)
+    };
+    assert_eq!(of(|machine| machine), to("g6.xlarge", 10, "1468.76"));
+    // A group that starts them from one template, or a tag, declares it.
+    assert_eq!(of(in_auto_scaling_group), to("g5.xlarge", 2, "5875.04"));
+    assert_eq!(of(serving), to("g5.xlarge", 2, "5875.04"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::config;
 use super::draft::{estate_of, fleet};
 use gpucost::analysis::audit;
 use gpucost::catalog::{family, gpu_spec, network_gbps, shape};
-use gpucost::domain::{ActionKind, GpuShare, Policy, Risk, Workload};
+use gpucost::domain::{ActionKind, GpuShare, InstanceShape, Policy, Risk, Workload};
 use proptest::prelude::*;
 use rust_decimal::prelude::ToPrimitive;
 
@@ -47,9 +47,17 @@ proptest! {
                     || action.kind() == ActionKind::Share), "{name} is retired");
                 prop_assert!(count >= part.zones().len(), "{count} in {:?}", part.zones());
                 if action.kind() == ActionKind::Rightsize {
-                    let peak = part.vram().expect("measured").peak_mib;
+                    let vram = part.vram().expect("measured");
+                    let headroom = if vram.is_reserved { 1.0 } else { 1.2 };
+                    let needed = vram.peak_mib * headroom;
+                    let model = |shape: Option<&InstanceShape>| {
+                        Some(shape?.gpu.as_ref()?.model.clone())
+                    };
+                    let is_same = model(shape(name)) == model(part.shape.as_ref());
+                    // What ran on a card runs on as many of the same.
+                    let is_kept = is_same && count == part.instances.len();
                     if let Some(card) = card_mib(name) {
-                        prop_assert!(card >= peak * 1.2, "{name}: {card} for {peak}");
+                        prop_assert!(is_kept || card >= needed, "{name}: {card} for {needed}");
                     }
                     if count < part.instances.len() {
                         prop_assert!(count >= 2 && action.risk() >= Risk::Medium);
