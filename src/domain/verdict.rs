@@ -57,6 +57,11 @@ impl UsageState {
     pub fn is_idle(self) -> bool {
         matches!(self, Self::Idle | Self::IdleHeld)
     }
+
+    /// Whether nothing is known to compute, however long that was observed.
+    pub fn rests(self) -> bool {
+        self.is_idle() || self == Self::IdleSoFar
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -71,6 +76,9 @@ pub struct Verdict {
     pub reason: String,
     /// Power share of the card's idle draw, when power alone was judged.
     pub idle_power_percent: Option<f64>,
+    /// p95 of its CPU, where its GPUs are idle and that shows that it works on something
+    /// else; of several instances the smallest.
+    pub busy_cpu_percent: Option<f64>,
 }
 
 impl Verdict {
@@ -82,12 +90,20 @@ impl Verdict {
             confidence: None,
             reason,
             idle_power_percent: None,
+            busy_cpu_percent: None,
         }
     }
 
     /// Whether nothing computes on it, memory held or not.
     pub fn is_idle(&self) -> bool {
         self.state.is_some_and(UsageState::is_idle)
+    }
+
+    /// The state that keeps it from the levers for what works: absent beside idle GPUs too
+    /// where the CPU works.
+    pub fn rest(&self) -> Option<UsageState> {
+        self.state
+            .filter(|state| state.rests() && self.busy_cpu_percent.is_none())
     }
 
     /// Whether the GPUs are used enough to keep what there is.
@@ -100,12 +116,11 @@ impl Verdict {
 
     /// Whether less would do: a smaller type costs a well-used workload nothing
     /// only when GPUs were never used, which its mean would show; what is idle is
-    /// stopped.
+    /// stopped, unless its CPU works.
     pub fn is_shrinkable(&self) -> bool {
         matches!(
             self.classification,
             Classification::Overprovisioned | Classification::Underutilized
-        ) && !self.is_idle()
-            && self.state != Some(UsageState::IdleSoFar)
+        ) && self.rest().is_none()
     }
 }

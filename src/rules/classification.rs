@@ -1,5 +1,6 @@
 //! The verdict on a workload, from GPU signals alone. CPU and network never
-//! stand in for the GPU, and no data is `insufficient-data`, never 0%.
+//! stand in for the GPU, and make its idleness less certain; no data is
+//! `insufficient-data`, never 0%.
 
 use crate::catalog::gpu_spec;
 use crate::domain::{
@@ -47,6 +48,7 @@ fn over_runs(workload: Measured<'_>, policy: &Policy, runs: &str) -> Verdict {
         confidence: Some(Confidence::Derived),
         reason: format!("{reason} over {runs}"),
         idle_power_percent: None,
+        busy_cpu_percent: None,
     }
 }
 
@@ -97,10 +99,13 @@ fn by_utilization(
 ) -> Verdict {
     let (classification, reason) = class(utilization.distribution.mean, policy);
     let state = state(workload, utilization, policy, as_of);
+    let is_idle = state.is_some_and(UsageState::is_idle);
     let is_measured = utilization.coverage() >= policy.measured_coverage
-        // Idleness is reported of every GPU, so that the one seen least counts.
-        && (!state.is_some_and(UsageState::is_idle)
-            || workload.gpus().all(|gpu| sees_all_of(gpu, policy)));
+        // Idleness is reported of every GPU, so that the one seen least counts; a sign of
+        // use beside them makes it less certain.
+        && (!is_idle
+            || workload.gpus().all(|gpu| sees_all_of(gpu, policy))
+                && workload.usage.iter().all(|one| one.use_signs(policy).is_empty()));
     Verdict {
         classification,
         state,
@@ -111,7 +116,18 @@ fn by_utilization(
         }),
         reason,
         idle_power_percent: None,
+        busy_cpu_percent: busy_cpu_percent(workload, policy).filter(|_| is_idle),
     }
+}
+
+/// p95 of the CPU, where that of every instance shows that it works.
+fn busy_cpu_percent(workload: Measured<'_>, policy: &Policy) -> Option<f64> {
+    let busy = workload
+        .usage
+        .iter()
+        .map(|one| one.busy_cpu_percent(policy));
+    let busy: Option<Vec<f64>> = busy.collect();
+    busy?.into_iter().reduce(f64::min)
 }
 
 /// The class of a mean, with the border that decides.
@@ -230,6 +246,8 @@ fn by_power(
         confidence: Some(Confidence::Derived),
         reason,
         idle_power_percent,
+        busy_cpu_percent: busy_cpu_percent(workload, policy)
+            .filter(|_| state.is_some_and(UsageState::is_idle)),
     };
     if mean > BUSY_POWER_PERCENT {
         let decimals = decimals_apart(mean, BUSY_POWER_PERCENT);

@@ -29,3 +29,4 @@ mod showback;
 mod situations;
 mod stopped;
 mod traps;
+mod use_signs;

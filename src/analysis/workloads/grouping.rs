@@ -271,6 +271,7 @@ impl<'a> Gather<'a> {
                 ignored: ignored(instance),
                 activity,
                 state: verdict.state.filter(|_| running),
+                busy_cpu_percent: verdict.busy_cpu_percent.filter(|_| running),
                 confidence: verdict.confidence.filter(|_| running),
             })
             .collect();
@@ -356,6 +357,7 @@ impl<'a> Gather<'a> {
                 confidence: None,
                 reason: "stopped".to_owned(),
                 idle_power_percent: None,
+                busy_cpu_percent: None,
             };
         }
         let mut verdict = rules::classify(workload.measured(), self.policy, self.estate.as_of);
@@ -373,6 +375,8 @@ impl<'a> Gather<'a> {
                 .find(|state| states.contains(&Some(*state)))
                 .or(Some(UsageState::Idle));
             verdict.confidence = members.iter().filter_map(|one| one.confidence).min();
+            let busy: Option<Vec<f64>> = members.iter().map(|one| one.busy_cpu_percent).collect();
+            verdict.busy_cpu_percent = busy.into_iter().flatten().reduce(f64::min);
         } else if states.iter().all(Option::is_none) {
             verdict.state = None;
         }
@@ -431,7 +435,7 @@ impl<'a> Gather<'a> {
             if ignored(instance).is_none() {
                 found
                     .parts
-                    .add(verdict.state, &timeline, signal, instance.first_seen());
+                    .add(verdict.rest(), &timeline, signal, instance.first_seen());
             }
             found.activities.push(hours);
             found.states.push(verdict);

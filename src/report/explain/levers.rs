@@ -137,6 +137,9 @@ fn words(reason: &Refusal) -> String {
                 "the savings plan {plan} may cover it, and its rate for {instance_type} is unknown"
             );
         }
+        Refusal::CpuWorks { p95_percent } => {
+            return format!("its CPU works on something else (p95 {p95_percent:.1}%)");
+        }
         Refusal::Missing(missing) => return missing.to_string(),
         Refusal::Schedule(reason) => return reason.to_string(),
         Refusal::Type(reason) => return reason.to_string(),

@@ -49,7 +49,7 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
     let offered = best(&today, &demand, suitable, accepted).map(|mut found| {
         found.action = hold.with_lowering(found.action);
         let to = found.action.target();
-        let in_group = to.map(|to| resized(workload, to, &ending(members, &facts.bought)));
+        let in_group = to.map(|to| resized(workload, to, &ending(members, facts)));
         if let Some(advice) = in_group {
             let caveats = [advice.caveats, found.action.caveats().to_vec()].concat();
             found.action = found.action.with_caveats(caveats);
