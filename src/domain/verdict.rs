@@ -43,6 +43,8 @@ named_enum! {
         IdleHeld = "idle-held",
         /// Nothing ran in all that was seen, which is too little to call it idle.
         IdleSoFar = "idle-so-far",
+        /// Kernels run and do no work: power stays close to the idle draw.
+        Stalled = "stalled",
         /// Close to what the GPUs can do.
         Saturated = "saturated",
         /// Low on average with high peaks.
@@ -58,9 +60,10 @@ impl UsageState {
         matches!(self, Self::Idle | Self::IdleHeld)
     }
 
-    /// Whether nothing is known to compute, however long that was observed.
+    /// Whether no work is done, however long that was observed, and whatever the utilization
+    /// says.
     pub fn rests(self) -> bool {
-        self.is_idle() || self == Self::IdleSoFar
+        self.is_idle() || matches!(self, Self::IdleSoFar | Self::Stalled)
     }
 }
 

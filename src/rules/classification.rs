@@ -4,11 +4,15 @@
 
 use crate::catalog::gpu_spec;
 use crate::domain::{
-    ACTIVE_PERCENT, Classification, Confidence, GpuUsage, Measured, Policy, ProfileBasis, Signal,
-    UsageState, UtilizationSummary, Verdict, decimals_apart, floored,
+    ACTIVE_PERCENT, Classification, Confidence, GpuUsage, InstanceShape, Measured, Policy,
+    ProfileBasis, Signal, UsageState, UtilizationSummary, Verdict, decimals_apart, floored,
 };
 use jiff::Timestamp;
 
+/// Mean from which GPUs that draw hardly any power are stalled.
+pub(super) const STALLED_FROM_PERCENT: f64 = 60.0;
+/// Share of the span from the idle draw to the limit in which no work is done.
+const STALLED_POWER_SHARE: f64 = 0.15;
 /// Points within which a power p99 counts as the card's idle draw.
 pub(super) const IDLE_POWER_MARGIN_POINTS: f64 = 5.0;
 /// Mean power above which a card certainly works.
@@ -150,7 +154,7 @@ fn sees_all_of(gpu: &GpuUsage, policy: &Policy) -> bool {
     .all(|samples| samples.coverage() >= policy.measured_coverage)
 }
 
-/// First that holds: idle, idle-held, idle-so-far, saturated, bursty, steady. `None`
+/// First that holds: idle, idle-held, idle-so-far, stalled, saturated, bursty, steady. `None`
 /// when the GPUs seem idle but maxima or memory were not measured: without maxima a
 /// short job is not seen, without memory idle and idle-held cannot be distinguished.
 fn state(
@@ -175,6 +179,9 @@ fn state(
         } else {
             UsageState::Idle
         });
+    }
+    if is_stalled(workload, utilization, policy) {
+        return Some(UsageState::Stalled);
     }
     let distribution = &utilization.distribution;
     let saturated = distribution.mean > policy.saturated_above_percent
@@ -208,6 +215,33 @@ fn computes_nothing(workload: Measured<'_>, utilization: &UtilizationSummary) ->
         return Some(false);
     }
     utilization.maximum_p99.map(|p99| p99 < ACTIVE_PERCENT)
+}
+
+/// Watts up to which a card does no work, whatever its utilization says: a hung collective and
+/// a spinning kernel read 100%. `None` without its idle draw and limit.
+pub(super) fn stalled_below_watts(shape: Option<&InstanceShape>) -> Option<f64> {
+    let spec = gpu_spec(shape?.gpu.as_ref()?)?;
+    let (idle, limit) = (spec.idle_w?, spec.power_limit_w?);
+    let watts = idle + STALLED_POWER_SHARE * (limit - idle);
+    // To hundredths, so that a reader sees the figure that decides.
+    Some((watts * 100.0).round() / 100.0)
+}
+
+/// Whether the GPUs of one instance are busy by their utilization and each of them draws what
+/// an idle one does. Of several instances nothing is said: each is judged by itself.
+fn is_stalled(workload: Measured<'_>, utilization: &UtilizationSummary, policy: &Policy) -> bool {
+    let ([_], Some(watts)) = (workload.usage, stalled_below_watts(workload.shape)) else {
+        return false;
+    };
+    let draws_little = |gpu: &GpuUsage| {
+        let power = gpu.power.filter(|power| power.samples.suffice(policy));
+        power
+            .and_then(|power| power.p95_w)
+            .is_some_and(|p95| p95 <= watts)
+    };
+    utilization.distribution.mean >= STALLED_FROM_PERCENT
+        && workload.visible_gpus() == Some(workload.gpus().count())
+        && workload.gpus().all(draws_little)
 }
 
 /// Periods of a week in which an idle GPU may have worked: one, which is a health check

@@ -37,6 +37,10 @@ pub enum Need {
     HourlyMaxima,
     /// VRAM in use.
     Vram,
+    /// Power draw of each GPU, with its percentiles.
+    Power,
+    /// Temperature of each GPU.
+    Temperature,
     Price,
 }
 
@@ -49,6 +53,8 @@ impl Need {
             Self::Maxima => GapSubject::GpuUtilizationMaxima,
             Self::HourlyMaxima => GapSubject::HourlyGpuUtilizationMaxima,
             Self::Vram => GapSubject::VramUse,
+            Self::Power => GapSubject::from(Metric::GpuPowerDraw),
+            Self::Temperature => GapSubject::from(Metric::GpuTemperature),
             Self::Price => GapSubject::Price,
         }
     }
@@ -57,7 +63,11 @@ impl Need {
     pub fn unreported(self) -> Cause {
         let kind = match self {
             Self::Maxima | Self::HourlyMaxima => CauseKind::MaximaNotReported,
-            Self::Utilization | Self::PerGpuUtilization | Self::Vram => CauseKind::NotReported,
+            Self::Utilization
+            | Self::PerGpuUtilization
+            | Self::Vram
+            | Self::Power
+            | Self::Temperature => CauseKind::NotReported,
             Self::Price => CauseKind::PriceUnknown,
         };
         Cause::of(kind, [""])
@@ -114,8 +124,24 @@ impl Subject<'_> {
                 self.is_judged_by_power()
                     || vram.is_some_and(|vram| self.workload.suffices(vram.samples, self.policy))
             }
+            Need::Power => self.every_gpu(|gpu| {
+                let power = gpu.power.filter(|power| power.p95_w.is_some());
+                power.is_some_and(|power| self.workload.suffices(power.samples, self.policy))
+            }),
+            Need::Temperature => self.every_gpu(|gpu| gpu.temperature_max_c.is_some()),
             Need::Price => self.workload.monthly_cost().is_some(),
         }
+    }
+
+    fn every_gpu(&self, holds: impl Fn(&GpuUsage) -> bool) -> bool {
+        let mut gpus = self.workload.gpus().peekable();
+        gpus.peek().is_some() && gpus.all(holds)
+    }
+
+    /// Whether anything was measured of its GPUs one by one.
+    pub fn has_gpu_metrics(&self) -> bool {
+        let mut gpus = self.workload.gpus();
+        gpus.any(|gpu| gpu.utilization.is_some() || gpu.vram.is_some())
     }
 
     /// Whether power was all there was to judge.

@@ -122,7 +122,11 @@ pub(in crate::analysis) fn group(
             key.group.clone(),
         )
     };
-    let works = |one: &&Grouped| one.workload.key.running && one.working().is_some();
+    // What stalls may wait for the member that coordinates it.
+    let works = |one: &&Grouped| {
+        let is_stalled = |part: &Part| part.idle == Some(UsageState::Stalled);
+        one.workload.key.running && (one.working().is_some() || one.parts.iter().any(is_stalled))
+    };
     let working: BTreeSet<_> = workloads.iter().filter(works).map(peers).collect();
     for one in &mut workloads {
         one.has_working_peers = working.contains(&peers(one));
@@ -365,13 +369,16 @@ impl<'a> Gather<'a> {
             return verdict;
         }
         let states: Vec<Option<UsageState>> = members.iter().map(|one| one.state).collect();
-        let rests = |state: &Option<UsageState>| {
-            state.is_some_and(|state| state.is_idle() || state == UsageState::IdleSoFar)
-        };
+        let rests = |state: &Option<UsageState>| state.is_some_and(UsageState::rests);
         if states.iter().all(rests) {
             // The most cautious of them; each part says its own.
-            verdict.state = [UsageState::IdleSoFar, UsageState::IdleHeld]
-                .into_iter()
+            let cautious = [
+                UsageState::Stalled,
+                UsageState::IdleSoFar,
+                UsageState::IdleHeld,
+            ];
+            let mut cautious = cautious.into_iter();
+            verdict.state = cautious
                 .find(|state| states.contains(&Some(*state)))
                 .or(Some(UsageState::Idle));
             verdict.confidence = members.iter().filter_map(|one| one.confidence).min();

@@ -6,7 +6,7 @@ use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused
 use crate::domain::{
     Action, ActionKind, CapacityReservation, Classification, Component, Confidence, Group,
     IDLE_CPU_PERCENT, IDLE_NETWORK_MB_PER_DAY, InstanceUsage, Member, Money, Provider, Risk,
-    UseSign, WorkloadKind, decimals_apart, floored,
+    UsageState, UseSign, WorkloadKind, decimals_apart, floored,
 };
 use crate::savings::scaling::end_caveat;
 use rust_decimal::Decimal;
@@ -87,6 +87,7 @@ fn may_stop(members: &Members<'_>) -> Result<(), Refusal> {
             Err(Refusal::PowerOnly)
         }
         Some(state) if state.is_idle() => Ok(()),
+        Some(UsageState::Stalled) => Err(Refusal::Resting(UsageState::Stalled)),
         Some(_) => Err(Refusal::SeenBriefly),
         None if verdict.is_idle() => Err(Refusal::CpuWorks {
             p95_percent: verdict.busy_cpu_percent.unwrap_or_default(),
