@@ -130,6 +130,29 @@ pub fn network_gbps(instance_type: &str) -> Option<Decimal> {
     NETWORK_GBPS.get(instance_type).copied()
 }
 
+/// Families whose CPU runs at a share of its speed and spends credits above it.
+const BURSTABLE_FAMILIES: [&str; 3] = ["t3", "t3a", "t4g"];
+/// Share of each vCPU that a size of them has at all times, percent (Amazon EC2 User Guide,
+/// "Key concepts for burstable performance instances").
+const CPU_BASELINES: [(&str, u8); 7] = [
+    ("nano", 5),
+    ("micro", 10),
+    ("small", 20),
+    ("medium", 20),
+    ("large", 30),
+    ("xlarge", 40),
+    ("2xlarge", 40),
+];
+
+/// Share of each vCPU that a burstable type has at all times, percent; `None` for a type
+/// whose vCPUs are its own.
+pub fn cpu_baseline_percent(instance_type: &str) -> Option<u8> {
+    let (family, size) = instance_type.split_once('.')?;
+    let mut sizes = CPU_BASELINES.iter();
+    let (_, percent) = sizes.find(|(name, _)| *name == size)?;
+    BURSTABLE_FAMILIES.contains(&family).then_some(*percent)
+}
+
 /// Data center GPUs whose double precision runs at half of single precision or more;
 /// on the others it is a thirty-second or a sixty-fourth (NVIDIA's data sheets).
 const FULL_RATE_FP64: [GpuModel; 5] = [
@@ -326,6 +349,18 @@ mod tests {
             .filter(|name| !name.starts_with("Virtex"))
             .collect();
         assert_eq!(unknown, Vec::<&str>::new());
+    }
+
+    #[test]
+    fn every_burstable_type_has_a_baseline_and_no_other() {
+        for shape in shapes() {
+            let name = &shape.instance_type;
+            let is_burstable = name.starts_with('t') && !name.starts_with("trn");
+            assert_eq!(cpu_baseline_percent(name).is_some(), is_burstable, "{name}");
+        }
+        assert_eq!(cpu_baseline_percent("t3.nano"), Some(5));
+        assert_eq!(cpu_baseline_percent("t3.2xlarge"), Some(40));
+        assert_eq!(cpu_baseline_percent("t4g.large"), Some(30));
     }
 
     #[test]

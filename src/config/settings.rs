@@ -149,6 +149,7 @@ const POLICY_KEYS: &[&str] = &[
     "min_coverage_percent",
     "idle_min_days",
     "commit_min_days",
+    "works_cpu_percent",
     "saturated_above_percent",
     "bursty_p95_percent",
     "vram_headroom",
@@ -298,6 +299,9 @@ impl Reader<'_> {
                 }
                 "idle_min_days" => self.set(value, 1.0, 365.0, &mut policy.idle_min_days),
                 "commit_min_days" => self.set(value, 0.0, 365.0, &mut policy.commit_min_days),
+                "works_cpu_percent" => {
+                    self.set(value, 0.0, 100.0, &mut policy.works_cpu_percent);
+                }
                 "saturated_above_percent" => {
                     self.set(value, 0.0, 100.0, &mut policy.saturated_above_percent);
                 }

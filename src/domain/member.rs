@@ -60,6 +60,8 @@ pub struct Member {
     pub activity: HourlyActivity,
     /// How it behaves by itself; absent when that cannot be said.
     pub state: Option<UsageState>,
+    /// As [`super::Verdict::busy_cpu_percent`] of its own.
+    pub busy_cpu_percent: Option<f64>,
     /// How sure that is; absent when nothing can be said.
     pub confidence: Option<Confidence>,
 }
@@ -68,6 +70,12 @@ impl Member {
     /// Whether it is known to compute nothing, memory held or not.
     pub fn is_idle(&self) -> bool {
         self.state.is_some_and(UsageState::is_idle)
+    }
+
+    /// As [`super::Verdict::rest`] of its own.
+    pub fn rest(&self) -> Option<UsageState> {
+        self.state
+            .filter(|state| state.rests() && self.busy_cpu_percent.is_none())
     }
 }
 

@@ -56,6 +56,7 @@ mod time;
 mod training_plan;
 mod upkeep;
 mod usage;
+mod use_signs;
 mod utilization;
 mod verdict;
 mod work;
@@ -152,7 +153,11 @@ pub use terraform::{
 pub use time::{DAY_SECONDS, HOUR_SECONDS, RunningTime, Window, floor_to_period, parse_duration};
 pub use training_plan::{PlanStatus, TrainingPlan};
 pub use upkeep::{CompactedHistory, FileTrouble, FoundFile, PrunedHistory, VerifiedHistory};
-pub use usage::{GpuDay, GpuUsage, InstanceUsage, Maxima, NetworkUse, VramSummary};
+pub use usage::{
+    GpuDay, GpuUsage, InstanceUsage, Maxima, NEARLY_FULL_VRAM_PERCENT, NetworkUse, PowerSummary,
+    VramSummary,
+};
+pub use use_signs::{IDLE_CPU_PERCENT, IDLE_NETWORK_MB_PER_DAY, UseSign};
 pub use utilization::{
     ACTIVE_PERCENT, Distribution, SATURATED_HOUR_PERCENT, Signal, UtilizationSummary,
 };

@@ -6,7 +6,8 @@ use std::sync::Arc;
 /// Members of a workload that behave alike, as a workload of their own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// What all of them are; absent for those that work, or may.
+    /// What keeps all of them from work; absent for those that work, or may, on their GPUs or
+    /// on something else.
     pub idle: Option<UsageState>,
     /// The members with their cost and what was measured of them; shared with the whole
     /// where that has no other part.

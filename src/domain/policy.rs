@@ -25,6 +25,9 @@ pub struct Policy {
     pub idle_min_days: f64,
     /// Days of samples without which no commitment is advised.
     pub commit_min_days: f64,
+    /// p95 of CPU utilization from which an instance with idle GPUs works on something
+    /// else and is not stopped.
+    pub works_cpu_percent: f64,
     /// VRAM use from which an idle workload counts as holding memory.
     pub idle_held_vram_percent: f64,
     /// Mean above which a workload is saturated.
@@ -87,6 +90,7 @@ impl Default for Policy {
             measured_coverage: 0.9,
             idle_min_days: 7.0,
             commit_min_days: 7.0,
+            works_cpu_percent: 10.0,
             idle_held_vram_percent: 5.0,
             saturated_above_percent: 85.0,
             bursty_p95_percent: 80.0,

@@ -50,6 +50,18 @@ impl VramSummary {
     }
 }
 
+/// Share of its VRAM above which a GPU may run out, percent.
+pub const NEARLY_FULL_VRAM_PERCENT: f64 = 85.0;
+
+/// Power draw of one GPU, in watts, from averages.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PowerSummary {
+    pub mean_w: f64,
+    /// 95th percentile; absent where readings were kept by their sum alone.
+    pub p95_w: Option<f64>,
+    pub samples: Samples,
+}
+
 /// Maxima of the utilization of one GPU: what tells work that averages hide.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Maxima {
@@ -108,7 +120,13 @@ pub struct GpuUsage {
     pub maxima: Option<Maxima>,
     /// Memory; absent when it was not measured.
     pub vram: Option<VramSummary>,
-    pub power_mean_w: Option<f64>,
+    /// Time in samples whose average is above 85% of the card; absent without averages, and
+    /// where the size of the card is unknown.
+    pub vram_nearly_full_seconds: Option<u64>,
+    /// Largest VRAM of each day of UTC, counted from the Unix epoch, in MiB, ascending.
+    pub vram_days: Vec<(i64, f64)>,
+    /// Power draw; absent when it was not measured.
+    pub power: Option<PowerSummary>,
     pub temperature_max_c: Option<f64>,
     /// Most encoder sessions at once; absent when they were not measured.
     pub encoder_sessions_max: Option<f64>,

@@ -43,6 +43,8 @@ named_enum! {
         IdleHeld = "idle-held",
         /// Nothing ran in all that was seen, which is too little to call it idle.
         IdleSoFar = "idle-so-far",
+        /// Kernels run and do no work: power stays close to the idle draw.
+        Stalled = "stalled",
         /// Close to what the GPUs can do.
         Saturated = "saturated",
         /// Low on average with high peaks.
@@ -56,6 +58,12 @@ impl UsageState {
     /// Whether nothing computes, memory held or not.
     pub fn is_idle(self) -> bool {
         matches!(self, Self::Idle | Self::IdleHeld)
+    }
+
+    /// Whether no work is done, however long that was observed, and whatever the utilization
+    /// says.
+    pub fn rests(self) -> bool {
+        self.is_idle() || matches!(self, Self::IdleSoFar | Self::Stalled)
     }
 }
 
@@ -71,6 +79,9 @@ pub struct Verdict {
     pub reason: String,
     /// Power share of the card's idle draw, when power alone was judged.
     pub idle_power_percent: Option<f64>,
+    /// p95 of its CPU, where its GPUs are idle and that shows that it works on something
+    /// else; of several instances the smallest.
+    pub busy_cpu_percent: Option<f64>,
 }
 
 impl Verdict {
@@ -82,12 +93,20 @@ impl Verdict {
             confidence: None,
             reason,
             idle_power_percent: None,
+            busy_cpu_percent: None,
         }
     }
 
     /// Whether nothing computes on it, memory held or not.
     pub fn is_idle(&self) -> bool {
         self.state.is_some_and(UsageState::is_idle)
+    }
+
+    /// The state that keeps it from the levers for what works: absent beside idle GPUs too
+    /// where the CPU works.
+    pub fn rest(&self) -> Option<UsageState> {
+        self.state
+            .filter(|state| state.rests() && self.busy_cpu_percent.is_none())
     }
 
     /// Whether the GPUs are used enough to keep what there is.
@@ -99,11 +118,9 @@ impl Verdict {
     }
 
     /// Whether less may do. A busy GPU may be on too large a host, so that every class is
-    /// right-sized; what is idle is stopped.
+    /// right-sized; what is idle is stopped, unless its CPU works.
     pub fn is_shrinkable(&self) -> bool {
-        self.classification != Classification::InsufficientData
-            && !self.is_idle()
-            && self.state != Some(UsageState::IdleSoFar)
+        self.classification != Classification::InsufficientData && self.rest().is_none()
     }
 
     /// Whether the mean utilization is low, by the policy.

@@ -1,6 +1,6 @@
 //! Alerts of a run, evaluated sample by sample in constant memory.
 
-use crate::domain::named_enum;
+use crate::domain::{NEARLY_FULL_VRAM_PERCENT, named_enum};
 use std::collections::VecDeque;
 
 /// Mean over all GPUs below which they are underused, and for how long.
@@ -12,7 +12,7 @@ pub(super) const SATURATED_ABOVE_PERCENT: f64 = 95.0;
 /// Seconds for which the mean must have been that high.
 pub(super) const SATURATED_SECONDS: f64 = 60.0 * 60.0;
 /// Memory in use above which a GPU may run out.
-pub(super) const VRAM_ABOVE_PERCENT: f64 = 85.0;
+pub(super) const VRAM_ABOVE_PERCENT: f64 = NEARLY_FULL_VRAM_PERCENT;
 /// Seconds for which memory must have been that full at every sample.
 pub(super) const VRAM_SECONDS: f64 = 10.0 * 60.0;
 /// Temperature above which a GPU is hot, in degrees Celsius.

@@ -74,5 +74,6 @@ pub(super) fn judge(
         confidence: Some(confidence),
         reason: format!("mean GPU utilization {mean:.decimals$}% ({comparator} {bound}%)"),
         idle_power_percent: None,
+        busy_cpu_percent: None,
     }
 }

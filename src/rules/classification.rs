@@ -1,13 +1,18 @@
 //! The verdict on a workload, from GPU signals alone. CPU and network never
-//! stand in for the GPU, and no data is `insufficient-data`, never 0%.
+//! stand in for the GPU, and make its idleness less certain; no data is
+//! `insufficient-data`, never 0%.
 
 use crate::catalog::gpu_spec;
 use crate::domain::{
-    ACTIVE_PERCENT, Classification, Confidence, GpuUsage, Measured, Policy, ProfileBasis, Signal,
-    UsageState, UtilizationSummary, Verdict, decimals_apart, floored,
+    ACTIVE_PERCENT, Classification, Confidence, GpuUsage, InstanceShape, Measured, Policy,
+    ProfileBasis, Signal, UsageState, UtilizationSummary, Verdict, decimals_apart, floored,
 };
 use jiff::Timestamp;
 
+/// Mean from which GPUs that draw hardly any power are stalled.
+pub(super) const STALLED_FROM_PERCENT: f64 = 60.0;
+/// Share of the span from the idle draw to the limit in which no work is done.
+const STALLED_POWER_SHARE: f64 = 0.15;
 /// Points within which a power p99 counts as the card's idle draw.
 pub(super) const IDLE_POWER_MARGIN_POINTS: f64 = 5.0;
 /// Mean power above which a card certainly works.
@@ -47,6 +52,7 @@ fn over_runs(workload: Measured<'_>, policy: &Policy, runs: &str) -> Verdict {
         confidence: Some(Confidence::Derived),
         reason: format!("{reason} over {runs}"),
         idle_power_percent: None,
+        busy_cpu_percent: None,
     }
 }
 
@@ -97,10 +103,13 @@ fn by_utilization(
 ) -> Verdict {
     let (classification, reason) = class(utilization.distribution.mean, policy);
     let state = state(workload, utilization, policy, as_of);
+    let is_idle = state.is_some_and(UsageState::is_idle);
     let is_measured = utilization.coverage() >= policy.measured_coverage
-        // Idleness is reported of every GPU, so that the one seen least counts.
-        && (!state.is_some_and(UsageState::is_idle)
-            || workload.gpus().all(|gpu| sees_all_of(gpu, policy)));
+        // Idleness is reported of every GPU, so that the one seen least counts; a sign of
+        // use beside them makes it less certain.
+        && (!is_idle
+            || workload.gpus().all(|gpu| sees_all_of(gpu, policy))
+                && workload.usage.iter().all(|one| one.use_signs(policy).is_empty()));
     Verdict {
         classification,
         state,
@@ -111,7 +120,18 @@ fn by_utilization(
         }),
         reason,
         idle_power_percent: None,
+        busy_cpu_percent: busy_cpu_percent(workload, policy).filter(|_| is_idle),
     }
+}
+
+/// p95 of the CPU, where that of every instance shows that it works.
+fn busy_cpu_percent(workload: Measured<'_>, policy: &Policy) -> Option<f64> {
+    let busy = workload
+        .usage
+        .iter()
+        .map(|one| one.busy_cpu_percent(policy));
+    let busy: Option<Vec<f64>> = busy.collect();
+    busy?.into_iter().reduce(f64::min)
 }
 
 /// The class of a mean, with the border that decides.
@@ -134,7 +154,7 @@ fn sees_all_of(gpu: &GpuUsage, policy: &Policy) -> bool {
     .all(|samples| samples.coverage() >= policy.measured_coverage)
 }
 
-/// First that holds: idle, idle-held, idle-so-far, saturated, bursty, steady. `None`
+/// First that holds: idle, idle-held, idle-so-far, stalled, saturated, bursty, steady. `None`
 /// when the GPUs seem idle but maxima or memory were not measured: without maxima a
 /// short job is not seen, without memory idle and idle-held cannot be distinguished.
 fn state(
@@ -159,6 +179,9 @@ fn state(
         } else {
             UsageState::Idle
         });
+    }
+    if is_stalled(workload, utilization, policy) {
+        return Some(UsageState::Stalled);
     }
     let distribution = &utilization.distribution;
     let saturated = distribution.mean > policy.saturated_above_percent
@@ -192,6 +215,33 @@ fn computes_nothing(workload: Measured<'_>, utilization: &UtilizationSummary) ->
         return Some(false);
     }
     utilization.maximum_p99.map(|p99| p99 < ACTIVE_PERCENT)
+}
+
+/// Watts up to which a card does no work, whatever its utilization says: a hung collective and
+/// a spinning kernel read 100%. `None` without its idle draw and limit.
+pub(super) fn stalled_below_watts(shape: Option<&InstanceShape>) -> Option<f64> {
+    let spec = gpu_spec(shape?.gpu.as_ref()?)?;
+    let (idle, limit) = (spec.idle_w?, spec.power_limit_w?);
+    let watts = idle + STALLED_POWER_SHARE * (limit - idle);
+    // To hundredths, so that a reader sees the figure that decides.
+    Some((watts * 100.0).round() / 100.0)
+}
+
+/// Whether the GPUs of one instance are busy by their utilization and each of them draws what
+/// an idle one does. Of several instances nothing is said: each is judged by itself.
+fn is_stalled(workload: Measured<'_>, utilization: &UtilizationSummary, policy: &Policy) -> bool {
+    let ([_], Some(watts)) = (workload.usage, stalled_below_watts(workload.shape)) else {
+        return false;
+    };
+    let draws_little = |gpu: &GpuUsage| {
+        let power = gpu.power.filter(|power| power.samples.suffice(policy));
+        power
+            .and_then(|power| power.p95_w)
+            .is_some_and(|p95| p95 <= watts)
+    };
+    utilization.distribution.mean >= STALLED_FROM_PERCENT
+        && workload.visible_gpus() == Some(workload.gpus().count())
+        && workload.gpus().all(draws_little)
 }
 
 /// Periods of a week in which an idle GPU may have worked: one, which is a health check
@@ -230,6 +280,8 @@ fn by_power(
         confidence: Some(Confidence::Derived),
         reason,
         idle_power_percent,
+        busy_cpu_percent: busy_cpu_percent(workload, policy)
+            .filter(|_| state.is_some_and(UsageState::is_idle)),
     };
     if mean > BUSY_POWER_PERCENT {
         let decimals = decimals_apart(mean, BUSY_POWER_PERCENT);

@@ -1,21 +1,15 @@
 //! AWS Compute Optimizer's idle rule as a second opinion. It reads CPU and network,
-//! which never stand in for the GPU: it stands beside a verdict and changes none.
+//! which never stand in for the GPU. Where they show use, a stop is less certain, or none.
 
 use crate::domain::{
-    Comparator, Evidence, InstanceUsage, Observation, Signal, Workload, after_number,
-    decimals_apart,
+    Comparator, Evidence, IDLE_CPU_PERCENT, IDLE_NETWORK_MB_PER_DAY, InstanceUsage, Observation,
+    Signal, Workload, after_number, decimals_apart,
 };
 
 /// Share of the window above which its GPUs count as idle, percent.
 const IDLE_ABOVE_PERCENT: f64 = 99.0;
 /// Use of VRAM below which it holds nothing, percent.
 const VRAM_BELOW_PERCENT: f64 = 5.0;
-/// Largest CPU utilization below which its CPU is idle, percent.
-const CPU_BELOW_PERCENT: f64 = 5.0;
-/// Traffic below which its network is idle, megabytes a day.
-const NETWORK_BELOW_MB: f64 = 5.0;
-
-const BYTES_PER_MB: f64 = 1_000_000.0;
 
 /// One condition of the rule.
 struct Sign {
@@ -85,7 +79,7 @@ fn signs(workload: &Workload) -> Option<[Sign; 5]> {
     };
     let sessions = largest(workload.gpus(), |gpu| gpu.encoder_sessions_max)?;
     let cpu = largest(&workload.usage, |usage: &InstanceUsage| usage.cpu_max)?;
-    let bytes = largest(&workload.usage, |usage| usage.network_bytes_per_day)?;
+    let network = largest(&workload.usage, InstanceUsage::network_mb_per_day)?;
     Some([
         Sign {
             name: "GPUs idle",
@@ -103,8 +97,8 @@ fn signs(workload: &Workload) -> Option<[Sign; 5]> {
             VRAM_BELOW_PERCENT,
             "%",
         ),
-        below("maximum CPU", cpu, CPU_BELOW_PERCENT, "%"),
-        below("network", bytes / BYTES_PER_MB, NETWORK_BELOW_MB, "MB/day"),
+        below("maximum CPU", cpu, IDLE_CPU_PERCENT, "%"),
+        below("network", network, IDLE_NETWORK_MB_PER_DAY, "MB/day"),
     ])
 }
 

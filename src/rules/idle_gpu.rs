@@ -1,6 +1,7 @@
 //! Catches GPUs that compute nothing and hold nothing for days.
 //!
-//! Must not be fooled by a quiet CPU or network, by a job of an hour a week (more than
+//! Must not be fooled by a quiet CPU or network, which find nothing, nor by a busy one, which
+//! forbids the stop or makes it less certain, by a job of an hour a week (more than
 //! one active period a week is enough to spare it), by a box launched this
 //! week, by an encoder at work, by a box whose memory was not measured, or by busy
 //! neighbours in its group: every member is judged by itself. Power alone may call a GPU
@@ -10,8 +11,8 @@ use super::classification::IDLE_POWER_MARGIN_POINTS;
 use super::compute_optimizer::second_opinion;
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    ACTIVE_PERCENT, Comparator, Confidence, Finding, FindingKind, Judgement, Provider,
-    Recommendation, Severity, Statistic, UsageState, counted, decimals_apart,
+    ACTIVE_PERCENT, Comparator, Finding, Judgement, Provider, Recommendation, Severity, Statistic,
+    UsageState, counted, decimals_apart,
 };
 
 pub struct IdleGpu;
@@ -58,21 +59,17 @@ impl Rule for IdleGpu {
         let further = subject
             .vram_evidence(Comparator::LessThan, subject.policy.idle_held_vram_percent)
             .into_iter()
+            .chain(subject.cpu_evidence())
             .chain(second_opinion(subject.workload))
             .collect();
         let confidence = subject.confidence();
         let decimals = decimals_apart(decisive.observed, decisive.threshold);
-        let stop = subject.proposals.stopping();
         let judgement = Judgement {
             severity: META.severity,
             confidence,
-            kind: if confidence == Confidence::Measured && stop.is_some() {
-                FindingKind::Waste
-            } else {
-                FindingKind::Optimization
-            },
+            kind: subject.idle_kind(),
             title: format!(
-                "{} is idle: {} {:.decimals$}% (p99) for {}",
+                "{} is idle: {} {:.decimals$}% (p99) for {}{}",
                 subject.members(),
                 if by_power {
                     "power stays at"
@@ -84,10 +81,13 @@ impl Rule for IdleGpu {
                     format!("{:.0}", summary.sampled_hours() / 24.0),
                     "day",
                     "days"
-                )
+                ),
+                subject.busy_cpu_words()
             ),
-            monthly_savings: stop.map(|action| action.monthly_savings()),
-            recommendation: recommendation(subject, by_power),
+            monthly_savings: subject.idle_savings(),
+            recommendation: subject
+                .beside_busy_cpu()
+                .unwrap_or_else(|| recommendation(subject, by_power)),
         };
         Some(Finding::new(
             META.id,

@@ -6,8 +6,8 @@
 
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    ACTIVE_PERCENT, Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation,
-    Severity, Statistic, UsageState, counted,
+    ACTIVE_PERCENT, Comparator, Finding, Judgement, Recommendation, Severity, Statistic,
+    UsageState, counted,
 };
 
 pub struct IdleHeldGpu;
@@ -43,30 +43,23 @@ impl Rule for IdleHeldGpu {
         )?;
         let held =
             subject.vram_evidence(Comparator::AtLeast, subject.policy.idle_held_vram_percent)?;
-        let confidence = subject.confidence();
         let judgement = Judgement {
             severity: META.severity,
-            confidence,
-            kind: if confidence == Confidence::Measured && subject.proposals.stopping().is_some() {
-                FindingKind::Waste
-            } else {
-                FindingKind::Optimization
-            },
+            confidence: subject.confidence(),
+            kind: subject.idle_kind(),
             title: format!(
-                "{} holds {:.1} GiB of VRAM and has been idle for {}",
+                "{} holds {:.1} GiB of VRAM and has been idle for {}{}",
                 subject.members(),
                 subject.workload.vram()?.peak_mib / 1024.0,
                 counted(
                     format!("{:.0}", summary.sampled_hours() / 24.0),
                     "day",
                     "days"
-                )
+                ),
+                subject.busy_cpu_words()
             ),
-            monthly_savings: subject
-                .proposals
-                .stopping()
-                .map(|action| action.monthly_savings()),
-            recommendation: Recommendation {
+            monthly_savings: subject.idle_savings(),
+            recommendation: subject.beside_busy_cpu().unwrap_or_else(|| Recommendation {
                 action: subject.stop_or_confirm("save the work and stop"),
                 to: subject.members_to_stop(),
                 caveats: subject.stop_caveats(),
@@ -79,14 +72,14 @@ impl Rule for IdleHeldGpu {
                 .chain(subject.stop_steps())
                 .chain(subject.committed())
                 .collect(),
-            },
+            }),
         };
         Some(Finding::new(
             META.id,
             subject.workload.id(),
             judgement,
             decisive,
-            vec![held],
+            [held].into_iter().chain(subject.cpu_evidence()).collect(),
         ))
     }
 }

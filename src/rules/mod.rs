@@ -6,22 +6,28 @@ mod classification;
 mod clusters;
 mod commitments;
 mod compute_optimizer;
+mod device_alert;
 mod managed;
 mod registry;
 mod subject;
 
+mod growing_vram;
+mod hot_gpu;
 mod idle_gpu;
 mod idle_held_gpu;
 mod idle_so_far;
 mod off_hours;
 mod overprovisioned_gpu;
+mod power_near_limit;
 mod saturated_gpu;
 mod shareable_gpu;
+mod stalled_gpu;
 mod steady_on_demand;
 mod stopped_with_storage;
 mod underutilized_gpu;
 mod unreserved_gpus;
 mod unused_gpus;
+mod vram_nearly_full;
 
 pub use classification::classify;
 pub use clusters::{

@@ -31,6 +31,8 @@ impl Rule for OverprovisionedGpu {
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
         if subject.verdict.classification != Classification::Overprovisioned
             || !subject.verdict.is_shrinkable()
+            // The rules about idle GPUs say what else works there.
+            || subject.verdict.is_idle()
             || subject.proposals.nothing_less_would_do
         {
             return None;

@@ -5,18 +5,23 @@ use crate::domain::{Cause, CauseKind, Detail, Finding, Gap};
 
 /// Every rule, in order of id.
 pub const RULES: &[&dyn Rule] = &[
+    &super::growing_vram::GrowingVram,
+    &super::hot_gpu::HotGpu,
     &super::idle_gpu::IdleGpu,
     &super::idle_held_gpu::IdleHeldGpu,
     &super::idle_so_far::IdleSoFar,
     &super::off_hours::OffHours,
     &super::overprovisioned_gpu::OverprovisionedGpu,
+    &super::power_near_limit::PowerNearLimit,
     &super::saturated_gpu::SaturatedGpu,
     &super::shareable_gpu::ShareableGpu,
+    &super::stalled_gpu::StalledGpu,
     &super::steady_on_demand::SteadyOnDemand,
     &super::stopped_with_storage::StoppedWithStorage,
     &super::underutilized_gpu::UnderutilizedGpu,
     &super::unreserved_gpus::UnreservedGpus,
     &super::unused_gpus::UnusedGpus,
+    &super::vram_nearly_full::VramNearlyFull,
 ];
 
 /// Rules that could not speak about a workload.

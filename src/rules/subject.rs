@@ -2,9 +2,9 @@
 
 use super::managed;
 use crate::domain::{
-    Cause, CauseKind, Comparator, Confidence, Evidence, Finding, GapSubject, GpuUsage, Group,
-    Member, Metric, Money, Observation, Policy, Provider, Recommendation, Severity, Signal,
-    Statistic, UtilizationSummary, Verdict, Workload,
+    Action, Cause, CauseKind, Comparator, Confidence, Evidence, Finding, FindingKind, GapSubject,
+    GpuUsage, Group, IDLE_CPU_PERCENT, Member, Metric, Money, Observation, Policy, Provider,
+    Recommendation, Severity, Signal, Statistic, UtilizationSummary, Verdict, Workload,
 };
 use crate::savings::{HeldMachines, NamedMembers, Proposals, end_steps, reserved_vram};
 use jiff::Timestamp;
@@ -37,6 +37,10 @@ pub enum Need {
     HourlyMaxima,
     /// VRAM in use.
     Vram,
+    /// Power draw of each GPU, with its percentiles.
+    Power,
+    /// Temperature of each GPU.
+    Temperature,
     Price,
 }
 
@@ -49,6 +53,8 @@ impl Need {
             Self::Maxima => GapSubject::GpuUtilizationMaxima,
             Self::HourlyMaxima => GapSubject::HourlyGpuUtilizationMaxima,
             Self::Vram => GapSubject::VramUse,
+            Self::Power => GapSubject::from(Metric::GpuPowerDraw),
+            Self::Temperature => GapSubject::from(Metric::GpuTemperature),
             Self::Price => GapSubject::Price,
         }
     }
@@ -57,7 +63,11 @@ impl Need {
     pub fn unreported(self) -> Cause {
         let kind = match self {
             Self::Maxima | Self::HourlyMaxima => CauseKind::MaximaNotReported,
-            Self::Utilization | Self::PerGpuUtilization | Self::Vram => CauseKind::NotReported,
+            Self::Utilization
+            | Self::PerGpuUtilization
+            | Self::Vram
+            | Self::Power
+            | Self::Temperature => CauseKind::NotReported,
             Self::Price => CauseKind::PriceUnknown,
         };
         Cause::of(kind, [""])
@@ -114,8 +124,24 @@ impl Subject<'_> {
                 self.is_judged_by_power()
                     || vram.is_some_and(|vram| self.workload.suffices(vram.samples, self.policy))
             }
+            Need::Power => self.every_gpu(|gpu| {
+                let power = gpu.power.filter(|power| power.p95_w.is_some());
+                power.is_some_and(|power| self.workload.suffices(power.samples, self.policy))
+            }),
+            Need::Temperature => self.every_gpu(|gpu| gpu.temperature_max_c.is_some()),
             Need::Price => self.workload.monthly_cost().is_some(),
         }
+    }
+
+    fn every_gpu(&self, holds: impl Fn(&GpuUsage) -> bool) -> bool {
+        let mut gpus = self.workload.gpus().peekable();
+        gpus.peek().is_some() && gpus.all(holds)
+    }
+
+    /// Whether anything was measured of its GPUs one by one.
+    pub fn has_gpu_metrics(&self) -> bool {
+        let mut gpus = self.workload.gpus();
+        gpus.any(|gpu| gpu.utilization.is_some() || gpu.vram.is_some())
     }
 
     /// Whether power was all there was to judge.
@@ -289,6 +315,61 @@ impl Subject<'_> {
         let mut ended = self.not_taken();
         ended.retain(|one| saving.is_none_or(|ids| ids.binary_search(&one.id).is_ok()));
         ended
+    }
+
+    /// What idle GPUs cost for nothing: the stop, or beside a busy CPU the move to a type
+    /// without them.
+    pub fn idle_savings(&self) -> Option<Money> {
+        match self.verdict.busy_cpu_percent {
+            Some(_) => self.rightsizing_savings(),
+            None => self.proposals.stopping().map(Action::monthly_savings),
+        }
+    }
+
+    /// Whether ending them is certain to save.
+    pub fn idle_kind(&self) -> FindingKind {
+        let is_certain = self.confidence() == Confidence::Measured;
+        if is_certain && self.proposals.stopping().is_some() {
+            FindingKind::Waste
+        } else {
+            FindingKind::Optimization
+        }
+    }
+
+    /// What a title about idle GPUs says of a busy CPU; empty beside a quiet one.
+    pub fn busy_cpu_words(&self) -> String {
+        let busy = self.verdict.busy_cpu_percent;
+        busy.map_or_else(String::new, |p95| {
+            format!(", and CPU works at {p95:.1}% (p95)")
+        })
+    }
+
+    /// What to do about idle GPUs beside a busy CPU; absent beside a quiet one.
+    pub fn beside_busy_cpu(&self) -> Option<Recommendation> {
+        self.verdict.busy_cpu_percent?;
+        Some(self.shrinking_or(
+            "move the work to a type without a GPU, do not stop it",
+            &["ask the owner listed in the tags what runs on the CPU"],
+        ))
+    }
+
+    /// The CPU that forbids a stop, or makes it less certain; absent where it is quiet.
+    pub fn cpu_evidence(&self) -> Option<Evidence> {
+        let largest = self.workload.usage.iter().filter_map(|one| one.cpu_max);
+        let (name, observed, threshold) = match self.verdict.busy_cpu_percent {
+            Some(p95) => ("p95 of CPU", p95, self.policy.works_cpu_percent),
+            None => ("maximum CPU", largest.reduce(f64::max)?, IDLE_CPU_PERCENT),
+        };
+        (observed >= threshold).then(|| Evidence {
+            observation: Observation::Fact {
+                name,
+                origin: "CPU utilization over the window".to_owned(),
+            },
+            observed,
+            comparator: Comparator::AtLeast,
+            threshold,
+            unit: "%",
+        })
     }
 
     /// What would stop an engineer from stopping them.

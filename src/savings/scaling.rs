@@ -4,7 +4,7 @@
 use super::batch;
 use super::keeper::Place;
 use super::rebalancing;
-use crate::domain::{Member, ResourceId, ScalingGroup, Workload, counted};
+use crate::domain::{Member, ResourceId, ScalingGroup, UsageState, Workload, counted};
 use std::collections::BTreeSet;
 
 /// Ends one instance, and the group starts none in its place.
@@ -170,7 +170,10 @@ fn steps_with_values(
 /// Whether an instance is a member of a workload that no stop is about.
 fn goes_on(workload: &Workload, id: &ResourceId) -> bool {
     let member = workload.member(id);
-    member.is_some_and(|one| !one.is_idle() || one.ignored.is_some())
+    member.is_some_and(|one| {
+        let is_stopped = one.rest().is_some_and(UsageState::is_idle);
+        !is_stopped || one.ignored.is_some()
+    })
 }
 
 /// How many of some members run that end; absent where others in service may end too.

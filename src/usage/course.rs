@@ -188,7 +188,9 @@ mod tests {
             demand_peak: None,
             maxima: None,
             vram: None,
-            power_mean_w: None,
+            vram_nearly_full_seconds: None,
+            vram_days: Vec::new(),
+            power: None,
             temperature_max_c: None,
             encoder_sessions_max: None,
             days: vec![GpuDay {

@@ -1,19 +1,17 @@
 //! What one GPU did, metric by metric.
 
 use super::Points;
+use super::daily_peaks::DailyPeaks;
 use super::histogram::{Histogram, Scale, hundredths, percent};
 use super::hour_means::HourSums;
 use super::kept::KeptFigures;
+use super::power::Power;
 use super::series::widen;
 use super::statistics::quantile;
-use super::whole::WholeSum;
 use crate::domain::{
-    ACTIVE_PERCENT, DAY_SECONDS, Distribution, GpuDay, GpuUsage, Maxima, Metric, ResourceId,
-    Samples, Statistic, VramSummary,
+    ACTIVE_PERCENT, DAY_SECONDS, Distribution, GpuDay, GpuUsage, Maxima, Metric,
+    NEARLY_FULL_VRAM_PERCENT, ResourceId, Samples, Statistic, VramSummary,
 };
-
-/// Milliwatts in a watt: power is added up in whole ones, so that it adds up in any order.
-const MILLIWATTS: f64 = 1_000.0;
 
 /// How many samples a metric has, and what time each stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +115,7 @@ struct Memory {
     mebibytes: Histogram,
     smallest_mib: f64,
     largest_mib: f64,
+    daily: DailyPeaks,
 }
 
 /// What one GPU did, as far as it was measured.
@@ -127,7 +126,7 @@ pub(super) struct DeviceUsage {
     memory: Option<Memory>,
     memory_peaks: Option<Memory>,
     memory_total_mib: Option<f64>,
-    power_mw: Option<WholeSum>,
+    power: Option<Power>,
     temperature_max_c: Option<f64>,
     encoder_sessions_max: Option<f64>,
     /// Its averages by hour; absent of days that were read by their figures.
@@ -341,7 +340,16 @@ impl Memory {
             mebibytes,
             smallest_mib: extreme(points, f32::min)?,
             largest_mib: extreme(points, f32::max)?,
+            daily: DailyPeaks::of(points),
         })
+    }
+
+    /// Time in points above a share of a card.
+    fn seconds_above(&self, mib: f64) -> u64 {
+        let counts = self.mebibytes.counts();
+        let above = counts.filter(|(step, _)| Scale::Mebibytes.value(*step) > mib);
+        let count: u64 = above.map(|(_, count)| u64::from(count)).sum();
+        count * u64::from(self.counted.period_seconds)
     }
 
     fn p95_mib(&self) -> Option<f64> {
@@ -369,13 +377,15 @@ impl Memory {
         }
     }
 
-    fn of_kept(kept: &KeptFigures, mebibytes: Histogram) -> Option<Self> {
+    /// Memory of a day, counted from the epoch.
+    fn of_kept(kept: &KeptFigures, mebibytes: Histogram, day: i64) -> Option<Self> {
         let (smallest_mib, largest_mib) = (kept.min?, kept.max?);
         (smallest_mib <= largest_mib).then_some(Self {
             counted: kept.counted()?,
             mebibytes,
             smallest_mib,
             largest_mib,
+            daily: DailyPeaks::of_day(day, largest_mib),
         })
     }
 
@@ -384,6 +394,7 @@ impl Memory {
         self.mebibytes = self.mebibytes.merge(&other.mebibytes);
         self.smallest_mib = self.smallest_mib.min(other.smallest_mib);
         self.largest_mib = self.largest_mib.max(other.largest_mib);
+        self.daily.merge(&other.daily);
     }
 }
 
@@ -422,8 +433,8 @@ impl DeviceUsage {
                 self.memory_total_mib = extreme(points, f32::max);
             }
             Metric::GpuPowerDraw if statistic == average => {
-                let milliwatts = points.values().map(|watts| watts * MILLIWATTS);
-                self.power_mw = Some(milliwatts.collect());
+                let watts = counts(points, Scale::Mebibytes, scratch);
+                self.power = Some(Power::of(points, watts));
             }
             Metric::GpuTemperature if statistic == maximum => {
                 self.temperature_max_c = extreme(points, f32::max);
@@ -446,7 +457,7 @@ impl DeviceUsage {
             Metric::GpuUtilization => self.forget_utilization(),
             Metric::GpuMemoryUsed => (self.memory, self.memory_peaks) = (None, None),
             Metric::GpuMemoryTotal => self.memory_total_mib = None,
-            Metric::GpuPowerDraw => self.power_mw = None,
+            Metric::GpuPowerDraw => self.power = None,
             Metric::GpuTemperature => self.temperature_max_c = None,
             Metric::GpuEncoderSessions => self.encoder_sessions_max = None,
             _ => {}
@@ -469,11 +480,7 @@ impl DeviceUsage {
                 self.memory_peaks.as_ref().map(Memory::kept)
             }
             (Metric::GpuMemoryTotal, Statistic::Maximum) => Some(largest(self.memory_total_mib)),
-            (Metric::GpuPowerDraw, Statistic::Average) => self.power_mw.map(|power| KeptFigures {
-                count: Some(power.count),
-                sum: Some(power.sum),
-                ..KeptFigures::default()
-            }),
+            (Metric::GpuPowerDraw, Statistic::Average) => self.power.as_ref().map(Power::kept),
             (Metric::GpuTemperature, Statistic::Maximum) => Some(largest(self.temperature_max_c)),
             (Metric::GpuEncoderSessions, Statistic::Maximum) => {
                 Some(largest(self.encoder_sessions_max))
@@ -501,19 +508,16 @@ impl DeviceUsage {
             }
             (Metric::GpuMemoryUsed, Statistic::Average) => {
                 let mebibytes = kept.histogram(Scale::Mebibytes)?;
-                self.memory = Some(Memory::of_kept(kept, mebibytes)?);
+                self.memory = Some(Memory::of_kept(kept, mebibytes, day)?);
             }
             (Metric::GpuMemoryUsed, Statistic::Maximum) => {
-                self.memory_peaks = Some(Memory::of_kept(kept, Histogram::default())?);
+                self.memory_peaks = Some(Memory::of_kept(kept, Histogram::default(), day)?);
             }
             (Metric::GpuMemoryTotal, Statistic::Maximum) => {
                 self.memory_total_mib = Some(kept.max?);
             }
             (Metric::GpuPowerDraw, Statistic::Average) => {
-                self.power_mw = Some(WholeSum {
-                    count: kept.count?,
-                    sum: kept.sum?,
-                });
+                self.power = Some(Power::of_kept(kept)?);
             }
             (Metric::GpuTemperature, Statistic::Maximum) => {
                 self.temperature_max_c = Some(kept.max?);
@@ -543,7 +547,7 @@ impl DeviceUsage {
             other.memory_total_mib.as_ref(),
             larger,
         );
-        join(&mut self.power_mw, other.power_mw.as_ref(), WholeSum::merge);
+        join(&mut self.power, other.power.as_ref(), Power::merge);
         join(
             &mut self.temperature_max_c,
             other.temperature_max_c.as_ref(),
@@ -585,10 +589,14 @@ impl DeviceUsage {
                 is_reserved: total_mib
                     .is_some_and(|total| memory.is_reserved(self.memory.as_ref(), total)),
             }),
-            power_mean_w: self
-                .power_mw
-                .and_then(WholeSum::mean)
-                .map(|milliwatts| milliwatts / MILLIWATTS),
+            vram_nearly_full_seconds: self.memory.as_ref().zip(total_mib).map(|(memory, total)| {
+                memory.seconds_above(total * NEARLY_FULL_VRAM_PERCENT / 100.0)
+            }),
+            vram_days: memory.map_or_else(Vec::new, |memory| memory.daily.days().to_vec()),
+            power: self
+                .power
+                .as_ref()
+                .and_then(|power| power.figures(running_seconds)),
             temperature_max_c: self.temperature_max_c,
             encoder_sessions_max: self.encoder_sessions_max,
             days: averages

@@ -3,6 +3,7 @@
 //! their way in, and a source may deliver the same thing already aggregated.
 
 mod course;
+mod daily_peaks;
 mod days;
 mod device;
 mod estate;
@@ -19,6 +20,7 @@ pub(crate) mod lab;
 mod machine_hours;
 mod measure;
 mod packed;
+mod power;
 mod profiled;
 mod series;
 mod sketch;

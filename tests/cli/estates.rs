@@ -59,6 +59,8 @@ pub fn one() -> Value {
             series("i-one", Some(0), "gpu_memory_used", "average", 8000.0),
             series("i-one", Some(0), "gpu_memory_used", "maximum", 9000.0),
             series("i-one", Some(0), "gpu_memory_total", "maximum", 23028.0),
+            series("i-one", Some(0), "gpu_power_draw", "average", 90.0),
+            series("i-one", Some(0), "gpu_temperature", "maximum", 50.0),
         ],
     })
 }

@@ -589,6 +589,8 @@ fn a_box_in_a_capacity_reservation_by_hand() {
         estate["metrics"][place]["values"] = json!([[0.0, 4_032]]);
     }
     estate["metrics"][4]["values"] = json!([[0.0, 4_032]]);
+    // A CPU that is idle too.
+    estate["metrics"][0]["values"] = json!([[3.0, 4_032]]);
     estate["instances"][0]["capacity_reservation_id"] = json!("cr-1");
     estate["commitments"] = json!([{
         "kind": "capacity-reservation", "id": "cr-1", "region": "us-east-1",

@@ -354,10 +354,11 @@ fn an_answer_that_is_not_expected_is_the_last_one() {
     let checks = calls
         .iter()
         .filter(|call| call.is_read || call.answer.is_some());
-    // Account, state, GPU activity since the audit, and GPUs that still report.
-    assert_eq!(checks.count(), 4);
-    assert_eq!(calls[4].words[2], "stop-instances");
-    for wrong in 0..4 {
+    // Account, state, GPU activity since the audit, GPUs that still report, and CPU and network
+    // since the audit.
+    assert_eq!(checks.count(), 5);
+    assert_eq!(calls[5].words[2], "stop-instances");
+    for wrong in 0..5 {
         let mut answers = calls.clone();
         answers[wrong].answer = Some("9".to_owned());
         let fakes = Fakes::of(&script, &answers);
@@ -415,8 +416,8 @@ fn an_instance_store_is_not_erased_unasked() {
     let calls = calls(&text);
     let fakes = Fakes::of(&text, &calls);
     assert_eq!(fakes.run(&["--yes"], 0).status.code(), Some(1));
-    // The account, the state and the GPUs were asked for; nothing was stopped.
-    assert_eq!(fakes.log(), commands(&calls[..4]));
+    // The account, the state, the GPUs and other use were asked for; nothing was stopped.
+    assert_eq!(fakes.log(), commands(&calls[..5]));
 }
 
 /// A machine at work that no tag says what it does: it is not stopped unless it may be.
@@ -1142,8 +1143,8 @@ fn nodes_of_karpenter_end_by_their_cluster() {
     estate["claims"] = json!([]);
     let text = script(&estate);
     let all = calls(&text);
-    // The account, the state of the instance, the node, GPU activity since the audit, and GPUs
-    // that still report.
+    // The account, the state of the instance, the node, GPU activity since the audit, GPUs that
+    // still report, and CPU and network since the audit.
     let checks: Vec<(&str, &str)> = all
         .iter()
         .filter_map(|call| Some((call.words[2].as_str(), call.answer.as_deref()?)))
@@ -1154,9 +1155,10 @@ fn nodes_of_karpenter_end_by_their_cluster() {
         ("node", "aws:///us-east-1a/i-idle"),
         ("get-metric-data", "0 4"),
         ("list-metrics", "4"),
+        ("get-metric-data", "0 0"),
     ];
     assert_eq!(checks, expected);
-    let of_cluster = all[5..].iter().map(|call| call.words.join(" "));
+    let of_cluster = all[6..].iter().map(|call| call.words.join(" "));
     let expected = [
         "kubectl get pods --all-namespaces --field-selector spec.nodeName=node-1",
         "kubectl cordon node-1",

@@ -67,8 +67,8 @@ fn the_steps_of_a_stop_are_those_of_its_page() {
     let kinds = list(action, "steps").iter().map(|step| &step["kind"]);
     let kinds: Vec<&str> = kinds.filter_map(Value::as_str).collect();
     let count = |kind: &str| kinds.iter().filter(|one| **one == kind).count();
-    // Account, state, activity, reports, owner and store; stop and wait; start; two things to
-    // watch.
+    // Account, state, activity, reports, other use, owner and store; stop and wait; start; two
+    // things to watch.
     assert_eq!(
         [
             count("check"),
@@ -76,17 +76,17 @@ fn the_steps_of_a_stop_are_those_of_its_page() {
             count("undo"),
             count("watch")
         ],
-        [6, 2, 1, 2]
+        [7, 2, 1, 2]
     );
     let account = &action["steps"][0];
     assert_eq!(account["must_print"], "111122223333");
     assert_eq!(account["by_hand"], false);
-    let stop = &action["steps"][6];
+    let stop = &action["steps"][7];
     assert_eq!(
         stop["command"],
         "aws ec2 stop-instances --region us-east-1 --instance-ids i-0710738f7e219399e"
     );
-    let undo = &action["steps"][8];
+    let undo = &action["steps"][9];
     assert_eq!(undo["kind"], "undo");
     assert_eq!(undo["by_hand"], true);
     let why = "the script prints the way back and does not run it";

@@ -140,7 +140,7 @@ def tables(rows, account, region, date):
             for begins, value in points:
                 hundredths = rounded(value * 100.0)
                 step = None
-                if statistic == "average" and metric == "gpu_memory_used":
+                if statistic == "average" and metric in ("gpu_memory_used", "gpu_power_draw"):
                     step = mebibytes(value)
                 elif statistic == "average" and metric in ("gpu_utilization", "cpu_utilization"):
                     step = hundredths

@@ -420,7 +420,7 @@ fn a_silent_cpu_never_makes_a_busy_gpu_idle() {
 }
 
 #[test]
-fn a_busy_cpu_never_hides_an_idle_gpu() {
+fn a_busy_cpu_never_hides_an_idle_gpu_and_forbids_its_stop() {
     let machine = Machine::new("i-1", "g5.xlarge")
         .cpu(flat(100.0))
         .series(Metric::NetworkIn, Statistic::Sum, None, flat(1e9))
@@ -428,7 +428,7 @@ fn a_busy_cpu_never_hides_an_idle_gpu() {
         .vram(0, 460.56, A10G_MIB);
     let judged = judge(machine);
     assert_eq!(judged.verdict(), "overprovisioned/idle");
-    assert_eq!(judged.actions(), [ActionKind::Stop]);
+    assert_eq!(judged.actions(), [ActionKind::Rightsize]);
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub fn reserved(count: u32) -> ReservedInstances {
 /// A g5.xlarge at a utilization around the clock.
 pub fn machine(id: &str, percent: f64) -> Machine {
     Machine::new(id, "g5.xlarge")
-        .cpu(flat(5.0))
+        .cpu(flat(4.0))
         .gpu(0, flat(percent))
         .vram(0, 200.0, A10G_MIB)
 }

@@ -190,7 +190,7 @@ fn of_sagemaker(
     machine.instance.auto_scaling_group = Some(group.to_owned());
     machine
         .tag("gpucost:restartable", "true")
-        .cpu(flat(5.0))
+        .cpu(flat(4.0))
         .gpu(0, level)
         .vram(0, 2_000.0, A10G_MIB)
 }

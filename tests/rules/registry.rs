@@ -5,11 +5,12 @@ use gpucost::rules::{CLUSTER_RULES, COMMITMENT_RULES, Need, RULES};
 use std::collections::BTreeSet;
 
 /// Files and folders in `src/rules/` that hold no rule about workloads.
-const SHARED_FILES: [&str; 8] = [
+const SHARED_FILES: [&str; 9] = [
     "classification",
     "clusters",
     "commitments",
     "compute_optimizer",
+    "device_alert",
     "managed",
     "mod",
     "registry",
@@ -114,6 +115,8 @@ fn the_index_names_the_data_that_every_rule_needs() {
             (Need::Maxima, "its maxima"),
             (Need::HourlyMaxima, "maxima by the hour"),
             (Need::Vram, "VRAM"),
+            (Need::Power, "power"),
+            (Need::Temperature, "temperature"),
             (Need::Price, "price"),
         ] {
             let is_named = needs.contains(words);

@@ -468,17 +468,22 @@ fn near_misses_fool_no_rule() {
 fn a_rule_without_its_data_is_silent_and_says_so() {
     // What is missing, and what the gap gives as the reason.
     let expected = [
+        ("growing-vram", "VRAM use", "not reported"),
+        ("hot-gpu", "gpu_temperature", "not reported"),
         ("idle-gpu", "GPU utilization", "no GPU metric was reported"),
         ("idle-held-gpu", "VRAM use", "not reported"),
         // 1 612 of 4 032 samples are 39.98%.
         ("off-hours", "hourly GPU utilization maxima", "not reported"),
         ("overprovisioned-gpu", "GPU utilization", "coverage 39%"),
+        ("power-near-limit", "gpu_power_draw", "not reported"),
         ("saturated-gpu", "GPU utilization", "no GPU metric"),
         ("shareable-gpu", "VRAM use", "not reported"),
+        ("stalled-gpu", "gpu_power_draw", "not reported"),
         ("steady-on-demand", "price", "no price for"),
         ("underutilized-gpu", "GPU utilization", "29.0 h of samples"),
         ("unreserved-gpus", "price", "no price for"),
         ("unused-gpus", "utilization per GPU", "not reported"),
+        ("vram-nearly-full", "VRAM use", "not reported"),
     ];
     for (id, what, reason) in expected {
         let audit = audit_of(id, "missing");

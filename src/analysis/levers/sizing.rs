@@ -162,7 +162,10 @@ fn left_alone(audited: &AuditedWorkload, workload: &Workload) -> String {
         Some(Refusal::Held) => {
             "runs in a capacity reservation that this account cannot lower".to_owned()
         }
-        _ if verdict.is_idle() => "idle: stop it instead".to_owned(),
+        _ if verdict.rest().is_some_and(UsageState::is_idle) => "idle: stop it instead".to_owned(),
+        _ if verdict.state == Some(UsageState::Stalled) => {
+            "stalled: its utilization says nothing of its size".to_owned()
+        }
         _ if verdict.state == Some(UsageState::IdleSoFar) => {
             "idle so far: no usage to size by".to_owned()
         }

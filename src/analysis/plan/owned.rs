@@ -6,7 +6,7 @@ use crate::analysis::workloads::{self, Grouped, PaidHours, block_hours};
 use crate::catalog::Prices;
 use crate::domain::{
     Cause, CauseKind, CommitmentPool, CommittedHours, Finding, Gap, GapSubject, Policy, PriceKey,
-    ResourceId, Workload,
+    ResourceId, UsageState, Workload,
 };
 use crate::rules::commitment_findings;
 use crate::savings::{
@@ -37,7 +37,7 @@ impl<'a> Owned<'a> {
             for member in &workload.members {
                 if !workload.key.running {
                     standing.ended.insert(member.id.clone());
-                } else if member.is_idle() {
+                } else if member.rest().is_some_and(UsageState::is_idle) {
                     standing.resting.insert(member.id.clone());
                 }
             }

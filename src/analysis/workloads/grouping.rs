@@ -170,7 +170,11 @@ pub(in crate::analysis) fn group(
             key.group.clone(),
         )
     };
-    let works = |one: &&Grouped| one.workload.key.running && one.working().is_some();
+    // What stalls may wait for the member that coordinates it.
+    let works = |one: &&Grouped| {
+        let is_stalled = |part: &Part| part.idle == Some(UsageState::Stalled);
+        one.workload.key.running && (one.working().is_some() || one.parts.iter().any(is_stalled))
+    };
     let working: BTreeSet<_> = workloads.iter().filter(works).map(peers).collect();
     for one in &mut workloads {
         one.has_working_peers = working.contains(&peers(one));
@@ -313,6 +317,7 @@ impl<'a> Gather<'a> {
                 until: kinds::until(&instance.tags, self.estate.as_of),
                 activity,
                 state: verdict.state.filter(|_| running),
+                busy_cpu_percent: verdict.busy_cpu_percent.filter(|_| running),
                 confidence: verdict.confidence.filter(|_| running),
             })
             .collect();
@@ -399,6 +404,7 @@ impl<'a> Gather<'a> {
                 confidence: None,
                 reason: "stopped".to_owned(),
                 idle_power_percent: None,
+                busy_cpu_percent: None,
             };
         }
         let mut verdict = rules::classify(workload.measured(), self.policy, self.estate.as_of);
@@ -406,16 +412,21 @@ impl<'a> Gather<'a> {
             return verdict;
         }
         let states: Vec<Option<UsageState>> = members.iter().map(|one| one.state).collect();
-        let rests = |state: &Option<UsageState>| {
-            state.is_some_and(|state| state.is_idle() || state == UsageState::IdleSoFar)
-        };
+        let rests = |state: &Option<UsageState>| state.is_some_and(UsageState::rests);
         if states.iter().all(rests) {
             // The most cautious of them; each part says its own.
-            verdict.state = [UsageState::IdleSoFar, UsageState::IdleHeld]
-                .into_iter()
+            let cautious = [
+                UsageState::Stalled,
+                UsageState::IdleSoFar,
+                UsageState::IdleHeld,
+            ];
+            let mut cautious = cautious.into_iter();
+            verdict.state = cautious
                 .find(|state| states.contains(&Some(*state)))
                 .or(Some(UsageState::Idle));
             verdict.confidence = members.iter().filter_map(|one| one.confidence).min();
+            let busy: Option<Vec<f64>> = members.iter().map(|one| one.busy_cpu_percent).collect();
+            verdict.busy_cpu_percent = busy.into_iter().flatten().reduce(f64::min);
         } else if states.iter().all(Option::is_none) {
             verdict.state = None;
         }
@@ -474,7 +485,7 @@ impl<'a> Gather<'a> {
             if ignored(instance).is_none() {
                 found
                     .parts
-                    .add(verdict.state, &timeline, signal, instance.first_seen());
+                    .add(verdict.rest(), &timeline, signal, instance.first_seen());
             }
             found.activities.push(hours);
             found.states.push(verdict);

@@ -11,11 +11,6 @@ use jiff::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The state that puts a member into a part of its own.
-fn apart(state: Option<UsageState>) -> Option<UsageState> {
-    state.filter(|state| state.is_idle() || *state == UsageState::IdleSoFar)
-}
-
 /// Figures over the GPUs of some instances. Utilization outranks power: where some
 /// deliver only power, they count as running and unmeasured.
 #[derive(Debug)]
@@ -95,7 +90,8 @@ impl PartSum {
 pub(super) struct PartSums {
     window: Window,
     period_seconds: u32,
-    by_state: BTreeMap<Option<UsageState>, PartSum>,
+    /// By [`Member::rest`].
+    by_rest: BTreeMap<Option<UsageState>, PartSum>,
 }
 
 impl PartSums {
@@ -103,20 +99,20 @@ impl PartSums {
         Self {
             window,
             period_seconds,
-            by_state: BTreeMap::new(),
+            by_rest: BTreeMap::new(),
         }
     }
 
-    /// Adds a member by its own state.
+    /// Adds a member by the state that keeps it from work.
     pub fn add(
         &mut self,
-        state: Option<UsageState>,
+        rest: Option<UsageState>,
         timeline: &Timeline,
         signal: Option<(Signal, SeriesSource)>,
         first_seen: Timestamp,
     ) {
-        self.by_state
-            .entry(apart(state))
+        self.by_rest
+            .entry(rest)
             .or_insert_with(|| PartSum::new(self.window, self.period_seconds))
             .add(timeline, signal, first_seen);
     }
@@ -130,37 +126,43 @@ impl PartSums {
         as_of: Timestamp,
     ) -> Vec<Part> {
         let has_ignored = whole.members.iter().any(|member| member.ignored.is_some());
-        if !whole.key.running || (self.by_state.len() == 1 && !has_ignored) {
+        if !whole.key.running || (self.by_rest.len() == 1 && !has_ignored) {
             // A member is idle by itself; the profile of a group judges all of it.
-            let idle = apart(verdict.state).filter(|_| self.by_state.len() == 1);
+            let idle = verdict.rest().filter(|_| self.by_rest.len() == 1);
             let members = whole.members.iter().any(|member| member.ignored.is_none());
             return members
                 .then(|| Part {
                     idle,
-                    workload: self.with_own_p99(idle, Arc::clone(whole)),
+                    workload: self.with_own_p99(idle, verdict, Arc::clone(whole)),
                     verdict: verdict.clone(),
                 })
                 .into_iter()
                 .collect();
         }
         let mut parts: Vec<Part> = self
-            .by_state
+            .by_rest
             .iter()
             .filter_map(|(idle, sum)| {
                 let (utilization, activity) = sum.figures();
-                let keep =
-                    |member: &Member| member.ignored.is_none() && apart(member.state) == *idle;
+                let keep = |member: &Member| member.ignored.is_none() && member.rest() == *idle;
                 let part = whole.part(keep, utilization, activity)?;
-                let part = self.with_own_p99(*idle, Arc::new(part));
                 let mut verdict = rules::classify(part.measured(), policy, as_of);
-                if let Some(state) = idle {
-                    verdict.state = Some(*state);
-                    let own = part.members.iter().filter_map(|member| member.confidence);
+                let members = part.members.iter();
+                let busy: Option<Vec<f64>> = members
+                    .clone()
+                    .map(|member| member.busy_cpu_percent)
+                    .collect();
+                verdict.busy_cpu_percent = busy.into_iter().flatten().reduce(f64::min);
+                let states = members.clone().filter_map(|member| member.state);
+                let only = verdict.busy_cpu_percent.and_then(|_| states.max());
+                if let Some(state) = idle.or(only) {
+                    verdict.state = Some(state);
+                    let own = members.filter_map(|member| member.confidence);
                     verdict.confidence = own.min();
                 }
                 Some(Part {
                     idle: *idle,
-                    workload: part,
+                    workload: self.with_own_p99(*idle, &verdict, Arc::new(part)),
                     verdict,
                 })
             })
@@ -170,8 +172,15 @@ impl PartSums {
     }
 
     /// Idleness is reported of each member: of several, the busiest one counts.
-    fn with_own_p99(&self, idle: Option<UsageState>, mut part: Arc<Workload>) -> Arc<Workload> {
-        let own = idle.and_then(|_| self.by_state.get(&idle)?.maximum_p99);
+    fn with_own_p99(
+        &self,
+        rest: Option<UsageState>,
+        verdict: &Verdict,
+        mut part: Arc<Workload>,
+    ) -> Arc<Workload> {
+        let rests = verdict.state.is_some_and(UsageState::rests);
+        let own = self.by_rest.get(&rest).filter(|_| rests);
+        let own = own.and_then(|sum| sum.maximum_p99);
         let is_another = |summary: &UtilizationSummary| summary.maximum_p99 != own;
         if own.is_some()
             && part.utilization.as_ref().is_some_and(is_another)

@@ -188,11 +188,13 @@ impl Writer<'_> {
         let whole = self.points.dialect.whole_type();
         let (steps, bucket) = match gauge {
             Gauge::Utilization | Gauge::Cpu => ("100", "p.step".to_owned()),
-            Gauge::MemoryUsed => ("1", mebibytes()),
+            Gauge::MemoryUsed | Gauge::PowerDraw => ("1", mebibytes()),
             _ => return None,
         };
         let bucket = format!("cast({bucket} as {whole})");
-        let own = [("steps", steps), ("bucket", bucket.as_str())];
+        let hours = (gauge == Gauge::PowerDraw).then(|| self.hours(gauge));
+        let mut own = vec![("steps", steps), ("bucket", bucket.as_str())];
+        own.extend(hours.as_deref().map(|hours| ("periods", hours)));
         Some(self.fill((Table::Hist, HIST), Some(gauge), &own))
     }
 
@@ -206,7 +208,7 @@ impl Writer<'_> {
     }
 }
 
-/// The bucket of whole MiB, `p.step`, as `usage::Scale` counts them: one by one below 2,048,
+/// The bucket of whole MiB or watts, `p.step`, as `usage::Scale` counts them: one by one below 2,048,
 /// and then in 1,024 steps for each doubling, up to 16 TiB.
 fn mebibytes() -> String {
     let doublings: String = (1..=13)

@@ -138,6 +138,9 @@ fn words(reason: &Refusal) -> String {
             );
         }
         Refusal::Ends(day) => return format!("it ends on {day} by its tag, before any term does"),
+        Refusal::CpuWorks { p95_percent } => {
+            return format!("its CPU works on something else (p95 {p95_percent:.1}%)");
+        }
         Refusal::Missing(missing) => return missing.to_string(),
         Refusal::Schedule(reason) => return reason.to_string(),
         Refusal::Type(reason) => return reason.to_string(),

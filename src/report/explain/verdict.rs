@@ -104,6 +104,9 @@ fn meaning(state: UsageState, policy: &Policy) -> String {
              (policy)"
         ),
         UsageState::IdleHeld => format!("{idle}; VRAM of {held}% or more (policy)"),
+        UsageState::Stalled => "mean of 60% or more, while no GPU draws more than its idle draw \
+                                and 15% of the way from there to its limit (p95)"
+            .to_owned(),
         UsageState::Saturated => format!(
             "mean above {}%, or 95% in a tenth of the hours (policy)",
             policy.saturated_above_percent

@@ -4,7 +4,9 @@ use super::command::Command;
 use super::procedure::Step;
 use crate::analysis::{GroupFix, Lowered, MemberFix};
 use crate::catalog::family;
-use crate::domain::{SeriesSource, Workload, counted};
+use crate::domain::{
+    IDLE_CPU_PERCENT, IDLE_NETWORK_MB_PER_DAY, InstanceUsage, SeriesSource, Workload, counted,
+};
 use crate::savings::GroupSizes;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -94,7 +96,8 @@ pub(super) fn reserved(lowered: &Lowered<'_>) -> Step {
 }
 
 /// No GPU may have worked since the audit, and every one must have reported since and must still
-/// do so: an agent that died says nothing about a GPU. Absent where that cannot be asked of
+/// do so: an agent that died says nothing about a GPU. CPU and network may have done no more
+/// than the audit saw. Absent where that cannot be asked of
 /// CloudWatch: a person checks where the metrics are.
 pub(super) fn still_idle(
     workload: &Workload,
@@ -140,9 +143,61 @@ pub(super) fn still_idle(
             .with("--recently-active", "PT3H")
             .prints("length(Metrics)");
         let about = format!("{id}: GPUs that have reported in the last hours, up to four");
-        [idle, Step::expect(about, command, gpus)]
+        let reporting = Step::expect(about, command, gpus);
+        let mut measured = workload.usage.iter();
+        let usage = measured.find(|usage| usage.instance == one.member.id);
+        [idle, reporting, no_other_use(workload, one, usage, as_of)]
     };
     Some(members.iter().flat_map(of_one).collect())
+}
+
+/// The signs of use beside the GPU must be no stronger than in the audit.
+fn no_other_use(
+    workload: &Workload,
+    one: &MemberFix<'_>,
+    usage: Option<&InstanceUsage>,
+    as_of: Timestamp,
+) -> Step {
+    let id = one.member.id.native();
+    let more_than = |seen: Option<f64>, idle: f64, scale: f64| match seen {
+        Some(seen) if seen >= idle => format!("?@ > `{}`", seen * scale),
+        _ => format!("?@ >= `{}`", idle * scale),
+    };
+    let cpu = usage.and_then(|usage| usage.cpu_max);
+    let cpu = more_than(cpu, IDLE_CPU_PERCENT, 1.0);
+    let network = usage.and_then(InstanceUsage::network_mb_per_day);
+    let network = more_than(network, IDLE_NETWORK_MB_PER_DAY, 1e6);
+    let metric = |name: &str, period: u32, statistic: &str| {
+        json!({
+            "Metric": {
+                "Namespace": "AWS/EC2",
+                "MetricName": name,
+                "Dimensions": [{"Name": "InstanceId", "Value": id}],
+            },
+            "Period": period,
+            "Stat": statistic,
+        })
+    };
+    let of_network = |name| metric(name, 86_400, "Sum");
+    let queries = json!([
+        {"Id": "cpu", "MetricStat": metric("CPUUtilization", 300, "Average")},
+        {"Id": "received", "MetricStat": of_network("NetworkIn"), "ReturnData": false},
+        {"Id": "sent", "MetricStat": of_network("NetworkOut"), "ReturnData": false},
+        {"Id": "network", "Expression": "received + sent"},
+    ]);
+    let number = |query: &str, condition: &str| {
+        format!("length(MetricDataResults[?Id==`\"{query}\"`].Values[] | [{condition}])")
+    };
+    let (cpu, network) = (number("cpu", &cpu), number("network", &network));
+    let command = Command::aws("cloudwatch", "get-metric-data", &workload.key.region)
+        .json("--metric-data-queries", &queries)
+        .with("--start-time", &as_of.to_string())
+        .with("--end-time", &valid_until(as_of).to_string())
+        .prints(&format!("[{cpu}, {network}]"));
+    let about = format!(
+        "{id}: periods since the audit in which its CPU works, and days in which its network does"
+    );
+    Step::expect(about, command, "0 0")
 }
 
 /// How instances are bought, as the names of quotas say it.

@@ -118,7 +118,7 @@ fn gpu_view(gpu: &GpuUsage) -> GpuView {
         vram_peak_mib: gpu.vram.map(|vram| json_figure(vram.peak_mib)),
         vram_p95_mib: gpu.vram.and_then(|vram| vram.p95_mib).map(json_figure),
         vram_total_mib: gpu.vram.and_then(|vram| vram.total_mib).map(json_figure),
-        power_mean_w: gpu.power_mean_w.map(json_figure),
+        power_mean_w: gpu.power.map(|power| json_figure(power.mean_w)),
         temperature_max_c: gpu.temperature_max_c.map(json_figure),
     }
 }

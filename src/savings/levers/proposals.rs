@@ -80,20 +80,25 @@ pub struct Stop {
 impl Stop {
     /// Two stops of one workload as one action.
     fn and(self, right: Self, group: &Workload) -> Self {
+        let risk = |stop: &Self| stop.action.as_ref().map(Action::risk);
+        // What makes a stop less certain comes first.
+        let caveats = if risk(&right) > risk(&self) {
+            [right.caveats, self.caveats].concat()
+        } else {
+            [self.caveats, right.caveats].concat()
+        };
         let action = match (self.action, right.action) {
             (Some(left), Some(right)) => {
                 let sum = |left: Money, right: Money| left.checked_add(right).unwrap_or(left);
                 let cost = group.monthly_cost().unwrap_or(left.monthly_savings());
                 let detail = format!("{}; {}", left.detail(), right.detail());
                 let saved = sum(left.monthly_savings(), right.monthly_savings());
-                let caveats = [left.caveats(), right.caveats()].concat();
-                Action::saving(ActionKind::Stop, None, detail, saved, cost, Risk::Low).map(
-                    |action| {
-                        action
-                            .of_which_certain(sum(left.certain(), right.certain()))
-                            .with_caveats(caveats)
-                    },
-                )
+                let risk = left.risk().max(right.risk());
+                Action::saving(ActionKind::Stop, None, detail, saved, cost, risk).map(|action| {
+                    action
+                        .of_which_certain(sum(left.certain(), right.certain()))
+                        .with_caveats(caveats.clone())
+                })
             }
             (one, other) => one.or(other),
         };
@@ -102,7 +107,7 @@ impl Stop {
         Self {
             action,
             members,
-            caveats: [self.caveats, right.caveats].concat(),
+            caveats,
         }
     }
 }
@@ -147,6 +152,10 @@ pub enum Refusal {
     /// Too little is known to tell idle from used.
     IdlenessUnknown,
     NoVerdict,
+    /// Its GPUs are idle and its CPU works.
+    CpuWorks {
+        p95_percent: f64,
+    },
     /// Only power tells that nothing is computed.
     PowerOnly,
     /// Who holds its GPUs took them too lately for the idle time to speak for them.

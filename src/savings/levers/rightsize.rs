@@ -44,7 +44,7 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
     let complete = |found: &mut Rightsizing| {
         found.action = hold.with_lowering(found.action.clone());
         let to = found.action.target();
-        let in_group = to.map(|to| resized(workload, to, &ending(members, &facts.bought)));
+        let in_group = to.map(|to| resized(workload, to, &ending(members, facts)));
         if let Some(advice) = in_group {
             let caveats = [advice.caveats, found.action.caveats().to_vec()].concat();
             found.action = found.action.clone().with_caveats(caveats);

@@ -25,7 +25,7 @@ fn scheduling(members: &Members<'_>, facts: &Facts<'_>) -> Result<Scheduling, Re
     if Hold::of(&part.workload, &facts.bought) != Hold::Free {
         return Err(Refusal::HeldHours);
     }
-    let ended = ending(members, &facts.bought);
+    let ended = ending(members, facts);
     off_in_unused_hours(&part.workload, &part.verdict, facts.policy, &ended)
         .map_err(Refusal::Schedule)
 }

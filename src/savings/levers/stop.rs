@@ -1,13 +1,13 @@
 //! Stopping what computes nothing, member by member: what that ends, and what would
-//! stop an engineer from doing it.
+//! stop an engineer from doing it. Idle GPUs find it; CPU and network forbid or weaken it.
 
 use super::hold::UNLESS_LOWERED;
 use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused, Stop};
 use crate::domain::{
     Action, ActionKind, CapacityReservation, Classification, Component, Confidence, Group,
-    InstanceUsage, Member, Money, Provider, Risk, WorkloadKind,
+    IDLE_CPU_PERCENT, IDLE_NETWORK_MB_PER_DAY, InstanceUsage, Member, Money, Provider, Risk,
+    UsageState, UseSign, WorkloadKind, decimals_apart, floored,
 };
-use crate::savings::Bought;
 use crate::savings::scaling::end_caveat;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -16,10 +16,6 @@ use std::sync::Arc;
 
 /// Names listed before the rest is counted.
 const MOST_NAMED: usize = 20;
-
-/// Traffic of an idle member of a training group from which it may hold the others
-/// together, bytes a day.
-const COORDINATOR_BYTES_PER_DAY: f64 = 5_000_000.0;
 
 /// Members by name, the first of many.
 pub struct NamedMembers<'a>(pub &'a [&'a Member]);
@@ -47,8 +43,19 @@ impl Lever for StopIdle {
 
     fn propose(&self, members: &Members<'_>, facts: &Facts<'_>, _: &Proposals) -> Answer {
         let stop = match may_stop(members) {
-            Ok(()) => stop(members, &facts.bought),
+            Ok(()) => stop(members, facts),
             Err(reason) => return reason.into(),
+        };
+        // Where nothing is certain enough, it offers what more risk allows.
+        let stop = match stop {
+            Some(found) if found.action.is_none() && facts.accepted < Risk::Medium => {
+                let more = Facts {
+                    accepted: Risk::Medium,
+                    ..*facts
+                };
+                self::stop(members, &more)
+            }
+            other => other,
         };
         let Some(stop) = stop else {
             return Refusal::Unpriced.into();
@@ -80,7 +87,11 @@ fn may_stop(members: &Members<'_>) -> Result<(), Refusal> {
             Err(Refusal::PowerOnly)
         }
         Some(state) if state.is_idle() => Ok(()),
+        Some(UsageState::Stalled) => Err(Refusal::Resting(UsageState::Stalled)),
         Some(_) => Err(Refusal::SeenBriefly),
+        None if verdict.is_idle() => Err(Refusal::CpuWorks {
+            p95_percent: verdict.busy_cpu_percent.unwrap_or_default(),
+        }),
         None if verdict.confidence.is_none() => Err(Refusal::NoVerdict),
         None if verdict.state.is_none() && !is_well_used => Err(Refusal::IdlenessUnknown),
         None => Err(Refusal::InUse),
@@ -97,23 +108,29 @@ enum Fate<'a> {
     Held,
     /// Somebody has its GPUs, and was not idle with them for long enough.
     Taken,
+    /// Its CPU or network may work, which is more risk than is accepted.
+    InDoubt,
 }
 
 fn fate<'a>(
     of: &Members<'_>,
     member: &Member,
     usage: &InstanceUsage,
-    bought: &Bought<'a>,
+    facts: &Facts<'a>,
 ) -> Fate<'a> {
+    let bought = &facts.bought;
     if of.held.is_taken_lately(&member.id) {
         return Fate::Taken;
     }
     let may_train = of.group.kind == WorkloadKind::Training;
     let talks = usage
-        .network_bytes_per_day
-        .is_some_and(|bytes| bytes > COORDINATOR_BYTES_PER_DAY);
+        .network_mb_per_day()
+        .is_some_and(|megabytes| megabytes > IDLE_NETWORK_MB_PER_DAY);
     if may_train && talks && of.has_working_peers {
         return Fate::Coordinates;
+    }
+    if facts.accepted < Risk::Medium && !usage.use_signs(facts.policy).is_empty() {
+        return Fate::InDoubt;
     }
     match &member.capacity_reservation {
         None => Fate::Ends(None),
@@ -124,12 +141,13 @@ fn fate<'a>(
 }
 
 /// What stopping idle members ends; `None` without a price.
-fn stop(of: &Members<'_>, bought: &Bought<'_>) -> Option<Stop> {
+fn stop(of: &Members<'_>, facts: &Facts<'_>) -> Option<Stop> {
+    let bought = &facts.bought;
     let part = &of.part.workload;
     let cost = part.cost.as_ref()?;
     let mut ended = Ended::default();
     for ((member, cost), usage) in part.members.iter().zip(&cost.instances).zip(&part.usage) {
-        match fate(of, member, usage, bought) {
+        match fate(of, member, usage, facts) {
             Fate::Coordinates => {
                 ended.coordinators.push(member);
                 continue;
@@ -140,6 +158,10 @@ fn stop(of: &Members<'_>, bought: &Bought<'_>) -> Option<Stop> {
             }
             // The caveats of those that hold GPUs say so.
             Fate::Taken => continue,
+            Fate::InDoubt => {
+                ended.in_doubt.push(member);
+                continue;
+            }
             Fate::Ends(None) => {}
             Fate::Ends(Some(reservation)) => {
                 let lowered = ended.reservations.entry(reservation.id.clone());
@@ -152,9 +174,11 @@ fn stop(of: &Members<'_>, bought: &Bought<'_>) -> Option<Stop> {
         if member.confidence == Some(Confidence::Measured) && !may_be_paid {
             ended.certain += saved;
         }
+        let signs = usage.use_signs(facts.policy).into_iter();
+        ended.signs.extend(signs.map(|sign| (member, sign)));
         ended.members.push(member);
     }
-    ended.stay = stay(of, bought);
+    ended.stay = stay(of, facts);
     let caveats = ended.caveats(of);
     let money = |amount| Money::new(amount, cost.compute_monthly.currency());
     let action = Action::saving(
@@ -163,7 +187,11 @@ fn stop(of: &Members<'_>, bought: &Bought<'_>) -> Option<Stop> {
         ended.detail(of),
         money(ended.saved),
         cost.compute_monthly,
-        Risk::Low,
+        if ended.signs.is_empty() {
+            Risk::Low
+        } else {
+            Risk::Medium
+        },
     );
     Some(Stop {
         action: action.map(|action| {
@@ -185,6 +213,10 @@ struct Ended<'a> {
     coordinators: Vec<&'a Member>,
     /// Those in a capacity reservation that cannot be lowered from here.
     held: Vec<&'a Member>,
+    /// Those whose CPU or network may work, where that is more risk than is accepted.
+    in_doubt: Vec<&'a Member>,
+    /// What CPU and network say of those that end.
+    signs: Vec<(&'a Member, UseSign)>,
     /// Capacity reservations to lower: their size today, and by how much.
     reservations: BTreeMap<String, (u32, u32)>,
     /// Replicas of a service that stay in each of its zones.
@@ -230,7 +262,15 @@ impl Ended<'_> {
 
     fn caveats(&self, of: &Members<'_>) -> Vec<String> {
         let is_beside_training = of.group.kind == WorkloadKind::Training && of.has_working_peers;
-        let mut caveats = of.held.caveats(&of.part.workload.members);
+        let mut caveats = sign_caveats(&self.signs);
+        if !self.in_doubt.is_empty() {
+            caveats.push(format!(
+                "CPU or network of {} may be in use: a stop needs `--risk medium`, savings not \
+                 included",
+                NamedMembers(&self.in_doubt)
+            ));
+        }
+        caveats.extend(of.held.caveats(&of.part.workload.members));
         if !self.coordinators.is_empty() {
             caveats.push(format!(
                 "{} exchange more than 5 MB per day and may coordinate the others: savings \
@@ -271,20 +311,74 @@ impl Ended<'_> {
     }
 }
 
+/// What CPU and network say of members whose GPUs are idle, with the figure of the busiest.
+fn sign_caveats(signs: &[(&Member, UseSign)]) -> Vec<String> {
+    let mut cpu = Said::default();
+    let mut network = Said::default();
+    let mut unmeasured = Said::default();
+    for (member, sign) in signs {
+        match sign {
+            UseSign::Cpu(percent) => cpu.add(member, *percent),
+            UseSign::Network(megabytes) => network.add(member, *megabytes),
+            UseSign::CpuUnmeasured(coverage) => unmeasured.add(member, 1.0 - coverage),
+        }
+    }
+    let cpu = cpu.figure.map(|percent| {
+        let decimals = decimals_apart(percent, IDLE_CPU_PERCENT);
+        format!(
+            "CPU reached {percent:.decimals$}% on {} (idle below {IDLE_CPU_PERCENT}%): check \
+             what runs there",
+            NamedMembers(&cpu.members)
+        )
+    });
+    let network = network.figure.map(|megabytes| {
+        let decimals = decimals_apart(megabytes, IDLE_NETWORK_MB_PER_DAY);
+        format!(
+            "network reached {megabytes:.decimals$} MB per day on {} (idle below \
+             {IDLE_NETWORK_MB_PER_DAY} MB): check what uses it",
+            NamedMembers(&network.members)
+        )
+    });
+    let unmeasured = unmeasured.figure.map(|missing| {
+        let names = NamedMembers(&unmeasured.members);
+        if missing >= 1.0 {
+            format!("CPU was not measured on {names}: check what runs there")
+        } else {
+            let share = floored((1.0 - missing) * 100.0, 0);
+            format!("CPU was measured in {share}% of the time only on {names}")
+        }
+    });
+    [cpu, network, unmeasured].into_iter().flatten().collect()
+}
+
+/// Members of which one sign holds, and its largest figure.
+#[derive(Default)]
+struct Said<'a> {
+    members: Vec<&'a Member>,
+    figure: Option<f64>,
+}
+
+impl<'a> Said<'a> {
+    fn add(&mut self, member: &'a Member, figure: f64) {
+        self.members.push(member);
+        self.figure = self.figure.into_iter().chain([figure]).reduce(f64::max);
+    }
+}
+
 /// The members of a workload that a stop ends, which a plan does before anything else.
-pub(super) fn ending<'a>(of: &Members<'a>, bought: &Bought<'_>) -> Vec<&'a Member> {
+pub(super) fn ending<'a>(of: &Members<'a>, facts: &Facts<'_>) -> Vec<&'a Member> {
     let idle = of.parts.iter().filter(|part| {
         part.idle.is_some_and(|state| state.is_idle()) && part.verdict.idle_power_percent.is_none()
     });
     let members = idle.flat_map(|part| part.workload.members.iter().zip(&part.workload.usage));
     let ended =
-        members.filter(|(member, usage)| matches!(fate(of, member, usage, bought), Fate::Ends(_)));
+        members.filter(|(member, usage)| matches!(fate(of, member, usage, facts), Fate::Ends(_)));
     ended.map(|(member, _)| member).collect()
 }
 
 /// How many replicas of a service stay in each zone when all that may end has ended; empty
 /// for what is not a service of several zones.
-fn stay(of: &Members<'_>, bought: &Bought<'_>) -> BTreeMap<String, u32> {
+fn stay(of: &Members<'_>, facts: &Facts<'_>) -> BTreeMap<String, u32> {
     let whole = of.group.zones();
     if of.group.kind != WorkloadKind::Serving || whole.len() < 2 {
         return BTreeMap::new();
@@ -293,7 +387,7 @@ fn stay(of: &Members<'_>, bought: &Bought<'_>) -> BTreeMap<String, u32> {
         .into_iter()
         .map(|(zone, count)| (zone.to_owned(), count))
         .collect();
-    for member in ending(of, bought) {
+    for member in ending(of, facts) {
         if let Some(count) = member.zone.as_ref().and_then(|zone| stay.get_mut(zone)) {
             *count -= 1;
         }

@@ -5,7 +5,8 @@ use super::price::{Move, MovedInstance, Today};
 use super::projection::{Projection, Ratio, RatioBasis, is_same_gpu, ratio, usable_vram_mib};
 use super::rejection::Rejection;
 use crate::catalog::{
-    Prices, family, gpu_spec, has_full_rate_fp64, network_gbps, shapes, whole_device_spec,
+    Prices, cpu_baseline_percent, family, gpu_spec, has_full_rate_fp64, network_gbps, shapes,
+    whole_device_spec,
 };
 use crate::domain::{
     AcceleratorKind, GpuOffer, InstanceShape, Money, Policy, PriceKey, PriceQuote, Risk,
@@ -495,6 +496,13 @@ impl Asked<'_> {
         };
         if f64::from(one.shape.vcpu) < vcpu {
             return Err(Rejection::Vcpu { needed: vcpu });
+        }
+        if let Some(percent) = cpu_baseline_percent(&one.shape.instance_type) {
+            let needed = self.demand.cpu_p95.map(|_| vcpu);
+            let baseline = f64::from(one.shape.vcpu) * f64::from(percent) / 100.0;
+            if needed.is_none_or(|needed| needed >= baseline) {
+                return Err(Rejection::CpuBaseline { needed, baseline });
+            }
         }
         let memory = today.memory_mib as f64;
         let needed_mib = match self.demand.memory_p95_mib {

@@ -66,6 +66,13 @@ pub enum Rejection {
         /// p95 with headroom.
         needed: f64,
     },
+    /// A burstable type whose CPU would spend credits, or may.
+    CpuBaseline {
+        /// p95 with headroom; absent where CPU was not measured.
+        needed: Option<f64>,
+        /// vCPUs that it has at all times.
+        baseline: f64,
+    },
     /// Too little host memory.
     Memory {
         needed_mib: f64,
@@ -127,11 +134,12 @@ impl Rejection {
             Self::DoublePrecision => ("double-precision", 13),
             Self::Network { .. } => ("network", 14),
             Self::Vcpu { .. } => ("vcpu", 15),
-            Self::Memory { .. } => ("memory", 16),
-            Self::NeverWorked => ("never-worked", 17),
-            Self::Utilization { .. } => ("utilization", 18),
-            Self::Slowdown { .. } => ("slowdown", 19),
-            Self::Risk(_) => ("risk", 20),
+            Self::CpuBaseline { .. } => ("cpu-baseline", 16),
+            Self::Memory { .. } => ("memory", 17),
+            Self::NeverWorked => ("never-worked", 18),
+            Self::Utilization { .. } => ("utilization", 19),
+            Self::Slowdown { .. } => ("slowdown", 20),
+            Self::Risk(_) => ("risk", 21),
         }
     }
 }
@@ -184,6 +192,13 @@ impl fmt::Display for Rejection {
             ),
             Self::NeverWorked => f.write_str("no GPU was active, so the required speed is unknown"),
             Self::Vcpu { needed } => write!(f, "{needed:.1} vCPUs needed"),
+            Self::CpuBaseline { needed, baseline } => match needed {
+                Some(needed) => write!(
+                    f,
+                    "{needed:.1} vCPUs needed, and its baseline is {baseline:.1}"
+                ),
+                None => f.write_str("burstable, and CPU was not measured"),
+            },
             Self::Memory { needed_mib } => {
                 write!(f, "{:.1} GiB of host memory needed", gib(*needed_mib))
             }

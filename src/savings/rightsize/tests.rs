@@ -363,6 +363,36 @@ fn a_cpu_type_is_looked_at_only_where_no_gpu_is_used() {
 }
 
 #[test]
+fn a_burstable_type_holds_what_stays_below_its_baseline() {
+    let on_cpu = |cpu_p95: Option<f64>| {
+        let unused = Demand {
+            gpus_active: 0,
+            gpus_held: 0,
+            gpus_active_in_all: 0,
+            gpu_peak: Some(0.0),
+            gpu_sum: Some(0.0),
+            gpus_unused: true,
+            cpu_p95,
+            cpu_p95_sum: cpu_p95,
+            ..demand(0, 0.0, 460.0)
+        };
+        considered("g5.2xlarge", &unused, Risk::Medium)
+    };
+    // 40% of 8 vCPUs are 3.2: 33% of 8 × 1.2 = 3.168 are below, 34% × 8 × 1.2 = 3.264 not.
+    for (cpu_p95, expected) in [
+        (Some(33.0), "accepted"),
+        (Some(34.0), "cpu-baseline"),
+        (Some(55.0), "cpu-baseline"),
+        (None, "cpu-baseline"),
+    ] {
+        let all = on_cpu(cpu_p95);
+        assert_eq!(reason(&all, "t3.2xlarge"), expected, "{cpu_p95:?}");
+    }
+    // 0.34 × 730 is the least of those whose vCPUs are their own.
+    assert_eq!(on_cpu(Some(55.0))[0].shape.instance_type, "c6i.2xlarge");
+}
+
+#[test]
 fn the_video_encoder_of_another_card_is_not_known() {
     let media = Demand {
         encodes: true,

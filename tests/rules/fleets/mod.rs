@@ -46,7 +46,7 @@ fn box_in(id: &str, percent: f64, held_mib: f64, ran: impl Fn(u32) -> bool + Cop
     let level = move |value: f64| move |period: u32| ran(period).then_some(value);
     let (used, total) = (Metric::GpuMemoryUsed, Metric::GpuMemoryTotal);
     Machine::new(id, "g5.xlarge")
-        .cpu(level(5.0))
+        .cpu(level(4.0))
         .gpu(0, level(percent))
         .series(used, Statistic::Average, Some(0), level(held_mib))
         .series(used, Statistic::Maximum, Some(0), level(held_mib))

@@ -205,7 +205,7 @@ impl Box_ {
         let [of_gpu, of_memory, of_cpu] = self.holes;
         let reported = |every: u32| move |hour: u32| self.runs(hour) && hour.is_multiple_of(every);
         let (gpu, memory, cpu) = (reported(of_gpu), reported(of_memory), reported(of_cpu));
-        machine = machine.cpu(|hour| cpu(hour).then_some(5.0));
+        machine = machine.cpu(|hour| cpu(hour).then_some(4.0));
         if let Some(mbps) = self.network_mbps {
             let bytes = f64::from(mbps) * 1e6 / 8.0 * 3_600.0;
             for metric in [Metric::NetworkIn, Metric::NetworkOut] {

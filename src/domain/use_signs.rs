@@ -1,0 +1,53 @@
+//! Signs beside the GPU that an instance is in use. They find nothing: where the GPUs are
+//! idle, they forbid a stop or weaken it.
+
+use super::{InstanceUsage, Policy};
+
+/// CPU utilization below which a CPU is idle in every period, percent (AWS Compute Optimizer).
+pub const IDLE_CPU_PERCENT: f64 = 5.0;
+/// Traffic below which a network is idle, megabytes a day (AWS Compute Optimizer).
+pub const IDLE_NETWORK_MB_PER_DAY: f64 = 5.0;
+
+const BYTES_PER_MB: f64 = 1_000_000.0;
+
+/// A sign that an instance with idle GPUs may be in use.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum UseSign {
+    /// The largest CPU utilization, percent.
+    Cpu(f64),
+    /// Megabytes a day, both directions.
+    Network(f64),
+    /// CPU was measured in so small a share of the running time, 0–1.
+    CpuUnmeasured(f64),
+}
+
+impl InstanceUsage {
+    /// p95 of its CPU, where it is so high that the instance works, whatever its GPUs do.
+    pub fn busy_cpu_percent(&self, policy: &Policy) -> Option<f64> {
+        self.cpu_p95.filter(|p95| *p95 >= policy.works_cpu_percent)
+    }
+
+    /// Megabytes received and sent in a day.
+    pub fn network_mb_per_day(&self) -> Option<f64> {
+        Some(self.network_bytes_per_day? / BYTES_PER_MB)
+    }
+
+    /// What keeps a stop from being certain where its GPUs are idle, the gravest first. An
+    /// encoder at work is work of the GPU; a network that was not measured says nothing.
+    pub fn use_signs(&self, policy: &Policy) -> Vec<UseSign> {
+        let coverage = self.cpu_samples.map_or(0.0, |samples| samples.coverage());
+        let cpu = self.cpu_max.filter(|max| *max >= IDLE_CPU_PERCENT);
+        let network = self
+            .network_mb_per_day()
+            .filter(|megabytes| *megabytes >= IDLE_NETWORK_MB_PER_DAY);
+        let unmeasured = (coverage < policy.measured_coverage).then_some(coverage);
+        [
+            cpu.map(UseSign::Cpu),
+            network.map(UseSign::Network),
+            unmeasured.map(UseSign::CpuUnmeasured),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}

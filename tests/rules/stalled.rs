@@ -1,0 +1,89 @@
+//! GPUs that report work and draw no power for it.
+
+use crate::rules::builder::{A10G_MIB, Judged, Machine, audited, estate, flat, g5, judge};
+use crate::rules::fixtures::{audit_of, dollars, only};
+use gpucost::domain::{ActionKind, FindingKind, Metric, Statistic};
+
+/// A machine whose GPUs are busy and draw so many watts.
+fn drawing(machine: Machine, gpus: u16, percent: f64, watts: f64) -> Machine {
+    (0..gpus).fold(machine, |machine, gpu| {
+        let draw = Metric::GpuPowerDraw;
+        machine
+            .gpu(gpu, flat(percent))
+            .vram(gpu, 12_000.0, A10G_MIB)
+            .series(draw, Statistic::Average, Some(gpu), flat(watts))
+    })
+}
+
+fn judged(percent: f64, watts: f64) -> Judged {
+    judge(drawing(g5("i-1"), 1, percent, watts))
+}
+
+#[test]
+fn busy_gpus_at_the_idle_draw_are_stalled_and_cost_their_hours() {
+    let audit = audit_of("stalled-gpu", "fires");
+    let finding = only(&audit, "stalled-gpu");
+    // An A10G idles at 57 W and may draw 300: 57 + 0.15 × 243 = 93.45.
+    let decisive = &finding.evidence()[0];
+    assert_eq!(decisive.observed, 62.0);
+    assert_eq!(decisive.threshold, 93.45);
+    assert_eq!(finding.kind, FindingKind::Risk);
+    assert_eq!(dollars(finding), None);
+    // 1.006 × 730 = 734.38.
+    let at_stake = "at 62.0 W (p95), little more than the idle draw: USD 734.38 per month at stake";
+    assert!(finding.title.contains(at_stake), "{}", finding.title);
+    assert!(audit.workloads[0].actions.is_empty());
+    assert!(audit.purchases.is_empty());
+}
+
+#[test]
+fn power_and_utilization_have_each_a_border() {
+    for (percent, watts, verdict) in [
+        (98.0, 62.0, "well-utilized/stalled"),
+        (98.0, 93.0, "well-utilized/stalled"),
+        (98.0, 94.0, "well-utilized/saturated"),
+        (98.0, 280.0, "well-utilized/saturated"),
+        (60.0, 62.0, "well-utilized/stalled"),
+        (59.9, 62.0, "underutilized/steady"),
+    ] {
+        assert_eq!(
+            judged(percent, watts).verdict(),
+            verdict,
+            "{percent}% at {watts} W"
+        );
+    }
+}
+
+#[test]
+fn every_gpu_must_draw_little() {
+    let four = || Machine::new("i-1", "g5.12xlarge").cpu(flat(4.0));
+    let all = drawing(four(), 4, 98.0, 62.0);
+    assert_eq!(judge(all.clone()).verdict(), "well-utilized/stalled");
+    let is_last =
+        |gpu: Option<u16>, metric: Metric| gpu == Some(3) && metric == Metric::GpuPowerDraw;
+    let mut unmeasured = all;
+    unmeasured
+        .series
+        .retain(|one| !is_last(one.gpu, one.metric));
+    assert_eq!(judge(unmeasured).verdict(), "well-utilized/saturated");
+}
+
+#[test]
+fn nothing_is_bought_for_what_is_stalled_and_its_peer_is_judged_by_itself() {
+    let member =
+        |id: &str, watts: f64| drawing(g5(id), 1, 75.0, watts).tag("gpucost:workload", "team");
+    let audit = audited(&estate(vec![member("i-1", 62.0), member("i-2", 280.0)]));
+    let finding = only(&audit, "stalled-gpu");
+    assert_eq!(finding.recommendation.to, "i-1");
+    assert!(finding.title.starts_with("1 of 2 × g5.xlarge is stalled"));
+    let kinds = |audit: &gpucost::analysis::Audit| -> Vec<ActionKind> {
+        let actions = audit.workloads[0].actions.iter();
+        actions.map(|action| action.kind()).collect()
+    };
+    assert_eq!(kinds(&audit), [ActionKind::Commit]);
+    let bought: u32 = audit.purchases.iter().map(|one| one.count).sum();
+    assert_eq!(bought, 1);
+    let both = audited(&estate(vec![member("i-1", 280.0), member("i-2", 280.0)]));
+    let bought: u32 = both.purchases.iter().map(|one| one.count).sum();
+    assert_eq!(bought, 2);
+}

@@ -1,0 +1,189 @@
+//! What CPU and network say of idle GPUs: they find nothing, and forbid a stop or weaken it.
+
+use crate::rules::builder::{A10G_MIB, Machine, estate, flat, g5, judge};
+use crate::rules::fixtures::{decimal, dollars};
+use gpucost::analysis::{Audit, audit};
+use gpucost::domain::{
+    Action, ActionKind, Confidence, FindingKind, Metric, Policy, Risk, Statistic,
+};
+
+/// A g5.2xlarge whose GPU does nothing and holds 2% of its memory. 1.212 × 730 = 884.76.
+fn idle(id: &str) -> Machine {
+    Machine::new(id, "g5.2xlarge")
+        .gpu(0, flat(0.0))
+        .vram(0, 460.0, A10G_MIB)
+}
+
+fn at(risk: Risk, machines: Vec<Machine>) -> Audit {
+    audit(&estate(machines), &Policy::default(), risk)
+}
+
+fn only(audit: &Audit) -> &Action {
+    let [action] = audit.workloads[0].actions.as_slice() else {
+        panic!("one action: {:?}", audit.workloads[0].actions);
+    };
+    action
+}
+
+fn waste(audit: &Audit) -> String {
+    audit
+        .totals
+        .monthly_waste
+        .expect("priced")
+        .amount()
+        .to_string()
+}
+
+#[test]
+fn a_busy_cpu_forbids_the_stop_and_leads_to_a_type_without_a_gpu() {
+    let audit = at(Risk::Medium, vec![idle("i-1").cpu(flat(55.0))]);
+    let action = only(&audit);
+    // 55% of 8 vCPUs × 1.2 = 5.28: the cheapest with 8 and 2 × 552 MiB + 8 GiB of memory is a
+    // c6i.2xlarge at 0.34, because a t3.2xlarge at 0.3328 has 3.2 at all times.
+    // 884.76 − 0.34 × 730 = 884.76 − 248.20 = 636.56.
+    let to = action.target().expect("a type");
+    assert_eq!((to.instance_type.as_str(), to.count), ("c6i.2xlarge", 1));
+    assert_eq!(action.monthly_savings().amount(), decimal("636.56"));
+    assert_eq!(action.risk(), Risk::Medium);
+    assert_eq!(waste(&audit), "0");
+    let [finding] = audit.findings.as_slice() else {
+        panic!("one finding: {:?}", audit.findings);
+    };
+    assert_eq!(finding.rule(), "idle-gpu");
+    assert_eq!(finding.kind, FindingKind::Optimization);
+    assert_eq!(dollars(finding), Some(decimal("636.56")));
+    assert_eq!(finding.recommendation.to, "1 × c6i.2xlarge");
+    assert!(
+        finding.title.contains("CPU works at 55.0%"),
+        "{}",
+        finding.title
+    );
+    let low = at(Risk::Low, vec![idle("i-1").cpu(flat(55.0))]);
+    assert!(low.workloads[0].actions.is_empty());
+}
+
+#[test]
+fn ten_percent_is_the_border_of_work_and_five_that_of_certainty() {
+    for (cpu, kind, risk, certain) in [
+        (10.0, ActionKind::Rightsize, Risk::Medium, "0"),
+        (9.9, ActionKind::Stop, Risk::Medium, "0"),
+        (5.0, ActionKind::Stop, Risk::Medium, "0"),
+        (4.9, ActionKind::Stop, Risk::Low, "884.76"),
+    ] {
+        let audit = at(Risk::Medium, vec![idle("i-1").cpu(flat(cpu))]);
+        let action = only(&audit);
+        assert_eq!((action.kind(), action.risk()), (kind, risk), "{cpu}");
+        assert_eq!(action.certain().amount(), decimal(certain), "{cpu}");
+        assert_eq!(waste(&audit), certain, "{cpu}");
+    }
+}
+
+#[test]
+fn a_sign_of_use_stands_first_and_makes_a_stop_no_waste() {
+    let machine = || idle("i-1").cpu(flat(7.2));
+    let audit = at(Risk::Medium, vec![machine()]);
+    let action = only(&audit);
+    assert_eq!(action.monthly_savings().amount(), decimal("884.76"));
+    assert_eq!(
+        action.caveats()[0],
+        "CPU reached 7.2% on i-1 (idle below 5%): check what runs there"
+    );
+    let finding = &audit.findings[0];
+    assert_eq!(finding.recommendation.caveats[0], action.caveats()[0]);
+    assert_eq!(finding.confidence, Confidence::Derived);
+    assert_eq!(finding.kind, FindingKind::Optimization);
+    // It is more risk than `low` accepts.
+    assert!(
+        at(Risk::Low, vec![machine()]).workloads[0]
+            .actions
+            .is_empty()
+    );
+    // Twelve of 4,032 periods are a p95 of 2%, and a maximum of 80%.
+    let once = |period: u32| Some(if period < 12 { 80.0 } else { 2.0 });
+    let audit = at(Risk::Medium, vec![idle("i-1").cpu(once)]);
+    assert!(only(&audit).caveats()[0].starts_with("CPU reached 80.0% on i-1"));
+}
+
+#[test]
+fn traffic_and_a_missing_cpu_weaken_a_stop_too() {
+    let talks = |bytes: f64| {
+        let machine = idle("i-1").cpu(flat(2.0));
+        [Metric::NetworkIn, Metric::NetworkOut]
+            .into_iter()
+            .fold(machine, |machine, metric| {
+                machine.series(metric, Statistic::Sum, None, flat(bytes))
+            })
+    };
+    // 2 × 100,000 × 288 = 57.6 MB a day, and 2 × 8,000 × 288 = 4.608 MB.
+    let audit = at(Risk::Medium, vec![talks(100_000.0)]);
+    let action = only(&audit);
+    assert_eq!(
+        action.caveats()[0],
+        "network reached 57.6 MB per day on i-1 (idle below 5 MB): check what uses it"
+    );
+    assert_eq!((action.risk(), waste(&audit).as_str()), (Risk::Medium, "0"));
+    let audit = at(Risk::Medium, vec![talks(8_000.0)]);
+    assert_eq!(
+        (only(&audit).risk(), waste(&audit).as_str()),
+        (Risk::Low, "884.76")
+    );
+    let audit = at(Risk::Medium, vec![idle("i-1")]);
+    let action = only(&audit);
+    assert_eq!(
+        action.caveats()[0],
+        "CPU was not measured on i-1: check what runs there"
+    );
+    assert_eq!((action.risk(), waste(&audit).as_str()), (Risk::Medium, "0"));
+}
+
+#[test]
+fn members_are_stopped_by_their_own_signs() {
+    // g5.xlarge: 1.006 × 730 = 734.38. Two are quiet, one reached 7%, one works at 55%.
+    let member = |id: &str, cpu: f64, level: f64| {
+        let machine = Machine::new(id, "g5.xlarge").cpu(flat(cpu));
+        let machine = machine.gpu(0, flat(level)).vram(0, 460.0, A10G_MIB);
+        machine.tag("gpucost:workload", "team")
+    };
+    let fleet = || {
+        vec![
+            member("i-1", 4.0, 0.0),
+            member("i-2", 4.0, 0.0),
+            member("i-3", 7.0, 0.0),
+            member("i-4", 55.0, 0.0),
+            member("i-5", 4.0, 70.0),
+        ]
+    };
+    let stop = |audit: &Audit| {
+        let mut actions = audit.workloads[0].actions.iter();
+        let stop = actions.find(|action| action.kind() == ActionKind::Stop);
+        stop.cloned().expect("a stop")
+    };
+    let medium = stop(&at(Risk::Medium, fleet()));
+    // 3 × 734.38 = 2,203.14, of which 2 × 734.38 = 1,468.76 are certain.
+    assert_eq!(medium.monthly_savings().amount(), decimal("2203.14"));
+    assert_eq!(medium.certain().amount(), decimal("1468.76"));
+    assert_eq!(medium.risk(), Risk::Medium);
+    assert!(medium.caveats()[0].starts_with("CPU reached 7.0% on i-3 ("));
+    assert!(
+        medium.detail().contains("stop 3 of 5"),
+        "{}",
+        medium.detail()
+    );
+    let low = stop(&at(Risk::Low, fleet()));
+    assert_eq!(low.monthly_savings().amount(), decimal("1468.76"));
+    assert_eq!(
+        (low.certain(), low.risk()),
+        (low.monthly_savings(), Risk::Low)
+    );
+    assert!(low.caveats()[0].starts_with("CPU or network of i-3 may be in use"));
+}
+
+#[test]
+fn a_stop_without_any_sign_has_no_caveat() {
+    let judged = judge(g5("i-1").gpu(0, flat(0.0)).vram(0, 460.0, A10G_MIB));
+    let [stop] = judged.workload().actions.as_slice() else {
+        panic!("one action");
+    };
+    assert_eq!(stop.caveats(), [""; 0]);
+    assert_eq!(stop.certain(), stop.monthly_savings());
+}
