@@ -68,7 +68,10 @@ impl Alternatives {
         };
         let schedule = proposals.schedule();
         found.schedule = schedule.map(scheduled);
-        let resizes = proposals.offers();
+        let rightsize = proposals.rightsize().into_iter();
+        let runner_ups = rightsize.flat_map(|found| found.runner_ups.iter());
+        let runner_ups: Vec<Proposal> = runner_ups.cloned().map(Proposal::Rightsize).collect();
+        let resizes = proposals.offers().chain(&runner_ups);
         let resizes = resizes.filter_map(|offered| resize(offered, &today, schedule));
         found.resizes = resizes.collect();
         let markets = proposals.spot().into_iter().flatten();

@@ -27,6 +27,14 @@ impl<'a> Bought<'a> {
         found.can_be_cancelled(self.as_of).then_some(found)
     }
 
+    /// Whether reserved instances of a type are there, or begin later.
+    pub(super) fn has_reserved(&self, region: &str, instance_type: &str) -> bool {
+        let mut all = self.commitments.reserved_instances.iter();
+        all.any(|one| {
+            one.end > self.as_of && one.region == region && one.instance_type == instance_type
+        })
+    }
+
     /// The pool that what a workload runs at an on-demand price is in.
     pub fn pool(&self, workload: &Workload, key: PriceKey) -> CommitmentPool {
         self.commitments.pool(&workload.key.account, key)

@@ -309,6 +309,16 @@ impl Planner<'_> {
             window_hours: self.window_hours(),
         };
         let composed = offers.plan(&self.rejected(groups));
+        for (proposals, actions) in proposals.iter_mut().zip(&composed.actions) {
+            let kind = ActionKind::Rightsize;
+            let taken = actions.iter().find(|action| action.kind() == kind);
+            if let Some(target) = taken.and_then(Action::target) {
+                let of_parts = proposals.by_part.iter_mut();
+                of_parts
+                    .chain([&mut proposals.whole])
+                    .for_each(|one| one.lead_to(target));
+            }
+        }
         for ((proposals, alone), group) in proposals.iter_mut().zip(&composed.alone).zip(groups) {
             proposals.save_alone(alone, &group.workload);
         }

@@ -395,6 +395,22 @@ impl Proposals {
         self.offered(kind).and_then(Proposal::action)
     }
 
+    /// Makes the move that a plan takes the first of those that were tried.
+    pub fn lead_to(&mut self, target: &Target) {
+        let Some(answer) = self.answers.get_mut(&ActionKind::Rightsize) else {
+            return;
+        };
+        let Some(Proposal::Rightsize(found)) = answer.offered.as_deref() else {
+            return;
+        };
+        let mut runner_ups = found.runner_ups.iter();
+        if runner_ups.any(|other| other.action.target() == Some(target)) {
+            let chosen = found.clone().leading_to(target);
+            let answer = Arc::make_mut(answer);
+            answer.offered = Some(Arc::new(Proposal::Rightsize(chosen)));
+        }
+    }
+
     /// Lets an action save its part of `saved`, of which `list` is the whole at list price; where
     /// nothing is left of it, commitments have paid for what it would end.
     pub fn scale(&mut self, kind: ActionKind, saved: Decimal, list: Decimal) {

@@ -51,7 +51,8 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
             found.steps.extend(advice.steps);
         }
     };
-    let offered = best(&today, &demand, suitable, accepted).map(|mut found| {
+    let is_committed = |name: &str| facts.bought.has_reserved(&workload.key.region, name);
+    let offered = best(&today, &demand, suitable, accepted, is_committed).map(|mut found| {
         complete(&mut found);
         found.runner_ups.iter_mut().for_each(complete);
         Arc::new(Proposal::Rightsize(found))

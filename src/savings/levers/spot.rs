@@ -78,8 +78,9 @@ fn markets(
 
 /// The moves that the levers before offer, then today's type.
 fn asked(stage: &Stage, earlier: &Proposals) -> Vec<Asked> {
-    let rightsize = earlier.rightsize();
-    let moved = rightsize.and_then(|found| Some((&found.action, found.moved.first()?.hourly)));
+    let rightsize = earlier.rightsize().into_iter();
+    let moved = rightsize.flat_map(|found| found.runner_ups.iter().chain([found]));
+    let moved = moved.filter_map(|found| Some((&found.action, found.moved.first()?.hourly)));
     let today = stage.members.first().map(|one| one.hourly);
     let shared = earlier.share().map(|found| &found.action).zip(today);
     let to = |(action, on_demand): (&Action, HourlyRate)| {
@@ -88,7 +89,7 @@ fn asked(stage: &Stage, earlier: &Proposals) -> Vec<Asked> {
             on_demand,
         })
     };
-    let moves = [moved, shared].into_iter().flatten().filter_map(to);
+    let moves = moved.chain(shared).filter_map(to);
     let stays = today.map(|on_demand| Asked {
         to: Target {
             instance_type: stage.instance_type.clone(),

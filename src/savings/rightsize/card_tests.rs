@@ -60,7 +60,7 @@ fn moved_from(name: &str, demand: &Demand, accepted: Risk) -> Rightsizing {
     };
     let all = considered(name, demand, accepted).into_iter();
     let suitable = all.filter(Considered::is_accepted).collect();
-    best(&today, demand, suitable, accepted).expect("a move")
+    best(&today, demand, suitable, accepted, |_| false).expect("a move")
 }
 
 #[test]

@@ -47,8 +47,8 @@ pub struct Rightsizing {
     /// The prices of the new type, one for each of today's instances: all alike
     /// for most workloads, one a zone for spot.
     pub quotes: Vec<(PriceKey, PriceQuote)>,
-    /// The cheapest moves to other families, in order: each is bought ahead and on the spot
-    /// market at its own prices.
+    /// The cheapest moves to other families, and to types that commitments are there for, in
+    /// order: each is bought ahead and on the spot market at its own prices.
     pub runner_ups: Vec<Rightsizing>,
     /// What to check before moving.
     pub steps: Vec<String>,
@@ -67,12 +67,33 @@ pub(in crate::savings) const NEAREST: usize = 4;
 /// Moves that a plan tries with what may follow: the first, and the first of other families.
 const TRIED: usize = 3;
 
-/// The first of the suitable types as a move; `None` without any.
+impl Rightsizing {
+    /// The same with another of the moves that were tried as the first.
+    #[must_use]
+    pub fn leading_to(mut self, target: &Target) -> Self {
+        let leads = |one: &Self| one.action.target() == Some(target);
+        let Some(place) = self.runner_ups.iter().position(leads) else {
+            return self;
+        };
+        let mut chosen = self.runner_ups.remove(place);
+        chosen.runner_ups = take(&mut self.runner_ups);
+        chosen.suitable = take(&mut self.suitable);
+        chosen.suitable_in_all = self.suitable_in_all;
+        let is_chosen = |one: &Considered| one.shape.instance_type != target.instance_type;
+        chosen.suitable.sort_by_key(is_chosen);
+        chosen.runner_ups.insert(0, self);
+        chosen
+    }
+}
+
+/// The first of the suitable types as a move; `None` without any. Beside the first of other
+/// families, a plan tries those that commitments are there for.
 pub fn best(
     today: &Today<'_>,
     demand: &Demand,
     mut suitable: Vec<Considered>,
     accepted: Risk,
+    is_committed: impl Fn(&str) -> bool,
 ) -> Option<Rightsizing> {
     let suitable_in_all = suitable.len();
     let mut families: Vec<&str> = Vec::with_capacity(TRIED);
@@ -80,6 +101,8 @@ pub fn best(
     for one in &suitable {
         if tried.len() < TRIED && !families.contains(&one.shape.family()) {
             families.push(one.shape.family());
+            tried.push(one.clone());
+        } else if tried.len() < 2 * TRIED && is_committed(&one.shape.instance_type) {
             tried.push(one.clone());
         }
     }
