@@ -7,7 +7,7 @@ use super::plan::Owned;
 use super::workloads::{self, Grouped};
 use crate::catalog::Prices;
 use crate::domain::{
-    ACTIVE_PERCENT, Classification, HOUR_SECONDS, Instance, Member, Policy, ResourceId,
+    ACTIVE_PERCENT, Classification, HOUR_SECONDS, Instance, Member, Outage, Policy, ResourceId,
     SATURATED_HOUR_PERCENT, Samples, Signal, UsageState, UtilizationSummary, Workload,
 };
 use crate::rules::SATURATED_HOURS_SHARE;
@@ -86,11 +86,23 @@ impl ByHours<'_> {
             && coverage >= policy.measured_coverage.max(policy.min_coverage) + COVERAGE_MARGIN
     }
 
+    /// Whether the last sample is so new that it is not stale, wherever in its hour it was.
+    fn is_fresh(&self, outage: Outage) -> bool {
+        let latest = Outage {
+            unseen_seconds: outage.unseen_seconds + HOUR_SECONDS,
+            ..outage
+        };
+        !latest.is_stale(self.policy)
+    }
+
     fn is_seen(&self, workload: &Workload) -> bool {
-        let of_samples = |samples: Samples| self.suffices(samples.hours(), samples.coverage());
+        let of_samples = |samples: Samples| {
+            self.suffices(samples.hours(), samples.coverage()) && self.is_fresh(samples.outage)
+        };
         let of_summary = |summary: &UtilizationSummary| {
             summary.signal == Signal::GpuUtilization
                 && self.suffices(summary.sampled_hours(), summary.coverage())
+                && self.is_fresh(summary.outage)
         };
         let is_seen = |summary: Option<&UtilizationSummary>| summary.is_some_and(of_summary);
         is_seen(workload.utilization.as_ref())

@@ -1,6 +1,8 @@
 //! What one GPU did, metric by metric.
 
 use super::Points;
+use super::cadence::Cadence;
+use super::counted::Counted;
 use super::histogram::{Histogram, Scale, hundredths, percent};
 use super::hour_means::HourSums;
 use super::kept::KeptFigures;
@@ -14,51 +16,6 @@ use crate::domain::{
 
 /// Milliwatts in a watt: power is added up in whole ones, so that it adds up in any order.
 const MILLIWATTS: f64 = 1_000.0;
-
-/// How many samples a metric has, and what time each stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Counted {
-    count: u64,
-    period_seconds: u32,
-}
-
-impl Counted {
-    pub(super) fn of(points: &Points) -> Self {
-        Self {
-            count: points.len() as u64,
-            period_seconds: points.period_seconds(),
-        }
-    }
-
-    pub(super) fn merge(&mut self, other: Self) {
-        self.count += other.count;
-    }
-
-    pub(super) fn over(self, running_seconds: i64) -> Samples {
-        Samples::over(self.count, running_seconds, self.period_seconds)
-    }
-
-    pub(super) fn kept(self) -> KeptFigures {
-        KeptFigures {
-            count: Some(self.count),
-            period_seconds: Some(self.period_seconds),
-            ..KeptFigures::default()
-        }
-    }
-
-    pub(super) fn days(self) -> f64 {
-        self.count as f64 * f64::from(self.period_seconds) / DAY_SECONDS as f64
-    }
-}
-
-impl KeptFigures {
-    pub(super) fn counted(&self) -> Option<Counted> {
-        Some(Counted {
-            count: self.count?,
-            period_seconds: self.period_seconds?,
-        })
-    }
-}
 
 /// Averages of utilization.
 #[derive(Debug, Clone, PartialEq)]
@@ -328,13 +285,13 @@ impl Peaks {
         self.last = self.last.max(other.last);
     }
 
-    fn figures(self, running_seconds: i64) -> Maxima {
-        let period = self.counted.period_seconds;
+    fn figures(self, running_seconds: i64, cadence: Cadence) -> Maxima {
+        let period = self.counted.seconds(cadence);
         Maxima {
             largest: self.largest_percent,
             active_seconds: self.active * u64::from(period),
             observed_seconds: self.last - self.first + i64::from(period),
-            samples: self.counted.over(running_seconds),
+            samples: self.counted.over(running_seconds, cadence),
         }
     }
 }
@@ -554,26 +511,38 @@ impl DeviceUsage {
         self.hours.as_ref()
     }
 
-    /// Its figures over a running time, on a card of a known size.
+    /// Its figures over a running time, on a card of a known size, by how often each metric was
+    /// sampled.
     pub(super) fn figures(
         &self,
         (instance, index): (&ResourceId, u16),
         card_mib: Option<f64>,
         running_seconds: i64,
+        mut cadence: impl FnMut(Metric, Statistic) -> Cadence,
     ) -> GpuUsage {
         let averages = self.averages.as_ref();
-        let memory = self.memory_peaks.as_ref().or(self.memory.as_ref());
+        let (memory, of_memory) = match &self.memory_peaks {
+            Some(peaks) => (Some(peaks), Statistic::Maximum),
+            None => (self.memory.as_ref(), Statistic::Average),
+        };
+        let of_averages = cadence(Metric::GpuUtilization, Statistic::Average);
+        let of_maxima = cadence(Metric::GpuUtilization, Statistic::Maximum);
+        let of_memory = cadence(Metric::GpuMemoryUsed, of_memory);
         GpuUsage {
             instance: instance.clone(),
             index,
-            samples: averages.map_or(Samples::default(), |one| one.counted.over(running_seconds)),
+            samples: averages.map_or(Samples::default(), |one| {
+                one.counted.over(running_seconds, of_averages)
+            }),
             utilization: averages.and_then(|one| figures(&one.percents)),
             demand_peak: averages.and_then(Averages::demand_peak),
-            maxima: self.peaks.map(|peaks| peaks.figures(running_seconds)),
+            maxima: self
+                .peaks
+                .map(|peaks| peaks.figures(running_seconds, of_maxima)),
             vram: memory.map(|memory| VramSummary {
                 peak_mib: memory.largest_mib,
                 p95_mib: self.memory.as_ref().and_then(Memory::p95_mib),
-                samples: memory.counted.over(running_seconds),
+                samples: memory.counted.over(running_seconds, of_memory),
                 total_mib: self.memory_total_mib.or(card_mib),
             }),
             power_mean_w: self

@@ -2,10 +2,13 @@
 //! Everything adds up with its like in any order, so that points are needed once, on
 //! their way in, and a source may deliver the same thing already aggregated.
 
+mod cadence;
+mod counted;
 mod course;
 mod days;
 mod device;
 mod estate;
+mod facts;
 mod filling;
 mod grid;
 mod histogram;
@@ -20,6 +23,7 @@ mod machine_hours;
 mod measure;
 mod packed;
 mod profiled;
+mod records;
 mod series;
 mod sketch;
 mod statistics;

@@ -20,6 +20,7 @@ mod keepers;
 mod members;
 mod pools;
 mod running;
+mod sampling;
 mod scaling;
 mod zones;
 
