@@ -6,8 +6,8 @@
 use super::workloads::{self, Grouped};
 use crate::catalog::Prices;
 use crate::domain::{
-    ACTIVE_PERCENT, HOUR_SECONDS, Member, Policy, ResourceId, Samples, Signal, UtilizationSummary,
-    Workload,
+    ACTIVE_PERCENT, HOUR_SECONDS, Member, Outage, Policy, ResourceId, Samples, Signal,
+    UtilizationSummary, Workload,
 };
 use crate::usage::Estate;
 use std::collections::BTreeSet;
@@ -67,11 +67,23 @@ impl ByHours<'_> {
             && coverage >= policy.measured_coverage.max(policy.min_coverage) + COVERAGE_MARGIN
     }
 
+    /// Whether the last sample is so new that it is not stale, wherever in its hour it was.
+    fn is_fresh(&self, outage: Outage) -> bool {
+        let latest = Outage {
+            unseen_seconds: outage.unseen_seconds + HOUR_SECONDS,
+            ..outage
+        };
+        !latest.is_stale(self.policy)
+    }
+
     fn is_seen(&self, workload: &Workload) -> bool {
-        let of_samples = |samples: Samples| self.suffices(samples.hours(), samples.coverage());
+        let of_samples = |samples: Samples| {
+            self.suffices(samples.hours(), samples.coverage()) && self.is_fresh(samples.outage)
+        };
         let of_summary = |summary: &UtilizationSummary| {
             summary.signal == Signal::GpuUtilization
                 && self.suffices(summary.sampled_hours(), summary.coverage())
+                && self.is_fresh(summary.outage)
         };
         let is_seen = |summary: Option<&UtilizationSummary>| summary.is_some_and(of_summary);
         is_seen(workload.utilization.as_ref())

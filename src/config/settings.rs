@@ -160,6 +160,7 @@ const POLICY_KEYS: &[&str] = &[
     "max_latency_ratio",
     "min_replicas",
     "ended_after_hours",
+    "stale_after_hours",
     "workload_tag",
     "time_zone",
 ];
@@ -325,6 +326,9 @@ impl Reader<'_> {
                 }
                 "ended_after_hours" => {
                     self.set(value, 0.0, 8_760.0, &mut policy.ended_after_hours);
+                }
+                "stale_after_hours" => {
+                    self.set(value, 1.0, 8_760.0, &mut policy.stale_after_hours);
                 }
                 "workload_tag" => {
                     if let Some(tag) = self.string(value) {

@@ -133,7 +133,7 @@ pub use rejected_action::RejectedAction;
 pub use request::{CountedRequests, RecordedRequest, RecordedWork};
 pub use resource::{Provider, ResourceId};
 pub use run::{GpuIdentity, MigSlot, RunEnd, RunFacts, UnitsDone};
-pub use samples::Samples;
+pub use samples::{Outage, Samples};
 pub use scaling::{BatchEnvironment, ScalingGroup, WarmPool};
 pub(crate) use shape::family_of;
 pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};

@@ -53,6 +53,9 @@ pub struct Policy {
     /// Hours after which a stopped instance has ended, unless it was stopped for
     /// half as long before.
     pub ended_after_hours: f64,
+    /// Hours that an instance may have run after the last sample of a fact on which an action
+    /// rests.
+    pub stale_after_hours: f64,
     /// Tag whose value groups instances into a workload.
     pub workload_tag: String,
     /// Time zone of the week of workloads without a tag for it, by its name in the
@@ -102,6 +105,7 @@ impl Default for Policy {
             max_latency_ratio: 2.5,
             min_replicas: 2,
             ended_after_hours: 72.0,
+            stale_after_hours: 24.0,
             workload_tag: "gpucost:workload".to_owned(),
             time_zone: None,
             discount_percent: BTreeMap::new(),

@@ -170,6 +170,7 @@ impl GpuUsage {
         };
         maxima.largest < ACTIVE_PERCENT
             && maxima.samples.coverage() >= policy.measured_coverage
+            && !maxima.samples.outage.forbids(policy)
             && policy.is_long_enough(maxima.observed_seconds, maxima.samples.period_seconds)
     }
 
@@ -231,13 +232,11 @@ pub struct InstanceUsage {
 impl InstanceUsage {
     /// Whether each of a number of GPUs delivered its own utilization in at
     /// least half of the periods in which the instance ran.
-    pub fn measures_every_gpu(&self, visible_gpus: usize, period_seconds: u32) -> bool {
-        let expected = self.running.running_seconds / i64::from(period_seconds.max(1));
-        let measured = self
-            .gpus
-            .iter()
-            .filter(|gpu| gpu.utilization.is_some() && gpu.samples.count as i64 * 2 >= expected)
-            .count();
+    pub fn measures_every_gpu(&self, visible_gpus: usize) -> bool {
+        let is_seen = |gpu: &&GpuUsage| {
+            gpu.utilization.is_some() && gpu.samples.count * 2 >= gpu.samples.expected
+        };
+        let measured = self.gpus.iter().filter(is_seen).count();
         measured >= visible_gpus.max(1)
     }
 }

@@ -1,7 +1,7 @@
 //! Utilization of an instance or workload over a window.
 
 use super::named::named_enum;
-use super::{Policy, SeriesSource, Window};
+use super::{Metric, Outage, Policy, SeriesSource, Window};
 
 /// A GPU below this percentage at its 99th percentile was never active, and a
 /// period whose maximum is below it was idle.
@@ -17,6 +17,17 @@ named_enum! {
         GpuUtilization = "gpu_utilization",
         /// Power alone, where nothing better is observable.
         GpuPowerUtilization = "gpu_power_utilization",
+    }
+}
+
+impl Signal {
+    /// The signal that a metric is.
+    pub fn of(metric: Metric) -> Option<Self> {
+        match metric {
+            Metric::GpuUtilization => Some(Self::GpuUtilization),
+            Metric::GpuPowerUtilization => Some(Self::GpuPowerUtilization),
+            _ => None,
+        }
     }
 }
 
@@ -59,6 +70,8 @@ pub struct UtilizationSummary {
     pub n_samples: u64,
     /// Periods in which it ran.
     pub expected_samples: u64,
+    /// What is missing of them for good.
+    pub outage: Outage,
 }
 
 impl UtilizationSummary {
@@ -72,7 +85,9 @@ impl UtilizationSummary {
 
     /// Whether it is enough for a verdict.
     pub fn suffices(&self, policy: &Policy) -> bool {
-        self.sampled_hours() >= policy.min_hours && self.coverage() >= policy.min_coverage
+        self.sampled_hours() >= policy.min_hours
+            && self.coverage() >= policy.min_coverage
+            && !self.outage.forbids(policy)
     }
 
     pub fn sampled_hours(&self) -> f64 {

@@ -4,8 +4,8 @@
 
 use crate::catalog::gpu_spec;
 use crate::domain::{
-    ACTIVE_PERCENT, Classification, Confidence, GpuUsage, InstanceShape, Measured, Policy,
-    ProfileBasis, Signal, UsageState, UtilizationSummary, Verdict, decimals_apart, floored,
+    ACTIVE_PERCENT, Classification, Confidence, GpuOffer, GpuUsage, InstanceShape, Measured,
+    Policy, ProfileBasis, Signal, UsageState, UtilizationSummary, Verdict, decimals_apart, floored,
 };
 use jiff::Timestamp;
 
@@ -17,6 +17,8 @@ const STALLED_POWER_SHARE: f64 = 0.15;
 pub(super) const IDLE_POWER_MARGIN_POINTS: f64 = 5.0;
 /// Mean power above which a card certainly works.
 const BUSY_POWER_PERCENT: f64 = 60.0;
+/// Share of the way from idle power to the limit above which a GPU is not at rest.
+const WORKING_POWER_SHARE: f64 = 0.15;
 /// Share of hours close to 100% from which a workload is saturated.
 pub const SATURATED_HOURS_SHARE: f64 = 0.10;
 
@@ -75,6 +77,10 @@ fn over_the_window(workload: Measured<'_>, policy: &Policy, as_of: Timestamp) ->
             policy.min_coverage * 100.0
         ));
     }
+    let outage = utilization.outage;
+    if let Some(missing) = outage.in_words(policy, utilization.window.end) {
+        return Verdict::insufficient(missing);
+    }
     match utilization.signal {
         Signal::GpuUtilization => by_utilization(workload, utilization, policy, as_of),
         Signal::GpuPowerUtilization => by_power(workload, utilization, policy, as_of),
@@ -101,6 +107,9 @@ fn by_utilization(
     policy: &Policy,
     as_of: Timestamp,
 ) -> Verdict {
+    if let Some(reason) = contradiction(workload) {
+        return Verdict::insufficient(reason);
+    }
     let (classification, reason) = class(utilization.distribution.mean, policy);
     let state = state(workload, utilization, policy, as_of);
     let is_idle = state.is_some_and(UsageState::is_idle);
@@ -132,6 +141,30 @@ fn busy_cpu_percent(workload: Measured<'_>, policy: &Policy) -> Option<f64> {
         .map(|one| one.busy_cpu_percent(policy));
     let busy: Option<Vec<f64>> = busy.collect();
     busy?.into_iter().reduce(f64::min)
+}
+
+/// Why the utilization of GPUs cannot be right: the counters of one that never worked stand
+/// still beside the power of work.
+fn contradiction(workload: Measured<'_>) -> Option<String> {
+    let offer = workload.shape?.gpu.as_ref()?;
+    workload
+        .gpus()
+        .find_map(|gpu| power_contradiction(gpu, offer))
+}
+
+/// The same of one GPU of a type.
+pub(super) fn power_contradiction(gpu: &GpuUsage, offer: &GpuOffer) -> Option<String> {
+    let (watts, spec) = (gpu.power?.mean_w, gpu_spec(offer)?);
+    let (idle, limit) = (spec.idle_w?, spec.power_limit_w?);
+    let is_work = watts > idle + (limit - idle) * WORKING_POWER_SHARE;
+    (gpu.works() == Some(false) && is_work).then(|| {
+        format!(
+            "utilization of GPU {} stays below {ACTIVE_PERCENT}% beside a mean power of \
+             {watts:.0} of {limit:.0} W, where idle is about {idle:.0} W: the metrics contradict \
+             each other",
+            gpu.index
+        )
+    })
 }
 
 /// The class of a mean, with the border that decides.
@@ -206,7 +239,7 @@ fn computes_nothing(workload: Measured<'_>, utilization: &UtilizationSummary) ->
     // A maximum is at least its average, so that averages alone can rule it out.
     let measures_every_gpu = workload
         .visible_gpus()
-        .is_some_and(|visible| only.measures_every_gpu(visible, utilization.period_seconds));
+        .is_some_and(|visible| only.measures_every_gpu(visible));
     let is_ruled_out = !measures_every_gpu
         || workload.gpus().any(GpuUsage::encodes)
         || utilization.working_periods_a_week > spared_periods(utilization)

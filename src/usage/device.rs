@@ -1,6 +1,8 @@
 //! What one GPU did, metric by metric.
 
 use super::Points;
+use super::cadence::Cadence;
+use super::counted::Counted;
 use super::daily_peaks::DailyPeaks;
 use super::histogram::{Histogram, Scale, hundredths, percent};
 use super::hour_means::HourSums;
@@ -12,51 +14,6 @@ use crate::domain::{
     ACTIVE_PERCENT, DAY_SECONDS, Distribution, GpuDay, GpuUsage, Maxima, Metric,
     NEARLY_FULL_VRAM_PERCENT, ResourceId, Samples, Statistic, VramSummary,
 };
-
-/// How many samples a metric has, and what time each stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Counted {
-    count: u64,
-    period_seconds: u32,
-}
-
-impl Counted {
-    pub(super) fn of(points: &Points) -> Self {
-        Self {
-            count: points.len() as u64,
-            period_seconds: points.period_seconds(),
-        }
-    }
-
-    pub(super) fn merge(&mut self, other: Self) {
-        self.count += other.count;
-    }
-
-    pub(super) fn over(self, running_seconds: i64) -> Samples {
-        Samples::over(self.count, running_seconds, self.period_seconds)
-    }
-
-    pub(super) fn kept(self) -> KeptFigures {
-        KeptFigures {
-            count: Some(self.count),
-            period_seconds: Some(self.period_seconds),
-            ..KeptFigures::default()
-        }
-    }
-
-    pub(super) fn days(self) -> f64 {
-        self.count as f64 * f64::from(self.period_seconds) / DAY_SECONDS as f64
-    }
-}
-
-impl KeptFigures {
-    pub(super) fn counted(&self) -> Option<Counted> {
-        Some(Counted {
-            count: self.count?,
-            period_seconds: self.period_seconds?,
-        })
-    }
-}
 
 /// Averages of utilization.
 #[derive(Debug, Clone, PartialEq)]
@@ -322,13 +279,13 @@ impl Peaks {
         self.last = self.last.max(other.last);
     }
 
-    fn figures(self, running_seconds: i64) -> Maxima {
-        let period = self.counted.period_seconds;
+    fn figures(self, running_seconds: i64, cadence: Cadence) -> Maxima {
+        let period = self.counted.seconds(cadence);
         Maxima {
             largest: self.largest_percent,
             active_seconds: self.active * u64::from(period),
             observed_seconds: self.last - self.first + i64::from(period),
-            samples: self.counted.over(running_seconds),
+            samples: self.counted.over(running_seconds, cadence),
         }
     }
 }
@@ -345,11 +302,11 @@ impl Memory {
     }
 
     /// Time in points above a share of a card.
-    fn seconds_above(&self, mib: f64) -> u64 {
+    fn seconds_above(&self, mib: f64, cadence: Cadence) -> u64 {
         let counts = self.mebibytes.counts();
         let above = counts.filter(|(step, _)| Scale::Mebibytes.value(*step) > mib);
         let count: u64 = above.map(|(_, count)| u64::from(count)).sum();
-        count * u64::from(self.counted.period_seconds)
+        count * u64::from(self.counted.seconds(cadence))
     }
 
     fn p95_mib(&self) -> Option<f64> {
@@ -564,39 +521,53 @@ impl DeviceUsage {
         self.hours.as_ref()
     }
 
-    /// Its figures over a running time, on a card of a known size.
+    /// Its figures over a running time, on a card of a known size, by how often each metric was
+    /// sampled.
     pub(super) fn figures(
         &self,
         (instance, index): (&ResourceId, u16),
         card_mib: Option<f64>,
         running_seconds: i64,
+        mut cadence: impl FnMut(Metric, Statistic) -> Cadence,
     ) -> GpuUsage {
         let averages = self.averages.as_ref();
-        let memory = self.memory_peaks.as_ref().or(self.memory.as_ref());
+        let (memory, of_memory) = match &self.memory_peaks {
+            Some(peaks) => (Some(peaks), Statistic::Maximum),
+            None => (self.memory.as_ref(), Statistic::Average),
+        };
         let total_mib = self.memory_total_mib.or(card_mib);
+        let of_averages = cadence(Metric::GpuUtilization, Statistic::Average);
+        let of_maxima = cadence(Metric::GpuUtilization, Statistic::Maximum);
+        let of_memory = cadence(Metric::GpuMemoryUsed, of_memory);
+        let of_memory_averages = cadence(Metric::GpuMemoryUsed, Statistic::Average);
+        let of_power = cadence(Metric::GpuPowerDraw, Statistic::Average);
         GpuUsage {
             instance: instance.clone(),
             index,
-            samples: averages.map_or(Samples::default(), |one| one.counted.over(running_seconds)),
+            samples: averages.map_or(Samples::default(), |one| {
+                one.counted.over(running_seconds, of_averages)
+            }),
             utilization: averages.and_then(|one| figures(&one.percents)),
             demand_peak: averages.and_then(Averages::demand_peak),
-            maxima: self.peaks.map(|peaks| peaks.figures(running_seconds)),
+            maxima: self
+                .peaks
+                .map(|peaks| peaks.figures(running_seconds, of_maxima)),
             vram: memory.map(|memory| VramSummary {
                 peak_mib: memory.largest_mib,
                 p95_mib: self.memory.as_ref().and_then(Memory::p95_mib),
-                samples: memory.counted.over(running_seconds),
+                samples: memory.counted.over(running_seconds, of_memory),
                 total_mib,
                 is_reserved: total_mib
                     .is_some_and(|total| memory.is_reserved(self.memory.as_ref(), total)),
             }),
             vram_nearly_full_seconds: self.memory.as_ref().zip(total_mib).map(|(memory, total)| {
-                memory.seconds_above(total * NEARLY_FULL_VRAM_PERCENT / 100.0)
+                memory.seconds_above(total * NEARLY_FULL_VRAM_PERCENT / 100.0, of_memory_averages)
             }),
             vram_days: memory.map_or_else(Vec::new, |memory| memory.daily.days().to_vec()),
             power: self
                 .power
                 .as_ref()
-                .and_then(|power| power.figures(running_seconds)),
+                .and_then(|power| power.figures(running_seconds, of_power)),
             temperature_max_c: self.temperature_max_c,
             encoder_sessions_max: self.encoder_sessions_max,
             days: averages

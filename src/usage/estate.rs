@@ -64,7 +64,10 @@ impl Estate {
             return Cow::Borrowed(&self.usage);
         }
         let mut builder = UsageBuilder::of(self.usage.clone(), self.window, self.period_seconds);
-        for series in self.metrics.iter().filter(kept) {
+        let mut metrics: Vec<&Series> = self.metrics.iter().filter(kept).collect();
+        // Records of one series are one only side by side.
+        metrics.sort_by(|left, right| left.instance.cmp(&right.instance));
+        for series in metrics {
             builder.add(series);
         }
         Cow::Owned(builder.finish())

@@ -29,14 +29,13 @@ impl Usage {
     fn forget(&mut self, metrics: &BTreeSet<Metric>) {
         self.added
             .retain(|(metric, ..), _| !metrics.contains(metric));
+        self.places
+            .retain(|(metric, ..), _| !metrics.contains(metric));
         for metric in metrics {
             match metric {
                 Metric::GpuUtilization => self.forget_signal(Signal::GpuUtilization),
                 Metric::GpuPowerUtilization => self.forget_signal(Signal::GpuPowerUtilization),
-                Metric::CpuUtilization => {
-                    (self.cpu, self.cpu_peak) = (None, None);
-                    self.sampled = Column::default();
-                }
+                Metric::CpuUtilization => (self.cpu, self.cpu_peak) = (None, None),
                 Metric::GpuEncoderSessions => self.encodes = Column::default(),
                 Metric::NetworkIn => self.received = None,
                 Metric::NetworkOut => self.sent = None,
@@ -52,7 +51,7 @@ impl Usage {
     }
 
     fn forget_signal(&mut self, signal: Signal) {
-        self.grids.retain(|(own, _), _| *own != signal);
+        self.grids.retain(|(own, ..), _| *own != signal);
         self.outranked.retain(|(own, _)| *own != signal);
     }
 

@@ -26,6 +26,20 @@ pub(super) struct OpenGrid {
     pub(super) step: u32,
 }
 
+/// Gives periods without a sample the figures of the sample before that stands for them.
+pub(super) fn spread(slots: &mut [Slot], step: u32) {
+    let mut last: Option<(usize, Slot)> = None;
+    for place in 0..slots.len() {
+        if slots[place] != Slot::default() {
+            last = Some((place, slots[place]));
+        } else if let Some((from, slot)) = last
+            && place - from < step as usize
+        {
+            slots[place] = slot;
+        }
+    }
+}
+
 impl OpenGrid {
     pub(super) fn new(periods: usize) -> Self {
         Self {
@@ -57,6 +71,14 @@ impl OpenGrid {
         self.names_gpus |= other.names_gpus;
         self.step = self.step.max(other.step);
         for (slot, added) in self.slots.iter_mut().skip(first).zip(other.slots()) {
+            slot.add(&added);
+        }
+    }
+
+    /// Adds one of which the figures of each period are given.
+    pub(super) fn add_slots(&mut self, other: &Grid, slots: impl Iterator<Item = Slot>) {
+        self.names_gpus |= other.names_gpus;
+        for (slot, added) in self.slots.iter_mut().zip(slots) {
             slot.add(&added);
         }
     }

@@ -76,15 +76,15 @@ impl HourSums {
     }
 
     /// The means of some hours, from one since the epoch on; absent where too little of an
-    /// hour is known.
-    pub(super) fn means(&self, from: i64, length: usize) -> Vec<Option<f64>> {
+    /// hour is known by samples each of which stands for so many periods.
+    pub(super) fn means(&self, from: i64, length: usize, step: u32) -> Vec<Option<f64>> {
         let mut means = vec![None; length];
         for (hour, (seconds, weighted)) in self.hours() {
             let place = usize::try_from(hour - from).ok();
             let Some(mean) = place.and_then(|place| means.get_mut(place)) else {
                 continue;
             };
-            let is_known = seconds >= LEAST_SECONDS;
+            let is_known = seconds * step >= LEAST_SECONDS;
             *mean = is_known.then(|| f64::from(weighted) / f64::from(seconds) / 100.0);
         }
         means
@@ -136,16 +136,19 @@ mod tests {
         let sums = HourSums::of(&points(1_200, 1_200, &all)).expect("points");
         // Place 12 begins at 1,200 + 12 × 1,200 = 15,600: the second third of the fifth hour.
         let expected = [Some(15.0), Some(60.0), None, None, Some(0.5)];
-        assert_eq!(sums.means(0, 5), expected);
-        assert_eq!(sums.means(4, 1), [Some(0.5)]);
-        assert_eq!(sums.means(100, 2), [None, None]);
+        assert_eq!(sums.means(0, 5, 1), expected);
+        assert_eq!(sums.means(4, 1, 1), [Some(0.5)]);
+        assert_eq!(sums.means(100, 2, 1), [None, None]);
+        // A third of the third hour is known by one sample; it stands for all of the hour where
+        // there is one an hour.
+        assert_eq!(sums.means(2, 1, 3), [Some(50.0)]);
         assert_eq!(HourSums::of(&points(0, 300, &[None, None])), None);
     }
 
     #[test]
     fn a_sample_of_several_hours_stands_for_each() {
         let sums = HourSums::of(&points(7_200, 10_800, &[Some(40.0)])).expect("points");
-        let means = sums.means(0, 6);
+        let means = sums.means(0, 6, 1);
         let expected = [None, None, Some(40.0), Some(40.0), Some(40.0), None];
         assert_eq!(means, expected);
     }

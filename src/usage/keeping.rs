@@ -2,14 +2,17 @@
 //! can have are refused.
 
 use super::device::DeviceUsage;
+use super::facts::CPU_AVERAGE;
 use super::grid::OpenGrid;
 use super::histogram::Scale;
 use super::kept::{KeptFigures, KeptPeriod, KeptSeries, KeptUsage, MOST_HUNDREDTHS};
 use super::packed::Column;
+use super::series::spacing;
 use super::timeline::Slot;
 use super::traffic::Traffic;
-use super::usages::{Added, CpuUse, Usage};
+use super::usages::{Added, CpuUse, GridKey, Usage, is_fact};
 use crate::domain::{DAY_SECONDS, MOST_GPUS, Metric, SeriesSource, Signal, Statistic};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Points of a series in a day: one a second.
 const MOST_POINTS: u64 = DAY_SECONDS as u64;
@@ -59,9 +62,19 @@ impl Usage {
 
     fn kept_periods(&self) -> Vec<KeptPeriod> {
         let mut kept = Vec::new();
-        for ((signal, source), grid) in &self.grids {
-            let slots = (0..).zip(grid.slots());
-            let known = slots.filter(|(_, slot)| *slot != Slot::default());
+        let mut of_signals: BTreeMap<(Signal, SeriesSource), Vec<Slot>> = BTreeMap::new();
+        for ((signal, source, _), grid) in &self.grids {
+            let sum = of_signals.entry((*signal, *source)).or_default();
+            for (place, slot) in grid.slots().enumerate() {
+                match sum.get_mut(place) {
+                    Some(sum) => sum.add(&slot),
+                    None => sum.push(slot),
+                }
+            }
+        }
+        for ((signal, source), slots) in &of_signals {
+            let slots = (0..).zip(slots);
+            let known = slots.filter(|(_, slot)| **slot != Slot::default());
             kept.extend(known.map(|(index, slot)| KeptPeriod {
                 metric: metric_of(*signal),
                 source: *source,
@@ -73,10 +86,15 @@ impl Usage {
                 works: slot.works,
             }));
         }
-        for (metric, flags) in [
-            (Metric::CpuUtilization, &self.sampled),
-            (Metric::GpuEncoderSessions, &self.encodes),
-        ] {
+        let cpu = self.places.get(&CPU_AVERAGE);
+        let flags = [
+            (Metric::CpuUtilization, cpu),
+            (Metric::GpuEncoderSessions, Some(&self.encodes)),
+        ];
+        for (metric, flags) in flags {
+            let Some(flags) = flags else {
+                continue;
+            };
             let mut of_metric = self.added.iter().filter(|((one, ..), _)| *one == metric);
             let Some((_, added)) = of_metric.next() else {
                 continue;
@@ -104,7 +122,17 @@ impl Usage {
         for series in &kept.series {
             usage.take_kept(series, day)?;
         }
-        usage.take_periods(&kept.periods, periods)?;
+        usage.take_periods(&kept.periods, periods, period_seconds)?;
+        let reported = kept.periods.iter();
+        let reported = reported.filter(|one| one.metric == Metric::GpuUtilization);
+        let reported: BTreeSet<u32> = reported.map(|one| one.index).collect();
+        for series in kept.series.iter().filter(|one| !one.is_empty) {
+            let key = (series.metric, series.gpu, series.statistic);
+            if is_fact(series.metric) && key != CPU_AVERAGE {
+                let marks = likely_samples(&series.figures, &reported, periods, period_seconds);
+                usage.places.insert(key, marks);
+            }
+        }
         Some(usage)
     }
 
@@ -152,7 +180,12 @@ impl Usage {
         Some(())
     }
 
-    fn take_periods(&mut self, kept: &[KeptPeriod], periods: usize) -> Option<()> {
+    fn take_periods(
+        &mut self,
+        kept: &[KeptPeriod],
+        periods: usize,
+        period_seconds: u32,
+    ) -> Option<()> {
         let mut grids = self.empty_grids(periods);
         let (mut sampled, mut encodes) = (vec![0; periods], vec![0; periods]);
         for one in kept {
@@ -174,9 +207,7 @@ impl Usage {
                     encodes[place] = 1;
                     continue;
                 }
-                Metric::GpuUtilization => Signal::GpuUtilization,
-                Metric::GpuPowerUtilization => Signal::GpuPowerUtilization,
-                _ => return None,
+                metric => Signal::of(metric)?,
             };
             let mut own = grids.iter_mut();
             let (_, grid) = own.find(|(key, _)| *key == (signal, one.source))?;
@@ -189,12 +220,15 @@ impl Usage {
                 encodes: false,
             };
         }
-        self.grids = grids
-            .iter()
-            .map(|(key, grid)| (*key, grid.pack()))
-            .collect();
+        let packed = grids.iter().map(|((signal, source), grid)| {
+            let places = (0..).zip(&grid.slots).filter(|(_, slot)| slot.reported > 0);
+            let spacing = spacing(places.map(|(place, _)| place), period_seconds);
+            let key: GridKey = (*signal, *source, spacing);
+            (key, grid.pack())
+        });
+        self.grids = packed.collect();
         if self.cpu.is_some() {
-            self.sampled = Column::of(sampled);
+            self.places.insert(CPU_AVERAGE, Column::of(sampled));
         }
         if encodes.contains(&1) {
             self.encodes = Column::of(encodes);
@@ -206,10 +240,8 @@ impl Usage {
     fn empty_grids(&self, periods: usize) -> Vec<((Signal, SeriesSource), OpenGrid)> {
         let mut grids: Vec<((Signal, SeriesSource), OpenGrid)> = Vec::new();
         for ((metric, gpu, _), added) in self.added.iter().filter(|(_, added)| !added.is_empty) {
-            let signal = match metric {
-                Metric::GpuUtilization => Signal::GpuUtilization,
-                Metric::GpuPowerUtilization => Signal::GpuPowerUtilization,
-                _ => continue,
+            let Some(signal) = Signal::of(*metric) else {
+                continue;
             };
             let key = (signal, added.source);
             let place = match grids.iter().position(|(known, _)| *known == key) {
@@ -257,6 +289,37 @@ impl Traffic {
             busiest_hour_gbps: kept.max?,
         })
     }
+}
+
+/// In which periods of a day a series was probably sampled, of which only the number of samples
+/// was kept: as the GPUs of its machine were, if that is known, less what is missing at the
+/// end of each dozen.
+fn likely_samples(
+    figures: &KeptFigures,
+    reported: &BTreeSet<u32>,
+    periods: usize,
+    period_seconds: u32,
+) -> Column {
+    let all: BTreeSet<u32>;
+    let places = if reported.is_empty() {
+        all = (0..periods as u32).collect();
+        &all
+    } else {
+        reported
+    };
+    let each = figures.period_seconds.unwrap_or(0) / period_seconds.max(1);
+    let count = figures.count.map(|count| count * u64::from(each.max(1)));
+    let count = count.unwrap_or(places.len() as u64);
+    let is_sampled = |rank: usize| (rank as u64 % 12) * (places.len() as u64) < 12 * count;
+    let mut marks = vec![0; periods];
+    for (rank, place) in places.iter().enumerate() {
+        if is_sampled(rank)
+            && let Some(mark) = marks.get_mut(*place as usize)
+        {
+            *mark = 1;
+        }
+    }
+    Column::of(marks)
 }
 
 fn metric_of(signal: Signal) -> Metric {
@@ -326,7 +389,10 @@ mod tests {
             let id = crate::domain::ResourceId::named("i-1");
             let joined = Usages::joined(kept_by_day(&answers), lab::window(), lab::PERIOD);
             let whole = lab::usages(&answers, lab::window());
-            prop_assert!(lab::figures(joined.of(&id)) == lab::figures(whole.of(&id)));
+            // When each GPU was sampled is not kept of a day.
+            prop_assert!(
+                lab::figures_but_outages(joined.of(&id)) == lab::figures_but_outages(whole.of(&id))
+            );
         }
     }
 

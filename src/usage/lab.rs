@@ -1,9 +1,9 @@
 //! Random series of a machine over five days, for tests of what adds up.
 
-use super::{Points, Series, Usage, UsageBuilder, Usages};
+use super::{Points, Series, Timeline, Usage, UsageBuilder, Usages};
 use crate::domain::{
-    DAY_SECONDS, GpuModel, GpuOffer, GpuShare, HOUR_SECONDS, Instance, JoinedBy, Metric,
-    ResourceId, SeriesSource, Statistic, Window,
+    DAY_SECONDS, GpuModel, GpuOffer, GpuShare, HOUR_SECONDS, Instance, InstanceUsage, JoinedBy,
+    Metric, Outage, ResourceId, SeriesSource, Statistic, Window,
 };
 use fastrand::Rng;
 use jiff::Timestamp;
@@ -172,12 +172,35 @@ pub(crate) fn usages(answers: &[Answer], stretch: Window) -> Usages {
 
 /// Every figure of a usage, to the last bit.
 pub(crate) fn figures(usage: &Usage) -> String {
+    format!("{:?}", measured(usage))
+}
+
+/// The same but for when each GPU and the network were not sampled.
+pub(crate) fn figures_but_outages(usage: &Usage) -> String {
+    let (mut found, timeline) = measured(usage);
+    for gpu in &mut found.gpus {
+        gpu.samples.outage = Outage::default();
+        for samples in [
+            gpu.maxima.as_mut().map(|one| &mut one.samples),
+            gpu.vram.as_mut().map(|one| &mut one.samples),
+        ] {
+            if let Some(samples) = samples {
+                samples.outage = Outage::default();
+            }
+        }
+    }
+    if let Some(network) = &mut found.network {
+        network.samples.outage = Outage::default();
+    }
+    format!("{:?}", (found, timeline))
+}
+
+fn measured(usage: &Usage) -> (InstanceUsage, Timeline) {
     let offer = GpuOffer {
         model: GpuModel::A10g,
         share: GpuShare::Whole(2),
         vram_mib: Some(24_576),
     };
     let instance = Instance::sample("i-1", "", at(START));
-    let grid = (window(), PERIOD);
-    format!("{:?}", usage.measure(&instance, Some(&offer), grid))
+    usage.measure(&instance, Some(&offer), (window(), PERIOD))
 }

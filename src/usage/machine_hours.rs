@@ -2,7 +2,7 @@
 //! hours shows.
 
 use super::{Usage, whole_hours};
-use crate::domain::{GpuOffer, HOUR_SECONDS, Instance, Window};
+use crate::domain::{GpuOffer, HOUR_SECONDS, Instance, Metric, Statistic, Window};
 
 /// One hour of a GPU, or of the GPUs of a machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,7 +45,9 @@ impl Usage {
             }
         });
         let gpus = self.gpus.iter().filter_map(|(index, gpu)| {
-            let means = gpu.hour_sums()?.means(from, uses.len());
+            let key = (Metric::GpuUtilization, Some(*index), Statistic::Average);
+            let step = self.step_of(&key, grid.1);
+            let means = gpu.hour_sums()?.means(from, uses.len(), step);
             let hours = uses.iter().zip(means).map(|(hour, mean)| match mean {
                 Some(mean) => HourMean::Percent(mean),
                 None if hour.ran == 0 => HourMean::Stopped,

@@ -1,17 +1,26 @@
 //! From what series amounted to, to the figures that verdicts are made of.
 
+use super::cadence::Cadence;
 use super::device::figures;
+use super::facts::CPU_AVERAGE;
 use super::histogram::Scale;
+use super::series::SeriesKey;
+use super::timeline::Slot;
 use super::usages::Usage;
 use super::{Series, Timeline};
 use crate::domain::{
-    GpuOffer, Instance, InstanceUsage, JoinedBy, NetworkUse, Rejected, RunningTime, Window,
+    GpuOffer, Instance, InstanceUsage, JoinedBy, Metric, NetworkUse, Rejected, RunningTime,
+    Statistic, Window,
 };
 use jiff::Timestamp;
 
 /// CloudWatch delivers a few minutes late: an instance that runs now and whose
-/// newest CPU point is at most this many periods old ran until the end.
+/// newest CPU point is at most this many periods old, or is the last one before another is
+/// due, ran until the end.
 const DELIVERY_LAG_PERIODS: usize = 3;
+
+const RECEIVED: SeriesKey = (Metric::NetworkIn, None, Statistic::Sum);
+const SENT: SeriesKey = (Metric::NetworkOut, None, Statistic::Sum);
 
 /// Measures an instance by its series, in any order.
 pub(super) fn measure_series(
@@ -36,6 +45,8 @@ impl Usage {
     ) -> (InstanceUsage, Timeline) {
         let (timeline, running) = self.timeline(instance, offer, grid);
         let ran = running.running_seconds;
+        let ran_in: Vec<bool> = timeline.ran().collect();
+        let mut cadence = self.cadences(grid, &ran_in);
         let signal = self.signal();
         let cpu = self.cpu.as_ref();
         let cpu_figures = cpu.and_then(|cpu| figures(&cpu.percents));
@@ -49,20 +60,27 @@ impl Usage {
             gpus: self
                 .gpus
                 .iter()
-                .map(|(index, gpu)| gpu.figures((&instance.id, *index), card_mib, ran))
+                .map(|(index, gpu)| {
+                    gpu.figures(
+                        (&instance.id, *index),
+                        card_mib,
+                        ran,
+                        |metric, statistic| cadence(&(metric, Some(*index), statistic)),
+                    )
+                })
                 .collect(),
             cpu_p95: cpu_figures.map(|figures| figures.p95),
-            cpu_samples: cpu.map(|cpu| cpu.counted.over(ran)),
+            cpu_samples: cpu.map(|cpu| cpu.counted.over(ran, cadence(&CPU_AVERAGE))),
             cpu_max: self
                 .cpu_peak
                 .or_else(|| cpu.and_then(|cpu| cpu.percents.max(Scale::Percent))),
             memory_p95_mib: None,
             cpu_is_of_runs: false,
             network_bytes_per_day: self.received.zip(self.sent).map(|(received, sent)| {
-                received.bytes as f64 / received.counted.days()
-                    + sent.bytes as f64 / sent.counted.days()
+                received.bytes as f64 / received.counted.days(cadence(&RECEIVED))
+                    + sent.bytes as f64 / sent.counted.days(cadence(&SENT))
             }),
-            network: self.network(ran),
+            network: self.network(ran, &mut cadence),
             joined_by_hostname: added
                 .clone()
                 .any(|one| matches!(one.joined_by, JoinedBy::Hostname | JoinedBy::Address)),
@@ -83,39 +101,51 @@ impl Usage {
             u32::from(offer.share.visible_devices())
         });
         let mut timeline = Timeline::new(window, period_seconds);
+        let mut ran = vec![false; timeline.slots.len()];
         if let Some((signal, _)) = self.signal() {
-            timeline.slots = self.grid(signal, visible, timeline.slots.len());
-            timeline.step = self.step(signal);
+            let grid = (timeline.slots.len(), period_seconds);
+            (timeline.slots, ran, timeline.step) = self.grid(signal, visible, grid);
         }
-        let running = self.mark_running(&mut timeline, instance, visible);
+        if self.cpu.is_none() {
+            ran = timeline.slots.iter().map(|one| one.reported > 0).collect();
+        }
+        let running = self.mark_running(&mut timeline, ran, instance, visible);
         (timeline, running)
     }
 
-    /// Marks the periods in which the instance ran: those with a CPU point or a
-    /// GPU sample; without any CPU point, since its launch.
+    /// Marks the periods in which the instance ran: those with a GPU sample, and those that a
+    /// CPU point stands for; without any CPU point, those since its launch.
     fn mark_running(
         &self,
         timeline: &mut Timeline,
+        mut ran: Vec<bool>,
         instance: &Instance,
         visible: u32,
     ) -> RunningTime {
         let window = timeline.window;
         let period = i64::from(timeline.period_seconds.max(1));
         let length = timeline.slots.len();
-        let mut ran: Vec<bool> = timeline.slots.iter().map(|s| s.reported > 0).collect();
         let slot_at = |instant: Timestamp| {
             ((instant.as_second() - window.start.as_second()).max(0) / period) as usize
         };
         let launched = slot_at(instance.launch_time).min(length);
         if self.cpu.is_some() {
-            for (ran, sampled) in ran.iter_mut().zip(self.cpu_sampled()) {
-                *ran |= sampled;
+            let (marks, step) = self.cpu_marks(timeline.period_seconds, length);
+            for (ran, marked) in ran.iter_mut().zip(marks) {
+                *ran |= marked;
             }
             if let Some(newest) = ran.iter().rposition(|ran| *ran)
                 && instance.state.is_running()
-                && newest + 1 + DELIVERY_LAG_PERIODS >= length
+                && newest + 1 + DELIVERY_LAG_PERIODS.max(step) >= length
             {
                 ran[newest..].fill(true);
+            }
+            // The sample before the window stands for its first periods.
+            if let Some(oldest) = ran.iter().position(|ran| *ran)
+                && oldest < step
+                && launched == 0
+            {
+                ran[..oldest].fill(true);
             }
         } else if instance.state.is_running() {
             ran[launched..].fill(true);
@@ -127,6 +157,13 @@ impl Usage {
             }
         }
         timeline.run_in(|index| ran[index], visible);
+        if timeline.step > 1 {
+            // A sample stands for no period after its instance stopped.
+            let stopped = timeline.slots.iter_mut().zip(&ran);
+            stopped
+                .filter(|(_, ran)| !**ran)
+                .for_each(|(slot, _)| *slot = Slot::default());
+        }
         let observed = window.starting_at(instance.first_seen()).seconds();
         let count = |ran: &[bool]| ran.iter().filter(|ran| **ran).count() as i64 * period;
         let is_of_launch = self.cpu.is_none()
@@ -146,13 +183,18 @@ impl Usage {
     }
 
     /// Traffic in the busiest hour of each direction.
-    fn network(&self, running_seconds: i64) -> Option<NetworkUse> {
+    fn network(
+        &self,
+        running_seconds: i64,
+        mut cadence: impl FnMut(&SeriesKey) -> Cadence,
+    ) -> Option<NetworkUse> {
         let (received, sent) = self.received.zip(self.sent)?;
-        let samples = received.counted.over(running_seconds);
+        let (of_received, of_sent) = (cadence(&RECEIVED), cadence(&SENT));
+        let samples = received.counted.over(running_seconds, of_received);
         Some(NetworkUse {
-            received_gbps: received.busiest_hour_gbps,
-            sent_gbps: sent.busiest_hour_gbps,
-            samples: samples.poorer(sent.counted.over(running_seconds)),
+            received_gbps: received.busiest_hour_gbps / f64::from(of_received.step),
+            sent_gbps: sent.busiest_hour_gbps / f64::from(of_sent.step),
+            samples: samples.poorer(sent.counted.over(running_seconds, of_sent)),
         })
     }
 }

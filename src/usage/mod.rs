@@ -2,11 +2,14 @@
 //! Everything adds up with its like in any order, so that points are needed once, on
 //! their way in, and a source may deliver the same thing already aggregated.
 
+mod cadence;
+mod counted;
 mod course;
 mod daily_peaks;
 mod days;
 mod device;
 mod estate;
+mod facts;
 mod filling;
 mod grid;
 mod histogram;
@@ -22,6 +25,7 @@ mod measure;
 mod packed;
 mod power;
 mod profiled;
+mod records;
 mod series;
 mod sketch;
 mod statistics;

@@ -1,6 +1,7 @@
 //! Power draw of one GPU.
 
 use super::Points;
+use super::cadence::Cadence;
 use super::histogram::{Histogram, Scale};
 use super::kept::KeptFigures;
 use super::whole::WholeSum;
@@ -66,13 +67,16 @@ impl Power {
         self.milliwatts.merge(&other.milliwatts);
     }
 
-    pub(super) fn figures(&self, running_seconds: i64) -> Option<PowerSummary> {
+    pub(super) fn figures(&self, running_seconds: i64, cadence: Cadence) -> Option<PowerSummary> {
         let p95 = self.watts.quantiles(Scale::Mebibytes, [0.95]);
         let count = self.milliwatts.count;
         Some(PowerSummary {
             mean_w: self.milliwatts.mean()? / MILLIWATTS,
             p95_w: p95.map(|[p95]| p95),
-            samples: Samples::over(count, running_seconds, self.period_seconds),
+            samples: Samples {
+                outage: cadence.outage,
+                ..Samples::over(count, running_seconds, self.period_seconds * cadence.step)
+            },
         })
     }
 }
@@ -101,7 +105,9 @@ mod tests {
         let mut parts = of(&[60, 61]);
         parts.merge(&of(&[62, 300]));
         assert_eq!(parts, of(&[60, 61, 62, 300]));
-        let figures = parts.figures(4 * 3_600).expect("four readings");
+        let figures = parts
+            .figures(4 * 3_600, Cadence::default())
+            .expect("four readings");
         assert_eq!(figures.mean_w, 483.0 / 4.0);
         // Rank 0.95 × 3 = 2.85: 62 + 0.85 × 238.
         assert_eq!(
@@ -113,9 +119,18 @@ mod tests {
             ..parts.kept()
         };
         let bare = Power::of_kept(&bare).expect("count and sum");
-        assert_eq!(bare.figures(4 * 3_600).map(|one| one.p95_w), Some(None));
+        assert_eq!(
+            bare.figures(4 * 3_600, Cadence::default())
+                .map(|one| one.p95_w),
+            Some(None)
+        );
         parts.merge(&bare);
-        assert_eq!(parts.figures(8 * 3_600).and_then(|one| one.p95_w), None);
+        assert_eq!(
+            parts
+                .figures(8 * 3_600, Cadence::default())
+                .and_then(|one| one.p95_w),
+            None
+        );
         assert_eq!(Power::of_kept(&of(&[60, 61]).kept()), Some(of(&[60, 61])));
     }
 }

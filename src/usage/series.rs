@@ -1,8 +1,37 @@
 //! Time series as a metrics source delivered them, cleaned once at the door.
 
 use super::mean;
-use crate::domain::{JoinedBy, Metric, Rejected, ResourceId, SeriesSource, Statistic, Window};
+use crate::domain::{
+    HOUR_SECONDS, JoinedBy, Metric, Rejected, ResourceId, SeriesSource, Statistic, Window,
+};
 use jiff::Timestamp;
+
+/// What tells one series of an instance from another.
+pub(super) type SeriesKey = (Metric, Option<u16>, Statistic);
+
+/// At most one in so many distances may be shorter than a cadence.
+const SHORTER_IN: u32 = 8;
+
+/// How many periods lie between two samples: the most frequent distance up to an hour, if it
+/// is half or more of these and hardly any is shorter; else 1. Of ascending places on a grid.
+pub(super) fn spacing(places: impl Iterator<Item = u32>, period_seconds: u32) -> u32 {
+    let most = HOUR_SECONDS as u32 / period_seconds.max(1);
+    let mut counts = vec![0_u32; most as usize + 1];
+    let mut last: Option<u32> = None;
+    for place in places {
+        let distance = last.replace(place).map(|last| place - last);
+        let count = distance.and_then(|distance| counts.get_mut(distance as usize));
+        if let Some(count) = count {
+            *count += 1;
+        }
+    }
+    let all: u32 = counts.iter().sum();
+    let is_usual = |distance: &u32| {
+        let shorter: u32 = counts[1..*distance as usize].iter().sum();
+        counts[*distance as usize] * 2 >= all && shorter * SHORTER_IN <= all
+    };
+    (1..=most).filter(|_| all > 0).find(is_usual).unwrap_or(1)
+}
 
 /// One value for several readings of a period; `None` of nothing.
 fn one_of(statistic: Statistic, readings: &[f64]) -> Option<f64> {
@@ -16,11 +45,21 @@ fn one_of(statistic: Statistic, readings: &[f64]) -> Option<f64> {
 /// Points on a regular grid with gaps: ascending, at most one a period, all
 /// inside the window, all valid. Stored as runs of single-precision values
 /// (percentages and MiB fit it exactly enough) because a fleet has millions.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Points {
     start: Timestamp,
     period_seconds: u32,
+    /// How long after the beginning of its period each reading was taken; absent where they
+    /// differ. It tells readings of one time in two records of a series.
+    offset_seconds: Option<u32>,
     runs: Vec<Run>,
+}
+
+impl PartialEq for Points {
+    fn eq(&self, other: &Self) -> bool {
+        (self.start, self.period_seconds) == (other.start, other.period_seconds)
+            && self.runs == other.runs
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -92,6 +131,7 @@ impl Points {
         Self {
             start: window.start,
             period_seconds,
+            offset_seconds: Some(0),
             runs: Vec::new(),
         }
     }
@@ -125,12 +165,15 @@ impl Points {
         }
         // A stable sort keeps the order of arrival among duplicates.
         kept.sort_by_key(|(time, _)| *time);
-        let index = |time: Timestamp| {
-            let seconds = time.as_second() - window.start.as_second();
-            let index = seconds / i64::from(period_seconds.max(1));
-            u32::try_from(index).unwrap_or(u32::MAX)
-        };
+        let period = i64::from(period_seconds.max(1));
+        let since_start = |time: Timestamp| time.as_second() - window.start.as_second();
+        let index = |time: Timestamp| u32::try_from(since_start(time) / period).unwrap_or(u32::MAX);
         let mut points = Self::empty(window, period_seconds);
+        let mut offsets = kept.iter().map(|(time, _)| since_start(*time) % period);
+        if let Some(first) = offsets.next() {
+            let offset = u32::try_from(first).ok();
+            points.offset_seconds = offset.filter(|_| offsets.all(|other| other == first));
+        }
         for readings in kept.chunk_by(|(left, _), (right, _)| index(*left) == index(*right)) {
             let mut distinct: Vec<f64> = Vec::with_capacity(1);
             for same in readings.chunk_by(|(left, _), (right, _)| left == right) {
@@ -164,6 +207,7 @@ impl Points {
         let places = |seconds: i64| (seconds.max(0) + period - 1) / period;
         let (begins, ends) = (places(-offset), places(window.seconds() - offset));
         let place = offset.div_euclid(period);
+        points.offset_seconds = u32::try_from(offset.rem_euclid(period)).ok();
         let mut next = 0;
         for (value, times) in values {
             let (first, last) = (next, next + i64::from(times));
@@ -186,6 +230,45 @@ impl Points {
             }
         }
         (points, rejected)
+    }
+
+    /// The points of several records of one series on one grid, in their order, as if they had
+    /// been cleaned together, with how many repeat the time of a later one. Values of one
+    /// period are combined by the statistic; of those with one and the same time the last
+    /// wins.
+    pub(super) fn joined(records: &[&Self], statistic: Statistic) -> Option<(Self, u64)> {
+        let (first, others) = records.split_first()?;
+        let grid = Window {
+            start: first.start,
+            end: first.start,
+        };
+        let mut joined = Self::empty(grid, first.period_seconds);
+        let is_same = |other: &&Self| other.offset_seconds == first.offset_seconds;
+        joined.offset_seconds = first.offset_seconds.filter(|_| others.iter().all(is_same));
+        let numbered = records.iter().enumerate();
+        let mut all: Vec<(u32, usize, f64)> = numbered
+            .flat_map(|(record, one)| one.iter().map(move |(index, value)| (index, record, value)))
+            .collect();
+        all.sort_by_key(|(index, record, _)| (*index, *record));
+        let mut repeated = 0;
+        for readings in all.chunk_by(|left, right| left.0 == right.0) {
+            let offset = |record: usize| records.get(record).and_then(|one| one.offset_seconds);
+            let is_last = |place: &usize| {
+                let own = offset(readings[*place].1);
+                let mut later = readings.iter().skip(place + 1);
+                own.is_none() || !later.any(|(_, record, _)| offset(*record) == own)
+            };
+            let places = (0..readings.len()).filter(is_last);
+            let mut values: Vec<f64> = places.map(|place| readings[place].2).collect();
+            repeated += (readings.len() - values.len()) as u64;
+            // In one order whatever that of the records is.
+            values.sort_unstable_by(f64::total_cmp);
+            if let (Some((index, ..)), Some(value)) = (readings.first(), one_of(statistic, &values))
+            {
+                joined.push(*index, value as f32);
+            }
+        }
+        Some((joined, repeated))
     }
 
     /// Appends a value so many times, which is at least once.
@@ -235,6 +318,15 @@ impl Points {
             .flat_map(|run| (run.first..).zip(run.values()))
     }
 
+    /// How many periods of a grid lie between two of them, where they are on that grid; 1 of
+    /// those that stand for several of its periods anyway.
+    pub(super) fn spacing(&self, period_seconds: u32) -> u32 {
+        if self.period_seconds > period_seconds {
+            return 1;
+        }
+        spacing(self.iter().map(|(index, _)| index), self.period_seconds)
+    }
+
     /// Stretches of points as (index of the first, how many, their values), ascending;
     /// one value alone stands for each of its stretch.
     pub(super) fn runs(&self) -> impl Iterator<Item = (u32, u32, &[f32])> {
@@ -277,6 +369,11 @@ pub struct Series {
 }
 
 impl Series {
+    /// What tells it from other series of its instance.
+    pub(super) fn key(&self) -> SeriesKey {
+        (self.metric, self.gpu, self.statistic)
+    }
+
     /// Whether it shows when its instance ran.
     pub fn shows_running(&self) -> bool {
         let shows = [
@@ -439,5 +536,59 @@ mod tests {
             300,
         );
         assert_eq!(points.values().next(), Some(33.3));
+    }
+
+    #[test]
+    fn the_most_frequent_distance_is_the_cadence() {
+        let of = |places: &[u32]| spacing(places.iter().copied(), 300);
+        assert_eq!(of(&[0, 1, 2, 3]), 1);
+        assert_eq!(of(&[2, 5, 8, 11]), 3);
+        // Holes of any length leave the cadence: three distances of 3, one of 6 and one of 50.
+        assert_eq!(of(&[0, 3, 6, 12, 15, 65]), 3);
+        // An hour is twelve periods; a day is no cadence.
+        assert_eq!(of(&[0, 12, 24]), 12);
+        assert_eq!(of(&[0, 288, 576]), 1);
+        // None is half of them.
+        assert_eq!(of(&[0, 2, 5, 9]), 1);
+        assert_eq!(of(&[]), 1);
+        assert_eq!(spacing([0, 2].into_iter(), 3_600), 1);
+    }
+
+    #[test]
+    fn records_of_one_series_are_cleaned_as_one() {
+        let what = (Metric::NetworkIn, Statistic::Sum);
+        let clean = |raw: &[(i64, f64)]| {
+            let raw = raw.iter().map(|(second, value)| (at(*second), *value));
+            Points::clean(raw, what, window(), 300).0
+        };
+        let joined = |records: &[&Points], statistic| {
+            let (points, repeated) = Points::joined(records, statistic).expect("records");
+            (points.iter().collect::<Vec<_>>(), repeated)
+        };
+        // In turn, one period each.
+        let (even, odd) = (
+            clean(&[(3_000, 1.0), (3_600, 3.0)]),
+            clean(&[(3_300, 2.0), (3_900, 4.0)]),
+        );
+        let all = vec![(0, 1.0), (1, 2.0), (2, 3.0), (3, 4.0)];
+        assert_eq!(joined(&[&even, &odd], Statistic::Sum), (all.clone(), 0));
+        assert_eq!(joined(&[&odd, &even], Statistic::Sum), (all, 0));
+        // A minute later in the same period: 1 + 5, the larger, and (1 + 5) / 2.
+        let later = clean(&[(3_060, 5.0)]);
+        for (statistic, value) in [
+            (Statistic::Sum, 6.0),
+            (Statistic::Maximum, 5.0),
+            (Statistic::Average, 3.0),
+        ] {
+            let expected = vec![(0, value), (2, 3.0)];
+            assert_eq!(joined(&[&even, &later], statistic), (expected.clone(), 0));
+            assert_eq!(joined(&[&later, &even], statistic), (expected, 0));
+        }
+        // Of one and the same time the last wins.
+        let again = clean(&[(3_000, 7.0)]);
+        let expected = vec![(0, 7.0), (2, 3.0)];
+        assert_eq!(joined(&[&even, &again], Statistic::Sum), (expected, 1));
+        let expected = vec![(0, 1.0), (2, 3.0)];
+        assert_eq!(joined(&[&again, &even], Statistic::Sum), (expected, 1));
     }
 }

@@ -1,12 +1,13 @@
 //! Figures per period over all GPUs of an instance or workload.
 
+use super::cadence::outage;
 #[cfg(test)]
 use super::histogram::hundredths;
 use super::histogram::percent;
 use super::{distribution, quantile};
 use crate::domain::{
-    ACTIVE_PERCENT, HOUR_SECONDS, HourCell, HourlyActivity, SATURATED_HOUR_PERCENT, SeriesSource,
-    Signal, UtilizationSummary, Window,
+    ACTIVE_PERCENT, HOUR_SECONDS, HourCell, HourlyActivity, Outage, SATURATED_HOUR_PERCENT,
+    SeriesSource, Signal, UtilizationSummary, Window,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -278,7 +279,15 @@ impl Timeline {
             distribution,
             n_samples: samples(periods as u64),
             expected_samples: samples(expected as u64),
+            outage: self.outage(),
         })
+    }
+
+    /// What is missing of the periods that count.
+    fn outage(&self) -> Outage {
+        let periods = self.slots.iter().zip(&self.running_gpus);
+        let periods = periods.map(|(slot, running)| (slot.counts(*running), *running > 0));
+        outage((self.window, self.period_seconds), periods)
     }
 
     /// The whole hours from the first after it was first seen. Only GPU utilization

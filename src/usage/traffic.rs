@@ -1,7 +1,7 @@
 //! Traffic of an instance in one direction.
 
 use super::Points;
-use super::device::Counted;
+use super::counted::Counted;
 use crate::domain::HOUR_SECONDS;
 use std::collections::BTreeMap;
 

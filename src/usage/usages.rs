@@ -1,9 +1,12 @@
 //! How each instance of a fleet was used, from its series one after another.
 
-use super::device::{Counted, DeviceUsage, counts};
+use super::counted::Counted;
+use super::device::{DeviceUsage, counts};
 use super::grid::{Grid, OpenGrid};
 use super::histogram::{Histogram, Scale, hundredths};
 use super::packed::Column;
+use super::records::Records;
+use super::series::SeriesKey;
 use super::timeline::Slot;
 use super::traffic::Traffic;
 use super::{Points, Series};
@@ -13,8 +16,9 @@ use crate::domain::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-/// What tells one series of an instance from another.
-type SeriesKey = (Metric, Option<u16>, Statistic);
+/// What was measured in one way, with the periods between two samples of it, as far as the
+/// samples of a part of the window tell.
+pub(super) type GridKey = (Signal, SeriesSource, u32);
 
 /// A series that was added.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,13 +40,13 @@ pub(super) struct CpuUse {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Usage {
     pub(super) added: BTreeMap<SeriesKey, Added>,
-    pub(super) grids: BTreeMap<(Signal, SeriesSource), Grid>,
+    pub(super) grids: BTreeMap<GridKey, Grid>,
+    /// 1 in each period with a sample, of the series that facts are made of.
+    pub(super) places: BTreeMap<SeriesKey, Column>,
     /// Grids of sources that measured what a better one measured too.
     pub(super) outranked: BTreeSet<(Signal, SeriesSource)>,
     pub(super) gpus: BTreeMap<u16, DeviceUsage>,
     pub(super) cpu: Option<CpuUse>,
-    /// 1 in each period with a sample of CPU.
-    pub(super) sampled: Column,
     /// 1 in each period in which a GPU encoded.
     pub(super) encodes: Column,
     /// Largest maximum of CPU, where maxima were asked for.
@@ -57,7 +61,9 @@ pub struct Usages(BTreeMap<ResourceId, Usage>);
 
 /// Reduces series to [`Usages`], in any order; those of one instance side by side are
 /// the fastest. Of two series of the same thing the first in order of source counts,
-/// and one without points last.
+/// and one without points last. Records of one series of one source are one series if they
+/// are added side by side with those of their instance; [`UsageBuilder::has`] tells where
+/// that is not so.
 #[derive(Debug)]
 pub struct UsageBuilder {
     frame: Frame,
@@ -88,9 +94,11 @@ impl Frame {
 #[derive(Debug, Default)]
 struct OpenUsage {
     usage: Usage,
-    grids: BTreeMap<(Signal, SeriesSource), OpenGrid>,
-    sampled: Vec<bool>,
+    grids: BTreeMap<GridKey, OpenGrid>,
+    places: BTreeMap<SeriesKey, Vec<bool>>,
     encodes: Vec<bool>,
+    /// Not reduced yet, because more records of them may follow.
+    records: Records,
 }
 
 impl Usages {
@@ -145,6 +153,7 @@ impl Usages {
         for (_, usage) in self.0.iter_mut().filter(|(instance, _)| of(instance)) {
             usage.gpus.clear();
             (usage.received, usage.sent) = (None, None);
+            usage.places.retain(|(metric, ..), _| metric.is_on_grid());
         }
     }
 
@@ -216,8 +225,15 @@ impl UsageBuilder {
             self.open = Some((series.instance.clone(), known.open(self.frame.periods)));
         }
         if let Some((_, open)) = &mut self.open {
-            open.add(series, self.frame, &mut self.scratch);
+            open.records.add(series.clone());
         }
+    }
+
+    /// Whether a record of the same series was reduced before, so that this one cannot join it.
+    pub fn has(&self, series: &Series) -> bool {
+        let known = self.done.0.get(&series.instance);
+        let known = known.and_then(|usage| usage.added.get(&series.key()));
+        known.is_some_and(|known| !known.is_empty && known.source == series.source)
     }
 
     /// What the series amounted to.
@@ -227,14 +243,38 @@ impl UsageBuilder {
     }
 
     fn close(&mut self) {
-        if let Some((instance, open)) = self.open.take() {
+        if let Some((instance, mut open)) = self.open.take() {
+            open.reduce(self.frame, &mut self.scratch);
             self.done.0.insert(instance, open.close());
         }
     }
 }
 
 impl OpenUsage {
-    fn add(&mut self, series: &Series, frame: Frame, scratch: &mut Vec<u32>) {
+    /// Reduces the records that were added.
+    fn reduce(&mut self, frame: Frame, scratch: &mut Vec<u32>) {
+        for records in std::mem::take(&mut self.records).into_each() {
+            let signal = records.first().and_then(|first| Signal::of(first.metric));
+            let (Some(series), other_grids, outranked) = Records::joined(records) else {
+                continue;
+            };
+            if let Some(signal) = signal {
+                let outranked = outranked.into_iter().map(|source| (signal, source));
+                self.usage.outranked.extend(outranked);
+            }
+            if self.add(&series, frame, scratch) && !other_grids.is_empty() {
+                let mut others = Self::default();
+                other_grids
+                    .into_iter()
+                    .for_each(|one| others.records.add(one));
+                others.reduce(frame, scratch);
+                self.take(0, &others.close(), frame.periods);
+            }
+        }
+    }
+
+    /// Adds a series, unless one that is known counts.
+    fn add(&mut self, series: &Series, frame: Frame, scratch: &mut Vec<u32>) -> bool {
         let (periods, period) = (frame.periods, frame.period_seconds);
         let (metric, statistic, points) = (series.metric, series.statistic, &series.points);
         let added = Added {
@@ -243,15 +283,11 @@ impl OpenUsage {
             joined_by: series.joined_by,
             rejected: series.rejected,
         };
-        let signal = match metric {
-            Metric::GpuUtilization => Some(Signal::GpuUtilization),
-            Metric::GpuPowerUtilization => Some(Signal::GpuPowerUtilization),
-            _ => None,
-        };
+        let signal = Signal::of(metric);
         if let Some(gpu) = series.gpu {
             self.usage.gpus.entry(gpu).or_default();
         }
-        let key = (metric, series.gpu, statistic);
+        let key = series.key();
         if let Some(known) = self.usage.added.get(&key).copied() {
             let rank = |one: Added| (one.is_empty, one.source);
             if !known.is_empty && !added.is_empty && known.source != added.source {
@@ -261,15 +297,20 @@ impl OpenUsage {
                     .extend(signal.map(|signal| (signal, worse)));
             }
             if rank(added) >= rank(known) {
-                return;
+                return false;
             }
         }
         self.usage.added.insert(key, added);
         if added.is_empty {
-            return;
+            return true;
+        }
+        if is_fact(metric) {
+            let mut places = vec![false; periods];
+            mark_samples(&mut places, series, frame, |_| true);
+            self.places.insert(key, places);
         }
         if let Some(signal) = signal {
-            let grid = (signal, series.source);
+            let grid = (signal, series.source, points.spacing(period));
             let grid = self
                 .grids
                 .entry(grid)
@@ -285,16 +326,13 @@ impl OpenUsage {
         match (metric, statistic) {
             (Metric::GpuEncoderSessions, Statistic::Maximum) => {
                 self.encodes.resize(periods, false);
-                mark_sessions(&mut self.encodes, points, frame);
+                mark_samples(&mut self.encodes, series, frame, |sessions| sessions > 0.0);
             }
             (Metric::CpuUtilization, Statistic::Average) => {
                 self.usage.cpu = Some(CpuUse {
                     counted: Counted::of(points),
                     percents: counts(points, Scale::Percent, scratch),
                 });
-                self.sampled.clear();
-                self.sampled.resize(periods, false);
-                mark_sampled(&mut self.sampled, points, step(points, period));
             }
             (Metric::CpuUtilization, Statistic::Maximum) => {
                 self.usage.cpu_peak = points.values().reduce(f64::max);
@@ -303,6 +341,7 @@ impl OpenUsage {
             (Metric::NetworkOut, Statistic::Sum) => self.usage.sent = Traffic::of(points),
             _ => {}
         }
+        true
     }
 
     fn close(mut self) -> Usage {
@@ -310,9 +349,12 @@ impl OpenUsage {
         let grids = self
             .grids
             .iter()
-            .filter(|(grid, _)| !outranked.contains(grid));
+            .filter(|((signal, source, _), _)| !outranked.contains(&(*signal, *source)));
         self.usage.grids = grids.map(|(grid, open)| (*grid, open.pack())).collect();
-        self.usage.sampled = Column::of(self.sampled.into_iter().map(u32::from));
+        let places = self.places.into_iter();
+        self.usage.places = places
+            .map(|(key, marks)| (key, Column::of(marks.into_iter().map(u32::from))))
+            .collect();
         self.usage.encodes = Column::of(self.encodes.into_iter().map(u32::from));
         self.usage
     }
@@ -357,37 +399,39 @@ fn add_values<'a>(values: impl Iterator<Item = (&'a mut Slot, u16)>, series: &Se
     }
 }
 
-/// Marks the periods in which a GPU encoded; a sample may stand for several. One that
-/// stands for more than a period begins at its multiple since the epoch, wherever the grid
+/// Whether a metric is a fact that actions rest on, of which is known when it was sampled.
+pub(super) fn is_fact(metric: Metric) -> bool {
+    metric.is_on_grid()
+        || matches!(
+            metric,
+            Metric::GpuMemoryUsed | Metric::NetworkIn | Metric::NetworkOut
+        )
+}
+
+/// Marks the periods of samples that count; one may stand for several. Of metrics that are
+/// not on the grid, one that does begins at its multiple since the epoch, wherever the grid
 /// begins.
-fn mark_sessions(encodes: &mut [bool], points: &Points, frame: Frame) {
+fn mark_samples(marks: &mut [bool], series: &Series, frame: Frame, counts: impl Fn(f64) -> bool) {
+    let points = &series.points;
     let (own, period) = (
         i64::from(points.period_seconds().max(1)),
         i64::from(frame.period_seconds),
     );
     let start = points.start().as_second();
-    let until_first = if own > period {
+    let until_first = if own > period && !series.metric.is_on_grid() {
         (-start).rem_euclid(own)
     } else {
         0
     };
-    let length = encodes.len();
+    let length = marks.len();
     let place = |index: i64| {
         let second = start + until_first + index * own - frame.start;
         usize::try_from(second.div_euclid(period)).map_or(0, |place| place.min(length))
     };
-    for (index, _) in points.iter().filter(|(_, sessions)| *sessions > 0.0) {
+    for (index, _) in points.iter().filter(|(_, value)| counts(*value)) {
         let from = place(i64::from(index));
         let to = place(i64::from(index) + 1).max(from + 1).min(length);
-        encodes[from.min(to)..to].fill(true);
-    }
-}
-
-/// Marks the periods with a point.
-fn mark_sampled(sampled: &mut [bool], points: &Points, step: u32) {
-    let periods = sampled.len();
-    for (first, count, _) in points.runs() {
-        sampled[stretch(first, count, step, periods)].fill(true);
+        marks[from.min(to)..to].fill(true);
     }
 }
 
@@ -402,17 +446,17 @@ impl OpenUsage {
                 .or_insert_with(|| OpenGrid::new(periods));
             mine.add_from(from, grid);
         }
-        let flags = [
-            (&mut self.sampled, &other.sampled),
-            (&mut self.encodes, &other.encodes),
-        ];
-        for (mine, theirs) in flags {
+        let mark = |mine: &mut Vec<bool>, theirs: &Column| {
             if theirs.values().next().is_some() {
                 mine.resize(periods, false);
             }
             for (mine, theirs) in mine.iter_mut().skip(from).zip(theirs.values()) {
                 *mine |= theirs == 1;
             }
+        };
+        mark(&mut self.encodes, &other.encodes);
+        for (key, theirs) in &other.places {
+            mark(self.places.entry(*key).or_default(), theirs);
         }
         self.usage.take_figures(other);
     }
@@ -427,10 +471,10 @@ impl Usage {
     ) -> Self {
         let frame = Frame::of(window, period_seconds);
         let mut open = OpenUsage::default();
-        let mut scratch = Vec::new();
         for one in series {
-            open.add(one, frame, &mut scratch);
+            open.records.add(one.clone());
         }
+        open.reduce(frame, &mut Vec::new());
         open.close()
     }
 
@@ -440,10 +484,13 @@ impl Usage {
             open.add(grid);
             (*key, open)
         });
+        let marks = |column: &Column| column.values().map(|mark| mark == 1).collect();
+        let places = self.places.iter();
         OpenUsage {
             grids: grids.collect(),
-            sampled: self.sampled.values().map(|sampled| sampled == 1).collect(),
-            encodes: self.encodes.values().map(|encodes| encodes == 1).collect(),
+            places: places.map(|(key, column)| (*key, marks(column))).collect(),
+            encodes: marks(&self.encodes),
+            records: Records::default(),
             usage: self,
         }
     }
@@ -509,58 +556,12 @@ impl Usage {
         self.grids.clear();
         self.outranked.clear();
         (self.cpu, self.cpu_peak) = (None, None);
-        self.sampled = Column::default();
+        self.places.retain(|(metric, ..), _| !metric.is_on_grid());
         let added = &self.added;
         self.gpus.retain(|index, gpu| {
             gpu.forget_utilization();
             added.keys().any(|(_, of, _)| *of == Some(*index))
         });
-    }
-
-    /// The signal that it is judged on, with its best source; `None` when no average of
-    /// any GPU signal arrived.
-    pub(super) fn signal(&self) -> Option<(Signal, SeriesSource)> {
-        [
-            (Metric::GpuUtilization, Signal::GpuUtilization),
-            (Metric::GpuPowerUtilization, Signal::GpuPowerUtilization),
-        ]
-        .into_iter()
-        .find_map(|(metric, signal)| {
-            let from = (metric, None, Statistic::Average);
-            let own = self
-                .added
-                .range(from..)
-                .take_while(|((one, ..), _)| *one == metric);
-            let averages = own.filter(|((_, _, statistic), added)| {
-                *statistic == Statistic::Average && !added.is_empty
-            });
-            let source = averages.map(|(_, added)| added.source).min()?;
-            Some((signal, source))
-        })
-    }
-
-    /// How many periods of the grid a sample of a signal stands for, at most.
-    pub(super) fn step(&self, signal: Signal) -> u32 {
-        let own = self.grids.iter().filter(|((one, _), _)| *one == signal);
-        own.map(|(_, grid)| grid.step()).max().unwrap_or(1)
-    }
-
-    /// A signal over all GPUs of an instance whose guest sees so many of them.
-    pub(super) fn grid(&self, signal: Signal, visible: u32, periods: usize) -> Vec<Slot> {
-        let mut sum = OpenGrid::new(periods);
-        for ((_, _), grid) in self.grids.iter().filter(|((own, _), _)| *own == signal) {
-            sum.add(grid);
-        }
-        let mut slots = sum.into_slots(visible);
-        for (slot, encodes) in slots.iter_mut().zip(self.encodes.values()) {
-            slot.encodes = encodes == 1;
-        }
-        slots
-    }
-
-    /// The periods with a CPU sample.
-    pub(super) fn cpu_sampled(&self) -> impl Iterator<Item = bool> + '_ {
-        self.sampled.values().map(|sampled| sampled == 1)
     }
 }
 

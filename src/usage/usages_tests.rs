@@ -323,3 +323,112 @@ fn an_hour_stands_for_each_of_its_periods() {
     let summary = sum.summary(Signal::GpuUtilization, SeriesSource::Generated);
     assert_eq!(summary.map(|one| one.period_seconds), Some(3_600));
 }
+
+/// A series with a value in every so many periods, from one on.
+fn every(key: Key, (first, step): (u32, u32), hundredths: u16) -> Series {
+    let values = (0..PERIODS).map(|period| {
+        let is_sampled = period >= first && (period - first).is_multiple_of(step);
+        is_sampled.then_some(hundredths)
+    });
+    series(key, &values.collect(), |_| true)
+}
+
+#[test]
+fn each_series_has_its_own_cadence() {
+    // Four hours: a CPU every five minutes, a GPU every 15 and another every ten.
+    let all = [
+        every(KEYS[7], (0, 1), 500),
+        every(KEYS[0], (0, 3), 1_000),
+        every(KEYS[1], (0, 3), 2_000),
+        every(KEYS[2], (0, 2), 9_000),
+    ];
+    let usage = Usage::of(&all, window(), PERIOD);
+    let (usage, timeline) = usage.measure(&instance(), None, (window(), PERIOD));
+    assert_eq!(usage.running.running_seconds, 4 * 3_600);
+    let samples: Vec<_> = usage.gpus.iter().map(|gpu| gpu.samples).collect();
+    assert_eq!(
+        (
+            samples[0].count,
+            samples[0].expected,
+            samples[0].period_seconds
+        ),
+        (16, 16, 900)
+    );
+    assert_eq!(
+        (
+            samples[1].count,
+            samples[1].expected,
+            samples[1].period_seconds
+        ),
+        (24, 24, 600)
+    );
+    // The mean over both in every period: (10 + 90) / 2.
+    let means: Vec<f64> = timeline.means().map(|(_, mean)| mean).collect();
+    assert_eq!(means, vec![50.0; PERIODS as usize]);
+    let summary = usage.summary.expect("it was measured");
+    assert_eq!((summary.n_samples, summary.expected_samples), (16, 16));
+}
+
+#[test]
+fn running_time_follows_the_cadence_of_the_cpu() {
+    let seconds = |all: &[Series]| {
+        let usage = Usage::of(all, window(), PERIOD);
+        let (usage, _) = usage.measure(&instance(), None, (window(), PERIOD));
+        (
+            usage.running.running_seconds,
+            usage.cpu_samples.map(|one| one.coverage()),
+        )
+    };
+    // By the hour, from half past on: the sample before the window stands for its first half
+    // hour.
+    assert_eq!(
+        seconds(&[every(KEYS[7], (6, 12), 500)]),
+        (4 * 3_600, Some(1.0))
+    );
+    // A hole of an hour, of which nothing is known: nothing ran.
+    let holes = |period: u32| !(15..27).contains(&period);
+    let values: Values = (0..PERIODS)
+        .map(|period| (period % 3 == 0).then_some(500))
+        .collect();
+    assert_eq!(
+        seconds(&[series(KEYS[7], &values, holes)]),
+        (3 * 3_600, Some(1.0))
+    );
+    // A GPU that is sampled by the hour proves no hour in which the CPU says that it stopped:
+    // the CPU ran for the first 100 minutes, and the sample after that proves its period.
+    let stopped = series(KEYS[7], &vec![Some(500); PERIODS as usize], |period| {
+        period < 20
+    });
+    assert_eq!(
+        seconds(&[stopped, every(KEYS[0], (0, 12), 0)]).0,
+        100 * 60 + 2 * 300
+    );
+}
+
+#[test]
+fn records_of_one_series_are_one_in_any_order() {
+    let values: Values = (0..PERIODS)
+        .map(|period| Some(period as u16 * 100))
+        .collect();
+    let part = |keep: fn(u32) -> bool| series(KEYS[0], &values, keep);
+    let parts = [
+        part(|one| one % 3 == 0),
+        part(|one| one % 3 == 1),
+        part(|one| one % 3 == 2),
+    ];
+    let whole = figures(&Usage::of(&[part(|_| true)], window(), PERIOD));
+    for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
+        let all = order.map(|place: usize| &parts[place]);
+        assert_eq!(figures(&Usage::of(all, window(), PERIOD)), whole);
+    }
+    // Records that do not stand side by side are told.
+    let mut builder = UsageBuilder::new(window(), PERIOD);
+    builder.add(&parts[0]);
+    assert!(!builder.has(&parts[1]));
+    let other = Series {
+        instance: ResourceId::named("i-2"),
+        ..parts[1].clone()
+    };
+    builder.add(&other);
+    assert!(builder.has(&parts[1]));
+}

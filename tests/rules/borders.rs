@@ -1,7 +1,7 @@
 //! The classification on its borders, and what must not shift it.
 
 use crate::rules::builder::{
-    A10G_MIB, Machine, PERIODS, audited, estate, first, flat, g5, judge, last, split,
+    A10G_MIB, Machine, PERIODS, audited, estate, flat, g5, judge, last, split,
 };
 use gpucost::domain::{ActionKind, Confidence, Metric, ReservedInstances, Statistic};
 
@@ -66,7 +66,7 @@ fn thirty_hours_of_samples_are_enough_and_a_period_less_is_not() {
 
 #[test]
 fn half_of_the_expected_samples_are_enough_and_one_less_is_not() {
-    let covered = |periods: u32| judge(at(first(periods, 40.0)));
+    let covered = |periods: u32| judge(at(last(periods, 40.0)));
     let half = covered(PERIODS / 2);
     assert_eq!(half.verdict(), "underutilized/steady");
     assert_eq!(
@@ -80,12 +80,7 @@ fn half_of_the_expected_samples_are_enough_and_one_less_is_not() {
 
 #[test]
 fn ninety_percent_of_the_samples_make_it_measured() {
-    let confidence = |periods| {
-        judge(at(first(periods, 40.0)))
-            .workload()
-            .verdict
-            .confidence
-    };
+    let confidence = |periods| judge(at(last(periods, 40.0))).workload().verdict.confidence;
     // 90% of 4 032 is 3 628.8.
     assert_eq!(confidence(3_629), Some(Confidence::Measured));
     assert_eq!(confidence(3_628), Some(Confidence::Derived));

@@ -6,7 +6,7 @@ use super::kinds;
 use super::lifetime::has_ended;
 use super::parts::{PartSum, PartSums};
 use super::profiled::Profiles;
-use super::usage_gaps::usage_gaps;
+use super::usage_gaps::{outage_gaps, usage_gaps};
 use crate::catalog::{self, Prices};
 use crate::domain::{
     AwsOpinion, Cause, CauseKind, Classification, CommittedHours, ComponentHost, Gap, GapSubject,
@@ -283,6 +283,12 @@ impl<'a> Gather<'a> {
         };
         if running {
             usage_gaps(&id, &found.usage, gaps);
+            outage_gaps(
+                (&id, &found.usage),
+                found.utilization.as_ref(),
+                (self.policy, self.estate.window.end),
+                gaps,
+            );
         }
         let idle_storage = if running {
             IdleStorageCosts::default()

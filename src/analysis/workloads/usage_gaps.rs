@@ -1,6 +1,56 @@
 //! What is not known of the time and the metrics of a workload.
 
-use crate::domain::{Cause, CauseKind, Gap, GapSubject, InstanceUsage, POINT_REJECTIONS, Rejected};
+use crate::domain::{
+    Cause, CauseKind, Gap, GapSubject, InstanceUsage, Metric, Outage, POINT_REJECTIONS, Policy,
+    Rejected, Samples, UtilizationSummary,
+};
+use jiff::Timestamp;
+
+/// Notes the facts of instances on which no action may rest, up to the end of a window. What a
+/// verdict cannot rest on is the reason of that verdict.
+pub(super) fn outage_gaps(
+    (id, usage): (&str, &[InstanceUsage]),
+    utilization: Option<&UtilizationSummary>,
+    (policy, end): (&Policy, Timestamp),
+    gaps: &mut Vec<Gap>,
+) {
+    let is_said = utilization.is_some_and(|summary| summary.outage.forbids(policy));
+    let of_gpus = |samples: fn(&InstanceUsage) -> Vec<Samples>| -> Outage {
+        let all = usage.iter().flat_map(samples).map(|samples| samples.outage);
+        all.filter(|outage| outage.forbids(policy))
+            .fold(Outage::default(), Outage::plus)
+    };
+    let utilization = of_gpus(|one| {
+        let gpus = one.gpus.iter();
+        gpus.flat_map(|gpu| [Some(gpu.samples), gpu.maxima.map(|maxima| maxima.samples)])
+            .flatten()
+            .collect()
+    });
+    let vram = of_gpus(|one| {
+        one.gpus
+            .iter()
+            .filter_map(|gpu| Some(gpu.vram?.samples))
+            .collect()
+    });
+    let cpu = of_gpus(|one| one.cpu_samples.into_iter().collect());
+    let network = of_gpus(|one| one.network.iter().map(|network| network.samples).collect());
+    let facts = [
+        (GapSubject::GpuUtilization, utilization),
+        (GapSubject::VramUse, vram),
+        (GapSubject::CpuUtilization, cpu),
+        (GapSubject::Metric(Metric::NetworkIn), network),
+    ];
+    for (subject, outage) in facts {
+        let is_reason = subject == GapSubject::GpuUtilization && is_said;
+        if let Some(words) = outage.in_words(policy, end).filter(|_| !is_reason) {
+            gaps.push(Gap::of(
+                subject,
+                id,
+                Cause::of(CauseKind::SamplesOutage, [&words]),
+            ));
+        }
+    }
+}
 
 /// Notes the gaps of a workload, whose instances were used like this.
 pub(super) fn usage_gaps(id: &str, usage: &[InstanceUsage], gaps: &mut Vec<Gap>) {

@@ -2,9 +2,10 @@
 
 use super::texts::{
     ADD_BUDGET, ADD_MAXIMA, ANOTHER_PLACE, ASK_FOR_PRICES, COMPARE_ROLLUPS, CONFIGURE, COPY_FILE,
-    HIDDEN_BY_MIG, KNOW_SCOPE, NAME_COLUMNS, NAME_GPUS, NAME_INSTANCES, NO_ROLLUPS, NO_SUCH_CALL,
-    NOT_ALLOWED, NOTHING_TO_DO, RECORD_CLUSTER, RECORD_NIGHTS, RECORD_ON, RECORD_PRICE,
-    REFRESH_PRICES, REFRESH_RATES, ROLL_UP_AGAIN, SAMPLES_MISSING, SEE_BILL, SET_UP_METRICS,
+    HIDDEN_BY_MIG, KEEP_SAMPLING, KNOW_SCOPE, MEASURE_SLICES, NAME_COLUMNS, NAME_GPUS,
+    NAME_INSTANCES, NO_ROLLUPS, NO_SUCH_CALL, NOT_ALLOWED, NOTHING_TO_DO, RECORD_CLUSTER,
+    RECORD_NIGHTS, RECORD_ON, RECORD_PRICE, REFRESH_PRICES, REFRESH_RATES, ROLL_UP_AGAIN,
+    SAMPLES_MISSING, SAMPLES_SPARSE, SCRAPE_MORE, SEE_BILL, SET_UP_METRICS, SLICES_UNMEASURED,
     STATE_PRICE, UNMATCHED, WRAPS,
 };
 use super::vocabulary::Detail;
@@ -241,8 +242,8 @@ causes! {
         "publish the index of each GPU in the label `gpu`";
     /// Samples are farther apart than the periods of the audit.
     SamplesSparse = "samples-sparse" [Count Elapsed]
-        "samples of {GPU|GPUs} are about {} apart, which is more than a period: coverage is low",
-        "scrape the exporter at least once every 5 minutes";
+        SAMPLES_SPARSE, SCRAPE_MORE;
+    SlicesUnmeasured = "slices-unmeasured" [Count Count] SLICES_UNMEASURED, MEASURE_SLICES;
     /// How pods used the GPUs of some hosts could not be read.
     UsesNotRead = "uses-not-read" [Action Failure Code Foreign Count]
         "{call}; how each pod used the GPUs of {host|hosts} is unknown", "";
@@ -303,6 +304,8 @@ causes! {
     RunningTimeAssumed = "running-time-assumed" [Count Count]
         "no CPUUtilization data for {} of {instance|instances}: assumed running since launch",
         "allow cloudwatch:GetMetricData, or add the series to the estate";
+    /// A metric is too old to act on, or missing at the same hours of most days.
+    SamplesOutage = "samples-outage" [Words] "{}: no action rests on it", KEEP_SAMPLING;
     /// Points of series are not valid.
     PointsDropped = "points-dropped" [Count Rejections]
         "{point|points} dropped: {}", "check the agent's clock and configuration";
@@ -578,21 +581,18 @@ causes! {
         "no action needed if nvidia-smi was killed; otherwise copy the log again";
     ColumnMissing = "column-missing" []
         "the log has no such column", "add it to --query-gpu";
-    /// Columns are missing in a log.
     ColumnsMissing = "columns-missing" []
         "the log has no such columns", "add them to --query-gpu";
     /// The column of times is missing in a log.
     TimestampMissing = "timestamp-missing" []
         "the log has no such column; the sample interval comes only from --interval, and the date \
          is unknown", "add it to --query-gpu";
-    /// Columns of a log are not known.
     ColumnsUnknown = "columns-unknown" [Foreign]
         "unknown: {}", "use the names of --query-gpu, or omit them";
     /// The columns of a log have no names.
     HeaderMissing = "header-missing" [Foreign]
         "the log has no header; inferred from the values: {}",
         "pass them with --read-columns, as given to --query-gpu";
-    /// Several GPUs of a log have one index.
     IndexShared = "index-shared" []
         "several GPUs have the same one; they are distinguished by uuid, bus id, serial number or \
          host, and numbered in order",

@@ -52,3 +52,12 @@ pub(super) const NO_ROLLUPS: &str = "no instance of the inventory has a roll-up 
      of another account or region";
 pub(super) const COMPARE_ROLLUPS: &str = "compare the accounts, regions, instances and days of `usage_asked` with those of \
      `gpucost inventory`; without `--account` and `--region`, a roll-up is of any of them";
+pub(super) const KEEP_SAMPLING: &str =
+    "check that the agent or exporter runs, at all hours in which the instance runs";
+pub(super) const SAMPLES_SPARSE: &str =
+    "samples of {GPU|GPUs} are about {} apart, which is more than an hour: coverage is low";
+pub(super) const SCRAPE_MORE: &str = "scrape the exporter at least once every 5 minutes";
+pub(super) const SLICES_UNMEASURED: &str = "{} of {MIG instance|MIG instances} report no utilization beside others of the same card: \
+     these cards are unmeasured";
+pub(super) const MEASURE_SLICES: &str =
+    "check that the exporter reports the engine activity of every MIG instance";

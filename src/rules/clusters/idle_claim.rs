@@ -6,10 +6,12 @@
 //! that only encodes.
 
 use super::facts::{Holding, View, cost_words, fact, gpus, span};
+use crate::catalog::shape;
 use crate::domain::{
     ACTIVE_PERCENT, Comparator, Confidence, ECS_SERVICE, Finding, FindingKind, GpuUsage, Holder,
-    Judgement, Recommendation, Scheduler, Severity, counted,
+    Judgement, Maxima, Recommendation, Scheduler, Severity, counted,
 };
+use crate::rules::classification::power_contradiction;
 use rust_decimal::Decimal;
 
 pub(super) const ID: &str = "idle-claim";
@@ -88,13 +90,22 @@ fn use_of<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
     if is_new {
         return Use::Other;
     }
-    if holding.has_predecessor() {
+    if holding.has_predecessor() || contradicts_itself(view, holding) {
         return Use::Unknown;
     }
     if holding.uses.len() as u64 >= holding.least_devices() {
         return by_pod(view, holding);
     }
     by_machine(view, holding)
+}
+
+/// Whether a GPU of its node draws the power of work while its counters stand still.
+fn contradicts_itself(view: &View<'_>, holding: &Holding<'_>) -> bool {
+    let machine = view.host(holding).machine;
+    let offer = machine.and_then(|one| shape(one.instance_type)?.gpu.as_ref());
+    let gpus = machine.and_then(|one| one.usage).map(|usage| &usage.gpus);
+    let mut gpus = gpus.into_iter().flatten();
+    offer.is_some_and(|offer| gpus.any(|gpu| power_contradiction(gpu, offer).is_some()))
 }
 
 fn by_pod<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
@@ -128,7 +139,8 @@ fn by_machine<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
         return Use::Unknown;
     };
     let maxima: Vec<_> = usage.gpus.iter().filter_map(|gpu| gpu.maxima).collect();
-    if Decimal::from(maxima.len()) < physical || maxima.is_empty() {
+    let is_blind = |one: &Maxima| one.samples.outage.forbids(view.facts.policy);
+    if Decimal::from(maxima.len()) < physical || maxima.is_empty() || maxima.iter().any(is_blind) {
         return Use::Unknown;
     }
     let largest_percent = maxima.iter().map(|one| one.largest).fold(0.0, f64::max);

@@ -14,6 +14,7 @@ use crate::domain::{
 use crate::sources::provider_id::Place;
 use jiff::Timestamp;
 use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeMap;
 
 const CLUSTER: &[&str] = &[
@@ -336,6 +337,10 @@ fn devices(
         })
         .filter(|(_, one)| one.capacity > 0)
         .collect();
+    let offered = match physical {
+        Some(physical) => without_stale(offered, physical),
+        None => offered,
+    };
     match cards {
         Some(cards) if offered.is_empty() => {
             let one = NodeDevices {
@@ -347,6 +352,29 @@ fn devices(
         }
         _ => offered,
     }
+}
+
+/// Without whole devices for which MIG instances leave no card: a plugin offered them before
+/// their cards were divided, and a node forgets a resource only when it joins again.
+fn without_stale(
+    mut offered: BTreeMap<String, NodeDevices>,
+    physical: Decimal,
+) -> BTreeMap<String, NodeDevices> {
+    let is_slice = |one: &&NodeDevices| matches!(one.unit, DeviceUnit::Slice { .. });
+    let slices = offered.values().filter(is_slice);
+    let divided: Decimal = slices.map(|one| one.unit.physical(one.capacity)).sum();
+    if !divided.is_zero() {
+        let room = (physical - divided).floor().to_u32().unwrap_or(0);
+        let whole = offered
+            .values_mut()
+            .filter(|one| one.unit == DeviceUnit::Whole);
+        for one in whole {
+            one.capacity = one.capacity.min(room);
+            one.allocatable = one.allocatable.min(room);
+        }
+    }
+    offered.retain(|_, one| one.capacity > 0);
+    offered
 }
 
 /// What a machine offers whose type the catalog does not have.
@@ -425,5 +453,43 @@ mod tests {
         ] {
             assert_eq!(class(&labels), expected, "{labels:?}");
         }
+    }
+
+    #[test]
+    fn whole_devices_beside_slices_that_fill_the_cards_are_stale() {
+        let offered = |whole: u32, sevenths: u32| {
+            let slice = DeviceUnit::Slice {
+                profile: "1g.10gb".to_owned(),
+                slices: 1,
+                of: 7,
+                replicas: 1,
+            };
+            let one = |unit, count| NodeDevices {
+                unit,
+                capacity: count,
+                allocatable: count,
+            };
+            BTreeMap::from([
+                ("nvidia.com/gpu".to_owned(), one(DeviceUnit::Whole, whole)),
+                ("nvidia.com/mig-1g.10gb".to_owned(), one(slice, sevenths)),
+            ])
+        };
+        let whole = |whole, sevenths, physical: u32| {
+            let left = without_stale(offered(whole, sevenths), Decimal::from(physical));
+            left.get("nvidia.com/gpu").map(|one| one.allocatable)
+        };
+        // Fourteen sevenths are both cards, and eight leave no whole one.
+        assert_eq!(whole(2, 14, 2), None);
+        assert_eq!(whole(2, 8, 2), None);
+        // Seven are one of two cards; none is divided.
+        assert_eq!(whole(2, 7, 2), Some(1));
+        assert_eq!(whole(1, 7, 2), Some(1));
+        assert_eq!(whole(2, 0, 2), Some(2));
+        // Without a label, nothing tells whether the whole ones are there.
+        assert_eq!(offered_devices(&offered(2, 14)), None);
+        assert_eq!(
+            offered_devices(&without_stale(offered(2, 14), Decimal::TWO)),
+            Some(Decimal::TWO)
+        );
     }
 }

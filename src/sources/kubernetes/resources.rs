@@ -239,6 +239,12 @@ pub(super) fn unit_by_name(resource: &str) -> DeviceUnit {
 
 /// Physical devices that what a node offers amounts to, rounded up.
 pub(super) fn offered_devices(devices: &BTreeMap<String, NodeDevices>) -> Option<Decimal> {
+    let has_whole = devices.values().any(|one| one.unit == DeviceUnit::Whole);
+    let is_slice = |one: &NodeDevices| matches!(one.unit, DeviceUnit::Slice { .. });
+    if has_whole && devices.values().any(is_slice) {
+        // The whole ones may be what was offered before the same cards were divided.
+        return None;
+    }
     let offered = devices.values();
     let offered: Decimal = offered.map(|one| one.unit.physical(one.capacity)).sum();
     Some(offered.round_dp(6).ceil()).filter(|count| *count > Decimal::ZERO)

@@ -80,8 +80,10 @@ struct Reading {
     series: Vec<Series>,
     /// Failed calls, with the series that are missing for each.
     failed: Vec<(SourceError, usize)>,
-    /// Seconds between the samples of GPUs that are sampled less than once a period.
+    /// Seconds between the samples of GPUs that are sampled less than once an hour.
     sparse: Vec<u64>,
+    /// MIG instances without utilization on cards that have some with it, and all of these.
+    unmeasured: (usize, usize),
     sizes: Sizes,
 }
 
@@ -98,6 +100,7 @@ pub(super) async fn read<A: Ask>(
         series: Vec::new(),
         failed: Vec::new(),
         sparse: Vec::new(),
+        unmeasured: (0, 0),
         sizes: Sizes::default(),
     };
     let is_asked = |metric: Metric| detail != Detail::Grid || metric.is_on_grid();
@@ -167,6 +170,13 @@ impl Reading {
         what: (Metric, Statistic),
         (window, span): (Window, Span),
     ) {
+        if what == (Metric::GpuUtilization, Statistic::Average)
+            && let Some(division) = chunk.divisions.get(&device)
+            && let Some((missing, all)) = unmeasured_slices(division, parts)
+        {
+            self.unmeasured.0 += missing;
+            self.unmeasured.1 += all;
+        }
         let Some(values) = values_of(chunk, device, parts, what, (window, span)) else {
             return;
         };
@@ -190,6 +200,11 @@ impl Reading {
             gap(error.cause_of(CauseKind::SeriesNotRead, &count.to_string()))
         });
         let mut gaps: Vec<Gap> = failed.chain(warned).collect();
+        if let (missing @ 1.., all) = self.unmeasured {
+            let [missing, all] = [missing, all].map(|count| count.to_string());
+            let cause = Cause::of(CauseKind::SlicesUnmeasured, [&missing, &all]);
+            gaps.push(gap(cause));
+        }
         self.sparse.sort_unstable();
         if let Some(typical) = self.sparse.get(self.sparse.len() / 2) {
             let count = self.sparse.len().to_string();
@@ -211,10 +226,34 @@ pub(super) fn values_of(
 ) -> Option<Vec<Option<f64>>> {
     let (machine, division) = (chunk.machines.get(device.0)?, chunk.divisions.get(&device)?);
     let others = seconds_of_others(machine, window).div_euclid(i64::from(span.period_seconds));
+    if what.0 == Metric::GpuUtilization && unmeasured_slices(division, parts).is_some() {
+        return None;
+    }
     let mut values = combined(parts, division, what);
     let end = usize::try_from(others).unwrap_or(0).min(values.len());
     values[..end].fill(None);
     Some(values)
+}
+
+/// How many MIG instances of a card have no utilization although others of it have, and how
+/// many it has: what some of them do says nothing about the card. `None` where none is
+/// missing, and of a card that is not divided.
+fn unmeasured_slices(
+    division: &Division,
+    parts: &BTreeMap<Part, Vec<Cell>>,
+) -> Option<(usize, usize)> {
+    let measured: BTreeSet<&str> = parts
+        .iter()
+        .filter(|(_, cells)| cells.iter().any(|cell| cell.rows > 0))
+        .filter_map(|(part, _)| match part {
+            Part::Slice(slice) => Some(slice.number.as_str()),
+            Part::Gpu | Part::Core(..) => None,
+        })
+        .collect();
+    let all = division.slices.keys().map(|slice| slice.number.as_str());
+    let all: BTreeSet<&str> = all.collect();
+    let missing = all.difference(&measured).count();
+    (missing > 0 && !measured.is_empty()).then_some((missing, all.len()))
 }
 
 /// How long in a window another machine had the name and the address of this one.
@@ -397,7 +436,8 @@ fn of_slices_or_cores(
     }
 }
 
-/// Seconds between the samples of a GPU, where they are usually more than a period apart.
+/// Seconds between the samples of a GPU, where they are usually more than an hour apart: up to
+/// that, a sample stands for the time until the next.
 fn spacing(values: &[Option<f64>], period_seconds: u32) -> Option<u64> {
     let places = values.iter().zip(0_u64..);
     let filled: Vec<u64> = places
@@ -409,7 +449,8 @@ fn spacing(values: &[Option<f64>], period_seconds: u32) -> Option<u64> {
     let mut distances: Vec<u64> = filled.windows(2).map(|pair| pair[1] - pair[0]).collect();
     distances.sort_unstable();
     let typical = *distances.get(distances.len() / 2)?;
-    (typical > 1).then_some(typical * u64::from(period_seconds))
+    let seconds = typical * u64::from(period_seconds);
+    (typical > 1 && seconds > u64::from(HOUR_SECONDS)).then_some(seconds)
 }
 
 /// A time span such as `10m 00s`.

@@ -106,6 +106,25 @@ fn the_whole_card_counts_only_while_it_is_not_divided() {
 }
 
 #[test]
+fn a_card_is_measured_when_each_of_its_slices_is() {
+    let of = |measured: &[(&str, Option<f64>)]| {
+        let parts = measured.iter().map(|(number, value)| {
+            let profile = format!("{number}g");
+            (Part::Slice(slice(number, &profile)), cells(&[None, *value]))
+        });
+        unmeasured_slices(&division(), &parts.collect())
+    };
+    let idle = Some(0.0);
+    // Memory tells of the slices 0, 2 and 9, whatever their profiles are called there.
+    assert_eq!(of(&[("0", idle), ("2", idle), ("9", idle)]), None);
+    assert_eq!(of(&[("0", idle), ("2", idle), ("9", None)]), Some((1, 3)));
+    assert_eq!(of(&[("2", idle)]), Some((2, 3)));
+    assert_eq!(of(&[]), None, "nothing of it is measured at all");
+    let whole = BTreeMap::from([(Part::Gpu, cells(&[idle]))]);
+    assert_eq!(unmeasured_slices(&Division::default(), &whole), None);
+}
+
+#[test]
 fn cores_take_part_by_their_mean_and_their_memory_adds_up() {
     let core = |name: &str, core: u16| Part::Core(name.to_owned(), core);
     let parts = BTreeMap::from([
@@ -257,18 +276,20 @@ fn figures_beyond_any_blank_are_dropped_and_counted() {
 }
 
 #[test]
-fn samples_that_are_farther_apart_than_a_period_are_seen() {
+fn samples_that_are_farther_apart_than_an_hour_are_seen() {
     let every = |step: usize| -> Vec<Option<f64>> {
         let value = |place: usize| place.is_multiple_of(step).then_some(1.0);
-        (0..60).map(value).collect()
+        (0..360).map(value).collect()
     };
     assert_eq!(spacing(&every(1), 300), None);
-    assert_eq!(spacing(&every(3), 300), Some(900));
+    assert_eq!(spacing(&every(3), 300), None, "a cadence of 15 minutes");
+    assert_eq!(spacing(&every(12), 300), None, "a cadence of an hour");
+    assert_eq!(spacing(&every(13), 300), Some(3_900));
     // A machine that is off at night is sampled as often as any while it is on.
     let mut nightly = every(1);
     nightly[20..50].fill(None);
     assert_eq!(spacing(&nightly, 300), None);
-    assert_eq!(spacing(&every(30), 300), None, "two values tell nothing");
+    assert_eq!(spacing(&every(40), 300), None, "nine values tell nothing");
     assert_eq!(time_span(900), "15m 00s");
     assert_eq!(time_span(3_725), "1h 02m 05s");
 }

@@ -513,17 +513,17 @@ fn a_server_without_gpus_says_so() {
 fn samples_that_are_far_apart_are_a_gap() {
     let instances = [machine("i-1", "g5.xlarge", "ip-10-0-0-1.ec2.internal")];
     let gpu = r#"hostname="ip-10-0-0-1",gpu="0""#;
-    // Every second period of a day.
-    let points: Vec<(Timestamp, f64)> = (0..144)
-        .map(|place| (before(86_400 + 300 + place * 600), 5.0))
+    // Every second hour of two days.
+    let points: Vec<(Timestamp, f64)> = (0..24)
+        .map(|place| (before(86_400 + 300 + place * 7_200), 5.0))
         .collect();
     let rows = vec![row(gpu, &points)];
     let server = answering(&[("DCGM_FI_DEV_GPU_UTIL", gpu)], move |_| rows.clone());
-    let (all, gaps) = gathered(&server, &instances, days(1));
-    assert_eq!(all[0].points.len(), 144);
+    let (all, gaps) = gathered(&server, &instances, days(2));
+    assert_eq!(all[0].points.len(), 24);
     assert_eq!(
         gaps[0].reason,
-        "samples of 1 GPU are about 10m 00s apart, which is more than a period: coverage is low"
+        "samples of 1 GPU are about 2h 00m 00s apart, which is more than an hour: coverage is low"
     );
 }
 

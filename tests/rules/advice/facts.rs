@@ -3,7 +3,7 @@
 
 use super::{act, at, bytes, considered, moved, sending, sole, to, vram_when, why_not};
 use crate::rules::builder::{
-    A10G_MIB, Machine, PERIOD_SECONDS, PERIODS, estate, first, flat, judge, last, window,
+    A10G_MIB, Machine, PERIOD_SECONDS, PERIODS, estate, flat, judge, last, window,
 };
 use crate::rules::fixtures::{decimal, dollars, of, only};
 use gpucost::domain::{ActionKind, GapSubject, JoinedBy, Metric, Risk, SeriesSource, Statistic};
@@ -142,7 +142,7 @@ fn without_these_three_hours_one_gpu_is_needed() {
 fn cpu_below_coverage_silences_right_sizing_with_a_gap() {
     let with_cpu = |periods: u32| {
         Machine::new("i-1", "g5.4xlarge")
-            .cpu(first(periods, 5.0))
+            .cpu(last(periods, 5.0))
             .gpu(0, flat(12.0))
             .vram(0, 1_000.0, A10G_MIB)
     };

@@ -21,6 +21,7 @@ mod members;
 mod pools;
 mod promises;
 mod running;
+mod sampling;
 mod scaling;
 mod zones;
 

@@ -1,6 +1,7 @@
 //! The estates that ship inside the binary.
 
-use super::read::{EstateError, read_bundled};
+use super::error::EstateError;
+use super::read::read_bundled;
 use crate::domain::named_enum;
 use crate::usage::Estate;
 

@@ -5,6 +5,7 @@ mod cells;
 mod clusters;
 mod commitments;
 mod demo;
+mod error;
 mod fields;
 mod jobs;
 mod managed;
@@ -17,6 +18,7 @@ mod write;
 
 pub use self::commitments::{CommitmentsError, read_commitments};
 pub use self::demo::{Demo, demo_estate};
-pub use self::read::{EstateError, Keep, parse_estate, read_estate};
+pub use self::error::EstateError;
+pub use self::read::{Keep, parse_estate, read_estate};
 pub use self::recording::{Recorder, Recording, RecordingError, Replaced};
 pub use self::write::{write_estate, write_recorded};

@@ -3,6 +3,7 @@
 use super::cells::cells;
 use super::clusters::{self, ClaimWire, NodeWire, UseWire};
 use super::commitments;
+use super::error::EstateError;
 use super::fields::{MOST_PERIODS, Of, api, named, series, time};
 use super::jobs::JobWire;
 use super::managed::{self, HostWire, PlanWire};
@@ -14,12 +15,12 @@ use super::wire::{
 };
 use crate::domain::{
     ApiUsage, AwsOpinion, Cause, CauseKind, Clusters, Commitments, EstateSource, Gap, GapSubject,
-    Instance, InstanceShape, Managed, PriceBook, ProfiledRun, Provider, ScalingGroup, SeriesSource,
-    TagFilter, TrainingJob, Window, region_of, shown,
+    Instance, InstanceShape, Managed, PriceBook, ProfiledRun, Provider, ResourceId, ScalingGroup,
+    SeriesSource, TagFilter, TrainingJob, Window, region_of,
 };
 use crate::sources::files::ESTATE_VERSION;
 use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json};
-use crate::sources::files::shared::invalid_json::{InvalidJson, InvalidValue, at};
+use crate::sources::files::shared::invalid_json::InvalidJson;
 use crate::sources::files::shared::plain_text::read_json_file;
 use crate::usage::{Estate, Series, UsageBuilder};
 use flate2::read::GzDecoder;
@@ -29,7 +30,7 @@ use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Bytes of one text: a tag has 256, a plan's document none.
 const LONGEST_TEXT: usize = 1 << 20;
@@ -42,39 +43,6 @@ const MOST_INSTANCES: usize = 1_000_000;
 const MOST_PRICES: usize = 2_000_000;
 /// Accounts, regions, types.
 const MOST_NAMES: usize = 100_000;
-
-/// Why an estate could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum EstateError {
-    /// The file could not be opened or read.
-    #[error("cannot read the estate {}", shown(path))]
-    Io { path: PathBuf, source: io::Error },
-    /// It is not an estate, or ends early.
-    #[error("{} is not a complete estate", shown(path))]
-    Malformed {
-        path: PathBuf,
-        /// What is wrong, with line and column.
-        source: InvalidJson,
-    },
-    /// It is complete, and something in it is not as it must be.
-    #[error("invalid estate {}{}", shown(path), at(place))]
-    Wrong {
-        path: PathBuf,
-        /// The keys that lead there; empty when it is about the whole.
-        place: String,
-        /// What was found and what was expected.
-        source: InvalidValue,
-    },
-    #[error(
-        "{} has estate version {found}; this program reads version {ESTATE_VERSION}",
-        shown(path)
-    )]
-    Newer {
-        path: PathBuf,
-        /// The version it has.
-        found: String,
-    },
-}
 
 /// What is kept of the series of an estate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -92,12 +60,28 @@ pub enum Keep {
 /// When it cannot be read, is not a complete estate, or is of another version.
 pub fn read_estate(path: &Path, keep: Keep) -> Result<Estate, EstateError> {
     let mut parts = Parts::new(keep);
-    read_json_file(path, LONGEST_TEXT, EstateSeed(&mut parts))
+    let mut estate = read_parts(path, &mut parts)?;
+    if !parts.split.is_empty() {
+        // Records of one series must meet before they are reduced.
+        let split = std::mem::take(&mut parts.split);
+        estate.usage.retain(|id| !split.contains(id));
+        let mut parts = Parts::new(Keep::Points);
+        parts.only = Some(split);
+        let whole = read_parts(path, &mut parts)?.measured().into_owned();
+        estate
+            .usage
+            .merge(whole, estate.window, estate.period_seconds);
+    }
+    Ok(estate)
+}
+
+fn read_parts(path: &Path, parts: &mut Parts) -> Result<Estate, EstateError> {
+    read_json_file(path, LONGEST_TEXT, EstateSeed(parts))
         .map_err(|source| EstateError::Io {
             path: path.to_owned(),
             source,
         })?
-        .map_err(|error| explain(path, error, &parts))
+        .map_err(|error| explain(path, error, parts))
 }
 
 /// Reads an estate that ships inside the binary.
@@ -198,6 +182,10 @@ struct Parts {
     keep: Keep,
     metrics: Vec<Series>,
     usage: Option<UsageBuilder>,
+    /// Instances with a series of which a record was reduced before another was read.
+    split: BTreeSet<ResourceId>,
+    /// The instances whose series are wanted; absent for all.
+    only: Option<BTreeSet<ResourceId>>,
     unplaced: Vec<SeriesWire<'static>>,
     /// Values of all series, repetitions counted, and cells of those not placed yet.
     values: u64,
@@ -353,7 +341,12 @@ impl<'de> Visitor<'de> for EstateSeed<'_> {
             }
         }
         let missing = match (&parts.version, parts.as_of) {
-            (Some(_), Some(as_of)) => return std::mem::take(parts).into_estate(as_of),
+            (Some(_), Some(as_of)) => {
+                let split = std::mem::take(&mut parts.split);
+                let estate = std::mem::take(parts).into_estate(as_of);
+                parts.split = split;
+                return estate;
+            }
             (Some(_), None) => "as_of",
             (None, _) => "estate_version",
         };
@@ -456,9 +449,16 @@ impl Parts {
 
     /// Profiled runs are cut by run, which needs their points.
     fn add(&mut self, series: Series, window: Window, period_seconds: u32) {
+        let is_wanted = |only: &BTreeSet<ResourceId>| only.contains(&series.instance);
+        if !self.only.as_ref().is_none_or(is_wanted) {
+            return;
+        }
         if self.keep == Keep::Usage && series.source != SeriesSource::Profile {
             let usage = &mut self.usage;
             let usage = usage.get_or_insert_with(|| UsageBuilder::new(window, period_seconds));
+            if usage.has(&series) {
+                self.split.insert(series.instance.clone());
+            }
             usage.add(&series);
         } else {
             self.metrics.push(series);

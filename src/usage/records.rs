@@ -1,0 +1,61 @@
+//! Records of one series: parts of it that a source or a file delivers one by one.
+
+use super::series::SeriesKey;
+use super::{Points, Series};
+use crate::domain::{Rejected, SeriesSource};
+use std::collections::BTreeMap;
+
+/// The series of one instance as they were delivered.
+#[derive(Debug, Default)]
+pub(super) struct Records(BTreeMap<SeriesKey, Vec<Series>>);
+
+impl Records {
+    pub(super) fn add(&mut self, series: Series) {
+        self.0.entry(series.key()).or_default().push(series);
+    }
+
+    /// The records of each series.
+    pub(super) fn into_each(self) -> impl Iterator<Item = Vec<Series>> {
+        self.0.into_values()
+    }
+
+    /// The records of one series as one: those of the best source, on their finest grid. Beside
+    /// it those of the same source on other grids, and the other sources that measured the
+    /// same.
+    pub(super) fn joined(records: Vec<Series>) -> (Option<Series>, Vec<Series>, Vec<SeriesSource>) {
+        let rank = |one: &Series| (one.points.is_empty(), one.source);
+        let Some(best) = records.iter().map(rank).min() else {
+            return (None, Vec::new(), Vec::new());
+        };
+        let (own, others): (Vec<Series>, Vec<Series>) =
+            records.into_iter().partition(|one| rank(one) == best);
+        let outranked = others.iter().filter(|one| !one.points.is_empty());
+        let outranked = outranked.map(|one| one.source).collect();
+        let grid = |one: &Series| (one.points.period_seconds(), one.points.start());
+        let finest = own.iter().map(grid).min();
+        let (own, other_grids): (Vec<Series>, Vec<Series>) =
+            own.into_iter().partition(|one| Some(grid(one)) == finest);
+        (joined(own), other_grids, outranked)
+    }
+}
+
+/// Records on one grid as one.
+fn joined(records: Vec<Series>) -> Option<Series> {
+    if records.len() < 2 {
+        return records.into_iter().next();
+    }
+    let first = records.first()?;
+    let points: Vec<&Points> = records.iter().map(|one| &one.points).collect();
+    let (points, repeated) = Points::joined(&points, first.statistic)?;
+    let rejected = records.iter().map(|one| one.rejected);
+    let rejected = rejected.fold(Rejected::default(), Rejected::plus);
+    Some(Series {
+        joined_by: records.iter().map(|one| one.joined_by).max()?,
+        rejected: Rejected {
+            duplicate: rejected.duplicate + repeated,
+            ..rejected
+        },
+        points,
+        ..first.clone()
+    })
+}
