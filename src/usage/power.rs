@@ -106,7 +106,7 @@ mod tests {
         parts.merge(&of(&[62, 300]));
         assert_eq!(parts, of(&[60, 61, 62, 300]));
         let figures = parts
-            .figures(4 * 3_600, Cadence::default())
+            .figures(4 * 3_600, Cadence::EVERY_PERIOD)
             .expect("four readings");
         assert_eq!(figures.mean_w, 483.0 / 4.0);
         // Rank 0.95 × 3 = 2.85: 62 + 0.85 × 238.
@@ -120,14 +120,14 @@ mod tests {
         };
         let bare = Power::of_kept(&bare).expect("count and sum");
         assert_eq!(
-            bare.figures(4 * 3_600, Cadence::default())
+            bare.figures(4 * 3_600, Cadence::EVERY_PERIOD)
                 .map(|one| one.p95_w),
             Some(None)
         );
         parts.merge(&bare);
         assert_eq!(
             parts
-                .figures(8 * 3_600, Cadence::default())
+                .figures(8 * 3_600, Cadence::EVERY_PERIOD)
                 .and_then(|one| one.p95_w),
             None
         );
