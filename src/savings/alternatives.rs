@@ -204,7 +204,9 @@ fn billed(
     }
     let ended = proposals.stop().filter(|stop| stop.action.is_some());
     let ended: BTreeSet<&ResourceId> = ended.iter().flat_map(|stop| &stop.members).collect();
-    let sized = proposals.committing().map(|found| found.places.as_slice());
+    let committing = proposals.committing();
+    let sized = committing.map(|found| found.places.as_slice());
+    let term_years = committing.filter(|found| found.one_year_only).map(|_| 1);
     let place_of = |id: &ResourceId| {
         let working = working?.members.as_slice();
         working.binary_search_by(|one| one.id.cmp(id)).ok()
@@ -235,7 +237,12 @@ fn billed(
                 },
                 monthly: cost.monthly_exact().amount(),
                 hourly: cost.hourly,
-                most_years: member.until.map(|until| until.years),
+                most_years: member
+                    .until
+                    .map(|until| until.years)
+                    .into_iter()
+                    .chain(term_years)
+                    .min(),
             }
         })
         .collect()

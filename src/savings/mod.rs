@@ -7,6 +7,7 @@ mod calculator;
 mod checkpoint;
 mod commitment;
 mod coverage;
+mod drops;
 mod exhausted;
 mod fewer;
 mod group_share;
@@ -59,14 +60,14 @@ pub use levers::{
 };
 pub use off_hours::{Scheduling, TIME_ZONE_TAG, off_in_unused_hours};
 pub use offers::{
-    Alternatives, BilledMember, RejectedKinds, ResizeOffer, ScheduleOffer, ScheduledHours,
+    Alternatives, BilledMember, LeftOut, RejectedKinds, ResizeOffer, ScheduleOffer, ScheduledHours,
     SpotMarket, Stage, StageMember, TermOffer, Terms, commitment_pools,
 };
 pub use packing::{
     MPS_CLIENTS, SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, allowed_slices, free_starts,
     pack_mig, pack_mig_where, pack_mps, pack_processes_where, place_together, total_slices,
 };
-pub use plan::{LeftOut, Plan, ScopeChange, plan};
+pub use plan::{Plan, ScopeChange, plan};
 pub use plan_pool::{PlanPool, TypeUsage};
 pub use pool::{ConcurrentUsage, INSTANCE, PoolRates, allocate, instances};
 pub use pool_members::{MemberHours, pooled_hours, whole_hours};

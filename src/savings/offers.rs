@@ -224,6 +224,19 @@ impl TermOffer {
     }
 }
 
+/// Why a plan leaves out what a lever offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftOut {
+    /// It carries more risk than the plan accepts.
+    Risk(Risk),
+    /// Another action takes its place and leaves less to pay.
+    Instead(ActionKind),
+    /// It saves nothing of what the actions before it leave.
+    SavesNothing,
+    /// A person decided against it.
+    Rejected,
+}
+
 /// Kinds of actions that a plan does without, by the ID of the workload.
 pub type RejectedKinds = BTreeMap<String, BTreeSet<ActionKind>>;
 

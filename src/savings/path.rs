@@ -2,15 +2,12 @@
 //! before left.
 
 use super::coverage::Slot;
-use super::offers::{Alternatives, ResizeOffer, ScheduledHours, Stage, Terms};
-use super::plan::{LeftOut, cents};
+use super::offers::{Alternatives, LeftOut, ResizeOffer, ScheduledHours, Stage, Terms};
+use super::pool::cents;
 use super::purchase::{Course, committed_rate, slots};
 use crate::domain::{Action, ActionKind, Money, Risk, Target};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
-
-/// Targets of another type or number that are tried with what follows.
-const MOST_TARGETS: usize = 3;
 
 /// Which of the offers a path takes, as far as each saves at list price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +43,8 @@ pub(super) struct Path {
 }
 
 impl Choice {
-    /// Everything that is worth trying about a workload: of the types and numbers the cheapest
-    /// ones at list price, and none. A stop or a schedule is done without only where commitments
+    /// Everything that is worth trying about a workload: each of the types and numbers, and
+    /// none. A stop or a schedule is done without only where commitments
     /// are there, which are paid whatever ends.
     pub fn variants(workload: &Alternatives, terms: &Terms<'_>, is_touched: bool) -> Vec<Self> {
         let either = |is_offered: bool| match (is_offered, is_touched) {
@@ -66,7 +63,6 @@ impl Choice {
         let mut resizes: Vec<Option<usize>> = ranked(workload, hours, terms)
             .into_iter()
             .map(Some)
-            .take(MOST_TARGETS)
             .collect();
         resizes.push(None);
         let has_spot = workload

@@ -259,6 +259,11 @@ pub fn allocate(saving: Money, weights: &[Decimal]) -> Vec<Money> {
         .collect()
 }
 
+/// Rounded half-up to cents.
+pub(super) fn cents(amount: Decimal) -> Decimal {
+    amount.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

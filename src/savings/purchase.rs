@@ -2,8 +2,7 @@
 
 use super::coverage::{OpenPool, Slot};
 use super::offers::{Alternatives, BilledMember, ScheduledHours, Stage, TermOffer, Terms};
-use super::plan::cents;
-use super::pool::INSTANCE;
+use super::pool::{INSTANCE, cents};
 use super::{ConcurrentUsage, Fewer, MemberHours, PoolRates, allocate, instances, pooled_hours};
 use crate::domain::{HourlyRate, Money, PriceKey};
 use rust_decimal::Decimal;

@@ -109,5 +109,6 @@ fn a_gpu_that_encodes_is_not_unused() {
     );
     let judged = judge(machine);
     assert_eq!(judged.finding("unused-gpus"), None);
-    assert_eq!(judged.actions(), []);
+    // Nothing less would do, and that may be committed to.
+    assert_eq!(judged.actions(), [ActionKind::Commit]);
 }

@@ -1,7 +1,7 @@
 //! Grouping instances into workloads, with what each costs and uses.
 
 use super::idle_storage::idle_storage_costs;
-use super::instance_prices::{PaidHours, instance_price};
+use super::instance_prices::instance_price;
 use super::kinds;
 use super::lifetime::has_ended;
 use super::parts::{PartSum, PartSums};
@@ -9,11 +9,11 @@ use super::profiled::Profiles;
 use super::usage_gaps::{outage_gaps, usage_gaps};
 use crate::catalog::{self, Prices};
 use crate::domain::{
-    AwsOpinion, Cause, CauseKind, Classification, CommittedHours, ComponentHost, Gap, GapSubject,
-    GpuOffer, Group, HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceShape,
-    InstanceState, InstanceUsage, Measured, Member, OWNER_TAGS, Part, Policy, PriceKey,
-    PurchaseOption, ResourceId, ScalingGroup, Unpriced, UsageState, UtilizationSummary, Verdict,
-    WORK, WorkUnit, Workload, WorkloadCost, WorkloadKey, is_restartable, tag_value,
+    AwsOpinion, Cause, CauseKind, Classification, ComponentHost, Gap, GapSubject, GpuOffer, Group,
+    HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceShape, InstanceState,
+    InstanceUsage, Measured, Member, OWNER_TAGS, Part, Policy, PriceKey, ResourceId, ScalingGroup,
+    Unpriced, UsageState, UtilizationSummary, Verdict, WORK, WorkUnit, Workload, WorkloadCost,
+    WorkloadKey, is_restartable, tag_value,
 };
 use crate::rules;
 use crate::usage::{Course, Estate, Timeline, Usages, WeekUsage};
@@ -50,58 +50,6 @@ impl Grouped {
     /// stop is about.
     pub fn working(&self) -> Option<&Part> {
         self.parts.iter().find(|part| part.idle.is_none())
-    }
-}
-
-impl Grouped {
-    /// The same with what commitments pay of its members, which changes no verdict: how all of
-    /// it is paid for, and what each member costs. `None` where they pay for nothing.
-    pub fn paid(&self, paid: &PaidHours) -> Option<Self> {
-        let workload = &self.workload;
-        let is_paid = |id: &ResourceId| workload.key.running && paid.contains_key(id);
-        if !workload.instances.iter().any(is_paid) {
-            return None;
-        }
-        let options: Vec<Option<PurchaseOption>> = workload
-            .instances
-            .iter()
-            .map(|id| paid.get(id).map(CommittedHours::purchase_option))
-            .collect();
-        let option = match options.first().copied().flatten() {
-            Some(first) if options.iter().all(|option| *option == Some(first)) => first,
-            _ => PurchaseOption::Mixed,
-        };
-        let with_paid = |workload: &Arc<Workload>| {
-            let mut with_paid = (**workload).clone();
-            with_paid.key.purchase_option = option;
-            if let Some(cost) = &workload.cost {
-                let own = with_paid.instances.iter().map(|id| paid.get(id).cloned());
-                match cost.with_committed(own) {
-                    Some(cost) => with_paid.cost = Some(cost),
-                    None => {
-                        let cause = Cause::of(CauseKind::PriceNotCombined, [""]);
-                        (with_paid.cost, with_paid.unpriced) = (None, Some(Unpriced { cause }));
-                    }
-                }
-            }
-            Arc::new(with_paid)
-        };
-        Some(Self {
-            workload: with_paid(workload),
-            verdict: self.verdict.clone(),
-            course: self.course.clone(),
-            week_percents: self.week_percents.clone(),
-            parts: self
-                .parts
-                .iter()
-                .map(|part| Part {
-                    idle: part.idle,
-                    workload: with_paid(&part.workload),
-                    verdict: part.verdict.clone(),
-                })
-                .collect(),
-            has_working_peers: self.has_working_peers,
-        })
     }
 }
 

@@ -6,6 +6,7 @@ mod idle_storage;
 mod instance_prices;
 mod kinds;
 mod lifetime;
+mod paid;
 mod parts;
 mod profiled;
 mod usage_gaps;

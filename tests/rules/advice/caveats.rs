@@ -157,7 +157,11 @@ fn daily_bursts_to_100_percent_stay_on_the_model() {
     // It is the same card, and no request takes longer.
     let action = act(&fleet, Risk::Medium, ActionKind::Rightsize).expect("a move");
     let caveats = action.caveats().join("\n");
-    assert!(!caveats.contains("times as long"), "{caveats}");
+    assert!(
+        caveats.contains("a job may take up to 5.18 times as long"),
+        "{caveats}"
+    );
+    assert!(!caveats.contains("a request"), "{caveats}");
     assert_more_risk_saves_no_less(&fleet);
 }
 
@@ -205,7 +209,7 @@ fn two_and_a_half_times_as_long_needs_high_risk() {
 }
 
 #[test]
-fn batch_has_no_latency() {
+fn batch_takes_longer_and_has_no_latency() {
     // Declared batch may go to the L4 at medium: 10 × 5.18 = 51.8%.
     let fleet = estate(vec![one_a100().tag("gpucost:kind", "batch")]);
     let found = moved(&fleet, Risk::Medium);

@@ -1,0 +1,279 @@
+//! The saving of an action as the drop of what the fleet costs, in the plan and by itself.
+
+use super::allocate;
+use super::coverage::{Fleet, Slot};
+use super::offers::{LeftOut, Terms};
+use super::path::{Choice, Path, Stages};
+use super::plan::{CommitPart, Draft, classes, components, less};
+use super::pool::cents;
+use crate::domain::{Action, ActionKind, Money, Risk};
+use rust_decimal::Decimal;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Draft<'_> {
+    /// The saving of every action as the drop of what the fleet costs when it is carried out, in
+    /// the order of the plan; and what is left of the cost of each workload. Where no commitment
+    /// is near, that is the list price.
+    pub(super) fn share_drops(&mut self, parts: &mut [Vec<CommitPart>]) -> Vec<Money> {
+        let sets = self.touched_sets();
+        let mut left: Vec<Money> = self.paths.iter().map(|path| path.left).collect();
+        for (components, members) in sets {
+            let mut over = Decimal::ZERO;
+            for member in &members {
+                left[*member] = self.workloads[*member].cost;
+            }
+            // Undone from the last step to the first, and carried out again step by step.
+            let swap = |fleet: &mut Fleet, path: &Path, from: usize, to: usize| {
+                fleet.remove(stage(&path.stages, from));
+                fleet.add(stage(&path.stages, to));
+            };
+            let credit = |fleet: &Fleet| -> Decimal {
+                components.iter().map(|place| fleet.credit(*place)).sum()
+            };
+            for member in &members {
+                swap(&mut self.fleet, &self.paths[*member], 4, 0);
+            }
+            let mut carried = Decimal::ZERO;
+            let mut before = credit(&self.fleet);
+            for step in 1..=4 {
+                let acting: Vec<(usize, usize)> = members
+                    .iter()
+                    .filter_map(|member| {
+                        let mut actions = self.paths[*member].actions.iter();
+                        let action = actions.position(|action| step_of(action.kind()) == step)?;
+                        Some((*member, action))
+                    })
+                    .collect();
+                for member in &members {
+                    swap(&mut self.fleet, &self.paths[*member], step - 1, step);
+                }
+                let after = credit(&self.fleet);
+                let list = |paths: &[Path], (member, action): &(usize, usize)| {
+                    paths[*member].actions[*action].monthly_savings().amount()
+                };
+                let lists: Vec<Decimal> = acting.iter().map(|at| list(&self.paths, at)).collect();
+                let drop = lists.iter().sum::<Decimal>() - (before - after) + carried;
+                if before == after && carried.is_zero() {
+                    for ((member, action), list) in acting.iter().zip(&lists) {
+                        let saving = Money::new(
+                            (*list).min(left[*member].amount()),
+                            left[*member].currency(),
+                        );
+                        over += list - saving.amount();
+                        left[*member] = less(left[*member], saving.amount());
+                        let own = &mut self.paths[*member].actions[*action];
+                        *own = own.clone().saving_instead(saving);
+                    }
+                    continue;
+                }
+                before = after;
+                let due = drop.max(Decimal::ZERO);
+                carried = drop - due;
+                let mut weights: Vec<Decimal> = Vec::with_capacity(acting.len());
+                for ((member, _), list) in acting.iter().zip(&lists) {
+                    let path = &self.paths[*member];
+                    swap(&mut self.fleet, path, step, step - 1);
+                    let without = credit(&self.fleet);
+                    swap(&mut self.fleet, path, step - 1, step);
+                    weights.push((list - (without - after)).max(Decimal::ZERO));
+                }
+                if cents(weights.iter().sum()).is_zero() {
+                    weights = lists;
+                }
+                let currency = acting.first().map(|(member, _)| left[*member].currency());
+                let Some(currency) = currency else {
+                    carried = drop;
+                    continue;
+                };
+                let shares = allocate(Money::new(due, currency).rounded(), &weights);
+                for ((member, action), share) in acting.iter().zip(shares) {
+                    let most = left[*member].amount();
+                    let saving = share.amount().min(most);
+                    over += share.amount() - saving;
+                    left[*member] = less(left[*member], saving);
+                    let own = &mut self.paths[*member].actions[*action];
+                    *own = own.clone().saving_instead(Money::new(saving, currency));
+                }
+            }
+            for member in &members {
+                let path = &mut self.paths[*member];
+                for action in &path.actions {
+                    if action.monthly_savings().amount().is_zero() {
+                        path.left_out.insert(action.kind(), LeftOut::SavesNothing);
+                    }
+                }
+                let saves = |action: &Action| !action.monthly_savings().amount().is_zero();
+                path.actions.retain(saves);
+            }
+            self.pass_on(cents(over), &members, &left, parts);
+        }
+        left
+    }
+
+    /// Cover that an action frees beyond what its own workload costs pays for others: they say
+    /// so in their own rows.
+    fn pass_on(
+        &self,
+        over: Decimal,
+        members: &[usize],
+        left: &[Money],
+        parts: &mut [Vec<CommitPart>],
+    ) {
+        let stays: Vec<usize> = members
+            .iter()
+            .copied()
+            .filter(|member| !self.paths[*member].stages.last.is_empty())
+            .filter(|member| !left[*member].amount().is_zero())
+            .collect();
+        let Some(first) = stays.first() else {
+            return;
+        };
+        let weights: Vec<Decimal> = stays.iter().map(|member| left[*member].amount()).collect();
+        let over = over.min(weights.iter().sum());
+        if over <= Decimal::ZERO {
+            return;
+        }
+        let shares = allocate(Money::new(over, left[*first].currency()), &weights);
+        for (member, saving) in stays.into_iter().zip(shares) {
+            parts[member].push(CommitPart {
+                saving,
+                detail: "existing commitments cover it that other actions of the plan free"
+                    .to_owned(),
+                risk: self.terms.accepted,
+                caveat: None,
+            });
+        }
+    }
+
+    /// Components that commitments touch and workloads move between, each with the workloads.
+    fn touched_sets(&self) -> Vec<(Vec<usize>, Vec<usize>)> {
+        let mut root: Vec<usize> = self.fleet.components().collect();
+        let find = |root: &[usize], mut place: usize| {
+            while root[place] != place {
+                place = root[place];
+            }
+            place
+        };
+        let own: Vec<BTreeSet<usize>> = self
+            .paths
+            .iter()
+            .map(|path| {
+                let stages = &path.stages;
+                let all = [&stages.today, &stages.resized].into_iter().flatten();
+                components(&self.fleet, &all.map(|slot| slot.class.clone()).collect())
+            })
+            .collect();
+        for places in &own {
+            for pair in places.iter().collect::<Vec<_>>().windows(2) {
+                let (left, right) = (find(&root, *pair[0]), find(&root, *pair[1]));
+                root[left.max(right)] = left.min(right);
+            }
+        }
+        let mut sets: BTreeMap<usize, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+        for component in self.fleet.components() {
+            sets.entry(find(&root, component))
+                .or_default()
+                .0
+                .push(component);
+        }
+        for (workload, places) in own.iter().enumerate() {
+            if let Some(first) = places.first() {
+                sets.entry(find(&root, *first))
+                    .or_default()
+                    .1
+                    .push(workload);
+            }
+        }
+        let is_touched = |components: &[usize]| {
+            let mut all = components.iter();
+            all.any(|component| self.fleet.is_touched(*component))
+        };
+        sets.into_values()
+            .filter(|(components, _)| is_touched(components))
+            .collect()
+    }
+
+    /// What each kind of action on each workload would save by itself, where commitments are
+    /// near.
+    pub(super) fn alone(&mut self) -> Vec<BTreeMap<ActionKind, Decimal>> {
+        let mut alone: Vec<BTreeMap<ActionKind, Decimal>> = Vec::new();
+        alone.resize_with(self.paths.len(), BTreeMap::new);
+        let sets = self.touched_sets();
+        for member in sets.iter().flat_map(|(_, members)| members) {
+            let path = &self.paths[*member];
+            self.fleet.remove(&path.stages.last);
+            self.fleet.add(&path.stages.today);
+        }
+        let everything = Terms {
+            accepted: Risk::High,
+            ..*self.terms
+        };
+        for (_, members) in &sets {
+            for member in members {
+                let workload = &self.workloads[*member];
+                let places = components(&self.fleet, &classes(workload).collect());
+                let credit = |fleet: &Fleet| -> Decimal {
+                    places.iter().map(|place| fleet.credit(*place)).sum()
+                };
+                let today = &self.paths[*member].stages.today;
+                let before = credit(&self.fleet);
+                let none = Choice {
+                    ends: false,
+                    schedules: false,
+                    resize: None,
+                    spot: false,
+                };
+                let mut single = vec![
+                    Choice { ends: true, ..none },
+                    Choice {
+                        schedules: true,
+                        ..none
+                    },
+                ];
+                single.extend((0..workload.resizes.len()).map(|place| Choice {
+                    resize: Some(place),
+                    ..none
+                }));
+                self.fleet.remove(today);
+                for choice in single {
+                    let path = Path::of(workload, &everything, Some(choice));
+                    let Some(action) = path.actions.first() else {
+                        continue;
+                    };
+                    self.fleet.add(&path.stages.last);
+                    let lost = before - credit(&self.fleet);
+                    self.fleet.remove(&path.stages.last);
+                    let saved = action.monthly_savings().amount() - lost;
+                    alone[*member].entry(action.kind()).or_insert(saved);
+                }
+                self.fleet.add(today);
+            }
+        }
+        for member in sets.iter().flat_map(|(_, members)| members) {
+            let path = &self.paths[*member];
+            self.fleet.remove(&path.stages.today);
+            self.fleet.add(&path.stages.last);
+        }
+        alone
+    }
+}
+
+fn stage(stages: &Stages, step: usize) -> &[Slot] {
+    match step {
+        0 => &stages.today,
+        1 => &stages.ended,
+        2 => &stages.scheduled,
+        3 => &stages.resized,
+        _ => &stages.last,
+    }
+}
+
+/// The step after which an action shows in the stages of a path.
+fn step_of(kind: ActionKind) -> usize {
+    match kind {
+        ActionKind::Stop | ActionKind::Release => 1,
+        ActionKind::Schedule => 2,
+        ActionKind::Rightsize | ActionKind::Share => 3,
+        ActionKind::Spot | ActionKind::Commit => 4,
+    }
+}
