@@ -104,6 +104,7 @@ use crate::rules::{self, ClusterFacts, Silence, Subject};
 use crate::savings::{CommitmentUse, HeldMachines, Purchase, ScopeChange, UnusedCommitment};
 use crate::usage::{Estate, Usages, WeekUsage};
 use jiff::Timestamp;
+use rust_decimal::Decimal;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -206,10 +207,15 @@ fn judge(
     // Advice is about list prices, and the plan about what the fleet costs.
     let paid = owned.paid_hours();
     let mut billed: Vec<Option<Grouped>> = groups.iter().map(|group| group.paid(&paid)).collect();
-    let costs: Vec<Option<Money>> = groups
+    let costs: Vec<(Option<Money>, Decimal)> = groups
         .iter()
         .zip(&billed)
-        .map(|(group, billed)| billed.as_ref().unwrap_or(group).workload.monthly_cost())
+        .map(|(group, billed)| {
+            let workload = &billed.as_ref().unwrap_or(group).workload;
+            let committed = workload.committed_cost();
+            let committed = committed.map_or(Decimal::ZERO, |cost| cost.monthly.amount());
+            (workload.monthly_cost(), committed)
+        })
         .collect();
     gaps.extend(estate.gaps.iter().cloned());
 

@@ -9,6 +9,7 @@ use crate::domain::{
     Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation, PurchaseOption,
     Recommendation, Severity, floored,
 };
+use crate::savings::NOTHING_SMALLER;
 use rust_decimal::prelude::ToPrimitive;
 
 pub struct SteadyOnDemand;
@@ -69,14 +70,10 @@ impl Rule for SteadyOnDemand {
                     "check existing commitments in the payer account".to_owned(),
                     format!("price of {} ({})", quote.effective_date, quote.source),
                 ],
-                caveats: if is_oversized {
-                    vec![
-                        "its GPUs are overprovisioned, but no smaller type, shared card or                          schedule would do: one year at most"
-                            .to_owned(),
-                    ]
-                } else {
-                    Vec::new()
-                },
+                caveats: is_oversized
+                    .then(|| NOTHING_SMALLER.to_owned())
+                    .into_iter()
+                    .collect(),
             },
         };
         Some(Finding::new(

@@ -34,12 +34,12 @@ impl Stage {
 
 impl Alternatives {
     /// What could be done about a workload at list price, of which `working` is the part that
-    /// works; `cost` is what it is billed per month, and `bought` says which accounts buy
-    /// together.
+    /// works; `billed` is what it is billed per month and what of it is paid to commitments, and
+    /// `bought` says which accounts buy together.
     pub fn of(
         group: &Workload,
         working: Option<&Part>,
-        cost: Option<Money>,
+        (cost, committed): (Option<Money>, Decimal),
         proposals: &Proposals,
         bought: &Commitments,
     ) -> Self {
@@ -50,6 +50,10 @@ impl Alternatives {
             // Without a price there is nothing to plan, and this is not read.
             cost: cost.or(list).unwrap_or(nothing),
             list: list.unwrap_or(nothing),
+            open_share: cost.zip(list).map_or(Decimal::ONE, |(cost, list)| {
+                let open = (cost.amount() - committed).checked_div(list.amount());
+                open.unwrap_or(Decimal::ONE)
+            }),
             today: None,
             end: None,
             schedule: None,

@@ -146,7 +146,7 @@ impl Draft<'_> {
     }
 
     /// Components that commitments touch and workloads move between, each with the workloads.
-    fn touched_sets(&self) -> Vec<(Vec<usize>, Vec<usize>)> {
+    pub(super) fn touched_sets(&self) -> Vec<(Vec<usize>, Vec<usize>)> {
         let mut root: Vec<usize> = self.fleet.components().collect();
         let find = |root: &[usize], mut place: usize| {
             while root[place] != place {

@@ -55,8 +55,8 @@ pub use group_share::whole_sizes;
 pub use growth::{GrownPurchase, MOST_GROWTH, grown_purchase};
 pub use held_machines::HeldMachines;
 pub use levers::{
-    Answer, Committing, Ending, Facts, LEVERS, Lever, Members, NamedMembers, Proposal, Proposals,
-    Refusal, Refused, Stop, is_launchable, propose,
+    Answer, Committing, Ending, Facts, LEVERS, Lever, Members, NOTHING_SMALLER, NamedMembers,
+    Proposal, Proposals, Refusal, Refused, Stop, is_launchable, propose,
 };
 pub use off_hours::{Scheduling, TIME_ZONE_TAG, off_in_unused_hours};
 pub use offers::{

@@ -140,6 +140,8 @@ pub struct Alternatives {
     /// price.
     pub cost: Money,
     pub list: Money,
+    /// Share of its hours that no commitment covers today, 0–1.
+    pub open_share: Decimal,
     /// How those of its instances run that nothing ends; absent when none does.
     pub today: Option<Stage>,
     /// Stop the idle ones, or release the storage of what has ended.

@@ -73,6 +73,32 @@ pub(super) struct Draft<'a> {
     pub(super) fleet: Fleet,
 }
 
+/// A variant of a workload, and what its components cost with it: with the best purchases, and
+/// with the commitments that are there alone.
+struct Tried {
+    cost: Decimal,
+    unbought: Decimal,
+    path: Path,
+}
+
+impl Tried {
+    /// Whether a move saves before anything is bought for it: a purchase is no reason to leave
+    /// what commitments pay for.
+    fn saves_without_purchases(&self, all: &[Self]) -> bool {
+        let own = self.path.choice;
+        let stays = |choice: Choice| choice.resize.is_none() && !choice.spot;
+        let is_beside = |one: &&Self| {
+            let other = one.path.choice;
+            stays(other) && (other.ends, other.schedules) == (own.ends, own.schedules)
+        };
+        stays(own)
+            || all
+                .iter()
+                .filter(is_beside)
+                .all(|one| self.unbought < one.unbought)
+    }
+}
+
 /// A part of what commitments save for one workload.
 pub(super) struct CommitPart {
     pub saving: Money,
@@ -151,27 +177,43 @@ impl<'a> Draft<'a> {
             return false;
         }
         self.fleet.remove(&self.paths[place].stages.last);
-        let mut best: Option<(Decimal, usize, bool, Path)> = None;
+        let mut tried: Vec<Tried> = Vec::with_capacity(variants.len());
         for choice in variants {
             let path = Path::of(workload, self.terms, Some(choice));
             self.fleet.add(&path.stages.last);
-            let rest: Decimal = places.iter().map(|place| self.paid(*place)).sum();
-            self.fleet.remove(&path.stages.last);
-            let cost = cents(path.left.amount() - rest);
-            // Of equals what saves nothing is not done, and what was chosen stays.
-            let is_new = path.choice != self.paths[place].choice;
-            let steps = if is_touched { path.actions.len() } else { 0 };
-            let rank = (cost, steps, is_new);
-            if best
-                .as_ref()
-                .is_none_or(|best| rank < (best.0, best.1, best.2))
-            {
-                best = Some((cost, steps, is_new, path));
+            let sum = |part: &dyn Fn(usize) -> Decimal| -> Decimal {
+                places.iter().map(|place| part(*place)).sum()
+            };
+            let left = path.left.amount();
+            tried.push(Tried {
+                cost: cents(left - sum(&|place| self.paid(place))),
+                unbought: cents(left - sum(&|place| self.fleet.credit(place))),
+                path,
+            });
+            if let Some(last) = tried.last() {
+                self.fleet.remove(&last.path.stages.last);
             }
         }
-        let Some((_, _, is_new, path)) = best else {
+        let best = tried
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| one.saves_without_purchases(&tried))
+            .min_by_key(|(variant, one)| {
+                // Of equals what saves nothing is not done, and what was chosen stays.
+                let steps = if is_touched {
+                    one.path.actions.len()
+                } else {
+                    0
+                };
+                let is_new = one.path.choice != self.paths[place].choice;
+                (one.cost, steps, is_new, *variant)
+            });
+        let Some(best) = best.map(|(best, _)| best) else {
+            self.fleet.add(&self.paths[place].stages.last);
             return false;
         };
+        let path = tried.swap_remove(best).path;
+        let is_new = path.choice != self.paths[place].choice;
         self.fleet.add(&path.stages.last);
         if is_new {
             let greedy = std::mem::replace(&mut self.paths[place], path);
@@ -217,11 +259,21 @@ impl<'a> Draft<'a> {
     }
 
     fn finish(mut self) -> Plan {
-        let alone = self.alone();
+        let mut alone = self.alone();
         let mut parts: Vec<Vec<CommitPart>> = self.paths.iter().map(|_| Vec::new()).collect();
         let mut left = self.share_drops(&mut parts);
         let scope_changes = self.rescope(&mut left, &mut parts);
         let (purchases, pools) = self.purchases(&left, &mut parts);
+        let shares = purchases.iter().flat_map(|purchase| &purchase.shares);
+        let buying: BTreeSet<usize> = shares.map(|share| share.workload).collect();
+        for (_, members) in self.touched_sets() {
+            for member in members
+                .into_iter()
+                .filter(|member| !buying.contains(member))
+            {
+                alone[member].insert(ActionKind::Commit, Decimal::ZERO);
+            }
+        }
         let (actions, left_out) = self
             .paths
             .into_iter()
@@ -360,7 +412,8 @@ impl<'a> Draft<'a> {
                 row.monthly += slot.monthly * share;
                 row.slots.push(slot);
             }
-            let rows: Vec<PoolRow<'_>> = rows.into_values().collect();
+            let mut rows: Vec<PoolRow<'_>> = rows.into_values().collect();
+            self.weigh_by_cover(component, &mut rows);
             let Some(purchase) = purchase(&open, &rows, self.terms) else {
                 continue;
             };
@@ -387,6 +440,26 @@ impl<'a> Draft<'a> {
     }
 }
 
+impl Draft<'_> {
+    /// Where commitments are there, a purchase saves for those that nothing is shown to cover.
+    fn weigh_by_cover(&self, component: usize, rows: &mut [PoolRow<'_>]) {
+        if !self.fleet.is_touched(component) {
+            return;
+        }
+        let open = |row: &PoolRow<'_>| {
+            let list: Decimal = row.slots.iter().map(|slot| slot.monthly).sum();
+            list * self.workloads[row.workload].open_share
+        };
+        let own: Vec<Decimal> = rows.iter().map(|row| open(row).min(row.left)).collect();
+        let shown: Decimal = rows.iter().map(|row| row.monthly).sum();
+        if own.iter().sum::<Decimal>() >= shown {
+            for (row, open) in rows.iter_mut().zip(own) {
+                row.monthly = open;
+            }
+        }
+    }
+}
+
 fn rescoped(reservation: &ZonalReservation, saving: Money, risk: Risk) -> CommitPart {
     let ZonalReservation {
         id, zone, region, ..
@@ -398,7 +471,10 @@ fn rescoped(reservation: &ZonalReservation, saving: Money, risk: Risk) -> Commit
              no fee: they then cover hours that are billed on demand"
         ),
         risk,
-        caveat: Some(format!("{id} then holds no capacity in {zone}")),
+        caveat: Some(format!(
+            "nothing is bought: {id} changes its scope from {zone} to {region}, and then holds no \
+             capacity there"
+        )),
     }
 }
 

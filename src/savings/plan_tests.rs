@@ -65,6 +65,7 @@ fn running(instance_type: &str, count: u32, millis: i64) -> Alternatives {
         id: instance_type.to_owned(),
         cost: Money::new(today.monthly(), Currency::Usd).rounded(),
         list: Money::new(today.monthly(), Currency::Usd).rounded(),
+        open_share: Decimal::ONE,
         end: None,
         schedule: None,
         resizes: Vec::new(),

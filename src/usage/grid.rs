@@ -29,13 +29,13 @@ pub(super) struct OpenGrid {
 /// Gives periods without a sample the figures of the sample before that stands for them.
 pub(super) fn spread(slots: &mut [Slot], step: u32) {
     let mut last: Option<(usize, Slot)> = None;
-    for place in 0..slots.len() {
-        if slots[place] != Slot::default() {
-            last = Some((place, slots[place]));
+    for (place, own) in slots.iter_mut().enumerate() {
+        if *own != Slot::default() {
+            last = Some((place, *own));
         } else if let Some((from, slot)) = last
             && place - from < step as usize
         {
-            slots[place] = slot;
+            *own = slot;
         }
     }
 }

@@ -180,13 +180,10 @@ pub(crate) fn figures_but_outages(usage: &Usage) -> String {
     let (mut found, timeline) = measured(usage);
     for gpu in &mut found.gpus {
         gpu.samples.outage = Outage::default();
-        for samples in [
-            gpu.maxima.as_mut().map(|one| &mut one.samples),
-            gpu.vram.as_mut().map(|one| &mut one.samples),
-        ] {
-            if let Some(samples) = samples {
-                samples.outage = Outage::default();
-            }
+        let maxima = gpu.maxima.as_mut().map(|one| &mut one.samples);
+        let vram = gpu.vram.as_mut().map(|one| &mut one.samples);
+        for samples in maxima.into_iter().chain(vram) {
+            samples.outage = Outage::default();
         }
     }
     if let Some(network) = &mut found.network {

@@ -549,8 +549,9 @@ fn idle_members_of_a_group_by_hand() {
 #[test]
 fn a_young_member_of_a_pool_by_hand() {
     let mut estate = one();
-    for (place, percent) in [(1, 70.0), (2, 80.0)] {
-        estate["metrics"][place]["values"] = json!([[percent, 4_032]]);
+    // Busy by its power too.
+    for (place, level) in [(1, 70.0), (2, 80.0), (6, 200.0)] {
+        estate["metrics"][place]["values"] = json!([[level, 4_032]]);
     }
     let mut young = estate["instances"][0].clone();
     young["id"] = json!("i-young");

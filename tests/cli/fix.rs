@@ -254,7 +254,7 @@ fn every_action_has_a_check_steps_a_way_back_and_something_to_watch() {
 }
 
 #[test]
-fn actions_are_in_the_order_of_the_plan_and_a_purchase_comes_once_and_last() {
+fn actions_are_in_the_order_of_certainty_and_a_purchase_comes_once_and_last() {
     let table = of_demo("starter", "table");
     let rows = table.lines().filter_map(|line| {
         let cells: Vec<&str> = line.split_whitespace().collect();
@@ -262,15 +262,15 @@ fn actions_are_in_the_order_of_the_plan_and_a_purchase_comes_once_and_last() {
         is_row.then(|| (cells[2].to_owned(), cells[3].to_owned()))
     });
     let found: Vec<(String, String)> = rows.collect();
-    // The order of `gpucost audit --demo`; four p4d.24xlarge are bought for two workloads.
+    // What is certain first, promises last; four p4d.24xlarge are bought for two workloads.
     let expected = [
-        ("share", "chat-serving"),
-        ("rightsize", "experiments"),
-        ("spot", "experiments"),
-        ("schedule", "nightly-eval"),
         ("stop", "llm-poc-old"),
         ("stop", "notebook-pavel"),
         ("release", "speech-prototype"),
+        ("schedule", "nightly-eval"),
+        ("share", "chat-serving"),
+        ("rightsize", "experiments"),
+        ("spot", "experiments"),
         ("commit", "p4d.24xlarge"),
     ];
     let expected = expected.map(|(kind, name)| (kind.to_owned(), name.to_owned()));

@@ -61,7 +61,7 @@ fn an_audit_of_roll_ups_is_that_of_the_points() {
         let measured = members.filter(|one| one["confidence"] == "measured");
         let measured: Vec<&str> = measured.filter_map(|one| one["id"].as_str()).collect();
         assert!(
-            measured.contains(&"i-0aaa") && measured.contains(&"i-0ccc"),
+            measured.contains(&"i-0bbb") && measured.contains(&"i-0ccc"),
             "{measured:?}"
         );
     }

@@ -511,7 +511,7 @@ fn what_commitments_pay_is_not_saved() {
     let mut estate: Value = serde_json::from_str(&text).expect("JSON");
     estate["commitments"] = serde_json::json!([{
         "kind": "reserved-instances", "id": "r1", "account": "111122223333",
-        "region": "us-east-1", "instance_type": "p4d.24xlarge", "count": 5,
+        "region": "us-east-1", "instance_type": "p4d.24xlarge", "count": 6,
         "payment": "no-upfront", "start": "2026-02-01T00:00:00Z",
         "end": "2027-02-01T00:00:00Z", "recurring_hourly": "13.921094",
     }]);

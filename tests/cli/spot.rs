@@ -612,8 +612,8 @@ fn the_report_moves_what_the_audit_moves_and_nothing_else() {
             assert_eq!(row["effective_monthly_savings"], spot["monthly_savings"]);
             assert_eq!(row["risk"], spot["risk"]);
             assert_eq!(row["caveats"], spot["caveats"]);
-            let targets = actions.iter().map(|action| &action["to"]);
-            let target = targets.filter(|to| !to.is_null()).next_back();
+            let mut targets = actions.iter().map(|action| &action["to"]);
+            let target = targets.rfind(|to| !to.is_null());
             let today = &workload["instance_type"];
             let name = target.map_or(today, |to| &to["instance_type"]);
             assert_eq!(&row["instance_type"], name);

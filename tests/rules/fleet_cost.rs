@@ -98,7 +98,7 @@ fn a_resize_onto_an_unused_reservation_needs_no_other() {
     let oversized = Machine::new("i-1", "g5.2xlarge")
         .cpu(flat(5.0))
         .gpu(0, flat(50.0))
-        .vram(0, 12_000.0, A10G_MIB);
+        .vram(0, 2_000.0, A10G_MIB);
     let found = audited(&with(vec![oversized], at_sixty_cents(1)));
     // 1.212 × 730 = 884.76, and 438.00 that nothing uses.
     assert_eq!(

@@ -76,6 +76,7 @@ const JOBS: &[Job] = &[
             ("env", "production"),
             ("gpucost:kind", "serving"),
             ("gpucost:workload", "chat-replicas"),
+            ("gpucost:replicas", "interchangeable"),
         ],
         card: cards::L40S,
         doing: Doing::Work(chat_replica),

@@ -11,14 +11,14 @@ pub use self::model::{
 use self::facts::{Facts, Room};
 use self::model::fix;
 use super::{Audit, AuditedWorkload};
-use crate::domain::{ActionKind, Policy, TerraformPlan};
-use crate::savings::Purchase;
+use crate::domain::{ActionKind, Policy, Risk, TerraformPlan};
+use crate::savings::{Purchase, ScopeChange};
 use crate::usage::Estate;
 use std::collections::BTreeSet;
 
-/// The actions of a plan that are asked for: by workload in the order of the audit, those on
-/// one workload in the order of the plan; then unused capacity reservations; then purchases,
-/// which are sized by what remains.
+/// The actions of a plan that are asked for, in the order of certainty: what ends first, then
+/// schedules, moves and spot, and what is bought last. Of one kind they are in the order of the
+/// audit.
 pub fn fixes<'a>(
     audit: &'a Audit,
     estate: &'a Estate,
@@ -45,13 +45,46 @@ pub fn fixes<'a>(
         }
     }
     let chosen: BTreeSet<String> = chosen.iter().map(|one| one.workload.id()).collect();
+    let changes = audit.scope_changes.iter();
+    for change in changes.filter(|_| choice.has_kind(ActionKind::Commit)) {
+        if change.workloads.iter().any(|id| chosen.contains(id)) {
+            found.push(rescoped(change));
+        }
+    }
     let purchases = audit.purchases.iter();
     for purchase in purchases.filter(|_| choice.has_kind(ActionKind::Commit)) {
         if purchase.shares.iter().any(|one| chosen.contains(&one.id)) {
             found.push(bought(purchase));
         }
     }
+    found.sort_by_key(|fix| certainty(fix.kind));
     found
+}
+
+/// The order in which a plan is carried out: what is certain first, promises last.
+fn certainty(kind: ActionKind) -> u8 {
+    match kind {
+        ActionKind::Stop | ActionKind::Release => 0,
+        ActionKind::Schedule => 1,
+        ActionKind::Rightsize | ActionKind::Share => 2,
+        ActionKind::Spot => 3,
+        ActionKind::Commit => 4,
+    }
+}
+
+fn rescoped(change: &ScopeChange) -> Fix<'_> {
+    Fix {
+        kind: ActionKind::Commit,
+        target: FixTarget::Scope(change),
+        monthly_savings: change.monthly_savings,
+        risk: Risk::Medium,
+        detail: format!(
+            "change the scope of {} from {} to {}, which costs no fee",
+            change.id, change.zone, change.region
+        ),
+        caveats: vec![format!("it then holds no capacity in {}", change.zone)],
+        advice: Vec::new(),
+    }
 }
 
 fn bought(purchase: &Purchase) -> Fix<'_> {

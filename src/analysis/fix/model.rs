@@ -5,7 +5,7 @@ use crate::domain::{
     Action, ActionKind, CapacityReservation, Instance, Member, Money, Node, Owner, PlannedResource,
     Risk, ScalingGroup, Target, Workload,
 };
-use crate::savings::{GroupSizes, Purchase, UnusedCommitment};
+use crate::savings::{GroupSizes, Purchase, ScopeChange, UnusedCommitment};
 use std::collections::BTreeSet;
 
 /// The Terraform resource of an Auto Scaling group.
@@ -69,6 +69,8 @@ pub enum FixTarget<'a> {
     Workload(Box<WorkloadFix<'a>>),
     /// Room of a capacity reservation that nothing runs in.
     Reservation(ReservationFix<'a>),
+    /// A reservation that changes its scope, for all of its workloads.
+    Scope(&'a ScopeChange),
     /// A commitment, bought once for all of its workloads.
     Purchase(&'a Purchase),
 }
@@ -79,6 +81,7 @@ impl Fix<'_> {
         match &self.target {
             FixTarget::Workload(one) => vec![one.audited.workload.id()],
             FixTarget::Reservation(_) => Vec::new(),
+            FixTarget::Scope(change) => change.workloads.clone(),
             FixTarget::Purchase(purchase) => {
                 purchase.shares.iter().map(|one| one.id.clone()).collect()
             }

@@ -105,6 +105,9 @@ impl ReservedPool {
         {
             *option = instances_option(term, quote, rates, &purchase.usage, policy);
             option.monthly_savings = purchase.monthly_savings;
+            if let Some(promise) = purchase.promise() {
+                option.committed = promise.term_total;
+            }
         }
         self.purchase = Some(purchase.clone());
     }

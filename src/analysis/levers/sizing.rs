@@ -3,9 +3,9 @@
 use crate::analysis::AuditedWorkload;
 use crate::catalog::Prices;
 use crate::domain::{
-    ActionKind, Classification, Money, Policy, Risk, UsageState, Workload, WorkloadKind,
+    Action, ActionKind, Classification, Money, Policy, Risk, UsageState, Workload, WorkloadKind,
 };
-use crate::savings::{Considered, Demand, Refusal, Today, candidates, steps};
+use crate::savings::{Answer, Considered, Demand, Refusal, Today, candidates, steps};
 use std::sync::Arc;
 
 /// One workload with every type that it could move to.
@@ -30,7 +30,8 @@ pub struct Sizing {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sized {
     pub demand: Demand,
-    /// The accepted ones first, cheapest work first, then the rejected ones,
+    /// The one that the plan takes first, then the accepted ones, cheapest work first, then the
+    /// rejected ones,
     /// nearest first.
     pub candidates: Vec<Candidate>,
 }
@@ -78,6 +79,21 @@ impl Sized {
             })
             .collect();
         Self { demand, candidates }
+    }
+
+    /// Puts the move that the plan takes first, with what the plan saves by it.
+    fn lead_with(&mut self, action: &Action) {
+        let leads = |one: &Candidate| {
+            let target = action.target();
+            target.is_some_and(|to| {
+                to.instance_type == one.considered.shape.instance_type
+                    && to.count == one.considered.count
+            })
+        };
+        if let Some(place) = self.candidates.iter().position(leads) {
+            self.candidates[..=place].rotate_right(1);
+            self.candidates[0].monthly_savings = Some(action.monthly_savings());
+        }
     }
 
     /// The types that will do.
@@ -128,13 +144,24 @@ fn outcome(
     policy: &Policy,
 ) -> Result<Sized, String> {
     let answer = audited.proposals.answer(ActionKind::Rightsize);
-    let types = answer.map(|answer| &answer.types);
+    let is_committed = |answer: &&Answer| {
+        let mut refused = answer.refused.iter();
+        refused.any(|one| one.reason == Refusal::Committed)
+    };
+    let types = answer
+        .filter(|answer| !is_committed(answer))
+        .map(|answer| &answer.types);
     let Some(types) = types.filter(|types| !types.is_empty()) else {
         return Err(left_alone(audited, workload));
     };
     let today = Today::of(workload).map_err(|missing_data| missing_data.to_string())?;
     let demand = Demand::of(workload, policy).map_err(|missing_data| missing_data.to_string())?;
-    Ok(Sized::beside(&today, demand, types.iter().cloned()))
+    let mut sized = Sized::beside(&today, demand, types.iter().cloned());
+    let mut actions = audited.actions.iter();
+    if let Some(action) = actions.find(|action| action.kind() == ActionKind::Rightsize) {
+        sized.lead_with(action);
+    }
+    Ok(sized)
 }
 
 /// Why the lever evaluated no type.

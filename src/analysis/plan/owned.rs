@@ -6,14 +6,15 @@ use crate::analysis::workloads::{self, Grouped, PaidHours, block_hours};
 use crate::catalog::Prices;
 use crate::domain::{
     Cause, CauseKind, CommitmentPool, CommittedHours, Finding, Gap, GapSubject, Policy, PriceKey,
-    ResourceId, UsageState, Workload,
+    PriceOption, ResourceId, UsageState, Workload,
 };
 use crate::rules::commitment_findings;
 use crate::savings::{
     Bought, Class, Coverage, Existing, OtherHours, Room, Standing, Unused, UnusedCommitment,
-    commitment_rates, existing_coverage,
+    commitment_rates, existing_coverage, instances,
 };
 use crate::usage::{Estate, Usages, WeekUsage};
+use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The commitments of an estate and what they cover.
@@ -122,8 +123,12 @@ impl<'a> Owned<'a> {
                     ..PriceKey::linux_on_demand(&other.region, &other.instance_type)
                 };
                 let own = commitment_rates(&key, self.prices);
+                let hourly = own.get(&PriceOption::OnDemand).copied().unwrap_or_default();
                 rates.entry(key.clone()).or_insert(own);
+                let share = instances(other.hours.iter().sum());
+                let share = share.checked_div(Decimal::from(other.hours.len()));
                 OtherHours {
+                    monthly: hourly * self.policy.hours_per_month * share.unwrap_or_default(),
                     class: Class {
                         pool: commitments.pool(&other.account, key),
                         account: other.account.clone(),

@@ -9,8 +9,8 @@ use crate::domain::{
     WORK, WorkUnit, Workload, WorkloadKind,
 };
 use crate::savings::{
-    Alternatives, Bought, Existing, Facts, HeldMachines, Members, Plan, Proposals, Refusal,
-    RejectedKinds, TermOffer, Terms, commitment_pools, plan, propose,
+    Alternatives, Bought, Existing, Facts, HeldMachines, Members, NOTHING_SMALLER, Plan, Proposals,
+    Refusal, RejectedKinds, TermOffer, Terms, commitment_pools, plan, propose,
 };
 use crate::usage::{Estate, Timeline};
 use rayon::prelude::*;
@@ -161,7 +161,11 @@ impl Offers {
             .collect();
         let asked = |place: usize| {
             let ends = self.running[place].ends.then_some(UNTIL_WHEN);
-            ends.into_iter()
+            let is_oversized = self.running[place].is_oversized;
+            is_oversized
+                .then_some(NOTHING_SMALLER)
+                .into_iter()
+                .chain(ends)
                 .chain(moves[place].then_some(AFTER_A_MONTH))
         };
         for (place, actions) in plan.actions.iter_mut().enumerate() {
@@ -214,10 +218,12 @@ struct RunsOn {
     name: String,
     /// Whether it is declared to be work that ends, and a member does not say when.
     ends: bool,
+    /// Whether it is used too little and nothing smaller would do.
+    is_oversized: bool,
 }
 
 impl RunsOn {
-    fn of(workload: &Workload) -> Self {
+    fn of(workload: &Workload, proposals: &Proposals) -> Self {
         let is_declared = workload.kind_basis == KindBasis::Declared;
         let is_open = workload.members.iter().any(|one| one.until.is_none());
         let ends = matches!(
@@ -227,6 +233,9 @@ impl RunsOn {
         Self {
             name: workload.name.clone(),
             ends: is_declared && is_open && ends,
+            is_oversized: proposals
+                .committing()
+                .is_some_and(|found| found.one_year_only),
         }
     }
 }
@@ -251,9 +260,9 @@ fn is_reshaped(one: &Alternatives, actions: &[Action]) -> bool {
 }
 
 impl Planner<'_> {
-    /// Composes the plan of workloads at list price, each with what it is billed per month, and
-    /// notes the prices that its figures rest on.
-    pub fn plan(&self, groups: &[Grouped], billed: &[Option<Money>]) -> Planned {
+    /// Composes the plan of workloads at list price, each with what it is billed per month and what
+    /// of that is paid to commitments, and notes the prices that its figures rest on.
+    pub fn plan(&self, groups: &[Grouped], billed: &[(Option<Money>, Decimal)]) -> Planned {
         let bought = self.owned.bought();
         let facts = Facts {
             prices: self.prices,
@@ -299,7 +308,8 @@ impl Planner<'_> {
             doubts: doubts.collect(),
             running: groups
                 .iter()
-                .map(|group| RunsOn::of(&group.workload))
+                .zip(&proposals)
+                .map(|(group, found)| RunsOn::of(&group.workload, &found.whole))
                 .collect(),
             alternatives,
             sold,
@@ -405,6 +415,7 @@ mod tests {
             id: "i-1".to_owned(),
             cost,
             list: cost,
+            open_share: Decimal::ONE,
             today: Some(Stage {
                 instance_type: from.1.to_owned(),
                 count: from.0,

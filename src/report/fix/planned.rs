@@ -126,6 +126,7 @@ impl FixItem<'_> {
         match &self.fix.target {
             FixTarget::Workload(one) => format!("{kind}:{}", one.audited.workload.id()),
             FixTarget::Reservation(one) => format!("{kind}:{}", one.row.id),
+            FixTarget::Scope(change) => format!("{kind}:{}", change.id),
             FixTarget::Purchase(one) => {
                 let key = &one.key;
                 let account = one.account.as_deref().unwrap_or("any-account");
@@ -146,6 +147,7 @@ impl FixItem<'_> {
         match &self.fix.target {
             FixTarget::Workload(one) => &one.audited.workload.name,
             FixTarget::Reservation(one) => &one.row.id,
+            FixTarget::Scope(change) => &change.id,
             FixTarget::Purchase(one) => &one.key.instance_type,
         }
     }
@@ -157,6 +159,7 @@ impl FixItem<'_> {
                 format!("{} × {}", to.count, to.instance_type)
             }),
             FixTarget::Reservation(_) => String::new(),
+            FixTarget::Scope(change) => change.region.clone(),
             FixTarget::Purchase(one) => format!("{} × {}", one.count, one.term.name),
         }
     }
@@ -169,6 +172,7 @@ impl FixItem<'_> {
                 (key.account.as_str(), key.region.as_str())
             }
             FixTarget::Reservation(one) => ("", one.row.region.as_deref().unwrap_or("")),
+            FixTarget::Scope(change) => ("", change.region.as_str()),
             FixTarget::Purchase(one) => (
                 one.account.as_deref().unwrap_or(""),
                 one.key.region.as_str(),
@@ -190,7 +194,7 @@ fn interrupts_training(fix: &Fix<'_>) -> bool {
         FixTarget::Workload(one) => {
             interrupts && one.audited.workload.kind == WorkloadKind::Training
         }
-        FixTarget::Reservation(_) | FixTarget::Purchase(_) => false,
+        FixTarget::Reservation(_) | FixTarget::Scope(_) | FixTarget::Purchase(_) => false,
     }
 }
 
@@ -198,6 +202,7 @@ fn procedure(fix: &Fix<'_>, as_of: Timestamp) -> Procedure {
     let found = match &fix.target {
         FixTarget::Workload(one) => on_workload(fix.kind, one, as_of),
         FixTarget::Reservation(one) => purchase::cancel(one),
+        FixTarget::Scope(change) => Some(purchase::rescope(change)),
         FixTarget::Purchase(one) => purchase::buy(one),
     };
     let mut procedure = found.unwrap_or_else(|| by_hand(fix));

@@ -9,7 +9,7 @@ use crate::domain::{
 };
 use crate::report::shared::promises::promise_words;
 use crate::report::shared::text::money;
-use crate::savings::Purchase;
+use crate::savings::{Purchase, ScopeChange};
 use rust_decimal::Decimal;
 
 const OFFERING: &str = "OFFERING_ID";
@@ -49,6 +49,34 @@ pub(super) fn buy(purchase: &Purchase) -> Option<Procedure> {
         | PriceOption::CapacityBlock => return None,
     }
     Some(procedure)
+}
+
+/// Lets a reservation of a zone hold for its region.
+///
+/// Source: <https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ri-modifying.html>
+pub(super) fn rescope(change: &ScopeChange) -> Procedure {
+    let ScopeChange {
+        id, zone, region, ..
+    } = change;
+    let modify = |scope: String| {
+        Command::aws("ec2", "modify-reserved-instances", region)
+            .with("--reserved-instances-ids", id)
+            .with("--target-configurations", &scope)
+    };
+    let count = format!("InstanceCount={}", change.count);
+    let mut procedure = Procedure::default();
+    procedure.before.push(Step::by_hand(format!(
+        "check that nobody counts on capacity in {zone}: the reservation then holds none"
+    )));
+    procedure.steps.push(Step::run(
+        format!("change its scope from {zone} to {region}"),
+        modify(format!("Scope=Region,{count}")),
+    ));
+    procedure.back.push(Step::run(
+        format!("change its scope back to {zone}"),
+        modify(format!("AvailabilityZone={zone},{count}")),
+    ));
+    procedure
 }
 
 /// How AWS calls a payment option.

@@ -42,6 +42,8 @@ pub struct OtherHours {
     pub class: Class,
     /// In each whole hour of the window, in billionths of an instance.
     pub hours: Vec<u64>,
+    /// At list price per month, unrounded.
+    pub monthly: Decimal,
 }
 
 /// The commitments that stand, and what they cover beside the members of workloads.
@@ -138,6 +140,7 @@ struct Component {
     active: Vec<Pool>,
     ahead: Vec<Pool>,
     others: Vec<Vec<u64>>,
+    others_monthly: Vec<Decimal>,
     all: Sums,
     /// Of the members that run for each of the [`TERMS`].
     sized: [Sums; 2],
@@ -327,15 +330,17 @@ impl Component {
         open
     }
 
-    /// What commitments pay of the members per month at list price, unrounded.
+    /// What commitments pay of the members, and of the hours that no plan touches, per month at
+    /// list price, unrounded.
     fn credit(&self) -> Decimal {
         if self.active.is_empty() {
             return Decimal::ZERO;
         }
         let open = self.open(Layer::Paid);
-        let credits = open.iter().zip(&self.all.monthly);
-        credits
-            .map(|((_, open), monthly)| monthly * (Decimal::ONE - open))
+        let monthly = self.all.monthly.iter().zip(&self.others_monthly);
+        open.iter()
+            .zip(monthly)
+            .map(|((_, open), (own, others))| (own + others) * (Decimal::ONE - open))
             .sum()
     }
 }
@@ -382,16 +387,19 @@ impl Fleet {
                 all.filter(|pool| !pool.members.is_empty()).collect()
             };
             let mut others = vec![vec![0; hours]; set.len()];
+            let mut others_monthly = vec![Decimal::ZERO; set.len()];
             for other in &existing.others {
                 let place = set.iter().position(|place| classes[*place] == other.class);
                 if let Some(place) = place {
                     add_to(&mut others[place], &other.hours);
+                    others_monthly[place] += other.monthly;
                 }
             }
             fleet.components.push(Component {
                 active: with_members(false),
                 ahead: with_members(true),
                 others,
+                others_monthly,
                 all: Sums::of(set.len(), hours),
                 sized: TERMS.map(|_| Sums::of(set.len(), hours)),
                 ending: 0,

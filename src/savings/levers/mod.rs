@@ -16,7 +16,9 @@ mod stop;
 
 pub use ending::Ending;
 pub use lever::{Facts, Lever, Members};
-pub use proposals::{Answer, Committing, Proposal, Proposals, Refusal, Refused, Stop};
+pub use proposals::{
+    Answer, Committing, NOTHING_SMALLER, Proposal, Proposals, Refusal, Refused, Stop,
+};
 pub use spot::is_launchable;
 pub use stop::NamedMembers;
 

@@ -112,6 +112,10 @@ impl Stop {
     }
 }
 
+/// What is said of a commitment for what is used too little.
+pub const NOTHING_SMALLER: &str = "its GPUs are overprovisioned, but no smaller type, shared card \
+     or schedule would do: one year at most";
+
 /// What may be bought ahead for members that work.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Committing {

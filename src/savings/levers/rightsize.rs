@@ -3,9 +3,13 @@
 use super::hold::Hold;
 use super::stop::ending;
 use super::{Answer, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused};
-use crate::domain::{ActionKind, Target};
+use crate::domain::{ActionKind, PriceOption, Target, Workload};
 use crate::savings::group_share::resized;
-use crate::savings::{Considered, Demand, NEAREST, Rightsizing, Today, best, candidates};
+use crate::savings::{
+    Considered, Demand, NEAREST, Rightsizing, Today, best, candidates, spot_price,
+};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::FromPrimitive;
 use std::sync::Arc;
 
 /// Moves a workload to the type and number that do its work for the least money.
@@ -51,8 +55,11 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
             found.steps.extend(advice.steps);
         }
     };
-    let is_committed = |name: &str| facts.bought.has_reserved(&workload.key.region, name);
-    let offered = best(&today, &demand, suitable, accepted, is_committed).map(|mut found| {
+    let on_spot = cheapest_on_spot(workload, &suitable, facts);
+    let is_tried = |name: &str| {
+        on_spot.as_deref() == Some(name) || facts.bought.has_reserved(&workload.key.region, name)
+    };
+    let offered = best(&today, &demand, suitable, accepted, is_tried).map(|mut found| {
         complete(&mut found);
         found.runner_ups.iter_mut().for_each(complete);
         Arc::new(Proposal::Rightsize(found))
@@ -79,6 +86,24 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
         refused,
         types,
     })
+}
+
+/// Of the types that do the work of what may be interrupted, the cheapest on the spot market.
+fn cheapest_on_spot(
+    workload: &Workload,
+    suitable: &[Considered],
+    facts: &Facts<'_>,
+) -> Option<String> {
+    let suitable = suitable.iter().filter(|_| workload.restartable);
+    let on_spot = suitable.filter_map(|one| {
+        let name = &one.shape.instance_type;
+        let key = workload.price_key.with_type(name);
+        let price = spot_price(facts.prices, &key.with_option(PriceOption::Spot))?;
+        let slower = Decimal::from_f64(one.slowdown())?;
+        let cost = price.rate.amount() * Decimal::from(one.count) * slower;
+        Some((cost, name.clone()))
+    });
+    on_spot.min().map(|(_, name)| name)
 }
 
 /// The nearest of them, and of those farther away the nearest for each other reason.

@@ -5,12 +5,12 @@ use super::price::{Move, MovedInstance, Today};
 use super::projection::{Projection, Ratio, RatioBasis, is_same_gpu, ratio, usable_vram_mib};
 use super::rejection::Rejection;
 use crate::catalog::{
-    Prices, cpu_baseline_percent, family, gpu_spec, has_full_rate_fp64, network_gbps, shapes,
-    whole_device_spec,
+    Prices, bundled_interruption_band, cpu_baseline_percent, family, gpu_spec, has_full_rate_fp64,
+    network_gbps, shapes, whole_device_spec,
 };
 use crate::domain::{
-    AcceleratorKind, GpuOffer, InstanceShape, Money, Policy, PriceKey, PriceQuote, Risk,
-    WorkloadKind,
+    AcceleratorKind, GpuOffer, InstanceShape, Money, Policy, PriceKey, PriceOption, PriceQuote,
+    Risk, WorkloadKind,
 };
 use rust_decimal::Decimal;
 use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
@@ -239,11 +239,24 @@ impl Asked<'_> {
         if monthly.amount() >= self.today.cost.compute_monthly.amount() {
             return Err(Rejection::NotCheaper);
         }
+        if self.is_unknown_market(one.shape) {
+            one.risk = Risk::High;
+        }
         if one.risk > self.accepted {
             return Err(Rejection::Risk(one.risk));
         }
         one.quotes = moved.quotes;
         Ok(())
+    }
+
+    /// Whether what runs on spot would move to a type of which nobody knows how often it is
+    /// interrupted.
+    fn is_unknown_market(&self, shape: &InstanceShape) -> bool {
+        let mut keys = self.today.cost.instances.iter().map(|one| &one.key);
+        keys.any(|key| {
+            let there = key.with_type(&shape.instance_type).in_zone(None);
+            key.option == PriceOption::Spot && bundled_interruption_band(&there).is_none()
+        })
     }
 
     /// The accelerator's kind and maker, and whether AWS launches it.

@@ -47,8 +47,8 @@ pub struct Rightsizing {
     /// The prices of the new type, one for each of today's instances: all alike
     /// for most workloads, one a zone for spot.
     pub quotes: Vec<(PriceKey, PriceQuote)>,
-    /// The cheapest moves to other families, and to types that commitments are there for, in
-    /// order: each is bought ahead and on the spot market at its own prices.
+    /// The cheapest moves to other families, to types that commitments are there for, and to the
+    /// cheapest on the spot market, in order: each is bought ahead and on the spot market at its own prices.
     pub runner_ups: Vec<Rightsizing>,
     /// What to check before moving.
     pub steps: Vec<String>,
@@ -87,13 +87,13 @@ impl Rightsizing {
 }
 
 /// The first of the suitable types as a move; `None` without any. Beside the first of other
-/// families, a plan tries those that commitments are there for.
+/// families, a plan tries those that `is_tried` names.
 pub fn best(
     today: &Today<'_>,
     demand: &Demand,
     mut suitable: Vec<Considered>,
     accepted: Risk,
-    is_committed: impl Fn(&str) -> bool,
+    is_tried: impl Fn(&str) -> bool,
 ) -> Option<Rightsizing> {
     let suitable_in_all = suitable.len();
     let mut families: Vec<&str> = Vec::with_capacity(TRIED);
@@ -102,7 +102,7 @@ pub fn best(
         if tried.len() < TRIED && !families.contains(&one.shape.family()) {
             families.push(one.shape.family());
             tried.push(one.clone());
-        } else if tried.len() < 2 * TRIED && is_committed(&one.shape.instance_type) {
+        } else if tried.len() < 2 * TRIED && is_tried(&one.shape.instance_type) {
             tried.push(one.clone());
         }
     }

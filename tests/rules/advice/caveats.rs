@@ -157,12 +157,7 @@ fn daily_bursts_to_100_percent_stay_on_the_model() {
     // It is the same card, and no request takes longer.
     let action = act(&fleet, Risk::Medium, ActionKind::Rightsize).expect("a move");
     let caveats = action.caveats().join("\n");
-    assert!(
-        caveats.contains("a job may take up to 5.18 times as long"),
-        "{caveats}"
-    );
-    assert!(!caveats.contains("a request"), "{caveats}");
-    assert_more_risk_saves_no_less(&fleet);
+    assert!(!caveats.contains("times as long"), "{caveats}");
 }
 
 #[test]
@@ -216,7 +211,11 @@ fn batch_takes_longer_and_has_no_latency() {
     assert_eq!(found, to("g6.xlarge", 1, "15441.58"));
     let action = act(&fleet, Risk::Medium, ActionKind::Rightsize).expect("a move");
     let caveats = action.caveats().join("\n");
-    assert!(!caveats.contains("times as long"), "{caveats}");
+    assert!(
+        caveats.contains("a job may take up to 5.18 times as long"),
+        "{caveats}"
+    );
+    assert!(!caveats.contains("a request"), "{caveats}");
 }
 
 #[test]

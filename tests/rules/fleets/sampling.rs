@@ -72,7 +72,7 @@ fn a_quarter_of_an_hour_is_a_cadence_and_not_a_hole() {
 
 #[test]
 fn hourly_points_of_a_large_machine_cost_all_of_its_hours() {
-    let hourly = |value: f64| move |period: u32| (period % 12 == 0).then_some(value);
+    let hourly = |value: f64| move |period: u32| period.is_multiple_of(12).then_some(value);
     let mut machine = Machine::new("i-1", "p5.48xlarge").cpu(hourly(20.0));
     for gpu in 0..8 {
         machine = machine.gpu(gpu, hourly(WORKS));

@@ -10,7 +10,7 @@ use crate::usage::{Course, CourseStep};
 
 /// Bytes that all pictures together may take, so that a page of a thousand workloads stays
 /// small.
-const ROOM: usize = 600_000;
+const ROOM: usize = 570_000;
 /// GPUs that a workload shows.
 const SHOWN_GPUS: usize = 8;
 
