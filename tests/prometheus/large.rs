@@ -34,7 +34,11 @@ const UNMEASURED: usize = 750;
 /// where hours come first.
 const MEASURED: [(&str, &[(&str, &str)]); 5] = [
     ("never", &[(MEMORY, "1h"), (UTILIZATION, "1h")]),
-    ("busy", &[(MEMORY, "1h"), (UTILIZATION, "1h")]),
+    // What is busy is right-sized too.
+    (
+        "busy",
+        &[(MEMORY, "1h"), (UTILIZATION, "1h"), (UTILIZATION, "5m")],
+    ),
     (
         "middle",
         &[(MEMORY, "1h"), (UTILIZATION, "1h"), (UTILIZATION, "5m")],
