@@ -231,7 +231,7 @@ fn state(
 }
 
 /// Whether one instance computes nothing; `None` when only maxima could tell and
-/// there are none. Of several nothing is said: each is judged by itself.
+/// there are none. Of several nothing is said: each is evaluated by itself.
 fn computes_nothing(workload: Measured<'_>, utilization: &UtilizationSummary) -> Option<bool> {
     let [only] = workload.usage else {
         return Some(false);
@@ -261,7 +261,7 @@ pub(super) fn stalled_below_watts(shape: Option<&InstanceShape>) -> Option<f64> 
 }
 
 /// Whether the GPUs of one instance are busy by their utilization and each of them draws what
-/// an idle one does. Of several instances nothing is said: each is judged by itself.
+/// an idle one does. Of several instances nothing is said: each is evaluated by itself.
 fn is_stalled(workload: Measured<'_>, utilization: &UtilizationSummary, policy: &Policy) -> bool {
     let ([_], Some(watts)) = (workload.usage, stalled_below_watts(workload.shape)) else {
         return false;

@@ -29,7 +29,7 @@ const ALERT: DeviceAlert = DeviceAlert {
     origin: "largest VRAM of each whole day of UTC, over at least 5 days that all rise",
     comparator: Comparator::AtLeast,
     unit: "% of the VRAM",
-    action: "look for a leak",
+    action: "check for a memory leak",
     steps: &[
         "compare the memory of the process with the day before (`nvidia-smi`), and its cache with \
          its allocations",

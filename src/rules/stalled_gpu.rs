@@ -67,7 +67,7 @@ impl Rule for StalledGpu {
                 action: "find out what the GPUs wait for".to_owned(),
                 to: subject.idle_members(),
                 steps: [
-                    "look for steps per second or requests in the logs of the job: they should have \
+                    "check the logs of the job for steps per second or requests: they should have \
                      stopped",
                     "dump the stacks of its processes (`py-spy dump --pid PID`): a hung collective \
                      waits in the same call on all ranks but one",

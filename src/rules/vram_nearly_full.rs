@@ -26,7 +26,7 @@ const ALERT: DeviceAlert = DeviceAlert {
     unit: "minutes",
     action: "check how close it comes to running out of memory",
     steps: &[
-        "an engine that takes its memory ahead (vLLM, Triton) looks the same: read its own metric \
+        "an engine that takes its memory ahead (vLLM, Triton) shows the same figures: read its own metric \
          of the cache in use",
         "else reduce the batch or the context, or move to a card with more memory",
     ],

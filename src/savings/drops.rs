@@ -1,7 +1,7 @@
 //! The saving of an action as the drop of what the fleet costs, in the plan and by itself.
 
 use super::allocate;
-use super::coverage::{Fleet, Slot};
+use super::coverage::{Fleet, Joined, Slot};
 use super::offers::{LeftOut, Terms};
 use super::path::{Choice, Path, Stages};
 use super::plan::{CommitPart, Draft, classes, components, less};
@@ -105,7 +105,7 @@ impl Draft<'_> {
                 let saves = |action: &Action| !action.monthly_savings().amount().is_zero();
                 path.actions.retain(saves);
             }
-            self.pass_on(cents(over), &members, &left, parts);
+            self.pass_on(cents(over), &members, &mut left, parts);
         }
         left
     }
@@ -116,7 +116,7 @@ impl Draft<'_> {
         &self,
         over: Decimal,
         members: &[usize],
-        left: &[Money],
+        left: &mut [Money],
         parts: &mut [Vec<CommitPart>],
     ) {
         let stays: Vec<usize> = members
@@ -133,13 +133,19 @@ impl Draft<'_> {
         if over <= Decimal::ZERO {
             return;
         }
+        let actions = members
+            .iter()
+            .flat_map(|member| &self.paths[*member].actions);
+        let risk = actions.map(Action::risk).max().unwrap_or(Risk::Low);
         let shares = allocate(Money::new(over, left[*first].currency()), &weights);
         for (member, saving) in stays.into_iter().zip(shares) {
+            // What is saved here is not there to be saved by a purchase.
+            left[member] = less(left[member], saving.amount());
             parts[member].push(CommitPart {
                 saving,
                 detail: "existing commitments cover it that other actions of the plan free"
                     .to_owned(),
-                risk: self.terms.accepted,
+                risk,
                 caveat: None,
             });
         }
@@ -147,13 +153,7 @@ impl Draft<'_> {
 
     /// Components that commitments touch and workloads move between, each with the workloads.
     pub(super) fn touched_sets(&self) -> Vec<(Vec<usize>, Vec<usize>)> {
-        let mut root: Vec<usize> = self.fleet.components().collect();
-        let find = |root: &[usize], mut place: usize| {
-            while root[place] != place {
-                place = root[place];
-            }
-            place
-        };
+        let mut joined = Joined::of(self.fleet.components().len());
         let own: Vec<BTreeSet<usize>> = self
             .paths
             .iter()
@@ -165,20 +165,19 @@ impl Draft<'_> {
             .collect();
         for places in &own {
             for pair in places.iter().collect::<Vec<_>>().windows(2) {
-                let (left, right) = (find(&root, *pair[0]), find(&root, *pair[1]));
-                root[left.max(right)] = left.min(right);
+                joined.join(*pair[0], *pair[1]);
             }
         }
         let mut sets: BTreeMap<usize, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
         for component in self.fleet.components() {
-            sets.entry(find(&root, component))
+            sets.entry(joined.root(component))
                 .or_default()
                 .0
                 .push(component);
         }
         for (workload, places) in own.iter().enumerate() {
             if let Some(first) = places.first() {
-                sets.entry(find(&root, *first))
+                sets.entry(joined.root(*first))
                     .or_default()
                     .1
                     .push(workload);

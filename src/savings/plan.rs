@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often every workload is looked at again while the whole gets cheaper.
+/// How often the variants of every workload are tried again while the whole gets cheaper.
 const MOST_PASSES: usize = 3;
 
 /// What to do, by workload and by pool.
@@ -82,7 +82,7 @@ struct Tried {
 }
 
 impl Tried {
-    /// Whether a move saves before anything is bought for it: a purchase is no reason to leave
+    /// Whether a move saves before anything is bought for it: a purchase does not justify leaving
     /// what commitments pay for.
     fn saves_without_purchases(&self, all: &[Self]) -> bool {
         let own = self.path.choice;
@@ -496,8 +496,7 @@ pub(super) fn less(money: Money, amount: Decimal) -> Money {
     Money::new(money.amount() - amount, money.currency())
 }
 
-/// One action for the parts of a workload in all commitments, and what is left out of all that
-/// is offered.
+/// One action for the parts of a workload in all commitments, and what the plan does without.
 fn with_commitments(
     mut path: Path,
     left: Money,

@@ -247,6 +247,11 @@ proptest! {
             let today = audit(&fleet, &policy, risk);
             let other = audit(&renamed(&fleet, seed), &policy, risk);
             prop_assert_eq!(facts(&today), facts(&other));
+            // No row saves more than it costs.
+            for one in &today.workloads {
+                let planned = one.planned_monthly_cost().map(Money::amount);
+                prop_assert!(planned.is_none_or(|left| !left.is_sign_negative()));
+            }
         }
     }
 }

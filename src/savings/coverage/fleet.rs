@@ -124,7 +124,7 @@ pub struct Slot {
 /// Terms that are sold, in years.
 const TERMS: [u8; 2] = [1, 3];
 
-/// Whose hours are looked at: what is paid now, or what purchases of a term may be sized by.
+/// Whose hours count: what is paid now, or what purchases of a term may be sized by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::savings) enum Layer {
     Paid,
@@ -481,7 +481,7 @@ impl Fleet {
     }
 }
 
-/// A class as commitments look at it.
+/// A class as commitments see it.
 fn used(class: &Class, place: usize, existing: &Existing) -> UsedInstance {
     let key = &class.pool.key;
     let rates = existing.rates.get(key).cloned().unwrap_or_default();
@@ -502,21 +502,21 @@ fn used(class: &Class, place: usize, existing: &Existing) -> UsedInstance {
 }
 
 /// Sets that are joined step by step.
-struct Joined(Vec<usize>);
+pub(in crate::savings) struct Joined(Vec<usize>);
 
 impl Joined {
-    fn of(count: usize) -> Self {
+    pub fn of(count: usize) -> Self {
         Self((0..count).collect())
     }
 
-    fn root(&self, mut place: usize) -> usize {
+    pub fn root(&self, mut place: usize) -> usize {
         while self.0[place] != place {
             place = self.0[place];
         }
         place
     }
 
-    fn join(&mut self, left: usize, right: usize) {
+    pub fn join(&mut self, left: usize, right: usize) {
         let (left, right) = (self.root(left), self.root(right));
         self.0[left.max(right)] = left.min(right);
     }

@@ -9,7 +9,7 @@ mod pool;
 mod room;
 
 pub use fleet::{Class, Existing, OtherHours, Slot};
-pub(super) use fleet::{Fleet, Layer, OpenPool, ZonalReservation};
+pub(super) use fleet::{Fleet, Joined, Layer, OpenPool, ZonalReservation};
 pub use hours::{Standing, UsedInstance, commitment_rates, used_instances};
 pub use pool::{CommitmentKind, normalization_factor};
 pub use room::Room;
