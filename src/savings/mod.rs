@@ -47,7 +47,7 @@ pub use commitment::{Commitment, one_year_no_upfront};
 pub use coverage::{
     Class, CommitmentKind, CommitmentUse, Coverage, CoveredPart, Existing, InstanceCoverage,
     OtherHours, Room, Slot, Standing, UsedInstance, commitment_rates, coverage, existing_coverage,
-    normalization_factor, used_instances,
+    normalization_factor,
 };
 pub use exhausted::nothing_less_would_do;
 pub use fewer::Fewer;
@@ -70,7 +70,8 @@ pub use packing::{
 pub use plan::{Plan, ScopeChange, plan};
 pub use plan_pool::{PlanPool, TypeUsage};
 pub use pool::{ConcurrentUsage, INSTANCE, PoolRates, allocate, instances};
-pub use pool_members::{MemberHours, pooled_hours, whole_hours};
+use pool_members::whole_hours;
+pub use pool_members::{MemberHours, pooled_hours};
 pub use promise::Promise;
 pub use purchase::{Purchase, PurchaseShare};
 pub use rebalancing::PROCESS as REBALANCING;

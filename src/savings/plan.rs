@@ -452,7 +452,7 @@ impl Draft<'_> {
         };
         let own: Vec<Decimal> = rows.iter().map(|row| open(row).min(row.left)).collect();
         let shown: Decimal = rows.iter().map(|row| row.monthly).sum();
-        if own.iter().sum::<Decimal>() >= shown {
+        if cents(own.iter().sum()) >= cents(shown) {
             for (row, open) in rows.iter_mut().zip(own) {
                 row.monthly = open;
             }

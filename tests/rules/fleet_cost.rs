@@ -82,6 +82,11 @@ fn stopped_machines_leave_their_cover_to_the_others() {
         let stops = found.workloads.iter().flat_map(|one| &one.actions);
         let stops = stops.filter(|action| action.kind() == ActionKind::Stop);
         assert_eq!(stops.count(), 3);
+        // 734.38 − 462.66, all of it in the row that nothing covers.
+        let commits = found.workloads.iter().flat_map(|one| &one.actions);
+        let commits = commits.filter(|action| action.kind() == ActionKind::Commit);
+        let saved: Vec<_> = commits.map(|one| one.monthly_savings().amount()).collect();
+        assert_eq!(saved, [decimal("271.72")]);
     }
 }
 

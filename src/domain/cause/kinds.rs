@@ -376,10 +376,6 @@ causes! {
     /// A type has no rate under the savings plans that are compared.
     NoRate = "no-rate" [Words]
         "no price for {}: its usage is excluded from savings plans of the family", REFRESH_RATES;
-    /// Commitments cover some hours of a workload.
-    PartlyCommitted = "partly-committed" [Words]
-        "some of its hours are committed by {}: savings from moving the others are unknown",
-        "`gpucost reserved` shows their utilization; decide when they end";
 
     /// Workloads of a budget cost in a currency that no budget of the scope is in.
     CostsNotInBudget = "costs-not-in-budget" [Count Currency Currency]

@@ -10,7 +10,8 @@ mod room;
 
 pub use fleet::{Class, Existing, OtherHours, Slot};
 pub(super) use fleet::{Fleet, Joined, Layer, OpenPool, ZonalReservation};
-pub use hours::{Standing, UsedInstance, commitment_rates, used_instances};
+use hours::used_instances;
+pub use hours::{Standing, UsedInstance, commitment_rates};
 pub use pool::{CommitmentKind, normalization_factor};
 pub use room::Room;
 
