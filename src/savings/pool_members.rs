@@ -86,7 +86,7 @@ pub fn whole_hours(members: &[MemberHours], hours: usize) -> Vec<Vec<u64>> {
 }
 
 /// `N(t)` of a pool over so many hours, in billionths of an instance: the sum of
-/// [`whole_hours`].
+/// their whole hours, the unseen ones placed.
 pub fn pooled_hours(members: &[MemberHours], hours: usize) -> Vec<u64> {
     sum_of(&whole_hours(members, hours), hours)
 }
