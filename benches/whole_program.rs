@@ -198,9 +198,12 @@ fn demand(noise: &mut Noise, gpus: u16, instances: u32) -> Demand {
         instances,
         least_instances: instances.min(2),
         averaged_seconds: None,
+        least_machines: 2,
         gpus_active,
         gpus_held: gpus_active,
         gpus_active_in_all: u64::from(gpus_active) * u64::from(instances),
+        gpus_held_in_all: u64::from(gpus_active) * u64::from(instances),
+        gpu_peak_largest: Some(gpu_peak),
         gpu_peak: Some(gpu_peak),
         gpu_sum: Some(gpu_peak * f64::from(gpus_active) * all),
         gpus_unused,
@@ -208,6 +211,7 @@ fn demand(noise: &mut Noise, gpus: u16, instances: u32) -> Demand {
         needs_fp64: false,
         encodes: false,
         gpus_linked: Some(gpus_active > 1),
+        may_share_gpus: false,
         vram_is_reserved: false,
         vram_peak_mib: if gpus_unused {
             0.0

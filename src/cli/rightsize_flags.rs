@@ -228,9 +228,16 @@ fn demand(
         } else {
             count
         },
+        least_machines: if kind == WorkloadKind::Serving {
+            Policy::default().min_replicas
+        } else {
+            1
+        },
         gpus_active: gpus,
         gpus_held: gpus,
         gpus_active_in_all: u64::from(count) * u64::from(gpus),
+        gpus_held_in_all: u64::from(count) * u64::from(gpus),
+        gpu_peak_largest: sees_work.then_some(p95),
         gpu_peak: sees_work.then_some(p95),
         gpu_sum: sees_work.then_some(p95 * all),
         gpus_unused: gpus == 0 && held_percent.is_some_and(|percent| percent < 5.0),
@@ -242,6 +249,7 @@ fn demand(
             WorkloadKind::Training => Some(true),
             _ => None,
         },
+        may_share_gpus: true,
         vram_peak_mib,
         vram_is_reserved: false,
         cpu_p95: args.cpu_p95,

@@ -109,6 +109,13 @@ impl<'a> Measured<'a> {
         self.usage.iter().flat_map(|usage| &usage.gpus)
     }
 
+    /// Whether every GPU of each of them delivered its utilization, where GPUs are named at all.
+    pub fn sees_every_gpu(&self) -> bool {
+        let visible = self.visible_gpus().unwrap_or(0);
+        let mut usage = self.usage.iter();
+        usage.all(|one| one.gpus.is_empty() || one.measures_every_gpu(visible))
+    }
+
     /// The fullest card: largest peak and p95 of any GPU; absent unless every
     /// measured GPU reports its memory.
     pub fn vram(&self) -> Option<VramSummary> {

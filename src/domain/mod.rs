@@ -163,6 +163,8 @@ pub use utilization::{
 };
 pub use verdict::{Classification, UsageState, Verdict};
 pub use work::{BegunWork, WORK, Work, WorkPiece, WorkUnit};
-pub use workload::{KindBasis, VRAM_TAG, Workload, WorkloadKind, says_production};
+pub use workload::{
+    GPUS_TAG, INDEPENDENT, KindBasis, LINKED, VRAM_TAG, Workload, WorkloadKind, says_production,
+};
 pub use workload_cost::{IdleStorageCosts, InstanceCost, Unpriced, WorkloadCost};
 pub use workload_key::{Group, WorkloadKey};

@@ -208,6 +208,9 @@ pub struct InstanceUsage {
     pub summary: Option<UtilizationSummary>,
     /// Per GPU, by index.
     pub gpus: Vec<GpuUsage>,
+    /// Mean correlation of the utilization of each two GPUs in use, −1 to 1; absent of fewer than
+    /// two, and where none of it varies.
+    pub gpus_correlation: Option<f64>,
     /// 95th percentile of CPU utilization, percent.
     pub cpu_p95: Option<f64>,
     /// Samples behind that percentile; absent where profiled runs reported it.

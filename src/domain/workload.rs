@@ -48,6 +48,17 @@ named_enum! {
 /// Tag that states how much memory work takes of a GPU, such as `8GiB`.
 pub const VRAM_TAG: &str = "gpucost:vram";
 
+/// Tag that declares how the GPUs of one machine work, with its two values: each by itself, or
+/// several as one.
+pub const GPUS_TAG: &str = "gpucost:gpus";
+pub const INDEPENDENT: &str = "independent";
+pub const LINKED: &str = "linked";
+
+/// Mean correlation of the GPUs of a machine from which they may work as one. Shards of one
+/// model are busy in the same seconds; replicas behind one balancer follow the same day, but
+/// differ by their requests.
+const TOGETHER_CORRELATION: f64 = 0.95;
+
 /// Tags that tell the environment, and its values that mean production.
 const ENVIRONMENT_TAGS: [&str; 4] = ["env", "environment", "stage", "tier"];
 const PRODUCTION: [&str; 4] = ["prod", "production", "prd", "live"];
@@ -195,16 +206,37 @@ impl Workload {
         )
     }
 
-    /// Whether every GPU of it may hold a tenant of its own: declared serving, or an Auto
+    /// Whether GPUs of one machine work as one, so that they need what links them: what the tag
+    /// `gpucost:gpus` declares; else training does, and a service does not whose GPUs are not busy
+    /// together. Absent of everything else.
+    pub fn gpus_linked(&self) -> Option<bool> {
+        let declared = tag_value(&self.tags, &[GPUS_TAG]).map(str::trim);
+        let says = |value: &str| declared.is_some_and(|own| own.eq_ignore_ascii_case(value));
+        match self.declared_kind() {
+            _ if says(LINKED) => Some(true),
+            _ if says(INDEPENDENT) => Some(false),
+            WorkloadKind::Training => Some(true),
+            WorkloadKind::Serving if !self.gpus_move_together() => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Whether the GPUs of any of its machines are busy together.
+    pub fn gpus_move_together(&self) -> bool {
+        let mut correlations = self.usage.iter().filter_map(|usage| usage.gpus_correlation);
+        correlations.any(|correlation| correlation >= TOGETHER_CORRELATION)
+    }
+
+    /// Whether every GPU of it may hold a tenant of its own: GPUs that are not linked, or an Auto
     /// Scaling group of single-GPU instances that is declared not to train.
     pub fn holds_tenants(&self) -> bool {
         let are_alone = matches!(self.key.group, Group::AutoScaling(_))
             && self.visible_gpus() == Some(self.instances.len() as u64);
-        match self.declared_kind() {
-            WorkloadKind::Serving => true,
-            WorkloadKind::Batch | WorkloadKind::Evaluation | WorkloadKind::Development => are_alone,
-            WorkloadKind::Training | WorkloadKind::Unknown => false,
-        }
+        let may_be_jobs = matches!(
+            self.declared_kind(),
+            WorkloadKind::Batch | WorkloadKind::Evaluation | WorkloadKind::Development
+        );
+        self.gpus_linked() == Some(false) || (are_alone && may_be_jobs)
     }
 
     /// Whether a tag or a word of its name says production.

@@ -91,6 +91,7 @@ fn over_the_window(workload: Measured<'_>, policy: &Policy, as_of: Timestamp) ->
 fn without_periods(workload: Measured<'_>) -> &'static str {
     let signals = workload.usage.iter().filter_map(|usage| usage.signal);
     match signals.map(|(signal, _)| signal).min() {
+        None if workload.gpus().next().is_some() => "no utilization of a whole GPU was reported",
         None => "no GPU metric was reported",
         Some(Signal::GpuUtilization) => {
             "fewer than half of the GPUs reported utilization at any time"
@@ -114,6 +115,7 @@ fn by_utilization(
     let state = state(workload, utilization, policy, as_of);
     let is_idle = state.is_some_and(UsageState::is_idle);
     let is_measured = utilization.coverage() >= policy.measured_coverage
+        && workload.sees_every_gpu()
         // Idleness is reported of every GPU, so that the one seen least counts; a sign of
         // use beside them makes it less certain.
         && (!is_idle
@@ -155,13 +157,18 @@ fn contradiction(workload: Measured<'_>) -> Option<String> {
 /// The same of one GPU of a type.
 pub(super) fn power_contradiction(gpu: &GpuUsage, offer: &GpuOffer) -> Option<String> {
     let (watts, spec) = (gpu.power?.mean_w, gpu_spec(offer)?);
-    let (idle, limit) = (spec.idle_w?, spec.power_limit_w?);
-    let is_work = watts > idle + (limit - idle) * WORKING_POWER_SHARE;
-    (gpu.works() == Some(false) && is_work).then(|| {
+    let limit = spec.power_limit_w?;
+    let (bound, at_rest) = match spec.idle_w {
+        Some(idle) => (
+            idle + (limit - idle) * WORKING_POWER_SHARE,
+            format!(", where idle is about {idle:.0} W"),
+        ),
+        None => (limit * BUSY_POWER_PERCENT / 100.0, String::new()),
+    };
+    (gpu.works() == Some(false) && watts > bound).then(|| {
         format!(
             "utilization of GPU {} stays below {ACTIVE_PERCENT}% beside a mean power of \
-             {watts:.0} of {limit:.0} W, where idle is about {idle:.0} W: the metrics contradict \
-             each other",
+             {watts:.0} of {limit:.0} W{at_rest}: the metrics contradict each other",
             gpu.index
         )
     })

@@ -54,7 +54,7 @@ impl Rule for OverprovisionedGpu {
         let bursty = subject.verdict.state == Some(UsageState::Bursty);
         let idle_hours = summary
             .idle_share
-            .filter(|share| *share >= 0.5)
+            .filter(|share| *share >= 0.5 && subject.workload.measured().sees_every_gpu())
             .map(|share| format!(", idle {}% of the time", floored(share * 100.0, 0)));
         let judgement = Judgement {
             severity: META.severity,

@@ -307,6 +307,15 @@ impl Resize<'_> {
 
     fn number_step(&self) -> Option<String> {
         let (place, fewer) = (self.place, self.fewer);
+        let more = self.to.count.saturating_sub(running(&self.part.members));
+        if more > 0 {
+            return Some(format!(
+                "raise the desired capacity of {place} by {} (today {}), and its maximum size if \
+                 that is lower",
+                instances(more),
+                self.group.desired
+            ));
+        }
         if fewer == 0 {
             return None;
         }

@@ -7,8 +7,9 @@ use super::packing::{SharedCard, Tenant, pack_mig, pack_mps, total_slices};
 use super::rightsize::{NETWORK_HEADROOM, least_replicas, link_gbps, peak};
 use crate::catalog::{MigProfile, gpu_spec, mig_profiles};
 use crate::domain::{
-    Action, ActionKind, GpuModel, GpuOffer, GpuShare, GpuUsage, InstanceShape, Money, Policy, Risk,
-    Target, VRAM_TAG, Verdict, Workload, WorkloadCost, WorkloadKind,
+    Action, ActionKind, GPUS_TAG, GpuModel, GpuOffer, GpuShare, GpuUsage, INDEPENDENT,
+    InstanceShape, Money, Policy, Risk, Target, VRAM_TAG, Verdict, Workload, WorkloadCost,
+    WorkloadKind,
 };
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -71,6 +72,12 @@ pub enum NoSharing {
     /// GPUs that work together cannot be put on slices.
     #[error("{kind} may use several GPUs together; only serving and single-GPU replicas can share")]
     NotReplicas { kind: WorkloadKind },
+    /// Its GPUs are busy together.
+    #[error(
+        "the GPUs of a machine are busy together and may hold one model: declare that each holds \
+         its own with the tag {GPUS_TAG}={INDEPENDENT}"
+    )]
+    BusyTogether,
     /// Its kind was guessed from a name.
     #[error("serving is inferred from its name; declare it with the tag gpucost:kind")]
     KindGuessed,
@@ -126,6 +133,17 @@ pub fn holds_tenants(workload: &Workload) -> Result<(), NoSharing> {
     }
     match workload.kind {
         _ if workload.holds_tenants() => Ok(()),
+        WorkloadKind::Serving
+            if workload.declared_kind() == WorkloadKind::Serving
+                && workload.gpus_move_together() =>
+        {
+            Err(NoSharing::BusyTogether)
+        }
+        WorkloadKind::Serving if workload.declared_kind() == WorkloadKind::Serving => {
+            Err(NoSharing::NotReplicas {
+                kind: workload.kind,
+            })
+        }
         WorkloadKind::Serving => Err(NoSharing::KindGuessed),
         kind => Err(NoSharing::NotReplicas { kind }),
     }

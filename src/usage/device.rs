@@ -10,6 +10,7 @@ use super::kept::KeptFigures;
 use super::power::Power;
 use super::series::widen;
 use super::statistics::quantile;
+use super::together::Moments;
 use crate::domain::{
     ACTIVE_PERCENT, DAY_SECONDS, Distribution, GpuDay, GpuUsage, Maxima, Metric,
     NEARLY_FULL_VRAM_PERCENT, ResourceId, Samples, Statistic, VramSummary,
@@ -515,6 +516,12 @@ impl DeviceUsage {
             other.encoder_sessions_max.as_ref(),
             larger,
         );
+    }
+
+    /// What its averages vary by; absent without any.
+    pub(super) fn moments(&self) -> Option<Moments> {
+        let averages = self.averages.as_ref()?;
+        Some(Moments::of(&averages.percents))
     }
 
     pub(super) fn hour_sums(&self) -> Option<&HourSums> {

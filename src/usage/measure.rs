@@ -1,13 +1,13 @@
 //! From what series amounted to, to the figures that verdicts are made of.
 
 use super::cadence::Cadence;
-use super::device::figures;
+use super::device::{DeviceUsage, figures};
 use super::facts::CPU_AVERAGE;
 use super::histogram::Scale;
 use super::series::SeriesKey;
 use super::timeline::Slot;
 use super::usages::Usage;
-use super::{Series, Timeline};
+use super::{Series, Timeline, together};
 use crate::domain::{
     GpuOffer, Instance, InstanceUsage, JoinedBy, Metric, NetworkUse, Rejected, RunningTime,
     Statistic, Window,
@@ -69,6 +69,14 @@ impl Usage {
                     )
                 })
                 .collect(),
+            gpus_correlation: together::correlation(
+                &timeline,
+                &self
+                    .gpus
+                    .values()
+                    .filter_map(DeviceUsage::moments)
+                    .collect::<Vec<_>>(),
+            ),
             cpu_p95: cpu_figures.map(|figures| figures.p95),
             cpu_samples: cpu.map(|cpu| cpu.counted.over(ran, cadence(&CPU_AVERAGE))),
             cpu_max: self

@@ -31,6 +31,7 @@ mod sketch;
 mod statistics;
 mod tally;
 mod timeline;
+mod together;
 mod traffic;
 mod usages;
 mod week;

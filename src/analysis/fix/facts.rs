@@ -115,6 +115,9 @@ impl<'a> Facts<'a> {
             let changed = if kind == ActionKind::Stop {
                 stopped(workload, &ended)
             } else {
+                // How large a group may grow is not read.
+                let target = action.target().map_or(0, |to| to.count as usize);
+                sizes = sizes.filter(|_| target <= members.len());
                 let after = sizes.map(|sizes| (sizes, resized(sizes, action)));
                 sizes = after.map(|(_, after)| after);
                 after.map(|sizes| (sizes, false))

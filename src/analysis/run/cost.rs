@@ -177,9 +177,16 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
         bound: profile.diagnosis.bound(),
         instances: 1,
         least_instances: 1,
+        least_machines: 1,
         gpus_active: count(used.len()),
         gpus_held: count(held),
         gpus_active_in_all: used.len() as u64,
+        gpus_held_in_all: held as u64,
+        gpu_peak_largest: used
+            .iter()
+            .filter_map(|gpu| gpu.utilization.map(|figures| figures.p95))
+            .reduce(f64::max)
+            .filter(|_| p95_sum.is_some()),
         gpu_peak: p95_sum.map(|sum| sum / used.len() as f64),
         gpu_sum: p95_sum,
         gpus_unused: false,
@@ -189,6 +196,7 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
             .iter()
             .any(|gpu| gpu.encoder_percent.is_some_and(|encoder| encoder.max > 0.0)),
         gpus_linked: Some(used.len() > 1),
+        may_share_gpus: false,
         vram_peak_mib,
         vram_is_reserved: false,
         cpu_p95,

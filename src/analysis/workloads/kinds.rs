@@ -2,8 +2,8 @@
 
 use crate::catalog::time_zone;
 use crate::domain::{
-    KindBasis, Until, VRAM_TAG, WorkloadKind, says_production, says_restartable, size_mib,
-    tag_value,
+    GPUS_TAG, INDEPENDENT, KindBasis, LINKED, Until, VRAM_TAG, WorkloadKind, says_production,
+    says_restartable, size_mib, tag_value,
 };
 use crate::savings::{
     DOUBLE_PRECISION, INTERCHANGEABLE, PRECISION_TAG, REPLICAS_TAG, TIME_ZONE_TAG,
@@ -95,12 +95,14 @@ pub(super) fn until(tags: &BTreeMap<String, String>, as_of: Timestamp) -> Option
 /// kind, a yes or no, a day, or a time zone.
 pub fn is_vocabulary(key: &str, value: &str) -> bool {
     let among = |keys: &[&str]| keys.iter().any(|known| known.eq_ignore_ascii_case(key));
+    let is = |known: &&str| known.eq_ignore_ascii_case(value.trim());
     (among(KIND_TAGS) && kind_of_value(value).is_some())
         || says_restartable(key, value)
         || (among(&[TIME_ZONE_TAG]) && time_zone(value).is_some())
-        || (among(&[PRECISION_TAG]) && value.trim().eq_ignore_ascii_case(DOUBLE_PRECISION))
+        || (among(&[PRECISION_TAG]) && is(&DOUBLE_PRECISION))
         || (among(&[VRAM_TAG]) && size_mib(value).is_some())
-        || (among(&[REPLICAS_TAG]) && value.trim().eq_ignore_ascii_case(INTERCHANGEABLE))
+        || (among(&[REPLICAS_TAG]) && is(&INTERCHANGEABLE))
+        || (among(&[GPUS_TAG]) && [INDEPENDENT, LINKED].iter().any(is))
         || (among(&[UNTIL_TAG]) && last_day(value).is_some())
         || says_production(key, value)
 }

@@ -8,7 +8,7 @@ use crate::catalog::network_gbps;
 use crate::domain::{ActionKind, GpuOffer, Policy, Risk, WorkloadKind};
 use crate::report::shared::text::{count, counted, money};
 use crate::savings::{
-    Answer, Considered, Demand, Projection, RatioBasis, Rightsizing, Today, averaged_away,
+    Answer, Considered, Demand, Projection, RatioBasis, Rightsizing, Spread, Today, averaged_away,
     performance, usable_vram_mib,
 };
 use rust_decimal::Decimal;
@@ -43,11 +43,11 @@ impl Page {
         let rates = Rates::of(rows.map(|((key, quote), one)| (key, quote, one.monthly_hours)));
         let sum = self.rates(&rates, Self::note);
         let all = found.quotes.len();
-        if (chosen.count as usize) < all {
+        if !chosen.spread.keeps_machines() {
             let even = Decimal::from(chosen.count) / Decimal::from(all.max(1));
             let share = found.fewer.as_ref().map_or(even, |fewer| fewer.share);
             self.note(&format!(
-                "at most {} of {all} at once, {} of the running time: {} per month",
+                "{} instead of {all} at once at most, {} of the running time: {} per month",
                 chosen.count,
                 figure(share, 10),
                 figure(sum * share, 6)
@@ -84,7 +84,7 @@ impl Page {
                 |mib| format!("{} reports {} MiB", other.model, count(mib)),
             );
             let is_same = found.projection.is_some_and(|there| {
-                there.ratio.basis == RatioBasis::SameGpu && chosen.count == demand.instances
+                there.ratio.basis == RatioBasis::SameGpu && chosen.spread != Spread::Replicas
             });
             self.note(&if is_same {
                 format!(
@@ -131,9 +131,9 @@ impl Page {
     }
 
     fn vcpu(&mut self, today: &Today<'_>, demand: &Demand, chosen: &Considered, policy: &Policy) {
-        let fewer = chosen.count < demand.instances;
+        let is_spread = !chosen.spread.keeps_machines();
         let (p95, share) = match (demand.cpu_p95, demand.cpu_p95_sum) {
-            (_, Some(sum)) if fewer => (
+            (_, Some(sum)) if is_spread => (
                 Some(sum),
                 format!(
                     " / {}",
@@ -150,7 +150,11 @@ impl Page {
             return;
         };
         let vcpu = f64::from(today.shape.vcpu);
-        let parts = if fewer { f64::from(chosen.count) } else { 1.0 };
+        let parts = if is_spread {
+            f64::from(chosen.count)
+        } else {
+            1.0
+        };
         self.note(&format!(
             "vCPU: p95 {p95:.1}% of {} × {}{share} = {:.2} needed; {} available",
             today.shape.vcpu,
@@ -184,19 +188,33 @@ impl Page {
                 today.model, other.model, projection.ratio.value, demand.bound
             ));
         }
-        let peak = if chosen.count < demand.instances {
-            let all = f64::from(chosen.count) * f64::from(other.share.visible_devices());
-            demand.gpu_sum.map(|sum| {
-                format!(
-                    "largest simultaneous sum over all GPUs {sum:.1}% / {} = {:.1}%",
-                    crate::domain::counted(all, "GPU", "GPUs"),
-                    sum / all
-                )
-            })
-        } else {
-            demand
+        let each = f64::from(other.share.visible_devices());
+        let peak = match chosen.spread {
+            Spread::Replicas => {
+                let all = f64::from(chosen.count) * each;
+                demand.gpu_sum.map(|sum| {
+                    format!(
+                        "largest simultaneous sum over all GPUs {sum:.1}% / {} = {:.1}%",
+                        crate::domain::counted(all, "GPU", "GPUs"),
+                        sum / all
+                    )
+                })
+            }
+            Spread::Kept => demand
                 .gpu_peak
-                .map(|peak| format!("{} {peak:.1}%", peak_name(demand.kind)))
+                .map(|peak| format!("{} {peak:.1}%", peak_name(demand.kind))),
+            Spread::Tenants => demand
+                .gpu_peak_largest
+                .map(|peak| format!("{} of the busiest GPU {peak:.1}%", peak_name(demand.kind))),
+            Spread::Processes => demand.gpu_peak.map(|peak| {
+                format!(
+                    "{} {peak:.1}% × {} / {} = {:.1}%",
+                    peak_name(demand.kind),
+                    crate::domain::counted(demand.gpus_active, "GPU", "GPUs"),
+                    crate::domain::counted(each, "GPU", "GPUs"),
+                    peak * f64::from(demand.gpus_active) / each
+                )
+            }),
         };
         let answers = matches!(demand.kind, WorkloadKind::Serving | WorkloadKind::Unknown);
         let most = if answers {

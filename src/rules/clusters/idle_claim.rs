@@ -100,7 +100,7 @@ fn use_of<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
 }
 
 /// Whether a GPU of its node draws the power of work while its counters stand still.
-fn contradicts_itself(view: &View<'_>, holding: &Holding<'_>) -> bool {
+pub(super) fn contradicts_itself(view: &View<'_>, holding: &Holding<'_>) -> bool {
     let machine = view.host(holding).machine;
     let offer = machine.and_then(|one| shape(one.instance_type)?.gpu.as_ref());
     let gpus = machine.and_then(|one| one.usage).map(|usage| &usage.gpus);

@@ -170,6 +170,7 @@ pub(super) fn usage(name: &str, maxima: &[f64]) -> InstanceUsage {
         signal: None,
         summary: None,
         gpus: maxima.iter().enumerate().map(gpu).collect(),
+        gpus_correlation: None,
         cpu_p95: None,
         cpu_samples: None,
         cpu_max: None,

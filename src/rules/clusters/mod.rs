@@ -98,7 +98,9 @@ pub fn cluster_silences(facts: &ClusterFacts<'_>) -> Vec<Silence> {
     let of_pod = |holding: &Holding<'_>| holding.scheduler == Scheduler::Kubernetes;
     let unused = both()
         .filter(|(_, holding)| of_pod(holding))
-        .filter(|(one, holding)| is_idle_unknown(one) || oversized_claim::is_unknown(holding))
+        .filter(|(one, holding)| {
+            is_idle_unknown(one) || oversized_claim::is_unknown(&view, holding)
+        })
         .count();
     let unused_by_tasks = both()
         .filter(|(one, holding)| !of_pod(holding) && is_idle_unknown(one))
@@ -107,7 +109,8 @@ pub fn cluster_silences(facts: &ClusterFacts<'_>) -> Vec<Silence> {
     if !both().any(|(one, holding)| of_pod(holding) && is_idle_unknown(one)) {
         of_use.retain(|rule| *rule != idle_claim::ID);
     }
-    if !view.holdings.iter().any(oversized_claim::is_unknown) {
+    let is_size_unknown = |holding: &Holding<'_>| oversized_claim::is_unknown(&view, holding);
+    if !view.holdings.iter().any(is_size_unknown) {
         of_use.retain(|rule| *rule != oversized_claim::ID);
     }
     let silences = [

@@ -4,7 +4,7 @@
 //! pod had its devices, or by a pod that is idle as a whole.
 
 use super::facts::{Holding, View, cost_words, fact, gpus};
-use super::idle_claim::{confidence, least_hours};
+use super::idle_claim::{confidence, contradicts_itself, least_hours};
 use crate::domain::{
     ACTIVE_PERCENT, Comparator, DeviceUse, Finding, FindingKind, Judgement, Recommendation,
     Scheduler, Severity,
@@ -24,14 +24,16 @@ fn applies(holding: &Holding<'_>) -> bool {
 }
 
 /// Whether it is unknown which devices of a holding are used.
-pub(super) fn is_unknown(holding: &Holding<'_>) -> bool {
-    let is_measured = holding.uses.len() as u64 >= holding.whole && !holding.has_predecessor();
+pub(super) fn is_unknown(view: &View<'_>, holding: &Holding<'_>) -> bool {
+    let is_measured = holding.uses.len() as u64 >= holding.whole
+        && !holding.has_predecessor()
+        && !contradicts_itself(view, holding);
     applies(holding) && !is_measured
 }
 
 fn finding(view: &View<'_>, holding: &Holding<'_>) -> Option<Finding> {
     // More devices than it holds are those of a pod of the same name before it.
-    let is_known = !is_unknown(holding) && holding.uses.len() as u64 == holding.whole;
+    let is_known = !is_unknown(view, holding) && holding.uses.len() as u64 == holding.whole;
     if !applies(holding) || !is_known {
         return None;
     }

@@ -1,5 +1,6 @@
 //! Every type that a workload could move to, accepted or rejected with a reason.
 
+use super::layout::Spread;
 use super::needs::Demand;
 use super::price::{Move, MovedInstance, Today};
 use super::projection::{Projection, Ratio, RatioBasis, is_same_gpu, ratio, usable_vram_mib};
@@ -21,6 +22,8 @@ pub struct Considered {
     pub shape: &'static InstanceShape,
     /// How many of them would take the place of today's.
     pub count: u32,
+    /// How the work lies on them.
+    pub spread: Spread,
     /// Mean rate of one of them; absent when it was rejected unpriced.
     pub hourly: Option<Decimal>,
     /// All of them per month, rounded to cents: at today's running time, and as much
@@ -111,80 +114,61 @@ pub(in crate::savings) fn link_gbps(instance_type: &str) -> Option<f64> {
 }
 
 /// What is asked of every type.
-struct Asked<'a> {
+pub(super) struct Asked<'a> {
     today: &'a Today<'a>,
-    offer: &'a GpuOffer,
-    demand: &'a Demand,
+    pub(super) offer: &'a GpuOffer,
+    pub(super) demand: &'a Demand,
     prices: &'a Prices<'a>,
-    policy: &'a Policy,
-    accepted: Risk,
+    pub(super) policy: &'a Policy,
+    pub(super) accepted: Risk,
 }
 
 impl Asked<'_> {
+    /// The first layout of a type that will do, else the one that is nearest to it.
     fn consider(&self, shape: &'static InstanceShape) -> Option<Considered> {
-        let ratio = shape
-            .gpu
-            .as_ref()
-            .map(|other| ratio(self.offer, other, self.demand.bound));
-        let count = self.count(shape, ratio.as_ref().and_then(|ratio| ratio.as_ref().ok()));
-        if shape.instance_type == self.today.shape.instance_type && count >= self.demand.instances {
-            return None;
+        let gpu = shape.gpu.as_ref();
+        let ratio = gpu.map(|other| ratio(self.offer, other, self.demand.bound));
+        let known = ratio.as_ref().and_then(|ratio| ratio.as_ref().ok());
+        let latency = known.map_or(1.0, |ratio| ratio.value);
+        let is_today = shape.instance_type == self.today.shape.instance_type;
+        let mut nearest: Option<Considered> = None;
+        for (count, spread) in self.layouts(shape, known) {
+            if is_today && count >= self.demand.instances {
+                continue;
+            }
+            let mut one = Considered {
+                shape,
+                count,
+                spread,
+                hourly: None,
+                monthly: None,
+                moved: Vec::new(),
+                projection: None,
+                risk: self.risk(shape, (count, spread), latency),
+                rejection: None,
+                quotes: Vec::new(),
+            };
+            one.rejection = self.ask(&mut one, ratio.clone()).err();
+            if one.is_accepted() {
+                return Some(one);
+            }
+            let rank = |one: &Considered| one.rejection.as_ref().map(Rejection::rank);
+            if nearest
+                .as_ref()
+                .is_none_or(|known| rank(&one) > rank(known))
+            {
+                nearest = Some(one);
+            }
         }
-        let latency = ratio
-            .as_ref()
-            .and_then(|ratio| ratio.as_ref().ok())
-            .map_or(1.0, |ratio| ratio.value);
-        let mut one = Considered {
-            shape,
-            count,
-            hourly: None,
-            monthly: None,
-            moved: Vec::new(),
-            projection: None,
-            risk: self.risk(shape, count, latency),
-            rejection: None,
-            quotes: Vec::new(),
-        };
-        one.rejection = self.ask(&mut one, ratio).err();
-        Some(one)
-    }
-
-    /// How many would do. A service may shrink until its GPUs are as busy as a
-    /// service may be in its busiest period, and until its vCPUs and network hold what
-    /// all use together.
-    fn count(&self, shape: &InstanceShape, ratio: Option<&Ratio>) -> u32 {
-        let instances = self.demand.instances;
-        let (Some(offer), Some(ratio), Some(gpu)) = (&shape.gpu, ratio, self.demand.gpu_sum) else {
-            return instances;
-        };
-        let Some(cpu) = self.demand.cpu_p95_sum else {
-            return instances;
-        };
-        if self.demand.least_instances >= instances || self.accepted == Risk::Low {
-            return instances;
-        }
-        let gpus = f64::from(offer.share.visible_devices());
-        let by_gpu = gpu * ratio.value / (self.policy.serving_target_percent * gpus);
-        let by_cpu = self.vcpu(cpu) / f64::from(shape.vcpu.max(1));
-        let link = network_gbps(&shape.instance_type).and_then(|gbps| gbps.to_f64());
-        let by_network = self
-            .demand
-            .network_gbps_sum
-            .zip(link.filter(|link| *link > 0.0))
-            .map_or(0.0, |(sum, link)| sum * NETWORK_HEADROOM / link);
-        // A quotient that is whole but for its last bits is whole.
-        let fewest = (by_gpu.max(by_cpu).max(by_network) - 1e-9).ceil().max(1.0);
-        (fewest as u32)
-            .max(self.demand.least_instances)
-            .min(instances)
+        nearest
     }
 
     /// vCPUs of today's type behind a CPU utilization, with headroom.
-    fn vcpu(&self, percent: f64) -> f64 {
+    pub(super) fn vcpu(&self, percent: f64) -> f64 {
         percent / 100.0 * f64::from(self.today.shape.vcpu) * self.policy.vcpu_headroom
     }
 
-    fn risk(&self, shape: &InstanceShape, count: u32, latency: f64) -> Risk {
+    fn risk(&self, shape: &InstanceShape, (count, spread): (u32, Spread), latency: f64) -> Risk {
         let today = &self.today.shape;
         let is_slow = self.may_serve() && latency > self.policy.max_latency_ratio;
         let less_network = self.demand.network_gbps.is_none()
@@ -193,15 +177,27 @@ impl Asked<'_> {
             .gpu
             .as_ref()
             .is_some_and(|other| is_same_gpu(self.offer, other));
-        let keeps_held = self.demand.gpus_held <= self.demand.gpus_active
+        let demand = self.demand;
+        let keeps_held = demand.gpus_held_in_all <= demand.gpus_active_in_all
             || shape.gpu.as_ref().is_some_and(|other| {
-                other.share.visible_devices() >= self.demand.gpus_needed(true)
+                let devices = other.share.visible_devices();
+                match spread {
+                    Spread::Tenants => {
+                        u64::from(count) * u64::from(devices) >= demand.gpus_held_in_all
+                    }
+                    _ => devices >= demand.gpus_needed(true),
+                }
             });
         let is_linked = self.may_lose_link(shape);
-        if shape.architecture != today.architecture || is_slow || !keeps_held || is_linked {
+        if shape.architecture != today.architecture
+            || is_slow
+            || !keeps_held
+            || is_linked
+            || spread == Spread::Processes
+        {
             Risk::High
         } else if !same_gpu
-            || count < self.demand.instances
+            || spread != Spread::Kept
             || less_network
             || shape.memory_mib < today.memory_mib
             || self.demand.runs.is_some()
@@ -218,7 +214,7 @@ impl Asked<'_> {
         ratio: Option<Result<Ratio, Rejection>>,
     ) -> Result<(), Rejection> {
         self.ask_kind(one.shape)?;
-        let moved = Move::of(self.today, one.shape, one.count, self.prices)?;
+        let moved = Move::of(self.today, one.shape, (one.count, one.spread), self.prices)?;
         one.hourly = Some(moved.per_instance);
         one.moved = moved.instances(self.today, 1.0, self.policy);
         one.monthly = Some(moved.monthly(&one.moved));
@@ -273,6 +269,10 @@ impl Asked<'_> {
         if shape.accelerator != self.today.shape.accelerator || !(same_model || same_maker) {
             return Err(Rejection::Accelerator);
         }
+        // What runs need not be launched to be packed.
+        if shape.instance_type == self.today.shape.instance_type {
+            return Ok(());
+        }
         match family(shape.family()).and_then(|family| family.launchable) {
             Some(true) => Ok(()),
             Some(false) => Err(Rejection::NotLaunchable),
@@ -299,7 +299,7 @@ impl Asked<'_> {
         let shape = one.shape;
         if !is_same_gpu(self.offer, other) {
             self.ask_model(other)?;
-        } else if one.count == self.demand.instances {
+        } else if one.spread == Spread::Kept {
             let today = &self.today.shape;
             let fewer = other.share.count() < self.offer.share.count();
             let no_more = other.share == self.offer.share
@@ -310,7 +310,7 @@ impl Asked<'_> {
             }
         }
         let needed = self.gpus_needed();
-        if other.share.visible_devices() < needed {
+        if one.spread == Spread::Kept && other.share.visible_devices() < needed {
             return Err(Rejection::Gpus { needed });
         }
         self.ask_vram(one, other)?;
@@ -331,8 +331,19 @@ impl Asked<'_> {
 
     /// GPUs that an instance must have. One that never worked and holds memory counts
     /// unless everything is accepted.
-    fn gpus_needed(&self) -> u16 {
+    pub(super) fn gpus_needed(&self) -> u16 {
         self.demand.gpus_needed(self.accepted < Risk::High)
+    }
+
+    /// The same of all machines together.
+    pub(super) fn gpus_needed_in_all(&self) -> u64 {
+        let active = self.demand.gpus_active_in_all;
+        let needed = if self.accepted < Risk::High {
+            self.demand.gpus_held_in_all.max(active)
+        } else {
+            active
+        };
+        needed.max(1)
     }
 
     fn may_serve(&self) -> bool {
@@ -370,13 +381,11 @@ impl Asked<'_> {
     fn ask_network(&self, one: &Considered) -> Result<(), Rejection> {
         let today = link_gbps(&self.today.shape.instance_type);
         let there = link_gbps(&one.shape.instance_type);
-        let busiest = match (self.demand.network_gbps, self.demand.network_gbps_sum) {
-            (Some(busiest), Some(sum)) if one.count < self.demand.instances => {
-                Some(busiest.max(sum / f64::from(one.count)))
-            }
-            (busiest, _) => busiest,
-        };
-        let measured = busiest.map(|busiest| busiest * NETWORK_HEADROOM);
+        let sum = self.demand.network_gbps_sum;
+        let measured = self
+            .demand
+            .network_gbps
+            .map(|busiest| self.share(one, busiest, sum) * NETWORK_HEADROOM);
         let kept = today.filter(|_| self.keeps_network());
         let Some(needed_gbps) = measured.into_iter().chain(kept).reduce(f64::max) else {
             return Ok(());
@@ -445,11 +454,12 @@ impl Asked<'_> {
     /// the need is not known: nothing smaller holds it for certain, and nothing larger is
     /// needed.
     fn ask_vram(&self, one: &Considered, other: &GpuOffer) -> Result<(), Rejection> {
-        if is_same_gpu(self.offer, other) && one.count == self.demand.instances {
+        let is_alone = matches!(one.spread, Spread::Kept | Spread::Tenants);
+        if is_same_gpu(self.offer, other) && is_alone {
             return Ok(());
         }
         let usable_mib = usable_vram_mib(self.offer, other)?;
-        let needed_mib = self.vram_mib();
+        let needed_mib = self.vram_mib() * self.per_gpu(one.spread, other);
         if usable_mib as f64 >= needed_mib {
             Ok(())
         } else if self.demand.vram_is_reserved {
@@ -476,22 +486,35 @@ impl Asked<'_> {
         }
     }
 
-    /// GPUs that work on each of the new instances.
+    /// GPUs of today whose work each of the new instances takes over.
     fn gpus_in_use(&self, one: &Considered) -> f64 {
         let needed = u64::from(self.gpus_needed());
-        if one.count >= self.demand.instances {
-            return needed as f64;
-        }
         let visible = one
             .shape
             .gpu
             .as_ref()
             .map_or(1, |other| u64::from(other.share.visible_devices()));
-        let spread = self
-            .demand
-            .gpus_active_in_all
-            .div_ceil(u64::from(one.count));
-        spread.min(visible).max(needed) as f64
+        let count = u64::from(one.count);
+        let in_use = match one.spread {
+            Spread::Kept | Spread::Processes => needed,
+            Spread::Tenants => self.gpus_needed_in_all().div_ceil(count).min(visible),
+            Spread::Replicas => {
+                let spread = self.demand.gpus_active_in_all.div_ceil(count);
+                spread.max(needed).min(visible)
+            }
+        };
+        in_use as f64
+    }
+
+    /// The larger of what the busiest machine of today needs, as far as its GPUs are taken over,
+    /// and of an even share of all.
+    fn share(&self, one: &Considered, busiest: f64, sum: Option<f64>) -> f64 {
+        if one.spread.keeps_machines() {
+            return busiest;
+        }
+        let taken = (self.gpus_in_use(one) / f64::from(self.gpus_needed())).min(1.0);
+        let even = sum.map_or(busiest, |sum| sum / f64::from(one.count));
+        (busiest * taken).max(even)
     }
 
     fn ask_host(&self, one: &Considered) -> Result<(), Rejection> {
@@ -499,13 +522,10 @@ impl Asked<'_> {
         let in_use = self.gpus_in_use(one);
         let needed = f64::from(self.gpus_needed());
         let devices = f64::from(self.offer.share.visible_devices());
-        let vcpu = match (self.demand.cpu_p95, self.demand.cpu_p95_sum) {
-            (Some(one_instance), Some(sum)) if one.count < self.demand.instances => self
-                .vcpu(one_instance)
-                .max(self.vcpu(sum) / f64::from(one.count)),
-            (Some(one_instance), _) => self.vcpu(one_instance),
-            (None, _) if self.accepted == Risk::Low => f64::from(today.vcpu),
-            (None, _) => f64::from(today.vcpu) / devices * in_use,
+        let vcpu = match self.demand.cpu_p95 {
+            Some(busiest) => self.vcpu(self.share(one, busiest, self.demand.cpu_p95_sum)),
+            None if self.accepted == Risk::Low => f64::from(today.vcpu),
+            None => f64::from(today.vcpu) / devices * in_use,
         };
         if f64::from(one.shape.vcpu) < vcpu {
             return Err(Rejection::Vcpu { needed: vcpu });
@@ -518,11 +538,17 @@ impl Asked<'_> {
             }
         }
         let memory = today.memory_mib as f64;
+        let other = one.shape.gpu.as_ref();
         let needed_mib = match self.demand.memory_p95_mib {
             Some(p95) => p95 * self.policy.vcpu_headroom * in_use / needed,
             // What was not measured stays as it is where nothing may go wrong.
             None if self.accepted == Risk::Low => memory * in_use / needed,
-            None => (memory / devices * in_use).min(2.0 * self.vram_mib() + 8.0 * 1024.0),
+            None => {
+                let per_gpu = other.map_or(1.0, |other| self.per_gpu(one.spread, other));
+                // What each process holds, and what one more takes while it is read.
+                let held = (per_gpu + 1.0) * self.vram_mib();
+                (memory / devices * in_use).min(held + 8.0 * 1024.0)
+            }
         };
         if (one.shape.memory_mib as f64) < needed_mib {
             return Err(Rejection::Memory { needed_mib });
@@ -532,16 +558,19 @@ impl Asked<'_> {
 
     /// How busy the GPUs in use would be.
     fn project(&self, one: &Considered, ratio: Ratio) -> Result<Projection, Rejection> {
-        let today = if one.count < self.demand.instances {
-            let gpus = one
-                .shape
-                .gpu
-                .as_ref()
-                .map_or(1, |other| other.share.visible_devices());
-            let all = f64::from(one.count) * f64::from(gpus);
-            self.demand.gpu_sum.map(|sum| sum / all)
-        } else {
-            self.demand.gpu_peak
+        let gpus = one.shape.gpu.as_ref();
+        let gpus = gpus.map_or(1, |other| other.share.visible_devices());
+        let today = match one.spread {
+            Spread::Kept => self.demand.gpu_peak,
+            Spread::Replicas => {
+                let all = f64::from(one.count) * f64::from(gpus);
+                self.demand.gpu_sum.map(|sum| sum / all)
+            }
+            Spread::Tenants => self.demand.gpu_peak_largest,
+            Spread::Processes => {
+                let each = f64::from(self.gpus_needed()) / f64::from(gpus);
+                self.demand.gpu_peak.map(|peak| peak * each)
+            }
         };
         match today {
             Some(peak) => Ok(Projection::at(peak, ratio)),

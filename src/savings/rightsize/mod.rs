@@ -1,6 +1,7 @@
 //! Another type, or fewer instances, that hold what a workload uses.
 
 mod candidates;
+mod layout;
 mod needs;
 mod price;
 mod projection;
@@ -9,6 +10,7 @@ mod steps;
 
 pub use candidates::{Considered, candidates};
 pub(super) use candidates::{NETWORK_HEADROOM, link_gbps};
+pub use layout::Spread;
 pub use needs::{
     Bound, DOUBLE_PRECISION, Demand, INTERCHANGEABLE, MissingData, PRECISION_TAG, REPLICAS_TAG,
 };
@@ -34,7 +36,7 @@ pub struct Rightsizing {
     pub advice: String,
     /// Seconds of the averages that it rests on, where they hide peaks that count.
     pub averaged_seconds: Option<u32>,
-    /// What fewer instances run of today's hours; absent where their number stays.
+    /// What another number of instances runs of today's hours; absent where each stays one.
     pub fewer: Option<Fewer>,
     /// GPUs that the fullest instance ever used.
     pub gpus_needed: u16,
@@ -147,10 +149,10 @@ fn moved(
         action: action.with_caveats(caveats(today, demand, &found)),
         advice: steps::advice(today, demand, &found),
         averaged_seconds: steps::averaged(demand, &found),
-        fewer: today
-            .activity
-            .filter(|_| found.count < demand.instances)
-            .and_then(|activity| Fewer::at_most(activity, found.count)),
+        fewer: today.activity.and_then(|activity| {
+            let machines = (demand.instances, found.count);
+            found.spread.hours(activity, machines)
+        }),
         gpus_needed: demand.gpus_needed(accepted < Risk::High),
         hourly,
         moved,
@@ -170,7 +172,7 @@ fn detail(
     hourly: Decimal,
     accepted: Risk,
 ) -> String {
-    let of_today = if found.count < demand.instances {
+    let of_today = if found.count != demand.instances {
         format!("{} at ", demand.instances)
     } else {
         String::new()

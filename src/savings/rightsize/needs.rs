@@ -28,6 +28,9 @@ pub struct Demand {
     /// The fewest instances that may do its work: all of them, unless it is a declared
     /// service whose replicas are interchangeable.
     pub least_instances: u32,
+    /// The fewest machines for all of it, where each GPU in use may move on its own: replicas of
+    /// a service, and one a zone in use.
+    pub least_machines: u32,
     /// GPUs in use on the instance that has most of them: all that are not known never
     /// to have worked.
     pub gpus_active: u16,
@@ -35,6 +38,10 @@ pub struct Demand {
     pub gpus_held: u16,
     /// GPUs in use on all instances.
     pub gpus_active_in_all: u64,
+    /// The same with those that hold memory, or may hold some.
+    pub gpus_held_in_all: u64,
+    /// What the busiest GPU must have room for; absent like `gpu_peak`.
+    pub gpu_peak_largest: Option<f64>,
     /// What its GPUs must have room for: the mean peak of the GPUs in use of an
     /// instance, on the instance where it is highest; absent where it is not known or
     /// none was seen working.
@@ -51,6 +58,8 @@ pub struct Demand {
     /// Whether GPUs of one instance work as one, so that they need what links them; absent
     /// where that is not known.
     pub gpus_linked: Option<bool>,
+    /// Whether processes may share a GPU without walls: of one owner, and not in production.
+    pub may_share_gpus: bool,
     /// Whether code needs double precision at full rate, by its tag.
     pub needs_fp64: bool,
     /// What a tag states of a GPU, else the peak of the fullest one.
@@ -116,8 +125,9 @@ const FINE_SECONDS: u32 = 60;
 struct InstanceDemand {
     active: u16,
     held: u16,
-    /// Sum of the peaks of its GPUs in use.
+    /// Sum of the peaks of its GPUs in use, and the largest.
     peak_sum: f64,
+    peak_largest: f64,
 }
 
 impl InstanceDemand {
@@ -130,6 +140,7 @@ impl InstanceDemand {
             active: 0,
             held: 0,
             peak_sum: 0.0,
+            peak_largest: 0.0,
         };
         for gpu in &usage.gpus {
             let figures = gpu
@@ -140,7 +151,9 @@ impl InstanceDemand {
             found.active += u16::from(in_use);
             found.held += u16::from(in_use || gpu.is_allocated() != Some(false));
             if in_use {
-                found.peak_sum += peak(gpu, figures, workload.declared_kind());
+                let peak = peak(gpu, figures, workload.declared_kind());
+                found.peak_sum += peak;
+                found.peak_largest = found.peak_largest.max(peak);
             }
         }
         Ok(found)
@@ -222,9 +235,20 @@ impl Demand {
             bound: Bound::Unknown,
             instances: u32::try_from(workload.instances.len()).map_err(|_| MissingData::Signal)?,
             least_instances: least_instances(workload, policy),
+            least_machines: if workload.may_serve() {
+                least_replicas(workload, policy)
+            } else {
+                u32::try_from(workload.zones().len()).unwrap_or(u32::MAX)
+            },
             gpus_active,
             gpus_held: largest(|one| one.held).unwrap_or(0),
             gpus_active_in_all: instances.iter().map(|one| u64::from(one.active)).sum(),
+            gpus_held_in_all: instances.iter().map(|one| u64::from(one.held)).sum(),
+            gpu_peak_largest: instances
+                .iter()
+                .map(|one| one.peak_largest)
+                .reduce(f64::max)
+                .filter(|_| !never_worked || gpus_unused),
             // What was never seen working says nothing about how fast a GPU must be.
             gpu_peak: instances
                 .iter()
@@ -238,6 +262,7 @@ impl Demand {
             never_worked,
             encodes: workload.gpus().any(GpuUsage::encodes),
             gpus_linked: gpus_linked(workload, gpus_active),
+            may_share_gpus: !workload.is_production() && !workload.has_several_owners,
             needs_fp64: tag_is(workload, PRECISION_TAG, DOUBLE_PRECISION),
             vram_peak_mib: vram_use_mib.unwrap_or(vram.peak_mib),
             vram_is_reserved: vram_use_mib.is_none(),
@@ -279,13 +304,12 @@ fn tag_is(workload: &Workload, tag: &str, expected: &str) -> bool {
     })
 }
 
-/// Whether GPUs in use of one instance work as one. What sharing takes for tenants does not,
-/// training does, and of everything else it is not known.
+/// Whether GPUs in use of one instance work as one: one alone does not.
 fn gpus_linked(workload: &Workload, gpus_active: u16) -> Option<bool> {
-    if gpus_active < 2 || workload.holds_tenants() {
+    if gpus_active < 2 {
         return Some(false);
     }
-    (workload.declared_kind() == WorkloadKind::Training).then_some(true)
+    workload.gpus_linked()
 }
 
 /// Whether the nodes of a group may work together: what trains does; of what is not

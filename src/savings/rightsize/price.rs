@@ -1,5 +1,6 @@
 //! What a workload costs today, and what it would cost elsewhere.
 
+use super::layout::Spread;
 use super::needs::MissingData;
 use super::rejection::Rejection;
 use crate::catalog::Prices;
@@ -7,7 +8,6 @@ use crate::domain::{
     Currency, HourlyActivity, HourlyRate, InstanceCost, InstanceShape, Money, Policy, PriceKey,
     PriceOption, PriceQuote, Workload, WorkloadCost,
 };
-use crate::savings::Fewer;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
 
@@ -60,7 +60,7 @@ impl Move {
     pub(super) fn of(
         today: &Today<'_>,
         to: &InstanceShape,
-        count: u32,
+        (count, spread): (u32, Spread),
         prices: &Prices<'_>,
     ) -> Result<Self, Rejection> {
         let cost = today.cost;
@@ -84,13 +84,14 @@ impl Move {
         let rates: Decimal = quotes.iter().map(|(_, quote)| quote.rate.amount()).sum();
         Ok(Self {
             per_instance: rates / instances,
-            scale: if quotes.len() == count as usize {
+            scale: if spread.keeps_machines() {
                 Decimal::ONE
             } else {
-                let found = today
+                let machines = (quotes.len() as u32, count);
+                let hours = today
                     .activity
-                    .and_then(|hours| Fewer::at_most(hours, count));
-                found.map_or(Decimal::from(count) / instances, |fewer| fewer.share)
+                    .and_then(|hours| spread.hours(hours, machines));
+                hours.map_or(Decimal::from(count) / instances, |hours| hours.share)
             },
             currency,
             quotes,

@@ -1,6 +1,7 @@
 //! What to check before moving.
 
 use super::candidates::{Considered, link_gbps};
+use super::layout::Spread;
 use super::needs::Demand;
 use super::price::Today;
 use super::projection::{RatioBasis, is_same_gpu};
@@ -25,12 +26,17 @@ pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<Strin
             offer.model, other.model
         ));
     }
+    let loses_link = |offer: &GpuOffer, other: &GpuOffer| has_nvlink(offer) && !has_nvlink(other);
+    let is_split = to.spread == Spread::Tenants && demand.gpus_active > 1;
     if let (Some(offer), Some(other)) = (&old.gpu, &new.gpu)
-        && has_nvlink(offer)
-        && !has_nvlink(other)
         && demand.gpus_active > 1
+        && (loses_link(offer, other) || is_split)
     {
-        let lost = "NVLink is lost";
+        let lost = if loses_link(offer, other) {
+            "NVLink is lost"
+        } else {
+            "the GPUs of a machine are divided"
+        };
         caveats.push(match demand.gpus_linked {
             Some(_) => format!("{lost}: confirm that each GPU holds its own model"),
             None => format!("{lost}, and whether the GPUs work as one is unknown"),
@@ -48,8 +54,19 @@ pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<Strin
     if to.count < demand.instances {
         caveats.push(format!(
             "{} instead of {}: each failure removes more of the capacity",
-            counted(to.count, "replica", "replicas"),
+            match to.spread {
+                Spread::Replicas => counted(to.count, "replica", "replicas"),
+                _ => counted(to.count, "machine", "machines"),
+            },
             demand.instances
+        ));
+    }
+    if let (Spread::Processes, Some(other)) = (to.spread, &new.gpu) {
+        caveats.push(format!(
+            "the work of {} of each machine shares {}: without walls, one process can starve or \
+             crash the others",
+            counted(demand.gpus_active, "GPU", "GPUs"),
+            counted(other.share.visible_devices(), "GPU", "GPUs")
         ));
     }
     if old.efa == Some(true) && new.efa != Some(true) {
@@ -91,7 +108,7 @@ pub fn averaged(demand: &Demand, to: &Considered) -> Option<u32> {
     let is_busier = to
         .projection
         .is_some_and(|found| is_other(found.ratio.basis))
-        || to.count < demand.instances;
+        || matches!(to.spread, Spread::Replicas | Spread::Processes);
     demand.averaged_seconds.filter(|_| is_busier)
 }
 
@@ -190,6 +207,9 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
             "profile another typical run first: this is based on {runs}"
         ));
     }
+    if !to.spread.keeps_machines() {
+        steps.push("move volumes, addresses and names of the machines that end".to_owned());
+    }
     if to.count < demand.instances && to.count == 1 {
         steps.push("one instance provides no redundancy: keep two where required".to_owned());
     }
@@ -204,6 +224,14 @@ pub(super) fn advice(today: &Today<'_>, demand: &Demand, to: &Considered) -> Str
     let (Some(offer), Some(other)) = (&today.shape.gpu, &to.shape.gpu) else {
         return "right-size to a type without a GPU".to_owned();
     };
+    if to.spread == Spread::Tenants {
+        let change = if to.count < demand.instances {
+            "pack on fewer"
+        } else {
+            "split into more"
+        };
+        return format!("{change} machines, one {} per GPU in use", other.model);
+    }
     let fewer_instances = to.count < demand.instances;
     if !is_same_gpu(offer, other) {
         let what = match other.share {

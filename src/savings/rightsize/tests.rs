@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 
 #[path = "card_tests.rs"]
 mod cards;
+#[path = "layout_tests.rs"]
+mod layouts;
 
 /// What so many instances of a type cost in us-east-1, running all month.
 fn cost(name: &str, count: u32) -> WorkloadCost {
@@ -32,9 +34,12 @@ fn demand(gpus: u16, p95: f64, vram_peak_mib: f64) -> Demand {
         bound: Bound::Unknown,
         instances: 1,
         least_instances: 1,
+        least_machines: 1,
         gpus_active: gpus,
         gpus_held: gpus,
         gpus_active_in_all: u64::from(gpus),
+        gpus_held_in_all: u64::from(gpus),
+        gpu_peak_largest: Some(p95),
         gpu_peak: Some(p95),
         gpu_sum: Some(p95 * f64::from(gpus)),
         gpus_unused: false,
@@ -42,6 +47,7 @@ fn demand(gpus: u16, p95: f64, vram_peak_mib: f64) -> Demand {
         needs_fp64: false,
         encodes: false,
         gpus_linked: Some(gpus > 1),
+        may_share_gpus: true,
         vram_peak_mib,
         vram_is_reserved: false,
         cpu_p95: Some(5.0),
@@ -61,6 +67,7 @@ fn group(one: Demand, instances: u32) -> Demand {
         instances,
         least_instances: 1,
         gpus_active_in_all: one.gpus_active_in_all * u64::from(instances),
+        gpus_held_in_all: one.gpus_held_in_all * u64::from(instances),
         gpu_sum: one.gpu_sum.map(|sum| sum * each),
         network_gbps_sum: one.network_gbps_sum.map(|sum| sum * each),
         cpu_p95_sum: one.cpu_p95_sum.map(|sum| sum * each),
@@ -479,11 +486,33 @@ proptest! {
             };
             // What ran on a card runs on as many of the same.
             let is_same = one.projection.expect("projected").ratio.basis == RatioBasis::SameGpu;
-            let is_kept = is_same && one.count == demand.instances;
-            prop_assert!(is_kept || usable.expect("known") as f64 >= demand.vram_peak_mib * 1.2);
-            prop_assert!(offer.share.visible_devices() >= demand.gpus_active);
+            let devices = offer.share.visible_devices();
+            let in_all = u64::from(one.count) * u64::from(devices);
+            let per_gpu = match one.spread {
+                Spread::Kept => {
+                    prop_assert!(devices >= demand.gpus_active);
+                    1
+                }
+                Spread::Replicas => {
+                    prop_assert!(demand.least_instances < demand.instances);
+                    prop_assert!(devices >= demand.gpus_active || demand.gpus_linked == Some(false));
+                    1
+                }
+                Spread::Tenants => {
+                    prop_assert!(demand.gpus_linked == Some(false));
+                    prop_assert!(in_all >= demand.gpus_active_in_all);
+                    1
+                }
+                Spread::Processes => {
+                    prop_assert!(one.risk == Risk::High && demand.gpus_linked == Some(false));
+                    demand.gpus_active.div_ceil(devices)
+                }
+            };
+            let is_kept = is_same && matches!(one.spread, Spread::Kept | Spread::Tenants);
+            let needed = demand.vram_peak_mib * 1.2 * f64::from(per_gpu);
+            prop_assert!(is_kept || usable.expect("known") as f64 >= needed);
             prop_assert!(one.monthly.expect("priced").amount() < cost.compute_monthly.amount());
-            prop_assert!(one.risk <= accepted && one.count >= 1 && one.count <= demand.instances);
+            prop_assert!(one.risk <= accepted && one.count >= 1);
             let found = one.projection.expect("projected");
             let moved = found.ratio.basis != RatioBasis::SameGpu;
             let answers = matches!(demand.kind, WorkloadKind::Serving | WorkloadKind::Unknown);
@@ -495,12 +524,12 @@ proptest! {
             }
             // Fewer instances are never busier than a service may be, and hold
             // what the CPUs of all did.
-            if one.count < demand.instances {
+            if one.spread == Spread::Replicas {
                 prop_assert!(found.utilization <= policy.serving_target_percent + 1e-6);
             }
             let used = demand.cpu_p95_sum.expect("known") / 100.0 * f64::from(today.vcpu);
             let offered = f64::from(one.shape.vcpu) * f64::from(one.count);
-            prop_assert!(offered + 1e-6 >= used * 1.2 || one.count == demand.instances);
+            prop_assert!(offered + 1e-6 >= used * 1.2 || one.spread.keeps_machines());
         }
     }
 

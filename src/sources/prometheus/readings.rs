@@ -373,14 +373,21 @@ fn combined(
     let first = (0..periods).find(is_divided);
     let last = (0..periods).rfind(is_divided);
     let divided = first.zip(last).map(|(first, last)| first..=last);
+    let spans = spans(&of_parts);
+    let (metric, _) = what;
     let value = |place: usize| {
         if divided.as_ref().is_some_and(|all| all.contains(&place)) {
+            let is_silent = |(cells, span): &(&Vec<Cell>, (usize, usize))| {
+                is_silent(cells, *span, &spans, place)
+            };
+            if metric == Metric::GpuUtilization && spans.iter().any(is_silent) {
+                return None;
+            }
             of_slices_or_cores(&present(place), division, what)
         } else {
             whole?.get(place)?.value()
         }
     };
-    let (metric, _) = what;
     let rounded = |value: f64| {
         if metric.is_percent() {
             (value * PART_OF_A_PERCENT).round() / PART_OF_A_PERCENT
@@ -391,6 +398,34 @@ fn combined(
     (0..periods)
         .map(|place| value(place).map(rounded))
         .collect()
+}
+
+/// The slices with a value, with the places of their first and their last.
+fn spans<'c>(parts: &[(&Part, &'c Vec<Cell>)]) -> Vec<(&'c Vec<Cell>, (usize, usize))> {
+    let slices = parts
+        .iter()
+        .filter(|(part, _)| matches!(part, Part::Slice(_)));
+    let spanned = slices.filter_map(|(_, cells)| {
+        let first = cells.iter().position(|cell| cell.rows > 0)?;
+        let last = cells.iter().rposition(|cell| cell.rows > 0)?;
+        Some((*cells, (first, last)))
+    });
+    spanned.collect()
+}
+
+/// Whether a slice reports nothing where it is still there: it began, and no other has begun
+/// since it ended, as when a card is divided anew. What the rest of the card does then says
+/// nothing about all of it.
+fn is_silent(
+    cells: &[Cell],
+    (first, last): (usize, usize),
+    spans: &[(&Vec<Cell>, (usize, usize))],
+    place: usize,
+) -> bool {
+    let is_missing = cells.get(place).is_none_or(|cell| cell.rows == 0);
+    let mut begun = spans.iter().map(|(_, (begin, _))| *begin);
+    let is_replaced = begun.any(|begin| last < begin && begin <= place);
+    first <= place && is_missing && !is_replaced
 }
 
 /// The value of a GPU in a period by those of its slices or its cores.

@@ -125,6 +125,32 @@ fn a_card_is_measured_when_each_of_its_slices_is() {
 }
 
 #[test]
+fn a_slice_that_falls_silent_leaves_its_card_unmeasured() {
+    // Slices of 3 of 7: both idle, then one is silent for a period and at the end for good.
+    let of = |left: &[Option<f64>], right: &[Option<f64>]| {
+        let part = |number, values| (Part::Slice(slice(number, "3g.20gb")), cells(values));
+        let parts = BTreeMap::from([part("1", left), part("2", right)]);
+        let division = Division {
+            slices: ["1", "2"]
+                .map(|number| (slice(number, "3g.20gb"), Some(3)))
+                .into(),
+            card_slices: 7,
+        };
+        combined(&parts, &division, UTILIZATION)
+    };
+    let (idle, half) = (Some(0.0), Some(70.0));
+    assert_eq!(
+        of(&[idle, idle, idle, idle], &[half, None, half, None]),
+        [Some(30.0), None, Some(30.0), None]
+    );
+    // One begins where the other ended: the card was divided anew.
+    assert_eq!(
+        of(&[half, half, None, None], &[None, None, half, half]),
+        [Some(30.0); 4]
+    );
+}
+
+#[test]
 fn cores_take_part_by_their_mean_and_their_memory_adds_up() {
     let core = |name: &str, core: u16| Part::Core(name.to_owned(), core);
     let parts = BTreeMap::from([

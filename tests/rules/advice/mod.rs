@@ -5,6 +5,7 @@
 mod caveats;
 mod facts;
 mod kinds;
+mod linked;
 mod shrinking;
 
 use crate::rules::builder::{Machine, flat};

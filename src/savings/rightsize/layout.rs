@@ -1,0 +1,135 @@
+//! How the work of today's machines lies on machines of another type.
+
+use super::candidates::{Asked, NETWORK_HEADROOM, link_gbps};
+use super::projection::{Ratio, is_same_gpu};
+use crate::domain::{GpuOffer, HourlyActivity, InstanceShape, Risk, WorkloadKind};
+use crate::savings::Fewer;
+
+/// How machines of a type take over the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Spread {
+    /// One machine in place of each.
+    Kept,
+    /// Replicas that answer for each other: as many as their load takes.
+    Replicas,
+    /// Each GPU in use moves to a GPU of its own, on whichever machine.
+    Tenants,
+    /// One machine in place of each, of which several of today's GPUs share one.
+    Processes,
+}
+
+impl Spread {
+    /// What so many machines run of today's hours; `None` where each runs as long as the one
+    /// that it replaces.
+    pub fn hours(self, activity: &HourlyActivity, machines: (u32, u32)) -> Option<Fewer> {
+        let (today, count) = machines;
+        match self {
+            Self::Kept | Self::Processes => None,
+            Self::Replicas if count < today => Fewer::at_most(activity, count),
+            Self::Replicas | Self::Tenants => Fewer::together(activity, count),
+        }
+    }
+
+    /// Whether each machine has one in its place.
+    pub fn keeps_machines(self) -> bool {
+        matches!(self, Self::Kept | Self::Processes)
+    }
+}
+
+impl Asked<'_> {
+    /// What is worth trying of a type: the fewest machines first, and of as many what changes
+    /// least.
+    pub(super) fn layouts(
+        &self,
+        shape: &InstanceShape,
+        ratio: Option<&Ratio>,
+    ) -> Vec<(u32, Spread)> {
+        let kept = match &shape.gpu {
+            Some(other) if self.may_share_gpus(other) => Spread::Processes,
+            _ => Spread::Kept,
+        };
+        let mut layouts = vec![(self.demand.instances, kept)];
+        if let (Some(other), Some(ratio)) = (&shape.gpu, ratio)
+            && self.accepted > Risk::Low
+        {
+            let replicas = self.replicas(shape, other, ratio);
+            layouts.extend(replicas.map(|count| (count, Spread::Replicas)));
+            let tenants = self.tenants(shape, other);
+            layouts.extend(tenants.map(|count| (count, Spread::Tenants)));
+        }
+        layouts.sort_unstable();
+        layouts
+    }
+
+    /// A service may shrink until its GPUs are as busy as a service may be in its busiest
+    /// period, and until its vCPUs and network hold what all use together.
+    fn replicas(&self, shape: &InstanceShape, other: &GpuOffer, ratio: &Ratio) -> Option<u32> {
+        let demand = self.demand;
+        let is_split = self.is_split(other);
+        if demand.least_instances >= demand.instances || (is_split && self.is_linked()) {
+            return None;
+        }
+        let gpus = f64::from(other.share.visible_devices());
+        let by_gpu = demand.gpu_sum? * ratio.value / (self.policy.serving_target_percent * gpus);
+        let count = self.machines(shape, by_gpu)?.max(demand.least_instances);
+        (is_split || count < demand.instances).then_some(count)
+    }
+
+    /// What holds one tenant a GPU, and single-GPU jobs, which stay on their card, go to as many
+    /// machines as they need.
+    fn tenants(&self, shape: &InstanceShape, other: &GpuOffer) -> Option<u32> {
+        let demand = self.demand;
+        let serves = demand.kind == WorkloadKind::Serving;
+        let is_apart = self.offer.share.visible_devices() > 1 && !self.is_linked();
+        if !is_apart || !(serves || is_same_gpu(self.offer, other)) {
+            return None;
+        }
+        let gpus = f64::from(other.share.visible_devices());
+        let by_gpu = self.gpus_needed_in_all() as f64 / gpus;
+        let count = self.machines(shape, by_gpu)?.max(demand.least_machines);
+        (self.is_split(other) || count < demand.instances).then_some(count)
+    }
+
+    /// Machines that GPUs, vCPUs and network of all take together; absent where CPU is unknown.
+    fn machines(&self, shape: &InstanceShape, by_gpu: f64) -> Option<u32> {
+        let by_cpu = self.vcpu(self.demand.cpu_p95_sum?) / f64::from(shape.vcpu.max(1));
+        let link = link_gbps(&shape.instance_type).filter(|link| *link > 0.0);
+        let network = self.demand.network_gbps_sum.zip(link);
+        let by_network = network.map_or(0.0, |(sum, link)| sum * NETWORK_HEADROOM / link);
+        // A quotient that is whole but for its last bits is whole.
+        let fewest = (by_gpu.max(by_cpu).max(by_network) - 1e-9).ceil().max(1.0);
+        Some(fewest as u32)
+    }
+
+    /// Whether a machine has fewer GPUs than one of today uses.
+    fn is_split(&self, other: &GpuOffer) -> bool {
+        other.share.visible_devices() < self.gpus_needed()
+    }
+
+    /// Whether GPUs of a machine work as one, or may.
+    fn is_linked(&self) -> bool {
+        self.demand.gpus_linked != Some(false)
+    }
+
+    /// Whether several of today's GPUs may share one there, which only the highest risk leaves
+    /// open: whether the GPUs work as one or not, all that they hold is on it.
+    fn may_share_gpus(&self, other: &GpuOffer) -> bool {
+        let demand = self.demand;
+        self.accepted == Risk::High
+            && self.is_split(other)
+            && demand.may_share_gpus
+            && demand.gpus_linked != Some(true)
+            && !demand.vram_is_reserved
+    }
+
+    /// How many of today's GPUs share each of a machine.
+    pub(super) fn per_gpu(&self, spread: Spread, other: &GpuOffer) -> f64 {
+        match spread {
+            Spread::Processes => {
+                let devices = f64::from(other.share.visible_devices().max(1));
+                (f64::from(self.gpus_needed()) / devices).ceil()
+            }
+            Spread::Kept | Spread::Replicas | Spread::Tenants => 1.0,
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Machines that are split, packed, or share a card, each worked out by hand.
+
+use super::*;
+
+fn monthly(one: &Considered) -> Decimal {
+    one.monthly.expect("priced").amount()
+}
+
+/// Five p4d.24xlarge of a service, each GPU a replica at 6% with 10,000 MiB and the CPU at 2%.
+fn serving() -> Demand {
+    let one = Demand {
+        gpus_linked: Some(false),
+        cpu_p95: Some(2.0),
+        cpu_p95_sum: Some(2.0),
+        ..demand(8, 6.0, 10_000.0)
+    };
+    Demand {
+        least_machines: 2,
+        ..group(one, 5)
+    }
+}
+
+#[test]
+fn replicas_leave_machines_of_several_cards() {
+    let replicas = Demand {
+        least_instances: 2,
+        ..serving()
+    };
+    let all = considered("p4d.24xlarge", &replicas, Risk::Medium);
+    // 40 × 6% × 1 555 / 864 = 431.9% of an L40S, 5.4 of them at 80%: six. CPU takes
+    // 5 × 96 × 2% × 1.2 / 4 = 2.9 machines. 6 × 1.861 × 730 = 8 151.18.
+    let split = find(&all, "g6e.xlarge");
+    assert_eq!((split.count, split.spread), (6, Spread::Replicas));
+    assert!(split.is_accepted());
+    assert_eq!(monthly(split), Decimal::new(815_118, 2));
+    assert_eq!(split.risk, Risk::Medium);
+    close(
+        split.projection.expect("projected").utilization,
+        240.0 * (1_555.0 / 864.0) / 6.0,
+    );
+    // Linked GPUs need a machine with as many.
+    let linked = Demand {
+        gpus_linked: None,
+        ..replicas
+    };
+    let all = considered("p4d.24xlarge", &linked, Risk::Medium);
+    assert_eq!(reason(&all, "g6e.xlarge"), "gpus");
+}
+
+#[test]
+fn each_tenant_keeps_a_card() {
+    let tenants = Demand {
+        least_instances: 5,
+        ..serving()
+    };
+    let all = considered("p4d.24xlarge", &tenants, Risk::Medium);
+    // 40 × 1.861 × 730 = 54 341.20 of 80 145.40.
+    let split = find(&all, "g6e.xlarge");
+    assert_eq!((split.count, split.spread), (40, Spread::Tenants));
+    assert!(split.is_accepted());
+    assert_eq!(monthly(split), Decimal::new(5_434_120, 2));
+    // The busiest of them is not the mean: 50% × 1 555 / 864 = 90%.
+    let uneven = Demand {
+        gpu_peak_largest: Some(50.0),
+        ..tenants.clone()
+    };
+    let all = considered("p4d.24xlarge", &uneven, Risk::Medium);
+    assert_eq!(reason(&all, "g6e.xlarge"), "utilization");
+    // Nothing is split where nothing may go wrong.
+    let all = considered("p4d.24xlarge", &tenants, Risk::Low);
+    assert_eq!(reason(&all, "g6e.xlarge"), "gpus");
+}
+
+#[test]
+fn single_gpu_jobs_are_packed_on_their_own_card() {
+    // Eight p3.8xlarge, of which training uses one V100 each.
+    let one = Demand {
+        kind: WorkloadKind::Training,
+        gpus_linked: Some(false),
+        ..demand(1, 65.0, 13_312.0)
+    };
+    let jobs = Demand {
+        least_instances: 8,
+        least_machines: 2,
+        ..group(one, 8)
+    };
+    let all = considered("p3.8xlarge", &jobs, Risk::Medium);
+    // Eight GPUs are two machines: 6 × 12.24 × 730 = 53 611.20 less, though P3 is not launched
+    // any more.
+    let packed = find(&all, "p3.8xlarge");
+    assert_eq!((packed.count, packed.spread), (2, Spread::Tenants));
+    assert!(packed.is_accepted());
+    let today = cost("p3.8xlarge", 8).compute_monthly.amount();
+    assert_eq!(today - monthly(packed), Decimal::new(5_361_120, 2));
+    assert_eq!(packed.risk, Risk::Medium);
+    // Work that needs a CPU of 50% takes 8 × 32 × 50% × 1.2 / 32 = 4.8 machines.
+    let busy = Demand {
+        cpu_p95: Some(50.0),
+        cpu_p95_sum: Some(400.0),
+        ..jobs.clone()
+    };
+    let all = considered("p3.8xlarge", &busy, Risk::Medium);
+    assert_eq!(find(&all, "p3.8xlarge").count, 5);
+    // GPUs that work as one stay together, and jobs are not packed on another card.
+    let linked = Demand {
+        gpus_active: 2,
+        gpus_active_in_all: 16,
+        gpus_linked: Some(true),
+        ..jobs.clone()
+    };
+    let all = considered("p3.8xlarge", &linked, Risk::Medium);
+    let is_there = all
+        .iter()
+        .any(|one| one.shape.instance_type == "p3.8xlarge");
+    assert!(!is_there);
+    let all = considered("p3.8xlarge", &jobs, Risk::Medium);
+    assert_eq!(find(&all, "g6e.12xlarge").spread, Spread::Kept);
+}
+
+#[test]
+fn small_work_of_several_cards_shares_one_at_high() {
+    // Four A10G at 12% with 7 168 MiB each, of unknown kind.
+    let small = Demand {
+        kind: WorkloadKind::Unknown,
+        gpus_linked: None,
+        ..demand(4, 12.0, 7_168.0)
+    };
+    assert_eq!(
+        reason(
+            &considered("g5.12xlarge", &small, Risk::Medium),
+            "g6e.2xlarge"
+        ),
+        "gpus"
+    );
+    let all = considered("g5.12xlarge", &small, Risk::High);
+    // 4 × 7 168 × 1.2 = 34 406 MiB of VRAM, more than an L4 and less than an L40S has, and
+    // 5 × 8 601.6 + 8 192 = 51 200 MiB of host memory. 2.24208 × 730 = 1 636.72.
+    let shared = find(&all, "g6e.2xlarge");
+    assert_eq!((shared.count, shared.spread), (1, Spread::Processes));
+    assert!(shared.is_accepted());
+    assert_eq!(shared.risk, Risk::High);
+    assert_eq!(monthly(shared), Decimal::new(163_672, 2));
+    assert_eq!(reason(&all, "g6e.xlarge"), "memory");
+    assert_eq!(reason(&all, "g6.2xlarge"), "vram");
+    // 4 × 12% × 600 / 864 = 33.3%.
+    close(
+        shared.projection.expect("projected").utilization,
+        48.0 * 600.0 / 864.0,
+    );
+    let cheapest = all.first().expect("some");
+    assert_eq!(cheapest.shape.instance_type, "g6e.2xlarge");
+    // Production has walls.
+    let production = Demand {
+        may_share_gpus: false,
+        ..small
+    };
+    assert_eq!(
+        reason(
+            &considered("g5.12xlarge", &production, Risk::High),
+            "g6e.2xlarge"
+        ),
+        "gpus"
+    );
+}
