@@ -1,7 +1,7 @@
 //! Signs beside the GPU that an instance is in use. They find nothing: where the GPUs are
 //! idle, they forbid a stop or weaken it.
 
-use super::{InstanceUsage, Policy};
+use super::{InstanceUsage, Policy, Samples};
 
 /// CPU utilization below which a CPU is idle in every period, percent (AWS Compute Optimizer).
 pub const IDLE_CPU_PERCENT: f64 = 5.0;
@@ -19,6 +19,8 @@ pub enum UseSign {
     Network(f64),
     /// CPU was measured in so small a share of the running time, 0–1.
     CpuUnmeasured(f64),
+    /// Traffic in both directions was, 0–1.
+    NetworkUnmeasured(f64),
 }
 
 impl InstanceUsage {
@@ -32,19 +34,24 @@ impl InstanceUsage {
         Some(self.network_bytes_per_day? / BYTES_PER_MB)
     }
 
-    /// What keeps a stop from being certain where its GPUs are idle, the gravest first. An
-    /// encoder at work is work of the GPU; a network that was not measured says nothing.
+    /// What keeps a stop from being certain where its GPUs are idle, the gravest first: what was
+    /// not measured may be worse than what was. An encoder at work is work of the GPU, and one
+    /// that was not measured is no sign: no video passes through an instance without traffic
+    /// and without CPU.
     pub fn use_signs(&self, policy: &Policy) -> Vec<UseSign> {
-        let coverage = self.cpu_samples.map_or(0.0, |samples| samples.coverage());
+        let unmeasured = |samples: Option<Samples>| {
+            let coverage = samples.map_or(0.0, Samples::coverage);
+            (coverage < policy.measured_coverage).then_some(coverage)
+        };
         let cpu = self.cpu_max.filter(|max| *max >= IDLE_CPU_PERCENT);
         let network = self
             .network_mb_per_day()
             .filter(|megabytes| *megabytes >= IDLE_NETWORK_MB_PER_DAY);
-        let unmeasured = (coverage < policy.measured_coverage).then_some(coverage);
         [
+            unmeasured(self.cpu_samples).map(UseSign::CpuUnmeasured),
+            unmeasured(self.network.map(|network| network.samples)).map(UseSign::NetworkUnmeasured),
             cpu.map(UseSign::Cpu),
             network.map(UseSign::Network),
-            unmeasured.map(UseSign::CpuUnmeasured),
         ]
         .into_iter()
         .flatten()

@@ -9,7 +9,7 @@ use gpucost::domain::{
 };
 use gpucost::usage::{Estate, Points, Series};
 use jiff::{SignedDuration, Timestamp};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Days that every estate looks back.
 pub const DAYS: u32 = 14;
@@ -59,6 +59,7 @@ pub struct Machine {
     /// Its series, in the order in which they were added.
     pub series: Vec<Series>,
     period_seconds: u32,
+    counts_network: bool,
 }
 
 impl Machine {
@@ -89,6 +90,7 @@ impl Machine {
             },
             series: Vec::new(),
             period_seconds: PERIOD_SECONDS,
+            counts_network: true,
         }
     }
 
@@ -179,6 +181,35 @@ impl Machine {
     pub fn power(self, level: impl Fn(u32) -> Option<f64>) -> Self {
         self.series(Metric::GpuPowerUtilization, Statistic::Average, None, level)
     }
+
+    /// The same with nobody who counts its traffic.
+    pub fn without_network(mut self) -> Self {
+        self.counts_network = false;
+        self
+    }
+
+    /// With the traffic of a health check in the periods of its CPU, if its GPUs do nothing and
+    /// it has none of its own: 2 × 1,000 B × 288 = 0.576 MB a day.
+    fn with_heartbeat(self) -> Self {
+        const NETWORK: [Metric; 2] = [Metric::NetworkIn, Metric::NetworkOut];
+        let own = |metric: Metric| self.series.iter().filter(move |one| one.metric == metric);
+        let works = |one: &Series| {
+            let active = one.points.iter().filter(|(_, percent)| *percent >= 1.0);
+            active.count() > 4
+        };
+        let has_gpus = own(Metric::GpuUtilization).next().is_some();
+        let is_idle = has_gpus && !own(Metric::GpuUtilization).any(works);
+        let has_traffic = NETWORK.iter().any(|metric| own(*metric).next().is_some());
+        let points = own(Metric::CpuUtilization).flat_map(|one| one.points.iter());
+        let periods: BTreeSet<u32> = points.map(|(period, _)| period).collect();
+        if !self.counts_network || !is_idle || has_traffic || periods.is_empty() {
+            return self;
+        }
+        let level = |period: u32| periods.contains(&period).then_some(1_000.0);
+        NETWORK.into_iter().fold(self, |machine, metric| {
+            machine.series(metric, Statistic::Sum, None, level)
+        })
+    }
 }
 
 /// A g5.xlarge, the smallest machine with a whole A10G, that ran throughout
@@ -190,13 +221,15 @@ pub fn g5(id: &str) -> Machine {
 /// Memory of an A10G as its driver reports it.
 pub const A10G_MIB: f64 = 23_028.0;
 
-/// Machines as an estate.
+/// Machines as an estate. EC2 counts the traffic of all of them, of which that of idle ones
+/// decides something.
 pub fn estate(machines: Vec<Machine>) -> Estate {
     let period_seconds = machines
         .first()
         .map_or(PERIOD_SECONDS, |machine| machine.period_seconds);
     let (instances, series): (Vec<_>, Vec<_>) = machines
         .into_iter()
+        .map(Machine::with_heartbeat)
         .map(|machine| (machine.instance, machine.series))
         .unzip();
     Estate {

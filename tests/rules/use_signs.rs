@@ -1,6 +1,6 @@
 //! What CPU and network say of idle GPUs: they find nothing, and forbid a stop or weaken it.
 
-use crate::rules::builder::{A10G_MIB, Machine, estate, flat, g5, judge};
+use crate::rules::builder::{A10G_MIB, Machine, PERIODS, estate, first, flat, g5, judge};
 use crate::rules::fixtures::{decimal, dollars};
 use gpucost::analysis::{Audit, audit};
 use gpucost::domain::{
@@ -134,6 +134,76 @@ fn traffic_and_a_missing_cpu_weaken_a_stop_too() {
         "CPU was not measured on i-1: check what runs there"
     );
     assert_eq!((action.risk(), waste(&audit).as_str()), (Risk::Medium, "0"));
+}
+
+#[test]
+fn a_network_that_is_not_measured_weakens_a_stop_as_a_missing_cpu_does() {
+    let quiet = |cpu: f64| idle("i-1").cpu(flat(cpu)).without_network();
+    let counted = |machine: Machine, periods: [u32; 2]| {
+        let metrics = [Metric::NetworkIn, Metric::NetworkOut].into_iter();
+        metrics
+            .zip(periods)
+            .filter(|(_, periods)| *periods > 0)
+            .fold(machine, |machine, (metric, periods)| {
+                machine.series(metric, Statistic::Sum, None, first(periods, 8_000.0))
+            })
+    };
+    let said = |machine: Machine| {
+        let audit = at(Risk::Medium, vec![machine]);
+        let action = only(&audit);
+        assert_eq!(action.kind(), ActionKind::Stop);
+        assert_eq!(action.monthly_savings().amount(), decimal("884.76"));
+        let caveats = action.caveats().to_vec();
+        (caveats, action.risk(), waste(&audit))
+    };
+    let weak = |caveats: &[&str]| {
+        let caveats: Vec<String> = caveats.iter().map(|one| (*one).to_owned()).collect();
+        (caveats, Risk::Medium, "0".to_owned())
+    };
+    let missing = "network traffic was not measured on i-1: check what uses it";
+    assert_eq!(said(quiet(2.0)), weak(&[missing]));
+    // One direction says nothing of the other.
+    let received = counted(quiet(2.0), [PERIODS, 0]);
+    assert_eq!(said(received), weak(&[missing]));
+    // 90% of 4,032 periods are 3,628.8. 2 × 8,000 × 288 = 4.608 MB a day.
+    let short = counted(quiet(2.0), [PERIODS, 3_628]);
+    let part = "network traffic was measured in 89% of the time only on i-1";
+    assert_eq!(said(short), weak(&[part]));
+    let long = counted(quiet(2.0), [PERIODS, 3_629]);
+    assert_eq!(said(long), (vec![], Risk::Low, "884.76".to_owned()));
+    // What is not known may be worse than what is.
+    let reached = "CPU reached 7.2% on i-1 (idle below 5%): check what runs there";
+    assert_eq!(said(quiet(7.2)), weak(&[missing, reached]));
+    let audit = at(Risk::Medium, vec![quiet(2.0)]);
+    let finding = &audit.findings[0];
+    assert_eq!(finding.recommendation.caveats, [missing]);
+    assert_eq!(finding.confidence, Confidence::Derived);
+    assert_eq!(finding.kind, FindingKind::Optimization);
+    let low = at(Risk::Low, vec![quiet(2.0)]);
+    assert!(low.workloads[0].actions.is_empty());
+}
+
+#[test]
+fn an_encoder_that_is_not_measured_is_no_sign_beside_a_quiet_cpu_and_network() {
+    let quiet = || idle("i-1").cpu(flat(2.0));
+    let encoding = |sessions: f64| {
+        let (metric, statistic) = (Metric::GpuEncoderSessions, Statistic::Maximum);
+        quiet().series(metric, statistic, Some(0), flat(sessions))
+    };
+    for machine in [quiet(), encoding(0.0)] {
+        let audit = at(Risk::Medium, vec![machine]);
+        let action = only(&audit);
+        let found = (action.kind(), action.risk());
+        assert_eq!(found, (ActionKind::Stop, Risk::Low));
+        assert_eq!(waste(&audit), "884.76");
+    }
+    let audit = at(Risk::Medium, vec![encoding(1.0)]);
+    let mut actions = audit.workloads[0].actions.iter();
+    assert!(actions.all(|action| action.kind() != ActionKind::Stop));
+    assert_eq!(waste(&audit), "0");
+    // Beside traffic that is not measured, it may encode.
+    let audit = at(Risk::Medium, vec![quiet().without_network()]);
+    assert_eq!(waste(&audit), "0");
 }
 
 #[test]

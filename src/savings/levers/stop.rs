@@ -313,14 +313,14 @@ impl Ended<'_> {
 
 /// What CPU and network say of members whose GPUs are idle, with the figure of the busiest.
 fn sign_caveats(signs: &[(&Member, UseSign)]) -> Vec<String> {
-    let mut cpu = Said::default();
-    let mut network = Said::default();
-    let mut unmeasured = Said::default();
+    let (mut cpu, mut network) = (Said::default(), Said::default());
+    let (mut no_cpu, mut no_network) = (Said::default(), Said::default());
     for (member, sign) in signs {
         match sign {
             UseSign::Cpu(percent) => cpu.add(member, *percent),
             UseSign::Network(megabytes) => network.add(member, *megabytes),
-            UseSign::CpuUnmeasured(coverage) => unmeasured.add(member, 1.0 - coverage),
+            UseSign::CpuUnmeasured(coverage) => no_cpu.add(member, 1.0 - coverage),
+            UseSign::NetworkUnmeasured(coverage) => no_network.add(member, 1.0 - coverage),
         }
     }
     let cpu = cpu.figure.map(|percent| {
@@ -339,16 +339,12 @@ fn sign_caveats(signs: &[(&Member, UseSign)]) -> Vec<String> {
             NamedMembers(&network.members)
         )
     });
-    let unmeasured = unmeasured.figure.map(|missing| {
-        let names = NamedMembers(&unmeasured.members);
-        if missing >= 1.0 {
-            format!("CPU was not measured on {names}: check what runs there")
-        } else {
-            let share = floored((1.0 - missing) * 100.0, 0);
-            format!("CPU was measured in {share}% of the time only on {names}")
-        }
-    });
-    [cpu, network, unmeasured].into_iter().flatten().collect()
+    let no_cpu = no_cpu.unmeasured("CPU", "check what runs there");
+    let no_network = no_network.unmeasured("network traffic", "check what uses it");
+    [no_cpu, no_network, cpu, network]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Members of which one sign holds, and its largest figure.
@@ -362,6 +358,17 @@ impl<'a> Said<'a> {
     fn add(&mut self, member: &'a Member, figure: f64) {
         self.members.push(member);
         self.figure = self.figure.into_iter().chain([figure]).reduce(f64::max);
+    }
+
+    /// Where the figure is the share of the running time in which something was not measured.
+    fn unmeasured(&self, what: &str, step: &str) -> Option<String> {
+        let (missing, names) = (self.figure?, NamedMembers(&self.members));
+        Some(if missing >= 1.0 {
+            format!("{what} was not measured on {names}: {step}")
+        } else {
+            let share = floored((1.0 - missing) * 100.0, 0);
+            format!("{what} was measured in {share}% of the time only on {names}")
+        })
     }
 }
 

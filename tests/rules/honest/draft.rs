@@ -81,7 +81,9 @@ prop_compose! {
         busy in prop_oneof![2 => Just(24_u32), 2 => 0..24_u32],
         levels in [level(), level(), level(), level()],
         vram_percent in 0..=95_u32,
-        network_mbps in prop::option::weighted(0.7, 0..20_000_u32),
+        // The traffic of what is idle is none.
+        network_mbps in prop_oneof![
+            3 => Just(None), 3 => Just(Some(0_u32)), 4 => (1..20_000_u32).prop_map(Some)],
         holes in [hole(), hole(), hole()],
         is_in_reservation in prop::bool::weighted(0.15),
         (is_ignored, volume_gib) in (prop::bool::weighted(0.05), prop::option::of(1..2_000_u64)),
@@ -206,6 +208,7 @@ impl Box_ {
         let reported = |every: u32| move |hour: u32| self.runs(hour) && hour.is_multiple_of(every);
         let (gpu, memory, cpu) = (reported(of_gpu), reported(of_memory), reported(of_cpu));
         machine = machine.cpu(|hour| cpu(hour).then_some(4.0));
+        machine = machine.without_network();
         if let Some(mbps) = self.network_mbps {
             let bytes = f64::from(mbps) * 1e6 / 8.0 * 3_600.0;
             for metric in [Metric::NetworkIn, Metric::NetworkOut] {

@@ -1,10 +1,10 @@
 //! A fact that was not seen adds no dollar to a lever that rests on it.
 
 use super::config;
-use super::draft::{estate_of, fleet};
+use super::draft::{Bought, estate_of, fleet};
 use crate::rules::builder::audited;
-use gpucost::analysis::AuditedWorkload;
-use gpucost::domain::{ActionKind, Metric, ResourceId, Window};
+use gpucost::analysis::{Audit, AuditedWorkload};
+use gpucost::domain::{Action, ActionKind, Metric, ResourceId, Window};
 use gpucost::usage::{Estate, Points, Series};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
@@ -28,6 +28,13 @@ const FACTS: [(Metric, &[ActionKind]); 3] = [
         Metric::CpuUtilization,
         &[ActionKind::Rightsize, ActionKind::Share],
     ),
+];
+
+/// Signs that forbid a stop or weaken it, and how the caveat begins where one is missing.
+const SIGNS: [(Metric, &str); 3] = [
+    (Metric::CpuUtilization, "CPU was "),
+    (Metric::NetworkIn, "network traffic was "),
+    (Metric::NetworkOut, "network traffic was "),
 ];
 
 /// The estate without most points of a metric of one instance: none, or twelve.
@@ -56,6 +63,14 @@ fn first(series: &Series, keeps: usize, window: Window) -> Series {
     }
 }
 
+/// The stop in the workload of an instance.
+fn stop_of<'a>(audit: &'a Audit, id: &ResourceId) -> Option<&'a Action> {
+    let mut own = audit.workloads.iter();
+    let own = own.find(|one| one.workload.instances.contains(id))?;
+    let mut actions = own.actions.iter();
+    actions.find(|action| action.kind() == ActionKind::Stop)
+}
+
 fn saved(one: &AuditedWorkload, kind: ActionKind) -> Decimal {
     let actions = one.actions.iter().filter(|action| action.kind() == kind);
     actions
@@ -78,7 +93,7 @@ proptest! {
         let (metric, levers) = FACTS[fact];
         let before = audited(&estate);
         let after = audited(&without(&estate, id, metric, keeps));
-        let of = |audit: &gpucost::analysis::Audit, kind: ActionKind| -> Decimal {
+        let of = |audit: &Audit, kind: ActionKind| -> Decimal {
             let all = audit.workloads.iter();
             all.filter(|one| one.workload.instances.contains(id))
                 .map(|one| saved(one, kind))
@@ -96,6 +111,35 @@ proptest! {
                 let rests = one.alternatives.billed.iter().any(|member| member.is_sized && member.id == *id);
                 prop_assert!(!rests || metric == Metric::GpuMemoryUsed, "{metric} of {id}");
             }
+        }
+    }
+
+    #[test]
+    fn a_sign_that_is_missing_adds_no_waste(
+        (boxes, _) in fleet(),
+        place in any::<prop::sample::Index>(),
+        sign in 0..SIGNS.len(),
+        keeps in prop_oneof![Just(0_usize), Just(12_usize)],
+    ) {
+        let nothing = Bought { reserved: None, capacity: None, plan: None };
+        let estate = estate_of(&boxes, &nothing);
+        let id = &estate.instances[place.index(estate.instances.len())].id;
+        let (metric, words) = SIGNS[sign];
+        let before = audited(&estate);
+        let after = audited(&without(&estate, id, metric, keeps));
+        let (was, is) = (stop_of(&before, id), stop_of(&after, id));
+        let amounts = |stop: Option<&Action>| {
+            stop.map_or((Decimal::ZERO, Decimal::ZERO), |stop| {
+                (stop.certain().amount(), stop.monthly_savings().amount())
+            })
+        };
+        let ((certain, saved), (certain_after, saved_after)) = (amounts(was), amounts(is));
+        prop_assert!(certain_after <= certain, "{metric} of {id}: {certain} -> {certain_after}");
+        if let Some(stop) = is.filter(|_| saved_after > saved) {
+            let name = id.to_string();
+            let mut caveats = stop.caveats().iter();
+            let is_said = caveats.any(|one| one.starts_with(words) && one.contains(&name));
+            prop_assert!(is_said, "{metric} of {id}: {:?}", stop.caveats());
         }
     }
 }

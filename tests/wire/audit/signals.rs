@@ -132,6 +132,11 @@ pub fn cpu_always(_period: i64) -> Option<f64> {
     Some(5.0)
 }
 
+/// As idle as its GPUs.
+pub fn cpu_quiet(_period: i64) -> Option<f64> {
+    Some(4.0)
+}
+
 pub fn cpu_busy(_period: i64) -> Option<f64> {
     Some(95.0)
 }
@@ -181,6 +186,15 @@ impl Subject<'_> {
                     self.agent(loopback, days, (dimensions, load), gpu);
                 }
             }
+        }
+    }
+
+    /// Puts the traffic of a health check: 2 × 1,000 B × 288 = 0.576 MB a day.
+    pub fn hear_little(&self, loopback: &Loopback, days: Days) {
+        let own = [("InstanceId", self.launched.instance_id.as_str())];
+        for name in ["NetworkIn", "NetworkOut"] {
+            let datums = days.datums(|_| Some(1_000.0));
+            self.put(loopback, ("AWS/EC2", name), &own, datums);
         }
     }
 

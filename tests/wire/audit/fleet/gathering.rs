@@ -162,6 +162,9 @@ fn start(account: &Account, days: Days) -> BTreeMap<String, String> {
                 launched: &launched,
             };
             subject.measure(&account.loopback, days, role.cpu, role.signal);
+            if role.hears_little {
+                subject.hear_little(&account.loopback, days);
+            }
             if role.name == ADDRESSED {
                 give_address(account, role.region(), &launched.instance_id);
             }

@@ -17,6 +17,8 @@ pub struct Role {
     pub volumes: &'static [Volume<'static>],
     pub buying: Buying,
     pub cpu: fn(i64) -> Option<f64>,
+    /// Whether its traffic is measured, and is hardly any.
+    pub hears_little: bool,
     pub signal: Signal,
 }
 
@@ -59,7 +61,17 @@ impl Role {
             volumes: &[],
             buying: Buying::OnDemand,
             cpu: signals::cpu_always,
+            hears_little: false,
             signal,
+        }
+    }
+
+    /// Without a sign of use beside its GPUs.
+    const fn quiet(self) -> Self {
+        Self {
+            cpu: signals::cpu_quiet,
+            hears_little: true,
+            ..self
         }
     }
 
@@ -148,25 +160,29 @@ pub const ROSTER: &[Role] = &[
         VIRGINIA,
         G4DN,
         Signal::Agent(BY_ID, signals::IDLE),
-    ),
+    )
+    .quiet(),
     Role::new(
         "idle-2",
         VIRGINIA,
         G4DN,
         Signal::Agent(Dimensions::HostLabel, signals::IDLE),
-    ),
+    )
+    .quiet(),
     Role::new(
         "idle-3",
         VIRGINIA,
         G4DN,
         Signal::Agent(Dimensions::HostName, signals::IDLE),
-    ),
+    )
+    .quiet(),
     Role::new(
         "held",
         VIRGINIA,
         ("g4dn.12xlarge", 4),
         Signal::Agent(BY_ID, signals::HELD),
-    ),
+    )
+    .quiet(),
     Role {
         cpu: signals::cpu_office_hours,
         ..Role::new(
@@ -201,6 +217,7 @@ pub const ROSTER: &[Role] = &[
             G5_FOUR,
             Signal::Agent(BY_ID, signals::IDLE),
         )
+        .quiet()
     },
     Role::new("dirty", VIRGINIA, G5, Signal::Agent(BY_ID, signals::DIRTY)),
     Role::new("unknown", VIRGINIA, ("g99.xlarge", 0), Signal::Nothing),
