@@ -42,8 +42,8 @@ pub struct InstanceUse {
     pub gpus: Vec<GpuUse>,
     /// Mean CPU utilization, percent.
     pub cpu_percent: Vec<f64>,
-    /// Its traffic; absent where nobody asked for it.
-    pub traffic: Option<Traffic>,
+    /// Its traffic.
+    pub traffic: Traffic,
 }
 
 impl GpuUse {
@@ -184,6 +184,6 @@ pub fn idle_member(chance: &mut Chance, gpus: usize) -> InstanceUse {
     InstanceUse {
         gpus: vec![GpuUse::unused(DRIVER_ONLY_MIB); gpus],
         cpu_percent: level_cpu(chance, 1.0, 1),
-        traffic: Some(Traffic::heartbeat(chance)),
+        traffic: Traffic::heartbeat(chance),
     }
 }

@@ -228,8 +228,6 @@ pub fn record(
     for (index, gpu) in (0_u16..).zip(&usage.gpus) {
         recorder.gpu(index, gpu, card, &reported, chance);
     }
-    if let Some(traffic) = &usage.traffic {
-        recorder.traffic(traffic);
-    }
+    recorder.traffic(&usage.traffic);
     recorder.series
 }

@@ -252,7 +252,8 @@ fn right_sizing_and_spot_by_hand() {
             "p95 14.0% of 32 × 1.2 = 5.38 needed; 16 available",
             "V100 900 GB/s / L40S 864 GB/s = 1.0417",
             "p95 88.0% × 1.0417 = 91.7% of each L40S projected; slowdown 1.000, at most 1.25",
-            "network: not measured; new link: 20 Gbit/s",
+            // 36,000 MiB and a thirty-second part more: 37,125 × 8 × 2^20 / 3,600 s.
+            "network: busiest hour 0.087 Gbit/s × 1.2 = 0.104 Gbit/s; new link: 20 Gbit/s",
             "caveat: peaks shorter than 5 minutes are averaged away: ",
             "8 × 3.00424/h × 730 h = 17544.7616 per month",
             "rejected: 8 × g6.4xlarge: ",

@@ -203,8 +203,13 @@ pub fn trainers() -> Value {
     for machine in estate["instances"].as_array_mut().expect("a list") {
         machine["auto_scaling_group"] = json!("trainers");
     }
-    for series in estate["metrics"].as_array_mut().expect("a list") {
-        let works = ["i-4", "i-5", "i-6"].contains(&series["instance"].as_str().expect("an id"));
+    let works = |series: &Value| {
+        ["i-4", "i-5", "i-6"].contains(&series["instance"].as_str().expect("an id"))
+    };
+    let metrics = estate["metrics"].as_array_mut().expect("a list");
+    metrics.retain(|series| !works(series) || series["statistic"] != "sum");
+    for series in metrics {
+        let works = works(series);
         if works && series["metric"] == "gpu_utilization" {
             series["values"] = json!([[70, 4032]]);
         }

@@ -217,8 +217,12 @@ fn unmeasured_gpus_stand_beside_a_busy_cpu_and_stopped_ones_beside_nothing() {
     };
     assert_eq!(
         metrics_of("video-captioning"),
-        vec![Metric::CpuUtilization],
-        "CPU only"
+        [
+            Metric::CpuUtilization,
+            Metric::NetworkIn,
+            Metric::NetworkOut
+        ],
+        "no GPU"
     );
     let cpu: Vec<f64> = points(
         named("video-captioning")[0],
@@ -271,7 +275,10 @@ fn gaps_are_small_and_cpu_points_complete() {
                 coverages.push(count as f64 / PERIODS as f64);
             }
             Metric::GpuMemoryTotal => assert_eq!(count, 14),
-            Metric::GpuPowerDraw | Metric::GpuTemperature => assert_eq!(count, 336),
+            Metric::GpuPowerDraw
+            | Metric::GpuTemperature
+            | Metric::NetworkIn
+            | Metric::NetworkOut => assert_eq!(count, 336),
             other => panic!("{other} is not part of the demo"),
         }
     }

@@ -1,6 +1,7 @@
 //! The estates that have a name: what they promise, worked out from the series
 //! alone, and what they cost today and after the plan, against sums done by hand.
 
+use super::DEMO;
 use super::generate_demo::scenarios::{SCENARIOS, mixed_fleet, quarter_used};
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
 use gpucost::catalog::shape;
@@ -89,7 +90,11 @@ fn every_demo_is_generated() {
 
 #[test]
 fn every_running_instance_tells_of_its_cpu_and_its_network() {
-    for (estate, instances, accounts) in [(&QUARTER_USED, 31, 1), (&MIXED_FLEET, 33, 2)] {
+    for (estate, instances, accounts) in [
+        (&DEMO, 23, 1),
+        (&QUARTER_USED, 31, 1),
+        (&MIXED_FLEET, 33, 2),
+    ] {
         assert_eq!(estate.instances.len(), instances);
         assert_eq!(estate.accounts.len(), accounts);
         let ids: BTreeSet<&str> = estate.instances.iter().map(|i| i.id.as_str()).collect();
@@ -172,10 +177,17 @@ fn idle_members_stand_beside_busy_ones() {
 
 #[test]
 fn what_is_idle_hears_less_than_5_mb_a_day() {
-    let received = traffic(&MIXED_FLEET, "captioning-4", Metric::NetworkIn);
-    let sent = traffic(&MIXED_FLEET, "captioning-4", Metric::NetworkOut);
-    let bytes_per_day = (mean(received[0]) + mean(sent[0])) * 24.0;
-    assert!(bytes_per_day < 5e6, "{bytes_per_day}");
+    for (estate, name) in [
+        (&MIXED_FLEET, "captioning-4"),
+        (&DEMO, "notebook-pavel"),
+        (&DEMO, "llm-poc-old"),
+    ] {
+        let received = traffic(estate, name, Metric::NetworkIn);
+        let sent = traffic(estate, name, Metric::NetworkOut);
+        // At most 2 × 56 KiB an hour: 2.75 MB.
+        let bytes_per_day = (mean(received[0]) + mean(sent[0])) * 24.0;
+        assert!(bytes_per_day < 2.76e6, "{name}: {bytes_per_day}");
+    }
 }
 
 #[test]

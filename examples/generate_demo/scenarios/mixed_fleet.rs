@@ -357,7 +357,7 @@ fn replica(
     InstanceUse {
         gpus: vec![gpu],
         cpu_percent,
-        traffic: Some(traffic),
+        traffic,
     }
 }
 
@@ -384,7 +384,7 @@ fn pretraining_node(chance: &mut Chance) -> InstanceUse {
     InstanceUse {
         gpus: in_step(chance, 8, 91.0, 36.0 * 1024.0),
         cpu_percent: level_cpu(chance, 34.0, 3),
-        traffic: Some(Traffic::level(chance, 6_437_000, 6_437_000)),
+        traffic: Traffic::level(chance, 6_437_000, 6_437_000),
     }
 }
 
@@ -402,7 +402,7 @@ fn document_model(chance: &mut Chance) -> InstanceUse {
     InstanceUse {
         gpus: vec![gpu; 8],
         cpu_percent,
-        traffic: Some(Traffic::level(chance, 30_000, 52_000)),
+        traffic: Traffic::level(chance, 30_000, 52_000),
     }
 }
 
@@ -412,7 +412,7 @@ fn viewer(chance: &mut Chance) -> InstanceUse {
     InstanceUse {
         gpus: own_queues(chance, 1, (63, 66), 12.0 * 1024.0),
         cpu_percent: level_cpu(chance, 47.0, 4),
-        traffic: Some(Traffic::level(chance, 4_000, 38_000)),
+        traffic: Traffic::level(chance, 4_000, 38_000),
     }
 }
 
@@ -421,7 +421,7 @@ fn captioning(chance: &mut Chance) -> InstanceUse {
     InstanceUse {
         gpus: own_queues(chance, 4, (70, 76), 17.0 * 1024.0),
         cpu_percent: level_cpu(chance, 43.0, 4),
-        traffic: Some(Traffic::level(chance, 52_000, 3_000)),
+        traffic: Traffic::level(chance, 52_000, 3_000),
     }
 }
 

@@ -205,7 +205,7 @@ fn chat_replica(chance: &mut Chance) -> InstanceUse {
     InstanceUse {
         gpus: vec![gpu],
         cpu_percent: level_cpu(chance, 12.0, 2),
-        traffic: Some(Traffic::level(chance, 21_000, 24_000)),
+        traffic: Traffic::level(chance, 21_000, 24_000),
     }
 }
 
@@ -214,7 +214,7 @@ fn embedding(chance: &mut Chance) -> InstanceUse {
     InstanceUse {
         gpus: own_queues(chance, 4, (85, 88), 38.0 * 1024.0),
         cpu_percent: level_cpu(chance, 31.0, 3),
-        traffic: Some(Traffic::level(chance, 96_000, 22_000)),
+        traffic: Traffic::level(chance, 96_000, 22_000),
     }
 }
 
@@ -243,7 +243,7 @@ fn sweeps(chance: &mut Chance) -> InstanceUse {
     InstanceUse {
         gpus,
         cpu_percent: level_cpu(chance, 9.0, 3),
-        traffic: Some(Traffic::level(chance, 58_000, 9_000)),
+        traffic: Traffic::level(chance, 58_000, 9_000),
     }
 }
 
@@ -284,7 +284,7 @@ fn nightly_transcription(chance: &mut Chance) -> InstanceUse {
     InstanceUse {
         gpus,
         cpu_percent,
-        traffic: Some(traffic),
+        traffic,
     }
 }
 
@@ -293,7 +293,7 @@ fn pretraining(chance: &mut Chance) -> InstanceUse {
     InstanceUse {
         gpus: in_step(chance, 8, 89.0, 34.0 * 1024.0),
         cpu_percent: level_cpu(chance, 38.0, 4),
-        traffic: Some(Traffic::level(chance, 180_000, 26_000)),
+        traffic: Traffic::level(chance, 180_000, 26_000),
     }
 }
 
@@ -302,6 +302,6 @@ fn finetune(chance: &mut Chance) -> InstanceUse {
     InstanceUse {
         gpus: in_step(chance, 4, 88.0, 19.0 * 1024.0),
         cpu_percent: level_cpu(chance, 24.0, 4),
-        traffic: Some(Traffic::level(chance, 42_000, 7_000)),
+        traffic: Traffic::level(chance, 42_000, 7_000),
     }
 }

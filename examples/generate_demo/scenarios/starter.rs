@@ -1,8 +1,9 @@
 //! The demo without a name: a fleet whose waste is known beforehand, so that every
 //! figure of an audit of it can be checked by hand. 23 instances of one account, by
-//! what they are there for.
+//! what they are there for. Traffic takes a copy of the chance, so that it changes no other
+//! figure.
 
-use super::super::behaviour::{DRIVER_ONLY_MIB, GpuUse, InstanceUse, level_cpu, noisy};
+use super::super::behaviour::{DRIVER_ONLY_MIB, GpuUse, InstanceUse, Traffic, level_cpu, noisy};
 use super::super::cards;
 use super::super::chance::Chance;
 use super::super::fleet::{Doing, Job, Setting};
@@ -168,7 +169,7 @@ fn experiments(chance: &mut Chance) -> InstanceUse {
     InstanceUse {
         gpus: vec![first, unused.clone(), unused.clone(), unused],
         cpu_percent,
-        traffic: None,
+        traffic: Traffic::level(&mut chance.clone(), 36_000, 4_000),
     }
 }
 
@@ -218,10 +219,14 @@ fn chat_serving(chance: &mut Chance) -> InstanceUse {
     let cpu_percent = (0..PERIODS)
         .map(|period| noisy(chance, 14.0 * demand(period), 4))
         .collect();
+    let traffic = Traffic::by_hour(&mut chance.clone(), |hour| {
+        let mib = 32_000.0 * demand(hour * PERIODS_PER_HOUR);
+        (mib as i32, mib as i32)
+    });
     InstanceUse {
         gpus,
         cpu_percent,
-        traffic: None,
+        traffic,
     }
 }
 
@@ -254,10 +259,17 @@ fn nightly_evaluation(chance: &mut Chance) -> InstanceUse {
             }
         })
         .collect();
+    let traffic = Traffic::by_hour(&mut chance.clone(), |hour| {
+        if is_evaluation_hour(hour * PERIODS_PER_HOUR) {
+            (24_000, 2_000)
+        } else {
+            (8, 8)
+        }
+    });
     InstanceUse {
         gpus,
         cpu_percent,
-        traffic: None,
+        traffic,
     }
 }
 
@@ -266,7 +278,7 @@ fn forgotten_notebook(chance: &mut Chance) -> InstanceUse {
     InstanceUse {
         gpus: vec![GpuUse::unused(14.0 * 1024.0)],
         cpu_percent: level_cpu(chance, 2.0, 2),
-        traffic: None,
+        traffic: Traffic::heartbeat(&mut chance.clone()),
     }
 }
 
@@ -275,7 +287,7 @@ fn abandoned(chance: &mut Chance) -> InstanceUse {
     InstanceUse {
         gpus: vec![GpuUse::unused(DRIVER_ONLY_MIB); 4],
         cpu_percent: level_cpu(chance, 1.0, 1),
-        traffic: None,
+        traffic: Traffic::heartbeat(&mut chance.clone()),
     }
 }
 
@@ -284,7 +296,7 @@ fn unmeasured(chance: &mut Chance) -> InstanceUse {
     InstanceUse {
         gpus: Vec::new(),
         cpu_percent: level_cpu(chance, 68.0, 24),
-        traffic: None,
+        traffic: Traffic::level(&mut chance.clone(), 30_000, 12_000),
     }
 }
 
@@ -318,6 +330,6 @@ fn pretraining(chance: &mut Chance) -> InstanceUse {
     InstanceUse {
         gpus,
         cpu_percent,
-        traffic: None,
+        traffic: Traffic::level(&mut chance.clone(), 180_000, 26_000),
     }
 }
