@@ -96,7 +96,9 @@ pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<Strin
 /// What memory that an engine took ahead does not show, and what settles it.
 pub fn reserved_vram(peak_mib: f64) -> String {
     format!(
-        "{:.1} GiB of VRAM are reserved by an engine, and what is needed of it is unknown: read          the usage of its cache (vllm:kv_cache_usage_perc, or nv_gpu_memory_used_bytes of Triton)          and tag the instances with {VRAM_TAG}, such as {VRAM_TAG}=8GiB",
+        "{:.1} GiB of VRAM are reserved by an engine, and what is needed of it is unknown: read \
+         the usage of its cache (vllm:kv_cache_usage_perc, or nv_gpu_memory_used_bytes of Triton) \
+         and tag the instances with {VRAM_TAG}, such as {VRAM_TAG}=8GiB",
         peak_mib / 1024.0
     )
 }
