@@ -228,6 +228,7 @@ fn the_demo_is_sized_in_every_format() {
                 let first = &own.expect("sized too")["candidates"][0];
                 assert_eq!(first["instance_type"], action["to"]["instance_type"]);
                 assert_eq!(first["monthly_savings"], action["monthly_savings"]);
+                assert_eq!(first["caveats"], action["caveats"]);
             }
         }
     }

@@ -5,7 +5,8 @@ use crate::catalog::Prices;
 use crate::domain::{
     Action, ActionKind, Classification, Money, Policy, Risk, UsageState, Workload, WorkloadKind,
 };
-use crate::savings::{Answer, Considered, Demand, Refusal, Today, candidates, steps};
+use crate::savings::{Answer, Considered, Demand, Refusal, Today, candidates, caveats, steps};
+use std::iter::once;
 use std::sync::Arc;
 
 /// One workload with every type that it could move to.
@@ -42,6 +43,8 @@ pub struct Candidate {
     pub considered: Arc<Considered>,
     /// Per month; negative for a more expensive one, absent for an unpriced one.
     pub monthly_savings: Option<Money>,
+    /// What would stop an engineer, the gravest first; empty for a rejected one.
+    pub caveats: Vec<String>,
     /// What to check before moving there; empty for a rejected one.
     pub steps: Vec<String>,
 }
@@ -70,6 +73,11 @@ impl Sized {
                     let savings = today.cost.compute_monthly.checked_sub(monthly);
                     savings.ok().map(Money::rounded)
                 }),
+                caveats: if considered.is_accepted() {
+                    caveats(today, &demand, &considered)
+                } else {
+                    Vec::new()
+                },
                 steps: if considered.is_accepted() {
                     steps(today, &demand, &considered)
                 } else {
@@ -81,18 +89,27 @@ impl Sized {
         Self { demand, candidates }
     }
 
-    /// Puts the move that the plan takes first, with what the plan saves by it.
+    fn place_of(&self, action: &Action) -> Option<usize> {
+        let to = action.target()?;
+        self.candidates.iter().position(|one| {
+            to.instance_type == one.considered.shape.instance_type
+                && to.count == one.considered.count
+        })
+    }
+
+    /// Says of a move what the lever says, which knows the group of the workload too.
+    fn caution(&mut self, action: &Action) {
+        if let Some(place) = self.place_of(action) {
+            self.candidates[place].caveats = action.caveats().to_vec();
+        }
+    }
+
+    /// Puts the move that the plan takes first, with what the plan saves by it and says of it.
     fn lead_with(&mut self, action: &Action) {
-        let leads = |one: &Candidate| {
-            let target = action.target();
-            target.is_some_and(|to| {
-                to.instance_type == one.considered.shape.instance_type
-                    && to.count == one.considered.count
-            })
-        };
-        if let Some(place) = self.candidates.iter().position(leads) {
+        if let Some(place) = self.place_of(action) {
             self.candidates[..=place].rotate_right(1);
             self.candidates[0].monthly_savings = Some(action.monthly_savings());
+            self.caution(action);
         }
     }
 
@@ -157,6 +174,10 @@ fn outcome(
     let today = Today::of(workload).map_err(|missing_data| missing_data.to_string())?;
     let demand = Demand::of(workload, policy).map_err(|missing_data| missing_data.to_string())?;
     let mut sized = Sized::beside(&today, demand, types.iter().cloned());
+    let offered = audited.proposals.rightsize().into_iter();
+    for one in offered.flat_map(|found| once(found).chain(&found.runner_ups)) {
+        sized.caution(&one.action);
+    }
     let mut actions = audited.actions.iter();
     if let Some(action) = actions.find(|action| action.kind() == ActionKind::Rightsize) {
         sized.lead_with(action);

@@ -5,7 +5,7 @@ use super::json::{CandidateView, WorkloadView, workload};
 use crate::report::shared::csv::{cell, document};
 use crate::report::shared::text::spreadsheet_safe;
 
-const CSV_HEADER: [&str; 22] = [
+const CSV_HEADER: [&str; 23] = [
     "id",
     "name",
     "region",
@@ -28,6 +28,7 @@ const CSV_HEADER: [&str; 22] = [
     "monthly_cost",
     "monthly_savings",
     "risk",
+    "caveats",
 ];
 
 /// The sizing as comma-separated values: a row for each type that was evaluated,
@@ -85,5 +86,6 @@ fn of_candidate(view: &CandidateView) -> Vec<String> {
         // A number may be negative: it is not a formula.
         cell(view.monthly_savings),
         view.risk.to_owned(),
+        spreadsheet_safe(&view.caveats.join("; ")),
     ]
 }

@@ -70,6 +70,7 @@ pub(in crate::report) struct CandidateView {
     pub(super) monthly_cost: Option<f64>,
     pub(super) monthly_savings: Option<f64>,
     pub(super) risk: &'static str,
+    pub(super) caveats: Vec<String>,
     steps: Vec<String>,
 }
 
@@ -147,6 +148,7 @@ pub(in crate::report) fn candidate_view(candidate: &Candidate) -> CandidateView 
         monthly_cost: found.monthly.and_then(json_money),
         monthly_savings: candidate.monthly_savings.and_then(json_money),
         risk: found.risk.name(),
+        caveats: candidate.caveats.clone(),
         steps: candidate.steps.clone(),
     }
 }

@@ -129,6 +129,12 @@ fn fleet(sizings: &Sizings, listed: &[&Sizing], style: TableStyle, out: &mut Str
             out,
         )?;
     }
+    for (sizing, best) in shown {
+        for caveat in &best.caveats {
+            let line = format!("{}: {}", safe(&sizing.name), safe(caveat));
+            hanging("  ! ", 4, &line, style.width, out)?;
+        }
+    }
     let seconds = movable.iter().filter_map(|(sizing, best)| {
         let sized = sizing.outcome.as_ref().ok()?;
         averaged(&sized.demand, &best.considered)
@@ -293,6 +299,9 @@ fn accepted(sized: &Sized, most: usize, style: TableStyle, out: &mut String) -> 
         "\n  before moving to {} × {}:",
         first.considered.count, first.considered.shape.instance_type
     )?;
+    for caveat in &first.caveats {
+        hanging("    ! ", 6, &safe(caveat), style.width, out)?;
+    }
     for step in &first.steps {
         for (index, line) in wrap(step, style.width.saturating_sub(6)).iter().enumerate() {
             let mark = if index == 0 { "-" } else { " " };
