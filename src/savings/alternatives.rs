@@ -176,8 +176,22 @@ fn market(name: &str, offer: &SpotOffer, workload: &Workload) -> SpotMarket {
         effective_hourly: offer.effective,
         risk: offer.risk,
         detail: in_words(name, &offer.figures, offer.effective),
-        caveats: spot_caveats(workload),
+        caveats: unknown_band(name, &offer.figures)
+            .into_iter()
+            .chain(spot_caveats(workload))
+            .collect(),
     }
+}
+
+/// What is assumed where no band says how often instances of a type are interrupted.
+fn unknown_band(name: &str, figures: &SpotFigures) -> Option<String> {
+    let band = figures.interruptions.band_per_node_hour;
+    band.is_none().then(|| {
+        format!(
+            "the interruption frequency of {name} is unknown: the plan assumes \
+             spot_interruptions_per_day of the policy"
+        )
+    })
 }
 
 fn in_words(name: &str, figures: &SpotFigures, effective: HourlyRate) -> String {

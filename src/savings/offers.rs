@@ -127,7 +127,7 @@ pub struct SpotMarket {
     pub risk: Risk,
     /// In words, with its arithmetic.
     pub detail: String,
-    /// What keeps instances from it, the gravest first.
+    /// What speaks against it and what keeps instances from it, the gravest first.
     pub caveats: Vec<String>,
 }
 

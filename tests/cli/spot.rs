@@ -617,6 +617,19 @@ fn the_report_moves_what_the_audit_moves_and_nothing_else() {
             let today = &workload["instance_type"];
             let name = target.map_or(today, |to| &to["instance_type"]);
             assert_eq!(&row["instance_type"], name);
+            let number = target.map_or(&row["instances"], |to| &to["count"]);
+            assert_eq!(&row["instances"], number);
+            if row["interruption_band"].is_null() {
+                let unknown = format!(
+                    "the interruption frequency of {} is unknown",
+                    name.as_str().expect("a name")
+                );
+                assert!(
+                    row["caveats"][0]
+                        .as_str()
+                        .is_some_and(|one| one.starts_with(&unknown))
+                );
+            }
         }
         assert!(moved > 0, "{demo} moves nothing");
     }

@@ -20,7 +20,7 @@ const ROWS: usize = 40;
 /// Names shown of workloads that may not move for one reason.
 const NAMES: usize = 12;
 /// Which columns make room for the others, the first one first.
-const SPARE: [&str; 3] = ["KIND", "NAIVE", "N"];
+const SPARE: [&str; 3] = ["KIND", "NAIVE", "EFFECTIVE"];
 
 /// Spot for a fleet as a table.
 pub fn spot_fleet_table(report: &SpotReport, style: TableStyle) -> String {
@@ -78,13 +78,13 @@ fn sums(eligible: &[&SpotAssessment]) -> BTreeMap<&'static str, Option<Money>> {
 }
 
 fn workloads(report: &SpotReport, style: TableStyle, out: &mut String) -> std::fmt::Result {
-    let mut header = vec!["WORKLOAD", "TYPE", "N", "KIND", "SPOT"];
+    let mut header = vec!["WORKLOAD", "TYPE", "KIND", "SPOT"];
     if style.wide {
         header.extend(["ON-DEMAND", "INTERRUPTED", "EVERY", "LOST", "OVERHEAD"]);
     }
     header.extend(["NAIVE", "EFFECTIVE", "MONTH", "MOVE"]);
     let last = header.len() - 1;
-    let numbers = std::iter::once(2).chain(4..last);
+    let numbers = 3..last;
     let spare = SPARE
         .iter()
         .filter_map(|title| header.iter().position(|one| one == title));
@@ -102,13 +102,19 @@ fn workloads(report: &SpotReport, style: TableStyle, out: &mut String) -> std::f
     let worth = sum(hidden_savings.map(|one| one.effective_monthly_savings));
     style.left_out(hidden.len(), "workload", "workloads", worth, out)?;
     let titles = table.left_out(style, 0);
-    let naive = if titles.iter().any(|title| title == "NAIVE") {
+    let is_left_out = |title: &str| titles.iter().any(|one| one == title);
+    let naive = if is_left_out("NAIVE") {
         ""
     } else {
         "NAIVE: savings from the price alone; "
     };
+    let effective = if is_left_out("EFFECTIVE") {
+        "MONTH: savings after checkpoints and lost work"
+    } else {
+        "EFFECTIVE: savings after checkpoints and lost work; MONTH: effective savings"
+    };
     let meanings = format!(
-        "{naive}EFFECTIVE: savings after checkpoints and lost work; MONTH: effective savings {}",
+        "{naive}{effective} {}",
         if report.is_today {
             "at today's hours, whatever the plan stops, resizes or schedules"
         } else {
@@ -145,8 +151,7 @@ fn row(one: &SpotAssessment, is_today: bool, style: TableStyle) -> Vec<String> {
     let is_average = figures.is_some_and(|figures| figures.spot.basis == SpotBasis::CatalogAverage);
     let mut row = vec![
         fit(name, if style.wide { 40 } else { 22 }),
-        fit(&one.key.instance_type, 20),
-        one.instances.to_string(),
+        format!("{} × {}", one.instances, fit(&one.key.instance_type, 20)),
         one.job.kind.name().to_owned(),
         if is_average { format!("{spot}*") } else { spot },
     ];
