@@ -145,6 +145,11 @@ fn every_key_of_a_workload_is_a_column_with_its_value() {
                 .into_iter()
                 .find(|risk| actions.iter().any(|action| action["risk"] == *risk));
             plan["risk"] = json!(highest);
+            let caveats = actions
+                .iter()
+                .filter_map(|action| action["caveats"].as_array());
+            let caveats: Vec<&str> = caveats.flatten().filter_map(Value::as_str).collect();
+            plan["caveats"] = json!(caveats.join("; "));
         }
         let mut keys = BTreeMap::new();
         flattened("", &workload, &mut keys);

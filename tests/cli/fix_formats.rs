@@ -152,6 +152,9 @@ fn csv_has_the_rows_of_the_json_and_its_savings_add_up() {
             assert_eq!(row[at("step")], step["number"].to_string());
             let by_hand = if step["by_hand"] == true { "yes" } else { "no" };
             assert_eq!(row[at("by_hand")], by_hand);
+            let caveats = list(action, "caveats").iter().filter_map(Value::as_str);
+            let caveats: Vec<&str> = caveats.collect();
+            assert_eq!(row[at("caveats")], caveats.join("; "));
         }
         let cents = |text: &str| text.replace('.', "").parse::<i64>().expect("cents");
         let saved = rows.iter().map(|row| row[at("monthly_savings")].as_str());

@@ -64,6 +64,7 @@ const COLUMNS: &[&str] = &[
     "committed_by",
     "aws_opinion",
     "aws_opinion_monthly_savings",
+    "plan_caveats",
 ];
 
 /// The audit as comma-separated values: a header line, then one row a workload and one for
@@ -142,6 +143,7 @@ fn row(audited: &AuditedWorkload) -> Vec<String> {
         text(&committed_by.join(" ")),
         text(workload.aws_opinion().as_deref().unwrap_or("")),
         money(workload.aws_savings()),
+        text(&caveats(actions)),
     ]
 }
 
@@ -165,6 +167,7 @@ fn unused_row(one: &UnusedCommitment) -> Vec<String> {
         "committed_monthly_cost" => money(one.monthly_cost.filter(|_| is_committed)),
         "committed_until" => cell(one.committed_until.map(day)),
         "committed_by" if is_committed => text(&one.id),
+        "plan_caveats" => text(&caveats(actions)),
         _ => String::new(),
     };
     COLUMNS.iter().map(cell_of).collect()
@@ -177,6 +180,11 @@ fn day(end: Timestamp) -> Date {
 fn joined(actions: &[Action], part: impl Fn(&Action) -> String) -> String {
     let parts: Vec<String> = actions.iter().map(part).collect();
     parts.join("; ")
+}
+
+fn caveats(actions: &[Action]) -> String {
+    let all = actions.iter().flat_map(Action::caveats).cloned();
+    all.collect::<Vec<String>>().join("; ")
 }
 
 fn saved(actions: &[Action]) -> Option<Money> {

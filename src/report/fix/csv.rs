@@ -24,6 +24,7 @@ const COLUMNS: &[&str] = &[
     "keeps",
     "by_hand",
     "why_by_hand",
+    "caveats",
 ];
 
 /// The steps of the actions of a plan as comma-separated values. The saving of an action is in
@@ -62,5 +63,6 @@ fn row(item: &FixItem<'_>, number: usize, step: &ListedStep<'_>) -> Vec<String> 
         cell(step.keeps),
         yes_or_no(step.by_hand.is_some()).to_owned(),
         cell(step.by_hand),
+        text(&fix.caveats.join("; ")),
     ]
 }
