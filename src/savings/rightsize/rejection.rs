@@ -92,7 +92,7 @@ pub enum Rejection {
         most: f64,
     },
     NotCheaper,
-    /// It would do, at more risk than is accepted.
+    /// It does the work, at more risk than is accepted: whether it is then the cheapest is open.
     Risk(Risk),
 }
 
@@ -209,7 +209,7 @@ impl fmt::Display for Rejection {
                 write!(f, "{projected:.2} times as long, maximum {most}")
             }
             Self::NotCheaper => f.write_str("not cheaper"),
-            Self::Risk(risk) => write!(f, "possible with `--risk {risk}`"),
+            Self::Risk(risk) => write!(f, "needs `--risk {risk}`"),
         }
     }
 }
