@@ -2,8 +2,8 @@
 
 use crate::catalog::time_zone;
 use crate::domain::{
-    GPUS_TAG, INDEPENDENT, KindBasis, LINKED, Until, VRAM_TAG, WorkloadKind, says_production,
-    says_restartable, size_mib, tag_value,
+    GPUS_TAG, GapSubject, INDEPENDENT, Instance, KindBasis, LINKED, Until, VRAM_TAG, WorkloadKind,
+    says_production, says_restartable, size_mib, tag_value,
 };
 use crate::savings::{
     DOUBLE_PRECISION, INTERCHANGEABLE, PRECISION_TAG, REPLICAS_TAG, TIME_ZONE_TAG,
@@ -81,6 +81,11 @@ fn kind_of_word(word: &str) -> Option<WorkloadKind> {
         .map(|(kind, _)| *kind)
 }
 
+fn says_how_gpus_work(value: &str) -> bool {
+    let mut known = [INDEPENDENT, LINKED].into_iter();
+    known.any(|one| one.eq_ignore_ascii_case(value.trim()))
+}
+
 fn last_day(value: &str) -> Option<Date> {
     value.trim().parse().ok()
 }
@@ -89,6 +94,27 @@ fn last_day(value: &str) -> Option<Date> {
 pub(super) fn until(tags: &BTreeMap<String, String>, as_of: Timestamp) -> Option<Until> {
     let date = last_day(tag_value(tags, &[UNTIL_TAG])?)?;
     Some(Until::of(date, as_of))
+}
+
+/// Tags of instances with a value that cannot be read, each with what that leaves open.
+pub(super) fn unreadable(instances: &[&Instance]) -> Vec<(GapSubject, &'static str)> {
+    let is_date: fn(&str) -> bool = |value| last_day(value).is_some();
+    let is_size: fn(&str) -> bool = |value| size_mib(value).is_some_and(|mib| mib > 0.0);
+    let is_link: fn(&str) -> bool = says_how_gpus_work;
+    let tags = [
+        (GapSubject::Commitments, UNTIL_TAG, is_date),
+        (GapSubject::UtilizationPerGpu, GPUS_TAG, is_link),
+        (GapSubject::VramUse, VRAM_TAG, is_size),
+    ];
+    let mut found = Vec::new();
+    for (subject, tag, is_readable) in tags {
+        let values = instances.iter();
+        let mut values = values.filter_map(|one| tag_value(&one.tags, &[tag]));
+        if values.any(|value| !is_readable(value)) {
+            found.push((subject, tag));
+        }
+    }
+    found
 }
 
 /// Whether a tag is vocabulary of this program and not a name: a word for a
@@ -102,7 +128,7 @@ pub fn is_vocabulary(key: &str, value: &str) -> bool {
         || (among(&[PRECISION_TAG]) && is(&DOUBLE_PRECISION))
         || (among(&[VRAM_TAG]) && size_mib(value).is_some())
         || (among(&[REPLICAS_TAG]) && is(&INTERCHANGEABLE))
-        || (among(&[GPUS_TAG]) && [INDEPENDENT, LINKED].iter().any(is))
+        || (among(&[GPUS_TAG]) && says_how_gpus_work(value))
         || (among(&[UNTIL_TAG]) && last_day(value).is_some())
         || says_production(key, value)
 }

@@ -5,7 +5,7 @@ use super::{HELD_MIB, WORKS};
 use crate::rules::builder::{A10G_MIB, Machine, as_of, audited, estate, flat};
 use crate::rules::fixtures::decimal;
 use gpucost::analysis::{Audit, audit};
-use gpucost::domain::{ActionKind, Policy, Risk};
+use gpucost::domain::{ActionKind, GapSubject, Policy, Risk};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
@@ -123,6 +123,26 @@ fn no_term_goes_beyond_the_last_day() {
     assert!(commits(&late, "i-1") && commits(&late, "i-2"));
     assert_eq!(late.purchases[0].count, 2);
     assert!(late.purchases[0].caveats.is_empty());
+}
+
+#[test]
+fn a_tag_that_cannot_be_read_is_a_gap() {
+    let gaps = |tag: &str, value: &str| {
+        let found = audited(&estate(vec![steady("i-1").tag(tag, value)]));
+        let of_tag = found
+            .gaps
+            .into_iter()
+            .filter(|gap| gap.reason.contains(tag));
+        of_tag.map(|gap| (gap.what, gap.place)).collect::<Vec<_>>()
+    };
+    let of_one = |what: GapSubject| vec![(what, "i-1".to_owned())];
+    assert_eq!(
+        gaps("gpucost:until", "summer"),
+        of_one(GapSubject::Commitments)
+    );
+    assert_eq!(gaps("gpucost:vram", "plenty"), of_one(GapSubject::VramUse));
+    assert!(gaps("gpucost:until", &in_days(400)).is_empty());
+    assert!(gaps("gpucost:vram", "8GiB").is_empty());
 }
 
 #[test]
