@@ -20,7 +20,8 @@ use std::fmt::{Result, Write};
 const SHOWN_OF_ONE: (usize, usize) = (8, 6);
 /// Workloads of a fleet before the rest is announced.
 const SHOWN: usize = 20;
-/// Workloads that are named among those that stay as they are for one reason.
+/// Workloads that are named among those with one caveat, and those that stay as they are for one
+/// reason.
 const NAMED: usize = 3;
 /// Which columns of a fleet make room for the others, the first one first.
 const SPARE: [usize; 3] = [7, 3, 5];
@@ -129,12 +130,7 @@ fn fleet(sizings: &Sizings, listed: &[&Sizing], style: TableStyle, out: &mut Str
             out,
         )?;
     }
-    for (sizing, best) in shown {
-        for caveat in &best.caveats {
-            let line = format!("{}: {}", safe(&sizing.name), safe(caveat));
-            hanging("  ! ", 4, &line, style.width, out)?;
-        }
-    }
+    caveats(shown, style, out)?;
     let seconds = movable.iter().filter_map(|(sizing, best)| {
         let sized = sizing.outcome.as_ref().ok()?;
         averaged(&sized.demand, &best.considered)
@@ -153,6 +149,30 @@ fn fleet(sizings: &Sizings, listed: &[&Sizing], style: TableStyle, out: &mut Str
         })
         .collect();
     left_alone(&alone, style, out)
+}
+
+/// What would stop an engineer, each caveat once with the workloads that it is about.
+fn caveats(shown: &[(&Sizing, &Candidate)], style: TableStyle, out: &mut String) -> Result {
+    let mut said: Vec<(&String, Vec<&str>)> = Vec::new();
+    for (sizing, best) in shown {
+        for caveat in &best.caveats {
+            let known = said.iter_mut().find(|(known, _)| *known == caveat);
+            match known {
+                Some((_, names)) => names.push(&sizing.name),
+                None => said.push((caveat, vec![sizing.name.as_str()])),
+            }
+        }
+    }
+    let most = if style.lists_members() {
+        usize::MAX
+    } else {
+        NAMED
+    };
+    for (caveat, names) in said {
+        let line = format!("{}: {}", some_of(names.into_iter(), most), safe(caveat));
+        hanging("  ! ", 4, &line, style.width, out)?;
+    }
+    Ok(())
 }
 
 fn row(sizing: &Sizing, best: &Candidate) -> Vec<String> {
