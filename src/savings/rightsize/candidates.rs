@@ -1,10 +1,10 @@
 //! Every type that a workload could move to, accepted or rejected with a reason.
 
-use super::layout::Spread;
 use super::needs::Demand;
 use super::price::{Move, MovedInstance, Today};
 use super::projection::{Projection, Ratio, RatioBasis, is_same_gpu, ratio, usable_vram_mib};
 use super::rejection::Rejection;
+use super::spread::Spread;
 use crate::catalog::{
     Prices, bundled_interruption_band, cpu_baseline_percent, family, gpu_spec, has_full_rate_fp64,
     network_gbps, shapes, whole_device_spec,

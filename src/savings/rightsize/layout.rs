@@ -1,40 +1,9 @@
-//! How the work of today's machines lies on machines of another type.
+//! The numbers of machines of a type that are worth trying.
 
 use super::candidates::{Asked, NETWORK_HEADROOM, link_gbps};
 use super::projection::{Ratio, is_same_gpu};
-use crate::domain::{GpuOffer, HourlyActivity, InstanceShape, Risk, WorkloadKind};
-use crate::savings::Fewer;
-
-/// How machines of a type take over the work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Spread {
-    /// One machine in place of each.
-    Kept,
-    /// Replicas that answer for each other: as many as their load takes.
-    Replicas,
-    /// Each GPU in use moves to a GPU of its own, on whichever machine.
-    Tenants,
-    /// One machine in place of each, of which several of today's GPUs share one.
-    Processes,
-}
-
-impl Spread {
-    /// What so many machines run of today's hours; `None` where each runs as long as the one
-    /// that it replaces.
-    pub fn hours(self, activity: &HourlyActivity, machines: (u32, u32)) -> Option<Fewer> {
-        let (today, count) = machines;
-        match self {
-            Self::Kept | Self::Processes => None,
-            Self::Replicas if count < today => Fewer::at_most(activity, count),
-            Self::Replicas | Self::Tenants => Fewer::together(activity, count),
-        }
-    }
-
-    /// Whether each machine has one in its place.
-    pub fn keeps_machines(self) -> bool {
-        matches!(self, Self::Kept | Self::Processes)
-    }
-}
+use super::spread::Spread;
+use crate::domain::{GpuOffer, InstanceShape, Risk, WorkloadKind};
 
 impl Asked<'_> {
     /// What is worth trying of a type: the fewest machines first, and of as many what changes

@@ -6,11 +6,11 @@ mod needs;
 mod price;
 mod projection;
 mod rejection;
+mod spread;
 mod steps;
 
 pub use candidates::{Considered, candidates};
 pub(super) use candidates::{NETWORK_HEADROOM, link_gbps};
-pub use layout::Spread;
 pub use needs::{
     Bound, DOUBLE_PRECISION, Demand, INTERCHANGEABLE, MissingData, PRECISION_TAG, REPLICAS_TAG,
 };
@@ -21,6 +21,7 @@ pub use projection::{
     usable_vram_mib,
 };
 pub use rejection::Rejection;
+pub use spread::Spread;
 pub use steps::{averaged, averaged_away, caveats, reserved_vram, steps};
 
 use crate::domain::{Action, ActionKind, PriceKey, PriceQuote, Risk, Target};

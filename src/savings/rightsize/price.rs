@@ -1,8 +1,8 @@
 //! What a workload costs today, and what it would cost elsewhere.
 
-use super::layout::Spread;
 use super::needs::MissingData;
 use super::rejection::Rejection;
+use super::spread::Spread;
 use crate::catalog::Prices;
 use crate::domain::{
     Currency, HourlyActivity, HourlyRate, InstanceCost, InstanceShape, Money, Policy, PriceKey,

@@ -1,10 +1,10 @@
 //! What to check before moving.
 
 use super::candidates::{Considered, link_gbps};
-use super::layout::Spread;
 use super::needs::Demand;
 use super::price::Today;
 use super::projection::{RatioBasis, is_same_gpu};
+use super::spread::Spread;
 use crate::catalog::{gpu_spec, has_full_rate_fp64, zones};
 use crate::domain::{AcceleratorKind, GpuOffer, VRAM_TAG, WorkloadKind, counted};
 

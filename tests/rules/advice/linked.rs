@@ -58,7 +58,8 @@ fn gpus_that_go_their_own_way_are_tenants() {
 fn gpus_that_move_together_may_be_one_model() {
     // Eight GPUs with the same figure in every period: a model may span them.
     let fleet = service(true, None);
-    let workload = &sole(&at(&fleet, Risk::Medium)).workload;
+    let audit = at(&fleet, Risk::Medium);
+    let workload = &sole(&audit).workload;
     assert!(workload.gpus_move_together() && workload.gpus_linked().is_none());
     for risk in [Risk::Low, Risk::Medium] {
         assert_eq!(act(&fleet, risk, ActionKind::Share), None, "{risk}");
