@@ -18,6 +18,16 @@ type Row = BTreeMap<String, String>;
 
 const BILLED: &str = "fixtures/bills/estate.json";
 
+/// The lists that stand in place of the workloads.
+const LISTS: [&str; 6] = [
+    "actions",
+    "purchases",
+    "findings",
+    "gaps",
+    "prices",
+    "reconciliation",
+];
+
 fn read(text: &str) -> (Vec<String>, Vec<Row>) {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().expect("a header").clone();
@@ -102,6 +112,16 @@ fn lists_have_the_rows_of_the_audit_and_name_their_currency() {
             .chain(list("unused_commitments"));
         let planned = planned.map(|one| one["plan"]["actions"].as_array().expect("a list").len());
         assert_eq!(actions.len(), planned.sum::<usize>());
+        // What is bought is what the actions that commit save.
+        let (_, purchases) = table(&world, of, "purchases");
+        assert_eq!(purchases.len(), list("purchases").len());
+        let commits = actions.iter().filter(|row| row["action"] == "commit");
+        let committed: Decimal = commits.map(|row| decimal(&row["monthly_savings"])).sum();
+        assert_eq!(
+            sum(&purchases, "monthly_savings"),
+            committed.normalize(),
+            "{of:?}"
+        );
         let (_, findings) = table(&world, of, "findings");
         let ids: Vec<&str> = findings.iter().map(|row| row["id"].as_str()).collect();
         let expected = list("findings");
@@ -121,7 +141,8 @@ fn lists_have_the_rows_of_the_audit_and_name_their_currency() {
             .filter_map(Value::as_u64)
             .sum();
         assert_eq!(prices.len() as u64, all, "{of:?}");
-        for row in actions.iter().chain(&findings).chain(&prices) {
+        let rows = actions.iter().chain(&purchases).chain(&findings);
+        for row in rows.chain(&prices) {
             assert_eq!(row["currency"], "USD", "{row:?}");
         }
     }
@@ -136,7 +157,7 @@ fn lists_have_the_rows_of_the_audit_and_name_their_currency() {
 fn headers_are_those_of_the_page() {
     let (world, audits) = worlds();
     let page = page_text("finance.md");
-    for name in ["actions", "findings", "gaps", "prices", "reconciliation"] {
+    for name in LISTS {
         let (header, _) = table(&world, &audits[0], name);
         let columns: Vec<String> = header.iter().map(|one| format!("`{one}`")).collect();
         let line = format!("| `{name}` | {} |", columns.join(", "));
@@ -473,7 +494,7 @@ fn rows_of_the_reconciliation_add_up_to_the_audit() {
 fn hostile_names_are_no_formulas_of_any_list() {
     let world = World::new();
     let of = ["--from".to_owned(), world.estate("fleet.json", &fleet())];
-    for name in ["actions", "findings", "gaps", "prices", "reconciliation"] {
+    for name in LISTS {
         let more = ["--format", "csv", "--csv-table", name];
         let text = audited(&world, &of, &more);
         assert_eq!(text.chars().find(|c| !is_harmless(*c)), None, "{name}");
@@ -581,6 +602,7 @@ fn a_second_program_computes_the_totals_of_a_workbook() {
                 "Summary",
                 "Workloads",
                 "Actions",
+                "Purchases",
                 "Findings",
                 "Gaps",
                 "Prices",
@@ -648,9 +670,15 @@ fn a_second_program_computes_the_totals_of_a_workbook() {
             let found = amounts(page(&workbook, name), column);
             assert_eq!(found, number(&summary[expected]), "{name} {column}");
         }
+        let committed = summary["savings_by_action"].get("commit").map(number);
+        assert_eq!(
+            amounts(page(&workbook, "Purchases"), "monthly_savings"),
+            committed.unwrap_or_default()
+        );
         for name in [
             "Workloads",
             "Actions",
+            "Purchases",
             "Findings",
             "Prices",
             "Reconciliation",
@@ -736,11 +764,11 @@ fn a_workbook_of_nothing_has_its_sheets() {
     let Some(workbook) = workbook_of(&world, &of, "empty.xlsx") else {
         return;
     };
-    assert_eq!(list(&workbook, "sheets").len(), 7);
+    assert_eq!(list(&workbook, "sheets").len(), 8);
     assert_eq!(stated(&workbook, "monthly_cost"), Some(Decimal::ZERO));
     assert_eq!(stated(&workbook, "reconciled_cost"), Some(Decimal::ZERO));
     assert!(list(page(&workbook, "Workloads"), "formulas").is_empty());
-    for name in ["actions", "findings", "gaps", "reconciliation"] {
+    for name in LISTS {
         let (header, _) = table(&world, &of, name);
         assert!(!header.is_empty());
     }

@@ -476,7 +476,11 @@ fn a_rule_without_its_data_is_silent_and_says_so() {
         ("off-hours", "hourly GPU utilization maxima", "not reported"),
         ("overprovisioned-gpu", "GPU utilization", "coverage 39%"),
         ("power-near-limit", "gpu_power_draw", "not reported"),
-        ("saturated-gpu", "GPU utilization", "no GPU metric"),
+        (
+            "saturated-gpu",
+            "GPU utilization",
+            "no utilization of a whole",
+        ),
         ("shareable-gpu", "VRAM use", "not reported"),
         ("stalled-gpu", "gpu_power_draw", "not reported"),
         ("steady-on-demand", "price", "no price for"),

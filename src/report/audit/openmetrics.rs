@@ -355,7 +355,7 @@ fn of_commitments(unused: &[UnusedCommitment], page: &mut Exposition) {
 fn of_purchases(purchases: &[Purchase], page: &mut Exposition) {
     let shown = &purchases[..purchases.len().min(MOST_ROWS)];
     page.family(
-        "gpucost_purchase_term_total",
+        "gpucost_purchase_term_cost",
         "Everything that a purchase of the plan is paid until its term ends.",
         shown.iter().map(|one| {
             let total = one.promise().map(|promise| promise.term_total);

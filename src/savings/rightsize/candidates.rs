@@ -227,7 +227,8 @@ impl Asked<'_> {
         if let Some(ratio) = ratio {
             let projection = self.project(one, ratio?)?;
             one.projection = Some(projection.shown());
-            projection.check(self.demand, self.policy)?;
+            let as_today = one.spread != Spread::Processes;
+            projection.check(self.demand, self.policy, as_today)?;
             one.moved = moved.instances(self.today, projection.slowdown, self.policy);
         }
         let monthly = moved.monthly(&one.moved);
@@ -573,6 +574,9 @@ impl Asked<'_> {
             }
         };
         match today {
+            Some(peak) if one.spread == Spread::Processes => {
+                Ok(Projection::of_processes(peak, ratio))
+            }
             Some(peak) => Ok(Projection::at(peak, ratio)),
             None if ratio.basis == RatioBasis::SameGpu => Ok(Projection::at(0.0, ratio)),
             None if self.demand.never_worked => Err(Rejection::NeverWorked),

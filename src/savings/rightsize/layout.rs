@@ -3,6 +3,7 @@
 use super::candidates::{Asked, NETWORK_HEADROOM, link_gbps};
 use super::projection::{Ratio, is_same_gpu};
 use super::spread::Spread;
+use crate::catalog::gpu_spec;
 use crate::domain::{GpuOffer, InstanceShape, Risk, WorkloadKind};
 
 impl Asked<'_> {
@@ -81,14 +82,22 @@ impl Asked<'_> {
     }
 
     /// Whether several of today's GPUs may share one there, which only the highest risk leaves
-    /// open: whether the GPUs work as one or not, all that they hold is on it.
+    /// open: whether the GPUs work as one or not, all that they hold is on it. What may be spread
+    /// over cards with NVLink for their bandwidth stays on as many.
     fn may_share_gpus(&self, other: &GpuOffer) -> bool {
         let demand = self.demand;
         self.accepted == Risk::High
             && self.is_split(other)
             && demand.may_share_gpus
-            && demand.gpus_linked != Some(true)
+            && (demand.gpus_linked == Some(false)
+                || (demand.gpus_linked.is_none() && self.has_no_nvlink()))
             && !demand.vram_is_reserved
+            && !demand.encodes
+    }
+
+    fn has_no_nvlink(&self) -> bool {
+        let link = gpu_spec(self.offer).and_then(|spec| spec.nvlink_gbps);
+        link.is_some_and(|gbps| gbps <= 0.0)
     }
 
     /// How many of today's GPUs share each of a machine.

@@ -253,12 +253,14 @@ fn gpus_that_talk_keep_nvlink_and_efa() {
         ..talking.clone()
     };
     let all = considered("p4d.24xlarge", &independent, Risk::Medium);
-    assert_eq!(all[0].shape.instance_type, "g7e.12xlarge");
-    // 30 × 1 555 / 1 597 by bandwidth.
-    close(
-        all[0].projection.expect("projected").utilization,
-        30.0 * 1_555.0 / 1_597.0,
-    );
+    // Two machines with an L40S each, or one with two RTX PRO 6000, by bandwidth
+    // 30 × 1 555 / 864 and 30 × 1 555 / 1 597.
+    assert_eq!(all[0].shape.instance_type, "g6e.2xlarge");
+    assert_eq!((all[0].count, all[0].spread), (2, Spread::Tenants));
+    for (name, bandwidth) in [("g6e.2xlarge", 864.0), ("g7e.12xlarge", 1_597.0)] {
+        let projection = find(&all, name).projection.expect("projected");
+        close(projection.utilization, 30.0 * 1_555.0 / bandwidth);
+    }
     // Two A10G have no NVLink to lose, but a g5.12xlarge has EFA.
     let all = considered("g5.48xlarge", &demand(2, 30.0, 8_000.0), Risk::Medium);
     assert_eq!(reason(&all, "g5.12xlarge"), "accepted");
@@ -317,6 +319,7 @@ fn a_group_shrinks_until_its_gpus_are_four_fifths_busy() {
 fn a_gpu_that_only_holds_memory_counts_below_high_risk() {
     let holding = Demand {
         gpus_held: 4,
+        gpus_held_in_all: 4,
         ..demand(1, 30.0, 8_000.0)
     };
     let low = considered("g5.48xlarge", &holding, Risk::Low);

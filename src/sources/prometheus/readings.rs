@@ -424,7 +424,7 @@ fn is_silent(
 ) -> bool {
     let is_missing = cells.get(place).is_none_or(|cell| cell.rows == 0);
     let mut begun = spans.iter().map(|(_, (begin, _))| *begin);
-    let is_replaced = begun.any(|begin| last < begin && begin <= place);
+    let is_replaced = begun.any(|begin| first < begin && last <= begin && begin <= place);
     first <= place && is_missing && !is_replaced
 }
 

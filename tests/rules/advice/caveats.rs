@@ -62,11 +62,12 @@ fn nodes_that_train_on_all_their_gpus_stay_what_they_are() {
 }
 
 #[test]
-fn nodes_that_train_on_one_gpu_each_keep_efa_and_network() {
+fn nodes_that_train_on_one_gpu_each_keep_efa_and_network_or_become_one() {
     // They talk to each other at 15 Gbit/s, and nodes that train at the same time keep
     // EFA and 400 Gbit/s, whatever stands unused beside that GPU. Of what is cheaper
     // only a g7e.12xlarge (8.28608) has both; with 25 Gbit/s a g6.8xlarge has not.
-    // 8 × (21.957642 − 8.28608) × 730 = 79 841.92208; only the difference is rounded.
+    // One p4d.24xlarge has a GPU for each of the eight, and 8 × 15 × 1.2 = 144 of its 400
+    // Gbit/s: 7 × 21.957642 × 730 = 112 203.55 less.
     let fleet = nodes("p4d.24xlarge", "training", 15.0, |machine| {
         a100s(machine, 1, 20.0)
     });
@@ -76,7 +77,15 @@ fn nodes_that_train_on_one_gpu_each_keep_efa_and_network() {
     assert_eq!(why_not(&all, "g6.8xlarge"), Some("network"));
     assert_eq!(why_not(&all, "g5.8xlarge"), Some("network"));
     let found = moved(&fleet, Risk::Medium);
-    assert_eq!(found, to("g7e.12xlarge", 8, "79841.92"));
+    assert_eq!(found, to("p4d.24xlarge", 1, "112203.55"));
+    // Two GPUs at work on each node keep what links them.
+    let pairs = nodes("p4d.24xlarge", "training", 15.0, |machine| {
+        a100s(machine, 2, 20.0)
+    });
+    assert_eq!(
+        why_not(&considered(&pairs, Risk::Medium), "g7e.12xlarge"),
+        Some("nvlink")
+    );
 }
 
 fn one_a10g(machine: Machine) -> Machine {

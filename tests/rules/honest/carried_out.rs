@@ -3,7 +3,7 @@
 
 use super::config;
 use super::draft::{estate_of, fleet};
-use crate::rules::plan::apply::apply;
+use crate::rules::plan::apply::{apply, origin};
 use gpucost::analysis::{Audit, AuditDiff, AuditedWorkload, audit};
 use gpucost::domain::{ActionKind, Currency, Money, PastAudit, Policy, ResourceId, Risk};
 use gpucost::usage::Estate;
@@ -58,7 +58,7 @@ impl Twice {
                 continue;
             };
             for (id, cost) in left.workload.instances.iter().zip(&cost.instances) {
-                if was.contains(id) {
+                if was.contains(&origin(id)) {
                     sum += cost.quote.rate.amount() * cost.monthly_hours;
                     is_paid_ahead |= cost.committed.is_some();
                 }

@@ -5,6 +5,7 @@ use super::draft::{estate_of, fleet};
 use gpucost::analysis::audit;
 use gpucost::catalog::{family, gpu_spec, network_gbps, shape};
 use gpucost::domain::{ActionKind, GpuShare, InstanceShape, Policy, Risk, Workload};
+use gpucost::savings::Spread;
 use proptest::prelude::*;
 use rust_decimal::prelude::ToPrimitive;
 
@@ -41,10 +42,11 @@ proptest! {
                     continue;
                 };
                 let part = &one.working().expect("what moves works").workload;
+                let mut is_whole = true;
                 let (name, count) = (to.instance_type.as_str(), to.count as usize);
                 let facts = family(name.split_once('.').expect("a type").0);
                 prop_assert!(facts.is_none_or(|facts| facts.launchable != Some(false)
-                    || action.kind() == ActionKind::Share), "{name} is retired");
+                    || name == part.key.instance_type), "{name} is retired");
                 prop_assert!(count >= part.zones().len(), "{count} in {:?}", part.zones());
                 if action.kind() == ActionKind::Rightsize {
                     let vram = part.vram().expect("measured");
@@ -54,17 +56,26 @@ proptest! {
                         Some(shape?.gpu.as_ref()?.model.clone())
                     };
                     let is_same = model(shape(name)) == model(part.shape.as_ref());
+                    let moved = one.proposals.rightsize().expect("the move");
+                    let spread = moved.suitable.first().expect("the type").spread;
                     // What ran on a card runs on as many of the same.
-                    let is_kept = is_same && count == part.instances.len();
+                    let is_alone = matches!(spread, Spread::Kept | Spread::Tenants);
+                    let is_kept = is_same && is_alone;
                     if let Some(card) = card_mib(name) {
                         prop_assert!(is_kept || card >= needed, "{name}: {card} for {needed}");
                     }
-                    if count < part.instances.len() {
+                    if spread == Spread::Replicas {
                         prop_assert!(count >= 2 && action.risk() >= Risk::Medium);
                         prop_assert_eq!(part.declared_kind().name(), "serving");
                     }
+                    if spread == Spread::Processes {
+                        prop_assert_eq!(action.risk(), Risk::High);
+                    }
+                    is_whole = spread != Spread::Tenants;
                 }
                 if let Some((sum, most)) = busiest(part) {
+                    // A tenant takes its part of the traffic along.
+                    let most = if is_whole { most } else { 0.0 };
                     let needed = 1.2 * most.max(sum / count as f64);
                     let link = network_gbps(name).and_then(|gbps| gbps.to_f64()).expect("known");
                     prop_assert!(link >= needed - 1e-9, "{name}: {link} for {needed}");

@@ -8,7 +8,7 @@ use gpucost::domain::{
     ActionKind, GpuOffer, GpuShare, Instance, Lifecycle, Metric, OfferingClass, PriceOption,
     ReservedInstances, ResourceId, SavingsPlan, SavingsPlanKind, Statistic, Target, Workload,
 };
-use gpucost::savings::{Purchase, Ratio, RatioBasis, SharedCard, SharingMode};
+use gpucost::savings::{Purchase, Ratio, RatioBasis, SharedCard, SharingMode, Spread};
 use gpucost::usage::Estate;
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
@@ -230,9 +230,9 @@ impl Change<'_> {
         }
     }
 
-    /// The load of today's active GPUs on the new type. A group that shrinks runs as many
-    /// as before up to its new number, and spreads all of the load evenly over them, as
-    /// whoever hands out the requests does.
+    /// The load of today's active GPUs on the new type. Replicas run as many as before up
+    /// to their new number, and spread all of the load evenly over them, as whoever hands out
+    /// the requests does; tenants run together, each on a GPU of its own.
     fn resized(&self, machines: Vec<Machine>, target: &Target) -> Vec<Machine> {
         let workload = self.working();
         let found = self.one.proposals.rightsize();
@@ -245,21 +245,27 @@ impl Change<'_> {
             },
             |projection| projection.ratio,
         );
+        let spread = found.suitable.first().expect("the chosen type").spread;
         let today = workload.shape.as_ref().expect("a known type");
         let shape = known_shape(&self.estate.shapes, &target.instance_type).expect("a known type");
         let devices = devices(shape.gpu.as_ref());
         let count = target.count as usize;
         let vcpu = f64::from(today.vcpu) / f64::from(shape.vcpu);
         let total_mib = shape.gpu.as_ref().and_then(card_mib);
-        let shrinks = count < machines.len();
+        let is_replicas = spread == Spread::Replicas;
         let everything = Load::merged(machines.iter().map(|one| &one.load));
         let gpus_in_all = count as f64 * f64::from(devices.max(1));
         let all: Vec<Load> = machines.iter().map(|one| one.load.clone()).collect();
         let running = Load::running(&all);
         let mut taken = self.one.actions.iter();
         let is_scheduled = taken.any(|action| action.kind() == ActionKind::Schedule);
-        let mut kept: Vec<Machine> = machines;
-        kept.truncate(count);
+        let tenants = self.tenants(&machines);
+        let is_fewer = count < machines.len();
+        let mut kept = if spread.keeps_machines() {
+            machines
+        } else {
+            copies(&machines, count)
+        };
         for (rank, machine) in kept.iter_mut().enumerate() {
             machine.instance.instance_type = target.instance_type.clone();
             machine.instance.capacity_reservation_id = None;
@@ -267,29 +273,60 @@ impl Change<'_> {
             let mut load = machine.load.of_the_instance();
             // Agentless power is in percent of another limit there.
             load.remove(&(None, Metric::GpuPowerUtilization, Statistic::Average));
-            let cpu = (None, Metric::CpuUtilization, Statistic::Average);
-            if let Some(curve) = load.get_mut(&cpu) {
-                if shrinks {
-                    let sum = sum(all.iter().filter_map(|load| load.get(&cpu)));
-                    curve.values = scaled(&sum, vcpu / count as f64).values;
-                } else {
-                    *curve = scaled(curve, vcpu);
+            for (key, curve) in load.iter_mut() {
+                let of_all = || sum(all.iter().filter_map(|load| load.get(key)));
+                match key.1 {
+                    Metric::CpuUtilization if spread.keeps_machines() => {
+                        *curve = scaled(curve, vcpu);
+                    }
+                    Metric::CpuUtilization => {
+                        curve.values = scaled(&of_all(), vcpu / count as f64).values;
+                    }
+                    Metric::NetworkIn | Metric::NetworkOut
+                        if !spread.keeps_machines() && !(is_replicas && is_fewer) =>
+                    {
+                        curve.values = scaled(&of_all(), 1.0 / count as f64).values;
+                    }
+                    _ => {}
                 }
             }
             for (device, from) in (0..devices).zip(ranked.iter().cycle()) {
+                let place = rank * usize::from(devices) + usize::from(device);
                 for (key, curve) in machine.load.of_gpu(*from) {
                     let (_, metric, statistic) = key;
-                    let mut curve = match metric {
-                        Metric::GpuUtilization if shrinks => {
+                    let is_work = metric == Metric::GpuUtilization;
+                    let mut curve = match spread {
+                        Spread::Replicas if is_work => {
                             let all = &everything[&(None, metric, statistic)];
                             scaled(all, ratio.value / gpus_in_all)
                         }
-                        Metric::GpuUtilization if usize::from(device) >= ranked.len() => {
+                        Spread::Replicas => largest(all.iter().filter_map(|load| load.get(&key))),
+                        Spread::Tenants => {
+                            let own = tenants.get(place).and_then(|(owner, gpu)| {
+                                all[*owner].get(&(Some(*gpu), metric, statistic))
+                            });
+                            let factor = if is_work { ratio.value } else { 1.0 };
+                            let rest = scaled(curve, 0.0);
+                            let mut there = own.map_or(rest, |own| scaled(own, factor));
+                            for period in running.keys() {
+                                there.values.entry(*period).or_insert(0.0);
+                            }
+                            there
+                        }
+                        Spread::Processes => {
+                            let shared = ranked.iter().skip(usize::from(device));
+                            let shared = shared.step_by(usize::from(devices));
+                            let curves = shared.filter_map(|gpu| {
+                                machine.load.get(&(Some(*gpu), metric, statistic))
+                            });
+                            let factor = if is_work { ratio.value } else { 1.0 };
+                            scaled(&sum(curves), factor)
+                        }
+                        Spread::Kept if is_work && usize::from(device) >= ranked.len() => {
                             scaled(curve, 0.0)
                         }
-                        Metric::GpuUtilization => scaled(curve, ratio.value),
-                        _ if shrinks => largest(all.iter().filter_map(|load| load.get(&key))),
-                        _ => curve.clone(),
+                        Spread::Kept if is_work => scaled(curve, ratio.value),
+                        Spread::Kept => curve.clone(),
                     };
                     if metric == Metric::GpuMemoryTotal {
                         let total = total_mib.unwrap_or_default();
@@ -299,7 +336,7 @@ impl Change<'_> {
                 }
             }
             machine.load = load;
-            if shrinks {
+            if is_replicas && is_fewer {
                 machine.load.run_in_turn(rank, count, &running);
             }
             let slowdown = found
@@ -308,6 +345,23 @@ impl Change<'_> {
             machine.load.stretch(slowdown, is_scheduled);
         }
         kept
+    }
+
+    /// The GPUs of all machines, as the place of their machine and their index: those that
+    /// work first, then those that hold memory.
+    fn tenants(&self, machines: &[Machine]) -> Vec<(usize, u16)> {
+        let mut tenants: Vec<(bool, bool, usize, u16)> = Vec::new();
+        for gpu in self.working().gpus() {
+            let mut ids = machines.iter().map(|one| &one.instance.id);
+            if let Some(owner) = ids.position(|id| *id == gpu.instance) {
+                let rests = gpu.is_active() == Some(false);
+                let is_empty = gpu.is_allocated() == Some(false);
+                tenants.push((rests, is_empty, owner, gpu.index));
+            }
+        }
+        tenants.sort_unstable();
+        let places = tenants.into_iter();
+        places.map(|(_, _, owner, gpu)| (owner, gpu)).collect()
     }
 
     /// The GPUs of a machine: those that work first, then those that hold
@@ -384,6 +438,32 @@ impl Change<'_> {
             machine.load = load;
         }
         kept
+    }
+}
+
+/// What stands between the ID of a machine and the number of its copy.
+const COPY: char = '+';
+
+/// So many machines like those of today, each with an ID of its own.
+fn copies(machines: &[Machine], count: usize) -> Vec<Machine> {
+    let numbered = machines.iter().cycle().zip(0..count);
+    numbered
+        .map(|(machine, number)| {
+            let mut copy = machine.clone();
+            if number >= machines.len() {
+                let id = format!("{}{COPY}{number}", machine.instance.id.as_str());
+                copy.instance.id = ResourceId::named(id);
+            }
+            copy
+        })
+        .collect()
+}
+
+/// The machine that one was copied from.
+pub fn origin(id: &ResourceId) -> ResourceId {
+    match id.as_str().split_once(COPY) {
+        Some((origin, _)) => ResourceId::named(origin),
+        None => id.clone(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a plan leaves has nothing more to find, and costs what the plan said.
 
-use super::apply::apply;
+use super::apply::{apply, origin};
 use crate::rules::builder::estate;
 use crate::rules::committed::{by_day, machine, owned};
 use crate::rules::fixtures::{SITUATIONS, path, root, rule_ids};
@@ -53,8 +53,13 @@ impl Twice {
     fn left_of(&self, one: &AuditedWorkload) -> Vec<&AuditedWorkload> {
         let was: BTreeSet<&ResourceId> = one.workload.instances.iter().collect();
         let all = self.after.workloads.iter();
-        all.filter(|left| left.workload.instances.iter().any(|id| was.contains(id)))
-            .collect()
+        all.filter(|left| {
+            left.workload
+                .instances
+                .iter()
+                .any(|id| was.contains(&origin(id)))
+        })
+        .collect()
     }
 
     /// Compute per month of what is left of a workload, unrounded; a group may
@@ -71,7 +76,7 @@ impl Twice {
                 .instances
                 .iter()
                 .zip(&cost.instances)
-                .filter(|(id, _)| was.contains(id))
+                .filter(|(id, _)| was.contains(&origin(id)))
                 .map(|(_, cost)| cost.quote.rate.amount() * cost.monthly_hours)
                 .sum::<Decimal>();
         }
@@ -164,7 +169,7 @@ impl Twice {
     fn is_regrouped(&self, one: &AuditedWorkload) -> bool {
         let left = self.left_of(one);
         let mut members = left.iter().flat_map(|left| &left.workload.instances);
-        left.len() > 1 || members.any(|id| !one.workload.instances.contains(id))
+        left.len() > 1 || members.any(|id| !one.workload.instances.contains(&origin(id)))
     }
 
     /// Nobody is reported to do more.

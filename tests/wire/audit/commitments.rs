@@ -46,6 +46,9 @@ const PLAN: OwnedPlan<'_> = OwnedPlan {
     state: "active",
 };
 
+/// The term of what is queued begins later.
+const QUEUED: (&str, &str) = ("2030-01-01T00:00:00.000Z", "2030-12-31T23:59:59.000Z");
+
 /// An audit of two regions without instances; what it says and what it records.
 fn audited(account: &Account, regions: &str) -> (Run, Value) {
     let mut command = Gpucost::audit(Days::ahead()).of(account).args(&[
@@ -75,16 +78,21 @@ fn gaps(run: &Run) -> Vec<Value> {
     run.json(0)["gaps"].as_array().expect("a list").clone()
 }
 
-#[test]
-fn active_ones_are_recorded_and_the_rest_is_left_out() {
-    let Some(account) = Account::open() else {
-        return;
-    };
+/// As a commitment is recorded, but queued: it differs in its term alone.
+fn queued(active: &Value, id: &str) -> Value {
+    let mut queued = active.clone();
+    queued["id"] = id.into();
+    queued["start"] = "2030-01-01T00:00:00Z".into();
+    queued["end"] = "2030-12-31T23:59:59Z".into();
+    queued
+}
+
+/// Buys commitments of every kind in every state.
+fn buy(account: &Account) {
     let loopback = &account.loopback;
     loopback.put_reserved_instances(RESERVED);
     for (id, instance_type, state) in [
         ("ri-retired", "p4d.24xlarge", "retired"),
-        ("ri-queued", "p4d.24xlarge", "queued"),
         ("ri-cpu", "m5.large", "active"),
     ] {
         loopback.put_reserved_instances(OwnedReserved {
@@ -94,6 +102,13 @@ fn active_ones_are_recorded_and_the_rest_is_left_out() {
             ..RESERVED
         });
     }
+    loopback.put_reserved_instances(OwnedReserved {
+        id: "ri-queued",
+        start: QUEUED.0,
+        end: QUEUED.1,
+        state: "queued",
+        ..RESERVED
+    });
     // It ends before the audit's window does.
     loopback.put_reserved_instances(OwnedReserved {
         id: "ri-zonal",
@@ -139,22 +154,40 @@ fn active_ones_are_recorded_and_the_rest_is_left_out() {
             ..PLAN
         });
     }
+    loopback.put_savings_plan(OwnedPlan {
+        id: "sp-queued",
+        start: QUEUED.0,
+        end: QUEUED.1,
+        state: "queued",
+        ..PLAN
+    });
+}
+
+#[test]
+fn active_and_queued_ones_are_recorded_and_the_rest_is_left_out() {
+    let Some(account) = Account::open() else {
+        return;
+    };
+    buy(&account);
     let (run, found) = audited(&account, BOTH);
     assert_eq!(gaps(&run), Vec::<Value>::new());
     assert_eq!(
         ids(&found),
         [
+            "ri-queued",
             "ri-regional",
             "ri-zonal",
             "sp-compute",
             "sp-family",
             "sp-models",
+            "sp-queued",
             "cr-1",
             "cr-block"
         ]
     );
+    assert_eq!(found[0], queued(&found[1], "ri-queued"));
     assert_eq!(
-        found[0],
+        found[1],
         json!({
             "kind": "reserved-instances", "id": "ri-regional",
             "account": account.number, "region": "us-east-1",
@@ -164,12 +197,12 @@ fn active_ones_are_recorded_and_the_rest_is_left_out() {
             "currency": "USD", "upfront": "58069", "recurring_hourly": "6.629",
         })
     );
-    assert_eq!(found[1]["zone"], "eu-west-1a");
-    assert_eq!(found[1]["upfront"], "5000.5");
-    assert_eq!(found[2]["plan"], "compute");
-    assert_eq!(found[2]["region"], Value::Null);
+    assert_eq!(found[2]["zone"], "eu-west-1a");
+    assert_eq!(found[2]["upfront"], "5000.5");
+    assert_eq!(found[3]["plan"], "compute");
+    assert_eq!(found[3]["region"], Value::Null);
     assert_eq!(
-        found[3],
+        found[4],
         json!({
             "kind": "savings-plan", "id": "sp-family", "account": account.number,
             "plan": "ec2-instance",
@@ -178,9 +211,10 @@ fn active_ones_are_recorded_and_the_rest_is_left_out() {
             "start": "2026-02-01T00:00:00Z", "end": "2027-01-31T23:59:59Z",
         })
     );
-    assert_eq!(found[4]["plan"], "other");
+    assert_eq!(found[5]["plan"], "other");
+    assert_eq!(found[6], queued(&found[4], "sp-queued"));
     assert_eq!(
-        found[5],
+        found[7],
         json!({
             "kind": "capacity-reservation", "id": "cr-1", "account": account.number,
             "region": "eu-west-1",
@@ -188,7 +222,14 @@ fn active_ones_are_recorded_and_the_rest_is_left_out() {
             "tenancy": "shared", "total": 4, "available": 3, "capacity_block": false,
         })
     );
-    assert_eq!(found[6]["capacity_block"], true);
+    assert_eq!(found[8]["capacity_block"], true);
+    // Nobody pays for what is queued.
+    let report = run.json(0);
+    let unused = ids(&report["unused_commitments"]);
+    assert!(
+        unused.iter().all(|id| !id.ends_with("-queued")),
+        "{unused:?}"
+    );
 }
 
 #[test]

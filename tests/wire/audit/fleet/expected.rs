@@ -4,8 +4,8 @@
 //! A month is 730 hours; each saving is rounded half up to cents where it is made.
 //!
 //! A reservation costs 63% of On-Demand in this price list. It sells no savings
-//! plans: their rates are the bundled catalog's, so that a reservation and a plan
-//! differ here, and the cheaper one is bought.
+//! plans: their rates are the bundled catalog's, which derives them from its own
+//! reservations. What is derived is not bought, even where it would be cheaper here.
 #![allow(
     clippy::inconsistent_digit_grouping,
     clippy::mistyped_literal_suffixes,
@@ -88,6 +88,10 @@ const fn stopped(name: &'static str, cost: i64, plan: Plan<'static>) -> Row {
 }
 
 const UNDER_RULES: &[&str] = &["steady-on-demand", "underutilized-gpu"];
+
+/// Workloads that are used too little and have nothing smaller to move to: a commitment for
+/// them says so.
+pub const NOTHING_SMALLER: [&str; 2] = ["bursty", "speech"];
 
 /// Every workload, as the roster has them.
 pub const ROWS: &[Row] = &[
@@ -211,23 +215,25 @@ pub const ROWS: &[Row] = &[
         ..row("unknown", 1, (NO_DATA, None, None), None, (0, NOTHING), &[])
     },
     // 6 × 1.20 × 730. Nobody said that it serves, so it does not shrink; the catalog
-    // knows no L4 in Ireland, and a T4 is an older GPU.
+    // knows no L4 in Ireland, and a T4 is an older GPU. Nothing smaller would do: one
+    // year at 1.20 × 0.63 = 0.756, 6 × (1.20 − 0.756) × 730 = 1,944.72.
     row(
         "speech",
         6,
         (OVER, STEADY, MEASURED),
         Some(15.0),
-        (5_256_00, NOTHING),
-        &[],
+        (5_256_00, &[("commit", None, 1_944_72)]),
+        &["steady-on-demand"],
     ),
-    // 0.60 × 730; a twelfth of the periods at 96%.
+    // 0.60 × 730; a twelfth of the periods at 96%. There is no smaller T4: one year at
+    // 0.60 × 0.63 = 0.378, (0.60 − 0.378) × 730 = 162.06.
     row(
         "bursty",
         1,
         (OVER, Some("bursty"), MEASURED),
         Some(8.0),
-        (438_00, NOTHING),
-        &[],
+        (438_00, &[("commit", None, 162_06)]),
+        &["steady-on-demand"],
     ),
     // Two in a zone at (0.40 + 0.60) / 2, two in a zone at 0.45:
     // 2 × 0.50 × 730 + 2 × 0.45 × 730 = 730.00 + 657.00.

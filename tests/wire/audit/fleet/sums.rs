@@ -11,20 +11,20 @@ use super::expected::{NO_DATA, OVER, UNDER, WELL};
 pub const MONTHLY_COST: i64 = 163_262_01;
 /// Stops 3 × 365.00 + 2,920.00. What snapshots of volumes in Ireland cost is not known.
 pub const WASTE: i64 = 4_015_00;
-/// 752.81 + 7,078.66 + 36,509.65, and releases 45.00 + 11.00 + 5.26.
-pub const OPTIMIZATION: i64 = 44_402_38;
-/// 4,015.00 + 44,402.38.
-pub const SAVINGS: i64 = 48_417_38;
-/// 163,262.01 − 48,417.38.
-pub const PLANNED: i64 = 114_844_63;
-/// 48,417.38 / 163,262.01 = 0.296562.
-pub const SAVINGS_PERCENT: f64 = 29.66;
+/// 752.81 + 7,078.66 + 38,616.43, and releases 45.00 + 11.00 + 5.26.
+pub const OPTIMIZATION: i64 = 46_509_16;
+/// 4,015.00 + 46,509.16.
+pub const SAVINGS: i64 = 50_524_16;
+/// 163,262.01 − 50,524.16.
+pub const PLANNED: i64 = 112_737_85;
+/// 50,524.16 / 163,262.01 = 0.309467.
+pub const SAVINGS_PERCENT: f64 = 30.95;
 
 /// Savings by action.
 pub const BY_ACTION: [(&str, i64); 5] = [
     // 1,407.36 + 93.83 + 281.47 + 11,884.40 + 2,344.70 + 5,672.10 + 13,505.00 +
-    // 283.61 + 1,037.18.
-    ("commit", 36_509_65),
+    // 283.61 + 1,037.18 + 1,944.72 + 162.06.
+    ("commit", 38_616_43),
     // 45.00 + 11.00 + 5.26.
     ("release", 61_26),
     // 5,621.00 + 1,457.66.
@@ -74,18 +74,26 @@ pub const UNMEASURED: u64 = 23;
 pub const EFFECTIVE: f64 = 36.3836;
 
 /// On-Demand keys of Linux 11, Windows 1, spot zones 2; one-year reservations of
-/// g5.xlarge and p4d in Virginia and of g4dn, g5.xlarge, p4d and p5 in Oregon 6,
-/// those of g5.xlarge for findings alone;
-/// gp2, gp3 and addresses in Ireland 3.
-pub const PRICES_OF_THE_API: u64 = 23;
+/// g5.xlarge and p4d in Virginia, of g4dn and g5.xlarge in Ireland, and of g4dn,
+/// g5.xlarge, p4d and p5 in Oregon 8; gp2, gp3 and addresses in Ireland 3.
+pub const PRICES_OF_THE_API: u64 = 25;
 /// `g6f.large`; `g6.12xlarge` on demand and reserved.
 pub const PRICES_OF_THE_BOOK: u64 = 3;
 /// When the catalog's yearly prices without upfront were seen. Its others in use are
 /// of 2026-07-20, and the account's own are new.
 pub const OLDEST_PRICE: &str = "2026-01-21";
 
+/// Where no power is reported, which a card near its limit would show in.
+const POWER: &str = "not reported or unknown; silent: power-near-limit";
+/// The same of whole cards at 60% or more, which might be stalled.
+const POWER_OF_BUSY: &str = "not reported or unknown; silent: power-near-limit, stalled-gpu";
+const TEMPERATURE: &str = "not reported or unknown; silent: hot-gpu";
+
 /// What is missing, where (a name of the roster or a region), and words of the
-/// reason.
+/// reason, which are all of it for a series of a GPU.
+///
+/// No agent here reports power or temperature. Rules read them of GPUs that do something,
+/// where the agent reports at all: not of what is idle, ignored or measured by power alone.
 pub const GAPS: &[(&str, &str, &str)] = &[
     ("GPU utilization", "four-of-ten", "coverage 40%, 50% needed"),
     (
@@ -100,6 +108,39 @@ pub const GAPS: &[(&str, &str, &str)] = &[
     ("GPU utilization", "silent-5", "no GPU metric"),
     ("GPU utilization", "unknown", "no GPU metric"),
     ("GPU utilization", "windows", "no GPU metric"),
+    (
+        "VRAM use",
+        "four-of-ten",
+        "silent: growing-vram, vram-nearly-full",
+    ),
+    ("gpu_power_draw", "bursty", POWER),
+    ("gpu_power_draw", "chat", POWER),
+    ("gpu_power_draw", "dirty", POWER),
+    ("gpu_power_draw", "four-of-ten", POWER),
+    ("gpu_power_draw", "fractions", POWER),
+    ("gpu_power_draw", "full", POWER_OF_BUSY),
+    ("gpu_power_draw", "office", POWER_OF_BUSY),
+    ("gpu_power_draw", "pretrain", POWER_OF_BUSY),
+    ("gpu_power_draw", "render", POWER),
+    ("gpu_power_draw", "six-of-ten", POWER),
+    ("gpu_power_draw", "speech", POWER),
+    ("gpu_power_draw", "spotty", POWER_OF_BUSY),
+    ("gpu_power_draw", "weekly", POWER),
+    ("gpu_power_draw", "wide", POWER),
+    ("gpu_temperature", "bursty", TEMPERATURE),
+    ("gpu_temperature", "chat", TEMPERATURE),
+    ("gpu_temperature", "dirty", TEMPERATURE),
+    ("gpu_temperature", "four-of-ten", TEMPERATURE),
+    ("gpu_temperature", "fractions", TEMPERATURE),
+    ("gpu_temperature", "full", TEMPERATURE),
+    ("gpu_temperature", "office", TEMPERATURE),
+    ("gpu_temperature", "pretrain", TEMPERATURE),
+    ("gpu_temperature", "render", TEMPERATURE),
+    ("gpu_temperature", "six-of-ten", TEMPERATURE),
+    ("gpu_temperature", "speech", TEMPERATURE),
+    ("gpu_temperature", "spotty", TEMPERATURE),
+    ("gpu_temperature", "weekly", TEMPERATURE),
+    ("gpu_temperature", "wide", TEMPERATURE),
     (
         "instance type",
         "unknown",
@@ -118,4 +159,10 @@ pub const GAPS: &[(&str, &str, &str)] = &[
         "no price for g99.xlarge us-east-1 linux shared on-demand",
     ),
     ("storage price", "stopped-2", "200 GiB io2"),
+    // It works, by its power; another type needs the load of each GPU.
+    (
+        "utilization per GPU",
+        "power-busy",
+        "not evaluated: right-sizing, sharing",
+    ),
 ];

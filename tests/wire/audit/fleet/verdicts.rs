@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::expected::{Action, Plan, ROWS, Row};
+use super::expected::{Action, NOTHING_SMALLER, Plan, ROWS, Row};
 use super::gathering::{Audited, Gathered, gathered};
 use super::sums;
 
@@ -89,14 +89,19 @@ fn check(row: &Row, found: &Value, fleet: &Gathered) {
     );
 }
 
+/// Names of workloads by their ids.
+fn names(report: &Value) -> BTreeMap<&str, &str> {
+    workloads(report)
+        .into_iter()
+        .map(|(name, workload)| (workload["id"].as_str().expect("an id"), name))
+        .collect()
+}
+
 #[test]
 fn every_rule_fires_where_it_should_and_nowhere_else() {
     let Some(fleet) = gathered() else { return };
     let report = &fleet.live.report;
-    let by_id: BTreeMap<&str, &str> = workloads(report)
-        .into_iter()
-        .map(|(name, workload)| (workload["id"].as_str().expect("an id"), name))
-        .collect();
+    let by_id = names(report);
     let mut fired: Vec<(&str, &str)> = report["findings"]
         .as_array()
         .expect("a list of findings")
@@ -115,6 +120,34 @@ fn every_rule_fires_where_it_should_and_nowhere_else() {
         .collect();
     expected.sort_unstable();
     assert_eq!(fired, expected);
+}
+
+#[test]
+fn a_commitment_for_what_is_used_too_little_says_so_and_is_for_a_year() {
+    let Some(fleet) = gathered() else { return };
+    let report = &fleet.live.report;
+    let by_id = names(report);
+    let findings = report["findings"].as_array().expect("a list of findings");
+    let words = "its GPUs are overprovisioned, but no smaller type, shared card or schedule would \
+                 do: one year at most";
+    let mut oversized: Vec<&str> = findings
+        .iter()
+        .filter(|finding| finding["rule"] == "steady-on-demand")
+        .filter_map(|finding| {
+            let advice = &finding["recommendation"];
+            let caveats = advice["caveats"].as_array().expect("a list");
+            if !caveats.contains(&json!(words)) {
+                return None;
+            }
+            assert_eq!(
+                advice["to"], "standard reserved instance, 1 year, no-upfront",
+                "{finding}"
+            );
+            Some(by_id[finding["workload"].as_str().expect("an id")])
+        })
+        .collect();
+    oversized.sort_unstable();
+    assert_eq!(oversized, NOTHING_SMALLER);
 }
 
 #[test]
@@ -211,11 +244,13 @@ fn prices_are_of_the_account_where_it_has_them() {
 fn what_was_not_seen_is_a_gap_and_nothing_else_is() {
     let Some(fleet) = gathered() else { return };
     let gaps = fleet.live.report["gaps"].as_array().expect("a list");
+    let by_id = names(&fleet.live.report);
     let mut found: Vec<(&str, &str, &str)> = gaps
         .iter()
         .map(|gap| {
             let place = gap["where"].as_str().expect("a place");
-            let name = fleet.names.get(place).map_or(place, String::as_str);
+            let name = fleet.names.get(place).map(String::as_str);
+            let name = name.or_else(|| by_id.get(place).copied()).unwrap_or(place);
             let text = |field: &str| gap[field].as_str().expect("words");
             assert_ne!(text("hint"), "", "{gap} says what to do");
             (text("what"), name, text("reason"))
@@ -225,15 +260,20 @@ fn what_was_not_seen_is_a_gap_and_nothing_else_is() {
     let places: Vec<_> = found.iter().map(|gap| (gap.0, gap.1)).collect();
     let expected: Vec<_> = sums::GAPS.iter().map(|gap| (gap.0, gap.1)).collect();
     assert_eq!(places, expected, "{found:#?}");
-    for ((_, place, reason), (_, _, words)) in found.iter().zip(sums::GAPS) {
-        assert!(reason.contains(words), "{place}: {reason}");
+    for ((what, place, reason), (_, _, words)) in found.iter().zip(sums::GAPS) {
+        if what.starts_with("gpu_") {
+            assert_eq!(reason, words, "{what} of {place}");
+        } else {
+            assert!(reason.contains(words), "{place}: {reason}");
+        }
     }
     let said: Vec<&str> = fleet.live.stderr.lines().collect();
     // What the price list lacks is of the bundled catalog, which is old by now.
     let old = format!("warning: the oldest price is from {}, ", sums::OLDEST_PRICE);
     assert!(said[0].starts_with(&old), "{said:?}");
-    // The unmeasured: windows, five silent ones and the unknown type.
-    assert_eq!(said[2..], ["audited 55 of 62 instances; 14 gaps"]);
+    // The unmeasured: windows, five silent ones and the unknown type. Gaps: 9 of
+    // utilization, 1 of memory, 14 each of power and temperature, 6 others.
+    assert_eq!(said[2..], ["audited 55 of 62 instances; 44 gaps"]);
 }
 
 #[test]
