@@ -202,7 +202,7 @@ fn demand(noise: &mut Noise, gpus: u16, instances: u32) -> Demand {
         gpus_active,
         gpus_held: gpus_active,
         gpus_active_in_all: u64::from(gpus_active) * u64::from(instances),
-        gpus_held_in_all: u64::from(gpus_active) * u64::from(instances),
+        tenants: Some(u64::from(gpus_active) * u64::from(instances)),
         gpu_peak_largest: Some(gpu_peak),
         gpu_peak: Some(gpu_peak),
         gpu_sum: Some(gpu_peak * f64::from(gpus_active) * all),

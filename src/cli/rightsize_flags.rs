@@ -236,7 +236,7 @@ fn demand(
         gpus_active: gpus,
         gpus_held: gpus,
         gpus_active_in_all: u64::from(count) * u64::from(gpus),
-        gpus_held_in_all: u64::from(count) * u64::from(gpus),
+        tenants: sees_work.then_some(u64::from(count) * u64::from(gpus)),
         gpu_peak_largest: sees_work.then_some(p95),
         gpu_peak: sees_work.then_some(p95),
         gpu_sum: sees_work.then_some(p95 * all),

@@ -229,7 +229,10 @@ impl Draft<'_> {
                         ..none
                     },
                 ];
-                single.extend((0..workload.resizes.len()).map(|place| Choice {
+                // What the plan takes speaks for its kind.
+                let taken = self.paths[*member].choice.resize;
+                let places = taken.into_iter().chain(0..workload.resizes.len());
+                single.extend(places.map(|place| Choice {
                     resize: Some(place),
                     ..none
                 }));

@@ -256,11 +256,12 @@ pub struct Terms<'a> {
     pub existing: &'a Existing,
 }
 
-/// The pools that a plan may buy commitments for: of every instance that may be committed
-/// to, on its type of today and on those that it may move to.
+/// The pools that a plan may buy commitments for, or that one that is there may cover: of every
+/// instance on its type of today, and of those that may move on the types that they may move to.
 pub fn commitment_pools(workloads: &[Alternatives]) -> BTreeSet<CommitmentPool> {
     let mut pools = BTreeSet::new();
     for workload in workloads {
+        pools.extend(workload.billed.iter().map(|one| one.class.pool.clone()));
         let moves = workload.resizes.iter().map(|offer| &offer.to);
         for to in workload.today.iter().chain(moves) {
             let own = workload.billed.iter().filter(|one| one.place.is_some());

@@ -520,8 +520,8 @@ impl DeviceUsage {
 
     /// What its averages vary by; absent without any.
     pub(super) fn moments(&self) -> Option<Moments> {
-        let averages = self.averages.as_ref()?;
-        Some(Moments::of(&averages.percents))
+        let percents = &self.averages.as_ref()?.percents;
+        (!percents.is_empty()).then(|| Moments::of(percents))
     }
 
     pub(super) fn hour_sums(&self) -> Option<&HourSums> {

@@ -300,17 +300,18 @@ fn likely_samples(
     periods: usize,
     period_seconds: u32,
 ) -> Column {
+    let each = figures.period_seconds.unwrap_or(0) / period_seconds.max(1);
     let all: BTreeSet<u32>;
-    let places = if reported.is_empty() {
+    // A sample of a longer period stands for every period of the grid in it.
+    let places = if reported.is_empty() || each > 1 {
         all = (0..periods as u32).collect();
         &all
     } else {
         reported
     };
-    let each = figures.period_seconds.unwrap_or(0) / period_seconds.max(1);
-    let count = figures.count.map(|count| count * u64::from(each.max(1)));
-    let count = count.unwrap_or(places.len() as u64);
-    let is_sampled = |rank: usize| (rank as u64 % 12) * (places.len() as u64) < 12 * count;
+    let (each, samples) = (each.max(1) as usize, places.len() / each.max(1) as usize);
+    let count = figures.count.unwrap_or(samples as u64);
+    let is_sampled = |rank: usize| ((rank / each) as u64 % 12) * (samples as u64) < 12 * count;
     let mut marks = vec![0; periods];
     for (rank, place) in places.iter().enumerate() {
         if is_sampled(rank)

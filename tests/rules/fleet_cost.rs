@@ -6,8 +6,8 @@ use crate::rules::committed::reserved;
 use crate::rules::honest::{cases, draft};
 use gpucost::analysis::{Audit, audit};
 use gpucost::domain::{
-    ActionKind, Metric, Money, Policy, PurchaseOption, ReservedInstances, ResourceId, Risk,
-    Statistic,
+    ActionKind, CommitmentTerm, Currency, Metric, Money, PaymentOption, Policy, PurchaseOption,
+    ReservedInstances, ResourceId, Risk, SavingsPlan, SavingsPlanKind, Statistic,
 };
 use gpucost::usage::Estate;
 use jiff::SignedDuration;
@@ -96,6 +96,31 @@ fn where_nobody_can_use_the_cover_a_stop_saves_nothing() {
     assert_eq!(total(&found), decimal("438.00"));
     assert_eq!(planned(&found), decimal("438.00"));
     assert!(found.workloads[0].actions.is_empty());
+}
+
+#[test]
+fn a_savings_plan_is_paid_on_when_all_that_it_covers_ends() {
+    let mut fleet = estate(vec![machine("i-1", false)]);
+    let reserved = reserved(1);
+    fleet.commitments.savings_plans = vec![SavingsPlan {
+        id: "sp-1".to_owned(),
+        kind: SavingsPlanKind::Ec2Instance,
+        region: Some("us-east-1".to_owned()),
+        family: Some("g5".to_owned()),
+        currency: Currency::Usd,
+        commitment_hourly: decimal("0.5"),
+        term: CommitmentTerm {
+            years: 1,
+            payment: PaymentOption::NoUpfront,
+        },
+        start: reserved.start,
+        end: reserved.end,
+    }];
+    let found = audited(&fleet);
+    // 0.50 an hour is 365.00 a month, and covers less than a g5.xlarge at 1.006 an hour: the
+    // rest of its hours is all that its stop saves.
+    assert!(total(&found) > decimal("365.00") && total(&found) < decimal("734.38"));
+    assert_eq!(planned(&found), decimal("365.00"));
 }
 
 #[test]

@@ -56,19 +56,33 @@ impl GroupProposals {
         }
     }
 
-    /// Each action saves what it drops by itself of the cost of a fleet with commitments.
-    fn save_alone(&mut self, alone: &BTreeMap<ActionKind, Decimal>, group: &Workload) {
+    /// Each action saves what it drops by itself of the cost of a fleet with commitments; one of
+    /// the plan that saves only together with others, what it saves there.
+    fn save_alone(
+        &mut self,
+        alone: &BTreeMap<ActionKind, Decimal>,
+        taken: &[Action],
+        group: &Workload,
+    ) {
         for (kind, saved) in alone {
+            let is_of_kind =
+                |action: &&Action| action.kind() == *kind && *kind != ActionKind::Commit;
+            let mut taken = taken.iter().filter(is_of_kind);
+            let together = taken.next().map(|action| action.monthly_savings().amount());
+            let saved = match together {
+                Some(together) if *saved <= Decimal::ZERO => together,
+                _ => *saved,
+            };
             let list = self
                 .whole
                 .action(*kind)
                 .map(|action| action.monthly_savings().amount());
-            let Some(list) = list.filter(|list| list != saved) else {
+            let Some(list) = list.filter(|list| *list != saved) else {
                 continue;
             };
             let most = group
                 .monthly_cost()
-                .map_or(*saved, |cost| saved.min(&cost.amount()).to_owned());
+                .map_or(saved, |cost| saved.min(cost.amount()));
             for proposals in self.by_part.iter_mut().chain([&mut self.whole]) {
                 proposals.scale(*kind, most.max(Decimal::ZERO), list);
             }
@@ -329,8 +343,9 @@ impl Planner<'_> {
                     .for_each(|one| one.lead_to(target));
             }
         }
-        for ((proposals, alone), group) in proposals.iter_mut().zip(&composed.alone).zip(groups) {
-            proposals.save_alone(alone, &group.workload);
+        let taken = composed.alone.iter().zip(&composed.actions);
+        for ((proposals, (alone, taken)), group) in proposals.iter_mut().zip(taken).zip(groups) {
+            proposals.save_alone(alone, taken, &group.workload);
         }
         for purchase in &composed.purchases {
             let key = purchase.key.with_option(purchase.term.option);

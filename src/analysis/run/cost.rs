@@ -181,7 +181,7 @@ fn demand(profile: &RunProfile, host: &PricedHost) -> Result<Demand, String> {
         gpus_active: count(used.len()),
         gpus_held: count(held),
         gpus_active_in_all: used.len() as u64,
-        gpus_held_in_all: held as u64,
+        tenants: None,
         gpu_peak_largest: used
             .iter()
             .filter_map(|gpu| gpu.utilization.map(|figures| figures.p95))

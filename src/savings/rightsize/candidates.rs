@@ -144,7 +144,7 @@ impl Asked<'_> {
                 monthly: None,
                 moved: Vec::new(),
                 projection: None,
-                risk: self.risk(shape, (count, spread), latency),
+                risk: self.risk(shape, spread, latency),
                 rejection: None,
                 quotes: Vec::new(),
             };
@@ -168,7 +168,7 @@ impl Asked<'_> {
         percent / 100.0 * f64::from(self.today.shape.vcpu) * self.policy.vcpu_headroom
     }
 
-    fn risk(&self, shape: &InstanceShape, (count, spread): (u32, Spread), latency: f64) -> Risk {
+    fn risk(&self, shape: &InstanceShape, spread: Spread, latency: f64) -> Risk {
         let today = &self.today.shape;
         let is_slow = self.may_serve() && latency > self.policy.max_latency_ratio;
         let less_network = self.demand.network_gbps.is_none()
@@ -177,16 +177,10 @@ impl Asked<'_> {
             .gpu
             .as_ref()
             .is_some_and(|other| is_same_gpu(self.offer, other));
-        let demand = self.demand;
-        let keeps_held = demand.gpus_held_in_all <= demand.gpus_active_in_all
+        let keeps_held = spread == Spread::Tenants
+            || self.demand.gpus_held <= self.demand.gpus_active
             || shape.gpu.as_ref().is_some_and(|other| {
-                let devices = other.share.visible_devices();
-                match spread {
-                    Spread::Tenants => {
-                        u64::from(count) * u64::from(devices) >= demand.gpus_held_in_all
-                    }
-                    _ => devices >= demand.gpus_needed(true),
-                }
+                other.share.visible_devices() >= self.demand.gpus_needed(true)
             });
         let is_linked = self.may_lose_link(shape);
         if shape.architecture != today.architecture
@@ -334,17 +328,6 @@ impl Asked<'_> {
     /// unless everything is accepted.
     pub(super) fn gpus_needed(&self) -> u16 {
         self.demand.gpus_needed(self.accepted < Risk::High)
-    }
-
-    /// The same of all machines together.
-    pub(super) fn gpus_needed_in_all(&self) -> u64 {
-        let active = self.demand.gpus_active_in_all;
-        let needed = if self.accepted < Risk::High {
-            self.demand.gpus_held_in_all.max(active)
-        } else {
-            active
-        };
-        needed.max(1)
     }
 
     fn may_serve(&self) -> bool {
@@ -498,7 +481,10 @@ impl Asked<'_> {
         let count = u64::from(one.count);
         let in_use = match one.spread {
             Spread::Kept | Spread::Processes => needed,
-            Spread::Tenants => self.gpus_needed_in_all().div_ceil(count).min(visible),
+            Spread::Tenants => {
+                let tenants = self.demand.tenants.unwrap_or_default();
+                tenants.div_ceil(count).min(visible)
+            }
             Spread::Replicas => {
                 let spread = self.demand.gpus_active_in_all.div_ceil(count);
                 spread.max(needed).min(visible)

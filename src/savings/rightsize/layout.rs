@@ -55,7 +55,7 @@ impl Asked<'_> {
             return None;
         }
         let gpus = f64::from(other.share.visible_devices());
-        let by_gpu = self.gpus_needed_in_all() as f64 / gpus;
+        let by_gpu = demand.tenants? as f64 / gpus;
         let count = self.machines(shape, by_gpu)?.max(demand.least_machines);
         (self.is_split(other) || count < demand.instances).then_some(count)
     }

@@ -38,8 +38,9 @@ pub struct Demand {
     pub gpus_held: u16,
     /// GPUs in use on all instances.
     pub gpus_active_in_all: u64,
-    /// The same with those that hold memory, or may hold some.
-    pub gpus_held_in_all: u64,
+    /// The same, where each of them works: it may move on its own. Absent where one that only holds
+    /// memory, or hardly works, would be left alone on a machine.
+    pub tenants: Option<u64>,
     /// What the busiest GPU must have room for; absent like `gpu_peak`.
     pub gpu_peak_largest: Option<f64>,
     /// What its GPUs must have room for: the mean peak of the GPUs in use of an
@@ -243,7 +244,7 @@ impl Demand {
             gpus_active,
             gpus_held: largest(|one| one.held).unwrap_or(0),
             gpus_active_in_all: instances.iter().map(|one| u64::from(one.active)).sum(),
-            gpus_held_in_all: instances.iter().map(|one| u64::from(one.held)).sum(),
+            tenants: tenants(workload, policy),
             gpu_peak_largest: instances
                 .iter()
                 .map(|one| one.peak_largest)
@@ -301,6 +302,16 @@ fn tag_is(workload: &Workload, tag: &str, expected: &str) -> bool {
     let mut tags = workload.tags.iter();
     tags.any(|(key, value)| {
         key.eq_ignore_ascii_case(tag) && value.trim().eq_ignore_ascii_case(expected)
+    })
+}
+
+/// The GPUs of all instances that work, where no other is needed.
+fn tenants(workload: &Workload, policy: &Policy) -> Option<u64> {
+    let needed =
+        |gpu: &&GpuUsage| !workload.never_uses(gpu, policy) || gpu.is_allocated() != Some(false);
+    let mut needed = workload.gpus().filter(needed);
+    needed.try_fold(0, |sum, gpu| {
+        (gpu.is_active() == Some(true)).then_some(sum + 1)
     })
 }
 

@@ -38,7 +38,7 @@ fn demand(gpus: u16, p95: f64, vram_peak_mib: f64) -> Demand {
         gpus_active: gpus,
         gpus_held: gpus,
         gpus_active_in_all: u64::from(gpus),
-        gpus_held_in_all: u64::from(gpus),
+        tenants: Some(u64::from(gpus)),
         gpu_peak_largest: Some(p95),
         gpu_peak: Some(p95),
         gpu_sum: Some(p95 * f64::from(gpus)),
@@ -67,7 +67,7 @@ fn group(one: Demand, instances: u32) -> Demand {
         instances,
         least_instances: 1,
         gpus_active_in_all: one.gpus_active_in_all * u64::from(instances),
-        gpus_held_in_all: one.gpus_held_in_all * u64::from(instances),
+        tenants: one.tenants.map(|tenants| tenants * u64::from(instances)),
         gpu_sum: one.gpu_sum.map(|sum| sum * each),
         network_gbps_sum: one.network_gbps_sum.map(|sum| sum * each),
         cpu_p95_sum: one.cpu_p95_sum.map(|sum| sum * each),
@@ -319,7 +319,7 @@ fn a_group_shrinks_until_its_gpus_are_four_fifths_busy() {
 fn a_gpu_that_only_holds_memory_counts_below_high_risk() {
     let holding = Demand {
         gpus_held: 4,
-        gpus_held_in_all: 4,
+        tenants: None,
         ..demand(1, 30.0, 8_000.0)
     };
     let low = considered("g5.48xlarge", &holding, Risk::Low);

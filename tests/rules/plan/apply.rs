@@ -31,6 +31,15 @@ pub fn apply(audit: &Audit, estate: &Estate) -> Estate {
         }
     }
     for one in &audit.workloads {
+        // What stays is measured as it was.
+        if one.actions.is_empty() {
+            let own = |id: &ResourceId| one.workload.instances.contains(id);
+            let stays = estate.instances.iter().filter(|instance| own(&instance.id));
+            after.instances.extend(stays.cloned());
+            let series = estate.metrics.iter().filter(|series| own(&series.instance));
+            after.metrics.extend(series.cloned());
+            continue;
+        }
         let change = Change { one, estate };
         for machine in change.carried_out() {
             let (instance, series) = machine.into_series(estate.window);

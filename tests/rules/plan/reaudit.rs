@@ -318,12 +318,14 @@ impl Twice {
             self.accepted
         );
         let actions = running.iter().flat_map(|one| &one.actions);
-        // A cent for each time that the plan rounds; and a commitment covers whole hours, of
+        // A cent for each time that the plan rounds, and for each machine that is new; and a commitment covers whole hours, of
         // which a box that just stopped ran a part.
         let is_part = |usage: &InstanceUsage| usage.running.running_seconds % 3_600 != 0;
         let parts = running.iter().flat_map(|one| &one.workload.usage);
         let parts = parts.filter(|usage| is_part(usage)).count() as i64;
-        let tolerance = Decimal::new(1 + actions.count() as i64 + 100 * parts, 2);
+        let moved = actions.clone().filter_map(Action::target);
+        let moved: i64 = moved.map(|to| i64::from(to.count)).sum();
+        let tolerance = Decimal::new(1 + actions.count() as i64 + moved + 100 * parts, 2);
         assert!(found <= planned + tolerance, "{what}");
         let least = if running.iter().any(|one| takes(one, ActionKind::Spot)) {
             planned * (Decimal::ONE - MOST_SPOT_OVERHEAD)
