@@ -138,6 +138,20 @@ impl Clusters {
         self.nodes.is_empty() && self.claims.is_empty() && self.uses.is_empty()
     }
 
+    /// MIG instances that the nodes of each machine offer.
+    pub fn mig_instances(&self) -> BTreeMap<ResourceId, u32> {
+        let mut offered = BTreeMap::new();
+        for node in &self.nodes {
+            for devices in node.devices.values() {
+                if let DeviceUnit::Slice { replicas, .. } = &devices.unit {
+                    let instances = devices.capacity / (*replicas).max(1);
+                    *offered.entry(node.machine.clone()).or_insert(0) += instances;
+                }
+            }
+        }
+        offered
+    }
+
     /// Whether a part of it is of Kubernetes, and not all of it of Amazon ECS.
     pub fn has_kubernetes(&self) -> bool {
         let (own, of_tasks): (Vec<&Node>, Vec<&Node>) = self

@@ -54,11 +54,14 @@ pub(super) async fn complete(
     }
     let again = again(estate, (homes, servers), &fine, partial);
     let (fleet, shapes) = (estate.instances.as_slice(), &estate.shapes);
+    let mig_instances = estate.clusters.mig_instances();
+    let mig_instances = &mig_instances;
     let questions = again.iter().flat_map(|again| {
         let ask = MetricAsk {
             fleet,
             instances: &again.instances,
             shapes,
+            mig_instances,
             window,
             period_seconds,
             detail: again.detail,

@@ -14,7 +14,7 @@ use super::rolled_up::{OtherPeriods, RolledUp, check};
 use crate::catalog::known_shape;
 use crate::domain::{
     ApiUsage, AwsAdvice, AwsOpinion, Cause, CauseKind, Commitments, EstateSource, Gap, GapSubject,
-    Gathered, Instance, PriceBook, TrainingJob, Window,
+    Gathered, Instance, PriceBook, ResourceId, TrainingJob, Window,
 };
 use crate::sources::files::{History, HistoryError, Recorder};
 use crate::sources::{
@@ -25,7 +25,7 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -106,6 +106,7 @@ struct Fleet<'a> {
     /// What was found in all of them, region after region.
     found: Found,
     regions: Vec<(&'a Place<'a>, Range<usize>)>,
+    mig_instances: BTreeMap<ResourceId, u32>,
 }
 
 impl<'a> Fleet<'a> {
@@ -114,6 +115,7 @@ impl<'a> Fleet<'a> {
         self.found.instances.extend(found.instances);
         self.found.shapes.extend(found.shapes);
         self.found.clusters.add(found.clusters);
+        self.mig_instances = self.found.clusters.mig_instances();
         self.found.scaling_groups.extend(found.scaling_groups);
         self.found.managed.add(found.managed);
         let range = first..self.found.instances.len();
@@ -430,6 +432,7 @@ async fn asked<'a>(
         fleet: instances,
         instances,
         shapes: &fleet.found.shapes,
+        mig_instances: &fleet.mig_instances,
         window,
         period_seconds,
         detail,

@@ -124,6 +124,8 @@ pub struct MetricAsk<'a> {
     pub instances: &'a [Instance],
     /// Shapes by instance type, as far as inventories know them.
     pub shapes: &'a BTreeMap<String, InstanceShape>,
+    /// MIG instances that the nodes of machines offer, as far as a cluster tells.
+    pub mig_instances: &'a BTreeMap<ResourceId, u32>,
     pub window: Window,
     /// The grid of utilization, power and CPU.
     pub period_seconds: u32,

@@ -61,6 +61,7 @@ pub fn read(url: &str, launched: &BTreeMap<&str, Launched>) -> Vec<DeviceUse> {
         fleet: &instances,
         instances: &instances,
         shapes: &shapes,
+        mig_instances: &BTreeMap::new(),
         window: Window {
             start: at(WINDOW_START),
             end: at(AS_OF),

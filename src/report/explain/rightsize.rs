@@ -71,12 +71,20 @@ impl Page {
         };
         self.note(&format!(
             "GPUs: {} in use (all except those known to be always inactive) and {} held on \
-             the fullest instance, of {}; {} needed, {} available",
+             the fullest instance, of {}; {} needed, {} available{}",
             demand.gpus_active,
             demand.gpus_held,
             devices(old.gpu.as_ref()),
             found.gpus_needed,
-            devices(new.gpu.as_ref())
+            devices(new.gpu.as_ref()),
+            match (chosen.spread, demand.tenants) {
+                (Spread::Tenants, Some(tenants)) => format!(
+                    " on each of {}: {tenants} in use on all, each on a GPU of its own",
+                    chosen.count
+                ),
+                (Spread::Replicas, _) => format!(" on each of {}", chosen.count),
+                _ => String::new(),
+            }
         ));
         if let (Some(offer), Some(other)) = (&old.gpu, &new.gpu) {
             let usable = usable_vram_mib(offer, other).map_or_else(
@@ -84,7 +92,8 @@ impl Page {
                 |mib| format!("{} reports {} MiB", other.model, count(mib)),
             );
             let is_same = found.projection.is_some_and(|there| {
-                there.ratio.basis == RatioBasis::SameGpu && chosen.spread != Spread::Replicas
+                there.ratio.basis == RatioBasis::SameGpu
+                    && matches!(chosen.spread, Spread::Kept | Spread::Tenants)
             });
             self.note(&if is_same {
                 format!(
@@ -98,11 +107,15 @@ impl Page {
                     demand.vram_peak_mib
                 )
             } else {
+                let (shared, times) = match chosen.per_gpu {
+                    0 | 1 => (String::new(), 1.0),
+                    number => (format!(" × {number} on each GPU"), f64::from(number)),
+                };
                 format!(
-                    "VRAM: peak {:.0} MiB × {} = {:.0} MiB needed; {usable}",
+                    "VRAM: peak {:.0} MiB × {}{shared} = {:.0} MiB needed; {usable}",
                     demand.vram_peak_mib,
                     by.policy.vram_headroom,
-                    demand.vram_peak_mib * by.policy.vram_headroom
+                    demand.vram_peak_mib * by.policy.vram_headroom * times
                 )
             });
         }
@@ -117,11 +130,14 @@ impl Page {
             (None, Risk::Low) => {
                 "not measured, so today's amount is kept per GPU in use".to_owned()
             }
-            (None, _) => format!(
-                "not measured, so at least 2 × VRAM + 8 GiB = {:.0} MiB, or today's share \
-                 for the GPUs in use if less",
-                2.0 * demand.vram_peak_mib * by.policy.vram_headroom + 8.0 * 1024.0
-            ),
+            (None, _) => {
+                let times = 1.0 + f64::from(chosen.per_gpu);
+                format!(
+                    "not measured, so at least {times} × VRAM + 8 GiB = {:.0} MiB, or today's \
+                     share for the GPUs in use if less",
+                    times * demand.vram_peak_mib * by.policy.vram_headroom + 8.0 * 1024.0
+                )
+            }
         };
         self.note(&format!(
             "host memory: {memory}; {} MiB available, {} MiB today",

@@ -24,6 +24,8 @@ pub struct Considered {
     pub count: u32,
     /// How the work lies on them.
     pub spread: Spread,
+    /// GPUs of today that share each of its GPUs: 1 but for processes.
+    pub per_gpu: u16,
     /// Mean rate of one of them; absent when it was rejected unpriced.
     pub hourly: Option<Decimal>,
     /// All of them per month, rounded to cents: at today's running time, and as much
@@ -140,6 +142,7 @@ impl Asked<'_> {
                 shape,
                 count,
                 spread,
+                per_gpu: self.per_gpu(spread, shape),
                 hourly: None,
                 monthly: None,
                 moved: Vec::new(),
@@ -443,7 +446,7 @@ impl Asked<'_> {
             return Ok(());
         }
         let usable_mib = usable_vram_mib(self.offer, other)?;
-        let needed_mib = self.vram_mib() * self.per_gpu(one.spread, other);
+        let needed_mib = self.vram_mib() * f64::from(one.per_gpu);
         if usable_mib as f64 >= needed_mib {
             Ok(())
         } else if self.demand.vram_is_reserved {
@@ -525,15 +528,13 @@ impl Asked<'_> {
             }
         }
         let memory = today.memory_mib as f64;
-        let other = one.shape.gpu.as_ref();
         let needed_mib = match self.demand.memory_p95_mib {
             Some(p95) => p95 * self.policy.vcpu_headroom * in_use / needed,
             // What was not measured stays as it is where nothing may go wrong.
             None if self.accepted == Risk::Low => memory * in_use / needed,
             None => {
-                let per_gpu = other.map_or(1.0, |other| self.per_gpu(one.spread, other));
                 // What each process holds, and what one more takes while it is read.
-                let held = (per_gpu + 1.0) * self.vram_mib();
+                let held = (f64::from(one.per_gpu) + 1.0) * self.vram_mib();
                 (memory / devices * in_use).min(held + 8.0 * 1024.0)
             }
         };

@@ -100,14 +100,14 @@ impl Asked<'_> {
         link.is_some_and(|gbps| gbps <= 0.0)
     }
 
-    /// How many of today's GPUs share each of a machine.
-    pub(super) fn per_gpu(&self, spread: Spread, other: &GpuOffer) -> f64 {
-        match spread {
-            Spread::Processes => {
-                let devices = f64::from(other.share.visible_devices().max(1));
-                (f64::from(self.gpus_needed()) / devices).ceil()
+    /// How many of today's GPUs share each GPU of a machine.
+    pub(super) fn per_gpu(&self, spread: Spread, shape: &InstanceShape) -> u16 {
+        match (spread, &shape.gpu) {
+            (Spread::Processes, Some(other)) => {
+                let devices = other.share.visible_devices().max(1);
+                self.gpus_needed().div_ceil(devices)
             }
-            Spread::Kept | Spread::Replicas | Spread::Tenants => 1.0,
+            _ => 1,
         }
     }
 }

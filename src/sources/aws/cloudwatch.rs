@@ -49,6 +49,7 @@ impl CloudWatch {
             period_seconds,
             detail,
             known,
+            mig_instances: _,
         } = ask;
         let period_seconds = match detail {
             Detail::Hours => HOUR_SECONDS,

@@ -114,6 +114,8 @@ pub(super) struct Discovery<'a> {
     pub(super) indices: BTreeMap<(&'a ResourceId, String), u16>,
     /// Compute slices of MIG slices by the UUID of their GPU and their number.
     pub(super) profiles: BTreeMap<(&'a ResourceId, String, String), BTreeSet<u8>>,
+    /// Those that a cluster says machines offer.
+    pub(super) mig_instances: Option<&'a BTreeMap<ResourceId, u32>>,
     unjoined: Unusable,
     pub(super) unassigned: Unusable,
     /// What the catalog says of the names of cards.
@@ -163,6 +165,7 @@ impl<'a> Discovery<'a> {
             groups: BTreeMap::new(),
             indices: BTreeMap::new(),
             profiles: BTreeMap::new(),
+            mig_instances: None,
             unjoined: Unusable::default(),
             unassigned: Unusable::default(),
             cards: BTreeMap::new(),

@@ -33,6 +33,10 @@ pub(super) struct Division {
     pub(super) slices: BTreeMap<Slice, Option<u8>>,
     /// Compute slices of the whole card.
     pub(super) card_slices: u8,
+    /// Where a cluster tells of more MIG instances than have any series, and the card has room
+    /// for another: how many the machine lacks, and how many it offers. Of several cards the
+    /// first counts them.
+    pub(super) unseen: Option<(usize, usize)>,
 }
 
 /// What the rows of an answer with some labels are.
@@ -147,6 +151,7 @@ pub(super) fn plan<'a>(
             .and_then(|machine| offer_of(machine.instance));
         device.division.complete(offer);
     }
+    note_unseen(found.mig_instances, &mut devices);
     let choices: BTreeMap<DeviceKey<'a>, Choices> = devices
         .iter()
         .map(|(key, device)| (*key, choices(map, device)))
@@ -161,6 +166,38 @@ pub(super) fn plan<'a>(
         series: choices.values().map(Choices::series).sum(),
         chunks,
         gaps: found.gaps(server),
+    }
+}
+
+/// Marks the cards that may have MIG instances without any series.
+fn note_unseen<'a>(
+    offered: Option<&BTreeMap<ResourceId, u32>>,
+    devices: &mut BTreeMap<DeviceKey<'a>, Device>,
+) {
+    let mut seen: BTreeMap<&'a ResourceId, usize> = BTreeMap::new();
+    for ((machine, _), device) in devices.iter() {
+        *seen.entry(*machine).or_default() += device.division.slices.len();
+    }
+    let mut counted: BTreeSet<&ResourceId> = BTreeSet::new();
+    for ((machine, _), device) in devices.iter_mut() {
+        let division = &mut device.division;
+        let compute: u32 = division
+            .slices
+            .values()
+            .flatten()
+            .copied()
+            .map(u32::from)
+            .sum();
+        let has_room = compute < u32::from(division.card_slices);
+        let all = offered.and_then(|offered| offered.get(*machine)).copied();
+        let (all, seen) = (
+            all.unwrap_or(0) as usize,
+            seen.get(*machine).copied().unwrap_or(0),
+        );
+        if has_room && !division.slices.is_empty() && all > seen {
+            let is_first = counted.insert(*machine);
+            division.unseen = Some(if is_first { (all - seen, all) } else { (0, 0) });
+        }
     }
 }
 

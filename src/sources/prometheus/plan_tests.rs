@@ -150,8 +150,46 @@ fn a_divided_card_is_measured_by_its_slices_or_not_at_all() {
     let expected = Division {
         slices: BTreeMap::from([(slice, Some(3))]),
         card_slices: 7,
+        unseen: None,
     };
     assert_eq!(divisions, [&expected, &expected]);
+}
+
+#[test]
+fn instances_without_any_series_leave_cards_with_room_for_them_unmeasured() {
+    let device = |of: &[(&str, u8)]| Device {
+        division: Division {
+            slices: of
+                .iter()
+                .map(|(number, compute)| {
+                    let slice = Slice {
+                        number: (*number).to_owned(),
+                        profile: format!("{compute}g"),
+                    };
+                    (slice, Some(*compute))
+                })
+                .collect(),
+            card_slices: 7,
+            unseen: None,
+        },
+        ..Device::default()
+    };
+    let id = ResourceId::named("i-1");
+    let unseen = |offered: u32| {
+        let mut devices = BTreeMap::from([
+            ((&id, 0), device(&[("1", 3)])),
+            ((&id, 1), device(&[("1", 4), ("2", 3)])),
+            ((&id, 2), device(&[("1", 3)])),
+            ((&id, 3), device(&[])),
+        ]);
+        note_unseen(Some(&BTreeMap::from([(id.clone(), offered)])), &mut devices);
+        let found = devices.values().map(|device| device.division.unseen);
+        found.collect::<Vec<_>>()
+    };
+    // Four have series. Of six, two are somewhere on the cards with room.
+    assert_eq!(unseen(6), [Some((2, 6)), None, Some((0, 0)), None]);
+    assert_eq!(unseen(4), [None; 4]);
+    assert_eq!(unseen(0), [None; 4], "the node offers none");
 }
 
 #[test]

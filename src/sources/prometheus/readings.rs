@@ -235,8 +235,8 @@ pub(super) fn values_of(
     Some(values)
 }
 
-/// How many MIG instances of a card have no utilization although others of it have, and how
-/// many it has: what some of them do says nothing about the card. `None` where none is
+/// How many MIG instances have no utilization although others of their card have, and how
+/// many there are: what some of them do says nothing about the card. `None` where none is
 /// missing, and of a card that is not divided.
 fn unmeasured_slices(
     division: &Division,
@@ -250,6 +250,9 @@ fn unmeasured_slices(
             Part::Gpu | Part::Core(..) => None,
         })
         .collect();
+    if division.unseen.is_some() {
+        return division.unseen;
+    }
     let all = division.slices.keys().map(|slice| slice.number.as_str());
     let all: BTreeSet<&str> = all.collect();
     let missing = all.difference(&measured).count();

@@ -25,6 +25,7 @@ fn division() -> Division {
             (slice("0", "7g.40gb"), Some(7)),
         ]),
         card_slices: 7,
+        unseen: None,
     }
 }
 
@@ -135,6 +136,7 @@ fn a_slice_that_falls_silent_leaves_its_card_unmeasured() {
                 .map(|number| (slice(number, "3g.20gb"), Some(3)))
                 .into(),
             card_slices: 7,
+            unseen: None,
         };
         combined(&parts, &division, UTILIZATION)
     };

@@ -212,6 +212,7 @@ async fn discover<'a, A: Ask>(
     let may_have_run = |one: &&Instance| one.stopped_at().is_none_or(|at| at > window.start);
     let hosts = Hosts::of(fleet.iter().filter(may_have_run), &nodes);
     let mut found = Discovery::of(hosts);
+    found.mig_instances = Some(ask.mig_instances);
     if let Err(error) = take_all(asker, map, &mut found, window).await {
         gaps.push(failed(&error));
     }

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use std::collections::BTreeMap;
 
 const SERVER: &str = "prom.example.com:9090";
+static NONE: BTreeMap<ResourceId, u32> = BTreeMap::new();
 
 fn ask<'a>(
     instances: &'a [Instance],
@@ -20,6 +21,7 @@ fn ask<'a>(
         fleet: instances,
         instances,
         shapes,
+        mig_instances: &NONE,
         window,
         period_seconds,
         detail: Detail::Full,
