@@ -211,6 +211,8 @@ pub struct InstanceUsage {
     /// Mean correlation of the utilization of each two GPUs in use, −1 to 1; absent of fewer than
     /// two, and where none of it varies.
     pub gpus_correlation: Option<f64>,
+    /// Largest correlation of the hourly means of any two of them; absent likewise.
+    pub pairs_correlation: Option<f64>,
     /// 95th percentile of CPU utilization, percent.
     pub cpu_p95: Option<f64>,
     /// Samples behind that percentile; absent where profiled runs reported it.

@@ -58,6 +58,8 @@ pub const LINKED: &str = "linked";
 /// model are busy in the same seconds; replicas behind one balancer follow the same day, but
 /// differ by their requests.
 const TOGETHER_CORRELATION: f64 = 0.95;
+/// The same of any two of them by the hour, in which replicas differ less.
+const PAIR_CORRELATION: f64 = 0.997;
 
 /// Tags that tell the environment, and its values that mean production.
 const ENVIRONMENT_TAGS: [&str; 4] = ["env", "environment", "stage", "tier"];
@@ -215,16 +217,21 @@ impl Workload {
         match self.declared_kind() {
             _ if says(LINKED) => Some(true),
             _ if says(INDEPENDENT) => Some(false),
+            // Something was to be said, and it cannot be read.
+            _ if declared.is_some() => None,
             WorkloadKind::Training => Some(true),
             WorkloadKind::Serving if !self.gpus_move_together() => Some(false),
             _ => None,
         }
     }
 
-    /// Whether the GPUs of any of its machines are busy together.
+    /// Whether the GPUs of any of its machines are busy together, or two of them.
     pub fn gpus_move_together(&self) -> bool {
-        let mut correlations = self.usage.iter().filter_map(|usage| usage.gpus_correlation);
-        correlations.any(|correlation| correlation >= TOGETHER_CORRELATION)
+        let reaches = |correlation: Option<f64>, least: f64| correlation >= Some(least);
+        self.usage.iter().any(|usage| {
+            reaches(usage.gpus_correlation, TOGETHER_CORRELATION)
+                || reaches(usage.pairs_correlation, PAIR_CORRELATION)
+        })
     }
 
     /// Whether every GPU of it may hold a tenant of its own: GPUs that are not linked, or an Auto

@@ -280,6 +280,16 @@ impl Resize<'_> {
                 )
             }
         };
+        // New capacity comes before anything of today ends.
+        let setting = match self.more() {
+            None => setting,
+            Some(more) => format!(
+                "{setting}; raise the desired capacity of {place} by {more} (today {}), its minimum \
+                 size likewise, in scheduled actions too, and its maximum size if that is lower; \
+                 wait until these serve",
+                self.group.desired
+            ),
+        };
         Some(match self.share {
             GroupShare::Whole { .. } => format!(
                 "{setting}, and start an instance refresh, which replaces every instance of the \
@@ -305,17 +315,17 @@ impl Resize<'_> {
         })
     }
 
+    /// By how much the capacity of the group rises, in what it counts.
+    fn more(&self) -> Option<String> {
+        let more = self.to.count.saturating_sub(running(&self.part.members));
+        (more > 0).then(|| match self.group.counts_instances() {
+            true => more.to_string(),
+            false => format!("what {} count for", instances(more)),
+        })
+    }
+
     fn number_step(&self) -> Option<String> {
         let (place, fewer) = (self.place, self.fewer);
-        let more = self.to.count.saturating_sub(running(&self.part.members));
-        if more > 0 {
-            return Some(format!(
-                "raise the desired capacity of {place} by {} (today {}), and its maximum size if \
-                 that is lower",
-                instances(more),
-                self.group.desired
-            ));
-        }
         if fewer == 0 {
             return None;
         }

@@ -4,7 +4,7 @@
 
 use super::Fewer;
 use super::packing::{SharedCard, Tenant, pack_mig, pack_mps, total_slices};
-use super::rightsize::{NETWORK_HEADROOM, least_replicas, link_gbps, peak};
+use super::rightsize::{NETWORK_HEADROOM, least_replicas, link_gbps, peak, unit_of_work};
 use crate::catalog::{MigProfile, gpu_spec, mig_profiles};
 use crate::domain::{
     Action, ActionKind, GPUS_TAG, GpuModel, GpuOffer, GpuShare, GpuUsage, INDEPENDENT,
@@ -463,9 +463,10 @@ impl Fleet<'_> {
     /// What would stop an engineer, the gravest first.
     fn caveats(&self, sharing: &Sharing, instances: usize) -> Vec<String> {
         let mut caveats = Vec::new();
-        if let Some(ratio) = sharing.latency_ratio.filter(|_| self.workload.may_serve()) {
+        if let Some(ratio) = sharing.latency_ratio {
+            let work = unit_of_work(self.workload.declared_kind());
             caveats.push(format!(
-                "a request may take up to {ratio:.2} times as long on the smallest slice"
+                "{work} may take up to {ratio:.2} times as long on the smallest slice"
             ));
         }
         let left = instances - 1;

@@ -75,6 +75,12 @@ impl HourSums {
         *self = Self::packed(first, &sums);
     }
 
+    /// From its first hour since the epoch to the one after its last.
+    pub(super) fn span(&self) -> (i64, i64) {
+        let length = self.hours().count();
+        (self.first, self.first + length as i64)
+    }
+
     /// The means of some hours, from one since the epoch on; absent where too little of an
     /// hour is known by samples each of which stands for so many periods.
     pub(super) fn means(&self, from: i64, length: usize, step: u32) -> Vec<Option<f64>> {

@@ -178,6 +178,8 @@ pub(crate) fn figures(usage: &Usage) -> String {
 /// The same but for when each GPU and the network were not sampled.
 pub(crate) fn figures_but_outages(usage: &Usage) -> String {
     let (mut found, timeline) = measured(usage);
+    // Nor are the hours of each GPU kept of a day.
+    found.pairs_correlation = None;
     for gpu in &mut found.gpus {
         gpu.samples.outage = Outage::default();
         let maxima = gpu.maxima.as_mut().map(|one| &mut one.samples);

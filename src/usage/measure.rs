@@ -77,6 +77,13 @@ impl Usage {
                     .filter_map(DeviceUsage::moments)
                     .collect::<Vec<_>>(),
             ),
+            pairs_correlation: together::of_pairs(
+                &self
+                    .gpus
+                    .values()
+                    .filter_map(DeviceUsage::hour_sums)
+                    .collect::<Vec<_>>(),
+            ),
             cpu_p95: cpu_figures.map(|figures| figures.p95),
             cpu_samples: cpu.map(|cpu| cpu.counted.over(ran, cadence(&CPU_AVERAGE))),
             cpu_max: self

@@ -66,6 +66,7 @@ impl InstanceUsage {
             summary: signal.and_then(|(signal, source)| timeline.summary(signal, source)),
             gpus: profiled.gpus,
             gpus_correlation: profiled.gpus_correlation,
+            pairs_correlation: profiled.pairs_correlation,
             joined_by_hostname: self.joined_by_hostname || profiled.joined_by_hostname,
             rejected: self.rejected.plus(profiled.rejected),
             ..self.clone()

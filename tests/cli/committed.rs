@@ -109,7 +109,7 @@ fn the_documents_say_what_is_paid_until_when_and_to_what() {
     );
     let csv = world.run(&["audit", "--from", &path, "--format", "csv"]);
     assert!(
-        csv.stdout.contains(",308.44,2027-02-01,ri-1,,\n"),
+        csv.stdout.contains(",308.44,2027-02-01,ri-1,,"),
         "{}",
         csv.stdout
     );

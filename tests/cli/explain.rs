@@ -1,7 +1,7 @@
 //! `explain`: what the audit says can be worked out again from what is shown.
 
 use crate::cli::contract::DEMO;
-use crate::cli::estates::{one, situations};
+use crate::cli::estates::{one, series, situations};
 use crate::cli::hostile::{fleet, is_harmless};
 use crate::cli::markup;
 use crate::cli::world::World;
@@ -591,8 +591,13 @@ fn a_box_in_a_capacity_reservation_by_hand() {
         estate["metrics"][place]["values"] = json!([[0.0, 4_032]]);
     }
     estate["metrics"][4]["values"] = json!([[0.0, 4_032]]);
-    // A CPU that is idle too.
+    // A CPU and a network that are idle too.
     estate["metrics"][0]["values"] = json!([[3.0, 4_032]]);
+    let traffic = ["network_in", "network_out"].map(|name| series("i-one", None, name, "sum", 1e3));
+    estate["metrics"]
+        .as_array_mut()
+        .expect("a list")
+        .extend(traffic);
     estate["instances"][0]["capacity_reservation_id"] = json!("cr-1");
     estate["commitments"] = json!([{
         "kind": "capacity-reservation", "id": "cr-1", "region": "us-east-1",

@@ -199,7 +199,8 @@ fn the_demo_is_sized_in_every_format() {
         "$53,936.84",
         // Twelve months of it.
         "$647,242.08",
-        "RIGHTSIZE  1 of 8 workloads would save $53,936.84 per month",
+        // 53,936.84 + 14,676.66.
+        "RIGHTSIZE  2 of 8 workloads would save $68,613.50 per month",
     ] {
         assert!(table.stdout.contains(text), "{text}: {}", table.stdout);
     }

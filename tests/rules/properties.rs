@@ -312,8 +312,11 @@ proptest! {
         prop_assert_eq!(members, drafts.len());
         let funnel = &audit.funnel;
         prop_assert!(funnel.active_gpus <= funnel.allocated_gpus);
-        let others = funnel.unknown_allocation_gpus + funnel.unmeasured_gpus;
-        prop_assert!(funnel.allocated_gpus + others <= funnel.total_gpus);
+        // A GPU of which memory alone is reported is allocated, and its utilization unmeasured.
+        let held = funnel.allocated_gpus + funnel.unknown_allocation_gpus;
+        prop_assert!(held <= funnel.total_gpus);
+        let measured = funnel.total_gpus - funnel.unmeasured_gpus;
+        prop_assert!(funnel.active_gpus + funnel.unknown_allocation_gpus <= measured);
         prop_assert!(funnel.effective_gpus <= funnel.active_gpus as f64 + 1e-6);
     }
 

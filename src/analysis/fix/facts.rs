@@ -115,9 +115,10 @@ impl<'a> Facts<'a> {
             let changed = if kind == ActionKind::Stop {
                 stopped(workload, &ended)
             } else {
-                // How large a group may grow is not read.
-                let target = action.target().map_or(0, |to| to.count as usize);
-                sizes = sizes.filter(|_| target <= members.len());
+                let found = audited.proposals.rightsize();
+                let is_by_hand =
+                    kind == ActionKind::Rightsize && found.is_some_and(|found| found.is_by_hand);
+                sizes = sizes.filter(|_| !is_by_hand);
                 let after = sizes.map(|sizes| (sizes, resized(sizes, action)));
                 sizes = after.map(|(_, after)| after);
                 after.map(|sizes| (sizes, false))

@@ -9,11 +9,11 @@ use super::profiled::Profiles;
 use super::usage_gaps::{outage_gaps, usage_gaps};
 use crate::catalog::{self, Prices};
 use crate::domain::{
-    AwsOpinion, Cause, CauseKind, Classification, ComponentHost, Gap, GapSubject, GpuOffer, Group,
-    HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceShape, InstanceState,
-    InstanceUsage, Measured, Member, OWNER_TAGS, Part, Policy, PriceKey, ResourceId, ScalingGroup,
-    Unpriced, UsageState, UtilizationSummary, Verdict, WORK, WorkUnit, Workload, WorkloadCost,
-    WorkloadKey, is_restartable, tag_value,
+    AwsOpinion, Cause, CauseKind, Classification, ComponentHost, GPUS_TAG, Gap, GapSubject,
+    GpuOffer, Group, HourlyActivity, IdleStorageCosts, Instance, InstanceCost, InstanceShape,
+    InstanceState, InstanceUsage, LINKED, Measured, Member, OWNER_TAGS, Part, Policy, PriceKey,
+    ResourceId, ScalingGroup, Unpriced, UsageState, UtilizationSummary, Verdict, WORK, WorkUnit,
+    Workload, WorkloadCost, WorkloadKey, is_restartable, tag_value,
 };
 use crate::rules;
 use crate::usage::{Course, Estate, Timeline, Usages, WeekUsage};
@@ -523,15 +523,22 @@ fn common_tags(instances: &[&Instance]) -> BTreeMap<String, String> {
     let Some((first, rest)) = instances.split_first() else {
         return BTreeMap::new();
     };
-    first
-        .tags
-        .iter()
-        .filter(|(key, value)| {
-            rest.iter()
-                .all(|other| other.tags.get(*key) == Some(*value))
-        })
+    let common = first.tags.iter().filter(|(key, value)| {
+        rest.iter()
+            .all(|other| other.tags.get(*key) == Some(*value))
+    });
+    let mut common: BTreeMap<String, String> = common
         .map(|(key, value)| (key.clone(), value.clone()))
-        .collect()
+        .collect();
+    // What forbids holds for all where one member says it.
+    let mut said = instances
+        .iter()
+        .filter_map(|one| tag_value(&one.tags, &[GPUS_TAG]));
+    if said.any(|value| value.trim().eq_ignore_ascii_case(LINKED)) {
+        common.retain(|key, _| !key.eq_ignore_ascii_case(GPUS_TAG));
+        common.insert(GPUS_TAG.to_owned(), LINKED.to_owned());
+    }
+    common
 }
 
 fn name(group: &Group, instances: &[&Instance]) -> String {

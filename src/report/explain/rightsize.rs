@@ -5,7 +5,7 @@ use super::levers::{SHOWN, candidate};
 use super::page::{Page, Rates, figure};
 use crate::analysis::AuditedWorkload;
 use crate::catalog::network_gbps;
-use crate::domain::{ActionKind, GpuOffer, Policy, Risk, WorkloadKind};
+use crate::domain::{ActionKind, GpuOffer, InstanceUsage, Policy, Risk, Workload, WorkloadKind};
 use crate::report::shared::text::{count, counted, money};
 use crate::savings::{
     Answer, Considered, Demand, Projection, RatioBasis, Rightsizing, Spread, Today, averaged_away,
@@ -26,6 +26,9 @@ impl Page {
         let workload = &part.workload;
         if let (Ok(today), Ok(demand)) = (Today::of(workload), Demand::of(workload, by.policy)) {
             self.needs(&today, &demand, chosen, found, by);
+            if demand.gpus_active > 1 {
+                self.link(workload, &demand);
+            }
             if workload.usage.iter().any(|usage| usage.cpu_is_of_runs) {
                 self.note("vCPU: from profiled runs, because no other source reports it");
             }
@@ -46,9 +49,13 @@ impl Page {
         if !chosen.spread.keeps_machines() {
             let even = Decimal::from(chosen.count) / Decimal::from(all.max(1));
             let share = found.fewer.as_ref().map_or(even, |fewer| fewer.share);
+            let what = if (chosen.count as usize) < all {
+                format!("at most {} of {all} at once", chosen.count)
+            } else {
+                format!("{} in each hour in which any of {all} ran", chosen.count)
+            };
             self.note(&format!(
-                "{} instead of {all} at once at most, {} of the running time: {} per month",
-                chosen.count,
+                "{what}, {} of the running time: {} per month",
                 figure(share, 10),
                 figure(sum * share, 6)
             ));
@@ -146,6 +153,26 @@ impl Page {
         ));
     }
 
+    /// Whether GPUs of one machine work as one, and what tells.
+    fn link(&mut self, workload: &Workload, demand: &Demand) {
+        let largest = |of: fn(&InstanceUsage) -> Option<f64>| {
+            let figures = workload.usage.iter().filter_map(of);
+            figures
+                .reduce(f64::max)
+                .map_or("—".to_owned(), |figure| format!("{figure:.3}"))
+        };
+        self.note(&format!(
+            "GPUs of a machine: {}; correlation {} on average, {} of two by the hour",
+            match demand.gpus_linked {
+                Some(true) => "linked",
+                Some(false) => "independent",
+                None => "not known to be independent",
+            },
+            largest(|usage| usage.gpus_correlation),
+            largest(|usage| usage.pairs_correlation)
+        ));
+    }
+
     fn vcpu(&mut self, today: &Today<'_>, demand: &Demand, chosen: &Considered, policy: &Policy) {
         let is_spread = !chosen.spread.keeps_machines();
         let (p95, share) = match (demand.cpu_p95, demand.cpu_p95_sum) {
@@ -190,6 +217,7 @@ impl Page {
         policy: &Policy,
     ) {
         let (name, unit) = match projection.ratio.basis {
+            RatioBasis::SameGpu if chosen.spread == Spread::Processes => ("", ""),
             RatioBasis::SameGpu => {
                 self.note("same GPU: same speed as today");
                 return;
@@ -198,7 +226,8 @@ impl Page {
             RatioBasis::Compute => ("dense FP16", "TFLOPS"),
         };
         let basis = projection.ratio.basis;
-        if let (Ok(old), Ok(new)) = (performance(today, basis), performance(other, basis)) {
+        let speeds = (performance(today, basis), performance(other, basis));
+        if let (false, (Ok(old), Ok(new))) = (name.is_empty(), speeds) {
             self.note(&format!(
                 "{name}: {} {old} {unit} / {} {new} {unit} = {:.4}, the ratio used ({} bound)",
                 today.model, other.model, projection.ratio.value, demand.bound

@@ -109,7 +109,9 @@ pub(super) fn resize(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedur
     let keeps_images = architecture(one.instance_type).is_some()
         && architecture(one.instance_type) == architecture(&to.instance_type);
     let is_moved = to.instance_type != one.instance_type;
-    if !is_same_number || !is_on_demand || !keeps_images || !is_moved {
+    let found = one.audited.proposals.rightsize();
+    let is_by_hand = found.is_some_and(|found| found.is_by_hand);
+    if is_by_hand || !is_same_number || !is_on_demand || !keeps_images || !is_moved {
         return None;
     }
     if kubernetes::are_replaced(one) {

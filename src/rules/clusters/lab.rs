@@ -171,6 +171,7 @@ pub(super) fn usage(name: &str, maxima: &[f64]) -> InstanceUsage {
         summary: None,
         gpus: maxima.iter().enumerate().map(gpu).collect(),
         gpus_correlation: None,
+        pairs_correlation: None,
         cpu_p95: None,
         cpu_samples: None,
         cpu_max: None,

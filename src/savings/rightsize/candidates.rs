@@ -224,8 +224,8 @@ impl Asked<'_> {
         if let Some(ratio) = ratio {
             let projection = self.project(one, ratio?)?;
             one.projection = Some(projection.shown());
-            let as_today = one.spread != Spread::Processes;
-            projection.check(self.demand, self.policy, as_today)?;
+            let is_shared = one.spread == Spread::Processes;
+            projection.check(self.demand, self.policy, is_shared)?;
             one.moved = moved.instances(self.today, projection.slowdown, self.policy);
         }
         let monthly = moved.monthly(&one.moved);
@@ -534,8 +534,13 @@ impl Asked<'_> {
             None if self.accepted == Risk::Low => memory * in_use / needed,
             None => {
                 // What each process holds, and what one more takes while it is read.
-                let held = (f64::from(one.per_gpu) + 1.0) * self.vram_mib();
-                (memory / devices * in_use).min(held + 8.0 * 1024.0)
+                let held = (f64::from(one.per_gpu) + 1.0) * self.vram_mib() + 8.0 * 1024.0;
+                let times = if one.spread == Spread::Tenants {
+                    in_use
+                } else {
+                    1.0
+                };
+                (memory / devices * in_use).min(held * times)
             }
         };
         if (one.shape.memory_mib as f64) < needed_mib {
@@ -561,9 +566,6 @@ impl Asked<'_> {
             }
         };
         match today {
-            Some(peak) if one.spread == Spread::Processes => {
-                Ok(Projection::of_processes(peak, ratio))
-            }
             Some(peak) => Ok(Projection::at(peak, ratio)),
             None if ratio.basis == RatioBasis::SameGpu => Ok(Projection::at(0.0, ratio)),
             None if self.demand.never_worked => Err(Rejection::NeverWorked),

@@ -1,10 +1,30 @@
 //! The numbers of machines of a type that are worth trying.
 
-use super::candidates::{Asked, NETWORK_HEADROOM, link_gbps};
-use super::projection::{Ratio, is_same_gpu};
+use super::candidates::{Asked, Considered, NETWORK_HEADROOM, link_gbps};
+use super::needs::Demand;
+use super::projection::{Projection, Ratio, RatioBasis, is_same_gpu};
 use super::spread::Spread;
 use crate::catalog::gpu_spec;
 use crate::domain::{GpuOffer, InstanceShape, Risk, WorkloadKind};
+
+impl Considered {
+    /// Whether the work of single GPUs moves between machines, which only a person can do.
+    pub fn moves_work(&self, demand: &Demand) -> bool {
+        let offer = self.shape.gpu.as_ref();
+        let devices = offer.map_or(0, |offer| offer.share.visible_devices());
+        match self.spread {
+            Spread::Tenants => true,
+            Spread::Replicas => devices < demand.gpus_active,
+            Spread::Kept | Spread::Processes => false,
+        }
+    }
+
+    /// Whether its GPUs do other work than today's: those of another model, and shared ones.
+    pub fn is_another_card(&self) -> bool {
+        let is_other = |there: Projection| there.ratio.basis != RatioBasis::SameGpu;
+        self.spread == Spread::Processes || self.projection.is_some_and(is_other)
+    }
+}
 
 impl Asked<'_> {
     /// What is worth trying of a type: the fewest machines first, and of as many what changes

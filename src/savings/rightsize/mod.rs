@@ -22,6 +22,7 @@ pub use projection::{
 };
 pub use rejection::Rejection;
 pub use spread::Spread;
+pub(super) use steps::unit_of_work;
 pub use steps::{averaged, averaged_away, caveats, reserved_vram, steps};
 
 use crate::domain::{Action, ActionKind, PriceKey, PriceQuote, Risk, Target};
@@ -39,6 +40,8 @@ pub struct Rightsizing {
     pub averaged_seconds: Option<u32>,
     /// What another number of instances runs of today's hours; absent where each stays one.
     pub fewer: Option<Fewer>,
+    /// Whether what runs on single GPUs has to be placed anew by a person.
+    pub is_by_hand: bool,
     /// GPUs that the fullest instance ever used.
     pub gpus_needed: u16,
     /// Mean hourly rate of one new instance.
@@ -154,6 +157,7 @@ fn moved(
             let machines = (demand.instances, found.count);
             found.spread.hours(activity, machines)
         }),
+        is_by_hand: found.moves_work(demand) || found.spread == Spread::Processes,
         gpus_needed: demand.gpus_needed(accepted < Risk::High),
         hourly,
         moved,
@@ -194,9 +198,7 @@ fn detail(
         ));
     }
     if let (Some(projection), Some(other)) = (
-        found
-            .projection
-            .filter(|projection| projection.ratio.basis != RatioBasis::SameGpu),
+        found.projection.filter(|_| found.is_another_card()),
         &found.shape.gpu,
     ) {
         text.push_str(&if projection.slowdown > 1.0 {

@@ -61,29 +61,21 @@ impl Projection {
         }
     }
 
-    /// The same of a GPU that several of today's share, which takes longer on the same card too.
-    pub(super) fn of_processes(today: f64, ratio: Ratio) -> Self {
-        let there = Self::at(today, ratio);
-        Self {
-            slowdown: (there.utilization / 100.0).max(1.0),
-            ..there
-        }
-    }
-
-    /// Whether a workload may be so busy, where a card does not do `as_today`. Who answers requests needs room for
+    /// Whether a workload may be so busy; where `is_shared`, by several of today's GPUs on each,
+    /// which need room like who answers requests. Who answers requests needs room for
     /// the next ones; other work may take a little longer. A workload of unknown
     /// kind may be either, so that it gets the room.
     pub(super) fn check(
         self,
         demand: &Demand,
         policy: &Policy,
-        as_today: bool,
+        is_shared: bool,
     ) -> Result<Self, Rejection> {
-        if as_today && self.ratio.basis == RatioBasis::SameGpu {
+        if !is_shared && self.ratio.basis == RatioBasis::SameGpu {
             return Ok(self);
         }
         let answers = matches!(demand.kind, WorkloadKind::Serving | WorkloadKind::Unknown);
-        if answers && self.utilization > policy.serving_target_percent {
+        if (answers || is_shared) && self.utilization > policy.serving_target_percent {
             return Err(Rejection::Utilization {
                 projected: self.utilization,
                 most: policy.serving_target_percent,

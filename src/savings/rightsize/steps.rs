@@ -6,11 +6,21 @@ use super::price::Today;
 use super::projection::{RatioBasis, is_same_gpu};
 use super::spread::Spread;
 use crate::catalog::{gpu_spec, has_full_rate_fp64, zones};
-use crate::domain::{AcceleratorKind, GpuOffer, VRAM_TAG, WorkloadKind, counted};
+use crate::domain::{AcceleratorKind, GpuOffer, InstanceShape, VRAM_TAG, WorkloadKind, counted};
+use std::cmp::Ordering;
 
 fn has_nvlink(offer: &GpuOffer) -> bool {
     let bandwidth = gpu_spec(offer).and_then(|spec| spec.nvlink_gbps);
     bandwidth.is_some_and(|gbps| gbps > 0.0)
+}
+
+/// What somebody waits for.
+pub(in crate::savings) fn unit_of_work(kind: WorkloadKind) -> &'static str {
+    match kind {
+        WorkloadKind::Serving | WorkloadKind::Unknown => "a request",
+        WorkloadKind::Training => "an epoch",
+        WorkloadKind::Batch | WorkloadKind::Evaluation | WorkloadKind::Development => "a job",
+    }
 }
 
 /// What would stop an engineer who knows the system, the gravest first.
@@ -27,7 +37,11 @@ pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<Strin
         ));
     }
     let loses_link = |offer: &GpuOffer, other: &GpuOffer| has_nvlink(offer) && !has_nvlink(other);
-    let is_split = to.spread == Spread::Tenants && demand.gpus_active > 1;
+    let devices = |shape: &InstanceShape| {
+        let offer = shape.gpu.as_ref();
+        offer.map_or(0, |offer| offer.share.visible_devices())
+    };
+    let is_split = to.moves_work(demand) && devices(new) < demand.gpus_active;
     if let (Some(offer), Some(other)) = (&old.gpu, &new.gpu)
         && demand.gpus_active > 1
         && (loses_link(offer, other) || is_split)
@@ -44,27 +58,31 @@ pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<Strin
     }
     let ratio = to.projection.map_or(1.0, |found| found.ratio.value);
     if ratio > 1.0 {
-        let work = match demand.kind {
-            WorkloadKind::Serving | WorkloadKind::Unknown => "a request",
-            WorkloadKind::Training => "an epoch",
-            WorkloadKind::Batch | WorkloadKind::Evaluation | WorkloadKind::Development => "a job",
-        };
+        let work = unit_of_work(demand.kind);
         caveats.push(format!("{work} may take up to {ratio:.2} times as long"));
     }
-    if to.count < demand.instances {
+    // Of machines that are divided, each GPU is a replica.
+    let (left, today) = match to.spread {
+        Spread::Replicas if is_split => {
+            let left = u64::from(to.count) * u64::from(devices(new));
+            (left, demand.gpus_active_in_all)
+        }
+        _ => (u64::from(to.count), u64::from(demand.instances)),
+    };
+    if left < today {
+        let (one, many) = match to.spread {
+            Spread::Replicas => ("replica", "replicas"),
+            _ => ("machine", "machines"),
+        };
         caveats.push(format!(
-            "{} instead of {}: each failure removes more of the capacity",
-            match to.spread {
-                Spread::Replicas => counted(to.count, "replica", "replicas"),
-                _ => counted(to.count, "machine", "machines"),
-            },
-            demand.instances
+            "{} instead of {today}: each failure removes more of the capacity",
+            counted(left, one, many)
         ));
     }
     if let (Spread::Processes, Some(other)) = (to.spread, &new.gpu) {
         caveats.push(format!(
-            "the work of {} of each machine shares {}: without walls, one process can starve or \
-             crash the others",
+            "the work of {} of each machine shares {}: without walls, one process can slow, starve \
+             or crash the others",
             counted(demand.gpus_active, "GPU", "GPUs"),
             counted(other.share.visible_devices(), "GPU", "GPUs")
         ));
@@ -106,11 +124,7 @@ pub fn reserved_vram(peak_mib: f64) -> String {
 /// Seconds of the averages that a move rests on, where they hide peaks that count: on another
 /// GPU, or on fewer of them.
 pub fn averaged(demand: &Demand, to: &Considered) -> Option<u32> {
-    let is_other = |basis: RatioBasis| basis != RatioBasis::SameGpu;
-    let is_busier = to
-        .projection
-        .is_some_and(|found| is_other(found.ratio.basis))
-        || matches!(to.spread, Spread::Replicas | Spread::Processes);
+    let is_busier = to.is_another_card() || to.spread == Spread::Replicas;
     demand.averaged_seconds.filter(|_| is_busier)
 }
 
@@ -133,7 +147,8 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
     let zones = zones(&shape.instance_type, today.region)
         .map(|zones| format!(" (of {}: {})", today.region, zones.join(", ")))
         .unwrap_or_default();
-    let mut steps = vec![
+    let is_launched = shape.instance_type != today.shape.instance_type;
+    let launch = [
         format!(
             "check the vCPU quota for {} in {}",
             shape.family(),
@@ -144,16 +159,14 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
             shape.instance_type
         ),
     ];
+    let mut steps: Vec<String> = launch.into_iter().filter(|_| is_launched).collect();
     if shape.architecture != today.shape.architecture {
         steps.push("build images and libraries for the new CPU architecture".to_owned());
     }
     if shape.accelerator == AcceleratorKind::Cpu {
         steps.push("check that the software runs without a GPU".to_owned());
     }
-    if let Some(projection) = to
-        .projection
-        .filter(|found| found.ratio.basis != RatioBasis::SameGpu)
-    {
+    if let Some(projection) = to.projection.filter(|_| to.is_another_card()) {
         let basis = match projection.ratio.basis {
             RatioBasis::Compute => "dense FP16 throughput",
             _ => "memory bandwidth",
@@ -209,7 +222,13 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
             "profile another typical run first: this is based on {runs}"
         ));
     }
-    if !to.spread.keeps_machines() {
+    if to.moves_work(demand) {
+        let start = if is_launched { "start" } else { "keep" };
+        steps.push(format!(
+            "{start} {} × {} with the work of one GPU of today on each GPU (CUDA_VISIBLE_DEVICES), \
+             and end the others only when these do all of it",
+            to.count, shape.instance_type
+        ));
         steps.push("move volumes, addresses and names of the machines that end".to_owned());
     }
     if to.count < demand.instances && to.count == 1 {
@@ -227,10 +246,10 @@ pub(super) fn advice(today: &Today<'_>, demand: &Demand, to: &Considered) -> Str
         return "right-size to a type without a GPU".to_owned();
     };
     if to.spread == Spread::Tenants {
-        let change = if to.count < demand.instances {
-            "pack on fewer"
-        } else {
-            "split into more"
+        let change = match to.count.cmp(&demand.instances) {
+            Ordering::Less => "pack on fewer",
+            Ordering::Equal => "divide over as many",
+            Ordering::Greater => "split into more",
         };
         return format!("{change} machines, one {} per GPU in use", other.model);
     }
