@@ -292,7 +292,7 @@ impl Change<'_> {
                         curve.values = scaled(&of_all(), vcpu / count as f64).values;
                     }
                     Metric::NetworkIn | Metric::NetworkOut
-                        if !spread.keeps_machines() && !(is_replicas && is_fewer) =>
+                        if !(spread.keeps_machines() || is_replicas && is_fewer) =>
                     {
                         curve.values = scaled(&of_all(), 1.0 / count as f64).values;
                     }

@@ -12,9 +12,9 @@ pub const MONTHLY_COST: i64 = 163_262_01;
 /// Stops 3 × 365.00 + 2,920.00. What snapshots of volumes in Ireland cost is not known.
 pub const WASTE: i64 = 4_015_00;
 /// 752.81 + 7,078.66 + 38,616.43, and releases 45.00 + 11.00 + 5.26.
-pub const OPTIMIZATION: i64 = 46_509_16;
+pub const OPTIMIZATION: i64 = 4_650_916;
 /// 4,015.00 + 46,509.16.
-pub const SAVINGS: i64 = 50_524_16;
+pub const SAVINGS: i64 = 5_052_416;
 /// 163,262.01 − 50,524.16.
 pub const PLANNED: i64 = 112_737_85;
 /// 50,524.16 / 163,262.01 = 0.309467.
