@@ -36,7 +36,7 @@ impl InstanceUsage {
 
     /// What keeps a stop from being certain where its GPUs are idle, the gravest first: what was
     /// not measured may be worse than what was. An encoder at work is work of the GPU, and one
-    /// that was not measured is no sign: no video passes through an instance without traffic
+    /// that was not measured is not one: no video passes through an instance without traffic
     /// and without CPU.
     pub fn use_signs(&self, policy: &Policy) -> Vec<UseSign> {
         let unmeasured = |samples: Option<Samples>| {

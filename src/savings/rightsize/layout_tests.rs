@@ -1,4 +1,4 @@
-//! Machines that are split, packed, or share a card, each worked out by hand.
+//! Machines that are split, packed, or share a card, with the arithmetic of each.
 
 use super::*;
 
