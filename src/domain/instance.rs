@@ -62,6 +62,16 @@ named_enum! {
     }
 }
 
+impl PurchaseOption {
+    /// How a machine is rented, whatever commitments pay of its hours.
+    pub fn rented(self) -> Self {
+        match self {
+            Self::Reserved | Self::SavingsPlan | Self::Mixed => Self::OnDemand,
+            Self::OnDemand | Self::Spot | Self::CapacityBlock => self,
+        }
+    }
+}
+
 named_enum! {
     /// The operating system that decides the price.
     OperatingSystem {

@@ -56,7 +56,8 @@ impl WorkloadKey {
         format!("{}/{account}/{region}/{prefix}:{name}", self.provider)
     }
 
-    /// The id: of a lone instance its own, of a group the whole key.
+    /// The id: of a lone instance its own, of a group the whole key, in which nothing changes
+    /// when commitments begin or end.
     pub fn id(&self) -> String {
         let (prefix, name) = match &self.group {
             Group::Alone(instance) => return instance.to_string(),
@@ -77,7 +78,7 @@ impl WorkloadKey {
             segment(&self.account),
             segment(&self.region),
             self.instance_type,
-            self.purchase_option
+            self.purchase_option.rented()
         )
     }
 }

@@ -2,7 +2,7 @@
 
 use super::allocate;
 use super::coverage::{Fleet, Joined, Slot};
-use super::offers::{LeftOut, Terms};
+use super::offers::Terms;
 use super::path::{Choice, Path, Stages};
 use super::plan::{CommitPart, Draft, classes, components, less};
 use super::pool::cents;
@@ -12,16 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 impl Draft<'_> {
     /// The saving of every action as the drop of what the fleet costs when it is carried out, in
-    /// the order of the plan; and what is left of the cost of each workload. Where no commitment
-    /// is near, that is the list price.
-    pub(super) fn share_drops(&mut self, parts: &mut [Vec<CommitPart>]) -> Vec<Money> {
-        let sets = self.touched_sets();
-        let mut left: Vec<Money> = self.paths.iter().map(|path| path.left).collect();
-        for (components, members) in sets {
-            let mut over = Decimal::ZERO;
-            for member in &members {
-                left[*member] = self.workloads[*member].cost;
-            }
+    /// the order of the plan. Where no commitment is near, that is the list price.
+    pub(super) fn share_drops(&mut self) {
+        for (components, members) in self.touched_sets() {
             // Undone from the last step to the first, and carried out again step by step.
             let swap = |fleet: &mut Fleet, path: &Path, from: usize, to: usize| {
                 fleet.remove(stage(&path.stages, from));
@@ -33,10 +26,14 @@ impl Draft<'_> {
             for member in &members {
                 swap(&mut self.fleet, &self.paths[*member], 4, 0);
             }
+            let at_list: Vec<Vec<Decimal>> = members
+                .iter()
+                .map(|member| self.paths[*member].savings().collect())
+                .collect();
             let mut carried = Decimal::ZERO;
             let mut before = credit(&self.fleet);
             for step in 1..=4 {
-                let acting: Vec<(usize, usize)> = members
+                let mut acting: Vec<(usize, usize)> = members
                     .iter()
                     .filter_map(|member| {
                         let mut actions = self.paths[*member].actions.iter();
@@ -44,6 +41,11 @@ impl Draft<'_> {
                         Some((*member, action))
                     })
                     .collect();
+                // Which row takes the cent that remains, no id decides.
+                acting.sort_by_cached_key(|(member, action)| {
+                    let action = &self.paths[*member].actions[*action];
+                    (action.certain().amount(), action.monthly_savings().amount())
+                });
                 for member in &members {
                     swap(&mut self.fleet, &self.paths[*member], step - 1, step);
                 }
@@ -54,16 +56,6 @@ impl Draft<'_> {
                 let lists: Vec<Decimal> = acting.iter().map(|at| list(&self.paths, at)).collect();
                 let drop = lists.iter().sum::<Decimal>() - (before - after) + carried;
                 if before == after && carried.is_zero() {
-                    for ((member, action), list) in acting.iter().zip(&lists) {
-                        let saving = Money::new(
-                            (*list).min(left[*member].amount()),
-                            left[*member].currency(),
-                        );
-                        over += list - saving.amount();
-                        left[*member] = less(left[*member], saving.amount());
-                        let own = &mut self.paths[*member].actions[*action];
-                        *own = own.clone().saving_instead(saving);
-                    }
                     continue;
                 }
                 before = after;
@@ -80,67 +72,92 @@ impl Draft<'_> {
                 if cents(weights.iter().sum()).is_zero() {
                     weights = lists;
                 }
-                let currency = acting.first().map(|(member, _)| left[*member].currency());
-                let Some(currency) = currency else {
+                let Some((first, _)) = acting.first() else {
                     carried = drop;
                     continue;
                 };
-                let shares = allocate(Money::new(due, currency).rounded(), &weights);
-                for ((member, action), share) in acting.iter().zip(shares) {
-                    let most = left[*member].amount();
-                    let saving = share.amount().min(most);
-                    over += share.amount() - saving;
-                    left[*member] = less(left[*member], saving);
+                let due = Money::new(due, self.workloads[*first].cost.currency());
+                for ((member, action), share) in acting.iter().zip(allocate(due, &weights)) {
                     let own = &mut self.paths[*member].actions[*action];
-                    *own = own.clone().saving_instead(Money::new(saving, currency));
+                    *own = own.clone().saving_instead(share);
                 }
             }
-            for member in &members {
-                let path = &mut self.paths[*member];
-                for action in &path.actions {
-                    if action.monthly_savings().amount().is_zero() {
-                        path.left_out.insert(action.kind(), LeftOut::SavesNothing);
-                    }
-                }
-                let saves = |action: &Action| !action.monthly_savings().amount().is_zero();
-                path.actions.retain(saves);
+            for (member, at_list) in members.iter().zip(at_list) {
+                self.paths[*member].keep_what_saves(&at_list);
             }
-            self.pass_on(cents(over), &members, &mut left, parts);
         }
-        left
     }
 
-    /// Cover that an action frees beyond what its own workload costs pays for others: they say
-    /// so in their own rows.
-    fn pass_on(
-        &self,
-        over: Decimal,
-        members: &[usize],
-        left: &mut [Money],
-        parts: &mut [Vec<CommitPart>],
-    ) {
+    /// What its actions leave of what a workload costs today; nothing where they save more than
+    /// that.
+    pub(super) fn left(&self, place: usize) -> Money {
+        let cost = self.workloads[place].cost;
+        less(cost, self.paths[place].saved().min(cost.amount()))
+    }
+
+    /// No row saves more than it costs today. Which of equals is shown as covered is decided by
+    /// their ids: what an action or a purchase saves beyond the cost of its own row, commitments
+    /// that it leaves pay for others, which say so in their own rows.
+    pub(super) fn settle(&mut self, parts: &mut [Vec<CommitPart>]) {
+        let sets = self.touched_sets().into_iter().map(|(_, members)| members);
+        let mut sets: Vec<Vec<usize>> = sets.collect();
+        let touched: BTreeSet<usize> = sets.iter().flatten().copied().collect();
+        let others = (0..self.paths.len()).filter(|place| !touched.contains(place));
+        sets.extend(others.map(|place| vec![place]));
+        for members in sets {
+            let mut over = Decimal::ZERO;
+            for member in &members {
+                let cost = self.workloads[*member].cost;
+                let bought = saved_by(&parts[*member]);
+                let kept = bought.min(cost.amount());
+                if kept < bought {
+                    let weights: Vec<Decimal> = parts[*member]
+                        .iter()
+                        .map(|part| part.saving.amount())
+                        .collect();
+                    let own = allocate(Money::new(kept, cost.currency()), &weights);
+                    for (part, saving) in parts[*member].iter_mut().zip(own) {
+                        part.saving = saving;
+                    }
+                }
+                let path = &mut self.paths[*member];
+                let saved = path.saved();
+                let room = saved.min(cost.amount() - kept);
+                if room < saved {
+                    let weights: Vec<Decimal> = path.savings().collect();
+                    path.save(Money::new(room, cost.currency()), &weights);
+                }
+                over += saved - room + bought - kept;
+            }
+            self.pass_on(over, &members, parts);
+        }
+    }
+
+    fn pass_on(&self, over: Decimal, members: &[usize], parts: &mut [Vec<CommitPart>]) {
         let stays: Vec<usize> = members
             .iter()
             .copied()
             .filter(|member| !self.paths[*member].stages.last.is_empty())
-            .filter(|member| !left[*member].amount().is_zero())
             .collect();
-        let Some(first) = stays.first() else {
+        let left = |member: &usize| {
+            let saved = self.paths[*member].saved() + saved_by(&parts[*member]);
+            self.workloads[*member].cost.amount() - saved
+        };
+        let weights: Vec<Decimal> = stays.iter().map(left).collect();
+        let over = over.min(weights.iter().sum());
+        let (Some(first), true) = (stays.first(), over > Decimal::ZERO) else {
             return;
         };
-        let weights: Vec<Decimal> = stays.iter().map(|member| left[*member].amount()).collect();
-        let over = over.min(weights.iter().sum());
-        if over <= Decimal::ZERO {
-            return;
-        }
-        let actions = members
-            .iter()
-            .flat_map(|member| &self.paths[*member].actions);
-        let risk = actions.map(Action::risk).max().unwrap_or(Risk::Low);
-        let shares = allocate(Money::new(over, left[*first].currency()), &weights);
-        for (member, saving) in stays.into_iter().zip(shares) {
-            // What is saved here is not there to be saved by a purchase.
-            left[member] = less(left[member], saving.amount());
+        let actions = members.iter().flat_map(|member| {
+            let own = self.paths[*member].actions.iter().map(Action::risk);
+            own.chain(parts[*member].iter().map(|part| part.risk))
+        });
+        let risk = actions.max().unwrap_or(Risk::Low);
+        let over = Money::new(over, self.workloads[*first].cost.currency());
+        for (member, saving) in stays.into_iter().zip(allocate(over, &weights)) {
+            if saving.amount().is_zero() {
+                continue;
+            }
             parts[member].push(CommitPart {
                 saving,
                 detail: "existing commitments cover it that other actions of the plan free"
@@ -258,6 +275,10 @@ impl Draft<'_> {
         }
         alone
     }
+}
+
+fn saved_by(parts: &[CommitPart]) -> Decimal {
+    parts.iter().map(|part| part.saving.amount()).sum()
 }
 
 fn stage(stages: &Stages, step: usize) -> &[Slot] {

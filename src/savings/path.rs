@@ -3,7 +3,7 @@
 
 use super::coverage::Slot;
 use super::offers::{Alternatives, LeftOut, ResizeOffer, ScheduledHours, Stage, Terms};
-use super::pool::cents;
+use super::pool::{allocate, cents};
 use super::purchase::{Course, committed_rate, slots};
 use crate::domain::{Action, ActionKind, Money, Risk, Target};
 use rust_decimal::Decimal;
@@ -228,6 +228,37 @@ impl Path {
         path.stages.resized = slots(workload, &resized, with_ended);
         path.spot(workload, stage, others, choice, terms);
         path
+    }
+
+    /// What each of its actions saves per month, in cents.
+    pub fn savings(&self) -> impl Iterator<Item = Decimal> + '_ {
+        let actions = self.actions.iter();
+        actions.map(|action| action.monthly_savings().amount())
+    }
+
+    pub fn saved(&self) -> Decimal {
+        self.savings().sum()
+    }
+
+    /// Divides what its actions save together among them.
+    pub fn save(&mut self, together: Money, weights: &[Decimal]) {
+        let shares = allocate(together, weights);
+        for (action, saving) in self.actions.iter_mut().zip(shares) {
+            *action = action.clone().saving_instead(saving);
+        }
+    }
+
+    /// Actions that save nothing are not done. Where one of them leads to another that saves, it
+    /// has its part of that saving, by what each saves at list price.
+    pub fn keep_what_saves(&mut self, at_list: &[Decimal]) {
+        let saved = self.saved();
+        if saved.is_zero() {
+            for action in std::mem::take(&mut self.actions) {
+                self.left_out.insert(action.kind(), LeftOut::SavesNothing);
+            }
+        } else if self.savings().any(|saving| saving.is_zero()) {
+            self.save(Money::new(saved, self.left.currency()), at_list);
+        }
     }
 
     fn spot(

@@ -260,10 +260,12 @@ impl<'a> Draft<'a> {
 
     fn finish(mut self) -> Plan {
         let mut alone = self.alone();
-        let mut parts: Vec<Vec<CommitPart>> = self.paths.iter().map(|_| Vec::new()).collect();
-        let mut left = self.share_drops(&mut parts);
-        let scope_changes = self.rescope(&mut left, &mut parts);
-        let (purchases, pools) = self.purchases(&left, &mut parts);
+        self.share_drops();
+        let mut parts: Vec<Vec<CommitPart>> = Vec::new();
+        parts.resize_with(self.paths.len(), Vec::new);
+        let scope_changes = self.rescope(&mut parts);
+        let (purchases, pools) = self.purchases(&mut parts);
+        self.settle(&mut parts);
         let shares = purchases.iter().flat_map(|purchase| &purchase.shares);
         let buying: BTreeSet<usize> = shares.map(|share| share.workload).collect();
         for (_, members) in self.touched_sets() {
@@ -274,16 +276,19 @@ impl<'a> Draft<'a> {
                 alone[member].insert(ActionKind::Commit, Decimal::ZERO);
             }
         }
+        let left: Vec<Money> = (0..self.paths.len())
+            .map(|place| self.left(place))
+            .collect();
         let (actions, left_out) = self
             .paths
             .into_iter()
             .zip(self.rejected)
-            .zip(left.iter().zip(parts))
+            .zip(left.into_iter().zip(parts))
             .map(|((mut path, rejected), (left, parts))| {
                 let rejected = rejected.into_iter();
                 path.left_out
                     .extend(rejected.map(|kind| (kind, LeftOut::Rejected)));
-                with_commitments(path, *left, parts)
+                with_commitments(path, left, parts)
             })
             .unzip();
         Plan {
@@ -298,7 +303,7 @@ impl<'a> Draft<'a> {
 
     /// Reserved instances of a zone that cover more as those of their region, which costs no
     /// fee: before anything is bought.
-    fn rescope(&mut self, left: &mut [Money], parts: &mut [Vec<CommitPart>]) -> Vec<ScopeChange> {
+    fn rescope(&mut self, parts: &mut [Vec<CommitPart>]) -> Vec<ScopeChange> {
         let risk = Risk::Medium;
         let mut changes = Vec::new();
         if !self.terms.allows(risk) {
@@ -327,8 +332,7 @@ impl<'a> Draft<'a> {
             let weights: Vec<Decimal> = self
                 .paths
                 .iter()
-                .zip(&*left)
-                .map(|(path, left)| {
+                .map(|path| {
                     let slots = path.stages.last.iter();
                     let covered = slots.map(|slot| {
                         let share = |all: &BTreeMap<Class, Decimal>| {
@@ -336,22 +340,20 @@ impl<'a> Draft<'a> {
                         };
                         (share(&before) - share(&after)).max(Decimal::ZERO) * slot.monthly
                     });
-                    covered.sum::<Decimal>().min(left.amount())
+                    covered.sum()
                 })
                 .collect();
             let gained = gained.min(cents(weights.iter().sum()));
             let weighted = weights.iter().position(|weight| !weight.is_zero());
-            let Some(currency) = weighted.map(|place| left[place].currency()) else {
+            let Some(currency) = weighted.map(|place| self.workloads[place].cost.currency()) else {
                 continue;
             };
             let saved = allocate(Money::new(gained, currency), &weights);
             let mut workloads = Vec::new();
-            let rows = left.iter_mut().zip(&mut *parts).zip(&self.paths);
-            for (((left, parts), path), saving) in rows.zip(saved) {
+            for ((parts, path), saving) in parts.iter_mut().zip(&self.paths).zip(saved) {
                 if saving.amount().is_zero() {
                     continue;
                 }
-                *left = less(*left, saving.amount());
                 workloads.push(path.id.clone());
                 parts.push(rescoped(&reservation, saving, risk));
             }
@@ -372,7 +374,6 @@ impl<'a> Draft<'a> {
     /// What is bought for what nothing covers, with the parts of the workloads.
     fn purchases(
         &self,
-        left: &[Money],
         parts: &mut [Vec<CommitPart>],
     ) -> (Vec<Purchase>, BTreeMap<CommitmentPool, Vec<u64>>) {
         let mut purchases = Vec::new();
@@ -404,7 +405,7 @@ impl<'a> Draft<'a> {
                 let row = rows.entry(*workload).or_insert_with(|| PoolRow {
                     workload: *workload,
                     id: &self.paths[*workload].id,
-                    left: left[*workload].amount(),
+                    left: self.left(*workload).amount(),
                     slots: Vec::new(),
                     monthly: Decimal::ZERO,
                 });

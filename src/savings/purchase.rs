@@ -249,7 +249,7 @@ pub(super) fn purchase(
     let usage = ConcurrentUsage::of(&open.hours);
     let (term, count, saving) = best_purchase(open, &usage, terms)?;
     let currency = on_demand.currency();
-    let weights: Vec<Decimal> = rows.iter().map(|row| row.monthly.min(row.left)).collect();
+    let weights: Vec<Decimal> = rows.iter().map(|row| row.monthly).collect();
     let most: Decimal = weights.iter().map(|weight| cents(*weight)).sum();
     let monthly_savings = Money::new(saving.min(most), currency).rounded();
     if monthly_savings.amount() <= Decimal::ZERO {

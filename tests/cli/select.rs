@@ -516,7 +516,7 @@ fn what_commitments_pay_is_not_saved() {
         "end": "2027-02-01T00:00:00Z", "recurring_hourly": "13.921094",
     }]);
     let estate = world.estate("reserved.json", &estate);
-    let workload = "111122223333/us-east-1/p4d.24xlarge/reserved/tag:chat-serving";
+    let workload = "111122223333/us-east-1/p4d.24xlarge/on-demand/tag:chat-serving";
     let asked = ["select", "--from", estate.as_str(), "--workload", workload];
     let outcome = world.run(&[&asked[..], &["--format", "json"]].concat());
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);

@@ -134,16 +134,20 @@ fn a_group_is_one_workload_whatever_pays_for_its_members() {
     };
     let fleet = || vec![grouped("i-1"), grouped("i-2"), grouped("i-3")];
     let found = audited(&owned(fleet(), 1));
-    let id = |option: &str| format!("111122223333/us-east-1/g5.xlarge/{option}/asg:web");
-    let web = of(&found, &id("mixed"));
+    let id = "111122223333/us-east-1/g5.xlarge/on-demand/asg:web";
+    let option = |one: &AuditedWorkload| one.workload.key.purchase_option;
+    let web = of(&found, id);
     assert_eq!(web.workload.instances.len(), 3);
+    assert_eq!(option(web), PurchaseOption::Mixed);
     // 462.66 + 2 × 1.006 × 730.
     assert_eq!(cost(web), decimal("1931.42"));
     assert!(!web.actions.is_empty(), "the others may be committed to");
     let all = audited(&estate(fleet()));
-    assert_eq!(of(&all, &id("on-demand")).workload.instances.len(), 3);
+    assert_eq!(of(&all, id).workload.instances.len(), 3);
+    assert_eq!(option(of(&all, id)), PurchaseOption::OnDemand);
     let all = audited(&owned(fleet(), 3));
-    assert_eq!(of(&all, &id("reserved")).workload.instances.len(), 3);
+    assert_eq!(of(&all, id).workload.instances.len(), 3);
+    assert_eq!(option(of(&all, id)), PurchaseOption::Reserved);
     // What a commitment is sized on are the two that are not covered.
     let advised = assess_commitments(&owned(fleet(), 1), &Policy::default());
     assert_eq!(advised.reserved[0].usage.peak(), 2);

@@ -245,6 +245,68 @@ fn renamed(estate: &Estate, seed: usize) -> Estate {
     other
 }
 
+#[test]
+fn what_a_row_saves_beyond_its_cost_is_saved_by_those_that_take_its_cover() {
+    let light = Machine::new("i-1", "g5.xlarge")
+        .cpu(flat(5.0))
+        .gpu(0, flat(1.0))
+        .vram(0, 10_000.0, A10G_MIB);
+    let fleet = with(vec![machine("i-0", true), light], at_sixty_cents(1));
+    for (seed, of_light) in [(0, "146.88"), (29, "85.19")] {
+        let found = audit(&renamed(&fleet, seed), &Policy::default(), Risk::High);
+        // 734.38 + 438.00: which of the two is reserved, their ids decide.
+        assert_eq!(total(&found), decimal("1172.38"));
+        // The busy one takes the reservation, the other becomes a g6.xlarge that is bought for
+        // three years: 438.00 + 0.321499 × 730.
+        assert_eq!(planned(&found), decimal("672.69"));
+        // 587.50 at 0.8048 an hour less 234.69.
+        let bought: Vec<_> = found
+            .purchases
+            .iter()
+            .map(|one| one.monthly_savings)
+            .collect();
+        assert_eq!(
+            bought.iter().map(|one| one.amount()).collect::<Vec<_>>(),
+            [decimal("352.81")]
+        );
+        // A row of 438.00 holds no more than 85.19 beside that; the 61.69 that are missing of
+        // 146.88 are in the row of the busy one.
+        let mut actions = found.workloads.iter().flat_map(|one| &one.actions);
+        let resize = actions.find(|one| one.kind() == ActionKind::Rightsize);
+        let saved = resize.map(|one| one.monthly_savings().amount());
+        assert_eq!(saved, Some(decimal(of_light)));
+    }
+}
+
+#[test]
+fn every_machine_of_a_split_takes_what_is_reserved_for_its_type() {
+    let tenants = (0..4).fold(Machine::new("i-1", "p3.8xlarge"), |machine, gpu| {
+        machine.gpu(gpu, flat(12.0)).vram(gpu, 3_000.0, 16_160.0)
+    });
+    let tenants = tenants
+        .cpu(flat(5.0))
+        .tag("gpucost:kind", "serving")
+        .tag("gpucost:gpus", "independent");
+    // 12.24 × 730 = 8,935.20 against four g5.xlarge, each reserved, or bought at
+    // 0.63378 × 730 = 462.66.
+    for (reserved, paid, missing) in [(1, "438.00", 3), (6, "2628.00", 0)] {
+        let found = audited(&with(vec![tenants.clone()], at_sixty_cents(reserved)));
+        let paid = decimal(paid);
+        assert_eq!(total(&found), decimal("8935.20") + paid);
+        assert_eq!(
+            planned(&found),
+            paid + decimal("462.66") * Decimal::from(missing)
+        );
+        let bought: u32 = found.purchases.iter().map(|one| one.count).sum();
+        assert_eq!(bought, missing);
+        let split = &found.workloads[0].actions[0];
+        let to = split
+            .target()
+            .map(|to| (to.instance_type.as_str(), to.count));
+        assert_eq!(to, Some(("g5.xlarge", 4)));
+    }
+}
+
 /// What no id may decide.
 fn facts(audit: &Audit) -> String {
     let mut states: Vec<String> = audit

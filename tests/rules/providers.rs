@@ -106,7 +106,7 @@ fn one_name_at_two_providers_and_in_two_accounts_is_three_machines() {
     // not pay there.
     let expected = [
         (
-            "lab/us-east-1/g5.xlarge/savings-plan/asg:train",
+            "lab/us-east-1/g5.xlarge/on-demand/asg:train",
             80.0,
             PurchaseOption::SavingsPlan,
             "365.0",

@@ -39,12 +39,7 @@ fn rightsizing(members: &Members<'_>, facts: &Facts<'_>) -> Result<Answer, Refus
         return Err(Refusal::Held);
     }
     let today = Today::of(workload).map_err(Refusal::Missing)?;
-    let mut all = candidates(&today, &demand, facts.prices, facts.policy, accepted);
-    // Commitments are applied to one machine in place of each, or fewer.
-    let owned = facts.bought.commitments;
-    if !(owned.reserved_instances.is_empty() && owned.savings_plans.is_empty()) {
-        all.retain(|one| one.count <= demand.instances);
-    }
+    let all = candidates(&today, &demand, facts.prices, facts.policy, accepted);
     let kept = all.iter().filter(|_| facts.keeps_types);
     let types = kept.cloned().map(Arc::new).collect();
     let (suitable, rejected): (Vec<Considered>, Vec<Considered>) =

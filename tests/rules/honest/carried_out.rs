@@ -162,8 +162,9 @@ impl Twice {
             .collect()
     }
 
-    /// Whether what the plan buys may pay for more than it counts on: for one that is as good
-    /// and that nothing was bought for, or for room.
+    /// Whether what the plan buys, or what it changes the scope of, may pay for more than it
+    /// counts on: for one that is as good and that nothing was bought for, for room, or for the
+    /// hours of rest of what could be scheduled and is not.
     fn may_cover_others(&self) -> bool {
         let committed: BTreeSet<&ResourceId> = self
             .before
@@ -195,7 +196,14 @@ impl Twice {
             let mut bought = self.before.purchases.iter();
             bought.any(|purchase| purchase.key.instance_type == room.instance_type)
         });
-        is_as_good || pays_for_room
+        let rests = self.before.workloads.iter().any(|one| {
+            one.alternatives.schedule.is_some()
+                && takes(one, ActionKind::Commit)
+                && !takes(one, ActionKind::Schedule)
+        });
+        let is_wider = !self.before.scope_changes.is_empty()
+            && !self.estate.commitments.capacity_reservations.is_empty();
+        is_as_good || pays_for_room || rests || is_wider
     }
 
     /// Whether a savings plan of unknown rate may pay for something: what it pays for is
