@@ -110,8 +110,10 @@ impl Twice {
             planned -= amount(action.lost_work());
         }
         let (found, is_paid_ahead) = self.left_of(one);
-        // Commitments that were there pay for where it moves to: the sums say how much.
-        if is_paid_ahead && !self.today.commitments.is_empty() {
+        // Commitments that were there pay for where it moves to, and what several stops free of
+        // them is shared by all of these: the sums say how much.
+        let is_shared = is_paid_ahead || takes(one, ActionKind::Stop);
+        if is_shared && !self.today.commitments.is_empty() {
             return;
         }
         let cents = one.actions.len() + one.workload.instances.len();
