@@ -83,10 +83,10 @@ pub use served::{
 };
 pub use sums::{
     Charge, ChargeKind, ClaimKey, ClassTotals, CostMatrix, CostPart, CostRow, CostSplit, CostSteps,
-    Dimension, Funnel, GroupKey, GroupRow, GroupSums, Grouping, GroupingKeys, Groups, PriceUse,
-    ReconciledRow, Reconciliation, RunDays, Showback, ShowbackPart, ShowbackRow, ShowbackSums,
-    StateGpus, Totals, UnusedCharge, charges, cost_by, daily_charges, daily_unused_charges,
-    gpus_by_state, prevailing_tags, unused_charges,
+    Dimension, Entry, EntrySubject, Funnel, GroupKey, GroupRow, GroupSums, Grouping, GroupingKeys,
+    Groups, PriceUse, ReconciledRow, Reconciliation, RunDays, Showback, ShowbackPart, ShowbackRow,
+    ShowbackSums, StateGpus, Totals, UnusedCharge, charges, cost_by, daily_charges,
+    daily_unused_charges, entries_of, gpus_by_state, ledger, prevailing_tags, unused_charges,
 };
 pub use tenants::{FoundTenant, FoundTenants, NoTenant, share_tenants};
 pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price_plan};

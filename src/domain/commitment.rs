@@ -116,6 +116,7 @@ pub struct CapacityReservation {
     pub committed_until: Option<Timestamp>,
     /// When it ends; absent when somebody has to cancel it.
     pub end: Option<Timestamp>,
+    pub tags: BTreeMap<String, String>,
 }
 
 /// What one commitment is bought for: instances at one on-demand price, in all accounts

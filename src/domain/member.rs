@@ -7,6 +7,7 @@ use super::{
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use std::collections::BTreeMap;
 
 /// Until when an instance runs, as its tag declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub struct Member {
     pub price_key: PriceKey,
     /// The capacity reservation that it runs in.
     pub capacity_reservation: Option<String>,
+    /// Its tags beside those that all members share.
+    pub own_tags: BTreeMap<String, String>,
     /// Why its tag takes it out of advice.
     pub ignored: Option<String>,
     /// Until when it runs; absent without a tag that says so.

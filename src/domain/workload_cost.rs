@@ -149,6 +149,8 @@ pub struct IdleStorageCosts {
     /// Per month, rounded to cents: the sum of what is priced, zero where
     /// nothing stands; absent when something stands and nothing is priced.
     pub monthly: Option<Money>,
+    /// The same of each instance in the order of the workload, not rounded.
+    pub by_instance: Vec<Decimal>,
     /// The prices behind it, each once.
     pub quotes: BTreeMap<StorageResource, StorageQuote>,
     /// What has no price, in words.

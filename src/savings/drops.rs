@@ -82,9 +82,60 @@ impl Draft<'_> {
                     *own = own.clone().saving_instead(share);
                 }
             }
-            for (member, at_list) in members.iter().zip(at_list) {
-                self.paths[*member].keep_what_saves(&at_list);
+            self.share_with_helpers(&components, &members, &at_list);
+        }
+    }
+
+    /// What saves nothing in its own step is not done, unless what others save rests on it: a stop
+    /// whose cover only another move can use. It then has a part of that, by what the plan would
+    /// cost more without it.
+    fn share_with_helpers(
+        &mut self,
+        components: &[usize],
+        members: &[usize],
+        at_list: &[Vec<Decimal>],
+    ) {
+        let credit = |fleet: &Fleet| -> Decimal {
+            components.iter().map(|place| fleet.credit(*place)).sum()
+        };
+        let mut weights: Vec<Decimal> = Vec::with_capacity(members.len());
+        let mut has_helpers = false;
+        for (member, at_list) in members.iter().zip(at_list) {
+            let path = &self.paths[*member];
+            let saved = path.saved();
+            if !saved.is_zero() || path.actions.is_empty() {
+                weights.push(saved);
+                continue;
             }
+            let with = credit(&self.fleet);
+            self.fleet.remove(&path.stages.last);
+            self.fleet.add(&path.stages.today);
+            let lost = credit(&self.fleet) - with;
+            let gain = cents(at_list.iter().sum::<Decimal>() - lost).max(Decimal::ZERO);
+            weights.push(gain);
+            if gain.is_zero() {
+                self.paths[*member].undo();
+            } else {
+                has_helpers = true;
+                self.fleet.remove(&path.stages.today);
+                self.fleet.add(&path.stages.last);
+            }
+        }
+        let saved: Decimal = members
+            .iter()
+            .map(|member| self.paths[*member].saved())
+            .sum();
+        let currency = members
+            .first()
+            .map(|first| self.workloads[*first].cost.currency());
+        let shares = currency.map(|currency| allocate(Money::new(saved, currency), &weights));
+        let shares = shares.filter(|_| has_helpers).unwrap_or_default();
+        for (place, (member, at_list)) in members.iter().zip(at_list).enumerate() {
+            let path = &mut self.paths[*member];
+            let own = shares
+                .get(place)
+                .map_or(path.saved(), |share| share.amount());
+            path.divide(own, at_list);
         }
     }
 

@@ -248,17 +248,31 @@ impl Path {
         }
     }
 
-    /// Actions that save nothing are not done. Where one of them leads to another that saves, it
-    /// has its part of that saving, by what each saves at list price.
-    pub fn keep_what_saves(&mut self, at_list: &[Decimal]) {
-        let saved = self.saved();
-        if saved.is_zero() {
-            for action in std::mem::take(&mut self.actions) {
-                self.left_out.insert(action.kind(), LeftOut::SavesNothing);
-            }
-        } else if self.savings().any(|saving| saving.is_zero()) {
-            self.save(Money::new(saved, self.left.currency()), at_list);
+    /// Divides what its actions save together among them as before; by what each saves at list
+    /// price where one of them saves nothing by itself and leads to another.
+    pub fn divide(&mut self, saved: Decimal, at_list: &[Decimal]) {
+        let own: Vec<Decimal> = self.savings().collect();
+        let weights = if own.iter().any(Decimal::is_zero) {
+            at_list
+        } else {
+            &own
+        };
+        self.save(Money::new(saved, self.left.currency()), weights);
+    }
+
+    /// Does nothing instead.
+    pub fn undo(&mut self) {
+        for action in std::mem::take(&mut self.actions) {
+            self.left_out.insert(action.kind(), LeftOut::SavesNothing);
         }
+        let today = &self.stages.today;
+        self.stages = Stages {
+            today: today.clone(),
+            ended: today.clone(),
+            scheduled: today.clone(),
+            resized: today.clone(),
+            last: today.clone(),
+        };
     }
 
     fn spot(

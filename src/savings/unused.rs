@@ -9,6 +9,7 @@ use crate::domain::{
 };
 use jiff::Timestamp;
 use rust_decimal::Decimal;
+use std::collections::BTreeMap;
 
 /// What is unused of one commitment: a row of its own beside the workloads.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +23,10 @@ pub struct UnusedCommitment {
     pub name: String,
     /// The region; absent for what holds everywhere.
     pub region: Option<String>,
+    /// The type that it is for; absent for what holds for several.
+    pub instance_type: Option<String>,
+    /// The tags of a capacity reservation; commitments are nobody's by tag.
+    pub tags: BTreeMap<String, String>,
     /// Per month, in cents; absent when it is unpriced.
     pub monthly_cost: Option<Money>,
     /// Lowering a reservation, where that is allowed and saves anything.
@@ -173,6 +178,8 @@ impl Unused<'_> {
             account: self.account(&one.id),
             name,
             region: Some(one.region.clone()),
+            instance_type: Some(one.instance_type.clone()),
+            tags: one.tags.clone(),
             monthly_cost,
             actions: action.into_iter().collect(),
             committed_until: one.committed_until.filter(|_| !can_be_lowered),
@@ -210,12 +217,20 @@ impl Unused<'_> {
                 room.amount()
             ));
         }
+        let mut reserved = self.commitments.reserved_instances.iter();
+        let reserved = reserved.find(|own| own.id == one.id);
+        let mut plans = self.commitments.savings_plans.iter();
+        let plan = plans.find(|own| own.id == one.id);
         Some(UnusedCommitment {
             id: one.id.clone(),
             kind: one.kind.name(),
             account: self.account(&one.id),
             name: one.name.clone(),
-            region: None,
+            region: reserved
+                .map(|own| own.region.clone())
+                .or_else(|| plan?.region.clone()),
+            instance_type: reserved.map(|own| own.instance_type.clone()),
+            tags: BTreeMap::new(),
             monthly_cost: Some(cost),
             actions: Vec::new(),
             committed_until: Some(one.end),

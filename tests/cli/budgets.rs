@@ -30,6 +30,78 @@ fn a_budget_may_be_reached_and_not_passed() {
     }
 }
 
+/// A g5.xlarge at 734.38 beside a reservation for 8 × p5.48xlarge that nobody uses:
+/// 55.04 × 730 × 8 = 321,433.60.
+fn beside_unused_room() -> serde_json::Value {
+    let mut estate = one();
+    estate["commitments"] = json!([{
+        "kind": "capacity-reservation", "id": "cr-1", "account": "111122223333",
+        "region": "us-east-1", "zone": "us-east-1a", "instance_type": "p5.48xlarge",
+        "total": 8, "available": 8, "tags": {"team": "b"},
+    }]);
+    estate
+}
+
+#[test]
+fn room_that_nobody_uses_is_in_every_rule_about_money_tags_and_types() {
+    let world = World::new();
+    let estate = beside_unused_room();
+    for (scope, most) in [
+        ("", "322_167.98"),
+        ("account = \"111122223333\"", "322_167.98"),
+        ("region = \"us-east-1\"", "322_167.98"),
+        ("tag = \"team=b\"", "321_433.60"),
+    ] {
+        for (limit, code) in [(most.to_owned(), 0), (format!("{most} - 0.01"), 100)] {
+            let limit = limit.replace("322_167.98 - 0.01", "322_167.97");
+            let limit = limit.replace("321_433.60 - 0.01", "321_433.59");
+            let policy = format!("[[budget]]\n{scope}\nmonthly_limit = {limit}\n");
+            let outcome = check(&world, &policy, &estate, &[]);
+            assert_eq!(outcome.code, code, "{scope} {limit}: {}", outcome.stdout);
+        }
+    }
+    for (policy, words) in [
+        ("[deny]\ntypes = [\"p5*\"]\n", "p5.48xlarge"),
+        ("[deny]\nregions = [\"us-east-1\"]\n", "cr-1"),
+        (
+            "[tags]\nrequired = [\"Name\"]\n",
+            "(cr-1) is missing the required tag Name",
+        ),
+    ] {
+        let outcome = check(&world, policy, &estate, &[]);
+        assert_eq!(outcome.code, 100, "{policy}: {}", outcome.stdout);
+        assert!(outcome.stdout.contains(words), "{}", outcome.stdout);
+    }
+}
+
+#[test]
+fn every_instance_counts_by_its_own_tags() {
+    let world = World::new();
+    let mut estate = two();
+    // One Auto Scaling group of two, of which one is of another team.
+    for (place, team) in ["a", "b"].into_iter().enumerate() {
+        estate["instances"][place]["auto_scaling_group"] = json!("web");
+        estate["instances"][place]["tags"] = json!({"team": team});
+    }
+    for (team, limit, code) in [
+        ("a", "734.38", 0),
+        ("a", "734.37", 100),
+        ("b", "734.37", 100),
+    ] {
+        let policy = format!("[[budget]]\ntag = \"team={team}\"\nmonthly_limit = {limit}\n");
+        let outcome = check(&world, &policy, &estate, &[]);
+        assert_eq!(outcome.code, code, "{team} {limit}: {}", outcome.stdout);
+    }
+    // Both have a value, and one has an owner.
+    let required = |tag: &str| format!("[tags]\nrequired = [\"{tag}\"]\n");
+    assert_eq!(check(&world, &required("team"), &estate, &[]).code, 0);
+    estate["instances"][1]["tags"]["owner"] = json!("ann");
+    let outcome = check(&world, &required("owner"), &estate, &[]);
+    assert_eq!(outcome.code, 100);
+    let words = "1 of 2 instances of web";
+    assert!(outcome.stdout.contains(words), "{}", outcome.stdout);
+}
+
 #[test]
 fn an_unpriced_part_never_passes_a_budget() {
     let world = World::new();

@@ -366,7 +366,7 @@ fn what_is_paid_for_and_does_not_run_has_rows_so_that_sums_agree() {
             "ri-1",
             "Unused",
             "ri-1",
-            ""
+            "us-east-1"
         ]
     );
 }

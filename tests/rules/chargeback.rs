@@ -3,10 +3,11 @@
 
 use crate::rules::builder::estate;
 use crate::rules::fixtures::root;
+use crate::rules::honest::{cases, draft};
 use crate::rules::properties::{fleet, machines};
 use gpucost::analysis::{
     Audit, AuditedWorkload, Charge, ChargeKind, GroupKey, GroupSums, Groups, ListPrices,
-    Reconciliation, RunDays, audit, charges, daily_charges,
+    Reconciliation, RunDays, audit, charges, daily_charges, ledger,
 };
 use gpucost::domain::{Classification, Money, Policy, Risk};
 use gpucost::sources::files::{Keep, read_estate};
@@ -80,8 +81,42 @@ fn check_groups(audit: &Audit, names: &[&str]) -> Result<(), TestCaseError> {
     prop_assert_eq!(groups.total.gpus, totals.gpus);
     prop_assert_eq!(groups.total.instances, totals.instances);
     let workloads: u64 = groups.rows.iter().map(|row| row.sums.workloads).sum();
-    prop_assert_eq!(workloads, audit.workloads.len() as u64);
+    let all = audit.workloads.len() as u64;
+    // One whose instances carry several values of a tag is in several rows.
+    let has_tags = names.iter().any(|name| name.starts_with("tag:"));
+    prop_assert!(workloads == all || (has_tags && workloads > all));
+    prop_assert_eq!(groups.total.workloads, all);
     Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(48)) })]
+
+    /// The headline, a budget over everything and a chargeback are sums of one ledger, machine by
+    /// machine.
+    #[test]
+    fn every_dollar_is_in_one_entry((boxes, bought) in draft::fleet()) {
+        let mut fleet = draft::estate_of(&boxes, &bought);
+        for (place, instance) in fleet.instances.iter_mut().enumerate() {
+            instance.tags.insert("team".to_owned(), ["a", "b"][place % 2].to_owned());
+        }
+        let audit = audit(&fleet, &Policy::default(), Risk::Medium);
+        let currency = audit.totals.currency;
+        let own = || {
+            let entries = ledger(&audit).filter_map(|entry| Some((entry, entry.monthly?)));
+            entries.filter(|(_, cost)| cost.currency() == currency)
+        };
+        let sum: Decimal = own().map(|(_, cost)| cost.amount()).sum();
+        prop_assert_eq!(sum, amount(audit.totals.monthly_cost));
+        for team in ["a", "b"] {
+            let of_team = own().filter(|(entry, _)| entry.tag("team") == Some(team));
+            let of_team: Decimal = of_team.map(|(_, cost)| cost.amount()).sum();
+            let rows = Groups::of(&audit, &keys(&["tag:team"])).rows;
+            let charged = rows.iter().find(|row| row.values == [Some(team.to_owned())]);
+            prop_assert_eq!(of_team, charged.map_or(Decimal::ZERO, |row| amount(row.sums.monthly_cost)));
+        }
+        check_groups(&audit, &["tag:team"])?;
+    }
 }
 
 /// What the hours of the window cost, from the rates and the running time.

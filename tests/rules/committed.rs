@@ -14,6 +14,7 @@ use gpucost::domain::{
 use gpucost::usage::Estate;
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
+use std::collections::BTreeMap;
 
 fn decimal(text: &str) -> Decimal {
     text.parse().expect("a decimal")
@@ -327,6 +328,7 @@ fn a_capacity_block_at_its_own_price_is_committed_cost() {
         start: None,
         committed_until: None,
         end: Some(end),
+        tags: BTreeMap::new(),
     }];
     let day = jiff::civil::date(2026, 10, 31);
     let key = PriceKey::linux_on_demand("us-east-1", "p4d.24xlarge");

@@ -41,6 +41,7 @@ use gpucost::domain::{
 use gpucost::usage::Estate;
 use jiff::civil::date;
 use rust_decimal::Decimal;
+use std::collections::BTreeMap;
 
 /// The estate.
 pub fn estate() -> Estate {
@@ -126,6 +127,7 @@ fn commitments() -> Commitments {
             start: None,
             committed_until: None,
             end: None,
+            tags: BTreeMap::new(),
         }],
         ..Commitments::default()
     }

@@ -3,7 +3,7 @@
 use super::{BaselineState, Scope};
 use crate::analysis::diff::differences_of_scope;
 use crate::analysis::{Audit, CommonScope};
-use crate::domain::{Classification, Currency, GapSubject, Money, PastAudit, Signal};
+use crate::domain::{Classification, Currency, GapSubject, Money, PastAudit, PastUnused, Signal};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +20,8 @@ pub struct Baseline {
     pub findings: BTreeMap<String, Option<Money>>,
     /// Its workloads, by id.
     pub workloads: BTreeMap<String, PastWorkload>,
+    /// What it paid for that nothing used.
+    pub unused: Vec<PastUnused>,
     /// What it could not see, and where.
     pub gaps: BTreeSet<(GapSubject, String)>,
     /// Savings per month that were certain; absent when nothing was priced, and
@@ -81,6 +83,7 @@ impl Baseline {
             workloads: workloads
                 .map(|one| (one.id.clone(), PastWorkload::of(one)))
                 .collect(),
+            unused: then.unused.clone(),
             gaps: past
                 .gaps
                 .iter()
@@ -189,11 +192,19 @@ impl Baseline {
     /// What a scope cost per month in a currency, unpriced workloads left out;
     /// absent when nothing of it was priced.
     pub(super) fn cost_of(&self, scope: &Scope, currency: Currency) -> Option<Money> {
-        self.workloads
-            .values()
+        let workloads = self.workloads.values();
+        let workloads = workloads
             .filter(|past| scope.holds(&past.account, &past.region, &past.tags))
             .filter(|past| Currency::of_region(&past.region) == currency)
+            .filter_map(|past| past.monthly_cost);
+        let unused = self.unused.iter().filter(|past| {
+            scope.holds_tagged(past.account.as_deref(), past.region.as_deref(), |_| None)
+        });
+        let unused = unused
             .filter_map(|past| past.monthly_cost)
+            .filter(|cost| cost.currency() == currency);
+        workloads
+            .chain(unused.map(Money::amount))
             .reduce(|sum, cost| sum + cost)
             .map(|sum| Money::new(sum, currency))
     }

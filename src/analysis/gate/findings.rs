@@ -1,7 +1,10 @@
 //! Forbidden findings, and how old a price may be.
 
 use super::baseline::{Baseline, Past};
-use super::judged::{Judge, Judged, Words, open_silences, place, unseen_instances, unseen_storage};
+use super::judged::{
+    Judge, Judged, Words, open_silences, place, unseen_commitments, unseen_instances,
+    unseen_storage,
+};
 use super::{Forbidden, GatePolicy, Violation, policy_rule};
 use crate::analysis::Audit;
 use crate::domain::{Cause, CauseKind, Finding, Gap, GapSubject, Money, Severity, counted};
@@ -144,11 +147,7 @@ fn silences(audit: &Audit, ban: &Forbidden, judge: &mut Judge<'_>) {
     }
     if COMMITMENT_RULES.iter().any(|rule| ban.awaits(rule)) {
         let rule = ban.rule.as_deref().unwrap_or("*");
-        audit
-            .gaps
-            .iter()
-            .filter(|gap| is_of_commitments(gap))
-            .for_each(|gap| judge.missing_data_for(gap, rule));
+        unseen_commitments(audit).for_each(|gap| judge.missing_data_for(gap, rule));
     }
     for rule in CLUSTER_RULES.iter().filter(|rule| ban.awaits(rule)) {
         let is_silent = |gap: &&Gap| {
@@ -180,17 +179,6 @@ fn hides_claims(gap: &Gap) -> bool {
                     | CauseKind::ResourcesForeign
             )
         })
-}
-
-/// Whether a gap keeps findings about commitments away.
-fn is_of_commitments(gap: &Gap) -> bool {
-    matches!(
-        gap.what,
-        GapSubject::ReservedInstances
-            | GapSubject::CapacityReservations
-            | GapSubject::SavingsPlans
-            | GapSubject::Commitment
-    )
 }
 
 pub(super) fn price_age(audit: &Audit, policy: &GatePolicy, as_of: Timestamp) -> Option<Judged> {

@@ -112,6 +112,18 @@ impl<'a> Judge<'a> {
         past: Past,
     ) {
         let id = audited.workload.id();
+        self.violated_by_id(id, &audited.workload.name, severity, words, past);
+    }
+
+    /// The same by anything with an id and a name, such as a capacity reservation.
+    pub(super) fn violated_by_id(
+        &mut self,
+        id: String,
+        name: &str,
+        severity: Severity,
+        words: Words,
+        past: Past,
+    ) {
         let check = &self.judged.check;
         let mut fingerprint = format!("{}:{id}", check.rule);
         if let Some(aspect) = words.aspect {
@@ -134,7 +146,7 @@ impl<'a> Judge<'a> {
             baseline_state: None,
             before: words.before,
         };
-        self.add(violation, Some(audited.workload.name.clone()), past);
+        self.add(violation, Some(name.to_owned()), past);
     }
 
     /// A violation that is whole already.
@@ -236,6 +248,22 @@ pub(super) fn concerns_region(gap: &Gap, region: &str) -> bool {
 /// Gaps in what stands beside stopped instances.
 pub(super) fn unseen_storage(audit: &Audit) -> impl Iterator<Item = &Gap> {
     audit.gaps.iter().filter(|gap| is_of_storage(gap))
+}
+
+/// Gaps in what is paid for ahead, of which the unused part costs.
+pub(super) fn unseen_commitments(audit: &Audit) -> impl Iterator<Item = &Gap> {
+    audit.gaps.iter().filter(|gap| is_of_commitments(gap))
+}
+
+/// Whether a gap keeps commitments, or what is known of one, away.
+pub(super) fn is_of_commitments(gap: &Gap) -> bool {
+    matches!(
+        gap.what,
+        GapSubject::ReservedInstances
+            | GapSubject::CapacityReservations
+            | GapSubject::SavingsPlans
+            | GapSubject::Commitment
+    )
 }
 
 fn is_of_storage(gap: &Gap) -> bool {

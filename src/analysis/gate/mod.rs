@@ -31,7 +31,7 @@ pub use report::{
 
 pub use spelling::{Spelling, spelled_region, spelled_type};
 
-use super::{Audit, AuditedWorkload};
+use super::{Audit, AuditedWorkload, ledger};
 use crate::domain::Severity;
 use jiff::Timestamp;
 
@@ -57,7 +57,14 @@ pub fn gate(
     judged.sort_by_key(|one| line_of(&one.check.place));
 
     let all = audit.workloads.iter().map(|one| &one.workload);
-    let names = all.map(|one| (one.id(), one.name.clone())).collect();
+    let unused = audit
+        .unused
+        .iter()
+        .map(|one| (one.id.clone(), one.name.clone()));
+    let names = all
+        .map(|one| (one.id(), one.name.clone()))
+        .chain(unused)
+        .collect();
     let mut settled = suppress::settle(judged, policy, baseline, as_of, names);
     if let (Some(used), Some(baseline)) = (&mut settled.baseline, baseline) {
         used.gone = findings::gone(audit, policy, baseline);
@@ -70,7 +77,7 @@ pub fn gate(
         &keys().map(|key| key.instance_type.as_str()).collect(),
         &keys().map(|key| key.region.as_str()).collect(),
     ));
-    settled.report(policy, audit.workloads.is_empty())
+    settled.report(policy, ledger(audit).next().is_none())
 }
 
 fn line_of(place: &Place) -> usize {

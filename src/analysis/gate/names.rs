@@ -4,9 +4,11 @@ use super::baseline::{Baseline, Past};
 use super::judged::{
     Judge, Judged, Words, called, explain, has_unread_tags, unseen, unseen_instances,
 };
+use super::report::SAME_ESTATE;
 use super::{Allowance, GatePolicy, RequiredTag, policy_rule};
-use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Severity, counted};
+use crate::analysis::{Audit, AuditedWorkload, Entry, entries_of};
+use crate::domain::{Money, Severity, counted, shell_word};
+use crate::savings::UnusedCommitment;
 
 /// Every required tag.
 pub(super) fn tags(audit: &Audit, policy: &GatePolicy, baseline: Option<&Baseline>) -> Vec<Judged> {
@@ -31,39 +33,33 @@ fn judge_tag(
     let mut unknown = 0;
     for audited in &audit.workloads {
         let workload = &audited.workload;
-        let value = workload.tags.get(key).map(|value| value.trim());
-        if value.is_some_and(|value| !value.is_empty()) {
+        let entries: Vec<Entry<'_>> = entries_of(audited).collect();
+        let lacking = || entries.iter().filter(|entry| !has_value(entry, key));
+        let (all, lacks) = (entries.len(), lacking().count());
+        if lacks == 0 {
             continue;
         }
         if has_unread_tags(audit, &workload.key) {
             unknown += 1;
             continue;
         }
-        let name = called(audited);
-        // Only what all instances share is known: the others may have it or not.
-        let several = workload.instances.len() > 1;
-        let (title, observed) = match (value, several) {
-            (Some(_), _) => (
-                format!("{name} has an empty value for the required tag {key}"),
-                "empty",
-            ),
-            (None, true) => (
-                format!("the instances of {name} have no common value for the required tag {key}"),
-                "no common value",
-            ),
-            (None, false) => (
-                format!("{name} is missing the required tag {key}"),
-                "tag missing",
-            ),
+        let observed = if lacking().all(|entry| entry.tag(key).is_some()) {
+            "empty"
+        } else {
+            "tag missing"
         };
-        let words = Words {
-            title,
-            observed: observed.to_owned(),
-            limit: format!("the tag {key}"),
-            monthly: workload.monthly_cost(),
-            steps: vec![format!("set the tag {key} on its instances")],
-            aspect: Some(key.clone()),
-            ..Words::default()
+        let title = match (all, observed) {
+            (1, "empty") => {
+                format!(
+                    "{} has an empty value for the required tag {key}",
+                    called(audited)
+                )
+            }
+            (1, _) => format!("{} is missing the required tag {key}", called(audited)),
+            _ => format!(
+                "{lacks} of {all} instances of {} have no value for the required tag {key}",
+                called(audited)
+            ),
         };
         let known = baseline
             .and_then(|baseline| baseline.workloads.get(&workload.id()))
@@ -72,14 +68,58 @@ fn judge_tag(
                     .get(key)
                     .is_none_or(|value| value.trim().is_empty())
             });
+        let words = tag_words(key, title, observed, sum(lacking()));
         judge.violated_by(audited, Severity::Warning, words, past(known));
     }
+    let rooms = audit.unused.iter().filter(|one| one.mean_room.is_some());
+    for room in rooms.clone() {
+        let value = room.tags.get(key).map(|value| value.trim());
+        if value.is_some_and(|value| !value.is_empty()) {
+            continue;
+        }
+        let title = format!("{} is missing the required tag {key}", called_unused(room));
+        let mut words = tag_words(key, title, "tag missing", room.monthly_cost);
+        words.steps = vec![format!("set the tag {key} on the reservation")];
+        let past = past(has_unused(baseline, room));
+        judge.violated_by_id(room.id.clone(), &room.name, Severity::Warning, words, past);
+    }
     let missing = judge.count();
-    let total = audit.workloads.len();
+    let total = audit.workloads.len() + rooms.count();
     let all = counted(total, "workload", "workloads");
     judge.observed(format!("{} of {all} with it", total - missing - unknown));
     unseen(audit, true).for_each(|gap| judge.missing_data(gap));
     judge.done()
+}
+
+fn has_value(entry: &Entry<'_>, key: &str) -> bool {
+    entry.tag(key).is_some_and(|value| !value.trim().is_empty())
+}
+
+/// What they cost per month; absent where nothing of it is priced.
+fn sum<'a, 'b: 'a>(entries: impl Iterator<Item = &'a Entry<'b>>) -> Option<Money> {
+    let amounts = entries.filter_map(|entry| entry.monthly);
+    amounts.reduce(|sum, one| sum.checked_add(one).unwrap_or(sum))
+}
+
+fn tag_words(key: &str, title: String, observed: &str, monthly: Option<Money>) -> Words {
+    Words {
+        title,
+        observed: observed.to_owned(),
+        limit: format!("the tag {key}"),
+        monthly,
+        steps: vec![format!("set the tag {key} on its instances")],
+        aspect: Some(key.to_owned()),
+        ..Words::default()
+    }
+}
+
+fn called_unused(one: &UnusedCommitment) -> String {
+    format!("{} ({})", one.name, one.id)
+}
+
+/// Whether an earlier audit paid for it too.
+fn has_unused(baseline: Option<&Baseline>, one: &UnusedCommitment) -> bool {
+    baseline.is_some_and(|baseline| baseline.unused.iter().any(|past| past.id == one.id))
 }
 
 /// Which types and regions may be used.
@@ -97,6 +137,7 @@ pub(super) fn places(
             noun: "instance type",
             allowance: &policy.types,
             name: |audited| &audited.workload.key.instance_type,
+            of_unused: |one| one.instance_type.as_ref(),
             step: |audited| format!("{} shows suitable types", explain(audited)),
         },
     );
@@ -109,6 +150,7 @@ pub(super) fn places(
             noun: "region",
             allowance: &policy.regions,
             name: |audited| &audited.workload.key.region,
+            of_unused: |one| one.region.as_ref(),
             step: |_| "move it to an allowed region, or allow this region".to_owned(),
         },
     );
@@ -121,6 +163,7 @@ struct Asked<'a> {
     noun: &'static str,
     allowance: &'a Allowance,
     name: fn(&AuditedWorkload) -> &String,
+    of_unused: fn(&UnusedCommitment) -> Option<&String>,
     step: fn(&AuditedWorkload) -> String,
 }
 
@@ -163,8 +206,35 @@ fn judge_names(
             .is_some_and(|baseline| baseline.workloads.contains_key(&audited.workload.id()));
         judge.violated_by(audited, Severity::Warning, words, past(known));
     }
+    let unused = audit.unused.iter();
+    let unused = unused.filter_map(|one| Some((one, (asked.of_unused)(one)?)));
+    for (one, name) in unused.clone() {
+        let Some(refusal) = asked.allowance.refusal(name) else {
+            continue;
+        };
+        let words = Words {
+            title: format!(
+                "{} is paid for and unused, of the {} {name}, {}",
+                called_unused(one),
+                asked.noun,
+                refusal.reason
+            ),
+            observed: name.clone(),
+            limit: refusal.limit,
+            monthly: one.monthly_cost,
+            steps: vec![format!(
+                "`gpucost explain {}{SAME_ESTATE}`",
+                shell_word(&one.id)
+            )],
+            aspect: Some(name.clone()),
+            line: Some(refusal.line),
+            before: None,
+        };
+        let past = past(has_unused(baseline, one));
+        judge.violated_by_id(one.id.clone(), &one.name, Severity::Warning, words, past);
+    }
     let refused = judge.count();
-    let total = audit.workloads.len();
+    let total = audit.workloads.len() + unused.count();
     let all = counted(total, "workload", "workloads");
     judge.observed(format!("{} of {all} allowed", total - refused));
     unseen_instances(audit).for_each(|gap| judge.missing_data(gap));

@@ -82,11 +82,22 @@ pub enum Scope {
 impl Scope {
     /// Whether something in an account and a region, with some tags, belongs to it.
     pub fn holds(&self, account: &str, region: &str, tags: &BTreeMap<String, String>) -> bool {
+        let tag = |key: &str| tags.get(key).map(String::as_str);
+        self.holds_tagged(Some(account), Some(region), tag)
+    }
+
+    /// The same of what may have no account or no region of its own.
+    pub fn holds_tagged<'a>(
+        &self,
+        account: Option<&str>,
+        region: Option<&str>,
+        tag: impl Fn(&str) -> Option<&'a str>,
+    ) -> bool {
         match self {
             Self::Everything => true,
-            Self::Account(own) => own == account,
-            Self::Region(own) => own == region,
-            Self::Tag { key, value } => tags.get(key) == Some(value),
+            Self::Account(own) => account == Some(own),
+            Self::Region(own) => region == Some(own),
+            Self::Tag { key, value } => tag(key) == Some(value),
         }
     }
 }

@@ -3,14 +3,14 @@
 use super::baseline::{Baseline, Past};
 use super::judged::{
     Judge, Judged, Words, concerns_region, is_about_idleness, open_silences, unseen,
-    unseen_instances, unseen_storage,
+    unseen_commitments, unseen_instances, unseen_storage,
 };
 use super::{Budget, BudgetBasis, GatePolicy, Scope, policy_rule};
-use crate::analysis::{Audit, AuditedWorkload};
+use crate::analysis::{Audit, AuditedWorkload, Entry, EntrySubject, ledger};
 use crate::domain::{Cause, CauseKind, Currency, Gap, GapSubject, Money, Severity};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const BUDGET_STEPS: [&str; 2] = [
     "`gpucost audit{estate}` lists the costs and possible savings",
@@ -53,10 +53,10 @@ fn judge_budget(
         &words_of_limit,
         budget.line,
     );
-    let inside: Vec<&AuditedWorkload> = within(audit, &budget.scope).collect();
+    let inside: Vec<Entry<'_>> = within(audit, &budget.scope).collect();
     let spent: Decimal = inside
         .iter()
-        .filter_map(|audited| audited.workload.monthly_cost())
+        .filter_map(|entry| entry.monthly)
         .filter(|cost| cost.currency() == limit.currency())
         .map(Money::amount)
         .sum();
@@ -82,11 +82,9 @@ fn judge_budget(
         judge.violated(Severity::Critical, words, past);
         return judge.done();
     }
-    for audited in &inside {
-        unpriced(audited)
-            .iter()
-            .for_each(|gap| judge.missing_data(gap));
-    }
+    let mut open: Vec<Gap> = inside.iter().flat_map(unpriced_entry).collect();
+    open.dedup();
+    open.iter().for_each(|gap| judge.missing_data(gap));
     judge_currencies(&inside, policy, budget, &mut judge);
     let concerned = |gap: &&Gap| match &budget.scope {
         Scope::Region(region) => concerns_region(gap, region),
@@ -94,6 +92,7 @@ fn judge_budget(
     };
     unseen(audit, matches!(budget.scope, Scope::Tag { .. }))
         .chain(unseen_storage(audit))
+        .chain(unseen_commitments(audit))
         .filter(concerned)
         .for_each(|gap| judge.missing_data(gap));
     judge.done()
@@ -101,7 +100,7 @@ fn judge_budget(
 
 /// Currencies of a scope that no budget of it is in.
 fn judge_currencies(
-    inside: &[&AuditedWorkload],
+    inside: &[Entry<'_>],
     policy: &GatePolicy,
     budget: &Budget,
     judge: &mut Judge<'_>,
@@ -110,14 +109,18 @@ fn judge_currencies(
         run_rate_budgets(policy)
             .any(|other| other.scope == budget.scope && other.monthly_limit.currency() == currency)
     };
-    let mut open: BTreeMap<&str, (Currency, u64)> = BTreeMap::new();
-    for cost in inside.iter().filter_map(|one| one.workload.monthly_cost()) {
-        let currency = cost.currency();
-        if !is_covered(currency) {
-            open.entry(currency.code()).or_insert((currency, 0)).1 += 1;
+    let mut open: BTreeMap<&str, (Currency, BTreeSet<String>)> = BTreeMap::new();
+    for entry in inside {
+        let currency = entry.monthly.map(Money::currency);
+        if let Some(currency) = currency.filter(|currency| !is_covered(*currency)) {
+            let own = open.entry(currency.code());
+            own.or_insert((currency, BTreeSet::new()))
+                .1
+                .insert(entry.id());
         }
     }
-    for (currency, workloads) in open.into_values() {
+    for (currency, ids) in open.into_values() {
+        let workloads = ids.len();
         let cause = Cause::of(
             CauseKind::CostsNotInBudget,
             [
@@ -134,12 +137,23 @@ fn judge_currencies(
     }
 }
 
-/// The workloads of a scope.
-fn within<'a>(audit: &'a Audit, scope: &'a Scope) -> impl Iterator<Item = &'a AuditedWorkload> {
-    audit.workloads.iter().filter(move |audited| {
-        let key = &audited.workload.key;
-        scope.holds(&key.account, &key.region, &audited.workload.tags)
+/// The money of a scope.
+fn within<'a>(audit: &'a Audit, scope: &'a Scope) -> impl Iterator<Item = Entry<'a>> {
+    ledger(audit).filter(move |entry| {
+        scope.holds_tagged(entry.account(), entry.region(), |key| entry.tag(key))
     })
+}
+
+/// What of an entry's cost is not known.
+fn unpriced_entry(entry: &Entry<'_>) -> Vec<Gap> {
+    match entry.subject {
+        EntrySubject::Member(audited, _) => unpriced(audited),
+        EntrySubject::Unused(one) if one.monthly_cost.is_none() => {
+            let cause = Cause::of(CauseKind::UnusedUnpriced, [&one.name, &one.detail]);
+            vec![Gap::of(GapSubject::Price, &one.id, cause)]
+        }
+        EntrySubject::Unused(_) => Vec::new(),
+    }
 }
 
 /// What of a workload's cost is not known.
@@ -312,7 +326,7 @@ pub(super) fn empty_budgets<'a>(
 ) -> impl Iterator<Item = &'a Budget> {
     policy.budgets.iter().filter(move |budget| {
         budget.scope != Scope::Everything
-            && !audit.workloads.is_empty()
+            && ledger(audit).next().is_some()
             && within(audit, &budget.scope).next().is_none()
             && !is_audited(audit, &budget.scope)
     })

@@ -2,11 +2,14 @@
 //! that did useful work. Every amount is in whole cents before it is added, so
 //! that rows sum to the total to the cent.
 
+use super::apportioned::apportioned;
+use super::ledger::entries_of;
 use super::split::CostSplit;
 use super::totals::plus;
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Action, Money, named_key};
+use crate::domain::{Action, Currency, Money, named_key};
 use crate::savings::UnusedCommitment;
+use rust_decimal::Decimal;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -26,7 +29,7 @@ named_key! {
         /// The GPU model.
         Gpu = "gpu",
     }
-    /// The value of a tag that all of its instances share.
+    /// The value of a tag of each of its instances.
     Tag = "tag"
 }
 
@@ -104,37 +107,86 @@ impl GroupSums {
         }
     }
 
-    fn add(&mut self, one: &AuditedWorkload, cost: Option<Money>) {
+    /// Adds machines of a workload with their part of its cost and of what the plan saves.
+    fn add(&mut self, part: &Part<'_>) {
         self.workloads += 1;
-        self.instances += one.workload.instances.len() as u64;
-        self.gpus += one.workload.running_gpus();
-        let Some(cost) = cost else {
+        self.instances += part.instances;
+        self.gpus += part.gpus;
+        let Some(cost) = part.cost else {
             self.unpriced_workloads += 1;
             return;
         };
-        let split = CostSplit::of(one, cost);
-        let saved = |waste_only: bool| {
-            let actions = one.actions.iter();
-            let amounts = actions.map(|action| {
-                if waste_only {
-                    action.certain().amount()
-                } else {
-                    action.monthly_savings().amount()
-                }
-            });
-            Money::new(amounts.sum(), cost.currency())
-        };
+        let split = CostSplit::of(part.one, cost);
+        let money = |amount| Money::new(amount, cost.currency());
         for (sum, part) in [
             (&mut self.monthly_cost, cost),
             (&mut self.useful_cost, split.useful),
             (&mut self.idle_cost, split.idle),
             (&mut self.unmeasured_cost, split.unmeasured),
             (&mut self.stopped_cost, split.idle_storage),
-            (&mut self.monthly_savings, saved(false)),
-            (&mut self.monthly_waste, saved(true)),
+            (&mut self.monthly_savings, money(part.saved)),
+            (&mut self.monthly_waste, money(part.wasted)),
         ] {
             *sum = plus(*sum, Some(part));
         }
+    }
+}
+
+/// Machines of a workload that belong to one row.
+struct Part<'a> {
+    one: &'a AuditedWorkload,
+    instances: u64,
+    /// Those of running instances.
+    gpus: u64,
+    cost: Option<Money>,
+    saved: Decimal,
+    wasted: Decimal,
+}
+
+impl<'a> Part<'a> {
+    /// A workload by the values of its machines: most have the same, and then it is whole.
+    fn all_of(
+        one: &'a AuditedWorkload,
+        keys: &[GroupKey],
+        currency: Currency,
+    ) -> BTreeMap<Vec<Option<String>>, Self> {
+        let mut parts: BTreeMap<Vec<Option<String>>, Self> = BTreeMap::new();
+        let number = one.workload.instances.len().max(1) as u64;
+        for entry in entries_of(one) {
+            let value = |key: &GroupKey| match key {
+                GroupKey::Tag(name) => entry.tag(name).map(str::to_owned),
+                key => key.value(one),
+            };
+            let part = parts.entry(keys.iter().map(value).collect());
+            let part = part.or_insert(Self {
+                one,
+                instances: 0,
+                gpus: 0,
+                cost: None,
+                saved: Decimal::ZERO,
+                wasted: Decimal::ZERO,
+            });
+            part.instances += 1;
+            part.gpus += one.workload.running_gpus() / number;
+            let cost = entry.monthly.filter(|cost| cost.currency() == currency);
+            part.cost = plus(part.cost, cost);
+        }
+        let sum = |amount: fn(&Action) -> Money| -> Decimal {
+            one.actions
+                .iter()
+                .map(|action| amount(action).amount())
+                .sum()
+        };
+        let weights: Vec<Decimal> = parts
+            .values()
+            .map(|part| part.cost.map_or(Decimal::ZERO, Money::amount))
+            .collect();
+        let saved = apportioned(sum(Action::monthly_savings), &weights);
+        let wasted = apportioned(sum(Action::certain), &weights);
+        for ((part, saved), wasted) in parts.values_mut().zip(saved).zip(wasted) {
+            (part.saved, part.wasted) = (saved, wasted);
+        }
+        parts
     }
 }
 
@@ -162,12 +214,19 @@ impl Groups {
         let mut sums: BTreeMap<Vec<Option<String>>, GroupSums> = BTreeMap::new();
         let mut total = GroupSums::default();
         for one in &audit.workloads {
-            let values = keys.iter().map(|key| key.value(one)).collect();
-            let cost = one.workload.monthly_cost();
-            let cost = cost.filter(|cost| cost.currency() == audit.totals.currency);
-            sums.entry(values).or_default().add(one, cost);
-            total.add(one, cost);
+            for (values, part) in Part::all_of(one, keys, audit.totals.currency) {
+                total.add(&part);
+                sums.entry(values).or_default().add(&part);
+            }
         }
+        // A workload of several rows is one.
+        let is_summed = |one: &&AuditedWorkload| {
+            let cost = one.workload.monthly_cost();
+            cost.is_some_and(|cost| cost.currency() == audit.totals.currency)
+        };
+        total.workloads = audit.workloads.len() as u64;
+        let summed = audit.workloads.iter().filter(is_summed).count() as u64;
+        total.unpriced_workloads = total.workloads - summed;
         for one in &audit.unused {
             let cost = one.monthly_cost;
             let Some(cost) = cost.filter(|cost| cost.currency() == audit.totals.currency) else {
@@ -176,6 +235,8 @@ impl Groups {
             let value = |key: &GroupKey| match key {
                 GroupKey::Account => one.account.clone(),
                 GroupKey::Region => one.region.clone(),
+                GroupKey::Type => one.instance_type.clone(),
+                GroupKey::Tag(name) => one.tags.get(name).cloned(),
                 _ => None,
             };
             let values = keys.iter().map(value).collect();

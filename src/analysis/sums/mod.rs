@@ -7,6 +7,7 @@ mod charges;
 mod daily_charges;
 mod grouping;
 mod groups;
+mod ledger;
 mod matrix;
 mod node_shares;
 mod reconciliation;
@@ -20,6 +21,7 @@ pub use self::charges::{Charge, ChargeKind, UnusedCharge, charges, unused_charge
 pub use self::daily_charges::{RunDays, daily_charges, daily_unused_charges};
 pub use self::grouping::{Grouping, GroupingKeys};
 pub use self::groups::{GroupKey, GroupRow, GroupSums, Groups};
+pub use self::ledger::{Entry, EntrySubject, entries_of, ledger};
 pub use self::matrix::{CostMatrix, CostRow};
 pub use self::reconciliation::{CostSteps, ReconciledRow, Reconciliation};
 pub use self::showback::{ClaimKey, Showback, ShowbackPart, ShowbackRow, ShowbackSums};

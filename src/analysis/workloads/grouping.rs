@@ -271,6 +271,7 @@ impl<'a> Gather<'a> {
                     |key| key.in_zone(None),
                 ),
                 capacity_reservation: instance.capacity_reservation_id.clone(),
+                own_tags: without(&instance.tags, &tags),
                 ignored: ignored(instance),
                 until: kinds::until(&instance.tags, self.estate.as_of),
                 activity,
@@ -517,6 +518,17 @@ fn has_several_owners(instances: &[&Instance]) -> bool {
         .iter()
         .map(|one| tag_value(&one.tags, &OWNER_TAGS));
     owners.collect::<BTreeSet<_>>().len() > 1
+}
+
+fn without(
+    tags: &BTreeMap<String, String>,
+    common: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let own = tags
+        .iter()
+        .filter(|(key, value)| common.get(*key) != Some(*value));
+    own.map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }
 
 fn common_tags(instances: &[&Instance]) -> BTreeMap<String, String> {

@@ -18,7 +18,9 @@ pub(in crate::analysis) fn idle_storage_costs(
         of_aws.then(|| prices.get_storage(&instance.region, resource))?
     };
     let mut costs = IdleStorageCosts::default();
+    let sum = |costs: &IdleStorageCosts| costs.monthly.map_or(Decimal::ZERO, Money::amount);
     for instance in instances {
+        let before = sum(&costs);
         costs.volumes += instance.volumes.len() as u64;
         costs.addresses += instance.addresses.len() as u64;
         for volume in &instance.volumes {
@@ -59,6 +61,7 @@ pub(in crate::analysis) fn idle_storage_costs(
                 None => costs.unpriced.push(label),
             }
         }
+        costs.by_instance.push(sum(&costs) - before);
     }
     costs.monthly = if costs.volumes + costs.addresses == 0 {
         // Nothing attached costs nothing, which is known and not absent.

@@ -316,10 +316,7 @@ impl Masks {
         if let Some(group) = auto_scaling_group {
             self.name(group);
         }
-        *tags = std::mem::take(tags)
-            .into_iter()
-            .map(|(key, value)| self.tag(key, value))
-            .collect();
+        self.tags(tags);
         self.each(Named::Host, private_dns_name);
         for Volume {
             id,
@@ -337,6 +334,11 @@ impl Masks {
         for Address { id } in addresses {
             self.mask(Named::Address, id);
         }
+    }
+
+    fn tags(&mut self, tags: &mut BTreeMap<String, String>) {
+        let own = std::mem::take(tags).into_iter();
+        *tags = own.map(|(key, value)| self.tag(key, value)).collect();
     }
 
     fn tag(&mut self, key: String, mut value: String) -> (String, String) {
@@ -463,9 +465,11 @@ impl Masks {
             region,
             zone,
             instance_type,
+            tags,
             ..
         } in capacity_reservations
         {
+            self.tags(tags);
             self.mask(Named::Commitment, id);
             self.mask(Named::Region, region);
             self.mask(Named::Zone, zone);

@@ -1,7 +1,7 @@
 //! What the account has committed to: reserved instances and capacity
 //! reservations by region, savings plans once for all. Active ones only.
 
-use super::inventory::{ACCELERATED_TYPES, filter, text};
+use super::inventory::{ACCELERATED_TYPES, filter, tags, text};
 use super::pages::Pages;
 use super::partition::partition;
 use super::session::{RegionClients, Session, timestamp};
@@ -244,6 +244,7 @@ fn capacity_reservation(found: &Ec2Capacity, region: &str) -> Result<CapacityRes
             .and_then(|info| info.commitment_end_date())
             .and_then(timestamp),
         end: found.end_date().and_then(timestamp),
+        tags: tags(found.tags()),
     })
 }
 

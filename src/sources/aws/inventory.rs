@@ -9,7 +9,7 @@ use crate::domain::{
 };
 use crate::sources::SourceError;
 use aws_sdk_ec2::operation::describe_instances::DescribeInstancesOutput;
-use aws_sdk_ec2::types::{Filter, Instance as Ec2Instance};
+use aws_sdk_ec2::types::{Filter, Instance as Ec2Instance, Tag};
 use std::collections::BTreeMap;
 
 /// Families with accelerators, as EC2's filter matches them: every type that
@@ -171,11 +171,7 @@ fn instance(found: &Ec2Instance, account: &str, region: &str) -> Result<Instance
         .state()
         .and_then(|state| state.name())
         .map(|name| name.as_str());
-    let tags: BTreeMap<String, String> = found
-        .tags()
-        .iter()
-        .filter_map(|tag| Some((tag.key()?.to_owned(), tag.value().unwrap_or("").to_owned())))
-        .collect();
+    let tags = tags(found.tags());
     let placement = found.placement();
     Ok(Instance {
         id: ResourceId::new(Provider::Aws, account, region, id),
@@ -228,6 +224,12 @@ fn instance(found: &Ec2Instance, account: &str, region: &str) -> Result<Instance
         addresses: Vec::new(),
         tags,
     })
+}
+
+pub(super) fn tags(all: &[Tag]) -> BTreeMap<String, String> {
+    let all = all.iter();
+    all.filter_map(|tag| Some((tag.key()?.to_owned(), tag.value().unwrap_or("").to_owned())))
+        .collect()
 }
 
 pub(super) fn text(value: Option<&str>) -> Option<String> {

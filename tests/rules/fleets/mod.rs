@@ -34,6 +34,7 @@ use gpucost::domain::{
 };
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
+use std::collections::BTreeMap;
 
 /// A share that is used and not too much: well-utilized and steady.
 const WORKS: f64 = 70.0;
@@ -154,6 +155,7 @@ pub fn capacity(total: u32, available: u32) -> CapacityReservation {
         start: None,
         committed_until: None,
         end: None,
+        tags: BTreeMap::new(),
     }
 }
 

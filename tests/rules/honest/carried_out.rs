@@ -203,9 +203,13 @@ impl Twice {
                 && takes(one, ActionKind::Commit)
                 && !takes(one, ActionKind::Schedule)
         });
-        let is_wider = !self.before.scope_changes.is_empty()
-            && !self.estate.commitments.capacity_reservations.is_empty();
-        is_as_good || pays_for_room || rests || is_wider
+        // What was reserved before may pay for room once its machines are gone.
+        let bought = &self.today.commitments;
+        let is_wider =
+            !bought.reserved_instances.is_empty() && !bought.capacity_reservations.is_empty();
+        // A reservation comes first: a plan that was there then pays for others.
+        let frees = !self.before.purchases.is_empty() && !bought.savings_plans.is_empty();
+        is_as_good || pays_for_room || rests || is_wider || frees
     }
 
     /// Whether a savings plan of unknown rate may pay for something: what it pays for is

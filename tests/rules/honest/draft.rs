@@ -10,6 +10,7 @@ use gpucost::usage::Estate;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
+use std::collections::BTreeMap;
 
 const HOUR_SECONDS: u32 = 3_600;
 const HOURS: u32 = DAYS * 24;
@@ -276,6 +277,7 @@ pub fn estate_of(boxes: &[Box_], bought: &Bought) -> Estate {
                 committed_until: (!can_be_lowered)
                     .then(|| as_of() + SignedDuration::from_hours(1_000)),
                 end: None,
+                tags: BTreeMap::new(),
             })
             .collect(),
         ..Commitments::default()

@@ -14,7 +14,7 @@ use crate::sources::files::shared::typed_json::typed;
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize, de};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
@@ -110,6 +110,8 @@ pub(super) struct CapacityWire {
     committed_until: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     end: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    tags: BTreeMap<String, String>,
 }
 
 fn linux() -> String {
@@ -182,6 +184,7 @@ pub(super) fn to_wire(commitments: &Commitments) -> Vec<CommitmentWire> {
             start: one.start.map(|time| time.to_string()),
             committed_until: one.committed_until.map(|time| time.to_string()),
             end: one.end.map(|time| time.to_string()),
+            tags: one.tags.clone(),
         })
     });
     reserved.chain(plans).chain(capacity).collect()
@@ -278,6 +281,7 @@ fn capacity<E: de::Error>(wire: CapacityWire) -> Result<CapacityReservation, E> 
         start: wire.start.as_deref().map(time).transpose()?,
         committed_until: wire.committed_until.as_deref().map(time).transpose()?,
         end: wire.end.as_deref().map(time).transpose()?,
+        tags: wire.tags,
         id: wire.id,
         region: wire.region,
         zone: wire.zone,

@@ -1,0 +1,93 @@
+//! What a fleet costs per month, entry by entry, each with whose it is. Every sum of money is one
+//! of entries: the headline of all, a budget of those in its scope, a chargeback by their values.
+
+use super::apportioned::apportioned;
+use crate::analysis::{Audit, AuditedWorkload};
+use crate::domain::{Member, Money};
+use crate::savings::UnusedCommitment;
+
+/// What an entry is of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum EntrySubject<'a> {
+    /// A machine of a workload: its hours, or what stands while it is stopped.
+    Member(&'a AuditedWorkload, &'a Member),
+    /// Room or a fee that nothing uses.
+    Unused(&'a UnusedCommitment),
+}
+
+/// One amount of money.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Entry<'a> {
+    pub subject: EntrySubject<'a>,
+    /// Per month, in cents; absent without a price.
+    pub monthly: Option<Money>,
+}
+
+impl<'a> Entry<'a> {
+    /// The id of its workload, or its own.
+    pub fn id(&self) -> String {
+        match self.subject {
+            EntrySubject::Member(one, _) => one.workload.id(),
+            EntrySubject::Unused(one) => one.id.clone(),
+        }
+    }
+
+    /// The account that it belongs to; absent where that is not known.
+    pub fn account(&self) -> Option<&'a str> {
+        match self.subject {
+            EntrySubject::Member(one, _) => Some(one.workload.key.account.as_str()),
+            EntrySubject::Unused(one) => one.account.as_deref(),
+        }
+    }
+
+    /// The region; absent for what holds everywhere.
+    pub fn region(&self) -> Option<&'a str> {
+        match self.subject {
+            EntrySubject::Member(one, _) => Some(one.workload.key.region.as_str()),
+            EntrySubject::Unused(one) => one.region.as_deref(),
+        }
+    }
+
+    /// Its own value of a tag, whatever the others of its workload say.
+    pub fn tag(&self, key: &str) -> Option<&'a str> {
+        let value = match self.subject {
+            EntrySubject::Member(one, member) => {
+                let own = member.own_tags.get(key);
+                own.or_else(|| one.workload.tags.get(key))
+            }
+            EntrySubject::Unused(one) => one.tags.get(key),
+        };
+        value.map(String::as_str)
+    }
+}
+
+/// The entries of a workload, one for each of its machines in their order.
+pub fn entries_of(one: &AuditedWorkload) -> impl Iterator<Item = Entry<'_>> {
+    let workload = &one.workload;
+    let monthly: Vec<Option<Money>> = match (&workload.cost, workload.idle_storage.monthly) {
+        (Some(cost), _) if workload.key.running => {
+            let all = cost.instances.iter();
+            all.map(|one| Some(one.monthly())).collect()
+        }
+        (_, Some(all)) if !workload.key.running => {
+            let shares = apportioned(all.amount(), &workload.idle_storage.by_instance);
+            let of_one = |amount| Some(Money::new(amount, all.currency()));
+            shares.into_iter().map(of_one).collect()
+        }
+        _ => vec![None; workload.members.len()],
+    };
+    let members = workload.members.iter().zip(monthly);
+    members.map(move |(member, monthly)| Entry {
+        subject: EntrySubject::Member(one, member),
+        monthly,
+    })
+}
+
+/// Every entry of an audit.
+pub fn ledger(audit: &Audit) -> impl Iterator<Item = Entry<'_>> {
+    let unused = audit.unused.iter().map(|one| Entry {
+        subject: EntrySubject::Unused(one),
+        monthly: one.monthly_cost,
+    });
+    audit.workloads.iter().flat_map(entries_of).chain(unused)
+}
