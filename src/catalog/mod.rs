@@ -2,6 +2,7 @@
 //! and with their sources. Look-up only; `pricing-data/` says where every
 //! figure is from.
 
+mod accelerators;
 mod commitments;
 mod families;
 mod hardware;
@@ -11,6 +12,7 @@ mod prices;
 mod table;
 mod time_zones;
 
+pub use accelerators::{ec2_type, is_accelerated, names_accelerated_type};
 pub use families::{FamilyFacts, SavingsPlanRate, family, family_names, zones};
 pub use hardware::{
     GpuSpec, MigProfile, cpu_baseline_percent, gpu_spec, has_full_rate_fp64, has_gpm, has_mig,

@@ -148,7 +148,8 @@ pub use subject::{DriverMetric, GapSubject, GpuLabel, LogColumn};
 pub use tags::{OWNER_TAGS, is_restartable, size_mib};
 pub(crate) use tags::{says_restartable, tag_value};
 pub use terraform::{
-    Missing, PlanAction, Planned, PlannedCount, PlannedInstances, PlannedResource, TerraformPlan,
+    Missing, PlanAction, Planned, PlannedCount, PlannedInstances, PlannedResource, RUNS_NOTHING,
+    TerraformPlan,
 };
 pub use time::{DAY_SECONDS, HOUR_SECONDS, RunningTime, Window, floor_to_period, parse_duration};
 pub use training_plan::{PlanStatus, TrainingPlan};

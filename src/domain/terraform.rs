@@ -88,6 +88,10 @@ pub struct PlannedInstances {
     /// Why what is usual stands in for payment, system or tenancy, though another
     /// may be written where the plan does not show it; absent when none may.
     pub assumed: Option<Missing>,
+    /// What a service bills at prices of its own, such as `fees of Amazon EMR`: in addition
+    /// to the instances, or in their place where `payment` is not known. Absent for what
+    /// only EC2 bills.
+    pub service: Option<String>,
     /// The tags that the instances carry; a value is missing where it is known
     /// only after apply.
     pub tags: BTreeMap<String, Option<String>>,
@@ -131,3 +135,18 @@ pub struct TerraformPlan {
     /// What could not be read of it.
     pub gaps: Vec<Gap>,
 }
+
+/// Providers that run nothing anywhere: they make names, keys, files and waits.
+pub const RUNS_NOTHING: [&str; 11] = [
+    "archive",
+    "cloudinit",
+    "external",
+    "http",
+    "local",
+    "null",
+    "random",
+    "template",
+    "terraform",
+    "time",
+    "tls",
+];

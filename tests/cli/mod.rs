@@ -100,6 +100,7 @@ mod tables;
 mod terraform;
 mod terraform_files;
 mod terraform_formats;
+mod terraform_services;
 mod terraform_unknown;
 mod training_jobs;
 mod unread_clusters;

@@ -64,7 +64,7 @@ pub fn document(world: &World, plan: &Value) -> String {
 }
 
 /// Before, after and delta of a row.
-fn figures(document: &Value, address: &str) -> [Option<f64>; 3] {
+pub fn figures(document: &Value, address: &str) -> [Option<f64>; 3] {
     let rows = document["plan"]["changes"].as_array().expect("rows");
     let row = rows.iter().find(|row| row["address"] == address);
     let row = row.unwrap_or_else(|| panic!("{address} is there"));

@@ -25,7 +25,7 @@ fn plans_without_gpus_say_so_and_pass() {
     let google = resource(
         "google",
         "google_compute_instance",
-        json!({"machine_type": "a2-highgpu-1g"}),
+        json!({"machine_type": "e2-standard-4"}),
     );
     let azure = resource("azurerm", "azurerm_linux_virtual_machine", json!({}));
     let small = resource("aws", "aws_instance", json!({"instance_type": "m5.large"}));

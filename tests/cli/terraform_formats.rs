@@ -16,7 +16,7 @@ fn resource(provider: &str, sort: &str, after: Value) -> Value {
 }
 
 fn of_google() -> Value {
-    let after = json!({"machine_type": "a2-highgpu-8g"});
+    let after = json!({"machine_type": "e2-standard-8"});
     resource("google", "google_compute_instance", after)
 }
 

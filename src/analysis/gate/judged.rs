@@ -17,6 +17,25 @@ pub(super) struct Judged {
     pub(super) missing_data: Vec<MissingData>,
 }
 
+impl Judged {
+    /// Something that the rule lacked.
+    pub(super) fn lacks(&mut self, gap: &Gap) {
+        let rule = self.check.rule.clone();
+        self.lacks_for(gap, &rule);
+    }
+
+    /// The same for another rule's id than its own.
+    fn lacks_for(&mut self, gap: &Gap, rule: &str) {
+        self.missing_data.push(MissingData {
+            place: gap.place.clone(),
+            what: gap.what.clone(),
+            reason: gap.reason.clone(),
+            hint: gap.hint.clone(),
+            rules: vec![rule.to_owned()],
+        });
+    }
+}
+
 /// A violation, unless somebody answers for it or an earlier audit knew it.
 pub(super) struct Candidate {
     pub(super) violation: Violation,
@@ -64,18 +83,12 @@ impl<'a> Judge<'a> {
 
     /// Something missing. `workload` is by which a suppression may call it.
     pub(super) fn missing_data(&mut self, gap: &Gap) {
-        self.missing_data_for(gap, &self.judged.check.rule.clone());
+        self.judged.lacks(gap);
     }
 
     /// The same for another rule's id than its own.
     pub(super) fn missing_data_for(&mut self, gap: &Gap, rule: &str) {
-        self.judged.missing_data.push(MissingData {
-            place: gap.place.clone(),
-            what: gap.what.clone(),
-            reason: gap.reason.clone(),
-            hint: gap.hint.clone(),
-            rules: vec![rule.to_owned()],
-        });
+        self.judged.lacks_for(gap, rule);
     }
 
     /// A violation of the rule itself.

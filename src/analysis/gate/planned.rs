@@ -56,6 +56,10 @@ pub fn gate_plan(
         &policy,
         as_of,
     ));
+    // What a plan as a whole does not show may be about any rule.
+    for gap in plan.gaps.iter().filter(|gap| gap.what == GapSubject::Plan) {
+        judged.iter_mut().for_each(|one| one.lacks(gap));
+    }
     judged.sort_by_key(|one| line_of(&one.check.place));
 
     let mut settled = suppress::settle(
@@ -155,6 +159,7 @@ impl PlanGate<'_> {
                 None => Some(zero),
                 Some(side) => {
                     let cost = row.monthly_before(limit.currency());
+                    open_before.extend(side.fee.clone());
                     if cost.is_none() {
                         open_before.push(unpriced(row, side, limit));
                     }
@@ -165,7 +170,11 @@ impl PlanGate<'_> {
                 None => Some(zero),
                 Some(side) => {
                     let cost = row.monthly_after(limit.currency());
-                    match (holds(&budget.scope, side), cost) {
+                    let belongs = holds(&budget.scope, side);
+                    if belongs != Ok(false) {
+                        open.extend(side.fee.clone());
+                    }
+                    match (belongs, cost) {
                         (Ok(false), _) => Some(zero),
                         (Ok(true), Some(cost)) => {
                             after = plus(after, cost);

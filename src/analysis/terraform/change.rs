@@ -1,11 +1,11 @@
 //! What a Terraform plan does to the cost of GPU instances: before, after and
 //! the difference, resource by resource.
 
-use super::planned_prices::{PlannedSide, is_accelerated, may_be_accelerated, price};
-use crate::catalog::Prices;
+use super::planned_prices::{PlannedSide, may_be_accelerated, price};
+use crate::catalog::{Prices, is_accelerated};
 use crate::domain::{
     Cause, CauseKind, Currency, Gap, GapSubject, Money, PlanAction, PlannedInstances,
-    PlannedResource, TerraformPlan,
+    PlannedResource, RUNS_NOTHING, TerraformPlan,
 };
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -67,7 +67,7 @@ impl PlannedRow {
     /// Why it is not wholly priced.
     pub fn gaps(&self) -> impl Iterator<Item = &Gap> {
         let sides = [&self.before, &self.after].into_iter().flatten();
-        sides.filter_map(|side| side.monthly.as_ref().err())
+        sides.filter_map(|side| side.monthly.as_ref().err().or(side.fee.as_ref()))
     }
 
     /// What its cost rests on and the plan does not show.
@@ -179,21 +179,6 @@ impl PlannedChange {
         ))
     }
 }
-
-/// Providers that run nothing anywhere: they make names, keys, files and waits.
-const RUNS_NOTHING: [&str; 11] = [
-    "archive",
-    "cloudinit",
-    "external",
-    "http",
-    "local",
-    "null",
-    "random",
-    "template",
-    "terraform",
-    "time",
-    "tls",
-];
 
 /// Prices the resources of a plan that run accelerated instances at either end, by the
 /// hour around the clock: a plan does not say for how long they run.

@@ -1,9 +1,9 @@
 //! What the instances of a planned resource cost, and which of them matter.
 
-use crate::catalog::{Prices, family_names, shape};
+use crate::catalog::{Prices, ec2_type, is_accelerated, shape};
 use crate::domain::{
-    AcceleratorKind, Cause, CauseKind, Currency, Gap, GapSubject, Missing, Money, Planned,
-    PlannedInstances, PriceKey, PriceOption, PriceQuote, Tenancy,
+    Cause, CauseKind, Component, Currency, Gap, GapSubject, Missing, Money, Planned,
+    PlannedInstances, PriceKey, PriceOption, PriceQuote, Provider, Tenancy,
 };
 use rust_decimal::Decimal;
 
@@ -20,6 +20,8 @@ pub struct PlannedSide {
     pub gpus: Option<Decimal>,
     /// Per month, rounded to cents, or what keeps it from being known.
     pub monthly: Result<Money, Gap>,
+    /// What a service bills in addition to `monthly`, at prices that are not in the catalog.
+    pub fee: Option<Gap>,
     /// The prices that it rests on, with how many instances run at each.
     pub quotes: Vec<(PriceKey, u64, PriceQuote)>,
 }
@@ -28,26 +30,6 @@ pub struct PlannedSide {
 /// ones one may.
 pub(super) fn may_be_accelerated(instances: &PlannedInstances) -> bool {
     instances.more_types.is_some() || instances.types.iter().any(|name| is_accelerated(name))
-}
-
-/// Whether a type carries an accelerator: by the catalog, else by its name, as far
-/// as AWS has named families so far.
-pub(super) fn is_accelerated(instance_type: &str) -> bool {
-    if let Some(shape) = shape(instance_type) {
-        return shape.accelerator != AcceleratorKind::Cpu;
-    }
-    let (family, _) = instance_type.split_once('.').unwrap_or((instance_type, ""));
-    if family_names().any(|known| known == family) {
-        return true;
-    }
-    let series = family.trim_end_matches(|c: char| c != '-' && !c.is_ascii_digit());
-    let letters: String = family
-        .chars()
-        .take_while(char::is_ascii_lowercase)
-        .collect();
-    let is_numbered = series.len() > letters.len();
-    let known = ["p", "g", "gr", "trn", "inf", "dl", "vt", "f"];
-    is_numbered && known.contains(&letters.as_str())
 }
 
 /// The type of all of some instances, or why there is no such one.
@@ -75,18 +57,28 @@ pub(super) fn price(
         if !is_accelerated(name) {
             return Some(Decimal::ZERO);
         }
-        Some(shape(name)?.gpu.as_ref()?.share.count() * Decimal::from(count))
+        Some(shape(ec2_type(name))?.gpu.as_ref()?.share.count() * Decimal::from(count))
     });
     let mut quotes = Vec::new();
     let monthly = cost(address, instances, prices, hours_per_month, &mut quotes);
+    let is_billed = monthly.is_ok() && count != Some(0);
+    let fee = service_gap(address, instances).filter(|_| is_billed);
     PlannedSide {
         instances: instances.clone(),
         is_accelerated: may_be_accelerated(instances),
         count,
         gpus,
         monthly,
+        fee,
         quotes,
     }
+}
+
+/// What a service bills at prices of its own; absent for what only EC2 bills.
+fn service_gap(address: &str, instances: &PlannedInstances) -> Option<Gap> {
+    let service = instances.service.as_deref()?;
+    let cause = Cause::of(CauseKind::ServiceBilled, [service]);
+    Some(Gap::of(GapSubject::Price, address, cause))
 }
 
 fn cost(
@@ -100,6 +92,13 @@ fn cost(
         move |why: Missing| Gap::of(what, address, Cause::of(kind, [&why.to_string()]))
     };
     let unsaid = |what: GapSubject| missing(what, CauseKind::NotPlanned);
+    // Where the service bills in place of EC2, nothing else that is missing gives a price.
+    if instances.payment.is_err()
+        && instances.count != Ok(0)
+        && let Some(gap) = service_gap(address, instances)
+    {
+        return Err(gap);
+    }
     let count = instances
         .count
         .clone()
@@ -130,7 +129,13 @@ fn cost(
     if payment.capacity_block > 0 {
         return Err(unpriced(Cause::of(CauseKind::BlockBilled, [])));
     }
+    let is_managed = Component::of_type(instance_type).is_some();
     let key = PriceKey {
+        provider: if is_managed {
+            Provider::SageMaker
+        } else {
+            Provider::Aws
+        },
         operating_system,
         tenancy,
         ..PriceKey::linux_on_demand(
@@ -180,30 +185,6 @@ fn price_region(region: &str, zone: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn types_are_accelerated_by_the_catalog_or_by_their_name() {
-        for name in [
-            "g5.xlarge",
-            "p4d.24xlarge",
-            "trn1.2xlarge",
-            "p9.metal",
-            "g7e.48xlarge",
-        ] {
-            assert!(is_accelerated(name), "{name}");
-        }
-        for name in [
-            "m5.large",
-            "t3.nano",
-            "c7g.xlarge",
-            "",
-            "p",
-            "gold.large",
-            "x1e.32xlarge",
-        ] {
-            assert!(!is_accelerated(name), "{name}");
-        }
-    }
 
     #[test]
     fn local_zones_are_priced_apart() {

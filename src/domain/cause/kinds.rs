@@ -412,7 +412,6 @@ causes! {
     /// A plan does not state something.
     NotPlanned = "not-planned" [Words]
         "{}", CONFIGURE;
-    /// A plan does not state a region.
     RegionNotPlanned = "region-not-planned" [Words]
         "{}", "set it with `--region`";
     /// The usual values stand in for what a plan does not show.
@@ -423,12 +422,14 @@ causes! {
     TemplateUnused = "template-unused" [Types]
         "it launches {}, but nothing in the plan uses the template",
         "check what uses it: its instances are not included in these figures";
-    /// A dedicated host has a price of its own.
     HostBilled = "host-billed" []
         "a dedicated host is billed per host", "check the price of the host separately";
     /// A Capacity Block has a price of its own.
     BlockBilled = "block-billed" []
         "a Capacity Block is prepaid per block", "check the price of the block";
+    /// A service bills a planned resource at prices of its own.
+    ServiceBilled = "service-billed" [Words]
+        "the {} are not in the catalog", "check the price separately, or add a suppression";
     /// No source has the price of a planned resource.
     NoPlannedPrice = "no-planned-price" [Words]
         "no price for {}", REFRESH_PRICES;

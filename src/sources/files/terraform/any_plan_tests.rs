@@ -34,6 +34,16 @@ fn any_json() -> impl Strategy<Value = Value> {
         "total_target_capacity",
         "availability_zone",
         "arn",
+        "compute_resources",
+        "core_instance_group",
+        "endpoint_config_name",
+        "instance_count",
+        "instance_platform",
+        "instance_type_configs",
+        "master_instance_fleet",
+        "min_vcpus",
+        "production_variants",
+        "template_url",
         "version",
         "weighted_capacity",
         "references",
@@ -74,17 +84,19 @@ fn any_json() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn no_json_makes_it_panic(
-        changes in prop::collection::vec((any_json(), 0..RUNNING.len() + 2), 0..4),
+        changes in prop::collection::vec((any_json(), 0..RUNNING.len() + KINDS.len() + 3), 0..4),
         configuration in any_json(),
         bare in any_json(),
     ) {
         let text = bare.to_string();
         let _ = read_terraform_plan(text.as_bytes(), "any", None);
+        let kinds: Vec<&str> = KINDS.iter().map(|kind| kind.resource_type).collect();
+        let others = [LAUNCH_TEMPLATE, "aws_launch_configuration", "aws_sagemaker_endpoint"];
+        let all = [&RUNNING[..], &others[..], &kinds[..]].concat();
         let changes: Vec<Value> = changes
             .into_iter()
             .map(|(mut change, sort)| {
                 if let Value::Object(map) = &mut change {
-                    let all = [&RUNNING[..], &[LAUNCH_TEMPLATE, "aws_launch_configuration"]].concat();
                     map.insert("type".to_owned(), json!(all[sort]));
                     map.insert("address".to_owned(), json!("module.a.aws_launch_template.t"));
                 }

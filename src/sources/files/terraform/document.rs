@@ -2,10 +2,11 @@
 //! front to back: what is not about instances is dropped as it goes by.
 
 use super::address::Address;
-use super::sieve::{MOST_NODES, Node, Sieve};
+use super::kinds::{ENDPOINT, KINDS, ONLY_NAMES};
+use super::sieve::{Node, Room, Sieve};
+use crate::domain::RUNS_NOTHING;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Resource types that run instances.
@@ -20,6 +21,9 @@ pub(super) const RUNNING: [&str; 6] = [
 pub(super) const LAUNCH_TEMPLATE: &str = "aws_launch_template";
 pub(super) const LAUNCH_CONFIGURATION: &str = "aws_launch_configuration";
 
+/// Names of accelerated types that a gap states; the others are counted.
+const MOST_NAMES: usize = 3;
+
 /// A change of a resource that runs instances or says what they are.
 #[derive(Debug)]
 pub(super) struct Change {
@@ -28,6 +32,11 @@ pub(super) struct Change {
     pub(super) resource_type: String,
     /// Its key `change`: actions, before, after, after_unknown.
     pub(super) change: Node,
+    /// Accelerated types that any of its attributes names, today and afterwards; absent on a
+    /// side without, and for what is read by its own attributes.
+    pub(super) names: [Option<String>; 2],
+    /// Its provider, where that is not one of AWS.
+    pub(super) other_provider: Option<String>,
 }
 
 /// What is kept of a plan.
@@ -67,7 +76,8 @@ impl<'de> Visitor<'de> for TopLevel {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
         let mut found = Document::default();
-        let room = Cell::new(MOST_NODES);
+        let room = Room::new();
+        let (mut lists_changes, mut lists_values) = (false, false);
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "format_version" => {
@@ -82,8 +92,12 @@ impl<'de> Visitor<'de> for TopLevel {
                         map.next_value_seed(Sieve::of(&key, &room))? == Node::Bool(true);
                 }
                 "complete" => {
-                    found.deferred =
+                    found.deferred |=
                         map.next_value_seed(Sieve::of(&key, &room))? == Node::Bool(false);
+                }
+                "deferred_changes" | "deferred_actions" | "deferred_action_invocations" => {
+                    let list = map.next_value_seed(Sieve::of(&key, &room))?;
+                    found.deferred |= !list.is_empty();
                 }
                 "variables" => found.variables = map.next_value_seed(Sieve::of(&key, &room))?,
                 "configuration" => {
@@ -91,11 +105,13 @@ impl<'de> Visitor<'de> for TopLevel {
                 }
                 "resource_changes" => {
                     found.is_plan = true;
+                    lists_changes = true;
                     map.next_value_seed(Changes(&mut found, &room))?;
                 }
                 "planned_values" => {
                     found.is_plan = true;
-                    map.next_value::<IgnoredAny>()?;
+                    let values = map.next_value::<Option<Values>>()?.unwrap_or_default();
+                    lists_values = values.lists_resources();
                 }
                 "values" => {
                     found.is_state = true;
@@ -106,7 +122,36 @@ impl<'de> Visitor<'de> for TopLevel {
                 }
             }
         }
+        // Without its changes, a plan with resources would read as one without any.
+        if lists_values && !lists_changes {
+            return Err(A::Error::custom(
+                "`planned_values` lists resources, but `resource_changes` is missing",
+            ));
+        }
         Ok(found)
+    }
+}
+
+/// The planned values of a plan, of which only whether they list resources matters.
+#[derive(Debug, Default, serde::Deserialize)]
+struct Values {
+    root_module: Option<Module>,
+}
+
+/// A module of the planned values.
+#[derive(Debug, Default, serde::Deserialize)]
+struct Module {
+    resources: Option<Vec<IgnoredAny>>,
+    child_modules: Option<Vec<IgnoredAny>>,
+}
+
+impl Values {
+    fn lists_resources(&self) -> bool {
+        let module = self.root_module.as_ref();
+        module.is_some_and(|module| {
+            let mut lists = [&module.resources, &module.child_modules].into_iter();
+            lists.any(|list| list.as_ref().is_some_and(|list| !list.is_empty()))
+        })
     }
 }
 
@@ -132,7 +177,7 @@ fn refuse_newer<E: Error>(version: Option<&str>) -> Result<(), E> {
 }
 
 /// The list of changes, one by one.
-struct Changes<'a>(&'a mut Document, &'a Cell<u32>);
+struct Changes<'a>(&'a mut Document, &'a Room);
 
 impl<'de> DeserializeSeed<'de> for Changes<'_> {
     type Value = ();
@@ -155,27 +200,43 @@ impl<'de> Visitor<'de> for Changes<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        // Deferred changes before it have the same form.
+        self.1.take_names();
         while let Some(element) = list.next_element_seed(Sieve::of("resource_changes", self.1))? {
-            self.0.add(element);
+            self.0.add(element, self.1.take_names());
         }
         Ok(())
     }
 }
 
 impl Document {
-    fn add(&mut self, element: Node) {
+    fn add(&mut self, element: Node, names: [BTreeSet<String>; 2]) {
         if element.get("mode").text() == Some("data") {
             return;
         }
         self.resources += 1;
         let resource_type = element.get("type").text().unwrap_or_default();
         let provider = provider(element.get("provider_name").text(), resource_type);
-        if provider != "aws" {
+        let is_of_aws = provider == "aws";
+        if !is_of_aws {
             *self.other_providers.entry(provider.to_owned()).or_insert(0) += 1;
-            return;
         }
-        let matters = RUNNING.contains(&resource_type)
-            || [LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION].contains(&resource_type);
+        let change = element.get("change");
+        let is_read = is_of_aws
+            && (RUNNING.contains(&resource_type)
+                || [LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION, ENDPOINT].contains(&resource_type)
+                || KINDS.iter().any(|kind| kind.resource_type == resource_type));
+        let runs_nothing = RUNS_NOTHING.contains(&provider) || ONLY_NAMES.contains(&resource_type);
+        let names = if is_read || runs_nothing {
+            [None, None]
+        } else {
+            let [before, after] = names;
+            [
+                joined(before, resource_type, change.get("before")),
+                joined(after, resource_type, change.get("after")),
+            ]
+        };
+        let matters = is_read || names.iter().any(Option::is_some);
         let Some(address) = element.get("address").text().filter(|_| matters) else {
             return;
         };
@@ -188,8 +249,24 @@ impl Document {
                 |key| format!("{address} (deposed {key})"),
             ),
             resource_type: resource_type.to_owned(),
-            change: element.get("change").clone(),
+            change: change.clone(),
+            names,
+            other_provider: (!["aws", "awscc"].contains(&provider)).then(|| provider.to_owned()),
         });
+    }
+}
+
+/// Names as a sentence lists them. A stack whose template stands elsewhere may run anything.
+fn joined(names: BTreeSet<String>, resource_type: &str, side: &Node) -> Option<String> {
+    let has_url = side.get("template_url").text().is_some();
+    let is_unseen = has_url && resource_type.contains("cloudformation_stack");
+    let template = is_unseen.then(|| "a template at a URL".to_owned());
+    let all: Vec<String> = names.into_iter().chain(template).collect();
+    let more = all.len().saturating_sub(MOST_NAMES);
+    let first = all.get(..MOST_NAMES).unwrap_or(&all).join(", ");
+    match more {
+        0 => (!first.is_empty()).then_some(first),
+        more => Some(format!("{first} and {more} more")),
     }
 }
 

@@ -106,6 +106,7 @@ fn of_fleet(
         payment,
         most: None,
         each,
+        service: None,
     }
 }
 

@@ -12,6 +12,8 @@ pub(super) struct Found {
     pub(super) payment: Planned<PlannedCount>,
     pub(super) most: Option<u64>,
     pub(super) each: Launched,
+    /// What a service bills at prices of its own; see [`crate::domain::PlannedInstances`].
+    pub(super) service: Option<&'static str>,
 }
 
 /// The types that a resource may run, and why there may be more.
@@ -40,7 +42,10 @@ impl Types {
 }
 
 /// So many instances, all bought in one market.
-fn all_bought(market: Planned<Option<String>>, count: &Planned<u64>) -> Planned<PlannedCount> {
+pub(super) fn all_bought(
+    market: Planned<Option<String>>,
+    count: &Planned<u64>,
+) -> Planned<PlannedCount> {
     Ok(bought(market?.as_deref(), count.clone()?))
 }
 
@@ -71,6 +76,7 @@ impl Found {
             count,
             most,
             each,
+            service: None,
         }
     }
 

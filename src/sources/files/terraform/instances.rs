@@ -3,25 +3,26 @@
 use super::document::Change;
 use super::fleets::{fleet, spot_fleet};
 use super::found::{Found, Types, instances_for, overrides, types_of};
+use super::parts::{Part, endpoint, machines, unsupported};
 use super::sieve::Node;
 use super::templates::{Launched, Templates, launched, propagated_tags};
 use super::view::View;
 use crate::domain::{Missing, OperatingSystem, Planned, PlannedCount, PlannedInstances, Tenancy};
 
-/// The instances of a resource on one side of a plan; absent when it is not
-/// there on that side. Where they run is settled by `place`.
+/// The instances of a part of a resource on one side of a plan; absent when it is not
+/// there on that side. Where they run is settled by `region`.
 pub(super) fn instances(
     change: &Change,
+    part: Part,
     templates: &Templates<'_>,
     region: impl FnOnce(&View<'_>) -> Planned<String>,
 ) -> Option<PlannedInstances> {
     let view = templates.view(change)?;
-    let found = match change.resource_type.as_str() {
-        "aws_autoscaling_group" => group(change, &view, templates),
-        "aws_eks_node_group" => node_group(change, &view, templates),
-        "aws_spot_fleet_request" => spot_fleet(change, &view, templates),
-        "aws_ec2_fleet" => fleet(change, &view, templates),
-        _ => single(change, &view, templates),
+    let found = match part {
+        Part::Block(kind, place) => machines(kind, place, &view)?,
+        Part::Endpoint => endpoint(change, &view, templates)?,
+        Part::Unsupported => unsupported(change, templates.side)?,
+        Part::Whole => launched_by(change, &view, templates),
     };
     let mut tags = found.each.tags;
     let mut more_tags = found.each.more_tags;
@@ -50,9 +51,21 @@ pub(super) fn instances(
             .tenancy
             .map(|said| said.unwrap_or(Tenancy::Shared)),
         assumed: found.each.assumed.or_else(|| view.assumed()),
+        service: found.service.map(str::to_owned),
         tags,
         more_tags,
     })
+}
+
+/// What a resource launches that runs instances of EC2 itself.
+fn launched_by(change: &Change, view: &View<'_>, templates: &Templates<'_>) -> Found {
+    match change.resource_type.as_str() {
+        "aws_autoscaling_group" => group(change, view, templates),
+        "aws_eks_node_group" => node_group(change, view, templates),
+        "aws_spot_fleet_request" => spot_fleet(change, view, templates),
+        "aws_ec2_fleet" => fleet(change, view, templates),
+        _ => single(change, view, templates),
+    }
 }
 
 fn account(view: &View<'_>) -> Option<String> {
@@ -61,8 +74,11 @@ fn account(view: &View<'_>) -> Option<String> {
     (!account.is_empty()).then(|| account.to_owned())
 }
 
-/// Only node groups name a system.
+/// Only node groups and reservations name a system.
 fn system(view: &View<'_>) -> Planned<OperatingSystem> {
+    if let Some(platform) = view.text("instance_platform")? {
+        return Ok(OperatingSystem::from_ec2(None, Some(platform), None));
+    }
     Ok(match view.text("ami_type")? {
         Some(image) if image.starts_with("WINDOWS") => OperatingSystem::Windows,
         _ => OperatingSystem::Linux,
@@ -136,6 +152,7 @@ fn mixed_group(
         count,
         most,
         each,
+        service: None,
     }
 }
 

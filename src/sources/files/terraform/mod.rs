@@ -6,6 +6,8 @@ mod document;
 mod fleets;
 mod found;
 mod instances;
+mod kinds;
+mod parts;
 mod sieve;
 mod templates;
 mod view;
@@ -13,11 +15,14 @@ mod view;
 use self::configuration::Configuration;
 use self::document::{Change, Document, LAUNCH_TEMPLATE, RUNNING};
 use self::instances::instances;
+use self::kinds::{Bill, KINDS};
+use self::parts::Part;
 use self::sieve::Node;
 use self::templates::{Side, Templates};
 use self::view::View;
 use crate::domain::{
-    Cause, CauseKind, Gap, GapSubject, Missing, PlanAction, Planned, PlannedResource, TerraformPlan,
+    Cause, CauseKind, Gap, GapSubject, Missing, PlanAction, Planned, PlannedInstances,
+    PlannedResource, TerraformPlan,
 };
 use crate::sources::files::shared::bounded::json_text;
 use crate::sources::files::shared::plain_text::plain_text;
@@ -118,34 +123,48 @@ fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
     };
     let (today, then) = (templates(Side::Before), templates(Side::After));
     let mut found: Vec<PlannedResource> = Vec::new();
-    let running = document
-        .changes
-        .iter()
-        .filter(|change| RUNNING.contains(&change.resource_type.as_str()));
-    for change in running {
-        let place = |view: &View<'_>| region(change, view, &configuration, fallback);
-        let before = instances(change, &today, place);
-        let mut after = instances(change, &then, place);
-        let Some(mut action) = action(&change.change) else {
+    for change in &document.changes {
+        let Some(action) = action(&change.change) else {
             continue;
         };
-        if action == PlanAction::Forget {
-            after = before.clone();
+        let is_running = RUNNING.contains(&change.resource_type.as_str());
+        let place = |view: &View<'_>| region(change, view, &configuration, fallback);
+        let parts = Part::all_of(change, is_running).into_iter();
+        let parts: Vec<_> = parts
+            .map(|part| {
+                let before = instances(change, part, &today, place);
+                (part, before, instances(change, part, &then, place))
+            })
+            // A launching resource is listed even where the plan has no values of it.
+            .filter(|(_, before, after)| is_running || before.is_some() || after.is_some())
+            .collect();
+        let is_only = parts.len() == 1;
+        for (part, before, mut after) in parts {
+            let mut action = action;
+            if action == PlanAction::Forget {
+                after = before.clone();
+            }
+            // What it launches from may change without it.
+            if action == PlanAction::NoOp && before != after {
+                action = PlanAction::Update;
+            }
+            let suffix = if is_only {
+                String::new()
+            } else {
+                part.suffix()
+            };
+            found.push(PlannedResource {
+                address: format!("{}{suffix}", change.address),
+                resource_type: change.resource_type.clone(),
+                native: native(change).filter(|_| is_running),
+                type_reference: type_reference(change, &configuration),
+                action,
+                before,
+                after,
+            });
         }
-        // What it launches from may change without it.
-        if action == PlanAction::NoOp && before != after {
-            action = PlanAction::Update;
-        }
-        found.push(PlannedResource {
-            address: change.address.clone(),
-            resource_type: change.resource_type.clone(),
-            native: native(change),
-            type_reference: type_reference(change, &configuration),
-            action,
-            before,
-            after,
-        });
     }
+    settle_reservations(&mut found);
     found.sort_by(|left, right| left.address.cmp(&right.address));
     let unused_templates = unused_templates(document, &found);
     TerraformPlan {
@@ -155,6 +174,36 @@ fn plan(document: &Document, fallback: Option<&str>) -> TerraformPlan {
         instances: found,
         unused_templates,
         gaps: gaps(document),
+    }
+}
+
+/// Instances that run in a reservation are not billed beside it. Which do, a plan seldom
+/// says: where it runs any of the type, what the reservation adds is not known.
+fn settle_reservations(resources: &mut [PlannedResource]) {
+    let reserves = |resource: &PlannedResource| {
+        KINDS.iter().any(|kind| {
+            kind.bill == Bill::Reservation && kind.resource_type == resource.resource_type
+        })
+    };
+    let sides: [fn(&mut PlannedResource) -> &mut Option<PlannedInstances>; 2] =
+        [|one| &mut one.before, |one| &mut one.after];
+    for side in sides {
+        let mut types: BTreeSet<String> = BTreeSet::new();
+        for resource in resources.iter_mut().filter(|one| !reserves(one)) {
+            let instances = side(resource).iter();
+            let on_demand = instances
+                .filter(|one| !matches!(&one.payment, Ok(payment) if payment.on_demand == 0));
+            types.extend(on_demand.flat_map(|one| one.types.iter().cloned()));
+        }
+        for resource in resources.iter_mut().filter(|one| reserves(one)) {
+            if let Some(instances) = side(resource)
+                && instances.types.iter().any(|name| types.contains(name))
+            {
+                let reason = "instances of its type in the plan may run in it, and are then not \
+                              billed in addition";
+                instances.payment = Err(Missing::Elsewhere(reason.to_owned()));
+            }
+        }
     }
 }
 
@@ -198,6 +247,11 @@ fn region(
     configuration: &Configuration<'_>,
     fallback: Option<&str>,
 ) -> Planned<String> {
+    if let Some(other) = change.other_provider.as_deref() {
+        return Err(Missing::Elsewhere(format!(
+            "regions of {other} are not read"
+        )));
+    }
     if let Some(region) = view.values.get("region").text() {
         return Ok(region.to_owned());
     }

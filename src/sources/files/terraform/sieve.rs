@@ -1,9 +1,10 @@
 //! JSON of which only the keys that matter here are kept: a plan repeats user
 //! data, policies and whole files that nobody asks for.
 
+use crate::catalog::names_accelerated_type;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Keys that are kept, in order.
@@ -17,18 +18,34 @@ const KEPT: &[&str] = &[
     "availability_zone",
     "availability_zones",
     "before",
+    "bid_price",
     "capacity_type",
     "change",
+    "compute_capacity",
+    "compute_resources",
+    "compute_type_name",
     "constant_value",
+    "core_instance_fleet",
+    "core_instance_group",
     "default_target_capacity_type",
     "deposed",
     "desired_capacity",
+    "desired_instances",
     "desired_size",
+    "desired_vcpus",
+    "ec2_instance_type",
+    "endpoint_config_name",
     "expressions",
     "id",
+    "initial_instance_count",
+    "instance_count",
+    "instance_definition",
+    "instance_family",
     "instance_market_options",
+    "instance_platform",
     "instance_requirements",
     "instance_type",
+    "instance_type_configs",
     "instance_types",
     "instances_distribution",
     "key",
@@ -41,8 +58,11 @@ const KEPT: &[&str] = &[
     "launch_template_name",
     "launch_template_specification",
     "market_type",
+    "master_instance_fleet",
+    "master_instance_group",
     "max_size",
     "min_size",
+    "min_vcpus",
     "mixed_instances_policy",
     "mode",
     "module",
@@ -55,16 +75,19 @@ const KEPT: &[&str] = &[
     "overrides",
     "placement",
     "placement_tenancy",
+    "production_variants",
     "propagate_at_launch",
     "provider_config",
     "provider_config_key",
     "provider_name",
     "references",
     "region",
+    "resource_spec",
     "resource_type",
     "resources",
     "root_module",
     "scaling_config",
+    "shadow_production_variants",
     "spot_price",
     "spot_target_capacity",
     "tag",
@@ -73,12 +96,14 @@ const KEPT: &[&str] = &[
     "tags_all",
     "target_capacity",
     "target_capacity_specification",
+    "template_url",
     "tenancy",
     "total_target_capacity",
     "type",
     "value",
     "version",
     "weighted_capacity",
+    "workspace_properties",
 ];
 
 /// Keys below which the names are the user's own, so that all of them count.
@@ -88,6 +113,23 @@ const NAMED_BY_USERS: [&str; 5] = [
     "tags",
     "tags_all",
     "variables",
+];
+
+/// Keys whose texts only describe or permit: a type in them runs nothing.
+const WITHOUT_TYPES: [&str; 13] = [
+    "assume_role_policy",
+    "content",
+    "description",
+    "id",
+    "inline_policy",
+    "labels",
+    "name",
+    "policy",
+    "tag",
+    "tags",
+    "tags_all",
+    "user_data",
+    "user_data_base64",
 ];
 
 /// What is left of a JSON value.
@@ -168,31 +210,111 @@ impl Node {
 /// Values that may be left of one plan: 100,000 resources with fifty each.
 pub(super) const MOST_NODES: u32 = 5_000_000;
 
+/// Names of accelerated types, in order.
+type Names = RefCell<BTreeSet<String>>;
+
+/// What all values of one plan share.
+#[derive(Debug)]
+pub(super) struct Room {
+    /// Values that may still be kept.
+    left: Cell<u32>,
+    /// Names in any attribute of the resource that is read, today.
+    before: Names,
+    /// The same when the plan has been applied.
+    after: Names,
+}
+
+impl Room {
+    pub(super) fn new() -> Self {
+        Self {
+            left: Cell::new(MOST_NODES),
+            before: Names::default(),
+            after: Names::default(),
+        }
+    }
+
+    /// The names of the resource that was read last, today and afterwards.
+    pub(super) fn take_names(&self) -> [BTreeSet<String>; 2] {
+        [self.before.take(), self.after.take()]
+    }
+}
+
 /// Reads what is left of a value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sieve<'a> {
-    every_key: bool,
-    /// Values that may still be kept.
-    room: &'a Cell<u32>,
+    key: &'a str,
+    is_kept: bool,
+    room: &'a Room,
+    /// Where names of accelerated types go; absent where texts do not matter.
+    names: Option<&'a Names>,
 }
 
 impl<'a> Sieve<'a> {
     /// Of the value of a key.
-    pub(super) fn of(key: &str, room: &'a Cell<u32>) -> Self {
+    pub(super) fn of(key: &'a str, room: &'a Room) -> Self {
         Self {
-            every_key: NAMED_BY_USERS.contains(&key),
+            key,
+            is_kept: true,
             room,
+            names: None,
+        }
+    }
+
+    /// Of the value of a key of this object.
+    fn below<'b>(self, key: &'b str) -> Sieve<'b>
+    where
+        'a: 'b,
+    {
+        let is_kept = NAMED_BY_USERS.contains(&self.key) || KEPT.binary_search(&key).is_ok();
+        Sieve {
+            key,
+            is_kept: self.is_kept && is_kept,
+            room: self.room,
+            names: match (self.key, key) {
+                ("change", "before") => Some(&self.room.before),
+                ("change", "after") => Some(&self.room.after),
+                _ if WITHOUT_TYPES.contains(&key) => None,
+                _ => self.names,
+            },
         }
     }
 
     fn keep<E: de::Error>(self, node: Node) -> Result<Node, E> {
-        let left = self.room.get().checked_sub(1).ok_or_else(|| {
+        if !self.is_kept {
+            return Ok(Node::Null);
+        }
+        let left = self.room.left.get().checked_sub(1).ok_or_else(|| {
             E::custom(format!(
                 "plans with more than {MOST_NODES} values are not supported"
             ))
         })?;
-        self.room.set(left);
+        self.room.left.set(left);
         Ok(node)
+    }
+
+    /// Notes an accelerated type that a text names.
+    fn note(self, text: &str) {
+        let Some(names) = self.names else {
+            return;
+        };
+        let is_name = |part: &&str| names_accelerated_type(part);
+        let name = match self.key {
+            "accelerator_type" | "accelerator_types" => Some(text),
+            // A template is a text of many words.
+            "template_body" => text
+                .split(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c))
+                .find(is_name),
+            // The GPUs of a machine of Google, alone or at the end of their URL.
+            "type" => {
+                let (_, last) = text.rsplit_once('/').unwrap_or(("", text));
+                let is_gpu = last.starts_with("nvidia-") || names_accelerated_type(text);
+                is_gpu.then_some(last)
+            }
+            _ => text.split(',').map(str::trim).find(is_name),
+        };
+        if let Some(name) = name.filter(|name| !name.is_empty()) {
+            names.borrow_mut().insert(name.to_owned());
+        }
     }
 }
 
@@ -232,17 +354,19 @@ impl<'de> Visitor<'de> for Sieve<'_> {
     }
 
     fn visit_str<E: de::Error>(self, value: &str) -> Result<Node, E> {
+        self.note(value);
+        if !self.is_kept {
+            return Ok(Node::Null);
+        }
         self.keep(Node::Text(value.to_owned()))
-    }
-
-    fn visit_string<E: de::Error>(self, value: String) -> Result<Node, E> {
-        self.keep(Node::Text(value))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
         let mut kept = Vec::new();
         while let Some(element) = list.next_element_seed(self)? {
-            kept.push(element);
+            if self.is_kept {
+                kept.push(element);
+            }
         }
         self.keep(Node::List(kept))
     }
@@ -250,11 +374,14 @@ impl<'de> Visitor<'de> for Sieve<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
         let mut kept = BTreeMap::new();
         while let Some(key) = map.next_key::<String>()? {
-            if self.every_key || KEPT.binary_search(&key.as_str()).is_ok() {
-                let value = map.next_value_seed(Self::of(&key, self.room))?;
-                kept.insert(key, value);
-            } else {
+            let below = self.below(&key);
+            if !below.is_kept && below.names.is_none() {
                 map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            let value = map.next_value_seed(below)?;
+            if below.is_kept {
+                kept.insert(key, value);
             }
         }
         self.keep(Node::Map(kept))
@@ -267,7 +394,7 @@ mod tests {
 
     fn sifted(text: &str) -> Node {
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        Sieve::of("after", &Cell::new(MOST_NODES))
+        Sieve::of("after", &Room::new())
             .deserialize(&mut deserializer)
             .expect("JSON")
     }
@@ -295,5 +422,26 @@ mod tests {
             assert_eq!(sifted(text).whole(), None, "{text}");
         }
         assert_eq!(sifted("\"4\"").whole(), Some(4));
+    }
+
+    #[test]
+    fn accelerated_types_in_any_attribute_are_noted_by_side() {
+        let text = r#"{"index": "p4d.24xlarge", "change": {
+            "before": {"any": [{"deep": "g5.xlarge"}]},
+            "after": {"any": {"deep": "m5.large, p7.48xlarge"}, "accelerator_type": "TPU",
+                "tags": {"was": "p3.2xlarge"}, "description": "p3.8xlarge",
+                "guest_accelerator": [{"type": "x/acceleratorTypes/nvidia-l4"}],
+                "template_body": "Type: g4dn.xlarge # small"}}}"#;
+        let room = Room::new();
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let node = Sieve::of("resource_changes", &room)
+            .deserialize(&mut deserializer)
+            .expect("JSON");
+        assert_eq!(node.get("change").get("after").get("any"), &Node::Null);
+        let [before, after] = room.take_names();
+        let sorted = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(" ");
+        assert_eq!(sorted(before), "g5.xlarge");
+        assert_eq!(sorted(after), "TPU g4dn.xlarge nvidia-l4 p7.48xlarge");
+        assert_eq!(room.take_names(), [BTreeSet::new(), BTreeSet::new()]);
     }
 }

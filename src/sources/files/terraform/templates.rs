@@ -145,24 +145,37 @@ impl<'a> Templates<'a> {
     }
 
     fn configured(&self, owner: &Change, view: &View<'a>) -> Planned<Launched> {
-        let key = "launch_configuration";
+        let linked = self.linked(owner, view, "launch_configuration", LAUNCH_CONFIGURATION)?;
+        Ok(linked.map_or_else(Launched::default, |view| launched(&view)))
+    }
+
+    /// The resource of a type that an attribute names or refers to; absent where it is not
+    /// set.
+    pub(super) fn linked(
+        &self,
+        owner: &Change,
+        view: &View<'a>,
+        key: &str,
+        resource_type: &str,
+    ) -> Planned<Option<View<'a>>> {
         let named = view.text(key);
         if let Ok(Some(name)) = named {
-            let found = ["name", "id"]
+            let linked = ["name", "id"]
                 .into_iter()
-                .find_map(|attribute| self.known(LAUNCH_CONFIGURATION, attribute, name));
-            if let Some(found) = found {
-                return Ok(launched(&found));
+                .find_map(|attribute| self.known(resource_type, attribute, name));
+            if linked.is_some() {
+                return Ok(linked);
             }
         }
-        if let Some(found) = self.referred(owner, LAUNCH_CONFIGURATION, view.references(key))? {
-            return Ok(launched(&found));
+        if let Some(linked) = self.referred(owner, resource_type, view.references(key))? {
+            return Ok(Some(linked));
         }
         match named? {
             Some(name) => Err(Missing::Elsewhere(format!(
-                "its launch configuration {name} is not in the plan"
+                "its {} {name} is not in the plan",
+                key.replace('_', " ")
             ))),
-            None => Ok(Launched::default()),
+            None => Ok(None),
         }
     }
 
@@ -287,7 +300,7 @@ fn market(view: &View<'_>) -> Planned<Option<String>> {
     Ok(named.map(str::to_owned))
 }
 
-fn tenancy(view: &View<'_>) -> Planned<Option<Tenancy>> {
+pub(super) fn tenancy(view: &View<'_>) -> Planned<Option<Tenancy>> {
     let placed = match view.block("placement")? {
         Some(placement) => placement.text("tenancy")?,
         None => None,

@@ -13,6 +13,15 @@ fn computed(of: &str) -> &'static [&'static str] {
     match of {
         "aws_instance" | "aws_spot_instance_request" => &["instance_market_options", "tenancy"],
         "aws_eks_node_group" => &["ami_type", "capacity_type"],
+        "aws_emr_cluster" => &[
+            "core_instance_fleet",
+            "core_instance_group",
+            "master_instance_fleet",
+            "master_instance_group",
+        ],
+        "aws_sagemaker_app" => &["resource_spec"],
+        "aws_workspaces_workspace" => &["workspace_properties"],
+        "compute_resources" => &["desired_vcpus"],
         "mixed_instances_policy" => &["instances_distribution"],
         "instances_distribution" => &[
             "on_demand_base_capacity",

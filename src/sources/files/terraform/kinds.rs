@@ -1,0 +1,143 @@
+//! Resource types that run or reserve accelerators beside those that launch instances of
+//! EC2 themselves, each with where it names its instances and who bills them.
+//!
+//! Types and attributes are those of the Terraform provider `hashicorp/aws`
+//! (registry.terraform.io/providers/hashicorp/aws/latest/docs), version 6.
+
+use crate::domain::Component;
+
+/// A sort of resource, or of block of one, that runs or reserves machines of one kind.
+#[derive(Debug, PartialEq)]
+pub(super) struct Kind {
+    pub(super) resource_type: &'static str,
+    /// The path of the blocks that state machines, each its own; empty where the resource
+    /// itself does.
+    pub(super) block: &'static str,
+    /// Attributes that name the type, of which the first that is set counts.
+    pub(super) types: &'static [&'static str],
+    pub(super) count: Count,
+    pub(super) bill: Bill,
+}
+
+/// Where a kind states how many machines it starts with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Count {
+    One,
+    /// An attribute beside the type; one where it is not set.
+    Beside(&'static str),
+    /// An attribute of another block of the resource.
+    In(&'static str, &'static str),
+    /// As many as have the vCPUs that Batch keeps or starts with.
+    Vcpus,
+}
+
+/// Who bills the machines of a kind, and how.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Bill {
+    /// EC2, by the hour.
+    Hours,
+    /// EC2 at the same rates, whether anything runs in the reservation or not.
+    Reservation,
+    /// EC2, in advance.
+    CapacityBlock,
+    /// EC2, by the host.
+    Host,
+    /// SageMaker, at the rates of a component.
+    Component(Component),
+    /// EC2 by the hour, and a service beside it at prices that no list here has.
+    Fee(&'static str),
+    /// A service in place of EC2, at prices that no list here has.
+    Service(&'static str),
+}
+
+const EMR_FEE: Bill = Bill::Fee("fees of Amazon EMR");
+const EMR_FLEET: Bill = Bill::Service("fees and weighted capacities of Amazon EMR fleets");
+const APPSTREAM: Bill = Bill::Service("prices of Amazon AppStream 2.0");
+const HOSTING: Bill = Bill::Component(Component::Hosting);
+
+const fn kind(
+    resource_type: &'static str,
+    block: &'static str,
+    types: &'static [&'static str],
+    count: Count,
+    bill: Bill,
+) -> Kind {
+    Kind {
+        resource_type,
+        block,
+        types,
+        count,
+        bill,
+    }
+}
+
+#[rustfmt::skip]
+pub(super) const KINDS: &[Kind] = &[
+    kind("aws_appstream_fleet", "", &["instance_type"],
+        Count::In("compute_capacity", "desired_instances"), APPSTREAM),
+    kind("aws_appstream_image_builder", "", &["instance_type"], Count::One, APPSTREAM),
+    kind("aws_batch_compute_environment", "compute_resources", &["instance_type"],
+        Count::Vcpus, Bill::Hours),
+    kind("aws_ec2_capacity_block_reservation", "", &["instance_type"],
+        Count::Beside("instance_count"), Bill::CapacityBlock),
+    kind("aws_ec2_capacity_reservation", "", &["instance_type"],
+        Count::Beside("instance_count"), Bill::Reservation),
+    kind("aws_ec2_host", "", &["instance_type", "instance_family"], Count::One, Bill::Host),
+    kind("aws_emr_cluster", "core_instance_fleet.instance_type_configs", &["instance_type"],
+        Count::One, EMR_FLEET),
+    kind("aws_emr_cluster", "core_instance_group", &["instance_type"],
+        Count::Beside("instance_count"), EMR_FEE),
+    kind("aws_emr_cluster", "master_instance_fleet.instance_type_configs", &["instance_type"],
+        Count::One, EMR_FLEET),
+    kind("aws_emr_cluster", "master_instance_group", &["instance_type"],
+        Count::Beside("instance_count"), EMR_FEE),
+    kind("aws_emr_instance_fleet", "instance_type_configs", &["instance_type"],
+        Count::One, EMR_FLEET),
+    kind("aws_emr_instance_group", "", &["instance_type"],
+        Count::Beside("instance_count"), EMR_FEE),
+    kind("aws_gamelift_fleet", "", &["ec2_instance_type"], Count::One,
+        Bill::Service("prices of Amazon GameLift")),
+    kind("aws_gamelift_game_server_group", "instance_definition", &["instance_type"],
+        Count::One, Bill::Service("prices of Amazon GameLift FleetIQ")),
+    kind("aws_sagemaker_app", "resource_spec", &["instance_type"], Count::One,
+        Bill::Service("prices of apps of Amazon SageMaker Studio")),
+    kind("aws_sagemaker_endpoint_configuration", "production_variants", &["instance_type"],
+        Count::Beside("initial_instance_count"), HOSTING),
+    kind("aws_sagemaker_endpoint_configuration", "shadow_production_variants",
+        &["instance_type"], Count::Beside("initial_instance_count"), HOSTING),
+    kind("aws_sagemaker_notebook_instance", "", &["instance_type"], Count::One,
+        Bill::Component(Component::Notebook)),
+    kind("aws_workspaces_workspace", "workspace_properties", &["compute_type_name"],
+        Count::One, Bill::Service("prices of Amazon WorkSpaces")),
+];
+
+/// What runs the instances of an endpoint configuration.
+pub(super) const ENDPOINT: &str = "aws_sagemaker_endpoint";
+pub(super) const ENDPOINT_CONFIGURATION: &str = "aws_sagemaker_endpoint_configuration";
+
+/// Resource types whose types of machines run nothing by themselves: alarms, budgets,
+/// values, and defaults of what others start.
+pub(super) const ONLY_NAMES: [&str; 7] = [
+    "aws_budgets_budget",
+    "aws_cloudwatch_metric_alarm",
+    "aws_ec2_tag",
+    "aws_sagemaker_domain",
+    "aws_sagemaker_space",
+    "aws_sagemaker_user_profile",
+    "aws_ssm_parameter",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_stand_in_order_and_once() {
+        let places: Vec<_> = KINDS
+            .iter()
+            .map(|kind| (kind.resource_type, kind.block))
+            .collect();
+        assert!(places.is_sorted_by(|left, right| left < right));
+        assert!(ONLY_NAMES.is_sorted());
+    }
+}

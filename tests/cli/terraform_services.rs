@@ -1,0 +1,397 @@
+//! Resources of a plan that run or reserve accelerators without launching instances
+//! themselves: each has a price or is a gap, and none lets a budget pass unseen.
+
+use crate::cli::terraform::{check, document, figures};
+use crate::cli::world::{Outcome, World};
+use serde_json::{Value, json};
+
+/// A budget with room for everything here.
+const ROOM: &str = "[[budget]]\nmonthly_limit = 1_000_000\n";
+
+/// What makes a resource of a provider, whose type the address begins with.
+fn created(provider: &str, address: &str, after: Value) -> Value {
+    let (resource_type, _) = address.split_once('.').expect("a type and a name");
+    json!({"address": address, "mode": "managed", "type": resource_type,
+        "provider_name": format!("registry.terraform.io/hashicorp/{provider}"),
+        "change": {"actions": ["create"], "before": null, "after": after,
+                   "after_unknown": {"id": true}}})
+}
+
+fn of_aws(address: &str, after: Value) -> Value {
+    created("aws", address, after)
+}
+
+/// What a check says of a plan with such changes in us-east-1.
+fn checked(policy: &str, changes: &[Value]) -> Outcome {
+    let world = World::new();
+    let plan = json!({"format_version": "1.2", "resource_changes": changes});
+    let path = document(&world, &plan);
+    let more = ["--region", "us-east-1", "--format", "json"];
+    check(&world, policy, &path, &more)
+}
+
+/// Where the gaps of a report are, with their reasons.
+fn gaps(report: &Value) -> Vec<(String, String)> {
+    let text = |gap: &Value, key: &str| gap[key].as_str().expect("text").to_owned();
+    let list = report["gaps"].as_array().expect("a list").iter();
+    list.map(|gap| (text(gap, "where"), text(gap, "reason")))
+        .collect()
+}
+
+/// Hourly rates of the catalog in us-east-1: p4d.24xlarge 21.957642, p3.2xlarge 3.06,
+/// which has 8 vCPUs.
+#[test]
+fn reservations_and_batch_minimums_have_a_price() {
+    let changes = [
+        of_aws(
+            "aws_ec2_capacity_reservation.held",
+            json!({"instance_type": "p4d.24xlarge", "instance_count": 2,
+                "availability_zone": "us-east-1a", "instance_platform": "Linux/UNIX"}),
+        ),
+        of_aws(
+            "aws_batch_compute_environment.queue",
+            json!({"type": "MANAGED", "compute_resources": [{"type": "EC2",
+                "instance_type": ["p3.2xlarge"], "min_vcpus": 32, "max_vcpus": 256}]}),
+        ),
+    ];
+    let outcome = checked(ROOM, &changes);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let report = outcome.json();
+    // 2 × 21.957642 × 730 = 32 058.15732
+    let held = figures(&report, "aws_ec2_capacity_reservation.held");
+    assert_eq!(held, [None, Some(32_058.16), Some(32_058.16)]);
+    // 32 / 8 = 4; 4 × 3.06 × 730
+    let queue = figures(&report, "aws_batch_compute_environment.queue");
+    assert_eq!(queue, [None, Some(8_935.20), Some(8_935.20)]);
+    assert_eq!(report["plan"]["instances_after"], 6);
+    assert!(gaps(&report).is_empty());
+    // 32 058.16 + 8 935.20 = 40 993.36
+    let tight = "[[budget]]\nmonthly_limit = 40_993\n";
+    assert_eq!(checked(tight, &changes).code, 100);
+}
+
+/// What runs in a reservation is not billed beside it, and a plan seldom says what does.
+#[test]
+fn instances_that_may_run_in_a_reservation_are_not_billed_twice() {
+    let here = |name: &str| json!({"instance_type": name, "availability_zone": "us-east-1a"});
+    let held = || {
+        let held = json!({"instance_type": "p4d.24xlarge", "instance_count": 1,
+            "availability_zone": "us-east-1a", "instance_platform": "Linux/UNIX"});
+        of_aws("aws_ec2_capacity_reservation.held", held)
+    };
+    let beside = |name: &str| checked(ROOM, &[held(), of_aws("aws_instance.a", here(name))]);
+    assert_eq!(beside("g5.xlarge").code, 0);
+    let outcome = beside("p4d.24xlarge");
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    let report = outcome.json();
+    // 21.957642 × 730 = 16 029.07866, once.
+    let instance = figures(&report, "aws_instance.a");
+    assert_eq!(instance, [None, Some(16_029.08), Some(16_029.08)]);
+    let held = figures(&report, "aws_ec2_capacity_reservation.held");
+    assert_eq!(held, [None; 3]);
+}
+
+/// Hourly rates of the catalog in us-east-1: g4dn.xlarge 0.526, g4dn.12xlarge 3.912.
+#[test]
+fn emr_costs_its_instances_and_a_fee_that_is_a_gap() {
+    let cluster = of_aws(
+        "aws_emr_cluster.m",
+        json!({"master_instance_group": [{"instance_type": "g4dn.xlarge", "instance_count": 1}],
+            "core_instance_group": [{"instance_type": "g4dn.12xlarge", "instance_count": 4}]}),
+    );
+    let outcome = checked(ROOM, std::slice::from_ref(&cluster));
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    let report = outcome.json();
+    let master = "aws_emr_cluster.m.master_instance_group";
+    let core = "aws_emr_cluster.m.core_instance_group";
+    // 0.526 × 730, and 4 × 3.912 × 730: 11 807.02 together.
+    assert_eq!(figures(&report, master)[1], Some(383.98));
+    assert_eq!(figures(&report, core)[1], Some(11_423.04));
+    assert_eq!(report["plan"]["totals"][0]["monthly_after"], 11_807.02);
+    let fee = "the fees of Amazon EMR are not in the catalog".to_owned();
+    assert_eq!(
+        gaps(&report),
+        [(core.to_owned(), fee.clone()), (master.to_owned(), fee)]
+    );
+    // What is known may be too much already.
+    let tight = "[[budget]]\nmonthly_limit = 11_000\n";
+    assert_eq!(checked(tight, &[cluster]).code, 100);
+}
+
+#[test]
+fn what_has_prices_of_its_own_is_a_gap_with_its_address() {
+    for (address, after, reason) in [
+        (
+            "aws_ec2_capacity_block_reservation.b",
+            json!({"instance_type": "p5.48xlarge", "instance_count": 1}),
+            "a Capacity Block is prepaid per block",
+        ),
+        (
+            "aws_ec2_capacity_block_reservation.b",
+            json!({"capacity_block_offering_id": "cb-1"}),
+            "the plan does not specify an instance type",
+        ),
+        (
+            "aws_ec2_host.h",
+            json!({"instance_type": "p3.2xlarge"}),
+            "a dedicated host is billed per host",
+        ),
+        (
+            "aws_ec2_host.h",
+            json!({"instance_family": "p3"}),
+            "it may use any type of the family p3",
+        ),
+        (
+            "aws_batch_compute_environment.q",
+            json!({"compute_resources": [{"instance_type": ["p3"], "min_vcpus": 8}]}),
+            "it may use any type of the family p3",
+        ),
+        (
+            "aws_emr_instance_fleet.f",
+            json!({"instance_type_configs": [{"instance_type": "g4dn.xlarge"}]}),
+            "the fees and weighted capacities of Amazon EMR fleets are not in the catalog",
+        ),
+        (
+            "aws_gamelift_fleet.f",
+            json!({"ec2_instance_type": "g4dn.xlarge"}),
+            "the prices of Amazon GameLift are not in the catalog",
+        ),
+        (
+            "aws_appstream_fleet.f",
+            json!({"instance_type": "stream.graphics.g4dn.xlarge",
+                "compute_capacity": [{"desired_instances": 4}]}),
+            "the prices of Amazon AppStream 2.0 are not in the catalog",
+        ),
+        (
+            "aws_workspaces_workspace.w",
+            json!({"workspace_properties": [{"compute_type_name": "GRAPHICSPRO_G4DN"}]}),
+            "the prices of Amazon WorkSpaces are not in the catalog",
+        ),
+        (
+            "aws_sagemaker_notebook_instance.n",
+            json!({"instance_type": "ml.p3.2xlarge"}),
+            "ml.p3.2xlarge-notebook is not in the bundled catalog, and appears to be accelerated",
+        ),
+        (
+            "aws_sagemaker_endpoint.e",
+            json!({"endpoint_config_name": "elsewhere"}),
+            "its endpoint config name elsewhere is not in the plan",
+        ),
+    ] {
+        let outcome = checked(ROOM, &[of_aws(address, after)]);
+        assert_eq!(outcome.code, 3, "{address}: {}", outcome.stdout);
+        let gap = (address.to_owned(), reason.to_owned());
+        assert_eq!(gaps(&outcome.json()), [gap]);
+    }
+}
+
+/// An endpoint runs what its configuration states, once.
+#[test]
+fn an_endpoint_and_its_configuration_are_one() {
+    let variant = |name: &str| json!({"instance_type": name, "initial_instance_count": 2});
+    let configuration = of_aws(
+        "aws_sagemaker_endpoint_configuration.c",
+        json!({"name": "c", "production_variants":
+            [variant("ml.g5.xlarge"), variant("ml.p4d.24xlarge")]}),
+    );
+    let endpoint = json!({"name": "e", "endpoint_config_name": "c"});
+    let endpoint = of_aws("aws_sagemaker_endpoint.e", endpoint);
+    let outcome = checked(ROOM, &[configuration, endpoint]);
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    let report = outcome.json();
+    let places: Vec<String> = gaps(&report).into_iter().map(|(place, _)| place).collect();
+    let variants = "aws_sagemaker_endpoint_configuration.c.production_variants";
+    assert_eq!(places, [variants.to_owned(), format!("{variants}[1]")]);
+    assert_eq!(report["plan"]["instances_after"], 4);
+}
+
+/// The types of a gap are still those of the rule about types.
+#[test]
+fn a_denied_type_is_denied_though_it_has_no_price() {
+    let fleet = json!({"ec2_instance_type": "g4dn.xlarge"});
+    let changes = [of_aws("aws_gamelift_fleet.f", fleet)];
+    assert_eq!(
+        checked("[deny]\ntypes = [\"g4dn.*\"]\n", &changes).code,
+        100
+    );
+    assert_eq!(checked("[deny]\ntypes = [\"p4d.*\"]\n", &changes).code, 0);
+}
+
+#[test]
+fn services_on_cpus_are_no_gaps() {
+    let changes = [
+        of_aws(
+            "aws_ec2_capacity_reservation.a",
+            json!({"instance_type": "m5.large", "instance_count": 2}),
+        ),
+        of_aws(
+            "aws_batch_compute_environment.b",
+            json!({"compute_resources": [{"instance_type": ["optimal"], "min_vcpus": 8}]}),
+        ),
+        of_aws(
+            "aws_batch_compute_environment.c",
+            json!({"compute_resources": [{"type": "FARGATE", "max_vcpus": 8}]}),
+        ),
+        of_aws(
+            "aws_emr_cluster.d",
+            json!({"master_instance_group": [{"instance_type": "m5.xlarge"}]}),
+        ),
+        of_aws("aws_ec2_host.e", json!({"instance_family": "m5"})),
+        of_aws(
+            "aws_workspaces_workspace.f",
+            json!({"workspace_properties": [{"compute_type_name": "STANDARD"}]}),
+        ),
+        of_aws(
+            "aws_sagemaker_endpoint_configuration.g",
+            json!({"production_variants": [{"instance_type": "ml.m5.large"}]}),
+        ),
+        of_aws(
+            "aws_cloudformation_stack.h",
+            json!({"template_body": "Resources: {A: {Type: AWS::S3::Bucket}}"}),
+        ),
+    ];
+    let outcome = checked(ROOM, &changes);
+    assert_eq!(outcome.code, 0, "{}", outcome.stdout);
+    let report = outcome.json();
+    assert_eq!(
+        report["plan"]["nothing"],
+        "the plan contains no GPU instances"
+    );
+    assert!(gaps(&report).is_empty());
+}
+
+/// Whoever names an accelerated type and is not known may run it.
+#[test]
+fn an_accelerated_type_in_an_attribute_that_nobody_knows_is_a_gap() {
+    for (provider, address, after, names) in [
+        (
+            "aws",
+            "aws_new_service.a",
+            json!({"machines": [{"kind": {"size": "p7.48xlarge"}}]}),
+            "p7.48xlarge",
+        ),
+        (
+            "aws",
+            "aws_elastic_beanstalk_environment.a",
+            json!({"setting": [{"name": "InstanceTypes", "value": "m5.large, p3.2xlarge"}]}),
+            "p3.2xlarge",
+        ),
+        (
+            "aws",
+            "aws_cloudformation_stack.a",
+            json!({"template_body": "{\"InstanceType\": \"p4d.24xlarge\"}"}),
+            "p4d.24xlarge",
+        ),
+        (
+            "aws",
+            "aws_cloudformation_stack.a",
+            json!({"template_url": "https://example.com/template"}),
+            "a template at a URL",
+        ),
+        (
+            "awscc",
+            "awscc_ec2_instance.a",
+            json!({"instance_type": "g5.xlarge"}),
+            "g5.xlarge",
+        ),
+        (
+            "azurerm",
+            "azurerm_linux_virtual_machine.a",
+            json!({"size": "Standard_NC24ads_A100_v4", "location": "eastus"}),
+            "Standard_NC24ads_A100_v4",
+        ),
+        (
+            "google",
+            "google_compute_instance.a",
+            json!({"machine_type": "n1-standard-8",
+                "guest_accelerator": [{"type": "nvidia-tesla-t4", "count": 1}]}),
+            "nvidia-tesla-t4",
+        ),
+        (
+            "google",
+            "google_container_node_pool.a",
+            json!({"node_config": [{"machine_type": "a2-highgpu-1g"}]}),
+            "a2-highgpu-1g",
+        ),
+    ] {
+        let resource = created(provider, address, after);
+        let outcome = checked(ROOM, std::slice::from_ref(&resource));
+        assert_eq!(outcome.code, 3, "{address}: {}", outcome.stdout);
+        let (resource_type, _) = address.split_once('.').expect("a type and a name");
+        let reason = format!("{resource_type} is not a supported resource type, and names {names}");
+        assert_eq!(gaps(&outcome.json()), [(address.to_owned(), reason)]);
+        for policy in [
+            "[deny]\ntypes = [\"x1.*\"]\n",
+            "[tags]\nrequired = [\"team\"]\n",
+        ] {
+            let outcome = checked(policy, std::slice::from_ref(&resource));
+            assert_eq!(outcome.code, 3, "{address}, {policy}: {}", outcome.stdout);
+        }
+        // What goes costs nothing afterwards.
+        let mut gone = resource;
+        gone["change"]["before"] = gone["change"]["after"].take();
+        gone["change"]["actions"] = json!(["delete"]);
+        assert_eq!(checked(ROOM, &[gone]).code, 0, "{address}");
+    }
+}
+
+#[test]
+fn what_only_names_a_type_runs_nothing() {
+    let changes = [
+        of_aws("aws_ssm_parameter.a", json!({"value": "p4d.24xlarge"})),
+        of_aws(
+            "aws_s3_bucket.b",
+            json!({"tags": {"for": "p4d.24xlarge"}, "bucket": "p4d.24xlarge-logs"}),
+        ),
+        created(
+            "null",
+            "null_resource.c",
+            json!({"triggers": {"type": "p4d.24xlarge"}}),
+        ),
+    ];
+    let outcome = checked(ROOM, &changes);
+    assert_eq!(outcome.code, 0, "{}", outcome.stdout);
+    assert!(gaps(&outcome.json()).is_empty());
+}
+
+/// Resources may be missing in such a plan, whatever a rule is about.
+#[test]
+fn a_plan_that_is_not_whole_leaves_every_rule_incomplete() {
+    let world = World::new();
+    let here = json!({"instance_type": "g4dn.xlarge", "availability_zone": "us-east-1a"});
+    let code = |policy: &str, key: &str, value: Value| {
+        let mut plan = json!({"format_version": "1.2",
+            "resource_changes": [of_aws("aws_instance.a", here.clone())]});
+        plan[key] = value;
+        let path = document(&world, &plan);
+        check(&world, policy, &path, &[]).code
+    };
+    for policy in [
+        ROOM,
+        "[deny]\ntypes = [\"p4d.*\"]\n",
+        "[allow]\nregions = [\"us-*\"]\n",
+        "[prices]\nmax_age = \"400d\"\n",
+    ] {
+        assert_eq!(code(policy, "errored", json!(true)), 3, "{policy}");
+        assert_eq!(code(policy, "complete", json!(false)), 3, "{policy}");
+        for key in ["deferred_changes", "deferred_action_invocations"] {
+            let deferred = json!([{"reason": "provider_config_unknown"}]);
+            assert_eq!(code(policy, key, deferred), 3, "{key}, {policy}");
+            assert_eq!(code(policy, key, json!([])), 0, "{key}, {policy}");
+        }
+        assert_eq!(code(policy, "complete", json!(true)), 0, "{policy}");
+    }
+}
+
+#[test]
+fn a_plan_without_its_changes_is_refused() {
+    let world = World::new();
+    let resource = json!({"address": "aws_instance.a", "mode": "managed", "type": "aws_instance",
+        "values": {"instance_type": "p4d.24xlarge"}});
+    let plan = json!({"format_version": "1.2",
+        "planned_values": {"root_module": {"resources": [resource]}}});
+    let outcome = check(&world, ROOM, &document(&world, &plan), &[]);
+    assert_eq!(outcome.code, 2, "{}", outcome.stdout);
+    let said = "`planned_values` lists resources, but `resource_changes` is missing";
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+}
