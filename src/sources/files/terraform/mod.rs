@@ -334,6 +334,8 @@ fn unused_templates(document: &Document, found: &[PlannedResource]) -> BTreeMap<
 #[cfg(test)]
 mod any_plan_tests;
 #[cfg(test)]
+mod parts_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod unknown_tests;

@@ -1,7 +1,7 @@
 //! JSON of which only the keys that matter here are kept: a plan repeats user
 //! data, policies and whole files that nobody asks for.
 
-use crate::catalog::names_accelerated_type;
+use crate::catalog::{is_accelerated, names_accelerated_type};
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -208,7 +208,12 @@ impl Node {
 }
 
 /// Values that may be left of one plan: 100,000 resources with fifty each.
-pub(super) const MOST_NODES: u32 = 5_000_000;
+const MOST_NODES: u32 = 5_000_000;
+
+/// Names of accelerated types that are noted of one side of a resource.
+const MOST_NAMES: usize = 100;
+/// Bytes of the longest of them: a longer text is none.
+const LONGEST_NAME: usize = 100;
 
 /// Names of accelerated types, in order.
 type Names = RefCell<BTreeSet<String>>;
@@ -298,22 +303,28 @@ impl<'a> Sieve<'a> {
             return;
         };
         let is_name = |part: &&str| names_accelerated_type(part);
+        let (_, last) = text.rsplit_once('/').unwrap_or(("", text));
         let name = match self.key {
-            "accelerator_type" | "accelerator_types" => Some(text),
+            "accelerator_type" | "accelerator_types" => Some(last),
+            // A list of families and sizes, such as `p4d.*`.
+            "allowed_instance_types" => {
+                let family = text.trim_end_matches(['*', '.']);
+                is_accelerated(family).then_some(text)
+            }
             // A template is a text of many words.
             "template_body" => text
                 .split(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c))
                 .find(is_name),
-            // The GPUs of a machine of Google, alone or at the end of their URL.
-            "type" => {
-                let (_, last) = text.rsplit_once('/').unwrap_or(("", text));
-                let is_gpu = last.starts_with("nvidia-") || names_accelerated_type(text);
-                is_gpu.then_some(last)
-            }
+            // The GPUs of a machine of Google.
+            "type" if last.starts_with("nvidia-") => Some(last),
             _ => text.split(',').map(str::trim).find(is_name),
         };
-        if let Some(name) = name.filter(|name| !name.is_empty()) {
-            names.borrow_mut().insert(name.to_owned());
+        let mut names = names.borrow_mut();
+        if let Some(name) = name
+            && (1..=LONGEST_NAME).contains(&name.len())
+            && names.len() < MOST_NAMES
+        {
+            names.insert(name.to_owned());
         }
     }
 }
@@ -430,6 +441,7 @@ mod tests {
             "before": {"any": [{"deep": "g5.xlarge"}]},
             "after": {"any": {"deep": "m5.large, p7.48xlarge"}, "accelerator_type": "TPU",
                 "tags": {"was": "p3.2xlarge"}, "description": "p3.8xlarge",
+                "allowed_instance_types": ["trn1.*", "m5.*"],
                 "guest_accelerator": [{"type": "x/acceleratorTypes/nvidia-l4"}],
                 "template_body": "Type: g4dn.xlarge # small"}}}"#;
         let room = Room::new();
@@ -441,7 +453,10 @@ mod tests {
         let [before, after] = room.take_names();
         let sorted = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(" ");
         assert_eq!(sorted(before), "g5.xlarge");
-        assert_eq!(sorted(after), "TPU g4dn.xlarge nvidia-l4 p7.48xlarge");
+        assert_eq!(
+            sorted(after),
+            "TPU g4dn.xlarge nvidia-l4 p7.48xlarge trn1.*"
+        );
         assert_eq!(room.take_names(), [BTreeSet::new(), BTreeSet::new()]);
     }
 }
