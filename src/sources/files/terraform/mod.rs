@@ -312,8 +312,11 @@ fn gaps(document: &Document) -> Vec<Gap> {
 
 /// Launch templates with a type that nothing in the plan runs.
 fn unused_templates(document: &Document, found: &[PlannedResource]) -> BTreeMap<String, String> {
+    // What only reserves a type or names it launches from no template.
+    let launching = |one: &&PlannedResource| RUNNING.contains(&one.resource_type.as_str());
     let used: BTreeSet<&str> = found
         .iter()
+        .filter(launching)
         .flat_map(|one| [&one.before, &one.after])
         .flatten()
         .flat_map(|side| &side.types)
