@@ -205,6 +205,33 @@ fn an_endpoint_and_its_configuration_are_one() {
     assert_eq!(report["plan"]["instances_after"], 4);
 }
 
+/// The rates of SageMaker are its own, and not those of the instances inside.
+#[test]
+fn an_endpoint_costs_what_a_price_of_its_component_says() {
+    let world = World::new();
+    world.file("gpucost.toml", "[prices]\nfile = \"own.csv\"\n");
+    world.file(
+        "own.csv",
+        "instance_type,region,hourly,effective_date,provider\n\
+         ml.g5.xlarge-hosting,us-east-1,1.408,2026-11-01,sagemaker\n",
+    );
+    let variant = json!({"instance_type": "ml.g5.xlarge", "initial_instance_count": 2});
+    let configuration = of_aws(
+        "aws_sagemaker_endpoint_configuration.c",
+        json!({"name": "c", "production_variants": [variant]}),
+    );
+    let plan = json!({"format_version": "1.2", "resource_changes": [configuration]});
+    let path = document(&world, &plan);
+    let more = ["--region", "us-east-1", "--format", "json"];
+    let outcome = check(&world, ROOM, &path, &more);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let report = outcome.json();
+    // 2 × 1.408 × 730
+    let cost = figures(&report, "aws_sagemaker_endpoint_configuration.c")[1];
+    assert_eq!(cost, Some(2_055.68));
+    assert!(gaps(&report).is_empty());
+}
+
 /// The types of a gap are still those of the rule about types.
 #[test]
 fn a_denied_type_is_denied_though_it_has_no_price() {
