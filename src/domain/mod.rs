@@ -86,7 +86,7 @@ pub use finding::{
     Severity,
 };
 pub(crate) use fnv::Fnv;
-pub use gap::{Gap, hides_instances, region_of};
+pub use gap::{Gap, Hidden, hidden, region_of};
 pub use gathered::Gathered;
 pub use gathering::{ApiUsage, EstateSource, TagFilter};
 pub use gpu::{GpuModel, GpuShare, MOST_GPUS};

@@ -2,7 +2,7 @@
 //! back from a file or taken from the audit itself.
 
 use super::{
-    CauseKind, Currency, GapSubject, Kpi, KpiValue, Money, TagFilter, Window, hides_instances,
+    CauseKind, Currency, GapSubject, Hidden, Kpi, KpiValue, Money, TagFilter, Window, hidden,
     region_of,
 };
 use jiff::Timestamp;
@@ -151,7 +151,7 @@ pub struct PastGap {
 impl PastGap {
     pub fn unread(&self) -> Option<Unread<'_>> {
         match &self.what {
-            what if !hides_instances(what, self.cause) => None,
+            what if hidden(what, self.cause) != Hidden::Instances => None,
             GapSubject::Region => Some(Unread::Region(region_of(&self.place))),
             // A place that no workload is in: what one audit did not read is not only there.
             GapSubject::Nodes => Some(Unread::Region(&self.place)),

@@ -132,6 +132,7 @@ fn name_nodes(found: &mut Found, shown: &BTreeMap<&str, &ResourceId>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Hidden;
     use crate::domain::{
         AcceleratorKind, Clusters, Instance, InstanceShape, InstanceState, Lifecycle, Node,
         NodeAmount, OperatingSystem, Scheduler, Tenancy,
@@ -245,7 +246,7 @@ mod tests {
                 panic!("{gaps:?}");
             };
             assert_eq!(gap.place, "i-1");
-            assert!(gap.hides_instances());
+            assert!(gap.hides() == Hidden::Instances);
             pages.reverse();
         }
     }
@@ -348,6 +349,6 @@ mod tests {
             panic!("{gaps:?}");
         };
         assert_eq!(gap.place, "i-2");
-        assert!(gap.hides_instances());
+        assert!(gap.hides() == Hidden::Instances);
     }
 }

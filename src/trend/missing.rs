@@ -3,7 +3,7 @@
 
 use super::dates::days_from;
 use crate::domain::{
-    GapSubject, PastGap, RecordedRun, TagFilter, WorkloadDay, hides_instances, region_of,
+    GapSubject, Hidden, PastGap, RecordedRun, TagFilter, WorkloadDay, hidden, region_of,
 };
 use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
@@ -108,7 +108,7 @@ impl DayRead {
 
 /// Whether a gap may hide a job.
 fn hides(gap: &PastGap, row: &WorkloadDay) -> bool {
-    if !hides_instances(&gap.what, gap.cause) {
+    if hidden(&gap.what, gap.cause) != Hidden::Instances {
         return false;
     }
     let place = gap.place.as_str();

@@ -103,6 +103,61 @@ fn every_instance_counts_by_its_own_tags() {
 }
 
 #[test]
+fn a_gap_leaves_the_rules_incomplete_that_rest_on_what_it_hides() {
+    let world = World::new();
+    let policy = "[[budget]]\nmonthly_limit = 1_000\n[[budget]]\ntag = \"Name=one\"\n\
+                  monthly_limit = 1_000\n[waste]\nmonthly_limit = 1_000\n[coverage]\n\
+                  minimum_percent = 50\n[tags]\nrequired = [\"Name\"]\n[deny]\n\
+                  types = [\"p5*\"]\nregions = [\"cn-*\"]\n";
+    let money = ["budget/everything", "budget/tag Name=one", "waste"];
+    let names = ["required-tags", "types", "regions"];
+    let all = [&money[..], &names[..], &["coverage"]].concat();
+    let commitments = [&money[..], &names[..]].concat();
+    for (what, rules) in [
+        ("region", &all[..]),
+        ("regions", &all),
+        ("account", &all),
+        ("instance", &all),
+        ("nodes", &all),
+        ("training jobs", &all),
+        // Nobody knows what it is about.
+        ("phase of the moon", &all),
+        ("tags", &["budget/tag Name=one", "required-tags"]),
+        ("volumes", &money),
+        ("addresses", &money),
+        ("capacity reservations", &commitments),
+        ("reserved instances", &commitments),
+        ("savings plans", &commitments),
+        ("sum", &["waste"]),
+        ("spot prices", &[]),
+        ("metrics", &[]),
+    ] {
+        let mut estate = one();
+        estate["gaps"] = json!([{
+            "what": what, "where": "eu-west-1", "reason": "access denied", "hint": "allow it",
+        }]);
+        let outcome = check(&world, policy, &estate, &["--format", "json"]);
+        let report = outcome.json();
+        let checks = report["checks"].as_array().expect("a list");
+        let incomplete = checks.iter().filter(|one| one["outcome"] == "incomplete");
+        let mut found: Vec<String> = incomplete
+            .map(|one| {
+                let rule = one["rule"].as_str().expect("an id").replace("policy/", "");
+                match rule.as_str() {
+                    "budget" => format!("budget/{}", one["scope"].as_str().expect("a scope")),
+                    _ => rule,
+                }
+            })
+            .collect();
+        found.sort();
+        let mut rules = rules.to_vec();
+        rules.sort_unstable();
+        assert_eq!(found, rules, "{what}");
+        assert_eq!(outcome.code, if rules.is_empty() { 0 } else { 3 }, "{what}");
+    }
+}
+
+#[test]
 fn an_unpriced_part_never_passes_a_budget() {
     let world = World::new();
     let mut estate = one();

@@ -2,6 +2,7 @@
 //! devices. What is expected follows by hand from `fixtures/kubernetes`.
 
 use crate::cli::world::{Outcome, World};
+use gpucost::domain::Hidden;
 use gpucost::domain::{Claim, ClaimState};
 use gpucost::rules::CLUSTER_RULES;
 use gpucost::sources::kubernetes::read_kubectl;
@@ -284,7 +285,7 @@ fn devices_of_a_node_that_was_not_recorded_are_a_gap() {
         (gap.what.to_string().as_str(), gap.place.as_str()),
         ("instance", "gke-mig-1")
     );
-    assert!(gap.hides_instances());
+    assert!(gap.hides() == Hidden::Instances);
     assert_eq!(found.value.clusters.claims.len(), 7);
 }
 

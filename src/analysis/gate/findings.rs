@@ -1,13 +1,10 @@
 //! Forbidden findings, and how old a price may be.
 
 use super::baseline::{Baseline, Past};
-use super::judged::{
-    Judge, Judged, Words, open_silences, place, unseen_commitments, unseen_instances,
-    unseen_storage,
-};
+use super::judged::{Judge, Judged, Words, open_silences, place, unseen};
 use super::{Forbidden, GatePolicy, Violation, policy_rule};
 use crate::analysis::Audit;
-use crate::domain::{Cause, CauseKind, Finding, Gap, GapSubject, Money, Severity, counted};
+use crate::domain::{Cause, CauseKind, Finding, Gap, GapSubject, Hidden, Money, Severity, counted};
 use crate::rules::{CLUSTER_RULES, COMMITMENT_RULES, RULES, keeps_silent};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -142,12 +139,14 @@ fn silences(audit: &Audit, ban: &Forbidden, judge: &mut Judge<'_>) {
             judge.missing_data_for(gap, rule);
         }
     }
+    let of_kind = |hidden: Hidden| audit.gaps.iter().filter(move |gap| gap.hides() == hidden);
     if ban.awaits(STOPPED_WITH_STORAGE) {
-        unseen_storage(audit).for_each(|gap| judge.missing_data_for(gap, STOPPED_WITH_STORAGE));
+        let gaps = of_kind(Hidden::Storage);
+        gaps.for_each(|gap| judge.missing_data_for(gap, STOPPED_WITH_STORAGE));
     }
     if COMMITMENT_RULES.iter().any(|rule| ban.awaits(rule)) {
         let rule = ban.rule.as_deref().unwrap_or("*");
-        unseen_commitments(audit).for_each(|gap| judge.missing_data_for(gap, rule));
+        of_kind(Hidden::Commitments).for_each(|gap| judge.missing_data_for(gap, rule));
     }
     for rule in CLUSTER_RULES.iter().filter(|rule| ban.awaits(rule)) {
         let is_silent = |gap: &&Gap| {
@@ -157,18 +156,14 @@ fn silences(audit: &Audit, ban: &Forbidden, judge: &mut Judge<'_>) {
         let gaps = audit.gaps.iter().filter(is_silent);
         gaps.for_each(|gap| judge.missing_data_for(gap, rule));
     }
-    unseen_instances(audit).for_each(|gap| judge.missing_data(gap));
+    unseen(audit, &[]).for_each(|gap| judge.missing_data(gap));
 }
 
 /// Whether a gap keeps claims of a cluster away, and with them findings of any rule about
 /// clusters. Without a cause, which earlier recordings do not state, it does.
 fn hides_claims(gap: &Gap) -> bool {
-    let is_list = matches!(
-        gap.what,
-        GapSubject::Pods | GapSubject::Devices | GapSubject::Tasks
-    );
     let kind = gap.cause.as_deref().map(Cause::kind);
-    is_list
+    gap.hides() == Hidden::Claims
         && kind.is_none_or(|kind| {
             matches!(
                 kind,

@@ -5,7 +5,7 @@ use super::report::SAME_ESTATE;
 use super::{Check, CheckOutcome, GatePolicy, MissingData, Place, Violation};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
-    Gap, GapSubject, Money, Provider, Severity, WorkloadKey, region_of, shell_word,
+    Gap, GapSubject, Hidden, Money, Provider, Severity, WorkloadKey, region_of, shell_word,
 };
 
 /// One rule with everything that speaks against it.
@@ -224,18 +224,20 @@ pub(super) fn explain(audited: &AuditedWorkload) -> String {
     format!("`gpucost explain {id}{SAME_ESTATE}`")
 }
 
-/// Gaps in an inventory: instances that may be there and were not seen.
-pub(super) fn unseen_instances(audit: &Audit) -> impl Iterator<Item = &Gap> {
-    unseen(audit, false)
-}
-
-/// The same of a rule that may select instances by tag, and of every rule where a filter
-/// does: one whose tags were not read may belong to it.
-pub(super) fn unseen(audit: &Audit, is_by_tag: bool) -> impl Iterator<Item = &Gap> {
-    let is_by_tag = is_by_tag || !audit.tag_filters.is_empty();
-    let is_unseen =
-        move |gap: &&Gap| gap.hides_instances() || (is_by_tag && gap.what == GapSubject::Tags);
-    audit.gaps.iter().filter(is_unseen)
+/// The gaps that a rule is incomplete by: those about what it rests on, and those of which nobody
+/// knows what they are about. Instances are a part of everything. A filter by tag, or a rule about
+/// tags, rests on tags too: what has none that were read may belong to it.
+pub(super) fn unseen<'a>(
+    audit: &'a Audit,
+    rests_on: &'a [Hidden],
+) -> impl Iterator<Item = &'a Gap> {
+    let is_by_tag = !audit.tag_filters.is_empty();
+    audit.gaps.iter().filter(move |gap| {
+        let hidden = gap.hides();
+        matches!(hidden, Hidden::Instances | Hidden::Anything)
+            || rests_on.contains(&hidden)
+            || (is_by_tag && hidden == Hidden::Tags)
+    })
 }
 
 /// Whether the tags of a workload were not read.
@@ -254,33 +256,8 @@ pub(super) fn has_unread_tags(audit: &Audit, key: &WorkloadKey) -> bool {
 /// Whether a gap of the inventory may concern a region. Nodes of a cluster may be in any.
 pub(super) fn concerns_region(gap: &Gap, region: &str) -> bool {
     let of_one_region =
-        matches!(gap.what, GapSubject::Region | GapSubject::Tags) || is_of_storage(gap);
+        gap.what == GapSubject::Region || matches!(gap.hides(), Hidden::Tags | Hidden::Storage);
     !of_one_region || region_of(&gap.place) == region
-}
-
-/// Gaps in what stands beside stopped instances.
-pub(super) fn unseen_storage(audit: &Audit) -> impl Iterator<Item = &Gap> {
-    audit.gaps.iter().filter(|gap| is_of_storage(gap))
-}
-
-/// Gaps in what is paid for ahead, of which the unused part costs.
-pub(super) fn unseen_commitments(audit: &Audit) -> impl Iterator<Item = &Gap> {
-    audit.gaps.iter().filter(|gap| is_of_commitments(gap))
-}
-
-/// Whether a gap keeps commitments, or what is known of one, away.
-pub(super) fn is_of_commitments(gap: &Gap) -> bool {
-    matches!(
-        gap.what,
-        GapSubject::ReservedInstances
-            | GapSubject::CapacityReservations
-            | GapSubject::SavingsPlans
-            | GapSubject::Commitment
-    )
-}
-
-fn is_of_storage(gap: &Gap) -> bool {
-    matches!(gap.what, GapSubject::Volumes | GapSubject::Addresses)
 }
 
 /// Rules about idleness: what is seen to work is not idle, whatever else they lack.

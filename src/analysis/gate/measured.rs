@@ -1,7 +1,7 @@
 //! Floors of utilization and of metrics coverage.
 
 use super::baseline::{Baseline, Past};
-use super::judged::{Judge, Judged, Words, called, explain, unseen_instances};
+use super::judged::{Judge, Judged, Words, called, explain, unseen};
 use super::report::SAME_ESTATE;
 use super::{GatePolicy, UtilizationFloor, policy_rule};
 use crate::analysis::remedy::{Asked, advise};
@@ -66,7 +66,7 @@ fn judge_kind(
     } else if audit.workloads.iter().all(|one| one.workload.kind != kind) {
         judge.observed(format!("no {kind} workload"));
     }
-    unseen_instances(audit).for_each(|gap| judge.missing_data(gap));
+    unseen(audit, &[]).for_each(|gap| judge.missing_data(gap));
     judge.done()
 }
 
@@ -183,7 +183,7 @@ pub(super) fn coverage(
             judge.violated(Severity::Warning, words, past);
         }
     }
-    unseen_instances(audit).for_each(|gap| judge.missing_data(gap));
+    unseen(audit, &[]).for_each(|gap| judge.missing_data(gap));
     Some(judge.done())
 }
 

@@ -1,13 +1,11 @@
 //! Required tags, and which types and regions may be used.
 
 use super::baseline::{Baseline, Past};
-use super::judged::{
-    Judge, Judged, Words, called, explain, has_unread_tags, unseen, unseen_instances,
-};
+use super::judged::{Judge, Judged, Words, called, explain, has_unread_tags, unseen};
 use super::report::SAME_ESTATE;
 use super::{Allowance, GatePolicy, RequiredTag, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload, Entry, entries_of};
-use crate::domain::{Money, Severity, counted, shell_word};
+use crate::domain::{Hidden, Money, Severity, counted, shell_word};
 use crate::savings::UnusedCommitment;
 
 /// Every required tag.
@@ -87,7 +85,8 @@ fn judge_tag(
     let total = audit.workloads.len() + rooms.count();
     let all = counted(total, "workload", "workloads");
     judge.observed(format!("{} of {all} with it", total - missing - unknown));
-    unseen(audit, true).for_each(|gap| judge.missing_data(gap));
+    let rests_on = [Hidden::Tags, Hidden::Commitments];
+    unseen(audit, &rests_on).for_each(|gap| judge.missing_data(gap));
     judge.done()
 }
 
@@ -237,7 +236,7 @@ fn judge_names(
     let total = audit.workloads.len() + unused.count();
     let all = counted(total, "workload", "workloads");
     judge.observed(format!("{} of {all} allowed", total - refused));
-    unseen_instances(audit).for_each(|gap| judge.missing_data(gap));
+    unseen(audit, &[Hidden::Commitments]).for_each(|gap| judge.missing_data(gap));
     Some(judge.done())
 }
 

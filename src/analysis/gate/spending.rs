@@ -3,11 +3,10 @@
 use super::baseline::{Baseline, Past};
 use super::judged::{
     Judge, Judged, Words, concerns_region, is_about_idleness, open_silences, unseen,
-    unseen_commitments, unseen_instances, unseen_storage,
 };
 use super::{Budget, BudgetBasis, GatePolicy, Scope, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload, Entry, EntrySubject, ledger};
-use crate::domain::{Cause, CauseKind, Currency, Gap, GapSubject, Money, Severity};
+use crate::domain::{Cause, CauseKind, Currency, Gap, GapSubject, Hidden, Money, Severity};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,9 +89,11 @@ fn judge_budget(
         Scope::Region(region) => concerns_region(gap, region),
         _ => true,
     };
-    unseen(audit, matches!(budget.scope, Scope::Tag { .. }))
-        .chain(unseen_storage(audit))
-        .chain(unseen_commitments(audit))
+    let mut rests_on = vec![Hidden::Storage, Hidden::Commitments];
+    if matches!(budget.scope, Scope::Tag { .. }) {
+        rests_on.push(Hidden::Tags);
+    }
+    unseen(audit, &rests_on)
         .filter(concerned)
         .for_each(|gap| judge.missing_data(gap));
     judge.done()
@@ -311,10 +312,8 @@ fn lacking_waste(audit: &Audit, judge: &mut Judge<'_>) {
             .chain(of_rules)
             .for_each(|gap| judge.missing_data(gap));
     }
-    unseen_instances(audit)
-        .chain(unseen_storage(audit))
-        .chain(audit.gaps.iter().filter(|gap| gap.what == GapSubject::Sum))
-        .for_each(|gap| judge.missing_data(gap));
+    let rests_on = [Hidden::Storage, Hidden::Commitments, Hidden::Sums];
+    unseen(audit, &rests_on).for_each(|gap| judge.missing_data(gap));
 }
 
 const EVERYTHING: &str = "everything";

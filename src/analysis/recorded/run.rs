@@ -5,8 +5,7 @@ use super::facts::DayFacts;
 use super::rows::Rows;
 use crate::analysis::Audit;
 use crate::domain::{
-    Fnv, InstanceHour, PastAudit, PastGap, RecordedAction, RecordedRun, WorkloadDay,
-    hides_instances,
+    Fnv, Hidden, InstanceHour, PastAudit, PastGap, RecordedAction, RecordedRun, WorkloadDay, hidden,
 };
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -40,7 +39,7 @@ impl KeptAudit {
         let rows = rows.of(facts.days());
         let mut actions = actions::of_plan(audit, facts, hours_per_month);
         actions.extend(actions::of_unused(audit, &rows));
-        let hides = |gap: &PastGap| hides_instances(&gap.what, gap.cause);
+        let hides = |gap: &PastGap| hidden(&gap.what, gap.cause) == Hidden::Instances;
         let run = RecordedRun {
             run_id,
             as_of: audit.as_of,

@@ -250,6 +250,7 @@ fn chosen(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Hidden;
 
     fn page(text: &str) -> Page {
         serde_json::from_str(text).expect("a page")
@@ -260,7 +261,12 @@ mod tests {
     }
 
     fn causes(found: &Gathered<Vec<String>>) -> Vec<(&str, &str)> {
-        assert!(found.gaps.iter().all(Gap::hides_instances));
+        assert!(
+            found
+                .gaps
+                .iter()
+                .all(|gap| gap.hides() == Hidden::Instances)
+        );
         let gaps = found.gaps.iter();
         gaps.map(|gap| (gap.place.as_str(), gap.reason.as_str()))
             .collect()

@@ -1,4 +1,5 @@
 use super::*;
+use crate::domain::Hidden;
 use serde_json::{Value, json};
 
 const CREATED: i64 = 1_790_000_000;
@@ -58,7 +59,7 @@ fn instances(variants: Value, of_config: Value) -> Vec<Instance> {
 /// The place and the field of each gap; every one says that an instance may be missing.
 fn unread(gaps: &[Gap]) -> Vec<(String, CauseKind, String)> {
     let each = gaps.iter().map(|gap| {
-        assert!(gap.hides_instances(), "{gap:?}");
+        assert!(gap.hides() == Hidden::Instances, "{gap:?}");
         let cause = gap.cause.as_ref().expect("it has one");
         let details = cause.details().map(|(_, text)| text);
         let details: Vec<&str> = details.collect();
