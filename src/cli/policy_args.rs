@@ -12,7 +12,7 @@ pub(super) struct IamPolicyArgs {
     /// Also print the role of each account, its trust, and a template that creates it
     #[arg(long)]
     pub org: bool,
-    /// Account, or ARN of the principal, that assumes the role [default: 111122223333]
+    /// Account or ARN that assumes the role; required by `--org`
     #[arg(long, value_name = "ID|ARN", value_parser = trusted, requires = "org")]
     pub account: Option<String>,
     /// Role to create in each account [default: GpucostReadOnly]

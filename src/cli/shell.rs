@@ -24,9 +24,6 @@ pub(super) struct ManArgs {
     pub out: Option<PathBuf>,
 }
 
-/// The account of AWS's own examples.
-const EXAMPLE_ACCOUNT: &str = "111122223333";
-
 pub(super) fn policies(args: &IamPolicyArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     match &args.history {
         Some(Place::Bucket(BucketPlace { bucket, prefix })) => {
@@ -55,7 +52,15 @@ pub(super) fn policies(args: &IamPolicyArgs, io: &mut Io<'_>) -> Result<ExitCode
     if !args.org {
         return print(iam_policy().as_bytes(), io);
     }
-    let named = args.account.as_deref().unwrap_or(EXAMPLE_ACCOUNT);
+    // No default: what is printed is pasted, and lets whoever it names into every account.
+    let Some(named) = args.account.as_deref() else {
+        return Err(
+            Failure::input("`--org` needs the account that assumes the role").with_hint(
+                "run `gpucost iam-policy --org --account ID`, with the account ID or the ARN of \
+                 who runs gpucost; `aws sts get-caller-identity` prints both",
+            ),
+        );
+    };
     let Some(trusted) = Trusted::named(named) else {
         return Err(Failure::input(format!("`{named}` is not a principal")));
     };

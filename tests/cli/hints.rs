@@ -10,11 +10,12 @@ use std::sync::{Mutex, PoisonError};
 static TYPED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// Words that stand for what the user has.
-const STANDS_FOR: [(&str, &str); 4] = [
+const STANDS_FOR: [(&str, &str); 5] = [
     ("FILE.jsonl", "samples.jsonl"),
     ("FILE", "file.json"),
     ("TYPE", "g5.xlarge"),
     ("NAME", "name"),
+    ("ID", "111122223333"),
 ];
 
 /// Types each command of a text that nobody has typed yet, beside copies of the files of

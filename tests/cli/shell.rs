@@ -114,6 +114,26 @@ fn the_policy_is_printed_as_the_library_makes_it() {
 }
 
 #[test]
+fn an_organization_trusts_nobody_who_was_not_named() {
+    let world = World::new();
+    let refused = world.run(&["iam-policy", "--org"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
+    assert!(
+        refused
+            .stderr
+            .starts_with("error: `--org` needs the account")
+            && refused
+                .stderr
+                .contains("\nhint: run `gpucost iam-policy --org --account ID`"),
+        "{}",
+        refused.stderr
+    );
+    let named = world.run(&["iam-policy", "--org", "--account", "444455556666"]);
+    let trust = &named.json()["member_trust_policy"]["Statement"][0];
+    assert_eq!(trust["Principal"]["AWS"], "arn:aws:iam::444455556666:root");
+}
+
+#[test]
 fn the_role_is_printed_as_the_library_makes_it() {
     let outcome = World::new().run(&["kubernetes-rbac"]);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));

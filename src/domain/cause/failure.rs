@@ -44,7 +44,7 @@ impl FailureKind {
         match self {
             Self::Denied if action == "sts:AssumeRole" => {
                 "allow sts:AssumeRole to the caller, and let the role of the account trust it; \
-                 `gpucost iam-policy --org` prints both"
+                 `gpucost iam-policy --org --account ID` prints both"
             }
             Self::Denied | Self::Other if action.starts_with("organizations:") => {
                 "use credentials of the management account or of a delegated administrator, or \
