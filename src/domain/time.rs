@@ -6,6 +6,10 @@ use rust_decimal::Decimal;
 pub const HOUR_SECONDS: i64 = 3_600;
 pub const DAY_SECONDS: i64 = 86_400;
 
+/// The longest window that a document may state, in days: ten years. Memory and time grow with
+/// the days and hours of a window, however few values a document has.
+const MOST_DAYS: i64 = 3_660;
+
 /// A half-open span of time, `[start, end)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
@@ -29,6 +33,24 @@ impl Window {
         let end = floor_to_period(as_of, period_seconds);
         let start = floor_to_period(end.checked_sub(lookback)?, period_seconds);
         Ok(Self { start, end })
+    }
+
+    /// The window that a document states.
+    ///
+    /// # Errors
+    /// When it ends before it begins, or is longer than [`MOST_DAYS`].
+    pub fn stated(start: Timestamp, end: Timestamp) -> Result<Self, String> {
+        if end < start {
+            return Err("the window ends before it begins".to_owned());
+        }
+        let window = Self { start, end };
+        if window.seconds() > MOST_DAYS * DAY_SECONDS {
+            let days = window.seconds() / DAY_SECONDS;
+            return Err(format!(
+                "the window has {days} days; the maximum is {MOST_DAYS}"
+            ));
+        }
+        Ok(window)
     }
 
     pub fn seconds(self) -> i64 {
@@ -125,6 +147,24 @@ mod tests {
         assert_eq!(window.start, at("2026-11-06T20:10:00Z"));
         assert_eq!(window.end, at("2026-11-20T20:10:00Z"));
         assert_eq!(window.seconds(), 14 * 86_400);
+    }
+
+    #[test]
+    fn a_stated_window_has_at_most_ten_years() {
+        let start = at("2016-01-01T00:00:00Z");
+        // 3,660 days of 86,400 seconds.
+        let end = start + SignedDuration::from_secs(316_224_000);
+        assert_eq!(
+            Window::stated(start, end).map(Window::seconds),
+            Ok(316_224_000)
+        );
+        assert_eq!(
+            Window::stated(start, end + SignedDuration::from_hours(24)),
+            Err("the window has 3661 days; the maximum is 3660".to_owned())
+        );
+        assert!(Window::stated(Timestamp::MIN, Timestamp::MAX).is_err());
+        let reversed = Window::stated(end, start);
+        assert_eq!(reversed, Err("the window ends before it begins".to_owned()));
     }
 
     #[test]

@@ -41,6 +41,48 @@ fn bounded(folder: &Path, arguments: &str) -> (Option<i32>, String) {
     (output.status.code(), said)
 }
 
+#[test]
+fn a_window_of_eight_thousand_years_is_refused() {
+    let world = World::new();
+    let mut estate = one();
+    // Few periods, so that the bound of days is what refuses it.
+    estate["period_seconds"] = json!(86_400_000);
+    estate["window_start"] = json!("-006000-01-01T00:00:00Z");
+    estate["window_end"] = json!("2026-11-01T00:00:00Z");
+    // Series are placed as they are read where the window precedes them.
+    estate["metrics"] = json!([]);
+    let without_series = estate.to_string();
+    let keys = estate.as_object_mut().expect("an object");
+    keys.remove("metrics");
+    let window_first = estate.to_string();
+    let window_first = window_first.strip_suffix('}').expect("an object");
+    let series = series("i-one", Some(0), "gpu_utilization", "average", 15.0);
+    let window_first = format!("{window_first},\"metrics\":[{series}]}}");
+    for text in [without_series, window_first] {
+        let path = world.file("ages.json", text);
+        let outcome = world.run(&["audit", "--from", &path]);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+        assert!(
+            outcome.stderr.contains("ages.json")
+                && outcome.stderr.contains("days; the maximum is 3660"),
+            "{}",
+            outcome.stderr
+        );
+    }
+    let mut report = world.audit(&one());
+    let whole = world.file("report.json", report.to_string());
+    report["scope"]["window_start"] = json!("-006000-01-01T00:00:00Z");
+    let path = world.file("ages-report.json", report.to_string());
+    let outcome = world.run(&["diff", &whole, &path]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+    assert!(
+        outcome.stderr.contains("ages-report.json")
+            && outcome.stderr.contains("days; the maximum is 3660"),
+        "{}",
+        outcome.stderr
+    );
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn what_would_fill_the_memory_is_refused() {

@@ -340,12 +340,11 @@ impl Report {
     fn past(self) -> Result<PastAudit, InvalidValue> {
         let place = || "prices.currency".to_owned();
         let currency = known_currency(&self.prices.currency, place)?;
-        if self.scope.window_end < self.scope.window_start {
-            return Err(InvalidValue {
-                place: "scope.window_end".to_owned(),
-                found: "the window ends before it begins".to_owned(),
-            });
-        }
+        let window = Window::stated(self.scope.window_start, self.scope.window_end);
+        let window = window.map_err(|found| InvalidValue {
+            place: "scope.window_end".to_owned(),
+            found,
+        })?;
         let sum = |number, key: &str| money(number, currency, || format!("summary.{key}"));
         let totals = PastTotals {
             currency,
@@ -383,10 +382,7 @@ impl Report {
         Ok(PastAudit {
             gpucost_version: self.gpucost_version,
             as_of: self.as_of,
-            window: Window {
-                start: self.scope.window_start,
-                end: self.scope.window_end,
-            },
+            window,
             source: self.scope.source,
             accounts: self.scope.accounts,
             regions: self.scope.regions,

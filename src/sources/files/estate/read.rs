@@ -382,7 +382,9 @@ impl<'de> Visitor<'de> for MetricsSeed<'_> {
             self.0.window_end,
             self.0.period_seconds,
         ) {
-            (Some(start), Some(end), Some(period)) => Some((Window { start, end }, period)),
+            (Some(start), Some(end), Some(period)) => {
+                Some(stated_grid(start, end, period).map_err(<A::Error as de::Error>::custom)?)
+            }
             _ => None,
         };
         while let Some(()) = all.next_element_seed(SeriesSeed(self.0, grid))? {}
@@ -434,6 +436,25 @@ impl<'de> DeserializeSeed<'de> for SeriesSeed<'_> {
     }
 }
 
+/// Window and period as a document states them; series are placed on no other grid.
+fn stated_grid(
+    start: Timestamp,
+    end: Timestamp,
+    period_seconds: u32,
+) -> Result<(Window, u32), String> {
+    if end <= start {
+        return Err("`window_start` must be before `window_end`".to_owned());
+    }
+    let window = Window::stated(start, end)?;
+    let periods = window.seconds() / i64::from(period_seconds);
+    if periods > MOST_PERIODS as i64 {
+        return Err(format!(
+            "the window has {periods} periods; the maximum is {MOST_PERIODS}"
+        ));
+    }
+    Ok((window, period_seconds))
+}
+
 /// A fortnight, for documents that state no window.
 const DEFAULT_LOOKBACK: SignedDuration = SignedDuration::from_hours(14 * 24);
 const DEFAULT_PERIOD_SECONDS: u32 = 300;
@@ -479,24 +500,18 @@ impl Parts {
     }
 
     /// Window and period, once the document has stated when it ends.
-    fn grid(&self) -> Option<(Window, u32)> {
+    fn grid(&self, as_of: Timestamp) -> Result<(Window, u32), String> {
         let period = self.period_seconds.unwrap_or(DEFAULT_PERIOD_SECONDS);
-        let window = match (self.window_start, self.window_end) {
-            (Some(start), Some(end)) => Window { start, end },
-            _ => Window::before(self.as_of?, DEFAULT_LOOKBACK, period).ok()?,
-        };
-        Some((window, period))
+        if let (Some(start), Some(end)) = (self.window_start, self.window_end) {
+            return stated_grid(start, end, period);
+        }
+        let window = Window::before(as_of, DEFAULT_LOOKBACK, period)
+            .map_err(|_| "`as_of` is out of range".to_owned())?;
+        stated_grid(window.start, window.end, period)
     }
 
     fn into_estate<E: de::Error>(mut self, as_of: Timestamp) -> Result<Estate, E> {
-        let (window, period) = self
-            .grid()
-            .ok_or_else(|| E::custom("`as_of` is out of range"))?;
-        if window.seconds() <= 0 || window.seconds() / i64::from(period) > MOST_PERIODS as i64 {
-            return Err(E::custom(
-                "`window_start` must be before `window_end`, by at most a million periods",
-            ));
-        }
+        let (window, period) = self.grid(as_of).map_err(E::custom)?;
         for wire in std::mem::take(&mut self.unplaced) {
             self.add(series(wire, window, period)?, window, period);
         }
