@@ -1,12 +1,12 @@
 //! Calls of an API server: bounded in time and bytes, counted, and made again where that
 //! can help.
 
-use super::super::failure::PLUGIN_LATE;
 use super::super::options::KubernetesOptions;
 use super::super::rbac::CONNECT;
 use super::config::Target;
+use super::plugin;
 use super::refusal::{Refusal, not_made};
-use crate::domain::{ApiUsage, FailureKind};
+use crate::domain::ApiUsage;
 use crate::sources::SourceError;
 use crate::sources::again::seconds_of;
 use crate::sources::secrets::Secrets;
@@ -30,7 +30,6 @@ const AGENT: &str = concat!("gpucost/", env!("CARGO_PKG_VERSION"));
 /// One API server, which is only read.
 pub(super) struct ApiServer {
     client: kube::Client,
-    plugin: Option<String>,
     secrets: Secrets,
     timeout: Duration,
     first_pause: Duration,
@@ -51,25 +50,20 @@ impl ApiServer {
     ) -> Result<Self, SourceError> {
         let until = Instant::now() + options.deadline;
         let Target {
-            config,
-            plugin,
+            mut config,
             secrets,
         } = target;
-        // A plugin is waited for by a thread, which must not be this one.
+        plugin::run(&mut config.auth_info, until).await?;
+        // Files of the user are waited for by a thread, which must not be this one.
         let made = tokio::task::spawn_blocking(move || kube::Client::try_from(config));
-        let late = || {
-            let plugin = plugin.clone().unwrap_or_default();
-            SourceError::own(CONNECT, FailureKind::NoCredentials, PLUGIN_LATE, plugin)
-        };
         let client = match tokio::time::timeout_at(until, made).await {
             Ok(Ok(Ok(client))) => client,
-            Ok(Ok(Err(error))) => return Err(not_made(&error, plugin.as_deref())),
+            Ok(Ok(Err(error))) => return Err(not_made(&error)),
             Ok(Err(error)) => std::panic::resume_unwind(error.into_panic()),
-            Err(_) => return Err(late()),
+            Err(_) => return Err(Refusal::late(CONNECT).error),
         };
         Ok(Self {
             client,
-            plugin,
             secrets,
             timeout: options.timeout,
             first_pause: options.first_pause,
@@ -147,9 +141,11 @@ impl ApiServer {
             .header(USER_AGENT, AGENT)
             .body(Body::empty())
             .map_err(|_| Refusal::foreign(action))?;
-        let response = self.client.send(request).await.map_err(|error| {
-            Refusal::without_answer(action, &error, self.plugin.as_deref(), &self.secrets)
-        })?;
+        let response = self
+            .client
+            .send(request)
+            .await
+            .map_err(|error| Refusal::without_answer(action, &error, &self.secrets))?;
         let status = response.status();
         let wait = response.headers().get(RETRY_AFTER);
         let wait = wait.and_then(|value| seconds_of(value.to_str().ok()?));

@@ -3,6 +3,7 @@
 
 use super::super::failure::OpenError;
 use super::super::options::KubernetesOptions;
+use super::plugin::is_sendable;
 use super::refusal::words_of;
 use crate::sources::secrets::Secrets;
 use hyper_util::client::proxy::matcher::Matcher;
@@ -21,8 +22,6 @@ const POD: &str = "KUBERNETES_SERVICE_HOST";
 /// An API server, and who asks it.
 pub(super) struct Target {
     pub config: Config,
-    /// The program that gives credentials, where one does.
-    pub plugin: Option<String>,
     pub secrets: Secrets,
 }
 
@@ -52,18 +51,12 @@ impl Target {
             config.root_cert = Some(Vec::new());
         }
         let secrets = secrets(&config.auth_info);
-        let exec = config.auth_info.exec.as_mut();
-        let plugin = exec.and_then(|exec| {
-            if !options.is_interactive {
-                exec.interactive_mode = Some(ExecInteractiveMode::Never);
-            }
-            exec.command.clone()
-        });
-        Ok(Self {
-            config,
-            plugin,
-            secrets,
-        })
+        if let Some(plugin) = config.auth_info.exec.as_mut()
+            && !options.is_interactive
+        {
+            plugin.interactive_mode = Some(ExecInteractiveMode::Never);
+        }
+        Ok(Self { config, secrets })
     }
 }
 
@@ -132,15 +125,46 @@ fn of_context(mut kubeconfig: Kubeconfig, wanted: Option<&str>) -> Result<Config
     let has_own_proxy = cluster
         .and_then(|one| one.cluster.as_ref())
         .is_some_and(names_proxy);
+    let user = context.user.clone().unwrap_or_default();
     kubeconfig.current_context = Some(name.clone());
-    let mut config = Config::try_from(kubeconfig).map_err(|error| OpenError::Unusable {
-        context: name,
-        why: words_of(&error),
-    })?;
+    let unusable = |why| OpenError::Unusable {
+        context: name.clone(),
+        why,
+    };
+    let config = Config::try_from(kubeconfig);
+    let mut config = config.map_err(|error| unusable(words_of(&error)))?;
+    check(&config.auth_info, &user).map_err(unusable)?;
     if !has_own_proxy && !needs_proxy(&config.cluster_url) {
         config.proxy_url = None;
     }
     Ok(config)
+}
+
+/// # Errors
+/// When a user has credentials that the client of kube would end the process over, or runs a
+/// program without an end to what it prints.
+fn check(user: &AuthInfo, name: &str) -> Result<(), String> {
+    let written = serde_json::to_value(user).unwrap_or_default();
+    let provider = &written["auth-provider"]["config"];
+    let tokens = [
+        &written["token"],
+        &provider["id-token"],
+        &provider["access-token"],
+    ];
+    let mut tokens = tokens.into_iter().filter_map(|token| token.as_str());
+    if !tokens.all(is_sendable) {
+        return Err(format!(
+            "the token of its user `{name}` has characters that no HTTP header can hold, such as \
+             a line feed"
+        ));
+    }
+    if provider["cmd-path"].is_string() {
+        return Err(format!(
+            "its user `{name}` runs a program of `auth-provider`, which Kubernetes replaced by \
+             credential plugins"
+        ));
+    }
+    Ok(())
 }
 
 fn names_proxy(cluster: &Cluster) -> bool {
@@ -229,6 +253,26 @@ mod tests {
             assert_eq!(address(user).as_deref(), Some("http://127.0.0.1"), "{user}");
         }
         assert_eq!(address("{}"), None);
+    }
+
+    #[test]
+    fn a_token_that_no_header_can_hold_names_its_user() {
+        for user in [
+            r#"{token: "hunter2\nX-Other: 1"}"#,
+            r#"{token: "hunter2\u0001"}"#,
+            r#"{auth-provider: {name: oidc, config: {id-token: "hunter2\r"}}}"#,
+            "{auth-provider: {name: gcp, config: {cmd-path: hunter2}}}",
+        ] {
+            let text = CONFIG.replace("{token: hunter2-hunter2}", user);
+            let error = target(&text, None).err().expect("not usable");
+            let said = error.to_string();
+            assert!(
+                said.starts_with("the context `lab` of the kubeconfig cannot be used: ")
+                    && said.contains("its user `me` "),
+                "{said}"
+            );
+            assert!(!said.contains("hunter2"), "{said}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod cluster;
 mod config;
 mod lists;
 mod page;
+mod plugin;
 mod refusal;
 
 pub use cluster::LiveCluster;

@@ -2,8 +2,8 @@
 //! a plugin printed, and what a file with credentials says, is in no message.
 
 use super::super::failure::{
-    FOREIGN, INCOMPLETE, INVALID_CLUSTER, INVALID_USER, NO_TOKEN, NOT_CONNECTED, PLUGIN_FAILED,
-    PLUGIN_NOT_RUN, PLUGIN_UNREADABLE, STATUS, TIMED_OUT, TOO_LARGE,
+    FOREIGN, INCOMPLETE, INVALID_CLUSTER, INVALID_USER, NO_TOKEN, NOT_CONNECTED, STATUS, TIMED_OUT,
+    TOO_LARGE,
 };
 use super::super::rbac::CONNECT;
 use crate::domain::FailureKind;
@@ -73,13 +73,12 @@ impl Refusal {
     pub(super) fn without_answer(
         action: &'static str,
         error: &kube::Error,
-        plugin: Option<&str>,
         secrets: &Secrets,
     ) -> Self {
         if let kube::Error::Auth(error) = error {
             let error = SourceError {
                 action: Some(action),
-                ..credentials(error, plugin)
+                ..credentials(error)
             };
             return Self {
                 error,
@@ -139,12 +138,12 @@ fn code_of(status: u16) -> String {
 }
 
 /// Why a client could not be made.
-pub(super) fn not_made(error: &kube::Error, plugin: Option<&str>) -> SourceError {
+pub(super) fn not_made(error: &kube::Error) -> SourceError {
     let invalid = |words: &str, said: String| {
         SourceError::own(CONNECT, FailureKind::InvalidSettings, words, said)
     };
     match error {
-        kube::Error::Auth(error) => credentials(error, plugin),
+        kube::Error::Auth(error) => credentials(error),
         kube::Error::InferKubeconfig(error) => invalid(INVALID_USER, words_of(error)),
         kube::Error::ProxyProtocolUnsupported { .. }
         | kube::Error::ProxyProtocolDisabled { .. } => invalid(
@@ -159,26 +158,9 @@ pub(super) fn not_made(error: &kube::Error, plugin: Option<&str>) -> SourceError
     }
 }
 
-/// Why there are no credentials. A plugin prints them, and its command line or its
-/// environment can hold some.
-fn credentials(error: &AuthError, plugin: Option<&str>) -> SourceError {
-    let none = |words: &str, said: String| {
-        let plugin = plugin.unwrap_or("auth-provider");
-        SourceError::own(
-            CONNECT,
-            FailureKind::NoCredentials,
-            words,
-            format!("{plugin}{said}"),
-        )
-    };
+/// Why there are no credentials, where a user has no plugin.
+fn credentials(error: &AuthError) -> SourceError {
     match error {
-        AuthError::AuthExecStart(error) => none(PLUGIN_NOT_RUN, format!(": {error}")),
-        AuthError::AuthExecRun { out, .. } => none(PLUGIN_FAILED, format!(": {}", out.status)),
-        AuthError::AuthExecParse(_)
-        | AuthError::ExecPluginFailed
-        | AuthError::ParseTokenKey(_)
-        | AuthError::MalformedTokenExpirationDate(_)
-        | AuthError::UnrefreshableTokenResponse => none(PLUGIN_UNREADABLE, String::new()),
         AuthError::ReadTokenFile(error, path) => SourceError::own(
             CONNECT,
             FailureKind::NoCredentials,
@@ -215,26 +197,6 @@ pub(super) fn words_of(error: &KubeconfigError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[cfg(unix)]
-    #[test]
-    fn what_a_plugin_printed_is_not_repeated() {
-        use std::os::unix::process::ExitStatusExt;
-        let out = std::process::Output {
-            status: std::process::ExitStatus::from_raw(256),
-            stdout: b"hunter2".to_vec(),
-            stderr: b"hunter2".to_vec(),
-        };
-        let error = AuthError::AuthExecRun {
-            cmd: "TOKEN=hunter2 \"aws\"".to_owned(),
-            out: Box::new(out),
-        };
-        let error = credentials(&error, Some("aws"));
-        assert_eq!(
-            error.to_string(),
-            "kubernetes:connect: the credential plugin failed: aws: exit status: 1"
-        );
-    }
 
     #[test]
     fn refusals_are_sorted_by_what_helps() {
