@@ -7,7 +7,7 @@ use super::answer::{
 use super::auth::{Prover, Server};
 use super::error::{
     Failed, INVALID_AUTH, INVALID_CA_FILE, INVALID_CLIENT_CERTIFICATE, INVALID_HEADER, INVALID_URL,
-    invalid, malformed,
+    invalid, malformed, past_deadline,
 };
 use super::mutual_tls::ClientCertificate;
 use super::request::{FORM, Form, Operation, QUERY, QUERY_RANGE, SERIES, seconds};
@@ -23,8 +23,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// Warnings that are kept of all calls.
 const MOST_WARNINGS: usize = 20;
@@ -44,6 +45,9 @@ pub struct ClientOptions {
     /// For one request, from the connection to the last byte of the answer. Nine tenths of
     /// it are what the server may take to evaluate a query.
     pub timeout: SignedDuration,
+    /// For all requests together, from the first one, with pauses: a server that answers each
+    /// just in time would hold a run for days. What is not read by then is a gap.
+    pub deadline: SignedDuration,
     /// Before a request is sent again; each further pause is twice as long.
     pub first_pause: SignedDuration,
     /// The largest answer in bytes, packed and unpacked. Five-minute values of 1,000 GPUs
@@ -61,6 +65,7 @@ impl Default for ClientOptions {
     fn default() -> Self {
         Self {
             timeout: SignedDuration::from_secs(120),
+            deadline: SignedDuration::from_hours(1),
             first_pause: SignedDuration::from_millis(500),
             most_bytes: 128 << 20,
             ca_file: None,
@@ -79,6 +84,9 @@ pub struct Client {
     prover: Prover,
     transport: Transport,
     timeout: Duration,
+    deadline: Duration,
+    /// When the deadline passes; nothing before the first request.
+    until: OnceLock<Instant>,
     first_pause: Duration,
     noted: Mutex<Noted>,
 }
@@ -120,6 +128,8 @@ impl Client {
             prover,
             transport,
             timeout,
+            deadline: options.deadline.unsigned_abs(),
+            until: OnceLock::new(),
             first_pause: options.first_pause.unsigned_abs(),
             noted: Mutex::default(),
         };
@@ -212,8 +222,18 @@ impl Client {
         format!("{}{}", self.base, operation.path)
     }
 
-    /// Asks until there is an answer, or no further try can help.
+    /// Asks until there is an answer, no further try can help, or the deadline passes.
     async fn asked<T: DeserializeOwned>(
+        &self,
+        operation: Operation,
+        form: Form,
+    ) -> Result<T, SourceError> {
+        let until = self.until.get_or_init(|| Instant::now() + self.deadline);
+        let answer = tokio::time::timeout_at(*until, self.answered(operation, form)).await;
+        answer.unwrap_or_else(|_| Err(past_deadline(operation.action)))
+    }
+
+    async fn answered<T: DeserializeOwned>(
         &self,
         operation: Operation,
         form: Form,

@@ -462,6 +462,31 @@ async fn a_server_that_does_not_answer_is_given_up() {
 }
 
 #[tokio::test]
+async fn all_queries_together_have_a_deadline() {
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = silent.local_addr().expect("a bound socket has an address");
+    let server = Server {
+        url: format!("http://{address}"),
+        auth: Auth::None,
+        headers: Vec::new(),
+    };
+    let options = ClientOptions {
+        deadline: SignedDuration::from_millis(100),
+        ..options()
+    };
+    let client = Client::new(server, options).expect("a client");
+    // The second has no time of its own.
+    for _ in 0..2 {
+        let error = ask(&client).await.expect_err("nobody answers");
+        assert_eq!(
+            error.to_string(),
+            "prometheus:query: all queries together took longer than their time limit"
+        );
+        assert!(is_known_code(&error.code) && !is_too_large(&error));
+    }
+}
+
+#[tokio::test]
 async fn no_secret_is_in_what_is_said() {
     let said = "bad header 'Authorization: Basic amFuZTpodW50ZXIy' for jane:hunter2 of team-77";
     let plain = "hunter2 amFuZTpodW50ZXIy team-77";

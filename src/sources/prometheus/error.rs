@@ -26,6 +26,7 @@ pub(super) const INVALID_CLIENT_CERTIFICATE: &str = "the client certificate cann
 const CERTIFICATE_WANTED: &str = "the server requires a client certificate that it accepts \
                                   (`--prometheus-client-cert`)";
 const TIMED_OUT: &str = "no response within the time limit";
+const PAST_DEADLINE: &str = "all queries together took longer than their time limit";
 const NOT_CONNECTED: &str = "the connection failed";
 const INCOMPLETE: &str = "the response is incomplete";
 const TOO_LARGE: &str = "the response is larger than what is read at once";
@@ -44,6 +45,7 @@ pub fn is_known_code(code: &str) -> bool {
         INVALID_CLIENT_CERTIFICATE,
         CERTIFICATE_WANTED,
         TIMED_OUT,
+        PAST_DEADLINE,
         NOT_CONNECTED,
         INCOMPLETE,
         TOO_LARGE,
@@ -74,6 +76,11 @@ pub(super) fn invalid(words: &str, why: &str) -> SourceError {
 pub(super) fn malformed(action: &'static str, why: &str) -> SourceError {
     let kind = FailureKind::Unsupported;
     SourceError::own(action, kind, MALFORMED, why.to_owned())
+}
+
+/// No answer before the deadline of all calls: the server has too much to do.
+pub(super) fn past_deadline(action: &'static str) -> SourceError {
+    SourceError::own(action, FailureKind::Throttled, PAST_DEADLINE, String::new())
 }
 
 impl Failed {

@@ -7,13 +7,13 @@
 use super::keys::Keys;
 use super::object::{Created, Listed, Room, Store, invalid, is_between};
 use super::place::{BucketAccess, BucketPlace};
-use super::transport::{Signed, Transport};
+use super::transport::{BYTES_A_SECOND, Signed, Transport};
 use crate::domain::safe;
 use crate::sources::Answer;
 use crate::sources::aws::Access;
 use crate::sources::tls::aws_connector;
 use aws_smithy_runtime_api::client::http::SharedHttpConnector;
-use futures_util::{FutureExt, StreamExt};
+use futures_util::{FutureExt, Stream, StreamExt};
 use object_store::aws::{AmazonS3, AmazonS3Builder, Checksum};
 use object_store::client::{HttpRequestBody, HttpService};
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
@@ -22,7 +22,7 @@ use object_store::{
     Error, GetOptions, ObjectStore, ObjectStoreExt, PutMode, PutPayload, RetryConfig,
 };
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as _;
 use std::fs::File;
 use std::io::{self, ErrorKind, Seek, Write};
@@ -30,10 +30,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::{NamedTempFile, TempDir};
+use tokio::time::{Instant, timeout_at};
 
 /// For a connection.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
-/// For the next bytes of an object.
+/// For the next bytes of an object, and what all of it may take besides a second for each of
+/// [`BYTES_A_SECOND`].
 const READ_WITHIN: Duration = Duration::from_secs(60);
 /// Tries of a request after the first one.
 const RETRIES: usize = 4;
@@ -120,6 +122,7 @@ impl Bucket {
         let mut pages = Pages {
             offset: between.map(|(first, _)| format!("{prefix}{first}")),
             token: None,
+            followed: BTreeSet::new(),
             most: MOST_ON_A_PAGE,
             unreadable: 0,
         };
@@ -153,7 +156,10 @@ impl Bucket {
                 }
             }
             match page.page_token {
-                Some(token) if !is_past => pages.token = Some(token),
+                Some(token) if !is_past => {
+                    room.take(&token)?;
+                    pages.follow(token)?;
+                }
                 _ => break,
             }
         }
@@ -171,23 +177,11 @@ impl Bucket {
         let path = self.path(name)?;
         let answer = self.store.get_opts(&path, GetOptions::default()).await;
         let answer = answer.map_err(failed)?;
-        let mut left = answer.meta.size;
-        check_size(left, most_bytes)?;
+        let bytes = answer.meta.size;
+        check_size(bytes, most_bytes)?;
         let mut file = NamedTempFile::new_in(self.scratch.path())?;
-        let mut parts = answer.into_stream();
-        let late = |_| io::Error::from(ErrorKind::TimedOut);
-        while let Some(part) = tokio::time::timeout(READ_WITHIN, parts.next())
-            .await
-            .map_err(late)?
-        {
-            let part = part.map_err(failed)?;
-            let taken = left.checked_sub(part.len() as u64);
-            left = taken.ok_or_else(|| invalid("it is longer than its server says"))?;
-            file.write_all(&part)?;
-        }
-        if left > 0 {
-            return Err(ErrorKind::UnexpectedEof.into());
-        }
+        let until = Instant::now() + longest(bytes);
+        write_parts(answer.into_stream(), bytes, until, &mut file).await?;
         let (mut file, path) = file.keep().map_err(|error| error.error)?;
         file.rewind()?;
         self.read.borrow_mut().insert(name.to_owned(), path);
@@ -268,6 +262,8 @@ struct Pages {
     offset: Option<String>,
     /// Where it goes on.
     token: Option<String>,
+    /// Where it went on so far.
+    followed: BTreeSet<String>,
     /// Objects on a page.
     most: usize,
     /// Objects that were passed.
@@ -283,6 +279,18 @@ impl Pages {
             page_token: self.token.clone(),
             ..PaginatedListOptions::default()
         }
+    }
+
+    /// Goes on at the next page.
+    ///
+    /// # Errors
+    /// When it went on there before: the listing would not end.
+    fn follow(&mut self, token: String) -> io::Result<()> {
+        if !self.followed.insert(token.clone()) {
+            return Err(invalid("its listing goes back to a page that was read"));
+        }
+        self.token = Some(token);
+        Ok(())
     }
 
     /// Gets past an object whose name the client does not read, and for which it refuses the
@@ -310,6 +318,36 @@ impl Pages {
         self.most = MOST_ON_A_PAGE;
         Ok(())
     }
+}
+
+/// Writes the parts of an object of so many bytes, which must all arrive by a time.
+async fn write_parts(
+    mut parts: impl Stream<Item = object_store::Result<impl AsRef<[u8]>>> + Unpin,
+    bytes: u64,
+    until: Instant,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut left = bytes;
+    let late = |_| io::Error::from(ErrorKind::TimedOut);
+    while let Some(part) = timeout_at(until.min(Instant::now() + READ_WITHIN), parts.next())
+        .await
+        .map_err(late)?
+    {
+        let part = part.map_err(failed)?;
+        let part = part.as_ref();
+        let taken = left.checked_sub(part.len() as u64);
+        left = taken.ok_or_else(|| invalid("it is longer than its server says"))?;
+        out.write_all(part)?;
+    }
+    if left > 0 {
+        return Err(ErrorKind::UnexpectedEof.into());
+    }
+    Ok(())
+}
+
+/// How long an object of so many bytes may take.
+fn longest(bytes: u64) -> Duration {
+    READ_WITHIN.saturating_add(Duration::from_secs(bytes / BYTES_A_SECOND as u64))
 }
 
 fn check_size(bytes: u64, most_bytes: u64) -> io::Result<()> {
@@ -383,6 +421,7 @@ mod tests {
         let mut pages = Pages {
             offset: None,
             token: Some("token".to_owned()),
+            followed: BTreeSet::new(),
             most: MOST_ON_A_PAGE,
             unreadable: 0,
         };
@@ -402,6 +441,48 @@ mod tests {
         }
         pages.most = 1;
         assert!(pages.pass(&error).is_err(), "there are too many");
+    }
+
+    #[test]
+    fn a_listing_does_not_go_back() {
+        let mut pages = Pages {
+            offset: None,
+            token: None,
+            followed: BTreeSet::new(),
+            most: MOST_ON_A_PAGE,
+            unreadable: 0,
+        };
+        for token in ["a", "b"] {
+            pages.follow(token.to_owned()).expect("it goes on");
+            assert_eq!(pages.next().page_token.as_deref(), Some(token));
+        }
+        assert!(pages.follow("a".to_owned()).is_err());
+    }
+
+    #[tokio::test]
+    async fn an_object_that_trickles_has_an_end() {
+        // A byte every ten milliseconds, for ever.
+        let parts = || {
+            let byte = |()| async {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                Some((Ok::<_, Error>(b"x"), ()))
+            };
+            Box::pin(futures_util::stream::unfold((), byte))
+        };
+        let mut out = Vec::new();
+        let until = Instant::now() + Duration::from_millis(200);
+        let late = write_parts(parts(), 1_000_000, until, &mut out).await;
+        let late = late.expect_err("it trickles");
+        assert_eq!(late.kind(), ErrorKind::TimedOut);
+        assert!(!out.is_empty() && out.len() <= 21, "{}", out.len());
+        let whole = parts().take(3);
+        let until = Instant::now() + Duration::from_secs(60);
+        let mut out = Vec::new();
+        let whole = write_parts(Box::pin(whole), 3, until, &mut out).await;
+        whole.expect("all of it");
+        assert_eq!(out, b"xxx");
+        // 100 MiB at 256 KiB a second are 400 seconds.
+        assert_eq!(longest(104_857_600), Duration::from_secs(460));
     }
 
     #[test]

@@ -22,7 +22,7 @@ const MOST_BYTES: usize = 16 << 20;
 /// One attempt of a request without a body, up to the head of its answer.
 const ATTEMPT_WITHIN: Duration = Duration::from_secs(30);
 /// What a body adds to that: a second for each of so many bytes.
-const BYTES_A_SECOND: usize = 256 << 10;
+pub(super) const BYTES_A_SECOND: usize = 256 << 10;
 
 /// What requests were signed with so far.
 #[derive(Debug, Clone, Default)]
