@@ -53,6 +53,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let keeping = args.record.as_ref();
     let keeping =
         keeping.map(|place| Keeping::of(place.as_ref(), &estate, (&args.estate, &settings), io));
+    let keeping = keeping.transpose()?;
     let wanted = Wanted {
         args,
         facts: Facts::of((&args.export, format), &estate, &settings.policy),

@@ -151,7 +151,10 @@ pub use terraform::{
     Missing, PlanAction, Planned, PlannedCount, PlannedInstances, PlannedResource, RUNS_NOTHING,
     TerraformPlan,
 };
-pub use time::{DAY_SECONDS, HOUR_SECONDS, RunningTime, Window, floor_to_period, parse_duration};
+pub use time::{
+    DAY_SECONDS, HOUR_SECONDS, RunningTime, Window, floor_to_period, latest_believed,
+    parse_duration,
+};
 pub use training_plan::{PlanStatus, TrainingPlan};
 pub use upkeep::{CompactedHistory, FileTrouble, FoundFile, PrunedHistory, VerifiedHistory};
 pub use usage::{

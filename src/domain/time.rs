@@ -6,6 +6,15 @@ use rust_decimal::Decimal;
 pub const HOUR_SECONDS: i64 = 3_600;
 pub const DAY_SECONDS: i64 = 86_400;
 
+/// How far ahead of now a clock of a recording machine may be.
+const CLOCK_AHEAD: SignedDuration = SignedDuration::from_hours(24);
+
+/// The last instant that an audit is believed to describe: a later one is of a clock that is
+/// ahead.
+pub fn latest_believed(now: Timestamp) -> Timestamp {
+    now.checked_add(CLOCK_AHEAD).unwrap_or(Timestamp::MAX)
+}
+
 /// The longest window that a document may state, in days: ten years. Memory and time grow with
 /// the days and hours of a window, however few values a document has.
 const MOST_DAYS: i64 = 3_660;

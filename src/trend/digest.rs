@@ -3,11 +3,11 @@
 
 use super::anomaly::AnomalyLimits;
 use super::dates::{Horizon, Step, date_of, plus_days};
-use super::ledger::{CLOCK_AHEAD, Ledger};
+use super::ledger::Ledger;
 use super::overview::{Compared, Overview, TrendAsk};
 use super::periods::TrendKey;
 use super::realised::{ActionStatus, PriceToday, Realised};
-use crate::domain::{RecordedAction, RecordedRun, WorkloadDay, named_enum};
+use crate::domain::{RecordedAction, RecordedRun, WorkloadDay, latest_believed, named_enum};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use std::cmp::Reverse;
@@ -85,7 +85,7 @@ impl Digest {
         today: PriceToday<'_>,
         now: Timestamp,
     ) -> Result<Self, NoDigest> {
-        let limit = now.checked_add(CLOCK_AHEAD).unwrap_or(Timestamp::MAX);
+        let limit = latest_believed(now);
         let known = kept.runs.iter().filter(|run| run.as_of <= limit);
         let last = known.max_by_key(|run| (run.as_of, &run.run_id));
         let last = last.cloned().ok_or(NoDigest::Empty)?;

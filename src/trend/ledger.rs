@@ -2,14 +2,12 @@
 
 use super::dates::{date_of, days_from, plus_days};
 use super::missing::{self, DayRead};
-use crate::domain::{CostSource, Currency, Money, RecordedRun, WorkloadDay};
+use crate::domain::{CostSource, Currency, Money, RecordedRun, WorkloadDay, latest_believed};
+use jiff::Timestamp;
 use jiff::civil::Date;
-use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
-/// How far ahead of now a clock of a recording machine may be.
-pub(super) const CLOCK_AHEAD: SignedDuration = SignedDuration::from_hours(24);
 /// Days from the last recorded one until now, of a recorder that missed a weekend.
 const LATE_DAYS: i64 = 4;
 /// The most that a day of a workload costs, or has of hours: beyond it, sums of years and
@@ -63,7 +61,7 @@ impl Ledger {
         now: Timestamp,
         currency: Currency,
     ) -> Self {
-        let limit = now.checked_add(CLOCK_AHEAD).unwrap_or(Timestamp::MAX);
+        let limit = latest_believed(now);
         let ahead = runs.iter().filter(|run| run.as_of > limit);
         let mut left_out = LeftOut {
             runs_ahead: ahead.count() as u64,

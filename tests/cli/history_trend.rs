@@ -1,6 +1,7 @@
 //! `gpucost history`: what kept audits add up to.
 
-use crate::cli::world::{Outcome, World};
+use crate::cli::world::{Outcome, World, with_program};
+use gpucost::cli::{self, ExitCode, Io};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -85,6 +86,59 @@ fn a_damaged_day_is_not_one_without_costs() {
         "{}",
         outcome.stderr
     );
+}
+
+#[test]
+fn a_night_of_a_clock_a_month_ahead_is_not_recorded_and_does_not_count() {
+    let world = recorded();
+    let before = history(&world, &["--format", "json"]).json();
+    let estate = json!({
+        "estate_version": "1", "as_of": "2026-12-20T07:00:00Z",
+        "window_start": "2026-12-06T00:00:00Z", "window_end": "2026-12-20T00:00:00Z",
+        "accounts": ["111122223333"], "regions": ["us-east-1"], "instances": [],
+    });
+    let estate = world.estate("estate.json", &estate);
+    let nights = world.path("nights");
+    let record = format!("--record={nights}");
+    for arguments in [
+        &["history", "record", &nights, "--from", &estate][..],
+        &["audit", "--from", &estate, &record],
+    ] {
+        let refused = world.run(&[arguments, &["--offline", "--allow-empty"]].concat());
+        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
+        assert!(
+            refused.stderr.contains("which is ahead of now"),
+            "{}",
+            refused.stderr
+        );
+    }
+    // The machine whose clock is ahead takes it.
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let arguments = ["history", "record", &nights, "--from", &estate];
+    let arguments = [&arguments[..], &["--offline", "--allow-empty"]].concat();
+    let code = cli::main(
+        with_program(&arguments),
+        &mut Io {
+            stdout: &mut stdout,
+            stderr: &mut stderr,
+            env: Default::default(),
+            unreadable: Vec::new(),
+            now: "2026-12-20T12:00:00Z".parse().expect("a time stamp"),
+            folder: Path::new(&nights).to_owned(),
+            stdout_is_terminal: false,
+            stderr_is_terminal: false,
+            ends_at_signals: false,
+        },
+    );
+    assert_eq!(code, ExitCode::Done, "{}", String::from_utf8_lossy(&stderr));
+    let after = history(&world, &["--format", "json"]);
+    let warning = "warning: the run 20261220T070000Z-";
+    assert!(
+        after.stderr.contains(warning) && after.stderr.contains(" and does not count"),
+        "{}",
+        after.stderr
+    );
+    assert_eq!(after.json()["periods"], before["periods"]);
 }
 
 #[test]

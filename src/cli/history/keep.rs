@@ -6,12 +6,13 @@ use crate::cli::args::{EstateArgs, OutputArgs};
 use crate::cli::exit::Failure;
 use crate::cli::{Io, estate, live, usage_history};
 use crate::config::SettingsFile;
-use crate::domain::Policy;
+use crate::domain::{Policy, latest_believed};
 use crate::report::{KeptRun, kept_run_text};
 use crate::sources::aws::Notice;
 use crate::sources::files::{HistoryError, Records};
 use crate::sources::store::{BucketAccess, Place};
 use crate::usage::Estate;
+use jiff::Timestamp;
 
 /// Where an audit will be kept, with what its estate tells of single days.
 pub(in crate::cli) struct Keeping {
@@ -34,18 +35,30 @@ pub(in crate::cli) fn day_facts(
 
 impl Keeping {
     /// Of an estate that is about to be audited.
+    ///
+    /// # Errors
+    /// When it is of a time ahead of now, whose days would take the place of true ones.
     pub(in crate::cli) fn of(
         named: Option<&Place>,
         estate: &Estate,
         (args, settings): (&EstateArgs, &SettingsFile),
         io: &Io<'_>,
-    ) -> Self {
+    ) -> Result<Self, Failure> {
+        if estate.as_of > latest_believed(io.now) {
+            let why = format!(
+                "the estate is of {}, which is ahead of now: it is not recorded",
+                estate.as_of
+            );
+            return Err(Failure::input(why).with_hint(
+                "correct the clock of the machine that read it, or `--as-of`, and read it again",
+            ));
+        }
         let aws = estate::aws_options(&args.aws, settings, io);
-        Self {
+        Ok(Self {
             place: place_of(named.or(args.history.as_ref())),
             access: usage_history::bucket_access(&aws, io),
             facts: day_facts(estate, (args, settings), io),
-        }
+        })
     }
 
     /// Keeps the audit, and says so in a line.
@@ -62,7 +75,7 @@ impl Keeping {
         let mut kept = KeptAudit::of(audit, &self.facts, policy.hours_per_month);
         let done = live::run(out, &Notice::default(), io, async |progress| {
             progress("history");
-            self.record(&mut kept).await
+            self.record(&mut kept, io.now).await
         });
         let is_new = done?.map_err(|error| failed(error, &self.place))?;
         Ok(kept_run_text(&KeptRun {
@@ -75,8 +88,8 @@ impl Keeping {
     }
 
     /// Keeps what is new of an audit; whether it was not kept before.
-    async fn record(&self, kept: &mut KeptAudit) -> Result<bool, HistoryError> {
-        let records = Records::open(&self.place, &self.access).await?;
+    async fn record(&self, kept: &mut KeptAudit, now: Timestamp) -> Result<bool, HistoryError> {
+        let records = Records::open(&self.place, &self.access).await?.at(now);
         let known = records.kept().await?;
         if known.has(&kept.run.run_id) {
             return Ok(false);

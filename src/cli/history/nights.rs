@@ -4,7 +4,7 @@ use super::places::{failed, place_of};
 use crate::cli::args::OutputArgs;
 use crate::cli::exit::{ExitCode, Failure};
 use crate::cli::{Io, live, output, usage_history};
-use crate::domain::shell_word;
+use crate::domain::{latest_believed, shell_word};
 use crate::report::text::{counted, safe};
 use crate::sources::aws::{AwsOptions, Notice};
 use crate::sources::files::{Recorded, Records};
@@ -31,12 +31,22 @@ pub(in crate::cli) fn read_nights(
     let access = usage_history::bucket_access(aws, io);
     let done = live::run(out, &Notice::default(), io, async |progress| {
         progress("history");
-        let records = Records::open(&place, &access).await?;
+        let records = Records::open(&place, &access).await?.at(io.now);
         records.read(None).await
     });
     let mut found = done?.map_err(|error| failed(error, &place))?;
     for run in &mut found.runs {
         run.days.retain(|day| !found.lost.contains(day));
+    }
+    let latest = latest_believed(io.now);
+    let ahead = found.runs.iter().filter(|run| run.as_of > latest);
+    for run in ahead.take(MOST_NAMED) {
+        let line = safe(&format!(
+            "warning: the run {} is of a clock ahead of now and does not count; remove its file \
+             below v1/run before that time comes",
+            run.run_id
+        ));
+        output::say(&line, out, io);
     }
     for problem in found.problems.iter().take(MOST_NAMED) {
         let line = safe(&format!("warning: the history cannot use {problem}"));

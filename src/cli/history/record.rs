@@ -10,7 +10,7 @@ pub(super) fn run(args: &RecordArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     let settings = estate::settings(&args.estate.out, io)?;
     let accepted = audit::risk(args.risk, &settings, io)?;
     let estate = estate::estate(&args.estate, &settings, io)?;
-    let keeping = Keeping::of(args.place.as_ref(), &estate, (&args.estate, &settings), io);
+    let keeping = Keeping::of(args.place.as_ref(), &estate, (&args.estate, &settings), io)?;
     let found = audit_once(estate, &settings.policy, accepted);
     let text = keeping.keep(&found, &settings.policy, &args.estate.out, io)?;
     output::document(&format!("{text}\n"), &args.estate.out, io)?;

@@ -25,10 +25,11 @@ use super::keep::keep;
 use super::layout::{COMPACT, HistoryError, Named, RUN, folder_of, name_of};
 use super::seal::Seal;
 use super::table_writer::TableWriter;
-use crate::domain::{InstanceHour, RecordedAction, RecordedRun, WorkloadDay};
+use crate::domain::{InstanceHour, RecordedAction, RecordedRun, WorkloadDay, latest_believed};
 use crate::sources::store::{BucketAccess, Created, Listed, Place, Store, connect};
 use futures_util::future::try_join_all;
 use hour_rows::cells_of_hour;
+use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use rows::{cells_of_action, cells_of_day};
@@ -40,6 +41,8 @@ use std::rc::Rc;
 #[derive(Debug)]
 pub struct Records {
     store: Rc<dyn Store>,
+    /// What runs describe at most; those of a later time are set apart.
+    latest: Timestamp,
 }
 
 /// Which runs were kept, and of which days each scope has rows.
@@ -72,12 +75,24 @@ impl Records {
             place: place.to_string(),
             why,
         })?;
-        Ok(Self { store })
+        let latest = Timestamp::MAX;
+        Ok(Self { store, latest })
     }
 
     #[cfg(test)]
     pub(super) fn of(store: Rc<dyn Store>) -> Self {
-        Self { store }
+        let latest = Timestamp::MAX;
+        Self { store, latest }
+    }
+
+    /// The same for whom runs of a clock that is ahead of now hold no day: true nights are kept
+    /// and read in their place.
+    #[must_use]
+    pub fn at(self, now: Timestamp) -> Self {
+        Self {
+            latest: latest_believed(now),
+            ..self
+        }
     }
 
     pub(super) fn store(&self) -> &dyn Store {
@@ -93,8 +108,13 @@ impl Records {
         let made = self.store.prepare(&folder).await;
         made.map_err(|why| self.failed(&folder, why))?;
         let mut kept = KeptRuns::default();
+        // The day alone is in the name: that of the latest time may be ahead, and is kept once
+        // more.
+        let believed = self.latest.to_zoned(TimeZone::UTC).date();
         for one in self.listed(RUN).await? {
-            kept.runs.extend(id_of(&one.name).map(str::to_owned));
+            if Named::of(&one.name).is_some_and(|named| named.day < believed) {
+                kept.runs.extend(id_of(&one.name).map(str::to_owned));
+            }
         }
         let mut tables: Vec<String> = self
             .listed(COST.name)

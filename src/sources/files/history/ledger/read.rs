@@ -18,7 +18,8 @@ const READ_AT_ONCE: usize = 16;
 /// The audits that were kept.
 #[derive(Debug, Default)]
 pub struct Recorded {
-    /// By the time that they describe.
+    /// By the time that they describe; also those of a clock that is ahead, whose rows and
+    /// actions are not read.
     pub runs: Vec<RecordedRun>,
     /// Of each day and scope those of the newest run alone, by day and scope.
     pub rows: Vec<WorkloadDay>,
@@ -48,7 +49,11 @@ impl Records {
         }
         let lists = self.lists(&mut found.problems).await?;
 
-        let of_days = newest(&files, since);
+        let believed: Vec<&RunFile> = files
+            .iter()
+            .filter(|file| file.run.as_of <= self.latest)
+            .collect();
+        let of_days = newest(&believed, since);
         let (costs, nowhere) = sorted(of_days, &there, &lists);
         for name in nowhere {
             found.lost.extend(Named::of(&name).map(|named| named.day));
@@ -67,7 +72,8 @@ impl Records {
                 }
             }
         }
-        let advised = files.iter().flat_map(|file| of_table(file, ACTION.name));
+        let advised = believed.iter();
+        let advised = advised.flat_map(|file| of_table(file, ACTION.name));
         let (advised, nowhere) = sorted(advised.collect(), &there, &lists);
         let nowhere = nowhere.iter();
         let nowhere = nowhere.map(|name| self.failed(name, ErrorKind::NotFound.into()));
@@ -243,9 +249,9 @@ pub(super) fn of_table<'a>(
 }
 
 /// Of each day and scope the table of the newest run.
-fn newest(files: &[RunFile], since: Option<Date>) -> Wanted {
+fn newest(files: &[&RunFile], since: Option<Date>) -> Wanted {
     let mut newest: BTreeMap<(Date, &str), (&RunFile, String, Seal)> = BTreeMap::new();
-    for file in files {
+    for file in files.iter().copied() {
         for (name, seal) in of_table(file, COST.name) {
             let Some(day) = Named::of(&name).map(|named| named.day) else {
                 continue;

@@ -105,6 +105,38 @@ fn the_newest_run_of_a_scope_says_what_a_day_was() {
     assert_eq!((late.runs.len(), late.rows.len()), (2, 1));
 }
 
+#[test]
+fn a_night_of_a_clock_that_is_ahead_takes_no_day_of_true_nights() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let ahead = run("2026-12-23T04:00:00Z", SCOPE, &[21, 22, 23]);
+    let truth = run("2026-11-23T04:00:00Z", SCOPE, &[21, 22]);
+    for (run, amount) in [(&ahead, "900"), (&truth, "2")] {
+        let days = run.days.iter();
+        let rows = days.map(|day| cost(run, day.day(), "i-1", amount));
+        assert!(keep_run(
+            &records(folder.path()),
+            run,
+            &rows.collect::<Vec<_>>()
+        ));
+    }
+    let now = at("2026-11-24T04:00:00Z");
+    let believed = records(folder.path()).at(now);
+    let kept = done(believed.kept()).expect("readable");
+    let days: Vec<Date> = kept.days(SCOPE).into_iter().collect();
+    assert_eq!(days, [date(2026, 11, 21), date(2026, 11, 22)]);
+    assert!(kept.has(&truth.run_id) && !kept.has(&ahead.run_id));
+    let found = read(&believed, None);
+    let of: Vec<(i8, &str)> = found
+        .rows
+        .iter()
+        .map(|row| (row.day.day(), row.run_id.as_str()))
+        .collect();
+    let truth = truth.run_id.as_str();
+    assert_eq!(of, [(21, truth), (22, truth)]);
+    // The run is still there to be named.
+    assert_eq!((found.runs.len(), found.actions.len()), (2, 1));
+}
+
 /// A directory whose device is full after so many files.
 #[derive(Debug)]
 struct Full {
