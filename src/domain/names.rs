@@ -3,13 +3,14 @@
 use std::path::Path;
 
 /// Whether a character may not reach a terminal as it is: controls of both
-/// sets, line and paragraph separators, and marks that turn the direction of
-/// text around.
+/// sets, line and paragraph separators, marks that turn the direction of
+/// text around, and tags, which people do not see and a model reads.
 pub fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' |
-            '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+            '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' |
+            '\u{e0000}'..='\u{e007f}')
 }
 
 /// A name as it may be shown: unsafe characters are written as `\u{…}`.

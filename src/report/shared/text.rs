@@ -277,6 +277,8 @@ mod tests {
         assert_eq!(safe("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
         assert_eq!(safe("x\u{202e}gpj.exe"), "x\\u{202e}gpj.exe");
         assert_eq!(safe("two\nlines"), "two\\u{a}lines");
+        let tags = "a\u{e0000}\u{e0041}\u{e007f}b\u{e0080}";
+        assert_eq!(safe(tags), "a\\u{e0000}\\u{e0041}\\u{e007f}b\u{e0080}");
         assert_eq!(safe("Grüße 模型"), "Grüße 模型");
     }
 
@@ -312,6 +314,9 @@ mod tests {
     fn json_escapes_what_a_terminal_would_run() {
         let text = json_document(&["\u{9b}2J\u{202e}"]).expect("valid");
         assert_eq!(text, "[\n  \"\\u009b2J\\u202e\"\n]\n");
+        // U+E0041 is the pair DB40 DC41 of UTF-16.
+        let tag = json_document(&["\u{e0041}"]).expect("valid");
+        assert_eq!(tag, "[\n  \"\\udb40\\udc41\"\n]\n");
         let back: Vec<String> = serde_json::from_str(&text).expect("valid");
         assert_eq!(back, ["\u{9b}2J\u{202e}"]);
     }
