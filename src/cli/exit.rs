@@ -2,6 +2,7 @@
 
 use super::Io;
 use crate::report::text::safe;
+use std::error::Error;
 use std::fmt;
 use std::io;
 
@@ -49,11 +50,21 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// An error with its code.
+    /// An error with its code. A disk without room is nobody's input, whatever was being done.
     pub(super) fn new(code: ExitCode, error: impl Into<anyhow::Error>) -> Self {
+        let error = error.into();
+        let is_of_disk = |cause: &(dyn Error + 'static)| {
+            let cause = cause.downcast_ref::<io::Error>();
+            cause.is_some_and(is_full)
+        };
+        let code = if error.chain().any(is_of_disk) {
+            ExitCode::Unexpected
+        } else {
+            code
+        };
         Self {
             code,
-            error: Some(error.into()),
+            error: Some(error),
             hint: None,
         }
     }
@@ -126,9 +137,38 @@ impl Failure {
     }
 }
 
+/// Whether there was no room to write: on the disk, in a quota, or in a file.
+pub(super) fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+    )
+}
+
 /// Messages quote words from outside: only line feeds may pass, and what comes
 /// after one is indented, so that no line passes itself off as ours.
 fn lines(text: &str) -> String {
     let shown: Vec<String> = text.lines().map(|line| safe(line.trim())).collect();
     shown.join("\n    ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_without_room_is_not_the_users_input() {
+        let code = |kind: io::ErrorKind| {
+            let error = anyhow::Error::new(io::Error::from(kind)).context("cannot read the bill");
+            Failure::new(ExitCode::Input, error).code
+        };
+        for kind in [
+            io::ErrorKind::StorageFull,
+            io::ErrorKind::QuotaExceeded,
+            io::ErrorKind::FileTooLarge,
+        ] {
+            assert_eq!(code(kind), ExitCode::Unexpected, "{kind}");
+        }
+        assert_eq!(code(io::ErrorKind::NotFound), ExitCode::Input);
+    }
 }

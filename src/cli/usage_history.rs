@@ -3,7 +3,7 @@
 
 use super::Io;
 use super::args::{EstateArgs, OutputArgs, Resolution};
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Failure, is_full};
 use super::output::say;
 use crate::domain::{Window, shell_word};
 use crate::gather::GatherOptions;
@@ -132,6 +132,9 @@ pub(super) fn unopened(error: HistoryError) -> Failure {
             shell_word(url)
         );
         return Failure::unexpected(error).with_hint(hint);
+    }
+    if is_full(&error.why) {
+        return Failure::unexpected(error).with_hint("free space there, or use another directory");
     }
     Failure::new(ExitCode::Input, error).with_hint("use a directory that can be created and listed")
 }

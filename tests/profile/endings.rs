@@ -136,11 +136,25 @@ fn a_command_that_cannot_start_leaves_the_files_of_before() {
     }
     // One that is there and may not be executed.
     let mut command = profile("eight-gpus");
-    command.arg("--samples").arg(file("keep.jsonl"));
+    command.arg("--samples").arg(file("new.jsonl"));
     let output = run(command.arg("--").arg(&unfit));
     assert_eq!(output.status.code(), Some(2));
     let reported = text(&output.stderr);
     assert!(reported.contains("Permission denied"), "{reported}");
+    // The samples of an earlier run are not written over.
+    let mut command = profile("eight-gpus");
+    command.arg("--samples").arg(file("keep.jsonl"));
+    let output = run(command.args(["--", "true"]));
+    assert_eq!(output.status.code(), Some(2));
+    let path = file("keep.jsonl");
+    assert_eq!(
+        text(&output.stderr),
+        format!(
+            "error: cannot write {}\n  caused by: it is not empty\n\
+             hint: use a different file for each run\n",
+            path.display()
+        )
+    );
     let kept = fs::read_to_string(file("keep.jsonl")).expect("it is there");
     assert_eq!(kept, "a day of work\n");
 }

@@ -11,6 +11,12 @@ impl Glob {
         Self(pattern.into())
     }
 
+    /// What every name that matches begins with: all of a pattern in which nothing stands for
+    /// something else.
+    pub(super) fn start(&self) -> &str {
+        self.0.split(['*', '?']).next().unwrap_or_default()
+    }
+
     /// Whether a whole name matches. Time grows with the product of both lengths
     /// at worst, whatever the pattern.
     pub fn matches(&self, name: &str) -> bool {

@@ -67,6 +67,7 @@ pub(super) fn settle(
         baseline,
         today,
         names,
+        valid: valid(policy, today),
         used: BTreeSet::new(),
         seen: BTreeSet::new(),
         missing_data: BTreeMap::new(),
@@ -94,12 +95,26 @@ struct Settling<'a> {
     baseline: Option<&'a Baseline>,
     today: Date,
     names: BTreeMap<String, String>,
+    valid: BTreeMap<(&'a str, &'a str), Vec<usize>>,
     /// Suppressions that covered something, by their place in the policy.
     used: BTreeSet<usize>,
     /// Fingerprints so far: two bans on one finding are one matter.
     seen: BTreeSet<String>,
     missing_data: BTreeMap<(String, GapSubject, String, String), BTreeSet<String>>,
     settled: Settled,
+}
+
+/// The places in the policy of the suppressions that have not expired, by their rule and by what
+/// their pattern begins with: of a large file, only those that may match a name are tried.
+fn valid(policy: &GatePolicy, today: Date) -> BTreeMap<(&str, &str), Vec<usize>> {
+    let mut valid: BTreeMap<(&str, &str), Vec<usize>> = BTreeMap::new();
+    for (at, one) in policy.suppressions.iter().enumerate() {
+        if one.expires >= today {
+            let key = (one.rule.as_str(), one.workload.start());
+            valid.entry(key).or_default().push(at);
+        }
+    }
+    valid
 }
 
 impl Settling<'_> {
@@ -211,15 +226,16 @@ impl Settling<'_> {
 
     /// The suppression that covers a rule under any of some names today.
     fn suppression(&mut self, rule: &str, names: &[Option<&str>]) -> Option<Suppression> {
-        let covers = |one: &Suppression| {
-            one.rule == rule
-                && one.expires >= self.today
-                && names
-                    .iter()
-                    .flatten()
-                    .any(|name| one.workload.matches(name))
-        };
-        let at = self.policy.suppressions.iter().position(covers)?;
+        let covering = names.iter().flatten().filter_map(|name| {
+            let ends = (0..=name.len()).filter(|end| name.is_char_boundary(*end));
+            let starts = ends.filter_map(|end| self.valid.get(&(rule, &name[..end])));
+            let first = |places: &Vec<usize>| {
+                let mut places = places.iter().copied();
+                places.find(|at| self.policy.suppressions[*at].workload.matches(name))
+            };
+            starts.filter_map(first).min()
+        });
+        let at = covering.min()?;
         self.used.insert(at);
         Some(self.policy.suppressions[at].clone())
     }
@@ -356,4 +372,80 @@ fn order(
         std::cmp::Reverse(violation.monthly.map(crate::domain::Money::amount)),
         violation.fingerprint.clone(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Glob;
+    use super::*;
+    use jiff::civil::date;
+
+    const TODAY: Date = date(2026, 11, 20);
+
+    fn one(rule: &str, pattern: &str, expires: Date) -> Suppression {
+        Suppression {
+            rule: rule.to_owned(),
+            workload: Glob::new(pattern),
+            owner: "ops".to_owned(),
+            reason: "known".to_owned(),
+            expires,
+            line: 1,
+        }
+    }
+
+    /// The places of the suppressions that cover some names, one after the other.
+    fn covering(suppressions: Vec<Suppression>, names: &[&str]) -> Vec<Option<usize>> {
+        let policy = GatePolicy {
+            suppressions: suppressions.clone(),
+            ..GatePolicy::default()
+        };
+        let mut settling = Settling {
+            policy: &policy,
+            baseline: None,
+            today: TODAY,
+            names: BTreeMap::new(),
+            valid: valid(&policy, TODAY),
+            used: BTreeSet::new(),
+            seen: BTreeSet::new(),
+            missing_data: BTreeMap::new(),
+            settled: Settled::default(),
+        };
+        let place = |name: &&str| {
+            let found = settling.suppression("idle-gpu", &[None, Some(name)])?;
+            suppressions.iter().position(|one| *one == found)
+        };
+        names.iter().map(place).collect()
+    }
+
+    #[test]
+    fn the_first_that_covers_a_name_is_found_by_what_it_begins_with() {
+        let expired = date(2026, 11, 19);
+        let all = vec![
+            one("idle-gpu", "modèle-?", expired),
+            one("other-rule", "*", TODAY),
+            one("idle-gpu", "modèle-a", TODAY),
+            one("idle-gpu", "mod*", TODAY),
+            one("idle-gpu", "modèle-?", TODAY),
+            one("idle-gpu", "*-z", TODAY),
+        ];
+        let names = ["modèle-a", "modèle-b", "model", "mo", "x-z", "mod-z", ""];
+        assert_eq!(
+            covering(all, &names),
+            [Some(2), Some(3), Some(3), None, Some(5), Some(3), None]
+        );
+    }
+
+    #[test]
+    fn many_suppressions_of_many_names_take_no_product_of_both() {
+        // Each name tries the one suppression that begins as it does, of 200,000.
+        let names: Vec<String> = (0..200_000).map(|at| format!("w{at:06}")).collect();
+        let all = names.iter().map(|name| one("idle-gpu", name, TODAY));
+        let policy = GatePolicy {
+            suppressions: all.collect(),
+            ..GatePolicy::default()
+        };
+        let valid = valid(&policy, TODAY);
+        assert_eq!(valid.len(), 200_000);
+        assert!(valid.values().all(|places| places.len() == 1));
+    }
 }

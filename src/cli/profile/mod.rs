@@ -183,7 +183,11 @@ fn uncounted(args: &ProfileArgs, error: Option<String>, io: &mut Io<'_>) {
 
 /// A file of samples cannot be opened.
 fn not_ours(path: &Path, error: std::io::Error) -> Failure {
-    if error.kind() != std::io::ErrorKind::ResourceBusy {
+    let others = [
+        std::io::ErrorKind::ResourceBusy,
+        std::io::ErrorKind::AlreadyExists,
+    ];
+    if !others.contains(&error.kind()) {
         return unwritable(path, error);
     }
     let what = format!("cannot write {}", shown(path));

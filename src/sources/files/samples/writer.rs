@@ -23,13 +23,13 @@ enum Form {
 }
 
 impl SampleWriter {
-    /// Opens the file. What it holds stays until the first sample is written,
+    /// Opens the file. It stays empty until the first sample is written,
     /// together with what the samples are taken on.
     ///
     /// # Errors
     /// When its name ends in none of the extensions of [`SampleFormat::of`],
-    /// another process writes to it ([`io::ErrorKind::ResourceBusy`]), or it
-    /// cannot be opened.
+    /// another process writes to it ([`io::ErrorKind::ResourceBusy`]), it holds
+    /// something ([`io::ErrorKind::AlreadyExists`]), or it cannot be opened.
     pub fn create(path: &Path, facts: &RunFacts) -> io::Result<Self> {
         let form = match SampleFormat::of(path) {
             Some(SampleFormat::JsonLines) => Form::JsonLines,

@@ -4,31 +4,33 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// A file that is this process's own until it is dropped. What it held before
-/// stays until the first write.
+/// A file that is this process's own until it is dropped.
 #[derive(Debug)]
-pub struct OwnFile {
-    file: File,
-    /// Whether what it held before is still there.
-    is_old: bool,
-}
+pub struct OwnFile(File);
 
 impl OwnFile {
-    /// Opens a file, or makes it.
+    /// Opens an empty file, or makes it.
     ///
     /// # Errors
-    /// [`io::ErrorKind::ResourceBusy`] when another process has it as its own, or
-    /// whatever stands in the way of opening it.
+    /// [`io::ErrorKind::ResourceBusy`] when another process has it as its own,
+    /// [`io::ErrorKind::AlreadyExists`] when it holds something, which may be all that is left
+    /// of a run, or whatever stands in the way of opening it.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = private().write(true).truncate(false).open(path)?;
         // A device or a pipe holds nothing, and is shared.
-        let is_old = file.metadata()?.is_file();
+        if !file.metadata()?.is_file() {
+            return Ok(Self(file));
+        }
         // Where a file system has no locks, nobody can tell.
-        if is_old && matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             let why = "another process is writing to it";
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
         }
-        Ok(Self { file, is_old })
+        if file.metadata()?.len() > 0 {
+            let why = "it is not empty";
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
+        }
+        Ok(Self(file))
     }
 }
 
@@ -60,14 +62,11 @@ pub fn append_private(path: &Path) -> io::Result<File> {
 
 impl Write for OwnFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if std::mem::take(&mut self.is_old) {
-            self.file.set_len(0)?;
-        }
-        self.file.write(bytes)
+        self.0.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.0.flush()
     }
 }
 
@@ -77,19 +76,21 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn what_it_held_stays_until_the_first_write() {
+    fn what_holds_something_is_left_alone() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("run.jsonl");
-        fs::write(&path, "a longer text of before").expect("written");
-        drop(OwnFile::open(&path).expect("it opens"));
-        let read = || fs::read_to_string(&path).expect("it is there");
-        assert_eq!(read(), "a longer text of before");
-        let mut file = OwnFile::open(&path).expect("it opens");
+        // One that a run left without a sample is as good as none.
+        drop(OwnFile::open(&path).expect("it is made"));
+        let mut file = OwnFile::open(&path).expect("it is empty");
         file.write_all(b"now").expect("written");
         file.write_all(b" and then").expect("written");
-        // Where locks are binding, nobody else reads it before.
         drop(file);
-        assert_eq!(read(), "now and then");
+        let error = OwnFile::open(&path).expect_err("it holds something");
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(
+            fs::read_to_string(&path).expect("it is there"),
+            "now and then"
+        );
     }
 
     #[test]
