@@ -43,7 +43,10 @@ impl Run {
     fn page(&self, samples: f64) -> String {
         let began = Instant::now();
         loop {
-            let (head, body) = ask(&self.address, "GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n");
+            let (head, body) = ask(
+                &self.address,
+                "GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n",
+            );
             assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
             let families = parse(&body);
             let taken = families.get("gpucost_run_samples");
@@ -222,7 +225,8 @@ fn strangers_get_an_answer_or_nothing() {
     let running = Run::start(&mut listening("eight-gpus"));
     running.page(1.0);
     let kind = |accepted: &str| {
-        let request = format!("GET /metrics?x=1 HTTP/1.1\r\nhost: a\r\naccept: {accepted}\r\n\r\n");
+        let request =
+            format!("GET /metrics?x=1 HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: {accepted}\r\n\r\n");
         let (head, _) = ask(&running.address, &request);
         let mut lines = head.lines();
         let line = lines.find_map(|line| line.strip_prefix("content-type: "));
@@ -236,21 +240,28 @@ fn strangers_get_an_answer_or_nothing() {
     let long = "x".repeat(100_000);
     for (request, status) in [
         (
-            "HEAD /metrics HTTP/1.1\r\nhost: a\r\n\r\n".to_owned(),
+            "HEAD /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".to_owned(),
             "200",
         ),
-        ("GET / HTTP/1.1\r\nhost: a\r\n\r\n".to_owned(), "404"),
         (
-            "GET /metrics/../../etc/passwd HTTP/1.1\r\nhost: a\r\n\r\n".to_owned(),
+            "GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".to_owned(),
             "404",
         ),
         (
-            "POST /metrics HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n".to_owned(),
+            "GET /metrics/../../etc/passwd HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".to_owned(),
+            "404",
+        ),
+        (
+            "POST /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 0\r\n\r\n".to_owned(),
             "405",
         ),
         (
-            "DELETE /metrics HTTP/1.1\r\nhost: a\r\n\r\n".to_owned(),
+            "DELETE /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".to_owned(),
             "405",
+        ),
+        (
+            "GET /metrics HTTP/1.1\r\nhost: rebound.example:9837\r\n\r\n".to_owned(),
+            "421",
         ),
         ("\u{1b}[2J\r\n\r\n".to_owned(), "400"),
         ("GET /metrics HTTP/9.9\r\n\r\n".to_owned(), "400"),
@@ -280,6 +291,16 @@ fn strangers_get_an_answer_or_nothing() {
         assert!(!said.contains(" 200 "), "{said}");
     }
 
+    // Neither do more of them than there is room for.
+    let idle: Vec<TcpStream> = (0..400).map(|_| connect(&running.address)).collect();
+    let began = Instant::now();
+    running.page(1.0);
+    assert!(
+        began.elapsed() < Duration::from_secs(4),
+        "they are waited for"
+    );
+    drop(idle);
+
     // More than there is room for are closed, and there is room again when they went.
     let crowd: Vec<TcpStream> = (0..200).map(|_| connect(&running.address)).collect();
     for stream in &crowd {
@@ -287,9 +308,12 @@ fn strangers_get_an_answer_or_nothing() {
     }
     drop(crowd);
     let began = Instant::now();
-    while ask(&running.address, "GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n")
-        .1
-        .is_empty()
+    while ask(
+        &running.address,
+        "GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n",
+    )
+    .1
+    .is_empty()
     {
         assert!(
             began.elapsed() < Duration::from_secs(30),

@@ -5,26 +5,28 @@
 use crate::cli::args::OutputArgs;
 use crate::cli::exit::{ExitCode, Failure};
 use crate::cli::{Io, output};
+use http::uri::Authority;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
-use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 /// Where it listens unless an address is named.
 pub(super) const USUAL_ADDRESS: &str = "127.0.0.1:9837";
 
-/// Connections at a time; a server scrapes with one, and more are closed unanswered.
+/// Connections at a time; a server scrapes with one. The oldest makes room for another: those
+/// who connect and do not ask would keep everybody else out.
 const MOST_CONNECTIONS: usize = 32;
 /// Bytes of a request before its body: the least that hyper takes.
 const MOST_HEAD_BYTES: usize = 8_192;
@@ -156,20 +158,19 @@ async fn accept(listener: TcpListener, pages: watch::Receiver<Bytes>) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
         return;
     };
-    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let mut open: VecDeque<tokio::task::JoinHandle<()>> = VecDeque::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(RETRY_AFTER).await;
             continue;
         };
-        let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
-            continue;
-        };
-        let pages = pages.clone();
-        tokio::spawn(async move {
-            serve(stream, pages).await;
-            drop(place);
-        });
+        open.retain(|connection| !connection.is_finished());
+        if open.len() >= MOST_CONNECTIONS
+            && let Some(oldest) = open.pop_front()
+        {
+            oldest.abort();
+        }
+        open.push_back(tokio::spawn(serve(stream, pages.clone())));
     }
 }
 
@@ -190,7 +191,10 @@ async fn serve(stream: TcpStream, pages: watch::Receiver<Bytes>) {
 
 fn answer(request: &Request<Incoming>, page: Bytes) -> Response<Full<Bytes>> {
     let reads = [Method::GET, Method::HEAD].contains(request.method());
-    let (status, kind, text) = if !reads {
+    let (status, kind, text) = if !is_asked_by_address(request) {
+        let text = Bytes::from_static(b"ask for the address of this host, not for a name\n");
+        (StatusCode::MISDIRECTED_REQUEST, WORDS, text)
+    } else if !reads {
         let text = Bytes::from_static(b"only GET is answered\n");
         (StatusCode::METHOD_NOT_ALLOWED, WORDS, text)
     } else if request.uri().path() == PATH {
@@ -207,6 +211,22 @@ fn answer(request: &Request<Incoming>, page: Bytes) -> Response<Full<Bytes>> {
         headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
     }
     response
+}
+
+/// Whether a request is for an address, or for no host at all. A name can be a stranger's that
+/// leads here: a browser that shows the page of the stranger would let it read the metrics.
+fn is_asked_by_address(request: &Request<Incoming>) -> bool {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    hosts.all(|host| host.to_str().is_ok_and(is_address))
+}
+
+/// Whether it is an address of the network, or the name of this host that leads nowhere else;
+/// with or without a port.
+fn is_address(host: &str) -> bool {
+    host.parse::<Authority>().is_ok_and(|named| {
+        let name = named.host().trim_matches(['[', ']']);
+        name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
+    })
 }
 
 /// OpenMetrics for who asks for it: the page is valid as either.
@@ -242,6 +262,28 @@ mod tests {
             "::1",
         ] {
             assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_not_an_address() {
+        for own in [
+            "127.0.0.1",
+            "127.0.0.1:9837",
+            "[::1]:9837",
+            "10.0.0.5:9837",
+            "LocalHost:1",
+        ] {
+            assert!(is_address(own), "{own}");
+        }
+        for other in [
+            "evil.example",
+            "127.0.0.1.evil.example:9837",
+            "localhost.evil.example",
+            "a",
+            "",
+        ] {
+            assert!(!is_address(other), "{other}");
         }
     }
 
