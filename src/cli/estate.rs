@@ -50,7 +50,7 @@ pub(super) fn settings(args: &OutputArgs, io: &Io<'_>) -> Result<SettingsFile, F
         Some(path) => path,
         None => {
             let usual = io.folder.join("gpucost.toml");
-            if !usual.exists() {
+            if io.folder.as_os_str().is_empty() || !usual.exists() {
                 return Ok(SettingsFile::default());
             }
             usual

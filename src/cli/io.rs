@@ -19,7 +19,7 @@ pub struct Io<'a> {
     pub unreadable: Vec<String>,
     /// The present.
     pub now: Timestamp,
-    /// Where relative settings files are searched for.
+    /// Where settings files without a name are searched for; empty for nowhere.
     pub folder: PathBuf,
     pub stdout_is_terminal: bool,
     pub stderr_is_terminal: bool,

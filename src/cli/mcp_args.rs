@@ -12,6 +12,9 @@ pub(super) struct McpArgs {
     /// directory]
     #[arg(long, value_name = "DIR")]
     pub root: Vec<PathBuf>,
+    /// Settings file; `gpucost.toml` in the current directory is not read
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// Also read the AWS account, when a tool names no estate; without it, no tool uses the
     /// network
     #[arg(long)]

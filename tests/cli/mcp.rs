@@ -443,6 +443,53 @@ fn lines_without_an_end_are_dropped() {
     assert_eq!(child.wait().expect("it ends").code(), Some(0));
 }
 
+/// What an audit of the demo answers that a server started with some flags gives.
+fn audited(folder: &Path, arguments: &[&str]) -> Value {
+    let mut child = program(folder)
+        .arg("mcp")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let mut answers = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let call = json!({
+        "jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": {"name": "audit", "arguments": {"demo": "starter"}},
+    });
+    let text = format!("{}{call}\n", initialize("2025-06-18"));
+    stdin.write_all(text.as_bytes()).expect("it reads");
+    let answer = answers.nth(1).expect("two answers").expect("UTF-8");
+    drop(stdin);
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    serde_json::from_str(&answer).expect("JSON")
+}
+
+#[test]
+fn settings_come_from_a_flag_and_are_not_quoted() {
+    let folder = scratch();
+    let file = |name: &str, text: &str| fs::write(folder.path().join(name), text);
+    file("secret.csv", &format!("{SECRET}\n")).expect("a file");
+    let prices = "[prices]\nfile = \"secret.csv\"\n";
+    file("gpucost.toml", prices).expect("a file");
+    file("unknown.toml", &format!("{SECRET} = 1\n")).expect("a file");
+    file("no.toml", &format!("{SECRET}\n")).expect("a file");
+    // What a project has lying about is not read.
+    let answer = audited(folder.path(), &[]);
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    for (config, said) in [
+        ("gpucost.toml", "secret.csv is invalid"),
+        ("unknown.toml", "unknown.toml has invalid settings"),
+        ("no.toml", "no.toml has invalid settings"),
+    ] {
+        let answer = audited(folder.path(), &["--config", config]);
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        assert!(texts(&answer).contains(said), "{answer}");
+        assert!(!answer.to_string().contains(SECRET), "{answer}");
+    }
+}
+
 #[test]
 fn flags_of_the_account_need_live_and_roots_exist() {
     let folder = scratch();

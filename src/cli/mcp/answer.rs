@@ -3,12 +3,14 @@
 use crate::cli::Io;
 use crate::cli::command::{Cli, Command, command};
 use crate::cli::exit::{ExitCode, Failure};
+use crate::config::ConfigError;
 use crate::domain::{shell_word, shown};
 use crate::report::text::json_document;
-use crate::sources::files::EstateError;
+use crate::sources::files::{EstateError, OwnPricesError};
 use clap::FromArgMatches;
 use serde_json::{Map, Value};
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 /// What runs a command of this program.
 pub(super) type Runner = fn(&Command, &mut Io<'_>) -> Result<ExitCode, Failure>;
@@ -51,6 +53,8 @@ pub(super) fn of(runner: Runner, arguments: Vec<OsString>, shape: Shape) -> Resu
         stdout_is_terminal: false,
         stderr_is_terminal: false,
         ends_at_signals: false,
+        // A client starts the server wherever a project says, which may be a stranger's.
+        folder: PathBuf::new(),
         ..Io::of_process(&mut stdout, &mut stderr)
     };
     let done = runner(&cli.command, &mut io);
@@ -64,22 +68,36 @@ pub(super) fn of(runner: Runner, arguments: Vec<OsString>, shape: Shape) -> Resu
     }
 }
 
-/// What a failure says. An error about the inside of an estate quotes it, and the file may be
-/// something else that was not meant to be shown: that it is not an estate is all that is said.
+/// What a failure says. An error about the inside of a file quotes it, and the file may be
+/// something else that was not meant to be shown: that it cannot be used is all that is said.
 fn without_contents(failure: &Failure) -> String {
-    match failure.error_as::<EstateError>() {
-        Some(
-            EstateError::Malformed { path, .. }
-            | EstateError::Wrong { path, .. }
-            | EstateError::Newer { path, .. },
-        ) => format!(
-            "error: {} is not an estate that this version reads\nhint: run `gpucost audit --from \
-             {}` in a terminal for what is wrong in it",
+    let unfit = |path: &Path, what: &str, flag: &str| {
+        format!(
+            "error: {} {what}\nhint: run `gpucost audit {flag} {}` in a terminal for what is wrong \
+             in it",
             shown(path),
             shell_word(&path.to_string_lossy())
-        ),
-        Some(EstateError::Io { .. }) | None => failure.text(),
+        )
+    };
+    if let Some(
+        EstateError::Malformed { path, .. }
+        | EstateError::Wrong { path, .. }
+        | EstateError::Newer { path, .. },
+    ) = failure.error_as::<EstateError>()
+    {
+        return unfit(path, "is not an estate that this version reads", "--from");
     }
+    if let Some(ConfigError::Invalid { path, .. }) = failure.error_as::<ConfigError>() {
+        return unfit(path, "has invalid settings", "--demo --config");
+    }
+    if let Some(OwnPricesError::Line { path, .. }) = failure.error_as::<OwnPricesError>() {
+        return format!(
+            "error: the price file {} is invalid\nhint: run `gpucost audit --demo --config FILE` in \
+             a terminal, with the settings file of the server, for what is wrong in it",
+            shown(path)
+        );
+    }
+    failure.text()
 }
 
 fn shaped(text: String, notes: String, shape: Shape) -> Result<Answer, String> {

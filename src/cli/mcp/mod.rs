@@ -39,7 +39,7 @@ pub(super) fn run(args: &McpArgs, runner: Runner, io: &mut Io<'_>) -> Result<Exi
         .enable_all()
         .build()
         .map_err(Failure::unexpected)?;
-    let served = runtime.block_on(serve(Server::new(runner, roots, live)));
+    let served = runtime.block_on(serve(Server::new(runner, roots, live, args.config.clone())));
     // A read of stdin that is under way cannot be ended, and what a tool computes for a client
     // that is gone is not waited for.
     runtime.shutdown_background();

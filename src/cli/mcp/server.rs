@@ -2,7 +2,7 @@
 
 use super::answer::{self, Answer, Runner, Shape};
 use super::roots::Roots;
-use super::tools::{Live, Output, TOOLS, Tool, limit};
+use super::tools::{Live, Output, TOOLS, Tool, limit, option};
 use crate::report::text::fit;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
@@ -11,6 +11,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Map, Value};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -28,16 +29,24 @@ pub(super) struct Server {
     runner: Runner,
     roots: Roots,
     live: Option<Live>,
+    /// The settings of every tool.
+    config: Option<PathBuf>,
     /// One call at a time: an audit uses all cores and much memory.
     turn: Arc<Semaphore>,
 }
 
 impl Server {
-    pub(super) fn new(runner: Runner, roots: Roots, live: Option<Live>) -> Self {
+    pub(super) fn new(
+        runner: Runner,
+        roots: Roots,
+        live: Option<Live>,
+        config: Option<PathBuf>,
+    ) -> Self {
         Self {
             runner,
             roots,
             live,
+            config,
             turn: Arc::new(Semaphore::new(1)),
         }
     }
@@ -92,10 +101,14 @@ impl ServerHandler for Server {
         let asked = tool
             .command_line(&given, &self.roots, self.live.as_ref())
             .and_then(|words| Ok((words, limit(&given)?)));
-        let (words, limit) = match asked {
+        let (mut words, limit) = match asked {
             Ok(asked) => asked,
             Err(problem) => return Ok(failed(problem)),
         };
+        if let Some(config) = &self.config {
+            // After the program and the command, before what is not a flag.
+            words.insert(2, option("config", config));
+        }
         let shape = match tool.output {
             Output::Json(_) => Shape::Json(limit),
             Output::Text => Shape::Text,

@@ -350,7 +350,7 @@ fn hyphens(name: &str) -> String {
 }
 
 /// Name and value in one word, so that no value is another flag.
-fn option(name: &str, value: impl AsRef<OsStr>) -> OsString {
+pub(super) fn option(name: &str, value: impl AsRef<OsStr>) -> OsString {
     let mut word = OsString::from(format!("--{}=", hyphens(name)));
     word.push(value);
     word
