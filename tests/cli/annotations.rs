@@ -142,6 +142,7 @@ fn report(names: &[String]) -> GateReport {
             owner: one.observed.clone(),
             reason: one.observed.clone(),
             expires: "2027-01-01".parse().expect("a day"),
+            monthly_limit: None,
             line: 7,
         },
     };

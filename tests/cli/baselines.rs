@@ -213,6 +213,75 @@ fn each_violation_says_how_it_stands_and_what_was_before() {
 }
 
 #[test]
+fn half_a_percent_more_is_worse_on_the_first_night() {
+    let world = World::new();
+    // 200,906.88 − 1,000 = 199,906.88, and 1,000 ÷ 199,906.88 = 0.5%.
+    let mut old = demo(&world);
+    let first = &mut old["workloads"][0];
+    let cost = first["monthly_cost"].as_f64().expect("priced");
+    first["monthly_cost"] = json!(((cost - 1_000.0) * 100.0).round() / 100.0);
+    let outcome = check(&world, BUDGET, &old, "json");
+    assert_eq!(outcome.code, 100, "{}", outcome.stderr);
+    let violation = &outcome.json()["violations"][0];
+    assert_eq!(violation["baseline_state"], "worse");
+    assert_eq!(violation["before"], "$199,906.88 per month");
+}
+
+#[test]
+fn a_suppression_accepts_an_amount_and_no_more() {
+    let world = World::new();
+    let check = |limits: &[&str]| {
+        let mut policy = BUDGET.to_owned();
+        for limit in limits {
+            policy.push_str(&format!(
+                "\n[[suppress]]\nrule = \"policy/budget\"\nworkload = \"everything\"\n\
+                 owner = \"ml@example.com\"\nreason = \"the launch\"\nexpires = 2026-12-31\n\
+                 monthly_limit = {limit}\n"
+            ));
+        }
+        world.file("gpucost-policy.toml", policy);
+        world.run(&["check", "--demo", "--format", "json"])
+    };
+    // 200,906.88 − 100,000 over the budget.
+    let accepted = check(&["100_906.88"]);
+    assert_eq!(accepted.code, 0, "{}", accepted.stderr);
+    let report = accepted.json();
+    assert_eq!(report["suppressed"][0]["violation"]["monthly"], 100_906.88);
+    let exceeded = check(&["100_906.87"]);
+    assert_eq!(exceeded.code, 100, "{}", exceeded.stderr);
+    let report = exceeded.json();
+    assert_eq!(report["suppressed"], json!([]));
+    assert_eq!(
+        report["violations"][0]["steps"][0],
+        "ml@example.com accepts up to $100,906.87 per month until 2026-12-31: ask for more with \
+         a new `monthly_limit` in the suppression"
+    );
+    // It is exceeded, and so not without use.
+    assert_eq!(report["notices"], json!([]));
+    // Whoever accepts more may say so beside.
+    assert_eq!(check(&["100_906.87", "101_000"]).code, 0);
+}
+
+#[test]
+fn an_accepted_amount_is_about_no_missing_data() {
+    let world = World::new();
+    let check = |limit: &str| {
+        world.file(
+            "gpucost-policy.toml",
+            format!(
+                "[[forbid]]\nrule = \"idle-gpu\"\n\n[[suppress]]\nrule = \"idle-gpu\"\n\
+                 workload = \"*\"\nowner = \"o\"\nreason = \"r\"\nexpires = 2026-12-31\n{limit}"
+            ),
+        );
+        world.run(&["check", "--demo"]).code
+    };
+    assert_eq!(check(""), 0);
+    // The idle box costs 7,659.63; of the box without metrics nothing is known.
+    assert_eq!(check("monthly_limit = 7_659.63\n"), 3);
+    assert_eq!(check("monthly_limit = 7_659.62\n"), 100);
+}
+
+#[test]
 fn an_old_price_is_no_news_against_its_own_audit() {
     let world = World::new();
     let old = demo(&world);

@@ -216,13 +216,12 @@ fn limits_bite_at_the_sums_of_the_demo() {
 }
 
 #[test]
-fn worse_than_the_baseline_begins_above_one_percent() {
+fn worse_than_the_baseline_begins_at_a_cent() {
     let world = World::new();
     let policy = "[[budget]]\nmonthly_limit = 700\n";
     let mut document = world.audit(&one());
-    // 734.38 − 727.11 = 7.27, at most 7.2711; 734.38 − 727.10 = 7.28, above 7.271.
-    // Below its limit then, the budget is newly violated.
-    for (then, code) in [(727.11, 0), (727.10, 100), (699.99, 100), (900.0, 0)] {
+    // It costs 734.38. Below its limit then, the budget is newly violated.
+    for (then, code) in [(734.38, 0), (734.37, 100), (699.99, 100), (900.0, 0)] {
         document["workloads"][0]["monthly_cost"] = json!(then);
         let old = world.file("old.json", document.to_string());
         let outcome = check(&world, policy, &one(), &["--baseline", &old]);

@@ -146,36 +146,43 @@ impl Past {
     }
 }
 
-/// Figures of two windows of the same estate differ by so much without anything
-/// having happened, as a share of the earlier one.
-const NOISE: Decimal = Decimal::from_parts(1, 0, 0, false, 2);
-/// The same for percentages, in points.
-const NOISE_POINTS: f64 = 1.0;
+/// A report states an amount in cents: as much as this is lost.
+const HALF_A_CENT: Decimal = Decimal::from_parts(5, 0, 0, false, 3);
 
 impl Past {
-    /// An amount over a limit now. When it was over it then, it is worse when it
-    /// grew by more than noise; when it was not, or that is not known, it is new.
-    pub(super) fn over(limit: Decimal, then: Option<Decimal>, now: Decimal) -> Self {
+    /// An amount over a limit now, with how many amounts it is the sum of. When it was over
+    /// the limit then, it is worse when it grew; when it was not, or that is not known, it is
+    /// new.
+    pub(super) fn over(limit: Decimal, then: Option<Decimal>, now: Decimal, parts: usize) -> Self {
         match then.filter(|then| *then > limit) {
-            Some(then) => Self::of_amounts(Some(then), Some(now)),
+            Some(then) => Self::of_sums(Some(then), Some(now), parts),
             None => Self::New,
         }
     }
 
-    /// An amount that was there then and is now: worse when it grew by more than
-    /// noise. Absent figures of then do not excuse a figure of now.
+    /// An amount that was there then and is now: worse when it grew.
     pub(super) fn of_amounts(then: Option<Decimal>, now: Option<Decimal>) -> Self {
+        Self::of_sums(then, now, 1)
+    }
+
+    /// The same of a sum of amounts, each of which was rounded to a cent then. Whoever moves
+    /// the baseline on every night would accept a share of growth that is allowed once every
+    /// night again, so that none is. Absent figures of then do not excuse a figure of now.
+    fn of_sums(then: Option<Decimal>, now: Option<Decimal>, parts: usize) -> Self {
+        let rounding = HALF_A_CENT * Decimal::from(parts.max(1));
         match (then, now) {
             (_, None) => Self::Known,
             (None, Some(_)) => Self::Worse,
-            (Some(then), Some(now)) if now - then > then * NOISE => Self::Worse,
+            (Some(then), Some(now)) if now - then > rounding => Self::Worse,
             _ => Self::Known,
         }
     }
 
-    /// A percentage that was under a floor then and is now.
+    /// A percentage that was under a floor then and is now. Two windows of the same estate
+    /// differ by parts of a point, and whole points do not add up when the baseline moves on:
+    /// what is accepted never has a smaller number of them.
     pub(super) fn of_falling_percent(then: f64, now: f64) -> Self {
-        if now < then - NOISE_POINTS {
+        if reported(now) < reported(then).floor() {
             Self::Worse
         } else {
             Self::Known
@@ -186,6 +193,11 @@ impl Past {
     pub(super) fn of_rising_percent(then: f64, now: f64) -> Self {
         Self::of_falling_percent(-then, -now)
     }
+}
+
+/// A percentage as a report states it, with four decimals.
+fn reported(percent: f64) -> f64 {
+    (percent * 10_000.0).round() / 10_000.0
 }
 
 impl Baseline {
@@ -231,25 +243,59 @@ mod tests {
     }
 
     #[test]
-    fn worse_is_more_than_a_hundredth_more() {
-        assert_eq!(Past::of_amounts(amount("100"), amount("101")), Past::Known);
-        assert_eq!(
-            Past::of_amounts(amount("100"), amount("101.01")),
-            Past::Worse
-        );
-        assert_eq!(Past::of_amounts(amount("100"), amount("40")), Past::Known);
-        assert_eq!(Past::of_amounts(amount("0"), amount("0.01")), Past::Worse);
+    fn worse_is_more_than_what_rounding_hides() {
+        let past = |then, now| Past::of_amounts(amount(then), amount(now));
+        assert_eq!(past("100", "100.005"), Past::Known);
+        assert_eq!(past("100", "100.01"), Past::Worse);
+        assert_eq!(past("100", "101"), Past::Worse);
+        assert_eq!(past("100", "40"), Past::Known);
+        assert_eq!(past("0", "0.01"), Past::Worse);
         assert_eq!(Past::of_amounts(None, amount("1")), Past::Worse);
         assert_eq!(Past::of_amounts(None, None), Past::Known);
         assert_eq!(Past::of_amounts(amount("5"), None), Past::Known);
+        // Three amounts of 10.004 are 30.012, and 30.00 in a report.
+        let [limit, then, now] =
+            ["10", "30", "30.012"].map(|text| text.parse().expect("a decimal"));
+        assert_eq!(Past::over(limit, Some(then), now, 3), Past::Known);
+        assert_eq!(Past::over(limit, Some(then), now, 1), Past::Worse);
     }
 
     #[test]
-    fn percentages_move_by_a_point_before_they_count() {
-        assert_eq!(Past::of_falling_percent(20.0, 19.0), Past::Known);
-        assert_eq!(Past::of_falling_percent(20.0, 18.9), Past::Worse);
+    fn no_night_accepts_what_grows_by_less_than_a_hundredth() {
+        // 14,744 × 1.0099 is 14,889.97, and with that every night 29,096 after 69 of them:
+        // ln(29,096 ÷ 14,744) ÷ ln(1.0099) = 0.6798 ÷ 0.00985 = 69.
+        let growth: Decimal = "1.0099".parse().expect("a decimal");
+        let mut accepted: Decimal = "14744".parse().expect("a decimal");
+        let first = accepted;
+        let mut today = first;
+        for _ in 0..70 {
+            today = (today * growth).round_dp(2);
+            if Past::of_amounts(Some(accepted), Some(today)) == Past::Known {
+                accepted = today;
+            }
+        }
+        assert_eq!(accepted, first);
+        assert!(today > Decimal::from(29_000));
+    }
+
+    #[test]
+    fn percentages_move_within_a_point_however_many_nights_there_are() {
+        assert_eq!(Past::of_falling_percent(20.9, 20.0), Past::Known);
+        assert_eq!(Past::of_falling_percent(20.9, 19.9), Past::Worse);
         assert_eq!(Past::of_falling_percent(20.0, 30.0), Past::Known);
-        assert_eq!(Past::of_rising_percent(10.0, 11.1), Past::Worse);
+        assert_eq!(Past::of_rising_percent(10.1, 11.0), Past::Known);
+        assert_eq!(Past::of_rising_percent(10.1, 11.1), Past::Worse);
         assert_eq!(Past::of_rising_percent(10.0, 9.0), Past::Known);
+        // The report of 19.99996 says 20.
+        assert_eq!(Past::of_falling_percent(20.0, 19.999_96), Past::Known);
+        // From 20.9 down by 0.4 every night: 20.5 and 20.1 are accepted, 19.7 never is.
+        let mut accepted = 20.9;
+        for night in 1..70 {
+            let today = 20.9 - 0.4 * f64::from(night);
+            if Past::of_falling_percent(accepted, today) == Past::Known {
+                accepted = today;
+            }
+        }
+        assert!((accepted - 20.1).abs() < 1e-9, "{accepted}");
     }
 }

@@ -286,6 +286,9 @@ pub struct Suppression {
     pub reason: String,
     /// The last day on which it holds, in UTC.
     pub expires: Date,
+    /// The most per month that it covers, in the currency of the violation; any amount when
+    /// absent.
+    pub monthly_limit: Option<Decimal>,
     /// Where the policy says so, counted from one.
     pub line: usize,
 }

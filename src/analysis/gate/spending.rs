@@ -64,7 +64,12 @@ fn judge_budget(
     if spent.amount() > limit.amount() {
         let over = Money::new(spent.amount() - limit.amount(), limit.currency());
         let then = baseline.and_then(|baseline| baseline.cost_of(&budget.scope, limit.currency()));
-        let past = Past::over(limit.amount(), then.map(Money::amount), spent.amount());
+        let past = Past::over(
+            limit.amount(),
+            then.map(Money::amount),
+            spent.amount(),
+            inside.len(),
+        );
         let words = Words {
             title: format!(
                 "{} costs {spent} per month, {over} over its budget of {limit}",
@@ -206,7 +211,7 @@ fn waste_amount(
             judge.observed(format!("{waste} per month"));
             if waste.amount() > limit.amount() {
                 let then = baseline.and_then(|baseline| baseline.monthly_waste);
-                let past = Past::over(limit.amount(), then.map(Money::amount), waste.amount());
+                let past = Past::over(limit.amount(), then.map(Money::amount), waste.amount(), 1);
                 let words = Words {
                     title: format!("{waste} per month is wasted, more than {limit}"),
                     observed: format!("{waste} per month"),

@@ -6,7 +6,7 @@ use super::{
     BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GatePolicy, GateReport,
     MissingData, Place, Suppressed, Suppression, Violation, policy_rule,
 };
-use crate::domain::{GapSubject, Severity};
+use crate::domain::{GapSubject, Money, Severity};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -158,11 +158,16 @@ impl Settling<'_> {
         }
         let is_first = self.seen.insert(violation.fingerprint.clone());
         let names = [Some(violation.scope.as_str()), name.as_deref()];
-        if let Some(by) = self.suppression(&violation.rule, &names) {
-            if is_first {
-                self.settled.suppressed.push(Suppressed { violation, by });
+        if let Some(by) = self.suppression(&violation.rule, &names, violation.monthly) {
+            if by.holds(violation.monthly) {
+                if is_first {
+                    self.settled.suppressed.push(Suppressed { violation, by });
+                }
+                return false;
             }
-            return false;
+            if let Some(step) = by.exceeded(&violation) {
+                violation.steps.insert(0, step);
+            }
         }
         if is_first && let Some(used) = &mut self.settled.baseline {
             match past {
@@ -193,7 +198,10 @@ impl Settling<'_> {
             .map_or("", String::as_str)
             .to_owned();
         let name = self.names.get(&missing_data.place).cloned();
-        let by = self.suppression(&rule, &[Some(missing_data.place.as_str()), name.as_deref()]);
+        let names = [Some(missing_data.place.as_str()), name.as_deref()];
+        let by = self.suppression(&rule, &names, None);
+        // An amount that is not known may be any.
+        let by = by.filter(|by| by.holds(None));
         let known = self.baseline.filter(|_| self.policy.accepts_known_gaps);
         let is_known =
             known.is_some_and(|known| known.lacked(&missing_data.what, &missing_data.place));
@@ -224,18 +232,22 @@ impl Settling<'_> {
         true
     }
 
-    /// The suppression that covers a rule under any of some names today.
-    fn suppression(&mut self, rule: &str, names: &[Option<&str>]) -> Option<Suppression> {
-        let covering = names.iter().flatten().filter_map(|name| {
+    /// The suppression that covers a rule under any of some names today: one that covers the
+    /// amount, where there is one.
+    fn suppression(
+        &mut self,
+        rule: &str,
+        names: &[Option<&str>],
+        monthly: Option<Money>,
+    ) -> Option<Suppression> {
+        let all = &self.policy.suppressions;
+        let covering = names.iter().flatten().flat_map(|name| {
             let ends = (0..=name.len()).filter(|end| name.is_char_boundary(*end));
             let starts = ends.filter_map(|end| self.valid.get(&(rule, &name[..end])));
-            let first = |places: &Vec<usize>| {
-                let mut places = places.iter().copied();
-                places.find(|at| self.policy.suppressions[*at].workload.matches(name))
-            };
-            starts.filter_map(first).min()
+            let places = starts.flatten().copied();
+            places.filter(|at| all[*at].workload.matches(name))
         });
-        let at = covering.min()?;
+        let at = covering.min_by_key(|at| (!all[*at].holds(monthly), *at))?;
         self.used.insert(at);
         Some(self.policy.suppressions[at].clone())
     }
@@ -333,6 +345,26 @@ impl Settling<'_> {
     }
 }
 
+impl Suppression {
+    /// Whether it covers an amount per month, as reports state it; one that is not known may
+    /// be any.
+    fn holds(&self, monthly: Option<Money>) -> bool {
+        self.monthly_limit
+            .is_none_or(|most| monthly.is_some_and(|monthly| monthly.rounded().amount() <= most))
+    }
+
+    /// What to do where it covers less than a violation is about.
+    fn exceeded(&self, violation: &Violation) -> Option<String> {
+        let currency = violation.monthly?.currency();
+        let most = Money::new(self.monthly_limit?, currency);
+        Some(format!(
+            "{} accepts up to {most} per month until {}: ask for more with a new \
+             `monthly_limit` in the suppression",
+            self.owner, self.expires
+        ))
+    }
+}
+
 /// Something that could not be judged, as what is accepted is listed.
 fn unjudged(missing_data: MissingData, rule: String, at: &Place) -> Violation {
     Violation {
@@ -369,7 +401,7 @@ fn order(
 ) {
     (
         std::cmp::Reverse(violation.severity),
-        std::cmp::Reverse(violation.monthly.map(crate::domain::Money::amount)),
+        std::cmp::Reverse(violation.monthly.map(Money::amount)),
         violation.fingerprint.clone(),
     )
 }

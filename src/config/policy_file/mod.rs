@@ -59,7 +59,14 @@ pub const POLICY_FILE_KEYS: &[(&str, &[&str])] = &[
     ("forbid", &["rule", "severity"]),
     (
         "suppress",
-        &["rule", "workload", "owner", "reason", "expires"],
+        &[
+            "rule",
+            "workload",
+            "owner",
+            "reason",
+            "expires",
+            "monthly_limit",
+        ],
     ),
     ("suppressions", &["expired", "unmatched"]),
     ("reject", &["workload", "action", "reason"]),

@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 impl Reader<'_> {
     pub(super) fn suppress(&mut self, table: &DeTable<'_>, line: usize, policy: &mut GatePolicy) {
         let (mut rule, mut workload, mut owner, mut reason) = (None, None, None, None);
-        let mut expires = None;
+        let (mut expires, mut monthly_limit) = (None, None);
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "rule" => rule = self.suppressible(value),
@@ -19,6 +19,7 @@ impl Reader<'_> {
                 "owner" => owner = self.string(value),
                 "reason" => reason = self.string(value),
                 "expires" => expires = self.date(value),
+                "monthly_limit" => monthly_limit = self.decimal(value),
                 unknown => self.unknown(key.span(), unknown, keys_of("suppress")),
             }
         }
@@ -28,7 +29,7 @@ impl Reader<'_> {
             .collect();
         let missing: Vec<String> = keys_of("suppress")
             .iter()
-            .filter(|key| !named.contains(*key))
+            .filter(|key| **key != "monthly_limit" && !named.contains(*key))
             .map(|key| format!("`{key}`"))
             .collect();
         if !missing.is_empty() {
@@ -46,6 +47,7 @@ impl Reader<'_> {
             owner,
             reason,
             expires,
+            monthly_limit,
             line,
         });
     }

@@ -41,9 +41,12 @@ workload = "everything"
 owner = "a@example.com"
 reason = "until the move"
 expires = 2026-12-31
+monthly_limit = 12.5
 "#;
     let policy = parse(text).expect("valid");
     assert_eq!(policy.rules(), 8);
+    let accepted = policy.suppressions[0].monthly_limit;
+    assert_eq!(accepted, Some(Decimal::new(125, 1)));
     assert_eq!(policy.budgets[0].scope, Scope::Everything);
     assert_eq!(policy.budgets[0].line, 1);
     let tag = Scope::Tag {
