@@ -6,7 +6,7 @@ use super::exit::{ExitCode, Failure};
 use super::history::read_nights;
 use super::price_age::PriceAge;
 use super::{audit as audit_command, baseline, estate, output, scope};
-use crate::analysis::gate::{GateOutcome, GatePolicy, GateReport, SpendHistory, gate};
+use crate::analysis::gate::{GateOutcome, GatePolicy, GateReport, SpendHistory, gate, policy_rule};
 use crate::analysis::{Audit, audit_once};
 use crate::config::{ConfigError, POLICY_FILE, SettingsFile, read_policy};
 use crate::domain::{Gap, shell_word, shown};
@@ -250,10 +250,40 @@ pub(super) fn ending(
                 );
                 return ExitCode::Incomplete;
             }
+            let is_plan = args.terraform_plan.is_some();
+            if let Some((error, hint)) =
+                empty(report, nothing).filter(|_| !is_plan && !args.estate.allow_empty)
+            {
+                output::complain(&error, &hint, io);
+                return ExitCode::Nothing;
+            }
             output::say(&kept(report, nothing), &args.estate.out, io);
             ExitCode::Done
         }
     }
+}
+
+/// What matches nothing, and what to do about it: a misspelled scope passes every rule.
+fn empty(report: &GateReport, nothing: &str) -> Option<(String, String)> {
+    if report.outcome == GateOutcome::Nothing {
+        let hint = "check `--region`, `--tag` and the account, or pass `--allow-empty`";
+        return Some((nothing.to_owned(), hint.to_owned()));
+    }
+    let notices = report.notices.iter();
+    let mut scopes = notices.filter(|one| one.rule == policy_rule::EMPTY_SCOPE);
+    let first = scopes.next()?;
+    let more = match scopes.count() {
+        0 => String::new(),
+        more => format!(
+            "; the same of {}",
+            counted(more as u64, "other budget", "other budgets")
+        ),
+    };
+    let hint = format!(
+        "check the spelling at {}, or pass `--allow-empty`",
+        first.place
+    );
+    Some((safe(&format!("{}{more}", first.title)), safe(&hint)))
 }
 
 /// What is said when nothing fails.

@@ -15,17 +15,26 @@ fn a_budget_may_be_reached_and_not_passed() {
     }
     for (scope, code) in [
         ("account = \"111122223333\"", 100),
-        ("account = \"999999999999\"", 0),
+        ("account = \"999999999999\"", 4),
         ("region = \"us-east-1\"", 100),
-        ("region = \"eu-west-1\"", 0),
+        ("region = \"eu-west-1\"", 4),
         ("tag = \"Name=one\"", 100),
-        ("tag = \"Name=two\"", 0),
+        ("tag = \"Name=One\"", 4),
     ] {
         let policy = format!("[[budget]]\n{scope}\nmonthly_limit = 700\n");
         let outcome = check(&world, &policy, &one(), &[]);
         assert_eq!(outcome.code, code, "{scope}: {}", outcome.stderr);
-        if code == 0 {
+        if code == 4 {
             assert!(outcome.stdout.contains("policy/empty-scope"), "{scope}");
+            let (kind, name) = scope.split_once(" = ").expect("a key");
+            let error = format!(
+                "error: no workload matches {kind} {}, which has a budget\nhint: check the \
+                 spelling at gpucost-policy.toml:1, or pass `--allow-empty`\n",
+                name.trim_matches('"')
+            );
+            assert!(outcome.stderr.ends_with(&error), "{}", outcome.stderr);
+            let allowed = check(&world, &policy, &one(), &["--allow-empty"]);
+            assert_eq!(allowed.code, 0, "{scope}: {}", allowed.stderr);
         }
     }
 }

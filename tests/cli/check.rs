@@ -184,17 +184,46 @@ fn bad_policy() {
 }
 
 #[test]
-fn an_empty_scope_passes_and_says_so() {
+fn an_empty_scope_passes_only_where_that_is_allowed() {
     let world = World::new();
-    let outcome = check(&world, KEPT, &empty(), &[]);
-    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    assert!(
-        outcome
-            .stderr
-            .contains("nothing to check: no GPU instances in scope"),
-        "{}",
-        outcome.stderr
-    );
+    let said = "nothing to check: no GPU instances in scope";
+    for (estate, more) in [
+        (empty(), &[][..]),
+        (one(), &["--tag", "team=typo"]),
+        (one(), &["--region", "us-esat-1"]),
+    ] {
+        let outcome = check(&world, KEPT, &estate, more);
+        assert_eq!(outcome.code, 4, "{more:?}: {}", outcome.stderr);
+        let error = format!(
+            "error: {said}\nhint: check `--region`, `--tag` and the account, or pass \
+             `--allow-empty`\n"
+        );
+        assert!(outcome.stderr.ends_with(&error), "{}", outcome.stderr);
+        assert!(outcome.stdout.contains("0 instances"), "{}", outcome.stdout);
+        let allowed = check(&world, KEPT, &estate, &[more, &["--allow-empty"]].concat());
+        assert_eq!(allowed.code, 0, "{more:?}: {}", allowed.stderr);
+        assert!(allowed.stderr.contains(said), "{}", allowed.stderr);
+    }
+    // A kind that cannot be is an error in the policy.
+    let outcome = check(&world, "[utilization]\ntrainng = 10\n", &one(), &[]);
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("training"), "{}", outcome.stderr);
+}
+
+#[test]
+fn budgets_of_nothing_are_counted_beside_each_other() {
+    let world = World::new();
+    let policy = "[[budget]]\ntag = \"team=Search\"\nmonthly_limit = 1\n\n\
+                  [[budget]]\ntag = \"team=Ads\"\nmonthly_limit = 1\n";
+    let outcome = check(&world, policy, &one(), &[]);
+    assert_eq!(outcome.code, 4, "{}", outcome.stderr);
+    let said = "which has a budget; the same of 1 other budget\n";
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+    // What is violated or not known counts before what is not there.
+    let violated = format!("{policy}\n[[budget]]\nmonthly_limit = 1\n");
+    assert_eq!(check(&world, &violated, &one(), &[]).code, 100);
+    let incomplete = format!("{policy}\n[utilization]\nunknown = 10\n");
+    assert_eq!(check(&world, &incomplete, &unmeasured(), &[]).code, 3);
 }
 
 #[test]
@@ -529,7 +558,7 @@ fn machines_of_which_the_tags_are_unknown_leave_what_selects_by_tag_incomplete()
     // 1.408 × 730 = 1,027.84.
     let budget = "[[budget]]\ntag = \"team=ml\"\nmonthly_limit = 1027.83\n";
     let found = [None, none(), ml()].map(|tags| code(budget, tags, &[]));
-    assert_eq!(found, [3, 0, 100]);
+    assert_eq!(found, [3, 4, 100]);
 
     let required = "[tags]\nrequired = [\"Name\"]\n";
     let found = [None, none(), ml()].map(|tags| code(required, tags, &[]));
@@ -538,7 +567,7 @@ fn machines_of_which_the_tags_are_unknown_leave_what_selects_by_tag_incomplete()
     // A filter by tag may drop the machine from any rule.
     let all = "[[budget]]\nmonthly_limit = 10000\n";
     let found = [None, none(), ml()].map(|tags| code(all, tags, &["--tag", "team=ml"]));
-    assert_eq!(found, [3, 0, 0]);
+    assert_eq!(found, [3, 4, 0]);
     // No rule depends on tags.
     assert_eq!(code(all, None, &[]), 0);
 

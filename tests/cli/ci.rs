@@ -234,7 +234,7 @@ fn arguments_are_split_as_a_shell_splits_them_and_not_run() {
         ("--demo\n--tag Name=llm-poc-old", 0, "checked 1 instance"),
         (
             "--demo --tag '*=$(touch run)`touch run`; touch run'",
-            0,
+            4,
             "nothing to check",
         ),
         ("--demo --tag 'Name=open", 2, "unmatched single quote"),
