@@ -9,13 +9,14 @@ use super::{audit as audit_command, baseline, estate, output, scope};
 use crate::analysis::gate::{GateOutcome, GatePolicy, GateReport, SpendHistory, gate, policy_rule};
 use crate::analysis::{Audit, audit_once};
 use crate::config::{ConfigError, POLICY_FILE, SettingsFile, read_policy};
-use crate::domain::{Gap, shell_word, shown};
-use crate::report::text::{counted, safe};
+use crate::domain::{Gap, GapSubject, shell_word, shown};
+use crate::report::text::{counted, minute, safe};
 use crate::report::{
     GateBrief, Invocation, gate_github, gate_json, gate_junit, gate_markdown, gate_sarif,
     gate_slack, gate_table,
 };
 use clap::ValueEnum;
+use jiff::{SignedDuration, Timestamp};
 use std::path::{Path, PathBuf};
 
 pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
@@ -51,6 +52,9 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         audit.as_of,
     );
     report.name_estate(&invocation.estate_flags());
+    if let Some(stale) = stale_recording(args, &policy, &audit, io.now) {
+        report.lack(&stale);
+    }
     let brief = GateBrief::of_audit(&audit, &invocation).since(before.as_ref());
     let format = format(args, &settings, io);
     let text = render(&report, &audit, &brief, format, args, io)?;
@@ -63,6 +67,42 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         output::warn(Some(line), &args.estate.out, io);
     }
     Ok(verdict(&report, &audit, args, io))
+}
+
+/// A recording that is too old to tell what runs today. A demo is of no day, and whoever reads
+/// kubectl's lists states the instant with `--as-of`.
+fn stale_recording(
+    args: &CheckArgs,
+    policy: &GatePolicy,
+    audit: &Audit,
+    now: Timestamp,
+) -> Option<Gap> {
+    let file = args.estate.from.as_deref()?;
+    let most = policy.max_recording_age();
+    let age = now.duration_since(audit.as_of);
+    if age <= most {
+        return None;
+    }
+    let days = |age: SignedDuration| counted((age.as_hours() / 24).unsigned_abs(), "day", "days");
+    let words = if most.as_hours() % 24 == 0 {
+        days(most)
+    } else {
+        counted(most.as_hours().unsigned_abs(), "hour", "hours")
+    };
+    Some(Gap::in_words(
+        GapSubject::named("recent recording"),
+        shown(file),
+        format!(
+            "it describes {}, {} ago; the policy allows {words}",
+            minute(audit.as_of),
+            days(age)
+        ),
+        format!(
+            "`gpucost audit --save {}` records the account again; `max_age` in [recording] of the \
+             policy allows more",
+            shell_word(&file.to_string_lossy())
+        ),
+    ))
 }
 
 /// The recorded days that budgets of a month are held against; absent where the policy has

@@ -1,6 +1,7 @@
 //! The gate's report where people look: pull requests, code scanning, build
 //! servers and chat. Each format is read back by other means than wrote it.
 
+use crate::cli::check::RECORDING_AGE;
 use crate::cli::estates::one;
 use crate::cli::hostile::{hostile, is_harmless};
 use crate::cli::installed::installed;
@@ -192,7 +193,7 @@ fn rendered(format: &str, report: &GateReport) -> String {
 
 fn checked(policy: &str, format: &str, code: u8) -> String {
     let world = World::new();
-    world.file("gpucost-policy.toml", policy);
+    world.file("gpucost-policy.toml", format!("{policy}{RECORDING_AGE}"));
     let path = world.estate("now.json", &one());
     let outcome = world.run(&["check", "--from", &path, "--format", format]);
     assert_eq!(outcome.code, code, "{format}: {}", outcome.stderr);

@@ -1,6 +1,7 @@
 //! `gpucost check --baseline`: what may be compared, and how each violation stands
 //! to what was known.
 
+use crate::cli::check::RECORDING_AGE;
 use crate::cli::estates::{in_two_regions, one};
 use crate::cli::world::{Outcome, World};
 use serde_json::{Value, json};
@@ -69,7 +70,7 @@ fn what_the_baseline_did_not_read_is_not_known_to_it() {
     let mut old = world.audit(&in_two_regions());
     let now = world.estate("now.json", &in_two_regions());
     let policy = "[[budget]]\nregion = \"us-east-1\"\nmonthly_limit = 700\n";
-    world.file("gpucost-policy.toml", policy);
+    world.file("gpucost-policy.toml", format!("{policy}{RECORDING_AGE}"));
     let check = |old: &Value, format: &str| {
         let old = world.file("old.json", old.to_string());
         let arguments = [

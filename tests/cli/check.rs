@@ -7,9 +7,12 @@ use serde_json::{Value, json};
 
 const POLICY: &str = "gpucost-policy.toml";
 
-/// Checks an estate by a policy that lies in the folder.
+/// The estates end on 1 November, and tests run on the 20th.
+pub const RECORDING_AGE: &str = "\n[recording]\nmax_age = \"20d\"\n";
+
+/// Checks an estate by a policy that lies in the folder, however old the estate is.
 pub fn check(world: &World, policy: &str, estate: &Value, more: &[&str]) -> Outcome {
-    world.file(POLICY, policy);
+    world.file(POLICY, format!("{policy}{RECORDING_AGE}"));
     let path = world.estate("now.json", estate);
     let mut arguments = vec!["check", "--from", &path];
     arguments.extend(more);
@@ -211,6 +214,42 @@ fn an_empty_scope_passes_only_where_that_is_allowed() {
 }
 
 #[test]
+fn a_recording_older_than_a_week_is_incomplete() {
+    let world = World::new();
+    let path = world.estate("now.json", &one());
+    let kept = "[tags]\nrequired = [\"Name\"]\n";
+    let run = |more: &str, format: &str| {
+        world.file(POLICY, format!("{kept}{more}"));
+        world.run(&["check", "--from", &path, "--format", format])
+    };
+    // From 1 November 0:00 to 20 November 12:00 are 19.5 days, 468 hours.
+    let of_age = |age: &str| format!("[recording]\nmax_age = \"{age}\"\n");
+    for (more, code) in [(String::new(), 3), (of_age("467h"), 3), (of_age("468h"), 0)] {
+        assert_eq!(run(&more, "table").code, code, "{more}");
+    }
+    let outcome = run("", "json");
+    let report = outcome.json();
+    assert_eq!(report["outcome"], "incomplete");
+    assert_eq!(report["checks"][0]["outcome"], "incomplete");
+    let missing = &report["missing_data"][0];
+    assert_eq!(missing["what"], "recent recording");
+    assert_eq!(
+        missing["reason"],
+        "it describes 2026-11-01 00:00 UTC, 19 days ago; the policy allows 7 days"
+    );
+    let hint = missing["hint"].as_str().expect("a hint");
+    assert!(hint.starts_with("`gpucost audit --save "), "{hint}");
+    assert_eq!(missing["rules"], json!(["policy/required-tags"]));
+    // What is violated stays so, a demo is of no day, and no rule is stated by an age.
+    world.file(POLICY, "[tags]\nrequired = [\"team\"]\n");
+    assert_eq!(world.run(&["check", "--from", &path]).code, 100);
+    world.file(POLICY, "[[budget]]\nmonthly_limit = 900_000_000\n");
+    assert_eq!(world.run(&["check", "--demo"]).code, 0);
+    world.file(POLICY, of_age("7d"));
+    assert_eq!(world.run(&["check", "--demo"]).code, 2);
+}
+
+#[test]
 fn budgets_of_nothing_are_counted_beside_each_other() {
     let world = World::new();
     let policy = "[[budget]]\ntag = \"team=Search\"\nmonthly_limit = 1\n\n\
@@ -308,7 +347,7 @@ fn what_is_read_is_never_written_over() {
         outcome.stderr
     );
     let left = std::fs::read_to_string(&policy).expect("the policy");
-    assert_eq!(left, KEPT);
+    assert_eq!(left, format!("{KEPT}{RECORDING_AGE}"));
 }
 
 #[test]

@@ -136,7 +136,8 @@ fn acted_on_and_shown(output: &Output) -> (String, String) {
     (acted_on, shown)
 }
 
-const KEPT: &str = "[[budget]]\nmonthly_limit = 900_000_000\n";
+/// Fixtures are read by the program, whose clock is that of today.
+const KEPT: &str = "[[budget]]\nmonthly_limit = 900_000_000\n\n[recording]\nmax_age = \"36500d\"\n";
 const BROKEN: &str = "[[budget]]\nmonthly_limit = 1\n";
 
 fn read(folder: &Path, name: &str) -> String {

@@ -131,6 +131,8 @@ regions = ["cn-*"]
 types = ["g*"]
 [prices]
 max_age = "1d"
+[recording]
+max_age = "1d"
 [[forbid]]
 severity = "info"
 [[suppress]]

@@ -1,5 +1,6 @@
 //! A cluster of which a part was not read: what nothing tells is unknown, never zero.
 
+use crate::cli::check::RECORDING_AGE;
 use crate::cli::estates::one;
 use crate::cli::world::World;
 use gpucost::domain::{Gathered, Node};
@@ -274,7 +275,7 @@ fn no_rule_about_clusters_passes_without_their_lists() {
         let world = World::new();
         world.file(
             "gpucost-policy.toml",
-            format!("[[forbid]]\nrule = \"{rule}\"\n"),
+            format!("[[forbid]]\nrule = \"{rule}\"\n{RECORDING_AGE}"),
         );
         let mut estate = one();
         estate["gaps"] = json!([gap]);
@@ -344,7 +345,7 @@ fn no_budget_passes_without_a_cluster() {
         "[[forbid]]\nrule = \"idle-gpu\"\n",
     ] {
         let world = World::new();
-        world.file("gpucost-policy.toml", policy);
+        world.file("gpucost-policy.toml", format!("{policy}{RECORDING_AGE}"));
         let path = world.estate("now.json", &estate);
         let outcome = world.run(&["check", "--from", &path, "--format", "json"]);
         assert_eq!(outcome.code, 3, "{policy}: {}", outcome.stderr);

@@ -182,7 +182,7 @@ impl Past {
     /// differ by parts of a point, and whole points do not add up when the baseline moves on:
     /// what is accepted never has a smaller number of them.
     pub(super) fn of_falling_percent(then: f64, now: f64) -> Self {
-        if reported(now) < reported(then).floor() {
+        if as_in_reports(now) < as_in_reports(then).floor() {
             Self::Worse
         } else {
             Self::Known
@@ -196,7 +196,7 @@ impl Past {
 }
 
 /// A percentage as a report states it, with four decimals.
-fn reported(percent: f64) -> f64 {
+fn as_in_reports(percent: f64) -> f64 {
     (percent * 10_000.0).round() / 10_000.0
 }
 

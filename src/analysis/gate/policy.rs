@@ -24,6 +24,8 @@ pub struct GatePolicy {
     /// Regions that may be used.
     pub regions: Allowance,
     pub price_age: Option<PriceAgeLimit>,
+    /// The highest age of a recording, where the file states one.
+    pub recording_age: Option<SignedDuration>,
     pub forbidden: Vec<Forbidden>,
     pub coverage: Option<CoverageFloor>,
     /// What is accepted for a while.
@@ -41,7 +43,15 @@ pub struct GatePolicy {
     pub refuses_unmatched: bool,
 }
 
+/// The highest age of a recording that no policy states: a week, as of a job that runs weekly.
+const RECORDING_AGE: SignedDuration = SignedDuration::from_hours(7 * 24);
+
 impl GatePolicy {
+    /// How old a recording may be that is read instead of an account.
+    pub fn max_recording_age(&self) -> SignedDuration {
+        self.recording_age.unwrap_or(RECORDING_AGE)
+    }
+
     /// Whether a budget is held against recorded days.
     pub fn has_forecasts(&self) -> bool {
         let mut budgets = self.budgets.iter();

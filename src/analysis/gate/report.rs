@@ -2,7 +2,7 @@
 //! what was accepted.
 
 use super::Suppression;
-use crate::domain::{GapSubject, Money, Severity, named_enum};
+use crate::domain::{Gap, GapSubject, Money, Severity, named_enum};
 use std::fmt;
 
 named_enum! {
@@ -122,6 +122,28 @@ pub struct Violation {
 pub(super) const SAME_ESTATE: &str = "{estate}";
 
 impl GateReport {
+    /// Adds data that every rule needs: what passed, passed without it.
+    pub fn lack(&mut self, gap: &Gap) {
+        let mut rules: Vec<String> = self.checks.iter().map(|one| one.rule.clone()).collect();
+        rules.sort();
+        rules.dedup();
+        self.missing_data.push(MissingData {
+            place: gap.place.clone(),
+            what: gap.what.clone(),
+            reason: gap.reason.clone(),
+            hint: gap.hint.clone(),
+            rules,
+        });
+        for check in &mut self.checks {
+            if check.outcome == CheckOutcome::Passed {
+                check.outcome = CheckOutcome::Incomplete;
+            }
+        }
+        if matches!(self.outcome, GateOutcome::Clean | GateOutcome::Nothing) {
+            self.outcome = GateOutcome::Incomplete;
+        }
+    }
+
     /// Completes the commands of its steps with the flags that lead to the same estate,
     /// each with a blank before it.
     pub fn name_estate(&mut self, flags: &str) {

@@ -165,7 +165,7 @@ impl Settling<'_> {
                 }
                 return false;
             }
-            if let Some(step) = by.exceeded(&violation) {
+            if let Some(step) = by.limit_step(&violation) {
                 violation.steps.insert(0, step);
             }
         }
@@ -354,7 +354,7 @@ impl Suppression {
     }
 
     /// What to do where it covers less than a violation is about.
-    fn exceeded(&self, violation: &Violation) -> Option<String> {
+    fn limit_step(&self, violation: &Violation) -> Option<String> {
         let currency = violation.monthly?.currency();
         let most = Money::new(self.monthly_limit?, currency);
         Some(format!(

@@ -55,6 +55,7 @@ pub const POLICY_FILE_KEYS: &[(&str, &[&str])] = &[
     ("allow", &["types", "regions"]),
     ("deny", &["types", "regions"]),
     ("prices", &["max_age"]),
+    ("recording", &["max_age"]),
     ("gaps", &["known"]),
     ("forbid", &["rule", "severity"]),
     (
@@ -175,6 +176,9 @@ impl Reader<'_> {
                 }),
                 "prices" => self.one(value, name, |reader, table| {
                     reader.price_age(table, &mut policy);
+                }),
+                "recording" => self.one(value, name, |reader, table| {
+                    reader.recording_age(table, &mut policy);
                 }),
                 "gaps" => self.one(value, name, |reader, table| {
                     reader.gaps(table, &mut policy);

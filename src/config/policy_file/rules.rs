@@ -240,6 +240,15 @@ impl Reader<'_> {
         }
     }
 
+    pub(super) fn recording_age(&mut self, table: &DeTable<'_>, policy: &mut GatePolicy) {
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "max_age" => policy.recording_age = self.age(value),
+                unknown => self.unknown(key.span(), unknown, keys_of("recording")),
+            }
+        }
+    }
+
     pub(super) fn forbid(&mut self, table: &DeTable<'_>, line: usize, policy: &mut GatePolicy) {
         let mut ban = Forbidden {
             rule: None,
