@@ -52,6 +52,7 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         audit.as_of,
     );
     report.name_estate(&invocation.estate_flags());
+    report.settings = settings.money_settings(&io.folder);
     if let Some(stale) = stale_recording(args, &policy, &audit, io.now) {
         report.lack(&stale);
     }

@@ -37,7 +37,8 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
     let prices = Prices::new(&book, &terms.discount_percent);
     let change = price_plan(&plan, &prices, terms.hours_per_month);
     let warning = age.check(change.oldest_seen_on(), io.now)?;
-    let report = gate_plan(&change, &policy, &name, io.now);
+    let mut report = gate_plan(&change, &policy, &name, io.now);
+    report.settings = settings.money_settings(&io.folder);
     let unjudged = unjudged_by_plan(&policy);
     if report.checks.is_empty() && !change.rows.is_empty() {
         return Err(

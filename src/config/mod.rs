@@ -1,6 +1,7 @@
 //! Settings and policies: raw TOML with places in, validated values out. Every
 //! bad key is shown at once, with its line.
 
+mod changes;
 mod metric_map;
 mod policy_file;
 mod reader;

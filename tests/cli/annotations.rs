@@ -10,7 +10,7 @@ use crate::support::skip::skip;
 use gpucost::analysis::PlannedTotals;
 use gpucost::analysis::gate::{
     BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, Glob, MissingData,
-    Place, Suppressed, Suppression, Violation,
+    Place, SettingChange, SettingsUse, Suppressed, Suppression, Violation,
 };
 use gpucost::domain::{Currency, GapSubject, Money, Severity};
 use gpucost::report::{
@@ -178,6 +178,7 @@ fn report(names: &[String]) -> GateReport {
             gone: 4,
             cautions: vec![name.clone()],
         }),
+        settings: None,
     }
 }
 
@@ -229,6 +230,29 @@ fn no_name_drives_what_reads_the_report() {
         let text = rendered(format, &all);
         let stray = text.chars().find(|c| !is_harmless(*c));
         assert_eq!(stray, None, "{format}");
+    }
+}
+
+#[test]
+fn no_setting_drives_what_reads_the_report() {
+    for name in names() {
+        let change = SettingChange {
+            key: "workload_tag".to_owned(),
+            value: name.clone(),
+            default: Some("gpucost:workload".to_owned()),
+        };
+        let report = GateReport {
+            settings: Some(SettingsUse {
+                file: name.clone(),
+                changes: vec![change],
+            }),
+            ..report(&["x".to_owned()])
+        };
+        for format in FORMATS {
+            let text = rendered(format, &report);
+            let stray = text.chars().find(|c| !is_harmless(*c));
+            assert_eq!(stray, None, "{format}");
+        }
     }
 }
 
@@ -323,6 +347,7 @@ fn a_comment_on_a_plan_leads_with_what_it_costs() {
         suppressed: Vec::new(),
         missing_data: Vec::new(),
         baseline: None,
+        settings: None,
     };
     let text = gate_markdown(&report, &brief);
     let headline = text.lines().nth(1).expect("a headline");

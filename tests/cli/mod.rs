@@ -21,6 +21,7 @@ mod capacity;
 mod capacity_counts;
 mod chargeback;
 mod check;
+mod check_settings;
 mod ci;
 mod comment;
 mod commitments;

@@ -26,7 +26,7 @@ pub use policy::{
 };
 pub use report::{
     BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, MissingData, Place,
-    Suppressed, Violation,
+    SettingChange, SettingsUse, Suppressed, Violation,
 };
 
 pub use spelling::{Spelling, spelled_region, spelled_type};

@@ -65,6 +65,27 @@ pub struct GateReport {
     pub missing_data: Vec<MissingData>,
     /// What an earlier audit changed; absent without one.
     pub baseline: Option<BaselineUse>,
+    /// Settings beside the policy that decide amounts or findings; absent where all are
+    /// the defaults.
+    pub settings: Option<SettingsUse>,
+}
+
+/// Settings that decide amounts or findings and differ from the defaults.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingsUse {
+    /// The file, as the user named it.
+    pub file: String,
+    pub changes: Vec<SettingChange>,
+}
+
+/// One setting that differs from its default.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingChange {
+    /// Such as `hours_per_month` or `discount_percent.p5`.
+    pub key: String,
+    pub value: String,
+    /// What it would be otherwise; absent where it would be nothing.
+    pub default: Option<String>,
 }
 
 /// One rule of the policy and what it came to.

@@ -48,6 +48,7 @@ impl Settled {
             suppressed: self.suppressed,
             missing_data: self.missing_data,
             baseline: self.baseline,
+            settings: None,
         }
     }
 }

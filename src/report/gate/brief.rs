@@ -1,9 +1,10 @@
 //! What a gate's report is about, for renderers that see no audit: a Terraform
 //! plan is checked without one.
 
-use crate::analysis::gate::{Baseline, GateOutcome, GateReport, Place, Violation};
+use crate::analysis::gate::{Baseline, GateOutcome, GateReport, Place, SettingChange, Violation};
 use crate::analysis::{Audit, PlannedTotals};
 use crate::domain::{Gap, Money};
+use crate::report::shared::markdown::escape::{NAME_WIDTH, bounded};
 use crate::report::shared::next::Invocation;
 use crate::report::shared::text::{count, counted, money};
 use jiff::Timestamp;
@@ -173,6 +174,26 @@ impl GateBrief {
 
 /// What a plan says nothing about.
 pub(in crate::report) const UNJUDGED: &str = "not evaluated because measurements are required";
+
+/// Settings that decide amounts or findings, a line each below what they are: every format
+/// shows them first, because whoever may change them may open the gate. Empty without any.
+pub(in crate::report) fn settings_lines(report: &GateReport) -> Vec<String> {
+    let Some(used) = &report.settings else {
+        return Vec::new();
+    };
+    let line = |one: &SettingChange| {
+        let value = bounded(&one.value, NAME_WIDTH);
+        match &one.default {
+            Some(default) => format!("{} = {value} ({default} by default)", one.key),
+            None => format!("{} = {value}", one.key),
+        }
+    };
+    let file = bounded(&used.file, NAME_WIDTH);
+    let title = format!("settings of {file} that change amounts or findings:");
+    std::iter::once(title)
+        .chain(used.changes.iter().map(line))
+        .collect()
+}
 
 /// How a violation stands to the baseline, in words; absent without one.
 pub(super) fn since_baseline(violation: &Violation) -> Option<String> {

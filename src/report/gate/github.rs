@@ -1,7 +1,7 @@
 //! `check --format github`: workflow commands, which GitHub Actions shows beside
 //! the lines of a pull request.
 
-use super::brief::{GateBrief, file_of, since_baseline, verdict_words};
+use super::brief::{GateBrief, file_of, settings_lines, since_baseline, verdict_words};
 use crate::analysis::gate::{GateOutcome, GateReport, MissingData, Place, Violation};
 use crate::domain::Severity;
 use crate::report::shared::markdown::escape::{SENTENCE_WIDTH, bounded};
@@ -44,6 +44,7 @@ struct Annotation {
 /// ten of a kind, nine are written and a tenth says how many are left out.
 pub fn gate_github(report: &GateReport, brief: &GateBrief) -> String {
     let mut annotations: Vec<Annotation> = Vec::new();
+    annotations.extend(of_settings(report));
     annotations.extend(report.violations.iter().map(|one| of(one, Kind::Error)));
     let of_missing_data = |one| of_missing_data(one, report.outcome);
     annotations.extend(report.missing_data.iter().map(of_missing_data));
@@ -141,6 +142,19 @@ fn of_missing_data(missing_data: &MissingData, outcome: GateOutcome) -> Annotati
             format!("- {}", safe(&missing_data.hint)),
         ],
     }
+}
+
+/// Settings that decide amounts or findings: the first of the warnings.
+fn of_settings(report: &GateReport) -> Option<Annotation> {
+    let mut lines = settings_lines(report).into_iter();
+    let title = lines.next()?;
+    let changes = lines.map(|line| format!("- {line}"));
+    Some(Annotation {
+        kind: Kind::Warning,
+        place: Place::Nowhere,
+        title: "settings".to_owned(),
+        message: std::iter::once(title).chain(changes).collect(),
+    })
 }
 
 fn left_out(kind: Kind, number: usize, brief: &GateBrief) -> Annotation {

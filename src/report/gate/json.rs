@@ -4,7 +4,8 @@
 use super::caveats::Caveats;
 use crate::analysis::Audit;
 use crate::analysis::gate::{
-    BaselineState, BaselineUse, Check, GateReport, MissingData, Place, Suppressed, Violation,
+    BaselineState, BaselineUse, Check, GateReport, MissingData, Place, SettingChange, SettingsUse,
+    Suppressed, Violation,
 };
 use crate::report::SCHEMA_VERSION;
 use crate::report::shared::gaps::GapView;
@@ -24,6 +25,7 @@ pub fn gate_json(report: &GateReport, audit: &Audit) -> Result<String, serde_jso
         source: audit.source.name(),
         outcome: report.outcome.name(),
         policy: report.policy_file.clone(),
+        settings: report.settings.as_ref().map(settings),
         summary: Summary {
             instances: audit.totals.instances,
             currency: audit.totals.currency.code(),
@@ -52,6 +54,7 @@ struct Document {
     source: &'static str,
     outcome: &'static str,
     policy: Option<String>,
+    settings: Option<SettingsView>,
     summary: Summary,
     checks: Vec<CheckView>,
     violations: Vec<ViolationView>,
@@ -60,6 +63,19 @@ struct Document {
     missing_data: Vec<MissingDataView>,
     baseline: Option<BaselineView>,
     gaps: Vec<GapView>,
+}
+
+#[derive(Serialize)]
+pub(in crate::report) struct SettingsView {
+    file: String,
+    changes: Vec<SettingView>,
+}
+
+#[derive(Serialize)]
+struct SettingView {
+    key: String,
+    value: String,
+    default: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -132,6 +148,18 @@ struct BaselineView {
     new: u64,
     gone: u64,
     cautions: Vec<String>,
+}
+
+pub(in crate::report) fn settings(used: &SettingsUse) -> SettingsView {
+    let view = |one: &SettingChange| SettingView {
+        key: one.key.clone(),
+        value: one.value.clone(),
+        default: one.default.clone(),
+    };
+    SettingsView {
+        file: used.file.clone(),
+        changes: used.changes.iter().map(view).collect(),
+    }
 }
 
 pub(in crate::report) fn check(check: &Check) -> CheckView {

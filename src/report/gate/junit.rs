@@ -2,7 +2,7 @@
 //! every part of the policy; a case for every rule that holds, and for everything
 //! that violates one or kept it from being judged.
 
-use super::brief::{GateBrief, UNJUDGED, since_baseline, verdict_words};
+use super::brief::{GateBrief, UNJUDGED, settings_lines, since_baseline, verdict_words};
 use super::rules::section_of;
 use crate::analysis::gate::{CheckOutcome, GateOutcome, GateReport, Violation};
 use crate::report::shared::text::safe;
@@ -36,6 +36,14 @@ pub fn gate_junit(report: &GateReport, brief: &GateBrief) -> String {
             rule: "plan".to_owned(),
             name: "parts not read".to_owned(),
             ending: Ending::Skipped(unread.to_owned()),
+        });
+    }
+    let settings = settings_lines(report);
+    if !settings.is_empty() {
+        suites.entry("settings").or_default().push(Case {
+            rule: "settings".to_owned(),
+            name: "changed settings".to_owned(),
+            ending: Ending::Skipped(settings.join(" ")),
         });
     }
     let all: Vec<&Case> = suites.values().flatten().collect();

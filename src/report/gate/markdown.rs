@@ -1,6 +1,6 @@
 //! `check --format markdown`.
 
-use super::brief::{CostChange, GateBrief, since_baseline, verdict_words};
+use super::brief::{CostChange, GateBrief, settings_lines, since_baseline, verdict_words};
 use crate::analysis::PlannedTotals;
 use crate::analysis::gate::{
     BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, MissingData, Place, Suppressed,
@@ -179,6 +179,7 @@ fn head(report: &GateReport, brief: &GateBrief) -> String {
     }
     let as_of = minute(brief.as_of);
     let _ = write!(head, " · as of {as_of}\n\n");
+    head.push_str(&settings_list(report));
     if let Some(used) = &report.baseline {
         head.push_str(&baseline_line(used));
     }
@@ -187,6 +188,16 @@ fn head(report: &GateReport, brief: &GateBrief) -> String {
         let _ = write!(head, "{}\n\n", text(&line));
     }
     head
+}
+
+/// Settings that decide amounts or findings, as a list below what they are.
+fn settings_list(report: &GateReport) -> String {
+    let mut lines = settings_lines(report).into_iter();
+    let Some(title) = lines.next() else {
+        return String::new();
+    };
+    let rows: String = lines.map(|line| format!("- {}\n", text(&line))).collect();
+    format!("⚠️ {}\n\n{rows}\n", text(&title))
 }
 
 fn baseline_line(used: &BaselineUse) -> String {

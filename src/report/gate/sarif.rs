@@ -1,6 +1,6 @@
 //! `check --format sarif`: SARIF 2.1.0, for code scanning.
 
-use super::brief::{GateBrief, file_of, verdict_words};
+use super::brief::{GateBrief, file_of, settings_lines, verdict_words};
 use super::rules::rule_words;
 use crate::analysis::gate::{
     BaselineState, GateOutcome, GateReport, MissingData, Place, Suppressed, Violation,
@@ -91,7 +91,7 @@ fn below(severity: Severity) -> &'static str {
     }
 }
 
-/// What could not be judged, and what never was.
+/// Settings that decide amounts or findings, then what is not known.
 fn notifications(report: &GateReport, brief: &GateBrief) -> Vec<Value> {
     let unread = brief.unread(report).map(str::to_owned);
     let notes = [unread, brief.unjudged_words()].into_iter().flatten();
@@ -100,7 +100,14 @@ fn notifications(report: &GateReport, brief: &GateBrief) -> Vec<Value> {
         .missing_data
         .iter()
         .map(|missing_data| notification(missing_data, report));
-    missing_data.chain(notes).collect()
+    let settings = settings_lines(report);
+    let settings = (!settings.is_empty())
+        .then(|| json!({"level": "warning", "message": {"text": settings.join("\n")}}));
+    settings
+        .into_iter()
+        .chain(missing_data)
+        .chain(notes)
+        .collect()
 }
 
 /// What could not be judged, and what to do about it.

@@ -1,6 +1,6 @@
 //! `check --format slack`: Block Kit, as an incoming webhook takes it.
 
-use super::brief::{GateBrief, since_baseline, verdict_words};
+use super::brief::{GateBrief, settings_lines, since_baseline, verdict_words};
 use crate::analysis::gate::{GateReport, MissingData, Violation};
 use crate::report::shared::slack::{
     MOST_BLOCKS, MOST_IN_MESSAGE, Message, code, command, context, escape, header, mrkdwn, section,
@@ -16,7 +16,13 @@ use serde_json::{Value, json};
 /// When a value cannot be written as JSON.
 pub fn gate_slack(report: &GateReport, brief: &GateBrief) -> Result<String, serde_json::Error> {
     let headline = brief.headline(report, &verdict_words(report, brief));
-    let mut blocks = vec![header(&headline), totals(report, brief)];
+    let mut blocks = vec![header(&headline)];
+    let settings = settings_lines(report);
+    if !settings.is_empty() {
+        let lines: Vec<String> = settings.iter().map(|line| sentence(line)).collect();
+        blocks.push(context(&lines.join("\n")));
+    }
+    blocks.push(totals(report, brief));
     let rows: Vec<String> = report
         .violations
         .iter()

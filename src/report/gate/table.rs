@@ -1,7 +1,7 @@
 //! `check --format table` and `wide`: what every rule came to, then what fails,
 //! what is only shown, what is suppressed, and what could not be judged.
 
-use super::brief::since_baseline;
+use super::brief::{settings_lines, since_baseline};
 use super::caveats::Caveats;
 use crate::analysis::Audit;
 use crate::analysis::gate::{
@@ -45,8 +45,25 @@ fn draw(
         });
     let instances = counted(audit.totals.instances, "instance", "instances");
     let as_of = minute(audit.as_of);
-    writeln!(out, "as of {as_of} · {instances} · {cost}\n")?;
+    writeln!(out, "as of {as_of} · {instances} · {cost}")?;
+    settings(report, style, out)?;
+    writeln!(out)?;
     outcome_sections(report, &Caveats::of(audit), style, out)
+}
+
+/// Settings that decide amounts or findings, below the first lines.
+pub(in crate::report) fn settings(
+    report: &GateReport,
+    style: TableStyle,
+    out: &mut String,
+) -> std::fmt::Result {
+    for (number, line) in settings_lines(report).iter().enumerate() {
+        let indent = if number == 0 { "" } else { "  " };
+        for part in wrap(line, style.width.saturating_sub(2)) {
+            writeln!(out, "{indent}{part}")?;
+        }
+    }
+    Ok(())
 }
 
 /// What every rule came to, and everything that follows from it.

@@ -7,8 +7,8 @@ use crate::domain::{Currency, Missing, Planned};
 use crate::report::SCHEMA_VERSION;
 use crate::report::gate::caveats::Caveats;
 use crate::report::gate::json::{
-    CheckView, MissingDataView, SuppressedView, ViolationView, check, missing_data, suppressed,
-    views,
+    CheckView, MissingDataView, SettingsView, SuppressedView, ViolationView, check, missing_data,
+    settings, suppressed, views,
 };
 use crate::report::shared::gaps::GapView;
 use crate::report::shared::text::{json_document, json_money, json_rate};
@@ -39,6 +39,7 @@ pub fn terraform_json(
         source: "terraform-plan",
         outcome: report.outcome.name(),
         policy: report.policy_file.as_deref(),
+        settings: report.settings.as_ref().map(settings),
         plan: PlanView {
             file: plan,
             terraform_version: change.terraform_version.as_deref(),
@@ -74,6 +75,7 @@ struct Document<'a> {
     source: &'static str,
     outcome: &'static str,
     policy: Option<&'a str>,
+    settings: Option<SettingsView>,
     plan: PlanView<'a>,
     checks: Vec<CheckView>,
     violations: Vec<ViolationView>,

@@ -7,7 +7,7 @@ use crate::analysis::{PlannedChange, PlannedSide};
 use crate::domain::{Currency, Money};
 use crate::report::gate::brief::UNJUDGED;
 use crate::report::gate::caveats::Caveats;
-use crate::report::gate::table::outcome_sections;
+use crate::report::gate::table::{outcome_sections, settings};
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::plain_table::PlainTable;
 use crate::report::shared::style::TableStyle;
@@ -59,10 +59,12 @@ fn draw(
         });
     writeln!(
         out,
-        "as of {} · {} in the plan{terraform}\n",
+        "as of {} · {} in the plan{terraform}",
         minute(as_of),
         counted(change.resources, "resource", "resources")
     )?;
+    settings(report, style, out)?;
+    writeln!(out)?;
     match change.nothing() {
         Some(nothing) => {
             for line in wrap(&nothing, style.width) {
