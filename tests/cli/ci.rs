@@ -355,6 +355,21 @@ fn missing_data_is_a_failure_unless_it_is_allowed() {
 }
 
 #[test]
+fn no_pipeline_passes_what_is_incomplete_unless_it_is_asked_to() {
+    for (name, _) in FILES {
+        let text = file(name);
+        assert!(!text.contains("allow-incomplete: \"true\""), "{name}");
+        assert!(!text.contains("allow_failure"), "{name}");
+    }
+    let action = file("action.yml");
+    let (_, input) = action
+        .split_once("  allow-incomplete:\n")
+        .expect("an input");
+    let default = input.lines().nth(1).expect("a default");
+    assert_eq!(default.trim(), "default: \"false\"");
+}
+
+#[test]
 fn the_job_of_gitlab_runs() {
     for (policy, code) in [(KEPT, 0), (BROKEN, 100), ("[[budget]]\nlimit = 1\n", 2)] {
         let folder = tempfile::tempdir().expect("a scratch folder");
