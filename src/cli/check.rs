@@ -31,7 +31,7 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let settings = estate::settings(&args.estate.out, io)?;
     let accepted = audit_command::risk(args.risk, &settings, io)?;
     let (path, name) = policy_file(args, io)?;
-    check_files(args, &path)?;
+    check_files(args, Some(&path))?;
     let policy = policy(&path, &name)?;
     let past = args.baseline.as_deref().map(baseline::read).transpose()?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
@@ -131,22 +131,26 @@ fn spend_history(
 /// the usual file of the folder. Without one nothing would be demanded, and
 /// everything would pass.
 pub(super) fn policy_file(args: &CheckArgs, io: &Io<'_>) -> Result<(PathBuf, String), Failure> {
+    found_policy(args, io).ok_or_else(|| {
+        Failure::input(format!(
+            "no policy found: {POLICY_FILE} is not in the current directory"
+        ))
+        .with_hint("run `gpucost policy init` to create a starter policy, or pass `--policy FILE`")
+    })
+}
+
+/// The same where there may be none.
+pub(super) fn found_policy(args: &CheckArgs, io: &Io<'_>) -> Option<(PathBuf, String)> {
     let named = args
         .policy
         .clone()
         .or_else(|| io.variable("GPUCOST_POLICY").map(PathBuf::from));
     if let Some(path) = named {
         let name = shown(&path);
-        return Ok((path, name));
+        return Some((path, name));
     }
     let usual = io.folder.join(POLICY_FILE);
-    if usual.exists() {
-        return Ok((usual, POLICY_FILE.to_owned()));
-    }
-    Err(Failure::input(format!(
-        "no policy found: {POLICY_FILE} is not in the current directory"
-    ))
-    .with_hint("run `gpucost policy init` to create a starter policy, or pass `--policy FILE`"))
+    usual.exists().then(|| (usual, POLICY_FILE.to_owned()))
 }
 
 pub(super) fn policy(path: &Path, name: &str) -> Result<GatePolicy, Failure> {
@@ -160,10 +164,10 @@ pub(super) fn policy(path: &Path, name: &str) -> Result<GatePolicy, Failure> {
 }
 
 /// What is written must not take the place of what is read.
-pub(super) fn check_files(args: &CheckArgs, policy: &Path) -> Result<(), Failure> {
+pub(super) fn check_files(args: &CheckArgs, policy: Option<&Path>) -> Result<(), Failure> {
     let plan = args.terraform_plan.as_deref();
     let named: [(&str, Option<&Path>); 5] = [
-        ("--policy", Some(policy)),
+        ("--policy", policy),
         ("--terraform-plan", plan),
         ("--baseline", args.baseline.as_deref()),
         ("--save", args.estate.save.as_deref()),
@@ -331,6 +335,10 @@ fn empty(report: &GateReport, nothing: &str) -> Option<(String, String)> {
 fn kept(report: &GateReport, nothing: &str) -> String {
     if report.outcome == GateOutcome::Nothing {
         return nothing.to_owned();
+    }
+    if report.policy_file.is_none() {
+        return "nothing is demanded without a policy; `gpucost policy init` creates one"
+            .to_owned();
     }
     let rules = counted(report.checks.len() as u64, "rule", "rules");
     let mut line = format!("policy passed: {rules}");

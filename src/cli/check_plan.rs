@@ -1,11 +1,11 @@
 //! `gpucost check --terraform-plan`: the gate before anything runs.
 
-use super::check::{check_files, ending, format, policy, policy_file, print};
+use super::check::{check_files, ending, format, found_policy, policy, print};
 use super::check_args::{CheckArgs, CheckFormat};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::{Io, estate, output, pricing};
-use crate::analysis::gate::{gate_plan, unjudged_by_plan};
+use crate::analysis::gate::{GatePolicy, gate_plan, unjudged_by_plan};
 use crate::analysis::price_plan;
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
@@ -25,9 +25,13 @@ const STDIN: &str = "stdin";
 pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let out = &args.estate.out;
     let settings = estate::settings(out, io)?;
-    let (policy_path, policy_name) = policy_file(args, io)?;
-    check_files(args, &policy_path)?;
-    let policy = policy(&policy_path, &policy_name)?;
+    // What a plan changes is worth reading before anybody writes a policy.
+    let found = found_policy(args, io);
+    check_files(args, found.as_ref().map(|(path, _)| path.as_path()))?;
+    let policy = match &found {
+        Some((path, name)) => policy(path, name)?,
+        None => GatePolicy::default(),
+    };
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     let region = region(args, &settings, io)?;
     let (plan, name) = read(path, region.as_deref(), "--terraform-plan")?;
@@ -40,7 +44,7 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
     let mut report = gate_plan(&change, &policy, &name, io.now);
     report.settings = settings.money_settings(&io.folder);
     let unjudged = unjudged_by_plan(&policy);
-    if report.checks.is_empty() && !change.rows.is_empty() {
+    if found.is_some() && report.checks.is_empty() && !change.rows.is_empty() {
         return Err(
             Failure::input("no rule in the policy applies to a plan").with_hint(
                 "supported: budgets, tags, allowed types and regions, price age; see \

@@ -2,6 +2,7 @@
 //! of it nobody read, and what no plan can be judged by.
 
 use crate::cli::annotations::sarif_schema;
+use crate::cli::json_schemas::{assert_holds, closed, schema, validator};
 use crate::cli::terraform::{OPEN, check, document, fixture};
 use crate::cli::world::{Outcome, World};
 use crate::support::skip::skip;
@@ -103,6 +104,37 @@ fn a_comment_and_a_message_lead_with_the_sums_of_the_table() {
     ] {
         assert!(slack.contains(part), "{part}: {slack}");
     }
+}
+
+/// The first minute of a pipeline: nobody wrote a policy yet.
+#[test]
+fn without_a_policy_the_difference_is_shown_and_nothing_is_demanded() {
+    let world = World::new();
+    let plan = fixture();
+    let run = |more: &[&str]| {
+        let arguments = ["check", "--offline", "--terraform-plan", &plan];
+        world.run(&[&arguments[..], more].concat())
+    };
+    let outcome = run(&[]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    for part in ["gpucost check  no policy file  ", "+$25,516.78  per month"] {
+        assert!(outcome.stdout.contains(part), "{part}: {}", outcome.stdout);
+    }
+    assert!(!outcome.stdout.contains("RULES"), "{}", outcome.stdout);
+    let said = "nothing is demanded without a policy; `gpucost policy init` creates one";
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+    let markdown = run(&["--format", "markdown"]).stdout;
+    let headline = "### ℹ️ +$25,516.78 per month where priced; no policy";
+    assert!(markdown.lines().any(|one| one == headline), "{markdown}");
+    let document = run(&["--format", "json"]).json();
+    assert_eq!(document["policy"], Value::Null);
+    assert_holds(
+        &validator(&closed(schema("terraform-check.schema.json"))),
+        &document,
+        "without a policy",
+    );
+    // One that is named has to be there.
+    assert_eq!(run(&["--policy", "missing.toml"]).code, 2);
 }
 
 /// A row whose price today is known and tomorrow's is not is in no sum.

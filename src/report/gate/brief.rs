@@ -150,6 +150,7 @@ impl GateBrief {
         let mark = match report.outcome {
             GateOutcome::Violated => "❌",
             GateOutcome::Incomplete => "⚠️",
+            GateOutcome::Clean if report.policy_file.is_none() => "ℹ️",
             GateOutcome::Clean => "✅",
             GateOutcome::Nothing => return format!("ℹ️ {verdict}"),
         };
@@ -232,6 +233,7 @@ pub(super) fn verdict_words(report: &GateReport, brief: &GateBrief) -> String {
         }
         GateOutcome::Incomplete => format!("policy not evaluated: {missing}"),
         GateOutcome::Nothing => format!("nothing to check: {}", brief.nothing),
+        GateOutcome::Clean if report.policy_file.is_none() => "no policy".to_owned(),
         GateOutcome::Clean => {
             let rules = counted(report.checks.len() as u64, "rule", "rules");
             format!("policy passed: {rules}")

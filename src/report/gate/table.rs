@@ -114,6 +114,9 @@ fn baseline(used: &BaselineUse, style: TableStyle, out: &mut String) -> std::fmt
 }
 
 fn rules(report: &GateReport, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    if report.checks.is_empty() {
+        return Ok(());
+    }
     let counts: Vec<String> = CheckOutcome::ALL
         .iter()
         .rev()
