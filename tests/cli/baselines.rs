@@ -296,14 +296,16 @@ fn an_old_price_is_no_news_against_its_own_audit() {
 }
 
 #[test]
-fn what_the_baseline_could_not_see_either_is_accepted_on_request() {
+fn what_the_baseline_could_not_see_either_is_accepted_unless_the_policy_refuses_it() {
     let world = World::new();
     let policy = "[[forbid]]\nrule = \"idle-gpu\"\n";
     let own = demo(&world);
-    let incomplete = check(&world, policy, &own, "json");
+    let refuses = format!("{policy}\n[gaps]\nknown = \"fail\"\n");
+    let incomplete = check(&world, &refuses, &own, "json");
     assert_eq!(incomplete.code, 3, "{}", incomplete.stderr);
     let accepts = format!("{policy}\n[gaps]\nknown = \"warn\"\n");
-    let accepted = check(&world, &accepts, &own, "json");
+    assert_eq!(check(&world, &accepts, &own, "json").code, 0);
+    let accepted = check(&world, policy, &own, "json");
     assert_eq!(accepted.code, 0, "{}", accepted.stderr);
     let report = accepted.json();
     assert_eq!(report["checks"][0]["outcome"], "accepted");
@@ -317,7 +319,7 @@ fn what_the_baseline_could_not_see_either_is_accepted_on_request() {
     // What the baseline did see is missing now, and nothing excuses that.
     let mut seen = own.clone();
     seen["gaps"] = json!([]);
-    assert_eq!(check(&world, &accepts, &seen, "json").code, 3);
+    assert_eq!(check(&world, policy, &seen, "json").code, 3);
     // Without a baseline there is nothing known.
     let alone = world.run(&["check", "--demo", "--format", "json"]).json();
     assert_eq!(alone["missing_data"][0]["where"], unmeasured);

@@ -33,9 +33,9 @@ pub struct GatePolicy {
     /// Actions that plans do without. A gate evaluates what runs, and what of it is waste, as
     /// if these were none.
     pub rejected: Vec<RejectedAction>,
-    /// Whether what the baseline could not see either is shown only, instead of leaving the
-    /// gate incomplete.
-    pub accepts_known_gaps: bool,
+    /// Whether what the baseline could not see either leaves the gate incomplete, instead of
+    /// being shown only.
+    pub refuses_known_gaps: bool,
     /// Whether an expired suppression is shown only, instead of failing the gate.
     pub accepts_expired: bool,
     /// Whether a suppression that covers nothing fails the gate, instead of being

@@ -191,7 +191,7 @@ impl Settling<'_> {
     }
 
     /// Whether something that could not be judged is accepted: somebody answers for it, or
-    /// the policy accepts what the baseline could not see either.
+    /// the baseline could not see it either and the policy does not refuse that.
     fn missing_data(&mut self, missing_data: MissingData, at: &Place) -> bool {
         let rule = missing_data
             .rules
@@ -203,7 +203,7 @@ impl Settling<'_> {
         let by = self.suppression(&rule, &names, None);
         // An amount that is not known may be any.
         let by = by.filter(|by| by.holds(None));
-        let known = self.baseline.filter(|_| self.policy.accepts_known_gaps);
+        let known = self.baseline.filter(|_| !self.policy.refuses_known_gaps);
         let is_known =
             known.is_some_and(|known| known.lacked(&missing_data.what, &missing_data.place));
         if by.is_none() && !is_known {

@@ -83,7 +83,7 @@ impl Reader<'_> {
     pub(super) fn gaps(&mut self, table: &DeTable<'_>, policy: &mut GatePolicy) {
         for (key, value) in table {
             match key.get_ref().as_ref() {
-                "known" => policy.accepts_known_gaps = self.fails(value) == Some(false),
+                "known" => policy.refuses_known_gaps = self.fails(value) == Some(true),
                 unknown => self.unknown(key.span(), unknown, keys_of("gaps")),
             }
         }
