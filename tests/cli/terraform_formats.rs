@@ -137,6 +137,29 @@ fn without_a_policy_the_difference_is_shown_and_nothing_is_demanded() {
     assert_eq!(run(&["--policy", "missing.toml"]).code, 2);
 }
 
+#[test]
+fn the_starter_policy_has_a_rule_for_plans() {
+    let world = World::new();
+    assert_eq!(world.run(&["policy", "init"]).code, 0);
+    let plan = fixture();
+    let outcome = world.run(&[
+        "check",
+        "--offline",
+        "--terraform-plan",
+        &plan,
+        "--format",
+        "json",
+    ]);
+    // 38,507.86 of at most 50,000; two rows have no price.
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    let document = outcome.json();
+    let rules = document["checks"].as_array().expect("a list");
+    assert_eq!(rules.len(), 1);
+    assert_eq!(rules[0]["rule"], "policy/budget");
+    let observed = "$38,507.86 per month after the plan";
+    assert_eq!(rules[0]["observed"], observed);
+}
+
 /// A row whose price today is known and tomorrow's is not is in no sum.
 #[test]
 fn the_delta_of_a_comment_is_that_of_the_table() {
