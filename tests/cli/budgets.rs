@@ -225,6 +225,35 @@ fn limits_bite_at_the_sums_of_the_demo() {
 }
 
 #[test]
+fn a_limit_of_waste_holds_where_what_is_missing_could_not_break_it() {
+    // Beside 8,974.03, only a g6.12xlarge at $4.6016 an hour was not measured. It wastes at most
+    // 4.6016 × 730 = 3,359.17: 12,333.20 of 200,906.88 are 6.1388 %.
+    for (limit, outcome) in [
+        ("monthly_limit = 12333.20", "passed"),
+        ("monthly_limit = 12333.10", "incomplete"),
+        ("percent_limit = 6.14", "passed"),
+        ("percent_limit = 6.13", "incomplete"),
+        ("percent_limit = 4.4", "violated"),
+    ] {
+        let report = check_demo(&format!("[waste]\n{limit}\n")).json();
+        assert_eq!(report["checks"][0]["outcome"], outcome, "{limit}");
+        let missing = report["missing_data"].as_array().expect("a list");
+        assert_eq!(missing.is_empty(), outcome != "incomplete", "{limit}");
+    }
+    // A machine of 734.38 without metrics, and one of which the price is not known.
+    let world = World::new();
+    let mut estate = one();
+    estate["metrics"] = json!([]);
+    let policy = "[waste]\nmonthly_limit = 734.38\n";
+    assert_eq!(check(&world, policy, &estate, &[]).code, 0);
+    let policy = "[waste]\nmonthly_limit = 734.37\n";
+    assert_eq!(check(&world, policy, &estate, &[]).code, 3);
+    estate["instances"][0]["instance_type"] = json!("g99.xlarge");
+    let policy = "[waste]\nmonthly_limit = 1_000_000\n";
+    assert_eq!(check(&world, policy, &estate, &[]).code, 3);
+}
+
+#[test]
 fn worse_than_the_baseline_begins_at_a_cent() {
     let world = World::new();
     let policy = "[[budget]]\nmonthly_limit = 700\n";

@@ -227,7 +227,10 @@ fn waste_amount(
         }
         None => {}
     }
-    lacking_waste(audit, &mut judge);
+    let waste = audit.totals.monthly_waste;
+    let waste = waste.filter(|waste| waste.currency() == limit.currency());
+    let holds = |more: Decimal| waste.is_some_and(|waste| waste.amount() + more <= limit.amount());
+    lacking_waste(audit, &mut judge, holds);
     judge.done()
 }
 
@@ -277,7 +280,12 @@ fn waste_percent(
             judge.violated(Severity::Critical, words, past);
         }
     }
-    lacking_waste(audit, &mut judge);
+    let holds = |more: Decimal| {
+        let waste = totals.monthly_waste.map(|waste| waste.amount() + more);
+        let most = share_of(waste, totals.monthly_cost.map(Money::amount));
+        most.is_some_and(|most| most <= limit)
+    };
+    lacking_waste(audit, &mut judge, holds);
     judge.done()
 }
 
@@ -298,19 +306,26 @@ fn shown_over(share: Decimal, limit: Decimal) -> Decimal {
         .unwrap_or(share)
 }
 
-/// Without every price and every measurement there may be more waste.
-fn lacking_waste(audit: &Audit, judge: &mut Judge<'_>) {
+/// Without every price and every measurement there may be more waste. `holds` tells whether
+/// the limit holds with that much more of it.
+fn lacking_waste(audit: &Audit, judge: &mut Judge<'_>, holds: impl Fn(Decimal) -> bool) {
     if judge.count() > 0 {
         return;
     }
-    for audited in &audit.workloads {
-        if audited.workload.ignored.is_some() {
-            continue;
-        }
+    let workloads = || {
+        let all = audit.workloads.iter();
+        all.filter(|audited| audited.workload.ignored.is_none())
+    };
+    // What was not measured wastes at most what it costs.
+    let unmeasured = workloads().filter(|audited| idle_silences(audited).next().is_some());
+    let most: Option<Decimal> = unmeasured
+        .map(|audited| cost_in(audited, audit.totals.currency))
+        .sum();
+    let is_open = !most.is_some_and(holds);
+    for audited in workloads() {
         let of_price = unpriced(audited);
-        let of_rules = open_silences(audited)
-            .filter(|(rule, _)| is_about_idleness(rule))
-            .map(|(_, gap)| gap)
+        let of_rules = idle_silences(audited)
+            .filter(|_| is_open)
             .filter(|gap| of_price.iter().all(|known| known.what != gap.what));
         of_price
             .iter()
@@ -319,6 +334,19 @@ fn lacking_waste(audit: &Audit, judge: &mut Judge<'_>) {
     }
     let rests_on = [Hidden::Storage, Hidden::Commitments, Hidden::Sums];
     unseen(audit, &rests_on).for_each(|gap| judge.missing_data(gap));
+}
+
+/// What rules about idleness lacked of a workload.
+fn idle_silences(audited: &AuditedWorkload) -> impl Iterator<Item = &Gap> {
+    open_silences(audited)
+        .filter(|(rule, _)| is_about_idleness(rule))
+        .map(|(_, gap)| gap)
+}
+
+/// What a workload costs per month; absent where that is not known in a currency.
+fn cost_in(audited: &AuditedWorkload, currency: Currency) -> Option<Decimal> {
+    let cost = audited.workload.monthly_cost()?;
+    (cost.currency() == currency).then(|| cost.amount())
 }
 
 const EVERYTHING: &str = "everything";
