@@ -120,6 +120,29 @@ fn incomplete() {
     insta::assert_snapshot!(shown(&world, &outcome));
 }
 
+#[test]
+fn data_that_is_missing_for_one_reason_is_one_row() {
+    let world = World::new();
+    let mut estate = two();
+    estate["metrics"] = json!([]);
+    let policy = "[utilization]\nunknown = 10\n";
+    let table = check(&world, policy, &estate, &[]).stdout;
+    assert!(
+        table.contains("NOT EVALUATED  2 missing inputs\n"),
+        "{table}"
+    );
+    assert!(table.contains("of i-one and 1 other: "), "{table}");
+    assert_eq!(
+        table.matches("for: policy/utilization").count(),
+        1,
+        "{table}"
+    );
+    let wide = check(&world, policy, &estate, &["--format", "wide"]).stdout;
+    assert!(wide.contains("of i-one, i-two: "), "{wide}");
+    let report = check(&world, policy, &estate, &["--format", "json"]).json();
+    assert_eq!(report["missing_data"].as_array().map(Vec::len), Some(2));
+}
+
 /// The estates end on 1 November; a suppression holds through its last day.
 fn suppressing(expires: &str, workload: &str) -> String {
     format!(

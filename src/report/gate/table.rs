@@ -13,6 +13,7 @@ use crate::report::shared::style::TableStyle;
 use crate::report::shared::text::{
     ABSENT, counted, fit, minute, money, money_or_absent, safe, wrap,
 };
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Rows of a section shown before the rest is announced.
@@ -232,11 +233,17 @@ fn missing_data(
     );
     writeln!(out, "{}", style.heading(&title))?;
     let width = style.width.saturating_sub(4);
-    let shown = style.shown(missing_data.len(), SHOWN);
-    for missing_data in &missing_data[..shown] {
+    let rows = by_cause(missing_data);
+    let shown = style.shown(rows.len(), SHOWN);
+    for places in &rows[..shown] {
+        let Some(missing_data) = places.first() else {
+            continue;
+        };
         let line = format!(
             "{} of {}: {}",
-            missing_data.what, missing_data.place, missing_data.reason
+            missing_data.what,
+            places_words(places, style),
+            missing_data.reason
         );
         for (index, part) in wrap(&line, width).iter().enumerate() {
             writeln!(out, "  {}{part}", if index == 0 { "" } else { "  " })?;
@@ -247,6 +254,40 @@ fn missing_data(
             writeln!(out, "    {part}")?;
         }
     }
-    style.left_out(missing_data.len() - shown, "row", "rows", None, out)?;
+    style.left_out(rows.len() - shown, "row", "rows", None, out)?;
     writeln!(out)
+}
+
+/// What differs only by its place is one row, where the first of it would be.
+fn by_cause(missing_data: &[MissingData]) -> Vec<Vec<&MissingData>> {
+    let cause = |one: &MissingData| {
+        (
+            one.what.clone(),
+            one.reason.clone(),
+            one.hint.clone(),
+            one.rules.clone(),
+        )
+    };
+    let mut rows: Vec<Vec<&MissingData>> = Vec::new();
+    let mut at = BTreeMap::new();
+    for one in missing_data {
+        let row = *at.entry(cause(one)).or_insert(rows.len());
+        if row == rows.len() {
+            rows.push(Vec::new());
+        }
+        rows[row].push(one);
+    }
+    rows
+}
+
+/// The places of a row: all where there is room, otherwise the first and how many others.
+fn places_words(places: &[&MissingData], style: TableStyle) -> String {
+    let names: Vec<&str> = places.iter().map(|one| one.place.as_str()).collect();
+    match names.as_slice() {
+        [first, others @ ..] if !others.is_empty() && !style.wide => {
+            let others = counted(others.len() as u64, "other", "others");
+            format!("{first} and {others}")
+        }
+        all => all.join(", "),
+    }
 }
