@@ -141,6 +141,12 @@ fn data_that_is_missing_for_one_reason_is_one_row() {
     assert!(wide.contains("of i-one, i-two: "), "{wide}");
     let report = check(&world, policy, &estate, &["--format", "json"]).json();
     assert_eq!(report["missing_data"].as_array().map(Vec::len), Some(2));
+    let log = check(&world, policy, &estate, &["--format", "sarif"]).json();
+    let said = &log["runs"][0]["invocations"][0]["toolExecutionNotifications"];
+    for (number, id) in ["i-one", "i-two"].iter().enumerate() {
+        let place = &said[number]["locations"][0]["logicalLocations"][0];
+        assert_eq!(place["fullyQualifiedName"], *id, "{said}");
+    }
 }
 
 /// The estates end on 1 November; a suppression holds through its last day.

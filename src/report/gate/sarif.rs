@@ -110,7 +110,7 @@ fn notifications(report: &GateReport, brief: &GateBrief) -> Vec<Value> {
         .collect()
 }
 
-/// What could not be judged, and what to do about it.
+/// What could not be evaluated, where, and what to do about it.
 fn notification(missing_data: &MissingData, report: &GateReport) -> Value {
     let level = match report.outcome {
         GateOutcome::Incomplete => "error",
@@ -124,7 +124,16 @@ fn notification(missing_data: &MissingData, report: &GateReport) -> Value {
         missing_data.reason,
         missing_data.hint
     );
-    json!({"level": level, "message": {"text": safe(&text)}})
+    json!({
+        "level": level,
+        "message": {"text": safe(&text)},
+        "locations": [{"logicalLocations": [resource(&missing_data.place)]}],
+    })
+}
+
+/// What is in no file, by its name.
+fn resource(name: &str) -> Value {
+    json!({"fullyQualifiedName": safe(name), "kind": "resource"})
 }
 
 struct Writer<'a> {
@@ -182,10 +191,7 @@ impl Writer<'_> {
             _ => &violation.scope,
         };
         let mut location = Map::new();
-        location.insert(
-            "logicalLocations".to_owned(),
-            json!([{"fullyQualifiedName": safe(name), "kind": "resource"}]),
-        );
+        location.insert("logicalLocations".to_owned(), json!([resource(name)]));
         let top = self
             .report
             .policy_file
