@@ -422,6 +422,7 @@ mod tests {
             owner: "ops".to_owned(),
             reason: "known".to_owned(),
             expires,
+            monthly_limit: None,
             line: 1,
         }
     }
@@ -444,7 +445,7 @@ mod tests {
             settled: Settled::default(),
         };
         let place = |name: &&str| {
-            let found = settling.suppression("idle-gpu", &[None, Some(name)])?;
+            let found = settling.suppression("idle-gpu", &[None, Some(name)], None)?;
             suppressions.iter().position(|one| *one == found)
         };
         names.iter().map(place).collect()
