@@ -26,7 +26,7 @@ pub use ledger::{HourRun, KeptRuns, Recorded, Records};
 pub use machine::KeptMachine;
 pub use rollups::{ROLLED_UP, ROLLUP_PERIOD_SECONDS};
 
-use crate::domain::{DAY_SECONDS, Fnv, Instance, ResourceId};
+use crate::domain::{DAY_SECONDS, Fnv, Instance, ResourceId, latest_believed};
 use crate::sources::store::{BucketAccess, Place, Store, connect, invalid};
 use crate::usage::{KeptUsage, Usage, Usages};
 use columns::{Schema, TableError};
@@ -47,6 +47,8 @@ use std::rc::Rc;
 use table::read_table;
 use tables::{ALL, ASKED, DayReader, DayWriter, machine_of, midnight};
 
+/// The time of a run in its name, to the second; names are in its order.
+const RUN_TIME: &str = "%Y%m%dT%H%M%S";
 /// Runs of a day that are read of a region of an account, the newest first.
 const MOST_RUNS: usize = 1_000;
 /// Bytes of the machines of all runs that are read: five million usual ones.
@@ -131,9 +133,12 @@ impl History {
         let (first, last) = (part_of(first), part_of(last));
         let between = Some((first.as_str(), last.as_str()));
         let listed = store.list(&folder, between).await;
+        // The name of a run begins with its time. One of a clock that is ahead kept days on which
+        // nothing had run yet.
+        let believed = latest_believed(now).strftime(RUN_TIME).to_string();
         let mut days: BTreeMap<Date, Vec<RunName>> = BTreeMap::new();
         for one in listed.map_err(failed)?.iter().rev() {
-            let named = Named::of(&one.name);
+            let named = Named::of(&one.name).filter(|it| it.id < believed.as_str());
             if let Some((day, run)) = named.and_then(|it| Some((it.day, RunName::of(it.id)?))) {
                 days.entry(day).or_default().push(run);
             }
@@ -333,10 +338,7 @@ impl History {
             scope.add(machine.instance.as_str());
             scope.add(&machine.asked);
         }
-        let (time, milliseconds) = (
-            self.now.strftime("%Y%m%dT%H%M%S"),
-            self.now.subsec_millisecond(),
-        );
+        let (time, milliseconds) = (self.now.strftime(RUN_TIME), self.now.subsec_millisecond());
         for (place, (writer, scope)) in places {
             let id = format!("{time}{milliseconds:03}Z-{place}-{}", scope.hex());
             self.write_run(day, &id, writer).await?;

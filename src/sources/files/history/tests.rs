@@ -191,6 +191,21 @@ fn the_newest_run_that_asked_the_same_counts() {
     assert_eq!(usages.of(&machine.instance).kept(), Some(newer));
 }
 
+#[test]
+fn a_run_of_a_clock_a_month_ahead_does_not_count() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let machine = key("i-1");
+    let ahead = open(folder.path(), "2026-12-06T12:00:00Z");
+    record(&ahead, DAY, &[(&machine, kept(1, day()))]);
+    let truth = open(folder.path(), "2026-11-06T12:00:00Z");
+    assert!(!holds(&truth, DAY, &machine));
+    let true_one = kept(2, day());
+    record(&truth, DAY, &[(&machine, true_one.clone())]);
+    let later = open(folder.path(), "2026-11-06T13:00:00Z");
+    let usages = read(&later, DAY, &machine).expect("it is whole");
+    assert_eq!(usages.of(&machine.instance).kept(), Some(true_one));
+}
+
 /// What damages a file.
 type Spoil = fn(&Path);
 
