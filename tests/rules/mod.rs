@@ -13,6 +13,7 @@ mod everywhere;
 mod fixtures;
 mod fleet_cost;
 mod fleets;
+mod gates;
 mod honest;
 mod levers;
 mod owned;
