@@ -47,7 +47,7 @@ impl Window {
     /// The window that a document states.
     ///
     /// # Errors
-    /// When it ends before it begins, or is longer than [`MOST_DAYS`].
+    /// When it ends before it begins, or is longer than ten years.
     pub fn stated(start: Timestamp, end: Timestamp) -> Result<Self, String> {
         if end < start {
             return Err("the window ends before it begins".to_owned());
