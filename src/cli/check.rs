@@ -124,6 +124,7 @@ fn spend_history(
         place: shell_word(&place.word()),
         days: found.rows,
         runs: found.runs,
+        problems: found.problems.iter().map(ToString::to_string).collect(),
     }))
 }
 

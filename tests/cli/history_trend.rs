@@ -214,6 +214,46 @@ fn what_is_not_there_is_said() {
 }
 
 #[test]
+fn a_forecast_over_a_history_that_is_not_whole_passes_nothing() {
+    let policy = "[[budget]]\nbasis = \"forecast\"\nmonthly_limit = 1_000_000_000\n";
+    type Damage = fn(&std::path::Path);
+    let damages: [(&str, Damage); 4] = [
+        ("text", |path| {
+            fs::write(path, "damaged").expect("a writable file")
+        }),
+        ("empty", |path| {
+            fs::write(path, "").expect("a writable file")
+        }),
+        ("cut", |path| {
+            let bytes = fs::read(path).expect("a readable file");
+            fs::write(path, &bytes[..bytes.len() / 2]).expect("a writable file");
+        }),
+        ("gone", |path| fs::remove_file(path).expect("a file")),
+    ];
+    for (what, damage) in damages {
+        let world = recorded();
+        world.file("gpucost-policy.toml", policy);
+        let nights = world.path("nights");
+        let days = files_of(&nights, "cost");
+        damage(&days[days.len() / 2]);
+        for more in [&[][..], &["-q"], &["--strict"]] {
+            let check = ["check", "--demo", "--nights", &nights];
+            let outcome = world.run(&[&check[..], more].concat());
+            assert_eq!(outcome.code, 3, "{what} {more:?}: {}", outcome.stderr);
+        }
+    }
+}
+
+fn files_of(nights: &str, table: &str) -> Vec<std::path::PathBuf> {
+    let folder = std::path::Path::new(nights).join("v1").join(table);
+    let days = fs::read_dir(folder).expect("days");
+    let files = days.flat_map(|day| fs::read_dir(day.expect("a day").path()).expect("files"));
+    let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
 fn a_forecast_budget_without_recorded_days_is_incomplete() {
     let world = World::new();
     let policy = "[[budget]]\nbasis = \"forecast\"\nmonthly_limit = 1_000_000_000\n";

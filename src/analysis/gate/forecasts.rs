@@ -21,6 +21,8 @@ pub struct SpendHistory {
     pub place: String,
     pub days: Vec<WorkloadDay>,
     pub runs: Vec<RecordedRun>,
+    /// Files of it that cannot be used, each in words.
+    pub problems: Vec<String>,
 }
 
 /// Whole days that a forecast needs.
@@ -93,6 +95,11 @@ fn judge(
     if total.amount() > budget.monthly_limit.amount() {
         violated(&mut judge, (budget, &history.place), month, total, false);
         return judge.done();
+    }
+    for problem in &history.problems {
+        let hint = format!("`gpucost history verify {}` names its files", history.place);
+        let gap = Gap::in_words(GapSubject::Budget, budget.called(), problem, hint);
+        judge.missing_data(&gap);
     }
     let unpriced = unpriced_hours(&ledger, month, &forecast);
     if !unpriced.is_zero() {
@@ -271,6 +278,7 @@ mod tests {
             place: "nights".to_owned(),
             days,
             runs: (0..nights).map(run).collect(),
+            problems: Vec::new(),
         }
     }
 
