@@ -3,7 +3,7 @@
 use super::baseline::{Baseline, Past};
 use super::judged::{Judge, Judged, Words, called, explain, has_unread_tags, unseen};
 use super::report::SAME_ESTATE;
-use super::{Allowance, GatePolicy, RequiredTag, policy_rule};
+use super::{Allowance, GatePolicy, Refusal, RequiredTag, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload, Entry, entries_of};
 use crate::domain::{Hidden, Money, Severity, counted, shell_word};
 use crate::savings::UnusedCommitment;
@@ -185,21 +185,9 @@ fn judge_names(
         let Some(refusal) = asked.allowance.refusal(name) else {
             continue;
         };
-        let words = Words {
-            title: format!(
-                "{} uses the {} {name}, {}",
-                called(audited),
-                asked.noun,
-                refusal.reason
-            ),
-            observed: name.clone(),
-            limit: refusal.limit,
-            monthly: audited.workload.monthly_cost(),
-            steps: vec![(asked.step)(audited)],
-            aspect: Some(name.clone()),
-            line: Some(refusal.line),
-            before: None,
-        };
+        let title = format!("{} uses the {} {name}", called(audited), asked.noun);
+        let monthly = audited.workload.monthly_cost();
+        let words = refused(refusal, name, title, monthly, (asked.step)(audited));
         // Type and region belong to an instance for life.
         let known = baseline
             .is_some_and(|baseline| baseline.workloads.contains_key(&audited.workload.id()));
@@ -211,24 +199,13 @@ fn judge_names(
         let Some(refusal) = asked.allowance.refusal(name) else {
             continue;
         };
-        let words = Words {
-            title: format!(
-                "{} is paid for and unused, of the {} {name}, {}",
-                called_unused(one),
-                asked.noun,
-                refusal.reason
-            ),
-            observed: name.clone(),
-            limit: refusal.limit,
-            monthly: one.monthly_cost,
-            steps: vec![format!(
-                "`gpucost explain {}{SAME_ESTATE}`",
-                shell_word(&one.id)
-            )],
-            aspect: Some(name.clone()),
-            line: Some(refusal.line),
-            before: None,
-        };
+        let called = called_unused(one);
+        let title = format!(
+            "{called} pays for unused capacity of the {} {name}",
+            asked.noun
+        );
+        let step = format!("`gpucost explain {}{SAME_ESTATE}`", shell_word(&one.id));
+        let words = refused(refusal, name, title, one.monthly_cost, step);
         let past = past(has_unused(baseline, one));
         judge.violated_by_id(one.id.clone(), &one.name, Severity::Warning, words, past);
     }
@@ -238,6 +215,25 @@ fn judge_names(
     judge.observed(format!("{} of {all} allowed", total - refused));
     unseen(audit, &[Hidden::Commitments]).for_each(|gap| judge.missing_data(gap));
     Some(judge.done())
+}
+
+fn refused(
+    refusal: Refusal,
+    name: &str,
+    title: String,
+    monthly: Option<Money>,
+    step: String,
+) -> Words {
+    Words {
+        title: format!("{title}, {}", refusal.reason),
+        observed: name.to_owned(),
+        limit: refusal.limit,
+        monthly,
+        steps: vec![step],
+        aspect: Some(name.to_owned()),
+        line: Some(refusal.line),
+        before: None,
+    }
 }
 
 fn past(known: bool) -> Past {

@@ -431,9 +431,8 @@ async fn a_packed_response_is_read() {
     assert_eq!(request.header("accept-encoding"), Some("gzip"));
 }
 
-#[tokio::test]
-async fn a_server_that_does_not_answer_is_given_up() {
-    // Connections are taken by the system and never read.
+/// Connections are taken by the system and never read.
+fn silent() -> (TcpListener, Server) {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = silent.local_addr().expect("a bound socket has an address");
     let server = Server {
@@ -441,6 +440,12 @@ async fn a_server_that_does_not_answer_is_given_up() {
         auth: Auth::None,
         headers: Vec::new(),
     };
+    (silent, server)
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_is_given_up() {
+    let (_silent, server) = silent();
     let options = ClientOptions {
         timeout: SignedDuration::from_millis(100),
         ..options()
@@ -463,13 +468,7 @@ async fn a_server_that_does_not_answer_is_given_up() {
 
 #[tokio::test]
 async fn all_queries_together_have_a_deadline() {
-    let silent = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let address = silent.local_addr().expect("a bound socket has an address");
-    let server = Server {
-        url: format!("http://{address}"),
-        auth: Auth::None,
-        headers: Vec::new(),
-    };
+    let (_silent, server) = silent();
     let options = ClientOptions {
         deadline: SignedDuration::from_millis(100),
         ..options()
