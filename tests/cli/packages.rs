@@ -4,7 +4,7 @@
 use crate::cli::world::World;
 use crate::support::skip::skip;
 use crate::support::source::root;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -225,6 +225,77 @@ fn what_a_release_names_is_what_the_repository_has() {
         assert_eq!(installer.matches(mark).count(), 1, "{mark}");
         assert!(workflow.contains(mark), "{mark}");
     }
+}
+
+/// Whether a text is so many digits of a digest.
+fn is_digest(text: &str, digits: usize) -> bool {
+    text.len() == digits
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// A tag of another repository can be moved, and a file of a registry can be replaced.
+#[test]
+fn what_others_wrote_is_named_by_its_digest() {
+    let mut pins: BTreeMap<String, String> = BTreeMap::new();
+    for folder in [".github/workflows", "ci"] {
+        for entry in fs::read_dir(root().join(folder)).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_none_or(|extension| extension != "yml") {
+                continue;
+            }
+            let place = path.display();
+            for line in fs::read_to_string(&path).expect("UTF-8").lines() {
+                if let Some((_, action)) = line.split_once("uses: ")
+                    && !action.starts_with("./")
+                {
+                    let (name, pin) = action.split_once('@').expect("a commit");
+                    let (commit, version) = pin.split_once(" # v").expect("a version");
+                    assert!(is_digest(commit, 40), "{place}: {line}");
+                    assert_eq!(version.split('.').count(), 3, "{place}: {line}");
+                    let known = pins
+                        .entry(name.to_owned())
+                        .or_insert_with(|| pin.to_owned());
+                    assert_eq!(known.as_str(), pin, "{place}: {line}");
+                }
+                // Without an index, only what the release built itself is installed.
+                if line.contains("pip install") && !line.contains("--no-index") {
+                    let wanted = "--require-hashes --requirement packaging/build-tools.txt";
+                    assert!(line.ends_with(wanted), "{place}: {line}");
+                }
+            }
+        }
+    }
+    assert!(pins.contains_key("actions/checkout"));
+    let image = text_of("packaging/Containerfile");
+    let base = image
+        .lines()
+        .find_map(|line| line.strip_prefix("ARG BASE="));
+    let (_, digest) = base
+        .and_then(|base| base.split_once("@sha256:"))
+        .expect("a digest");
+    assert!(is_digest(digest, 64), "{digest}");
+}
+
+/// Nobody else's program runs where a release can be written.
+#[test]
+fn the_job_that_publishes_runs_only_what_the_platform_has() {
+    let workflow = text_of(".github/workflows/release.yml");
+    let (before, publish) = workflow.split_once("\n  publish:\n").expect("a job");
+    assert!(publish.contains("contents: write"));
+    assert!(!before.contains("contents: write"));
+    for line in publish.lines() {
+        if let Some((_, action)) = line.split_once("uses: ") {
+            assert!(action.starts_with("actions/download-artifact@"), "{line}");
+        }
+        if let Some((_, command)) = line.split_once("run: ") {
+            assert!(command.starts_with("gh release create "), "{line}");
+        }
+    }
+    // Signing is another right, of another job.
+    assert_eq!(workflow.matches("id-token: write").count(), 1);
+    assert!(!publish.contains("id-token: write"));
 }
 
 #[test]
