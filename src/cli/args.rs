@@ -406,7 +406,7 @@ pub(super) struct ReservedArgs {
     pub reserved_3yr_upfront: Option<Decimal>,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
+    pub format: Option<DocFormat>,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
@@ -476,6 +476,38 @@ pub(super) enum Format {
     Json,
     /// CSV, for spreadsheets
     Csv,
+}
+
+/// The formats that every document has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum DocFormat {
+    /// Table that fits the terminal
+    Table,
+    /// Table with every column and every row
+    Wide,
+    /// JSON, for scripts
+    Json,
+    /// CSV, for spreadsheets
+    Csv,
+    /// Markdown, for a wiki or a ticket
+    Markdown,
+    /// Self-contained HTML page, for a browser
+    Html,
+    /// Workbook, for spreadsheets; needs `--output`, a file or a pipe
+    Xlsx,
+}
+
+impl DocFormat {
+    /// Its name on the command line.
+    pub fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or(String::new(), |value| value.get_name().to_owned())
+    }
+
+    /// Whether it is a table of a terminal.
+    pub fn is_table(self) -> bool {
+        matches!(self, Self::Table | Self::Wide)
+    }
 }
 
 /// The formats of an audit, which also comes as a report.

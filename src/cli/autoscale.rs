@@ -1,7 +1,7 @@
 //! `gpucost autoscale`: a policy replayed over the demand of a workload or of a file.
 
 use super::Io;
-use super::args::Format;
+use super::args::DocFormat;
 use super::autoscale_args::AutoscaleArgs;
 use super::exit::{ExitCode, Failure};
 use super::planner_offers::{check_launchable, has_commitments};
@@ -72,7 +72,7 @@ fn of_run(
     path: &Path,
     args: &AutoscaleArgs,
     settings: &SettingsFile,
-    (format, age): (Format, &PriceAge),
+    (format, age): (DocFormat, &PriceAge),
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
     let mut samples = open_samples(path, &ReadOptions::default()).map_err(unreadable)?;
@@ -140,7 +140,7 @@ fn of_file(
     file: &Path,
     args: &AutoscaleArgs,
     settings: &SettingsFile,
-    (format, age): (Format, &PriceAge),
+    (format, age): (DocFormat, &PriceAge),
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
     let samples = read_demand(file).map_err(|error| {
@@ -173,7 +173,7 @@ fn of_file(
 fn of_estate(
     args: &AutoscaleArgs,
     settings: &SettingsFile,
-    (format, age): (Format, &PriceAge),
+    (format, age): (DocFormat, &PriceAge),
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
     let estate = estate::estate(&args.estate, settings, io)?;
@@ -216,7 +216,7 @@ fn of_estate(
 fn print(
     found: &Autoscale,
     args: &AutoscaleArgs,
-    (format, age, as_of): (Format, &PriceAge, Timestamp),
+    (format, age, as_of): (DocFormat, &PriceAge, Timestamp),
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
     let out = &args.estate.out;

@@ -1,6 +1,6 @@
 //! Flags of `gpucost autoscale`.
 
-use super::args::{EstateArgs, Format, time};
+use super::args::{DocFormat, EstateArgs, time};
 use super::rightsize_flags::percent;
 use crate::planners::autoscale::ScheduleWindow;
 use clap::Args;
@@ -106,7 +106,7 @@ pub(super) struct AutoscaleArgs {
     pub max_unserved: f64,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
+    pub format: Option<DocFormat>,
     #[command(flatten)]
     pub estate: EstateArgs,
 }

@@ -1,6 +1,6 @@
 //! `gpucost bill`: what was really paid, and how that differs from an audit.
 
-use super::args::{EstateArgs, Format, file_place, place};
+use super::args::{DocFormat, EstateArgs, file_place, place};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::scope::invocation;
@@ -58,7 +58,7 @@ pub(super) struct BillArgs {
     pub record: Option<Place>,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
+    pub format: Option<DocFormat>,
     #[command(flatten)]
     pub estate: EstateArgs,
 }

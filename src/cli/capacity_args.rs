@@ -1,6 +1,6 @@
 //! Flags of `gpucost capacity`.
 
-use super::args::{EstateArgs, Format};
+use super::args::{DocFormat, EstateArgs};
 use super::planner_flags::{self, rate};
 use super::rightsize_flags::{bound, size_mib};
 use crate::planners::capacity::{MOST_ZONES, PeakOf, ServiceTimes};
@@ -162,7 +162,7 @@ pub(super) struct CapacityArgs {
     pub os: String,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
+    pub format: Option<DocFormat>,
     #[command(flatten)]
     pub estate: EstateArgs,
 }

@@ -8,9 +8,7 @@ use super::{Io, estate, live, output, pricing};
 use crate::config::{SettingsFile, parse_duration};
 use crate::domain::shell_word;
 use crate::report::text::counted;
-use crate::report::{
-    Answer, answer_json, answer_markdown, answer_slack, answer_table, digest_answer,
-};
+use crate::report::{Doc, digest_answer, doc_json, doc_markdown, doc_slack, doc_table};
 use crate::sources::aws::Notice;
 use crate::sources::store::Place;
 use crate::sources::webhook::{Webhook, WebhookError, WebhookOptions};
@@ -133,7 +131,7 @@ fn nothing(why: NoDigest) -> Failure {
 }
 
 fn render(
-    answer: &Answer,
+    answer: &Doc,
     args: &DigestArgs,
     settings: &SettingsFile,
     io: &Io<'_>,
@@ -145,11 +143,11 @@ fn render(
     };
     let style = |wide| output::style(wide, &args.out, io);
     match format {
-        DigestFormat::Table => Ok(answer_table(answer, style(false))),
-        DigestFormat::Wide => Ok(answer_table(answer, style(true))),
-        DigestFormat::Json => answer_json(answer).map_err(Failure::unexpected),
-        DigestFormat::Markdown => Ok(answer_markdown(answer)),
-        DigestFormat::Slack => answer_slack(answer).map_err(Failure::unexpected),
+        DigestFormat::Table => Ok(doc_table(answer, style(false))),
+        DigestFormat::Wide => Ok(doc_table(answer, style(true))),
+        DigestFormat::Json => doc_json(answer).map_err(Failure::unexpected),
+        DigestFormat::Markdown => Ok(doc_markdown(answer)),
+        DigestFormat::Slack => doc_slack(answer).map_err(Failure::unexpected),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Exports of an audit for finance: its lists as CSV, FOCUS by instance and day, and a workbook.
 
-use super::Io;
 use super::args::{AuditFormat, OutputArgs};
 use super::exit::Failure;
 use super::export_args::{CsvTable, ExportArgs};
+use super::{Io, output};
 use crate::analysis::{
     Audit, ListPrices, Reconciliation, RunDays, charges, daily_charges, daily_unused_charges,
     unused_charges,
@@ -40,11 +40,8 @@ impl ExportArgs {
             let formats = "`--format csv` and `--format focus`";
             return needs("--bom", formats, "add `--format csv`, or omit `--bom`");
         }
-        if format == AuditFormat::Xlsx && out.output.is_none() && io.stdout_is_terminal {
-            let error = "a workbook is binary and cannot be shown on a terminal";
-            return Err(
-                Failure::input(error).with_hint("write it to a file with `--output audit.xlsx`")
-            );
+        if format == AuditFormat::Xlsx {
+            output::refuse_binary(out, io)?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! `gpucost kpi`: key figures of a fleet, or what units of one run cost.
 
-use super::args::Format;
+use super::args::DocFormat;
 use super::exit::{ExitCode, Failure};
 use super::kpi_args::{KpiArgs, MOST_HOURS};
 use super::price_age::PriceAge;
@@ -53,7 +53,7 @@ fn check_files(args: &KpiArgs) -> Result<(), Failure> {
 fn fleet(
     args: &KpiArgs,
     settings: &SettingsFile,
-    format: Format,
+    format: DocFormat,
     age: &PriceAge,
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
@@ -84,7 +84,7 @@ fn fleet(
 fn one_run(
     args: &KpiArgs,
     settings: &SettingsFile,
-    format: Format,
+    format: DocFormat,
     age: &PriceAge,
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {

@@ -1,6 +1,6 @@
 //! The flags of `gpucost kpi`.
 
-use super::args::{EstateArgs, Format};
+use super::args::{DocFormat, EstateArgs};
 use crate::sources::files::unit_count;
 use clap::Args;
 use rust_decimal::Decimal;
@@ -63,7 +63,7 @@ pub(super) struct KpiArgs {
     pub log_unit: Vec<(String, String)>,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
+    pub format: Option<DocFormat>,
 }
 
 fn hours(text: &str) -> Result<Decimal, String> {

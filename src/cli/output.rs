@@ -45,6 +45,17 @@ pub(super) fn bytes(document: &[u8], args: &OutputArgs, io: &mut Io<'_>) -> Resu
     }
 }
 
+/// Fails where a document that is no text would go to a terminal.
+pub(super) fn refuse_binary(out: &OutputArgs, io: &Io<'_>) -> Result<(), Failure> {
+    if out.output.is_none() && io.stdout_is_terminal {
+        let error = "a workbook is binary and cannot be shown on a terminal";
+        return Err(
+            Failure::input(error).with_hint("write it to a file with `--output audit.xlsx`")
+        );
+    }
+    Ok(())
+}
+
 /// A file named by a flag cannot be written.
 pub(super) fn unwritable(path: &Path, error: std::io::Error) -> Failure {
     Failure::write(&shown(path), error)

@@ -1,10 +1,12 @@
-//! How answers of planners are printed.
+//! How documents are printed.
 
 use super::Io;
-use super::args::{Format, OutputArgs};
+use super::args::{DocFormat, OutputArgs};
 use super::exit::{ExitCode, Failure};
 use super::output;
-use crate::report::{Answer, answer_csv, answer_json, answer_table};
+use crate::report::{
+    Doc, TableStyle, doc_csv, doc_html, doc_json, doc_markdown, doc_table, doc_xlsx,
+};
 use std::path::Path;
 
 /// Fails where an answer would take the place of a file that it rests on.
@@ -22,19 +24,37 @@ pub(super) fn check_output(
     output::check_distinct(&named)
 }
 
-/// Prints an answer in the format that was asked for.
+/// Prints a document in the format that was asked for.
 pub(super) fn print(
-    answer: &Answer,
-    format: Format,
+    doc: &Doc,
+    format: DocFormat,
+    out: &OutputArgs,
+    io: &mut Io<'_>,
+) -> Result<ExitCode, Failure> {
+    let style = output::style(format == DocFormat::Wide, out, io);
+    print_in(doc, format, style, out, io)
+}
+
+/// Prints a document; a table is drawn in a style.
+pub(super) fn print_in(
+    doc: &Doc,
+    format: DocFormat,
+    style: TableStyle,
     out: &OutputArgs,
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
     let text = match format {
-        Format::Table | Format::Wide => {
-            answer_table(answer, output::style(format == Format::Wide, out, io))
+        DocFormat::Table | DocFormat::Wide => doc_table(doc, style),
+        DocFormat::Json => doc_json(doc).map_err(Failure::unexpected)?,
+        DocFormat::Csv => doc_csv(doc).map_err(Failure::unexpected)?,
+        DocFormat::Markdown => doc_markdown(doc),
+        DocFormat::Html => doc_html(doc),
+        DocFormat::Xlsx => {
+            output::refuse_binary(out, io)?;
+            let workbook = doc_xlsx(doc, io.now).map_err(Failure::unexpected)?;
+            output::bytes(&workbook, out, io)?;
+            return Ok(ExitCode::Done);
         }
-        Format::Json => answer_json(answer).map_err(Failure::unexpected)?,
-        Format::Csv => answer_csv(answer).map_err(Failure::unexpected)?,
     };
     output::document(&text, out, io)?;
     Ok(ExitCode::Done)

@@ -1,6 +1,6 @@
 //! Flags that planners share, and rates and times as they are typed.
 
-use super::args::{Format, OutputArgs, positive};
+use super::args::{DocFormat, OutputArgs, positive};
 use clap::Args;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
@@ -24,7 +24,7 @@ pub(super) struct CatalogArgs {
     pub max_price_age: Option<String>,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
+    pub format: Option<DocFormat>,
     #[command(flatten)]
     pub out: OutputArgs,
 }

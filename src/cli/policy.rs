@@ -47,10 +47,9 @@ fn init(args: &InitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         _ => unwritable(&name, error),
     })?;
     if let Some(schema) = &schema {
-        write_whole(schema, |out| {
-            out.write_all(SchemaName::Policy.text().as_bytes())
-        })
-        .map_err(|error| unwritable(&shown(schema), error))?;
+        let text = SchemaName::Policy.text().map_err(Failure::unexpected)?;
+        write_whole(schema, |out| out.write_all(text.as_bytes()))
+            .map_err(|error| unwritable(&shown(schema), error))?;
     }
     if !args.quiet {
         let flag = args.output.as_ref().map_or(String::new(), |path| {

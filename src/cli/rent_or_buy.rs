@@ -1,6 +1,6 @@
 //! `gpucost rent-or-buy`: an own server against rented machines.
 
-use super::args::{Format, OutputArgs, hourly_price, not_negative, positive};
+use super::args::{DocFormat, OutputArgs, hourly_price, not_negative, positive};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::workload_args::WorkloadArgs;
@@ -114,7 +114,7 @@ pub(super) struct RentOrBuyArgs {
     pub max_price_age: Option<String>,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
+    pub format: Option<DocFormat>,
     #[command(flatten)]
     pub out: OutputArgs,
 }

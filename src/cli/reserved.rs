@@ -1,7 +1,7 @@
 //! `gpucost reserved`: commitments against on-demand, for the fleet or for one
 //! type.
 
-use super::args::{Format, Growth, PaymentChoice, ReservedArgs};
+use super::args::{DocFormat, Growth, PaymentChoice, ReservedArgs};
 use super::exit::{ExitCode, Failure};
 use super::history::read_nights;
 use super::price_age::PriceAge;
@@ -17,10 +17,7 @@ use crate::domain::{
     CommitmentTerm, Currency, HourlyRate, Instalments, PaymentOption, PriceOption, PriceQuote,
 };
 use crate::report::text::counted;
-use crate::report::{
-    TableStyle, growth_answer, reserved_csv, reserved_fleet_csv, reserved_fleet_json,
-    reserved_fleet_table, reserved_json, reserved_table,
-};
+use crate::report::{TableStyle, growth_answer, reserved_doc, reserved_fleet_doc};
 use crate::savings::{
     CommitmentFigures, MOST_GROWTH, PricedCommitment, ReservedComparison, ReservedReport,
     SteadyUse, instalments,
@@ -42,15 +39,13 @@ pub(super) fn run(args: &ReservedArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
 fn fleet(
     args: &ReservedArgs,
     settings: &SettingsFile,
-    format: Format,
+    format: DocFormat,
     age: &PriceAge,
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
     let out = &args.estate.out;
-    match format {
-        Format::Table | Format::Wide => {}
-        Format::Json => args.limits.refuse("json")?,
-        Format::Csv => args.limits.refuse("csv")?,
+    if !format.is_table() {
+        args.limits.refuse(&format.name())?;
     }
     let estate = estate::estate(&args.estate, settings, io)?;
     let policy = &settings.policy;
@@ -67,17 +62,10 @@ fn fleet(
         let answer = growth_answer(&found, growth, &source, &flags);
         planner::print(&answer, format, out, io)?;
     } else {
-        let wide = format == Format::Wide;
-        let text = match format {
-            Format::Table | Format::Wide => {
-                let style = output::style(wide, out, io);
-                let limit = args.limits.most();
-                reserved_fleet_table(&found, TableStyle { limit, ..style })
-            }
-            Format::Json => reserved_fleet_json(&found).map_err(Failure::unexpected)?,
-            Format::Csv => reserved_fleet_csv(&found).map_err(Failure::unexpected)?,
-        };
-        output::document(&text, out, io)?;
+        let style = output::style(format == DocFormat::Wide, out, io);
+        let limit = args.limits.most();
+        let style = TableStyle { limit, ..style };
+        planner::print_in(&reserved_fleet_doc(&found), format, style, out, io)?;
     }
     output::warn(warning, out, io);
     Ok(output::close(
@@ -139,7 +127,7 @@ fn one_type(
     name: &str,
     args: &ReservedArgs,
     settings: &SettingsFile,
-    format: Format,
+    format: DocFormat,
     age: &PriceAge,
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
@@ -152,14 +140,7 @@ fn one_type(
     let report = report(name, args, &question, offer.as_ref(), settings)?;
     let seen_on = report.quotes().map(|quote| quote.seen_on).min();
     let warning = age.check(seen_on, io.now)?;
-    let text = match format {
-        Format::Table | Format::Wide => {
-            reserved_table(&report, output::style(format == Format::Wide, out, io))
-        }
-        Format::Json => reserved_json(&report).map_err(Failure::unexpected)?,
-        Format::Csv => reserved_csv(&report).map_err(Failure::unexpected)?,
-    };
-    output::document(&text, out, io)?;
+    planner::print(&reserved_doc(&report), format, out, io)?;
     output::warn(warning, out, io);
     let compared = counted(report.commitments.len() as u64, "commitment", "commitments");
     output::say(&format!("compared {compared}"), out, io);

@@ -1,7 +1,7 @@
 //! `gpucost schedule`: jobs placed into idle hours, onto spot and on demand.
 
 use super::Io;
-use super::args::{EstateArgs, Format, time};
+use super::args::{DocFormat, EstateArgs, time};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::scope::regions;
@@ -84,7 +84,7 @@ pub(super) struct ScheduleArgs {
     pub restart_cost: SignedDuration,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
+    pub format: Option<DocFormat>,
     #[command(flatten)]
     pub estate: EstateArgs,
 }

@@ -3,7 +3,9 @@
 
 use super::Io;
 use super::exit::{ExitCode, Failure};
+use crate::report::reserved_schema;
 use clap::ValueEnum;
+use std::borrow::Cow;
 
 /// A document or a file that has a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -50,8 +52,9 @@ pub(super) enum SchemaName {
 
 impl SchemaName {
     /// The schema as a JSON document.
-    pub(super) fn text(self) -> &'static str {
-        match self {
+    pub(super) fn text(self) -> Result<Cow<'static, str>, serde_json::Error> {
+        let text = match self {
+            Self::Reserved => return Ok(reserved_schema()?.into()),
             Self::Answer => include_str!("../../docs/schema/answer.schema.json"),
             Self::Audit => include_str!("../../docs/schema/audit.schema.json"),
             Self::Check => include_str!("../../docs/schema/check.schema.json"),
@@ -66,24 +69,20 @@ impl SchemaName {
             Self::Pricing => include_str!("../../docs/schema/pricing.schema.json"),
             Self::PricingStatus => include_str!("../../docs/schema/pricing-status.schema.json"),
             Self::Profile => include_str!("../../docs/schema/profile.schema.json"),
-            Self::Reserved => include_str!("../../docs/schema/reserved.schema.json"),
             Self::Rightsize => include_str!("../../docs/schema/rightsize.schema.json"),
             Self::Settings => include_str!("../../docs/schema/settings.schema.json"),
             Self::Spot => include_str!("../../docs/schema/spot.schema.json"),
             Self::TerraformCheck => include_str!("../../docs/schema/terraform-check.schema.json"),
-        }
+        };
+        Ok(text.into())
     }
 }
 
 /// Prints a schema, or the name of each with what it describes.
 pub(super) fn print(name: Option<SchemaName>, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let listed;
     let text = match name {
-        Some(name) => name.text(),
-        None => {
-            listed = list();
-            &listed
-        }
+        Some(name) => name.text().map_err(Failure::unexpected)?,
+        None => list().into(),
     };
     io.stdout
         .write_all(text.as_bytes())

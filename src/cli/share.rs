@@ -1,6 +1,6 @@
 //! `gpucost share`: who shares which cards.
 
-use super::args::Format;
+use super::args::DocFormat;
 use super::exit::{ExitCode, Failure};
 use super::planner_offers::has_commitments;
 use super::price_age::PriceAge;
@@ -48,7 +48,7 @@ pub(super) fn run(args: &ShareArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
 fn by_hand(
     args: &ShareArgs,
     settings: &SettingsFile,
-    format: Format,
+    format: DocFormat,
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
     let age = PriceAge::of(args.estate.max_price_age.as_deref(), settings)?;
@@ -84,7 +84,7 @@ fn by_hand(
 fn of_estate(
     args: &ShareArgs,
     settings: &SettingsFile,
-    format: Format,
+    format: DocFormat,
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
     let age = PriceAge::of_estate(&args.estate, settings)?;
@@ -136,7 +136,7 @@ impl Asked<'_> {
         tenants: Vec<ShareTenant>,
         left_out: &[NoTenant],
         book: &PriceBook,
-        (format, age): (Format, &PriceAge),
+        (format, age): (DocFormat, &PriceAge),
         io: &mut Io<'_>,
     ) -> Result<usize, Failure> {
         let out = &self.args.estate.out;

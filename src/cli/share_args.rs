@@ -1,6 +1,6 @@
 //! Flags of `gpucost share`, and tenants as they are typed.
 
-use super::args::{EstateArgs, Format};
+use super::args::{DocFormat, EstateArgs};
 use super::rightsize_flags::{percent, size_mib};
 use crate::planners::share::{Isolation, ShareTenant};
 use clap::Args;
@@ -70,7 +70,7 @@ pub(super) struct ShareArgs {
     pub survive_nodes: u32,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
+    pub format: Option<DocFormat>,
     #[command(flatten)]
     pub estate: EstateArgs,
 }

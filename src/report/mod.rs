@@ -1,11 +1,11 @@
 //! What users read: a folder a document, a file a format. Renderers do no arithmetic
 //! beyond rounding for display and adding up rows.
 
-mod answer;
 pub mod archive_sql;
 mod audit;
 mod bill;
 mod diff;
+mod doc;
 mod doctor;
 mod explain;
 mod fix;
@@ -29,16 +29,16 @@ mod shared;
 mod spot;
 mod terraform;
 
-pub use answer::{
-    Answer, Column, Figure, Given, Missing, Printed, Sheet, Step, answer_csv, answer_json,
-    answer_markdown, answer_slack, answer_table,
-};
 pub use audit::{
     AuditTable, audit_csv, audit_html, audit_json, audit_markdown, audit_openmetrics, audit_table,
     audit_table_csv, audit_xlsx, focus_csv,
 };
 pub use bill::{BillAudit, BillOrigin, BillSource, bill_answer, negotiated_rates, price_file};
 pub use diff::{diff_json, diff_markdown, diff_table};
+pub use doc::{
+    CsvRows, Doc, Given, Head, Kind, Level, Missing, Printed, Record, Step, Table, Value, doc_csv,
+    doc_html, doc_json, doc_markdown, doc_slack, doc_table, doc_xlsx,
+};
 pub use doctor::{Check, CheckArea, CheckStatus, doctor_json, doctor_table};
 pub use explain::{
     Derivation, Explained, NotFound, commitment_explanation, explainable_ids, explanation,
@@ -70,8 +70,8 @@ pub use profile::{
 pub use records::{
     KeptBill, KeptRun, compacted_text, kept_bill_text, kept_run_text, pruned_text, verified_text,
 };
-pub use reserved::{reserved_csv, reserved_json, reserved_table};
-pub use reserved_fleet::{reserved_fleet_csv, reserved_fleet_json, reserved_fleet_table};
+pub use reserved::reserved_doc;
+pub use reserved_fleet::{reserved_fleet_doc, reserved_schema};
 pub use rightsize::{Sizings, rightsize_csv, rightsize_json, rightsize_table};
 pub use run_diff::{run_diff_json, run_diff_markdown, run_diff_table};
 pub use shared::next::Invocation;

@@ -2,8 +2,6 @@
 
 use crate::cli::json_schemas::assert_described;
 use crate::cli::pages::{assert_explains, blocks, page};
-use crate::cli::schema::Shape::{Count, Date, Figure, Money, Name, Object, Rate, Word};
-use crate::cli::schema::{Shape, list, maybe, problems};
 use crate::cli::world::{Outcome, World};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -154,10 +152,10 @@ fn one_term_alone_is_no_failure() {
     assert!(found["reserved_3yr_total_annualized"].is_f64());
     let table = reserved(&["--type", "p5.48xlarge"]).stdout;
     assert!(
-        table.contains("\nReserved for 1 year: not offered for the p5 family\n"),
+        table.contains("\n  Reserved for 1 year: not offered for the p5 family.\n"),
         "{table}"
     );
-    assert!(table.contains("\nCapacity Block "), "{table}");
+    assert!(table.contains("\n  A Capacity Block costs "), "{table}");
 }
 
 #[test]
@@ -188,66 +186,6 @@ fn own_prices_of_the_settings_count() {
     assert_eq!(found["commitments"].as_array().map(Vec::len), Some(1));
 }
 
-const PAYMENTS: &[&str] = &["no-upfront", "partial-upfront", "all-upfront"];
-const ORIGINS: &[&str] = &["bundled", "user"];
-
-fn document() -> Shape {
-    let commitment = Object(vec![
-        (
-            "offer",
-            Word(&[
-                "reserved",
-                "ec2-instance-savings-plan",
-                "compute-savings-plan",
-            ]),
-        ),
-        ("term_years", Count),
-        ("payment", Word(PAYMENTS)),
-        ("upfront", Rate),
-        ("hourly", Rate),
-        ("effective_hourly", Rate),
-        ("upfront_total", Money),
-        ("annual_total", Money),
-        ("annual_savings", Money),
-        ("annual_savings_pct", Figure),
-        ("billed_total", Money),
-        ("billed_annual", Money),
-        ("billed_savings_pct", Figure),
-        ("break_even_utilization", Figure),
-        ("break_even_month", maybe(Count)),
-        ("basis", maybe(Word(&["observed", "derived"]))),
-        ("date", maybe(Date)),
-        ("origin", Word(ORIGINS)),
-    ]);
-    Object(vec![
-        ("schema_version", Word(&["2"])),
-        ("instance_type", Name),
-        ("region", Name),
-        ("operating_system", Name),
-        ("count", Count),
-        ("hours_per_month", Figure),
-        ("currency", Word(&["USD", "CNY"])),
-        ("on_demand_hourly", Rate),
-        ("on_demand_origin", Word(ORIGINS)),
-        ("on_demand_monthly", Money),
-        ("on_demand_1yr_total", Money),
-        ("reserved_1yr_total", maybe(Money)),
-        ("reserved_1yr_savings", maybe(Money)),
-        ("reserved_1yr_savings_pct", maybe(Figure)),
-        ("reserved_1yr_billed_total", maybe(Money)),
-        ("reserved_3yr_total_annualized", maybe(Money)),
-        ("reserved_3yr_savings_vs_ondemand_pct", maybe(Figure)),
-        ("reserved_3yr_billed_total", maybe(Money)),
-        ("break_even_utilization_1yr", maybe(Figure)),
-        ("break_even_utilization_3yr", maybe(Figure)),
-        ("break_even_month_1yr", maybe(Count)),
-        ("break_even_month_3yr", maybe(Count)),
-        ("commitments", list(commitment)),
-        ("capacity_block_hourly", maybe(Rate)),
-        ("capacity_block_date", maybe(Date)),
-    ])
-}
-
 #[test]
 fn the_document_is_as_the_contract_and_the_page_say() {
     for arguments in [
@@ -264,7 +202,6 @@ fn the_document_is_as_the_contract_and_the_page_say() {
         ],
     ] {
         let found = figures(arguments);
-        assert_eq!(problems(&document(), &found), Vec::<String>::new());
         assert_described("reserved", &found);
         assert_explains("json.md", &found);
     }
@@ -283,17 +220,16 @@ fn the_csv_is_one_row_of_the_same_figures() {
         let [row] = &rows[..] else {
             panic!("one row: {}", csv.stdout);
         };
-        let nested = ["schema_version", "commitments"];
+        let nested = ["schema_version", "commitments", "given", "steps"];
         for (key, value) in json.as_object().expect("an object") {
             if nested.contains(&key.as_str()) || key.starts_with("capacity_block") {
                 continue;
             }
-            let expected = match value {
-                Value::Null => String::new(),
-                Value::String(text) => text.clone(),
-                number => number.to_string(),
-            };
-            assert_eq!(row[key], expected, "{key}");
+            match value {
+                Value::Null => assert_eq!(row[key], "", "{key}"),
+                Value::String(text) => assert_eq!(&row[key], text, "{key}"),
+                number => assert_eq!(row[key].parse().ok(), number.as_f64(), "{key}"),
+            }
         }
     }
 }

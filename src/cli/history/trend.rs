@@ -9,7 +9,7 @@ use crate::config::SettingsFile;
 use crate::domain::{
     DatedPrice, DatedUnits, PriceBook, PriceKey, PriceOrigin, PriceQuote, nearest_names, shell_word,
 };
-use crate::report::{answer_csv, answer_json, answer_table, history_answer, history_html};
+use crate::report::{doc_csv, doc_json, doc_table, history_answer, history_html};
 use crate::sources::files::read_dated_units;
 use crate::trend::{AnomalyLimits, Ledger, Overview, TrendAsk, TrendKey, UnknownUnits};
 use clap::ValueEnum;
@@ -126,10 +126,10 @@ fn render(
     let answer = || history_answer(found, &flags);
     let style = |wide| output::style(wide, &args.out, io);
     match format(args, settings, io) {
-        TrendFormat::Table => Ok(answer_table(&answer(), style(false))),
-        TrendFormat::Wide => Ok(answer_table(&answer(), style(true))),
-        TrendFormat::Json => answer_json(&answer()).map_err(Failure::unexpected),
-        TrendFormat::Csv => answer_csv(&answer()).map_err(Failure::unexpected),
+        TrendFormat::Table => Ok(doc_table(&answer(), style(false))),
+        TrendFormat::Wide => Ok(doc_table(&answer(), style(true))),
+        TrendFormat::Json => doc_json(&answer()).map_err(Failure::unexpected),
+        TrendFormat::Csv => doc_csv(&answer()).map_err(Failure::unexpected),
         TrendFormat::Html => Ok(history_html(found)),
     }
 }

@@ -63,7 +63,10 @@ impl Server {
         let Output::Json(schema) = tool.output else {
             return Ok(listed);
         };
-        let mut schema = serde_json::from_str(schema.text()).map_err(internal)?;
+        let mut schema = schema
+            .text()
+            .and_then(|text| serde_json::from_str(&text))
+            .map_err(internal)?;
         of_any_length(&mut schema);
         Ok(listed.with_raw_output_schema(Arc::new(schema)))
     }

@@ -4,19 +4,20 @@
 use super::finding_json::FindingView;
 use super::kpis_json::{UnitCostView, kpis};
 use super::practices::PracticeView;
-use super::purchase_json::{PurchaseView, purchase};
 use crate::analysis::{Audit, AuditedWorkload, Grouping};
 use crate::domain::{
     Action, Classification, CommittedCost, Finding, GpuUsage, Money, PriceOrigin, TagFilter,
     UtilizationSummary, Workload,
 };
 use crate::report::SCHEMA_VERSION;
+use crate::report::doc::{Object, Record};
 use crate::report::groups::json::{GroupsView, ShowbackView};
 use crate::report::shared::gaps::GapView;
+use crate::report::shared::promises::{purchase, purchase_row};
 use crate::report::shared::text::{
     Each, currency_code, json_account, json_document, json_figure, json_money, json_rate,
 };
-use crate::savings::UnusedCommitment;
+use crate::savings::{Purchase, UnusedCommitment};
 use rust_decimal::prelude::ToPrimitive;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -52,7 +53,7 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     showback: Option<ShowbackView>,
     workloads: Each<'a, AuditedWorkload, WorkloadView>,
-    purchases: Vec<PurchaseView>,
+    purchases: Vec<Object>,
     unused_commitments: Vec<UnusedView>,
     findings: Each<'a, Finding, FindingView>,
     gaps: Vec<GapView>,
@@ -278,7 +279,7 @@ impl<'a> Document<'a> {
             groups: None,
             showback: None,
             workloads: Each(&audit.workloads, workload),
-            purchases: audit.purchases.iter().map(purchase).collect(),
+            purchases: audit.purchases.iter().map(promised).collect(),
             unused_commitments: audit.unused.iter().map(unused).collect(),
             findings: Each(&audit.findings, FindingView::of),
             gaps: GapView::list(&audit.gaps),
@@ -537,4 +538,8 @@ fn action(action: &Action) -> ActionView {
         risk: action.risk().name(),
         caveats: action.caveats().to_vec(),
     }
+}
+
+fn promised(one: &Purchase) -> Object {
+    Object(Record::of(purchase(), &purchase_row(one)))
 }

@@ -13,7 +13,6 @@ mod not_counted;
 mod openmetrics;
 mod plan_rows;
 mod practices;
-pub(super) mod purchase_json;
 mod sheets;
 mod table;
 mod workload_rows;

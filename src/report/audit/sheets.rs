@@ -4,7 +4,7 @@ use crate::analysis::{Audit, AuditedWorkload, ReconciledRow, Reconciliation};
 use crate::domain::{
     Action, CommittedCost, Currency, Evidence, Finding, Gap, Money, Observation, StorageResource,
 };
-use crate::report::answer::{Figure, Sheet, column, sheet_csv};
+use crate::report::doc::{Table, Value, column, table_csv};
 use crate::report::shared::text::tags_cell;
 use crate::savings::{Promise, Purchase, UnusedCommitment};
 use jiff::tz::TimeZone;
@@ -27,7 +27,7 @@ pub enum AuditTable<'a> {
 /// # Errors
 /// When a row cannot be written, which memory always can.
 pub fn audit_table_csv(audit: &Audit, table: AuditTable<'_>) -> Result<String, csv::Error> {
-    sheet_csv(&match table {
+    table_csv(&match table {
         AuditTable::Actions => actions(audit),
         AuditTable::Purchases => purchases(audit),
         AuditTable::Findings => findings(audit),
@@ -41,42 +41,43 @@ fn sheet(
     key: &'static str,
     noun: (&'static str, &'static str),
     columns: &[&'static str],
-    rows: Vec<Vec<Figure>>,
-) -> Sheet {
-    Sheet {
+    rows: Vec<Vec<Value>>,
+) -> Table {
+    Table {
         key,
         title: key.to_uppercase(),
         noun,
         columns: columns.iter().map(|&key| column(key, key)).collect(),
         rows,
+        ..Table::default()
     }
 }
 
-fn text(text: &str) -> Figure {
+fn text(text: &str) -> Value {
     if text.is_empty() {
-        Figure::Absent
+        Value::Absent
     } else {
-        Figure::text(text)
+        Value::text(text)
     }
 }
 
-fn money(amount: Option<Money>) -> Figure {
-    Figure::of(amount, Figure::Money)
+fn money(amount: Option<Money>) -> Value {
+    Value::of(amount, Value::Money)
 }
 
-fn code(currency: Currency) -> Figure {
-    Figure::text(currency.code())
+fn code(currency: Currency) -> Value {
+    Value::text(currency.code())
 }
 
 /// The currency of an amount; of a row without one that of the audit.
-fn code_of(amount: Option<Money>, audit: &Audit) -> Figure {
+fn code_of(amount: Option<Money>, audit: &Audit) -> Value {
     code(amount.map_or(audit.totals.currency, Money::currency))
 }
 
 /// A number with so many decimals at most.
-fn number(value: Option<Decimal>, decimals: u32) -> Figure {
+fn number(value: Option<Decimal>, decimals: u32) -> Value {
     let value = value.and_then(|value| value.round_dp(decimals).to_f64());
-    Figure::of(value, |value| Figure::Number(value, decimals as usize))
+    Value::of(value, |value| Value::Number(value, decimals as usize))
 }
 
 const WORKLOADS: &[&str] = &[
@@ -111,7 +112,7 @@ const WORKLOADS: &[&str] = &[
 ];
 
 /// Workloads, then what is paid for and does not run; columns are named as in CSV.
-pub(super) fn workloads(audit: &Audit) -> Sheet {
+pub(super) fn workloads(audit: &Audit) -> Table {
     let of_workloads = audit.workloads.iter().map(|one| workload(one, audit));
     let of_unused = audit.unused.iter().map(|one| unused(one, audit));
     sheet(
@@ -122,13 +123,13 @@ pub(super) fn workloads(audit: &Audit) -> Sheet {
     )
 }
 
-fn workload(one: &AuditedWorkload, audit: &Audit) -> Vec<Figure> {
+fn workload(one: &AuditedWorkload, audit: &Audit) -> Vec<Value> {
     let workload = &one.workload;
     let key = &workload.key;
     let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
     let summary = workload.utilization.as_ref();
     let committed = workload.committed_cost();
-    let percent = |value: Option<f64>| Figure::of(value, Figure::Percent);
+    let percent = |value: Option<f64>| Value::of(value, Value::Percent);
     let instances: Vec<&str> = workload.instances.iter().map(|id| id.as_str()).collect();
     let hourly = workload.cost.as_ref().map(|cost| cost.hourly);
     vec![
@@ -141,29 +142,29 @@ fn workload(one: &AuditedWorkload, audit: &Audit) -> Vec<Figure> {
         text(&key.instance_type),
         text(offer.map_or("", |offer| offer.model.name())),
         number(workload.gpu_count(), 3),
-        Figure::of(offer.and_then(|offer| offer.vram_mib), Figure::Count),
+        Value::of(offer.and_then(|offer| offer.vram_mib), Value::Count),
         text(key.purchase_option.name()),
-        Figure::Flag(key.running),
+        Value::Flag(key.running),
         text(one.verdict.classification.name()),
         text(one.verdict.state.map_or("", |state| state.name())),
         percent(summary.map(|summary| summary.distribution.mean)),
         percent(summary.map(|summary| summary.distribution.p95)),
-        Figure::of(summary.map(|summary| summary.coverage()), |share| {
-            Figure::Number(share, 4)
+        Value::of(summary.map(|summary| summary.coverage()), |share| {
+            Value::Number(share, 4)
         }),
         number(workload.running_share, 4),
         code_of(workload.monthly_cost(), audit),
-        Figure::of(hourly, |rate| {
-            Figure::Price(Money::new(rate.amount(), rate.currency()))
+        Value::of(hourly, |rate| {
+            Value::Price(Money::new(rate.amount(), rate.currency()))
         }),
         money(workload.monthly_cost()),
         money(committed.as_ref().map(|cost| cost.monthly)),
         text(&kinds(&one.actions)),
         money(saved(&one.actions)),
         money(one.planned_monthly_cost()),
-        Figure::of(
+        Value::of(
             committed.as_ref().and_then(CommittedCost::until),
-            Figure::Date,
+            Value::Date,
         ),
         text(workload.ignored.as_deref().unwrap_or("")),
         text(&tags_cell(&workload.tags)),
@@ -171,7 +172,7 @@ fn workload(one: &AuditedWorkload, audit: &Audit) -> Vec<Figure> {
 }
 
 /// The columns of what is paid for and does not run; the others are empty.
-fn unused(one: &UnusedCommitment, audit: &Audit) -> Vec<Figure> {
+fn unused(one: &UnusedCommitment, audit: &Audit) -> Vec<Value> {
     let until = one.committed_until;
     let cell = |column: &&str| match *column {
         "id" => text(&one.id),
@@ -185,10 +186,10 @@ fn unused(one: &UnusedCommitment, audit: &Audit) -> Vec<Figure> {
         "plan_action" => text(&kinds(&one.actions)),
         "plan_monthly_savings" => money(saved(&one.actions)),
         "plan_planned_monthly_cost" => money(one.planned_monthly_cost()),
-        "committed_until" => Figure::of(until, |end| {
-            Figure::Date(end.to_zoned(TimeZone::UTC).date())
-        }),
-        _ => Figure::Absent,
+        "committed_until" => {
+            Value::of(until, |end| Value::Date(end.to_zoned(TimeZone::UTC).date()))
+        }
+        _ => Value::Absent,
     };
     WORKLOADS.iter().map(cell).collect()
 }
@@ -223,7 +224,7 @@ const ACTIONS: &[&str] = &[
 
 /// The plan: a row for each action, in the order of the audit and then of the plan. Their
 /// savings sum to those of the audit.
-pub(super) fn actions(audit: &Audit) -> Sheet {
+pub(super) fn actions(audit: &Audit) -> Table {
     let mut rows = Vec::new();
     for one in &audit.workloads {
         let workload = &one.workload;
@@ -243,25 +244,25 @@ pub(super) fn actions(audit: &Audit) -> Sheet {
             text(&one.name),
             text(one.account.as_deref().unwrap_or("")),
             text(one.region.as_deref().unwrap_or("")),
-            Figure::Absent,
+            Value::Absent,
         ];
         rows.extend(one.actions.iter().map(|one| action(&of, one)));
     }
     sheet("actions", ("action", "actions"), ACTIONS, rows)
 }
 
-fn action(of: &[Figure; 5], action: &Action) -> Vec<Figure> {
+fn action(of: &[Value; 5], action: &Action) -> Vec<Value> {
     let target = action.target();
     let mut row = of.to_vec();
     row.extend([
         text(action.kind().name()),
         text(target.map_or("", |target| &target.instance_type)),
-        Figure::of(target, |target| Figure::Count(u64::from(target.count))),
+        Value::of(target, |target| Value::Count(u64::from(target.count))),
         text(action.detail()),
         text(action.risk().name()),
         code(action.monthly_savings().currency()),
-        Figure::Money(action.monthly_savings()),
-        Figure::Money(action.certain()),
+        Value::Money(action.monthly_savings()),
+        Value::Money(action.certain()),
         money(action.lost_work()),
         text(&action.caveats().join("; ")),
     ]);
@@ -293,7 +294,7 @@ const PURCHASES: &[&str] = &[
 
 /// What the plan buys, a row for each purchase. Their savings are those of the actions that
 /// commit.
-pub(super) fn purchases(audit: &Audit) -> Sheet {
+pub(super) fn purchases(audit: &Audit) -> Table {
     let row = |one: &Purchase| {
         let promise = one.promise();
         let promise = promise.as_ref();
@@ -306,9 +307,9 @@ pub(super) fn purchases(audit: &Audit) -> Sheet {
             text(&one.key.instance_type),
             text(one.key.operating_system.name()),
             text(one.key.tenancy.name()),
-            Figure::Count(u64::from(one.count)),
-            Figure::of(promise, |promise| {
-                Figure::Count(u64::from(promise.term.years))
+            Value::Count(u64::from(one.count)),
+            Value::of(promise, |promise| {
+                Value::Count(u64::from(promise.term.years))
             }),
             text(promise.map_or("", |promise| promise.term.payment.name())),
             code(one.monthly_savings.currency()),
@@ -317,7 +318,7 @@ pub(super) fn purchases(audit: &Audit) -> Sheet {
             amount(|promise| promise.term_total),
             number(promise.map(|promise| promise.break_even_percent), 4),
             number(promise.map(|promise| promise.evidence_days), 1),
-            Figure::Money(one.monthly_savings),
+            Value::Money(one.monthly_savings),
             text(one.term.risk.name()),
             text(&one.caveats.join("; ")),
             text(&one.steps.join("; ")),
@@ -354,7 +355,7 @@ const FINDINGS: &[&str] = &[
 
 /// The findings, each with its decisive evidence. They overlap, so their savings do not add
 /// up.
-pub(super) fn findings(audit: &Audit) -> Sheet {
+pub(super) fn findings(audit: &Audit) -> Table {
     let row = |one: &Finding| {
         let advice = &one.recommendation;
         let mut row = vec![
@@ -385,9 +386,9 @@ pub(super) fn findings(audit: &Audit) -> Sheet {
     )
 }
 
-fn evidence(decisive: Option<&Evidence>) -> [Figure; 5] {
+fn evidence(decisive: Option<&Evidence>) -> [Value; 5] {
     let Some(evidence) = decisive else {
-        return [const { Figure::Absent }; 5];
+        return [const { Value::Absent }; 5];
     };
     let name: &str = match &evidence.observation {
         Observation::Sampled { metric, .. } => metric.name(),
@@ -395,15 +396,15 @@ fn evidence(decisive: Option<&Evidence>) -> [Figure; 5] {
     };
     [
         text(name),
-        Figure::Number(evidence.observed, 4),
+        Value::Number(evidence.observed, 4),
         text(evidence.comparator.name()),
-        Figure::Number(evidence.threshold, 4),
+        Value::Number(evidence.threshold, 4),
         text(evidence.unit),
     ]
 }
 
 /// What could not be read.
-pub(super) fn gaps(audit: &Audit) -> Sheet {
+pub(super) fn gaps(audit: &Audit) -> Table {
     let row = |gap: &Gap| {
         let cause = gap.cause.as_ref().map_or("", |cause| cause.kind().name());
         vec![
@@ -441,7 +442,7 @@ const PRICES: &[&str] = &[
 ];
 
 /// Every price that a figure of the audit rests on, each once.
-pub(super) fn prices(audit: &Audit) -> Sheet {
+pub(super) fn prices(audit: &Audit) -> Table {
     let instances = audit.prices.quotes().map(|(key, quote)| {
         let rate = quote.rate;
         vec![
@@ -453,12 +454,12 @@ pub(super) fn prices(audit: &Audit) -> Sheet {
             text(key.tenancy.name()),
             text(&key.option.to_string()),
             code(rate.currency()),
-            Figure::Price(Money::new(rate.amount(), rate.currency())),
+            Value::Price(Money::new(rate.amount(), rate.currency())),
             text("hour"),
             text(quote.basis.name()),
             text(quote.origin.name()),
-            Figure::Date(quote.effective_date),
-            Figure::Date(quote.seen_on),
+            Value::Date(quote.effective_date),
+            Value::Date(quote.seen_on),
             text(&quote.source),
         ]
     });
@@ -468,20 +469,20 @@ pub(super) fn prices(audit: &Audit) -> Sheet {
             _ => "GiB-month",
         };
         vec![
-            Figure::Absent,
+            Value::Absent,
             text(region),
-            Figure::Absent,
+            Value::Absent,
             text(resource.name()),
-            Figure::Absent,
-            Figure::Absent,
-            Figure::Absent,
+            Value::Absent,
+            Value::Absent,
+            Value::Absent,
             code(quote.unit_price.currency()),
-            Figure::Price(quote.unit_price),
+            Value::Price(quote.unit_price),
             text(per),
-            Figure::Absent,
+            Value::Absent,
             text(quote.origin.name()),
-            Figure::of(quote.effective_date, Figure::Date),
-            Figure::Absent,
+            Value::of(quote.effective_date, Value::Date),
+            Value::Absent,
             text(&quote.source),
         ]
     });
@@ -523,9 +524,9 @@ pub(super) const STEPS: [&str; 8] = [
 ];
 
 /// From list prices to the cost of each workload, and of what is paid for and does not run.
-pub(super) fn reconciliation(found: &Reconciliation) -> Sheet {
+pub(super) fn reconciliation(found: &Reconciliation) -> Table {
     let row = |one: &ReconciledRow| {
-        let of = |amount| Figure::Money(Money::new(amount, one.currency));
+        let of = |amount| Value::Money(Money::new(amount, one.currency));
         let steps = &one.steps;
         vec![
             text(&one.id),

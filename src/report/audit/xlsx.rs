@@ -4,7 +4,7 @@
 use super::sheets;
 use crate::analysis::{Audit, Reconciliation};
 use crate::domain::Money;
-use crate::report::answer::{Figure, Line, LineValue, Page, Workbook};
+use crate::report::doc::{Line, LineValue, Page, Value, Workbook};
 use rust_xlsxwriter::XlsxError;
 
 const WORKLOADS: &str = "Workloads";
@@ -70,27 +70,27 @@ pub fn audit_xlsx(audit: &Audit, reconciled: &Reconciliation) -> Result<Vec<u8>,
 
 fn summary(audit: &Audit, reconciled: &Reconciliation, workbook: &Workbook) -> Vec<Line> {
     let totals = &audit.totals;
-    let line = |name, value, note: &str| Line {
-        name,
-        value: LineValue::Figure(value),
+    let line = |name: &str, value, note: &str| Line {
+        name: name.to_owned(),
+        value: LineValue::Value(value),
         note: note.to_owned(),
     };
-    let count = |name, number| line(name, Figure::Count(number), "");
+    let count = |name, number| line(name, Value::Count(number), "");
     let lines = vec![
         line(
             "gpucost_version",
-            Figure::text(env!("CARGO_PKG_VERSION")),
+            Value::text(env!("CARGO_PKG_VERSION")),
             "",
         ),
-        line("as_of", Figure::Time(audit.as_of), "UTC"),
-        line("window_start", Figure::Time(audit.window.start), "UTC"),
-        line("window_end", Figure::Time(audit.window.end), "UTC"),
-        line("source", Figure::text(audit.source.name()), ""),
-        line("accounts", Figure::text(audit.accounts.join(", ")), ""),
-        line("regions", Figure::text(audit.regions.join(", ")), ""),
+        line("as_of", Value::Time(audit.as_of), "UTC"),
+        line("window_start", Value::Time(audit.window.start), "UTC"),
+        line("window_end", Value::Time(audit.window.end), "UTC"),
+        line("source", Value::text(audit.source.name()), ""),
+        line("accounts", Value::text(audit.accounts.join(", ")), ""),
+        line("regions", Value::text(audit.regions.join(", ")), ""),
         line(
             "plan_risk",
-            Figure::text(audit.plan_risk.name()),
+            Value::text(audit.plan_risk.name()),
             "risk level of the plan",
         ),
         count("instances", totals.instances),
@@ -98,7 +98,7 @@ fn summary(audit: &Audit, reconciled: &Reconciliation, workbook: &Workbook) -> V
         count("gpus", totals.gpus),
         line(
             "unpriced_instances",
-            Figure::Count(totals.unpriced_instances),
+            Value::Count(totals.unpriced_instances),
             "what has no price is not in any amount",
         ),
         count("findings", audit.findings.len() as u64),
@@ -202,9 +202,10 @@ impl Summary<'_> {
                 let sum = Money::new(total.amount, amount.currency());
                 LineValue::Formula(format!("={}", total.cell), sum)
             }
-            _ => LineValue::Figure(Figure::of(amount, Figure::Money)),
+            _ => LineValue::Value(Value::of(amount, Value::Money)),
         };
         let note = format!("sum of {column} in {page}");
+        let name = name.to_owned();
         self.push(Line { name, value, note })
     }
 
@@ -212,9 +213,10 @@ impl Summary<'_> {
     fn formula(&mut self, name: &'static str, amount: Option<Money>, formula: String) -> usize {
         let value = match amount {
             Some(amount) => LineValue::Formula(formula, amount),
-            None => LineValue::Figure(Figure::Absent),
+            None => LineValue::Value(Value::Absent),
         };
         let note = String::new();
+        let name = name.to_owned();
         self.push(Line { name, value, note })
     }
 

@@ -7,24 +7,24 @@ use super::origin::BillOrigin;
 use super::own_prices::negotiated_rates;
 use super::sheets;
 use crate::billing::{Bill, CurrencyBill, Tally, percent_of};
-use crate::report::answer::{Answer, Figure, Given, Step};
+use crate::report::doc::{Doc, Given, Step, Value};
 use crate::report::shared::text::{counted, minute, shell_word};
 use std::collections::BTreeSet;
 
 /// What a bill amounts to.
-pub fn bill_answer(bill: &Bill, origin: &BillOrigin) -> Answer {
+pub fn bill_answer(bill: &Bill, origin: &BillOrigin) -> Doc {
     let steps = bill.currencies.iter();
     let steps = steps.flat_map(|one| steps_of(one, bill.currencies.len() > 1));
-    Answer {
-        planner: "bill",
+    Doc {
+        name: "bill",
         headline: headline(bill),
         given: given(bill, origin),
         steps: steps.collect(),
-        sheets: sheets::all(bill, origin),
+        tables: sheets::all(bill, origin),
         caveats: notes::caveats(bill, origin),
         missing: notes::missing(bill, origin),
-        files: Vec::new(),
         next: next(bill, origin),
+        ..Doc::default()
     }
 }
 
@@ -73,7 +73,7 @@ fn given(bill: &Bill, origin: &BillOrigin) -> Vec<Given> {
         .collect();
     let period = bill.period.map(|period| {
         let (start, end) = (minute(period.start), minute(period.end));
-        Figure::text(format!("{start} to {end}"))
+        Value::text(format!("{start} to {end}"))
     });
     let of_currency = if origin.stated_currency.is_some() {
         "the bill, and --currency where it has none"
@@ -84,25 +84,25 @@ fn given(bill: &Bill, origin: &BillOrigin) -> Vec<Given> {
         one(
             "files",
             "files",
-            Figure::Count(origin.files.len() as u64),
+            Value::Count(origin.files.len() as u64),
             forms.join(", "),
         ),
         one(
             "lines",
             "lines",
-            Figure::Count(bill.lines),
+            Value::Count(bill.lines),
             "the bill".to_owned(),
         ),
         one(
             "period",
             "period",
-            period.unwrap_or(Figure::Absent),
+            period.unwrap_or(Value::Absent),
             "the first and the last usage".to_owned(),
         ),
         one(
             "currencies",
             "currency",
-            Figure::text(codes.join(", ")),
+            Value::text(codes.join(", ")),
             of_currency.to_owned(),
         ),
     ];
@@ -111,7 +111,7 @@ fn given(bill: &Bill, origin: &BillOrigin) -> Vec<Given> {
         given.push(one(
             "audit_hours",
             "hours of the audit",
-            Figure::text(format!("{start} to {end}")),
+            Value::text(format!("{start} to {end}")),
             match audit.flags.trim() {
                 "" => "the account".to_owned(),
                 flags => flags.to_owned(),
@@ -122,7 +122,7 @@ fn given(bill: &Bill, origin: &BillOrigin) -> Vec<Given> {
         given.push(one(
             "group_by",
             "grouped by",
-            Figure::text(key.to_string()),
+            Value::text(key.to_string()),
             "--group-by".to_owned(),
         ));
     }
@@ -138,7 +138,7 @@ fn steps_of(bill: &CurrencyBill, is_one_of_many: bool) -> Vec<Step> {
     } else {
         String::new()
     };
-    let step = |name: &str, arithmetic: String, result: Option<Figure>| {
+    let step = |name: &str, arithmetic: String, result: Option<Value>| {
         Some(Step {
             name: format!("{name}{of_currency}"),
             arithmetic,

@@ -6,19 +6,19 @@ use crate::billing::{
     Bill, ComparedInstance, Comparison, CurrencyBill, DifferenceName, DifferenceReason, UsedCost,
 };
 use crate::domain::LineKind;
-use crate::report::answer::{Column, Figure, Sheet, Step, column, detail};
+use crate::report::doc::{Head, Step, Table, Value, column, detail};
 use rust_decimal::Decimal;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-const DIFFERENCES: [Column; 5] = [
+const DIFFERENCES: [Head; 5] = [
     column("difference", "difference"),
     column("reason", "reason"),
     column("hours", "hours"),
     column("cost", "cost"),
     detail("currency", "currency"),
 ];
-const COMPARED: [Column; 17] = [
+const COMPARED: [Head; 17] = [
     column("instance", "instance"),
     detail("account", "account"),
     detail("region", "region"),
@@ -46,7 +46,7 @@ const NAMES: [DifferenceName; 6] = [
     DifferenceName::Late,
     DifferenceName::Unstated,
 ];
-const USED: [Column; 8] = [
+const USED: [Head; 8] = [
     column("group", "group"),
     column("effective_cost", "effective"),
     column("useful_cost", "useful"),
@@ -58,22 +58,23 @@ const USED: [Column; 8] = [
 ];
 
 /// The sheets of a comparison; none without an audit.
-pub(super) fn sheets(bill: &Bill) -> Vec<Sheet> {
+pub(super) fn sheets(bill: &Bill) -> Vec<Table> {
     if bill.currencies.iter().all(|one| one.comparison.is_none()) {
         return Vec::new();
     }
-    let rows = |of: fn(&Comparison, Amounts) -> Vec<Vec<Figure>>| -> Vec<Vec<Figure>> {
+    let rows = |of: fn(&Comparison, Amounts) -> Vec<Vec<Value>>| -> Vec<Vec<Value>> {
         let all = bill.currencies.iter();
         let all = all.filter_map(|one| Some((one.comparison.as_ref()?, Amounts(one.currency))));
         all.flat_map(|(comparison, amounts)| of(comparison, amounts))
             .collect()
     };
-    let sheet = |key, title: String, noun, columns: &[Column], rows| Sheet {
+    let sheet = |key, title: String, noun, columns: &[Head], rows| Table {
         key,
         title,
         noun,
         columns: columns.to_vec(),
         rows,
+        ..Table::default()
     };
     let key = bill.grouped_by.as_ref();
     let key = key.map_or_else(|| "type".to_owned(), ToString::to_string);
@@ -118,12 +119,12 @@ fn in_parts(comparison: &Comparison) -> Vec<(DifferenceReason, Decimal, Decimal)
         .collect()
 }
 
-fn differences(comparison: &Comparison, amounts: Amounts) -> Vec<Vec<Figure>> {
+fn differences(comparison: &Comparison, amounts: Amounts) -> Vec<Vec<Value>> {
     let parts = in_parts(comparison).into_iter();
     let row = |(reason, of_hours, cost): (DifferenceReason, Decimal, Decimal)| {
         vec![
-            Figure::text(reason.name().name()),
-            Figure::text(in_words(reason)),
+            Value::text(reason.name().name()),
+            Value::text(in_words(reason)),
             hours((!of_hours.is_zero()).then_some(of_hours)),
             amounts.of(Some(cost)),
             amounts.code(),
@@ -154,15 +155,15 @@ fn in_words(reason: DifferenceReason) -> &'static str {
     }
 }
 
-fn compared(comparison: &Comparison, amounts: Amounts) -> Vec<Vec<Figure>> {
+fn compared(comparison: &Comparison, amounts: Amounts) -> Vec<Vec<Value>> {
     let row = |one: &ComparedInstance| {
         let exact = NAMES.map(|name| one.differences.get(&name).copied().unwrap_or_default());
         let total = shown_difference(one.bill, one.audit.unwrap_or_default());
         let mut row = vec![
-            Figure::text(&one.id),
-            Figure::text(&one.account),
-            Figure::text(&one.region),
-            Figure::text(&one.instance_type),
+            Value::text(&one.id),
+            Value::text(&one.account),
+            Value::text(&one.region),
+            Value::text(&one.instance_type),
             hours(Some(one.billed_hours)),
             hours(Some(one.seen_hours)),
             amounts.of(Some(one.bill)),
@@ -180,7 +181,7 @@ fn compared(comparison: &Comparison, amounts: Amounts) -> Vec<Vec<Figure>> {
     comparison.instances.iter().map(row).collect()
 }
 
-fn used(comparison: &Comparison, amounts: Amounts) -> Vec<Vec<Figure>> {
+fn used(comparison: &Comparison, amounts: Amounts) -> Vec<Vec<Value>> {
     let mut groups: Vec<(&Option<String>, &UsedCost)> = comparison.used.iter().collect();
     groups.sort_by_key(|(_, one)| Reverse(one.idle));
     let row = |(group, one): (&Option<String>, &UsedCost)| {

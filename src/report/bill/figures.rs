@@ -2,7 +2,7 @@
 
 use crate::billing::Tally;
 use crate::domain::{Currency, Money};
-use crate::report::answer::Figure;
+use crate::report::doc::Value;
 use crate::report::shared::text::money;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
@@ -30,37 +30,37 @@ impl Amounts {
         }
     }
 
-    pub(super) fn of(self, amount: Option<Decimal>) -> Figure {
-        Figure::of(amount, |amount| Figure::Money(self.money(amount)))
+    pub(super) fn of(self, amount: Option<Decimal>) -> Value {
+        Value::of(amount, |amount| Value::Money(self.money(amount)))
     }
 
-    pub(super) fn sum(self, tally: &Tally) -> Figure {
+    pub(super) fn sum(self, tally: &Tally) -> Value {
         self.of(tally.sum())
     }
 
-    pub(super) fn price(self, amount: Option<Decimal>) -> Figure {
-        Figure::of(amount, |amount| Figure::Price(self.money(amount)))
+    pub(super) fn price(self, amount: Option<Decimal>) -> Value {
+        Value::of(amount, |amount| Value::Price(self.money(amount)))
     }
 
-    pub(super) fn code(self) -> Figure {
-        Figure::text(self.0.code())
+    pub(super) fn code(self) -> Value {
+        Value::text(self.0.code())
     }
 }
 
-pub(super) fn percentage(percent: Decimal) -> Option<Figure> {
-    percent.to_f64().map(Figure::Percent)
+pub(super) fn percentage(percent: Decimal) -> Option<Value> {
+    percent.to_f64().map(Value::Percent)
 }
 
-pub(super) fn percent(percent: Option<Decimal>) -> Figure {
-    percent.and_then(percentage).unwrap_or(Figure::Absent)
+pub(super) fn percent(percent: Option<Decimal>) -> Value {
+    percent.and_then(percentage).unwrap_or(Value::Absent)
 }
 
 /// Hours, to the hundredth of one.
-pub(super) fn hours(hours: Option<Decimal>) -> Figure {
+pub(super) fn hours(hours: Option<Decimal>) -> Value {
     let hours = hours.and_then(|hours| hours.to_f64());
-    Figure::of(hours, |hours| Figure::Number(hours, 2))
+    Value::of(hours, |hours| Value::Number(hours, 2))
 }
 
-pub(super) fn text(text: Option<&str>) -> Figure {
-    Figure::of(text, Figure::text)
+pub(super) fn text(text: Option<&str>) -> Value {
+    Value::of(text, Value::text)
 }

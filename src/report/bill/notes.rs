@@ -4,7 +4,7 @@ use super::figures::Amounts;
 use super::origin::BillOrigin;
 use crate::billing::{Bill, Comparison, CurrencyBill, DifferenceReason, RoundedCosts};
 use crate::domain::{LineKind, Provider, PurchaseOption};
-use crate::report::answer::Missing;
+use crate::report::doc::Missing;
 use crate::report::shared::markup::NAME;
 use crate::report::shared::text::{counted, fit};
 use rust_decimal::Decimal;

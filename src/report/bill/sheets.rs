@@ -7,9 +7,9 @@ use crate::billing::{
     Bill, CurrencyBill, DerivedRate, InstanceCost, Parts, RateRefusal, percent_of,
 };
 use crate::domain::PurchaseOption;
-use crate::report::answer::{Column, Figure, Sheet, column, detail};
+use crate::report::doc::{Head, Table, Value, column, detail};
 
-const INSTANCES: [Column; 16] = [
+const INSTANCES: [Head; 16] = [
     column("instance", "instance"),
     detail("account", "account"),
     column("region", "region"),
@@ -27,7 +27,7 @@ const INSTANCES: [Column; 16] = [
     detail("lines_without_effective_cost", "no effective cost"),
     detail("currency", "currency"),
 ];
-const TYPES: [Column; 16] = [
+const TYPES: [Head; 16] = [
     column("region", "region"),
     column("instance_type", "type"),
     detail("instances", "instances"),
@@ -45,7 +45,7 @@ const TYPES: [Column; 16] = [
     column("savings_percent", "saved"),
     detail("currency", "currency"),
 ];
-const KINDS: [Column; 8] = [
+const KINDS: [Head; 8] = [
     column("kind", "kind"),
     column("lines", "lines"),
     column("list_cost", "list"),
@@ -55,7 +55,7 @@ const KINDS: [Column; 8] = [
     detail("lines_without_effective_cost", "no effective cost"),
     detail("currency", "currency"),
 ];
-const UNUSED: [Column; 7] = [
+const UNUSED: [Head; 7] = [
     column("reservation", "reservation"),
     detail("account", "account"),
     column("region", "region"),
@@ -64,7 +64,7 @@ const UNUSED: [Column; 7] = [
     column("effective_cost", "effective"),
     detail("currency", "currency"),
 ];
-const COMMITMENTS: [Column; 9] = [
+const COMMITMENTS: [Head; 9] = [
     column("commitment", "commitment"),
     column("purchase_option", "kind"),
     detail("instance_types", "GPU types"),
@@ -75,7 +75,7 @@ const COMMITMENTS: [Column; 9] = [
     detail("fees_cost", "fees"),
     detail("currency", "currency"),
 ];
-const GROUPS: [Column; 6] = [
+const GROUPS: [Head; 6] = [
     column("group", "group"),
     column("gpu_hours", "GPU hours"),
     column("gpu_instances_cost", "GPU instances"),
@@ -83,7 +83,7 @@ const GROUPS: [Column; 6] = [
     column("share_percent", "share"),
     detail("currency", "currency"),
 ];
-const PODS: [Column; 9] = [
+const PODS: [Head; 9] = [
     column("cluster", "cluster"),
     column("namespace", "namespace"),
     column("pod", "pod"),
@@ -94,7 +94,7 @@ const PODS: [Column; 9] = [
     column("effective_cost", "effective"),
     detail("currency", "currency"),
 ];
-const RATES: [Column; 12] = [
+const RATES: [Head; 12] = [
     column("instance_type", "type"),
     column("region", "region"),
     detail("operating_system", "system"),
@@ -108,23 +108,24 @@ const RATES: [Column; 12] = [
     column("note", "note"),
     detail("currency", "currency"),
 ];
-const FILES: [Column; 3] = [
+const FILES: [Head; 3] = [
     column("file", "file"),
     column("form", "form"),
     column("rows", "rows"),
 ];
 
 /// The sheets of a bill. Those that only some bills have are left out where they are empty.
-pub(super) fn all(bill: &Bill, origin: &BillOrigin) -> Vec<Sheet> {
-    let rows = |of: fn(&CurrencyBill) -> Vec<Vec<Figure>>| -> Vec<Vec<Figure>> {
+pub(super) fn all(bill: &Bill, origin: &BillOrigin) -> Vec<Table> {
+    let rows = |of: fn(&CurrencyBill) -> Vec<Vec<Value>>| -> Vec<Vec<Value>> {
         bill.currencies.iter().flat_map(of).collect()
     };
-    let sheet = |key, title: &str, noun, columns: &[Column], rows| Sheet {
+    let sheet = |key, title: &str, noun, columns: &[Head], rows| Table {
         key,
         title: title.to_owned(),
         noun,
         columns: columns.to_vec(),
         rows,
+        ..Table::default()
     };
     let row = ("row", "rows");
     let group = match &bill.grouped_by {
@@ -185,15 +186,15 @@ pub(super) fn all(bill: &Bill, origin: &BillOrigin) -> Vec<Sheet> {
     always.chain(filled).collect()
 }
 
-fn options(parts: &Parts) -> Figure {
+fn options(parts: &Parts) -> Value {
     let names: Vec<&str> = parts
         .options()
         .map(|option| option.map_or("unknown", PurchaseOption::name))
         .collect();
-    Figure::text(names.join(", "))
+    Value::text(names.join(", "))
 }
 
-fn instances(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
+fn instances(bill: &CurrencyBill) -> Vec<Vec<Value>> {
     let amounts = Amounts(bill.currency);
     let row = |one: &InstanceCost| {
         let total = one.parts.total();
@@ -201,7 +202,7 @@ fn instances(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
             text(one.id.as_deref()),
             text(one.account.as_deref()),
             text(one.region.as_deref()),
-            Figure::text(&one.instance_type),
+            Value::text(&one.instance_type),
             options(&one.parts),
             hours(one.parts.hours().sum()),
             hours(one.gpu_hours()),
@@ -212,14 +213,14 @@ fn instances(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
             amounts.of(one.transfer),
             amounts.of(one.volumes),
             amounts.of(one.addresses),
-            Figure::Count(total.effective.absent()),
+            Value::Count(total.effective.absent()),
             amounts.code(),
         ]
     };
     bill.instances.iter().map(row).collect()
 }
 
-fn types(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
+fn types(bill: &CurrencyBill) -> Vec<Vec<Value>> {
     let amounts = Amounts(bill.currency);
     let rows = bill.types.iter().map(|one| {
         let total = one.parts.total();
@@ -228,8 +229,8 @@ fn types(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
         let of = |option| hours(one.parts.hours_of(option));
         vec![
             text(one.region.as_deref()),
-            Figure::text(&one.instance_type),
-            Figure::Count(one.instances),
+            Value::text(&one.instance_type),
+            Value::Count(one.instances),
             hours(all_hours),
             hours(gpu_hours),
             of(PurchaseOption::OnDemand),
@@ -248,31 +249,31 @@ fn types(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
     rows.collect()
 }
 
-fn kinds(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
+fn kinds(bill: &CurrencyBill) -> Vec<Vec<Value>> {
     let amounts = Amounts(bill.currency);
     let rows = bill.kinds.iter().map(|one| {
         vec![
-            Figure::text(one.kind.name()),
-            Figure::Count(one.lines),
+            Value::text(one.kind.name()),
+            Value::Count(one.lines),
             amounts.sum(&one.costs.list),
             amounts.sum(&one.costs.contracted),
             amounts.sum(&one.costs.effective),
             amounts.sum(&one.costs.billed),
-            Figure::Count(one.costs.effective.absent()),
+            Value::Count(one.costs.effective.absent()),
             amounts.code(),
         ]
     });
     rows.collect()
 }
 
-fn unused_reservations(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
+fn unused_reservations(bill: &CurrencyBill) -> Vec<Vec<Value>> {
     let amounts = Amounts(bill.currency);
     let row = |one: &InstanceCost| {
         vec![
             text(one.id.as_deref()),
             text(one.account.as_deref()),
             text(one.region.as_deref()),
-            Figure::text(&one.instance_type),
+            Value::text(&one.instance_type),
             hours(one.parts.hours().sum()),
             amounts.sum(&one.parts.total().effective),
             amounts.code(),
@@ -281,14 +282,14 @@ fn unused_reservations(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
     bill.unused_reservations.iter().map(row).collect()
 }
 
-fn commitments(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
+fn commitments(bill: &CurrencyBill) -> Vec<Vec<Value>> {
     let amounts = Amounts(bill.currency);
     let rows = bill.commitments.iter().map(|one| {
         let types: Vec<&str> = one.types.iter().map(String::as_str).collect();
         vec![
-            Figure::text(&one.id),
+            Value::text(&one.id),
             text(one.option.map(PurchaseOption::name)),
-            Figure::text(types.join(", ")),
+            Value::text(types.join(", ")),
             amounts.sum(&one.used),
             amounts.sum(&one.used_by_instances),
             amounts.sum(&one.unused),
@@ -300,7 +301,7 @@ fn commitments(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
     rows.collect()
 }
 
-fn groups(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
+fn groups(bill: &CurrencyBill) -> Vec<Vec<Value>> {
     let amounts = Amounts(bill.currency);
     let all = bill.total().effective.sum();
     let rows = bill.groups.iter().map(|one| {
@@ -318,7 +319,7 @@ fn groups(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
     rows.collect()
 }
 
-fn pods(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
+fn pods(bill: &CurrencyBill) -> Vec<Vec<Value>> {
     let amounts = Amounts(bill.currency);
     let rows = bill.pods.iter().map(|one| {
         vec![
@@ -336,21 +337,21 @@ fn pods(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
     rows.collect()
 }
 
-fn rates(bill: &CurrencyBill) -> Vec<Vec<Figure>> {
+fn rates(bill: &CurrencyBill) -> Vec<Vec<Value>> {
     let amounts = Amounts(bill.currency);
     let row = |one: &DerivedRate| {
         vec![
-            Figure::text(&one.key.instance_type),
-            Figure::text(&one.key.region),
-            Figure::text(one.key.operating_system.name()),
-            Figure::text(one.key.tenancy.name()),
-            Figure::text(one.key.option.to_string()),
+            Value::text(&one.key.instance_type),
+            Value::text(&one.key.region),
+            Value::text(one.key.operating_system.name()),
+            Value::text(one.key.tenancy.name()),
+            Value::text(one.key.option.to_string()),
             hours(Some(one.hours)),
             amounts.price(one.list_hourly),
             amounts.price(one.hourly),
             percent(one.discount_percent()),
             text(one.last_day.map(|day| day.to_string()).as_deref()),
-            Figure::text(note(one, amounts)),
+            Value::text(note(one, amounts)),
             amounts.code(),
         ]
     };
@@ -372,12 +373,12 @@ fn note(rate: &DerivedRate, amounts: Amounts) -> String {
     }
 }
 
-fn files(origin: &BillOrigin) -> Vec<Vec<Figure>> {
+fn files(origin: &BillOrigin) -> Vec<Vec<Value>> {
     let rows = origin.files.iter().map(|file| {
         vec![
-            Figure::text(&file.name),
-            Figure::text(file.form),
-            Figure::Count(file.rows),
+            Value::text(&file.name),
+            Value::text(file.form),
+            Value::Count(file.rows),
         ]
     });
     rows.collect()

@@ -1,12 +1,12 @@
 //! What became of advised actions.
 
 use crate::domain::{RecordedAction, Target};
-use crate::report::answer::{Column, Figure, Sheet, column, detail};
+use crate::report::doc::{Head, Table, Value, column, detail};
 use crate::report::shared::text::{counted, money};
 use crate::trend::{Overview, Realised};
 use jiff::civil::Date;
 
-const OF_ACTIONS: [Column; 19] = [
+const OF_ACTIONS: [Head; 19] = [
     column("name", "workload"),
     detail("workload", "id"),
     column("action", "action"),
@@ -29,22 +29,23 @@ const OF_ACTIONS: [Column; 19] = [
 ];
 
 /// Every advised action; absent where none was.
-pub(super) fn actions(found: &Overview) -> Option<Sheet> {
+pub(super) fn actions(found: &Overview) -> Option<Table> {
     let all = &found.realised.actions;
     if all.is_empty() {
         return None;
     }
     let title = "ADVISED ACTIONS  saved so far, at the prices of each day".to_owned();
-    Some(Sheet {
+    Some(Table {
         key: "actions",
         title,
         noun: ("action", "actions"),
         columns: OF_ACTIONS.to_vec(),
         rows: all.iter().map(row).collect(),
+        ..Table::default()
     })
 }
 
-fn row(one: &Realised) -> Vec<Figure> {
+fn row(one: &Realised) -> Vec<Value> {
     let RecordedAction {
         name,
         workload,
@@ -55,30 +56,30 @@ fn row(one: &Realised) -> Vec<Figure> {
         ..
     } = &one.action;
     let currency = one.expected.currency();
-    let part = |amount| Figure::Money(crate::domain::Money::new(amount, currency));
+    let part = |amount| Value::Money(crate::domain::Money::new(amount, currency));
     let parts = one.saved.map(|(_, parts)| parts);
-    let date = |day: Option<Date>| Figure::of(day, |day| Figure::text(day.to_string()));
-    let count = |number: u32| Figure::Count(u64::from(number));
+    let date = |day: Option<Date>| Value::of(day, |day| Value::text(day.to_string()));
+    let count = |number: u32| Value::Count(u64::from(number));
     vec![
-        Figure::text(name),
-        Figure::text(workload),
-        Figure::text(kind.name()),
-        Figure::of(target.as_ref(), |target| Figure::text(to(target))),
-        Figure::text(one.status.name()),
+        Value::text(name),
+        Value::text(workload),
+        Value::text(kind.name()),
+        Value::of(target.as_ref(), |target| Value::text(to(target))),
+        Value::text(one.status.name()),
         date(one.since),
         date(one.undone_on),
         count(one.days),
-        Figure::Money(one.expected),
-        Figure::of(one.saved, |(saved, _)| Figure::Money(saved)),
-        Figure::of(one.missed, Figure::Money),
-        Figure::of(parts, |parts| part(parts.usage)),
-        Figure::of(parts, |parts| part(parts.mix)),
-        Figure::of(parts, |parts| part(parts.rate)),
-        Figure::of(parts, |parts| part(parts.standing)),
+        Value::Money(one.expected),
+        Value::of(one.saved, |(saved, _)| Value::Money(saved)),
+        Value::of(one.missed, Value::Money),
+        Value::of(parts, |parts| part(parts.usage)),
+        Value::of(parts, |parts| part(parts.mix)),
+        Value::of(parts, |parts| part(parts.rate)),
+        Value::of(parts, |parts| part(parts.standing)),
         count(one.days_not_comparable),
         count(one.days_unpriced),
-        Figure::text(risk.name()),
-        Figure::text(action_id),
+        Value::text(risk.name()),
+        Value::text(action_id),
     ]
 }
 

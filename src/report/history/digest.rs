@@ -4,17 +4,17 @@ use super::actions::to;
 use super::trend::{caveats, change, missing};
 use super::words::days;
 use crate::domain::{Money, PastTotals};
-use crate::report::answer::{Answer, Column, Figure, Given, Missing, Sheet, column, detail};
+use crate::report::doc::{Doc, Given, Head, Missing, Table, Value, column, detail};
 use crate::report::shared::text::{counted, minute, money};
 use crate::trend::{Digest, Realised, Span, Turn};
 
-const OF_TOTALS: [Column; 4] = [
+const OF_TOTALS: [Head; 4] = [
     column("figure", "figure"),
     column("before", "before"),
     column("now", "now"),
     column("change", "change"),
 ];
-const OF_ACTIONS: [Column; 10] = [
+const OF_ACTIONS: [Head; 10] = [
     column("turn", "what"),
     column("name", "workload"),
     column("action", "action"),
@@ -29,25 +29,24 @@ const OF_ACTIONS: [Column; 10] = [
 
 /// What happened between two audits; `flags` are those that lead to the history, each with a
 /// blank before it.
-pub fn digest_answer(digest: &Digest, flags: &str) -> Answer {
+pub fn digest_answer(digest: &Digest, flags: &str) -> Doc {
     let found = &digest.overview;
     let mut sheets = vec![totals(digest)];
     sheets.extend(change(found));
     sheets.push(actions(digest));
     let first = found.span.first;
-    Answer {
-        planner: "report",
+    Doc {
+        name: "report",
         headline: headline(digest),
         given: given(digest),
-        steps: Vec::new(),
-        sheets,
+        tables: sheets,
         caveats: cautions(digest),
         missing: gaps(digest),
-        files: Vec::new(),
         next: vec![
             "gpucost fix --format markdown --output runbook.md".to_owned(),
             format!("gpucost history{flags} --since {first}"),
         ],
+        ..Doc::default()
     }
 }
 
@@ -95,26 +94,26 @@ fn given(digest: &Digest) -> Vec<Given> {
     };
     let recorded: u32 = found.periods.iter().map(|one| one.recorded_days).sum();
     let mut given_all = vec![
-        given("before", "earlier audit", Figure::Time(digest.before.as_of)),
-        given("now", "last audit", Figure::Time(digest.now.as_of)),
+        given("before", "earlier audit", Value::Time(digest.before.as_of)),
+        given("now", "last audit", Value::Time(digest.now.as_of)),
         given(
             "recorded_days",
             "days kept between",
-            Figure::Count(u64::from(recorded)),
+            Value::Count(u64::from(recorded)),
         ),
     ];
     if let Some(forecast) = &found.forecast {
         given_all.push(given(
             "month_ends_at",
             "the month ends at",
-            Figure::Money(forecast.total()),
+            Value::Money(forecast.total()),
         ));
     }
     given_all
 }
 
 /// What both audits said, per month of what ran at their time.
-fn totals(digest: &Digest) -> Sheet {
+fn totals(digest: &Digest) -> Table {
     let (before, now) = (&digest.before, &digest.now);
     let amount = |name: &str, of: fn(&PastTotals) -> Option<Money>| {
         let (old, new) = (of(&before.totals), of(&now.totals));
@@ -122,23 +121,23 @@ fn totals(digest: &Digest) -> Sheet {
             .zip(new)
             .and_then(|(old, new)| new.checked_sub(old).ok());
         vec![
-            Figure::text(name),
-            Figure::of(old, Figure::Money),
-            Figure::of(new, Figure::Money),
-            Figure::of(change, Figure::Money),
+            Value::text(name),
+            Value::of(old, Value::Money),
+            Value::of(new, Value::Money),
+            Value::of(change, Value::Money),
         ]
     };
     let number = |name: &str, old: u64, new: u64| {
         // A fleet has fewer than 2^53 of anything, so that the difference is exact.
         let change = new as f64 - old as f64;
         vec![
-            Figure::text(name),
-            Figure::Count(old),
-            Figure::Count(new),
-            Figure::Number(change, 0),
+            Value::text(name),
+            Value::Count(old),
+            Value::Count(new),
+            Value::Number(change, 0),
         ]
     };
-    Sheet {
+    Table {
         key: "totals",
         title: "TOTALS  per month, at the time of each audit".to_owned(),
         noun: ("row", "rows"),
@@ -151,33 +150,35 @@ fn totals(digest: &Digest) -> Sheet {
             number("GPUs", before.totals.gpus, now.totals.gpus),
             number("data gaps", before.gaps_count, now.gaps_count),
         ],
+        ..Table::default()
     }
 }
 
-fn actions(digest: &Digest) -> Sheet {
+fn actions(digest: &Digest) -> Table {
     let rows = digest.actions().into_iter();
-    Sheet {
+    Table {
         key: "actions",
         title: "ACTIONS  done, undone, new, open, no longer advised".to_owned(),
         noun: ("action", "actions"),
         columns: OF_ACTIONS.to_vec(),
         rows: rows.map(|(turn, one)| row(turn, one)).collect(),
+        ..Table::default()
     }
 }
 
-fn row(turn: Turn, one: &Realised) -> Vec<Figure> {
+fn row(turn: Turn, one: &Realised) -> Vec<Value> {
     let action = &one.action;
     vec![
-        Figure::text(turn.name()),
-        Figure::text(&action.name),
-        Figure::text(action.kind.name()),
-        Figure::of(action.target.as_ref(), |target| Figure::text(to(target))),
-        Figure::Money(action.expected_monthly),
-        Figure::of(one.saved, |(saved, _)| Figure::Money(saved)),
-        Figure::of(one.missed, Figure::Money),
-        Figure::of(one.since, |day| Figure::text(day.to_string())),
-        Figure::text(action.risk.name()),
-        Figure::text(&action.action_id),
+        Value::text(turn.name()),
+        Value::text(&action.name),
+        Value::text(action.kind.name()),
+        Value::of(action.target.as_ref(), |target| Value::text(to(target))),
+        Value::Money(action.expected_monthly),
+        Value::of(one.saved, |(saved, _)| Value::Money(saved)),
+        Value::of(one.missed, Value::Money),
+        Value::of(one.since, |day| Value::text(day.to_string())),
+        Value::text(action.risk.name()),
+        Value::text(&action.action_id),
     ]
 }
 

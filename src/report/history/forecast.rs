@@ -2,7 +2,7 @@
 
 use super::words::days;
 use crate::domain::Money;
-use crate::report::answer::{Column, Figure, Sheet, Step, column};
+use crate::report::doc::{Head, Step, Table, Value, column};
 use crate::report::shared::text::{counted, fit, money, percent};
 use crate::trend::{
     Band, Certainty, Forecast, JudgedDay, LEAST_CHECKED, LEAST_GAIN_PERCENT, LEAST_ORIGINS,
@@ -10,14 +10,14 @@ use crate::trend::{
 };
 use rust_decimal::Decimal;
 
-const OF_PAST: [Column; 5] = [
+const OF_PAST: [Head; 5] = [
     column("month", "month"),
     column("made_after", "made after"),
     column("forecast", "forecast"),
     column("actual", "actual"),
     column("error_percent", "error"),
 ];
-const OF_DAY: [Column; 8] = [
+const OF_DAY: [Head; 8] = [
     column("name", "what"),
     column("expected", "expected"),
     column("low", "low"),
@@ -39,7 +39,7 @@ pub(super) fn forecast_steps(found: &Overview) -> Vec<Step> {
     let step = |name: &str, arithmetic: String, amount: Money| Step {
         name: name.to_owned(),
         arithmetic,
-        result: Figure::Money(amount),
+        result: Value::Money(amount),
     };
     let of_days = |number: u32| counted(u64::from(number), "day", "days");
     let mut left = of_days(forecast.days_left);
@@ -145,45 +145,47 @@ pub(super) fn unrecorded_words(forecast: &Forecast) -> String {
 }
 
 /// Forecasts of months that are over; absent without one.
-pub(super) fn past_forecasts(found: &Overview) -> Option<Sheet> {
-    let rows: Vec<Vec<Figure>> = found
+pub(super) fn past_forecasts(found: &Overview) -> Option<Table> {
+    let rows: Vec<Vec<Value>> = found
         .past
         .iter()
         .map(|one| {
             vec![
-                Figure::text(one.month.first.to_string()),
-                Figure::text(one.made_after.to_string()),
-                Figure::Money(one.forecast),
-                Figure::Money(one.actual),
-                Figure::of(one.error_percent(), Figure::Percent),
+                Value::text(one.month.first.to_string()),
+                Value::text(one.made_after.to_string()),
+                Value::Money(one.forecast),
+                Value::Money(one.actual),
+                Value::of(one.error_percent(), Value::Percent),
             ]
         })
         .collect();
-    (!rows.is_empty()).then(|| Sheet {
+    (!rows.is_empty()).then(|| Table {
         key: "past_forecasts",
         title: "FORECASTS OF THE PAST".to_owned(),
         noun: ("forecast", "forecasts"),
         columns: OF_PAST.to_vec(),
         rows,
+        ..Table::default()
     })
 }
 
 /// The last day beside what was expected of it; absent where the past is too short.
-pub(super) fn last_day(found: &Overview) -> Option<Sheet> {
+pub(super) fn last_day(found: &Overview) -> Option<Table> {
     let report = found.last_day.as_ref()?;
     let judged = report.total.iter().chain(&report.jobs);
     let cause = cause(found);
-    let rows: Vec<Vec<Figure>> = judged.map(|one| judged_row(one, &cause)).collect();
-    (!rows.is_empty()).then(|| Sheet {
+    let rows: Vec<Vec<Value>> = judged.map(|one| judged_row(one, &cause)).collect();
+    (!rows.is_empty()).then(|| Table {
         key: "last_day",
         title: format!("LAST DAY  {}", report.day),
         noun: ("row", "rows"),
         columns: OF_DAY.to_vec(),
         rows,
+        ..Table::default()
     })
 }
 
-fn judged_row(one: &JudgedDay, cause: &str) -> Vec<Figure> {
+fn judged_row(one: &JudgedDay, cause: &str) -> Vec<Value> {
     let name = one.job.as_ref().map_or("total", |(_, name)| name.as_str());
     let cause = if one.job.is_none() && one.is_unusual {
         cause
@@ -191,14 +193,14 @@ fn judged_row(one: &JudgedDay, cause: &str) -> Vec<Figure> {
         ""
     };
     vec![
-        Figure::text(name),
-        Figure::Money(one.expected),
-        Figure::Money(one.low),
-        Figure::Money(one.high),
-        Figure::text(format!("{} of {}", one.by.inside, one.by.checked)),
-        Figure::Money(one.actual),
-        Figure::Flag(one.is_unusual),
-        Figure::text(cause),
+        Value::text(name),
+        Value::Money(one.expected),
+        Value::Money(one.low),
+        Value::Money(one.high),
+        Value::text(format!("{} of {}", one.by.inside, one.by.checked)),
+        Value::Money(one.actual),
+        Value::Flag(one.is_unusual),
+        Value::text(cause),
     ]
 }
 

@@ -4,9 +4,8 @@
 use super::forecast::{bounds_words, unrecorded_words};
 use super::trend::history_answer;
 use super::words::days;
-use crate::report::answer::{Answer, Figure, Sheet, shown};
+use crate::report::doc::body;
 use crate::report::shared::markup::{Page, SENTENCE, STYLE_ONLY, begin, cut, html};
-use crate::report::shared::page_table::PageTable;
 use crate::report::shared::plots::{Bar, MOST_BARS, bars};
 use crate::report::shared::text::{money, unit_price};
 use crate::trend::{Overview, Period};
@@ -25,14 +24,7 @@ pub fn history_html(found: &Overview) -> String {
     tiles(found, &mut page);
     spend_plot(found, &mut page);
     useful_plot(found, &mut page);
-    steps(&answer, &mut page);
-    for sheet in &answer.sheets {
-        table(sheet, &mut page);
-    }
-    notes("Caveats", answer.caveats.iter().cloned(), &mut page);
-    let missing = answer.missing.iter();
-    let missing = missing.map(|one| format!("{}: {}", one.what, one.remedy));
-    notes("Missing data", missing, &mut page);
+    body(&answer, "forecast", &mut page);
     html!(page, "</main>\n</body>\n</html>\n");
     page.finish()
 }
@@ -144,73 +136,4 @@ fn ends(shown: &[Period], page: &mut Page) {
         last.span.last,
         " on the right. Days without a record are left out.</p>\n"
     );
-}
-
-/// The arithmetic of the forecast.
-fn steps(answer: &Answer, page: &mut Page) {
-    if answer.steps.is_empty() {
-        return;
-    }
-    let rows = answer.steps.iter().map(|step| {
-        let result = shown(&step.result);
-        vec![step.name.clone(), step.arithmetic.clone(), result]
-    });
-    let table = PageTable {
-        key: "forecast",
-        title: "Forecast",
-        columns: vec![("step", false), ("arithmetic", false), ("result", true)],
-        rows: rows.collect(),
-        most: usize::MAX,
-    };
-    table.write(page);
-}
-
-fn table(sheet: &Sheet, page: &mut Page) {
-    let is_figure = |place: usize| {
-        let mut cells = sheet.rows.iter().filter_map(|row| row.get(place));
-        place > 0 && !cells.any(|cell| matches!(cell, Figure::Text(_)))
-    };
-    let columns = sheet.columns.iter().enumerate();
-    let title = title(&sheet.title);
-    let table = PageTable {
-        key: sheet.key,
-        title: &title,
-        columns: columns
-            .map(|(place, column)| (column.title, is_figure(place)))
-            .collect(),
-        rows: sheet
-            .rows
-            .iter()
-            .map(|row| row.iter().map(shown).collect())
-            .collect(),
-        most: usize::MAX,
-    };
-    table.write(page);
-}
-
-/// A heading of a table as one of a page: its words in capitals are for terminals.
-fn title(text: &str) -> String {
-    let (head, rest) = text.split_once("  ").unwrap_or((text, ""));
-    let mut head = head.to_lowercase();
-    if let Some(first) = head.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    match rest {
-        "" => head,
-        rest => format!("{head}: {rest}"),
-    }
-}
-
-fn notes(name: &'static str, lines: impl Iterator<Item = String>, page: &mut Page) {
-    let mut lines = lines.peekable();
-    if lines.peek().is_none() {
-        return;
-    }
-    html!(page, "<section>\n<h2>");
-    page.markup(name);
-    html!(page, "</h2>\n<ul>\n");
-    for line in lines {
-        html!(page, "<li>", cut(&line, SENTENCE), "</li>\n");
-    }
-    html!(page, "</ul>\n</section>\n");
 }

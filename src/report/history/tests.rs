@@ -4,7 +4,7 @@ use super::{history_answer, history_html};
 use crate::domain::{
     ActionKind, CostKind, DatedPrice, PurchaseOption, RecordedAction, WorkloadDay,
 };
-use crate::report::{Answer, TableStyle, answer_csv, answer_json, answer_table};
+use crate::report::{Doc, TableStyle, doc_csv, doc_json, doc_table};
 use crate::trend::lab::{action, ledger, on_type, paid, row, steady};
 use crate::trend::{AnomalyLimits, Horizon, Ledger, Overview, Step, TrendAsk, TrendKey};
 use serde_json::{Value, json};
@@ -44,8 +44,8 @@ fn two_months() -> Overview {
     overview(ledger(40, rows), vec![moved], ask(Step::Month))
 }
 
-fn of_json(answer: &Answer) -> Value {
-    let text = answer_json(answer).expect("JSON");
+fn of_json(answer: &Doc) -> Value {
+    let text = doc_json(answer).expect("JSON");
     serde_json::from_str(&text).expect("JSON")
 }
 
@@ -94,7 +94,7 @@ fn every_format_says_the_same() {
         limit: None,
         ascii: false,
     };
-    let table = answer_table(&answer, style);
+    let table = doc_table(&answer, style);
     for part in [
         "BY MONTH",
         "BY WORKLOAD",
@@ -104,7 +104,7 @@ fn every_format_says_the_same() {
     ] {
         assert!(table.contains(part), "{part}\n{table}");
     }
-    let csv = answer_csv(&answer).expect("CSV");
+    let csv = doc_csv(&answer).expect("CSV");
     assert_eq!(csv.lines().count(), 3);
     assert!(
         csv.starts_with("first_day,last_day,recorded_days,"),
@@ -154,7 +154,7 @@ fn names_from_outside_do_nothing() {
         };
         let page = history_html(&found);
         assert!(!page.contains("<script>"), "a name is markup");
-        for text in [answer_table(&answer, style), page] {
+        for text in [doc_table(&answer, style), page] {
             assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'));
         }
         let json = of_json(&answer);

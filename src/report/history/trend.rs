@@ -4,12 +4,12 @@ use super::actions::{actions, claims};
 use super::forecast::{forecast_steps, last_day, past_forecasts, unrecorded_words};
 use super::words::{days, number, percent, rate};
 use crate::domain::{Money, UnitCost};
-use crate::report::answer::{Answer, Column, Figure, Given, Missing, Sheet, column, detail};
+use crate::report::doc::{Doc, Given, Head, Missing, Table, Value, column, detail};
 use crate::report::shared::markup::NAME;
 use crate::report::shared::text::{counted, fit, money};
 use crate::trend::{Certainty, Overview, Period, Share, Step, TrendKey};
 
-const OF_PERIODS: [Column; 15] = [
+const OF_PERIODS: [Head; 15] = [
     column("first_day", "from"),
     detail("last_day", "to"),
     column("recorded_days", "days"),
@@ -26,12 +26,12 @@ const OF_PERIODS: [Column; 15] = [
     column("commitment_utilization_percent", "used"),
     detail("unpriced_hours", "unpriced h"),
 ];
-const OF_CHANGE: [Column; 3] = [
+const OF_CHANGE: [Head; 3] = [
     column("part", "part"),
     column("amount_daily", "per day"),
     column("meaning", "meaning"),
 ];
-const OF_SHARES: [Column; 8] = [
+const OF_SHARES: [Head; 8] = [
     column("name", "name"),
     detail("key", "key"),
     column("spend", "spend"),
@@ -41,7 +41,7 @@ const OF_SHARES: [Column; 8] = [
     column("gpu_utilization_percent", "use"),
     column("cost_per_useful_gpu_hour", "useful hour"),
 ];
-const OF_UNITS: [Column; 7] = [
+const OF_UNITS: [Head; 7] = [
     column("month", "month"),
     column("name", "name"),
     column("unit", "unit"),
@@ -52,7 +52,7 @@ const OF_UNITS: [Column; 7] = [
 ];
 
 /// What a history says; `flags` are those that lead to it, each with a blank before it.
-pub fn history_answer(found: &Overview, flags: &str) -> Answer {
+pub fn history_answer(found: &Overview, flags: &str) -> Doc {
     let mut sheets = vec![periods(found)];
     sheets.extend(change(found));
     sheets.push(shares(found));
@@ -66,21 +66,21 @@ pub fn history_answer(found: &Overview, flags: &str) -> Answer {
     if found.forecast.is_none() {
         next.push(format!("gpucost history{flags} --forecast month"));
     }
-    Answer {
-        planner: "history",
+    Doc {
+        name: "history",
         headline: headline(found),
         given: given(found),
         steps: forecast_steps(found),
-        sheets,
+        tables: sheets,
         caveats: caveats(found),
         missing: missing(found),
-        files: Vec::new(),
         next,
+        ..Doc::default()
     }
 }
 
-fn amount(found: &Overview, amount: rust_decimal::Decimal) -> Figure {
-    Figure::Money(found.ledger.money(amount))
+fn amount(found: &Overview, amount: rust_decimal::Decimal) -> Value {
+    Value::Money(found.ledger.money(amount))
 }
 
 fn headline(found: &Overview) -> String {
@@ -115,17 +115,17 @@ fn given(found: &Overview) -> Vec<Given> {
         source: source.to_owned(),
     };
     vec![
-        given("window", "days", Figure::text(days(found.span)), "history"),
+        given("window", "days", Value::text(days(found.span)), "history"),
         given(
             "recorded_days",
             "recorded",
-            Figure::Count(u64::from(recorded)),
+            Value::Count(u64::from(recorded)),
             "history",
         ),
         given(
             "currency",
             "currency",
-            Figure::text(found.ledger.currency().code()),
+            Value::text(found.ledger.currency().code()),
             "most rows of the history",
         ),
     ]
@@ -135,19 +135,20 @@ fn sheet(
     key: &'static str,
     title: String,
     noun: (&'static str, &'static str),
-    columns: &[Column],
-    rows: Vec<Vec<Figure>>,
-) -> Sheet {
-    Sheet {
+    columns: &[Head],
+    rows: Vec<Vec<Value>>,
+) -> Table {
+    Table {
         key,
         title,
         noun,
         columns: columns.to_vec(),
         rows,
+        ..Table::default()
     }
 }
 
-fn periods(found: &Overview) -> Sheet {
+fn periods(found: &Overview) -> Table {
     let title = match found.ask.step {
         Step::Day => "BY DAY",
         Step::Week => "BY WEEK",
@@ -163,12 +164,12 @@ fn periods(found: &Overview) -> Sheet {
     )
 }
 
-fn period(found: &Overview, one: &Period) -> Vec<Figure> {
+fn period(found: &Overview, one: &Period) -> Vec<Value> {
     let sums = &one.sums;
-    let count = |number: u32| Figure::Count(u64::from(number));
+    let count = |number: u32| Value::Count(u64::from(number));
     vec![
-        Figure::text(one.span.first.to_string()),
-        Figure::text(one.span.last.to_string()),
+        Value::text(one.span.first.to_string()),
+        Value::text(one.span.last.to_string()),
         count(one.recorded_days),
         count(one.missing_days()),
         count(one.partial_days),
@@ -199,13 +200,13 @@ fn meaning(part: &str) -> &'static str {
     }
 }
 
-pub(super) fn change(found: &Overview) -> Option<Sheet> {
+pub(super) fn change(found: &Overview) -> Option<Table> {
     let compared = found.compared?;
     let row = |part: &str, amount: Money, meaning: &str| {
         vec![
-            Figure::text(part),
-            Figure::Money(amount),
-            Figure::text(meaning),
+            Value::text(part),
+            Value::Money(amount),
+            Value::text(meaning),
         ]
     };
     let change = compared.change;
@@ -222,7 +223,7 @@ pub(super) fn change(found: &Overview) -> Option<Sheet> {
     ))
 }
 
-fn shares(found: &Overview) -> Sheet {
+fn shares(found: &Overview) -> Table {
     let (title, noun) = match &found.ask.key {
         TrendKey::Workload => ("BY WORKLOAD".to_owned(), ("workload", "workloads")),
         TrendKey::Account => ("BY ACCOUNT".to_owned(), ("account", "accounts")),
@@ -233,7 +234,7 @@ fn shares(found: &Overview) -> Sheet {
     sheet("shares", title, noun, &OF_SHARES, rows.collect())
 }
 
-fn share(found: &Overview, one: &Share) -> Vec<Figure> {
+fn share(found: &Overview, one: &Share) -> Vec<Value> {
     let name = match (&found.ask.key, one.name.as_str()) {
         (TrendKey::Tag(_), "") => "untagged",
         (_, "") => "none",
@@ -242,8 +243,8 @@ fn share(found: &Overview, one: &Share) -> Vec<Figure> {
     let whole = found.sums.spend;
     let part = (one.sums.spend * rust_decimal::Decimal::ONE_HUNDRED).checked_div(whole);
     vec![
-        Figure::text(name),
-        Figure::text(&one.key),
+        Value::text(name),
+        Value::text(&one.key),
         amount(found, one.sums.spend),
         percent(part),
         amount(found, one.sums.waste),
@@ -255,8 +256,8 @@ fn share(found: &Overview, one: &Share) -> Vec<Figure> {
     ]
 }
 
-fn units(found: &Overview) -> Option<Sheet> {
-    let rows: Vec<Vec<Figure>> = found
+fn units(found: &Overview) -> Option<Table> {
+    let rows: Vec<Vec<Value>> = found
         .units
         .iter()
         .map(|one| {
@@ -264,13 +265,13 @@ fn units(found: &Overview) -> Option<Sheet> {
                 name, unit, count, ..
             } = &one.cost;
             vec![
-                Figure::text(one.month.to_string()),
-                Figure::text(name),
-                Figure::text(crate::report::shared::kpis::per(one.cost.per(), unit)),
-                Figure::Count(u64::from(one.days)),
+                Value::text(one.month.to_string()),
+                Value::text(name),
+                Value::text(crate::report::shared::kpis::per(one.cost.per(), unit)),
+                Value::Count(u64::from(one.days)),
                 number(*count, 0),
-                Figure::of(one.cost.cost, Figure::Money),
-                Figure::of(one.cost.price(), Figure::Price),
+                Value::of(one.cost.cost, Value::Money),
+                Value::of(one.cost.price(), Value::Price),
             ]
         })
         .collect();

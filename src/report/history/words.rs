@@ -1,7 +1,7 @@
 //! Days, shares and signs in words.
 
 use crate::domain::Money;
-use crate::report::answer::Figure;
+use crate::report::doc::Value;
 use crate::trend::Span;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
@@ -16,16 +16,16 @@ pub(super) fn days(span: Span) -> String {
 }
 
 /// Hours or units with so many decimals.
-pub(super) fn number(value: Decimal, decimals: usize) -> Figure {
-    Figure::of(value.to_f64(), |value| Figure::Number(value, decimals))
+pub(super) fn number(value: Decimal, decimals: usize) -> Value {
+    Value::of(value.to_f64(), |value| Value::Number(value, decimals))
 }
 
-pub(super) fn percent(value: Option<Decimal>) -> Figure {
+pub(super) fn percent(value: Option<Decimal>) -> Value {
     let value = value.and_then(|value| value.to_f64());
-    Figure::of(value, Figure::Percent)
+    Value::of(value, Value::Percent)
 }
 
 /// An amount per GPU hour or unit, to four decimals.
-pub(super) fn rate(amount: Option<Decimal>, of: impl Fn(Decimal) -> Money) -> Figure {
-    Figure::of(amount, |amount| Figure::Price(of(amount.round_dp(4))))
+pub(super) fn rate(amount: Option<Decimal>, of: impl Fn(Decimal) -> Money) -> Value {
+    Value::of(amount, |amount| Value::Price(of(amount.round_dp(4))))
 }

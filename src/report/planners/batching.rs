@@ -5,7 +5,7 @@ use crate::domain::shell_word;
 use crate::planners::batching::{BatchChoice, Batching};
 use crate::planners::curve::CurvePoint;
 use crate::planners::paying::Today;
-use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step, column, detail};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, column, detail};
 use crate::report::shared::text::{counted, money, unit_price};
 use rust_decimal::Decimal;
 
@@ -17,18 +17,18 @@ pub fn batching_answer(
     curve_source: &str,
     server: (&str, &str),
     today: Option<&Today>,
-) -> Answer {
+) -> Doc {
     let best = &found.choices[found.best];
-    Answer {
-        planner: "batching",
+    Doc {
+        name: "batching",
         headline: headline(found, best, server),
         given: given(found, curve_source, today),
         steps: steps(found, best, today),
-        sheets: vec![choices(found), curve(found)],
+        tables: vec![choices(found), curve(found)],
         caveats: caveats(found, today),
         missing: missing(found),
-        files: Vec::new(),
         next: next(found),
+        ..Doc::default()
     }
 }
 
@@ -66,12 +66,12 @@ fn per_second(found: &Batching) -> String {
 
 fn given(found: &Batching, curve_source: &str, today: Option<&Today>) -> Vec<Given> {
     let ask = &found.ask;
-    let milliseconds = |seconds: f64| Figure::Number(seconds * 1e3, 1);
+    let milliseconds = |seconds: f64| Value::Number(seconds * 1e3, 1);
     let mut given = vec![
         basis(
             "requests_per_second",
             "requests per second",
-            Figure::Number(
+            Value::Number(
                 ask.requests_per_second,
                 decimals_of(ask.requests_per_second),
             ),
@@ -80,7 +80,7 @@ fn given(found: &Batching, curve_source: &str, today: Option<&Today>) -> Vec<Giv
         basis(
             "curve_points",
             "points of the curve",
-            Figure::Count(ask.curve.points().len() as u64),
+            Value::Count(ask.curve.points().len() as u64),
             curve_source,
         ),
         basis(
@@ -92,19 +92,19 @@ fn given(found: &Batching, curve_source: &str, today: Option<&Today>) -> Vec<Giv
         basis(
             "target_percent",
             "load at most",
-            Figure::Percent(ask.target * 100.0),
+            Value::Percent(ask.target * 100.0),
             "--target, or serving_target_percent of the policy",
         ),
         basis(
             "latency_ms",
             "objective, ms",
-            Figure::of(ask.objective_seconds, milliseconds),
+            Value::of(ask.objective_seconds, milliseconds),
             "--latency",
         ),
         basis(
             "servers_per_instance",
             "servers on an instance",
-            Figure::Count(ask.machine.servers.into()),
+            Value::Count(ask.machine.servers.into()),
             "--type",
         ),
     ];
@@ -113,19 +113,19 @@ fn given(found: &Batching, curve_source: &str, today: Option<&Today>) -> Vec<Giv
             basis(
                 "current_type",
                 "type today",
-                Figure::text(&today.instance_type),
+                Value::text(&today.instance_type),
                 &today.name,
             ),
             basis(
                 "current_instances",
                 "instances today",
-                Figure::Count(today.instances.into()),
+                Value::Count(today.instances.into()),
                 &today.name,
             ),
             basis(
                 "current_hourly",
                 "price of one today, per hour",
-                Figure::of(today.rate, |rate| Figure::Price(an_hour(rate))),
+                Value::of(today.rate, |rate| Value::Price(an_hour(rate))),
                 "as it is paid",
             ),
         ]);
@@ -144,7 +144,7 @@ fn month_of(today: &Today, found: &Batching) -> Option<Step> {
             unit_price(an_hour(rate)),
             hours.normalize()
         ),
-        Figure::Money(rate.times_hours(instances * hours).rounded()),
+        Value::Money(rate.times_hours(instances * hours).rounded()),
     ))
 }
 
@@ -165,7 +165,7 @@ fn steps(found: &Batching, best: &BatchChoice, today: Option<&Today>) -> Vec<Ste
         step(
             "requests per second of a server",
             format!("{all} / {}", best.servers),
-            Figure::Number(rate, of_server),
+            Value::Number(rate, of_server),
         ),
         step(
             "load",
@@ -175,17 +175,17 @@ fn steps(found: &Batching, best: &BatchChoice, today: Option<&Today>) -> Vec<Ste
                 decimal(ask.curve.items_per_second(f64::from(best.limit)), 2),
                 best.limit
             ),
-            Figure::Percent(best.load * 100.0),
+            Value::Percent(best.load * 100.0),
         ),
         step(
             "batch",
             batch_of(found, best, rate),
-            Figure::Number(best.batch, 2),
+            Value::Number(best.batch, 2),
         ),
         step(
             "time of a batch, ms",
             format!("the curve at {}", decimal(best.batch, 2)),
-            Figure::Number(best.service_seconds * 1e3, 2),
+            Value::Number(best.service_seconds * 1e3, 2),
         ),
         step(
             "longest time, ms",
@@ -194,12 +194,12 @@ fn steps(found: &Batching, best: &BatchChoice, today: Option<&Today>) -> Vec<Ste
                 milliseconds(best.wait_seconds),
                 milliseconds(best.service_seconds)
             ),
-            Figure::Number(best.longest_seconds() * 1e3, 2),
+            Value::Number(best.longest_seconds() * 1e3, 2),
         ),
         step(
             "a million requests",
             of_machines.unwrap_or_else(|| "no price is known".to_owned()),
-            Figure::of(found.per_million(best), Figure::Price),
+            Value::of(found.per_million(best), Value::Price),
         ),
     ];
     steps.extend(today.and_then(|today| month_of(today, found)));
@@ -224,25 +224,25 @@ fn batch_of(found: &Batching, best: &BatchChoice, rate: f64) -> String {
     }
 }
 
-fn choices(found: &Batching) -> Sheet {
+fn choices(found: &Batching) -> Table {
     let objective = found.ask.objective_seconds.unwrap_or(f64::INFINITY);
     let row = |one: &BatchChoice| {
         vec![
-            Figure::Count(one.limit.into()),
-            Figure::Number(one.batch, 1),
-            Figure::Number(one.wait_seconds * 1e3, 1),
-            Figure::Number(one.service_seconds * 1e3, 1),
-            Figure::Number(one.mean_seconds() * 1e3, 1),
-            Figure::Number(one.longest_seconds() * 1e3, 1),
-            Figure::Flag(one.longest_seconds() <= objective),
-            Figure::Percent(one.load * 100.0),
-            Figure::Count(one.servers.into()),
-            Figure::Count(one.machines.into()),
-            Figure::of(found.monthly(one), Figure::Money),
-            Figure::of(found.per_million(one), Figure::Price),
+            Value::Count(one.limit.into()),
+            Value::Number(one.batch, 1),
+            Value::Number(one.wait_seconds * 1e3, 1),
+            Value::Number(one.service_seconds * 1e3, 1),
+            Value::Number(one.mean_seconds() * 1e3, 1),
+            Value::Number(one.longest_seconds() * 1e3, 1),
+            Value::Flag(one.longest_seconds() <= objective),
+            Value::Percent(one.load * 100.0),
+            Value::Count(one.servers.into()),
+            Value::Count(one.machines.into()),
+            Value::of(found.monthly(one), Value::Money),
+            Value::of(found.per_million(one), Value::Price),
         ]
     };
-    Sheet {
+    Table {
         key: "choices",
         title: "LIMITS ON BATCHES".to_owned(),
         noun: ("limit", "limits"),
@@ -261,18 +261,19 @@ fn choices(found: &Batching) -> Sheet {
             column("cost_per_million_requests", "1M requests"),
         ],
         rows: found.choices.iter().map(row).collect(),
+        ..Table::default()
     }
 }
 
-fn curve(found: &Batching) -> Sheet {
+fn curve(found: &Batching) -> Table {
     let row = |point: &CurvePoint| {
         vec![
-            Figure::Count(point.batch.into()),
-            Figure::Number(point.items_per_second, decimals_of(point.items_per_second)),
-            Figure::Number(f64::from(point.batch) / point.items_per_second * 1e3, 1),
+            Value::Count(point.batch.into()),
+            Value::Number(point.items_per_second, decimals_of(point.items_per_second)),
+            Value::Number(f64::from(point.batch) / point.items_per_second * 1e3, 1),
         ]
     };
-    Sheet {
+    Table {
         key: "curve",
         title: "THROUGHPUT of a server".to_owned(),
         noun: ("point", "points"),
@@ -282,6 +283,7 @@ fn curve(found: &Batching) -> Sheet {
             column("batch_ms", "batch ms"),
         ],
         rows: found.ask.curve.points().iter().map(row).collect(),
+        ..Table::default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::catalog::{family, shape};
 use crate::domain::{Architecture, HourlyRate, Money, separated};
-use crate::report::answer::{Figure, Given, Step};
+use crate::report::doc::{Given, Step, Value};
 use std::collections::BTreeSet;
 
 pub(super) const MIB_OF_GIB: f64 = 1024.0;
@@ -68,7 +68,7 @@ pub(super) fn an_hour(rate: HourlyRate) -> Money {
 }
 
 /// One thing that figures rest on.
-pub(super) fn basis(key: &'static str, name: &'static str, value: Figure, source: &str) -> Given {
+pub(super) fn basis(key: &'static str, name: &'static str, value: Value, source: &str) -> Given {
     Given {
         key,
         name,
@@ -78,7 +78,7 @@ pub(super) fn basis(key: &'static str, name: &'static str, value: Figure, source
 }
 
 /// One line of arithmetic.
-pub(super) fn step(name: &str, arithmetic: String, result: Figure) -> Step {
+pub(super) fn step(name: &str, arithmetic: String, result: Value) -> Step {
     Step {
         name: name.to_owned(),
         arithmetic,

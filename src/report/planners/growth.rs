@@ -3,13 +3,13 @@
 
 use crate::analysis::{GrownPool, PoolOption, ReservedFleet, grown_pools};
 use crate::domain::Money;
-use crate::report::answer::{Answer, Column, Figure, Given, Missing, Sheet, column, detail};
+use crate::report::doc::{Doc, Given, Head, Missing, Table, Value, column, detail};
 use crate::report::shared::text::{counted, money};
 use crate::savings::GrownPurchase;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
-const OF_POOLS: [Column; 12] = [
+const OF_POOLS: [Head; 12] = [
     column("instance_type", "type"),
     column("region", "region"),
     detail("account", "account"),
@@ -26,9 +26,9 @@ const OF_POOLS: [Column; 12] = [
 
 /// What a fleet should buy with a growth every month, a share such as 0.03; `source` says
 /// where the growth is from, and `flags` lead to the same estate.
-pub fn growth_answer(fleet: &ReservedFleet, growth: Decimal, source: &str, flags: &str) -> Answer {
+pub fn growth_answer(fleet: &ReservedFleet, growth: Decimal, source: &str, flags: &str) -> Doc {
     let pools = grown_pools(&fleet.reserved, growth);
-    let rows: Vec<Vec<Figure>> = pools
+    let rows: Vec<Vec<Value>> = pools
         .iter()
         .flat_map(|one| {
             let each = one.purchases.iter();
@@ -36,22 +36,22 @@ pub fn growth_answer(fleet: &ReservedFleet, growth: Decimal, source: &str, flags
         })
         .collect();
     let percent = (growth * Decimal::ONE_HUNDRED).to_f64();
-    Answer {
-        planner: "reserved",
+    Doc {
+        name: "reserved",
         headline: headline(&pools, growth),
         given: vec![Given {
             key: "growth_percent_monthly",
             name: "growth per month",
-            value: Figure::of(percent, Figure::Percent),
+            value: Value::of(percent, Value::Percent),
             source: source.to_owned(),
         }],
-        steps: Vec::new(),
-        sheets: vec![Sheet {
+        tables: vec![Table {
             key: "pools",
             title: "RESERVED INSTANCES  what to buy now, over the whole term".to_owned(),
             noun: ("row", "rows"),
             columns: OF_POOLS.to_vec(),
             rows,
+            ..Table::default()
         }],
         caveats: vec![
             "each month the whole usage of a pool is taken to grow by the same share, from the \
@@ -69,8 +69,8 @@ pub fn growth_answer(fleet: &ReservedFleet, growth: Decimal, source: &str, flags
                 remedy: gap.hint.clone(),
             })
             .collect(),
-        files: Vec::new(),
         next: vec![format!("gpucost reserved{flags}")],
+        ..Doc::default()
     }
 }
 
@@ -94,21 +94,21 @@ fn headline(pools: &[GrownPool<'_>], growth: Decimal) -> String {
     )
 }
 
-fn row(one: &GrownPool<'_>, option: &PoolOption, grown: &GrownPurchase) -> Vec<Figure> {
-    let count = |number: u32| Figure::Count(u64::from(number));
+fn row(one: &GrownPool<'_>, option: &PoolOption, grown: &GrownPurchase) -> Vec<Value> {
+    let count = |number: u32| Value::Count(u64::from(number));
     let pool = one.pool;
     vec![
-        Figure::text(&pool.key.instance_type),
-        Figure::text(&pool.key.region),
-        Figure::of(pool.account.as_ref(), Figure::text),
-        Figure::text(option.term.to_string()),
+        Value::text(&pool.key.instance_type),
+        Value::text(&pool.key.region),
+        Value::of(pool.account.as_ref(), Value::text),
+        Value::text(option.term.to_string()),
         count(grown.count_today),
         count(grown.count_grown),
-        Figure::Money(grown.grown_if_grown),
-        Figure::Money(grown.gained_if_grown()),
-        Figure::Money(grown.lost_if_flat()),
-        Figure::Money(grown.grown_if_flat),
-        Figure::Money(grown.today_if_grown),
-        Figure::Money(grown.today_if_flat),
+        Value::Money(grown.grown_if_grown),
+        Value::Money(grown.gained_if_grown()),
+        Value::Money(grown.lost_if_flat()),
+        Value::Money(grown.grown_if_flat),
+        Value::Money(grown.today_if_grown),
+        Value::Money(grown.today_if_flat),
     ]
 }

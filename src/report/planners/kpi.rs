@@ -2,19 +2,19 @@
 
 use crate::analysis::{Audit, AuditedWorkload, GpuUse, JobCost, waits_for_work};
 use crate::domain::{Currency, Kpi, KpiValue, Money, Policy, UnitCost};
-use crate::report::answer::{Answer, Column, Figure, Given, Missing, Sheet, column, detail};
+use crate::report::doc::{Doc, Given, Head, Missing, Table, Value, column, detail};
 use crate::report::shared::kpis::{per, title};
 use crate::report::shared::text::{counted, minute, percent, unit_price};
 use rust_decimal::prelude::ToPrimitive;
 
 /// Columns of the first sheet, on an estate and of a run.
-pub(super) const OF_KPIS: [Column; 4] = [
+pub(super) const OF_KPIS: [Head; 4] = [
     column("kpi", "KPI"),
     column("about", "about"),
     column("value", "value"),
     column("unit", "unit"),
 ];
-const OF_WORKLOADS: [Column; 10] = [
+const OF_WORKLOADS: [Head; 10] = [
     column("workload", "workload"),
     detail("id", "id"),
     column("monthly_cost", "month"),
@@ -26,7 +26,7 @@ const OF_WORKLOADS: [Column; 10] = [
     column("cost_per_useful_gpu_hour", "useful hour"),
     detail("time_to_first_work_hours", "first work h"),
 ];
-const OF_JOBS: [Column; 5] = [
+const OF_JOBS: [Head; 5] = [
     column("training_job", "training job"),
     detail("account", "account"),
     column("region", "region"),
@@ -36,19 +36,20 @@ const OF_JOBS: [Column; 5] = [
 
 /// The key figures of an audit; `flags` are those that lead to the same estate, each with a
 /// blank before it, and `units` the one that counted its work.
-pub fn kpi_answer(audit: &Audit, policy: &Policy, flags: &str, units: &str) -> Answer {
+pub fn kpi_answer(audit: &Audit, policy: &Policy, flags: &str, units: &str) -> Doc {
     let currency = audit.totals.currency;
-    let mut rows: Vec<Vec<Figure>> = Kpi::ALL
+    let mut rows: Vec<Vec<Value>> = Kpi::ALL
         .iter()
         .map(|kpi| kpi_row(*kpi, audit.kpis.get(*kpi), currency))
         .collect();
     rows.extend(audit.kpis.unit_costs.iter().map(unit_row));
-    let sheet = |key, title: &str, noun, columns: &[Column], rows| Sheet {
+    let sheet = |key, title: &str, noun, columns: &[Head], rows| Table {
         key,
         title: title.to_owned(),
         noun,
         columns: columns.to_vec(),
         rows,
+        ..Table::default()
     };
     let running = audit.workloads.iter();
     let workloads = running.filter_map(|one| workload_row(one, policy));
@@ -68,12 +69,11 @@ pub fn kpi_answer(audit: &Audit, policy: &Policy, flags: &str, units: &str) -> A
         let noun = ("job", "jobs");
         sheets.push(sheet("training_jobs", title, noun, &OF_JOBS, rows));
     }
-    Answer {
-        planner: "kpi",
+    Doc {
+        name: "kpi",
         headline: headline(audit),
         given: given(audit, policy),
-        steps: Vec::new(),
-        sheets,
+        tables: sheets,
         caveats: vec![
             "useful is GPU hours times mean utilization; idle is hours in which a GPU did \
              nothing; in the other measured hours it worked in part"
@@ -81,11 +81,11 @@ pub fn kpi_answer(audit: &Audit, policy: &Policy, flags: &str, units: &str) -> A
             "a figure of a month is of a month like the window".to_owned(),
         ],
         missing: missing(audit, flags),
-        files: Vec::new(),
         next: vec![
             format!("gpucost kpi{flags}{units} --format csv"),
             format!("gpucost audit{flags}{units} --format json"),
         ],
+        ..Doc::default()
     }
 }
 
@@ -109,27 +109,27 @@ fn given(audit: &Audit, policy: &Policy) -> Vec<Given> {
         Given {
             key: "window",
             name: "window",
-            value: Figure::text(format!("{start} to {end}")),
+            value: Value::text(format!("{start} to {end}")),
             source: audit.source.name().to_owned(),
         },
         Given {
             key: "hours_per_month",
             name: "hours per month",
-            value: Figure::of(hours, |hours| Figure::Number(hours, 0)),
+            value: Value::of(hours, |hours| Value::Number(hours, 0)),
             source: "policy".to_owned(),
         },
     ]
 }
 
 /// The row of a key figure.
-fn kpi_row(kpi: Kpi, value: Option<KpiValue>, currency: Currency) -> Vec<Figure> {
-    let figure = Figure::of(value, |value| match value {
-        KpiValue::Money(amount) => Figure::Price(amount),
+fn kpi_row(kpi: Kpi, value: Option<KpiValue>, currency: Currency) -> Vec<Value> {
+    let figure = Value::of(value, |value| match value {
+        KpiValue::Money(amount) => Value::Price(amount),
         KpiValue::Measured(value) => match kpi {
-            Kpi::Utilization | Kpi::UtilizationByCost => Figure::Percent(value),
-            Kpi::TrainingJobs => Figure::Number(value, 0),
-            Kpi::TimeToFirstWork => Figure::Number(value, 2),
-            _ => Figure::Number(value, 1),
+            Kpi::Utilization | Kpi::UtilizationByCost => Value::Percent(value),
+            Kpi::TrainingJobs => Value::Number(value, 0),
+            Kpi::TimeToFirstWork => Value::Number(value, 2),
+            _ => Value::Number(value, 1),
         },
     });
     let unit = match kpi {
@@ -145,64 +145,64 @@ fn kpi_row(kpi: Kpi, value: Option<KpiValue>, currency: Currency) -> Vec<Figure>
         Kpi::TimeToFirstWork => "hours, median".to_owned(),
     };
     vec![
-        Figure::text(title(kpi)),
-        Figure::text("fleet"),
+        Value::text(title(kpi)),
+        Value::text("fleet"),
         figure,
-        Figure::text(unit),
+        Value::text(unit),
     ]
 }
 
 /// The row of units of work.
-pub(super) fn unit_row(one: &UnitCost) -> Vec<Figure> {
+pub(super) fn unit_row(one: &UnitCost) -> Vec<Value> {
     let per = per(one.per(), &one.unit);
     let unit = match one.cost.map(Money::currency) {
         Some(currency) => format!("{currency} per {per}"),
         None => format!("per {per}"),
     };
     vec![
-        Figure::text("cost per unit"),
-        Figure::text(&one.name),
-        Figure::of(one.price(), Figure::Price),
-        Figure::text(unit),
+        Value::text("cost per unit"),
+        Value::text(&one.name),
+        Value::of(one.price(), Value::Price),
+        Value::text(unit),
     ]
 }
 
 /// Of a workload with GPUs that runs.
-fn workload_row(one: &AuditedWorkload, policy: &Policy) -> Option<Vec<Figure>> {
+fn workload_row(one: &AuditedWorkload, policy: &Policy) -> Option<Vec<Value>> {
     let workload = &one.workload;
     let cost = workload.monthly_cost();
     let mut used = GpuUse::new(cost.map_or(Currency::Usd, Money::currency));
     used.add(workload, policy);
     let hours = used.hours()?;
-    let number = |value: f64| Figure::Number(value, 1);
+    let number = |value: f64| Value::Number(value, 1);
     let utilization = used.utilization_percent();
     // Without a measured instance neither use nor rest is known.
-    let known = |value: f64| Figure::of(utilization.map(|_| value), number);
+    let known = |value: f64| Value::of(utilization.map(|_| value), number);
     let waits = waits_for_work(workload).map(|wait| wait.as_secs_f64() / 3_600.0);
     let longest = waits.reduce(f64::max);
     Some(vec![
-        Figure::text(&workload.name),
-        Figure::text(workload.id()),
-        Figure::of(cost, Figure::Money),
+        Value::text(&workload.name),
+        Value::text(workload.id()),
+        Value::of(cost, Value::Money),
         number(hours.all),
         known(hours.useful),
         known(hours.idle),
         number(hours.unmeasured),
-        Figure::of(utilization, Figure::Percent),
-        Figure::of(used.cost_per_useful_gpu_hour(), |cost| {
-            Figure::Price(Money::new(cost.amount().round_dp(4), cost.currency()))
+        Value::of(utilization, Value::Percent),
+        Value::of(used.cost_per_useful_gpu_hour(), |cost| {
+            Value::Price(Money::new(cost.amount().round_dp(4), cost.currency()))
         }),
-        Figure::of(longest, |hours| Figure::Number(hours, 2)),
+        Value::of(longest, |hours| Value::Number(hours, 2)),
     ])
 }
 
-fn job_row(job: &JobCost) -> Vec<Figure> {
+fn job_row(job: &JobCost) -> Vec<Value> {
     vec![
-        Figure::text(&job.name),
-        Figure::text(&job.account),
-        Figure::text(&job.region),
-        Figure::text(job.status.name()),
-        Figure::of(job.cost, Figure::Money),
+        Value::text(&job.name),
+        Value::text(&job.account),
+        Value::text(&job.region),
+        Value::text(job.status.name()),
+        Value::of(job.cost, Value::Money),
     ]
 }
 

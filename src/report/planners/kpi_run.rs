@@ -3,18 +3,18 @@
 use super::kpi::{OF_KPIS, unit_row};
 use crate::analysis::RunKpis;
 use crate::domain::Money;
-use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value};
 use crate::report::shared::kpis::per;
 use crate::report::shared::text::{money, unit_price};
 use rust_decimal::prelude::ToPrimitive;
 
 /// What units of a run cost; `source` says where its hours and type are from.
-pub fn kpi_run_answer(found: &RunKpis, source: &str) -> Answer {
+pub fn kpi_run_answer(found: &RunKpis, source: &str) -> Doc {
     let mut rows = vec![vec![
-        Figure::text("cost of the run"),
-        Figure::text(&found.run.key.instance_type),
-        Figure::Money(found.cost),
-        Figure::text(found.cost.currency().code()),
+        Value::text("cost of the run"),
+        Value::text(&found.run.key.instance_type),
+        Value::Money(found.cost),
+        Value::text(found.cost.currency().code()),
     ]];
     rows.extend(found.unit_costs.iter().map(unit_row));
     let nothing_counted = Missing {
@@ -24,17 +24,18 @@ pub fn kpi_run_answer(found: &RunKpis, source: &str) -> Answer {
             .to_owned(),
     };
     let is_counted = !found.unit_costs.is_empty();
-    Answer {
-        planner: "kpi",
+    Doc {
+        name: "kpi",
         headline: headline(found),
         given: given(found, source),
         steps: steps(found),
-        sheets: vec![Sheet {
+        tables: vec![Table {
             key: "kpis",
             title: "KEY FIGURES".to_owned(),
             noun: ("row", "rows"),
             columns: OF_KPIS.to_vec(),
             rows,
+            ..Table::default()
         }],
         caveats: vec![
             "the price is that of the instances on demand: storage, network and commitments \
@@ -45,8 +46,7 @@ pub fn kpi_run_answer(found: &RunKpis, source: &str) -> Answer {
             .then_some(nothing_counted)
             .into_iter()
             .collect(),
-        files: Vec::new(),
-        next: Vec::new(),
+        ..Doc::default()
     }
 }
 
@@ -78,19 +78,14 @@ fn given(found: &RunKpis, source: &str) -> Vec<Given> {
         found.quote.effective_date
     );
     let place = format!("{} in {}", run.key.instance_type, run.key.region);
-    let hours = Figure::of(run.hours.to_f64(), |hours| Figure::Number(hours, 4));
-    let price = Figure::Price(Money::new(rate.amount(), rate.currency()));
+    let hours = Value::of(run.hours.to_f64(), |hours| Value::Number(hours, 4));
+    let price = Value::Price(Money::new(rate.amount(), rate.currency()));
     vec![
-        one(
-            "instance_type",
-            "instance type",
-            Figure::text(place),
-            source,
-        ),
+        one("instance_type", "instance type", Value::text(place), source),
         one(
             "instances",
             "instances",
-            Figure::Count(run.instances.into()),
+            Value::Count(run.instances.into()),
             source,
         ),
         one("hours", "hours of each", hours, source),
@@ -109,7 +104,7 @@ fn steps(found: &RunKpis) -> Vec<Step> {
             run.instances,
             rate.amount().normalize()
         ),
-        result: Figure::Money(found.cost),
+        result: Value::Money(found.cost),
     }];
     steps.extend(found.unit_costs.iter().map(|one| Step {
         name: format!("per {}", per(one.per(), &one.unit)),
@@ -121,7 +116,7 @@ fn steps(found: &RunKpis) -> Vec<Step> {
                 one.count.normalize()
             ),
         },
-        result: Figure::of(one.price(), Figure::Price),
+        result: Value::of(one.price(), Value::Price),
     }));
     steps
 }

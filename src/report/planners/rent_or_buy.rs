@@ -4,7 +4,7 @@ use super::figures::not_launched;
 use crate::analysis::AWS;
 use crate::domain::{Currency, Money};
 use crate::planners::rent_or_buy::{Input, Own, PricedRental, RentOrBuy, Rental, TURN_PERCENT};
-use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step, column, detail};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, column, detail};
 use crate::report::shared::text::{counted, money};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -13,17 +13,17 @@ use std::collections::BTreeSet;
 
 /// What an own server costs beside rented machines; `fleet` is the workload that it would take
 /// over, with its instances.
-pub fn rent_or_buy_answer(found: &RentOrBuy, fleet: Option<(&str, u32)>) -> Answer {
-    Answer {
-        planner: "rent-or-buy",
+pub fn rent_or_buy_answer(found: &RentOrBuy, fleet: Option<(&str, u32)>) -> Doc {
+    Doc {
+        name: "rent-or-buy",
         headline: headline(found),
         given: given(&found.own),
         steps: steps(found),
-        sheets: vec![options(found), parts(found), sensitivity(found)],
+        tables: vec![options(found), parts(found), sensitivity(found)],
         caveats: caveats(found, fleet),
         missing: missing(&found.own),
-        files: Vec::new(),
         next: next(found),
+        ..Doc::default()
     }
 }
 
@@ -31,8 +31,8 @@ fn usd(amount: Decimal) -> Money {
     Money::new(amount, Currency::Usd)
 }
 
-fn month(month: Option<u32>) -> Figure {
-    Figure::of(month, |month| Figure::Count(month.into()))
+fn month(month: Option<u32>) -> Value {
+    Value::of(month, |month| Value::Count(month.into()))
 }
 
 fn months_in_words(month: Option<u32>, own: &Own) -> String {
@@ -84,22 +84,22 @@ fn headline(found: &RentOrBuy) -> String {
     }
 }
 
-fn number(value: Decimal, decimals: usize) -> Figure {
-    Figure::of(value.to_f64(), |value| Figure::Number(value, decimals))
+fn number(value: Decimal, decimals: usize) -> Value {
+    Value::of(value.to_f64(), |value| Value::Number(value, decimals))
 }
 
-fn percent(value: Decimal) -> Figure {
-    Figure::of(value.to_f64(), Figure::Percent)
+fn percent(value: Decimal) -> Value {
+    Value::of(value.to_f64(), Value::Percent)
 }
 
-fn figure(input: Input, value: Decimal) -> Figure {
+fn figure(input: Input, value: Decimal) -> Value {
     match input {
-        Input::Purchase | Input::Rack => Figure::Money(usd(value)),
+        Input::Purchase | Input::Rack => Value::Money(usd(value)),
         Input::Spares | Input::Residual | Input::Capital | Input::Utilization => percent(value),
         Input::Watts => number(value, 0),
         Input::Pue => number(value, 3),
         Input::StaffHours => number(value, 1),
-        Input::Electricity | Input::StaffHourly | Input::Rent => Figure::Price(usd(value)),
+        Input::Electricity | Input::StaffHourly | Input::Rent => Value::Price(usd(value)),
     }
 }
 
@@ -135,13 +135,13 @@ fn given(own: &Own) -> Vec<Given> {
         Given {
             key: "gpus",
             name: "GPUs",
-            value: Figure::Count(own.gpus.into()),
+            value: Value::Count(own.gpus.into()),
             source: "--gpus, or those of --type".to_owned(),
         },
         Given {
             key: "years",
             name: "years",
-            value: Figure::Count(own.years.into()),
+            value: Value::Count(own.years.into()),
             source: "--years".to_owned(),
         },
     ];
@@ -160,7 +160,7 @@ fn steps(found: &RentOrBuy) -> Vec<Step> {
                 own.purchase.normalize(),
                 own.spares_percent.normalize()
             ),
-            result: Figure::Money(found.outlay),
+            result: Value::Money(found.outlay),
         },
         Step {
             name: "electricity per month".to_owned(),
@@ -175,7 +175,7 @@ fn steps(found: &RentOrBuy) -> Vec<Step> {
         Step {
             name: "own server per month".to_owned(),
             arithmetic: "electricity + rack + staff + capital".to_owned(),
-            result: Figure::Money(found.monthly),
+            result: Value::Money(found.monthly),
         },
         Step {
             name: "own server over the term".to_owned(),
@@ -186,7 +186,7 @@ fn steps(found: &RentOrBuy) -> Vec<Step> {
                 money(found.monthly),
                 money(found.residual)
             ),
-            result: Figure::Money(found.total),
+            result: Value::Money(found.total),
         },
     ];
     if let Some(asked) = found.asked() {
@@ -203,7 +203,7 @@ fn steps(found: &RentOrBuy) -> Vec<Step> {
                 rental.per_gpu_hour.round_dp(6).normalize(),
                 rental.billed_gpus(own)
             ),
-            result: Figure::Money(asked.monthly),
+            result: Value::Money(asked.monthly),
         });
         let saved = asked.monthly.amount() - found.monthly.amount();
         if saved > Decimal::ZERO {
@@ -222,44 +222,44 @@ fn steps(found: &RentOrBuy) -> Vec<Step> {
     steps
 }
 
-fn part(found: &RentOrBuy, name: &str) -> Figure {
+fn part(found: &RentOrBuy, name: &str) -> Value {
     let part = found.parts.iter().find(|part| part.name == name);
-    Figure::of(part, |part| Figure::Money(usd(part.monthly)))
+    Value::of(part, |part| Value::Money(usd(part.monthly)))
 }
 
-fn options(found: &RentOrBuy) -> Sheet {
+fn options(found: &RentOrBuy) -> Table {
     let own = vec![
-        Figure::text("own server"),
-        Figure::text("buy"),
-        Figure::Absent,
-        Figure::Absent,
-        Figure::Absent,
-        Figure::Absent,
-        Figure::Money(found.monthly),
-        Figure::Money(found.total),
-        Figure::of(found.per_useful_gpu_hour, cents_price),
-        Figure::Absent,
-        Figure::Absent,
-        Figure::Absent,
+        Value::text("own server"),
+        Value::text("buy"),
+        Value::Absent,
+        Value::Absent,
+        Value::Absent,
+        Value::Absent,
+        Value::Money(found.monthly),
+        Value::Money(found.total),
+        Value::of(found.per_useful_gpu_hour, cents_price),
+        Value::Absent,
+        Value::Absent,
+        Value::Absent,
     ];
     let row = |one: &PricedRental| {
         let rental = &one.rental;
         vec![
-            Figure::text(&rental.machine),
-            Figure::text(rental.paying.name()),
-            Figure::of(rental.provider.as_ref(), Figure::text),
-            Figure::of(rental.region.as_ref(), Figure::text),
-            Figure::Count(rental.machines(&found.own).into()),
-            Figure::Price(usd(rental.per_gpu_hour)),
-            Figure::Money(one.monthly),
-            Figure::Money(one.total),
-            Figure::of(one.per_useful_gpu_hour, cents_price),
+            Value::text(&rental.machine),
+            Value::text(rental.paying.name()),
+            Value::of(rental.provider.as_ref(), Value::text),
+            Value::of(rental.region.as_ref(), Value::text),
+            Value::Count(rental.machines(&found.own).into()),
+            Value::Price(usd(rental.per_gpu_hour)),
+            Value::Money(one.monthly),
+            Value::Money(one.total),
+            Value::of(one.per_useful_gpu_hour, cents_price),
             month(one.break_even_month),
-            Figure::Money(one.saved_by_owning),
-            Figure::of(rental.seen_on, |date| Figure::text(date.to_string())),
+            Value::Money(one.saved_by_owning),
+            Value::of(rental.seen_on, |date| Value::text(date.to_string())),
         ]
     };
-    Sheet {
+    Table {
         key: "options",
         title: "OWN SERVER AND RENTED MACHINES".to_owned(),
         noun: ("option", "options"),
@@ -280,24 +280,25 @@ fn options(found: &RentOrBuy) -> Sheet {
         rows: std::iter::once(own)
             .chain(found.rentals.iter().map(row))
             .collect(),
+        ..Table::default()
     }
 }
 
 /// A price that is a quotient, to four decimals.
-fn cents_price(price: Money) -> Figure {
-    Figure::Price(Money::new(price.amount().round_dp(4), price.currency()))
+fn cents_price(price: Money) -> Value {
+    Value::Price(Money::new(price.amount().round_dp(4), price.currency()))
 }
 
-fn parts(found: &RentOrBuy) -> Sheet {
+fn parts(found: &RentOrBuy) -> Table {
     let rows = found.parts.iter().map(|part| {
         vec![
-            Figure::text(part.name),
-            Figure::Money(usd(part.once)),
-            Figure::Money(usd(part.monthly)),
-            Figure::Money(usd(part.total)),
+            Value::text(part.name),
+            Value::Money(usd(part.once)),
+            Value::Money(usd(part.monthly)),
+            Value::Money(usd(part.total)),
         ]
     });
-    Sheet {
+    Table {
         key: "parts",
         title: "WHAT THE OWN SERVER COSTS".to_owned(),
         noun: ("part", "parts"),
@@ -308,17 +309,17 @@ fn parts(found: &RentOrBuy) -> Sheet {
             column("term_cost", "term"),
         ],
         rows: rows.collect(),
+        ..Table::default()
     }
 }
 
-fn sensitivity(found: &RentOrBuy) -> Sheet {
+fn sensitivity(found: &RentOrBuy) -> Table {
     let rows = found.sensitivity.iter().map(|one| {
-        let value =
-            |place: usize| Figure::of(one.values, |values| figure(one.input, values[place]));
+        let value = |place: usize| Value::of(one.values, |values| figure(one.input, values[place]));
         let [asked_down, asked_up] = one.asked_months;
         let [cheapest_down, cheapest_up] = one.cheapest_months;
         vec![
-            Figure::text(one.input.name()),
+            Value::text(one.input.name()),
             value(0),
             value(1),
             month(asked_down),
@@ -327,7 +328,7 @@ fn sensitivity(found: &RentOrBuy) -> Sheet {
             month(cheapest_up),
         ]
     });
-    Sheet {
+    Table {
         key: "sensitivity",
         title: format!("MONTH OF BREAK-EVEN WITH EACH INPUT {TURN_PERCENT}% LOWER AND HIGHER"),
         noun: ("input", "inputs"),
@@ -341,6 +342,7 @@ fn sensitivity(found: &RentOrBuy) -> Sheet {
             detail("cheapest_month_high", "against the cheapest, high"),
         ],
         rows: rows.collect(),
+        ..Table::default()
     }
 }
 

@@ -6,7 +6,7 @@ use crate::domain::{HOUR_SECONDS, Money, shell_word};
 use crate::planners::schedule::{
     JobPlan, JobSchedule, MOST_MISS_PERCENT, Placement, Rental, Where,
 };
-use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step, column, detail};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, column, detail};
 use crate::report::shared::text::{counted, money, percent};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -14,17 +14,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Jobs with where and when each runs, and what that costs; beside them how many jobs that
 /// were seen cannot be placed.
-pub fn schedule_answer(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Answer {
-    Answer {
-        planner: "schedule",
+pub fn schedule_answer(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Doc {
+    Doc {
+        name: "schedule",
         headline: headline(found),
         given: given(found),
         steps: steps(found),
-        sheets: vec![jobs(found), plans(found)],
+        tables: vec![jobs(found), plans(found)],
         caveats: caveats(found),
         missing: missing(found, unplaced),
-        files: Vec::new(),
         next: next(found),
+        ..Doc::default()
     }
 }
 
@@ -40,8 +40,8 @@ fn hours(seconds: i64) -> f64 {
 }
 
 /// An instant; absent where it is none.
-fn instant(second: i64) -> Figure {
-    Figure::of(Timestamp::from_second(second).ok(), Figure::Time)
+fn instant(second: i64) -> Value {
+    Value::of(Timestamp::from_second(second).ok(), Value::Time)
 }
 
 fn headline(found: &JobSchedule) -> String {
@@ -77,37 +77,37 @@ fn given(found: &JobSchedule) -> Vec<Given> {
         basis(
             "jobs",
             "jobs",
-            Figure::Count(ask.jobs.len() as u64),
+            Value::Count(ask.jobs.len() as u64),
             "--jobs, --profile-data, or jobs that were seen",
         ),
         basis(
             "gpu_hours",
             "GPU hours",
-            Figure::Number(gpu_seconds, 1),
+            Value::Number(gpu_seconds, 1),
             "the same",
         ),
         basis(
             "idle_machines",
             "machines with idle hours",
-            Figure::Count(ask.hosts.len() as u64),
+            Value::Count(ask.hosts.len() as u64),
             "the estate, --horizon",
         ),
         basis(
             "max_gpus",
             "rented GPUs at a time",
-            Figure::of(ask.most_gpus, |most| Figure::Count(u64::from(most))),
+            Value::of(ask.most_gpus, |most| Value::Count(u64::from(most))),
             "--max-gpus",
         ),
         basis(
             "transfer_price_per_gb",
             "moving a GB between regions",
-            Figure::Price(transfer),
+            Value::Price(transfer),
             "--transfer-price",
         ),
         basis(
             "restart_minutes",
             "restart, minutes",
-            Figure::Number(ask.checkpointing.restart.as_secs_f64() / 60.0, 1),
+            Value::Number(ask.checkpointing.restart.as_secs_f64() / 60.0, 1),
             "--restart-cost",
         ),
     ]
@@ -120,7 +120,7 @@ fn steps(found: &JobSchedule) -> Vec<Step> {
             money(amount(found, plan.compute())),
             money(amount(found, plan.transfer()))
         );
-        step(name, arithmetic, Figure::Money(amount(found, plan.cost())))
+        step(name, arithmetic, Value::Money(amount(found, plan.cost())))
     };
     let mut steps = vec![
         sum("planned", &found.planned),
@@ -140,18 +140,18 @@ fn best_name(is_whole: bool) -> &'static str {
     }
 }
 
-fn plans(found: &JobSchedule) -> Sheet {
+fn plans(found: &JobSchedule) -> Table {
     let jobs = &found.ask.jobs;
     let row = |name: &str, plan: &JobPlan| {
-        let late = Figure::Count(plan.late() as u64);
+        let late = Value::Count(plan.late() as u64);
         vec![
-            Figure::text(name),
-            Figure::Money(amount(found, plan.cost())),
-            Figure::Money(amount(found, plan.compute())),
-            Figure::Money(amount(found, plan.transfer())),
+            Value::text(name),
+            Value::Money(amount(found, plan.cost())),
+            Value::Money(amount(found, plan.compute())),
+            Value::Money(amount(found, plan.transfer())),
             late,
-            Figure::Number(hours(plan.makespan_seconds(jobs)), 2),
-            Figure::Number(hours(plan.waited_seconds(jobs)), 2),
+            Value::Number(hours(plan.makespan_seconds(jobs)), 2),
+            Value::Number(hours(plan.waited_seconds(jobs)), 2),
         ]
     };
     let mut rows = vec![
@@ -161,7 +161,7 @@ fn plans(found: &JobSchedule) -> Sheet {
     if let Some((best, is_whole)) = &found.best {
         rows.push(row(best_name(*is_whole), best));
     }
-    Sheet {
+    Table {
         key: "plans",
         title: "PLANS".to_owned(),
         noun: ("plan", "plans"),
@@ -175,10 +175,11 @@ fn plans(found: &JobSchedule) -> Sheet {
             column("waited_hours", "waited h"),
         ],
         rows,
+        ..Table::default()
     }
 }
 
-fn jobs(found: &JobSchedule) -> Sheet {
+fn jobs(found: &JobSchedule) -> Table {
     let planned = found.planned.placements.iter();
     let rows = planned.zip(&found.first_come.placements);
     let rows = rows.map(|(one, before)| job(found, one, before)).collect();
@@ -194,7 +195,7 @@ fn jobs(found: &JobSchedule) -> Sheet {
     };
     let only = regions.first().filter(|_| regions.len() == 1);
     let place = only.map_or(String::new(), |region| format!("in {region}, "));
-    Sheet {
+    Table {
         key: "jobs",
         title: format!("JOBS  {place}times in UTC"),
         noun: ("job", "jobs"),
@@ -215,6 +216,7 @@ fn jobs(found: &JobSchedule) -> Sheet {
             unless(found.planned.late() == 0, "is_late", "late"),
         ],
         rows,
+        ..Table::default()
     }
 }
 
@@ -226,7 +228,7 @@ fn region_of<'a>(found: &'a JobSchedule, one: &Placement) -> &'a str {
     }
 }
 
-fn job(found: &JobSchedule, one: &Placement, before: &Placement) -> Vec<Figure> {
+fn job(found: &JobSchedule, one: &Placement, before: &Placement) -> Vec<Value> {
     let ask = &found.ask;
     let job = &ask.jobs[one.job];
     let (place, option) = match one.place {
@@ -242,20 +244,20 @@ fn job(found: &JobSchedule, one: &Placement, before: &Placement) -> Vec<Figure> 
         }
     };
     vec![
-        Figure::text(job.name.as_str()),
-        Figure::Text(place),
-        Figure::text(region_of(found, one)),
-        Figure::text(option),
+        Value::text(job.name.as_str()),
+        Value::Text(place),
+        Value::text(region_of(found, one)),
+        Value::text(option),
         instant(one.start()),
         instant(one.end()),
-        job.deadline.map_or(Figure::Absent, instant),
-        Figure::Count(one.spans.len() as u64),
-        Figure::Count(u64::from(job.gpus)),
-        Figure::Money(amount(found, one.transfer)),
-        Figure::of(one.miss, |miss| Figure::Percent(miss * 100.0)),
-        Figure::Money(amount(found, one.total())),
-        Figure::Money(amount(found, before.total())),
-        Figure::Flag(one.is_late),
+        job.deadline.map_or(Value::Absent, instant),
+        Value::Count(one.spans.len() as u64),
+        Value::Count(u64::from(job.gpus)),
+        Value::Money(amount(found, one.transfer)),
+        Value::of(one.miss, |miss| Value::Percent(miss * 100.0)),
+        Value::Money(amount(found, one.total())),
+        Value::Money(amount(found, before.total())),
+        Value::Flag(one.is_late),
     ]
 }
 

@@ -5,24 +5,24 @@ use crate::domain::{Architecture, GpuShare, InstanceShape, MIB, Money, PriceQuot
 use crate::planners::fit::ServedModel;
 use crate::planners::paying::{Paying, Today};
 use crate::planners::select::{OfferedType, RefusedType, SelectedType, Selection, Wanted};
-use crate::report::answer::{Answer, Column, Figure, Given, Missing, Sheet, Step, column, detail};
+use crate::report::doc::{Doc, Given, Head, Missing, Step, Table, Value, column, detail};
 use crate::report::shared::text::{counted, money, unit_price};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
 /// The types that do the work, and why the others are out.
-pub fn select_answer(selection: &Selection) -> Answer {
+pub fn select_answer(selection: &Selection) -> Doc {
     let wanted = &selection.wanted;
-    Answer {
-        planner: "select",
+    Doc {
+        name: "select",
         headline: headline(selection),
         given: given(wanted),
         steps: steps(selection),
-        sheets: vec![types(selection), reasons(selection), refused(selection)],
+        tables: vec![types(selection), reasons(selection), refused(selection)],
         caveats: caveats(selection),
         missing: missing(wanted),
-        files: Vec::new(),
         next: next(selection),
+        ..Doc::default()
     }
 }
 
@@ -78,7 +78,7 @@ fn place(offered: &OfferedType) -> String {
 
 fn given(wanted: &Wanted) -> Vec<Given> {
     let mut all = Vec::new();
-    let mut add = |key: &'static str, name: &'static str, value: Figure, flag: &str| {
+    let mut add = |key: &'static str, name: &'static str, value: Value, flag: &str| {
         let source = wanted.sources.get(key).cloned();
         all.push(Given {
             key,
@@ -87,22 +87,22 @@ fn given(wanted: &Wanted) -> Vec<Given> {
             source: source.unwrap_or_else(|| flag.to_owned()),
         });
     };
-    let mib = |size: f64| Figure::Number(size, 0);
+    let mib = |size: f64| Value::Number(size, 0);
     add("kind", "kind of work", text(wanted.kind), "--kind");
     if wanted.restartable {
         add(
             "restartable",
             "restartable",
-            Figure::Flag(true),
+            Value::Flag(true),
             "--restartable",
         );
     }
     let gpus = match wanted.gpus {
-        Some(GpuShare::Whole(gpus)) => Figure::Count(gpus.into()),
+        Some(GpuShare::Whole(gpus)) => Value::Count(gpus.into()),
         Some(part @ GpuShare::Fraction(_)) => {
-            Figure::Number(part.count().to_f64().unwrap_or_default(), 3)
+            Value::Number(part.count().to_f64().unwrap_or_default(), 3)
         }
-        None => Figure::Absent,
+        None => Value::Absent,
     };
     add("gpus", "GPUs", gpus, "--gpus");
     if let Some(served) = &wanted.model {
@@ -129,29 +129,29 @@ fn given(wanted: &Wanted) -> Vec<Given> {
         }
     }
     if let Some(vcpu) = wanted.vcpu {
-        add("vcpu", "vCPUs", Figure::Number(vcpu, 2), "");
+        add("vcpu", "vCPUs", Value::Number(vcpu, 2), "");
     }
     if let Some(vcpu) = wanted.vcpu_without_gpu {
         let name = "vCPUs without a GPU";
-        add("vcpu_without_gpu", name, Figure::Number(vcpu, 2), "");
+        add("vcpu_without_gpu", name, Value::Number(vcpu, 2), "");
     }
     for (key, name, asked, flag) in [
         ("nvlink", "NVLink", wanted.nvlink, "--nvlink"),
         ("efa", "EFA", wanted.efa, "--efa"),
     ] {
         if asked {
-            add(key, name, Figure::Flag(true), flag);
+            add(key, name, Value::Flag(true), flag);
         }
     }
     let architecture = wanted.architecture.map_or("any", Architecture::name);
-    add("architecture", "CPU", Figure::text(architecture), "--arch");
+    add("architecture", "CPU", Value::text(architecture), "--arch");
     let dollars = |amount: Decimal| Money::new(amount, crate::domain::Currency::Usd);
     if let Some(hourly) = wanted.budget.hourly {
-        let value = Figure::Price(dollars(hourly));
+        let value = Value::Price(dollars(hourly));
         add("budget_hourly", "budget per hour", value, "--budget-hourly");
     }
     if let Some(monthly) = wanted.budget.monthly {
-        let value = Figure::Money(dollars(monthly));
+        let value = Value::Money(dollars(monthly));
         add(
             "budget_monthly",
             "budget per month",
@@ -159,7 +159,7 @@ fn given(wanted: &Wanted) -> Vec<Given> {
             "--budget-monthly",
         );
     }
-    let hours = Figure::Number(wanted.hours.to_f64().unwrap_or_default(), 0);
+    let hours = Value::Number(wanted.hours.to_f64().unwrap_or_default(), 0);
     add(
         "hours_per_month",
         "hours per month",
@@ -173,9 +173,9 @@ fn given(wanted: &Wanted) -> Vec<Given> {
 }
 
 /// A model and what is served of it, as `gpucost fit` names them.
-fn of_model(served: &ServedModel, add: &mut impl FnMut(&'static str, &'static str, Figure, &str)) {
+fn of_model(served: &ServedModel, add: &mut impl FnMut(&'static str, &'static str, Value, &str)) {
     let (load, terms) = (&served.load, &served.terms);
-    let billions = Figure::Number(served.model.params as f64 / 1e9, 2);
+    let billions = Value::Number(served.model.params as f64 / 1e9, 2);
     add(
         "params_billion",
         "parameters, billions",
@@ -191,13 +191,13 @@ fn of_model(served: &ServedModel, add: &mut impl FnMut(&'static str, &'static st
     add(
         "context_tokens",
         "cache of a sequence, tokens",
-        Figure::Count(load.context_tokens),
+        Value::Count(load.context_tokens),
         "--context",
     );
     add(
         "sequences",
         "sequences in flight",
-        Figure::Count(load.sequences.into()),
+        Value::Count(load.sequences.into()),
         "--concurrency",
     );
     add(
@@ -209,41 +209,41 @@ fn of_model(served: &ServedModel, add: &mut impl FnMut(&'static str, &'static st
     add(
         "runtime_gib",
         "CUDA context and buffers, GiB per GPU",
-        Figure::Number(terms.runtime_mib / MIB_OF_GIB, 1),
+        Value::Number(terms.runtime_mib / MIB_OF_GIB, 1),
         "--runtime-gib",
     );
     add(
         "headroom",
         "headroom on memory, factor",
-        Figure::Number(terms.headroom, 2),
+        Value::Number(terms.headroom, 2),
         "--headroom",
     );
 }
 
 /// What has to be beaten.
-fn of_today(today: &Today, add: &mut impl FnMut(&'static str, &'static str, Figure, &str)) {
+fn of_today(today: &Today, add: &mut impl FnMut(&'static str, &'static str, Value, &str)) {
     add(
         "current_type",
         "type today",
-        Figure::text(&today.instance_type),
+        Value::text(&today.instance_type),
         &today.name,
     );
     add(
         "current_instances",
         "instances today",
-        Figure::Count(today.instances.into()),
+        Value::Count(today.instances.into()),
         &today.name,
     );
     add(
         "current_hourly",
         "price of one today, per hour",
-        Figure::of(today.rate, |rate| Figure::Price(an_hour(rate))),
+        Value::of(today.rate, |rate| Value::Price(an_hour(rate))),
         "as it is paid",
     );
 }
 
-fn text(value: impl std::fmt::Display) -> Figure {
-    Figure::text(value.to_string())
+fn text(value: impl std::fmt::Display) -> Value {
+    Value::text(value.to_string())
 }
 
 fn steps(selection: &Selection) -> Vec<Step> {
@@ -257,7 +257,7 @@ fn steps(selection: &Selection) -> Vec<Step> {
                 best.rate.amount().normalize(),
                 wanted.billed_hours(best.paying).normalize()
             ),
-            result: Figure::Money(best.monthly),
+            result: Value::Money(best.monthly),
         });
     }
     steps.extend(against_today(selection));
@@ -275,7 +275,7 @@ fn steps(selection: &Selection) -> Vec<Step> {
                 one.offered.shape.instance_type,
                 requests.normalize()
             ),
-            result: Figure::of(one.per_thousand_requests, Figure::Price),
+            result: Value::of(one.per_thousand_requests, Value::Price),
         });
     }
     steps
@@ -293,7 +293,7 @@ fn against_today(selection: &Selection) -> Option<Step> {
             selection.wanted.hours.normalize(),
             money(best.monthly)
         ),
-        result: Figure::Money(saved),
+        result: Value::Money(saved),
     })
 }
 
@@ -315,7 +315,7 @@ fn memory(selection: &Selection) -> Option<Step> {
             decimal(served.terms.runtime_mib / MIB_OF_GIB, 2),
             decimal(served.terms.headroom, 2)
         ),
-        result: Figure::Number(layout.needed_mib / MIB_OF_GIB, 2),
+        result: Value::Number(layout.needed_mib / MIB_OF_GIB, 2),
     })
 }
 
@@ -327,7 +327,7 @@ fn has_regions<'a>(offers: impl Iterator<Item = &'a OfferedType>) -> bool {
 }
 
 /// A column of tables where it says something, and else of the other formats alone.
-fn column_if(says: bool) -> fn(&'static str, &'static str) -> Column {
+fn column_if(says: bool) -> fn(&'static str, &'static str) -> Head {
     if says { column } else { detail }
 }
 
@@ -340,7 +340,7 @@ fn noun(has_regions: bool) -> (&'static str, &'static str) {
     }
 }
 
-fn types(selection: &Selection) -> Sheet {
+fn types(selection: &Selection) -> Table {
     let has_regions = has_regions(selection.fits.iter().map(|one| &one.offered));
     let region = column_if(has_regions);
     let mut fits = selection.fits.iter();
@@ -357,7 +357,7 @@ fn types(selection: &Selection) -> Sheet {
     let saved = column_if(is_saved && model.is_none());
     // Nothing else may be interrupted.
     let band = column_if(selection.wanted.restartable);
-    Sheet {
+    Table {
         key: "types",
         title: "TYPES THAT FIT".to_owned(),
         noun: noun(has_regions),
@@ -386,62 +386,63 @@ fn types(selection: &Selection) -> Sheet {
             detail("price_date", "price seen"),
         ],
         rows: selection.fits.iter().map(fit).collect(),
+        ..Table::default()
     }
 }
 
-fn fit(one: &SelectedType) -> Vec<Figure> {
+fn fit(one: &SelectedType) -> Vec<Value> {
     let offered = &one.offered;
     let shape = offered.shape;
     let seen_on = offered.quote(one.paying).map(|quote| quote.seen_on);
     vec![
-        Figure::text(&shape.instance_type),
-        Figure::of(offered.region.as_ref(), Figure::text),
+        Value::text(&shape.instance_type),
+        Value::of(offered.region.as_ref(), Value::text),
         gpus(shape),
         text(one.paying),
-        Figure::Price(an_hour(one.rate)),
-        Figure::Money(one.monthly),
-        Figure::of(one.saved_monthly, Figure::Money),
-        Figure::of(one.layout, |held| Figure::Count(held.copies.into())),
-        Figure::of(one.layout, |held| Figure::Count(held.gpus_each.into())),
-        Figure::of(one.layout, |held| {
-            Figure::Number(held.needed_mib / MIB_OF_GIB, 1)
+        Value::Price(an_hour(one.rate)),
+        Value::Money(one.monthly),
+        Value::of(one.saved_monthly, Value::Money),
+        Value::of(one.layout, |held| Value::Count(held.copies.into())),
+        Value::of(one.layout, |held| Value::Count(held.gpus_each.into())),
+        Value::of(one.layout, |held| {
+            Value::Number(held.needed_mib / MIB_OF_GIB, 1)
         }),
-        Figure::of(one.layout, |held| Figure::Count(held.holds)),
-        Figure::of(one.layout, |held| Figure::Number(held.tokens_per_second, 1)),
+        Value::of(one.layout, |held| Value::Count(held.holds)),
+        Value::of(one.layout, |held| Value::Number(held.tokens_per_second, 1)),
         // What was not checked is not false.
-        Figure::of(one.serves_rate.filter(|serves| *serves), Figure::Flag),
-        Figure::of(one.per_thousand_requests, Figure::Price),
+        Value::of(one.serves_rate.filter(|serves| *serves), Value::Flag),
+        Value::of(one.per_thousand_requests, Value::Price),
         price(offered.on_demand.as_ref()),
         price(offered.spot.as_ref()),
-        Figure::of(offered.interruption, text),
+        Value::of(offered.interruption, text),
         price(offered.reserved_1yr.as_ref()),
         price(offered.reserved_3yr.as_ref()),
-        Figure::Count(shape.vcpu.into()),
-        Figure::Count(shape.memory_mib),
-        Figure::of(seen_on, text),
+        Value::Count(shape.vcpu.into()),
+        Value::Count(shape.memory_mib),
+        Value::of(seen_on, text),
     ]
 }
 
-fn gpus(shape: &InstanceShape) -> Figure {
-    Figure::of(shape.gpu.as_ref(), |gpu| {
-        Figure::text(format!("{} × {}", gpu.share, gpu.model))
+fn gpus(shape: &InstanceShape) -> Value {
+    Value::of(shape.gpu.as_ref(), |gpu| {
+        Value::text(format!("{} × {}", gpu.share, gpu.model))
     })
 }
 
-fn price(quote: Option<&PriceQuote>) -> Figure {
-    Figure::of(quote, |quote| Figure::Price(an_hour(quote.rate)))
+fn price(quote: Option<&PriceQuote>) -> Value {
+    Value::of(quote, |quote| Value::Price(an_hour(quote.rate)))
 }
 
-fn reasons(selection: &Selection) -> Sheet {
+fn reasons(selection: &Selection) -> Table {
     let row = |reason: crate::planners::select::ReasonCount<'_>| {
         vec![
-            Figure::text(reason.nearest.reason.name()),
-            Figure::Count(reason.count as u64),
-            Figure::text(place(&reason.nearest.offered)),
+            Value::text(reason.nearest.reason.name()),
+            Value::Count(reason.count as u64),
+            Value::text(place(&reason.nearest.offered)),
             text(&reason.nearest.reason),
         ]
     };
-    Sheet {
+    Table {
         key: "reasons",
         title: "WHY OTHERS ARE OUT, NEAREST FIRST".to_owned(),
         noun: ("reason", "reasons"),
@@ -452,14 +453,15 @@ fn reasons(selection: &Selection) -> Sheet {
             column("nearest_misses", "why"),
         ],
         rows: selection.reasons().into_iter().map(row).collect(),
+        ..Table::default()
     }
 }
 
-fn refused(selection: &Selection) -> Sheet {
+fn refused(selection: &Selection) -> Table {
     let row = |one: &RefusedType| {
         vec![
-            Figure::text(&one.offered.shape.instance_type),
-            Figure::of(one.offered.region.as_ref(), Figure::text),
+            Value::text(&one.offered.shape.instance_type),
+            Value::of(one.offered.region.as_ref(), Value::text),
             gpus(one.offered.shape),
             price(one.offered.on_demand.as_ref()),
             text(&one.reason),
@@ -467,7 +469,7 @@ fn refused(selection: &Selection) -> Sheet {
     };
     let has_regions = has_regions(selection.refused.iter().map(|one| &one.offered));
     let region = column_if(has_regions);
-    Sheet {
+    Table {
         key: "refused",
         title: "TYPES THAT ARE OUT".to_owned(),
         noun: noun(has_regions),
@@ -479,6 +481,7 @@ fn refused(selection: &Selection) -> Sheet {
             column("why", "first reason"),
         ],
         rows: selection.refused.iter().map(row).collect(),
+        ..Table::default()
     }
 }
 

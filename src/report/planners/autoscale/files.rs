@@ -2,8 +2,8 @@
 
 use super::words::label;
 use crate::planners::autoscale::{Autoscale, ScalingPolicy, ScheduleWindow, Trigger};
-use crate::report::answer::Printed;
-use serde_json::{Value, json};
+use crate::report::doc::Printed;
+use serde_json::{Value as Json, json};
 
 /// The longest stabilization window that Kubernetes accepts, seconds.
 const LONGEST_STABILIZATION: i64 = 3_600;
@@ -23,7 +23,7 @@ fn group_name(found: &Autoscale) -> &str {
     found.ask.subject.scaling_group.as_deref().unwrap_or(GROUP)
 }
 
-fn document(value: &Value) -> String {
+fn document(value: &Json) -> String {
     let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
     text.push('\n');
     text
@@ -105,7 +105,7 @@ fn scaling_policy(found: &Autoscale) -> Printed {
 }
 
 /// Messages over instances, as metric math.
-fn queue_metric(group: &str) -> Value {
+fn queue_metric(group: &str) -> Json {
     let messages = |id: &str, name: &str| {
         json!({
             "Id": id,
@@ -183,7 +183,7 @@ fn scheduled_actions(found: &Autoscale) -> Printed {
                 action("closes", closes, policy.min),
             ]
         });
-    let actions: Vec<Value> = actions.collect();
+    let actions: Vec<Json> = actions.collect();
     Printed {
         name: "scheduled-actions.json".to_owned(),
         purpose: "Windows: aws autoscaling batch-put-scheduled-update-group-action \
@@ -312,7 +312,7 @@ fn node_pool(found: &Autoscale) -> Printed {
 fn pool(found: &Autoscale, option: &str, instances: u32, weight: u32) -> String {
     let ask = &found.ask;
     let name = label(&ask.subject.name);
-    let instance_type = Value::from(ask.subject.instance_type.as_str());
+    let instance_type = Json::from(ask.subject.instance_type.as_str());
     let gpus = u64::from(instances) * u64::from(ask.gpus_per_instance);
     format!(
         "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: \"{name}-{option}\"\nspec:\n  \

@@ -7,23 +7,24 @@ mod words;
 use super::figures::{an_hour, basis, step};
 use crate::domain::shell_word;
 use crate::planners::autoscale::{Autoscale, AutoscaleAsk, Held, Replay};
-use crate::report::answer::{Answer, Figure, Given, Missing, Sheet, Step, column, detail};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, column, detail};
 use crate::report::shared::text::{counted, money, percent};
 use caveats::{caveats, is_committed};
 use words::{hours_of, minutes, target};
 
 /// A policy beside today, hindsight and other targets.
-pub fn autoscale_answer(found: &Autoscale) -> Answer {
-    Answer {
-        planner: "autoscale",
+pub fn autoscale_answer(found: &Autoscale) -> Doc {
+    Doc {
+        name: "autoscale",
         headline: headline(found),
         given: given(found),
         steps: steps(found),
-        sheets: vec![policies(found)],
+        tables: vec![policies(found)],
         caveats: caveats(found),
         missing: missing(found),
         files: files::files(found),
         next: next(found),
+        ..Doc::default()
     }
 }
 
@@ -61,25 +62,25 @@ fn given(found: &Autoscale) -> Vec<Given> {
         basis(
             "demand_gpu_hours",
             "demand, GPU hours",
-            Figure::Number(demand.gpu_hours(), 1),
+            Value::Number(demand.gpu_hours(), 1),
             source,
         ),
         basis(
             "peak_gpus",
             "largest demand, GPUs",
-            Figure::Number(demand.peak_gpus(), 1),
+            Value::Number(demand.peak_gpus(), 1),
             source,
         ),
         basis(
             "hours",
             "hours on record",
-            Figure::Number(demand.hours(), 1),
+            Value::Number(demand.hours(), 1),
             source,
         ),
         basis(
             "gpus_per_instance",
             "GPUs per instance",
-            Figure::Count(u64::from(ask.gpus_per_instance)),
+            Value::Count(u64::from(ask.gpus_per_instance)),
             &per_type,
         ),
     ];
@@ -88,7 +89,7 @@ fn given(found: &Autoscale) -> Vec<Given> {
         basis(
             "on_demand_hourly",
             "on-demand price per hour",
-            Figure::Price(an_hour(quote.rate)),
+            Value::Price(an_hour(quote.rate)),
             &source,
         )
     });
@@ -98,7 +99,7 @@ fn given(found: &Autoscale) -> Vec<Given> {
         basis(
             "spot_hourly",
             "spot price per hour",
-            Figure::Price(an_hour(spot.rate)),
+            Value::Price(an_hour(spot.rate)),
             &source,
         )
     });
@@ -108,7 +109,7 @@ fn given(found: &Autoscale) -> Vec<Given> {
     given.push(basis(
         "max_unserved_percent",
         "share that may wait or fail",
-        Figure::Percent(ask.max_unserved_percent),
+        Value::Percent(ask.max_unserved_percent),
         "--max-unserved",
     ));
     given
@@ -123,7 +124,7 @@ fn held_memory(ask: &AutoscaleAsk) -> Option<Given> {
         counted(models.models.into(), "GPU", "GPUs"),
         counted(models.gpus.into(), "GPU", "GPUs"),
     );
-    let held = Figure::Number(models.vram_needed_mib, 0);
+    let held = Value::Number(models.vram_needed_mib, 0);
     Some(basis("held_vram_mib", "VRAM held, MiB", held, &source))
 }
 
@@ -143,18 +144,18 @@ fn least_source(ask: &AutoscaleAsk) -> String {
 
 fn limits(ask: &AutoscaleAsk) -> [Given; 6] {
     let policy = &ask.policy;
-    let count = |number: u32| Figure::Count(u64::from(number));
+    let count = |number: u32| Value::Count(u64::from(number));
     [
         basis(
             "start_up_minutes",
             "start-up, minutes",
-            Figure::Number(minutes(policy.start_up_seconds), 1),
+            Value::Number(minutes(policy.start_up_seconds), 1),
             "--start-up",
         ),
         basis(
             "cool_down_minutes",
             "cool-down, minutes",
-            Figure::Number(minutes(policy.cool_down_seconds), 1),
+            Value::Number(minutes(policy.cool_down_seconds), 1),
             "--cool-down",
         ),
         basis(
@@ -178,7 +179,7 @@ fn limits(ask: &AutoscaleAsk) -> [Given; 6] {
         basis(
             "spot_percent",
             "spot above them",
-            Figure::Percent(policy.spot.spot_percent),
+            Value::Percent(policy.spot.spot_percent),
             "--spot-share",
         ),
     ]
@@ -203,7 +204,7 @@ fn steps(found: &Autoscale) -> Vec<Step> {
         if replay.spot_seconds > 0 {
             arithmetic.push_str(&format!(" + {} spot", part(replay.spot_seconds, spot)));
         }
-        let cost = Figure::of(found.cost(replay), Figure::Money);
+        let cost = Value::of(found.cost(replay), Value::Money);
         step(name, arithmetic, cost)
     };
     let mut steps = Vec::new();
@@ -218,7 +219,7 @@ fn steps(found: &Autoscale) -> Vec<Step> {
             gpu_hours(found.replay.unserved_gpu_seconds),
             gpu_hours(found.replay.demand_gpu_seconds)
         ),
-        Figure::of(found.replay.unserved_percent(), Figure::Percent),
+        Value::of(found.replay.unserved_percent(), Value::Percent),
     ));
     if let Some(risk) = &found.risk {
         steps.push(step(
@@ -228,26 +229,26 @@ fn steps(found: &Autoscale) -> Vec<Step> {
                 hours_of(risk.spot_hours),
                 risk.rate.per_hour
             ),
-            Figure::Number(risk.expected, 1),
+            Value::Number(risk.expected, 1),
         ));
     }
     steps
 }
 
-fn policies(found: &Autoscale) -> Sheet {
+fn policies(found: &Autoscale) -> Table {
     let ask = &found.ask;
     let row = |name: String, replay: &Replay| {
         let gpus = ask.gpus_per_instance;
         vec![
-            Figure::Text(name),
-            Figure::of(found.cost(replay), Figure::Money),
-            Figure::of(found.monthly(replay), Figure::Money),
-            Figure::Number(replay.gpu_hours(gpus), 1),
-            Figure::of(replay.utilization_percent(gpus), Figure::Percent),
-            Figure::of(replay.unserved_percent(), |share| Figure::Number(share, 2)),
-            Figure::Flag(found.is_accepted(replay)),
-            Figure::Count(u64::from(replay.most_instances)),
-            Figure::Count(replay.launches),
+            Value::Text(name),
+            Value::of(found.cost(replay), Value::Money),
+            Value::of(found.monthly(replay), Value::Money),
+            Value::Number(replay.gpu_hours(gpus), 1),
+            Value::of(replay.utilization_percent(gpus), Value::Percent),
+            Value::of(replay.unserved_percent(), |share| Value::Number(share, 2)),
+            Value::Flag(found.is_accepted(replay)),
+            Value::Count(u64::from(replay.most_instances)),
+            Value::Count(replay.launches),
         ]
     };
     let mut rows = Vec::new();
@@ -271,7 +272,7 @@ fn policies(found: &Autoscale) -> Sheet {
         };
         row(format!("{mark}{}", target(one.trigger)), &one.replay)
     }));
-    Sheet {
+    Table {
         key: "policies",
         title: "POLICIES  the same limits with other targets".to_owned(),
         noun: ("policy", "policies"),
@@ -287,6 +288,7 @@ fn policies(found: &Autoscale) -> Sheet {
             detail("launches", "launches"),
         ],
         rows,
+        ..Table::default()
     }
 }
 

@@ -1,11 +1,11 @@
 //! Fleets by type, and why other types will not do.
 
 use crate::planners::capacity::{Candidate, Capacity, CapacityError, Fits, Fleet, Need, Refusal};
-use crate::report::answer::{Column, column, detail};
+use crate::report::doc::{Head, column, detail};
 use crate::report::shared::text::count;
-use crate::report::{Figure, Sheet};
+use crate::report::{Table, Value};
 
-const COLUMNS: [Column; 14] = [
+const COLUMNS: [Head; 14] = [
     column("instance_type", "type"),
     detail("gpu_model", "GPU"),
     detail("gpus_per_instance", "GPUs each"),
@@ -22,42 +22,44 @@ const COLUMNS: [Column; 14] = [
     column("cost_per_million_tokens", "1M tokens"),
 ];
 
-pub(super) fn sheets(found: &Capacity<'_>) -> Vec<Sheet> {
+pub(super) fn sheets(found: &Capacity<'_>) -> Vec<Table> {
     let load = &found.question.service.load;
-    let mut rows: Vec<Vec<Figure>> = Vec::new();
+    let mut rows: Vec<Vec<Value>> = Vec::new();
     let mut refused = Vec::new();
     for candidate in &found.candidates {
         match &candidate.fits {
             Ok(fits) => rows.push(row_of(candidate, fits)),
             Err(why) => refused.push(vec![
-                Figure::text(&candidate.shape.instance_type),
-                Figure::Text(refusal(why)),
+                Value::text(&candidate.shape.instance_type),
+                Value::Text(refusal(why)),
             ]),
         }
     }
     if found.candidates.is_empty() {
         let per_gpu = load.gpu.per_second();
-        let name = Figure::Absent;
-        let mut row = vec![name, Figure::Absent, Figure::Count(1)];
-        row.push(Figure::text(spelled(false)));
+        let name = Value::Absent;
+        let mut row = vec![name, Value::Absent, Value::Count(1)];
+        row.push(Value::text(spelled(false)));
         row.extend(shared_cells(per_gpu, &found.need, found.fleet));
-        row.resize(COLUMNS.len(), Figure::Absent);
+        row.resize(COLUMNS.len(), Value::Absent);
         rows.push(row);
     }
-    let mut sheets = vec![Sheet {
+    let mut sheets = vec![Table {
         key: "fleets",
         title: "FLEETS".to_owned(),
         noun: ("type", "types"),
         columns: COLUMNS.to_vec(),
         rows,
+        ..Table::default()
     }];
     if !refused.is_empty() {
-        sheets.push(Sheet {
+        sheets.push(Table {
             key: "refused",
             title: "REFUSED".to_owned(),
             noun: ("type", "types"),
             columns: vec![column("instance_type", "type"), column("reason", "reason")],
             rows: refused,
+            ..Table::default()
         });
     }
     sheets
@@ -67,13 +69,13 @@ fn spelled(is_derived: bool) -> &'static str {
     if is_derived { "derived" } else { "given" }
 }
 
-fn row_of(candidate: &Candidate, fits: &Fits) -> Vec<Figure> {
+fn row_of(candidate: &Candidate, fits: &Fits) -> Vec<Value> {
     let model = candidate.shape.gpu.as_ref().map(|gpu| gpu.model.name());
     let mut row = vec![
-        Figure::text(&candidate.shape.instance_type),
-        Figure::of(model, Figure::text),
-        Figure::Count(fits.fleet.gpus_per_instance),
-        Figure::text(spelled(fits.is_derived())),
+        Value::text(&candidate.shape.instance_type),
+        Value::of(model, Value::text),
+        Value::Count(fits.fleet.gpus_per_instance),
+        Value::text(spelled(fits.is_derived())),
     ];
     row.extend(shared_cells(
         fits.per_gpu_per_second,
@@ -82,25 +84,25 @@ fn row_of(candidate: &Candidate, fits: &Fits) -> Vec<Figure> {
     ));
     let cost = fits.cost;
     row.extend([
-        Figure::of(cost, |cost| Figure::Price(cost.hourly)),
-        Figure::of(cost, |cost| Figure::Money(cost.monthly)),
-        Figure::of(
+        Value::of(cost, |cost| Value::Price(cost.hourly)),
+        Value::of(cost, |cost| Value::Money(cost.monthly)),
+        Value::of(
             cost.and_then(|cost| cost.per_million_requests),
-            Figure::Price,
+            Value::Price,
         ),
-        Figure::of(cost.and_then(|cost| cost.per_million_tokens), Figure::Price),
+        Value::of(cost.and_then(|cost| cost.per_million_tokens), Value::Price),
     ]);
     row
 }
 
-fn shared_cells(per_gpu: f64, need: &Need, fleet: Fleet) -> [Figure; 6] {
+fn shared_cells(per_gpu: f64, need: &Need, fleet: Fleet) -> [Value; 6] {
     [
-        Figure::Number(per_gpu, 2),
-        Figure::Count(need.gpus),
-        Figure::Percent(need.utilization_percent),
-        Figure::of(need.latency, |latency| Figure::Number(latency.seconds, 3)),
-        Figure::Count(fleet.instances),
-        Figure::Count(fleet.gpus),
+        Value::Number(per_gpu, 2),
+        Value::Count(need.gpus),
+        Value::Percent(need.utilization_percent),
+        Value::of(need.latency, |latency| Value::Number(latency.seconds, 3)),
+        Value::Count(fleet.instances),
+        Value::Count(fleet.gpus),
     ]
 }
 

@@ -7,23 +7,23 @@ mod rented;
 use super::figures::{basis, step};
 use crate::planners::capacity::{Capacity, Demand, ThroughputBasis};
 use crate::report::shared::text::{count, counted};
-use crate::report::{Answer, Figure, Given, Step};
+use crate::report::{Doc, Given, Step, Value};
 use fleets::sheets;
 use notes::{caveats, missing, next, plain};
 use rented::{rented, rented_steps};
 
 /// An answer in words.
-pub fn capacity_answer(found: &Capacity<'_>) -> Answer {
-    Answer {
-        planner: "capacity",
+pub fn capacity_answer(found: &Capacity<'_>) -> Doc {
+    Doc {
+        name: "capacity",
         headline: headline(found),
         given: given(found),
         steps: steps(found),
-        sheets: sheets(found),
+        tables: sheets(found),
         caveats: caveats(found),
         missing: missing(found),
-        files: Vec::new(),
         next: next(found),
+        ..Doc::default()
     }
 }
 
@@ -59,7 +59,7 @@ fn given(found: &Capacity<'_>) -> Vec<Given> {
     let mut given = vec![basis(
         "rate_per_second",
         "requests per second",
-        Figure::Number(load.per_second, 3),
+        Value::Number(load.per_second, 3),
         &rate_source(found),
     )];
     given.extend(counted_rates(found));
@@ -67,31 +67,31 @@ fn given(found: &Capacity<'_>) -> Vec<Given> {
         basis(
             "headroom_percent",
             "headroom",
-            Figure::Percent(load.headroom_percent),
+            Value::Percent(load.headroom_percent),
             "--headroom",
         ),
         basis(
             "target_percent",
             "how busy a GPU may be",
-            Figure::Percent(load.target_percent),
+            Value::Percent(load.target_percent),
             "serving_target_percent of the policy",
         ),
         basis(
             "per_gpu_per_second",
             "requests per second of a GPU",
-            Figure::Number(load.gpu.per_second(), 3),
+            Value::Number(load.gpu.per_second(), 3),
             &throughput_source(&question.basis),
         ),
         basis(
             "batch",
             "requests at the same time on a GPU",
-            Figure::Count(u64::from(load.gpu.batch)),
+            Value::Count(u64::from(load.gpu.batch)),
             "--batch",
         ),
         basis(
             "service_seconds",
             "seconds of a request on a GPU, mean",
-            Figure::Number(load.gpu.service_seconds, 6),
+            Value::Number(load.gpu.service_seconds, 6),
             "batch / requests per second of a GPU",
         ),
     ]);
@@ -99,13 +99,13 @@ fn given(found: &Capacity<'_>) -> Vec<Given> {
         given.push(basis(
             "objective_seconds",
             "objective, seconds",
-            Figure::Number(objective.seconds, 3),
+            Value::Number(objective.seconds, 3),
             "--objective",
         ));
         given.push(basis(
             "objective_percentile",
             "percentile of the objective",
-            Figure::Number(objective.percentile, 2),
+            Value::Number(objective.percentile, 2),
             "--percentile",
         ));
     }
@@ -115,7 +115,7 @@ fn given(found: &Capacity<'_>) -> Vec<Given> {
         given.push(basis(
             "measured_type",
             "instance type",
-            Figure::text(&types.measured.instance_type),
+            Value::text(&types.measured.instance_type),
             &format!("where the throughput is known; prices of {region}"),
         ));
     }
@@ -131,13 +131,13 @@ fn counted_rates(found: &Capacity<'_>) -> Vec<Given> {
         basis(
             "mean_per_second",
             "requests per second, mean",
-            Figure::Number(counts.mean_per_second, 3),
+            Value::Number(counts.mean_per_second, 3),
             "over the periods with a count",
         ),
         basis(
             "max_per_second",
             "requests per second, largest period",
-            Figure::Number(counts.max_per_second, 3),
+            Value::Number(counts.max_per_second, 3),
             "the same",
         ),
     ]
@@ -178,7 +178,7 @@ fn tokens(found: &Capacity<'_>) -> Option<Given> {
     Some(basis(
         "tokens_per_request",
         "tokens of a request",
-        Figure::Number(service.tokens_per_request?, 1),
+        Value::Number(service.tokens_per_request?, 1),
         source,
     ))
 }
@@ -231,7 +231,7 @@ fn steps(found: &Capacity<'_>) -> Vec<Step> {
                 plain(load.per_second),
                 plain(load.headroom_percent)
             ),
-            Figure::Number(planned, 3),
+            Value::Number(planned, 3),
         ),
         step(
             "GPUs for the rate",
@@ -242,14 +242,14 @@ fn steps(found: &Capacity<'_>) -> Vec<Step> {
                 plain(load.target_percent),
                 plain(planned / load.usable_per_second(load.gpu))
             ),
-            Figure::Count(need.gpus_by_rate),
+            Value::Count(need.gpus_by_rate),
         ),
     ];
     steps.extend(objective_steps(found));
     steps.push(step(
         "how busy they are",
         format!("{} / ({} × {})", plain(planned), need.gpus, plain(per_gpu)),
-        Figure::Percent(need.utilization_percent),
+        Value::Percent(need.utilization_percent),
     ));
     let zones = service.zones;
     if zones.count > 1 {
@@ -264,12 +264,12 @@ fn steps(found: &Capacity<'_>) -> Vec<Step> {
                 zones.survive,
                 plain(need.gpus as f64 / f64::from(left))
             ),
-            Figure::Count(fleet.gpus_per_zone),
+            Value::Count(fleet.gpus_per_zone),
         ));
         steps.push(step(
             "GPUs in all zones",
             format!("{} × {}", zones.count, fleet.gpus_per_zone),
-            Figure::Count(fleet.gpus),
+            Value::Count(fleet.gpus),
         ));
     }
     steps.extend(rented_steps(found));
@@ -298,21 +298,21 @@ fn objective_steps(found: &Capacity<'_>) -> Vec<Step> {
     };
     let percentile = plain(objective.percentile);
     vec![
-        step("GPUs for the objective", how, Figure::Count(gpus)),
+        step("GPUs for the objective", how, Value::Count(gpus)),
         step(
             &format!("p{percentile} on a GPU alone, seconds"),
             "no number of GPUs is faster".to_owned(),
-            Figure::Number(latency.floor_seconds, 3),
+            Value::Number(latency.floor_seconds, 3),
         ),
         step(
             &format!("p{percentile} with these GPUs, seconds"),
             "from arrival to end".to_owned(),
-            Figure::Number(latency.seconds, 3),
+            Value::Number(latency.seconds, 3),
         ),
         step(
             "requests that wait",
             "all GPUs work on as many as they can".to_owned(),
-            Figure::Percent(latency.waiting_share * 100.0),
+            Value::Percent(latency.waiting_share * 100.0),
         ),
     ]
 }

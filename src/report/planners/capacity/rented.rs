@@ -3,7 +3,7 @@
 use super::super::figures::{an_hour, step};
 use crate::planners::capacity::{Candidate, Capacity, Fits};
 use crate::report::shared::text::{counted, money, unit_price};
-use crate::report::{Figure, Step};
+use crate::report::{Step, Value};
 
 fn cheapest<'a>(found: &'a Capacity<'_>) -> Option<(&'a Candidate, &'a Fits)> {
     let first = found.candidates.first()?;
@@ -56,11 +56,11 @@ pub(super) fn rented_steps(found: &Capacity<'_>) -> Vec<Step> {
     };
     let name = format!("instances of {}", one.shape.instance_type);
     let mut steps = vec![
-        step(&name, instances, Figure::Count(fleet.instances)),
+        step(&name, instances, Value::Count(fleet.instances)),
         step(
             "GPUs rented",
             format!("{} × {each}", fleet.instances),
-            Figure::Count(fleet.gpus),
+            Value::Count(fleet.gpus),
         ),
     ];
     if let (Some(quote), Some(cost)) = (&fits.quote, fits.cost) {
@@ -69,7 +69,7 @@ pub(super) fn rented_steps(found: &Capacity<'_>) -> Vec<Step> {
         steps.push(step(
             "per month",
             format!("{} × {price} × {hours}", fleet.instances),
-            Figure::Money(cost.monthly),
+            Value::Money(cost.monthly),
         ));
     }
     steps

@@ -3,13 +3,13 @@
 use super::super::figures::MIB_OF_GIB;
 use crate::planners::fit::Fit;
 use crate::planners::roofline::{EFFICIENCY, LINKED_EFFICIENCY};
-use crate::report::answer::{Figure, Given};
+use crate::report::doc::{Given, Value};
 
 /// What a line of the list is about.
 struct Line<'a> {
     key: &'static str,
     name: &'static str,
-    value: Figure,
+    value: Value,
     /// The flag that sets it, without dashes.
     flag: &'static str,
     /// Where it is from unless the flag was passed.
@@ -26,14 +26,14 @@ pub(super) fn given(fit: &Fit) -> Vec<Given> {
         Line {
             key: "params_billion",
             name: "parameters, billions",
-            value: Figure::Number(model.params as f64 / 1e9, 2),
+            value: Value::Number(model.params as f64 / 1e9, 2),
             flag: "params",
             otherwise: &shape,
         },
         Line {
             key: "active_params_billion",
             name: "active parameters, billions",
-            value: Figure::Number(model.active_params as f64 / 1e9, 2),
+            value: Value::Number(model.active_params as f64 / 1e9, 2),
             flag: "active-params",
             otherwise: if model.is_mixture() {
                 shape.as_str()
@@ -44,28 +44,28 @@ pub(super) fn given(fit: &Fit) -> Vec<Given> {
         Line {
             key: "layers",
             name: "layers",
-            value: Figure::Count(model.layers.into()),
+            value: Value::Count(model.layers.into()),
             flag: "layers",
             otherwise: &shape,
         },
         Line {
             key: "heads",
             name: "heads of queries",
-            value: Figure::Count(model.heads.into()),
+            value: Value::Count(model.heads.into()),
             flag: "heads",
             otherwise: &shape,
         },
         Line {
             key: "kv_heads",
             name: "heads of keys and values",
-            value: Figure::Count(model.kv_heads.into()),
+            value: Value::Count(model.kv_heads.into()),
             flag: "kv-heads",
             otherwise: &shape,
         },
         Line {
             key: "head_dim",
             name: "dimension of a head",
-            value: Figure::Count(model.head_dim.into()),
+            value: Value::Count(model.head_dim.into()),
             flag: "head-dim",
             otherwise: &shape,
         },
@@ -97,35 +97,35 @@ fn load(fit: &Fit) -> [Line<'static>; 5] {
         Line {
             key: "context_tokens",
             name: "cache of a sequence, tokens",
-            value: Figure::Count(load.context_tokens),
+            value: Value::Count(load.context_tokens),
             flag: "context",
             otherwise: "default",
         },
         Line {
             key: "sequences",
             name: "sequences in flight",
-            value: Figure::Count(load.sequences.into()),
+            value: Value::Count(load.sequences.into()),
             flag: "concurrency",
             otherwise: "default",
         },
         Line {
             key: "input_tokens",
             name: "tokens of a prompt",
-            value: Figure::Count(load.input_tokens),
+            value: Value::Count(load.input_tokens),
             flag: "input-tokens",
             otherwise: "the rest of the context, or half of it",
         },
         Line {
             key: "output_tokens",
             name: "tokens of an answer",
-            value: Figure::Count(load.output_tokens),
+            value: Value::Count(load.output_tokens),
             flag: "output-tokens",
             otherwise: "the rest of the context, or half of it",
         },
         Line {
             key: "kv_dtype",
             name: "numbers in the cache",
-            value: Figure::text(terms.kv_dtype.name()),
+            value: Value::text(terms.kv_dtype.name()),
             flag: "kv-dtype",
             otherwise: "default",
         },
@@ -137,7 +137,7 @@ fn terms(fit: &Fit) -> Vec<Line<'static>> {
     let efficiency = |key, name, usual: f64| Line {
         key,
         name,
-        value: Figure::Percent(terms.efficiency.unwrap_or(usual) * 100.0),
+        value: Value::Percent(terms.efficiency.unwrap_or(usual) * 100.0),
         flag: "efficiency",
         otherwise: "assumed, see docs/planners/fit.md",
     };
@@ -145,14 +145,14 @@ fn terms(fit: &Fit) -> Vec<Line<'static>> {
         Line {
             key: "runtime_gib",
             name: "CUDA context and buffers, GiB per GPU",
-            value: Figure::Number(terms.runtime_mib / MIB_OF_GIB, 1),
+            value: Value::Number(terms.runtime_mib / MIB_OF_GIB, 1),
             flag: "runtime-gib",
             otherwise: "assumed, see docs/planners/fit.md",
         },
         Line {
             key: "headroom",
             name: "headroom on memory, factor",
-            value: Figure::Number(terms.headroom, 2),
+            value: Value::Number(terms.headroom, 2),
             flag: "headroom",
             otherwise: "vram_headroom of the policy",
         },
@@ -165,7 +165,7 @@ fn terms(fit: &Fit) -> Vec<Line<'static>> {
         Line {
             key: "utilization_percent",
             name: "hours at this load",
-            value: Figure::Percent(terms.utilization * 100.0),
+            value: Value::Percent(terms.utilization * 100.0),
             flag: "utilization",
             otherwise: "default",
         },

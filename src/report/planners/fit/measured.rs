@@ -2,15 +2,15 @@
 
 use super::super::figures::MIB_OF_GIB;
 use crate::planners::fit::{ComputedMemory, Fit, MeasuredMemory, computed_memory};
-use crate::report::answer::{Figure, Missing, Sheet, column};
+use crate::report::doc::{Missing, Table, Value, column};
 
 pub(super) const CAVEAT: &str = "Measured is the fullest GPU at its peak, computed is one copy of the model without headroom. \
      An engine that reserves its cache ahead, such as vLLM, holds what it may hold.";
 
 /// A row for each type of numbers and each number of GPUs that may hold a copy.
-pub(super) fn sheet(fit: &Fit, seen: &MeasuredMemory) -> Sheet {
+pub(super) fn sheet(fit: &Fit, seen: &MeasuredMemory) -> Table {
     let computed = computed_memory(&fit.ask, &seen.instance_type);
-    Sheet {
+    Table {
         key: "measured_memory",
         title: "MEASURED MEMORY  of a GPU, beside the formula".to_owned(),
         noun: ("way to hold the model", "ways to hold the model"),
@@ -24,19 +24,20 @@ pub(super) fn sheet(fit: &Fit, seen: &MeasuredMemory) -> Sheet {
             column("difference_percent", "difference"),
         ],
         rows: computed.iter().map(|one| row(one, seen)).collect(),
+        ..Table::default()
     }
 }
 
-fn row(one: &ComputedMemory, seen: &MeasuredMemory) -> Vec<Figure> {
+fn row(one: &ComputedMemory, seen: &MeasuredMemory) -> Vec<Value> {
     let difference = (one.mib / seen.peak_mib - 1.0) * 100.0;
     vec![
-        Figure::text(seen.name.as_str()),
-        Figure::text(seen.instance_type.as_str()),
-        Figure::text(one.dtype.name()),
-        Figure::Count(one.gpus_each.into()),
-        Figure::Number(seen.peak_mib / MIB_OF_GIB, 1),
-        Figure::Number(one.mib / MIB_OF_GIB, 1),
-        Figure::of((seen.peak_mib > 0.0).then_some(difference), Figure::Percent),
+        Value::text(seen.name.as_str()),
+        Value::text(seen.instance_type.as_str()),
+        Value::text(one.dtype.name()),
+        Value::Count(one.gpus_each.into()),
+        Value::Number(seen.peak_mib / MIB_OF_GIB, 1),
+        Value::Number(one.mib / MIB_OF_GIB, 1),
+        Value::of((seen.peak_mib > 0.0).then_some(difference), Value::Percent),
     ]
 }
 

@@ -8,32 +8,32 @@ use super::figures::{MIB_OF_GIB, gib, on_arm};
 use crate::domain::{OperatingSystem, shell_word};
 use crate::planners::fit::{Candidate, Computes, Fit, MeasuredMemory, Refused};
 use crate::planners::model::{Dtype, Model, parameters};
-use crate::report::answer::{Answer, Column, Figure, Missing, Sheet, column, detail};
+use crate::report::doc::{Doc, Head, Missing, Table, Value, column, detail};
 use crate::report::shared::text::{count, counted, money};
 use std::collections::BTreeSet;
 
 /// A column that some tables show.
-type NewColumn = fn(&'static str, &'static str) -> Column;
+type NewColumn = fn(&'static str, &'static str) -> Head;
 
 /// Tokens of the longest prompt among the measurements in `docs/planners/fit.md`.
 const MEASURED_TOKENS: u64 = 5_000;
 
 /// The types that hold a model, and what each costs; and, where memory was measured, the formula
 /// beside it.
-pub fn fit_answer(fit: &Fit, seen: Option<&MeasuredMemory>) -> Answer {
+pub fn fit_answer(fit: &Fit, seen: Option<&MeasuredMemory>) -> Doc {
     let first = fit.candidates.first();
     let compared = seen.map(|seen| measured::sheet(fit, seen));
     let sheets = [types(fit)].into_iter().chain(compared);
-    Answer {
-        planner: "fit",
+    Doc {
+        name: "fit",
         headline: headline(fit),
         given: given::given(fit),
         steps: first.map_or_else(Vec::new, |one| steps::steps(one, fit)),
-        sheets: sheets.chain([dtypes(fit), refused(fit)]).collect(),
+        tables: sheets.chain([dtypes(fit), refused(fit)]).collect(),
         caveats: caveats(fit, seen.is_some()),
         missing: missing(fit, seen),
-        files: Vec::new(),
         next: next(fit),
+        ..Doc::default()
     }
 }
 
@@ -66,7 +66,7 @@ fn headline(fit: &Fit) -> String {
     }
 }
 
-fn types(fit: &Fit) -> Sheet {
+fn types(fit: &Fit) -> Table {
     // Both are the same where every hour is used.
     let (hour, hour_of_use): (NewColumn, NewColumn) = if fit.ask.terms.utilization < 1.0 {
         (detail, column)
@@ -93,16 +93,17 @@ fn types(fit: &Fit) -> Sheet {
         detail("price_date", "price date"),
     ];
     let rows = fit.candidates.iter().map(|one| row(one, fit)).collect();
-    Sheet {
+    Table {
         key: "types",
         title: "TYPES  that hold the model; layout: copies × GPUs of a copy".to_owned(),
         noun: ("type", "types"),
         columns,
         rows,
+        ..Table::default()
     }
 }
 
-fn row(one: &Candidate, fit: &Fit) -> Vec<Figure> {
+fn row(one: &Candidate, fit: &Fit) -> Vec<Value> {
     let terms = &fit.ask.terms;
     let computes = match one.card.computes {
         Computes::AsStored => one.dtype.name(),
@@ -110,28 +111,28 @@ fn row(one: &Candidate, fit: &Fit) -> Vec<Figure> {
     };
     let price = one.price.as_ref();
     vec![
-        Figure::text(one.instance_type.as_str()),
-        Figure::text(one.dtype.name()),
-        Figure::text(format!("{} × {}", one.card.gpus, one.card.model)),
-        Figure::text(format!("{} × {}", one.copies, one.gpus_each)),
-        Figure::Number(one.needed_mib / MIB_OF_GIB, 1),
-        Figure::Number(one.card.usable_mib as f64 / MIB_OF_GIB, 1),
-        Figure::Count(one.holds),
-        Figure::text(computes),
-        Figure::Number(one.pace.step_seconds * 1e3, 1),
-        Figure::Number(one.pace.prefill_seconds, 2),
-        Figure::Number(one.tokens_per_second, 0),
-        Figure::of(one.monthly(terms), Figure::Money),
-        Figure::of(one.hourly(), Figure::Price),
-        Figure::of(one.hourly_of_use(terms), Figure::Price),
-        Figure::of(one.per_million(terms), Figure::Price),
-        Figure::of(price, |quote| Figure::text(quote.origin.to_string())),
-        Figure::of(price, |quote| Figure::text(quote.seen_on.to_string())),
+        Value::text(one.instance_type.as_str()),
+        Value::text(one.dtype.name()),
+        Value::text(format!("{} × {}", one.card.gpus, one.card.model)),
+        Value::text(format!("{} × {}", one.copies, one.gpus_each)),
+        Value::Number(one.needed_mib / MIB_OF_GIB, 1),
+        Value::Number(one.card.usable_mib as f64 / MIB_OF_GIB, 1),
+        Value::Count(one.holds),
+        Value::text(computes),
+        Value::Number(one.pace.step_seconds * 1e3, 1),
+        Value::Number(one.pace.prefill_seconds, 2),
+        Value::Number(one.tokens_per_second, 0),
+        Value::of(one.monthly(terms), Value::Money),
+        Value::of(one.hourly(), Value::Price),
+        Value::of(one.hourly_of_use(terms), Value::Price),
+        Value::of(one.per_million(terms), Value::Price),
+        Value::of(price, |quote| Value::text(quote.origin.to_string())),
+        Value::of(price, |quote| Value::text(quote.seen_on.to_string())),
     ]
 }
 
-fn dtypes(fit: &Fit) -> Sheet {
-    let columns: Vec<Column> = vec![
+fn dtypes(fit: &Fit) -> Table {
+    let columns: Vec<Head> = vec![
         column("dtype", "dtype"),
         column("weights_gib", "weights GiB"),
         column("cache_gib", "cache GiB"),
@@ -141,7 +142,7 @@ fn dtypes(fit: &Fit) -> Sheet {
         column("least_per_million_type", "cheapest tokens"),
         column("least_cost_per_million_output_tokens", "1M tokens"),
     ];
-    Sheet {
+    Table {
         key: "dtypes",
         title: "TYPES OF NUMBERS  the same model in each".to_owned(),
         noun: ("type of numbers", "types of numbers"),
@@ -152,37 +153,38 @@ fn dtypes(fit: &Fit) -> Sheet {
             .iter()
             .map(|one| in_dtype(*one, fit))
             .collect(),
+        ..Table::default()
     }
 }
 
-fn in_dtype(dtype: Dtype, fit: &Fit) -> Vec<Figure> {
+fn in_dtype(dtype: Dtype, fit: &Fit) -> Vec<Value> {
     let (model, load, terms) = (&fit.ask.model, &fit.ask.load, &fit.ask.terms);
     let tokens = load.context_tokens as f64 * f64::from(load.sequences);
     let cache = tokens * model.kv_bytes_per_token(terms.kv_dtype);
     let cheapest = fit.of(dtype).find(|one| one.price.is_some());
     let least = fit.least_per_million(dtype);
-    let name = |one: &Candidate| Figure::text(one.instance_type.as_str());
+    let name = |one: &Candidate| Value::text(one.instance_type.as_str());
     vec![
-        Figure::text(dtype.name()),
-        Figure::Number(gib(model.weight_bytes(dtype)), 1),
-        Figure::Number(gib(cache), 1),
-        Figure::Count(fit.of(dtype).count() as u64),
-        Figure::of(cheapest, name),
-        Figure::of(cheapest.and_then(|one| one.monthly(terms)), Figure::Money),
-        Figure::of(least, name),
-        Figure::of(least.and_then(|one| one.per_million(terms)), Figure::Price),
+        Value::text(dtype.name()),
+        Value::Number(gib(model.weight_bytes(dtype)), 1),
+        Value::Number(gib(cache), 1),
+        Value::Count(fit.of(dtype).count() as u64),
+        Value::of(cheapest, name),
+        Value::of(cheapest.and_then(|one| one.monthly(terms)), Value::Money),
+        Value::of(least, name),
+        Value::of(least.and_then(|one| one.per_million(terms)), Value::Price),
     ]
 }
 
-fn refused(fit: &Fit) -> Sheet {
+fn refused(fit: &Fit) -> Table {
     let row = |one: &Refused| {
         vec![
-            Figure::text(one.instance_type.as_str()),
-            Figure::text(one.dtype.name()),
-            Figure::text(one.reason.to_string()),
+            Value::text(one.instance_type.as_str()),
+            Value::text(one.dtype.name()),
+            Value::text(one.reason.to_string()),
         ]
     };
-    Sheet {
+    Table {
         key: "refused",
         title: "REFUSED".to_owned(),
         noun: ("type", "types"),
@@ -192,6 +194,7 @@ fn refused(fit: &Fit) -> Sheet {
             column("reason", "reason"),
         ],
         rows: fit.refused.iter().map(row).collect(),
+        ..Table::default()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::super::figures::{MIB_OF_GIB, decimal, gib, step};
 use crate::planners::fit::{Candidate, Fit};
 use crate::planners::roofline::Effort;
-use crate::report::answer::{Figure, Step};
+use crate::report::doc::{Step, Value};
 use crate::report::shared::text::{count, unit_price};
 
 pub(super) fn steps(one: &Candidate, fit: &Fit) -> Vec<Step> {
@@ -38,11 +38,11 @@ fn memory(one: &Candidate, fit: &Fit) -> Vec<Step> {
     let sequences = one.pace.sequences;
     let cache = sequences * load.context_tokens as f64 * token;
     vec![
-        step("weights, GiB", of_weights, Figure::Number(gib(weights), 2)),
+        step("weights, GiB", of_weights, Value::Number(gib(weights), 2)),
         step(
             "cache of a token, KiB",
             format!("2 × {layers} layers × {heads} heads × {dimension} × {bytes} bytes"),
-            Figure::Number(token / 1024.0, 1),
+            Value::Number(token / 1024.0, 1),
         ),
         step(
             "cache of a copy, GiB",
@@ -52,7 +52,7 @@ fn memory(one: &Candidate, fit: &Fit) -> Vec<Step> {
                 count(load.context_tokens),
                 decimal(token / 1024.0, 1)
             ),
-            Figure::Number(gib(cache), 2),
+            Value::Number(gib(cache), 2),
         ),
         step(
             "needed on each GPU, GiB",
@@ -64,7 +64,7 @@ fn memory(one: &Candidate, fit: &Fit) -> Vec<Step> {
                 decimal(terms.runtime_mib / MIB_OF_GIB, 2),
                 decimal(terms.headroom, 2)
             ),
-            Figure::Number(one.needed_mib / MIB_OF_GIB, 2),
+            Value::Number(one.needed_mib / MIB_OF_GIB, 2),
         ),
     ]
 }
@@ -122,7 +122,7 @@ fn speed(one: &Candidate, fit: &Fit) -> Vec<Step> {
                 decimal(model.active_params as f64 / 1e9, 2),
                 count(load.input_tokens)
             ),
-            Figure::Number(of_weights / 1e12, 1),
+            Value::Number(of_weights / 1e12, 1),
         ),
         step(
             "attention of prompts, TFLOP",
@@ -133,12 +133,12 @@ fn speed(one: &Candidate, fit: &Fit) -> Vec<Step> {
                 model.head_dim,
                 count(load.input_tokens)
             ),
-            Figure::Number((pace.prefill.operations - of_weights) / 1e12, 1),
+            Value::Number((pace.prefill.operations - of_weights) / 1e12, 1),
         ),
         step(
             "to the first tokens, s",
             bound(pace.prefill),
-            Figure::Number(pace.prefill_seconds, 2),
+            Value::Number(pace.prefill_seconds, 2),
         ),
         step(
             "read for a token of each, GB",
@@ -149,17 +149,17 @@ fn speed(one: &Candidate, fit: &Fit) -> Vec<Step> {
                 count(load.output_tokens),
                 decimal(model.kv_bytes_per_token(terms.kv_dtype) / 1e3, 1)
             ),
-            Figure::Number(pace.step.bytes / 1e9, 1),
+            Value::Number(pace.step.bytes / 1e9, 1),
         ),
         step(
             "a token of each, ms",
             bound(pace.step),
-            Figure::Number(pace.step_seconds * 1e3, 2),
+            Value::Number(pace.step_seconds * 1e3, 2),
         ),
         step(
             "output tokens per second",
             all_copies,
-            Figure::Number(one.tokens_per_second, 1),
+            Value::Number(one.tokens_per_second, 1),
         ),
     ]
 }
@@ -176,13 +176,13 @@ fn cost(one: &Candidate, fit: &Fit) -> Vec<Step> {
             "{hour} / ({} × 3,600 s × {share}%) × 10⁶",
             decimal(one.tokens_per_second, 1)
         ),
-        Figure::of(one.per_million(terms), Figure::Price),
+        Value::of(one.per_million(terms), Value::Price),
     )];
     if terms.utilization < 1.0 {
         steps.push(step(
             "an hour of use",
             format!("{hour} / {share}%"),
-            Figure::of(one.hourly_of_use(terms), Figure::Price),
+            Value::of(one.hourly_of_use(terms), Value::Price),
         ));
     }
     steps

@@ -6,7 +6,7 @@
 
 use super::nodes::{Node, replicas, resource, slices};
 use crate::planners::share::{CardMode, SharePlan};
-use crate::report::answer::Printed;
+use crate::report::doc::Printed;
 use crate::report::shared::text::{safe, wrap};
 use crate::savings::SHARED_TARGET_PERCENT;
 use std::collections::{BTreeMap, BTreeSet};

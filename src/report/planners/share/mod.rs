@@ -10,27 +10,28 @@ mod words;
 use crate::analysis::NoTenant;
 use crate::domain::Money;
 use crate::planners::share::{Method, Packing, SharePlan};
-use crate::report::answer::{Answer, Missing};
+use crate::report::doc::{Doc, Missing};
 use crate::report::shared::text::{counted, money, money_or_absent, shell_word};
 use nodes::nodes;
 use rust_decimal::Decimal;
 use words::{by_memory_alone, fleet_words, method_words};
 
 /// A sharing plan as an answer; `left_out` are those that share no card.
-pub fn share_answer(plan: &SharePlan, left_out: &[NoTenant]) -> Answer {
+pub fn share_answer(plan: &SharePlan, left_out: &[NoTenant]) -> Doc {
     let chosen = plan.chosen();
     let packing = chosen.map(|(_, packing)| packing);
     let nodes = packing.map_or_else(Vec::new, |packing| nodes(packing, plan.question.on.cards));
-    Answer {
-        planner: "share",
+    Doc {
+        name: "share",
         headline: headline(plan, chosen),
         given: steps::given(plan),
         steps: steps::steps(plan, packing),
-        sheets: sheets::sheets(plan, &nodes, left_out),
+        tables: sheets::sheets(plan, &nodes, left_out),
         caveats: packing.map_or_else(Vec::new, |packing| caveats::caveats(plan, packing, &nodes)),
         missing: missing(plan),
         files: files::files(plan, &nodes),
         next: next(plan, packing),
+        ..Doc::default()
     }
 }
 

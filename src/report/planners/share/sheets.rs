@@ -4,10 +4,10 @@ use super::nodes::{Node, resource};
 use super::words::method_words;
 use crate::analysis::NoTenant;
 use crate::planners::share::{MethodOutcome, PackedCard, SharePlan};
-use crate::report::answer::{Figure, Sheet, column, detail};
+use crate::report::doc::{Table, Value, column, detail};
 use crate::savings::Slice;
 
-pub(super) fn sheets(plan: &SharePlan, nodes: &[Node<'_>], left_out: &[NoTenant]) -> Vec<Sheet> {
+pub(super) fn sheets(plan: &SharePlan, nodes: &[Node<'_>], left_out: &[NoTenant]) -> Vec<Table> {
     let mut sheets = vec![placements(plan, nodes), cards(nodes), methods(plan)];
     if !left_out.is_empty() {
         sheets.push(without_card(left_out));
@@ -25,12 +25,12 @@ fn places<'a>(
     })
 }
 
-fn placements(plan: &SharePlan, nodes: &[Node<'_>]) -> Sheet {
+fn placements(plan: &SharePlan, nodes: &[Node<'_>]) -> Table {
     let rows = places(nodes).flat_map(|(node, gpu, card)| {
         let tenants = card.tenants.iter();
         tenants.map(move |slice| placement(plan, (node, gpu, card), slice))
     });
-    Sheet {
+    Table {
         key: "placements",
         title: "PLACEMENTS".to_owned(),
         noun: ("tenant", "tenants"),
@@ -51,6 +51,7 @@ fn placements(plan: &SharePlan, nodes: &[Node<'_>]) -> Sheet {
             detail("source", "source"),
         ],
         rows: rows.collect(),
+        ..Table::default()
     }
 }
 
@@ -58,55 +59,55 @@ fn placement(
     plan: &SharePlan,
     (node, gpu, card): (&Node<'_>, usize, &PackedCard),
     slice: &Slice,
-) -> Vec<Figure> {
+) -> Vec<Value> {
     let question = &plan.question;
     let tenant = &question.tenants[slice.tenant];
     let profile = slice.placement.as_ref().map(|(profile, _)| profile);
     let start = slice.placement.as_ref().map(|(_, start)| *start);
     vec![
-        Figure::text(&tenant.name),
-        Figure::of(tenant.owner.as_deref(), Figure::text),
-        Figure::text(tenant.isolation.name()),
-        Figure::Count(node.number as u64),
-        Figure::Count(gpu as u64),
-        Figure::text(node.mode_of(card).name()),
-        Figure::of(profile, |profile| Figure::text(&profile.name)),
-        Figure::of(start, |start| Figure::Count(u64::from(start))),
-        Figure::text(resource(
+        Value::text(&tenant.name),
+        Value::of(tenant.owner.as_deref(), Value::text),
+        Value::text(tenant.isolation.name()),
+        Value::Count(node.number as u64),
+        Value::Count(gpu as u64),
+        Value::text(node.mode_of(card).name()),
+        Value::of(profile, |profile| Value::text(&profile.name)),
+        Value::of(start, |start| Value::Count(u64::from(start))),
+        Value::text(resource(
             node.mode_of(card),
             profile.map(|one| one.name.as_str()),
         )),
-        Figure::Number(tenant.vram_peak_mib, 0),
-        Figure::Number(question.vram_needed_mib(tenant), 0),
-        Figure::of(tenant.peak_percent, Figure::Percent),
-        Figure::of(profile, |profile| {
+        Value::Number(tenant.vram_peak_mib, 0),
+        Value::Number(question.vram_needed_mib(tenant), 0),
+        Value::of(tenant.peak_percent, Value::Percent),
+        Value::of(profile, |profile| {
             let slices = f64::from(profile.compute_slices.max(1));
-            Figure::Number(f64::from(plan.total_slices) / slices, 2)
+            Value::Number(f64::from(plan.total_slices) / slices, 2)
         }),
-        Figure::text(&tenant.source),
+        Value::text(&tenant.source),
     ]
 }
 
-fn cards(nodes: &[Node<'_>]) -> Sheet {
+fn cards(nodes: &[Node<'_>]) -> Table {
     let rows = places(nodes).map(|(node, gpu, card)| {
-        let free = |slices: Option<u8>| Figure::of(slices, |one| Figure::Count(u64::from(one)));
+        let free = |slices: Option<u8>| Value::of(slices, |one| Value::Count(u64::from(one)));
         let fragments = card.fragments;
         vec![
-            Figure::Count(node.number as u64),
-            Figure::Count(gpu as u64),
-            Figure::text(node.mode_of(card).name()),
-            Figure::text(&node.setup),
-            Figure::of(node.lot.owner.as_deref(), Figure::text),
-            Figure::Count(card.tenants.len() as u64),
-            Figure::of(card.peak_percent, Figure::Percent),
-            Figure::of(card.separate_percent, Figure::Percent),
-            Figure::Number(card.vram_needed_mib, 0),
+            Value::Count(node.number as u64),
+            Value::Count(gpu as u64),
+            Value::text(node.mode_of(card).name()),
+            Value::text(&node.setup),
+            Value::of(node.lot.owner.as_deref(), Value::text),
+            Value::Count(card.tenants.len() as u64),
+            Value::of(card.peak_percent, Value::Percent),
+            Value::of(card.separate_percent, Value::Percent),
+            Value::Number(card.vram_needed_mib, 0),
             free(fragments.map(|one| one.compute_free)),
             free(fragments.map(|one| one.memory_free)),
             free(fragments.map(|one| one.memory_stranded)),
         ]
     });
-    Sheet {
+    Table {
         key: "cards",
         title: "CARDS".to_owned(),
         noun: ("card", "cards"),
@@ -125,36 +126,37 @@ fn cards(nodes: &[Node<'_>]) -> Sheet {
             column("memory_slices_stranded", "stranded"),
         ],
         rows: rows.collect(),
+        ..Table::default()
     }
 }
 
-fn methods(plan: &SharePlan) -> Sheet {
+fn methods(plan: &SharePlan) -> Table {
     let chosen = plan.chosen().map(|(method, _)| method);
     let rows = plan
         .methods
         .iter()
         .map(|MethodOutcome { method, outcome }| {
-            let name = Figure::text(method_words(*method));
+            let name = Value::text(method_words(*method));
             match outcome {
                 Ok(packing) => vec![
                     name,
-                    Figure::Flag(chosen == Some(*method)),
-                    Figure::Count(packing.cards() as u64),
-                    Figure::Count(packing.least_cards() as u64),
-                    Figure::Count(packing.instances_with_spare() as u64),
-                    Figure::of(packing.monthly, Figure::Money),
-                    Figure::of(plan.saved(packing), Figure::Money),
-                    Figure::Absent,
+                    Value::Flag(chosen == Some(*method)),
+                    Value::Count(packing.cards() as u64),
+                    Value::Count(packing.least_cards() as u64),
+                    Value::Count(packing.instances_with_spare() as u64),
+                    Value::of(packing.monthly, Value::Money),
+                    Value::of(plan.saved(packing), Value::Money),
+                    Value::Absent,
                 ],
                 Err(reason) => {
-                    let mut row = vec![name, Figure::Flag(false)];
-                    row.resize(7, Figure::Absent);
-                    row.push(Figure::text(reason.to_string()));
+                    let mut row = vec![name, Value::Flag(false)];
+                    row.resize(7, Value::Absent);
+                    row.push(Value::text(reason.to_string()));
                     row
                 }
             }
         });
-    Sheet {
+    Table {
         key: "methods",
         title: "WAYS TO SHARE".to_owned(),
         noun: ("way", "ways"),
@@ -169,16 +171,18 @@ fn methods(plan: &SharePlan) -> Sheet {
             column("reason", "out because"),
         ],
         rows: rows.collect(),
+        ..Table::default()
     }
 }
 
-fn without_card(left_out: &[NoTenant]) -> Sheet {
-    let row = |one: &NoTenant| vec![Figure::text(&one.name), Figure::text(&one.reason)];
-    Sheet {
+fn without_card(left_out: &[NoTenant]) -> Table {
+    let row = |one: &NoTenant| vec![Value::text(&one.name), Value::text(&one.reason)];
+    Table {
         key: "left_out",
         title: "LEFT OUT".to_owned(),
         noun: ("workload", "workloads"),
         columns: vec![column("name", "name"), column("reason", "because")],
         rows: left_out.iter().map(row).collect(),
+        ..Table::default()
     }
 }

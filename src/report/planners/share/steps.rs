@@ -4,7 +4,7 @@ use super::super::figures::{an_hour, basis, step};
 use super::words::{by_memory_alone, fleet_words, origin_words};
 use crate::domain::{HourlyRate, Money};
 use crate::planners::share::{Packing, SharePlan, ShareTenant};
-use crate::report::answer::{Figure, Given, Step};
+use crate::report::doc::{Given, Step, Value};
 use crate::report::shared::text::{counted, unit_price};
 use crate::savings::{SHARED_TARGET_PERCENT, Slice};
 use rust_decimal::Decimal;
@@ -19,31 +19,31 @@ pub(super) fn given(plan: &SharePlan) -> Vec<Given> {
         basis(
             "instance_type",
             "instance type",
-            Figure::text(&question.on.instance_type),
+            Value::text(&question.on.instance_type),
             origin_words(question.on_origin, "--type"),
         ),
         basis(
             "region",
             "region",
-            Figure::text(&question.region),
+            Value::text(&question.region),
             origin_words(question.region_origin, "--region"),
         ),
         basis(
             "gpus_per_instance",
             "GPUs of an instance",
-            Figure::Count(u64::from(question.on.cards)),
+            Value::Count(u64::from(question.on.cards)),
             &card,
         ),
         basis(
             "card_mib",
             "memory of a GPU, MiB",
-            Figure::Number(question.on.card_mib, 0),
+            Value::Number(question.on.card_mib, 0),
             "catalog",
         ),
         basis(
             "hourly",
             "on-demand price per hour",
-            Figure::of(price, |quote| Figure::Price(an_hour(quote.rate))),
+            Value::of(price, |quote| Value::Price(an_hour(quote.rate))),
             &price.map_or_else(
                 || "unpriced".to_owned(),
                 |quote| format!("Linux, {}, {}", quote.effective_date, quote.origin.name()),
@@ -52,19 +52,19 @@ pub(super) fn given(plan: &SharePlan) -> Vec<Given> {
         basis(
             "vram_headroom",
             "factor on VRAM",
-            Figure::Number(question.vram_headroom, 2),
+            Value::Number(question.vram_headroom, 2),
             POLICY,
         ),
         basis(
             "target_percent",
             "peaks of a card",
-            Figure::Percent(SHARED_TARGET_PERCENT),
+            Value::Percent(SHARED_TARGET_PERCENT),
             POLICY,
         ),
         basis(
             "tenants",
             "tenants",
-            Figure::Count(question.tenants.len() as u64),
+            Value::Count(question.tenants.len() as u64),
             peaks_basis(&question.tenants),
         ),
     ]
@@ -93,7 +93,7 @@ pub(super) fn steps(plan: &SharePlan, packing: Option<&Packing>) -> Vec<Step> {
         } else {
             format!("no packing takes fewer than {least}")
         };
-        steps.push(step("cards", bound, Figure::Count(cards as u64)));
+        steps.push(step("cards", bound, Value::Count(cards as u64)));
         let parts: Vec<String> = packing
             .lots
             .iter()
@@ -107,13 +107,13 @@ pub(super) fn steps(plan: &SharePlan, packing: Option<&Packing>) -> Vec<Step> {
         steps.push(step(
             "instances",
             format!("{}{each}", parts.join(" + ")),
-            Figure::Count(packing.instances as u64),
+            Value::Count(packing.instances as u64),
         ));
         if packing.spare > 0 {
             steps.push(step(
                 "with spare instances",
                 format!("{} + {}", packing.instances, packing.spare),
-                Figure::Count(packing.instances_with_spare() as u64),
+                Value::Count(packing.instances_with_spare() as u64),
             ));
         }
     }
@@ -125,7 +125,7 @@ pub(super) fn steps(plan: &SharePlan, packing: Option<&Packing>) -> Vec<Step> {
             format!("{instances} × {price} × {hours}, rounded to cents each")
         };
         if let Some(packing) = packing {
-            let monthly = Figure::of(packing.monthly, Figure::Money);
+            let monthly = Value::of(packing.monthly, Value::Money);
             let instances = packing.instances_with_spare();
             steps.push(step("shared, per month", month(instances), monthly));
         }
@@ -138,7 +138,7 @@ pub(super) fn steps(plan: &SharePlan, packing: Option<&Packing>) -> Vec<Step> {
 /// Instances that run today, else for one GPU each.
 fn instances_before(plan: &SharePlan) -> Step {
     let question = &plan.question;
-    let count = Figure::Count(plan.instances_before() as u64);
+    let count = Value::Count(plan.instances_before() as u64);
     if let Some(today) = &question.today {
         return step("instances today", fleet_words(today), count);
     }
@@ -174,7 +174,7 @@ fn cost_before(plan: &SharePlan) -> Option<Step> {
         ),
     };
     let arithmetic = format!("{parts}, rounded to cents each");
-    Some(step(name, arithmetic, Figure::Money(cost)))
+    Some(step(name, arithmetic, Value::Money(cost)))
 }
 
 /// What sharing saves, or costs more.
@@ -188,7 +188,7 @@ fn saved(plan: &SharePlan, packing: &Packing) -> Option<Step> {
     Some(if saved.amount() < Decimal::ZERO {
         let more = Money::new(-saved.amount(), saved.currency());
         let arithmetic = format!("shared − {before}");
-        step("more per month", arithmetic, Figure::Money(more))
+        step("more per month", arithmetic, Value::Money(more))
     } else {
         let mut arithmetic = format!("{before} − shared");
         let unknown = by_memory_alone(plan, packing);
@@ -196,7 +196,7 @@ fn saved(plan: &SharePlan, packing: &Packing) -> Option<Step> {
             let tenants = counted(unknown as u64, "tenant", "tenants");
             arithmetic.push_str(&format!(", by memory alone for {tenants}"));
         }
-        step("saved per month", arithmetic, Figure::Money(saved))
+        step("saved per month", arithmetic, Value::Money(saved))
     })
 }
 
@@ -214,7 +214,7 @@ fn largest(plan: &SharePlan, packing: &Packing) -> Vec<Step> {
     let mut steps = vec![step(
         &format!("VRAM of {}, MiB", tenant.name),
         format!("{:.0} × {}", tenant.vram_peak_mib, question.vram_headroom),
-        Figure::Number(needed, 0),
+        Value::Number(needed, 0),
     )];
     let cards = packing.lots.iter().flat_map(|lot| &lot.cards);
     let slice = cards
@@ -232,7 +232,7 @@ fn largest(plan: &SharePlan, packing: &Packing) -> Vec<Step> {
         profile.memory_mib.map_or_else(String::new, |mib| {
             format!("{needed:.0} ≤ {mib} MiB of {}", profile.name)
         }),
-        Figure::text(&profile.name),
+        Value::text(&profile.name),
     ));
     if let Some(peak) = tenant.peak_percent {
         let slices = profile.compute_slices.max(1);
@@ -242,7 +242,7 @@ fn largest(plan: &SharePlan, packing: &Packing) -> Vec<Step> {
                 "{peak:.1} × {} / {slices} ≤ {SHARED_TARGET_PERCENT:.0}",
                 plan.total_slices
             ),
-            Figure::Percent(peak * f64::from(plan.total_slices) / f64::from(slices)),
+            Value::Percent(peak * f64::from(plan.total_slices) / f64::from(slices)),
         ));
     }
     let alike = question

@@ -1,6 +1,8 @@
-//! Sheets as a workbook (XLSX): typed cells, and totals as formulas over them.
+//! `--format xlsx`: tables as a workbook with typed cells, and totals as formulas over them.
 
-use super::{Figure, Sheet};
+use super::columns::flattened;
+use super::json::rounded;
+use super::{Doc, Table, Value};
 use crate::domain::{Currency, Money};
 use crate::report::shared::text::safe;
 use jiff::Timestamp;
@@ -26,7 +28,7 @@ const CURRENCY: &str = "currency";
 pub(in crate::report) struct Page {
     /// A word, so that formulas need not quote it.
     pub name: &'static str,
-    pub sheet: Sheet,
+    pub sheet: Table,
     pub summed: &'static [&'static str],
 }
 
@@ -40,15 +42,59 @@ pub(in crate::report) struct Total {
 
 /// A line of the first sheet.
 pub(in crate::report) struct Line {
-    pub name: &'static str,
+    pub name: String,
     pub value: LineValue,
     pub note: String,
 }
 
 pub(in crate::report) enum LineValue {
-    Figure(Figure),
+    Value(Value),
     /// An amount that follows from other cells.
     Formula(String, Money),
+}
+
+/// A document as the bytes of a workbook: a page of its own keys, then one for each table.
+/// `created` is written into it.
+///
+/// # Errors
+/// When a table has more rows than the format holds.
+pub fn doc_xlsx(doc: &Doc, created: Timestamp) -> Result<Vec<u8>, XlsxError> {
+    let mut workbook = Workbook::new();
+    for table in &doc.tables {
+        let (columns, rows) = flattened(&table.columns, &table.rows);
+        workbook.add(&Page {
+            name: table.key,
+            sheet: Table {
+                columns,
+                rows,
+                ..table.clone()
+            },
+            summed: &[],
+        })?;
+    }
+    let headline = Line {
+        name: "headline".to_owned(),
+        value: LineValue::Value(Value::text(&doc.headline)),
+        note: String::new(),
+    };
+    let (heads, mut rows) = flattened(&doc.record.heads, std::slice::from_ref(&doc.record.values));
+    let record = heads.iter().zip(rows.pop().unwrap_or_default());
+    let record = record.map(|(head, value)| Line {
+        name: head.path.to_string(),
+        value: LineValue::Value(value),
+        note: head.meaning.to_owned(),
+    });
+    let given = doc.given.iter().map(|one| Line {
+        name: one.key.to_owned(),
+        value: LineValue::Value(one.value.clone()),
+        note: one.source.clone(),
+    });
+    let lines: Vec<Line> = std::iter::once(headline)
+        .chain(record)
+        .chain(given)
+        .collect();
+    workbook.add_first("document", &lines)?;
+    workbook.finish(created)
 }
 
 /// A workbook that is being made.
@@ -108,9 +154,9 @@ impl Workbook {
     pub fn add(&mut self, page: &Page) -> Result<(), XlsxError> {
         let mut sheet = Worksheet::new();
         sheet.set_name(page.name)?;
-        let Sheet { columns, rows, .. } = &page.sheet;
+        let Table { columns, rows, .. } = &page.sheet;
         for (col, column) in (0..).zip(columns) {
-            sheet.write_string_with_format(0, col, column.key, &self.formats.heading)?;
+            sheet.write_string_with_format(0, col, column.path.as_ref(), &self.formats.heading)?;
         }
         for (row, cells) in (1..).zip(rows) {
             for (col, cell) in (0..).zip(cells) {
@@ -150,12 +196,12 @@ impl Workbook {
             sheet.write_string_with_format(0, col, title, &self.formats.heading)?;
         }
         for (row, line) in (1..).zip(lines) {
-            sheet.write_string(row, 0, line.name)?;
+            sheet.write_string(row, 0, &line.name)?;
             let amount = match &line.value {
-                LineValue::Figure(figure) => {
+                LineValue::Value(figure) => {
                     self.write(&mut sheet, (row, 1), figure)?;
                     match figure {
-                        Figure::Money(amount) | Figure::Price(amount) => Some(*amount),
+                        Value::Money(amount) | Value::Price(amount) => Some(*amount),
                         _ => None,
                     }
                 }
@@ -196,36 +242,43 @@ impl Workbook {
         &self,
         sheet: &mut Worksheet,
         (row, col): (u32, u16),
-        figure: &Figure,
+        figure: &Value,
     ) -> Result<(), XlsxError> {
         let formats = &self.formats;
         let number = |value: Option<f64>| value.filter(|value| value.is_finite());
         let (value, format) = match figure {
-            Figure::Absent => return Ok(()),
+            Value::Absent | Value::Record(_) | Value::Rows(_) => return Ok(()),
             // Never a formula, whatever it begins with.
-            Figure::Text(text) => {
+            Value::Text(text) => {
                 sheet.write_string(row, col, cell_text(text))?;
                 return Ok(());
             }
-            Figure::Flag(flag) => {
+            Value::Texts(texts) => {
+                sheet.write_string(row, col, cell_text(&texts.join("; ")))?;
+                return Ok(());
+            }
+            Value::Flag(flag) => {
                 sheet.write_boolean(row, col, *flag)?;
                 return Ok(());
             }
-            Figure::Time(at) => {
+            Value::Time(at) => {
                 let at = at.to_zoned(TimeZone::UTC).datetime();
                 sheet.write_datetime_with_format(row, col, at, &formats.time)?;
                 return Ok(());
             }
-            Figure::Date(day) => {
+            Value::Date(day) => {
                 sheet.write_datetime_with_format(row, col, *day, &formats.date)?;
                 return Ok(());
             }
-            Figure::Count(count) => (Some(*count as f64), &formats.count),
-            Figure::Number(value, _) | Figure::Percent(value) => {
+            Value::Count(count) => (Some(*count as f64), &formats.count),
+            Value::Number(value, _) | Value::Percent(value) => {
                 (number(Some(*value)), &formats.number)
             }
-            Figure::Money(amount) => (amount.rounded().amount().to_f64(), &formats.money),
-            Figure::Price(price) => (price.amount().round_dp(6).to_f64(), &formats.price),
+            Value::Share(share) => (rounded(*share), &formats.number),
+            Value::Money(amount) | Value::Whole(amount) => {
+                (amount.rounded().amount().to_f64(), &formats.money)
+            }
+            Value::Price(price) => (price.amount().round_dp(6).to_f64(), &formats.price),
         };
         if let Some(value) = value {
             sheet.write_number_with_format(row, col, value, format)?;
@@ -235,7 +288,7 @@ impl Workbook {
 
     /// A line for each currency in which the page has an amount.
     fn write_totals(&mut self, sheet: &mut Worksheet, page: &Page) -> Result<(), XlsxError> {
-        let keys = page.sheet.columns.iter().map(|column| column.key);
+        let keys = page.sheet.columns.iter().map(|column| column.path.as_ref());
         let columns: BTreeMap<&str, u16> = keys.zip(0..).collect();
         let Some(named) = columns.get(CURRENCY) else {
             return Ok(());
@@ -248,7 +301,7 @@ impl Workbook {
         let amounts = |col: u16| {
             let rows = page.sheet.rows.iter();
             rows.filter_map(move |row| match row.get(usize::from(col)) {
-                Some(Figure::Money(amount)) => Some(amount.rounded()),
+                Some(Value::Money(amount)) => Some(amount.rounded()),
                 _ => None,
             })
         };
@@ -313,14 +366,14 @@ fn cell_text(text: &str) -> String {
 }
 
 /// Columns as wide as what they hold, within bounds.
-fn set_widths(sheet: &mut Worksheet, rows: &Sheet) -> Result<(), XlsxError> {
+fn set_widths(sheet: &mut Worksheet, rows: &Table) -> Result<(), XlsxError> {
     for (place, column) in rows.columns.iter().enumerate() {
         let texts = rows.rows.iter().map(|row| match row.get(place) {
-            Some(Figure::Text(text)) => text.chars().count(),
-            Some(Figure::Time(_)) => 16,
+            Some(Value::Text(text)) => text.chars().count(),
+            Some(Value::Time(_)) => 16,
             _ => 0,
         });
-        let longest = texts.max().unwrap_or(0).max(column.key.len() + 2);
+        let longest = texts.max().unwrap_or(0).max(column.path.len() + 2);
         let width = longest.clamp(NARROWEST_COLUMN, WIDEST_COLUMN);
         let col = u16::try_from(place).unwrap_or(u16::MAX);
         sheet.set_column_width(col, width as f64)?;

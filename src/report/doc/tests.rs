@@ -6,25 +6,25 @@ fn usd(text: &str) -> Money {
     Money::new(text.parse().expect("a decimal"), Currency::Usd)
 }
 
-fn answer() -> Answer {
-    let row = |name: &str, month: Figure, hour: Figure| {
-        vec![Figure::text(name), Figure::Count(1_200), month, hour]
+fn answer() -> Doc {
+    let row = |name: &str, month: Value, hour: Value| {
+        vec![Value::text(name), Value::Count(1_200), month, hour]
     };
-    Answer {
-        planner: "capacity",
+    Doc {
+        name: "capacity",
         headline: "3 GPUs serve 500 requests a second".to_owned(),
         given: vec![Given {
             key: "rate_per_second",
             name: "requests per second",
-            value: Figure::Number(1_500.0, 0),
+            value: Value::Number(1_500.0, 0),
             source: "--rate".to_owned(),
         }],
         steps: vec![Step {
             name: "GPUs".to_owned(),
             arithmetic: "500 / 200 = 2.5, rounded up".to_owned(),
-            result: Figure::Count(3),
+            result: Value::Count(3),
         }],
-        sheets: vec![Sheet {
+        tables: vec![Table {
             key: "types",
             title: "TYPES".to_owned(),
             noun: ("type", "types"),
@@ -37,11 +37,12 @@ fn answer() -> Answer {
             rows: vec![
                 row(
                     "g5.xlarge",
-                    Figure::Money(usd("734.38")),
-                    Figure::Price(usd("1.006")),
+                    Value::Money(usd("734.38")),
+                    Value::Price(usd("1.006")),
                 ),
-                row("=HYPERLINK(1)\u{1b}", Figure::Absent, Figure::Absent),
+                row("=HYPERLINK(1)\u{1b}", Value::Absent, Value::Absent),
             ],
+            ..Table::default()
         }],
         caveats: vec!["at one request in flight".to_owned()],
         missing: vec![Missing {
@@ -54,6 +55,7 @@ fn answer() -> Answer {
             text: "a: 1\nb: 2\n".to_owned(),
         }],
         next: vec!["gpucost pricing g5.xlarge".to_owned()],
+        ..Doc::default()
     }
 }
 
@@ -67,7 +69,7 @@ fn a_table_has_every_part_in_order() {
         ascii: false,
     };
     assert_eq!(
-        answer_table(&answer(), style),
+        doc_table(&answer(), style),
         "3 GPUs serve 500 requests a second\n\
          \n\
          GIVEN                VALUE  SOURCE\n\
@@ -105,7 +107,7 @@ fn numbers_are_whole_where_words_do_not_fit() {
     let source = "GPU utilization of chat-serving, 4032 periods of 300 s";
     answer.given[0].source = source.to_owned();
     answer.steps[0].arithmetic = "1,234,567 × 0.000125 × 730, rounded to cents each".to_owned();
-    let sheet = &mut answer.sheets[0];
+    let sheet = &mut answer.tables[0];
     sheet.columns = vec![
         column("instance_type", "type"),
         column("reason", "out because"),
@@ -113,10 +115,10 @@ fn numbers_are_whole_where_words_do_not_fit() {
         column("cost_usd_hourly", "hour"),
     ];
     sheet.rows = vec![vec![
-        Figure::text("p4d.24xlarge"),
-        Figure::text(reason),
-        Figure::Money(usd("1234567.89")),
-        Figure::Price(usd("21.957642")),
+        Value::text("p4d.24xlarge"),
+        Value::text(reason),
+        Value::Money(usd("1234567.89")),
+        Value::Price(usd("21.957642")),
     ]];
     let style = TableStyle {
         width: 60,
@@ -125,7 +127,7 @@ fn numbers_are_whole_where_words_do_not_fit() {
         limit: None,
         ascii: false,
     };
-    let text = answer_table(&answer, style);
+    let text = doc_table(&answer, style);
     assert!(!text.contains('…'), "{text}");
     for line in text.lines() {
         assert!(line.chars().count() <= 60, "{line}");
@@ -142,7 +144,7 @@ fn numbers_are_whole_where_words_do_not_fit() {
         }
     }
     // A wide table has each row on one line.
-    let wide = answer_table(
+    let wide = doc_table(
         &answer,
         TableStyle {
             wide: true,
@@ -162,8 +164,8 @@ fn figures_that_take_more_than_the_width_are_not_cut() {
         limit: None,
         ascii: false,
     };
-    answer.sheets[0].rows[0][2] = Figure::Money(usd("1234567.89"));
-    let text = answer_table(&answer, style);
+    answer.tables[0].rows[0][2] = Value::Money(usd("1234567.89"));
+    let text = doc_table(&answer, style);
     // Beside a name of 19 columns no figure has room: they are below it.
     assert!(
         text.contains("    $1,234,567.89,\n    HOUR: $1.006\n"),
@@ -175,7 +177,7 @@ fn figures_that_take_more_than_the_width_are_not_cut() {
 fn instants_are_to_the_minute_in_tables_alone() {
     let mut answer = answer();
     let at = "2026-11-02T10:25:29Z".parse().expect("a time stamp");
-    answer.sheets[0].rows[0][0] = Figure::Time(at);
+    answer.tables[0].rows[0][0] = Value::Time(at);
     let style = TableStyle {
         width: 100,
         color: false,
@@ -183,17 +185,17 @@ fn instants_are_to_the_minute_in_tables_alone() {
         limit: None,
         ascii: false,
     };
-    let table = answer_table(&answer, style);
+    let table = doc_table(&answer, style);
     assert!(table.contains("\n2026-11-02 10:25  "), "{table}");
-    let json = answer_json(&answer).expect("a document");
+    let json = doc_json(&answer).expect("a document");
     assert!(json.contains("\"2026-11-02T10:25:29Z\""), "{json}");
-    let csv = answer_csv(&answer).expect("a document");
+    let csv = doc_csv(&answer).expect("a document");
     assert!(csv.contains("\n2026-11-02T10:25:29Z,"), "{csv}");
 }
 
 #[test]
 fn rows_are_objects_in_json() {
-    let text = answer_json(&answer()).expect("a document");
+    let text = doc_json(&answer()).expect("a document");
     let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(json["currency"], "USD");
     assert_eq!(json["given"][0]["value"], 1_500.0);
@@ -209,7 +211,7 @@ fn rows_are_objects_in_json() {
 #[test]
 fn a_spreadsheet_runs_no_cell() {
     assert_eq!(
-        answer_csv(&answer()).expect("a document"),
+        doc_csv(&answer()).expect("a document"),
         "instance_type,requests,cost_usd_monthly,cost_usd_hourly\n\
          g5.xlarge,1200,734.38,1.006\n\
          '=HYPERLINK(1)\\u{1b},1200,,\n"
@@ -229,7 +231,7 @@ fn prices_of_small_units_keep_their_decimals() {
 fn a_long_name_is_cut_on_a_screen_and_whole_elsewhere() {
     let long = "x".repeat(10_000);
     let mut answer = answer();
-    answer.sheets[0].rows[0][0] = Figure::text(&long);
+    answer.tables[0].rows[0][0] = Value::text(&long);
     answer.caveats[0].clone_from(&long);
     answer.headline = "name ".repeat(2_000);
     answer.given[0].source.clone_from(&long);
@@ -241,11 +243,11 @@ fn a_long_name_is_cut_on_a_screen_and_whole_elsewhere() {
             limit: None,
             ascii: false,
         };
-        let table = answer_table(&answer, style);
+        let table = doc_table(&answer, style);
         assert!(table.len() < 8_000, "{} bytes at {width}", table.len());
         assert!(table.contains('…'));
     }
-    let csv = answer_csv(&answer).expect("CSV");
+    let csv = doc_csv(&answer).expect("CSV");
     assert!(csv.contains(&long));
-    assert!(answer_json(&answer).expect("JSON").contains(&long));
+    assert!(doc_json(&answer).expect("JSON").contains(&long));
 }

@@ -1,12 +1,12 @@
 //! `--format slack`: an answer in Block Kit, as an incoming webhook takes it.
 
 use super::table::shown;
-use super::{Answer, Figure, Sheet};
+use super::{Doc, Table, Value};
 use crate::report::shared::slack::{
     MOST_BLOCKS, MOST_IN_MESSAGE, Message, command, context, escape, section, sentence,
 };
 use crate::report::shared::text::{counted, fit, json_document};
-use serde_json::Value;
+use serde_json::Value as Json;
 
 /// Rows of a sheet before the rest is counted: with them a section stays below its limit.
 const SHOWN: usize = 8;
@@ -18,14 +18,15 @@ const CELL_WIDTH: usize = 60;
 ///
 /// # Errors
 /// When a value cannot be written as JSON.
-pub fn answer_slack(answer: &Answer) -> Result<String, serde_json::Error> {
+pub fn doc_slack(answer: &Doc) -> Result<String, serde_json::Error> {
     let mut texts = vec![Text::Section(format!("*{}*", sentence(&answer.headline)))];
     if !answer.given.is_empty() {
         let given = answer.given.iter();
         let given = given.map(|one| format!("{}: {}", one.name, sentence(&shown(&one.value))));
         texts.push(Text::Context(given.collect::<Vec<_>>().join(" · ")));
     }
-    texts.extend(answer.sheets.iter().map(|one| Text::Section(rows(one))));
+    let tables = answer.tables.iter().flat_map(|table| table.screens(false));
+    texts.extend(tables.map(|table| Text::Section(rows(&table))));
     let caveats = answer.caveats.iter();
     texts.extend(caveats.map(|one| Text::Context(format!("! {}", sentence(one)))));
     let missing = answer.missing.iter();
@@ -43,7 +44,7 @@ pub fn answer_slack(answer: &Answer) -> Result<String, serde_json::Error> {
     // The last two blocks say what is left out and what to type next.
     let room = MOST_BLOCKS - 2;
     let most = texts.iter().take(room).take_while(fits).count();
-    let mut blocks: Vec<Value> = texts[..most].iter().map(Text::block).collect();
+    let mut blocks: Vec<Json> = texts[..most].iter().map(Text::block).collect();
     let hidden = texts.len() - most;
     if hidden > 0 {
         let more = counted(hidden as u64, "more part", "more parts");
@@ -70,7 +71,7 @@ impl Text {
         }
     }
 
-    fn block(&self) -> Value {
+    fn block(&self) -> Json {
         match self {
             Self::Section(words) => section(words),
             Self::Context(words) => context(words),
@@ -79,15 +80,17 @@ impl Text {
 }
 
 /// A line for each row, below one with the names of the columns.
-fn rows(sheet: &Sheet) -> String {
+fn rows(sheet: &Table) -> String {
     let mut lines = vec![format!("*{}*", sentence(&sheet.title))];
     if sheet.rows.is_empty() {
-        lines.push("none".to_owned());
+        if !sheet.columns.is_empty() {
+            lines.push("none".to_owned());
+        }
         return lines.join("\n");
     }
     let columns = sheet.columns.iter().enumerate();
     let (places, titles): (Vec<usize>, Vec<&str>) = columns
-        .filter(|(_, one)| !one.is_detail)
+        .filter(|(_, one)| one.is_on_screen(false))
         .map(|(place, one)| (place, one.title))
         .unzip();
     lines.push(format!("_{}_", titles.join(" · ")));
@@ -105,10 +108,10 @@ fn rows(sheet: &Sheet) -> String {
 }
 
 /// A cell; words from outside are code, so that no emphasis or emoji is made of them.
-fn cell(figure: &Figure) -> String {
+fn cell(figure: &Value) -> String {
     let words = fit(&shown(figure), CELL_WIDTH);
     match figure {
-        Figure::Text(_) => command(&words),
+        Value::Text(_) => command(&words),
         _ => escape(&words),
     }
 }

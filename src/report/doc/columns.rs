@@ -1,0 +1,332 @@
+//! Columns: where a value stands in every format, declared in one line.
+
+use super::Value;
+use crate::domain::Money;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use std::borrow::Cow;
+
+/// Which formats show a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// All of them. Where the width of a terminal ends, columns above 0 are dropped, the
+    /// highest number first.
+    Narrow(u8),
+    /// All but narrow tables, Markdown and messages.
+    Wide,
+    /// JSON, CSV and workbooks.
+    Data,
+    /// Terminals, Markdown and HTML: what data has in other columns.
+    Screen,
+}
+
+/// What a column holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// Its values say it.
+    Inferred,
+    Text,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    Texts,
+    Time,
+    Date,
+    Flag,
+    Count,
+    /// One of these numbers.
+    CountOf(&'static [u64]),
+    Number,
+    Percent,
+    Share,
+    Money,
+    Price,
+    Record(Vec<Head>),
+    Rows(Vec<Head>),
+}
+
+/// What is said of a column once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// The key in JSON, with its unit last; a dot stands before a key of a nested object. In CSV
+    /// the parts are joined by `_`.
+    pub path: Cow<'static, str>,
+    /// The title on screens; empty for data alone.
+    pub title: &'static str,
+    pub level: Level,
+    pub kind: Kind,
+    /// Whether a value may be absent.
+    pub is_optional: bool,
+    /// What it means, with its unit and its range, for schemas and pages.
+    pub meaning: &'static str,
+}
+
+impl Head {
+    /// Whether JSON, CSV and workbooks have it.
+    pub(super) fn is_data(&self) -> bool {
+        self.level != Level::Screen
+    }
+
+    /// Whether a screen has it.
+    pub(super) fn is_on_screen(&self, is_wide: bool) -> bool {
+        match self.level {
+            Level::Narrow(_) | Level::Screen => true,
+            Level::Wide => is_wide,
+            Level::Data => false,
+        }
+    }
+
+    /// Whether CSV and workbooks have it: of what is nested, only what screens show.
+    fn is_flat(&self) -> bool {
+        self.is_data() && (self.below().is_none() || self.level != Level::Data)
+    }
+
+    fn below(&self) -> Option<&[Self]> {
+        match &self.kind {
+            Kind::Rows(heads) | Kind::Record(heads) => Some(heads),
+            _ => None,
+        }
+    }
+}
+
+/// Rows for formats that have nothing below a cell: a row for each of those that are nested in
+/// one, beside what stands around them.
+pub(super) fn flattened(heads: &[Head], rows: &[Vec<Value>]) -> (Vec<Head>, Vec<Vec<Value>>) {
+    (flat_heads(heads), flat_rows(heads, rows))
+}
+
+fn flat_heads(heads: &[Head]) -> Vec<Head> {
+    let heads = heads.iter().filter(|head| head.is_flat()).flat_map(|head| {
+        let path = head.path.replace('.', "_");
+        let Some(below) = head.below() else {
+            return vec![Head {
+                path: Cow::Owned(path),
+                ..head.clone()
+            }];
+        };
+        let mut below = flat_heads(below);
+        // A row has one of several rows: the names of those stand for themselves.
+        if matches!(head.kind, Kind::Record(_)) {
+            for one in &mut below {
+                one.path = Cow::Owned(format!("{path}_{}", one.path));
+            }
+        }
+        below
+    });
+    heads.collect()
+}
+
+fn flat_rows(heads: &[Head], rows: &[Vec<Value>]) -> Vec<Vec<Value>> {
+    rows.iter().flat_map(|row| flat_row(heads, row)).collect()
+}
+
+/// The lines of a row: the product of those of its parts.
+fn flat_row(heads: &[Head], row: &[Value]) -> Vec<Vec<Value>> {
+    let mut lines = vec![Vec::new()];
+    for (head, value) in heads.iter().zip(row).filter(|(head, _)| head.is_flat()) {
+        let parts = match (head.below(), value) {
+            (Some(below), Value::Rows(rows)) if !rows.is_empty() => flat_rows(below, rows),
+            (Some(below), Value::Record(values)) => flat_row(below, values),
+            (Some(below), _) => vec![vec![Value::Absent; flat_heads(below).len()]],
+            (None, _) => vec![vec![value.clone()]],
+        };
+        lines = lines
+            .iter()
+            .flat_map(|line| parts.iter().map(|part| [line.as_slice(), part].concat()))
+            .collect();
+    }
+    lines
+}
+
+/// A column of rows of one type.
+pub(in crate::report) struct Column<R> {
+    pub head: Head,
+    pub value: fn(&R) -> Value,
+}
+
+/// A column of every format.
+pub(in crate::report) const fn column(path: &'static str, title: &'static str) -> Head {
+    head(path, title, Level::Narrow(0))
+}
+
+/// A column of wide tables, JSON and CSV.
+pub(in crate::report) const fn detail(path: &'static str, title: &'static str) -> Head {
+    head(path, title, Level::Wide)
+}
+
+const fn head(path: &'static str, title: &'static str, level: Level) -> Head {
+    Head {
+        path: Cow::Borrowed(path),
+        title,
+        level,
+        kind: Kind::Inferred,
+        is_optional: true,
+        meaning: "",
+    }
+}
+
+/// A whole number of any type.
+pub(in crate::report) trait Whole {
+    fn whole(self) -> Option<u64>;
+}
+
+macro_rules! whole {
+    ($($number:ty)*) => {$(
+        impl Whole for $number {
+            fn whole(self) -> Option<u64> {
+                u64::try_from(self).ok()
+            }
+        }
+    )*};
+}
+whole!(u8 u16 u32 u64 usize i64);
+
+impl<T: Whole> Whole for Option<T> {
+    fn whole(self) -> Option<u64> {
+        self?.whole()
+    }
+}
+
+/// The constructors that [`columns`] names: each takes what it needs or an option of it.
+impl Value {
+    pub(in crate::report) fn make_text(text: impl Into<Option<String>>) -> Self {
+        Self::of(text.into(), Self::Text)
+    }
+
+    pub(in crate::report) fn make_word(word: impl Into<Option<&'static str>>) -> Self {
+        Self::of(word.into(), Self::text)
+    }
+
+    pub(in crate::report) fn make_texts(texts: impl Into<Option<Vec<String>>>) -> Self {
+        Self::of(texts.into(), Self::Texts)
+    }
+
+    pub(in crate::report) fn make_time(at: impl Into<Option<Timestamp>>) -> Self {
+        Self::of(at.into(), Self::Time)
+    }
+
+    pub(in crate::report) fn make_date(day: impl Into<Option<Date>>) -> Self {
+        Self::of(day.into(), Self::Date)
+    }
+
+    pub(in crate::report) fn make_flag(flag: impl Into<Option<bool>>) -> Self {
+        Self::of(flag.into(), Self::Flag)
+    }
+
+    pub(in crate::report) fn make_count(number: impl Whole) -> Self {
+        Self::of(number.whole(), Self::Count)
+    }
+
+    /// Of which screens show one decimal.
+    pub(in crate::report) fn make_number(number: impl Into<Option<Decimal>>) -> Self {
+        let number = number.into().and_then(|number| number.to_f64());
+        Self::of(number, |number| Self::Number(number, 1))
+    }
+
+    pub(in crate::report) fn make_percent(percent: impl Into<Option<f64>>) -> Self {
+        Self::of(percent.into(), Self::Percent)
+    }
+
+    pub(in crate::report) fn make_share(share: impl Into<Option<Decimal>>) -> Self {
+        Self::of(share.into(), Self::Share)
+    }
+
+    pub(in crate::report) fn make_money(amount: impl Into<Option<Money>>) -> Self {
+        Self::of(amount.into(), Self::Money)
+    }
+
+    pub(in crate::report) fn make_whole(amount: impl Into<Option<Money>>) -> Self {
+        Self::of(amount.into(), Self::Whole)
+    }
+
+    pub(in crate::report) fn make_price(price: impl Into<Option<Money>>) -> Self {
+        Self::of(price.into(), Self::Price)
+    }
+
+    pub(in crate::report) fn make_rows<R>(
+        columns: &[Column<R>],
+        rows: impl IntoIterator<Item = R>,
+    ) -> Self {
+        let row = |row: R| columns.iter().map(|column| (column.value)(&row)).collect();
+        Self::Rows(rows.into_iter().map(row).collect())
+    }
+
+    pub(in crate::report) fn make_record<R>(
+        columns: &[Column<R>],
+        row: impl Into<Option<R>>,
+    ) -> Self {
+        Self::of(row.into(), |row: R| {
+            Self::Record(columns.iter().map(|column| (column.value)(&row)).collect())
+        })
+    }
+}
+
+/// The heads of columns.
+pub(in crate::report) fn heads<R>(columns: Vec<Column<R>>) -> Vec<Head> {
+    columns.into_iter().map(|column| column.head).collect()
+}
+
+/// Declares a function that returns columns, a line each: what it holds, its path, its title,
+/// its level, its value, and what it means. `opt` stands before what may be absent; a word
+/// names all its words, and rows and records name the function of their columns.
+macro_rules! columns {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident $(<$life:lifetime>)? ($row:ident: $type:ty) {
+        $( $kind:ident $($sub:ident)? $([$of:expr])? $path:literal, $title:literal, $level:expr, $value:expr, $meaning:literal; )*
+    }) => {
+        $(#[$doc])*
+        #[allow(unused_variables, reason = "a value may be the same for every row")]
+        $vis fn $name $(<$life>)? () -> Vec<$crate::report::doc::Column<$type>> {
+            #[allow(unused_imports, reason = "a table need not have every level")]
+            use $crate::report::doc::Level::*;
+            vec![$( $crate::report::doc::Column {
+                head: $crate::report::doc::Head {
+                    path: std::borrow::Cow::Borrowed($path),
+                    title: $title,
+                    level: $level,
+                    kind: columns!(@kind $kind $($sub)? $([$of])?),
+                    is_optional: columns!(@optional $kind $($sub)?),
+                    meaning: $meaning,
+                },
+                value: |$row: &$type| columns!(@value $kind $($sub)? $([$of])?, $value),
+            } ),*]
+        }
+    };
+    (@optional opt $kind:ident) => { true };
+    (@optional $kind:ident) => { false };
+    (@kind opt $($rest:tt)+) => { columns!(@kind $($rest)+) };
+    (@kind text) => { $crate::report::doc::Kind::Text };
+    (@kind word [$of:expr]) => { $crate::report::doc::Kind::Word($of) };
+    (@kind texts) => { $crate::report::doc::Kind::Texts };
+    (@kind time) => { $crate::report::doc::Kind::Time };
+    (@kind date) => { $crate::report::doc::Kind::Date };
+    (@kind flag) => { $crate::report::doc::Kind::Flag };
+    (@kind count [$of:expr]) => { $crate::report::doc::Kind::CountOf($of) };
+    (@kind count) => { $crate::report::doc::Kind::Count };
+    (@kind number) => { $crate::report::doc::Kind::Number };
+    (@kind percent) => { $crate::report::doc::Kind::Percent };
+    (@kind share) => { $crate::report::doc::Kind::Share };
+    (@kind money) => { $crate::report::doc::Kind::Money };
+    (@kind whole) => { $crate::report::doc::Kind::Money };
+    (@kind price) => { $crate::report::doc::Kind::Price };
+    (@kind rows [$of:expr]) => { $crate::report::doc::Kind::Rows($crate::report::doc::heads($of())) };
+    (@kind record [$of:expr]) => { $crate::report::doc::Kind::Record($crate::report::doc::heads($of())) };
+    (@value opt $kind:ident $($rest:tt)+) => { columns!(@value $kind $($rest)+) };
+    (@value text, $value:expr) => { $crate::report::doc::Value::make_text($value) };
+    (@value word [$of:expr], $value:expr) => { $crate::report::doc::Value::make_word($value) };
+    (@value texts, $value:expr) => { $crate::report::doc::Value::make_texts($value) };
+    (@value time, $value:expr) => { $crate::report::doc::Value::make_time($value) };
+    (@value date, $value:expr) => { $crate::report::doc::Value::make_date($value) };
+    (@value flag, $value:expr) => { $crate::report::doc::Value::make_flag($value) };
+    (@value count [$of:expr], $value:expr) => { $crate::report::doc::Value::make_count($value) };
+    (@value count, $value:expr) => { $crate::report::doc::Value::make_count($value) };
+    (@value number, $value:expr) => { $crate::report::doc::Value::make_number($value) };
+    (@value percent, $value:expr) => { $crate::report::doc::Value::make_percent($value) };
+    (@value share, $value:expr) => { $crate::report::doc::Value::make_share($value) };
+    (@value money, $value:expr) => { $crate::report::doc::Value::make_money($value) };
+    (@value whole, $value:expr) => { $crate::report::doc::Value::make_whole($value) };
+    (@value price, $value:expr) => { $crate::report::doc::Value::make_price($value) };
+    (@value rows [$of:expr], $value:expr) => { $crate::report::doc::Value::make_rows(&$of(), $value) };
+    (@value record [$of:expr], $value:expr) => { $crate::report::doc::Value::make_record(&$of(), $value) };
+}
+pub(in crate::report) use columns;

@@ -1,0 +1,82 @@
+//! `--format csv`: the rows of the first table, or a document's own keys in one row.
+
+use super::columns::flattened;
+use super::json::rounded;
+use super::{CsvRows, Doc, Head, Table, Value};
+use crate::report::shared::csv;
+use crate::report::shared::text::{spreadsheet_safe, yes_or_no};
+
+/// A document as CSV; what is absent is an empty cell.
+///
+/// # Errors
+/// When a row cannot be written, which memory always can.
+pub fn doc_csv(doc: &Doc) -> Result<String, ::csv::Error> {
+    let record = &doc.record;
+    let most = match doc.csv {
+        CsvRows::Record => return lines(&record.heads, std::slice::from_ref(&record.values)),
+        CsvRows::First => 1,
+        CsvRows::Tables(most) => most,
+    };
+    match &doc.tables[..most.min(doc.tables.len())] {
+        [] => Ok(String::new()),
+        [table] => table_csv(table),
+        tables => together(tables),
+    }
+}
+
+/// The rows of tables under the columns of all of them.
+fn together(tables: &[Table]) -> Result<String, ::csv::Error> {
+    let tables = tables
+        .iter()
+        .map(|table| flattened(&table.columns, &table.rows));
+    let tables: Vec<(Vec<Head>, Vec<Vec<Value>>)> = tables.collect();
+    let mut header: Vec<&str> = Vec::new();
+    for head in tables.iter().flat_map(|(heads, _)| heads) {
+        if !header.contains(&head.path.as_ref()) {
+            header.push(&head.path);
+        }
+    }
+    let rows = tables.iter().flat_map(|(heads, rows)| {
+        let places: Vec<Option<usize>> = header
+            .iter()
+            .map(|path| heads.iter().position(|head| head.path == *path))
+            .collect();
+        rows.iter().map(move |row| {
+            let cells = places
+                .iter()
+                .map(|place| place.map_or(String::new(), |place| cell(&row[place])));
+            cells.collect::<Vec<_>>()
+        })
+    });
+    csv::document(&header, rows)
+}
+
+/// The rows of a table as CSV; what is absent is an empty cell.
+///
+/// # Errors
+/// When a row cannot be written, which memory always can.
+pub(in crate::report) fn table_csv(table: &Table) -> Result<String, ::csv::Error> {
+    lines(&table.columns, &table.rows)
+}
+
+fn lines(heads: &[Head], rows: &[Vec<Value>]) -> Result<String, ::csv::Error> {
+    let (heads, rows) = flattened(heads, rows);
+    let header = heads.iter().map(|head| head.path.as_ref());
+    csv::document(header, rows.iter().map(|row| row.iter().map(cell)))
+}
+
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Absent | Value::Record(_) | Value::Rows(_) => String::new(),
+        Value::Text(text) => spreadsheet_safe(text),
+        Value::Texts(texts) => spreadsheet_safe(&texts.join("; ")),
+        Value::Time(at) => at.to_string(),
+        Value::Date(day) => day.to_string(),
+        Value::Flag(flag) => yes_or_no(*flag).to_owned(),
+        Value::Count(number) => number.to_string(),
+        Value::Number(value, _) | Value::Percent(value) => csv::figure(Some(*value)),
+        Value::Share(share) => csv::cell(rounded(*share)),
+        Value::Money(amount) | Value::Whole(amount) => csv::money(Some(*amount)),
+        Value::Price(price) => csv::rate(Some(price.amount())),
+    }
+}

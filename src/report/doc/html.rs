@@ -1,0 +1,124 @@
+//! `--format html`: one file for readers away from a terminal. No network and no script.
+
+use super::{Doc, Table, shown};
+use crate::report::shared::gaps::{alike, places};
+use crate::report::shared::markup::{Page, SENTENCE, STYLE_ONLY, begin, cut, html};
+use crate::report::shared::page_table::PageTable;
+
+/// A document as a page that stands alone.
+pub fn doc_html(doc: &Doc) -> String {
+    let mut page = begin(STYLE_ONLY, &doc.headline);
+    html!(
+        page,
+        "<header>\n<h1>gpucost ",
+        doc.name,
+        "</h1>\n<p class=\"scope\">",
+        cut(&doc.headline, SENTENCE),
+        "</p>\n</header>\n<main>\n"
+    );
+    body(doc, "arithmetic", &mut page);
+    html!(page, "</main>\n</body>\n</html>\n");
+    page.finish()
+}
+
+/// Everything below the headline; `steps` is the id of the section of the arithmetic.
+pub(in crate::report) fn body(doc: &Doc, steps: &'static str, page: &mut Page) {
+    let given = doc.given.iter();
+    let given = given.map(|one| format!("{}: {} ({})", one.name, shown(&one.value), one.source));
+    notes("Given", given, page);
+    if !doc.steps.is_empty() {
+        let rows = doc.steps.iter().map(|step| {
+            let result = shown(&step.result);
+            vec![step.name.clone(), step.arithmetic.clone(), result]
+        });
+        let table = PageTable {
+            key: steps,
+            title: &title(steps),
+            columns: vec![("step", false), ("arithmetic", false), ("result", true)],
+            rows: rows.collect(),
+            most: usize::MAX,
+        };
+        table.write(page);
+    }
+    for part in doc.said().flat_map(|table| table.screens(true)) {
+        section(&part, page);
+    }
+    notes("Caveats", doc.caveats.iter().cloned(), page);
+    let missing = doc.missing.iter();
+    let missing = missing.map(|one| format!("{}: {}", one.what, one.remedy));
+    notes("Missing data", missing, page);
+    let gaps = alike(doc.gaps.as_deref().unwrap_or_default(), false);
+    let gaps = gaps.iter().filter_map(|group| {
+        let first = group.first()?;
+        Some(format!(
+            "{} of {}: {}; {}",
+            first.what,
+            places(group),
+            first.reason,
+            first.hint
+        ))
+    });
+    notes("Data gaps", gaps, page);
+    notes("Next", doc.next.iter().cloned(), page);
+}
+
+fn section(table: &Table, page: &mut Page) {
+    let title = title(&table.title);
+    if table.columns.is_empty() {
+        html!(page, "<h2>", title, "</h2>\n");
+        return;
+    }
+    let heads = table.columns.iter().enumerate();
+    let heads: Vec<_> = heads.filter(|(_, head)| head.is_on_screen(true)).collect();
+    let columns = heads
+        .iter()
+        .map(|(place, head)| (head.title, *place > 0 && table.is_figures(*place)));
+    let rows = table.rows.iter().map(|row| {
+        let cells = heads
+            .iter()
+            .map(|(place, _)| row.get(*place).map_or(String::new(), shown));
+        cells.collect()
+    });
+    let drawn = PageTable {
+        key: table.key,
+        title: &title,
+        columns: columns.collect(),
+        rows: rows.collect(),
+        most: usize::MAX,
+    };
+    drawn.write(page);
+    for note in &table.notes {
+        html!(page, "<p class=\"note\">", cut(note, SENTENCE), "</p>\n");
+    }
+}
+
+/// A heading of a table as one of a page: its words in capitals are for terminals.
+fn title(text: &str) -> String {
+    let (head, rest) = text.split_once("  ").unwrap_or((text, ""));
+    let mut head = if head == head.to_uppercase() {
+        head.to_lowercase()
+    } else {
+        head.to_owned()
+    };
+    if let Some(first) = head.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    match rest {
+        "" => head,
+        rest => format!("{head}: {rest}"),
+    }
+}
+
+fn notes(name: &'static str, lines: impl Iterator<Item = String>, page: &mut Page) {
+    let mut lines = lines.peekable();
+    if lines.peek().is_none() {
+        return;
+    }
+    html!(page, "<section>\n<h2>");
+    page.markup(name);
+    html!(page, "</h2>\n<ul>\n");
+    for line in lines {
+        html!(page, "<li>", cut(&line, SENTENCE), "</li>\n");
+    }
+    html!(page, "</ul>\n</section>\n");
+}

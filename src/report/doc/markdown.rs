@@ -1,0 +1,111 @@
+//! `--format markdown`: a document for a wiki, a ticket or a message, what it says first.
+
+use super::table::shown;
+use super::{Doc, Head, Table, Value};
+use crate::report::shared::gaps::{alike, places};
+use crate::report::shared::markdown::escape::{command, text};
+use crate::report::shared::text::counted;
+use std::fmt::Write;
+
+/// Rows of a sheet before the rest is counted.
+const SHOWN: usize = 20;
+
+/// A document as GitHub-flavoured Markdown. Words from outside are shown and never read as
+/// markup, links or mentions.
+pub fn doc_markdown(doc: &Doc) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = draw(doc, &mut out);
+    out
+}
+
+fn draw(doc: &Doc, out: &mut String) -> std::fmt::Result {
+    writeln!(out, "### {}", text(&doc.headline))?;
+    if !doc.given.is_empty() {
+        let given = doc.given.iter();
+        let given = given.map(|one| format!("{}: {}", one.name, text(&shown(&one.value))));
+        writeln!(out, "\n{}", given.collect::<Vec<_>>().join(" · "))?;
+    }
+    for step in &doc.steps {
+        let [name, arithmetic] = [&step.name, &step.arithmetic].map(|words| text(words));
+        let result = text(&shown(&step.result));
+        writeln!(out, "\n- {name}: {arithmetic} → {result}")?;
+    }
+    for part in doc.said().flat_map(|table| table.screens(false)) {
+        rows(&part, out)?;
+    }
+    list("Caveats", doc.caveats.iter().map(|one| text(one)), out)?;
+    let missing = doc.missing.iter();
+    let missing = missing.map(|one| text(&format!("{}: {}", one.what, one.remedy)));
+    list("Missing data", missing, out)?;
+    let gaps = alike(doc.gaps.as_deref().unwrap_or_default(), false);
+    let gaps = gaps.iter().filter_map(|group| {
+        let first = group.first()?;
+        let (what, reason, hint) = (&first.what, &first.reason, &first.hint);
+        Some(text(&format!(
+            "{what} of {}: {reason}; {hint}",
+            places(group)
+        )))
+    });
+    list("Data gaps", gaps, out)?;
+    list("Next", doc.next.iter().map(|one| command(one)), out)
+}
+
+fn rows(table: &Table, out: &mut String) -> std::fmt::Result {
+    if !table.title.is_empty() {
+        writeln!(out, "\n**{}**", text(&table.title))?;
+    }
+    if table.columns.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    if table.rows.is_empty() {
+        writeln!(out, "none")?;
+    } else {
+        let columns = table.columns.iter().enumerate();
+        let columns: Vec<(usize, &Head)> = columns
+            .filter(|(_, head)| head.is_on_screen(false))
+            .collect();
+        let titles = columns.iter().map(|(_, head)| head.title);
+        writeln!(out, "| {} |", titles.collect::<Vec<_>>().join(" | "))?;
+        let rule = |(place, _): &(usize, &Head)| {
+            if table.is_figures(*place) {
+                "--:"
+            } else {
+                "---"
+            }
+        };
+        let rules = columns.iter().map(rule);
+        writeln!(out, "| {} |", rules.collect::<Vec<_>>().join(" | "))?;
+        for row in table.rows.iter().take(SHOWN) {
+            let cells = columns.iter().map(|(place, _)| cell(row.get(*place)));
+            writeln!(out, "| {} |", cells.collect::<Vec<_>>().join(" | "))?;
+        }
+    }
+    let rest = table.rows.len().saturating_sub(SHOWN);
+    if rest > 0 {
+        let (one, many) = table.noun;
+        let rest = counted(rest as u64, &format!("more {one}"), &format!("more {many}"));
+        writeln!(out, "\n… and {rest}: see `--format json`")?;
+    }
+    for note in &table.notes {
+        writeln!(out, "\n{}", text(note))?;
+    }
+    Ok(())
+}
+
+fn cell(value: Option<&Value>) -> String {
+    value.map_or_else(String::new, |value| text(&shown(value)))
+}
+
+fn list(title: &str, items: impl Iterator<Item = String>, out: &mut String) -> std::fmt::Result {
+    let mut items = items.peekable();
+    if items.peek().is_none() {
+        return Ok(());
+    }
+    writeln!(out, "\n**{title}**\n")?;
+    for item in items {
+        writeln!(out, "- {item}")?;
+    }
+    Ok(())
+}

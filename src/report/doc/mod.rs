@@ -1,0 +1,317 @@
+//! What a command shows, declared once for every format. A renderer a format: each shows every
+//! document, and makes text from outside safe.
+
+#[macro_use]
+mod columns;
+mod csv;
+mod html;
+mod json;
+mod markdown;
+mod schema;
+mod slack;
+mod table;
+mod workbook;
+
+pub(in crate::report) use columns::{Column, column, columns, detail, heads};
+pub use columns::{Head, Kind, Level};
+pub use csv::doc_csv;
+pub(in crate::report) use csv::table_csv;
+pub(in crate::report) use html::body;
+pub use html::doc_html;
+pub(in crate::report) use json::Object;
+pub use json::doc_json;
+pub use markdown::doc_markdown;
+pub(in crate::report) use schema::doc_schema;
+pub use slack::doc_slack;
+pub use table::doc_table;
+pub(in crate::report) use table::shown;
+pub use workbook::doc_xlsx;
+pub(in crate::report) use workbook::{Line, LineValue, Page, Workbook};
+
+use crate::domain::{Gap, Money};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use std::borrow::Cow;
+
+/// A document. Text in it may hold names from outside: each format makes them safe.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Doc {
+    /// The command, such as `reserved`.
+    pub name: &'static str,
+    /// What it says, in one sentence.
+    pub headline: String,
+    /// Keys of the document itself. A planner's answer has none: what its figures rest on is in
+    /// `given`.
+    pub record: Record,
+    pub csv: CsvRows,
+    /// What the figures rest on.
+    pub given: Vec<Given>,
+    /// How they follow, in order.
+    pub steps: Vec<Step>,
+    pub tables: Vec<Table>,
+    /// What somebody who acts on it must know, the gravest first.
+    pub caveats: Vec<String>,
+    /// What was not known.
+    pub missing: Vec<Missing>,
+    /// What could not be read; absent where nothing is read that could be missing.
+    pub gaps: Option<Vec<Gap>>,
+    /// Configuration to apply; nothing of it was applied.
+    pub files: Vec<Printed>,
+    /// Commands that go on from here.
+    pub next: Vec<String>,
+}
+
+impl Doc {
+    /// Whether it is a planner's answer.
+    fn is_answer(&self) -> bool {
+        self.record.heads.is_empty()
+    }
+
+    /// The tables that screens show: a planner says what it has none of.
+    fn said(&self) -> impl Iterator<Item = &Table> {
+        let is_empty = |table: &Table| table.rows.is_empty() && table.notes.is_empty();
+        let tables = self.tables.iter();
+        tables.filter(move |table| self.is_answer() || !is_empty(table))
+    }
+}
+
+/// What CSV has a row for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CsvRows {
+    /// So many of the first tables, under the columns of all of them.
+    Tables(usize),
+    /// The first table.
+    #[default]
+    First,
+    /// The record, in one row.
+    Record,
+}
+
+/// Values with a name each.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Record {
+    pub heads: Vec<Head>,
+    pub values: Vec<Value>,
+}
+
+impl Record {
+    /// The heads of a record alone, for its schema.
+    pub(in crate::report) fn heads<R>(columns: Vec<Column<R>>) -> Self {
+        Self {
+            heads: heads(columns),
+            values: Vec::new(),
+        }
+    }
+
+    /// The record of what `columns` say of a row.
+    pub(in crate::report) fn of<R>(columns: Vec<Column<R>>, row: &R) -> Self {
+        Self {
+            values: columns.iter().map(|column| (column.value)(row)).collect(),
+            heads: columns.into_iter().map(|column| column.head).collect(),
+        }
+    }
+}
+
+/// One thing that figures rest on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Given {
+    /// Name in JSON, with its unit last.
+    pub key: &'static str,
+    /// Name in tables, with its unit.
+    pub name: &'static str,
+    pub value: Value,
+    /// Where it is from: a flag, a measurement with its samples, a page with its date.
+    pub source: String,
+}
+
+/// One line of arithmetic.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    pub name: String,
+    /// The arithmetic with its figures, such as `500 / 200 = 2.5, rounded up`.
+    pub arithmetic: String,
+    pub result: Value,
+}
+
+/// Rows to compare.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    /// Name in JSON.
+    pub key: &'static str,
+    /// Heading on screens.
+    pub title: String,
+    /// What a row is, for one and for many.
+    pub noun: (&'static str, &'static str),
+    pub columns: Vec<Head>,
+    /// In order; each has a value for each column.
+    pub rows: Vec<Vec<Value>>,
+    /// What to know below the rows; screens only.
+    pub notes: Vec<String>,
+}
+
+impl Table {
+    /// A table of what `columns` say of each row.
+    pub(in crate::report) fn of<R>(
+        key: &'static str,
+        title: impl Into<String>,
+        noun: (&'static str, &'static str),
+        columns: Vec<Column<R>>,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Self {
+        let cells = |row: R| columns.iter().map(|column| (column.value)(&row)).collect();
+        Self {
+            key,
+            title: title.into(),
+            noun,
+            rows: rows.into_iter().map(cells).collect(),
+            columns: columns.into_iter().map(|column| column.head).collect(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Tables without rows inside of rows, for screens: where a row has some, the table is a
+    /// heading alone, and each row a table below it with what the row says as its title.
+    fn screens(&self, is_wide: bool) -> Vec<Cow<'_, Self>> {
+        let is_shown = |head: &Head| head.is_on_screen(is_wide);
+        let is_nested = |head: &Head| matches!(head.kind, Kind::Rows(_)) && is_shown(head);
+        if !self.columns.iter().any(is_nested) {
+            return vec![Cow::Borrowed(self)];
+        }
+        let heading = Self {
+            key: self.key,
+            title: self.title.clone(),
+            noun: self.noun,
+            ..Self::default()
+        };
+        let mut tables = vec![heading];
+        for row in &self.rows {
+            let cells = || {
+                self.columns
+                    .iter()
+                    .zip(row)
+                    .filter(|(head, _)| is_shown(head))
+            };
+            let said = cells().filter(|(head, value)| {
+                !is_nested(head) && !matches!(value, Value::Absent | Value::Texts(_))
+            });
+            let said = said.map(|(head, value)| match value.is_words() {
+                true => shown(value),
+                false => format!("{} {}", shown(value), head.title),
+            });
+            let title = said.collect::<Vec<_>>().join(", ");
+            let notes = cells().filter_map(|(_, value)| match value {
+                Value::Texts(texts) => Some(texts.clone()),
+                _ => None,
+            });
+            let nested = cells().filter_map(|(head, value)| match (&head.kind, value) {
+                (Kind::Rows(heads), Value::Rows(rows)) => Some((heads, rows)),
+                _ => None,
+            });
+            let first = tables.len();
+            tables.extend(nested.map(|(heads, rows)| Self {
+                title: title.clone(),
+                columns: heads.clone(),
+                rows: rows.clone(),
+                key: self.key,
+                noun: self.noun,
+                notes: Vec::new(),
+            }));
+            if let Some(table) = tables[first..].last_mut() {
+                table.notes = notes.flatten().collect();
+            }
+        }
+        if let Some(table) = tables.last_mut() {
+            table.notes.extend(self.notes.iter().cloned());
+        }
+        tables.into_iter().map(Cow::Owned).collect()
+    }
+
+    /// Whether a column holds figures, which are aligned right.
+    fn is_figures(&self, place: usize) -> bool {
+        match self.columns[place].kind {
+            Kind::Inferred => {
+                let mut known = self.rows.iter().filter_map(|row| row.get(place));
+                known.any(|value| *value != Value::Absent && !value.is_words())
+            }
+            Kind::Count
+            | Kind::CountOf(_)
+            | Kind::Number
+            | Kind::Percent
+            | Kind::Share
+            | Kind::Money
+            | Kind::Price => true,
+            _ => false,
+        }
+    }
+}
+
+/// What a cell holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Not known, which is not zero.
+    Absent,
+    Text(String),
+    /// A list of names or sentences.
+    Texts(Vec<String>),
+    /// In UTC; screens show it to the minute.
+    Time(Timestamp),
+    Date(Date),
+    Flag(bool),
+    Count(u64),
+    /// A measured or computed number with as many decimals as screens show.
+    Number(f64, usize),
+    /// 0–100, with one decimal.
+    Percent(f64),
+    /// 0–1; screens show it as a percentage.
+    Share(Decimal),
+    /// An amount, rounded to cents.
+    Money(Money),
+    /// An amount of which screens show no cents.
+    Whole(Money),
+    /// A price of a small unit, such as an hour or a million tokens: up to six decimals.
+    Price(Money),
+    /// Values under the heads of its column.
+    Record(Vec<Value>),
+    /// Rows under the heads of its column.
+    Rows(Vec<Vec<Value>>),
+}
+
+impl Value {
+    pub(in crate::report) fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// The value of what may be absent.
+    pub(in crate::report) fn of<T>(value: Option<T>, make: impl FnOnce(T) -> Self) -> Self {
+        value.map_or(Self::Absent, make)
+    }
+
+    fn is_words(&self) -> bool {
+        matches!(
+            self,
+            Self::Text(_) | Self::Texts(_) | Self::Time(_) | Self::Date(_) | Self::Flag(_)
+        )
+    }
+}
+
+/// Something that was not known, and how to measure it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    pub what: String,
+    /// What to run or to set, in words that work when typed.
+    pub remedy: String,
+}
+
+/// A file that is printed and not applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Printed {
+    /// Its name, such as `nodepool.yaml`.
+    pub name: String,
+    /// What it is for, and how to apply it.
+    pub purpose: String,
+    pub text: String,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,172 @@
+//! The JSON schema of a document, by its columns.
+
+use super::{Doc, Head, Kind};
+use crate::report::SCHEMA_VERSION;
+use crate::report::shared::text::json_document;
+use serde_json::{Map, Value as Json, json};
+
+/// The forms of a document as one schema of `docs/schema`: each has all its tables, also those
+/// without a row. `about` says what the document is.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn doc_schema(name: &str, about: &str, forms: &[Doc]) -> Result<String, serde_json::Error> {
+    let mut schemas: Vec<Json> = forms.iter().map(form).collect();
+    let mut document = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": format!("urn:gpucost:schema:{name}:1"),
+        "title": format!("gpucost {name} --format json"),
+        "description": about,
+        "type": "object",
+    });
+    match schemas.as_mut_slice() {
+        [one] => merge(&mut document, one.take()),
+        _ => document["anyOf"] = Json::Array(schemas),
+    }
+    json_document(&document)
+}
+
+fn merge(document: &mut Json, form: Json) {
+    if let (Json::Object(document), Json::Object(form)) = (document, form) {
+        document.extend(form);
+    }
+}
+
+fn form(doc: &Doc) -> Json {
+    let mut form = object(&doc.record.heads);
+    add(
+        &mut form,
+        "schema_version",
+        json!({ "const": SCHEMA_VERSION }),
+        true,
+    );
+    for table in &doc.tables {
+        let rows =
+            json!({ "type": "array", "items": object(&table.columns), "description": table.title });
+        add(&mut form, table.key, rows, true);
+    }
+    if doc.gaps.is_some() {
+        let words = ["what", "where", "reason", "hint"];
+        let mut gap = json!({ "type": "object", "required": words, "properties": {
+            "cause": { "type": ["string", "null"], "description": "The name of its cause; null where an estate states its reason in its own words." },
+        } });
+        for word in words {
+            gap["properties"][word] = json!({ "type": "string" });
+        }
+        add(
+            &mut form,
+            "gaps",
+            json!({ "type": "array", "items": gap, "description": "What could not be read." }),
+            true,
+        );
+    }
+    for (key, what) in [
+        ("given", "What the figures rest on."),
+        ("steps", "The arithmetic, in order."),
+    ] {
+        add(
+            &mut form,
+            key,
+            json!({ "type": "array", "items": { "type": "object" }, "description": what }),
+            false,
+        );
+    }
+    for (key, what) in [
+        ("caveats", "What to know before acting on it."),
+        ("next", "Commands that go on from here."),
+    ] {
+        add(
+            &mut form,
+            key,
+            json!({ "type": "array", "items": { "type": "string" }, "description": what }),
+            false,
+        );
+    }
+    form
+}
+
+/// The schema of an object with these keys.
+fn object(heads: &[Head]) -> Json {
+    let mut schema = json!({ "type": "object", "properties": {}, "required": [] });
+    let heads = heads.iter().filter(|head| head.is_data());
+    for head in heads {
+        let mut place = &mut schema;
+        let parts: Vec<&str> = head.path.split('.').collect();
+        let (last, objects) = parts.split_last().unwrap_or((&"", &[]));
+        for part in objects {
+            if place["properties"].get(part).is_none() {
+                let empty = json!({ "type": ["object", "null"], "properties": {}, "required": [] });
+                add(place, part, empty, true);
+            }
+            place = &mut place["properties"][part];
+        }
+        add(place, last, value(head), true);
+    }
+    schema
+}
+
+fn add(object: &mut Json, key: &str, schema: Json, is_required: bool) {
+    object["properties"][key] = schema;
+    if is_required && let Some(required) = object["required"].as_array_mut() {
+        required.push(key.into());
+    }
+}
+
+fn value(head: &Head) -> Json {
+    let mut schema = Map::new();
+    let kind = match &head.kind {
+        Kind::Inferred => None,
+        Kind::Text | Kind::Word(_) | Kind::Time | Kind::Date => Some("string"),
+        Kind::Texts | Kind::Rows(_) => Some("array"),
+        Kind::Flag => Some("boolean"),
+        Kind::Count | Kind::CountOf(_) => Some("integer"),
+        Kind::Number | Kind::Percent | Kind::Share | Kind::Money | Kind::Price => Some("number"),
+        Kind::Record(_) => Some("object"),
+    };
+    match &head.kind {
+        Kind::Record(heads) => merge_into(&mut schema, object(heads)),
+        Kind::Rows(heads) => {
+            schema.insert("items".to_owned(), object(heads));
+        }
+        Kind::Texts => {
+            schema.insert("items".to_owned(), json!({ "type": "string" }));
+        }
+        Kind::Word(words) => {
+            let absent = head.is_optional.then_some(Json::Null);
+            let words = words.iter().map(|word| Json::from(*word)).chain(absent);
+            schema.insert("enum".to_owned(), words.collect());
+        }
+        Kind::Count => {
+            schema.insert("minimum".to_owned(), 0.into());
+        }
+        Kind::CountOf(numbers) => {
+            schema.insert("enum".to_owned(), json!(numbers));
+        }
+        Kind::Date => {
+            schema.insert("format".to_owned(), "date".into());
+            schema.insert("pattern".to_owned(), "^[0-9]{4}-[0-9]{2}-[0-9]{2}$".into());
+        }
+        Kind::Time => {
+            schema.insert("format".to_owned(), "date-time".into());
+        }
+        _ => {}
+    }
+    if let Some(kind) = kind {
+        let kind = if head.is_optional {
+            json!([kind, "null"])
+        } else {
+            json!(kind)
+        };
+        schema.insert("type".to_owned(), kind);
+    }
+    if !head.meaning.is_empty() {
+        schema.insert("description".to_owned(), head.meaning.into());
+    }
+    Json::Object(schema)
+}
+
+fn merge_into(schema: &mut Map<String, Json>, object: Json) {
+    if let Json::Object(object) = object {
+        schema.extend(object);
+    }
+}

@@ -1,0 +1,255 @@
+//! Tables of a document for a terminal.
+
+use super::{Doc, Head, Level, Printed, Table, Value};
+use crate::domain::separated;
+use crate::report::shared::gaps::gap_section;
+use crate::report::shared::plain_table::PlainTable;
+use crate::report::shared::style::{TableStyle, columns_left_out};
+use crate::report::shared::text::{
+    ABSENT, count, fit, hanging, money, percent, rounded, safe, unit_price, whole, wrap, yes_or_no,
+};
+use rust_decimal::Decimal;
+use std::fmt::Write;
+
+/// Rows of a sheet that are shown unless it is wide.
+const SHOWN: usize = 20;
+
+/// Tables below the heading of another that are shown unless it is wide.
+const MOST_PARTS: usize = 12;
+
+/// Columns of a text in a cell before it is cut, and of a sentence. JSON and CSV have all of it.
+const LONGEST_CELL: usize = 480;
+const LONGEST_SENTENCE: usize = 1_600;
+
+/// A document as text. Lines of files and commands are never cut, so that they can be
+/// copied.
+pub fn doc_table(doc: &Doc, style: TableStyle) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_doc(doc, style, &mut out);
+    out
+}
+
+fn write_doc(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    let headline = fit(&doc.headline, LONGEST_SENTENCE);
+    for line in wrap(&headline, style.width) {
+        writeln!(out, "{}", style.heading(&line))?;
+    }
+    writeln!(out)?;
+    record(doc, style, out)?;
+    given(doc, style, out)?;
+    steps(doc, style, out)?;
+    for table in doc.said() {
+        let parts = table.screens(style.wide);
+        // Beside the heading of a table of tables.
+        let most = style.shown(parts.len() - 1, MOST_PARTS) + 1;
+        for part in &parts[..most] {
+            rows(part, style, out)?;
+        }
+        let (one, many) = table.noun;
+        style.left_out(parts.len() - most, one, many, None, out)?;
+    }
+    list("CAVEATS", doc.caveats.iter().cloned(), style, out)?;
+    let missing = doc.missing.iter();
+    let missing = missing.map(|one| format!("{}: {}", one.what, one.remedy));
+    list("MISSING DATA", missing, style, out)?;
+    gap_section(doc.gaps.as_deref().unwrap_or_default(), style, out)?;
+    for file in &doc.files {
+        printed(file, style, out)?;
+    }
+    if !doc.next.is_empty() {
+        writeln!(out, "{}", style.heading("NEXT"))?;
+        for command in &doc.next {
+            writeln!(out, "  {}", safe(command))?;
+        }
+    }
+    Ok(())
+}
+
+fn record(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    let fields = doc.record.heads.iter().zip(&doc.record.values);
+    let fields: Vec<_> = fields
+        .filter(|(head, _)| head.is_on_screen(style.wide))
+        .collect();
+    for (head, value) in &fields {
+        hanging(
+            &format!("{}: ", head.title),
+            head.title.len() + 2,
+            &shown(value),
+            style.width,
+            out,
+        )?;
+    }
+    if fields.is_empty() {
+        Ok(())
+    } else {
+        writeln!(out)
+    }
+}
+
+fn given(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    if doc.given.is_empty() {
+        return Ok(());
+    }
+    let mut table = PlainTable::new(&["GIVEN", "VALUE", "SOURCE"], [1]);
+    for one in &doc.given {
+        let source = fit(&one.source, LONGEST_CELL);
+        table.row(vec![one.name.to_owned(), shown(&one.value), source]);
+    }
+    out.push_str(&table.wrapped(style));
+    Ok(())
+}
+
+fn steps(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    if doc.steps.is_empty() {
+        return Ok(());
+    }
+    let mut table = PlainTable::new(&["STEP", "ARITHMETIC", "RESULT"], [2]);
+    for step in &doc.steps {
+        let cells = [&step.name, &step.arithmetic].map(|text| safe(text));
+        let [name, arithmetic] = cells;
+        table.row(vec![name, arithmetic, shown(&step.result)]);
+    }
+    out.push_str(&table.wrapped(style));
+    Ok(())
+}
+
+fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    if !table.title.is_empty() {
+        style.title(&fit(&table.title, LONGEST_CELL), out)?;
+    }
+    if table.columns.is_empty() {
+        return notes(table, &[], style, out);
+    }
+    if table.rows.is_empty() {
+        if table.notes.is_empty() {
+            writeln!(out, "  none")?;
+        }
+        return notes(table, &[], style, out);
+    }
+    let heads = table.columns.iter().enumerate();
+    let heads: Vec<(usize, &Head)> = heads
+        .filter(|(_, head)| head.is_on_screen(style.wide))
+        .collect();
+    let header: Vec<String> = heads
+        .iter()
+        .map(|(_, head)| head.title.to_uppercase())
+        .collect();
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let numbers = heads
+        .iter()
+        .enumerate()
+        .filter(|(_, (place, _))| table.is_figures(*place));
+    let mut drawn = PlainTable::new(&header, numbers.map(|(index, _)| index));
+    let mut spare: Vec<(u8, usize)> = Vec::new();
+    for (index, (_, head)) in heads.iter().enumerate() {
+        if let Level::Narrow(order @ 1..) = head.level {
+            spare.push((order, index));
+        }
+    }
+    spare.sort_unstable_by(|one, other| other.cmp(one));
+    let spare: Vec<usize> = spare.into_iter().map(|(_, index)| index).collect();
+    let most = style.shown(table.rows.len(), SHOWN);
+    for row in &table.rows[..most] {
+        let cells = heads
+            .iter()
+            .map(|(place, _)| row.get(*place).map_or(String::new(), shown));
+        drawn.row(cells.map(|cell| fit(&cell, LONGEST_CELL)).collect());
+    }
+    let mut dropped = Vec::new();
+    let text = if spare.is_empty() {
+        drawn.wrapped(style)
+    } else {
+        drawn = drawn.whole(&spare);
+        dropped = drawn.left_out(style, 0);
+        drawn.text(style)
+    };
+    out.push_str(text.trim_end_matches('\n'));
+    out.push('\n');
+    let (one, many) = table.noun;
+    style.left_out(table.rows.len() - most, one, many, None, out)?;
+    notes(table, &dropped, style, out)
+}
+
+/// What stands below the rows, and which columns the width has no room for.
+fn notes(
+    table: &Table,
+    dropped: &[String],
+    style: TableStyle,
+    out: &mut String,
+) -> std::fmt::Result {
+    let dropped = columns_left_out(dropped, style);
+    for note in table.notes.iter().chain(&dropped) {
+        hanging("  ", 2, &fit(note, LONGEST_SENTENCE), style.width, out)?;
+    }
+    writeln!(out)
+}
+
+fn list(
+    title: &str,
+    items: impl Iterator<Item = String>,
+    style: TableStyle,
+    out: &mut String,
+) -> std::fmt::Result {
+    let mut items = items.peekable();
+    if items.peek().is_none() {
+        return Ok(());
+    }
+    writeln!(out, "{}", style.heading(title))?;
+    for item in items {
+        let item = fit(&item, LONGEST_SENTENCE);
+        for (index, line) in wrap(&item, style.width.saturating_sub(4))
+            .iter()
+            .enumerate()
+        {
+            writeln!(out, "  {}{line}", if index == 0 { "" } else { "  " })?;
+        }
+    }
+    writeln!(out)
+}
+
+fn printed(file: &Printed, style: TableStyle, out: &mut String) -> std::fmt::Result {
+    writeln!(out, "{}", style.heading(&safe(&file.name)))?;
+    for line in wrap(&file.purpose, style.width.saturating_sub(2)) {
+        writeln!(out, "  {line}")?;
+    }
+    writeln!(out)?;
+    for line in file.text.lines() {
+        writeln!(out, "{}", safe(line))?;
+    }
+    writeln!(out)
+}
+
+/// A value as people read it.
+pub(in crate::report) fn shown(value: &Value) -> String {
+    match value {
+        // What is nested is shown as a table of its own.
+        Value::Absent | Value::Record(_) | Value::Rows(_) => ABSENT.to_owned(),
+        Value::Text(text) => safe(text),
+        Value::Texts(texts) => safe(&texts.join(", ")),
+        Value::Time(at) => at.strftime("%Y-%m-%d %H:%M").to_string(),
+        Value::Date(day) => day.to_string(),
+        Value::Flag(flag) => yes_or_no(*flag).to_owned(),
+        Value::Count(number) => count(*number),
+        Value::Number(value, decimals) => number(*value, *decimals),
+        Value::Percent(value) => percent(*value),
+        Value::Share(share) => format!("{}%", rounded(*share * Decimal::ONE_HUNDRED, 1)),
+        Value::Money(amount) => money(*amount),
+        Value::Whole(amount) => whole(*amount),
+        Value::Price(price) => unit_price(*price),
+    }
+}
+
+/// A number with separators before its decimals.
+fn number(value: f64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", value.abs());
+    let sign = if value < 0.0 && text.contains(|c| ('1'..='9').contains(&c)) {
+        "-"
+    } else {
+        ""
+    };
+    match text.split_once('.') {
+        Some((whole, rest)) => format!("{sign}{}.{rest}", separated(whole)),
+        None => format!("{sign}{}", separated(&text)),
+    }
+}

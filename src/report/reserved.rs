@@ -1,0 +1,425 @@
+//! `gpucost reserved --type`: what commitments to one type come to.
+
+use crate::catalog::{FamilyFacts, family};
+use crate::domain::{Currency, Money, PriceBasis, PriceOption, PriceQuote};
+use crate::report::doc::{CsvRows, Doc, Given, Record, Step, Table, Value, columns};
+use crate::report::shared::text::{count, counted, money, unit_price};
+use crate::savings::{PricedCommitment, ReservedReport, SteadyUse, months};
+use jiff::civil::Date;
+use rust_decimal::prelude::ToPrimitive;
+use rust_decimal::{Decimal, RoundingStrategy};
+
+pub(super) const CURRENCIES: &[&str] = &["USD", "CNY", "EUR"];
+pub(super) const ORIGINS: &[&str] = &["bundled", "cache", "api", "user"];
+pub(super) const PAYMENTS: &[&str] = &["no-upfront", "partial-upfront", "all-upfront"];
+pub(super) const SYSTEMS: &[&str] = &[
+    "linux",
+    "windows",
+    "rhel",
+    "sles",
+    "ubuntu-pro",
+    "other-licensed",
+];
+const OFFERS: &[&str] = &[
+    "reserved",
+    "ec2-instance-savings-plan",
+    "compute-savings-plan",
+];
+/// Years of a term.
+pub(super) const TERMS: &[u64] = &[1, 3];
+pub(super) const BASES: &[&str] = &["observed", "derived"];
+
+/// Origin of a price that the user stated, on the command line too.
+const GIVEN: &str = "user";
+
+columns! {
+    fn calculator(report: ReservedReport) {
+        text "instance_type", "", Data, report.instance_type.clone(), "The instance type.";
+        text "region", "", Data, report.region.clone(), "";
+        word[SYSTEMS] "operating_system", "", Data, report.operating_system.name(), "";
+        count "count", "", Data, report.used.count, "Number of instances.";
+        number "hours_per_month", "", Data, report.used.hours_per_month, "Hours per month that each instance runs.";
+        word[CURRENCIES] "currency", "", Data, report.used.on_demand.currency().code(), "Of all amounts.";
+        price "on_demand_hourly", "", Data, amount(report, report.used.on_demand.amount()), "Of one instance.";
+        opt date "on_demand_date", "", Data, report.on_demand.as_ref().map(|quote| quote.seen_on), "null if a flag set the price.";
+        word[ORIGINS] "on_demand_origin", "", Data, origin(report.on_demand.as_ref()), "";
+        opt word[PAYMENTS] "reserved_1yr_payment", "", Data, report.one_year.as_ref().map(payment), "null where the term is not sold.";
+        opt price "reserved_1yr_upfront", "", Data, report.one_year.as_ref().map(|sold| amount(report, sold.figures.instalments.upfront)), "Paid once, for one instance.";
+        opt price "reserved_1yr_hourly", "", Data, report.one_year.as_ref().map(|sold| amount(report, sold.figures.instalments.hourly)), "Paid in addition, every hour.";
+        opt date "reserved_1yr_date", "", Data, report.one_year.as_ref().and_then(seen_on), "";
+        opt word[ORIGINS] "reserved_1yr_origin", "", Data, report.one_year.as_ref().map(|sold| origin(sold.quote.as_ref())), "";
+        opt word[PAYMENTS] "reserved_3yr_payment", "", Data, report.three_years.as_ref().map(payment), "null where the term is not sold.";
+        opt price "reserved_3yr_upfront", "", Data, report.three_years.as_ref().map(|sold| amount(report, sold.figures.instalments.upfront)), "Paid once, for one instance.";
+        opt price "reserved_3yr_hourly", "", Data, report.three_years.as_ref().map(|sold| amount(report, sold.figures.instalments.hourly)), "Paid in addition, every hour.";
+        opt date "reserved_3yr_date", "", Data, report.three_years.as_ref().and_then(seen_on), "";
+        opt word[ORIGINS] "reserved_3yr_origin", "", Data, report.three_years.as_ref().map(|sold| origin(sold.quote.as_ref())), "";
+        money "on_demand_monthly", "", Data, report.comparison.on_demand_monthly, "";
+        money "on_demand_1yr_total", "", Data, report.comparison.on_demand_1yr_total, "";
+        opt money "reserved_1yr_total", "", Data, report.comparison.reserved_1yr_total, "";
+        opt money "reserved_1yr_savings", "", Data, report.comparison.reserved_1yr_savings, "Below zero if the commitment costs more.";
+        opt number "reserved_1yr_savings_pct", "", Data, report.comparison.reserved_1yr_savings_pct.map(tenth), "Percentage, at most 100.";
+        opt money "reserved_1yr_billed_total", "", Data, report.comparison.reserved_1yr_billed_total, "Cost of the whole term, with every hour billed.";
+        opt money "reserved_3yr_total_annualized", "", Data, report.comparison.reserved_3yr_total_annualized, "One year of the three.";
+        opt number "reserved_3yr_savings_vs_ondemand_pct", "", Data, report.comparison.reserved_3yr_savings_vs_ondemand_pct.map(tenth), "Percentage, at most 100.";
+        opt money "reserved_3yr_billed_total", "", Data, report.comparison.reserved_3yr_billed_total, "Cost of the whole term, with every hour billed.";
+        opt share "break_even_utilization_1yr", "", Data, report.comparison.break_even_utilization_1yr, "Share of all hours; above 1 if the commitment never pays.";
+        opt share "break_even_utilization_3yr", "", Data, report.comparison.break_even_utilization_3yr, "Share of all hours; above 1 if the commitment never pays.";
+        opt count "break_even_month_1yr", "", Data, report.comparison.break_even_month_1yr, "Month of the term; null if it is not reached within the term.";
+        opt count "break_even_month_3yr", "", Data, report.comparison.break_even_month_3yr, "Month of the term; null if it is not reached within the term.";
+        opt money "balance_when_halved_1yr", "", Data, report.one_year.as_ref().map(|sold| sold.figures.balance_when_halved), "On-demand cost minus commitment cost over the term, if half of the instances remain from month 7.";
+        opt money "balance_when_halved_3yr", "", Data, report.three_years.as_ref().map(|sold| sold.figures.balance_when_halved), "On-demand cost minus commitment cost over the term, if half of the instances remain from month 7.";
+        opt price "capacity_block_hourly", "", Data, report.capacity_block.as_ref().map(|quote| amount(report, quote.rate.amount())), "Of one instance; paid upfront for days or weeks.";
+        opt date "capacity_block_date", "", Data, report.capacity_block.as_ref().map(|quote| quote.seen_on), "";
+        opt word[ORIGINS] "capacity_block_origin", "", Data, report.capacity_block.as_ref().map(|quote| quote.origin.name()), "";
+    }
+}
+
+columns! {
+    fn commitments(row: (PricedCommitment, Currency)) {
+        word[OFFERS] "offer", "", Data, offer(&row.0), "What is sold.";
+        text "name", "offer", Screen, format!("{} {}yr", short_offer(&row.0), row.0.figures.term.years), "";
+        count[TERMS] "term_years", "", Data, row.0.figures.term.years, "";
+        word[PAYMENTS] "payment", "payment", Narrow(0), payment(&row.0), "";
+        price "upfront", "", Data, Money::new(row.0.figures.instalments.upfront, row.1), "Of one instance.";
+        price "hourly", "per hour", Wide, Money::new(row.0.figures.instalments.hourly, row.1), "Of one instance.";
+        price "effective_hourly", "effective", Narrow(3), Money::new(row.0.figures.effective_hourly, row.1), "Both together, per hour of the term.";
+        whole "upfront_total", "prepaid", Narrow(0), row.0.figures.upfront_total, "Of all instances.";
+        money "annual_total", "", Data, row.0.figures.annual_total, "For the hours that they run.";
+        money "annual_savings", "", Data, row.0.figures.annual_savings, "";
+        number "annual_savings_pct", "", Data, tenth(row.0.figures.annual_savings_pct), "Percentage, at most 100.";
+        whole "billed_total", "committed", Wide, row.0.figures.billed_total, "With every hour billed.";
+        whole "billed_annual", "annual", Narrow(0), row.0.figures.billed_annual, "With every hour billed.";
+        percent "billed_savings_pct", "saves", Narrow(0), tenth(row.0.figures.billed_savings_pct).to_f64(), "Percentage, at most 100.";
+        share "break_even_utilization", "break-even", Narrow(1), row.0.figures.break_even_utilization, "Share of the hours above which it is cheaper.";
+        opt count "break_even_month", "month", Narrow(2), row.0.figures.break_even_month, "First month in which on-demand has cost as much.";
+        whole "balance_when_halved", "halved", Narrow(0), row.0.figures.balance_when_halved, "On-demand minus the commitment over its term, if half of the instances remain from month 7.";
+        opt word[BASES] "basis", "", Data, row.0.quote.as_ref().map(|quote| quote.basis.name()), "";
+        opt date "date", "date", Wide, seen_on(&row.0), "";
+        word[ORIGINS] "origin", "origin", Wide, origin(row.0.quote.as_ref()), "";
+    }
+}
+
+/// A comparison as a document: the calculator's figures, their arithmetic, and every commitment
+/// side by side.
+pub fn reserved_doc(report: &ReservedReport) -> Doc {
+    let used = &report.used;
+    let currency = used.on_demand.currency();
+    let mut table = sold(&report.commitments, currency);
+    table.notes = missing_terms(report);
+    table.notes.push(
+        "PREPAID, ANNUAL and HALVED are of all instances; EFFECTIVE is the hourly cost of one, with \
+         the upfront payment spread over the term; BREAK-EVEN is the share of all hours above which \
+         a commitment is cheaper, and MONTH the first month in which on-demand has cost as much; \
+         HALVED is on-demand minus the commitment over its term, if half of the instances remain \
+         from month 7."
+            .to_owned(),
+    );
+    table.notes.extend(report.capacity_block.as_ref().map(|quote| {
+        let rate = sign(used, quote.rate.amount());
+        format!("A Capacity Block costs {rate} per hour ({}): it is paid upfront for days or weeks, so it is not compared by year.", provenance(Some(quote)))
+    }));
+    Doc {
+        name: "reserved",
+        headline: headline(report),
+        record: Record::of(calculator(), report),
+        csv: CsvRows::Record,
+        given: given(report),
+        steps: steps(report),
+        tables: vec![table],
+        ..Doc::default()
+    }
+}
+
+/// The document without a value, for its schema.
+pub(super) fn reserved_form() -> Doc {
+    Doc {
+        record: Record::heads(calculator()),
+        tables: vec![sold(&[], Currency::Usd)],
+        ..Doc::default()
+    }
+}
+
+fn sold(all: &[PricedCommitment], currency: Currency) -> Table {
+    Table::of(
+        "commitments",
+        "COMMITMENTS  billed whether used or not",
+        ("commitment", "commitments"),
+        commitments(),
+        all.iter().map(|sold| (sold.clone(), currency)),
+    )
+}
+
+fn headline(report: &ReservedReport) -> String {
+    let used = &report.used;
+    let what = format!(
+        "{} × {}, {}, {}, {} hours per month each",
+        count(u64::from(used.count)),
+        report.instance_type,
+        report.region,
+        report.operating_system,
+        used.hours_per_month.normalize()
+    );
+    let year = money(report.comparison.on_demand_1yr_total);
+    format!("{what}, cost {year} per year on-demand")
+}
+
+fn given(report: &ReservedReport) -> Vec<Given> {
+    let price = |key, name, value, quote| Given {
+        key,
+        name,
+        value: Value::Price(value),
+        source: provenance(quote),
+    };
+    let rate = amount(report, report.used.on_demand.amount());
+    let mut given = vec![price(
+        "on_demand",
+        "on-demand, per hour",
+        rate,
+        report.on_demand.as_ref(),
+    )];
+    let terms = [
+        (
+            "reserved_1yr_upfront",
+            "1 year, upfront",
+            "reserved_1yr",
+            "1 year, per hour",
+            &report.one_year,
+        ),
+        (
+            "reserved_3yr_upfront",
+            "3 years, upfront",
+            "reserved_3yr",
+            "3 years, per hour",
+            &report.three_years,
+        ),
+    ];
+    for (upfront_key, upfront_name, key, name, sold) in terms {
+        let Some(sold) = sold else { continue };
+        let paid = sold.figures.instalments;
+        for (key, name, part) in [
+            (upfront_key, upfront_name, paid.upfront),
+            (key, name, paid.hourly),
+        ] {
+            if !part.is_zero() {
+                given.push(price(key, name, amount(report, part), sold.quote.as_ref()));
+            }
+        }
+    }
+    given
+}
+
+fn steps(report: &ReservedReport) -> Vec<Step> {
+    let used = &report.used;
+    let (rate, hours) = (sign(used, used.on_demand.amount()), hours(used));
+    let count = count(u64::from(used.count));
+    let found = &report.comparison;
+    let mut steps = vec![
+        step(
+            "on-demand per month",
+            format!("{rate} × {hours} × {count}"),
+            Value::Money(found.on_demand_monthly),
+        ),
+        step(
+            "on-demand per year",
+            format!("{rate} × {hours} × 12 × {count}"),
+            Value::Money(found.on_demand_1yr_total),
+        ),
+    ];
+    let terms = [&report.one_year, &report.three_years]
+        .into_iter()
+        .flatten();
+    steps.extend(terms.flat_map(|sold| term_steps(report, sold)));
+    steps
+}
+
+fn step(name: &str, arithmetic: String, result: Value) -> Step {
+    Step {
+        name: name.to_owned(),
+        arithmetic,
+        result,
+    }
+}
+
+/// The arithmetic of one term.
+fn term_steps(report: &ReservedReport, sold: &PricedCommitment) -> Vec<Step> {
+    let used = &report.used;
+    let figures = &sold.figures;
+    let term = figures.term;
+    let part = |amount: Decimal| (!amount.is_zero()).then(|| sign(used, amount));
+    let upfront = part(figures.instalments.upfront);
+    let hourly = part(figures.instalments.hourly);
+    let (rate, used_hours) = (sign(used, used.on_demand.amount()), hours(used));
+    let instances = count(u64::from(used.count));
+    let spread = upfront.as_ref().map(|upfront| match term.years {
+        1 => upfront.clone(),
+        years => format!("{upfront} / {years}"),
+    });
+    let times = |hours: &str| hourly.as_ref().map(|hourly| format!("{hourly} × {hours}"));
+    let term_hours = format!("{} h", count(u64::from(term.hours())));
+    let year = sum(spread, times(&format!("{used_hours} × 12")));
+    let effective = upfront
+        .as_ref()
+        .map(|upfront| format!("{upfront} / {term_hours}"));
+    let month = figures.break_even_month;
+    let last = month.unwrap_or(months(term));
+    let paid = [
+        upfront.clone(),
+        hourly
+            .as_ref()
+            .map(|hourly| format!("{last} × {hourly} × 730 h")),
+    ];
+    let paid: Vec<String> = paid.into_iter().flatten().collect();
+    let reached = if month.is_some() { "≥" } else { "<" };
+    let on_demand = money(report.comparison.on_demand_1yr_total);
+    let halved = used.on_demand_when_halved(term);
+    let lines = [
+        (
+            "per year",
+            format!("{year} × {instances}"),
+            Value::Money(figures.annual_total),
+        ),
+        (
+            "saved per year",
+            format!("{on_demand} − {}", money(figures.annual_total)),
+            Value::Money(figures.annual_savings),
+        ),
+        (
+            "in percent",
+            format!("{} / {on_demand}", money(figures.annual_savings)),
+            Value::of(figures.annual_savings_pct.to_f64(), Value::Percent),
+        ),
+        (
+            "total billed",
+            format!("{} × {instances}", sum(upfront.clone(), times(&term_hours))),
+            Value::Money(figures.billed_total),
+        ),
+        (
+            "break-even",
+            format!("{} / {rate}", sum(effective, hourly.clone())),
+            Value::Share(figures.break_even_utilization),
+        ),
+        (
+            "break-even month",
+            format!(
+                "{last} × {rate} × {used_hours} {reached} {}",
+                paid.join(" + ")
+            ),
+            Value::of(month.map(u64::from), Value::Count),
+        ),
+        (
+            "on-demand if usage halves",
+            format!(
+                "{rate} × {used_hours} × (6 × {instances} + {} × {})",
+                months(term) - 6,
+                count(u64::from(used.count / 2))
+            ),
+            Value::Money(halved),
+        ),
+        (
+            "balance if usage halves",
+            format!("{} − {}", money(halved), money(figures.billed_total)),
+            Value::Money(figures.balance_when_halved),
+        ),
+    ];
+    let length = counted(u64::from(term.years), "year", "years");
+    let named = lines.map(|(name, how, result)| step(&format!("{length}, {name}"), how, result));
+    named.into()
+}
+
+fn amount(report: &ReservedReport, amount: Decimal) -> Money {
+    Money::new(amount, report.used.on_demand.currency())
+}
+
+/// Half away from zero.
+fn tenth(percent: Decimal) -> Decimal {
+    percent.round_dp_with_strategy(1, RoundingStrategy::MidpointAwayFromZero)
+}
+
+fn origin(quote: Option<&PriceQuote>) -> &'static str {
+    quote.map_or(GIVEN, |quote| quote.origin.name())
+}
+
+fn seen_on(sold: &PricedCommitment) -> Option<Date> {
+    sold.quote.as_ref().map(|quote| quote.seen_on)
+}
+
+fn payment(sold: &PricedCommitment) -> &'static str {
+    sold.figures.term.payment.name()
+}
+
+fn offer(sold: &PricedCommitment) -> &'static str {
+    match sold.option {
+        PriceOption::Ec2InstanceSavingsPlan(_) => "ec2-instance-savings-plan",
+        PriceOption::ComputeSavingsPlan(_) => "compute-savings-plan",
+        _ => "reserved",
+    }
+}
+
+fn short_offer(sold: &PricedCommitment) -> &'static str {
+    match sold.option {
+        PriceOption::Ec2InstanceSavingsPlan(_) => "EC2 plan",
+        PriceOption::ComputeSavingsPlan(_) => "Compute plan",
+        _ => "reserved",
+    }
+}
+
+/// Two parts of a price in brackets, or the one that there is.
+fn sum(upfront: Option<String>, hourly: Option<String>) -> String {
+    match (upfront, hourly) {
+        (Some(upfront), Some(hourly)) => format!("({upfront} + {hourly})"),
+        (one, other) => one.or(other).unwrap_or_default(),
+    }
+}
+
+fn hours(used: &SteadyUse) -> String {
+    format!("{} h", used.hours_per_month.normalize())
+}
+
+/// A rate or an upfront with the decimals that it has, six at most.
+fn sign(used: &SteadyUse, amount: Decimal) -> String {
+    unit_price(Money::new(amount, used.on_demand.currency()))
+}
+
+/// Where a price is from.
+fn provenance(quote: Option<&PriceQuote>) -> String {
+    let Some(quote) = quote else {
+        return "given".to_owned();
+    };
+    let derived = match quote.basis {
+        PriceBasis::Observed => "",
+        PriceBasis::Derived => ", derived",
+    };
+    format!("{}, {}{derived}", quote.seen_on, quote.origin.name())
+}
+
+/// Says of which term there is no reserved price.
+fn missing_terms(report: &ReservedReport) -> Vec<String> {
+    let facts = report.instance_type.split('.').next().and_then(family);
+    let sells = |pick: fn(&FamilyFacts) -> Option<bool>| facts.and_then(pick);
+    let terms = [
+        (
+            "1 year",
+            &report.one_year,
+            sells(|facts| facts.reserved_1yr),
+        ),
+        (
+            "3 years",
+            &report.three_years,
+            sells(|facts| facts.reserved_3yr),
+        ),
+    ];
+    let unsold = terms.into_iter().filter(|(_, sold, _)| sold.is_none());
+    let said = unsold.map(|(length, _, sells)| match (sells, facts) {
+        (Some(false), Some(facts)) => {
+            format!(
+                "Reserved for {length}: not offered for the {} family.",
+                facts.family
+            )
+        }
+        _ => format!(
+            "Reserved for {length}, {}: price not available.",
+            report.payment
+        ),
+    });
+    said.collect()
+}

@@ -1,0 +1,434 @@
+//! `gpucost reserved` of a fleet: every pool with what is sold to it, then the existing
+//! commitments.
+
+use crate::analysis::{
+    CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool, planned_option,
+};
+use crate::domain::{Money, PriceBasis, PriceQuote};
+use crate::report::doc::{CsvRows, Doc, Record, Table, columns, doc_schema};
+use crate::report::reserved::{
+    BASES, CURRENCIES, ORIGINS, PAYMENTS, SYSTEMS, TERMS, reserved_form,
+};
+use crate::report::shared::promises::{promise_words, purchase, purchase_row};
+use crate::report::shared::text::{count, money, rounded, unit_price};
+use crate::savings::{CommitmentUse, ConcurrentUsage, Purchase};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+
+const TENANCIES: &[&str] = &["shared", "dedicated", "host"];
+const KINDS: &[&str] = &[
+    "zonal-reserved-instances",
+    "regional-reserved-instances",
+    "ec2-instance-savings-plan",
+    "compute-savings-plan",
+];
+
+columns! {
+    fn document(fleet: ReservedFleet) {
+        time "as_of", "", Data, fleet.as_of, "";
+        time "window_start", "", Data, fleet.window.start, "";
+        time "window_end", "", Data, fleet.window.end, "Exclusive.";
+        word[&["usage-after-plan", "usage-today"]] "sized_on", "", Data, if fleet.is_today { "usage-today" } else { "usage-after-plan" }, "What the pools are sized on: what all other actions of the plan leave, or today's usage.";
+    }
+}
+
+columns! {
+    fn reserved<'a>(pool: &'a ReservedPool) {
+        word[&["reserved"]] "offer", "", Data, "reserved", "What is sold.";
+        opt text "account", "", Data, pool.account.clone(), "The account to buy in; null where accounts share what they buy.";
+        text "instance_type", "type", Narrow(0), pool.key.instance_type.clone(), "";
+        text "region", "region", Narrow(0), pool.key.region.clone(), "";
+        word[SYSTEMS] "operating_system", "system", Narrow(0), pool.key.operating_system.name(), "";
+        word[TENANCIES] "tenancy", "tenancy", Narrow(0), pool.key.tenancy.name(), "";
+        flag "size_flexible", "", Data, pool.covers_other_sizes, "Whether regional reserved instances of it cover other sizes of the family too.";
+        word[CURRENCIES] "currency", "", Data, pool.on_demand.rate.currency().code(), "Of all amounts.";
+        price "on_demand_hourly", "per hour on-demand", Narrow(0), rate(&pool.on_demand), "Of one instance.";
+        date "on_demand_date", "", Data, pool.on_demand.seen_on, "";
+        word[ORIGINS] "on_demand_origin", "", Data, pool.on_demand.origin.name(), "";
+        count "hours", "", Data, pool.usage.hours(), "Full hours that were evaluated.";
+        count "peak", "concurrent at most", Narrow(0), pool.usage.peak(), "Highest number of concurrent instances that no commitment covers.";
+        rows[concurrent] "concurrency", "", Data, concurrency(&pool.usage), "";
+        rows[options] "options", "options", Narrow(0), offered(&pool.options, pool.purchase.as_ref(), true), "Every term and payment option that is sold, shortest term first.";
+        texts "notes", "", Screen, pool_notes(pool), "";
+        opt record[purchase] "purchase", "", Data, pool.purchase.as_ref().map(purchase_row), "What the plan buys for this pool; null where it buys nothing, and for today's usage.";
+        opt price "capacity_block_hourly", "", Data, pool.capacity_block.as_ref().map(rate), "";
+        opt date "capacity_block_date", "", Data, pool.capacity_block.as_ref().map(|quote| quote.seen_on), "";
+        opt word[ORIGINS] "capacity_block_origin", "", Data, pool.capacity_block.as_ref().map(|quote| quote.origin.name()), "";
+    }
+}
+
+columns! {
+    fn families<'a>(pool: &'a FamilyPool) {
+        word[&["ec2-instance-savings-plan"]] "offer", "", Data, "ec2-instance-savings-plan", "What is sold.";
+        opt text "account", "", Data, pool.account.clone(), "The account to buy in; null where accounts share what they buy.";
+        text "family", "family", Narrow(0), pool.family.clone(), "";
+        text "region", "region", Narrow(0), pool.region.clone(), "";
+        texts "instance_types", "", Data, pool.instance_types.clone(), "Its types, ascending.";
+        word[CURRENCIES] "currency", "", Data, pool.on_demand_peak.currency().code(), "Of all amounts.";
+        count "hours", "", Data, pool.hours, "Full hours that were evaluated.";
+        price "on_demand_mean_hourly", "per hour on-demand on average", Narrow(0), pool.on_demand_mean, "";
+        price "on_demand_peak_hourly", "at most", Narrow(0), pool.on_demand_peak, "";
+        rows[options] "options", "options", Narrow(0), offered(&pool.options, pool.purchase.as_ref(), false), "Every term and payment option that is sold, shortest term first.";
+        texts "notes", "", Screen, family_notes(pool), "";
+        opt record[purchase] "purchase", "", Data, pool.purchase.as_ref().map(purchase_row), "What the plan buys for this pool; null where it buys nothing, and for today's usage.";
+    }
+}
+
+columns! {
+    /// So many instances, from the first number to the last, ran in the same hours.
+    fn concurrent(step: (u32, u32, Decimal)) {
+        count "from", "", Data, step.0, "";
+        count "to", "", Data, step.1, "";
+        share "share", "", Data, step.2, "Of the hours in which at least so many instances ran.";
+    }
+}
+
+/// What is sold to a pool.
+struct OptionRow<'a> {
+    option: &'a PoolOption,
+    is_planned: bool,
+    /// Whether it is counted in instances, and not in money per hour.
+    is_counted: bool,
+}
+
+columns! {
+    fn options<'a>(row: OptionRow<'a>) {
+        flag "planned", "planned", Narrow(0), row.is_planned, "Whether the plan buys it.";
+        count[TERMS] "term_years", "years", Narrow(0), row.option.term.years, "";
+        word[PAYMENTS] "payment", "payment", Narrow(0), row.option.term.payment.name(), "";
+        text "buy", "buy", Screen, row.buy(), "";
+        opt count "count", "", Data, row.option.amount.to_u64().filter(|_| row.is_counted), "The optimal number of reserved instances; null for a plan.";
+        opt price "commitment_hourly", "", Data, (!row.is_counted).then(|| row.money(row.option.amount)), "The optimal commitment of a plan, per hour; null for reserved instances.";
+        price "effective_hourly", "effective", Narrow(2), row.option.hourly, "Hourly cost of the whole option, the upfront payment spread over the term.";
+        money "upfront_total", "upfront", Wide, row.money(row.option.paid.upfront), "";
+        share "break_even_utilization", "break-even", Narrow(0), row.option.break_even_utilization, "Share of the hours above which a unit pays.";
+        opt count "break_even_month", "month", Narrow(1), row.option.break_even_month, "First month in which the replaced hours have cost as much.";
+        opt share "full_use_share", "full use", Wide, row.option.full_use_share, "Share of the hours in which all of it is used.";
+        money "monthly_savings", "saved/month", Narrow(0), row.option.monthly_savings, "At the usage that it is sized on.";
+        whole "committed_total", "committed", Narrow(0), row.option.committed, "Over the term, whether used or not.";
+        whole "downside_when_halved", "halved", Narrow(0), row.option.downside, "Loss over the term if usage halves from month 7.";
+        word[BASES] "basis", "", Data, basis(row.option), "";
+        opt date "date", "", Data, oldest(row.option).map(|quote| quote.seen_on), "Of the oldest price.";
+        opt word[ORIGINS] "origin", "", Data, oldest(row.option).map(|quote| quote.origin.name()), "Of the oldest price.";
+    }
+}
+
+columns! {
+    fn commitments<'a>(one: &'a CommitmentUse) {
+        text "name", "what", Narrow(0), one.name.clone(), "";
+        word[KINDS] "kind", "", Data, one.kind.name(), "";
+        word[CURRENCIES] "currency", "", Data, one.monthly_cost.currency().code(), "";
+        money "monthly_cost", "cost/month", Narrow(0), one.monthly_cost, "";
+        opt share "utilization", "used", Narrow(0), one.utilization, "Share of the paid commitment that is used in the window (RI utilization).";
+        opt share "coverage", "covers", Narrow(0), one.coverage(), "Share of the running hours that it can cover (RI coverage).";
+        opt money "unused_monthly", "unused/month", Narrow(0), one.unused_monthly, "";
+        count "days_to_expiry", "days left", Narrow(1), one.days_to_expiry, "In days.";
+        time "end", "end", Narrow(0), one.end, "";
+        text "id", "id", Narrow(0), one.id.clone(), "";
+    }
+}
+
+columns! {
+    fn capacity<'a>(one: &'a CapacityUse) {
+        text "instance_type", "type", Narrow(0), one.reservation.instance_type.clone(), "";
+        text "region", "", Data, one.reservation.region.clone(), "";
+        text "zone", "zone", Narrow(0), one.reservation.zone.clone(), "";
+        count "total", "total", Narrow(0), one.reservation.total, "";
+        count "available", "free", Narrow(0), one.reservation.available, "";
+        flag "capacity_block", "capacity block", Narrow(1), one.reservation.capacity_block, "Whether it is paid upfront.";
+        opt word[CURRENCIES] "currency", "", Data, one.unused_monthly.map(|amount| amount.currency().code()), "";
+        opt money "unused_monthly", "unused/month", Narrow(0), one.unused_monthly, "Per month, of the mean unused capacity that no commitment pays for.";
+        opt time "end", "end", Narrow(0), one.reservation.end, "null until it is canceled.";
+        text "id", "id", Narrow(0), one.reservation.id.clone(), "";
+    }
+}
+
+/// The commitments of a fleet as a document.
+pub fn reserved_fleet_doc(fleet: &ReservedFleet) -> Doc {
+    let [mut pools, mut plans, mut existing, room] = tables(
+        &fleet.reserved,
+        &fleet.families,
+        &fleet.commitments,
+        &fleet.capacity,
+    );
+    plans.notes = legend(fleet);
+    if fleet.reserved.is_empty() {
+        let nothing = if fleet.is_today {
+            "There is no on-demand usage to commit to."
+        } else {
+            "The plan leaves no on-demand usage to commit to."
+        };
+        pools.notes.push(nothing.to_owned());
+    }
+    if !fleet.commitments.is_empty() {
+        existing.notes.push(
+            "USED is the share of the paid commitment that is used in the window (RI utilization); \
+             COVERS is the share of the eligible running hours (RI coverage)."
+                .to_owned(),
+        );
+    }
+    Doc {
+        name: "reserved",
+        headline: headline(fleet),
+        record: Record::of(document(), fleet),
+        csv: CsvRows::Tables(2),
+        tables: vec![pools, plans, existing, room],
+        gaps: Some(fleet.gaps.clone()),
+        ..Doc::default()
+    }
+}
+
+/// The JSON schema of `gpucost reserved`, of one type and of a fleet.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn reserved_schema() -> Result<String, serde_json::Error> {
+    let about = "Commitments compared with on-demand prices, of one type with --type, otherwise of \
+                 the pools of a fleet; docs/json.md says what each key means. Rates per hour have \
+                 up to six decimals, amounts cents; shares are 0-1 and percentages 0-100. With \
+                 --growth, the document is an answer. Keys may be added within a schema version.";
+    let fleet = Doc {
+        record: Record::heads(document()),
+        tables: tables(&[], &[], &[], &[]).into(),
+        gaps: Some(Vec::new()),
+        ..Doc::default()
+    };
+    doc_schema("reserved", about, &[reserved_form(), fleet])
+}
+
+fn tables(
+    pools: &[ReservedPool],
+    plans: &[FamilyPool],
+    existing: &[CommitmentUse],
+    room: &[CapacityUse],
+) -> [Table; 4] {
+    [
+        Table::of(
+            "reserved_pools",
+            "RESERVED INSTANCES  by region, type, platform and tenancy",
+            ("pool", "pools"),
+            reserved(),
+            pools,
+        ),
+        Table::of(
+            "savings_plan_pools",
+            "EC2 INSTANCE SAVINGS PLANS  by region and family, for the same usage",
+            ("pool", "pools"),
+            families(),
+            plans,
+        ),
+        Table::of(
+            "commitments",
+            "EXISTING COMMITMENTS",
+            ("commitment", "commitments"),
+            commitments(),
+            existing,
+        ),
+        Table::of(
+            "capacity_reservations",
+            "CAPACITY RESERVATIONS",
+            ("reservation", "reservations"),
+            capacity(),
+            room,
+        ),
+    ]
+}
+
+/// What the plan promises, by currency.
+fn headline(fleet: &ReservedFleet) -> String {
+    if fleet.is_today {
+        return "Commitments for today's on-demand usage; nothing is advised here".to_owned();
+    }
+    let pools = fleet
+        .reserved
+        .iter()
+        .filter_map(|pool| pool.purchase.as_ref());
+    let families = fleet
+        .families
+        .iter()
+        .filter_map(|pool| pool.purchase.as_ref());
+    let said = pools.chain(families).filter_map(|purchase| {
+        let promise = purchase.promise()?;
+        let (what, total) = (purchase.what(), money(promise.term_total));
+        let saved = money(purchase.monthly_savings);
+        Some(format!(
+            "{what} for {total} over the term, saving {saved} per month"
+        ))
+    });
+    let said: Vec<String> = said.collect();
+    if said.is_empty() {
+        "The plan buys no commitments".to_owned()
+    } else {
+        format!("The plan buys {}", said.join("; "))
+    }
+}
+
+impl OptionRow<'_> {
+    fn money(&self, amount: Decimal) -> Money {
+        Money::new(amount, self.option.hourly.currency())
+    }
+
+    /// How much of it.
+    fn buy(&self) -> String {
+        if self.is_counted {
+            return self.option.amount.normalize().to_string();
+        }
+        format!(
+            "{}/h",
+            unit_price(self.money(self.option.amount.round_dp(4)))
+        )
+    }
+}
+
+fn offered<'a>(
+    all: &'a [PoolOption],
+    purchase: Option<&Purchase>,
+    is_counted: bool,
+) -> impl Iterator<Item = OptionRow<'a>> {
+    let planned = planned_option(all, purchase);
+    all.iter()
+        .enumerate()
+        .map(move |(index, option)| OptionRow {
+            option,
+            is_planned: planned == Some(index),
+            is_counted,
+        })
+}
+
+fn oldest(option: &PoolOption) -> Option<&PriceQuote> {
+    option.quotes.iter().min_by_key(|quote| quote.seen_on)
+}
+
+fn basis(option: &PoolOption) -> &'static str {
+    let is_derived = |quote: &PriceQuote| quote.basis == PriceBasis::Derived;
+    if option.quotes.iter().any(is_derived) {
+        "derived"
+    } else {
+        "observed"
+    }
+}
+
+fn rate(quote: &PriceQuote) -> Money {
+    Money::new(quote.rate.amount(), quote.rate.currency())
+}
+
+/// What a reader is told of a pool beside its figures.
+fn pool_notes(pool: &ReservedPool) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(pool.account.as_deref().map(buyer));
+    let steps = concurrency(&pool.usage);
+    let steps = steps.into_iter().map(|(from, to, ran)| {
+        let share = format!("{}%", rounded(ran * Decimal::ONE_HUNDRED, 1));
+        if from == to {
+            format!("{from} in {share}")
+        } else {
+            format!("{from} to {to} in {share}")
+        }
+    });
+    let steps = steps.collect::<Vec<_>>().join(", ");
+    notes.push(if steps.is_empty() {
+        "No usage is uncovered.".to_owned()
+    } else {
+        format!(
+            "Concurrent instances over {} h: {steps}.",
+            count(pool.usage.hours())
+        )
+    });
+    if pool.covers_other_sizes {
+        notes.push(
+            "Regional reserved instances also apply to other sizes of the family.".to_owned(),
+        );
+    }
+    notes.extend(pool.capacity_block.as_ref().map(|block| {
+        let price = unit_price(rate(block));
+        format!(
+            "A Capacity Block costs {price}/h ({}), paid upfront for days or weeks; it is not compared.",
+            block.seen_on
+        )
+    }));
+    if pool.options.is_empty() {
+        notes.push("No price of reserved instances is available.".to_owned());
+    }
+    notes.extend(bought(pool.purchase.as_ref()));
+    notes
+}
+
+fn family_notes(pool: &FamilyPool) -> Vec<String> {
+    let mut notes: Vec<String> = pool.account.as_deref().map(buyer).into_iter().collect();
+    notes.push(format!("Types: {}.", pool.instance_types.join(", ")));
+    notes.extend(bought(pool.purchase.as_ref()));
+    notes
+}
+
+/// The account that has to buy, where accounts share nothing.
+fn buyer(account: &str) -> String {
+    format!("Buy in account {account}: it is sized on its own usage.")
+}
+
+/// What the plan buys, as the promise that it is.
+fn bought(purchase: Option<&Purchase>) -> Vec<String> {
+    let Some((purchase, promise)) = purchase.and_then(|one| Some((one, one.promise()?))) else {
+        return Vec::new();
+    };
+    let promised = format!(
+        "→ the plan buys {}, risk {}: {}, of it {}",
+        purchase.count,
+        purchase.term.risk,
+        money(promise.term_total),
+        promise_words(purchase, &promise)
+    );
+    let said = purchase.steps.iter().chain(&purchase.caveats);
+    let said = said.map(|words| format!("! {words}"));
+    std::iter::once(promised).chain(said).collect()
+}
+
+/// Numbers of instances with the share of the hours in which at least as many ran, those of the
+/// same share together.
+fn concurrency(usage: &ConcurrentUsage) -> Vec<(u32, u32, Decimal)> {
+    let mut steps: Vec<(u32, u32, Decimal)> = Vec::new();
+    for k in 1..=usage.peak() {
+        let hours = usage.hours_with_at_least(k);
+        let ran = hours
+            .checked_div(Decimal::from(usage.hours()))
+            .unwrap_or_default();
+        match steps.last_mut() {
+            Some((_, to, same)) if *same == ran => *to = k,
+            _ => steps.push((k, k, ran)),
+        }
+    }
+    steps
+}
+
+/// What holds for all pools.
+fn legend(fleet: &ReservedFleet) -> Vec<String> {
+    if fleet.reserved.is_empty() {
+        return Vec::new();
+    }
+    let sized = if fleet.is_today {
+        "Sized on today's usage minus existing commitment coverage: it includes what the plan \
+         stops, resizes, schedules and moves, so nothing is advised here."
+    } else {
+        "Sized on what all other actions of the plan leave; `--today` shows today's usage."
+    };
+    let days = || fleet.quotes().map(|quote| quote.seen_on);
+    let derived = fleet
+        .quotes()
+        .any(|quote| quote.basis == PriceBasis::Derived);
+    let derived = if derived { ", some derived" } else { "" };
+    let dated = days().min().zip(days().max());
+    let dated =
+        dated.map(|(oldest, newest)| format!("Prices dated {oldest} to {newest}{derived}."));
+    let explained = "EFFECTIVE is the hourly cost of the whole purchase, the upfront payment spread \
+                     over the term; BREAK-EVEN is the share of the hours above which it pays; MONTH \
+                     is the first month in which the replaced hours have cost as much; COMMITTED is \
+                     over the term, used or not; HALVED is the loss over the term if usage halves \
+                     from month 7.";
+    let scope = format!(
+        "{sized} A pool of reserved instances and the plan of its family cover the same hours: buy \
+         only one of them. Purchases of a payer account are included with `--commitments`."
+    );
+    [explained.to_owned(), scope]
+        .into_iter()
+        .chain(dated)
+        .collect()
+}
