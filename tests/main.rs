@@ -7,6 +7,9 @@ mod cli;
 mod demo;
 mod engines;
 mod fuzz;
+// Manual pages and checks of the host depend on what is built in.
+#[cfg(all(feature = "kubernetes", feature = "nvml", feature = "s3"))]
+mod golden;
 mod habits;
 mod iam;
 #[cfg(feature = "kubernetes")]

@@ -89,6 +89,20 @@ impl World {
 
     /// Runs `gpucost` with some arguments.
     pub fn run(&self, arguments: &[&str]) -> Outcome {
+        let (code, stdout, stderr) = self.bytes(arguments);
+        let outcome = Outcome {
+            code,
+            stdout: String::from_utf8(stdout).expect("stdout is UTF-8"),
+            stderr: String::from_utf8(stderr).expect("stderr is UTF-8"),
+        };
+        for text in [&outcome.stderr, &outcome.stdout] {
+            are_typed(text, self.folder.path());
+        }
+        outcome
+    }
+
+    /// Exit code, stdout and stderr of some arguments. No command that is advised is typed.
+    pub fn bytes(&self, arguments: &[&str]) -> (u8, Vec<u8>, Vec<u8>) {
         let mut stdout = Vec::new();
         let mut stderr = Vec::new();
         let code = cli::main(
@@ -105,15 +119,7 @@ impl World {
                 ends_at_signals: false,
             },
         );
-        let outcome = Outcome {
-            code: code.number(),
-            stdout: String::from_utf8(stdout).expect("stdout is UTF-8"),
-            stderr: String::from_utf8(stderr).expect("stderr is UTF-8"),
-        };
-        for text in [&outcome.stderr, &outcome.stdout] {
-            are_typed(text, self.folder.path());
-        }
-        outcome
+        (code.number(), stdout, stderr)
     }
 
     /// Audits an estate as JSON.
