@@ -1,14 +1,19 @@
 //! What a gate did not read never turns it into a pass.
 
+use crate::rules::fixtures::path;
 use crate::rules::honest::{cases, draft};
 use gpucost::analysis::audit;
 use gpucost::analysis::gate::{
-    Budget, BudgetBasis, GateOutcome, GatePolicy, Scope, WasteLimit, gate,
+    Budget, BudgetBasis, Forbidden, GateOutcome, GatePolicy, Scope, WasteLimit, gate,
 };
-use gpucost::domain::{Cause, CauseKind, Currency, Gap, GapSubject, Money, Policy, Risk};
+use gpucost::domain::{
+    Cause, CauseKind, Currency, Gap, GapSubject, Money, Policy, ResourceId, Risk, Severity,
+};
+use gpucost::sources::files::{Keep, read_estate};
 use gpucost::usage::Estate;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
+use std::collections::BTreeSet;
 
 fn policy(limit: u32) -> GatePolicy {
     let limit = Money::new(Decimal::from(limit), Currency::Usd);
@@ -79,4 +84,53 @@ proptest! {
         let passes = |outcome| matches!(outcome, GateOutcome::Clean | GateOutcome::Nothing);
         prop_assert!(!passes(less), "{whole:?} became {less:?}");
     }
+}
+
+/// The recording in which a rule fires, and a policy that forbids the findings of another.
+fn recorded(fires: &str, forbidden: &str) -> (Estate, GatePolicy) {
+    let estate = read_estate(&path(fires, "fires"), Keep::Points);
+    let policy = GatePolicy {
+        forbidden: vec![Forbidden {
+            rule: Some(forbidden.to_owned()),
+            severity: Severity::Info,
+            line: 1,
+        }],
+        ..GatePolicy::default()
+    };
+    (estate.expect("a recording"), policy)
+}
+
+#[test]
+fn a_forbidden_finding_is_incomplete_without_the_metrics_of_a_gpu() {
+    for rule in [
+        "growing-vram",
+        "hot-gpu",
+        "idle-gpu",
+        "power-near-limit",
+        "stalled-gpu",
+        "vram-nearly-full",
+    ] {
+        let (estate, policy) = recorded(rule, rule);
+        assert_eq!(outcome(&estate, &policy), GateOutcome::Violated, "{rule}");
+        let gpus: BTreeSet<u16> = estate.metrics.iter().filter_map(|one| one.gpu).collect();
+        assert!(!gpus.is_empty(), "{rule}");
+        for gpu in gpus {
+            let mut less = estate.clone();
+            less.metrics.retain(|one| one.gpu != Some(gpu));
+            let outcome = outcome(&less, &policy);
+            assert_eq!(outcome, GateOutcome::Incomplete, "{rule} without GPU {gpu}");
+        }
+    }
+}
+
+#[test]
+fn a_member_that_works_does_not_speak_for_one_that_was_not_measured() {
+    let (mut estate, policy) = recorded("power-near-limit", "idle-gpu");
+    let mut silent = estate.instances[0].clone();
+    silent.id = ResourceId::named("i-silent");
+    estate.instances.push(silent);
+    for one in &mut estate.instances {
+        one.auto_scaling_group = Some("group".to_owned());
+    }
+    assert_eq!(outcome(&estate, &policy), GateOutcome::Incomplete);
 }

@@ -5,7 +5,8 @@ use super::report::SAME_ESTATE;
 use super::{Check, CheckOutcome, GatePolicy, MissingData, Place, Violation};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
-    Gap, GapSubject, Hidden, Money, Provider, Severity, WorkloadKey, region_of, shell_word,
+    Gap, GapSubject, Hidden, InstanceUsage, Money, Part, Provider, Severity, UsageState,
+    WorkloadKey, region_of, shell_word,
 };
 
 /// One rule with everything that speaks against it.
@@ -261,22 +262,52 @@ pub(super) fn concerns_region(gap: &Gap, region: &str) -> bool {
 }
 
 /// Rules about idleness: what is seen to work is not idle, whatever else they lack.
-const IDLE_RULES: [&str; 2] = ["idle-gpu", "idle-held-gpu"];
+const IDLE_RULES: &[&str] = &["idle-gpu", "idle-held-gpu"];
+
+/// Rules that apply only to what was measured, so that they are not silent about the rest.
+const RULES_OF_MEASURED: &[&str] = &[
+    "growing-vram",
+    "hot-gpu",
+    "power-near-limit",
+    "shareable-gpu",
+    "stalled-gpu",
+    "vram-nearly-full",
+];
 
 /// Rules that lacked data about a workload and might have spoken with it, each
 /// with what it lacked.
 pub(super) fn open_silences(
     audited: &AuditedWorkload,
 ) -> impl Iterator<Item = (&'static str, &Gap)> {
-    let silences = audited.silent.iter();
-    silences
-        .flat_map(|silence| {
-            silence
-                .rules
-                .iter()
-                .map(|rule| (*rule, &silence.missing_data))
-        })
-        .filter(move |(rule, _)| !(IDLE_RULES.contains(rule) && audited.verdict.state.is_some()))
+    // One member that works says nothing of the others.
+    let is_open = audited
+        .parts
+        .iter()
+        .any(|part| part.verdict.state.is_none());
+    let seems_idle = audited.parts.iter().any(seems_idle);
+    audited.silent.iter().flat_map(move |silence| {
+        let missing = &silence.missing_data;
+        let own = silence.rules.iter().copied();
+        let own = own.filter(move |rule| is_open || !IDLE_RULES.contains(rule));
+        let others: &'static [&'static str] = match missing.what {
+            GapSubject::GpuUtilization => RULES_OF_MEASURED,
+            GapSubject::UtilizationPerGpu if seems_idle => IDLE_RULES,
+            _ => &[],
+        };
+        own.chain(others.iter().copied())
+            .map(move |rule| (rule, missing))
+    })
+}
+
+/// Whether nothing works on the GPUs of an instance that were measured, where that is not
+/// reported as rest.
+fn seems_idle(part: &Part) -> bool {
+    let rests = part.verdict.state.is_some_and(UsageState::rests);
+    let is_quiet = |one: &InstanceUsage| {
+        let mut gpus = one.gpus.iter();
+        gpus.all(|gpu| gpu.is_active() != Some(true))
+    };
+    !rests && part.workload.usage.iter().any(is_quiet)
 }
 
 /// Whether a rule is about idleness.
