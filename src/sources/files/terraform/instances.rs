@@ -94,16 +94,17 @@ fn single(change: &Change, view: &View<'_>, templates: &Templates<'_>) -> Found 
     Found::of(each, Ok(1), None)
 }
 
-/// An Auto Scaling group without a wish starts with its minimum.
+/// An Auto Scaling group has its minimum at least, also where the plan repeats the smaller
+/// number that it has today.
 fn group_size(view: &View<'_>) -> Planned<u64> {
-    match view.whole("desired_capacity")? {
-        Some(desired) => Ok(desired),
-        None => view.whole("min_size")?.ok_or_else(|| {
-            Missing::Elsewhere(
-                "the plan specifies neither desired_capacity nor min_size".to_owned(),
-            )
-        }),
-    }
+    let desired = view.whole("desired_capacity")?;
+    let least = match desired {
+        Some(_) => view.whole("min_size").ok().flatten(),
+        None => view.whole("min_size")?,
+    };
+    desired.max(least).ok_or_else(|| {
+        Missing::Elsewhere("the plan specifies neither desired_capacity nor min_size".to_owned())
+    })
 }
 
 fn most(view: &View<'_>) -> Option<u64> {
@@ -179,10 +180,11 @@ fn node_group(change: &Change, view: &View<'_>, templates: &Templates<'_>) -> Fo
         Err(missing) => Err(missing.clone()),
         Ok(scaling) => {
             let desired = scaling.map_or(Ok(None), |scaling| scaling.whole("desired_size"));
+            let least = scaling.and_then(|scaling| scaling.whole("min_size").ok().flatten());
             desired.and_then(|desired| {
                 let unsaid =
                     || Missing::Elsewhere("the plan does not specify desired_size".to_owned());
-                desired.ok_or_else(unsaid)
+                Ok(desired.ok_or_else(unsaid)?.max(least.unwrap_or(0)))
             })
         }
     };

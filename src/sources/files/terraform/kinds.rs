@@ -116,10 +116,12 @@ pub(super) const ENDPOINT: &str = "aws_sagemaker_endpoint";
 pub(super) const ENDPOINT_CONFIGURATION: &str = "aws_sagemaker_endpoint_configuration";
 
 /// Resource types whose types of machines run nothing by themselves: alarms, budgets,
-/// values, and defaults of what others start.
-pub(super) const ONLY_NAMES: [&str; 7] = [
+/// dashboards, rules, values, and defaults of what others start.
+pub(super) const ONLY_NAMES: [&str; 9] = [
     "aws_budgets_budget",
+    "aws_cloudwatch_dashboard",
     "aws_cloudwatch_metric_alarm",
+    "aws_config_config_rule",
     "aws_ec2_tag",
     "aws_sagemaker_domain",
     "aws_sagemaker_space",

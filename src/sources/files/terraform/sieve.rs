@@ -311,13 +311,12 @@ impl<'a> Sieve<'a> {
                 let family = text.trim_end_matches(['*', '.']);
                 is_accelerated(family).then_some(text)
             }
-            // A template is a text of many words.
-            "template_body" => text
-                .split(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c))
-                .find(is_name),
             // The GPUs of a machine of Google.
             "type" if last.starts_with("nvidia-") => Some(last),
-            _ => text.split(',').map(str::trim).find(is_name),
+            // A template, a manifest and a request in JSON are texts of many words.
+            _ => text
+                .split(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c))
+                .find(is_name),
         };
         let mut names = names.borrow_mut();
         if let Some(name) = name
@@ -440,6 +439,7 @@ mod tests {
         let text = r#"{"index": "p4d.24xlarge", "change": {
             "before": {"any": [{"deep": "g5.xlarge"}]},
             "after": {"any": {"deep": "m5.large, p7.48xlarge"}, "accelerator_type": "TPU",
+                "body": "{\"vmSize\":\"Standard_ND96asr_v4\"}", "yaml": "in:\n- trn2.48xlarge\n",
                 "tags": {"was": "p3.2xlarge"}, "description": "p3.8xlarge",
                 "allowed_instance_types": ["trn1.*", "m5.*"],
                 "guest_accelerator": [{"type": "x/acceleratorTypes/nvidia-l4"}],
@@ -455,7 +455,7 @@ mod tests {
         assert_eq!(sorted(before), "g5.xlarge");
         assert_eq!(
             sorted(after),
-            "TPU g4dn.xlarge nvidia-l4 p7.48xlarge trn1.*"
+            "Standard_ND96asr_v4 TPU g4dn.xlarge nvidia-l4 p7.48xlarge trn1.* trn2.48xlarge"
         );
         assert_eq!(room.take_names(), [BTreeSet::new(), BTreeSet::new()]);
     }

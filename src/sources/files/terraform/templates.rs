@@ -5,6 +5,7 @@ use super::configuration::Configuration;
 use super::document::{Change, LAUNCH_CONFIGURATION, LAUNCH_TEMPLATE};
 use super::sieve::Node;
 use super::view::View;
+use crate::catalog::{has_form_of_type, is_accelerated};
 use crate::domain::{Missing, Planned, Tenancy};
 use std::collections::BTreeMap;
 
@@ -281,12 +282,19 @@ pub(super) fn launched(view: &View<'_>) -> Launched {
     found
 }
 
-/// A type by name; one that requirements choose is none.
+/// A type by name; one that requirements choose is none, and what cannot be a name, such as
+/// a masked value, may stand for any.
 pub(super) fn instance_type(view: &View<'_>) -> Planned<Option<String>> {
     let named = view.text("instance_type")?;
     if named.is_none() && view.get("instance_requirements")?.is_some() {
         return Err(Missing::Elsewhere(
             "its instance type is selected at launch by instance requirements".to_owned(),
+        ));
+    }
+    let is_name = |name: &str| has_form_of_type(name) || is_accelerated(name);
+    if named.is_some_and(|name| !is_name(name)) {
+        return Err(Missing::Elsewhere(
+            "its instance type is not the name of one".to_owned(),
         ));
     }
     Ok(named.map(str::to_owned))

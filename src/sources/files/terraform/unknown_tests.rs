@@ -242,3 +242,39 @@ fn dynamic_blocks_are_not_known() {
     );
     assert_eq!(passed_on.tags["stage"], None, "it may be there");
 }
+
+/// Updates repeat the number that a group has today, and tools mask values in plans.
+#[test]
+fn a_group_has_its_minimum_and_a_masked_type_may_be_any() {
+    let plan = |address: &str, resource_type: &str, after: Value| {
+        change(address, resource_type, &after, &json!({}))
+    };
+    let changes = [
+        plan(
+            "aws_autoscaling_group.g",
+            "aws_autoscaling_group",
+            json!({"desired_capacity": 0, "min_size": 10, "launch_configuration": "c"}),
+        ),
+        plan(
+            "aws_launch_configuration.c",
+            "aws_launch_configuration",
+            json!({"name": "c", "instance_type": "p4d.24xlarge"}),
+        ),
+        plan(
+            "aws_eks_node_group.n",
+            "aws_eks_node_group",
+            json!({"instance_types": ["p4d.24xlarge"],
+                "scaling_config": [{"desired_size": 1, "min_size": 4}]}),
+        ),
+        plan(
+            "aws_instance.m",
+            "aws_instance",
+            json!({"instance_type": "REDACTED_SENSITIVE"}),
+        ),
+    ];
+    let found = read(&document(&changes, &Value::Null), None);
+    assert_eq!(one(&found, "aws_autoscaling_group.g").count, Ok(10));
+    assert_eq!(one(&found, "aws_eks_node_group.n").count, Ok(4));
+    let masked = one(&found, "aws_instance.m");
+    assert!(masked.types.is_empty() && masked.more_types.is_some());
+}
