@@ -179,7 +179,11 @@ fn hides_claims(gap: &Gap) -> bool {
 pub(super) fn price_age(audit: &Audit, policy: &GatePolicy, as_of: Timestamp) -> Option<Judged> {
     let workloads = &audit.workloads;
     let is_unpriced = workloads.iter().any(|one| one.workload.unpriced.is_some());
-    age_of_prices(audit.prices.oldest_seen_on(), is_unpriced, policy, as_of)
+    let oldest = audit.prices.oldest_seen_on();
+    let mut judged = age_of_prices(oldest, is_unpriced, policy, as_of)?;
+    // What was not read may rest on an older one.
+    unseen(audit, &[]).for_each(|gap| judged.lacks(gap));
+    Some(judged)
 }
 
 /// The same of prices of which the oldest was last stated on a day.
