@@ -129,8 +129,8 @@ pub struct TerraformPlan {
     pub other_providers: BTreeMap<String, u64>,
     /// Those that run instances, in order of address.
     pub instances: Vec<PlannedResource>,
-    /// Launch templates that nothing in the plan launches from, with the types of
-    /// their instances, by address.
+    /// Launch templates whose type changes and from which nothing in the plan launches, with
+    /// the type afterwards, by address.
     pub unused_templates: BTreeMap<String, String>,
     /// What could not be read of it.
     pub gaps: Vec<Gap>,

@@ -173,3 +173,37 @@ fn what_could_not_be_judged_is_not_counted_as_allowed() {
     assert_eq!(observed(0), "0 of 1 allowed, 1 unknown");
     assert_eq!(observed(1), "0 of 1 with it, 1 unknown");
 }
+
+/// A group outside of the plan launches what its template says.
+#[test]
+fn a_template_with_another_type_leaves_rules_open_without_its_group() {
+    let policy = format!("{DENIED}[[budget]]\nmonthly_limit = 1\n");
+    for (before, after, code) in [
+        (json!("g5.xlarge"), "p4d.24xlarge", 3),
+        (Value::Null, "p4d.24xlarge", 3),
+        (json!("p4d.24xlarge"), "p4d.24xlarge", 0),
+        (json!("m5.large"), "m5.xlarge", 0),
+    ] {
+        let world = World::new();
+        let change = json!({"address": "aws_launch_template.t", "mode": "managed",
+            "type": "aws_launch_template", "change": {"actions": ["update"],
+                "before": {"id": "lt-1", "instance_type": before},
+                "after": {"id": "lt-1", "instance_type": after}}});
+        let plan = json!({"format_version": "1.2", "resource_changes": [change]});
+        let path = document(&world, &plan);
+        let outcome = check(&world, &policy, &path, &["--format", "json"]);
+        assert_eq!(outcome.code, code, "{before} {after}: {}", outcome.stdout);
+        let rules: &[&str] = match code {
+            3 => &["policy/budget", "policy/types"],
+            _ => &[],
+        };
+        let document = outcome.json();
+        let missing = document["missing_data"].as_array().expect("a list");
+        let found = missing
+            .iter()
+            .flat_map(|one| one["rules"].as_array().expect("rules"));
+        let mut found: Vec<&str> = found.map(|rule| rule.as_str().expect("text")).collect();
+        found.sort_unstable();
+        assert_eq!(found, rules, "{before} {after}");
+    }
+}

@@ -56,8 +56,10 @@ pub fn gate_plan(
         &policy,
         as_of,
     ));
-    // What a plan as a whole does not show may be about any rule.
-    for gap in plan.gaps.iter().filter(|gap| gap.what == GapSubject::Plan) {
+    // What a plan as a whole does not show, and what launches from a template elsewhere, may be
+    // about any rule.
+    let of_all = [GapSubject::Plan, GapSubject::LaunchTemplate];
+    for gap in plan.gaps.iter().filter(|gap| of_all.contains(&gap.what)) {
         judged.iter_mut().for_each(|one| one.lacks(gap));
     }
     judged.sort_by_key(|one| line_of(&one.check.place));

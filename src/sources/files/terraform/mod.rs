@@ -310,7 +310,7 @@ fn gaps(document: &Document) -> Vec<Gap> {
     gaps
 }
 
-/// Launch templates with a type that nothing in the plan runs.
+/// Launch templates that get another type, which nothing in the plan runs.
 fn unused_templates(document: &Document, found: &[PlannedResource]) -> BTreeMap<String, String> {
     // What only reserves a type or names it launches from no template.
     let launching = |one: &&PlannedResource| RUNNING.contains(&one.resource_type.as_str());
@@ -328,8 +328,10 @@ fn unused_templates(document: &Document, found: &[PlannedResource]) -> BTreeMap<
         .filter(|change| change.resource_type == LAUNCH_TEMPLATE);
     templates
         .filter_map(|change| {
-            let name = change.change.get("after").get("instance_type").text()?;
-            (!used.contains(name)).then(|| (change.address.clone(), name.to_owned()))
+            let of = |side| change.change.get(side).get("instance_type").text();
+            let name = of("after")?;
+            let is_new = of("before") != Some(name);
+            (is_new && !used.contains(name)).then(|| (change.address.clone(), name.to_owned()))
         })
         .collect()
 }
