@@ -1,5 +1,5 @@
-//! What a settings file changes of amounts and findings, so that a gate can say so: whoever
-//! may change the file may open the gate with it.
+//! What a settings file changes of amounts, findings and what is read, so that a gate can say
+//! so: whoever may change the file may open the gate with it.
 
 use super::settings::SettingsFile;
 use crate::analysis::gate::{SettingChange, SettingsUse};
@@ -7,8 +7,8 @@ use crate::domain::{Policy, shown};
 use std::path::Path;
 
 impl SettingsFile {
-    /// Its settings that decide amounts or findings and differ from the defaults; absent
-    /// without any. Files in `folder` are called by their names.
+    /// Its settings that decide amounts, findings or what is read and differ from the defaults;
+    /// absent without any. Files in `folder` are called by their names.
     pub fn money_settings(&self, folder: &Path) -> Option<SettingsUse> {
         let called = |path: &Path| shown(path.strip_prefix(folder).unwrap_or(path));
         let mut changes = Vec::new();
@@ -29,10 +29,28 @@ impl SettingsFile {
             value: percent.normalize().to_string(),
             default: Some("0".to_owned()),
         }));
-        changes.extend(self.prices.file.as_deref().map(|file| SettingChange {
-            key: "prices.file".to_owned(),
-            value: called(file),
-            default: None,
+        let names: Vec<&str> = self
+            .metric_map
+            .iter()
+            .map(|one| one.name.as_str())
+            .collect();
+        let stated = [
+            ("prices.file", self.prices.file.as_deref().map(called)),
+            ("profile", self.profile.clone()),
+            ("region", self.region.clone()),
+            ("lookback", self.lookback.clone()),
+            ("metrics_namespace", self.metrics_namespace.clone()),
+            (
+                "prometheus.metric_map",
+                (!names.is_empty()).then(|| names.join(", ")),
+            ),
+        ];
+        changes.extend(stated.into_iter().filter_map(|(key, value)| {
+            Some(SettingChange {
+                key: key.to_owned(),
+                value: value?,
+                default: None,
+            })
         }));
         let file = called(self.path.as_deref()?);
         (!changes.is_empty()).then_some(SettingsUse { file, changes })

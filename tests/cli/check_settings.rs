@@ -99,6 +99,28 @@ fn every_setting_of_the_policy_is_said_and_no_default_is() {
     assert_eq!(run(defaults), Value::Null);
 }
 
+/// A region without machines, or another account, would pass every rule.
+#[test]
+fn settings_that_narrow_what_is_read_are_said() {
+    let world = World::new();
+    let own = "profile = \"empty\"\nregion = \"eu-north-1\"\nlookback = \"1h\"\n\
+               metrics_namespace = \"Other\"\n\
+               [prometheus.metric_map.lab_busy]\nquantity = \"utilization\"\n";
+    world.file("gpucost.toml", own);
+    let outcome = check(&world, BUDGET, &one(), &["--format", "json"]);
+    let said = |key: &str, value: &str| json!({"key": key, "value": value, "default": null});
+    assert_eq!(
+        outcome.json()["settings"]["changes"],
+        json!([
+            said("profile", "empty"),
+            said("region", "eu-north-1"),
+            said("lookback", "1h"),
+            said("metrics_namespace", "Other"),
+            said("prometheus.metric_map", "lab_busy"),
+        ])
+    );
+}
+
 #[test]
 fn a_plan_says_the_settings_too() {
     let world = World::new();
