@@ -37,6 +37,8 @@ pub enum Need {
     HourlyMaxima,
     /// VRAM in use.
     Vram,
+    /// Averages of the VRAM in use of each GPU, and the size of its card.
+    VramAverages,
     /// Power draw of each GPU, with its percentiles.
     Power,
     /// Temperature of each GPU.
@@ -52,7 +54,7 @@ impl Need {
             Self::PerGpuUtilization => GapSubject::UtilizationPerGpu,
             Self::Maxima => GapSubject::GpuUtilizationMaxima,
             Self::HourlyMaxima => GapSubject::HourlyGpuUtilizationMaxima,
-            Self::Vram => GapSubject::VramUse,
+            Self::Vram | Self::VramAverages => GapSubject::VramUse,
             Self::Power => GapSubject::from(Metric::GpuPowerDraw),
             Self::Temperature => GapSubject::from(Metric::GpuTemperature),
             Self::Price => GapSubject::Price,
@@ -66,6 +68,7 @@ impl Need {
             Self::Utilization
             | Self::PerGpuUtilization
             | Self::Vram
+            | Self::VramAverages
             | Self::Power
             | Self::Temperature => CauseKind::NotReported,
             Self::Price => CauseKind::PriceUnknown,
@@ -124,6 +127,7 @@ impl Subject<'_> {
                 self.is_judged_by_power()
                     || vram.is_some_and(|vram| self.workload.suffices(vram.samples, self.policy))
             }
+            Need::VramAverages => self.every_gpu(|gpu| gpu.vram_nearly_full_seconds.is_some()),
             Need::Power => self.every_gpu(|gpu| {
                 let power = gpu.power.filter(|power| power.p95_w.is_some());
                 power.is_some_and(|power| self.workload.suffices(power.samples, self.policy))

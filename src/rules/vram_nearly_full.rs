@@ -15,7 +15,7 @@ const META: RuleMeta = RuleMeta {
     id: "vram-nearly-full",
     title: "GPUs whose memory is nearly full",
     severity: Severity::Warning,
-    needs: &[Need::Vram],
+    needs: &[Need::Vram, Need::VramAverages],
 };
 
 const ALERT: DeviceAlert = DeviceAlert {

@@ -7,7 +7,8 @@ use gpucost::analysis::gate::{
     Budget, BudgetBasis, Forbidden, GateOutcome, GatePolicy, Scope, WasteLimit, gate,
 };
 use gpucost::domain::{
-    Cause, CauseKind, Currency, Gap, GapSubject, Money, Policy, ResourceId, Risk, Severity,
+    Cause, CauseKind, Currency, Gap, GapSubject, Metric, Money, Policy, ResourceId, Risk, Severity,
+    Statistic,
 };
 use gpucost::sources::files::{Keep, read_estate};
 use gpucost::usage::Estate;
@@ -121,6 +122,16 @@ fn a_forbidden_finding_is_incomplete_without_the_metrics_of_a_gpu() {
             assert_eq!(outcome, GateOutcome::Incomplete, "{rule} without GPU {gpu}");
         }
     }
+}
+
+/// Maxima tell how full a card was, but not for how long.
+#[test]
+fn a_nearly_full_card_is_incomplete_without_averages_of_its_memory() {
+    let (mut estate, policy) = recorded("vram-nearly-full", "vram-nearly-full");
+    estate
+        .metrics
+        .retain(|one| (one.metric, one.statistic) != (Metric::GpuMemoryUsed, Statistic::Average));
+    assert_eq!(outcome(&estate, &policy), GateOutcome::Incomplete);
 }
 
 #[test]

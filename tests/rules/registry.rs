@@ -115,6 +115,7 @@ fn the_index_names_the_data_that_every_rule_needs() {
             (Need::Maxima, "its maxima"),
             (Need::HourlyMaxima, "maxima by the hour"),
             (Need::Vram, "VRAM"),
+            (Need::VramAverages, "its averages"),
             (Need::Power, "power"),
             (Need::Temperature, "temperature"),
             (Need::Price, "price"),
