@@ -134,6 +134,21 @@ fn a_nearly_full_card_is_incomplete_without_averages_of_its_memory() {
     assert_eq!(outcome(&estate, &policy), GateOutcome::Incomplete);
 }
 
+/// The levers that these rules speak of need the CPU beside the GPUs.
+#[test]
+fn a_forbidden_offer_is_incomplete_where_its_lever_was_not_evaluated() {
+    for rule in ["shareable-gpu", "steady-on-demand"] {
+        let (mut estate, policy) = recorded(rule, rule);
+        assert_eq!(outcome(&estate, &policy), GateOutcome::Violated, "{rule}");
+        let (_, other) = recorded(rule, "off-hours");
+        estate
+            .metrics
+            .retain(|one| one.metric != Metric::CpuUtilization);
+        assert_eq!(outcome(&estate, &policy), GateOutcome::Incomplete, "{rule}");
+        assert_eq!(outcome(&estate, &other), GateOutcome::Clean, "{rule}");
+    }
+}
+
 #[test]
 fn a_member_that_works_does_not_speak_for_one_that_was_not_measured() {
     let (mut estate, policy) = recorded("power-near-limit", "idle-gpu");

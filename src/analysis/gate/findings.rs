@@ -3,9 +3,12 @@
 use super::baseline::{Baseline, Past};
 use super::judged::{Judge, Judged, Words, open_silences, place, unseen};
 use super::{Forbidden, GatePolicy, Violation, policy_rule};
-use crate::analysis::Audit;
-use crate::domain::{Cause, CauseKind, Finding, Gap, GapSubject, Hidden, Money, Severity, counted};
+use crate::analysis::{Audit, AuditedWorkload};
+use crate::domain::{
+    ActionKind, Cause, CauseKind, Finding, Gap, GapSubject, Hidden, Money, Severity, counted,
+};
 use crate::rules::{CLUSTER_RULES, COMMITMENT_RULES, RULES, keeps_silent};
+use crate::savings::{NoSharing, Refusal};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -139,6 +142,11 @@ fn silences(audit: &Audit, ban: &Forbidden, judge: &mut Judge<'_>) {
             judge.missing_data_for(gap, rule);
         }
     }
+    for (rule, gap) in unevaluated(audit) {
+        if ban.awaits(rule) {
+            judge.missing_data_for(gap, rule);
+        }
+    }
     let of_kind = |hidden: Hidden| audit.gaps.iter().filter(move |gap| gap.hides() == hidden);
     if ban.awaits(STOPPED_WITH_STORAGE) {
         let gaps = of_kind(Hidden::Storage);
@@ -157,6 +165,45 @@ fn silences(audit: &Audit, ban: &Forbidden, judge: &mut Judge<'_>) {
         gaps.for_each(|gap| judge.missing_data_for(gap, rule));
     }
     unseen(audit, &[]).for_each(|gap| judge.missing_data(gap));
+}
+
+/// Rules that speak of what a lever offers, with that lever.
+const RULES_OF_LEVERS: [(&str, ActionKind); 2] = [
+    ("shareable-gpu", ActionKind::Share),
+    ("steady-on-demand", ActionKind::Commit),
+];
+
+/// Rules whose lever was not evaluated for want of a measurement, each with its gap.
+fn unevaluated(audit: &Audit) -> impl Iterator<Item = (&'static str, &Gap)> {
+    let workloads = audit.workloads.iter();
+    let by_id: BTreeMap<String, &AuditedWorkload> =
+        workloads.map(|one| (one.workload.id(), one)).collect();
+    audit.gaps.iter().flat_map(move |gap| {
+        let cause = gap.cause.as_deref().map(Cause::kind);
+        let is_lever = cause == Some(CauseKind::NotMeasured);
+        let audited = by_id.get(&gap.place).copied().filter(|_| is_lever);
+        let of_levers = RULES_OF_LEVERS.into_iter();
+        let open = of_levers.filter(move |(_, lever)| {
+            audited.is_some_and(|audited| rests_on_measurement(audited, *lever))
+        });
+        open.map(move |(rule, _)| (rule, gap))
+    })
+}
+
+/// Whether more data may turn what a lever refuses into an offer.
+fn rests_on_measurement(audited: &AuditedWorkload, lever: ActionKind) -> bool {
+    let answer = audited.proposals.answer(lever);
+    answer.is_some_and(|answer| {
+        answer.offered.is_none()
+            && answer.refused.iter().any(|refused| {
+                matches!(
+                    refused.reason,
+                    Refusal::TooShort
+                        | Refusal::StaysOversized
+                        | Refusal::Share(NoSharing::DataMissing { .. })
+                )
+            })
+    })
 }
 
 /// Whether a gap keeps claims of a cluster away, and with them findings of any rule about
