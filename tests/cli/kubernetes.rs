@@ -336,6 +336,11 @@ fn what_is_no_output_of_kubectl_is_refused() {
             "the key `kind` is missing",
         ),
         ("wrong.json", twice, "at `items[0]`"),
+        (
+            "page.json",
+            "{\"kind\": \"NodeList\", \"metadata\": {\"continue\": \"abc\"}, \"items\": []}",
+            "it is one page of a longer list",
+        ),
     ] {
         let path = world.file(name, content);
         let outcome = world.run(&["inventory", "--from-kubectl", &path]);

@@ -49,7 +49,9 @@ pub async fn inventory(clients: &RegionClients) -> Result<RegionInventory, Sourc
             Err(Failed { error, unread }) => {
                 let unread = unread.unwrap_or_default();
                 let ids = texts_of("instanceId", &unread);
-                if error.code != UNREADABLE || ids.is_empty() {
+                // What follows the place where a page is cut cannot be asked for.
+                let is_whole = unread.trim_end().ends_with("</DescribeInstancesResponse>");
+                if error.code != UNREADABLE || ids.is_empty() || !is_whole {
                     return Err(error);
                 }
                 one_by_one(clients, ids, &mut inventory).await?;

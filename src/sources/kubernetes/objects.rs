@@ -30,6 +30,12 @@ pub(super) struct Metadata {
     pub creation_timestamp: Option<Time>,
     #[serde(deserialize_with = "or_default")]
     pub owner_references: Parts<OwnerReference>,
+    /// Of a page of a list, where the next one begins; empty on the last page.
+    #[serde(rename = "continue", deserialize_with = "or_default")]
+    pub next: String,
+    /// Of a page of a list, how many objects follow it.
+    #[serde(deserialize_with = "or_default")]
+    remaining_item_count: i64,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -289,6 +295,9 @@ impl ObjectWire {
                 status: part("status", self.status)?,
             })),
             ("", "Namespace") => Object::Namespace(metadata),
+            ("", kind) if kind.ends_with("List") => {
+                return Err(format!("a {kind} in a list cannot be read"));
+            }
             ("apps", "ReplicaSet") => Object::Maker("ReplicaSet", metadata),
             ("batch", "Job") => Object::Maker("Job", metadata),
             ("resource.k8s.io", "ResourceSlice") => Object::Slice(Body {
@@ -342,6 +351,14 @@ impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let wire = DocumentWire::deserialize(deserializer)?;
         if let Some(items) = wire.items {
+            let Metadata {
+                next,
+                remaining_item_count,
+                ..
+            } = wire.metadata;
+            if !next.is_empty() || remaining_item_count != 0 {
+                return Err(D::Error::custom("it is one page of a longer list"));
+            }
             return Ok(Self(items.0));
         }
         let one = ObjectWire {
@@ -386,6 +403,33 @@ mod tests {
         let one =
             read(r#"{"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "a"}}"#);
         assert!(matches!(one.as_slice(), [Object::Maker("ReplicaSet", _)]));
+    }
+
+    #[test]
+    fn a_page_of_a_longer_list_and_a_list_in_a_list_are_refused() {
+        let read = |text: &str| serde_json::from_str::<Document>(text);
+        for last in [
+            r#"{"resourceVersion": "7"}"#,
+            r#"{"continue": "", "remainingItemCount": null}"#,
+        ] {
+            let text = format!(r#"{{"kind": "NodeList", "metadata": {last}, "items": []}}"#);
+            assert!(read(&text).is_ok(), "{last}");
+        }
+        for more in [
+            r#"{"continue": "abc", "remainingItemCount": 3}"#,
+            r#"{"continue": "abc"}"#,
+            r#"{"remainingItemCount": 3}"#,
+        ] {
+            let text = format!(r#"{{"kind": "NodeList", "metadata": {more}, "items": []}}"#);
+            let error = read(&text).expect_err("one page").to_string();
+            assert!(error.contains("one page of a longer list"), "{error}");
+        }
+        let text = r#"{"kind": "List", "items": [{"kind": "NodeList", "items": []}]}"#;
+        let error = read(text).expect_err("nested").to_string();
+        assert!(
+            error.contains("a NodeList in a list cannot be read"),
+            "{error}"
+        );
     }
 
     #[test]

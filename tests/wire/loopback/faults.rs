@@ -39,6 +39,8 @@ pub enum Fault {
     Endless,
     /// The right answer, but for the launch time of this instance.
     SpoilLaunchOf(&'static str),
+    /// The right answer, to the end of these words and no further.
+    CutBehind(&'static str),
 }
 
 /// What a proxy answers.
@@ -118,7 +120,8 @@ impl Fault {
                 | Self::Page(_)
                 | Self::Answer(_)
                 | Self::Endless
-                | Self::SpoilLaunchOf(_),
+                | Self::SpoilLaunchOf(_)
+                | Self::CutBehind(_),
                 _,
             ) => return None,
         };

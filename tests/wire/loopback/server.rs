@@ -63,6 +63,11 @@ pub async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Rep
             let answer = answer.unwrap_or_else(|error| error.render(call.protocol));
             return Ok(spoilt(answer, call.protocol, id).await);
         }
+        Some(Fault::CutBehind(words)) => {
+            let answer = respond(&state, &call, parts, body).await;
+            let answer = answer.unwrap_or_else(|error| error.render(call.protocol));
+            return Ok(cut(answer, call.protocol, words).await);
+        }
         Some(fault) => {
             if let Some(error) = fault.error(call.protocol, &call.operation) {
                 return Ok(error.render(call.protocol));
@@ -121,6 +126,15 @@ async fn spoilt(answer: Reply, protocol: Protocol, id: &str) -> Reply {
     let (_, end) = rest.split_once("</launchTime>").expect("it ends");
     let text = format!("{before}{own}{start}<launchTime>yesterday</launchTime>{end}");
     protocol.ok(text.into_bytes())
+}
+
+/// An answer that ends behind the first of these words.
+async fn cut(answer: Reply, protocol: Protocol, words: &str) -> Reply {
+    let body = answer.into_body().collect().await;
+    let body = body.expect("a body in memory can be read").to_bytes();
+    let text = String::from_utf8_lossy(&body);
+    let (before, _) = text.split_once(words).expect("the answer has these words");
+    protocol.ok(format!("{before}{words}").into_bytes())
 }
 
 /// A described endpoint configuration, without models where a test wants it so.

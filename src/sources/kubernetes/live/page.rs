@@ -1,6 +1,6 @@
 //! One page of a list as an API server sends it: its items do not state their kind.
 
-use super::super::objects::{Item, MOST_OBJECTS, Object};
+use super::super::objects::{Item, MOST_OBJECTS, Metadata, Object};
 use super::super::rbac::Resource;
 use super::super::values::or_default;
 use crate::sources::files::{AtMost, InvalidJson, at, read_json};
@@ -35,16 +35,9 @@ struct ListWire {
     #[serde(default)]
     kind: String,
     #[serde(default, deserialize_with = "or_default")]
-    metadata: ListMetadata,
+    metadata: Metadata,
     #[serde(default, deserialize_with = "or_default")]
     items: AtMost<Item, MOST_OBJECTS>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, expecting = "the metadata of a list")]
-struct ListMetadata {
-    #[serde(rename = "continue", deserialize_with = "or_default")]
-    next: String,
 }
 
 /// Reads a page of the objects of a resource.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::super::command::{ACCESS_KEY, SECRET_KEY, SESSION_TOKEN};
-use super::{COST_BY_DAY, Office, VIRGINIA, gap, gaps, workload};
+use super::{COST_BY_DAY, IRELAND, Office, VIRGINIA, gap, gaps, workload};
 use crate::wire::fleet::Launch;
 use crate::wire::loopback::{Fault, Target, Times};
 
@@ -110,6 +110,42 @@ fn a_body_without_an_end_is_given_up() {
         "{reason}"
     );
     assert!(reason.contains("incomplete response"), "{reason}");
+}
+
+#[test]
+fn a_listing_that_is_cut_hides_what_follows() {
+    let Some(office) = Office::open(&[VIRGINIA, VIRGINIA, IRELAND]) else {
+        return;
+    };
+    let loopback = &office.account.loopback;
+    for (operation, words, what, instances) in [
+        // The first instance is whole, and the second is missing.
+        ("DescribeInstances", "</instanceId>", "region", 1),
+        // Only the token of the next page could be missing.
+        ("DescribeInstances", "</reservationSet>", "region", 1),
+        (
+            "DescribeCapacityReservations",
+            "<capacityReservationSet>",
+            "capacity reservations",
+            3,
+        ),
+        (
+            "DescribeReservedInstances",
+            "</reservedInstancesSet>",
+            "reserved instances",
+            3,
+        ),
+    ] {
+        let target = Target::operation("ec2", operation).in_region("us-east-1");
+        loopback.inject(target, Fault::CutBehind(words), Times::Always);
+        let report = office.audit().run().json(0);
+        let (place, reason, _) = gap(&report, what);
+        assert_eq!(place, "us-east-1", "{operation}");
+        let said = format!("ec2:{operation}: the response is not in the service's format");
+        assert!(reason.starts_with(&said), "{operation}: {reason}");
+        assert_eq!(report["summary"]["instances"], instances, "{operation}");
+        loopback.clear_faults();
+    }
 }
 
 #[test]
