@@ -44,7 +44,20 @@ pub struct GpuSpec {
     pub slowdown_c: Option<f64>,
 }
 
+/// Mean power above which a card certainly works, percent of its limit.
+pub const BUSY_POWER_PERCENT: f64 = 60.0;
+/// Share of the way from its idle draw to its limit in which a card does no work.
+const RESTING_POWER_SHARE: f64 = 0.15;
+
 impl GpuSpec {
+    /// Watts up to which it does no work, to hundredths, so that a reader sees the figure that
+    /// decides. `None` without its idle draw and limit.
+    pub fn rests_up_to_watts(&self) -> Option<f64> {
+        let (idle, limit) = (self.idle_w?, self.power_limit_w?);
+        let watts = idle + RESTING_POWER_SHARE * (limit - idle);
+        Some((watts * 100.0).round() / 100.0)
+    }
+
     /// Idle draw as a percentage of the power limit.
     pub fn idle_power_percent(&self) -> Option<f64> {
         Some(self.idle_w? / self.power_limit_w? * 100.0)

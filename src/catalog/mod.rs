@@ -15,9 +15,9 @@ mod time_zones;
 pub use accelerators::{ec2_type, is_accelerated, names_accelerated_type};
 pub use families::{FamilyFacts, SavingsPlanRate, family, family_names, zones};
 pub use hardware::{
-    GpuSpec, MigProfile, cpu_baseline_percent, gpu_spec, has_full_rate_fp64, has_gpm, has_mig,
-    known_shape, mig_compute_slices, mig_profiles, network_gbps, shape, shapes, smaller_types,
-    spec_of_card, whole_device_spec,
+    BUSY_POWER_PERCENT, GpuSpec, MigProfile, cpu_baseline_percent, gpu_spec, has_full_rate_fp64,
+    has_gpm, has_mig, known_shape, mig_compute_slices, mig_profiles, network_gbps, shape, shapes,
+    smaller_types, spec_of_card, whole_device_spec,
 };
 pub use newer::{has_form_of_type, leading_region};
 pub use other_clouds::{ListedOffer, PricedUnit, other_clouds};

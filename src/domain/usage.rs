@@ -111,6 +111,9 @@ pub struct GpuUsage {
     pub index: u16,
     /// Utilization from averages; absent when it was not measured.
     pub utilization: Option<Distribution>,
+    /// Why what was measured of its utilization cannot be right, so that it counts as not
+    /// measured.
+    pub contradiction: Option<String>,
     pub samples: Samples,
     /// What a service must have room for, percent: the larger of the 99.5th
     /// percentile of the averages (as AWS Compute Optimizer) and the median of their
@@ -135,6 +138,14 @@ pub struct GpuUsage {
 }
 
 impl GpuUsage {
+    /// Takes its utilization for not measured.
+    pub fn doubt(&mut self, contradiction: String) {
+        self.contradiction = Some(contradiction);
+        self.samples.count = 0;
+        (self.utilization, self.demand_peak, self.maxima) = (None, None, None);
+        self.days.clear();
+    }
+
     /// Whether it ever encoded: media work is work, though no kernel runs.
     pub fn encodes(&self) -> bool {
         self.encoder_sessions_max
@@ -235,6 +246,12 @@ pub struct InstanceUsage {
 }
 
 impl InstanceUsage {
+    /// Why what was measured of the utilization of one of its GPUs cannot be right.
+    pub fn contradiction(&self) -> Option<&str> {
+        let mut gpus = self.gpus.iter();
+        gpus.find_map(|gpu| gpu.contradiction.as_deref())
+    }
+
     /// Whether each of a number of GPUs delivered its own utilization in at
     /// least half of the periods in which the instance ran.
     pub fn measures_every_gpu(&self, visible_gpus: usize) -> bool {

@@ -2,23 +2,17 @@
 //! stand in for the GPU, and make its idleness less certain; no data is
 //! `insufficient-data`, never 0%.
 
-use crate::catalog::gpu_spec;
+use crate::catalog::{BUSY_POWER_PERCENT, gpu_spec};
 use crate::domain::{
-    ACTIVE_PERCENT, Classification, Confidence, GpuOffer, GpuUsage, InstanceShape, Measured,
-    Policy, ProfileBasis, Signal, UsageState, UtilizationSummary, Verdict, decimals_apart, floored,
+    ACTIVE_PERCENT, Classification, Confidence, GpuUsage, InstanceShape, Measured, Policy,
+    ProfileBasis, Signal, UsageState, UtilizationSummary, Verdict, decimals_apart, floored,
 };
 use jiff::Timestamp;
 
 /// Mean from which GPUs that draw hardly any power are stalled.
 pub(super) const STALLED_FROM_PERCENT: f64 = 60.0;
-/// Share of the span from the idle draw to the limit in which no work is done.
-const STALLED_POWER_SHARE: f64 = 0.15;
 /// Points within which a power p99 counts as the card's idle draw.
 pub(super) const IDLE_POWER_MARGIN_POINTS: f64 = 5.0;
-/// Mean power above which a card certainly works.
-const BUSY_POWER_PERCENT: f64 = 60.0;
-/// Share of the way from idle power to the limit above which a GPU is not at rest.
-const WORKING_POWER_SHARE: f64 = 0.15;
 /// Share of hours close to 100% from which a workload is saturated.
 pub const SATURATED_HOURS_SHARE: f64 = 0.10;
 
@@ -59,6 +53,9 @@ fn over_runs(workload: Measured<'_>, policy: &Policy, runs: &str) -> Verdict {
 }
 
 fn over_the_window(workload: Measured<'_>, policy: &Policy, as_of: Timestamp) -> Verdict {
+    if let Some(reason) = workload.usage.iter().find_map(|one| one.contradiction()) {
+        return Verdict::insufficient(reason.to_owned());
+    }
     let Some(utilization) = workload.utilization else {
         return Verdict::insufficient(without_periods(workload).to_owned());
     };
@@ -108,9 +105,6 @@ fn by_utilization(
     policy: &Policy,
     as_of: Timestamp,
 ) -> Verdict {
-    if let Some(reason) = contradiction(workload) {
-        return Verdict::insufficient(reason);
-    }
     let (classification, reason) = class(utilization.distribution.mean, policy);
     let state = state(workload, utilization, policy, as_of);
     let is_idle = state.is_some_and(UsageState::is_idle);
@@ -143,35 +137,6 @@ fn busy_cpu_percent(workload: Measured<'_>, policy: &Policy) -> Option<f64> {
         .map(|one| one.busy_cpu_percent(policy));
     let busy: Option<Vec<f64>> = busy.collect();
     busy?.into_iter().reduce(f64::min)
-}
-
-/// Why the utilization of GPUs cannot be right: the counters of one that never worked stand
-/// still beside the power of work.
-fn contradiction(workload: Measured<'_>) -> Option<String> {
-    let offer = workload.shape?.gpu.as_ref()?;
-    workload
-        .gpus()
-        .find_map(|gpu| power_contradiction(gpu, offer))
-}
-
-/// The same of one GPU of a type.
-pub(super) fn power_contradiction(gpu: &GpuUsage, offer: &GpuOffer) -> Option<String> {
-    let (watts, spec) = (gpu.power?.mean_w, gpu_spec(offer)?);
-    let limit = spec.power_limit_w?;
-    let (bound, at_rest) = match spec.idle_w {
-        Some(idle) => (
-            idle + (limit - idle) * WORKING_POWER_SHARE,
-            format!(", where idle is about {idle:.0} W"),
-        ),
-        None => (limit * BUSY_POWER_PERCENT / 100.0, String::new()),
-    };
-    (gpu.works() == Some(false) && watts > bound).then(|| {
-        format!(
-            "utilization of GPU {} stays below {ACTIVE_PERCENT}% beside a mean power of \
-             {watts:.0} of {limit:.0} W{at_rest}: the metrics contradict each other",
-            gpu.index
-        )
-    })
 }
 
 /// The class of a mean, with the border that decides.
@@ -260,11 +225,7 @@ fn computes_nothing(workload: Measured<'_>, utilization: &UtilizationSummary) ->
 /// Watts up to which a card does no work, whatever its utilization says: a hung collective and
 /// a spinning kernel read 100%. `None` without its idle draw and limit.
 pub(super) fn stalled_below_watts(shape: Option<&InstanceShape>) -> Option<f64> {
-    let spec = gpu_spec(shape?.gpu.as_ref()?)?;
-    let (idle, limit) = (spec.idle_w?, spec.power_limit_w?);
-    let watts = idle + STALLED_POWER_SHARE * (limit - idle);
-    // To hundredths, so that a reader sees the figure that decides.
-    Some((watts * 100.0).round() / 100.0)
+    gpu_spec(shape?.gpu.as_ref()?)?.rests_up_to_watts()
 }
 
 /// Whether the GPUs of one instance are busy by their utilization and each of them draws what

@@ -34,5 +34,5 @@ pub use clusters::{
     CLUSTER_RULES, ClusterFacts, MachineFacts, cluster_findings, cluster_silences, keeps_silent,
 };
 pub use commitments::{COMMITMENT_RULES, commitment_findings};
-pub use registry::{RULES, Silence, run};
+pub use registry::{RULES, Silence, no_verdict, run};
 pub use subject::{Need, Rule, RuleMeta, Subject};

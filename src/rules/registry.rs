@@ -1,7 +1,7 @@
 //! The rules, and running them over a workload.
 
 use super::{Need, Rule, Subject};
-use crate::domain::{Cause, CauseKind, Detail, Finding, Gap};
+use crate::domain::{Cause, CauseKind, Detail, Finding, Gap, Verdict, Workload};
 
 /// Every rule, in order of id.
 pub const RULES: &[&dyn Rule] = &[
@@ -73,11 +73,23 @@ pub fn run(subject: &Subject<'_>) -> (Vec<Finding>, Vec<Silence>) {
     (findings, silences)
 }
 
+/// Why a workload has too little data for a verdict. Where its metrics contradict each other,
+/// more of them would not help.
+pub fn no_verdict(workload: &Workload, verdict: &Verdict) -> Cause {
+    let mut contradictions = workload.usage.iter().map(|one| one.contradiction());
+    let kind = if contradictions.any(|one| one == Some(verdict.reason.as_str())) {
+        CauseKind::MetricsContradict
+    } else {
+        CauseKind::NoVerdict
+    };
+    Cause::of(kind, [&verdict.reason, ""])
+}
+
 /// What kept rules silent about a workload.
 fn missing_data(subject: &Subject<'_>, need: Need) -> Gap {
     let unpriced = subject.workload.unpriced.as_ref();
     let cause = match (need, unpriced) {
-        (Need::Utilization, _) => Cause::of(CauseKind::NoVerdict, [&subject.verdict.reason, ""]),
+        (Need::Utilization, _) => no_verdict(subject.workload, subject.verdict),
         (Need::Price, Some(unpriced)) => unpriced.cause.clone(),
         _ => need.unreported(),
     };

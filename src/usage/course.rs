@@ -184,6 +184,7 @@ mod tests {
             instance: ResourceId::named("i-1"),
             index: 0,
             utilization: None,
+            contradiction: None,
             samples: Samples::default(),
             demand_peak: None,
             maxima: None,

@@ -555,6 +555,7 @@ impl DeviceUsage {
                 one.counted.over(running_seconds, of_averages)
             }),
             utilization: averages.and_then(|one| figures(&one.percents)),
+            contradiction: None,
             demand_peak: averages.and_then(Averages::demand_peak),
             maxima: self
                 .peaks

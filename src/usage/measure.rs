@@ -8,9 +8,10 @@ use super::series::SeriesKey;
 use super::timeline::Slot;
 use super::usages::Usage;
 use super::{Series, Timeline, together};
+use crate::catalog::{BUSY_POWER_PERCENT, gpu_spec};
 use crate::domain::{
-    GpuOffer, Instance, InstanceUsage, JoinedBy, Metric, NetworkUse, Rejected, RunningTime,
-    Statistic, Window,
+    ACTIVE_PERCENT, GpuOffer, GpuUsage, Instance, InstanceUsage, JoinedBy, Metric, NetworkUse,
+    Rejected, RunningTime, Statistic, Window,
 };
 use jiff::Timestamp;
 
@@ -43,7 +44,7 @@ impl Usage {
         offer: Option<&GpuOffer>,
         grid: (Window, u32),
     ) -> (InstanceUsage, Timeline) {
-        let (timeline, running) = self.timeline(instance, offer, grid);
+        let (mut timeline, running) = self.timeline(instance, offer, grid);
         let ran = running.running_seconds;
         let ran_in: Vec<bool> = timeline.ran().collect();
         let mut cadence = self.cadences(grid, &ran_in);
@@ -52,23 +53,31 @@ impl Usage {
         let cpu_figures = cpu.and_then(|cpu| figures(&cpu.percents));
         let card_mib = offer.and_then(|offer| offer.vram_mib).map(|mib| mib as f64);
         let added = self.added.values();
+        let mut gpus: Vec<GpuUsage> = self
+            .gpus
+            .iter()
+            .map(|(index, gpu)| {
+                gpu.figures(
+                    (&instance.id, *index),
+                    card_mib,
+                    ran,
+                    |metric, statistic| cadence(&(metric, Some(*index), statistic)),
+                )
+            })
+            .collect();
+        for gpu in &mut gpus {
+            if let Some(reason) = offer.and_then(|offer| contradiction(gpu, offer)) {
+                gpu.doubt(reason);
+                // Nor is it known when its instance worked and when it did not.
+                timeline.slots.fill(Slot::default());
+            }
+        }
         let usage = InstanceUsage {
             instance: instance.id.clone(),
             running,
             signal,
             summary: signal.and_then(|(signal, source)| timeline.summary(signal, source)),
-            gpus: self
-                .gpus
-                .iter()
-                .map(|(index, gpu)| {
-                    gpu.figures(
-                        (&instance.id, *index),
-                        card_mib,
-                        ran,
-                        |metric, statistic| cadence(&(metric, Some(*index), statistic)),
-                    )
-                })
-                .collect(),
+            gpus,
             gpus_correlation: together::correlation(
                 &timeline,
                 &self
@@ -212,6 +221,25 @@ impl Usage {
             samples: samples.poorer(sent.counted.over(running_seconds, of_sent)),
         })
     }
+}
+
+/// Why the utilization of a GPU cannot be right: its counter stands still beside the power of
+/// work.
+fn contradiction(gpu: &GpuUsage, offer: &GpuOffer) -> Option<String> {
+    let (watts, spec) = (gpu.power?.mean_w, gpu_spec(offer)?);
+    let limit = spec.power_limit_w?;
+    let works_above = spec.rests_up_to_watts();
+    let at_rest = spec.idle_w.map_or_else(String::new, |idle| {
+        format!(", where idle is about {idle:.0} W")
+    });
+    let is_at_work = watts > works_above.unwrap_or(limit * BUSY_POWER_PERCENT / 100.0);
+    (gpu.works() == Some(false) && is_at_work).then(|| {
+        format!(
+            "utilization of GPU {} stays below {ACTIVE_PERCENT}% beside a mean power of \
+             {watts:.0} of {limit:.0} W{at_rest}: the metrics contradict each other",
+            gpu.index
+        )
+    })
 }
 
 impl Timeline {

@@ -5,8 +5,8 @@ use crate::rules::builder::{Machine, as_of, estate, flat, g5};
 use crate::rules::properties::{fleet, machines};
 use gpucost::analysis::{ClaimKey, Showback, ShowbackPart, ShowbackSums, audit};
 use gpucost::domain::{
-    Claim, ClaimState, Clusters, DeviceUnit, DeviceUse, Devices, Holder, Lifecycle, Money, Node,
-    NodeAmount, NodeDevices, Owner, Policy, ResourceId, Risk, Scheduler,
+    Claim, ClaimState, Clusters, DeviceUnit, DeviceUse, Devices, Holder, Lifecycle, Metric, Money,
+    Node, NodeAmount, NodeDevices, Owner, Policy, ResourceId, Risk, Scheduler, Statistic,
 };
 use gpucost::usage::Estate;
 use proptest::collection::vec;
@@ -159,6 +159,25 @@ fn whole_devices_cost_their_part_of_the_node() {
     assert_eq!(lines(&found), expected);
     assert_eq!(found.total.pods, 2);
     assert_eq!(found.total.gpus_requested, Some(Decimal::from(3)));
+}
+
+#[test]
+fn a_device_whose_counter_stands_still_at_work_is_not_idle() {
+    let draw = Metric::GpuPowerDraw;
+    let still = g5("i-1").gpu(0, flat(0.0));
+    let clusters = Clusters {
+        nodes: vec![node("i-1", 1)],
+        claims: vec![claim("i-1", "search/a", WHOLE, 1)],
+        uses: vec![used("i-1", 0, "search/a", (400, 0.0))],
+    };
+    for (watts, parts) in [(57.0, "$734.38 $0.00"), (280.0, "$0.00 $734.38")] {
+        let machine = still.clone();
+        let machine = machine.series(draw, Statistic::Average, Some(0), flat(watts));
+        let found = showback(vec![machine], &clusters, &["namespace"]);
+        let gpus = if watts > 93.45 { "-" } else { "0" };
+        let expected = format!("requested search: 1 1 {gpus} $734.38 $0.00 {parts}");
+        assert_eq!(lines(&found), [expected]);
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::domain::{
     AcceleratorKind, Cause, CauseKind, Gap, KindBasis, Severity, Signal, WorkloadKind, counted,
     decimals_apart, floored,
 };
-use crate::rules::Need;
+use crate::rules::{Need, no_verdict};
 
 /// Every floor of utilization.
 pub(super) fn utilization(
@@ -122,8 +122,7 @@ fn judged_mean(audited: &AuditedWorkload) -> Result<f64, Gap> {
     let workload = &audited.workload;
     let missing_data = |cause| Gap::of(Need::Utilization.subject(), workload.id(), cause);
     if audited.verdict.confidence.is_none() {
-        let cause = Cause::of(CauseKind::NoVerdict, [&audited.verdict.reason, ""]);
-        return Err(missing_data(cause));
+        return Err(missing_data(no_verdict(workload, &audited.verdict)));
     }
     match &workload.utilization {
         Some(summary) if summary.signal == Signal::GpuUtilization => Ok(summary.distribution.mean),

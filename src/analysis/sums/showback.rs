@@ -227,9 +227,14 @@ impl<'a> Ledger<'a> {
                 .map(|cost| cost.monthly())
                 .filter(|cost| is_summed(audit, *cost));
             let usage = workload.usage.get(place);
+            let gpus = || usage.iter().flat_map(|usage| &usage.gpus);
             match nodes.get_mut(id) {
                 Some((_, on_node)) => {
                     on_node.cost = cost;
+                    on_node.uses.retain(|one| {
+                        let mut own = gpus().filter(|gpu| u32::from(gpu.index) == one.gpu);
+                        own.all(|gpu| gpu.contradiction.is_none())
+                    });
                     on_node.mean = usage.and_then(|usage| mean_of(one, usage));
                 }
                 None => self.add_elsewhere(cost),

@@ -1,12 +1,12 @@
 //! The causes, each with what its details are, its words and what to do about it.
 
 use super::texts::{
-    ADD_BUDGET, ADD_MAXIMA, ANOTHER_PLACE, ASK_FOR_PRICES, COMPARE_ROLLUPS, CONFIGURE, COPY_FILE,
-    HIDDEN_BY_MIG, KEEP_SAMPLING, KNOW_SCOPE, MEASURE_SLICES, NAME_COLUMNS, NAME_GPUS,
-    NAME_INSTANCES, NO_ROLLUPS, NO_SUCH_CALL, NOT_ALLOWED, NOTHING_TO_DO, RECORD_CLUSTER,
-    RECORD_NIGHTS, RECORD_ON, RECORD_PRICE, REFRESH_PRICES, REFRESH_RATES, ROLL_UP_AGAIN,
-    SAMPLES_MISSING, SAMPLES_SPARSE, SCRAPE_MORE, SEE_BILL, SET_UP_METRICS, SLICES_UNMEASURED,
-    STATE_PRICE, UNMATCHED, WRAPS,
+    ADD_BUDGET, ADD_MAXIMA, ANOTHER_PLACE, ASK_FOR_PRICES, COMPARE_COUNTERS, COMPARE_ROLLUPS,
+    CONFIGURE, COPY_FILE, HIDDEN_BY_MIG, KEEP_SAMPLING, KNOW_SCOPE, MEASURE_SLICES, NAME_COLUMNS,
+    NAME_GPUS, NAME_INSTANCES, NO_ROLLUPS, NO_SUCH_CALL, NOT_ALLOWED, NOTHING_TO_DO,
+    RECORD_CLUSTER, RECORD_NIGHTS, RECORD_ON, RECORD_PRICE, REFRESH_PRICES, REFRESH_RATES,
+    ROLL_UP_AGAIN, SAMPLES_MISSING, SAMPLES_SPARSE, SCRAPE_MORE, SEE_BILL, SET_UP_METRICS,
+    SLICES_UNMEASURED, STATE_PRICE, UNMATCHED, WRAPS,
 };
 use super::vocabulary::Detail;
 use crate::domain::named_enum;
@@ -75,8 +75,7 @@ causes! {
         "only the newest {training job is|training jobs are} read; {older one is|older ones are} \
          omitted",
         "use a shorter window, such as `--lookback 1d`";
-    MetricsNotAsked = "metrics-not-asked" []
-        "not requested", "run without `--metrics-source none`";
+    MetricsNotAsked = "metrics-not-asked" [] "not requested", "run without `--metrics-source none`";
     /// Prices were not asked for, and the bundled catalog has none.
     PricesNotAsked = "prices-not-asked" [Types]
         "not requested, and the bundled catalog has none for {}",
@@ -285,6 +284,7 @@ causes! {
     /// A workload has too little data for a verdict.
     NoVerdict = "no-verdict" [Words Rules]
         "{}{?; silent: }", SET_UP_METRICS;
+    MetricsContradict = "metrics-contradict" [Words Rules] "{}{?; silent: }", COMPARE_COUNTERS;
     /// A metric is not reported.
     NotReported = "not-reported" [Rules]
         "not reported or unknown{?; silent: }", SET_UP_METRICS;

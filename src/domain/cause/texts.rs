@@ -22,6 +22,8 @@ pub(super) const RECORD_CLUSTER: &str = "record the whole cluster: `kubectl get 
 pub(super) const SEE_BILL: &str = "see the purchase on the bill";
 pub(super) const SET_UP_METRICS: &str =
     "`gpucost metrics setup` prints the CloudWatch agent configuration";
+pub(super) const COMPARE_COUNTERS: &str = "run `nvidia-smi dmon -s pu` on the machine: where it shows work, restart the exporter or the \
+     agent; where it shows none, check that the power is of the same GPU";
 pub(super) const ADD_MAXIMA: &str =
     "request the statistic `maximum` in addition to `average`, or add it to the estate";
 pub(super) const CONFIGURE: &str = "set it in the configuration, or add a suppression";

@@ -6,12 +6,10 @@
 //! that only encodes.
 
 use super::facts::{Holding, View, cost_words, fact, gpus, span};
-use crate::catalog::shape;
 use crate::domain::{
     ACTIVE_PERCENT, Comparator, Confidence, ECS_SERVICE, Finding, FindingKind, GpuUsage, Holder,
     Judgement, Maxima, Recommendation, Scheduler, Severity, counted,
 };
-use crate::rules::classification::power_contradiction;
 use rust_decimal::Decimal;
 
 pub(super) const ID: &str = "idle-claim";
@@ -101,11 +99,8 @@ fn use_of<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {
 
 /// Whether a GPU of its node draws the power of work while its counters stand still.
 pub(super) fn contradicts_itself(view: &View<'_>, holding: &Holding<'_>) -> bool {
-    let machine = view.host(holding).machine;
-    let offer = machine.and_then(|one| shape(one.instance_type)?.gpu.as_ref());
-    let gpus = machine.and_then(|one| one.usage).map(|usage| &usage.gpus);
-    let mut gpus = gpus.into_iter().flatten();
-    offer.is_some_and(|offer| gpus.any(|gpu| power_contradiction(gpu, offer).is_some()))
+    let usage = view.host(holding).machine.and_then(|one| one.usage);
+    usage.is_some_and(|usage| usage.contradiction().is_some())
 }
 
 fn by_pod<'a>(view: &'a View<'a>, holding: &'a Holding<'a>) -> Use<'a> {

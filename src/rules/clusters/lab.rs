@@ -138,6 +138,7 @@ pub(super) fn usage(name: &str, maxima: &[f64]) -> InstanceUsage {
         instance: id.clone(),
         index: u16::try_from(index).expect("few"),
         utilization: None,
+        contradiction: None,
         samples,
         demand_peak: None,
         maxima: Some(Maxima {

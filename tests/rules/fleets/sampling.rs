@@ -3,9 +3,12 @@
 
 use super::{FREE_MIB, HELD_MIB, WORKS, assert_totals, box_in, only_workload};
 use crate::rules::builder::{A10G_MIB, Machine, PERIODS, audited, estate, flat};
-use gpucost::analysis::Audit;
-use gpucost::domain::{ActionKind, Classification, Metric, Statistic, UsageState};
+use gpucost::analysis::{
+    Audit, Practice, PracticeStanding, RunDays, daily_charges, practice_standings,
+};
+use gpucost::domain::{ActionKind, Classification, Kpi, KpiValue, Metric, Statistic, UsageState};
 use gpucost::sources::files::{Keep, read_estate, write_estate};
+use rust_decimal::Decimal;
 
 /// Periods of a day.
 const DAY: u32 = 288;
@@ -183,28 +186,79 @@ fn memory_that_is_not_measured_any_more_stops_nothing() {
     ));
 }
 
+/// A card whose counter stands still, which holds 97% of its memory and draws so many watts. The
+/// bound of an A10G: 57 + 15% × (300 − 57) = 93.45 W.
+fn drawing(watts: f64) -> Machine {
+    let draw = Metric::GpuPowerDraw;
+    let machine = box_in("i-1", 0.0, A10G_MIB * 0.97, |_| true);
+    machine.series(draw, Statistic::Average, Some(0), flat(watts))
+}
+
 #[test]
 fn a_counter_that_stands_still_beside_the_power_of_work_is_a_contradiction() {
-    // The bound of an A10G: 57 + 15% × (300 − 57) = 93.45 W.
-    let at = |watts: f64| {
-        let held = A10G_MIB * 0.97;
-        let machine = box_in("i-1", 0.0, held, |_| true);
-        alone(machine.series(
-            Metric::GpuPowerDraw,
-            Statistic::Average,
-            Some(0),
-            flat(watts),
-        ))
-    };
-    let rests = at(93.0);
+    let rests = alone(drawing(93.0));
     assert_eq!(
         only_workload(&rests).verdict.state,
         Some(UsageState::IdleHeld)
     );
-    let works = at(280.0);
+    let works = alone(drawing(280.0));
     let one = only_workload(&works);
     assert_eq!(one.verdict.classification, Classification::InsufficientData);
     assert!(!has_actions(&works));
-    assert!(says(&works, "the metrics contradict each other"));
-    assert!(says(&works, "280 of 300 W"));
+    let gap = works.gaps.iter().find(|gap| {
+        let words = "280 of 300 W, where idle is about 57 W: the metrics contradict each other";
+        gap.reason.contains(words)
+    });
+    // To set up an agent that reports already would change nothing.
+    let hint = &gap.expect("a gap").hint;
+    assert!(hint.contains("`nvidia-smi dmon -s pu`"), "{hint}");
+    // A month of one GPU is 730 hours.
+    for (audit, idle, unmeasured) in [(&rests, Some(730.0), 0.0), (&works, None, 730.0)] {
+        let of = |kpi| audit.kpis.get(kpi);
+        assert_eq!(of(Kpi::IdleGpuHours), idle.and_then(KpiValue::measured));
+        assert_eq!(of(Kpi::UnmeasuredGpuHours), KpiValue::measured(unmeasured));
+        let gpus = u64::from(idle.is_none());
+        let funnel = &audit.funnel;
+        assert_eq!((funnel.unmeasured_gpus, funnel.total_gpus), (gpus, 1));
+        // Its memory is measured.
+        assert_eq!((funnel.allocated_gpus, funnel.active_gpus), (1, 0));
+        let standings = practice_standings(audit);
+        let monitored = |one: &&PracticeStanding| one.practice == Practice::Monitoring;
+        let share = standings.iter().find(monitored).and_then(|one| one.share);
+        let following = share.expect("judged").following;
+        assert_eq!(following, Decimal::from(1 - gpus));
+    }
+    let days = RunDays::of(&estate(vec![drawing(280.0)]));
+    let charges = daily_charges(&works, &days, Decimal::from(730));
+    assert_eq!(charges.len(), 14);
+    for one in charges {
+        assert_eq!(one.split.unmeasured, one.effective);
+    }
+}
+
+#[test]
+fn a_contradicted_gpu_beside_one_that_works_is_unmeasured_alone() {
+    // A T4 idles at 33.51 W of 70: 33.51 + 15% × 36.49 = 38.98 W.
+    let draw = Metric::GpuPowerDraw;
+    let mut machine = Machine::new("i-1", "g4dn.12xlarge").cpu(flat(5.0));
+    for gpu in 0..4 {
+        let (percent, watts) = if gpu == 3 { (0.0, 39.0) } else { (50.0, 60.0) };
+        machine = machine.gpu(gpu, flat(percent)).series(
+            draw,
+            Statistic::Average,
+            Some(gpu),
+            flat(watts),
+        );
+    }
+    let audit = alone(machine);
+    let funnel = &audit.funnel;
+    assert_eq!((funnel.total_gpus, funnel.unmeasured_gpus), (4, 1));
+    // 3 × 50%.
+    assert_eq!((funnel.active_gpus, funnel.effective_gpus), (3, 1.5));
+    // How the machine is used is not known: four GPUs for 730 hours.
+    assert_eq!(
+        audit.kpis.get(Kpi::UnmeasuredGpuHours),
+        KpiValue::measured(2_920.0)
+    );
+    assert!(!has_actions(&audit));
 }
