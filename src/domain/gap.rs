@@ -147,6 +147,7 @@ pub fn hidden(what: &GapSubject, cause: Option<CauseKind>) -> Hidden {
         | Of::SpotPrices
         | Of::StoragePrice
         | Of::StoragePrices
+        | Of::TagValue
         | Of::Tenancy
         | Of::TimeZone
         | Of::Times

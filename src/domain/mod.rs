@@ -145,7 +145,7 @@ pub use spot_run::{
     SpotRun, SpotWarning,
 };
 pub use subject::{DriverMetric, GapSubject, GpuLabel, LogColumn};
-pub use tags::{OWNER_TAGS, is_restartable, size_mib};
+pub use tags::{OWNER_TAGS, RESTARTABLE_TAG, is_restartable, size_mib};
 pub(crate) use tags::{says_restartable, tag_value};
 pub use terraform::{
     Missing, PlanAction, Planned, PlannedCount, PlannedInstances, PlannedResource, RUNS_NOTHING,

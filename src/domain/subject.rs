@@ -165,6 +165,8 @@ subjects! {
     Sum = "sum",
     /// Tags of the resources of a region, or of a planned one.
     Tags = "tags",
+    /// What a tag declares of an instance.
+    TagValue = "tag value",
     /// Tasks of Amazon ECS in a region.
     Tasks = "ECS tasks",
     /// The tenancy of a planned resource.

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+/// Tag that declares whether a workload may be interrupted and restarted.
+pub const RESTARTABLE_TAG: &str = "gpucost:restartable";
 /// Tags that declare that a workload may be interrupted and restarted, by precedence;
 /// compared without regard to case.
 const RESTARTABLE_TAGS: &[&str] = &[
-    "gpucost:restartable",
+    RESTARTABLE_TAG,
     "restartable",
     "interruptible",
     "spot-eligible",

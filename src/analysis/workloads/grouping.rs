@@ -237,10 +237,7 @@ impl<'a> Gather<'a> {
                 (self.policy, self.estate.window.end),
                 gaps,
             );
-            for (subject, tag) in kinds::unreadable(instances) {
-                let cause = Cause::of(CauseKind::TagNotReadable, [tag]);
-                gaps.push(Gap::of(subject, &id, cause));
-            }
+            gaps.extend(kinds::unreadable(&id, instances));
         }
         let idle_storage = if running {
             IdleStorageCosts::default()

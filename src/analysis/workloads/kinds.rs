@@ -2,8 +2,9 @@
 
 use crate::catalog::time_zone;
 use crate::domain::{
-    GPUS_TAG, GapSubject, INDEPENDENT, Instance, KindBasis, LINKED, Until, VRAM_TAG, WorkloadKind,
-    says_production, says_restartable, size_mib, tag_value,
+    Cause, CauseKind, GPUS_TAG, Gap, GapSubject, INDEPENDENT, Instance, KindBasis, LINKED,
+    RESTARTABLE_TAG, Until, VRAM_TAG, WorkloadKind, says_production, says_restartable, size_mib,
+    tag_value,
 };
 use crate::savings::{
     DOUBLE_PRECISION, INTERCHANGEABLE, PRECISION_TAG, REPLICAS_TAG, TIME_ZONE_TAG,
@@ -12,9 +13,12 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use std::collections::BTreeMap;
 
+/// The tag that declares the kind.
+const KIND_TAG: &str = "gpucost:kind";
+
 /// Tags that declare the kind, by precedence; compared without regard to case.
 const KIND_TAGS: &[&str] = &[
-    "gpucost:kind",
+    KIND_TAG,
     "workload-kind",
     "workload-type",
     "workload_type",
@@ -81,9 +85,9 @@ fn kind_of_word(word: &str) -> Option<WorkloadKind> {
         .map(|(kind, _)| *kind)
 }
 
-fn says_how_gpus_work(value: &str) -> bool {
-    let mut known = [INDEPENDENT, LINKED].into_iter();
-    known.any(|one| one.eq_ignore_ascii_case(value.trim()))
+fn is_among(words: &[&str], value: &str) -> bool {
+    let mut words = words.iter();
+    words.any(|word| word.eq_ignore_ascii_case(value.trim()))
 }
 
 fn last_day(value: &str) -> Option<Date> {
@@ -96,40 +100,63 @@ pub(super) fn until(tags: &BTreeMap<String, String>, as_of: Timestamp) -> Option
     Some(Until::of(date, as_of))
 }
 
-/// Tags of instances with a value that cannot be read, each with what that leaves open.
-pub(super) fn unreadable(instances: &[&Instance]) -> Vec<(GapSubject, &'static str)> {
-    let is_date: fn(&str) -> bool = |value| last_day(value).is_some();
-    let is_size: fn(&str) -> bool = |value| size_mib(value).is_some_and(|mib| mib > 0.0);
-    let is_link: fn(&str) -> bool = says_how_gpus_work;
-    let tags = [
-        (GapSubject::Commitments, UNTIL_TAG, is_date),
-        (GapSubject::UtilizationPerGpu, GPUS_TAG, is_link),
-        (GapSubject::VramUse, VRAM_TAG, is_size),
-    ];
-    let mut found = Vec::new();
-    for (subject, tag, is_readable) in tags {
-        let values = instances.iter();
-        let mut values = values.filter_map(|one| tag_value(&one.tags, &[tag]));
-        if values.any(|value| !is_readable(value)) {
-            found.push((subject, tag));
+/// What a tag of this program says, whether its value can be read, and what is open where it
+/// cannot.
+type Declaration = (GapSubject, &'static str, fn(&str) -> bool);
+
+/// The tags of this program whose values are not free text.
+static DECLARATIONS: [Declaration; 8] = [
+    (GapSubject::TagValue, KIND_TAG, |value| {
+        kind_of_value(value).is_some()
+    }),
+    (GapSubject::TagValue, RESTARTABLE_TAG, |value| {
+        says_restartable(RESTARTABLE_TAG, value)
+    }),
+    (GapSubject::TimeZone, TIME_ZONE_TAG, |value| {
+        time_zone(value.trim()).is_some()
+    }),
+    (GapSubject::TagValue, PRECISION_TAG, |value| {
+        is_among(&[DOUBLE_PRECISION], value)
+    }),
+    (GapSubject::TagValue, REPLICAS_TAG, |value| {
+        is_among(&[INTERCHANGEABLE], value)
+    }),
+    (GapSubject::UtilizationPerGpu, GPUS_TAG, |value| {
+        is_among(&[INDEPENDENT, LINKED], value)
+    }),
+    (GapSubject::Commitments, UNTIL_TAG, |value| {
+        last_day(value).is_some()
+    }),
+    (GapSubject::VramUse, VRAM_TAG, |value| {
+        size_mib(value).is_some_and(|mib| mib > 0.0)
+    }),
+];
+
+/// Tags of the instances of a workload with a value that cannot be read.
+pub(super) fn unreadable(workload: &str, instances: &[&Instance]) -> Vec<Gap> {
+    let mut gaps = Vec::new();
+    for (subject, tag, is_readable) in &DECLARATIONS {
+        let has_other = |one: &&&Instance| {
+            tag_value(&one.tags, &[tag]).is_some_and(|value| !is_readable(value))
+        };
+        let found: Vec<&&Instance> = instances.iter().filter(has_other).collect();
+        if let Some(first) = found.first() {
+            let count = found.len().to_string();
+            let details = [*tag, count.as_str(), first.id.as_str()];
+            let cause = Cause::of(CauseKind::TagNotReadable, details);
+            gaps.push(Gap::of(subject.clone(), workload, cause));
         }
     }
-    found
+    gaps
 }
 
 /// Whether a tag is vocabulary of this program and not a name: a word for a
 /// kind, a yes or no, a day, or a time zone.
 pub fn is_vocabulary(key: &str, value: &str) -> bool {
-    let among = |keys: &[&str]| keys.iter().any(|known| known.eq_ignore_ascii_case(key));
-    let is = |known: &&str| known.eq_ignore_ascii_case(value.trim());
-    (among(KIND_TAGS) && kind_of_value(value).is_some())
+    let mut declared = DECLARATIONS.iter();
+    declared.any(|(_, tag, is_readable)| tag.eq_ignore_ascii_case(key) && is_readable(value))
+        || (is_among(KIND_TAGS, key) && kind_of_value(value).is_some())
         || says_restartable(key, value)
-        || (among(&[TIME_ZONE_TAG]) && time_zone(value).is_some())
-        || (among(&[PRECISION_TAG]) && is(&DOUBLE_PRECISION))
-        || (among(&[VRAM_TAG]) && size_mib(value).is_some())
-        || (among(&[REPLICAS_TAG]) && is(&INTERCHANGEABLE))
-        || (among(&[GPUS_TAG]) && says_how_gpus_work(value))
-        || (among(&[UNTIL_TAG]) && last_day(value).is_some())
         || says_production(key, value)
 }
 

@@ -319,8 +319,8 @@ causes! {
     TagsNotRecorded = "tags-not-recorded" []
         "the estate does not state the tags of what SageMaker runs: they are unknown",
         "record the estate again, or state `tags` for each of its instances";
-    TagNotReadable = "tag-not-readable" [Tag]
-        "the value of the tag {} cannot be read: it declares nothing",
+    TagNotReadable = "tag-not-readable" [Tag Count Instance]
+        "the tag {} of {instance|instances}, such as {}, cannot be read: it declares nothing",
         "write a date as 2027-06-30, a size as 8GiB, and a value as docs/tags.md lists it";
     /// No source knows the type of an instance.
     TypeUnknown = "type-unknown" [Types]

@@ -136,13 +136,40 @@ fn a_tag_that_cannot_be_read_is_a_gap() {
         of_tag.map(|gap| (gap.what, gap.place)).collect::<Vec<_>>()
     };
     let of_one = |what: GapSubject| vec![(what, "i-1".to_owned())];
-    assert_eq!(
-        gaps("gpucost:until", "summer"),
-        of_one(GapSubject::Commitments)
-    );
-    assert_eq!(gaps("gpucost:vram", "plenty"), of_one(GapSubject::VramUse));
-    assert!(gaps("gpucost:until", &in_days(400)).is_empty());
-    assert!(gaps("gpucost:vram", "8GiB").is_empty());
+    for (what, tag, unreadable, readable) in [
+        (GapSubject::Commitments, "until", "summer", "2027-06-30"),
+        (GapSubject::UtilizationPerGpu, "gpus", "two", "Linked"),
+        (GapSubject::TagValue, "kind", "robots", "fine-tuning"),
+        (GapSubject::TagValue, "precision", "high", "FP64"),
+        (GapSubject::TagValue, "replicas", "two", "interchangeable"),
+        (GapSubject::TagValue, "restartable", "maybe", "No"),
+        (
+            GapSubject::TimeZone,
+            "timezone",
+            "Mars/Olympus",
+            "Europe/Berlin",
+        ),
+        (GapSubject::VramUse, "vram", "plenty", "8GiB"),
+    ] {
+        let tag = format!("gpucost:{tag}");
+        assert_eq!(gaps(&tag, unreadable), of_one(what), "{tag}");
+        assert!(gaps(&tag, readable).is_empty(), "{tag}");
+    }
+    // Of a group, the instances are counted and the first is named.
+    let member = |id: &str, replicas: &str| {
+        let member = steady(id).tag("gpucost:workload", "team");
+        member.tag("gpucost:replicas", replicas)
+    };
+    let group = vec![
+        member("i-1", "interchangeable"),
+        member("i-2", "2"),
+        member("i-3", ""),
+    ];
+    let found = audited(&estate(group));
+    let words = "the tag gpucost:replicas of 2 instances, such as i-2, cannot be read: it declares \
+                 nothing";
+    let gaps = found.gaps.iter();
+    assert_eq!(gaps.filter(|gap| gap.reason == words).count(), 1);
 }
 
 #[test]
