@@ -210,6 +210,24 @@ fn the_demo_is_sized_in_every_format() {
     }
     let json = rightsize(&["--demo", "--format", "json"]).json();
     assert_described("rightsize", &json);
+    let spread = |name: &str, to: &str| {
+        let mut all = json["workloads"].as_array().expect("a list").iter();
+        let found = all.find(|one| one["name"] == name).expect("it is sized");
+        let to = candidate(found, to);
+        (to["count"].clone(), to["spread"].clone())
+    };
+    // 5 × 8 services of a GPU each; one GPU in use of each of 8 machines, as it is or on 2 × 4.
+    for (name, to, count, how) in [
+        ("chat-serving", "g6e.2xlarge", 40, "tenants"),
+        ("experiments", "g6e.4xlarge", 8, "kept"),
+        ("experiments", "p3.8xlarge", 2, "tenants"),
+    ] {
+        assert_eq!(
+            spread(name, to),
+            (json!(count), json!(how)),
+            "{name} to {to}"
+        );
+    }
     let workloads = json["workloads"].as_array().expect("a list");
     let looked_at: usize = workloads
         .iter()

@@ -1,19 +1,20 @@
 //! How the work of today's machines lies on machines of another type.
 
-use crate::domain::HourlyActivity;
+use crate::domain::{HourlyActivity, named_enum};
 use crate::savings::Fewer;
 
-/// How machines of a type take over the work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Spread {
-    /// One machine in place of each.
-    Kept,
-    /// Replicas that answer for each other: as many as their load takes.
-    Replicas,
-    /// Each GPU in use moves to a GPU of its own, on whichever machine.
-    Tenants,
-    /// One machine in place of each, of which several of today's GPUs share one.
-    Processes,
+named_enum! {
+    /// How machines of a type take over the work.
+    Spread {
+        /// One machine in place of each.
+        Kept = "kept",
+        /// Replicas that answer for each other: as many as their load takes.
+        Replicas = "replicas",
+        /// Each GPU in use moves to a GPU of its own, on whichever machine.
+        Tenants = "tenants",
+        /// One machine in place of each, of which several of today's GPUs share one.
+        Processes = "processes",
+    }
 }
 
 impl Spread {
