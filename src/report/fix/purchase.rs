@@ -7,8 +7,7 @@ use crate::analysis::ReservationFix;
 use crate::domain::{
     CommitmentTerm, OperatingSystem, PaymentOption, PriceOption, Provider, Tenancy,
 };
-use crate::report::shared::promises::promise_words;
-use crate::report::shared::text::money;
+use crate::report::shared::promises::promised;
 use crate::savings::{Purchase, ScopeChange};
 use rust_decimal::Decimal;
 
@@ -33,12 +32,9 @@ pub(super) fn buy(purchase: &Purchase) -> Option<Procedure> {
     ));
     let steps = purchase.steps.iter().cloned();
     procedure.before.extend(steps.map(Step::by_hand));
-    if let Some(promise) = purchase.promise() {
-        procedure.before.push(Step::by_hand(format!(
-            "have whoever pays agree to {} until the term ends: {}",
-            money(promise.term_total),
-            promise_words(purchase, &promise)
-        )));
+    if let Some(promised) = promised(purchase) {
+        let agreed = format!("have whoever pays agree to {promised}");
+        procedure.before.push(Step::by_hand(agreed));
     }
     match purchase.term.option {
         PriceOption::Reserved(term) => reserve(purchase, term, &mut procedure)?,

@@ -1,8 +1,10 @@
 //! `fix --format table`: what would be done, in order.
 
 use super::planned::FixPlan;
+use crate::analysis::FixTarget;
 use crate::report::shared::next::Invocation;
 use crate::report::shared::plain_table::PlainTable;
+use crate::report::shared::promises::promised;
 use crate::report::shared::style::TableStyle;
 use crate::report::shared::text::{fit, minute, money, money_or_absent, safe, wrap};
 use std::fmt::Write;
@@ -62,14 +64,23 @@ fn draw(
     let numbers = plan.items.iter().enumerate();
     let numbers = numbers.filter(|(_, item)| item.saves_at_most());
     let numbers: Vec<String> = numbers.map(|(at, _)| (at + 1).to_string()).collect();
+    let mut notes = Vec::new();
     if !numbers.is_empty() {
-        let about = format!(
+        notes.push(format!(
             "{} saves at most this: snapshots that keep the data are billed, as the runbook says",
             numbers.join(", ")
-        );
-        for line in wrap(&about, style.width) {
-            writeln!(out, "{line}")?;
+        ));
+    }
+    for (at, item) in plan.items.iter().enumerate() {
+        if let FixTarget::Purchase(one) = &item.fix.target {
+            let promised = promised(one);
+            notes.extend(promised.map(|promised| format!("{} promises {promised}", at + 1)));
         }
+    }
+    for line in notes.iter().flat_map(|note| wrap(note, style.width)) {
+        writeln!(out, "{line}")?;
+    }
+    if !notes.is_empty() {
         writeln!(out)?;
     }
     writeln!(out, "{}", style.heading("NEXT"))?;

@@ -20,6 +20,13 @@ pub(in crate::report) fn promise_words(purchase: &Purchase, promise: &Promise) -
     )
 }
 
+/// All that a purchase is paid, and for what; absent for one without a term.
+pub(in crate::report) fn promised(purchase: &Purchase) -> Option<String> {
+    let promise = purchase.promise()?;
+    let (total, words) = (money(promise.term_total), promise_words(purchase, &promise));
+    Some(format!("{total} until the term ends: {words}"))
+}
+
 /// The share of the hours from which on it pays.
 pub(in crate::report) fn break_even(promise: &Promise) -> String {
     percent(promise.break_even_percent.to_f64().unwrap_or_default())
