@@ -225,7 +225,7 @@ fn a_counter_that_stands_still_beside_the_power_of_work_is_a_contradiction() {
         let standings = practice_standings(audit);
         let monitored = |one: &&PracticeStanding| one.practice == Practice::Monitoring;
         let share = standings.iter().find(monitored).and_then(|one| one.share);
-        let following = share.expect("judged").following;
+        let following = share.expect("a share").following;
         assert_eq!(following, Decimal::from(1 - gpus));
     }
     let days = RunDays::of(&estate(vec![drawing(280.0)]));
