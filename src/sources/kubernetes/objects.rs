@@ -35,7 +35,7 @@ pub(super) struct Metadata {
     pub next: String,
     /// Of a page of a list, how many objects follow it.
     #[serde(deserialize_with = "or_default")]
-    remaining_item_count: i64,
+    pub remaining_item_count: i64,
 }
 
 #[derive(Debug, Default, Deserialize)]
