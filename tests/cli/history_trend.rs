@@ -217,29 +217,35 @@ fn what_is_not_there_is_said() {
 fn a_forecast_over_a_history_that_is_not_whole_passes_nothing() {
     let policy = "[[budget]]\nbasis = \"forecast\"\nmonthly_limit = 1_000_000_000\n";
     type Damage = fn(&std::path::Path);
-    let damages: [(&str, Damage); 4] = [
-        ("text", |path| {
+    let gone: Damage = |path| fs::remove_file(path).expect("a file");
+    let damages: [(&str, &str, Damage); 5] = [
+        ("cost", "text", |path| {
             fs::write(path, "damaged").expect("a writable file")
         }),
-        ("empty", |path| {
+        ("cost", "empty", |path| {
             fs::write(path, "").expect("a writable file")
         }),
-        ("cut", |path| {
+        ("cost", "cut", |path| {
             let bytes = fs::read(path).expect("a readable file");
             fs::write(path, &bytes[..bytes.len() / 2]).expect("a writable file");
         }),
-        ("gone", |path| fs::remove_file(path).expect("a file")),
+        ("cost", "gone", gone),
+        ("run", "gone", gone),
     ];
-    for (what, damage) in damages {
+    for (table, what, damage) in damages {
         let world = recorded();
         world.file("gpucost-policy.toml", policy);
         let nights = world.path("nights");
-        let days = files_of(&nights, "cost");
+        let days = files_of(&nights, table);
         damage(&days[days.len() / 2]);
         for more in [&[][..], &["-q"], &["--strict"]] {
             let check = ["check", "--demo", "--nights", &nights];
             let outcome = world.run(&[&check[..], more].concat());
-            assert_eq!(outcome.code, 3, "{what} {more:?}: {}", outcome.stderr);
+            assert_eq!(
+                outcome.code, 3,
+                "{table} {what} {more:?}: {}",
+                outcome.stderr
+            );
         }
     }
 }

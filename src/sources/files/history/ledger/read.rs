@@ -60,6 +60,11 @@ impl Records {
             let why = ErrorKind::NotFound.into();
             found.problems.push(self.failed(&name, why));
         }
+        for name in unnamed(&there, &files, &found.problems, since) {
+            found.lost.extend(Named::of(name).map(|named| named.day));
+            let why = io::Error::new(ErrorKind::InvalidData, "no list of a run names it");
+            found.problems.push(self.failed(name, why));
+        }
         for (source, wanted) in costs {
             let rows = self.rows(&source, &wanted).await;
             match rows {
@@ -214,6 +219,32 @@ fn sorted(
         }
     }
     (sources, nowhere)
+}
+
+/// Tables of days whose run is gone. One that was recorded again in the same scope has its rows,
+/// and a run that cannot be read is a problem of its own.
+fn unnamed<'a>(
+    there: &'a BTreeSet<String>,
+    files: &[RunFile],
+    problems: &[HistoryError],
+    since: Option<Date>,
+) -> Vec<&'a str> {
+    let key = |name: &str| {
+        let named = Named::of(name)?;
+        // What was put together has a month in place of the instant.
+        let (instant, scope) = named.id.split_once('-')?;
+        let is_of_run = named.table == COST.name && instant.contains('T');
+        is_of_run.then(|| (named.day, scope.to_owned()))
+    };
+    let named = files.iter().flat_map(|file| of_table(file, COST.name));
+    let known: BTreeSet<_> = named.filter_map(|(name, _)| key(&name)).collect();
+    let is_lost = |name: &&str| {
+        let is_wanted = key(name)
+            .is_some_and(|key| since.is_none_or(|since| key.0 >= since) && !known.contains(&key));
+        let id = super::id_of(name).unwrap_or_default();
+        is_wanted && !problems.iter().any(|one| one.place.contains(id))
+    };
+    there.iter().map(String::as_str).filter(is_lost).collect()
 }
 
 /// Names of tables by the file that has their rows.

@@ -241,6 +241,33 @@ fn what_is_damaged_or_missing_is_a_problem_and_the_rest_counts() {
 }
 
 #[test]
+fn a_day_whose_run_is_gone_is_lost_unless_its_scope_recorded_it_again() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let records = records(folder.path());
+    let one = run("2026-11-22T04:00:00Z", SCOPE, &[21]);
+    let two = run("2026-11-23T04:00:00Z", SCOPE, &[22]);
+    for (run, day) in [(&one, 21), (&two, 22)] {
+        assert!(keep_run(&records, run, &[cost(run, day, "i-1", "1")]));
+    }
+    let file = folder
+        .path()
+        .join(name_of(RUN, date(2026, 11, 22), &one.run_id));
+    std::fs::remove_file(file).expect("ours");
+    let found = read(&records, None);
+    let lost: Vec<_> = found.lost.into_iter().collect();
+    assert_eq!(lost, [date(2026, 11, 21)]);
+    let [problem] = &found.problems[..] else {
+        panic!("{:?}", found.problems);
+    };
+    let said = problem.to_string();
+    assert!(said.ends_with("no list of a run names it"), "{said}");
+    assert!(read(&records, Some(date(2026, 11, 22))).problems.is_empty());
+    let again = run("2026-11-22T05:00:00Z", SCOPE, &[21]);
+    assert!(keep_run(&records, &again, &[cost(&again, 21, "i-1", "1")]));
+    assert!(read(&records, None).problems.is_empty());
+}
+
+#[test]
 fn the_file_of_another_run_is_refused() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let records = records(folder.path());
