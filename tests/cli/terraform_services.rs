@@ -562,10 +562,27 @@ fn a_plan_without_its_changes_is_refused() {
     let world = World::new();
     let resource = json!({"address": "aws_instance.a", "mode": "managed", "type": "aws_instance",
         "values": {"instance_type": "p4d.24xlarge"}});
-    let plan = json!({"format_version": "1.2",
-        "planned_values": {"root_module": {"resources": [resource]}}});
-    let outcome = check(&world, ROOM, &document(&world, &plan), &[]);
-    assert_eq!(outcome.code, 2, "{}", outcome.stdout);
-    let said = "`planned_values` lists resources, but `resource_changes` is missing";
-    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+    let planned = json!({"root_module": {"resources": [resource]}});
+    let mut plan = json!({"format_version": "1.2", "planned_values": planned});
+    for changes in [None, Some(Value::Null), Some(json!([]))] {
+        if let Some(changes) = changes {
+            plan["resource_changes"] = changes;
+        }
+        let outcome = check(&world, ROOM, &document(&world, &plan), &[]);
+        assert_eq!(outcome.code, 2, "{plan}: {}", outcome.stdout);
+        let said = "`planned_values` lists resources, but `resource_changes` lists none";
+        assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn an_action_that_nobody_knows_is_a_change() {
+    let world = World::new();
+    let change = json!({"address": "aws_instance.a", "mode": "managed", "type": "aws_instance",
+        "change": {"actions": ["provision"], "before": null,
+            "after": {"instance_type": "p4d.24xlarge", "availability_zone": "us-east-1a"}}});
+    let plan = json!({"format_version": "1.2", "resource_changes": [change]});
+    let denied = "[deny]\ntypes = [\"p4d.*\"]\n";
+    let outcome = check(&world, denied, &document(&world, &plan), &[]);
+    assert_eq!(outcome.code, 100, "{}", outcome.stdout);
 }

@@ -105,8 +105,7 @@ impl<'de> Visitor<'de> for TopLevel {
                 }
                 "resource_changes" => {
                     found.is_plan = true;
-                    lists_changes = true;
-                    map.next_value_seed(Changes(&mut found, &room))?;
+                    lists_changes = map.next_value_seed(Changes(&mut found, &room))?;
                 }
                 "planned_values" => {
                     found.is_plan = true;
@@ -125,7 +124,7 @@ impl<'de> Visitor<'de> for TopLevel {
         // Without its changes, a plan with resources would read as one without any.
         if lists_values && !lists_changes {
             return Err(A::Error::custom(
-                "`planned_values` lists resources, but `resource_changes` is missing",
+                "`planned_values` lists resources, but `resource_changes` lists none",
             ));
         }
         Ok(found)
@@ -180,32 +179,35 @@ fn refuse_newer<E: Error>(version: Option<&str>) -> Result<(), E> {
 struct Changes<'a>(&'a mut Document, &'a Room);
 
 impl<'de> DeserializeSeed<'de> for Changes<'_> {
-    type Value = ();
+    /// Whether it lists any.
+    type Value = bool;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for Changes<'_> {
-    type Value = ();
+    type Value = bool;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("`resource_changes` as a list")
     }
 
     // A plan without changes may say null.
-    fn visit_unit<E: Error>(self) -> Result<(), E> {
-        Ok(())
+    fn visit_unit<E: Error>(self) -> Result<bool, E> {
+        Ok(false)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<bool, A::Error> {
+        let mut lists_any = false;
         // Deferred changes before it have the same form.
         self.1.take_names();
         while let Some(element) = list.next_element_seed(Sieve::of("resource_changes", self.1))? {
+            lists_any = true;
             self.0.add(element, self.1.take_names());
         }
-        Ok(())
+        Ok(lists_any)
     }
 }
 

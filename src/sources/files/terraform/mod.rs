@@ -224,7 +224,8 @@ fn type_reference(change: &Change, configuration: &Configuration<'_>) -> Option<
     first.map(str::to_owned)
 }
 
-/// What happens to a resource; `None` for what is only read.
+/// What happens to a resource, of which an action that nobody knows changes something; `None`
+/// for what is only read.
 fn action(change: &Node) -> Option<PlanAction> {
     let actions = change.get("actions").elements();
     let has = |name: &str| actions.iter().any(|action| action.text() == Some(name));
@@ -235,7 +236,8 @@ fn action(change: &Node) -> Option<PlanAction> {
         () if has("update") => Some(PlanAction::Update),
         () if has("forget") => Some(PlanAction::Forget),
         () if has("no-op") => Some(PlanAction::NoOp),
-        () => None,
+        () if actions.is_empty() || has("read") => None,
+        () => Some(PlanAction::Update),
     }
 }
 

@@ -1,7 +1,7 @@
 //! JSON of which only the keys that matter here are kept: a plan repeats user
 //! data, policies and whole files that nobody asks for.
 
-use crate::catalog::{is_accelerated, names_accelerated_type};
+use crate::catalog::{family, is_accelerated, names_accelerated_type};
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -272,7 +272,10 @@ impl<'a> Sieve<'a> {
     {
         let is_kept = NAMED_BY_USERS.contains(&self.key) || KEPT.binary_search(&key).is_ok();
         Sieve {
-            key,
+            key: match (self.key, key) {
+                ("accelerator_config", "type") => "accelerator_type",
+                _ => key,
+            },
             is_kept: self.is_kept && is_kept,
             room: self.room,
             names: match (self.key, key) {
@@ -297,25 +300,44 @@ impl<'a> Sieve<'a> {
         Ok(node)
     }
 
+    /// Notes an accelerated type that is a key.
+    fn note_key(self, key: &str) {
+        if names_accelerated_type(key) {
+            self.note(key);
+        }
+    }
+
     /// Notes an accelerated type that a text names.
     fn note(self, text: &str) {
         let Some(names) = self.names else {
             return;
         };
-        let is_name = |part: &&str| names_accelerated_type(part);
+        // Families stand alone, or before what stands for any size: `p5`, `p5.*`, `g6e-*`.
+        // A longer name with a dash is one of users, unless the catalog has it.
+        let is_family = |name: &str| {
+            let is_short = !name.contains(['.', '-']);
+            is_accelerated(name) && (is_short || family(name).is_some())
+        };
+        let start = text.trim_end_matches(['*', '.', '-']);
+        let lists_families = self.key.contains("famil") || self.key.contains("instance_type");
+        let is_name = |part: &&str| {
+            let any_size = part.strip_suffix(".*").or(part.strip_suffix("-*"));
+            names_accelerated_type(part.trim_matches('*')) || any_size.is_some_and(is_family)
+        };
         let (_, last) = text.rsplit_once('/').unwrap_or(("", text));
         let name = match self.key {
             "accelerator_type" | "accelerator_types" => Some(last),
-            // A list of families and sizes, such as `p4d.*`.
-            "allowed_instance_types" => {
-                let family = text.trim_end_matches(['*', '.']);
-                is_accelerated(family).then_some(text)
-            }
-            // The GPUs of a machine of Google.
-            "type" if last.starts_with("nvidia-") => Some(last),
+            _ if lists_families && is_family(start) => Some(text),
+            // The GPUs of a machine or service of Google.
+            "accelerator" | "type" if last.starts_with("nvidia-") => Some(last),
+            // Machines of DigitalOcean, Nebius and Oracle.
+            "platform" | "size" if text.starts_with("gpu-") => Some(text),
+            "shape" if text.contains(".GPU") => Some(text),
+            // Karpenter chooses types that have GPUs.
+            "key" if text.ends_with("/instance-gpu-count") => Some(last),
             // A template, a manifest and a request in JSON are texts of many words.
             _ => text
-                .split(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c))
+                .split(|c: char| !c.is_ascii_alphanumeric() && !"._-*".contains(c))
                 .find(is_name),
         };
         let mut names = names.borrow_mut();
@@ -384,6 +406,7 @@ impl<'de> Visitor<'de> for Sieve<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
         let mut kept = BTreeMap::new();
         while let Some(key) = map.next_key::<String>()? {
+            self.note_key(&key);
             let below = self.below(&key);
             if !below.is_kept && below.names.is_none() {
                 map.next_value::<IgnoredAny>()?;
@@ -443,7 +466,12 @@ mod tests {
                 "tags": {"was": "p3.2xlarge"}, "description": "p3.8xlarge",
                 "allowed_instance_types": ["trn1.*", "m5.*"],
                 "guest_accelerator": [{"type": "x/acceleratorTypes/nvidia-l4"}],
-                "template_body": "Type: g4dn.xlarge # small"}}}"#;
+                "template_body": "Type: g4dn.xlarge # small", "by_type": {"g6.xlarge": 3, "m5.large": 1},
+                "families": ["p5", "m5"], "patterns": ["g6e-*", "p4d.*", "c5.*"],
+                "node_selector": [{"accelerator": "nvidia-t4"}], "shape": "BM.GPU.H100.8",
+                "size": "gpu-h100x8-640gb", "accelerator_config": [{"type": "V4"}],
+                "requirements": [{"key": "karpenter.k8s.aws/instance-gpu-count"}],
+                "names": ["gpu-alerts", "p1", "BM.GPU", "p1-service-*"], "family": "p1-service"}}}"#;
         let room = Room::new();
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let node = Sieve::of("resource_changes", &room)
@@ -455,7 +483,8 @@ mod tests {
         assert_eq!(sorted(before), "g5.xlarge");
         assert_eq!(
             sorted(after),
-            "Standard_ND96asr_v4 TPU g4dn.xlarge nvidia-l4 p7.48xlarge trn1.* trn2.48xlarge"
+            "BM.GPU.H100.8 Standard_ND96asr_v4 TPU V4 g4dn.xlarge g6.xlarge g6e-* gpu-h100x8-640gb \
+             instance-gpu-count nvidia-l4 nvidia-t4 p4d.* p5 p7.48xlarge trn1.* trn2.48xlarge"
         );
         assert_eq!(room.take_names(), [BTreeSet::new(), BTreeSet::new()]);
     }
