@@ -586,3 +586,19 @@ fn an_action_that_nobody_knows_is_a_change() {
     let outcome = check(&world, denied, &document(&world, &plan), &[]);
     assert_eq!(outcome.code, 100, "{}", outcome.stdout);
 }
+
+#[test]
+fn a_stack_whose_template_is_known_only_after_apply_may_run_anything() {
+    let world = World::new();
+    for (unknown, code) in [
+        (json!({"template_body": true}), 3),
+        (json!({"id": true}), 0),
+    ] {
+        let change = json!({"address": "aws_cloudformation_stack.a", "mode": "managed",
+            "type": "aws_cloudformation_stack", "change": {"actions": ["create"],
+                "before": null, "after": {"name": "s"}, "after_unknown": unknown}});
+        let plan = json!({"format_version": "1.2", "resource_changes": [change]});
+        let outcome = check(&world, ROOM, &document(&world, &plan), &[]);
+        assert_eq!(outcome.code, code, "{plan}: {}", outcome.stdout);
+    }
+}

@@ -3,7 +3,7 @@
 
 use super::address::Address;
 use super::kinds::{ENDPOINT, KINDS, ONLY_NAMES};
-use super::sieve::{Node, Room, Sieve};
+use super::sieve::{NOTHING, Node, Room, Sieve};
 use crate::domain::RUNS_NOTHING;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::collections::{BTreeMap, BTreeSet};
@@ -234,8 +234,13 @@ impl Document {
         } else {
             let [before, after] = names;
             [
-                joined(before, resource_type, change.get("before")),
-                joined(after, resource_type, change.get("after")),
+                joined(before, resource_type, change.get("before"), &NOTHING),
+                joined(
+                    after,
+                    resource_type,
+                    change.get("after"),
+                    change.get("after_unknown"),
+                ),
             ]
         };
         let matters = is_read || names.iter().any(Option::is_some);
@@ -258,12 +263,27 @@ impl Document {
     }
 }
 
-/// Names as a sentence lists them. A stack whose template stands elsewhere may run anything.
-fn joined(names: BTreeSet<String>, resource_type: &str, side: &Node) -> Option<String> {
-    let has_url = side.get("template_url").text().is_some();
-    let is_unseen = has_url && resource_type.contains("cloudformation_stack");
-    let template = is_unseen.then(|| "a template at a URL".to_owned());
-    let all: Vec<String> = names.into_iter().chain(template).collect();
+/// Names as a sentence lists them. A stack whose template stands elsewhere, or is known only
+/// after apply, may run anything.
+fn joined(
+    names: BTreeSet<String>,
+    resource_type: &str,
+    side: &Node,
+    unknown: &Node,
+) -> Option<String> {
+    let is_open = |key: &str| unknown.get(key) == &Node::Bool(true);
+    let template = if side.get("template_url").text().is_some() {
+        Some("a template at a URL")
+    } else if ["template_body", "template_url"].into_iter().any(is_open) {
+        Some("a template that is known only after apply")
+    } else {
+        None
+    };
+    let template = template.filter(|_| resource_type.contains("cloudformation_stack"));
+    let all: Vec<String> = names
+        .into_iter()
+        .chain(template.map(str::to_owned))
+        .collect();
     let more = all.len().saturating_sub(MOST_NAMES);
     let first = all.get(..MOST_NAMES).unwrap_or(&all).join(", ");
     match more {

@@ -96,6 +96,7 @@ const KEPT: &[&str] = &[
     "tags_all",
     "target_capacity",
     "target_capacity_specification",
+    "template_body",
     "template_url",
     "tenancy",
     "total_target_capacity",
