@@ -221,6 +221,11 @@ fn usage(error: &clap::Error, io: &mut Io<'_>) -> ExitCode {
     if error.use_stderr() {
         // Nothing more can be done when stderr itself is gone.
         let _ = write!(io.stderr, "{text}");
+        let text = text.to_string();
+        if text.contains("'init'") && text.contains("gpucost check") {
+            let hint = "hint: `gpucost policy init` creates a starter policy";
+            let _ = writeln!(io.stderr, "{hint}");
+        }
         return ExitCode::Input;
     }
     match write!(io.stdout, "{text}") {

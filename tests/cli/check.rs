@@ -646,3 +646,11 @@ fn machines_of_which_the_tags_are_unknown_leave_what_selects_by_tag_incomplete()
     let outcome = check(&World::new(), budget, &denied, &[]);
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
 }
+
+#[test]
+fn check_init_names_the_command_that_writes_a_policy() {
+    let outcome = World::new().run(&["check", "init"]);
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    let hint = "hint: `gpucost policy init` creates a starter policy";
+    assert!(outcome.stderr.contains(hint), "{}", outcome.stderr);
+}
