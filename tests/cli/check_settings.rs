@@ -105,7 +105,7 @@ fn settings_that_narrow_what_is_read_are_said() {
     let world = World::new();
     let own = "profile = \"empty\"\nregion = \"eu-north-1\"\nlookback = \"1h\"\n\
                metrics_namespace = \"Other\"\n\
-               [prometheus.metric_map.lab_busy]\nquantity = \"utilization\"\n";
+               [prometheus.metric_map.lab_busy]\nquantity = \"utilization\"\nscale = 100\n";
     world.file("gpucost.toml", own);
     let outcome = check(&world, BUDGET, &one(), &["--format", "json"]);
     let said = |key: &str, value: &str| json!({"key": key, "value": value, "default": null});

@@ -137,7 +137,8 @@ pub(super) fn gone(audit: &Audit, policy: &GatePolicy, baseline: &Baseline) -> u
 
 /// What kept banned rules silent.
 fn silences(audit: &Audit, ban: &Forbidden, judge: &mut Judge<'_>) {
-    for (rule, gap) in audit.workloads.iter().flat_map(open_silences) {
+    let silences = audit.workloads.iter();
+    for (rule, gap) in silences.flat_map(|audited| open_silences(audit, audited)) {
         if ban.awaits(rule) {
             judge.missing_data_for(gap, rule);
         }

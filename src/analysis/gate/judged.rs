@@ -5,8 +5,8 @@ use super::report::SAME_ESTATE;
 use super::{Check, CheckOutcome, GatePolicy, MissingData, Place, Violation};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
-    Gap, GapSubject, Hidden, InstanceUsage, Money, Part, Provider, Severity, UsageState,
-    WorkloadKey, region_of, shell_word,
+    Cause, CauseKind, Gap, GapSubject, Hidden, InstanceUsage, Money, Part, Provider, Severity,
+    UsageState, WorkloadKey, region_of, shell_word,
 };
 
 /// One rule with everything that speaks against it.
@@ -276,16 +276,26 @@ const RULES_OF_MEASURED: &[&str] = &[
 
 /// Rules that lacked data about a workload and might have spoken with it, each
 /// with what it lacked.
-pub(super) fn open_silences(
-    audited: &AuditedWorkload,
-) -> impl Iterator<Item = (&'static str, &Gap)> {
+pub(super) fn open_silences<'a>(
+    audit: &'a Audit,
+    audited: &'a AuditedWorkload,
+) -> impl Iterator<Item = (&'static str, &'a Gap)> {
     // One member that works says nothing of the others.
     let is_open = audited
         .parts
         .iter()
         .any(|part| part.verdict.state.is_none());
     let seems_idle = audited.parts.iter().any(seems_idle);
-    audited.silent.iter().flat_map(move |silence| {
+    let id = audited.workload.id();
+    let unmeasured = audit.gaps.iter().filter(move |gap| {
+        let cause = gap.cause.as_deref().map(Cause::kind);
+        cause == Some(CauseKind::GpuMetricsPartial) && gap.place == id
+    });
+    let of_members = unmeasured.flat_map(|gap| {
+        let rules = IDLE_RULES.iter().chain(RULES_OF_MEASURED);
+        rules.map(move |rule| (*rule, gap))
+    });
+    let silences = audited.silent.iter().flat_map(move |silence| {
         let missing = &silence.missing_data;
         let own = silence.rules.iter().copied();
         let own = own.filter(move |rule| is_open || !IDLE_RULES.contains(rule));
@@ -296,7 +306,8 @@ pub(super) fn open_silences(
         };
         own.chain(others.iter().copied())
             .map(move |rule| (rule, missing))
-    })
+    });
+    silences.chain(of_members)
 }
 
 /// Whether nothing works on the GPUs of an instance that were measured, where that is not

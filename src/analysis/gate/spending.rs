@@ -317,14 +317,14 @@ fn lacking_waste(audit: &Audit, judge: &mut Judge<'_>, holds: impl Fn(Decimal) -
         all.filter(|audited| audited.workload.ignored.is_none())
     };
     // What was not measured wastes at most what it costs.
-    let unmeasured = workloads().filter(|audited| idle_silences(audited).next().is_some());
+    let unmeasured = workloads().filter(|audited| idle_silences(audit, audited).next().is_some());
     let most: Option<Decimal> = unmeasured
         .map(|audited| cost_in(audited, audit.totals.currency))
         .sum();
     let is_open = !most.is_some_and(holds);
     for audited in workloads() {
         let of_price = unpriced(audited);
-        let of_rules = idle_silences(audited)
+        let of_rules = idle_silences(audit, audited)
             .filter(|_| is_open)
             .filter(|gap| of_price.iter().all(|known| known.what != gap.what));
         of_price
@@ -337,8 +337,11 @@ fn lacking_waste(audit: &Audit, judge: &mut Judge<'_>, holds: impl Fn(Decimal) -
 }
 
 /// What rules about idleness lacked of a workload.
-fn idle_silences(audited: &AuditedWorkload) -> impl Iterator<Item = &Gap> {
-    open_silences(audited)
+fn idle_silences<'a>(
+    audit: &'a Audit,
+    audited: &'a AuditedWorkload,
+) -> impl Iterator<Item = &'a Gap> {
+    open_silences(audit, audited)
         .filter(|(rule, _)| is_about_idleness(rule))
         .map(|(_, gap)| gap)
 }
