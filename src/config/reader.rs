@@ -1,11 +1,16 @@
-//! Reading TOML with places: every error at once, each with its line and what was
-//! meant.
+//! Reading TOML with places: errors at once, each with its line and what was meant.
 
 use crate::domain::nearest_names;
 use rust_decimal::Decimal;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+/// What a file may have of what begins a key, a value or a table: each of them takes up to 700
+/// bytes of memory.
+const MOST_PARTS: usize = 500_000;
+/// Errors that are kept of one file.
+const MOST_PROBLEMS: usize = 100;
 
 /// One thing wrong in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,9 +21,11 @@ pub struct Problem {
     pub message: String,
 }
 
-/// A text, and everything wrong in it so far.
+/// A text, and what is wrong in it so far.
 pub(super) struct Reader<'a> {
     text: &'a str,
+    /// Where its lines end, ascending.
+    line_ends: Vec<usize>,
     problems: Vec<Problem>,
 }
 
@@ -26,10 +33,18 @@ impl<'a> Reader<'a> {
     /// Parses a whole file.
     ///
     /// # Errors
-    /// With the line where it is not TOML.
+    /// With the line where it is not TOML, and when it has too many keys and values.
     pub(super) fn parse(text: &'a str) -> Result<(Self, Spanned<DeTable<'a>>), Vec<Problem>> {
+        let parts = text.bytes().filter(|byte| b".,=[{".contains(byte));
+        if parts.count() > MOST_PARTS {
+            return Err(vec![Problem {
+                line: 1,
+                message: format!("more than {MOST_PARTS} keys and values"),
+            }]);
+        }
         let reader = Self {
             text,
+            line_ends: text.match_indices('\n').map(|(end, _)| end).collect(),
             problems: Vec::new(),
         };
         let table = DeTable::parse(text).map_err(|error| {
@@ -44,7 +59,7 @@ impl<'a> Reader<'a> {
     /// What was read, unless anything was wrong.
     ///
     /// # Errors
-    /// With every error, in order of line.
+    /// With up to a hundred errors, in order of line.
     pub(super) fn end<T>(mut self, read: T) -> Result<T, Vec<Problem>> {
         if self.problems.is_empty() {
             return Ok(read);
@@ -55,30 +70,33 @@ impl<'a> Reader<'a> {
 
     /// The line of a place, counted from one.
     pub(super) fn line(&self, span: &Range<usize>) -> usize {
-        self.text[..span.start.min(self.text.len())]
-            .matches('\n')
-            .count()
-            + 1
+        self.line_ends.partition_point(|end| *end < span.start) + 1
     }
 
     /// Notes an error.
     pub(super) fn problem(&mut self, span: Range<usize>, message: String) {
-        self.problems.push(Problem {
-            line: self.line(&span),
-            message,
-        });
+        self.at(self.line(&span), &message);
     }
 
     /// Notes an error in a line.
     pub(super) fn at(&mut self, line: usize, message: &str) {
-        self.problems.push(Problem {
-            line,
-            message: message.to_owned(),
-        });
+        if !self.is_full() {
+            self.problems.push(Problem {
+                line,
+                message: message.to_owned(),
+            });
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.problems.len() >= MOST_PROBLEMS
     }
 
     /// Notes a key that nothing reads.
     pub(super) fn unknown(&mut self, span: Range<usize>, key: &str, known: &[&str]) {
+        if self.is_full() {
+            return;
+        }
         let meant = did_you_mean(key, known.iter().copied());
         self.problem(
             span,
@@ -159,5 +177,37 @@ pub(super) fn did_you_mean<'n>(name: &str, known: impl Iterator<Item = &'n str>)
         String::new()
     } else {
         format!(" (did you mean {}?)", nearest.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hundred_errors_are_kept_each_with_its_line() {
+        let text: String = (1..=1_000).map(|n| format!("[k{n}]\n")).collect();
+        let (mut reader, table) = Reader::parse(&text).expect("TOML");
+        for (key, _) in table.get_ref() {
+            reader.unknown(key.span(), key.get_ref(), &["waste"]);
+        }
+        let problems = reader.end(()).expect_err("unknown keys");
+        assert_eq!(problems.len(), 100);
+        for one in &problems {
+            let key = format!("unknown key `k{}`", one.line);
+            assert!(one.message.starts_with(&key), "{one:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_too_many_keys_is_refused_before_it_is_read() {
+        for (part, times) in [
+            (".a", MOST_PARTS + 1),
+            ("[", MOST_PARTS + 1),
+            ("{a=", 250_001),
+        ] {
+            let problems = Reader::parse(&part.repeat(times)).err().expect("too many");
+            assert_eq!(problems[0].message, "more than 500000 keys and values");
+        }
     }
 }

@@ -84,7 +84,7 @@ impl fmt::Display for Listing<'_> {
 /// Reads a settings file.
 ///
 /// # Errors
-/// With every unknown key and bad value at once.
+/// With up to a hundred unknown keys and bad values at once.
 pub fn read_settings(path: &Path) -> Result<SettingsFile, ConfigError> {
     let text = read_written_text(path).map_err(|source| ConfigError::Io {
         path: path.to_owned(),

@@ -126,6 +126,9 @@ fn what_would_fill_the_memory_is_refused() {
     let bill = "ChargeCategory,BilledCost,EffectiveCost,Tags\nUsage,1,1,\"";
     packed(&at("bill.gz"), bill, "x", 1_000_000_000, "\"\n");
     fs::write(at("policy.toml"), "[waste]\npercent_limit = 10\n").expect("writable");
+    // Each letter between two dots is a table of its own.
+    let keys = "{b.c.d.e.f.g.h=1},".repeat(700_000);
+    fs::write(at("keys.toml"), format!("a = [{keys}]\n")).expect("writable");
     let refused = [
         ("audit --from values.gz", "longer than 32 MiB"),
         ("audit --from accounts.gz", "at most 100000 elements"),
@@ -139,6 +142,14 @@ fn what_would_fill_the_memory_is_refused() {
         ("bill bill.gz", "longer than 8 MiB"),
         ("audit --demo --config /dev/zero", "larger than 64 MiB"),
         ("check --demo --policy /dev/zero", "larger than 64 MiB"),
+        (
+            "audit --demo --config keys.toml",
+            "more than 500000 keys and values",
+        ),
+        (
+            "check --demo --policy keys.toml",
+            "more than 500000 keys and values",
+        ),
         ("audit --demo --commitments /dev/zero", "expected value"),
     ];
     for (arguments, words) in refused {

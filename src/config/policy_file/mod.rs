@@ -83,7 +83,7 @@ fn keys_of(table: &str) -> &'static [&'static str] {
 /// Reads a policy file; `named` is what reports call it.
 ///
 /// # Errors
-/// With every unknown key and bad value at once, and when it states no rule.
+/// With up to a hundred unknown keys and bad values at once, and when it states no rule.
 pub fn read_policy(path: &Path, named: &str) -> Result<GatePolicy, ConfigError> {
     let text = read_written_text(path).map_err(|source| ConfigError::Io {
         path: named.into(),
@@ -99,7 +99,7 @@ pub fn read_policy(path: &Path, named: &str) -> Result<GatePolicy, ConfigError> 
 /// messages call it.
 ///
 /// # Errors
-/// With every unknown key and bad value at once.
+/// With up to a hundred unknown keys and bad values at once.
 pub fn read_rejected(path: &Path, named: &str) -> Result<Vec<RejectedAction>, ConfigError> {
     let text = read_written_text(path).map_err(|source| ConfigError::Io {
         path: named.into(),
@@ -114,7 +114,7 @@ pub fn read_rejected(path: &Path, named: &str) -> Result<Vec<RejectedAction>, Co
 /// Reads the actions that the text of a policy file rejects.
 ///
 /// # Errors
-/// With every error, in order of line.
+/// With up to a hundred errors, in order of line.
 pub fn parse_rejected(text: &str) -> Result<Vec<RejectedAction>, Vec<Problem>> {
     let (mut reader, table) = Reader::parse(text)?;
     let policy = reader.gate_policy(table.get_ref());
@@ -124,7 +124,7 @@ pub fn parse_rejected(text: &str) -> Result<Vec<RejectedAction>, Vec<Problem>> {
 /// Reads the text of a policy file; `named` is what reports call it.
 ///
 /// # Errors
-/// With every error, in order of line.
+/// With up to a hundred errors, in order of line.
 pub fn parse_policy(text: &str, named: &str) -> Result<GatePolicy, Vec<Problem>> {
     let (mut reader, table) = Reader::parse(text)?;
     let mut policy = reader.gate_policy(table.get_ref());
