@@ -2,7 +2,7 @@
 //! differs is said in every format.
 
 use crate::cli::contract::DEMO;
-use crate::cli::estates::{in_two_regions, one, series};
+use crate::cli::estates::{in_two_regions, one, owned, series};
 use crate::cli::hostile::{fleet, is_harmless};
 use crate::cli::world::World;
 use flate2::Compression;
@@ -529,5 +529,63 @@ fn unused_room_that_is_gone_is_a_row() {
             shown.contains(words) && shown.contains("-$40,179.20"),
             "{shown}"
         );
+    }
+}
+
+/// An amount in cents.
+fn cents(amount: &Value) -> i64 {
+    (amount.as_f64().expect("an amount") * 100.0).round() as i64
+}
+
+#[test]
+fn a_diff_begins_and_ends_at_the_headlines_of_its_audits() {
+    let world = World::new();
+    let demo = world.path("demo.json");
+    let saved = world.run(&["audit", "--demo", "--save", &demo, "-q"]);
+    assert_eq!(saved.code, 0, "{}", saved.stderr);
+    let text = std::fs::read_to_string(&demo).expect("it is there");
+    let mut fewer: Value = serde_json::from_str(&text).expect("JSON");
+    let instances = fewer["instances"].as_array_mut().expect("a list");
+    let gone = instances.remove(0);
+    let series = fewer["metrics"].as_array_mut().expect("a list");
+    series.retain(|one| one["instance"] != gone["id"]);
+    // Unused room, an unused reservation, and a volume of what is stopped.
+    let mut full = owned();
+    let mut stopped = full["instances"][0].clone();
+    stopped["id"] = json!("i-two");
+    stopped["state"] = json!("stopped");
+    stopped["tags"] = json!({"Name": "two"});
+    stopped["volumes"] = json!([{"id": "vol-1", "volume_type": "gp3", "size_gib": 100}]);
+    let instances = full["instances"].as_array_mut().expect("a list");
+    instances.push(stopped);
+    let fewer = world.estate("fewer.json", &fewer);
+    let full = world.estate("full.json", &full);
+    let bare = world.estate("bare.json", &one());
+    let headline = |path: &str| {
+        let audit = world.run(&["audit", "--from", path, "--format", "json"]);
+        audit.json()["summary"]["monthly_cost"].clone()
+    };
+    // 730 hours of 1.006 reserved room, of two reservations at 0.63378, and 100 GiB at 0.08.
+    assert_eq!(headline(&full), json!(1667.7));
+    for (old, new) in [
+        (&demo, &fewer),
+        (&fewer, &demo),
+        (&full, &bare),
+        (&bare, &full),
+    ] {
+        let diff = world.run(&["diff", old, new, "--format", "json"]).json();
+        let total = &diff["summary"]["monthly_cost"];
+        assert_eq!(total["old"], headline(old), "{old} {new}");
+        assert_eq!(total["new"], headline(new), "{old} {new}");
+        assert_ne!(total["old"], total["new"], "{old} {new}");
+        let rows = |list: &str, amount: &str| -> i64 {
+            let rows = diff[list].as_array().expect("a list").iter();
+            rows.map(|row| cents(row.pointer(amount).expect("it has one")))
+                .sum()
+        };
+        let change = rows("added", "/monthly_cost") - rows("removed", "/monthly_cost")
+            + rows("changed", "/monthly_cost/change")
+            + rows("unused_commitments", "/monthly_cost/change");
+        assert_eq!(change, cents(&total["change"]), "{old} {new}");
     }
 }
