@@ -20,6 +20,7 @@ mod planners;
 mod price_status;
 mod pricing;
 mod profile;
+mod promises;
 mod records;
 mod reserved;
 mod reserved_fleet;

@@ -6,10 +6,10 @@ use crate::analysis::{
 };
 use crate::domain::{Money, PriceBasis, PriceQuote};
 use crate::report::doc::{CsvRows, Doc, Record, Table, columns, doc_schema};
+use crate::report::promises::{promise_words, purchase, purchase_row};
 use crate::report::reserved::{
     BASES, CURRENCIES, ORIGINS, PAYMENTS, SYSTEMS, TERMS, reserved_form,
 };
-use crate::report::shared::promises::{promise_words, purchase, purchase_row};
 use crate::report::shared::text::{count, money, rounded, unit_price};
 use crate::savings::{CommitmentUse, ConcurrentUsage, Purchase};
 use rust_decimal::Decimal;

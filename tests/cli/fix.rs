@@ -263,7 +263,10 @@ fn actions_are_in_the_order_of_certainty_and_a_purchase_comes_once_and_last() {
     let table = of_demo("starter", "table");
     let rows = table.lines().filter_map(|line| {
         let cells: Vec<&str> = line.split_whitespace().collect();
-        let is_row = cells.get(1).is_some_and(|cell| cell.starts_with('$'));
+        let is_numbered = cells
+            .first()
+            .is_some_and(|cell| cell.parse::<u32>().is_ok());
+        let is_row = is_numbered && cells[1].starts_with('$');
         is_row.then(|| (cells[2].to_owned(), cells[3].to_owned()))
     });
     let found: Vec<(String, String)> = rows.collect();

@@ -13,13 +13,12 @@ use std::process::{Command, Output};
 const MARK: &str = "REPLACE:";
 
 /// Documents that have formats, with their folder.
-const DOCUMENTS: [(&str, &str); 7] = [
+const DOCUMENTS: [(&str, &str); 6] = [
     ("audit", "audit"),
     ("diff", "diff"),
     ("gate", "gate"),
     ("inventory", "inventory"),
     ("metrics", "metrics"),
-    ("reserved-fleet", "reserved_fleet"),
     ("rightsize", "rightsize"),
 ];
 

@@ -12,8 +12,8 @@ use crate::domain::{
 use crate::report::SCHEMA_VERSION;
 use crate::report::doc::{Object, Record};
 use crate::report::groups::json::{GroupsView, ShowbackView};
+use crate::report::promises::{purchase, purchase_row};
 use crate::report::shared::gaps::GapView;
-use crate::report::shared::promises::{purchase, purchase_row};
 use crate::report::shared::text::{
     Each, currency_code, json_account, json_document, json_figure, json_money, json_rate,
 };

@@ -8,12 +8,12 @@ use super::workload_rows::is_advised;
 use crate::analysis::{Audit, AuditedWorkload, Grouping};
 use crate::domain::{Action, EstateSource, Finding, Money};
 use crate::report::groups::markdown::groups_section;
+use crate::report::promises::{break_even, evidence as evidence_of};
 use crate::report::shared::gaps::alike as alike_gaps;
 use crate::report::shared::markdown::escape::{code, text};
 use crate::report::shared::markdown::gaps::{OF_GAPS, gap_row};
 use crate::report::shared::markdown::page::{Column, Page, Row, Section, figures, words};
 use crate::report::shared::next::Invocation;
-use crate::report::shared::promises::{break_even, evidence as evidence_of};
 use crate::report::shared::style::worth_words;
 use crate::report::shared::text::{
     ABSENT, a_year, count, counted, minute, money, money_or_absent, percent, rounded,

@@ -10,10 +10,10 @@ use super::practices::practices_line;
 use super::workload_rows::{is_advised, workloads};
 use crate::analysis::{Audit, AuditedWorkload, ClassTotals};
 use crate::domain::{Action, ActionKind, Classification, EstateSource, Money};
+use crate::report::promises::promise_words;
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::next::{Invocation, Setup, next_section};
 use crate::report::shared::plain_table::PlainTable;
-use crate::report::shared::promises::promise_words;
 use crate::report::shared::style::{TableStyle, outside_of_filters};
 use crate::report::shared::text::{
     a_year, count, counted, fit, hanging, minute, money, money_or_absent, rounded, safe,

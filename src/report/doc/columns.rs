@@ -1,6 +1,6 @@
 //! Columns: where a value stands in every format, declared in one line.
 
-use super::Value;
+use super::value::Value;
 use crate::domain::Money;
 use jiff::Timestamp;
 use jiff::civil::Date;

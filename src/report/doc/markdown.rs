@@ -1,7 +1,6 @@
 //! `--format markdown`: a document for a wiki, a ticket or a message, what it says first.
 
-use super::table::shown;
-use super::{Doc, Head, Table, Value};
+use super::{Doc, Head, Table, Value, shown};
 use crate::report::shared::gaps::{alike, places};
 use crate::report::shared::markdown::escape::{command, text};
 use crate::report::shared::text::counted;

@@ -10,6 +10,7 @@ mod markdown;
 mod schema;
 mod slack;
 mod table;
+mod value;
 mod workbook;
 
 pub(in crate::report) use columns::{Column, column, columns, detail, heads};
@@ -24,14 +25,12 @@ pub use markdown::doc_markdown;
 pub(in crate::report) use schema::doc_schema;
 pub use slack::doc_slack;
 pub use table::doc_table;
-pub(in crate::report) use table::shown;
+pub use value::Value;
+pub(in crate::report) use value::shown;
 pub use workbook::doc_xlsx;
 pub(in crate::report) use workbook::{Line, LineValue, Page, Workbook};
 
-use crate::domain::{Gap, Money};
-use jiff::Timestamp;
-use jiff::civil::Date;
-use rust_decimal::Decimal;
+use crate::domain::Gap;
 use std::borrow::Cow;
 
 /// A document. Text in it may hold names from outside: each format makes them safe.
@@ -243,55 +242,6 @@ impl Table {
             | Kind::Price => true,
             _ => false,
         }
-    }
-}
-
-/// What a cell holds.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    /// Not known, which is not zero.
-    Absent,
-    Text(String),
-    /// A list of names or sentences.
-    Texts(Vec<String>),
-    /// In UTC; screens show it to the minute.
-    Time(Timestamp),
-    Date(Date),
-    Flag(bool),
-    Count(u64),
-    /// A measured or computed number with as many decimals as screens show.
-    Number(f64, usize),
-    /// 0–100, with one decimal.
-    Percent(f64),
-    /// 0–1; screens show it as a percentage.
-    Share(Decimal),
-    /// An amount, rounded to cents.
-    Money(Money),
-    /// An amount of which screens show no cents.
-    Whole(Money),
-    /// A price of a small unit, such as an hour or a million tokens: up to six decimals.
-    Price(Money),
-    /// Values under the heads of its column.
-    Record(Vec<Value>),
-    /// Rows under the heads of its column.
-    Rows(Vec<Vec<Value>>),
-}
-
-impl Value {
-    pub(in crate::report) fn text(text: impl Into<String>) -> Self {
-        Self::Text(text.into())
-    }
-
-    /// The value of what may be absent.
-    pub(in crate::report) fn of<T>(value: Option<T>, make: impl FnOnce(T) -> Self) -> Self {
-        value.map_or(Self::Absent, make)
-    }
-
-    fn is_words(&self) -> bool {
-        matches!(
-            self,
-            Self::Text(_) | Self::Texts(_) | Self::Time(_) | Self::Date(_) | Self::Flag(_)
-        )
     }
 }
 

@@ -1,7 +1,6 @@
 //! `--format slack`: an answer in Block Kit, as an incoming webhook takes it.
 
-use super::table::shown;
-use super::{Doc, Table, Value};
+use super::{Doc, Table, Value, shown};
 use crate::report::shared::slack::{
     MOST_BLOCKS, MOST_IN_MESSAGE, Message, command, context, escape, section, sentence,
 };

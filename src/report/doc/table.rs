@@ -1,14 +1,10 @@
 //! Tables of a document for a terminal.
 
-use super::{Doc, Head, Level, Printed, Table, Value};
-use crate::domain::separated;
+use super::{Doc, Head, Level, Printed, Table, shown};
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::plain_table::PlainTable;
 use crate::report::shared::style::{TableStyle, columns_left_out};
-use crate::report::shared::text::{
-    ABSENT, count, fit, hanging, money, percent, rounded, safe, unit_price, whole, wrap, yes_or_no,
-};
-use rust_decimal::Decimal;
+use crate::report::shared::text::{fit, hanging, safe, wrap};
 use std::fmt::Write;
 
 /// Rows of a sheet that are shown unless it is wide.
@@ -218,38 +214,4 @@ fn printed(file: &Printed, style: TableStyle, out: &mut String) -> std::fmt::Res
         writeln!(out, "{}", safe(line))?;
     }
     writeln!(out)
-}
-
-/// A value as people read it.
-pub(in crate::report) fn shown(value: &Value) -> String {
-    match value {
-        // What is nested is shown as a table of its own.
-        Value::Absent | Value::Record(_) | Value::Rows(_) => ABSENT.to_owned(),
-        Value::Text(text) => safe(text),
-        Value::Texts(texts) => safe(&texts.join(", ")),
-        Value::Time(at) => at.strftime("%Y-%m-%d %H:%M").to_string(),
-        Value::Date(day) => day.to_string(),
-        Value::Flag(flag) => yes_or_no(*flag).to_owned(),
-        Value::Count(number) => count(*number),
-        Value::Number(value, decimals) => number(*value, *decimals),
-        Value::Percent(value) => percent(*value),
-        Value::Share(share) => format!("{}%", rounded(*share * Decimal::ONE_HUNDRED, 1)),
-        Value::Money(amount) => money(*amount),
-        Value::Whole(amount) => whole(*amount),
-        Value::Price(price) => unit_price(*price),
-    }
-}
-
-/// A number with separators before its decimals.
-fn number(value: f64, decimals: usize) -> String {
-    let text = format!("{:.decimals$}", value.abs());
-    let sign = if value < 0.0 && text.contains(|c| ('1'..='9').contains(&c)) {
-        "-"
-    } else {
-        ""
-    };
-    match text.split_once('.') {
-        Some((whole, rest)) => format!("{sign}{}.{rest}", separated(whole)),
-        None => format!("{sign}{}", separated(&text)),
-    }
 }

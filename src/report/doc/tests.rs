@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::Currency;
+use crate::domain::{Currency, Money};
 use crate::report::TableStyle;
 
 fn usd(text: &str) -> Money {

@@ -4,7 +4,7 @@ use super::Derivation;
 use super::page::{Page, figure, price, share};
 use super::plan::PlanState;
 use crate::domain::Action;
-use crate::report::shared::promises::promise_words;
+use crate::report::promises::promise_words;
 use crate::report::shared::text::money;
 use crate::savings::{Purchase, PurchaseShare};
 use rust_decimal::Decimal;

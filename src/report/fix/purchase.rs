@@ -7,7 +7,7 @@ use crate::analysis::ReservationFix;
 use crate::domain::{
     CommitmentTerm, OperatingSystem, PaymentOption, PriceOption, Provider, Tenancy,
 };
-use crate::report::shared::promises::promised;
+use crate::report::promises::promised;
 use crate::savings::{Purchase, ScopeChange};
 use rust_decimal::Decimal;
 

@@ -2,9 +2,9 @@
 
 use super::planned::FixPlan;
 use crate::analysis::FixTarget;
+use crate::report::promises::promised;
 use crate::report::shared::next::Invocation;
 use crate::report::shared::plain_table::PlainTable;
-use crate::report::shared::promises::promised;
 use crate::report::shared::style::TableStyle;
 use crate::report::shared::text::{fit, minute, money, money_or_absent, safe, wrap};
 use std::fmt::Write;

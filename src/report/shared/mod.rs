@@ -11,7 +11,6 @@ pub(super) mod openmetrics;
 pub(super) mod page_table;
 pub(super) mod plain_table;
 pub(super) mod plots;
-pub(super) mod promises;
 pub(super) mod slack;
 pub(super) mod sparkline;
 pub(super) mod style;

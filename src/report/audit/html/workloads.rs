@@ -4,8 +4,8 @@ use super::pictures::drawn;
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Action, Classification, UtilizationSummary, Workload, floored};
 use crate::report::audit::workload_rows::is_advised;
+use crate::report::promises::{break_even, evidence};
 use crate::report::shared::markup::{NAME, Page, SENTENCE, anchor, cut, html};
-use crate::report::shared::promises::{break_even, evidence};
 use crate::report::shared::text::{
     ABSENT, count, counted, money, money_or_absent, percent, rounded,
 };

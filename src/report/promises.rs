@@ -1,9 +1,9 @@
 //! Purchases as the promises that they are, in words.
 
-use super::text::{counted_figure, money, percent};
 use crate::domain::{HourlyRate, Money};
 use crate::report::doc::columns;
 use crate::report::reserved::{CURRENCIES, PAYMENTS, TERMS};
+use crate::report::shared::text::{counted_figure, money, percent};
 use crate::savings::{Promise, Purchase};
 use rust_decimal::prelude::ToPrimitive;
 

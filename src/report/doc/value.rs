@@ -1,0 +1,92 @@
+//! What a cell holds, and how people read it.
+
+use crate::domain::{Money, separated};
+use crate::report::shared::text::{
+    ABSENT, count, money, percent, rounded, safe, unit_price, whole, yes_or_no,
+};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+
+/// What a cell holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Not known, which is not zero.
+    Absent,
+    Text(String),
+    /// A list of names or sentences.
+    Texts(Vec<String>),
+    /// In UTC; screens show it to the minute.
+    Time(Timestamp),
+    Date(Date),
+    Flag(bool),
+    Count(u64),
+    /// A measured or computed number with as many decimals as screens show.
+    Number(f64, usize),
+    /// 0–100, with one decimal.
+    Percent(f64),
+    /// 0–1; screens show it as a percentage.
+    Share(Decimal),
+    /// An amount, rounded to cents.
+    Money(Money),
+    /// An amount of which screens show no cents.
+    Whole(Money),
+    /// A price of a small unit, such as an hour or a million tokens: up to six decimals.
+    Price(Money),
+    /// Values under the heads of its column.
+    Record(Vec<Value>),
+    /// Rows under the heads of its column.
+    Rows(Vec<Vec<Value>>),
+}
+
+impl Value {
+    pub(in crate::report) fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// The value of what may be absent.
+    pub(in crate::report) fn of<T>(value: Option<T>, make: impl FnOnce(T) -> Self) -> Self {
+        value.map_or(Self::Absent, make)
+    }
+
+    pub(super) fn is_words(&self) -> bool {
+        matches!(
+            self,
+            Self::Text(_) | Self::Texts(_) | Self::Time(_) | Self::Date(_) | Self::Flag(_)
+        )
+    }
+}
+
+/// A value as people read it.
+pub(in crate::report) fn shown(value: &Value) -> String {
+    match value {
+        // What is nested is shown as a table of its own.
+        Value::Absent | Value::Record(_) | Value::Rows(_) => ABSENT.to_owned(),
+        Value::Text(text) => safe(text),
+        Value::Texts(texts) => safe(&texts.join(", ")),
+        Value::Time(at) => at.strftime("%Y-%m-%d %H:%M").to_string(),
+        Value::Date(day) => day.to_string(),
+        Value::Flag(flag) => yes_or_no(*flag).to_owned(),
+        Value::Count(number) => count(*number),
+        Value::Number(value, decimals) => number(*value, *decimals),
+        Value::Percent(value) => percent(*value),
+        Value::Share(share) => format!("{}%", rounded(*share * Decimal::ONE_HUNDRED, 1)),
+        Value::Money(amount) => money(*amount),
+        Value::Whole(amount) => whole(*amount),
+        Value::Price(price) => unit_price(*price),
+    }
+}
+
+/// A number with separators before its decimals.
+fn number(value: f64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", value.abs());
+    let sign = if value < 0.0 && text.contains(|c| ('1'..='9').contains(&c)) {
+        "-"
+    } else {
+        ""
+    };
+    match text.split_once('.') {
+        Some((whole, rest)) => format!("{sign}{}.{rest}", separated(whole)),
+        None => format!("{sign}{}", separated(&text)),
+    }
+}
