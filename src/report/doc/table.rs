@@ -112,7 +112,14 @@ fn steps(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result {
 
 fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result {
     if !table.title.is_empty() {
-        style.title(&fit(&table.title, LONGEST_CELL), out)?;
+        let title = fit(&table.title, LONGEST_CELL);
+        if title.contains("  ") {
+            style.title(&title, out)?;
+        } else {
+            for line in wrap(&title, style.width) {
+                writeln!(out, "{}", style.heading(&line))?;
+            }
+        }
     }
     if table.columns.is_empty() {
         return notes(table, &[], style, out);
