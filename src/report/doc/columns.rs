@@ -188,7 +188,7 @@ impl<T: Whole> Whole for Option<T> {
     }
 }
 
-/// The constructors that [`columns`] names: each takes what it needs or an option of it.
+/// The constructors that `columns!` names: each takes what it needs or an option of it.
 impl Value {
     pub(in crate::report) fn make_text(text: impl Into<Option<String>>) -> Self {
         Self::of(text.into(), Self::Text)
