@@ -45,7 +45,7 @@ pub(super) fn bytes(document: &[u8], args: &OutputArgs, io: &mut Io<'_>) -> Resu
     }
 }
 
-/// Fails where a document that is no text would go to a terminal.
+/// Fails where a document that is not text would go to a terminal.
 pub(super) fn refuse_binary(out: &OutputArgs, io: &Io<'_>) -> Result<(), Failure> {
     if out.output.is_none() && io.stdout_is_terminal {
         let error = "a workbook is binary and cannot be shown on a terminal";

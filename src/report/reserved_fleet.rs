@@ -154,7 +154,7 @@ pub fn reserved_fleet_doc(fleet: &ReservedFleet) -> Doc {
     plans.notes = legend(fleet);
     if fleet.reserved.is_empty() {
         let nothing = if fleet.is_today {
-            "There is no on-demand usage to commit to."
+            "The fleet has no on-demand usage to commit to."
         } else {
             "The plan leaves no on-demand usage to commit to."
         };
@@ -251,8 +251,9 @@ fn headline(fleet: &ReservedFleet) -> String {
         let promise = purchase.promise()?;
         let (what, total) = (purchase.what(), money(promise.term_total));
         let saved = money(purchase.monthly_savings);
+        let (count, name) = (purchase.count, &purchase.key.instance_type);
         Some(format!(
-            "{what} for {total} over the term, saving {saved} per month"
+            "{count} × {name} ({what}) for {total} over the term, which saves {saved} per month"
         ))
     });
     let said: Vec<String> = said.collect();

@@ -287,7 +287,9 @@ pub(super) fn open_silences<'a>(
         .any(|part| part.verdict.state.is_none());
     let seems_idle = audited.parts.iter().any(seems_idle);
     let id = audited.workload.id();
-    let unmeasured = audit.gaps.iter().filter(move |gap| {
+    let is_group = audited.workload.instances.len() > 1;
+    let gaps = if is_group { audit.gaps.as_slice() } else { &[] };
+    let unmeasured = gaps.iter().filter(move |gap| {
         let cause = gap.cause.as_deref().map(Cause::kind);
         cause == Some(CauseKind::GpuMetricsPartial) && gap.place == id
     });

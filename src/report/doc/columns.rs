@@ -167,24 +167,24 @@ const fn head(path: &'static str, title: &'static str, level: Level) -> Head {
 }
 
 /// A whole number of any type.
-pub(in crate::report) trait Whole {
-    fn whole(self) -> Option<u64>;
+pub(in crate::report) trait Integer {
+    fn integer(self) -> Option<u64>;
 }
 
-macro_rules! whole {
+macro_rules! integers {
     ($($number:ty)*) => {$(
-        impl Whole for $number {
-            fn whole(self) -> Option<u64> {
+        impl Integer for $number {
+            fn integer(self) -> Option<u64> {
                 u64::try_from(self).ok()
             }
         }
     )*};
 }
-whole!(u8 u16 u32 u64 usize i64);
+integers!(u8 u16 u32 u64 usize i64);
 
-impl<T: Whole> Whole for Option<T> {
-    fn whole(self) -> Option<u64> {
-        self?.whole()
+impl<T: Integer> Integer for Option<T> {
+    fn integer(self) -> Option<u64> {
+        self?.integer()
     }
 }
 
@@ -214,8 +214,8 @@ impl Value {
         Self::of(flag.into(), Self::Flag)
     }
 
-    pub(in crate::report) fn make_count(number: impl Whole) -> Self {
-        Self::of(number.whole(), Self::Count)
+    pub(in crate::report) fn make_count(number: impl Integer) -> Self {
+        Self::of(number.integer(), Self::Count)
     }
 
     /// Of which screens show one decimal.

@@ -14,7 +14,6 @@ pub fn doc_csv(doc: &Doc) -> Result<String, ::csv::Error> {
     let record = &doc.record;
     let most = match doc.csv {
         CsvRows::Record => return lines(&record.heads, std::slice::from_ref(&record.values)),
-        CsvRows::First => 1,
         CsvRows::Tables(most) => most,
     };
     match &doc.tables[..most.min(doc.tables.len())] {

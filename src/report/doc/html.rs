@@ -40,8 +40,10 @@ pub(in crate::report) fn body(doc: &Doc, steps: &'static str, page: &mut Page) {
         };
         table.write(page);
     }
-    for part in doc.said().flat_map(|table| table.screens(true)) {
-        section(&part, page);
+    for table in doc.said() {
+        for (number, part) in table.screens(true).iter().enumerate() {
+            section(part, number, page);
+        }
     }
     notes("Caveats", doc.caveats.iter().cloned(), page);
     let missing = doc.missing.iter();
@@ -62,11 +64,12 @@ pub(in crate::report) fn body(doc: &Doc, steps: &'static str, page: &mut Page) {
     notes("Next", doc.next.iter().cloned(), page);
 }
 
-fn section(table: &Table, page: &mut Page) {
+/// A table; `number` tells those of one key apart.
+fn section(table: &Table, number: usize, page: &mut Page) {
     let title = title(&table.title);
     if table.columns.is_empty() {
         html!(page, "<h2>", title, "</h2>\n");
-        return;
+        return notes_of(table, page);
     }
     let heads = table.columns.iter().enumerate();
     let heads: Vec<_> = heads.filter(|(_, head)| head.is_on_screen(true)).collect();
@@ -79,14 +82,22 @@ fn section(table: &Table, page: &mut Page) {
             .map(|(place, _)| row.get(*place).map_or(String::new(), shown));
         cells.collect()
     });
+    let key = match number {
+        0 => table.key.to_owned(),
+        _ => format!("{}-{number}", table.key),
+    };
     let drawn = PageTable {
-        key: table.key,
+        key: &key,
         title: &title,
         columns: columns.collect(),
         rows: rows.collect(),
         most: usize::MAX,
     };
     drawn.write(page);
+    notes_of(table, page);
+}
+
+fn notes_of(table: &Table, page: &mut Page) {
     for note in &table.notes {
         html!(page, "<p class=\"note\">", cut(note, SENTENCE), "</p>\n");
     }

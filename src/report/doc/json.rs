@@ -67,7 +67,9 @@ fn currency(doc: &Doc) -> Option<&'static str> {
     let steps = doc.steps.iter().map(|one| &one.result);
     let cells = doc.tables.iter().flat_map(|table| &table.rows).flatten();
     let mut codes = given.chain(steps).chain(cells).filter_map(|one| match one {
-        Value::Money(amount) | Value::Price(amount) => Some(amount.currency().code()),
+        Value::Money(amount) | Value::Whole(amount) | Value::Price(amount) => {
+            Some(amount.currency().code())
+        }
         _ => None,
     });
     let first = codes.next()?;

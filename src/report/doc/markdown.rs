@@ -55,7 +55,7 @@ fn rows(table: &Table, out: &mut String) -> std::fmt::Result {
         writeln!(out, "\n**{}**", text(&table.title))?;
     }
     if table.columns.is_empty() {
-        return Ok(());
+        return notes(table, out);
     }
     writeln!(out)?;
     if table.rows.is_empty() {
@@ -87,6 +87,10 @@ fn rows(table: &Table, out: &mut String) -> std::fmt::Result {
         let rest = counted(rest as u64, &format!("more {one}"), &format!("more {many}"));
         writeln!(out, "\n… and {rest}: see `--format json`")?;
     }
+    notes(table, out)
+}
+
+fn notes(table: &Table, out: &mut String) -> std::fmt::Result {
     for note in &table.notes {
         writeln!(out, "\n{}", text(note))?;
     }

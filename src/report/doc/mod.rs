@@ -76,15 +76,18 @@ impl Doc {
 }
 
 /// What CSV has a row for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CsvRows {
     /// So many of the first tables, under the columns of all of them.
     Tables(usize),
-    /// The first table.
-    #[default]
-    First,
     /// The record, in one row.
     Record,
+}
+
+impl Default for CsvRows {
+    fn default() -> Self {
+        Self::Tables(1)
+    }
 }
 
 /// Values with a name each.

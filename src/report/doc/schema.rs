@@ -5,6 +5,9 @@ use crate::report::SCHEMA_VERSION;
 use crate::report::shared::text::json_document;
 use serde_json::{Map, Value as Json, json};
 
+/// An instant of RFC 3339.
+const INSTANT: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})$";
+
 /// The forms of a document as one schema of `docs/schema`: each has all its tables, also those
 /// without a row. `about` says what the document is.
 ///
@@ -136,7 +139,7 @@ fn value(head: &Head) -> Json {
             let words = words.iter().map(|word| Json::from(*word)).chain(absent);
             schema.insert("enum".to_owned(), words.collect());
         }
-        Kind::Count => {
+        Kind::Count | Kind::Share | Kind::Price => {
             schema.insert("minimum".to_owned(), 0.into());
         }
         Kind::CountOf(numbers) => {
@@ -148,6 +151,7 @@ fn value(head: &Head) -> Json {
         }
         Kind::Time => {
             schema.insert("format".to_owned(), "date-time".into());
+            schema.insert("pattern".to_owned(), INSTANT.into());
         }
         _ => {}
     }

@@ -24,7 +24,7 @@ pub fn doc_slack(answer: &Doc) -> Result<String, serde_json::Error> {
         let given = given.map(|one| format!("{}: {}", one.name, sentence(&shown(&one.value))));
         texts.push(Text::Context(given.collect::<Vec<_>>().join(" · ")));
     }
-    let tables = answer.tables.iter().flat_map(|table| table.screens(false));
+    let tables = answer.said().flat_map(|table| table.screens(false));
     texts.extend(tables.map(|table| Text::Section(rows(&table))));
     let caveats = answer.caveats.iter();
     texts.extend(caveats.map(|one| Text::Context(format!("! {}", sentence(one)))));

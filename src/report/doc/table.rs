@@ -32,7 +32,6 @@ fn write_doc(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result
         writeln!(out, "{}", style.heading(&line))?;
     }
     writeln!(out)?;
-    record(doc, style, out)?;
     given(doc, style, out)?;
     steps(doc, style, out)?;
     for table in doc.said() {
@@ -43,7 +42,11 @@ fn write_doc(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result
             rows(part, style, out)?;
         }
         let (one, many) = table.noun;
-        style.left_out(parts.len() - most, one, many, None, out)?;
+        if most < parts.len() {
+            style.left_out(parts.len() - most, one, many, None, out)?;
+            // They stand below the last part, which is not shown.
+            notes(table, &[], style, out)?;
+        }
     }
     list("CAVEATS", doc.caveats.iter().cloned(), style, out)?;
     let missing = doc.missing.iter();
@@ -60,27 +63,6 @@ fn write_doc(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result
         }
     }
     Ok(())
-}
-
-fn record(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result {
-    let fields = doc.record.heads.iter().zip(&doc.record.values);
-    let fields: Vec<_> = fields
-        .filter(|(head, _)| head.is_on_screen(style.wide))
-        .collect();
-    for (head, value) in &fields {
-        hanging(
-            &format!("{}: ", head.title),
-            head.title.len() + 2,
-            &shown(value),
-            style.width,
-            out,
-        )?;
-    }
-    if fields.is_empty() {
-        Ok(())
-    } else {
-        writeln!(out)
-    }
 }
 
 fn given(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result {

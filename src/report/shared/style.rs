@@ -106,7 +106,7 @@ pub(in crate::report) fn columns_left_out(titles: &[String], style: TableStyle) 
         return None;
     }
     Some(format!(
-        "left out at {} columns: {}; `--format wide` has every column",
+        "hidden at {} columns: {}; `--format wide` shows every column",
         style.width,
         titles.join(", ")
     ))
