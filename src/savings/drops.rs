@@ -221,7 +221,6 @@ impl Draft<'_> {
 
     /// Components that commitments touch and workloads move between, each with the workloads.
     pub(super) fn touched_sets(&self) -> Vec<(Vec<usize>, Vec<usize>)> {
-        let mut joined = Joined::of(self.fleet.components().len());
         let own: Vec<BTreeSet<usize>> = self
             .paths
             .iter()
@@ -231,7 +230,14 @@ impl Draft<'_> {
                 components(&self.fleet, &all.map(|slot| slot.class.clone()).collect())
             })
             .collect();
-        for places in &own {
+        self.sets(&own)
+    }
+
+    /// Components that commitments touch, joined where a workload has `own` in several, each with
+    /// the workloads.
+    pub(super) fn sets(&self, own: &[BTreeSet<usize>]) -> Vec<(Vec<usize>, Vec<usize>)> {
+        let mut joined = Joined::of(self.fleet.components().len());
+        for places in own {
             for pair in places.iter().collect::<Vec<_>>().windows(2) {
                 joined.join(*pair[0], *pair[1]);
             }

@@ -43,6 +43,14 @@ pub(super) struct Path {
 }
 
 impl Choice {
+    /// Everything stays as it is.
+    pub const NOTHING: Self = Self {
+        ends: false,
+        schedules: false,
+        resize: None,
+        spot: false,
+    };
+
     /// Everything that is worth trying about a workload: each of the types and numbers, and
     /// none. A stop or a schedule is done without only where commitments
     /// are there, which are paid whatever ends.
@@ -120,12 +128,7 @@ impl Path {
         let today = slots(workload, &course, true);
         let mut path = Self {
             id: workload.id.clone(),
-            choice: Choice {
-                ends: false,
-                schedules: false,
-                resize: None,
-                spot: false,
-            },
+            choice: Choice::NOTHING,
             actions: Vec::new(),
             left_out: BTreeMap::new(),
             left: workload.list,

@@ -138,10 +138,71 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Tries the variants of each workload with everything else as it is, until none makes the
-    /// whole cheaper. Neither ids nor their order decide: those that cost the most come first.
+    /// Takes the cheaper of two plans for each set of workloads that share commitments: from what
+    /// is best for each workload alone, and from the fleet of today. The former moves workloads
+    /// away from commitments that the actions of others would free for them.
     fn improve(&mut self) {
-        let mut order: Vec<usize> = (0..self.workloads.len()).collect();
+        let kinds = |path: &Path| path.actions.iter().map(Action::kind).collect();
+        let offered: Vec<Vec<ActionKind>> = self.paths.iter().map(kinds).collect();
+        self.descend((0..self.workloads.len()).collect());
+        let reachable: Vec<BTreeSet<usize>> = self
+            .workloads
+            .iter()
+            .map(|one| components(&self.fleet, &classes(one).collect()))
+            .collect();
+        let sets = self.sets(&reachable);
+        let first: Vec<(Decimal, Vec<Path>)> = sets
+            .iter()
+            .map(|(components, members)| {
+                let paths = members.iter().map(|place| self.paths[*place].clone());
+                (self.cost(components, members), paths.collect())
+            })
+            .collect();
+        let is_near = |place: &usize| {
+            let mut own = reachable[*place].iter();
+            own.any(|component| self.fleet.is_touched(*component))
+        };
+        let near: Vec<usize> = (0..self.workloads.len()).filter(is_near).collect();
+        for place in &near {
+            let stays = Path::of(&self.workloads[*place], self.terms, Some(Choice::NOTHING));
+            self.take(*place, stays);
+        }
+        self.descend(near);
+        for ((components, members), (cost, paths)) in sets.iter().zip(first) {
+            if self.cost(components, members) >= cost {
+                for (place, path) in members.iter().zip(paths) {
+                    self.take(*place, path);
+                }
+            }
+        }
+        for (path, offered) in self.paths.iter_mut().zip(offered) {
+            for kind in offered {
+                if path.actions.iter().all(|own| own.kind() != kind) {
+                    let taken = path.actions.last().map(Action::kind);
+                    let why = taken.filter(|own| *own > kind).map(LeftOut::Instead);
+                    let why = why.unwrap_or(LeftOut::SavesNothing);
+                    path.left_out.entry(kind).or_insert(why);
+                }
+            }
+        }
+    }
+
+    /// What workloads cost together with their components, in cents.
+    fn cost(&self, components: &[usize], members: &[usize]) -> Decimal {
+        let left = members.iter().map(|place| self.paths[*place].left.amount());
+        let paid = components.iter().map(|component| self.paid(*component));
+        cents(left.sum::<Decimal>() - paid.sum::<Decimal>())
+    }
+
+    fn take(&mut self, place: usize, path: Path) {
+        self.fleet.remove(&self.paths[place].stages.last);
+        self.fleet.add(&path.stages.last);
+        self.paths[place] = path;
+    }
+
+    /// Tries the variants of workloads with everything else as it is, until none makes the whole
+    /// cheaper. Neither ids nor their order decide: those that cost the most come first.
+    fn descend(&mut self, mut order: Vec<usize>) {
         order.sort_by_cached_key(|place| {
             let workload = &self.workloads[*place];
             let seen: Vec<_> = workload.billed.iter().map(|one| one.seen.clone()).collect();
@@ -216,17 +277,7 @@ impl<'a> Draft<'a> {
         let is_new = path.choice != self.paths[place].choice;
         self.fleet.add(&path.stages.last);
         if is_new {
-            let greedy = std::mem::replace(&mut self.paths[place], path);
-            let path = &mut self.paths[place];
-            for action in greedy.actions {
-                let kind = action.kind();
-                if path.actions.iter().all(|own| own.kind() != kind) {
-                    let taken = path.actions.last().map(Action::kind);
-                    let why = taken.filter(|own| *own > kind).map(LeftOut::Instead);
-                    let why = why.unwrap_or(LeftOut::SavesNothing);
-                    path.left_out.entry(kind).or_insert(why);
-                }
-            }
+            self.paths[place] = path;
         }
         is_new
     }

@@ -196,3 +196,56 @@ proptest! {
         prop_assert!((many - few - own).abs() <= Decimal::new(2, 2), "{few} + {own} -> {many}");
     }
 }
+
+/// The first machine works 7 of 168 hours a week on a reservation that the second could use. It
+/// moves to g6f.xlarge: the fee of 438.00 is left, and 7 of 168 hours of 0.2375 × 730 = 173.38, which
+/// are 7.22. A third machine, which ends, changes nothing. By itself, the second would go to spot.
+#[test]
+fn a_reservation_that_a_schedule_frees_goes_before_spot() {
+    let quiet = Box_ {
+        kind: 2,
+        group: None,
+        is_auto_scaling: false,
+        declared: 4,
+        is_restartable: false,
+        zone: 0,
+        is_windows: false,
+        is_dedicated: false,
+        is_second_account: false,
+        is_in_china: false,
+        is_spot: false,
+        age: 2000,
+        up: 24,
+        busy: 1,
+        levels: [0, 0, 0, 1],
+        vram_percent: 0,
+        network_mbps: None,
+        holes: [1, 1, 1],
+        is_in_reservation: false,
+        is_ignored: false,
+        volume_gib: None,
+    };
+    let restartable = Box_ {
+        declared: 3,
+        is_restartable: true,
+        busy: 24,
+        levels: [0; 4],
+        holes: [2, 1, 1],
+        ..quiet.clone()
+    };
+    let unrelated = Box_ {
+        kind: 4,
+        ..quiet.clone()
+    };
+    let bought = super::draft::Bought {
+        reserved: Some((2, 1, 3, None)),
+        capacity: None,
+        plan: None,
+    };
+    let mut boxes = vec![quiet, restartable];
+    for _ in 0..2 {
+        let audit = audited(&estate_of(&boxes, &bought));
+        assert_eq!(planned(&audit), Decimal::new(445_22, 2));
+        boxes.push(unrelated.clone());
+    }
+}
