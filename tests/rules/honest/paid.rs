@@ -245,7 +245,7 @@ fn a_reservation_that_a_schedule_frees_goes_before_spot() {
     let mut boxes = vec![quiet, restartable];
     for _ in 0..2 {
         let audit = audited(&estate_of(&boxes, &bought));
-        assert_eq!(planned(&audit), Decimal::new(445_22, 2));
+        assert_eq!(planned(&audit), Decimal::new(44_522, 2));
         boxes.push(unrelated.clone());
     }
 }
