@@ -98,13 +98,19 @@ impl Draft<'_> {
         let credit = |fleet: &Fleet| -> Decimal {
             components.iter().map(|place| fleet.credit(*place)).sum()
         };
-        let mut weights: Vec<Decimal> = Vec::with_capacity(members.len());
+        // What each saves that shares it with helpers: commitments may pay for what it leaves.
+        let mut weights: Vec<Option<Decimal>> = Vec::with_capacity(members.len());
         let mut has_helpers = false;
         for (member, at_list) in members.iter().zip(at_list) {
             let path = &self.paths[*member];
             let saved = path.saved();
             if !saved.is_zero() || path.actions.is_empty() {
-                weights.push(saved);
+                let mut left = path.stages.last.iter();
+                let is_near = left.any(|slot| {
+                    let component = self.fleet.component(&slot.class);
+                    component.is_some_and(|component| self.fleet.is_touched(component))
+                });
+                weights.push(is_near.then_some(saved));
                 continue;
             }
             let with = credit(&self.fleet);
@@ -112,7 +118,7 @@ impl Draft<'_> {
             self.fleet.add(&path.stages.today);
             let lost = credit(&self.fleet) - with;
             let gain = cents(at_list.iter().sum::<Decimal>() - lost).max(Decimal::ZERO);
-            weights.push(gain);
+            weights.push(Some(gain));
             if gain.is_zero() {
                 self.paths[*member].undo();
             } else {
@@ -121,20 +127,24 @@ impl Draft<'_> {
                 self.fleet.add(&path.stages.last);
             }
         }
-        let saved: Decimal = members
-            .iter()
-            .map(|member| self.paths[*member].saved())
+        let sharing = || {
+            members
+                .iter()
+                .zip(&weights)
+                .filter(|(_, weight)| weight.is_some())
+        };
+        let saved: Decimal = sharing()
+            .map(|(member, _)| self.paths[*member].saved())
             .sum();
-        let currency = members
-            .first()
-            .map(|first| self.workloads[*first].cost.currency());
-        let shares = currency.map(|currency| allocate(Money::new(saved, currency), &weights));
-        let shares = shares.filter(|_| has_helpers).unwrap_or_default();
+        let shares = members.first().filter(|_| has_helpers).map(|first| {
+            let saved = Money::new(saved, self.workloads[*first].cost.currency());
+            let weights: Vec<Decimal> = weights.iter().map(|one| one.unwrap_or_default()).collect();
+            allocate(saved, &weights)
+        });
         for (place, (member, at_list)) in members.iter().zip(at_list).enumerate() {
             let path = &mut self.paths[*member];
-            let own = shares
-                .get(place)
-                .map_or(path.saved(), |share| share.amount());
+            let share = shares.as_ref().filter(|_| weights[place].is_some());
+            let own = share.map_or(path.saved(), |shares| shares[place].amount());
             path.divide(own, at_list);
         }
     }
