@@ -10,8 +10,8 @@ use super::usages::Usage;
 use super::{Series, Timeline, together};
 use crate::catalog::{BUSY_POWER_PERCENT, gpu_spec};
 use crate::domain::{
-    ACTIVE_PERCENT, GpuOffer, GpuUsage, Instance, InstanceUsage, JoinedBy, Metric, NetworkUse,
-    Rejected, RunningTime, Statistic, Window,
+    ACTIVE_PERCENT, GpuOffer, GpuUsage, Instance, InstanceState, InstanceUsage, JoinedBy, Metric,
+    NetworkUse, Rejected, RunningTime, Statistic, Window,
 };
 use jiff::Timestamp;
 
@@ -174,8 +174,11 @@ impl Usage {
         } else if instance.state.is_running() {
             ran[launched..].fill(true);
         } else {
-            // It ran from its last start until it stopped.
-            let until = instance.stopped_at().map_or(launched, slot_at).min(length);
+            // It ran from its last start until it stopped, which it does now or did then.
+            let until = match instance.state {
+                InstanceState::Stopping => length,
+                _ => instance.stopped_at().map_or(launched, slot_at).min(length),
+            };
             if launched < until {
                 ran[launched..until].fill(true);
             }

@@ -199,7 +199,8 @@ fn rests_on_measurement(audited: &AuditedWorkload, lever: ActionKind) -> bool {
             && answer.refused.iter().any(|refused| {
                 matches!(
                     refused.reason,
-                    Refusal::TooShort
+                    Refusal::Missing(_)
+                        | Refusal::TooShort
                         | Refusal::StaysOversized
                         | Refusal::Share(NoSharing::DataMissing { .. })
                 )

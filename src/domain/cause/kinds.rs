@@ -293,7 +293,7 @@ causes! {
         "not reported or unknown{?; silent: }", ADD_MAXIMA;
     /// A measurement is missing without which no other type or share can be proposed.
     NotMeasured = "not-measured" [Demand]
-        "{}; not evaluated: right-sizing, sharing", SET_UP_METRICS;
+        "{}; not evaluated: right-sizing, sharing, commitments", SET_UP_METRICS;
     /// A workload is measured by power alone.
     OnlyPower = "only-power" []
         "only power was measured", SET_UP_METRICS;

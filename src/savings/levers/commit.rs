@@ -33,6 +33,10 @@ fn committing(
     if option != PurchaseOption::OnDemand {
         return Err(Refusal::Billed(option));
     }
+    // A smaller type may follow from what was not measured; a commitment would fix this one.
+    if let Some(missing) = earlier.unmeasured(ActionKind::Rightsize) {
+        return Err(Refusal::Missing(missing));
+    }
     // What is overprovisioned shrinks first, if it can; a commitment would fix it.
     let one_year_only = !verdict.is_used() && earlier.nothing_less_would_do;
     let alone = (verdict.is_used() || one_year_only)

@@ -438,6 +438,15 @@ impl Proposals {
             .map(Arc::new);
     }
 
+    /// The measurement without which a lever stayed silent.
+    pub(super) fn unmeasured(&self, kind: ActionKind) -> Option<MissingData> {
+        let refused = &self.answers.get(&kind)?.refused;
+        refused.iter().find_map(|refused| match refused.reason {
+            Refusal::Missing(missing) if missing.measurement().is_some() => Some(missing),
+            _ => None,
+        })
+    }
+
     /// Whether a lever offers an action within some risk.
     pub(super) fn offers_within(&self, kind: ActionKind, accepted: Risk) -> bool {
         let action = self.offered(kind).and_then(Proposal::action);

@@ -320,7 +320,9 @@ impl<'a> Sieve<'a> {
             is_accelerated(name) && (is_short || family(name).is_some())
         };
         let start = text.trim_end_matches(['*', '.', '-']);
-        let lists_families = self.key.contains("famil") || self.key.contains("instance_type");
+        // Karpenter has the families of a requirement under `values`.
+        let lists_families = self.key == "values"
+            || ["famil", "instance_type"].iter().any(|word| self.key.contains(word));
         let is_name = |part: &&str| {
             let any_size = part.strip_suffix(".*").or(part.strip_suffix("-*"));
             names_accelerated_type(part.trim_matches('*')) || any_size.is_some_and(is_family)
@@ -471,7 +473,8 @@ mod tests {
                 "families": ["p5", "m5"], "patterns": ["g6e-*", "p4d.*", "c5.*"],
                 "node_selector": [{"accelerator": "nvidia-t4"}], "shape": "BM.GPU.H100.8",
                 "size": "gpu-h100x8-640gb", "accelerator_config": [{"type": "V4"}],
-                "requirements": [{"key": "karpenter.k8s.aws/instance-gpu-count"}],
+                "requirements": [{"key": "karpenter.k8s.aws/instance-gpu-count"},
+                    {"key": "karpenter.k8s.aws/instance-family", "values": ["g6e", "m7i"]}],
                 "names": ["gpu-alerts", "p1", "BM.GPU", "p1-service-*"], "family": "p1-service"}}}"#;
         let room = Room::new();
         let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -484,7 +487,7 @@ mod tests {
         assert_eq!(sorted(before), "g5.xlarge");
         assert_eq!(
             sorted(after),
-            "BM.GPU.H100.8 Standard_ND96asr_v4 TPU V4 g4dn.xlarge g6.xlarge g6e-* gpu-h100x8-640gb \
+            "BM.GPU.H100.8 Standard_ND96asr_v4 TPU V4 g4dn.xlarge g6.xlarge g6e g6e-* gpu-h100x8-640gb \
              instance-gpu-count nvidia-l4 nvidia-t4 p4d.* p5 p7.48xlarge trn1.* trn2.48xlarge"
         );
         assert_eq!(room.take_names(), [BTreeSet::new(), BTreeSet::new()]);

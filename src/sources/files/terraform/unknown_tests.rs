@@ -47,6 +47,21 @@ fn what_is_unknown_leaves_the_rest_as_it_is() {
     }
 }
 
+/// A resource of which all is known only after apply is there all the same.
+#[test]
+fn a_resource_that_is_wholly_unknown_is_there() {
+    let changes = [change(
+        "aws_instance.a",
+        "aws_instance",
+        &Value::Null,
+        &json!(true),
+    )];
+    let plan = read(&document(&changes, &Value::Null), None);
+    let found = one(&plan, "aws_instance.a");
+    assert_eq!(types(&found), Err(Missing::AfterApply));
+    assert!(found.more_tags);
+}
+
 /// Without the configuration nobody sees whether somebody wrote a tenancy.
 #[test]
 fn computed_attributes_are_the_usual_ones_where_nobody_can_tell() {

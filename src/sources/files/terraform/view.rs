@@ -62,8 +62,10 @@ impl<'a> View<'a> {
         })
     }
 
+    /// Absent where there is nothing, unless all of it is known only after apply.
     fn of(values: &'a Node, unknown: &'a Node, expressions: Option<&'a Node>) -> Option<Self> {
-        matches!(values, Node::Map(_)).then_some(Self {
+        let is_there = matches!(values, Node::Map(_)) || unknown == &Node::Bool(true);
+        is_there.then_some(Self {
             values,
             unknown,
             expressions,
@@ -95,7 +97,7 @@ impl<'a> View<'a> {
     }
 
     fn is_unknown(&self, key: &str) -> bool {
-        self.unknown.get(key) == &Node::Bool(true)
+        [self.unknown, self.unknown.get(key)].contains(&&Node::Bool(true))
     }
 
     /// Why the default of the cloud stands in for something that may be written

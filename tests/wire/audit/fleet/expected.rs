@@ -262,14 +262,15 @@ pub const ROWS: &[Row] = &[
         (36_500_00, NOTHING),
         &["idle-gpu"],
     ),
-    // 21 × 730 = 15,330.00; reserved 13.23 × 730 = 9,657.90.
+    // 21 × 730. A smaller type may follow from what each GPU does, which power does not
+    // tell: nothing is committed to.
     row(
         "power-busy",
         1,
         (WELL, None, DERIVED),
         Some(70.0),
-        (15_330_00, &[("commit", None, 5_672_10)]),
-        &["steady-on-demand"],
+        (15_330_00, NOTHING),
+        &[],
     ),
     // 1.05 × 730. An A10G idles at 57 of 300 W, 19%: 40% tells nothing.
     row(
