@@ -144,7 +144,7 @@ pub(super) enum Command {
     /// `gpucost profile -- python train.py`. The summary shows GPU utilization, the
     /// bottleneck, the cost, and a suitable instance type.
     Profile(Box<ProfileArgs>),
-    /// Show what audits add up to that are kept night after night, and maintain them
+    /// Show what audits add up to that are kept night after night, and check them
     ///
     /// Without an action: spend and why it changed, what advised actions saved, and what the
     /// month will end at. `gpucost history record` keeps what each workload cost on each day

@@ -156,7 +156,7 @@ pub use time::{
     parse_duration,
 };
 pub use training_plan::{PlanStatus, TrainingPlan};
-pub use upkeep::{CompactedHistory, FileTrouble, FoundFile, PrunedHistory, VerifiedHistory};
+pub use upkeep::{FileTrouble, FoundFile, VerifiedHistory};
 pub use usage::{
     GpuDay, GpuUsage, InstanceUsage, Maxima, NEARLY_FULL_VRAM_PERCENT, NetworkUse, PowerSummary,
     VramSummary,

@@ -1,7 +1,6 @@
-//! What maintaining a history finds and does.
+//! What checking a history finds.
 
 use super::named::named_enum;
-use jiff::civil::Date;
 
 named_enum! {
     /// What is wrong with a file of a history, the gravest first.
@@ -12,8 +11,6 @@ named_enum! {
         Missing = "missing",
         /// No list names it: whoever wrote it did not end.
         HalfWritten = "half-written",
-        /// Its rows were put together with others, and it is there still.
-        Repeated = "repeated",
         /// It is a table of a bill that no list names.
         Unlisted = "unlisted",
         /// It is not of gpucost.
@@ -48,27 +45,4 @@ impl VerifiedHistory {
         let lost = [FileTrouble::Damaged, FileTrouble::Missing];
         self.found.iter().any(|one| lost.contains(&one.trouble))
     }
-}
-
-/// What was put together of a history.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct CompactedHistory {
-    /// Files that were written.
-    pub written: u64,
-    /// Files whose rows are in these, and which were removed.
-    pub removed: u64,
-    pub rows: u64,
-}
-
-/// What was removed of a history, or would be.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PrunedHistory {
-    pub files: u64,
-    pub bytes: u64,
-    /// Runs among them, of audits and of days of metrics.
-    pub runs: u64,
-    /// The days of the oldest and the newest run.
-    pub days: Option<(Date, Date)>,
-    /// Files that gpucost did not write, which stay.
-    pub foreign: u64,
 }

@@ -68,9 +68,7 @@ pub use profile::{
     ProfileReport, alert_line, elapsed_words, profile_html, profile_json, profile_markdown,
     profile_openmetrics, profile_table,
 };
-pub use records::{
-    KeptBill, KeptRun, compacted_text, kept_bill_text, kept_run_text, pruned_text, verified_text,
-};
+pub use records::{KeptBill, KeptRun, kept_bill_text, kept_run_text, verified_text};
 pub use reserved::reserved_doc;
 pub use reserved_fleet::{reserved_fleet_doc, reserved_schema};
 pub use rightsize::{Sizings, rightsize_csv, rightsize_json, rightsize_table};

@@ -1,4 +1,4 @@
-//! `gpucost history record`, `verify`, `compact` and `prune`, and `audit --record`.
+//! `gpucost history record` and `verify`, and `audit --record`.
 
 use crate::cli::installed::installed;
 use crate::cli::pages::{assert_shows, blocks, page};
@@ -208,70 +208,10 @@ fn what_is_wrong_with_a_file_is_named() {
 }
 
 #[test]
-fn a_past_month_is_put_together() {
-    let (world, _) = recorded();
-    let place = world.path("nights");
-    let outcome = on(&world, &["compact"], &[]);
-    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    assert!(
-        outcome.stdout.starts_with("put ")
-            && outcome.stdout.ends_with(&format!(
-                " together in 1 file in place of 13 files in {place}\n"
-            )),
-        "{}",
-        outcome.stdout
-    );
-    let kept = files(&world);
-    let costs = names(&kept, "cost");
-    assert_eq!(costs.len(), 1, "{costs:?}");
-    assert!(costs[0].starts_with("v1/cost/dt=2026-10-01/202610-"));
-    assert_eq!(names(&kept, "compact").len(), 1);
-    let verified = on(&world, &["verify"], &["--strict"]);
-    assert_eq!(verified.code, 0, "{}{}", verified.stdout, verified.stderr);
-    // The days are known still, and there is nothing left to do.
-    let again = on(&world, &["record"], &["--demo"]);
-    assert!(again.stdout.contains("before; nothing was changed"));
-    let again = on(&world, &["compact"], &[]);
-    let said = format!("nothing to put together in {place}: no past month has several files\n");
-    assert_eq!(again.stdout, said);
-    assert_eq!(files(&world), kept);
-}
-
-#[test]
-fn what_is_old_is_removed_when_that_is_confirmed() {
-    let (world, _) = recorded();
-    let place = world.path("nights");
-    let notes = Path::new(&place).join("v1/cost/dt=2026-10-18/notes.txt");
-    fs::write(&notes, "mine").expect("a writable folder");
-    let kept = files(&world);
-    // It is 20 November.
-    let young = on(&world, &["prune", "--keep", "400d"], &[]);
-    let said = format!(
-        "nothing in {place} was recorded before that time\n1 file that gpucost did not write \
-         stays\n"
-    );
-    assert_eq!((young.code, young.stdout), (0, said));
-
-    let shown = on(&world, &["prune", "--keep", "10d"], &[]);
-    assert_eq!(shown.code, 0, "{}", shown.stderr);
-    let said = "would remove 1 run of 2026-11-01: 16 files with ";
-    assert!(shown.stdout.starts_with(said), "{}", shown.stdout);
-    assert!(shown.stderr.contains("pass `--yes`"), "{}", shown.stderr);
-    assert_eq!(files(&world), kept);
-
-    let done = on(&world, &["prune", "--keep", "10d", "--yes"], &[]);
-    let said = "removed 1 run of 2026-11-01: 16 files with ";
-    assert!(done.stdout.starts_with(said), "{}", done.stdout);
-    let left: Vec<String> = files(&world).into_keys().collect();
-    assert_eq!(left, ["v1/cost/dt=2026-10-18/notes.txt"]);
-}
-
-#[test]
 fn a_place_that_cannot_be_one_is_an_error() {
     let world = World::new();
     for (arguments, says) in [
         (&["history", "verify"][..], "history is not a directory"),
-        (&["history", "compact", "nowhere"], "is not a directory"),
         (
             &["history", "verify", "https://bucket/nights"],
             "expected a directory, or s3://BUCKET/PREFIX",
@@ -281,12 +221,6 @@ fn a_place_that_cannot_be_one_is_an_error() {
             &["history", "verify", "s3://bucket/../x"],
             "a prefix has at most 512",
         ),
-        (&["history", "prune"], "--keep"),
-        (
-            &["history", "prune", "--keep", "12h"],
-            "expected a time of a day or more",
-        ),
-        (&["history", "prune", "--keep", "9999999d"], "--keep"),
         (&["audit", "--demo", "--record=s3://B"], "a bucket has 3"),
         (
             &["iam-policy", "--history", "nights"],
@@ -322,7 +256,7 @@ fn the_page_shows_what_the_commands_print() {
     let examples: Vec<&str> = examples
         .filter_map(|text| text.strip_prefix("$ gpucost "))
         .collect();
-    assert_eq!(examples.len(), 3);
+    assert_eq!(examples.len(), 2);
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
         let arguments: Vec<&str> = command.split(' ').collect();
@@ -405,9 +339,6 @@ fn the_statements_of_the_page_give_the_sums_of_the_commands() {
     let savings = savings.expect("an amount") * 100.0;
     let expected = cents(&found[3], 4);
     assert!((expected - savings).abs() < 1.0, "{expected} {savings}");
-
-    run(&["history", "compact"]);
-    assert_eq!(rows(folder.path(), &statements), Some(found));
 }
 
 #[test]

@@ -68,8 +68,6 @@ fn help_of_every_command() {
         &["history", "--help"],
         &["history", "record", "--help"],
         &["history", "verify", "--help"],
-        &["history", "compact", "--help"],
-        &["history", "prune", "--help"],
         &["report", "--help"],
         &["explain", "--help"],
         &["fix", "--help"],

@@ -406,7 +406,7 @@ fn a_bill_takes_two_actions_on_its_own_prefix() {
 
 /// The bucket of a history is what the user names, and the only thing that is written to.
 #[test]
-fn a_history_takes_four_actions_on_its_own_prefix() {
+fn a_history_takes_three_actions_on_its_own_prefix() {
     let text = history_policy("nights", "gpu/cost/");
     let policy: Value = serde_json::from_str(&text).expect("JSON");
     let statements = policy["Statement"].as_array().expect("a list");

@@ -50,17 +50,10 @@ fn assert_whole(account: &Account, url: &str) {
     assert!(said.ends_with(&end), "{said}");
 }
 
-/// How often the last run listed, read, created and removed objects, and asked whether they are
-/// there.
-fn calls(account: &Account) -> [usize; 5] {
-    [
-        "ListObjectsV2",
-        "GetObject",
-        "PutObject",
-        "DeleteObject",
-        "HeadObject",
-    ]
-    .map(|operation| account.loopback.calls("s3", operation))
+/// How often the last run listed, read and created objects, and asked whether they are there.
+fn calls(account: &Account) -> [usize; 4] {
+    ["ListObjectsV2", "GetObject", "PutObject", "HeadObject"]
+        .map(|operation| account.loopback.calls("s3", operation))
 }
 
 /// The one object of a table that has one.
@@ -100,20 +93,20 @@ fn an_audit_is_kept_once_and_as_in_a_directory() {
     let days = "recorded 13 days (2026-10-18 to 2026-10-30) and ";
     assert!(said.starts_with(days), "{said}");
     assert!(said.ends_with(&format!(" in {url}\n")), "{said}");
-    // Of runs, of days and of what was put together it is listed what there is.
-    assert_eq!(calls(&account), [3, 0, FILES, 0, 0]);
+    // Of runs and of days it is listed what there is.
+    assert_eq!(calls(&account), [2, 0, FILES, 0]);
     let said = record(&account, &url);
     let end = format!(" was recorded in {url} before; nothing was changed\n");
     assert!(said.ends_with(&end), "{said}");
-    assert_eq!(calls(&account), [3, 0, 0, 0, 0]);
+    assert_eq!(calls(&account), [2, 0, 0, 0]);
     assert_whole(&account, &url);
     // A list of everything and two of bills, and every object once.
-    assert_eq!(calls(&account), [3, FILES, 0, 0, 0]);
+    assert_eq!(calls(&account), [3, FILES, 0, 0]);
 
     let folder = tempfile::tempdir().expect("a scratch folder");
     let place = folder.path().to_str().expect("plain names");
     record(&account, place);
-    assert_eq!(calls(&account), [0; 5]);
+    assert_eq!(calls(&account), [0; 4]);
     let files = files(folder.path());
     assert_eq!(files.len(), FILES);
     let keys = bucket.keys("");
@@ -161,7 +154,7 @@ fn tables_that_are_there_are_the_run_s_own_or_an_error() {
     bucket.delete(&run_file);
     let said = record(&account, &url);
     assert!(said.starts_with("recorded 13 days "), "{said}");
-    assert_eq!(calls(&account), [3, TABLES, FILES, 0, TABLES]);
+    assert_eq!(calls(&account), [2, TABLES, FILES, TABLES]);
     assert_eq!(bucket.keys(""), keys);
 
     bucket.delete(&run_file);
@@ -228,7 +221,7 @@ fn a_thousand_nights_are_listed_to_the_end() {
     }
     let said = record(&account, &url);
     assert!(said.ends_with("before; nothing was changed\n"), "{said}");
-    assert_eq!(calls(&account), [4, 0, 0, 0, 0]);
+    assert_eq!(calls(&account), [3, 0, 0, 0]);
 }
 
 #[test]
@@ -281,61 +274,6 @@ fn what_is_wrong_with_an_object_is_named() {
     let said = denied.error(1);
     assert!(said.contains(": 403 Forbidden: AccessDenied: "), "{said}");
     assert!(said.contains(&format!("`gpucost iam-policy --history {url}`")));
-}
-
-#[test]
-fn a_month_is_put_together_and_removed_beside_what_others_left() {
-    let Some(account) = Account::open() else {
-        return;
-    };
-    let bucket = Bucket::of(&account);
-    let url = bucket.url("nights");
-    record(&account, &url);
-    let day = "nights/v1/cost/dt=2026-10-20";
-    let strange = [
-        format!("{day}/"),
-        format!("{day}/../../../secret"),
-        format!("{day}//empty.parquet"),
-        format!("{day}/20261101T000000Z\u{1b}[2J.parquet"),
-        format!("{day}/.a.parquet.tmp"),
-        format!("{day}/deeper/a.parquet"),
-        "nights/v1/notes.txt".to_owned(),
-        "nights/v2/cost/dt=2026-10-20/a.parquet".to_owned(),
-        "nights-of-others/v1/cost/dt=2026-10-20/a.parquet".to_owned(),
-        "v1/cost/dt=2026-10-20/a.parquet".to_owned(),
-    ];
-    for key in &strange {
-        bucket.put(key, b"theirs");
-    }
-    let said = done(&account, "compact", &url, &[]);
-    let end = format!(" together in 1 file in place of 13 files in {url}\n");
-    assert!(said.ends_with(&end), "{said}");
-    // The file and its list.
-    let [_, _, created, removed, _] = calls(&account);
-    assert_eq!((created, removed), (2, 13));
-    let put_together = only(&bucket, "nights/v1/cost/dt=2026-10-01/");
-    assert!(put_together.contains("/202610-"), "{put_together}");
-    // Run, actions, hours, the file and its list.
-    assert_eq!(bucket.keys("").len(), strange.len() + 5);
-    assert_eq!(run(&account, "verify", &url, &[]).code, 0);
-    let said = record(&account, &url);
-    assert!(said.ends_with("before; nothing was changed\n"), "{said}");
-
-    let before = bucket.keys("");
-    let said = done(&account, "prune", &url, &["--keep", "1d"]);
-    let begin = "would remove 1 run of 2026-11-01: 5 files with ";
-    assert!(said.starts_with(begin), "{said}");
-    assert_eq!(bucket.keys(""), before);
-    let said = done(&account, "prune", &url, &["--keep", "1d", "--yes"]);
-    let begin = "removed 1 run of 2026-11-01: 5 files with ";
-    assert!(said.starts_with(begin), "{said}");
-    assert_eq!(calls(&account)[3], 5);
-    let mut theirs = strange.to_vec();
-    theirs.sort();
-    assert_eq!(bucket.keys(""), theirs);
-    for key in &strange {
-        assert_eq!(bucket.get(key), b"theirs", "{key}");
-    }
 }
 
 #[test]

@@ -3,10 +3,8 @@
 use super::trend_args::TrendArgs;
 use crate::cli::args::{EstateArgs, OutputArgs, RiskChoice, place};
 use crate::cli::aws_args::BucketArgs;
-use crate::config::parse_duration;
 use crate::sources::store::Place;
 use clap::{Args, Subcommand, ValueHint};
-use jiff::SignedDuration;
 
 /// `gpucost history`.
 #[derive(Debug, Args)]
@@ -23,7 +21,7 @@ impl HistoryArgs {
     pub(in crate::cli) fn estate(&self) -> Option<&EstateArgs> {
         match self.action.as_ref()? {
             HistoryAction::Record(args) => Some(&args.estate),
-            HistoryAction::Verify(_) | HistoryAction::Compact(_) | HistoryAction::Prune(_) => None,
+            HistoryAction::Verify(_) => None,
         }
     }
 }
@@ -38,13 +36,6 @@ pub(in crate::cli) enum HistoryAction {
     Record(Box<RecordArgs>),
     /// Check every file: damaged, half-written, and not of gpucost
     Verify(Box<VerifyArgs>),
-    /// Put the tables of each past month together, one file per table and month
-    ///
-    /// The files that it replaces are removed when the new one was read back and holds the
-    /// same rows.
-    Compact(Box<CompactArgs>),
-    /// Remove what was recorded longer ago than a time; shows what, unless `--yes` is given
-    Prune(Box<PruneArgs>),
 }
 
 /// `gpucost history record`.
@@ -80,32 +71,4 @@ pub(in crate::cli) struct VerifyArgs {
     /// Exit with code 3 for half-written files and files of others, too
     #[arg(long, help_heading = "Output")]
     pub strict: bool,
-}
-
-/// `gpucost history compact`.
-#[derive(Debug, Args)]
-pub(in crate::cli) struct CompactArgs {
-    #[command(flatten)]
-    pub place: PlaceArgs,
-}
-
-/// `gpucost history prune`.
-#[derive(Debug, Args)]
-pub(in crate::cli) struct PruneArgs {
-    #[command(flatten)]
-    pub place: PlaceArgs,
-    /// Keep what was recorded within this time, such as 400d
-    #[arg(long, value_name = "TIME", value_parser = days)]
-    pub keep: SignedDuration,
-    /// Remove the files; without it, they are only counted
-    #[arg(long)]
-    pub yes: bool,
-}
-
-/// A day, because what was recorded today is never removed, to a hundred years.
-fn days(text: &str) -> Result<SignedDuration, String> {
-    let possible = SignedDuration::from_hours(24)..=SignedDuration::from_hours(24 * 36_525);
-    let time = parse_duration(text).ok();
-    time.filter(|time| possible.contains(time))
-        .ok_or_else(|| "expected a time of a day or more, such as 400d".to_owned())
 }

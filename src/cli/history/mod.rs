@@ -1,11 +1,9 @@
 //! `gpucost history`: audits that are kept night after night, and what they add up to.
 
 mod args;
-mod compact;
 mod keep;
 mod nights;
 mod places;
-mod prune;
 mod record;
 mod trend;
 mod trend_args;
@@ -27,7 +25,5 @@ pub(super) fn run(args: &HistoryArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
     match action {
         HistoryAction::Record(args) => record::run(args, io),
         HistoryAction::Verify(args) => verify::run(args, io),
-        HistoryAction::Compact(args) => compact::run(args, io),
-        HistoryAction::Prune(args) => prune::run(args, io),
     }
 }

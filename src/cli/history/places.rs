@@ -19,7 +19,7 @@ pub(super) fn place_of<'a>(named: impl IntoIterator<Item = &'a Place>) -> Place 
     first.unwrap_or_else(|| Place::Folder(DEFAULT_FOLDER.into()))
 }
 
-/// A history that a command maintains.
+/// A history that a command checks.
 pub(super) struct Open {
     pub place: Place,
     access: BucketAccess,

@@ -1,7 +1,5 @@
-//! What recording audits, and maintaining what was recorded, say.
+//! What recording audits, and checking what was recorded, say.
 
 mod text;
 
-pub use text::{
-    KeptBill, KeptRun, compacted_text, kept_bill_text, kept_run_text, pruned_text, verified_text,
-};
+pub use text::{KeptBill, KeptRun, kept_bill_text, kept_run_text, verified_text};

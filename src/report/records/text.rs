@@ -1,9 +1,6 @@
 //! In sentences, and in lines of one file each.
 
-use crate::domain::{
-    BillKept, CompactedHistory, FileTrouble, FoundFile, PrunedHistory, VerifiedHistory, counted,
-    safe, separated,
-};
+use crate::domain::{BillKept, FileTrouble, FoundFile, VerifiedHistory, counted, safe, separated};
 use jiff::civil::Date;
 use std::fmt::Write;
 
@@ -109,61 +106,10 @@ fn words(trouble: FileTrouble) -> &'static str {
     match trouble {
         FileTrouble::Damaged => "damaged: not used",
         FileTrouble::Missing => "missing: what was in there is lost",
-        FileTrouble::HalfWritten => {
-            "half-written: not counted; `gpucost history prune --keep 400d` removes old ones"
-        }
-        FileTrouble::Repeated => {
-            "left from putting a month together: counted once; `gpucost history compact` removes \
-             what is left"
-        }
+        FileTrouble::HalfWritten => "half-written: not counted, and safe to remove",
         FileTrouble::Unlisted => "of bills without a list: not counted, and never removed",
         FileTrouble::Foreign => "not of gpucost: not read, and never removed",
     }
-}
-
-/// What was put together.
-pub fn compacted_text(place: &str, compacted: CompactedHistory) -> String {
-    if compacted.written == 0 && compacted.removed == 0 {
-        return format!("nothing to put together in {place}: no past month has several files\n");
-    }
-    format!(
-        "put {} together in {} in place of {} in {place}\n",
-        many(compacted.rows, "row", "rows"),
-        many(compacted.written, "file", "files"),
-        many(compacted.removed, "file", "files")
-    )
-}
-
-/// What was removed, or would be.
-pub fn pruned_text(place: &str, pruned: PrunedHistory, is_removed: bool) -> String {
-    let mut text = match pruned.files {
-        0 => format!("nothing in {place} was recorded before that time\n"),
-        files => {
-            let verb = if is_removed {
-                "removed"
-            } else {
-                "would remove"
-            };
-            let runs = many(pruned.runs, "run", "runs");
-            let days = match pruned.days {
-                Some((first, last)) if first != last => format!(" of {first} to {last}"),
-                Some((day, _)) => format!(" of {day}"),
-                None => String::new(),
-            };
-            let files = many(files, "file", "files");
-            let size = size(pruned.bytes);
-            format!("{verb} {runs}{days}: {files} with {size} in {place}\n")
-        }
-    };
-    if pruned.foreign > 0 {
-        let files = many(
-            pruned.foreign,
-            "file that gpucost did not write stays",
-            "files that gpucost did not write stay",
-        );
-        let _ = writeln!(text, "{files}");
-    }
-    text
 }
 
 fn many(number: u64, singular: &str, plural: &str) -> String {
@@ -285,29 +231,5 @@ mod tests {
         ] {
             assert_eq!(size(bytes), expected);
         }
-    }
-
-    #[test]
-    fn what_is_removed_has_its_days_and_its_size() {
-        let mut pruned = PrunedHistory {
-            files: 15,
-            bytes: 1_572_864,
-            runs: 3,
-            days: Some((Date::constant(2026, 1, 1), Date::constant(2026, 1, 3))),
-            foreign: 1,
-        };
-        assert_eq!(
-            pruned_text("history", pruned, false),
-            "would remove 3 runs of 2026-01-01 to 2026-01-03: 15 files with 1.5 MiB in \
-             history\n1 file that gpucost did not write stays\n"
-        );
-        pruned = PrunedHistory {
-            foreign: 0,
-            ..PrunedHistory::default()
-        };
-        assert_eq!(
-            pruned_text("history", pruned, true),
-            "nothing in history was recorded before that time\n"
-        );
     }
 }

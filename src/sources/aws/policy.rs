@@ -74,15 +74,9 @@ pub fn iam_policy() -> String {
 
 /// What a history in a bucket takes beside it, in order. Nothing else is written, and nothing
 /// but what gpucost wrote there.
-pub const HISTORY_ACTIONS: &[&str] = &[
-    "s3:DeleteObject",
-    "s3:GetObject",
-    "s3:ListBucket",
-    "s3:PutObject",
-];
+pub const HISTORY_ACTIONS: &[&str] = &["s3:GetObject", "s3:ListBucket", "s3:PutObject"];
 
 /// The policy of a history in a bucket, below a prefix that is empty or ends with `/`, as JSON.
-/// Only `gpucost history compact` and `prune` remove objects.
 pub fn history_policy(bucket: &str, prefix: &str) -> String {
     let below = format!("{prefix}v1/*");
     let objects = format!("arn:aws:s3:::{bucket}/{below}");
@@ -100,12 +94,6 @@ pub fn history_policy(bucket: &str, prefix: &str) -> String {
                 "Sid": "GpucostHistoryRecord",
                 "Effect": "Allow",
                 "Action": ["s3:GetObject", "s3:PutObject"],
-                "Resource": objects
-            },
-            {
-                "Sid": "GpucostHistoryPrune",
-                "Effect": "Allow",
-                "Action": "s3:DeleteObject",
                 "Resource": objects
             }
         ]

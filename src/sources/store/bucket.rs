@@ -208,13 +208,6 @@ impl Bucket {
         }
         Err(io::Error::other("others create it again and again"))
     }
-
-    async fn removed(&self, name: &str) -> io::Result<()> {
-        match self.store.delete(&self.path(name)?).await {
-            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(failed(error)),
-        }
-    }
 }
 
 impl Store for Bucket {
@@ -243,10 +236,6 @@ impl Store for Bucket {
 
     fn create<'a>(&'a self, name: &'a str, bytes: &'a [u8]) -> Answer<'a, io::Result<Created>> {
         self.created(name, bytes).boxed_local()
-    }
-
-    fn remove<'a>(&'a self, name: &'a str) -> Answer<'a, io::Result<()>> {
-        self.removed(name).boxed_local()
     }
 
     fn place(&self, name: &str) -> String {

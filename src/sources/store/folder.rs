@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use std::fs::{self, File};
 use std::future::ready;
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A directory, which need not be there yet.
 #[derive(Debug)]
@@ -121,29 +121,6 @@ impl Folder {
             Created::Before
         })
     }
-
-    fn removed(&self, name: &str) -> io::Result<()> {
-        let path = self.file(name)?;
-        let there = match fs::symlink_metadata(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            there => there?,
-        };
-        if !there.is_file() {
-            return Err(invalid("it is not a regular file"));
-        }
-        fs::remove_file(&path)?;
-        if let Some(folder) = path.parent().filter(|folder| is_of_a_day(folder)) {
-            // Another one may be in it.
-            let _ = fs::remove_dir(folder);
-        }
-        Ok(())
-    }
-}
-
-/// Whether a folder is one that is made for the files of a day.
-fn is_of_a_day(folder: &Path) -> bool {
-    let name = folder.file_name().and_then(|name| name.to_str());
-    name.is_some_and(|name| name.starts_with("dt="))
 }
 
 fn irregular(name: String) -> Listed {
@@ -175,10 +152,6 @@ impl Store for Folder {
         ready(self.created(name, bytes)).boxed_local()
     }
 
-    fn remove<'a>(&'a self, name: &'a str) -> Answer<'a, io::Result<()>> {
-        ready(self.removed(name)).boxed_local()
-    }
-
     fn place(&self, name: &str) -> String {
         shown(&self.path(name))
     }
@@ -200,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_created_once_listed_in_order_and_removed() {
+    fn files_are_created_once_and_listed_in_order() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let folder = Folder::new(scratch.path().join("history"));
         assert!(names(&folder, "v1", None).is_empty());
@@ -236,11 +209,6 @@ mod tests {
         );
         let gone = done(folder.open("v1/b/dt=2026-11-02/none", 9));
         assert_eq!(gone.expect_err("not there").kind(), ErrorKind::NotFound);
-
-        done(folder.remove("v1/a/dt=2026-11-01/z")).expect("ours");
-        done(folder.remove("v1/a/dt=2026-11-01/z")).expect("it is gone");
-        assert!(!scratch.path().join("history/v1/a/dt=2026-11-01").exists());
-        assert!(scratch.path().join("history/v1/a").exists());
     }
 
     #[cfg(unix)]
@@ -260,7 +228,6 @@ mod tests {
             listed("v1/cost"),
             done(folder.open("v1/cost/secret", 99)).map(|_| ()),
             done(folder.create("v1/cost/new", b"")).map(|_| ()),
-            done(folder.remove("v1/cost/secret")),
             done(folder.prepare("v1/run")),
         ] {
             let error = refused.expect_err("a link");
@@ -306,8 +273,6 @@ mod tests {
         for name in ["v1/a-folder", "v1/b-file", "v1/c-pipe"] {
             let words = "it is not a regular file";
             let error = done(folder.open(name, 99)).expect_err("no file");
-            assert_eq!(error.to_string(), words, "{name}");
-            let error = done(folder.remove(name)).expect_err("no file");
             assert_eq!(error.to_string(), words, "{name}");
         }
         assert_eq!(

@@ -1,5 +1,5 @@
-//! Where a history lies: a directory, or a bucket of S3. Both list, read, create and remove
-//! files by name, and nothing else; a file that is there is never replaced.
+//! Where a history lies: a directory, or a bucket of S3. Both list, read and create
+//! files by name, and nothing else; a file that is there is never replaced or removed.
 
 #[cfg(feature = "s3")]
 mod bucket;

@@ -51,9 +51,6 @@ pub(in crate::sources) trait Store: Debug {
     /// Creates a file, whole or not at all.
     fn create<'a>(&'a self, name: &'a str, bytes: &'a [u8]) -> Answer<'a, io::Result<Created>>;
 
-    /// Removes a file. One that is not there is removed.
-    fn remove<'a>(&'a self, name: &'a str) -> Answer<'a, io::Result<()>>;
-
     /// A file as messages name it.
     fn place(&self, name: &str) -> String;
 }

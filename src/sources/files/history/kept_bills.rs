@@ -1,5 +1,4 @@
-//! Bills that are kept: a table of the hours of resources for each month and payer, beside what
-//! compaction is about.
+//! Bills that are kept: a table of the hours of resources for each month and payer.
 //!
 //! The layout is that of `gpucost archive bill`. Of a month and a payer, the newest reading
 //! counts.

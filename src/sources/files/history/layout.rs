@@ -10,8 +10,6 @@ pub(super) const VERSION: &str = "v1";
 pub(super) const USAGE_RUN: &str = "usage_run";
 /// Files of runs that kept an audit.
 pub(super) const RUN: &str = "run";
-/// Lists of what was put together of a month.
-pub(super) const COMPACT: &str = "compact";
 
 /// A file of a history that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +42,7 @@ pub(super) fn part_of(day: Date) -> String {
 /// How the files of a table end, or lists where there is no table of that name.
 pub(super) fn ending_of(table: &str) -> &'static str {
     match table {
-        USAGE_RUN | RUN | COMPACT => "json",
+        USAGE_RUN | RUN => "json",
         _ => "parquet",
     }
 }
@@ -81,17 +79,15 @@ impl<'a> Named<'a> {
         is_ours.then_some(Self { table, day, id })
     }
 
-    /// Whether the id is one that gpucost gives, `TIME-NUMBER…` or `MONTH-NUMBER`: others may
-    /// keep files of the same ending beside ours.
+    /// Whether the id is one that gpucost gives, `TIME-NUMBER…`: others may keep files of the
+    /// same ending beside ours.
     pub(super) fn has_own_id(&self) -> bool {
         let mut parts = self.id.split('-');
         let time = parts.next().unwrap_or_default();
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
         let instant = time.strip_suffix('Z').and_then(|time| time.split_once('T'));
-        let is_time = match instant {
-            Some((date, hours)) => date.len() == 8 && is_number(date) && is_number(hours),
-            None => time.len() == 6 && is_number(time),
-        };
+        let is_time = instant
+            .is_some_and(|(date, hours)| date.len() == 8 && is_number(date) && is_number(hours));
         let mut numbers = parts.peekable();
         let is_hex =
             |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -155,7 +151,6 @@ mod tests {
             ("run", "json"),
             ("cost", "parquet"),
             ("action", "parquet"),
-            ("compact", "json"),
         ] {
             let name = name_of(table, day, id);
             assert_eq!(name, format!("v1/{table}/dt=2026-11-02/{id}.{ending}"));
@@ -194,7 +189,6 @@ mod tests {
         for id in [
             "20261106T120000Z-0123456789abcdef",
             "20261106T120000000Z-0123456789abcdef-fedcba9876543210",
-            "202611-0123456789abcdef",
         ] {
             assert!(is_own(id), "{id}");
         }
@@ -202,8 +196,7 @@ mod tests {
             "report",
             "2026-11",
             "202611",
-            "202611-",
-            "202611-october",
+            "202611-0123456789abcdef",
             "20261106-0123456789abcdef",
             "20261106T-0123456789abcdef",
             "20261106T120000Z",

@@ -1,16 +1,13 @@
 //! Audits that are kept: a file for each run, and tables of what workloads cost on each day and
 //! of what was advised.
 
-mod compact_file;
 mod hour_rows;
 mod hours;
 mod read;
 mod rows;
 mod run_file;
 mod sealed;
-mod table_row;
 
-pub(super) use compact_file::{CompactFile, MOST_BYTES as MOST_LIST_BYTES};
 pub(super) use hour_rows::{HOUR, hour_of};
 pub use hours::HourRun;
 pub use read::Recorded;
@@ -18,11 +15,10 @@ pub(super) use rows::{ACTION, COST, action_of, day_of};
 pub(super) use run_file::{MOST_BYTES as MOST_RUN_BYTES, RunFile};
 #[cfg(test)]
 pub(super) use sealed::resealed;
-pub(super) use table_row::{TableRow, row_of};
 
 use super::columns::{Schema, TableError};
 use super::keep::keep;
-use super::layout::{COMPACT, HistoryError, Named, RUN, folder_of, name_of};
+use super::layout::{HistoryError, Named, RUN, folder_of, name_of};
 use super::seal::Seal;
 use super::table_writer::TableWriter;
 use crate::domain::{InstanceHour, RecordedAction, RecordedRun, WorkloadDay, latest_believed};
@@ -116,20 +112,8 @@ impl Records {
                 kept.runs.extend(id_of(&one.name).map(str::to_owned));
             }
         }
-        let mut tables: Vec<String> = self
-            .listed(COST.name)
-            .await?
-            .into_iter()
-            .map(name)
-            .collect();
-        for list in self.listed(COMPACT).await? {
-            // One that cannot be read hides days, which are kept once more.
-            if let Ok(list) = self.list(&list.name).await {
-                tables.extend(list.of);
-            }
-        }
-        for table in &tables {
-            let Some(named) = Named::of(table).filter(|named| named.table == COST.name) else {
+        for table in self.listed(COST.name).await? {
+            let Some(named) = Named::of(&table.name) else {
                 continue;
             };
             if let Some((_, scope)) = named.id.rsplit_once('-').filter(|_| kept.has(named.id)) {
@@ -184,14 +168,6 @@ impl Records {
             named.is_some_and(|named| named.table == table && named.has_own_id())
         });
         Ok(listed)
-    }
-
-    /// The list of what was put together.
-    async fn list(&self, name: &str) -> Result<CompactFile, HistoryError> {
-        let file = self.store.open(name, MOST_LIST_BYTES).await;
-        let id = id_of(name).unwrap_or_default();
-        let list = file.and_then(|file| CompactFile::read(file, id));
-        list.map_err(|why| self.failed(name, why))
     }
 
     fn failed(&self, name: &str, why: io::Error) -> HistoryError {

@@ -171,10 +171,6 @@ impl Store for Full {
         }
     }
 
-    fn remove<'a>(&'a self, name: &'a str) -> Answer<'a, io::Result<()>> {
-        self.folder.remove(name)
-    }
-
     fn place(&self, name: &str) -> String {
         self.folder.place(name)
     }

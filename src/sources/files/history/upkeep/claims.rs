@@ -2,9 +2,7 @@
 
 use super::kinds::{Kind, kind_of};
 use crate::sources::files::history::layout::{HistoryError, Named, VERSION, name_of};
-use crate::sources::files::history::ledger::{
-    CompactFile, MOST_LIST_BYTES, MOST_RUN_BYTES, Records, RunFile,
-};
+use crate::sources::files::history::ledger::{MOST_RUN_BYTES, Records, RunFile};
 use crate::sources::files::history::manifest::{MOST_BYTES, Manifest};
 use crate::sources::files::history::seal::Seal;
 use crate::sources::files::history::tables::ALL;
@@ -20,18 +18,10 @@ const READ_AT_ONCE: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     pub listed: Vec<Listed>,
-    /// Tables of runs and of what was put together, by name, each with its list.
+    /// Tables of runs by name, each with its list.
     pub tables: BTreeMap<String, (Seal, String)>,
-    /// What was put together.
-    pub compact: Vec<CompactFile>,
     /// Lists that cannot be used.
     pub damaged: Vec<(String, io::Error)>,
-}
-
-/// What a list says.
-enum List {
-    Tables(Vec<(String, Seal)>),
-    Compact(CompactFile),
 }
 
 impl Claims {
@@ -47,8 +37,8 @@ impl Claims {
             why,
         })?;
         let lists = listed.iter().filter_map(|one| {
-            let (kind, _) = kind_of(one);
-            let is_list = matches!(kind, Kind::UsageRun | Kind::Run | Kind::Compact);
+            let kind = kind_of(one);
+            let is_list = matches!(kind, Kind::UsageRun | Kind::Run);
             is_list.then_some((kind, one.name.as_str()))
         });
         let read = lists.map(|(kind, name)| async move { (name, list(records, kind, name).await) });
@@ -56,35 +46,16 @@ impl Claims {
         let mut claims = Self::default();
         for (name, list) in read {
             match list {
-                Ok(List::Tables(tables)) => {
+                Ok(tables) => {
                     let tables = tables.into_iter();
                     let tables = tables.map(|(table, seal)| (table, (seal, name.to_owned())));
                     claims.tables.extend(tables);
-                }
-                Ok(List::Compact(list)) => {
-                    let claim = (list.seal, name.to_owned());
-                    claims.tables.insert(list.name.clone(), claim);
-                    claims.compact.push(list);
                 }
                 Err(why) => claims.damaged.push((name.to_owned(), why)),
             }
         }
         claims.listed = listed;
         Ok(claims)
-    }
-
-    /// The files whose rows are in others, each with the first of these that is there.
-    pub(super) fn replaced(&self) -> BTreeMap<&str, &CompactFile> {
-        let there = self.names();
-        let mut replaced = BTreeMap::new();
-        for list in &self.compact {
-            if there.contains(list.name.as_str()) {
-                for name in &list.of {
-                    replaced.entry(name.as_str()).or_insert(list);
-                }
-            }
-        }
-        replaced
     }
 
     /// The names of regular files.
@@ -94,27 +65,20 @@ impl Claims {
     }
 }
 
-async fn list(records: &Records, kind: Kind, name: &str) -> io::Result<List> {
-    let (store, id) = (records.store(), Named::of(name).map(|named| named.id));
-    let id = id.unwrap_or_default();
-    match kind {
-        Kind::Run => {
-            let file = store.open(name, MOST_RUN_BYTES).await?;
-            let files = RunFile::read(file, id)?.files;
-            Ok(List::Tables(files.into_iter().collect()))
-        }
-        Kind::Compact => {
-            let file = store.open(name, MOST_LIST_BYTES).await?;
-            Ok(List::Compact(CompactFile::read(file, id)?))
-        }
-        _ => {
-            let manifest = Manifest::read(store.open(name, MOST_BYTES).await?)?;
-            let day = Named::of(name).map(|named| named.day).unwrap_or_default();
-            let tables = ALL.into_iter().map(|schema| {
-                let seal = manifest.seal(schema.name)?;
-                Ok((name_of(schema.name, day, id), seal))
-            });
-            Ok(List::Tables(tables.collect::<io::Result<_>>()?))
-        }
+/// The tables that a list names.
+async fn list(records: &Records, kind: Kind, name: &str) -> io::Result<Vec<(String, Seal)>> {
+    let store = records.store();
+    let Some(Named { day, id, .. }) = Named::of(name) else {
+        return Ok(Vec::new());
+    };
+    if kind == Kind::Run {
+        let file = store.open(name, MOST_RUN_BYTES).await?;
+        return Ok(RunFile::read(file, id)?.files.into_iter().collect());
     }
+    let manifest = Manifest::read(store.open(name, MOST_BYTES).await?)?;
+    let tables = ALL.into_iter().map(|schema| {
+        let seal = manifest.seal(schema.name)?;
+        Ok((name_of(schema.name, day, id), seal))
+    });
+    tables.collect()
 }

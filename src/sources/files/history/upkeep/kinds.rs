@@ -1,11 +1,10 @@
 //! What the files of a history are, by their names.
 
 use crate::sources::files::history::columns::Schema;
-use crate::sources::files::history::layout::{COMPACT, Named, RUN, USAGE_RUN};
+use crate::sources::files::history::layout::{Named, RUN, USAGE_RUN};
 use crate::sources::files::history::ledger::{ACTION, COST, HOUR};
 use crate::sources::files::history::tables::ALL;
 use crate::sources::store::Listed;
-use jiff::civil::Date;
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,8 +13,6 @@ pub(super) enum Kind {
     UsageRun,
     /// The file of an audit.
     Run,
-    /// A list of what was put together.
-    Compact,
     Table,
     /// What a write that did not end left.
     Temporary,
@@ -23,25 +20,26 @@ pub(super) enum Kind {
     Foreign,
 }
 
-/// What a file is, and of which day.
-pub(super) fn kind_of(one: &Listed) -> (Kind, Option<Date>) {
+/// What a file is.
+pub(super) fn kind_of(one: &Listed) -> Kind {
     if !one.is_regular {
-        return (Kind::Foreign, None);
+        return Kind::Foreign;
     }
     let Some(named) = Named::of(&one.name) else {
-        let day = temporary_day(&one.name);
-        let kind = day.map_or(Kind::Foreign, |_| Kind::Temporary);
-        return (kind, day);
+        let is_temporary = is_temporary(&one.name).unwrap_or_default();
+        return if is_temporary {
+            Kind::Temporary
+        } else {
+            Kind::Foreign
+        };
     };
-    let kind = match named.table {
+    match named.table {
         _ if !named.has_own_id() => Kind::Foreign,
         USAGE_RUN => Kind::UsageRun,
         RUN => Kind::Run,
-        COMPACT => Kind::Compact,
         table if schema_of(table).is_some() => Kind::Table,
         _ => Kind::Foreign,
-    };
-    (kind, Some(named.day))
+    }
 }
 
 /// The columns of a table.
@@ -51,8 +49,9 @@ pub(super) fn schema_of(table: &str) -> Option<&'static Schema> {
     all.find(|schema| schema.name == table)
 }
 
-/// The day of a temporary file beside a file of a history, `.FILE.PROCESS.NUMBER.tmp`.
-fn temporary_day(name: &str) -> Option<Date> {
+/// Whether a name is that of a temporary file beside a file of a history,
+/// `.FILE.PROCESS.NUMBER.tmp`; `None` where it has other parts.
+fn is_temporary(name: &str) -> Option<bool> {
     let (folder, file) = name.rsplit_once('/')?;
     let rest = file.strip_prefix('.')?.strip_suffix(".tmp")?;
     let mut parts = rest.rsplitn(3, '.');
@@ -63,8 +62,8 @@ fn temporary_day(name: &str) -> Option<Date> {
     }
     let name = format!("{folder}/{own}");
     let named = Named::of(&name)?;
-    let is_list = [USAGE_RUN, RUN, COMPACT].contains(&named.table);
-    (is_list || schema_of(named.table).is_some()).then_some(named.day)
+    let is_list = [USAGE_RUN, RUN].contains(&named.table);
+    Some(is_list || schema_of(named.table).is_some())
 }
 
 #[cfg(test)]
@@ -79,15 +78,13 @@ mod tests {
                 bytes: 1,
                 is_regular: true,
             };
-            let (kind, day) = kind_of(&one);
-            (kind, day.is_some())
+            kind_of(&one)
         };
         let day = "dt=2026-11-02";
         let id = "20261103T040000Z-0123456789abcdef";
         for (name, kind) in [
             (format!("v1/usage_run/{day}/{id}.json"), Kind::UsageRun),
             (format!("v1/run/{day}/{id}.json"), Kind::Run),
-            (format!("v1/compact/{day}/{id}.json"), Kind::Compact),
             (format!("v1/usage_hist/{day}/{id}.parquet"), Kind::Table),
             (format!("v1/cost/{day}/{id}.parquet"), Kind::Table),
             (
@@ -96,7 +93,7 @@ mod tests {
             ),
             (format!("v1/run/{day}/.a.json.12.0.tmp"), Kind::Temporary),
         ] {
-            assert_eq!(of(&name), (kind, true), "{name}");
+            assert_eq!(of(&name), kind, "{name}");
         }
         for name in [
             format!("v1/cost/{day}/a.json"),
@@ -106,21 +103,21 @@ mod tests {
             "v1/cost/a.parquet".to_owned(),
             "v1/README.md".to_owned(),
         ] {
-            assert_eq!(of(&name), (Kind::Foreign, false), "{name}");
+            assert_eq!(of(&name), Kind::Foreign, "{name}");
         }
         // Of the same ending beside ours.
         for name in [
             format!("v1/cost/{day}/report.parquet"),
             format!("v1/run/{day}/notes.json"),
         ] {
-            assert_eq!(of(&name).0, Kind::Foreign, "{name}");
+            assert_eq!(of(&name), Kind::Foreign, "{name}");
         }
-        let (kind, _) = kind_of(&Listed {
+        let kind = kind_of(&Listed {
             name: format!("v1/run/{day}/{id}.json"),
             bytes: 0,
             is_regular: false,
         });
         assert_eq!(kind, Kind::Foreign);
-        assert_eq!(of(&format!("v1/other/{day}/{id}.parquet")).0, Kind::Foreign);
+        assert_eq!(of(&format!("v1/other/{day}/{id}.parquet")), Kind::Foreign);
     }
 }

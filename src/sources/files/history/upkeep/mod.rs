@@ -1,10 +1,7 @@
-//! Maintaining a history: checking its files, putting those of a month together, and removing
-//! old ones.
+//! Checking the files of a history.
 
 mod claims;
-mod compact;
 mod kinds;
-mod prune;
 mod verify;
 
 #[cfg(test)]

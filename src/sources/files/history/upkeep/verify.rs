@@ -30,7 +30,6 @@ impl Records {
             let place = self.store().place(&name);
             return Err(HistoryError { place, why });
         }
-        let replaced = claims.replaced();
         let there = claims.names();
         let mut verified = VerifiedHistory::default();
         let mut note = |trouble: FileTrouble, name: &str, why: &str| {
@@ -44,7 +43,7 @@ impl Records {
             note(FileTrouble::Damaged, name, &why.to_string());
         }
         for (name, (_, list)) in &claims.tables {
-            if !there.contains(name.as_str()) && !replaced.contains_key(name.as_str()) {
+            if !there.contains(name.as_str()) {
                 note(
                     FileTrouble::Missing,
                     name,
@@ -55,7 +54,7 @@ impl Records {
         let mut tables = Vec::new();
         for one in &claims.listed {
             let name = one.name.as_str();
-            match (kind_of(one).0, claims.tables.get(name)) {
+            match (kind_of(one), claims.tables.get(name)) {
                 (Kind::Foreign, _) => {
                     note(FileTrouble::Foreign, name, "gpucost writes no such file")
                 }
@@ -63,10 +62,6 @@ impl Records {
                     note(FileTrouble::HalfWritten, name, "no list of a run names it");
                 }
                 (Kind::Table, Some((seal, _))) => {
-                    if let Some(list) = replaced.get(name) {
-                        let why = format!("its rows are in {} as well", short(&list.name));
-                        note(FileTrouble::Repeated, name, &why);
-                    }
                     tables.push((name, *seal));
                 }
                 _ => {}
