@@ -56,8 +56,6 @@ pub(super) enum DialectChoice {
     Spark,
     /// Trino and Athena
     Trino,
-    /// ClickHouse
-    Clickhouse,
 }
 
 impl DialectChoice {
@@ -67,7 +65,6 @@ impl DialectChoice {
             Self::Duckdb => Dialect::DuckDb,
             Self::Spark => Dialect::Spark,
             Self::Trino => Dialect::Trino,
-            Self::Clickhouse => Dialect::ClickHouse,
         }
     }
 }

@@ -1,5 +1,5 @@
-//! How engines differ: quotes, names of types, a few functions. Everything else of a
-//! statement is the same for all of them.
+//! The words in which engines differ. Everything else of a statement is the same for all of
+//! them.
 
 /// An engine that runs the statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +10,6 @@ pub enum Dialect {
     Spark,
     /// Trino, and Athena.
     Trino,
-    ClickHouse,
 }
 
 /// What a column of times holds.
@@ -47,19 +46,88 @@ pub fn is_csv(path: &str) -> bool {
     [".csv", ".csv.gz"].iter().any(|end| path.ends_with(end))
 }
 
+/// What is read from files that an engine knows as a table alone.
+pub fn files_as_table(dialect: Dialect, name: &str, path: &str) -> Option<String> {
+    let (name, place) = (dialect.table(name), dialect.text(path));
+    let (kind, options) = match is_csv(path) {
+        true => ("csv", " options ('format.has_header' 'true')"),
+        false => ("parquet", ""),
+    };
+    (dialect == Dialect::DataFusion).then(|| {
+        format!("create external table {name} stored as {kind} location {place}{options};\n\n")
+    })
+}
+
+/// The words of a dialect, which stand for `{name}` in statements.
+pub(super) struct Words {
+    quote: &'static str,
+    pub(super) text: &'static str,
+    /// The type of single precision.
+    real: &'static str,
+    /// The aggregate of all bits.
+    bit_or: &'static str,
+    /// What the first group of a regular expression matched, in what replaces it.
+    pub(super) group: &'static str,
+    /// The day `{day}`, counted from 1970, as text such as `2026-11-22`.
+    date: &'static str,
+    /// The time `{time}` as seconds since 1970, a double.
+    seconds: &'static str,
+}
+
+const DATAFUSION: Words = Words {
+    quote: "\"",
+    text: "varchar",
+    real: "real",
+    bit_or: "bit_or",
+    group: "\\1",
+    date: "cast(cast(cast({day} as int) as date) as varchar)",
+    seconds: "cast(cast({time} as timestamp) as bigint) / 1e9",
+};
+const DUCKDB: Words = Words {
+    date: "cast(date '1970-01-01' + cast({day} as integer) as varchar)",
+    seconds: "epoch(cast({time} as timestamp))",
+    ..DATAFUSION
+};
+const SPARK: Words = Words {
+    quote: "`",
+    text: "string",
+    real: "float",
+    group: "$1",
+    date: "cast(date_add(date '1970-01-01', cast({day} as int)) as string)",
+    seconds: "cast(cast({time} as timestamp) as double)",
+    ..DATAFUSION
+};
+const TRINO: Words = Words {
+    bit_or: "bitwise_or_agg",
+    group: "$1",
+    date: "cast(date_add('day', {day}, date '1970-01-01') as varchar)",
+    seconds: "to_unixtime(cast({time} as timestamp))",
+    ..DATAFUSION
+};
+
 impl Dialect {
+    pub(super) fn words(self) -> &'static Words {
+        match self {
+            Self::DataFusion => &DATAFUSION,
+            Self::DuckDb => &DUCKDB,
+            Self::Spark => &SPARK,
+            Self::Trino => &TRINO,
+        }
+    }
+
+    /// A text of this repository in the words of the dialect.
+    pub(super) fn worded(self, text: &str) -> String {
+        let words = self.words();
+        text.replace("{q}", words.quote)
+            .replace("{text}", words.text)
+            .replace("{real}", words.real)
+            .replace("{bit_or}", words.bit_or)
+    }
+
     /// A name of a column, quoted.
     pub fn ident(self, name: &str) -> String {
-        match self {
-            Self::Spark => format!("`{}`", name.replace('`', "``")),
-            Self::ClickHouse => {
-                let name = name.replace('\\', "\\\\").replace('"', "\"\"");
-                format!("\"{name}\"")
-            }
-            Self::DataFusion | Self::DuckDb | Self::Trino => {
-                format!("\"{}\"", name.replace('"', "\"\""))
-            }
-        }
+        let quote = self.words().quote;
+        format!("{quote}{}{quote}", name.replace(quote, &quote.repeat(2)))
     }
 
     /// A name of a table, of which dots separate the parts, quoted.
@@ -71,13 +139,11 @@ impl Dialect {
     /// A text, quoted.
     pub fn text(self, text: &str) -> String {
         match self {
-            Self::Spark | Self::ClickHouse => {
+            Self::Spark => {
                 let text = text.replace('\\', "\\\\").replace('\'', "\\'");
                 format!("'{text}'")
             }
-            Self::DataFusion | Self::DuckDb | Self::Trino => {
-                format!("'{}'", text.replace('\'', "''"))
-            }
+            _ => format!("'{}'", text.replace('\'', "''")),
         }
     }
 
@@ -87,106 +153,22 @@ impl Dialect {
     /// When the engine reads no files that it does not know as a table.
     pub fn files(self, path: &str) -> Result<String, NoFiles> {
         let is_csv = is_csv(path);
-        let inside = |pattern: &str| match path.strip_suffix('/') {
-            Some(folder) => self.text(&format!("{folder}/{pattern}")),
-            None => self.text(path),
-        };
         match self {
             Self::DuckDb if is_csv => Ok(format!("read_csv({})", self.text(path))),
-            Self::DuckDb => Ok(format!("read_parquet({})", inside("**/*.parquet"))),
-            Self::Spark if !is_csv => Ok(format!("parquet.{}", self.ident(path))),
-            Self::ClickHouse => {
-                let function = if path.contains("://") { "s3" } else { "file" };
-                let format = if is_csv { "CSVWithNames" } else { "Parquet" };
-                Ok(format!("{function}({}, {format})", inside("**/*.parquet")))
+            Self::DuckDb => {
+                let folder = path.strip_suffix('/');
+                let all = folder.map(|folder| format!("{folder}/**/*.parquet"));
+                let all = self.text(all.as_deref().unwrap_or(path));
+                Ok(format!("read_parquet({all})"))
             }
-            Self::DataFusion | Self::Spark | Self::Trino => Err(NoFiles),
-        }
-    }
-
-    pub(super) fn text_type(self) -> &'static str {
-        match self {
-            Self::DataFusion | Self::DuckDb | Self::Trino => "varchar",
-            Self::Spark => "string",
-            Self::ClickHouse => "String",
-        }
-    }
-
-    pub(super) fn whole_type(self) -> &'static str {
-        match self {
-            Self::ClickHouse => "Int64",
-            _ => "bigint",
-        }
-    }
-
-    /// The type of single precision.
-    pub(super) fn single_type(self) -> &'static str {
-        match self {
-            Self::Spark => "float",
-            Self::ClickHouse => "Float32",
-            Self::DataFusion | Self::DuckDb | Self::Trino => "real",
-        }
-    }
-
-    /// The type of exact amounts: a difference of two has room in 38 digits, and so has a sum.
-    pub(super) fn amount_type(self) -> &'static str {
-        match self {
-            Self::ClickHouse => "Decimal(28, 12)",
-            _ => "decimal(28, 12)",
-        }
-    }
-
-    /// The type of their sums.
-    pub(super) fn sum_type(self) -> &'static str {
-        match self {
-            Self::ClickHouse => "Decimal(38, 12)",
-            _ => "decimal(38, 12)",
-        }
-    }
-
-    pub(super) fn no_whole(self) -> &'static str {
-        match self {
-            Self::ClickHouse => "cast(null as Nullable(Int64))",
-            _ => "cast(null as bigint)",
-        }
-    }
-
-    pub(super) fn no_real(self) -> &'static str {
-        match self {
-            Self::ClickHouse => "cast(null as Nullable(Float64))",
-            _ => "cast(null as double)",
-        }
-    }
-
-    pub(super) fn no_amount(self) -> &'static str {
-        match self {
-            Self::ClickHouse => "cast(null as Nullable(Decimal(28, 12)))",
-            _ => "cast(null as decimal(28, 12))",
-        }
-    }
-
-    /// The aggregate of all bits.
-    pub(super) fn bit_or(self) -> &'static str {
-        match self {
-            Self::Trino => "bitwise_or_agg",
-            Self::ClickHouse => "groupBitOr",
-            Self::DataFusion | Self::DuckDb | Self::Spark => "bit_or",
+            Self::Spark if !is_csv => Ok(format!("parquet.{}", self.ident(path))),
+            _ => Err(NoFiles),
         }
     }
 
     /// A day, counted from 1970, as text such as `2026-11-22`.
-    pub(super) fn day_text(self, day: &str) -> String {
-        match self {
-            Self::DataFusion => format!("cast(cast(cast({day} as int) as date) as varchar)"),
-            Self::DuckDb => {
-                format!("cast(date '1970-01-01' + cast({day} as integer) as varchar)")
-            }
-            Self::Spark => {
-                format!("cast(date_add(date '1970-01-01', cast({day} as int)) as string)")
-            }
-            Self::Trino => format!("cast(date_add('day', {day}, date '1970-01-01') as varchar)"),
-            Self::ClickHouse => format!("toString(toDate32({day}))"),
-        }
+    pub(super) fn date(self, day: &str) -> String {
+        self.words().date.replace("{day}", day)
     }
 
     /// A quoted column of times as seconds since 1970, a double.
@@ -194,50 +176,7 @@ impl Dialect {
         match unit.per_second() {
             Some(1) => format!("cast({column} as double)"),
             Some(many) => format!("cast({column} as double) / {many}"),
-            None => match self {
-                Self::DataFusion => {
-                    format!("cast(cast({column} as timestamp) as bigint) / 1e9")
-                }
-                Self::DuckDb => format!("epoch(cast({column} as timestamp))"),
-                Self::Spark => format!("cast(cast({column} as timestamp) as double)"),
-                Self::Trino => format!("to_unixtime(cast({column} as timestamp))"),
-                Self::ClickHouse => format!(
-                    "toUnixTimestamp64Milli(parseDateTime64BestEffort(toString({column}), 3, \
-                     'UTC')) / 1e3"
-                ),
-            },
-        }
-    }
-
-    /// A text in which the first match of a regular expression is replaced.
-    pub(super) fn replaced(self, text: &str, pattern: &str, with: &str) -> String {
-        let function = match self {
-            Self::ClickHouse => "replaceRegexpOne",
-            _ => "regexp_replace",
-        };
-        format!(
-            "{function}({text}, {}, {})",
-            self.text(pattern),
-            self.text(with)
-        )
-    }
-
-    /// What the first group of a regular expression matched, in what replaces it.
-    pub(super) fn first_group(self) -> &'static str {
-        match self {
-            Self::Spark | Self::Trino => "$1",
-            Self::DataFusion | Self::DuckDb | Self::ClickHouse => "\\1",
-        }
-    }
-
-    /// What comes after a statement.
-    pub(super) fn settings(self) -> &'static str {
-        match self {
-            // What is absent stays absent, and a column is meant where an alias has its name.
-            Self::ClickHouse => {
-                "\nsettings cast_keep_nullable = 1, prefer_column_name_to_alias = 1"
-            }
-            _ => "",
+            None => self.words().seconds.replace("{time}", column),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The flags that gpucost and `gpucost-engine` describe an archive with, in one grammar.
 
-use super::gauge::Gauge;
-use super::points::{Key, Measure, PointColumns};
+use super::points::{GAUGES, Key, Measure, PointColumns};
 
 /// What a column may be of, as flags call it.
 const KEYS: [&str; 7] = [
@@ -58,16 +57,14 @@ pub fn point_columns(
 /// # Errors
 /// In words, when a pair is none.
 pub fn measures(texts: &[String]) -> Result<Vec<Measure>, String> {
-    if texts.is_empty() {
-        return Ok(Gauge::ALL.into_iter().map(Measure::plain).collect());
-    }
-    let names = Gauge::ALL.map(Gauge::name);
+    let names = GAUGES.map(|(name, _)| name);
+    let pairs = match texts {
+        [] => names.map(|name| (name, name.to_owned())).into(),
+        texts => pairs("--metric-map", texts, &names)?,
+    };
     let mut all: Vec<Measure> = Vec::new();
-    for (name, text) in pairs("--metric-map", texts, &names)? {
-        let Some(gauge) = Gauge::from_name(name) else {
-            continue;
-        };
-        let measure = Measure::new(gauge, &text).map_err(|_| {
+    for (name, text) in pairs {
+        let measure = Measure::new(name, &text).map_err(|_| {
             format!("`--metric-map {name}={text}` has no name, or a scale beyond 1e-15 and 1e15")
         })?;
         if all.iter().any(|one| one.name == measure.name) {

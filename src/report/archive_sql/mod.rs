@@ -1,6 +1,6 @@
 //! Statements that turn archives of points into the tables of a history, and bills into
 //! hours of resources. They are text, so that any engine can run them where the data is: the
-//! templates are beside this file, and [`Dialect`] is the one place where engines differ.
+//! `.sql` files beside this one, in which [`Dialect`] has the few words that differ.
 //!
 //! A statement is a scan, group-bys and nothing else: no join, no union, no limit. Sums are of
 //! whole numbers, so that they are the same in any order. The arithmetic is that of
@@ -10,30 +10,21 @@
 //! alone.
 
 mod bill;
-mod bill_columns;
-mod checks;
 mod days;
 mod dialect;
 mod flags;
-mod gauge;
 mod layout;
 mod points;
-mod script;
-mod series;
-mod template;
+mod text;
 mod usage;
 
-pub use bill::{BILL, BillLines, bill_statement, lines_statement};
-pub use bill_columns::BillFormat;
-pub use checks::{duplicates_statement, rows_statement};
+pub use bill::{BILL, BillFormat, BillLines, bill_script, bill_statement, lines_statement};
 pub use days::{date_of, days_of};
-pub use dialect::{Dialect, NoFiles, TimeUnit, is_csv};
+pub use dialect::{Dialect, NoFiles, TimeUnit, files_as_table, is_csv};
 pub use flags::{measures, point_columns};
-pub use gauge::Gauge;
 pub use layout::{Kind, Table};
-pub use points::{BadMeasure, Key, Measure, PointColumns, Points};
-pub use script::{bill_script, files_as_table, usage_script};
-pub use usage::{ASKED, Statement, statements};
+pub use points::{BadMeasure, GAUGES, Key, Measure, PointColumns, Points};
+pub use usage::{ASKED, Statement, duplicates_statement, rows_statement, statements, usage_script};
 
 #[cfg(test)]
 mod tests;

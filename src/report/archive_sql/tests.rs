@@ -1,11 +1,10 @@
 use super::*;
 
-const DIALECTS: [Dialect; 5] = [
+const DIALECTS: [Dialect; 4] = [
     Dialect::DataFusion,
     Dialect::DuckDb,
     Dialect::Spark,
     Dialect::Trino,
-    Dialect::ClickHouse,
 ];
 
 fn points(dialect: Dialect) -> Points {
@@ -73,8 +72,8 @@ fn texts() -> Vec<String> {
 #[test]
 fn a_statement_is_a_scan_and_group_bys() {
     let all = texts();
-    // Of ten metrics: one asked, 13 series, 4 grids, 4 histograms and 10 of hours.
-    let rollup = 32 * 2 * 2;
+    // One asked, 3 series, 2 grids, 2 histograms and one of hours.
+    let rollup = 9 * 2 * 2;
     assert_eq!(all.len(), DIALECTS.len() * (rollup + 2 * 3 + 3 * 2));
     for text in &all {
         assert!(!text.contains(['{', '}', ';']), "{text}");
@@ -144,10 +143,6 @@ fn names_are_quoted_as_each_engine_reads_them() {
         quoted(Dialect::Spark),
         owned("`a\"b``c'd\\e`", "'a\"b`c\\'d\\\\e'")
     );
-    assert_eq!(
-        quoted(Dialect::ClickHouse),
-        owned("\"a\"\"b`c'd\\\\e\"", "'a\"b`c\\'d\\\\e'")
-    );
     assert_eq!(Dialect::Trino.table("lake.points"), "\"lake\".\"points\"");
 }
 
@@ -175,10 +170,6 @@ fn files_are_read_where_an_engine_reads_files() {
         Ok("read_csv('x.csv.gz')")
     );
     assert_eq!(of(Dialect::Spark, "/a/").as_deref(), Ok("parquet.`/a/`"));
-    assert_eq!(
-        of(Dialect::ClickHouse, "x.csv").as_deref(),
-        Ok("file('x.csv', CSVWithNames)")
-    );
     for (dialect, path) in [
         (Dialect::Spark, "x.csv"),
         (Dialect::Trino, "x.parquet"),

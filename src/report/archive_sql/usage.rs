@@ -1,18 +1,11 @@
-//! The statements of the tables of usage.
+//! The statements of the tables of usage, and the checks of an archive.
 
-use super::gauge::Gauge;
 use super::layout::Table;
-use super::points::{Key, Points};
-use super::series::{KEPT, Kept, MEAN};
-use super::template::fill;
+use super::points::Points;
+use super::text::{block, blocks, fill, push};
 
-const ASKED_TEMPLATE: &str = include_str!("usage_asked.sql");
-const SERIES: &str = include_str!("usage_series.sql");
-const GRID: &str = include_str!("usage_grid.sql");
-const MARKS: &str = include_str!("usage_marks.sql");
-const HIST: &str = include_str!("usage_hist.sql");
-const HOUR: &str = include_str!("usage_hour.sql");
-const HOURS: &str = include_str!("hours.sql");
+const USAGE: &str = include_str!("usage.sql");
+const CHECKS: &str = include_str!("checks.sql");
 
 /// What a run that was made from an archive is said to have asked.
 pub const ASKED: &str = "rollup";
@@ -21,8 +14,8 @@ pub const ASKED: &str = "rollup";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
     pub table: Table,
-    /// What it is about; all metrics where absent.
-    pub gauge: Option<Gauge>,
+    /// The table, and what of it.
+    pub title: &'static str,
     /// Without a semicolon.
     pub text: String,
 }
@@ -30,182 +23,91 @@ pub struct Statement {
 /// The statements that give all tables. They read the points themselves, or, where its name is
 /// given, a table with the result of [`Points::periods`].
 pub fn statements(points: &Points, periods: Option<&str>) -> Vec<Statement> {
-    let writer = Writer { points, periods };
-    let mut all = vec![writer.asked()];
-    for gauge in points.gauges() {
-        let kept = KEPT.iter().filter(|one| one.gauge == gauge);
-        all.extend(kept.map(|one| writer.series(*one)));
-        all.extend(writer.grid(gauge));
-        all.extend(writer.hist(gauge));
-        all.push(writer.hour(gauge));
-    }
-    all
+    let all = blocks(USAGE).filter_map(|(title, text)| {
+        let table = Table::from_name(title.split(':').next()?)?;
+        let text = filled(points, text, periods);
+        Some(Statement { table, title, text })
+    });
+    all.collect()
 }
 
-struct Writer<'a> {
-    points: &'a Points,
-    periods: Option<&'a str>,
+/// What statements have in common, each before those that it is made of.
+const COMMON: [(&str, &str); 8] = [
+    (
+        "hours",
+        "      select p.account, p.region, p.instance, p.gpu, p.metric, {hour} as period,
+        sum(p.n) as n, sum(p.whole) as whole, sum(p.part) as part, {drops}
+      from {periods} as p
+      group by p.account, p.region, p.instance, p.gpu, p.metric, {hour}",
+    ),
+    (
+        "hour",
+        "cast(floor(cast(p.period as double) / 3600) as bigint) * 3600",
+    ),
+    (
+        "dropped",
+        "cast(g.not_a_number as bigint) as not_a_number,
+  cast(g.negative as bigint) as negative,
+  cast(g.over_100 as bigint) as over_100,
+  cast(g.duplicate as bigint) as duplicate,
+  cast(0 as bigint) as future,
+  {dt} as dt",
+    ),
+    (
+        "drops",
+        "sum(p.not_a_number) as not_a_number,
+    sum(p.negative) as negative, sum(p.over_100) as over_100, sum(p.duplicate) as duplicate",
+    ),
+    (
+        "machine",
+        "cast(g.account as {text}) as account, cast(g.region as {text}) as region,
+  cast(g.instance as {text}) as instance",
+    ),
+    (
+        "day",
+        "cast(floor(cast(p.period as double) / 86400) as bigint)",
+    ),
+    ("mean", "{total} / p.n"),
+    // Whole readings, and 2^-40 of one.
+    (
+        "total",
+        "(cast(p.whole as double) + cast(p.part as double) / 1099511627776)",
+    ),
+];
+
+fn filled(points: &Points, text: &str, periods: Option<&str>) -> String {
+    let dialect = points.dialect;
+    let mut text = text.to_owned();
+    for (name, common) in COMMON {
+        text = text.replace(&format!("{{{name}}}"), common);
+    }
+    for (name, value) in [("low", "g.low"), ("high", "g.high"), ("value", "p.value")] {
+        text = text.replace(&format!("{{wide_{name}}}"), &widened(value));
+    }
+    let text = text.replace("{mebibytes}", &mebibytes());
+    let source = match periods {
+        Some(name) => name.to_owned(),
+        None => format!("(\n{}\n)", points.periods()),
+    };
+    fill(
+        &dialect.worded(&text),
+        &[
+            ("points", &points.rows()),
+            ("periods", &source),
+            ("source", &dialect.text(&points.source)),
+            ("dt", &dialect.date("g.day")),
+        ],
+    )
 }
 
-impl Writer<'_> {
-    /// What a statement about some metrics reads.
-    fn source(&self, is_asked: impl Fn(Gauge) -> bool) -> String {
-        match self.periods {
-            Some(name) => name.to_owned(),
-            None => format!("(\n{}\n)", self.points.parts(is_asked).periods()),
-        }
-    }
-
-    /// Puts together what a statement of any table has, and what this one has.
-    fn fill(
-        &self,
-        (table, template): (Table, &str),
-        gauge: Option<Gauge>,
-        own: &[(&str, &str)],
-    ) -> Statement {
-        let (points, dialect) = (self.points, self.points.dialect);
-        let periods = self.source(|one| gauge.is_none_or(|gauge| gauge == one));
-        let metric = format!("'{}'", gauge.map_or("", Gauge::name));
-        let whole = dialect.whole_type();
-        let day = format!("cast(floor(cast(p.period as double) / 86400) as {whole})");
-        let named = ["sum", "max", "min", "first", "last", "hour"];
-        let named = named.map(|name| (name, dialect.ident(name)));
-        let texts = [
-            (
-                "machine",
-                self.machine(|name| format!("p.{name} as {name}")),
-            ),
-            ("by_machine", self.machine(|name| format!("p.{name}"))),
-            ("machine_out", self.machine_out()),
-            ("periods", periods),
-            ("metric", metric),
-            ("source", dialect.text(&points.source)),
-            ("gpu_out", format!("cast(g.gpu as {whole})")),
-            ("day", day),
-            ("dt", dialect.day_text("g.day")),
-        ];
-        let constant = [
-            ("bigint", whole),
-            ("real", dialect.single_type()),
-            ("mean", MEAN),
-            ("no_number", dialect.no_whole()),
-        ];
-        // What is its own comes first, and hides what all have.
-        let texts = texts.iter().chain(&named);
-        let texts = texts.map(|(name, text)| (*name, text.as_str()));
-        let values: Vec<(&str, &str)> = own.iter().copied().chain(texts).chain(constant).collect();
-        Statement {
-            table,
-            gauge,
-            text: format!("{}{}", fill(template, &values), dialect.settings()),
-        }
-    }
-
-    fn machine(&self, each: impl Fn(&str) -> String) -> String {
-        let keys: Vec<String> = self.points.keys().map(|(name, _)| each(name)).collect();
-        keys.join(", ")
-    }
-
-    fn machine_out(&self) -> String {
-        let dialect = self.points.dialect;
-        let columns = &self.points.columns;
-        let column = |name: &str| format!("cast(g.{name} as {}) as {name}", dialect.text_type());
-        let key = |name: &str, key: &Key| match key {
-            Key::Column(_) => column(name),
-            Key::Text(text) => format!("{} as {name}", dialect.text(text)),
-        };
-        [
-            key("account", &columns.account),
-            key("region", &columns.region),
-            column("instance"),
-        ]
-        .join(", ")
-    }
-
-    fn asked(&self) -> Statement {
-        let asked = self.points.dialect.text(ASKED);
-        self.fill((Table::Asked, ASKED_TEMPLATE), None, &[("asked", &asked)])
-    }
-
-    fn series(&self, kept: Kept) -> Statement {
-        let texts = kept.figures.texts(self.points.dialect);
-        let hours = kept.figures.is_hourly().then(|| self.hours(kept.gauge));
-        let statistic = format!("'{}'", kept.reduction.name());
-        let mut own = vec![
-            ("statistic", statistic.as_str()),
-            ("joined_by", "'instance-id'"),
-            ("value", kept.reduction.value()),
-            ("figures", texts.aggregates.as_str()),
-            ("n", texts.n.as_str()),
-            ("period_seconds", texts.period_seconds.as_str()),
-            ("min_value", texts.min.as_str()),
-            ("max_value", texts.max.as_str()),
-            ("sum_value", texts.sum.as_str()),
-            ("n_active", texts.n_active.as_str()),
-            ("first_value", texts.first.as_str()),
-            ("last_value", texts.last.as_str()),
-        ];
-        own.extend(hours.as_deref().map(|hours| ("periods", hours)));
-        self.fill((Table::Series, SERIES), Some(kept.gauge), &own)
-    }
-
-    /// Rows of periods, added up by hour.
-    fn hours(&self, gauge: Gauge) -> String {
-        fill(
-            HOURS,
-            &[
-                (
-                    "machine",
-                    &self.machine(|name| format!("p.{name} as {name}")),
-                ),
-                ("by_machine", &self.machine(|name| format!("p.{name}"))),
-                ("periods", &self.source(|one| one == gauge)),
-                ("metric", &format!("'{}'", gauge.name())),
-                ("bigint", self.points.dialect.whole_type()),
-            ],
-        )
-    }
-
-    fn grid(&self, gauge: Gauge) -> Option<Statement> {
-        match gauge {
-            Gauge::Utilization | Gauge::PowerUtilization => {
-                Some(self.fill((Table::Grid, GRID), Some(gauge), &[]))
-            }
-            // A sample of CPU shows that the instance ran, whatever it is: for some engines
-            // -0.0 is below 0.
-            Gauge::Cpu => Some(self.marks(gauge, "-1")),
-            Gauge::EncoderSessions => Some(self.marks(gauge, "1e-300")),
-            _ => None,
-        }
-    }
-
-    /// Periods with a value from the least on.
-    fn marks(&self, gauge: Gauge, least: &str) -> Statement {
-        self.fill((Table::Grid, MARKS), Some(gauge), &[("least", least)])
-    }
-
-    fn hist(&self, gauge: Gauge) -> Option<Statement> {
-        let whole = self.points.dialect.whole_type();
-        let (steps, bucket) = match gauge {
-            Gauge::Utilization | Gauge::Cpu => ("100", "p.step".to_owned()),
-            Gauge::MemoryUsed | Gauge::PowerDraw => ("1", mebibytes()),
-            _ => return None,
-        };
-        let bucket = format!("cast({bucket} as {whole})");
-        let hours = (gauge == Gauge::PowerDraw).then(|| self.hours(gauge));
-        let mut own = vec![("steps", steps), ("bucket", bucket.as_str())];
-        own.extend(hours.as_deref().map(|hours| ("periods", hours)));
-        Some(self.fill((Table::Hist, HIST), Some(gauge), &own))
-    }
-
-    fn hour(&self, gauge: Gauge) -> Statement {
-        let dialect = self.points.dialect;
-        let active = match gauge {
-            Gauge::Utilization => format!("cast(g.active as {})", dialect.whole_type()),
-            _ => dialect.no_whole().to_owned(),
-        };
-        self.fill((Table::Hour, HOUR), Some(gauge), &[("n_active", &active)])
-    }
+/// The decimal with four places that a value of single precision stands for, as
+/// `usage::series` widens it.
+fn widened(value: &str) -> String {
+    let rounded = format!("floor({value} * 10000 + 0.5) / 10000");
+    format!(
+        "case when cast({rounded} as {{real}}) = cast({value} as {{real}}) \
+         then {rounded} else {value} end"
+    )
 }
 
 /// The bucket of whole MiB or watts, `p.step`, as `usage::Scale` counts them: one by one below 2,048,
@@ -219,4 +121,65 @@ fn mebibytes() -> String {
         .collect();
     // 2^24 itself is the first step of the fourteenth doubling, which has no other.
     format!("case when p.step < 2048 then p.step{doublings} else 15360 end")
+}
+
+/// How many rows each metric of an archive has, under its name in it: all rows (`n`), those
+/// without a machine or a time (`unplaced`), those without a value (`absent`), those that are
+/// added up, valid or not (`points`), and the seconds of the first and the last.
+pub fn rows_statement(points: &Points) -> String {
+    filled(points, block(CHECKS, "rows"), None)
+}
+
+/// How many times of series have several points (`times`), how many points are too many
+/// (`duplicates`), and at how many times they differ (`conflicts`). It groups all points by
+/// time, which costs several times as much as everything else together.
+pub fn duplicates_statement(points: &Points) -> String {
+    filled(points, block(CHECKS, "duplicates"), None)
+}
+
+/// The checks of an archive, and the statements of some tables. Where a directory is given,
+/// DuckDB copies each result to files in it.
+pub fn usage_script(points: &Points, tables: &[Table], copies: Option<&str>) -> String {
+    let mut text = String::from(
+        "-- Check first: `unplaced` must be 0. The rows of the result must add up to the rows\n\
+         -- of the files, and `points` is what the statements below add up.\n",
+    );
+    push(&mut text, &rows_statement(points));
+    if points.is_distinct {
+        text.push_str(
+            "-- Check first: `conflicts` must be 0. Of points with the same time, the largest\n\
+             -- counts. If `times` is 0, the statements without --distinct give the same.\n",
+        );
+        push(&mut text, &duplicates_statement(points));
+    } else {
+        text.push_str(
+            "-- Check first: `crowded` must be 0. If it is not, points may have come twice, or lie\n\
+             -- within five seconds: print the statements with --distinct, which cost several\n\
+             -- times as much.\n",
+        );
+        // Two points of a period that lie within five seconds.
+        push(&mut text, &filled(points, block(CHECKS, "crowded"), None));
+    }
+    for (number, one) in statements(points, None).iter().enumerate() {
+        if !tables.contains(&one.table) {
+            continue;
+        }
+        text.push_str(&format!("-- {}\n", one.title));
+        match copies {
+            None => push(&mut text, &one.text),
+            Some(folder) => {
+                let folder = format!("{folder}/{}", one.table.name());
+                let folder = points.dialect.text(&folder);
+                // Files that gpucost reads, those of each statement under a name of their own.
+                let statement = format!(
+                    "copy (\n{}\n) to {folder} (format parquet, compression gzip, \
+                     row_group_size 61440, partition_by (dt), \
+                     filename_pattern 'part-{number:02}-{{i}}', overwrite_or_ignore true)",
+                    one.text
+                );
+                push(&mut text, &statement);
+            }
+        }
+    }
+    text
 }
