@@ -72,9 +72,8 @@ pub use recorded::{DayCost, DayFacts, KeptAudit, RecordedExpectation, TooManyHou
 pub use rentals::{Rentals, rentals};
 pub use resolution::needs_fine_grid;
 pub use run::{
-    CheckpointAdvice, LostWork, Mfu, PricedHost, RunCost, RunDiff, RunFigure, RunFigureKind,
-    RunValue, RunVerdict, RunWork, STEPS, SpotOutcome, StepFacts, USUAL_NOISE_PERCENT, UnitWork,
-    contradictions, instance_cost, unnamed_gpus,
+    Mfu, PricedHost, RunCost, RunDiff, RunFigure, RunFigureKind, RunValue, RunVerdict, RunWork,
+    STEPS, StepFacts, USUAL_NOISE_PERCENT, UnitWork, contradictions, instance_cost, unnamed_gpus,
 };
 pub use selection::select_types;
 pub use served::{

@@ -103,7 +103,6 @@ pub fn hidden(what: &GapSubject, cause: Option<CauseKind>) -> Hidden {
         | Of::AwsOpinion
         | Of::BatchEnvironments
         | Of::Budget
-        | Of::Checkpoints
         | Of::ColumnNames
         | Of::Columns
         | Of::Commitments

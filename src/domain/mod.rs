@@ -140,10 +140,7 @@ pub use shape::{AcceleratorKind, Architecture, GpuOffer, InstanceShape};
 pub use spelling::nearest_names;
 pub(crate) use spelling::{matches_pattern, plain_name};
 pub use spot::{SpotHistory, spot_history, time_weighted_mean};
-pub use spot_run::{
-    CheckpointBasis, CheckpointCost, RunCheckpoints, SpotAction, SpotInterruption, SpotNotice,
-    SpotRun, SpotWarning,
-};
+pub use spot_run::{SpotAction, SpotInterruption, SpotNotice, SpotRun};
 pub use subject::{DriverMetric, GapSubject, GpuLabel, LogColumn};
 pub use tags::{OWNER_TAGS, RESTARTABLE_TAG, is_restartable, size_mib};
 pub(crate) use tags::{says_restartable, tag_value};

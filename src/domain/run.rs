@@ -93,25 +93,10 @@ pub struct UnitsDone {
 }
 
 impl RunEnd {
-    /// Whether EC2 announced that its processes end, or a warning ended them.
+    /// Whether EC2 announced that its processes end, or a signal ended them.
     fn is_interrupted(&self) -> bool {
+        let ended_seconds = self.exit_code.map(|_| self.elapsed_seconds);
         let spot = self.spot.as_ref();
-        spot.is_some_and(|spot| spot.interruption.is_some()) && !self.keeps_memory()
-    }
-
-    /// Whether an interruption left its work in memory; see [`SpotRun::keeps_memory`].
-    pub fn keeps_memory(&self) -> bool {
-        let spot = self.spot.as_ref();
-        spot.is_some_and(|spot| spot.keeps_memory(self.ended_seconds()))
-    }
-
-    /// Seconds of work that an interruption took at most; see [`SpotRun::lost_seconds`].
-    pub fn lost_seconds(&self) -> Option<f64> {
-        self.spot.as_ref()?.lost_seconds(self.ended_seconds())
-    }
-
-    /// When its command ended; absent where none did.
-    fn ended_seconds(&self) -> Option<f64> {
-        self.exit_code.map(|_| self.elapsed_seconds)
+        spot.is_some_and(|spot| spot.interruption.is_some() && !spot.keeps_memory(ended_seconds))
     }
 }

@@ -67,8 +67,6 @@ subjects! {
     Budget = "budget",
     /// Capacity reservations of a region.
     CapacityReservations = "capacity reservations",
-    /// Checkpoints of a run.
-    Checkpoints = "checkpoints",
     /// The header of a log.
     ColumnNames = "column names",
     /// Columns of a log.

@@ -213,10 +213,8 @@ pub fn samples() -> Vec<Vec<u8>> {
     }
     text.push_str(
         "{\"end\":{\"elapsed_seconds\":6.0,\"spot\":{\"interruption\":{\"action\":\"stop\",\
-         \"time\":\"2026-10-25T08:02:00Z\",\"warning\":{\"noticed_seconds\":5.0,\
-         \"warned_by\":\"SIGTERM\"},\"action_seconds\":120.0,\"deadline_seconds\":110.0},\
-         \"checkpoints\":{\"count\":2,\"first_seconds\":1.0,\"last_seconds\":4.0},\
-         \"checkpoint_cost\":{\"seconds\":0.5,\"basis\":\"log\"}}}}\n",
+         \"time\":\"2026-10-25T08:02:00Z\",\"noticed_seconds\":5.0,\
+         \"warned_by\":\"SIGTERM\",\"action_seconds\":120.0,\"deadline_seconds\":110.0}}}}\n",
     );
     vec![text.into_bytes()]
 }

@@ -96,46 +96,4 @@ fn what_is_not_known_of_an_interruption_is_not_said_to_be_absent() {
     assert!(!text.contains("no interruption was announced"), "{text}");
     let said = "interruption: unknown, because notices were not read to the end of the run";
     assert!(text.contains(said), "{text}");
-    // Hibernation keeps what was not ended by a warning: this one ended 0.2 s after it.
-    let end = whole.lines().last().expect("an end");
-    let text = shown(&end.replace("terminate", "hibernate"));
-    assert!(
-        text.contains("work lost: at most 5m 00s since the last checkpoint"),
-        "{text}"
-    );
-    let silent = end
-        .replace("terminate", "hibernate")
-        .replace(r#","warned_by":"SIGTERM""#, "");
-    let text = shown(&silent);
-    assert!(
-        text.contains("the instance keeps its memory: no work is lost"),
-        "{text}"
-    );
-}
-
-#[test]
-fn the_lost_work_of_the_page_is_what_its_arithmetic_gives() {
-    let output = Command::new(env!("CARGO_BIN_EXE_gpucost"))
-        .args(["profile", "--format", "json", "--no-imds", "--read"])
-        .arg("fixtures/logs/interrupted.jsonl")
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .env("GPUCOST_CACHE_DIR", "/nowhere")
-        .output()
-        .expect("the program starts");
-    let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a document");
-    assert_eq!(found["cost"]["hourly_cost"], 4.4267);
-    // 2,700.3 s − 2,400.0 s on four GPUs, at 4.4267 an hour.
-    let lost = &found["spot"]["lost"];
-    assert_eq!(lost["seconds"], 300.3);
-    assert_eq!(lost["gpu_seconds"], 1_201.2);
-    assert_eq!(lost["cost"], 0.37);
-    // sqrt(2 × 60 × 86,400); 60/3,220 + 1,910/86,400; 60/600 + 600/86,400.
-    let advice = &found["spot"]["checkpoint_every"];
-    assert_eq!(advice["seconds"], 3_220.0);
-    assert_eq!(advice["overhead_pct"], 4.074);
-    assert_eq!(advice["kept_overhead_pct"], 10.6944);
-    assert_eq!(
-        found["spot"]["rebalance"]["warned_by"],
-        serde_json::Value::Null
-    );
 }

@@ -13,7 +13,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const ACTION: &str = "spot/instance-action";
-const REBALANCE: &str = "events/recommendations/rebalance";
 
 /// What the service says of an item.
 enum Reply {
@@ -32,7 +31,7 @@ struct Service {
 }
 
 impl Service {
-    /// On a spot instance of type g5.48xlarge; `notices` answers for the two notices.
+    /// On a spot instance of type g5.48xlarge; `notices` answers for the notice.
     fn of(notices: impl Fn(&str) -> Reply + Send + 'static) -> Self {
         Self::bought("spot", notices)
     }
@@ -129,7 +128,7 @@ fn ends_with(code: i32, output: &Output) {
 }
 
 #[test]
-fn an_interruption_warns_the_command_in_time_and_shows_what_is_lost() {
+fn an_interruption_warns_the_command_in_time() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     // The notice comes a second after the first question, two minutes ahead.
     let first = OnceLock::new();
@@ -141,8 +140,8 @@ fn an_interruption_warns_the_command_in_time_and_shows_what_is_lost() {
         }
         action("terminate", *time.get_or_init(|| seconds_ahead(120)))
     });
-    let flags = ["--samples", "run.jsonl", "--checkpoint-mark", "mark"];
-    let script = "trap 'sleep 1; echo saved > mark; sleep 1; exit 9' TERM; \
+    let flags = ["--samples", "run.jsonl"];
+    let script = "trap 'sleep 1; exit 9' TERM; \
                   while :; do sleep 0.05; done";
     let output = run(&mut service.guard(folder.path(), &flags, script));
     ends_with(9, &output);
@@ -158,11 +157,9 @@ fn an_interruption_warns_the_command_in_time_and_shows_what_is_lost() {
     let live = summary(folder.path());
     assert_eq!(live["exit_code"], 9);
     let spot = &live["spot"];
-    assert!(spot["rebalance"].is_null());
     let found = &spot["interruption"];
     assert_eq!(found["action"], "terminate");
     assert_eq!(found["warned_by"], "SIGTERM");
-    assert!(found["failure"].is_null());
     // Asked at once and 5 s later.
     let noticed = seconds(&found["noticed_seconds"]);
     assert!((4.5..60.0).contains(&noticed), "{found}");
@@ -171,23 +168,6 @@ fn an_interruption_warns_the_command_in_time_and_shows_what_is_lost() {
     // 10 s of margin.
     let margin = seconds(&found["action_seconds"]) - seconds(&found["deadline_seconds"]);
     assert!((margin - 10.0).abs() < 1e-3, "{found}");
-    // Saved a second after the warning, and a second before the end.
-    assert_eq!(spot["checkpoints"]["count"], 1);
-    let last = seconds(&spot["checkpoints"]["last_seconds"]);
-    let lost = seconds(&live["elapsed_seconds"]) - last;
-    assert!((0.9..30.0).contains(&lost), "{spot}");
-    assert!((seconds(&spot["lost"]["seconds"]) - lost).abs() < 1e-3);
-    assert!((seconds(&spot["lost"]["gpu_seconds"]) - 8.0 * lost).abs() < 1e-2);
-    assert_eq!(spot["lost"]["currency"], "USD");
-    let advice = &spot["checkpoint_every"];
-    assert_eq!(advice["checkpoint_basis"], "warning");
-    // At one interruption a day at least: sqrt(2 C × 86 400 s), to the second.
-    let cost = seconds(&advice["checkpoint_seconds"]);
-    assert!((0.9..30.0).contains(&cost), "{advice}");
-    assert_eq!(advice["interruptions_per_day"], 1.0);
-    let best = (2.0 * cost * 86_400.0).sqrt();
-    assert!((seconds(&advice["seconds"]) - best).abs() < 1.0, "{advice}");
-
     // The file of samples says the same.
     let mut read = Command::new(env!("CARGO_BIN_EXE_gpucost"));
     read.args(["profile", "--format", "json", "--no-imds", "--read"])
@@ -208,8 +188,7 @@ fn a_command_that_will_be_hibernated_is_not_ended() {
             _ => Reply::Missing,
         })
     };
-    let flags = ["--checkpoint-mark", "mark"];
-    let output = run(&mut service().guard(folder.path(), &flags, "sleep 3; exit 4"));
+    let output = run(&mut service().guard(folder.path(), &[], "sleep 3; exit 4"));
     ends_with(4, &output);
     let stderr = text(&output.stderr);
     for said in [
@@ -222,22 +201,16 @@ fn a_command_that_will_be_hibernated_is_not_ended() {
     let spot = &found["spot"];
     assert_eq!(spot["interruption"]["action"], "hibernate");
     assert!(spot["interruption"]["warned_by"].is_null(), "{spot}");
-    assert!(spot["lost"].is_null(), "{spot}");
     assert_eq!(spot["notices_read"], true);
 
-    // What the user asks for is done, and what it ends is lost.
-    let flags = ["--checkpoint-mark", "mark", "--on-interrupt", "TERM"];
+    // What the user asks for is done.
+    let flags = ["--on-interrupt", "TERM"];
     let endless = "while :; do sleep 0.05; done";
     let output = run(&mut service().guard(folder.path(), &flags, endless));
     ends_with(143, &output);
     let found = summary(folder.path());
     let spot = &found["spot"];
     assert_eq!(spot["interruption"]["warned_by"], "SIGTERM");
-    let lost = seconds(&spot["lost"]["seconds"]);
-    assert!(
-        (lost - seconds(&found["elapsed_seconds"])).abs() < 1e-3,
-        "{spot}"
-    );
 }
 
 #[test]
@@ -256,11 +229,10 @@ fn a_driver_that_takes_long_delays_no_warning() {
         }
         action("terminate", *time.get_or_init(|| seconds_ahead(120)))
     });
-    // Each sample takes 8 s: the first lasts when the notice comes, and the command has saved its
-    // work before it ends.
-    let script = "trap 'echo saved > mark; exit 9' TERM; : > ready; \
+    // Each sample takes 8 s: the first lasts when the notice comes.
+    let script = "trap 'exit 9' TERM; : > ready; \
                   while :; do sleep 0.05; done";
-    let mut command = service.guard(folder.path(), &["--checkpoint-mark", "mark"], script);
+    let mut command = service.guard(folder.path(), &[], script);
     let output = run(command.env("GPUCOST_NVML_SLOW", "8"));
     ends_with(9, &output);
     let stderr = text(&output.stderr);
@@ -275,41 +247,6 @@ fn a_driver_that_takes_long_delays_no_warning() {
     let spot = &found["spot"];
     let noticed = seconds(&spot["interruption"]["noticed_seconds"]);
     assert!(noticed < 7.5, "{spot}");
-    let saved = seconds(&spot["checkpoints"]["last_seconds"]);
-    assert!((noticed - 1.0..7.5).contains(&saved), "{spot}");
-}
-
-#[test]
-fn a_rebalance_recommendation_comes_first_and_warns_in_its_own_way() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let ready = folder.path().join("ready");
-    let saved = folder.path().join("saved");
-    let service = Service::of(move |item| match item {
-        REBALANCE if ready.exists() => {
-            Reply::Text(format!(r#"{{"noticeTime": "{}"}}"#, seconds_ahead(0)))
-        }
-        ACTION if saved.exists() => action("stop", seconds_ahead(120)),
-        _ => Reply::Missing,
-    });
-    let script = "trap 'echo rebalance; : > saved' USR1; trap 'echo interrupt; exit 0' TERM; \
-                  : > ready; while :; do sleep 0.05; done";
-    let flags = ["--on-rebalance", "USR1"];
-    let output = run(&mut service.guard(folder.path(), &flags, script));
-    ends_with(0, &output);
-    assert_eq!(text(&output.stdout), "rebalance\ninterrupt\n");
-    let found = summary(folder.path());
-    let spot = &found["spot"];
-    assert_eq!(spot["rebalance"]["warned_by"], "SIGUSR1");
-    assert_eq!(spot["interruption"]["action"], "stop");
-    let noticed = |notice: &str| seconds(&spot[notice]["noticed_seconds"]);
-    assert!(
-        noticed("rebalance") + 4.0 < noticed("interruption"),
-        "{spot}"
-    );
-    // Checkpoints were not marked: what was lost is unknown, and a gap says so.
-    assert!(spot["lost"].is_null() && spot["checkpoints"].is_null());
-    let gaps = found["gaps"].to_string();
-    assert!(gaps.contains("--checkpoint-mark"), "{gaps}");
 }
 
 #[test]
@@ -332,9 +269,8 @@ fn unreadable_notices_and_a_service_that_dies_change_nothing_for_the_command() {
     let service = Service::of(move |_| {
         let mut answered = answered.lock().expect("no panic");
         *answered += 1;
-        // The first two questions are those of the first time.
         match *answered {
-            0..=2 => Reply::Missing,
+            0..=1 => Reply::Missing,
             _ => Reply::Gone,
         }
     });
@@ -407,7 +343,7 @@ fn a_command_that_does_not_end_has_its_summary_before_the_interruption() {
     let script = "trap '' TERM; : > ready; i=0; \
                   while ! test -e summary.json && test $i -lt 600; do i=$((i+1)); sleep 0.1; done; \
                   exit 8";
-    let flags = ["--interrupt-margin", "2s", "--checkpoint-mark", "never"];
+    let flags = ["--interrupt-margin", "2s"];
     let output = run(&mut service.guard(folder.path(), &flags, script));
     ends_with(8, &output);
     let found = summary(folder.path());
@@ -420,87 +356,6 @@ fn a_command_that_does_not_end_has_its_summary_before_the_interruption() {
         (deadline..deadline + 20.0).contains(&seconds(elapsed)),
         "{spot}"
     );
-    // Nothing was ever saved: all work until the interruption is lost.
-    assert_eq!(spot["checkpoints"]["count"], 0);
-    assert_eq!(spot["lost"]["seconds"], interruption["action_seconds"]);
-}
-
-#[test]
-fn a_file_or_a_command_of_the_user_warns_as_well() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let service = || {
-        Service::of(|item| match item {
-            ACTION => action("terminate", seconds_ahead(120)),
-            _ => Reply::Missing,
-        })
-    };
-    let until = |file: &str| format!("while ! test -s {file}; do sleep 0.05; done; exit 2");
-    let script = until("stop").replace("-s", "-e");
-    let flags = ["--on-interrupt", "file:stop"];
-    let output = run(&mut service().guard(folder.path(), &flags, &script));
-    ends_with(2, &output);
-    let found = summary(folder.path());
-    assert_eq!(found["spot"]["interruption"]["warned_by"], "file");
-
-    // Nothing of it reaches the stdout of the command that is warned.
-    let hook = "sh -c 'echo to stdout; echo \"$GPUCOST_SPOT_NOTICE $GPUCOST_SPOT_ACTION \
-                $GPUCOST_COMMAND_PID $GPUCOST_SPOT_DEADLINE\" > \"$1\"' sh 'the notice'";
-    let flags = ["--on-interrupt", hook];
-    let output = run(&mut service().guard(folder.path(), &flags, &until("'the notice'")));
-    ends_with(2, &output);
-    assert_eq!(text(&output.stdout), "");
-    let notice = fs::read_to_string(folder.path().join("the notice")).expect("written");
-    let words: Vec<&str> = notice.split_whitespace().collect();
-    assert_eq!(words[..2], ["interruption", "terminate"]);
-    assert!(words[2].parse::<u32>().is_ok(), "{notice}");
-    let deadline: Timestamp = words[3].parse().expect("a time");
-    let left = deadline.duration_since(Timestamp::now()).as_secs();
-    assert!((0..=110).contains(&left), "{notice}");
-    let found = summary(folder.path());
-    assert_eq!(found["spot"]["interruption"]["warned_by"], "command");
-
-    // One that fails is reported, and the command runs on.
-    let flags = ["--on-interrupt", "false"];
-    let output = run(&mut service().guard(folder.path(), &flags, "sleep 3; exit 3"));
-    ends_with(3, &output);
-    let stderr = text(&output.stderr);
-    assert!(
-        stderr.contains("error: the command could not be warned: it ended with exit status: 1"),
-        "{stderr}"
-    );
-    let found = summary(folder.path());
-    let failure = &found["spot"]["interruption"]["failure"];
-    assert_eq!(failure, "it ended with exit status: 1");
-}
-
-#[test]
-fn a_log_shows_how_long_checkpoints_take() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    fs::write(folder.path().join("log"), "begin\nsaved\n").expect("written");
-    let service = Service::of(|_| Reply::Missing);
-    let flags = [
-        "--checkpoint-mark",
-        "log",
-        "--checkpoint-begin",
-        "begin",
-        "--checkpoint-done",
-        "saved",
-    ];
-    let script = "echo begin >> log; sleep 2; echo saved 1 >> log; sleep 1; echo saved 2 >> log";
-    let output = run(&mut service.guard(folder.path(), &flags, script));
-    ends_with(0, &output);
-    let found = summary(folder.path());
-    let spot = &found["spot"];
-    assert!(spot["interruption"].is_null() && spot["lost"].is_null());
-    assert_eq!(spot["checkpoints"]["count"], 2);
-    let advice = &spot["checkpoint_every"];
-    assert_eq!(advice["checkpoint_basis"], "log");
-    // 2 s, each end of which is known to half a second.
-    let cost = seconds(&advice["checkpoint_seconds"]);
-    assert!((1.4..20.0).contains(&cost), "{advice}");
-    let kept = seconds(&spot["checkpoints"]["interval_seconds"]);
-    assert!((0.4..20.0).contains(&kept), "{spot}");
-    assert!(seconds(&advice["kept_overhead_pct"]) > seconds(&advice["overhead_pct"]));
 }
 
 #[test]
@@ -514,25 +369,11 @@ fn flags_that_cannot_work_are_refused_before_the_command_starts() {
         ),
         (
             vec!["--spot-guard", "--on-interrupt", "KILL", "--", "true"],
-            "SIGKILL leaves no time to save work",
-        ),
-        (
-            vec![
-                "--spot-guard",
-                "--on-interrupt",
-                "no-such-hook",
-                "--",
-                "true",
-            ],
-            "hint: `--on-interrupt` takes a signal such as TERM, file:PATH, or a command",
+            "expected a signal of SIGTERM, SIGUSR1",
         ),
         (
             vec!["--spot-guard", "--interrupt-margin", "3m", "--", "true"],
             "expected a duration from 1s to 110s",
-        ),
-        (
-            vec!["--spot-guard", "--checkpoint-done", "saved", "--", "true"],
-            "--checkpoint-mark",
         ),
     ] {
         let output = run(profile("eight-gpus").args(&flags));

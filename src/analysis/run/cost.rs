@@ -17,7 +17,7 @@ use rust_decimal::prelude::FromPrimitive;
 const HELD_VRAM_PERCENT: f64 = 5.0;
 
 /// A century: what is longer is an error in a log.
-pub(super) const LONGEST_RUN_HOURS: f64 = 876_000.0;
+const LONGEST_RUN_HOURS: f64 = 876_000.0;
 
 /// What a run cost, and what its work could run on instead.
 #[derive(Debug, Clone, PartialEq)]

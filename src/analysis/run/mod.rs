@@ -3,7 +3,6 @@
 mod compare;
 mod cost;
 mod seen_gpus;
-mod spot;
 mod work;
 
 pub use self::compare::{
@@ -11,5 +10,4 @@ pub use self::compare::{
 };
 pub use self::cost::{PricedHost, RunCost, instance_cost};
 pub use self::seen_gpus::{contradictions, unnamed_gpus};
-pub use self::spot::{CheckpointAdvice, LostWork, SpotOutcome};
 pub use self::work::{Mfu, RunWork, STEPS, StepFacts, UnitWork};

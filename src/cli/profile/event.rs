@@ -1,7 +1,5 @@
 //! What happens while a run waits for its next sample.
 
-use crate::sources::aws::SpotState;
-use jiff::Timestamp;
 use std::io;
 use std::process::ExitStatus;
 
@@ -21,35 +19,4 @@ pub(in crate::cli) enum Event {
     Ended(io::Result<ExitStatus>),
     /// The guard of the command has something to say.
     Noted,
-}
-
-/// Something that the guard of a command reacts to.
-#[derive(Debug)]
-pub(in crate::cli) enum News {
-    /// The metadata service was asked for spot notices; why it did not answer.
-    Spot(Result<SpotState, String>),
-    /// The command finished a checkpoint.
-    Marked(MarksSeen),
-    /// The command could not be warned, and why.
-    NotWarned(SpotNoticeKind, String),
-}
-
-/// Which notice of EC2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::cli) enum SpotNoticeKind {
-    Rebalance,
-    Interruption,
-}
-
-/// Checkpoints so far, as their marks show them.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(in crate::cli) struct MarksSeen {
-    /// Checkpoints that ended.
-    pub done: u64,
-    pub first: Option<Timestamp>,
-    pub last: Option<Timestamp>,
-    /// Those whose beginning was seen as well.
-    pub timed: u64,
-    /// Seconds that these took together.
-    pub timed_seconds: f64,
 }

@@ -7,7 +7,7 @@ use crate::cli::Io;
 use crate::cli::exit::{ExitCode, Failure};
 use crate::cli::profile_data::unreadable;
 use crate::config::SettingsFile;
-use crate::domain::{Cause, CauseKind, Gap, GapSubject, RunEnd, SpotRun};
+use crate::domain::{Cause, CauseKind, Gap, GapSubject, RunEnd};
 use crate::profiling::{Cadence, Profiler};
 use crate::report::elapsed_words;
 use crate::sources::aws::InstancePlace;
@@ -55,7 +55,7 @@ pub(super) fn summarise(
         units: Vec::new(),
     });
     // Only spot instances get notices.
-    let is_announced = end.spot.as_ref().is_some_and(SpotRun::is_announced);
+    let is_announced = (end.spot.as_ref()).is_some_and(|spot| spot.interruption.is_some());
     place.is_spot = is_announced.then_some(true);
     let mut gaps = samples.gaps();
     let is_ours = samples.facts().interval_seconds.is_some();

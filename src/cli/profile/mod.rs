@@ -33,7 +33,7 @@ use clock::{HostClock, signed};
 use command_log::CommandLog;
 use display::Display;
 use endpoint::Endpoint;
-use guard::{Guard, Warning};
+use guard::Guard;
 use sampling::{Ending, Processes, Sampler};
 use std::ffi::OsStr;
 use std::path::Path;
@@ -47,7 +47,12 @@ pub(super) fn run(args: &ProfileArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
     if let Some(program) = args.command.first() {
         check_program(program, io)?;
     }
-    check_warnings(args, io)?;
+    if args.guard.spot_guard && cfg!(not(unix)) {
+        return Err(
+            Failure::input("`--spot-guard` cannot send signals on this system")
+                .with_hint("run the command on Linux, or omit `--spot-guard`"),
+        );
+    }
     match &args.read {
         Some(path) => log::summarise(path, args, &settings, io),
         None => sample(args, &settings, io),
@@ -83,7 +88,7 @@ fn sample(
     let (sender, events) = channel();
     let listening =
         signals::listen(sender.clone(), !args.command.is_empty()).map_err(Failure::unexpected)?;
-    let mut guard = Guard::of(&args.guard, &sender);
+    let guard = Guard::of(&args.guard, &sender);
     let service = place::notices(io);
     let mut display = display(args, &facts, io)?;
     display.about(pricing.hourly(), args.duration);
@@ -100,7 +105,7 @@ fn sample(
         display.beside(&args.command, log);
     }
     let unwatched = guard
-        .as_mut()
+        .as_ref()
         .and_then(|guard| guard.watch((command, clock), place.is_spot, service));
     if let Some(note) = unwatched {
         display.say(&note);
@@ -256,34 +261,6 @@ fn check_program(program: &OsStr, io: &Io<'_>) -> Result<(), Failure> {
     }
     let missing = std::io::Error::from_raw_os_error(NO_SUCH_FILE);
     Err(cannot_run(program, missing))
-}
-
-/// Fails before the command starts when it could not be warned later.
-fn check_warnings(args: &ProfileArgs, io: &Io<'_>) -> Result<(), Failure> {
-    let guard = &args.guard;
-    let ways = [
-        ("--on-interrupt", &guard.on_interrupt),
-        ("--on-rebalance", &guard.on_rebalance),
-    ];
-    for (flag, way) in ways {
-        if let Some(Warning::Command { program, .. }) = way {
-            check_program(OsStr::new(program), io).map_err(|failure| {
-                failure.with_hint(format!(
-                    "`{flag}` takes a signal such as TERM, file:PATH, or a command"
-                ))
-            })?;
-        }
-    }
-    let is_signal = |way: &Warning| matches!(way, Warning::Signal(_));
-    let needs_signals = guard.on_interrupt.as_ref().is_none_or(is_signal)
-        || guard.on_rebalance.as_ref().is_some_and(is_signal);
-    if guard.spot_guard && needs_signals && cfg!(not(unix)) {
-        return Err(
-            Failure::input("`--spot-guard` cannot send signals on this system")
-                .with_hint("pass `--on-interrupt file:PATH`, or a command"),
-        );
-    }
-    Ok(())
 }
 
 fn cannot_run(program: &OsStr, error: std::io::Error) -> Failure {

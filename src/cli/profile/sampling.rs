@@ -204,7 +204,6 @@ impl Sampler<'_> {
     fn end(&mut self, clock: &dyn Clock, exit_code: Option<i32>) -> RunEnd {
         let elapsed = clock.elapsed();
         self.pacer.ended(signed(elapsed));
-        let wall = clock.wall();
         let units = self.units.as_ref().map(UnitLog::count).transpose();
         let units = units.unwrap_or_else(|error| {
             self.units_error = Some(error);
@@ -214,7 +213,7 @@ impl Sampler<'_> {
         let end = RunEnd {
             elapsed_seconds: elapsed.as_secs_f64(),
             exit_code,
-            spot: guard.map(|guard| guard.finish(elapsed, wall)),
+            spot: guard.map(Guard::finish),
             units: units.unwrap_or_default(),
         };
         if let Some(writer) = self.writer.take()

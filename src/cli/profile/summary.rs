@@ -3,8 +3,7 @@
 use super::args::{ProfileArgs, SummaryFormat};
 use super::work::step_facts;
 use crate::analysis::{
-    PricedHost, RunCost, RunWork, SpotOutcome, StepFacts, contradictions, instance_cost,
-    unnamed_gpus,
+    PricedHost, RunCost, RunWork, StepFacts, contradictions, instance_cost, unnamed_gpus,
 };
 use crate::catalog::Prices;
 use crate::cli::exit::Failure;
@@ -132,13 +131,10 @@ impl Pricing {
         let cost = self.host.as_ref().and_then(|host| {
             RunCost::of(&profile, host, &self.prices(), &self.policy, self.accepted).ok()
         });
-        let host = self.host.as_ref().map(|host| &host.key);
         let work = RunWork::of(&profile, self.hourly(), self.step);
-        let spot = SpotOutcome::of(&profile, host, self.hourly(), &self.policy);
         ProfileReport {
             profile,
             cost,
-            spot,
             work,
             accepted: self.accepted,
             gaps,

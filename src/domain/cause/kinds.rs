@@ -462,10 +462,6 @@ causes! {
     SpotNoticesNotRead = "spot-notices-not-read" [Count Count Foreign]
         "{,} of {,} queries failed: {}",
         "`--spot-guard` needs the instance metadata service; in a container, a hop limit of 2";
-    /// The user named no mark of checkpoints.
-    CheckpointsNotMarked = "checkpoints-not-marked" []
-        "what an interruption would take is unknown",
-        "name the file that the command writes last in each checkpoint: `--checkpoint-mark FILE`";
     /// The GPUs of a run are not those of its type.
     OtherGpus = "other-gpus" [Words]
         "{}",

@@ -17,7 +17,7 @@ pub use openmetrics::profile_openmetrics;
 pub use table::profile_table;
 pub use words::{alert_line, elapsed_words};
 
-use crate::analysis::{Candidate, RunCost, RunWork, SpotOutcome};
+use crate::analysis::{Candidate, RunCost, RunWork};
 use crate::domain::{Gap, Risk};
 use crate::profiling::RunProfile;
 
@@ -27,8 +27,6 @@ pub struct ProfileReport {
     pub profile: RunProfile,
     /// What it cost; absent when the host has no known price, which is a gap.
     pub cost: Option<RunCost>,
-    /// What the spot guard found; absent where none watched.
-    pub spot: Option<SpotOutcome>,
     /// What it did; absent where nothing was counted.
     pub work: Option<RunWork>,
     /// Risk that was accepted of another type.

@@ -54,4 +54,4 @@ pub use role::{DEFAULT_ROLE, Role};
 pub use savings_plans::savings_plan_rates;
 pub(super) use session::credentials;
 pub use session::{AwsOptions, AwsService, Identity, Notice, RegionClients, Session};
-pub use spot_notice::{SpotNotices, SpotState};
+pub use spot_notice::SpotNotices;

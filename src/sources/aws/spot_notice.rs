@@ -1,27 +1,16 @@
 //! Notices for a spot instance, from its instance metadata service (IMDSv2): that EC2 is
-//! going to interrupt it, and that this is more likely than before.
+//! going to interrupt it.
 //!
-//! The documents are those of the EC2 User Guide, "Spot Instance interruption notices" and
-//! "EC2 instance rebalance recommendations" (docs.aws.amazon.com, read 2026-11-23). Without
-//! a notice, the service answers 404.
+//! The document is that of the EC2 User Guide, "Spot Instance interruption notices"
+//! (docs.aws.amazon.com, read 2026-11-23). Without a notice, the service answers 404.
 
 use super::metadata::{innermost, metadata_client};
 use crate::domain::{SpotAction, SpotNotice};
 use aws_config::imds::Client;
 use aws_config::imds::client::error::ImdsError;
-use jiff::Timestamp;
 use serde::Deserialize;
 
 const INTERRUPTION: &str = "/latest/meta-data/spot/instance-action";
-const REBALANCE: &str = "/latest/meta-data/events/recommendations/rebalance";
-
-/// What the service announces at a moment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SpotState {
-    pub interruption: Option<SpotNotice>,
-    /// When EC2 recommended to move to another instance.
-    pub rebalance: Option<Timestamp>,
-}
 
 /// A connection to the service.
 #[derive(Debug)]
@@ -35,12 +24,6 @@ struct ActionWire {
     time: String,
 }
 
-#[derive(Debug, Deserialize)]
-struct RebalanceWire {
-    #[serde(rename = "noticeTime")]
-    notice_time: String,
-}
-
 impl SpotNotices {
     /// `endpoint` takes the place of the service's usual address. Nothing is asked yet.
     ///
@@ -51,25 +34,13 @@ impl SpotNotices {
         Ok(Self { client })
     }
 
-    /// Asks for both notices, each within a second or two. An interruption counts where
-    /// the recommendation cannot be read.
+    /// Asks for the notice, within a second or two; `None` where none is announced.
     ///
     /// # Errors
     /// Why an answer is missing or unreadable, in words.
-    pub async fn ask(&self) -> Result<SpotState, String> {
-        let interruption = self.read(INTERRUPTION).await?;
-        let interruption = interruption.as_deref().map(notice).transpose()?;
-        let recommended = match self.read(REBALANCE).await {
-            Ok(answer) => answer.as_deref().map(rebalance).transpose(),
-            Err(reason) => Err(reason),
-        };
-        match recommended {
-            Err(reason) if interruption.is_none() => Err(reason),
-            recommended => Ok(SpotState {
-                interruption,
-                rebalance: recommended.unwrap_or_default(),
-            }),
-        }
+    pub async fn ask(&self) -> Result<Option<SpotNotice>, String> {
+        let answer = self.read(INTERRUPTION).await?;
+        answer.as_deref().map(notice).transpose()
     }
 
     /// An answer; `None` where nothing is announced.
@@ -99,23 +70,13 @@ fn notice(answer: &str) -> Result<SpotNotice, String> {
     })
 }
 
-fn rebalance(answer: &str) -> Result<Timestamp, String> {
-    let wire: Option<RebalanceWire> = serde_json::from_str(answer).ok();
-    wire.and_then(|wire| wire.notice_time.parse().ok())
-        .ok_or_else(|| format!("{REBALANCE} answers with an unreadable notice"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn at(text: &str) -> Timestamp {
-        text.parse().expect("a time")
-    }
-
     #[test]
     fn notices_of_the_user_guide_are_read() {
-        let time = at("2017-09-18T08:22:00Z");
+        let time = "2017-09-18T08:22:00Z".parse().expect("a time");
         for (name, action) in [
             ("terminate", SpotAction::Terminate),
             ("stop", SpotAction::Stop),
@@ -126,8 +87,6 @@ mod tests {
             let answer = format!(r#"{{"action": "{name}", "time": "2017-09-18T08:22:00Z"}}"#);
             assert_eq!(notice(&answer), Ok(SpotNotice { action, time }));
         }
-        let answer = "{\n\t\"noticeTime\": \"2020-10-27T08:22:00Z\"\n}";
-        assert_eq!(rebalance(answer), Ok(at("2020-10-27T08:22:00Z")));
     }
 
     #[test]
@@ -144,7 +103,6 @@ mod tests {
             r#"{"noticeTime": 7}"#,
         ] {
             assert!(notice(answer).is_err(), "{answer}");
-            assert!(rebalance(answer).is_err(), "{answer}");
         }
     }
 }

@@ -1,18 +1,20 @@
 //! The flags of the spot guard.
 
-use super::warning::{Warning, warning};
 use crate::cli::args::time;
 use clap::Args;
 use jiff::SignedDuration;
-use std::path::PathBuf;
 
 /// EC2 announces an interruption so long before it.
 const LONGEST_MARGIN: SignedDuration = SignedDuration::from_secs(110);
+/// Signals that leave a process the time to save its work.
+const SIGNALS: [&str; 7] = [
+    "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGINT", "SIGHUP", "SIGQUIT", "SIGALRM",
+];
 
 /// `gpucost profile --spot-guard`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct GuardArgs {
-    /// Warn the command before EC2 interrupts this spot instance, and measure what is lost
+    /// Signal the command before EC2 interrupts this spot instance, and record the notice
     #[arg(
         long,
         requires = "command",
@@ -20,25 +22,15 @@ pub(in crate::cli) struct GuardArgs {
         help_heading = "Spot guard"
     )]
     pub spot_guard: bool,
-    /// How to warn it: a signal, file:PATH to touch, or a command to run [default: TERM, and
-    /// nothing before a hibernation]
+    /// Signal that the command gets [default: TERM, and none before a hibernation]
     #[arg(
         long,
-        value_name = "HOW",
-        value_parser = warning,
+        value_name = "SIGNAL",
+        value_parser = signal,
         requires = "spot_guard",
         help_heading = "Spot guard"
     )]
-    pub on_interrupt: Option<Warning>,
-    /// The same when an interruption becomes more likely [default: only report it]
-    #[arg(
-        long,
-        value_name = "HOW",
-        value_parser = warning,
-        requires = "spot_guard",
-        help_heading = "Spot guard"
-    )]
-    pub on_rebalance: Option<Warning>,
+    pub on_interrupt: Option<&'static str>,
     /// Time before the interruption at which to stop waiting for the command [default: 10s]
     #[arg(
         long,
@@ -48,41 +40,14 @@ pub(in crate::cli) struct GuardArgs {
         help_heading = "Spot guard"
     )]
     pub interrupt_margin: Option<SignedDuration>,
-    /// File that the command writes last in each checkpoint, or its log
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "spot_guard",
-        help_heading = "Spot guard"
-    )]
-    pub checkpoint_mark: Option<PathBuf>,
-    /// Text in a line of the log after each checkpoint
-    #[arg(
-        long,
-        value_name = "TEXT",
-        value_parser = text,
-        requires = "checkpoint_mark",
-        help_heading = "Spot guard"
-    )]
-    pub checkpoint_done: Option<String>,
-    /// Text in a line of the log before each checkpoint, to measure its time
-    #[arg(
-        long,
-        value_name = "TEXT",
-        value_parser = text,
-        requires = "checkpoint_done",
-        help_heading = "Spot guard"
-    )]
-    pub checkpoint_begin: Option<String>,
-    /// Time that each checkpoint takes [default: as measured]
-    #[arg(
-        long,
-        value_name = "TIME",
-        value_parser = time,
-        requires = "spot_guard",
-        help_heading = "Spot guard"
-    )]
-    pub checkpoint_cost: Option<SignedDuration>,
+}
+
+/// Reads `TERM` or `SIGTERM`.
+fn signal(text: &str) -> Result<&'static str, String> {
+    let known = SIGNALS.into_iter();
+    let mut own = known.filter(|name| *name == text || name.strip_prefix("SIG") == Some(text));
+    let own = own.next();
+    own.ok_or_else(|| format!("expected a signal of {}", SIGNALS.join(", ")))
 }
 
 fn margin(text: &str) -> Result<SignedDuration, String> {
@@ -90,11 +55,4 @@ fn margin(text: &str) -> Result<SignedDuration, String> {
         .ok()
         .filter(|margin| *margin <= LONGEST_MARGIN)
         .ok_or_else(|| "expected a duration from 1s to 110s".to_owned())
-}
-
-fn text(text: &str) -> Result<String, String> {
-    match text.trim() {
-        "" => Err("expected a text that is in no other line".to_owned()),
-        _ => Ok(text.to_owned()),
-    }
 }

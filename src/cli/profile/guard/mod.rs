@@ -1,136 +1,143 @@
-//! `--spot-guard`: warns the command before EC2 interrupts its spot instance, waits for its
-//! checkpoint, and measures what is lost. Whatever happens to the guard, the command runs on.
+//! `--spot-guard`: signals the command before EC2 interrupts its spot instance, and records
+//! the notice. Whatever happens to the guard, the command runs on.
 
 mod args;
-mod listener;
-mod marks;
-mod shared;
-mod so_far;
-mod warning;
-mod watch;
+mod seen;
 
 pub(super) use args::GuardArgs;
-pub(super) use shared::Note;
-pub(super) use warning::Warning;
+pub(super) use seen::Note;
 
-use super::clock::HostClock;
-use super::event::{Event, News};
-use crate::domain::{Gap, SpotRun};
-use jiff::{SignedDuration, Timestamp};
-use listener::Listener;
-use marks::{MarkPlace, Marks};
-use shared::Shared;
-use so_far::{Moment, NOT_WATCHED, SoFar, Terms};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use super::clock::{Clock, HostClock};
+use super::event::Event;
+use super::signals;
+use crate::domain::{Gap, SpotNotice, SpotRun};
+use crate::sources::aws::SpotNotices;
+use seen::{NOT_WATCHED, Seen};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Duration;
 
-const USUAL_MARGIN: SignedDuration = SignedDuration::from_secs(10);
+/// As often as AWS recommends.
+const EVERY: Duration = Duration::from_secs(5);
 
-/// Watches over one command.
+/// Watches over one command, on a thread of its own: what delays a sample, such as a driver
+/// that does not answer, delays no signal.
+#[derive(Debug, Clone)]
 pub(super) struct Guard {
-    on_interrupt: Option<Warning>,
-    on_rebalance: Option<Warning>,
-    marks: Option<Marks>,
-    shared: Shared,
-    news: Sender<News>,
-    /// News from before the command runs; taken once it is watched.
-    heard: Option<Receiver<News>>,
+    seen: Arc<Mutex<Seen>>,
+    /// The run, which shows notes.
     events: Sender<Event>,
 }
 
 impl Guard {
-    /// A guard by the flags; `None` without `--spot-guard`. Marks are read from now on.
+    /// A guard by the flags; `None` without `--spot-guard`.
     pub(super) fn of(args: &GuardArgs, events: &Sender<Event>) -> Option<Self> {
-        if !args.spot_guard {
-            return None;
-        }
-        let place = args
-            .checkpoint_mark
-            .clone()
-            .map(|path| match args.checkpoint_done.clone() {
-                None => MarkPlace::File(path),
-                Some(done) => MarkPlace::Log {
-                    path,
-                    done,
-                    begin: args.checkpoint_begin.clone(),
-                },
-            });
-        let terms = Terms {
-            margin: args.interrupt_margin.unwrap_or(USUAL_MARGIN),
-            checkpoint_cost: args.checkpoint_cost,
-            has_marks: place.is_some(),
-        };
-        let (news, heard) = channel();
-        Some(Self {
-            on_interrupt: args.on_interrupt.clone(),
-            on_rebalance: args.on_rebalance.clone(),
-            marks: place.map(|place| Marks::watch(place, news.clone())),
-            shared: Shared::new(SoFar::new(terms)),
-            news,
-            heard: Some(heard),
+        let seen = Seen::new(args.on_interrupt, args.interrupt_margin);
+        args.spot_guard.then(|| Self {
+            seen: Arc::new(Mutex::new(seen)),
             events: events.clone(),
         })
     }
 
-    /// Watches over the command from now on, and asks for notices. `is_spot` is what is known of
-    /// the instance; one that is bought otherwise gets none, and is not asked.
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks for notices from now on. `is_spot` is what is known of the instance; one that is
+    /// bought otherwise gets none, and is not asked.
     pub(super) fn watch(
-        &mut self,
+        &self,
         (pid, clock): (Option<u32>, HostClock),
         is_spot: Option<bool>,
         service: Result<Option<String>, &str>,
     ) -> Option<Note> {
-        if let (Some(pid), Some(heard)) = (pid, self.heard.take()) {
-            let listener = Listener {
-                on_interrupt: self.on_interrupt.clone(),
-                on_rebalance: self.on_rebalance.clone(),
-                pid,
-                clock,
-                shared: self.shared.clone(),
-                news: self.news.clone(),
-                events: self.events.clone(),
-            };
-            listener.start(heard);
-        }
         let reason = match service {
             Ok(endpoint) if is_spot != Some(false) => {
-                watch::watch(endpoint, self.news.clone());
+                let guard = self.clone();
+                thread::spawn(move || guard.ask_again(endpoint.as_deref(), (pid?, clock)));
                 return None;
             }
             Ok(_) => "this is not a spot instance",
             Err(reason) => reason,
         };
-        self.shared.lock().so_far.unwatched(reason);
+        self.seen().unwatched = Some(reason.to_owned());
         Some(Note::Complained {
             error: format!("spot notices are not read: {reason}"),
             hint: NOT_WATCHED,
         })
     }
 
+    /// Asks until the run is over.
+    fn ask_again(&self, endpoint: Option<&str>, command: (u32, HostClock)) -> Option<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let mut service = None;
+        loop {
+            let answer = match &runtime {
+                Ok(runtime) => runtime.block_on(ask(&mut service, endpoint)),
+                Err(error) => Err(error.to_string()),
+            };
+            self.hear(answer, command)?;
+            thread::sleep(EVERY);
+        }
+    }
+
+    /// Reacts to an answer; `None` once the run is over.
+    fn hear(
+        &self,
+        answer: Result<Option<SpotNotice>, String>,
+        (pid, clock): (u32, HostClock),
+    ) -> Option<()> {
+        // The run does not end between a signal and the note about it.
+        let mut seen = self.seen();
+        if seen.is_over {
+            return None;
+        }
+        if let Some(signal) = seen.answered(answer, clock.elapsed(), clock.wall()) {
+            signals::send(signal, pid);
+        }
+        if !seen.notes.is_empty() {
+            // It fails once the run is over.
+            let _ = self.events.send(Event::Noted);
+        }
+        Some(())
+    }
+
     /// When the run stops waiting for the command, on the clock of the run.
     pub(super) fn deadline(&self) -> Option<Duration> {
-        self.shared.lock().so_far.deadline()
+        self.seen().deadline()
     }
 
     /// What the user was not shown yet.
     pub(super) fn notes(&self) -> Vec<Note> {
-        std::mem::take(&mut self.shared.lock().notes)
+        std::mem::take(&mut self.seen().notes)
     }
 
-    /// What is known at the end of the run; the last marks are read. From then on, no warning is
-    /// sent.
-    pub(super) fn finish(&self, elapsed: Duration, wall: Timestamp) -> SpotRun {
-        let seen = self.marks.as_ref().and_then(Marks::last);
-        let mut watched = self.shared.lock();
-        watched.is_over = true;
-        if let Some(seen) = seen {
-            watched.so_far.marked(seen);
-        }
-        watched.so_far.run(Moment { elapsed, wall })
+    /// What is known at the end of the run. From then on, no signal is sent.
+    pub(super) fn finish(&self) -> SpotRun {
+        let mut seen = self.seen();
+        seen.is_over = true;
+        seen.run()
     }
 
-    /// What was not watched, and what cannot be known.
+    /// What was not watched.
     pub(super) fn gaps(&self) -> Vec<Gap> {
-        self.shared.lock().so_far.gaps()
+        self.seen().gaps()
     }
+}
+
+/// Asks once. After a failure, the next connection and token are new ones.
+async fn ask(
+    service: &mut Option<SpotNotices>,
+    endpoint: Option<&str>,
+) -> Result<Option<SpotNotice>, String> {
+    let notices = match service.take() {
+        Some(notices) => notices,
+        None => SpotNotices::new(endpoint)?,
+    };
+    let answer = notices.ask().await?;
+    *service = Some(notices);
+    Ok(answer)
 }

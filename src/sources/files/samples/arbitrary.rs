@@ -1,9 +1,9 @@
 //! Runs of any kind, for properties.
 
 use crate::domain::{
-    Activity, CheckpointBasis, CheckpointCost, FineSample, GpuIdentity, GpuProcess, GpuReading,
-    GpuSample, HostReading, Loss, MigSlot, RunCheckpoints, RunEnd, RunFacts, Sample, SpotAction,
-    SpotInterruption, SpotNotice, SpotRun, SpotWarning, ThrottleReasons, UnitsDone,
+    Activity, FineSample, GpuIdentity, GpuProcess, GpuReading, GpuSample, HostReading, Loss,
+    MigSlot, RunEnd, RunFacts, Sample, SpotAction, SpotInterruption, SpotNotice, SpotRun,
+    ThrottleReasons, UnitsDone,
 };
 use jiff::Timestamp;
 use proptest::collection::vec;
@@ -182,26 +182,18 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn warning()(
-        noticed_seconds in 0.0..1e6_f64,
-        warned_by in option::of(name()),
-        failure in option::of(name()),
-    ) -> SpotWarning {
-        SpotWarning { noticed_seconds, warned_by, failure }
-    }
-}
-
-prop_compose! {
     fn interruption()(
         action in proptest::sample::select(SpotAction::ALL),
         time in time(),
-        warning in warning(),
+        noticed_seconds in 0.0..1e6_f64,
+        warned_by in option::of(name()),
         action_seconds in 0.0..1e6_f64,
         deadline_seconds in 0.0..1e6_f64,
     ) -> SpotInterruption {
         SpotInterruption {
             notice: SpotNotice { action, time },
-            warning,
+            noticed_seconds,
+            warned_by,
             action_seconds,
             deadline_seconds,
         }
@@ -210,23 +202,10 @@ prop_compose! {
 
 prop_compose! {
     fn spot()(
-        rebalance in option::of(warning()),
         interruption in option::of(interruption()),
-        checkpoints in option::of((any::<u64>(), figure(), figure())),
-        cost in option::of((0.001..1e4_f64, proptest::sample::select(CheckpointBasis::ALL))),
         is_unread in any::<bool>(),
     ) -> SpotRun {
-        SpotRun {
-            rebalance,
-            interruption,
-            checkpoints: checkpoints.map(|(count, first_seconds, last_seconds)| RunCheckpoints {
-                count,
-                first_seconds,
-                last_seconds,
-            }),
-            checkpoint_cost: cost.map(|(seconds, basis)| CheckpointCost { seconds, basis }),
-            is_unread,
-        }
+        SpotRun { interruption, is_unread }
     }
 }
 

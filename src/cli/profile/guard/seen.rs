@@ -1,0 +1,245 @@
+//! What the guard of a run saw so far, and what follows from an answer. It waits for nothing
+//! and starts nothing.
+
+use crate::domain::{
+    Cause, CauseKind, Gap, GapSubject, SpotAction, SpotInterruption, SpotNotice, SpotRun,
+};
+use jiff::{SignedDuration, Timestamp};
+use std::time::Duration;
+
+/// How long before an interruption EC2 announces it, at most. What is farther away is so by
+/// a clock that is wrong.
+const NOTICE: SignedDuration = SignedDuration::from_mins(2);
+/// What the operating system sends when the instance shuts down.
+const USUAL_SIGNAL: &str = "SIGTERM";
+const USUAL_MARGIN: SignedDuration = SignedDuration::from_secs(10);
+
+/// What it means that notices cannot be read.
+pub(super) const NOT_WATCHED: &str = "`--spot-guard` needs the instance metadata service of an \
+     EC2 spot instance (in a container, a hop limit of 2); the command runs on, and is not \
+     warned until the service answers";
+
+/// What the user is to read.
+#[derive(Debug, PartialEq)]
+pub(in crate::cli::profile) enum Note {
+    Said(String),
+    Complained { error: String, hint: &'static str },
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Absent for the usual one, which does not end a command whose memory is kept.
+    signal: Option<&'static str>,
+    /// Time between the deadline and the interruption.
+    margin: SignedDuration,
+    queries: u64,
+    failed: u64,
+    /// Whether the last query failed.
+    is_failing: bool,
+    /// Why a query failed last.
+    last_failure: Option<String>,
+    /// Why nothing is asked.
+    pub(super) unwatched: Option<String>,
+    interruption: Option<SpotInterruption>,
+    /// What was not shown yet.
+    pub(super) notes: Vec<Note>,
+    /// Whether the run is over, after which no signal is sent.
+    pub(super) is_over: bool,
+}
+
+impl Seen {
+    pub(super) fn new(signal: Option<&'static str>, margin: Option<SignedDuration>) -> Self {
+        Self {
+            signal,
+            margin: margin.unwrap_or(USUAL_MARGIN),
+            ..Self::default()
+        }
+    }
+
+    /// Takes in what the metadata service said after so much of the run, or why it said
+    /// nothing. The signal that the command gets now.
+    pub(super) fn answered(
+        &mut self,
+        answer: Result<Option<SpotNotice>, String>,
+        elapsed: Duration,
+        wall: Timestamp,
+    ) -> Option<&'static str> {
+        self.queries += 1;
+        let notice = match answer {
+            Err(reason) => {
+                self.failed += 1;
+                if !std::mem::replace(&mut self.is_failing, true) {
+                    self.notes.push(Note::Complained {
+                        error: format!("spot notices cannot be read: {reason}"),
+                        hint: NOT_WATCHED,
+                    });
+                }
+                self.last_failure = Some(reason);
+                return None;
+            }
+            Ok(notice) => notice,
+        };
+        if std::mem::take(&mut self.is_failing) {
+            self.say("spot notices can be read again");
+        }
+        let notice = notice.filter(|_| self.interruption.is_none())?;
+        let left = notice.time.duration_since(wall);
+        let left = left.clamp(SignedDuration::ZERO, NOTICE);
+        let to_deadline = (left - self.margin).max(SignedDuration::ZERO);
+        let SpotNotice { action, time } = notice;
+        self.say(&format!(
+            "EC2 will {action} this instance at {time}, in {} s",
+            left.as_secs()
+        ));
+        let hibernates = action == SpotAction::Hibernate;
+        let signal = self.signal.or((!hibernates).then_some(USUAL_SIGNAL));
+        match signal {
+            None => self.say("the command is not warned: hibernation keeps its memory"),
+            Some(name) if hibernates => self.say(&format!("warned the command ({name})")),
+            Some(name) => self.say(&format!(
+                "warned the command ({name}); waiting {} s for it at most",
+                to_deadline.as_secs()
+            )),
+        }
+        let noticed_seconds = elapsed.as_secs_f64();
+        self.interruption = Some(SpotInterruption {
+            notice,
+            noticed_seconds,
+            warned_by: signal.map(str::to_owned),
+            action_seconds: noticed_seconds + left.as_secs_f64(),
+            deadline_seconds: noticed_seconds + to_deadline.as_secs_f64(),
+        });
+        signal
+    }
+
+    fn say(&mut self, text: &str) {
+        self.notes.push(Note::Said(text.to_owned()));
+    }
+
+    /// When the run stops waiting for the command. A hibernated command continues later.
+    pub(super) fn deadline(&self) -> Option<Duration> {
+        let found = self.interruption.as_ref()?;
+        let waits = found.notice.action != SpotAction::Hibernate;
+        let seconds = waits.then_some(found.deadline_seconds)?;
+        Duration::try_from_secs_f64(seconds).ok()
+    }
+
+    /// What is known at the end.
+    pub(super) fn run(&self) -> SpotRun {
+        SpotRun {
+            interruption: self.interruption.clone(),
+            is_unread: self.unwatched.is_some() || self.queries == 0 || self.is_failing,
+        }
+    }
+
+    /// What was not watched.
+    pub(super) fn gaps(&self) -> Vec<Gap> {
+        let unwatched = self.unwatched.as_ref();
+        let unwatched = unwatched.map(|reason| Cause::of(CauseKind::SpotNoticesNotAsked, [reason]));
+        let unread = self.last_failure.as_ref().map(|reason| {
+            Cause::of(
+                CauseKind::SpotNoticesNotRead,
+                [&self.failed.to_string(), &self.queries.to_string(), reason],
+            )
+        });
+        let causes = unwatched.into_iter().chain(unread);
+        causes
+            .map(|cause| Gap::of(GapSubject::SpotNotices, "instance metadata", cause))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: i64 = 1_764_000_000;
+
+    fn wall(seconds: i64) -> Timestamp {
+        Timestamp::from_second(START + seconds).expect("in range")
+    }
+
+    /// An answer after so many seconds of the run.
+    fn answered(
+        seen: &mut Seen,
+        answer: Result<Option<SpotNotice>, String>,
+        seconds: i64,
+    ) -> Option<&'static str> {
+        let elapsed = Duration::from_secs(seconds.unsigned_abs());
+        seen.answered(answer, elapsed, wall(seconds))
+    }
+
+    fn notice(action: SpotAction, seconds: i64) -> Result<Option<SpotNotice>, String> {
+        let time = wall(seconds);
+        Ok(Some(SpotNotice { action, time }))
+    }
+
+    #[test]
+    fn an_interruption_warns_once_and_has_a_deadline() {
+        let mut seen = Seen::new(None, None);
+        assert_eq!(answered(&mut seen, Ok(None), 0), None);
+        assert_eq!(seen.deadline(), None);
+        let terminate = || notice(SpotAction::Terminate, 1_118);
+        assert_eq!(answered(&mut seen, terminate(), 1_000), Some("SIGTERM"));
+        // 118 s are left, 10 s of which are the margin.
+        assert_eq!(seen.deadline(), Some(Duration::from_secs(1_108)));
+        let found = seen.run().interruption.expect("noticed");
+        assert_eq!(found.action_seconds, 1_118.0);
+        assert_eq!(seen.notes.len(), 2);
+        // The notice stays; it is said once.
+        assert_eq!(answered(&mut seen, terminate(), 1_005), None);
+        assert_eq!(seen.notes.len(), 2);
+    }
+
+    #[test]
+    fn clocks_that_are_wrong_change_a_deadline_within_two_minutes_only() {
+        for (time, deadline) in [(9_000, 1_110), (1_000, 1_000), (0, 1_000), (1_004, 1_000)] {
+            let mut seen = Seen::new(None, None);
+            answered(&mut seen, notice(SpotAction::Stop, time), 1_000);
+            let expected = Duration::from_secs(deadline);
+            assert_eq!(seen.deadline(), Some(expected), "{time}");
+        }
+    }
+
+    #[test]
+    fn a_hibernated_command_gets_a_signal_on_request_alone_and_is_not_waited_for() {
+        for signal in [None, Some("SIGUSR1")] {
+            let mut seen = Seen::new(signal, None);
+            let sent = answered(&mut seen, notice(SpotAction::Hibernate, 1_000), 1_000);
+            assert_eq!(sent, signal);
+            assert_eq!(seen.deadline(), None);
+        }
+    }
+
+    #[test]
+    fn notices_that_were_not_read_to_the_end_are_unknown() {
+        let mut seen = Seen::new(None, None);
+        assert!(seen.run().is_unread, "nothing was asked");
+        answered(&mut seen, Ok(None), 0);
+        assert!(!seen.run().is_unread);
+        answered(&mut seen, Err("refused".to_owned()), 5);
+        assert!(seen.run().is_unread, "an interruption may have come since");
+        answered(&mut seen, Ok(None), 10);
+        assert!(!seen.run().is_unread, "a notice would still be there");
+        seen.unwatched = Some("this is not a spot instance".to_owned());
+        assert!(seen.run().is_unread);
+    }
+
+    #[test]
+    fn a_service_that_fails_is_reported_when_it_begins_and_ends() {
+        let mut seen = Seen::new(None, None);
+        for _ in 0..2 {
+            answered(&mut seen, Err("refused".to_owned()), 0);
+            assert!(matches!(&seen.notes[..], [Note::Complained { .. }]));
+        }
+        answered(&mut seen, Ok(None), 10);
+        let notes = &seen.notes[..];
+        assert!(matches!(notes, [_, Note::Said(_)]), "{notes:?}");
+        let gaps = seen.gaps();
+        assert_eq!(gaps.len(), 1);
+        assert_eq!(gaps[0].reason, "2 of 3 queries failed: refused");
+        // It still hears an interruption.
+        let sent = answered(&mut seen, notice(SpotAction::Stop, 100), 15);
+        assert_eq!(sent, Some("SIGTERM"));
+    }
+}
