@@ -18,7 +18,6 @@ mod list_prices;
 mod machine_hours;
 mod past;
 mod plan;
-mod practices;
 mod prices;
 mod recorded;
 mod remedy;
@@ -61,9 +60,6 @@ pub use list_prices::ListPrices;
 pub use machine_hours::machine_hours;
 pub use past::CommonScope;
 pub use plan::Choices;
-pub use practices::{
-    FOLLOWED_SHARE, Practice, PracticeShare, PracticeStanding, Standing, practice_standings,
-};
 pub use prices::{
     AWS, GpuFilter, Offer, OfferedGpus, Question, SortBy, UnknownName, compare, providers,
     sold_elsewhere, types_with_gpu, unknown_names,

@@ -114,7 +114,6 @@ fn document() -> Shape {
         ),
         ("summary", summary()),
         ("kpis", kpis()),
-        ("practices", list(practice())),
         ("workloads", list(workload())),
         ("findings", list(finding())),
         (
@@ -151,17 +150,6 @@ fn kpis() -> Shape {
         ("cost_per_training_job", maybe(Money)),
         ("cost_per_completed_training_job", maybe(Money)),
         ("time_to_first_work_hours", maybe(Figure)),
-    ])
-}
-
-fn practice() -> Shape {
-    let standings = &["followed", "not-followed", "not-applicable", "unknown"];
-    Object(vec![
-        ("practice", Name),
-        ("standing", Word(standings)),
-        ("followed_percent", maybe(Percent)),
-        ("unknown_percent", maybe(Percent)),
-        ("evidence", Name),
     ])
 }
 

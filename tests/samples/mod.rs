@@ -16,7 +16,6 @@ mod keys;
 mod logs;
 mod percentiles;
 mod planners;
-mod practices;
 mod replays;
 mod slices;
 mod spot;

@@ -3,7 +3,6 @@
 
 use super::finding_json::FindingView;
 use super::kpis_json::{UnitCostView, kpis};
-use super::practices::PracticeView;
 use crate::analysis::{Audit, AuditedWorkload, Grouping};
 use crate::domain::{
     Action, Classification, CommittedCost, Finding, GpuUsage, Money, PriceOrigin, TagFilter,
@@ -47,7 +46,6 @@ struct Document<'a> {
     kpis: BTreeMap<&'static str, Option<f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     unit_costs: Option<Vec<UnitCostView>>,
-    practices: Vec<PracticeView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     groups: Option<GroupsView>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -275,7 +273,6 @@ impl<'a> Document<'a> {
             summary: summary(audit),
             kpis: kpis(audit),
             unit_costs: UnitCostView::list(audit),
-            practices: PracticeView::list(audit),
             groups: None,
             showback: None,
             workloads: Each(&audit.workloads, workload),

@@ -3,7 +3,6 @@
 use super::finding_rows::{NAMED, alike, evidence, names, span_of_savings};
 use super::not_counted::not_counted;
 use super::plan_rows::{Step, steps, worth};
-use super::practices::practices_summary;
 use super::workload_rows::is_advised;
 use crate::analysis::{Audit, AuditedWorkload, Grouping};
 use crate::domain::{Action, EstateSource, Finding, Money};
@@ -200,9 +199,6 @@ fn head(audit: &Audit, view: &View) -> String {
     }
     let _ = money_table(audit, &mut head);
     let _ = funnel(audit, &mut head);
-    if let Some(practices) = practices_summary(audit) {
-        let _ = write!(head, "Practices: {practices}\n\n");
-    }
     head
 }
 

@@ -12,7 +12,6 @@ mod markdown;
 mod not_counted;
 mod openmetrics;
 mod plan_rows;
-mod practices;
 mod sheets;
 mod table;
 mod workload_rows;

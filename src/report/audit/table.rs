@@ -6,7 +6,6 @@ use super::committed::committed_section;
 use super::finding_rows::{caveats, findings};
 use super::not_counted::not_counted;
 use super::plan_rows::{steps, worth};
-use super::practices::practices_line;
 use super::workload_rows::{is_advised, workloads};
 use crate::analysis::{Audit, AuditedWorkload, ClassTotals};
 use crate::domain::{Action, ActionKind, Classification, EstateSource, Money};
@@ -59,7 +58,6 @@ fn draw(
     money_block(audit, style, out)?;
     funnel(audit, style, out)?;
     classes(audit, style, out)?;
-    practices_line(audit, style, out)?;
     workloads((&picked, view), is_advised(audit), style, out)?;
     plan((audit, &picked, view), style, out)?;
     purchases(audit, style, out)?;

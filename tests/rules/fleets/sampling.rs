@@ -3,9 +3,7 @@
 
 use super::{FREE_MIB, HELD_MIB, WORKS, assert_totals, box_in, only_workload};
 use crate::rules::builder::{A10G_MIB, Machine, PERIODS, audited, estate, flat};
-use gpucost::analysis::{
-    Audit, Practice, PracticeStanding, RunDays, daily_charges, practice_standings,
-};
+use gpucost::analysis::{Audit, RunDays, daily_charges};
 use gpucost::domain::{ActionKind, Classification, Kpi, KpiValue, Metric, Statistic, UsageState};
 use gpucost::sources::files::{Keep, read_estate, write_estate};
 use rust_decimal::Decimal;
@@ -222,11 +220,6 @@ fn a_counter_that_stands_still_beside_the_power_of_work_is_a_contradiction() {
         assert_eq!((funnel.unmeasured_gpus, funnel.total_gpus), (gpus, 1));
         // Its memory is measured.
         assert_eq!((funnel.allocated_gpus, funnel.active_gpus), (1, 0));
-        let standings = practice_standings(audit);
-        let monitored = |one: &&PracticeStanding| one.practice == Practice::Monitoring;
-        let share = standings.iter().find(monitored).and_then(|one| one.share);
-        let following = share.expect("a share").following;
-        assert_eq!(following, Decimal::from(1 - gpus));
     }
     let days = RunDays::of(&estate(vec![drawing(280.0)]));
     let charges = daily_charges(&works, &days, Decimal::from(730));

@@ -4,7 +4,6 @@ use super::charts::{percent_of, span_bar};
 use crate::analysis::Audit;
 use crate::domain::Money;
 use crate::report::audit::not_counted::not_counted;
-use crate::report::audit::practices::practices_summary;
 use crate::report::shared::markup::{Page, html};
 use crate::report::shared::text::{
     ABSENT, count, counted, money, money_or_absent, percent, rounded,
@@ -84,14 +83,6 @@ pub(super) fn tiles(audit: &Audit, page: &mut Page) {
         ),
     );
     html!(page, "</section>\n");
-    if let Some(practices) = practices_summary(audit) {
-        html!(
-            page,
-            "<p class=\"note between\">Practices: ",
-            practices,
-            "</p>\n"
-        );
-    }
 }
 
 fn tile(page: &mut Page, label: &str, figure: String, note: String) {
