@@ -354,26 +354,21 @@ fn unreadable(error: BillError) -> Failure {
             "download the file again; see docs/bill.md for the formats"
         }
         BillError::Io { .. } => "check the path",
-        BillError::Form { .. } => "see docs/bill.md for the formats",
+        BillError::Form { .. } => {
+            "pass files ending in .csv, .csv.gz or .parquet; see docs/bill.md for the formats"
+        }
         BillError::Row { message, .. } if message.contains("currency") => {
             "pass the currency of the bill, such as `--currency USD`"
         }
         BillError::Row { .. } => "export the bill again, or pass the file without this row",
-        BillError::Damaged { .. } => "download the file again",
-        BillError::Nothing { .. } => {
-            "pass a file, or a directory or prefix with files ending in .csv, .csv.gz or .parquet"
-        }
+        BillError::Damaged { .. } => "download the file again, and all that a manifest names",
         BillError::Ambiguous { .. } => {
             "pass the directory of the latest reading, or add the manifest of the period"
-        }
-        BillError::Missing { .. } => {
-            "download the rest of the export, or pass its files one by one"
         }
         BillError::Alike { .. } => "pass one of them, or the directory with its manifest",
         BillError::Overlap { .. } => {
             "pass the latest reading of a billing period alone, or the directory with its manifest"
         }
-        BillError::Twice { .. } => "pass it once",
     };
     Failure::new(ExitCode::Input, error).with_hint(hint)
 }

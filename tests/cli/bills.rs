@@ -418,7 +418,7 @@ fn what_is_no_bill_is_refused() {
     let missing = world.path("none.csv");
     for (arguments, says) in [
         (vec![missing.as_str()], "cannot read the bill"),
-        (vec![CUR2, CUR2], "was given twice"),
+        (vec![CUR2, CUR2], "has the same lines as"),
         (vec![CUR2, "--group-by", "team"], "valid keys: account"),
         (vec![CUR2, "--currency", "GBP"], "valid values: USD"),
         (vec![], "required"),

@@ -210,7 +210,7 @@ fn names_are_as_many_as_cells() {
     assert!(
         outcome
             .stderr
-            .contains("names given with --read-columns: 4; cells on this line: 9"),
+            .contains("--read-columns has 4, and this line 9"),
         "{}",
         outcome.stderr
     );

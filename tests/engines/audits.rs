@@ -91,7 +91,7 @@ fn tables_that_do_not_add_up_are_refused() {
     for (table, words) in [
         (
             "usage_asked",
-            "an instance that usage_asked of the day does not have",
+            "one that usage_asked of the day does not roll up",
         ),
         ("usage_grid", "do not add up"),
         ("usage_hist", "do not add up"),

@@ -110,7 +110,7 @@ fn an_export_is_read_below_a_prefix_as_in_a_directory() {
     // It is not listed.
     assert_eq!(calls(&account), [0, 1, 0, 0]);
     let twice = run(&account, &object, &[&object]);
-    assert!(twice.error(2).contains("was given twice"));
+    assert!(twice.error(2).contains("has the same lines as"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ pub enum BillError {
     /// A file or a folder could not be opened or read.
     #[error("cannot read the bill {}", shown(path))]
     Io { path: PathBuf, source: io::Error },
-    /// A file is none of the formats that are read.
+    /// A file, or all of a folder, is none of the formats that are read.
     #[error("{} is not a bill that gpucost reads: {message}", shown(path))]
     Form { path: PathBuf, message: String },
     /// A row is invalid.
@@ -20,12 +20,10 @@ pub enum BillError {
         row: u64,
         message: String,
     },
-    /// A file ends early, or says of itself what does not hold.
+    /// A file ends early, or says what does not hold, such as a manifest of files that are not
+    /// here.
     #[error("{} is damaged: {message}", shown(path))]
     Damaged { path: PathBuf, message: String },
-    /// A folder without a bill.
-    #[error("{} contains no files of a bill", shown(path))]
-    Nothing { path: PathBuf },
     /// A folder with several readings of a period, of which only the latest counts.
     #[error(
         "{} contains {readings} readings of the billing period {period}, and nothing says which \
@@ -37,18 +35,7 @@ pub enum BillError {
         period: String,
         readings: usize,
     },
-    /// A manifest names files that are not here.
-    #[error(
-        "{} names {missing} of {listed} files that are not here, such as {first}",
-        shown(path)
-    )]
-    Missing {
-        path: PathBuf,
-        listed: usize,
-        missing: usize,
-        first: String,
-    },
-    /// Two files have the same lines.
+    /// Two files have the same lines, or are one file that was given twice.
     #[error("{} has the same lines as {}", shown(path), shown(earlier))]
     Alike { path: PathBuf, earlier: PathBuf },
     /// Two files have the same hours of instances.
@@ -58,9 +45,6 @@ pub enum BillError {
         shown(earlier)
     )]
     Overlap { path: PathBuf, earlier: PathBuf },
-    /// The same file was given twice.
-    #[error("{} was given twice", shown(path))]
-    Twice { path: PathBuf },
 }
 
 /// What is wrong inside a file.

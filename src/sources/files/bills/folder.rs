@@ -81,7 +81,10 @@ pub(super) fn check_twice(paths: &[PathBuf]) -> Result<(), BillError> {
         let name = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
         let is_named_once = path.is_file() || path.starts_with(IN_BUCKETS);
         if is_named_once && !seen.insert(name) {
-            return Err(BillError::Twice { path: path.clone() });
+            return Err(BillError::Alike {
+                path: path.clone(),
+                earlier: path.clone(),
+            });
         }
     }
     Ok(())
@@ -136,8 +139,9 @@ pub(super) fn latest(
         found.superseded += superseded;
     }
     if found.read.is_empty() {
-        return Err(BillError::Nothing {
+        return Err(BillError::Form {
             path: given.to_owned(),
+            message: "it contains no files of a bill".to_owned(),
         });
     }
     found.read.sort();
@@ -392,11 +396,13 @@ impl Readings<'_> {
         let mut missing = listed.files.difference(&here);
         match missing.next() {
             None => Ok(()),
-            Some(first) => Err(BillError::Missing {
+            Some(first) => Err(BillError::Damaged {
                 path: listed.manifest.clone(),
-                listed: listed.files.len(),
-                missing: missing.count() + 1,
-                first: first.clone(),
+                message: format!(
+                    "it names {} of {} files that are not here, such as {first}",
+                    missing.count() + 1,
+                    listed.files.len()
+                ),
             }),
         }
     }

@@ -321,17 +321,7 @@ fn the_manifest_of_a_period_names_its_latest_reading() {
 
     fs::remove_file(folder.path().join("r/20261001-20261101/a1/r-2.csv.gz")).expect("there");
     let error = read_of(folder.path(), "").expect_err("half a bill");
-    assert!(
-        matches!(
-            error,
-            BillError::Missing {
-                listed: 2,
-                missing: 1,
-                ..
-            }
-        ),
-        "{error:?}"
-    );
+    assert!(error.to_string().contains("names 1 of 2 files"), "{error}");
     let without = "r/20261001-20261101/r-Manifest.json";
     fs::remove_file(folder.path().join(without)).expect("there");
     let error = read_of(folder.path(), "").expect_err("which one?");
@@ -386,7 +376,7 @@ fn exports_of_the_second_version_are_read_once() {
     assert_eq!(superseded, 2);
     let nothing = self::folder(&[("notes.txt", "")]);
     let error = read_of(nothing.path(), "").expect_err("no bill");
-    assert!(matches!(error, BillError::Nothing { .. }), "{error:?}");
+    assert!(matches!(error, BillError::Form { .. }), "{error:?}");
 }
 
 #[test]
@@ -409,15 +399,7 @@ fn an_earlier_reading_never_passes_for_the_one_of_the_manifest() {
     ] {
         let folder = folder(&[(manifest, text), (file, "")]);
         let error = read_of(folder.path(), "").expect_err("an earlier reading");
-        let is_missing = matches!(
-            &error,
-            BillError::Missing {
-                listed: 1,
-                missing: 1,
-                ..
-            }
-        );
-        assert!(is_missing, "{error:?}");
+        assert!(error.to_string().contains("names 1 of 1 files"), "{error}");
     }
     // The manifest of another export says nothing about this one, and a manifest of another
     // kind lists no files of a bill.
@@ -440,7 +422,7 @@ fn an_earlier_reading_never_passes_for_the_one_of_the_manifest() {
 fn a_file_counts_once() {
     let path = fixture("cur2.csv");
     let error = lines_of(&[path.clone(), path], &tagged()).expect_err("twice");
-    assert!(matches!(error, BillError::Twice { .. }), "{error:?}");
+    assert!(matches!(error, BillError::Alike { .. }), "{error:?}");
     // The same lines under another name, and in a report of another version.
     let legacy = fs::read_to_string(fixture("legacy.csv")).expect("a fixture");
     let (shorter, _) = legacy.trim_end().rsplit_once('\n').expect("lines");

@@ -193,18 +193,11 @@ pub(super) enum TableError {
     Columns,
     #[error("it has a value that gpucost does not write")]
     Value,
-    #[error("it has more rows than gpucost writes")]
-    Rows,
-    #[error("its directory names more instances than gpucost holds in memory")]
-    Machines,
-    #[error("it has a text that is longer than gpucost writes")]
-    Text,
-    #[error("it has an instance twice, or one that was not rolled up")]
+    /// More rows, a longer text, or more bytes or instances than are held in memory.
+    #[error("it is larger than gpucost keeps")]
+    Large,
+    #[error("it has an instance twice, or one that usage_asked of the day does not roll up")]
     Asked,
-    #[error("it has an instance that usage_asked of the day does not have")]
-    Unasked,
-    #[error("it unpacks to more than gpucost writes")]
-    Size,
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }

@@ -132,9 +132,9 @@ async fn read_day(
     for schema in ALL.into_iter().skip(1) {
         let mut each = |row: &Row<'_>| -> Result<(), TableError> {
             let place = (row.text(0)?.to_owned(), row.text(1)?.to_owned());
-            let (_, reader) = readers.get_mut(&place).ok_or(TableError::Unasked)?;
+            let (_, reader) = readers.get_mut(&place).ok_or(TableError::Asked)?;
             if !reader.wants(row.text(2)?) {
-                return Err(TableError::Unasked);
+                return Err(TableError::Asked);
             }
             *rows += 1;
             reader.take(schema, row)

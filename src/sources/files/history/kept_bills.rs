@@ -274,7 +274,7 @@ fn cells(period: &str, row: &ResourceHour) -> Result<Vec<Cell>, TableError> {
 
 fn text(text: &str, kind: Kind) -> Result<Cell, TableError> {
     if text.len() > kind.most_bytes() {
-        return Err(TableError::Text);
+        return Err(TableError::Large);
     }
     Ok(Cell::Text(ByteArray::from(text)))
 }

@@ -212,7 +212,7 @@ impl History {
         let mut each = |row: &table::Row<'_>| -> Result<(), TableError> {
             let found = machine_of(row)?;
             let left = room.checked_sub(found.bytes());
-            room = left.ok_or(TableError::Machines)?;
+            room = left.ok_or(TableError::Large)?;
             machines.insert(found.instance.clone(), found);
             Ok(())
         };

@@ -58,7 +58,7 @@ impl Row<'_> {
         let most = kind.unwrap_or(Kind::Text).most_bytes();
         match self.columns.get(column) {
             Some(Cells::Text(texts)) => match &texts[self.place] {
-                Some(text) if text.len() > most => Err(TableError::Text),
+                Some(text) if text.len() > most => Err(TableError::Large),
                 Some(text) => Ok(Some(text.as_utf8()?)),
                 None => Ok(None),
             },
@@ -141,11 +141,11 @@ fn read(
     let mut room = schema.most_rows;
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group)?;
-        let rows = usize::try_from(group.metadata().num_rows()).map_err(|_| TableError::Rows)?;
+        let rows = usize::try_from(group.metadata().num_rows()).map_err(|_| TableError::Large)?;
         if rows > ROWS_OF_A_GROUP {
-            return Err(TableError::Rows);
+            return Err(TableError::Large);
         }
-        room = room.checked_sub(rows).ok_or(TableError::Rows)?;
+        room = room.checked_sub(rows).ok_or(TableError::Large)?;
         let mut columns = Vec::with_capacity(schema.columns.len());
         for place in 0..schema.columns.len() {
             let described = group.metadata().column(place);
@@ -156,7 +156,7 @@ fn read(
             let reader = get_column_reader(column, Box::new(pages));
             let cells = cells(reader, rows, is_required)?;
             if cells.len() != rows {
-                return Err(TableError::Rows);
+                return Err(TableError::Large);
             }
             columns.push(cells);
         }
@@ -187,7 +187,7 @@ fn check_footer(file: &mut File) -> Result<(), TableError> {
     let [first, second, third, fourth, mark @ ..] = end;
     let length = u32::from_le_bytes([first, second, third, fourth]);
     if mark == MARK && length > MOST_FOOTER_BYTES {
-        return Err(TableError::Size);
+        return Err(TableError::Large);
     }
     Ok(())
 }
@@ -201,7 +201,7 @@ fn check_size(column: &ColumnChunkMetaData) -> Result<(), TableError> {
     {
         Ok(())
     } else {
-        Err(TableError::Size)
+        Err(TableError::Large)
     }
 }
 

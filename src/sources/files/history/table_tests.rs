@@ -109,10 +109,10 @@ fn texts_that_fill_the_memory_are_refused() {
     // 100 rows of 256 bytes; one byte more is stored once, and would be copied for each row.
     let of = |bytes: usize| texts((0..100).map(|_| "a".repeat(bytes)));
     assert_eq!(of(256).ok(), Some(25_600));
-    assert!(matches!(of(257), Err(TableError::Text)));
+    assert!(matches!(of(257), Err(TableError::Large)));
     // 9,000 × 4,000 bytes are 36 MB of a column, which pack to less than a hundredth.
     let long = texts((0..9_000).map(|row| format!("{row:04000}")));
-    assert!(matches!(long, Err(TableError::Size)), "{long:?}");
+    assert!(matches!(long, Err(TableError::Large)), "{long:?}");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn more_rows_than_a_table_has_are_refused() {
     };
     let bytes = written(ROWS_OF_A_GROUP + 6);
     let found = read_table(file(&bytes), &SCHEMA, &mut each);
-    assert!(matches!(found, Err(TableError::Rows)), "{found:?}");
+    assert!(matches!(found, Err(TableError::Large)), "{found:?}");
     // The second group is not read.
     assert_eq!(rows, ROWS_OF_A_GROUP);
 }
@@ -136,7 +136,7 @@ fn a_description_of_more_groups_than_a_table_has_is_refused() {
     bytes[length..length + 4].copy_from_slice(&(MOST_FOOTER_BYTES + 1).to_le_bytes());
     let mut each = |_: &Row<'_>| -> Result<(), TableError> { Ok(()) };
     let found = read_table(file(&bytes), &SCHEMA, &mut each);
-    assert!(matches!(found, Err(TableError::Size)), "{found:?}");
+    assert!(matches!(found, Err(TableError::Large)), "{found:?}");
 }
 
 const OPTIONS: Schema = Schema {

@@ -361,7 +361,7 @@ fn a_machine_with_a_text_that_no_machine_has_is_not_kept_in_memory() {
     let [problem] = &problems[..] else {
         panic!("{problems:?}");
     };
-    let words = "it has a text that is longer than gpucost writes";
+    let words = "it is larger than gpucost keeps";
     assert!(problem.to_string().ends_with(words), "{problem}");
 }
 

@@ -70,9 +70,9 @@ impl Layout {
             let columns = header(&cells);
             let tells = columns.iter().flatten().any(is_reading);
             if is_of_processes(&cells) && !tells {
-                return Err(SamplesError::Processes {
+                return Err(SamplesError::Unknown {
                     path: input.path().to_owned(),
-                    line: line.number,
+                    says: Some(quoted(&line.text)),
                 });
             }
             if let Some(columns) = columns {
@@ -128,11 +128,11 @@ impl Layout {
         if let Some((line, cells)) = first
             && others > fitting
         {
-            return Err(SamplesError::ColumnCount {
+            let names = names.len();
+            return Err(SamplesError::Columns {
                 path: input.path().to_owned(),
                 line,
-                names: names.len(),
-                cells,
+                message: format!("--read-columns has {names}, and this line {cells}"),
             });
         }
         let columns: Vec<Column> = names.iter().map(|name| Column::named(name)).collect();

@@ -54,7 +54,7 @@ pub enum SamplesError {
         /// Its first line, cut and safe to show; absent when it is empty.
         says: Option<String>,
     },
-    /// A log without header, whose columns cannot be distinguished from its values.
+    /// The columns of a log are not known.
     #[error("{}:{line}: the columns have no names: {message}", shown(path))]
     Columns {
         path: PathBuf,
@@ -62,20 +62,6 @@ pub enum SamplesError {
         line: u64,
         /// What cannot be told.
         message: String,
-    },
-    /// As many columns were not named as a line has cells.
-    #[error(
-        "{}:{line}: names given with --read-columns: {names}; cells on this line: {cells}",
-        shown(path)
-    )]
-    ColumnCount {
-        path: PathBuf,
-        /// The first such line, counted from one.
-        line: u64,
-        /// How many names were given.
-        names: usize,
-        /// How many cells the line has.
-        cells: usize,
     },
     /// No row says alone what its GPU did at its time.
     #[error(
@@ -95,17 +81,6 @@ pub enum SamplesError {
         shown(path)
     )]
     NoTimes { path: PathBuf },
-    /// A log of processes, not of GPUs.
-    #[error(
-        "{}:{line}: this is a list of processes (--query-compute-apps), which does not say how \
-         busy a GPU was",
-        shown(path)
-    )]
-    Processes {
-        path: PathBuf,
-        /// The line of its header, counted from one.
-        line: u64,
-    },
     /// No row has a time that can be read.
     #[error("{}:{line}: {message}", shown(path))]
     Time {
@@ -132,7 +107,7 @@ impl SamplesError {
                 "fix or remove the line; sample files are read one by one, not concatenated"
             }
             Self::Newer { .. } => "read it with a gpucost that is as new as the one that wrote it",
-            Self::Unknown { .. } | Self::Empty { .. } | Self::Processes { .. } => {
+            Self::Unknown { .. } | Self::Empty { .. } => {
                 concat!(
                     "write one with `gpucost profile --samples FILE.jsonl` or with `nvidia-smi ",
                     "--query-gpu=",
@@ -145,9 +120,8 @@ impl SamplesError {
                  seconds since 1970; name the zone by its offset, or leave it out and give it \
                  with --read-zone"
             }
-            Self::Columns { .. } => "pass them with --read-columns, as given to --query-gpu",
-            Self::ColumnCount { .. } => {
-                "name every column of the log in its order, also those that are not needed"
+            Self::Columns { .. } => {
+                "pass every column of the log in its order with --read-columns, as given to --query-gpu"
             }
             Self::Conflict { .. } => {
                 "read the log of each host separately, or also query `index` and `uuid`, so \

@@ -281,7 +281,7 @@ fn one_of(mut currencies: impl Iterator<Item = Currency>) -> Result<Option<Curre
 
 pub(super) fn text(text: &str, kind: Kind) -> Result<Cell, TableError> {
     if text.len() > kind.most_bytes() {
-        return Err(TableError::Text);
+        return Err(TableError::Large);
     }
     Ok(Cell::Text(ByteArray::from(text)))
 }
@@ -289,7 +289,7 @@ pub(super) fn text(text: &str, kind: Kind) -> Result<Cell, TableError> {
 pub(super) fn optional(text: Option<&str>) -> Result<Cell, TableError> {
     let most = Kind::OptionalText.most_bytes();
     if text.is_some_and(|text| text.len() > most) {
-        return Err(TableError::Text);
+        return Err(TableError::Large);
     }
     Ok(Cell::OptionalText(text.map(ByteArray::from)))
 }

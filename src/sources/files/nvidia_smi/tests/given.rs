@@ -58,7 +58,8 @@ fn as_many_names_as_cells_are_needed() {
             assert_eq!(
                 refused.to_string(),
                 format!(
-                    "smi.log:{line}: names given with --read-columns: {}; cells on this line: 4",
+                    "smi.log:{line}: the columns have no names: --read-columns has {}, and this line \
+                     4",
                     names.len()
                 )
             );
