@@ -22,77 +22,33 @@ pub enum Table {
     Hour,
 }
 
-const ASKED: &[(&str, Kind)] = &[
-    ("account", Kind::Text),
-    ("region", Kind::Text),
-    ("instance", Kind::Text),
-    ("asked", Kind::Text),
-    ("period_seconds", Kind::Whole),
-];
+type Columns = &'static [(&'static str, Kind)];
 
-const SERIES: &[(&str, Kind)] = &[
-    ("account", Kind::Text),
-    ("region", Kind::Text),
-    ("instance", Kind::Text),
-    ("metric", Kind::Text),
-    ("gpu", Kind::Whole),
-    ("statistic", Kind::Text),
-    ("source", Kind::Text),
-    ("joined_by", Kind::Text),
-    ("is_empty", Kind::Whole),
-    ("n", Kind::Whole),
-    ("period_seconds", Kind::Whole),
-    ("min", Kind::Real),
-    ("max", Kind::Real),
-    ("sum", Kind::Whole),
-    ("n_active", Kind::Whole),
-    ("first", Kind::Whole),
-    ("last", Kind::Whole),
-    ("not_a_number", Kind::Whole),
-    ("negative", Kind::Whole),
-    ("over_100", Kind::Whole),
-    ("duplicate", Kind::Whole),
-    ("future", Kind::Whole),
-];
+macro_rules! columns {
+    ($($kind:ident $($name:literal)*;)*) => { &[$($(($name, Kind::$kind),)*)*] };
+}
 
-const GRID: &[(&str, Kind)] = &[
-    ("account", Kind::Text),
-    ("region", Kind::Text),
-    ("instance", Kind::Text),
-    ("metric", Kind::Text),
-    ("source", Kind::Text),
-    ("period", Kind::Whole),
-    ("n", Kind::Whole),
-    ("sum", Kind::Whole),
-    ("max", Kind::Whole),
-    ("n_max", Kind::Whole),
-    ("works", Kind::Whole),
-];
-
-const HIST: &[(&str, Kind)] = &[
-    ("account", Kind::Text),
-    ("region", Kind::Text),
-    ("instance", Kind::Text),
-    ("metric", Kind::Text),
-    ("gpu", Kind::Whole),
-    ("statistic", Kind::Text),
-    ("bucket", Kind::Whole),
-    ("n", Kind::Whole),
-];
-
-const HOUR: &[(&str, Kind)] = &[
-    ("account", Kind::Text),
-    ("region", Kind::Text),
-    ("instance", Kind::Text),
-    ("metric", Kind::Text),
-    ("gpu", Kind::Whole),
-    ("hour", Kind::Whole),
-    ("n", Kind::Whole),
-    ("sum", Kind::Whole),
-    ("min", Kind::Real),
-    ("max", Kind::Real),
-    ("n_active", Kind::Whole),
-];
+const ASKED: Columns = columns! {
+    Text "account" "region" "instance" "asked"; Whole "period_seconds";
+};
+const SERIES: Columns = columns! {
+    Text "account" "region" "instance" "metric"; Whole "gpu";
+    Text "statistic" "source" "joined_by"; Whole "is_empty" "n" "period_seconds";
+    Real "min" "max";
+    Whole "sum" "n_active" "first" "last" "not_a_number" "negative" "over_100" "duplicate" "future";
+};
+const GRID: Columns = columns! {
+    Text "account" "region" "instance" "metric" "source";
+    Whole "period" "n" "sum" "max" "n_max" "works";
+};
+const HIST: Columns = columns! {
+    Text "account" "region" "instance" "metric"; Whole "gpu"; Text "statistic";
+    Whole "bucket" "n";
+};
+const HOUR: Columns = columns! {
+    Text "account" "region" "instance" "metric"; Whole "gpu" "hour" "n" "sum"; Real "min" "max";
+    Whole "n_active";
+};
 
 impl Table {
     pub const ALL: [Self; 5] = [
