@@ -95,6 +95,7 @@ fn filled(points: &Points, text: &str, periods: Option<&str>) -> String {
             ("points", &points.rows()),
             ("periods", &source),
             ("source", &dialect.text(&points.source)),
+            ("asked", &dialect.text(ASKED)),
             ("dt", &dialect.date("g.day")),
         ],
     )

@@ -1,5 +1,5 @@
 -- usage_asked
-select {machine}, 'rollup' as asked, cast(300 as bigint) as period_seconds, {dt} as dt
+select {machine}, {asked} as asked, cast(300 as bigint) as period_seconds, {dt} as dt
 from (
   select p.account, p.region, p.instance, {day} as day
   from {periods} as p
