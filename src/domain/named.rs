@@ -10,6 +10,10 @@ macro_rules! named_enum {
             /// Every value, in order.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
+            /// The name of each, in the same order.
+            #[allow(dead_code, reason = "not every name is a word of a document")]
+            pub const NAMES: &[&str] = &[$($name,)+];
+
             /// The name used in files and reports.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }

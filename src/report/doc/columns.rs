@@ -38,6 +38,8 @@ pub enum Kind {
     /// One of these numbers.
     CountOf(&'static [u64]),
     Number,
+    /// Of GPUs.
+    Devices,
     Percent,
     Share,
     Money,
@@ -224,6 +226,10 @@ impl Value {
         Self::of(number, |number| Self::Number(number, 1))
     }
 
+    pub(in crate::report) fn make_devices(number: impl Into<Option<Decimal>>) -> Self {
+        Self::of(number.into(), Self::Devices)
+    }
+
     pub(in crate::report) fn make_percent(percent: impl Into<Option<f64>>) -> Self {
         Self::of(percent.into(), Self::Percent)
     }
@@ -242,6 +248,11 @@ impl Value {
 
     pub(in crate::report) fn make_price(price: impl Into<Option<Money>>) -> Self {
         Self::of(price.into(), Self::Price)
+    }
+
+    /// Of which screens show so many decimals.
+    pub(in crate::report) fn make_rate(price: impl Into<Option<Money>>, decimals: u32) -> Self {
+        Self::of(price.into(), |price| Self::Rate(price, decimals))
     }
 
     pub(in crate::report) fn make_rows<R>(
@@ -269,7 +280,8 @@ pub(in crate::report) fn heads<R>(columns: Vec<Column<R>>) -> Vec<Head> {
 
 /// Declares a function that returns columns, a line each: what it holds, its path, its title,
 /// its level, its value, and what it means. `opt` stands before what may be absent; a word
-/// names all its words, and rows and records name the function of their columns.
+/// names all its words, a price may name the decimals that screens show, and rows and records
+/// name the function of their columns.
 macro_rules! columns {
     ($(#[$doc:meta])* $vis:vis fn $name:ident $(<$life:lifetime>)? ($row:ident: $type:ty) {
         $( $kind:ident $($sub:ident)? $([$of:expr])? $path:literal, $title:literal, $level:expr, $value:expr, $meaning:literal; )*
@@ -304,10 +316,12 @@ macro_rules! columns {
     (@kind count [$of:expr]) => { $crate::report::doc::Kind::CountOf($of) };
     (@kind count) => { $crate::report::doc::Kind::Count };
     (@kind number) => { $crate::report::doc::Kind::Number };
+    (@kind devices) => { $crate::report::doc::Kind::Devices };
     (@kind percent) => { $crate::report::doc::Kind::Percent };
     (@kind share) => { $crate::report::doc::Kind::Share };
     (@kind money) => { $crate::report::doc::Kind::Money };
     (@kind whole) => { $crate::report::doc::Kind::Money };
+    (@kind price [$of:expr]) => { $crate::report::doc::Kind::Price };
     (@kind price) => { $crate::report::doc::Kind::Price };
     (@kind rows [$of:expr]) => { $crate::report::doc::Kind::Rows($crate::report::doc::heads($of())) };
     (@kind record [$of:expr]) => { $crate::report::doc::Kind::Record($crate::report::doc::heads($of())) };
@@ -321,10 +335,12 @@ macro_rules! columns {
     (@value count [$of:expr], $value:expr) => { $crate::report::doc::Value::make_count($value) };
     (@value count, $value:expr) => { $crate::report::doc::Value::make_count($value) };
     (@value number, $value:expr) => { $crate::report::doc::Value::make_number($value) };
+    (@value devices, $value:expr) => { $crate::report::doc::Value::make_devices($value) };
     (@value percent, $value:expr) => { $crate::report::doc::Value::make_percent($value) };
     (@value share, $value:expr) => { $crate::report::doc::Value::make_share($value) };
     (@value money, $value:expr) => { $crate::report::doc::Value::make_money($value) };
     (@value whole, $value:expr) => { $crate::report::doc::Value::make_whole($value) };
+    (@value price [$of:expr], $value:expr) => { $crate::report::doc::Value::make_rate($value, $of) };
     (@value price, $value:expr) => { $crate::report::doc::Value::make_price($value) };
     (@value rows [$of:expr], $value:expr) => { $crate::report::doc::Value::make_rows(&$of(), $value) };
     (@value record [$of:expr], $value:expr) => { $crate::report::doc::Value::make_record(&$of(), $value) };

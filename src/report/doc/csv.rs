@@ -74,8 +74,9 @@ fn cell(value: &Value) -> String {
         Value::Flag(flag) => yes_or_no(*flag).to_owned(),
         Value::Count(number) => number.to_string(),
         Value::Number(value, _) | Value::Percent(value) => csv::figure(Some(*value)),
+        Value::Devices(number) => csv::rate(Some(*number)),
         Value::Share(share) => csv::cell(rounded(*share)),
         Value::Money(amount) | Value::Whole(amount) => csv::money(Some(*amount)),
-        Value::Price(price) => csv::rate(Some(price.amount())),
+        Value::Price(price) | Value::Rate(price, _) => csv::rate(Some(price.amount())),
     }
 }

@@ -67,9 +67,10 @@ fn currency(doc: &Doc) -> Option<&'static str> {
     let steps = doc.steps.iter().map(|one| &one.result);
     let cells = doc.tables.iter().flat_map(|table| &table.rows).flatten();
     let mut codes = given.chain(steps).chain(cells).filter_map(|one| match one {
-        Value::Money(amount) | Value::Whole(amount) | Value::Price(amount) => {
-            Some(amount.currency().code())
-        }
+        Value::Money(amount)
+        | Value::Whole(amount)
+        | Value::Price(amount)
+        | Value::Rate(amount, _) => Some(amount.currency().code()),
         _ => None,
     });
     let first = codes.next()?;
@@ -142,11 +143,14 @@ impl Serialize for View<'_, Value> {
             Value::Number(value, _) | Value::Percent(value) => {
                 json_figure(*value).serialize(serializer)
             }
+            Value::Devices(number) => json_rate(*number).serialize(serializer),
             Value::Share(share) => rounded(*share).serialize(serializer),
             Value::Money(amount) | Value::Whole(amount) => {
                 json_money(*amount).serialize(serializer)
             }
-            Value::Price(price) => json_rate(price.amount()).serialize(serializer),
+            Value::Price(price) | Value::Rate(price, _) => {
+                json_rate(price.amount()).serialize(serializer)
+            }
         }
     }
 }

@@ -239,6 +239,7 @@ impl Table {
             Kind::Count
             | Kind::CountOf(_)
             | Kind::Number
+            | Kind::Devices
             | Kind::Percent
             | Kind::Share
             | Kind::Money

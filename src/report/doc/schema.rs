@@ -123,7 +123,9 @@ fn value(head: &Head) -> Json {
         Kind::Texts | Kind::Rows(_) => Some("array"),
         Kind::Flag => Some("boolean"),
         Kind::Count | Kind::CountOf(_) => Some("integer"),
-        Kind::Number | Kind::Percent | Kind::Share | Kind::Money | Kind::Price => Some("number"),
+        Kind::Number | Kind::Devices | Kind::Percent | Kind::Share | Kind::Money | Kind::Price => {
+            Some("number")
+        }
         Kind::Record(_) => Some("object"),
     };
     match &head.kind {
@@ -139,7 +141,7 @@ fn value(head: &Head) -> Json {
             let words = words.iter().map(|word| Json::from(*word)).chain(absent);
             schema.insert("enum".to_owned(), words.collect());
         }
-        Kind::Count | Kind::Share | Kind::Price => {
+        Kind::Count | Kind::Devices | Kind::Share | Kind::Price => {
             schema.insert("minimum".to_owned(), 0.into());
         }
         Kind::CountOf(numbers) => {

@@ -251,3 +251,25 @@ fn a_long_name_is_cut_on_a_screen_and_whole_elsewhere() {
     assert!(csv.contains(&long));
     assert!(doc_json(&answer).expect("JSON").contains(&long));
 }
+
+#[test]
+fn rates_align_on_screens_and_keep_their_decimals_in_data() {
+    let mut answer = answer();
+    for (row, price) in answer.tables[0]
+        .rows
+        .iter_mut()
+        .zip(["1234.5", "0.0089685"])
+    {
+        row[3] = Value::Rate(usd(price), 3);
+    }
+    let table = doc_markdown(&answer);
+    assert!(table.contains("1,234.500 |"), "{table}");
+    assert!(table.contains("0.009 |"), "{table}");
+    let rows = doc_csv(&answer).expect("rows");
+    let cells: Vec<&str> = rows
+        .lines()
+        .filter_map(|row| row.rsplit(',').next())
+        .collect();
+    // Six decimals, half to even.
+    assert_eq!(cells, ["cost_usd_hourly", "1234.5", "0.008968"]);
+}

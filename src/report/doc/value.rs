@@ -2,7 +2,7 @@
 
 use crate::domain::{Money, separated};
 use crate::report::shared::text::{
-    ABSENT, count, money, percent, rounded, safe, unit_price, whole, yes_or_no,
+    ABSENT, count, devices, money, percent, price_with, rounded, safe, unit_price, whole, yes_or_no,
 };
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -23,6 +23,8 @@ pub enum Value {
     Count(u64),
     /// A measured or computed number with as many decimals as screens show.
     Number(f64, usize),
+    /// A number of GPUs, of which one may be a part: up to six decimals, and two on screens.
+    Devices(Decimal),
     /// 0–100, with one decimal.
     Percent(f64),
     /// 0–1; screens show it as a percentage.
@@ -33,6 +35,8 @@ pub enum Value {
     Whole(Money),
     /// A price of a small unit, such as an hour or a million tokens: up to six decimals.
     Price(Money),
+    /// A price of which screens show so many decimals, so that rows align.
+    Rate(Money, u32),
     /// Values under the heads of its column.
     Record(Vec<Value>),
     /// Rows under the heads of its column.
@@ -69,11 +73,13 @@ pub(in crate::report) fn shown(value: &Value) -> String {
         Value::Flag(flag) => yes_or_no(*flag).to_owned(),
         Value::Count(number) => count(*number),
         Value::Number(value, decimals) => number(*value, *decimals),
+        Value::Devices(number) => devices(*number),
         Value::Percent(value) => percent(*value),
         Value::Share(share) => format!("{}%", rounded(*share * Decimal::ONE_HUNDRED, 1)),
         Value::Money(amount) => money(*amount),
         Value::Whole(amount) => whole(*amount),
         Value::Price(price) => unit_price(*price),
+        Value::Rate(price, decimals) => price_with(*price, *decimals),
     }
 }
 

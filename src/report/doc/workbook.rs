@@ -201,7 +201,9 @@ impl Workbook {
                 LineValue::Value(figure) => {
                     self.write(&mut sheet, (row, 1), figure)?;
                     match figure {
-                        Value::Money(amount) | Value::Price(amount) => Some(*amount),
+                        Value::Money(amount) | Value::Price(amount) | Value::Rate(amount, _) => {
+                            Some(*amount)
+                        }
                         _ => None,
                     }
                 }
@@ -274,11 +276,14 @@ impl Workbook {
             Value::Number(value, _) | Value::Percent(value) => {
                 (number(Some(*value)), &formats.number)
             }
+            Value::Devices(number) => (number.round_dp(6).to_f64(), &formats.number),
             Value::Share(share) => (rounded(*share), &formats.number),
             Value::Money(amount) | Value::Whole(amount) => {
                 (amount.rounded().amount().to_f64(), &formats.money)
             }
-            Value::Price(price) => (price.amount().round_dp(6).to_f64(), &formats.price),
+            Value::Price(price) | Value::Rate(price, _) => {
+                (price.amount().round_dp(6).to_f64(), &formats.price)
+            }
         };
         if let Some(value) = value {
             sheet.write_number_with_format(row, col, value, format)?;

@@ -41,14 +41,13 @@ pub fn money_or_absent(amount: Option<Money>) -> String {
 }
 
 /// A number of GPUs, to the hundredth of one.
+pub(in crate::report) fn devices(number: Decimal) -> String {
+    let number = number.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero);
+    number.normalize().to_string()
+}
+
 pub(in crate::report) fn devices_or_absent(number: Option<Decimal>) -> String {
-    number.map_or_else(
-        || ABSENT.to_owned(),
-        |number| {
-            let number = number.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero);
-            number.normalize().to_string()
-        },
-    )
+    number.map_or_else(|| ABSENT.to_owned(), devices)
 }
 
 /// Twelve months of an amount per month.
@@ -59,7 +58,12 @@ pub fn a_year(monthly: Money) -> Money {
 /// A price of a small unit with as many decimals as it has, from two to six.
 pub(in crate::report) fn unit_price(price: Money) -> String {
     let amount = price.amount();
-    let decimals = amount.round_dp(6).normalize().scale().max(2);
+    price_with(price, amount.round_dp(6).normalize().scale().max(2))
+}
+
+/// A price with so many decimals.
+pub(in crate::report) fn price_with(price: Money, decimals: u32) -> String {
+    let amount = price.amount();
     let text = rounded(amount.abs(), decimals);
     let sign = if amount.is_sign_negative() && !amount.is_zero() {
         "-"
