@@ -35,6 +35,20 @@ pub(super) fn print(
     print_in(doc, format, style, out, io)
 }
 
+/// Prints a document with every row of its tables.
+pub(super) fn print_whole(
+    doc: &Doc,
+    format: DocFormat,
+    out: &OutputArgs,
+    io: &mut Io<'_>,
+) -> Result<ExitCode, Failure> {
+    let style = TableStyle {
+        limit: Some(usize::MAX),
+        ..output::style(format == DocFormat::Wide, out, io)
+    };
+    print_in(doc, format, style, out, io)
+}
+
 /// Prints a document; a table is drawn in a style.
 pub(super) fn print_in(
     doc: &Doc,

@@ -1,10 +1,10 @@
 //! `gpucost pricing`: find, compare, refresh.
 
-use super::args::Format;
+use super::args::{DocFormat, Format};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::pricing_args::{PricingAction, PricingArgs, RefreshArgs, SortChoice, StatusArgs};
-use super::{Io, audit, estate, live, output, price_cache};
+use super::{Io, audit, estate, live, output, planner, price_cache};
 use crate::analysis::{
     AWS, GpuFilter, Offer, Question, SortBy, compare, providers, sold_elsewhere, types_with_gpu,
     unknown_names,
@@ -15,8 +15,7 @@ use crate::domain::{OperatingSystem, PriceBook, shown};
 use crate::gather::{PublicRefresh, RefreshOptions, refresh_prices, refresh_public_prices};
 use crate::report::text::counted;
 use crate::report::{
-    PriceStatus, PricingStyle, TableStyle, price_status_json, price_status_table, pricing_csv,
-    pricing_json, pricing_table,
+    PriceStatus, TableStyle, price_status_json, price_status_table, pricing_doc,
 };
 use crate::sources::aws::Notice;
 use crate::sources::files::{read_price_cache, write_price_cache};
@@ -55,32 +54,22 @@ fn look_up(args: &PricingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     // The hint helps for these alone; the table dates the others.
     let quotes = offers.iter().flat_map(|offer| offer.refreshable_quotes());
     let warning = age.check(quotes.map(|quote| quote.seen_on).min(), io.now)?;
-    let style = |wide: bool| PricingStyle {
-        table: output::style(wide, &args.out, io),
-        limit: args.limit.unwrap_or(if wide { usize::MAX } else { ROWS }),
-        sort: question.sort,
-        hours_per_month: policy.hours_per_month,
-    };
     let found = offers.len();
-    if matches!(format, Format::Json | Format::Csv) {
-        offers.truncate(args.limit.unwrap_or(found));
-    }
-    let text = match format {
-        Format::Table => pricing_table(&offers, style(false)),
-        Format::Wide => pricing_table(&offers, style(true)),
-        Format::Json => {
-            pricing_json(&offers, policy.hours_per_month).map_err(Failure::unexpected)?
-        }
-        Format::Csv => pricing_csv(&offers, policy.hours_per_month).map_err(Failure::unexpected)?,
+    let rows = if format == DocFormat::Table {
+        ROWS
+    } else {
+        usize::MAX
     };
-    output::document(&text, &args.out, io)?;
+    offers.truncate(args.limit.unwrap_or(rows));
+    let doc = pricing_doc(&offers, found, question.sort, policy.hours_per_month);
+    planner::print_whole(&doc, format, &args.out, io)?;
     output::warn(warning, &args.out, io);
     let places = sold_in(&question, &prices);
     for place in places.iter().filter(|_| found > 0) {
         let note = format!("note: no priced offer here: {place}");
         output::say(&note, &args.out, io);
     }
-    let cut = if offers.len() < found {
+    let cut = if offers.len() < found && !format.is_table() {
         format!("; {} omitted by `--limit`", found - offers.len())
     } else {
         String::new()

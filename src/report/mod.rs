@@ -63,7 +63,7 @@ pub use planners::{
     kpi_run_answer, rent_or_buy_answer, schedule_answer, select_answer, share_answer,
 };
 pub use price_status::{PriceStatus, price_status_json, price_status_table};
-pub use pricing::{PricingStyle, pricing_csv, pricing_json, pricing_table};
+pub use pricing::{pricing_doc, pricing_schema};
 pub use profile::{
     ProfileReport, alert_line, elapsed_words, profile_html, profile_json, profile_markdown,
     profile_openmetrics, profile_table,

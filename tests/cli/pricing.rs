@@ -104,6 +104,23 @@ fn the_whole_book_is_as_the_contract_says() {
 }
 
 #[test]
+fn every_format_has_the_price_of_a_p4d() {
+    for (format, price) in [
+        ("table", "$21.9576"),
+        ("wide", "$21.9576"),
+        (
+            "csv",
+            ",21.957642,16029.08,2.744705,0.068618,0.008797,2026-07-20,",
+        ),
+        ("markdown", "21.9576 |"),
+        ("html", "$21.9576"),
+    ] {
+        let text = pricing(&["p4d.24xlarge", "--format", format]).stdout;
+        assert!(text.contains(price), "{format}: {text}");
+    }
+}
+
+#[test]
 fn figures_of_a_p4d_are_those_of_the_published_lists() {
     let offer = &prices(&["p4d.24xlarge"])[0];
     // By hand: 21.957642 / 8; / (8 × 40 GiB); / (8 × 312 TFLOPS); × 730 h.
@@ -187,7 +204,7 @@ fn a_region_stands_for_itself_alone() {
     assert!(regions.len() > 15, "{}", regions.len());
     let nowhere = pricing(&["p5en.48xlarge", "--region", "cn-north-1"]);
     assert_eq!(nowhere.code, 4);
-    assert_eq!(nowhere.stdout, "no priced offers\n");
+    assert_eq!(nowhere.stdout, "no priced offers\n\n");
 }
 
 #[test]

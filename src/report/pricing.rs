@@ -1,0 +1,378 @@
+//! `gpucost pricing`: offers side by side.
+
+use crate::analysis::{AWS, Offer, SortBy};
+use crate::catalog::{
+    PricedUnit, family, gpu_spec, mig_profiles, network_gbps, shape, zones as zone_ids,
+};
+use crate::domain::{
+    CommitmentTerm, Currency, HourlyRate, InterruptionBand, Money, PriceBasis, PriceOption,
+    PriceQuote,
+};
+use crate::report::doc::{Column, Doc, Level, Record, Table, columns, doc_schema};
+use crate::report::reserved::{BASES, CURRENCIES, ORIGINS, PAYMENTS, TERMS};
+use crate::report::shared::text::{count, counted, price_with};
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use std::collections::BTreeSet;
+
+const LEGEND: &str = "GPU-H, GIB-H and TFLOPS-H: on-demand per GPU, GiB of VRAM and dense BF16 \
+                      TFLOPS; YR: commitment, no upfront payment";
+
+columns! {
+    fn document<'a>(offers: &'a [Offer]) {
+        opt word[CURRENCIES] "currency", "", Data, agreed(offers, Offer::currency).map(Currency::code), "null if the prices are in several.";
+    }
+}
+
+/// An offer, with the hours of a month.
+struct PriceRow<'a>(&'a Offer, Decimal);
+
+columns! {
+    fn prices<'a>(row: PriceRow<'a>) {
+        text "provider", "provider", Narrow(0), row.0.provider.clone(), "";
+        opt text "region", "region", Narrow(0), row.0.region.clone(), "null if a provider quotes one price for all regions.";
+        text "instance_type", "type", Narrow(0), row.0.instance_type.clone(), "";
+        opt text "gpus", "gpu", Screen, gpus(row.0), "";
+        opt text "gpu.model", "", Data, row.0.gpus.as_ref().map(|gpus| gpus.model.clone()), "";
+        opt devices "gpu.count", "", Data, row.0.gpus.as_ref().map(|gpus| gpus.count), "GPUs per machine; a part of one where the machine has a part.";
+        opt count "gpu.vram_mib", "", Data, row.0.gpus.as_ref().and_then(|gpus| gpus.vram_mib), "Of each GPU.";
+        opt count "vcpu", "", Data, row.0.vcpu, "";
+        opt count "memory_mib", "", Data, row.0.memory_mib, "";
+        word[PricedUnit::NAMES] "price_basis", "", Data, row.0.unit.name(), "What a price is for.";
+        opt word[CURRENCIES] "currency", "", Data, row.0.currency().map(Currency::code), "";
+        opt price[4] "on_demand_hourly", "hour", Narrow(0), row.0.hourly().map(an_hour), "";
+        opt whole "on_demand_monthly", "month", Narrow(2), row.0.hourly().map(|rate| Money::new(rate.amount() * row.1, rate.currency())), "For the hours of a month of the policy.";
+        opt price[3] "on_demand_per_gpu_hourly", "gpu-h", Narrow(1), in_its_currency(row.0, row.0.per_gpu_hour()), "Per GPU and hour.";
+        opt price[4] "on_demand_per_vram_gib_hourly", "gib-h", Narrow(3), in_its_currency(row.0, row.0.per_vram_gib_hour()), "Per GiB of VRAM and hour.";
+        opt price[5] "on_demand_per_bf16_tflops_hourly", "tflops-h", Narrow(4), in_its_currency(row.0, row.0.per_bf16_tflops_hour()), "Per dense BF16 TFLOPS and hour.";
+        opt date "on_demand_date", "", Data, row.0.on_demand.as_ref().map(seen_on), "The day on which the on-demand price was last seen.";
+        opt price[4] "spot_hourly", "spot", Narrow(0), row.0.spot.as_ref().map(rate), "";
+        opt date "spot_date", "", Data, row.0.spot.as_ref().map(seen_on), "The day on which the spot price was last seen.";
+        opt word[ORIGINS] "spot_origin", "", Data, row.0.spot.as_ref().map(|quote| quote.origin.name()), "";
+        opt word[InterruptionBand::NAMES] "interruption_band", "interrupted", Wide, row.0.interruption.map(|(band, _)| band.name()), "How often spot instances were interrupted per month.";
+        opt date "interruption_band_date", "", Data, row.0.interruption.map(|(_, date)| date), "";
+        opt price[4] "commitment_1yr_hourly", "1 yr", Narrow(0), row.0.commitment_1yr.as_ref().map(rate), "For one year, without upfront payment.";
+        opt date "commitment_1yr_date", "", Data, row.0.commitment_1yr.as_ref().map(seen_on), "";
+        opt price[4] "commitment_3yr_hourly", "3 yr", Wide, row.0.commitment_3yr.as_ref().map(rate), "For three years, without upfront payment.";
+        opt date "commitment_3yr_date", "", Data, row.0.commitment_3yr.as_ref().map(seen_on), "";
+        rows[reserved] "reserved", "", Data, row.0.reserved.iter().map(|(term, quote)| Sold("standard", *term, quote)), "Reserved instances.";
+        rows[plans] "savings_plans", "", Data, row.0.savings_plans.iter().filter_map(plan), "";
+        opt price[4] "capacity_block_hourly", "block", Wide, row.0.capacity_block.as_ref().map(rate), "In a Capacity Block.";
+        opt date "capacity_block_date", "", Data, row.0.capacity_block.as_ref().map(seen_on), "";
+        opt texts "zones", "zones", Wide, zones(row.0), "IDs of the zones that offer the type.";
+        opt flag "launchable", "", Data, row.0.launchable, "Whether new instances can be launched.";
+        opt date "effective_date", "", Data, stated(row.0).map(|quote| quote.effective_date), "The day from which the on-demand price is valid, or the first other price if that is missing.";
+        opt date "seen_on", "seen", Wide, stated(row.0).map(seen_on), "The day on which that price was last seen.";
+        opt text "source", "", Data, stated(row.0).map(|quote| quote.source.clone()), "The name of its source.";
+        opt word[ORIGINS] "origin", "origin", Wide, stated(row.0).map(|quote| quote.origin.name()), "";
+    }
+}
+
+/// A commitment: its class or its plan, its term, its price.
+struct Sold<'a>(&'static str, CommitmentTerm, &'a PriceQuote);
+
+columns! {
+    fn reserved<'a>(sold: Sold<'a>) {
+        count[TERMS] "term_years", "", Data, sold.1.years, "";
+        word[PAYMENTS] "payment", "", Data, sold.1.payment.name(), "";
+        word[&["standard"]] "class", "", Data, sold.0, "";
+        opt price "upfront", "", Data, sold.2.instalments.map(|paid| Money::new(paid.upfront, sold.2.rate.currency())), "Paid once.";
+        opt price "hourly", "", Data, sold.2.instalments.map(|paid| Money::new(paid.hourly, sold.2.rate.currency())), "Paid in addition, every hour.";
+        price "effective_hourly", "", Data, rate(sold.2), "Both together, per hour of the term.";
+        word[BASES] "basis", "", Data, sold.2.basis.name(), "Whether the price was listed, or computed from listed ones.";
+        date "date", "", Data, seen_on(sold.2), "The day on which the price was last seen.";
+        word[ORIGINS] "origin", "", Data, sold.2.origin.name(), "";
+    }
+}
+
+columns! {
+    fn plans<'a>(sold: Sold<'a>) {
+        word[&["ec2-instance", "compute"]] "plan", "", Data, sold.0, "";
+        count[TERMS] "term_years", "", Data, sold.1.years, "";
+        word[PAYMENTS] "payment", "", Data, sold.1.payment.name(), "";
+        price "hourly", "", Data, rate(sold.2), "With the upfront payment spread over the term.";
+        word[BASES] "basis", "", Data, sold.2.basis.name(), "Whether the price was listed, or computed from listed ones.";
+        date "date", "", Data, seen_on(sold.2), "The day on which the price was last seen.";
+        word[ORIGINS] "origin", "", Data, sold.2.origin.name(), "";
+    }
+}
+
+/// The first of `total` offers, in their order.
+pub fn pricing_doc(offers: &[Offer], total: usize, sort: SortBy, hours_per_month: Decimal) -> Doc {
+    let rows = offers.iter().map(|offer| PriceRow(offer, hours_per_month));
+    let columns = shown_columns(offers, sort);
+    let mut table = Table::of("prices", "OFFERS", ("offer", "offers"), columns, rows);
+    table.notes = notes(offers, total);
+    Doc {
+        name: "pricing",
+        headline: headline(offers, total),
+        record: Record::of(document(), &offers),
+        tables: vec![table],
+        ..Doc::default()
+    }
+}
+
+/// The JSON schema of [`pricing_doc`].
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn pricing_schema() -> Result<String, serde_json::Error> {
+    let about = "Offers, sorted as requested; docs/json.md says what each key means. Prices are per \
+                 hour, with at most six decimals. Keys may be added within a schema_version.";
+    let form = pricing_doc(&[], 0, SortBy::Price, Decimal::ZERO);
+    doc_schema("pricing", about, &[form])
+}
+
+/// The columns of offers: what all have in common is in the headline, and what they are sorted by
+/// stays on a narrow screen.
+fn shown_columns<'a>(offers: &[Offer], sort: SortBy) -> Vec<Column<PriceRow<'a>>> {
+    let sorted = match sort {
+        SortBy::Price => "on_demand_hourly",
+        SortBy::Spot => "spot_hourly",
+        SortBy::GpuHour => "on_demand_per_gpu_hourly",
+        SortBy::Vram => "on_demand_per_vram_gib_hourly",
+        SortBy::Tflops => "on_demand_per_bf16_tflops_hourly",
+    };
+    let is_block = |offer: &Offer| offer.on_demand.is_none() && offer.capacity_block.is_some();
+    let mut columns = prices();
+    for column in &mut columns {
+        column.head.level = match column.head.path.as_ref() {
+            "provider" if agreed(offers, |offer| Some(&offer.provider)).is_some() => Level::Data,
+            "region" if agreed(offers, |offer| Some(&offer.region)).is_some() => Level::Data,
+            "capacity_block_hourly" if offers.iter().any(is_block) => Level::Narrow(0),
+            path if path == sorted => Level::Narrow(0),
+            _ => column.head.level,
+        };
+    }
+    if single_aws_type(offers).is_some() {
+        columns.retain(|column| column.head.path != "gpus");
+    }
+    columns
+}
+
+/// What offers have in common, of those that have it.
+fn agreed<'a, T: PartialEq>(
+    offers: &'a [Offer],
+    part: impl FnMut(&'a Offer) -> Option<T>,
+) -> Option<T> {
+    let mut parts = offers.iter().filter_map(part);
+    let first = parts.next()?;
+    parts.all(|part| part == first).then_some(first)
+}
+
+fn single_aws_type(offers: &[Offer]) -> Option<&str> {
+    let provider = agreed(offers, |offer| Some(&offer.provider))?;
+    let name = agreed(offers, |offer| Some(offer.instance_type.as_str()))?;
+    (provider == AWS).then_some(name)
+}
+
+fn headline(offers: &[Offer], total: usize) -> String {
+    if total == 0 {
+        return "no priced offers".to_owned();
+    }
+    let provider = agreed(offers, |offer| Some(&offer.provider));
+    let region = agreed(offers, |offer| Some(&offer.region)).and_then(Option::as_ref);
+    let common = [provider, region].into_iter().flatten();
+    common.fold("GPU prices per hour".to_owned(), |text, name| {
+        format!("{text}, {name}")
+    })
+}
+
+fn notes(offers: &[Offer], total: usize) -> Vec<String> {
+    let mut notes = Vec::new();
+    if offers.len() < total {
+        notes.push(format!(
+            "{} of {}; use `--limit {total}` to show all",
+            count(offers.len() as u64),
+            counted(total as u64, "offer", "offers"),
+        ));
+    }
+    if offers.is_empty() {
+        return notes;
+    }
+    if let [only] = offers {
+        notes.extend([1, 3].into_iter().filter_map(|years| terms(only, years)));
+    }
+    notes.extend(dates(offers));
+    notes.push(LEGEND.to_owned());
+    if offers.iter().any(|offer| offer.unit == PricedUnit::Gpu) {
+        notes.push("clouds with per-GPU prices are shown for one GPU".to_owned());
+    }
+    if offers.iter().any(|offer| offer.provider != AWS) {
+        notes.push("list prices of other clouds, for comparison only".to_owned());
+    }
+    notes.extend(single_aws_type(offers).into_iter().flat_map(card));
+    notes
+}
+
+/// The reserved instances of one length.
+fn terms(offer: &Offer, years: u8) -> Option<String> {
+    let sold = offer
+        .reserved
+        .iter()
+        .filter(|(term, _)| term.years == years);
+    let prices: Vec<String> = sold
+        .map(|(term, quote)| {
+            let basis = match quote.basis {
+                PriceBasis::Observed => "",
+                PriceBasis::Derived => " (derived)",
+            };
+            format!("{} {}{basis}", price_with(rate(quote), 4), term.payment)
+        })
+        .collect();
+    let length = counted(u64::from(years), "year", "years");
+    let prices = (!prices.is_empty()).then(|| prices.join(", "))?;
+    Some(format!(
+        "reserved for {length}, upfront spread over the term: {prices}"
+    ))
+}
+
+/// How old the prices of each option are, and where they are from.
+fn dates(offers: &[Offer]) -> Option<String> {
+    let options: [(&str, fn(&Offer) -> Option<&PriceQuote>); 5] = [
+        ("on-demand", |offer| offer.on_demand.as_ref()),
+        ("spot", |offer| offer.spot.as_ref()),
+        ("1 year", |offer| offer.commitment_1yr.as_ref()),
+        ("3 years", |offer| offer.commitment_3yr.as_ref()),
+        ("Capacity Block", |offer| offer.capacity_block.as_ref()),
+    ];
+    let dated = options.iter().filter_map(|(name, option)| {
+        let quotes = || offers.iter().filter_map(option);
+        let oldest = quotes().map(seen_on).min()?;
+        let newest = quotes().map(seen_on).max()?;
+        let origins: BTreeSet<&str> = quotes().map(|quote| quote.origin.name()).collect();
+        let origins = origins.into_iter().collect::<Vec<_>>().join(", ");
+        Some(if oldest == newest {
+            format!("{name} dated {oldest} ({origins})")
+        } else {
+            format!("{name} dated {oldest} to {newest} ({origins})")
+        })
+    });
+    let dated: Vec<String> = dated.collect();
+    (!dated.is_empty()).then(|| dated.join(" · "))
+}
+
+/// What one type is, beside its prices.
+fn card(name: &str) -> Vec<String> {
+    let Some(shape) = shape(name) else {
+        return vec![format!("{name}: no specification available")];
+    };
+    let gpu = shape.gpu.as_ref();
+    let efa = if shape.efa == Some(true) {
+        " with EFA"
+    } else {
+        ""
+    };
+    let facts = [
+        gpu.map(|gpu| format!("{} × {}", gpu.share, gpu.model)),
+        gpu.and_then(|gpu| Some(format!("{} MiB VRAM each", count(gpu.vram_mib?)))),
+        Some(format!("{} vCPU", shape.vcpu)),
+        Some(format!("{} GiB memory", count(shape.memory_mib / 1024))),
+        shape.architecture.map(|known| known.name().to_owned()),
+        network_gbps(name).map(|network| format!("{} Gbit/s network{efa}", network.normalize())),
+        Some(match shape.local_storage_gb {
+            Some(size) => format!("{} GB local disks", count(size)),
+            None => "no local disks".to_owned(),
+        }),
+    ];
+    let mut lines = vec![format!("{name}: {}", listed(facts))];
+    if let Some(spec) = gpu.and_then(gpu_spec) {
+        let figure = |value: Option<f64>, unit: &str| value.map(|value| format!("{value} {unit}"));
+        let capability = spec.compute_capability.as_ref();
+        let facts = [
+            figure(spec.memory_bandwidth_gbps, "GB/s"),
+            figure(spec.bf16_dense_tflops, "dense BF16 TFLOPS"),
+            figure(spec.fp8_dense_tflops, "dense FP8 TFLOPS"),
+            figure(spec.power_limit_w, "W"),
+            capability.map(|capability| format!("compute capability {capability}")),
+            figure(spec.max_operating_c, "°C maximum"),
+        ];
+        lines.push(format!("one {}: {}", spec.model, listed(facts)));
+    }
+    let profiles = gpu.into_iter().flat_map(mig_profiles);
+    let profiles = profiles.filter(|profile| !profile.name.contains('+'));
+    let profiles: Vec<_> = profiles
+        .map(|profile| Some(format!("{} × {}", profile.max_instances, profile.name)))
+        .collect();
+    if !profiles.is_empty() {
+        lines.push(format!("MIG maximum: {}", listed(profiles)));
+    }
+    let Some(facts) = family(shape.family()) else {
+        return lines;
+    };
+    let sold = [facts.reserved_1yr, facts.reserved_3yr];
+    if facts.launchable == Some(false) {
+        lines.push(format!("{}: no longer available for launch", facts.family));
+    }
+    let unsold = match sold.map(|sold| sold == Some(false)) {
+        [true, true] => Some("1 year or 3 years"),
+        [true, false] => Some("1 year"),
+        [false, true] => Some("3 years"),
+        [false, false] => None,
+    };
+    lines.extend(unsold.map(|terms| {
+        format!(
+            "{}: no standard reserved instances for {terms}",
+            facts.family
+        )
+    }));
+    if let (true, Some(is_flexible)) = (sold.contains(&Some(true)), facts.size_flexible) {
+        let covers = if is_flexible {
+            "apply partially or fully to other sizes of the family"
+        } else {
+            "apply to this size only"
+        };
+        let family = &facts.family;
+        lines.push(format!(
+            "{family}: regional Linux reserved instances {covers}"
+        ));
+    }
+    lines
+}
+
+fn listed(facts: impl IntoIterator<Item = Option<String>>) -> String {
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    facts.join(", ")
+}
+
+fn gpus(offer: &Offer) -> Option<String> {
+    let gpus = offer.gpus.as_ref()?;
+    let size = gpus
+        .vram_mib
+        .map_or_else(String::new, |mib| format!(" {}G", (mib + 512) / 1024));
+    Some(format!("{} × {}{size}", gpus.count, gpus.model))
+}
+
+/// The on-demand price, or the first other one.
+fn stated(offer: &Offer) -> Option<&PriceQuote> {
+    offer.on_demand.as_ref().or_else(|| offer.quotes().next())
+}
+
+fn seen_on(quote: &PriceQuote) -> Date {
+    quote.seen_on
+}
+
+fn rate(quote: &PriceQuote) -> Money {
+    an_hour(quote.rate)
+}
+
+fn an_hour(rate: HourlyRate) -> Money {
+    Money::new(rate.amount(), rate.currency())
+}
+
+fn in_its_currency(offer: &Offer, amount: Option<Decimal>) -> Option<Money> {
+    Some(Money::new(amount?, offer.currency()?))
+}
+
+fn zones(offer: &Offer) -> Option<Vec<String>> {
+    let zones = zone_ids(&offer.instance_type, offer.region.as_deref()?)?;
+    Some(zones.to_vec())
+}
+
+fn plan((option, quote): &(PriceOption, PriceQuote)) -> Option<Sold<'_>> {
+    match option {
+        PriceOption::Ec2InstanceSavingsPlan(term) => Some(Sold("ec2-instance", *term, quote)),
+        PriceOption::ComputeSavingsPlan(term) => Some(Sold("compute", *term, quote)),
+        _ => None,
+    }
+}
