@@ -1,6 +1,6 @@
 //! `gpucost pricing`: find, compare, refresh.
 
-use super::args::{DocFormat, Format};
+use super::args::DocFormat;
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::pricing_args::{PricingAction, PricingArgs, RefreshArgs, SortChoice, StatusArgs};
@@ -14,9 +14,7 @@ use crate::config::SettingsFile;
 use crate::domain::{OperatingSystem, PriceBook, shown};
 use crate::gather::{PublicRefresh, RefreshOptions, refresh_prices, refresh_public_prices};
 use crate::report::text::counted;
-use crate::report::{
-    PriceStatus, TableStyle, price_status_json, price_status_table, pricing_doc,
-};
+use crate::report::{price_status_doc, pricing_doc};
 use crate::sources::aws::Notice;
 use crate::sources::files::{read_price_cache, write_price_cache};
 use crate::usage::Estate;
@@ -286,13 +284,8 @@ fn refresh(args: &RefreshArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         Failure::write(&shown(&path), error)
             .with_hint("set GPUCOST_CACHE_DIR to a writable directory with free space")
     })?;
-    // Nothing else will tell of a gap, so none is left out.
-    let style = TableStyle {
-        wide: true,
-        ..output::style(false, &args.out, io)
-    };
-    let text = price_status_table(&PriceStatus::of(&path, Some(&estate), io.now), style);
-    output::document(&text, &args.out, io)?;
+    let doc = price_status_doc(&path, Some(&estate), io.now);
+    planner::print_whole(&doc, DocFormat::Table, &args.out, io)?;
     output::say(
         &format!(
             "refreshed {}; {}",
@@ -348,18 +341,6 @@ fn status(args: &StatusArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let path = price_cache::path(io).unwrap_or_default();
     let cache = read_price_cache(&path)
         .map_err(|error| Failure::new(ExitCode::Input, error).with_hint(price_cache::HINT))?;
-    let status = PriceStatus::of(&path, cache.as_ref(), io.now);
-    let text = match format {
-        Format::Json => price_status_json(&status).map_err(Failure::unexpected)?,
-        Format::Table | Format::Wide => {
-            let style = output::style(format == Format::Wide, &args.out, io);
-            price_status_table(&status, style)
-        }
-        Format::Csv => {
-            return Err(Failure::input("`pricing status` does not support csv")
-                .with_hint("use `--format table` or `--format json`"));
-        }
-    };
-    output::document(&text, &args.out, io)?;
-    Ok(ExitCode::Done)
+    let doc = price_status_doc(&path, cache.as_ref(), io.now);
+    planner::print_whole(&doc, format, &args.out, io)
 }

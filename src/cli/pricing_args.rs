@@ -1,6 +1,6 @@
 //! Flags of `gpucost pricing`.
 
-use super::args::{DocFormat, Format, OutputArgs, gpu_count, hourly_price};
+use super::args::{DocFormat, OutputArgs, gpu_count, hourly_price};
 use super::aws_args::AwsArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use rust_decimal::Decimal;
@@ -85,7 +85,7 @@ pub(super) struct RefreshArgs {
 pub(super) struct StatusArgs {
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
+    pub format: Option<DocFormat>,
     #[command(flatten)]
     pub out: OutputArgs,
 }

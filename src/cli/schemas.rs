@@ -3,7 +3,7 @@
 
 use super::Io;
 use super::exit::{ExitCode, Failure};
-use crate::report::{pricing_schema, reserved_schema};
+use crate::report::{price_status_schema, pricing_schema, reserved_schema};
 use clap::ValueEnum;
 use std::borrow::Cow;
 
@@ -54,6 +54,7 @@ impl SchemaName {
     /// The schema as a JSON document.
     pub(super) fn text(self) -> Result<Cow<'static, str>, serde_json::Error> {
         let text = match self {
+            Self::PricingStatus => return Ok(price_status_schema()?.into()),
             Self::Pricing => return Ok(pricing_schema()?.into()),
             Self::Reserved => return Ok(reserved_schema()?.into()),
             Self::Answer => include_str!("../../docs/schema/answer.schema.json"),
@@ -67,7 +68,6 @@ impl SchemaName {
             Self::Inventory => include_str!("../../docs/schema/inventory.schema.json"),
             Self::Metrics => include_str!("../../docs/schema/metrics.schema.json"),
             Self::Policy => include_str!("../../docs/schema/policy.schema.json"),
-            Self::PricingStatus => include_str!("../../docs/schema/pricing-status.schema.json"),
             Self::Profile => include_str!("../../docs/schema/profile.schema.json"),
             Self::Rightsize => include_str!("../../docs/schema/rightsize.schema.json"),
             Self::Settings => include_str!("../../docs/schema/settings.schema.json"),

@@ -62,7 +62,7 @@ pub use planners::{
     autoscale_answer, batching_answer, capacity_answer, fit_answer, growth_answer, kpi_answer,
     kpi_run_answer, rent_or_buy_answer, schedule_answer, select_answer, share_answer,
 };
-pub use price_status::{PriceStatus, price_status_json, price_status_table};
+pub use price_status::{price_status_doc, price_status_schema};
 pub use pricing::{pricing_doc, pricing_schema};
 pub use profile::{
     ProfileReport, alert_line, elapsed_words, profile_html, profile_json, profile_markdown,

@@ -418,7 +418,12 @@ fn without_a_cache_the_status_lists_the_bundled_book() {
         .find(|list| list["source"] == "karpenter-2026-07-20")
         .expect("the newest list");
     assert_eq!(karpenter["age_days"], 123);
-    assert_eq!(pricing(&["status", "--format", "csv"]).code, 2);
+    let csv = pricing(&["status", "--format", "csv"]).stdout;
+    assert_eq!(csv.lines().count(), 1 + lists.len(), "{csv}");
+    assert!(
+        csv.contains(",2026-07-20,123,karpenter-2026-07-20\n"),
+        "{csv}"
+    );
 }
 
 #[test]

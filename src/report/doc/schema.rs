@@ -18,7 +18,7 @@ pub fn doc_schema(name: &str, about: &str, forms: &[Doc]) -> Result<String, serd
     let mut document = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": format!("urn:gpucost:schema:{name}:1"),
-        "title": format!("gpucost {name} --format json"),
+        "title": format!("gpucost {} --format json", name.replace('-', " ")),
         "description": about,
         "type": "object",
     });
