@@ -3,7 +3,7 @@
 
 use super::Io;
 use super::exit::{ExitCode, Failure};
-use crate::report::{price_status_schema, pricing_schema, reserved_schema};
+use crate::report::{doctor_schema, price_status_schema, pricing_schema, reserved_schema};
 use clap::ValueEnum;
 use std::borrow::Cow;
 
@@ -54,6 +54,7 @@ impl SchemaName {
     /// The schema as a JSON document.
     pub(super) fn text(self) -> Result<Cow<'static, str>, serde_json::Error> {
         let text = match self {
+            Self::Doctor => return Ok(doctor_schema()?.into()),
             Self::PricingStatus => return Ok(price_status_schema()?.into()),
             Self::Pricing => return Ok(pricing_schema()?.into()),
             Self::Reserved => return Ok(reserved_schema()?.into()),
@@ -62,7 +63,6 @@ impl SchemaName {
             Self::Check => include_str!("../../docs/schema/check.schema.json"),
             Self::Commitments => include_str!("../../docs/schema/commitments.schema.json"),
             Self::Diff => include_str!("../../docs/schema/diff.schema.json"),
-            Self::Doctor => include_str!("../../docs/schema/doctor.schema.json"),
             Self::Estate => include_str!("../../docs/schema/estate.schema.json"),
             Self::Fix => include_str!("../../docs/schema/fix.schema.json"),
             Self::Inventory => include_str!("../../docs/schema/inventory.schema.json"),

@@ -40,7 +40,7 @@ pub use doc::{
     CsvRows, Doc, Given, Head, Kind, Level, Missing, Printed, Record, Step, Table, Value, doc_csv,
     doc_html, doc_json, doc_markdown, doc_slack, doc_table, doc_xlsx,
 };
-pub use doctor::{Check, CheckArea, CheckStatus, doctor_json, doctor_table};
+pub use doctor::{Check, CheckArea, CheckStatus, doctor_doc, doctor_schema};
 pub use explain::{
     Derivation, Explained, NotFound, commitment_explanation, explainable_ids, explanation,
     find_explained,

@@ -7,10 +7,10 @@ mod servers;
 
 pub(super) use here::DRIVER_NODE;
 
-use super::args::{EstateArgs, Format, MetricsSource};
+use super::args::{DocFormat, EstateArgs, MetricsSource};
 use super::exit::{ExitCode, Failure};
-use super::{Io, audit, estate, live, output};
-use crate::report::{Check, CheckArea, CheckStatus, doctor_json, doctor_table};
+use super::{Io, audit, estate, live, output, planner};
+use crate::report::{Check, CheckArea, CheckStatus, doctor_doc};
 use crate::sources::aws::Notice;
 use clap::Args;
 
@@ -21,17 +21,13 @@ pub(super) struct DoctorArgs {
     pub estate: EstateArgs,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
+    pub format: Option<DocFormat>,
 }
 
 pub(super) fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     refuse_recorded(&args.estate)?;
     let settings = estate::settings(&args.estate.out, io)?;
     let format = audit::format(args.format, &settings, io)?;
-    if format == Format::Csv {
-        return Err(Failure::input("`doctor` does not support csv")
-            .with_hint("use `--format table` or `--format json`"));
-    }
     let asked = &args.estate;
     let account = cloud::Asked::of(asked, &settings, io)?;
     let servers = servers::Asked::of(asked, &settings, io)?;
@@ -69,14 +65,7 @@ pub(super) fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     if asked.redact {
         redact(&mut checks);
     }
-    let text = match format {
-        Format::Json => doctor_json(&checks).map_err(Failure::unexpected)?,
-        other => {
-            let style = output::style(other == Format::Wide, &asked.out, io);
-            doctor_table(&checks, style)
-        }
-    };
-    output::document(&text, &asked.out, io)?;
+    planner::print_whole(&doctor_doc(&checks), format, &asked.out, io)?;
     Ok(close(&checks, asked.strict, io))
 }
 
@@ -164,7 +153,7 @@ fn close(checks: &[Check], is_strict: bool, io: &mut Io<'_>) -> ExitCode {
     } else {
         ("an audit would be incomplete", ExitCode::Incomplete)
     };
-    output::complain(error, "each line that is not ok has its fix", io);
+    output::complain(error, "each check that is not ok has its fix", io);
     code
 }
 
