@@ -31,6 +31,8 @@ pub enum Kind {
     /// One of these words.
     Word(&'static [&'static str]),
     Texts,
+    /// Texts of which some may be absent.
+    List,
     Time,
     Date,
     Flag,
@@ -182,7 +184,7 @@ macro_rules! integers {
         }
     )*};
 }
-integers!(u8 u16 u32 u64 usize i64);
+integers!(u8 u16 u32 u64 usize i32 i64);
 
 impl<T: Integer> Integer for Option<T> {
     fn integer(self) -> Option<u64> {
@@ -281,7 +283,8 @@ pub(in crate::report) fn heads<R>(columns: Vec<Column<R>>) -> Vec<Head> {
 /// Declares a function that returns columns, a line each: what it holds, its path, its title,
 /// its level, its value, and what it means. `opt` stands before what may be absent; a word
 /// names all its words, a price may name the decimals that screens show, and rows and records
-/// name the function of their columns.
+/// name the function of their columns. A `figure` is a number of a unit that its row decides, and
+/// is given as a `Value`.
 macro_rules! columns {
     ($(#[$doc:meta])* $vis:vis fn $name:ident $(<$life:lifetime>)? ($row:ident: $type:ty) {
         $( $kind:ident $($sub:ident)? $([$of:expr])? $path:literal, $title:literal, $level:expr, $value:expr, $meaning:literal; )*
@@ -310,6 +313,7 @@ macro_rules! columns {
     (@kind text) => { $crate::report::doc::Kind::Text };
     (@kind word [$of:expr]) => { $crate::report::doc::Kind::Word($of) };
     (@kind texts) => { $crate::report::doc::Kind::Texts };
+    (@kind list) => { $crate::report::doc::Kind::List };
     (@kind time) => { $crate::report::doc::Kind::Time };
     (@kind date) => { $crate::report::doc::Kind::Date };
     (@kind flag) => { $crate::report::doc::Kind::Flag };
@@ -317,6 +321,7 @@ macro_rules! columns {
     (@kind count) => { $crate::report::doc::Kind::Count };
     (@kind number) => { $crate::report::doc::Kind::Number };
     (@kind devices) => { $crate::report::doc::Kind::Devices };
+    (@kind figure) => { $crate::report::doc::Kind::Number };
     (@kind percent) => { $crate::report::doc::Kind::Percent };
     (@kind share) => { $crate::report::doc::Kind::Share };
     (@kind money) => { $crate::report::doc::Kind::Money };
@@ -329,6 +334,7 @@ macro_rules! columns {
     (@value text, $value:expr) => { $crate::report::doc::Value::make_text($value) };
     (@value word [$of:expr], $value:expr) => { $crate::report::doc::Value::make_word($value) };
     (@value texts, $value:expr) => { $crate::report::doc::Value::make_texts($value) };
+    (@value list, $value:expr) => { $crate::report::doc::Value::List($value) };
     (@value time, $value:expr) => { $crate::report::doc::Value::make_time($value) };
     (@value date, $value:expr) => { $crate::report::doc::Value::make_date($value) };
     (@value flag, $value:expr) => { $crate::report::doc::Value::make_flag($value) };
@@ -336,6 +342,7 @@ macro_rules! columns {
     (@value count, $value:expr) => { $crate::report::doc::Value::make_count($value) };
     (@value number, $value:expr) => { $crate::report::doc::Value::make_number($value) };
     (@value devices, $value:expr) => { $crate::report::doc::Value::make_devices($value) };
+    (@value figure, $value:expr) => { $value };
     (@value percent, $value:expr) => { $crate::report::doc::Value::make_percent($value) };
     (@value share, $value:expr) => { $crate::report::doc::Value::make_share($value) };
     (@value money, $value:expr) => { $crate::report::doc::Value::make_money($value) };

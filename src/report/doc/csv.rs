@@ -1,6 +1,6 @@
 //! `--format csv`: the rows of the first table, or a document's own keys in one row.
 
-use super::columns::flattened;
+use super::columns::{column, flattened};
 use super::json::rounded;
 use super::{CsvRows, Doc, Head, Table, Value};
 use crate::report::shared::csv;
@@ -14,17 +14,31 @@ pub fn doc_csv(doc: &Doc) -> Result<String, ::csv::Error> {
     let record = &doc.record;
     let most = match doc.csv {
         CsvRows::Record => return lines(&record.heads, std::slice::from_ref(&record.values)),
+        CsvRows::Named => {
+            let tables: Vec<Table> = doc.data_tables().map(named).collect();
+            return together(&tables.iter().collect::<Vec<_>>());
+        }
         CsvRows::Tables(most) => most,
     };
-    match &doc.tables[..most.min(doc.tables.len())] {
+    match doc.data_tables().take(most).collect::<Vec<_>>().as_slice() {
         [] => Ok(String::new()),
         [table] => table_csv(table),
         tables => together(tables),
     }
 }
 
+/// A table with its key before the values of each row.
+fn named(table: &Table) -> Table {
+    let mut named = table.clone();
+    named.columns.insert(0, column("table", ""));
+    for row in &mut named.rows {
+        row.insert(0, Value::text(table.key));
+    }
+    named
+}
+
 /// The rows of tables under the columns of all of them.
-fn together(tables: &[Table]) -> Result<String, ::csv::Error> {
+fn together(tables: &[&Table]) -> Result<String, ::csv::Error> {
     let tables = tables
         .iter()
         .map(|table| flattened(&table.columns, &table.rows));
@@ -69,6 +83,8 @@ fn cell(value: &Value) -> String {
         Value::Absent | Value::Record(_) | Value::Rows(_) => String::new(),
         Value::Text(text) => spreadsheet_safe(text),
         Value::Texts(texts) => spreadsheet_safe(&texts.join("; ")),
+        Value::List(values) => values.iter().map(cell).collect::<Vec<_>>().join("; "),
+        Value::Signed(value) => cell(value),
         Value::Time(at) => at.to_string(),
         Value::Date(day) => day.to_string(),
         Value::Flag(flag) => yes_or_no(*flag).to_owned(),

@@ -38,7 +38,7 @@ impl Serialize for Document<'_> {
         if is_said(doc.steps.is_empty()) {
             map.serialize_entry("steps", &All(&doc.steps))?;
         }
-        for table in &doc.tables {
+        for table in doc.data_tables() {
             let rows = Rows(&table.columns, &table.rows);
             map.serialize_entry(table.key, &rows)?;
         }
@@ -66,13 +66,8 @@ fn currency(doc: &Doc) -> Option<&'static str> {
     let given = doc.given.iter().map(|one| &one.value);
     let steps = doc.steps.iter().map(|one| &one.result);
     let cells = doc.tables.iter().flat_map(|table| &table.rows).flatten();
-    let mut codes = given.chain(steps).chain(cells).filter_map(|one| match one {
-        Value::Money(amount)
-        | Value::Whole(amount)
-        | Value::Price(amount)
-        | Value::Rate(amount, _) => Some(amount.currency().code()),
-        _ => None,
-    });
+    let amounts = given.chain(steps).chain(cells).filter_map(Value::amount);
+    let mut codes = amounts.map(|amount| amount.currency().code());
     let first = codes.next()?;
     codes.all(|code| code == first).then_some(first)
 }
@@ -140,10 +135,17 @@ impl Serialize for View<'_, Value> {
             Value::Date(day) => serializer.collect_str(day),
             Value::Flag(flag) => serializer.serialize_bool(*flag),
             Value::Count(number) => serializer.serialize_u64(*number),
+            // As many decimals as screens show, and at least four.
+            Value::Number(value, decimals @ 5..) => {
+                let scale = 10_f64.powi(i32::try_from(*decimals).unwrap_or(i32::MAX));
+                ((value * scale).round() / scale).serialize(serializer)
+            }
             Value::Number(value, _) | Value::Percent(value) => {
                 json_figure(*value).serialize(serializer)
             }
             Value::Devices(number) => json_rate(*number).serialize(serializer),
+            Value::Signed(value) => View(value.as_ref()).serialize(serializer),
+            Value::List(values) => serializer.collect_seq(values.iter().map(View)),
             Value::Share(share) => rounded(*share).serialize(serializer),
             Value::Money(amount) | Value::Whole(amount) => {
                 json_money(*amount).serialize(serializer)

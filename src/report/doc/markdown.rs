@@ -8,6 +8,10 @@ use std::fmt::Write;
 
 /// Rows of a sheet before the rest is counted.
 const SHOWN: usize = 20;
+/// Characters of a cell, of which marks that combine take no column.
+const LONGEST_CELL: usize = 300;
+/// Bytes after which rows are counted: a comment has room for 65,536.
+const FULL: usize = 48_000;
 
 /// A document as GitHub-flavoured Markdown. Words from outside are shown and never read as
 /// markup, links or mentions.
@@ -58,6 +62,7 @@ fn rows(table: &Table, out: &mut String) -> std::fmt::Result {
         return notes(table, out);
     }
     writeln!(out)?;
+    let mut written = 0;
     if table.rows.is_empty() {
         writeln!(out, "none")?;
     } else {
@@ -77,11 +82,15 @@ fn rows(table: &Table, out: &mut String) -> std::fmt::Result {
         let rules = columns.iter().map(rule);
         writeln!(out, "| {} |", rules.collect::<Vec<_>>().join(" | "))?;
         for row in table.rows.iter().take(SHOWN) {
+            if out.len() > FULL {
+                break;
+            }
+            written += 1;
             let cells = columns.iter().map(|(place, _)| cell(row.get(*place)));
             writeln!(out, "| {} |", cells.collect::<Vec<_>>().join(" | "))?;
         }
     }
-    let rest = table.rows.len().saturating_sub(SHOWN);
+    let rest = table.rows.len() - written;
     if rest > 0 {
         let (one, many) = table.noun;
         let rest = counted(rest as u64, &format!("more {one}"), &format!("more {many}"));
@@ -98,7 +107,8 @@ fn notes(table: &Table, out: &mut String) -> std::fmt::Result {
 }
 
 fn cell(value: Option<&Value>) -> String {
-    value.map_or_else(String::new, |value| text(&shown(value)))
+    let words = value.map_or_else(String::new, shown);
+    text(&words.chars().take(LONGEST_CELL).collect::<String>())
 }
 
 fn list(title: &str, items: impl Iterator<Item = String>, out: &mut String) -> std::fmt::Result {

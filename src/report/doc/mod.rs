@@ -67,6 +67,11 @@ impl Doc {
         self.record.heads.is_empty()
     }
 
+    /// The tables that JSON, CSV and workbooks have.
+    fn data_tables(&self) -> impl Iterator<Item = &Table> {
+        self.tables.iter().filter(|table| table.is_data())
+    }
+
     /// The tables that screens show: a planner says what it has none of.
     fn said(&self) -> impl Iterator<Item = &Table> {
         let is_empty = |table: &Table| table.rows.is_empty() && table.notes.is_empty();
@@ -80,6 +85,8 @@ impl Doc {
 pub enum CsvRows {
     /// So many of the first tables, under the columns of all of them.
     Tables(usize),
+    /// All tables likewise, each row behind the key of its table.
+    Named,
     /// The record, in one row.
     Record,
 }
@@ -172,13 +179,50 @@ impl Table {
         }
     }
 
-    /// Tables without rows inside of rows, for screens: where a row has some, the table is a
+    /// Whether it is more than a table for screens, whose columns are all of
+    /// [`Level::Screen`].
+    fn is_data(&self) -> bool {
+        self.columns.is_empty() || self.columns.iter().any(Head::is_data)
+    }
+
+    /// The table with the columns of its records beside its own, for screens.
+    fn spread(&self, is_wide: bool) -> Cow<'_, Self> {
+        let record = |head: &Head| match &head.kind {
+            Kind::Record(heads) if head.is_on_screen(is_wide) => Some(heads.clone()),
+            _ => None,
+        };
+        if !self.columns.iter().any(|head| record(head).is_some()) {
+            return Cow::Borrowed(self);
+        }
+        let mut spread = Self {
+            columns: Vec::new(),
+            rows: vec![Vec::new(); self.rows.len()],
+            ..self.clone()
+        };
+        for (place, head) in self.columns.iter().enumerate() {
+            let heads = record(head);
+            for (cells, row) in spread.rows.iter_mut().zip(&self.rows) {
+                match (&heads, &row[place]) {
+                    (Some(_), Value::Record(values)) => cells.extend_from_slice(values),
+                    (Some(heads), _) => cells.extend(vec![Value::Absent; heads.len()]),
+                    (None, value) => cells.push(value.clone()),
+                }
+            }
+            spread
+                .columns
+                .extend(heads.unwrap_or_else(|| vec![head.clone()]));
+        }
+        Cow::Owned(spread)
+    }
+
+    /// Tables without records and rows inside of rows, for screens: where a row has some, the table is a
     /// heading alone, and each row a table below it with what the row says as its title.
     fn screens(&self, is_wide: bool) -> Vec<Cow<'_, Self>> {
         let is_shown = |head: &Head| head.is_on_screen(is_wide);
         let is_nested = |head: &Head| matches!(head.kind, Kind::Rows(_)) && is_shown(head);
-        if !self.columns.iter().any(is_nested) {
-            return vec![Cow::Borrowed(self)];
+        let table = self.spread(is_wide);
+        if !table.columns.iter().any(is_nested) {
+            return vec![table];
         }
         let heading = Self {
             key: self.key,
@@ -187,9 +231,10 @@ impl Table {
             ..Self::default()
         };
         let mut tables = vec![heading];
-        for row in &self.rows {
+        for row in &table.rows {
             let cells = || {
-                self.columns
+                table
+                    .columns
                     .iter()
                     .zip(row)
                     .filter(|(head, _)| is_shown(head))

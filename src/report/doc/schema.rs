@@ -43,7 +43,7 @@ fn form(doc: &Doc) -> Json {
         json!({ "const": SCHEMA_VERSION }),
         true,
     );
-    for table in &doc.tables {
+    for table in doc.data_tables() {
         let rows =
             json!({ "type": "array", "items": object(&table.columns), "description": table.title });
         add(&mut form, table.key, rows, true);
@@ -120,7 +120,7 @@ fn value(head: &Head) -> Json {
     let kind = match &head.kind {
         Kind::Inferred => None,
         Kind::Text | Kind::Word(_) | Kind::Time | Kind::Date => Some("string"),
-        Kind::Texts | Kind::Rows(_) => Some("array"),
+        Kind::Texts | Kind::List | Kind::Rows(_) => Some("array"),
         Kind::Flag => Some("boolean"),
         Kind::Count | Kind::CountOf(_) => Some("integer"),
         Kind::Number | Kind::Devices | Kind::Percent | Kind::Share | Kind::Money | Kind::Price => {
@@ -135,6 +135,9 @@ fn value(head: &Head) -> Json {
         }
         Kind::Texts => {
             schema.insert("items".to_owned(), json!({ "type": "string" }));
+        }
+        Kind::List => {
+            schema.insert("items".to_owned(), json!({ "type": ["string", "null"] }));
         }
         Kind::Word(words) => {
             let absent = head.is_optional.then_some(Json::Null);

@@ -6,6 +6,84 @@ fn usd(text: &str) -> Money {
     Money::new(text.parse().expect("a decimal"), Currency::Usd)
 }
 
+/// Two tables whose rows have a record, behind one for screens alone.
+fn changes() -> Doc {
+    let side = |key: &'static str, title: &'static str| Head {
+        kind: Kind::Money,
+        ..column(key, title)
+    };
+    let table = |key: &'static str, change: Option<Money>| Table {
+        key,
+        title: key.to_owned(),
+        columns: vec![
+            column("id", "name"),
+            Head {
+                kind: Kind::Record(vec![side("new", "now"), side("change", "change")]),
+                ..column("cost", "")
+            },
+        ],
+        rows: vec![vec![
+            Value::text("a"),
+            Value::Record(vec![
+                Value::Money(usd("2")),
+                Value::of(change, Value::Money).signed(),
+            ]),
+        ]],
+        ..Table::default()
+    };
+    let screen = Table {
+        columns: vec![Head {
+            level: Level::Screen,
+            ..column("sum", "sum")
+        }],
+        ..table("totals", None)
+    };
+    Doc {
+        record: Record {
+            heads: vec![Head {
+                kind: Kind::List,
+                ..column("gpus", "")
+            }],
+            values: vec![Value::List(vec![Value::text("A10G"), Value::Absent])],
+        },
+        csv: CsvRows::Named,
+        tables: vec![
+            screen,
+            table("added", Some(usd("2"))),
+            table("gone", Some(usd("-1.5"))),
+        ],
+        ..Doc::default()
+    }
+}
+
+#[test]
+fn records_are_columns_on_screens_and_changes_have_their_sign() {
+    let json: serde_json::Value =
+        serde_json::from_str(&doc_json(&changes()).expect("a document")).expect("JSON");
+    assert_eq!(json["gpus"], serde_json::json!(["A10G", null]));
+    assert_eq!(json.get("totals"), None);
+    let cost = |list: &str| json[list][0]["cost"].clone();
+    assert_eq!(
+        cost("added"),
+        serde_json::json!({ "new": 2.0, "change": 2.0 })
+    );
+    assert_eq!(
+        doc_csv(&changes()).expect("memory"),
+        "table,id,cost_new,cost_change\nadded,a,2.00,2.00\ngone,a,2.00,-1.50\n"
+    );
+    let markdown = doc_markdown(&changes());
+    assert!(
+        markdown
+            .contains("| name | now | change |\n| --- | --: | --: |\n| a | \\$2.00 | +\\$2.00 |"),
+        "{markdown}"
+    );
+    assert!(
+        markdown.contains("| a | \\$2.00 | -\\$1.50 |"),
+        "{markdown}"
+    );
+    assert!(markdown.contains("| sum |"), "{markdown}");
+}
+
 fn answer() -> Doc {
     let row = |name: &str, month: Value, hour: Value| {
         vec![Value::text(name), Value::Count(1_200), month, hour]

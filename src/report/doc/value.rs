@@ -37,6 +37,10 @@ pub enum Value {
     Price(Money),
     /// A price of which screens show so many decimals, so that rows align.
     Rate(Money, u32),
+    /// A change, of which screens show the sign of a rise too.
+    Signed(Box<Value>),
+    /// Values of which some may be absent.
+    List(Vec<Value>),
     /// Values under the heads of its column.
     Record(Vec<Value>),
     /// Rows under the heads of its column.
@@ -53,10 +57,45 @@ impl Value {
         value.map_or(Self::Absent, make)
     }
 
+    /// The value as a change.
+    pub(in crate::report) fn signed(self) -> Self {
+        match self {
+            Self::Absent => Self::Absent,
+            value => Self::Signed(Box::new(value)),
+        }
+    }
+
+    /// What it comes to, where it is money.
+    pub(super) fn amount(&self) -> Option<Money> {
+        match self {
+            Self::Money(amount)
+            | Self::Whole(amount)
+            | Self::Price(amount)
+            | Self::Rate(amount, _) => Some(*amount),
+            Self::Signed(value) => value.amount(),
+            _ => None,
+        }
+    }
+
+    fn is_above_zero(&self) -> bool {
+        match self {
+            Self::Number(value, _) | Self::Percent(value) => *value > 0.0,
+            Self::Share(share) => *share > Decimal::ZERO,
+            _ => self
+                .amount()
+                .is_some_and(|amount| amount.amount() > Decimal::ZERO),
+        }
+    }
+
     pub(super) fn is_words(&self) -> bool {
         matches!(
             self,
-            Self::Text(_) | Self::Texts(_) | Self::Time(_) | Self::Date(_) | Self::Flag(_)
+            Self::Text(_)
+                | Self::Texts(_)
+                | Self::List(_)
+                | Self::Time(_)
+                | Self::Date(_)
+                | Self::Flag(_)
         )
     }
 }
@@ -80,6 +119,9 @@ pub(in crate::report) fn shown(value: &Value) -> String {
         Value::Whole(amount) => whole(*amount),
         Value::Price(price) => unit_price(*price),
         Value::Rate(price, decimals) => price_with(*price, *decimals),
+        Value::Signed(value) if value.is_above_zero() => format!("+{}", shown(value)),
+        Value::Signed(value) => shown(value),
+        Value::List(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::columns::flattened;
 use super::json::rounded;
-use super::{Doc, Table, Value};
+use super::{Doc, Table, Value, shown};
 use crate::domain::{Currency, Money};
 use crate::report::shared::text::safe;
 use jiff::Timestamp;
@@ -60,7 +60,7 @@ pub(in crate::report) enum LineValue {
 /// When a table has more rows than the format holds.
 pub fn doc_xlsx(doc: &Doc, created: Timestamp) -> Result<Vec<u8>, XlsxError> {
     let mut workbook = Workbook::new();
-    for table in &doc.tables {
+    for table in doc.data_tables() {
         let (columns, rows) = flattened(&table.columns, &table.rows);
         workbook.add(&Page {
             name: table.key,
@@ -200,12 +200,7 @@ impl Workbook {
             let amount = match &line.value {
                 LineValue::Value(figure) => {
                     self.write(&mut sheet, (row, 1), figure)?;
-                    match figure {
-                        Value::Money(amount) | Value::Price(amount) | Value::Rate(amount, _) => {
-                            Some(*amount)
-                        }
-                        _ => None,
-                    }
+                    figure.amount()
                 }
                 LineValue::Formula(formula, amount) => {
                     let formula = computed(formula, amount.rounded().amount());
@@ -257,6 +252,11 @@ impl Workbook {
             }
             Value::Texts(texts) => {
                 sheet.write_string(row, col, cell_text(&texts.join("; ")))?;
+                return Ok(());
+            }
+            Value::Signed(value) => return self.write(sheet, (row, col), value),
+            Value::List(_) => {
+                sheet.write_string(row, col, cell_text(&shown(figure)))?;
                 return Ok(());
             }
             Value::Flag(flag) => {
