@@ -1,18 +1,15 @@
 //! `gpucost diff`.
 
 use super::Io;
-use super::args::{OutputArgs, RiskChoice};
-use super::audit;
+use super::args::{DocFormat, OutputArgs, RiskChoice};
 use super::exit::{ExitCode, Failure};
-use super::{estate, output};
+use super::{audit, estate, planner};
 use crate::analysis::{AuditDiff, CommonScope, RunDiff, USUAL_NOISE_PERCENT};
 use crate::config::SettingsFile;
 use crate::domain::{PastAudit, PastRun, shown};
-use crate::report::{
-    diff_json, diff_markdown, diff_table, run_diff_json, run_diff_markdown, run_diff_table,
-};
+use crate::report::{Doc, diff_doc, run_diff_doc};
 use crate::sources::files::{Keep, ReportError, read_estate, read_report, read_run_report};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -34,38 +31,25 @@ pub(super) struct DiffArgs {
     pub noise: Option<f64>,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<DiffFormat>,
+    pub format: Option<DocFormat>,
     #[command(flatten)]
     pub out: OutputArgs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum DiffFormat {
-    /// Table that fits the terminal
-    Table,
-    /// Table for a wide terminal, with every row
-    Wide,
-    /// JSON, for scripts
-    Json,
-    /// Markdown, for a pull request comment
-    Markdown,
 }
 
 pub(super) fn run(args: &DiffArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.out, io)?;
     let format = audit::format(args.format, &settings, io)?;
-    let named = [("OLD", &args.old), ("NEW", &args.new)];
-    if let Some(output) = &args.out.output {
-        for one in named {
-            let (flag, path): (&str, &PathBuf) = one;
-            output::check_distinct(&[(flag, path.as_path()), ("--output", output.as_path())])?;
-        }
+    for (flag, path) in [("OLD", &args.old), ("NEW", &args.new)] {
+        planner::check_output(&[(flag, Some(path))], &args.out)?;
     }
     let old = side(&args.old, args, &settings, io)?;
     let new = side(&args.new, args, &settings, io)?;
-    let text = match (old, new) {
-        (Side::Audit(old), Side::Audit(new)) => of_audits(&old, &new, format, args, io)?,
-        (Side::Run(old), Side::Run(new)) => of_runs(&old, &new, format, args, io)?,
+    let doc = match (old, new) {
+        (Side::Audit(old), Side::Audit(new)) => of_audits(&old, &new, args)?,
+        (Side::Run(old), Side::Run(new)) => {
+            let noise = args.noise.unwrap_or(USUAL_NOISE_PERCENT);
+            run_diff_doc(&RunDiff::of(&old, &new, noise))
+        }
         _ => {
             let [old, new] = [&args.old, &args.new].map(|path| shown(path));
             return Err(Failure::input(format!(
@@ -74,17 +58,10 @@ pub(super) fn run(args: &DiffArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
             .with_hint("compare two audits, or two runs"));
         }
     };
-    output::document(&text, &args.out, io)?;
-    Ok(ExitCode::Done)
+    planner::print(&doc, format, &args.out, io)
 }
 
-fn of_audits(
-    old: &PastAudit,
-    new: &PastAudit,
-    format: DiffFormat,
-    args: &DiffArgs,
-    io: &Io<'_>,
-) -> Result<String, Failure> {
+fn of_audits(old: &PastAudit, new: &PastAudit, args: &DiffArgs) -> Result<Doc, Failure> {
     if args.noise.is_some() {
         return Err(Failure::input("`--noise` is about two runs").with_hint("omit it"));
     }
@@ -94,33 +71,7 @@ fn of_audits(
             .with_hint("compare audits of the same accounts, regions and tags")
     })?;
     let (old, new) = (common.part_of(old), common.part_of(new));
-    let diff = AuditDiff::of(&old, &new);
-    Ok(match format {
-        DiffFormat::Table | DiffFormat::Wide => {
-            let style = output::style(format == DiffFormat::Wide, &args.out, io);
-            diff_table(&diff, style)
-        }
-        DiffFormat::Json => diff_json(&diff).map_err(Failure::unexpected)?,
-        DiffFormat::Markdown => diff_markdown(&diff),
-    })
-}
-
-fn of_runs(
-    old: &PastRun,
-    new: &PastRun,
-    format: DiffFormat,
-    args: &DiffArgs,
-    io: &Io<'_>,
-) -> Result<String, Failure> {
-    let diff = RunDiff::of(old, new, args.noise.unwrap_or(USUAL_NOISE_PERCENT));
-    Ok(match format {
-        DiffFormat::Table | DiffFormat::Wide => {
-            let style = output::style(format == DiffFormat::Wide, &args.out, io);
-            run_diff_table(&diff, style)
-        }
-        DiffFormat::Json => run_diff_json(&diff).map_err(Failure::unexpected)?,
-        DiffFormat::Markdown => run_diff_markdown(&diff),
-    })
+    Ok(diff_doc(&AuditDiff::of(&old, &new)))
 }
 
 /// What a file holds.

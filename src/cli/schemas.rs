@@ -3,7 +3,9 @@
 
 use super::Io;
 use super::exit::{ExitCode, Failure};
-use crate::report::{doctor_schema, price_status_schema, pricing_schema, reserved_schema};
+use crate::report::{
+    diff_schema, doctor_schema, price_status_schema, pricing_schema, reserved_schema,
+};
 use clap::ValueEnum;
 use std::borrow::Cow;
 
@@ -58,11 +60,11 @@ impl SchemaName {
             Self::PricingStatus => return Ok(price_status_schema()?.into()),
             Self::Pricing => return Ok(pricing_schema()?.into()),
             Self::Reserved => return Ok(reserved_schema()?.into()),
+            Self::Diff => return Ok(diff_schema()?.into()),
             Self::Answer => include_str!("../../docs/schema/answer.schema.json"),
             Self::Audit => include_str!("../../docs/schema/audit.schema.json"),
             Self::Check => include_str!("../../docs/schema/check.schema.json"),
             Self::Commitments => include_str!("../../docs/schema/commitments.schema.json"),
-            Self::Diff => include_str!("../../docs/schema/diff.schema.json"),
             Self::Estate => include_str!("../../docs/schema/estate.schema.json"),
             Self::Fix => include_str!("../../docs/schema/fix.schema.json"),
             Self::Inventory => include_str!("../../docs/schema/inventory.schema.json"),

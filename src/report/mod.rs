@@ -35,7 +35,7 @@ pub use audit::{
     audit_table_csv, audit_xlsx, focus_csv,
 };
 pub use bill::{BillAudit, BillOrigin, BillSource, bill_answer, negotiated_rates, price_file};
-pub use diff::{diff_json, diff_markdown, diff_table};
+pub use diff::{diff_doc, diff_schema};
 pub use doc::{
     CsvRows, Doc, Given, Head, Kind, Level, Missing, Printed, Record, Step, Table, Value, doc_csv,
     doc_html, doc_json, doc_markdown, doc_slack, doc_table, doc_xlsx,
@@ -72,7 +72,7 @@ pub use records::{KeptBill, KeptRun, kept_bill_text, kept_run_text, verified_tex
 pub use reserved::reserved_doc;
 pub use reserved_fleet::{reserved_fleet_doc, reserved_schema};
 pub use rightsize::{Sizings, rightsize_csv, rightsize_json, rightsize_table};
-pub use run_diff::{run_diff_json, run_diff_markdown, run_diff_table};
+pub use run_diff::run_diff_doc;
 pub use shared::next::Invocation;
 pub use shared::style::TableStyle;
 pub use shared::text;

@@ -13,9 +13,8 @@ use std::process::{Command, Output};
 const MARK: &str = "REPLACE:";
 
 /// Documents that have formats, with their folder.
-const DOCUMENTS: [(&str, &str); 6] = [
+const DOCUMENTS: [(&str, &str); 5] = [
     ("audit", "audit"),
-    ("diff", "diff"),
     ("gate", "gate"),
     ("inventory", "inventory"),
     ("metrics", "metrics"),

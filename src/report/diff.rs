@@ -1,0 +1,452 @@
+//! `gpucost diff` of two audits: money first, then workloads, then findings.
+
+use crate::analysis::{
+    AuditDiff, ChangedField, Delta, GoneFinding, KpiDelta, PlanOutcome, UnitCostDelta,
+    UnusedChange, WorkloadChange,
+};
+use crate::domain::{Kpi, KpiValue, Money, PastAudit, PastFinding, PastWorkload};
+use crate::report::doc::{
+    CsvRows, Doc, Head, Kind, Record, Table, Value, column, columns, doc_schema, heads,
+};
+use crate::report::reserved::CURRENCIES;
+use crate::report::run_diff::run_diff_form;
+use crate::report::shared::kpis::{per, title};
+use crate::report::shared::text::{count, counted, currency_code, json_account, minute, money};
+
+const FIELDS: &[&str] = &[
+    "instance_type",
+    "instances",
+    "state",
+    "purchase_option",
+    "classification",
+    "monthly_cost",
+];
+const ENDINGS: &[&str] = &["removed", "changed", "no-longer-holds"];
+
+columns! {
+    fn document<'a>(diff: AuditDiff<'a>) {
+        text "gpucost_version", "", Data, env!("CARGO_PKG_VERSION").to_owned(), "";
+        record[side] "old", "", Wide, diff.old, "The earlier audit.";
+        record[side] "new", "", Wide, diff.new, "The later audit.";
+        texts "caveats", "", Data, diff.caveats.clone(), "What limits the comparison.";
+        record[amounts] "summary.monthly_cost", "", Wide, delta(diff.monthly_cost), "";
+        record[amounts] "summary.monthly_waste", "", Wide, delta(diff.monthly_waste), "";
+        record[amounts] "summary.monthly_savings", "", Wide, delta(diff.monthly_savings), "What the plan saves.";
+        count "summary.workloads_added", "", Data, diff.added.len(), "";
+        count "summary.workloads_removed", "", Data, diff.removed.len(), "";
+        count "summary.workloads_changed", "", Data, diff.changed.len(), "";
+        count "summary.workloads_unchanged", "", Data, diff.unchanged, "";
+        count "summary.findings_gone", "", Data, diff.gone.len(), "";
+        count "summary.findings_new", "", Data, diff.appeared.len(), "";
+        count "summary.findings_kept", "", Data, diff.kept, "";
+        opt money "summary.saved_by_findings_gone", "", Data, diff.saved_by_gone, "Per month, each workload once.";
+        opt record[plan] "summary.plan", "", Wide, diff.plan, "What became of the earlier plan; null when nothing was planned.";
+    }
+}
+
+columns! {
+    fn side<'a>(audit: &'a PastAudit) {
+        time "as_of", "", Data, audit.as_of, "";
+        time "window_start", "", Data, audit.window.start, "";
+        time "window_end", "", Data, audit.window.end, "Exclusive.";
+        text "source", "", Data, audit.source.clone(), "";
+        opt text "gpucost_version", "", Data, audit.gpucost_version.clone(), "";
+        word[CURRENCIES] "currency", "", Data, audit.totals.currency.code(), "Of all sums.";
+        count "instances", "", Data, audit.totals.instances, "";
+        count "gpus", "", Data, audit.totals.gpus, "";
+        count "unpriced_instances", "", Data, audit.totals.unpriced_instances, "";
+        count "gaps", "", Data, audit.gaps.len(), "Number of data gaps.";
+        count "workloads_left_out", "", Data, audit.left_out_workloads, "Excluded because the other audit did not read where they are.";
+    }
+}
+
+columns! {
+    /// Something before, now, and the difference.
+    fn amounts(row: [Value; 3]) {
+        opt figure "old", "before", Narrow(0), row[0].clone(), "";
+        opt figure "new", "now", Narrow(0), row[1].clone(), "";
+        opt figure "change", "change", Narrow(0), row[2].clone().signed(), "null where either is unknown, or they are in two currencies.";
+    }
+}
+
+columns! {
+    fn plan(outcome: PlanOutcome) {
+        opt money "planned_monthly_savings", "", Data, outcome.planned, "";
+        opt money "monthly_saved", "", Data, outcome.saved, "Below zero when its workloads cost more.";
+        opt money "storage_of_stopped", "", Data, outcome.storage_of_stopped, "Idle storage of what the plan stopped, which the saving is net of.";
+        opt money "lost_work", "", Data, outcome.lost_work, "Budgeted for work that is lost on spot; the saving contains it.";
+        opt money "snapshots", "", Data, outcome.snapshots, "Budgeted for snapshots of released volumes; the saving contains it.";
+    }
+}
+
+columns! {
+    fn figures(row: (String, [Value; 3])) {
+        text "figure", "figure", Screen, row.0.clone(), "";
+        record[amounts] "amounts", "", Screen, row.1.clone(), "";
+    }
+}
+
+columns! {
+    fn unit_costs<'a>(cost: &'a UnitCostDelta<'a>) {
+        text "name", "", Data, cost.one.name.clone(), "";
+        text "unit", "", Data, cost.one.unit.clone(), "";
+        text "work", "work", Screen, format!("{}, per {}", cost.one.name, per(cost.one.per, &cost.one.unit)), "";
+        count "per", "", Data, cost.one.per, "Units that the price is for.";
+        opt word[CURRENCIES] "currency", "", Data, currency_code(cost.new.or(cost.old)), "";
+        record[amounts] "cost_per_units", "", Narrow(0), [cost.old, cost.new, cost.change()].map(Value::make_price), "";
+    }
+}
+
+columns! {
+    fn workloads<'a>(workload: &'a PastWorkload) {
+        text "id", "", Data, workload.id.clone(), "";
+        text "name", "name", Narrow(0), workload.name.clone(), "";
+        opt text "account", "account", Wide, json_account(&workload.account), "";
+        text "region", "region", Wide, workload.region.clone(), "";
+        text "instance_type", "", Data, workload.instance_type.clone(), "";
+        count "instances", "", Data, workload.instances.len(), "";
+        flag "running", "", Data, workload.running, "";
+        text "purchase_option", "", Data, workload.purchase_option.clone(), "";
+        text "classification", "", Data, workload.classification.clone(), "";
+        opt word[CURRENCIES] "currency", "", Data, currency_code(workload.monthly_cost), "";
+        opt money "monthly_cost", "monthly", Narrow(0), workload.monthly_cost, "";
+        text "description", "what", Screen, described(workload), "";
+    }
+}
+
+columns! {
+    fn changed<'a>(change: &'a WorkloadChange<'a>) {
+        text "old_id", "", Data, change.old.id.clone(), "";
+        text "new_id", "", Data, change.new.id.clone(), "";
+        text "name", "name", Narrow(0), change.new.name.clone(), "";
+        opt word[CURRENCIES] "currency", "", Data, currency_code(change.new.monthly_cost.or(change.old.monthly_cost)), "";
+        record[amounts] "monthly_cost", "", Narrow(0), delta(change.monthly_cost()), "";
+        opt money "planned_monthly_cost", "planned", Wide, change.old.planned_monthly_cost, "Of the earlier plan.";
+        rows[fields] "fields", "", Data, &change.fields, "";
+        text "differences", "what", Screen, differences(change), "";
+    }
+}
+
+columns! {
+    /// Something of a workload, in words.
+    fn fields<'a>(field: &'a ChangedField) {
+        word[FIELDS] "field", "", Data, field.name, "";
+        text "old", "", Data, field.old.clone(), "";
+        text "new", "", Data, field.new.clone(), "";
+    }
+}
+
+columns! {
+    fn unused<'a>(change: &'a UnusedChange<'a>) {
+        text "id", "commitment", Narrow(0), change.one.id.clone(), "";
+        opt word[CURRENCIES] "currency", "", Data, currency_code(change.monthly_cost.new.or(change.monthly_cost.old)), "";
+        record[amounts] "monthly_cost", "", Narrow(0), delta(change.monthly_cost), "";
+        text "name", "what", Narrow(0), change.one.name.clone(), "";
+    }
+}
+
+/// A finding with the name of its workload; one that is gone with why.
+type FindingRow<'a> = (&'a PastFinding, &'a str, Option<&'a GoneFinding<'a>>);
+
+columns! {
+    fn findings<'a>(row: FindingRow<'a>) {
+        text "about", "workload", Screen, row.1.to_owned(), "";
+        text "id", "", Data, row.0.id.clone(), "";
+        text "rule", "rule", Narrow(0), row.0.rule.clone(), "";
+        text "workload", "", Data, row.0.workload.clone(), "";
+        text "severity", "severity", Narrow(0), row.0.severity.clone(), "";
+        opt word[CURRENCIES] "currency", "", Data, currency_code(row.0.monthly_savings.or(row.2.and_then(|gone| gone.workload_saved))), "";
+        opt money "monthly_savings", "savings", Narrow(0), row.0.monthly_savings, "";
+        text "title", "finding", Narrow(0), row.0.title.clone(), "";
+    }
+}
+
+columns! {
+    fn endings<'a>(row: FindingRow<'a>) {
+        word[ENDINGS] "because", "why", Narrow(0), row.2.map(|gone| gone.because.name()), "What became of its workload.";
+        opt money "workload_monthly_saved", "saved now", Narrow(0), row.2.and_then(|gone| gone.workload_saved), "What its workload costs less per month; below zero for more. Findings of one workload share it.";
+    }
+}
+
+/// Two audits beside each other as a document.
+pub fn diff_doc(diff: &AuditDiff<'_>) -> Doc {
+    let change = diff.monthly_cost.change();
+    let change = change.map_or("totals not comparable".to_owned(), |change| {
+        format!("{} per month", change.signed())
+    });
+    let [new, old] = [diff.new, diff.old].map(|audit| minute(audit.as_of));
+    let mut record = Record::of(document(), diff);
+    record.heads.extend(kpi_heads());
+    record.values.extend(
+        diff.kpis
+            .iter()
+            .map(|kpi| Value::make_record(&amounts(), kpi_amounts(kpi))),
+    );
+    let mut tables = vec![totals(diff), kpis(diff)];
+    tables.extend(data_tables(Some(diff)));
+    Doc {
+        name: "diff",
+        headline: format!("GPU cost: {change}, audit of {new} compared with {old}"),
+        record,
+        csv: CsvRows::Named,
+        tables,
+        ..Doc::default()
+    }
+}
+
+/// The JSON schema of `gpucost diff`, of two audits and of two runs.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn diff_schema() -> Result<String, serde_json::Error> {
+    let about = "What changed between two audits, or between two profiled runs; docs/diff.md says \
+                 what each key means. Amounts are per month and have cents; percentages are 0-100. \
+                 Keys may be added within a schema version.";
+    let mut record = Record::heads(document());
+    record.heads.extend(kpi_heads());
+    let audits = Doc {
+        record,
+        tables: data_tables(None).into(),
+        ..Doc::default()
+    };
+    doc_schema("diff", about, &[audits, run_diff_form()])
+}
+
+/// Cost, waste and what the plan saves; below them what was counted, what became of the plan,
+/// and what limits the comparison.
+fn totals(diff: &AuditDiff<'_>) -> Table {
+    let mut totals = Table::of(
+        "totals",
+        "TOTALS  per month",
+        ("sum", "sums"),
+        figures(),
+        [
+            ("cost", diff.monthly_cost),
+            ("waste", diff.monthly_waste),
+            ("planned savings", diff.monthly_savings),
+        ]
+        .map(|(name, amounts)| (name.to_owned(), delta(amounts))),
+    );
+    totals.notes.push(format!(
+        "workloads: {} added, {} removed, {} changed, {} unchanged; findings: {} gone, {} new, {} \
+         unchanged",
+        count(diff.added.len() as u64),
+        count(diff.removed.len() as u64),
+        count(diff.changed.len() as u64),
+        count(diff.unchanged),
+        count(diff.gone.len() as u64),
+        count(diff.appeared.len() as u64),
+        count(diff.kept),
+    ));
+    totals.notes.extend(diff.plan.as_ref().map(outcome));
+    let caveats = diff.caveats.iter();
+    totals
+        .notes
+        .extend(caveats.map(|caveat| format!("caution: {caveat}")));
+    totals
+}
+
+/// The key figures that changed.
+fn kpis(diff: &AuditDiff<'_>) -> Table {
+    let changed = diff.kpis.iter().filter(|kpi| kpi.is_changed());
+    Table::of(
+        "kpis",
+        "KEY FIGURES  that changed",
+        ("key figure", "key figures"),
+        figures(),
+        changed.map(|kpi| (title(kpi.kpi).to_owned(), kpi_amounts(kpi))),
+    )
+}
+
+fn data_tables<'a>(diff: Option<&'a AuditDiff<'a>>) -> [Table; 7] {
+    let diffs = || diff.into_iter();
+    let workload = ("workload", "workloads");
+    let finding = ("finding", "findings");
+    let mut endings_last = findings();
+    let sentence = endings_last.pop();
+    endings_last.extend(endings());
+    endings_last.extend(sentence);
+    [
+        Table::of(
+            "unit_costs",
+            "COSTS OF WORK",
+            ("unit of work", "units of work"),
+            unit_costs(),
+            diffs().flat_map(|diff| &diff.unit_costs),
+        ),
+        Table::of(
+            "added",
+            "ADDED  most expensive first",
+            workload,
+            workloads(),
+            diffs().flat_map(|diff| diff.added.iter().copied()),
+        ),
+        Table::of(
+            "removed",
+            "REMOVED  most expensive first",
+            workload,
+            workloads(),
+            diffs().flat_map(|diff| diff.removed.iter().copied()),
+        ),
+        Table::of(
+            "changed",
+            "CHANGED  largest change of the cost first",
+            workload,
+            changed(),
+            diffs().flat_map(|diff| &diff.changed),
+        ),
+        Table::of(
+            "unused_commitments",
+            "PAID FOR BUT NOT RUNNING  where its cost changed",
+            ("commitment", "commitments"),
+            unused(),
+            diffs().flat_map(|diff| &diff.unused),
+        ),
+        Table::of(
+            "findings_gone",
+            diff.map_or("GONE  findings".to_owned(), gone_title),
+            finding,
+            endings_last,
+            diffs().flat_map(|diff| {
+                let names = diff.old.names();
+                let row = move |gone: &'a GoneFinding<'a>| -> FindingRow<'a> {
+                    (gone.finding, gone.finding.about(&names), Some(gone))
+                };
+                diff.gone.iter().map(row)
+            }),
+        ),
+        Table::of(
+            "findings_new",
+            "NEW  findings",
+            finding,
+            findings(),
+            diffs().flat_map(|diff| {
+                let names = diff.new.names();
+                let row = move |finding: &&'a PastFinding| -> FindingRow<'a> {
+                    (finding, finding.about(&names), None)
+                };
+                diff.appeared.iter().map(row)
+            }),
+        ),
+    ]
+}
+
+fn delta(delta: Delta) -> [Value; 3] {
+    [delta.old, delta.new, delta.change()].map(Value::make_money)
+}
+
+fn kpi_heads() -> impl Iterator<Item = Head> {
+    Kpi::ALL.iter().map(|kpi| Head {
+        path: format!("kpis.{}", kpi.name()).into(),
+        kind: Kind::Record(heads(amounts())),
+        is_optional: false,
+        meaning: title(*kpi),
+        ..column("", "")
+    })
+}
+
+fn kpi_amounts(delta: &KpiDelta) -> [Value; 3] {
+    [delta.old, delta.new, delta.change()].map(|value| match (delta.kpi, value) {
+        (_, None) => Value::Absent,
+        (_, Some(KpiValue::Money(amount))) => Value::Price(amount),
+        (Kpi::Utilization | Kpi::UtilizationByCost, Some(KpiValue::Measured(value))) => {
+            Value::Percent(value)
+        }
+        (Kpi::TrainingJobs, Some(KpiValue::Measured(value))) => Value::Number(value, 0),
+        (Kpi::TimeToFirstWork, Some(KpiValue::Measured(value))) => Value::Number(value, 2),
+        (_, Some(KpiValue::Measured(value))) => Value::Number(value, 1),
+    })
+}
+
+/// What became of the plan of the earlier audit, in a sentence.
+fn outcome(plan: &PlanOutcome) -> String {
+    let mut words = format!(
+        "the earlier plan projected savings of {} per month; the same scope now costs {} per \
+         month",
+        money(plan.planned),
+        less(plan.saved)
+    );
+    for (amount, before, after) in [
+        (
+            plan.storage_of_stopped,
+            "net of",
+            "for idle storage while stopped",
+        ),
+        (
+            plan.lost_work,
+            "with",
+            "that the plan budgeted for work lost on spot",
+        ),
+        (
+            plan.snapshots,
+            "with",
+            "that the plan budgeted for snapshots of released volumes",
+        ),
+    ] {
+        if !amount.amount().is_zero() {
+            words.push_str(&format!(", {before} {} {after}", money(amount)));
+        }
+    }
+    words
+}
+
+fn less(saved: Money) -> String {
+    let amount = Money::new(saved.amount().abs(), saved.currency());
+    if saved.amount().is_sign_negative() && !saved.amount().is_zero() {
+        format!("{} more", money(amount))
+    } else {
+        format!("{} less", money(amount))
+    }
+}
+
+/// What findings that are gone were worth in the end.
+fn gone_title(diff: &AuditDiff<'_>) -> String {
+    let number = counted(diff.gone.len() as u64, "finding", "findings");
+    let saved = diff.saved_by_gone.map_or(String::new(), |saved| {
+        let about = if diff.gone.len() == 1 {
+            "it covered"
+        } else {
+            "they covered"
+        };
+        format!(", and the resources {about} cost {} per month", less(saved))
+    });
+    format!("GONE  {number}{saved}")
+}
+
+/// What differs of a workload but its cost, which has a column.
+fn differences(change: &WorkloadChange<'_>) -> String {
+    let parts: Vec<String> = change
+        .fields
+        .iter()
+        .filter(|field| field.name != "monthly_cost")
+        .map(|field| {
+            let name = match field.name {
+                "instance_type" => "type",
+                "purchase_option" => "option",
+                "classification" => "class",
+                other => other,
+            };
+            format!("{name} {} → {}", field.old, field.new)
+        })
+        .collect();
+    if parts.is_empty() {
+        "cost only".to_owned()
+    } else {
+        parts.join(", ")
+    }
+}
+
+/// Type, count, option and class of a workload.
+fn described(workload: &PastWorkload) -> String {
+    format!(
+        "{} × {}, {}, {}",
+        workload.instances.len(),
+        workload.instance_type,
+        workload.purchase_option,
+        if workload.running {
+            &workload.classification
+        } else {
+            "stopped"
+        }
+    )
+}
