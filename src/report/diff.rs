@@ -63,9 +63,9 @@ columns! {
 columns! {
     /// Something before, now, and the difference.
     fn amounts(row: [Value; 3]) {
-        opt figure "old", "before", Narrow(0), row[0].clone(), "";
-        opt figure "new", "now", Narrow(0), row[1].clone(), "";
-        opt figure "change", "change", Narrow(0), row[2].clone().signed(), "null where either is unknown, or they are in two currencies.";
+        opt cell "old", "before", Narrow(0), row[0].clone(), "";
+        opt cell "new", "now", Narrow(0), row[1].clone(), "";
+        opt cell "change", "change", Narrow(0), row[2].clone().signed(), "null where either is unknown, or they are in two currencies.";
     }
 }
 

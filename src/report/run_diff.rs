@@ -37,7 +37,7 @@ columns! {
         opt text "region", "", Data, run.region.clone(), "";
         list "gpus", "", Data, run.gpus.iter().map(|gpu| Value::make_text(gpu.clone())).collect(), "Models, as the driver names them; null where it does not.";
         opt count "exit_code", "", Data, run.exit_code, "";
-        figure "elapsed_seconds", "", Data, Value::Number(run.elapsed_seconds, 1), "";
+        cell "elapsed_seconds", "", Data, Value::Number(run.elapsed_seconds, 1), "";
     }
 }
 
@@ -48,9 +48,9 @@ columns! {
         opt text "unit", "", Data, figure.unit.clone(), "The unit of work.";
         count "per", "", Data, figure.kind.per(figure.unit.as_deref()), "Units that the figure is of.";
         opt word[CURRENCIES] "currency", "", Data, currency(figure), "";
-        opt figure "old", "old", Narrow(0), value(figure.kind, figure.old), "";
-        opt figure "new", "new", Narrow(0), value(figure.kind, figure.new), "";
-        opt figure "change_pct", "change", Narrow(0), Value::make_percent(figure.change_percent).signed(), "Percentage of the old figure.";
+        opt cell "old", "old", Narrow(0), value(figure.kind, figure.old), "";
+        opt cell "new", "new", Narrow(0), value(figure.kind, figure.new), "";
+        opt cell "change_pct", "change", Narrow(0), Value::make_percent(figure.change_percent).signed(), "Percentage of the old figure.";
         opt word[VERDICTS] "verdict", "verdict", Narrow(0), figure.verdict.map(RunVerdict::name), "null where it is not compared.";
     }
 }

@@ -46,6 +46,8 @@ pub enum Kind {
     Share,
     Money,
     Price,
+    /// Values with a name each, which the data states.
+    Map(Box<Kind>),
     Record(Vec<Head>),
     Rows(Vec<Head>),
 }
@@ -232,6 +234,10 @@ impl Value {
         Self::of(number.into(), Self::Devices)
     }
 
+    pub(in crate::report) fn make_map(values: impl IntoIterator<Item = (String, Self)>) -> Self {
+        Self::Map(values.into_iter().collect())
+    }
+
     pub(in crate::report) fn make_percent(percent: impl Into<Option<f64>>) -> Self {
         Self::of(percent.into(), Self::Percent)
     }
@@ -283,7 +289,7 @@ pub(in crate::report) fn heads<R>(columns: Vec<Column<R>>) -> Vec<Head> {
 /// Declares a function that returns columns, a line each: what it holds, its path, its title,
 /// its level, its value, and what it means. `opt` stands before what may be absent; a word
 /// names all its words, a price may name the decimals that screens show, and rows and records
-/// name the function of their columns. A `figure` is a number of a unit that its row decides, and
+/// name the function of their columns. A `cell` is a number of a unit that its row decides, and
 /// is given as a `Value`.
 macro_rules! columns {
     ($(#[$doc:meta])* $vis:vis fn $name:ident $(<$life:lifetime>)? ($row:ident: $type:ty) {
@@ -321,7 +327,8 @@ macro_rules! columns {
     (@kind count) => { $crate::report::doc::Kind::Count };
     (@kind number) => { $crate::report::doc::Kind::Number };
     (@kind devices) => { $crate::report::doc::Kind::Devices };
-    (@kind figure) => { $crate::report::doc::Kind::Number };
+    (@kind cell) => { $crate::report::doc::Kind::Number };
+    (@kind map [$of:expr]) => { $crate::report::doc::Kind::Map(Box::new($of)) };
     (@kind percent) => { $crate::report::doc::Kind::Percent };
     (@kind share) => { $crate::report::doc::Kind::Share };
     (@kind money) => { $crate::report::doc::Kind::Money };
@@ -342,7 +349,8 @@ macro_rules! columns {
     (@value count, $value:expr) => { $crate::report::doc::Value::make_count($value) };
     (@value number, $value:expr) => { $crate::report::doc::Value::make_number($value) };
     (@value devices, $value:expr) => { $crate::report::doc::Value::make_devices($value) };
-    (@value figure, $value:expr) => { $value };
+    (@value cell, $value:expr) => { $value };
+    (@value map [$of:expr], $value:expr) => { $crate::report::doc::Value::make_map($value) };
     (@value percent, $value:expr) => { $crate::report::doc::Value::make_percent($value) };
     (@value share, $value:expr) => { $crate::report::doc::Value::make_share($value) };
     (@value money, $value:expr) => { $crate::report::doc::Value::make_money($value) };

@@ -78,13 +78,21 @@ fn lines(heads: &[Head], rows: &[Vec<Value>]) -> Result<String, ::csv::Error> {
     csv::document(header, rows.iter().map(|row| row.iter().map(cell)))
 }
 
-fn cell(value: &Value) -> String {
+pub(super) fn cell(value: &Value) -> String {
     match value {
         Value::Absent | Value::Record(_) | Value::Rows(_) => String::new(),
         Value::Text(text) => spreadsheet_safe(text),
         Value::Texts(texts) => spreadsheet_safe(&texts.join("; ")),
         Value::List(values) => values.iter().map(cell).collect::<Vec<_>>().join("; "),
         Value::Signed(value) => cell(value),
+        Value::Map(values) => {
+            let pairs = values.iter();
+            let pairs = pairs.map(|(name, value)| match value {
+                Value::Text(text) => format!("{name}={text}"),
+                value => format!("{name}={}", cell(value)),
+            });
+            spreadsheet_safe(&pairs.collect::<Vec<_>>().join(";"))
+        }
         Value::Time(at) => at.to_string(),
         Value::Date(day) => day.to_string(),
         Value::Flag(flag) => yes_or_no(*flag).to_owned(),

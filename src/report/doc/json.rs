@@ -1,6 +1,6 @@
 //! `--format json`: tables are lists under their keys.
 
-use super::{Doc, Given, Head, Kind, Missing, Printed, Record, Step, Value};
+use super::{Doc, Given, Head, Kind, Missing, Printed, Record, Step, Table, Value};
 use crate::report::SCHEMA_VERSION;
 use crate::report::shared::gaps::GapView;
 use crate::report::shared::text::{json_document, json_figure, json_money, json_rate};
@@ -29,7 +29,10 @@ impl Serialize for Document<'_> {
             map.serialize_entry("headline", &doc.headline)?;
             map.serialize_entry("currency", &currency(doc))?;
         }
-        Fields::of(&doc.record.heads, &doc.record.values).write(&mut map)?;
+        let (heads, rows): (Vec<Head>, Vec<Value>) = doc.data_tables().map(Table::field).unzip();
+        let mut fields = Fields::of(&doc.record.heads, &doc.record.values);
+        fields.0.extend(Fields::of(&heads, &rows).0);
+        fields.write(&mut map)?;
         // Every answer has these; another document, those that say something.
         let is_said = |is_empty: bool| doc.is_answer() || !is_empty;
         if is_said(doc.given.is_empty()) {
@@ -37,10 +40,6 @@ impl Serialize for Document<'_> {
         }
         if is_said(doc.steps.is_empty()) {
             map.serialize_entry("steps", &All(&doc.steps))?;
-        }
-        for table in doc.data_tables() {
-            let rows = Rows(&table.columns, &table.rows);
-            map.serialize_entry(table.key, &rows)?;
         }
         if is_said(doc.caveats.is_empty()) {
             map.serialize_entry("caveats", &doc.caveats)?;
@@ -146,6 +145,9 @@ impl Serialize for View<'_, Value> {
             Value::Devices(number) => json_rate(*number).serialize(serializer),
             Value::Signed(value) => View(value.as_ref()).serialize(serializer),
             Value::List(values) => serializer.collect_seq(values.iter().map(View)),
+            Value::Map(values) => {
+                serializer.collect_map(values.iter().map(|(name, value)| (name, View(value))))
+            }
             Value::Share(share) => rounded(*share).serialize(serializer),
             Value::Money(amount) | Value::Whole(amount) => {
                 json_money(*amount).serialize(serializer)

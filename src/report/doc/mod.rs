@@ -113,6 +113,13 @@ impl Record {
         }
     }
 
+    /// The record with the keys of another one behind its own.
+    pub(in crate::report) fn and(mut self, other: Self) -> Self {
+        self.heads.extend(other.heads);
+        self.values.extend(other.values);
+        self
+    }
+
     /// The record of what `columns` say of a row.
     pub(in crate::report) fn of<R>(columns: Vec<Column<R>>, row: &R) -> Self {
         Self {
@@ -146,7 +153,7 @@ pub struct Step {
 /// Rows to compare.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table {
-    /// Name in JSON.
+    /// Name in JSON; a dot stands before a key of a nested object.
     pub key: &'static str,
     /// Heading on screens.
     pub title: String,
@@ -182,7 +189,17 @@ impl Table {
     /// Whether it is more than a table for screens, whose columns are all of
     /// [`Level::Screen`].
     fn is_data(&self) -> bool {
-        self.columns.is_empty() || self.columns.iter().any(Head::is_data)
+        self.columns.iter().any(Head::is_data)
+    }
+
+    /// The table as a field of its document.
+    fn field(&self) -> (Head, Value) {
+        let head = Head {
+            kind: Kind::Rows(self.columns.clone()),
+            is_optional: false,
+            ..column(self.key, "")
+        };
+        (head, Value::Rows(self.rows.clone()))
     }
 
     /// The table with the columns of its records beside its own, for screens.

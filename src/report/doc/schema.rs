@@ -46,7 +46,8 @@ fn form(doc: &Doc) -> Json {
     for table in doc.data_tables() {
         let rows =
             json!({ "type": "array", "items": object(&table.columns), "description": table.title });
-        add(&mut form, table.key, rows, true);
+        let (place, key) = place(&mut form, table.key);
+        add(place, key, rows, true);
     }
     if doc.gaps.is_some() {
         let words = ["what", "where", "reason", "hint"];
@@ -93,19 +94,24 @@ fn object(heads: &[Head]) -> Json {
     let mut schema = json!({ "type": "object", "properties": {}, "required": [] });
     let heads = heads.iter().filter(|head| head.is_data());
     for head in heads {
-        let mut place = &mut schema;
-        let parts: Vec<&str> = head.path.split('.').collect();
-        let (last, objects) = parts.split_last().unwrap_or((&"", &[]));
-        for part in objects {
-            if place["properties"].get(part).is_none() {
-                let empty = json!({ "type": ["object", "null"], "properties": {}, "required": [] });
-                add(place, part, empty, true);
-            }
-            place = &mut place["properties"][part];
-        }
-        add(place, last, value(head), true);
+        let (place, key) = place(&mut schema, &head.path);
+        add(place, key, value(head), true);
     }
     schema
+}
+
+/// The object that a path leads to, made where there is none yet, and its key there.
+fn place<'a, 'b>(mut object: &'a mut Json, path: &'b str) -> (&'a mut Json, &'b str) {
+    let mut rest = path;
+    while let Some((part, below)) = rest.split_once('.') {
+        if object["properties"].get(part).is_none() {
+            let empty = json!({ "type": ["object", "null"], "properties": {}, "required": [] });
+            add(object, part, empty, true);
+        }
+        object = &mut object["properties"][part];
+        rest = below;
+    }
+    (object, rest)
 }
 
 fn add(object: &mut Json, key: &str, schema: Json, is_required: bool) {
@@ -126,7 +132,7 @@ fn value(head: &Head) -> Json {
         Kind::Number | Kind::Devices | Kind::Percent | Kind::Share | Kind::Money | Kind::Price => {
             Some("number")
         }
-        Kind::Record(_) => Some("object"),
+        Kind::Record(_) | Kind::Map(_) => Some("object"),
     };
     match &head.kind {
         Kind::Record(heads) => merge_into(&mut schema, object(heads)),
@@ -135,6 +141,15 @@ fn value(head: &Head) -> Json {
         }
         Kind::Texts => {
             schema.insert("items".to_owned(), json!({ "type": "string" }));
+        }
+        Kind::Map(kind) => {
+            let of = Head {
+                kind: kind.as_ref().clone(),
+                is_optional: true,
+                meaning: "",
+                ..head.clone()
+            };
+            schema.insert("additionalProperties".to_owned(), value(&of));
         }
         Kind::List => {
             schema.insert("items".to_owned(), json!({ "type": ["string", "null"] }));

@@ -40,17 +40,29 @@ fn changes() -> Doc {
     };
     Doc {
         record: Record {
-            heads: vec![Head {
-                kind: Kind::List,
-                ..column("gpus", "")
-            }],
-            values: vec![Value::List(vec![Value::text("A10G"), Value::Absent])],
+            heads: vec![
+                Head {
+                    kind: Kind::List,
+                    ..column("gpus", "")
+                },
+                Head {
+                    kind: Kind::Map(Box::new(Kind::Text)),
+                    ..column("more.tags", "")
+                },
+            ],
+            values: vec![
+                Value::List(vec![Value::text("A10G"), Value::Absent]),
+                Value::make_map([
+                    ("team".to_owned(), Value::text("a")),
+                    ("host".to_owned(), Value::Absent),
+                ]),
+            ],
         },
         csv: CsvRows::Named,
         tables: vec![
             screen,
             table("added", Some(usd("2"))),
-            table("gone", Some(usd("-1.5"))),
+            table("more.gone", Some(usd("-1.5"))),
         ],
         ..Doc::default()
     }
@@ -62,6 +74,18 @@ fn records_are_columns_on_screens_and_changes_have_their_sign() {
         serde_json::from_str(&doc_json(&changes()).expect("a document")).expect("JSON");
     assert_eq!(json["gpus"], serde_json::json!(["A10G", null]));
     assert_eq!(json.get("totals"), None);
+    let more = &json["more"];
+    assert_eq!(
+        more["tags"],
+        serde_json::json!({ "team": "a", "host": null })
+    );
+    assert_eq!(more["gone"][0]["cost"]["change"], -1.5);
+    let schema = doc_schema("x", "", &[changes()]).expect("a schema");
+    let schema: serde_json::Value = serde_json::from_str(&schema).expect("JSON");
+    let more = &schema["properties"]["more"];
+    assert_eq!(more["required"], serde_json::json!(["tags", "gone"]));
+    assert_eq!(more["properties"]["gone"]["type"], "array");
+    assert_eq!(schema["properties"].get("totals"), None);
     let cost = |list: &str| json[list][0]["cost"].clone();
     assert_eq!(
         cost("added"),
@@ -69,7 +93,7 @@ fn records_are_columns_on_screens_and_changes_have_their_sign() {
     );
     assert_eq!(
         doc_csv(&changes()).expect("memory"),
-        "table,id,cost_new,cost_change\nadded,a,2.00,2.00\ngone,a,2.00,-1.50\n"
+        "table,id,cost_new,cost_change\nadded,a,2.00,2.00\nmore.gone,a,2.00,-1.50\n"
     );
     let markdown = doc_markdown(&changes());
     assert!(

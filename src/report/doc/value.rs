@@ -41,6 +41,8 @@ pub enum Value {
     Signed(Box<Value>),
     /// Values of which some may be absent.
     List(Vec<Value>),
+    /// Values with a name each.
+    Map(Vec<(String, Self)>),
     /// Values under the heads of its column.
     Record(Vec<Value>),
     /// Rows under the heads of its column.
@@ -93,6 +95,7 @@ impl Value {
             Self::Text(_)
                 | Self::Texts(_)
                 | Self::List(_)
+                | Self::Map(_)
                 | Self::Time(_)
                 | Self::Date(_)
                 | Self::Flag(_)
@@ -121,6 +124,11 @@ pub(in crate::report) fn shown(value: &Value) -> String {
         Value::Rate(price, decimals) => price_with(*price, *decimals),
         Value::Signed(value) if value.is_above_zero() => format!("+{}", shown(value)),
         Value::Signed(value) => shown(value),
+        Value::Map(values) => {
+            let pairs = values.iter();
+            let pairs = pairs.map(|(name, value)| format!("{}={}", safe(name), shown(value)));
+            pairs.collect::<Vec<_>>().join(", ")
+        }
         Value::List(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::columns::flattened;
 use super::json::rounded;
-use super::{Doc, Table, Value, shown};
+use super::{Doc, Table, Value};
 use crate::domain::{Currency, Money};
 use crate::report::shared::text::safe;
 use jiff::Timestamp;
@@ -255,8 +255,8 @@ impl Workbook {
                 return Ok(());
             }
             Value::Signed(value) => return self.write(sheet, (row, col), value),
-            Value::List(_) => {
-                sheet.write_string(row, col, cell_text(&shown(figure)))?;
+            Value::List(_) | Value::Map(_) => {
+                sheet.write_string(row, col, cell_text(&super::csv::cell(figure)))?;
                 return Ok(());
             }
             Value::Flag(flag) => {
