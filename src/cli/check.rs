@@ -1,18 +1,19 @@
 //! `gpucost check`: the audit as a gate.
 
 use super::Io;
+use super::args::DocFormat;
 use super::check_args::{CheckArgs, CheckFormat};
 use super::exit::{ExitCode, Failure};
 use super::history::read_nights;
 use super::price_age::PriceAge;
-use super::{audit as audit_command, baseline, estate, output, scope};
+use super::{audit as audit_command, baseline, estate, output, planner, scope};
 use crate::analysis::gate::{GateOutcome, GatePolicy, GateReport, SpendHistory, gate, policy_rule};
 use crate::analysis::{Audit, audit_once};
 use crate::config::{ConfigError, POLICY_FILE, SettingsFile, read_policy};
 use crate::domain::{Gap, GapSubject, shell_word, shown};
 use crate::report::text::{counted, minute, safe};
 use crate::report::{
-    GateBrief, Invocation, gate_github, gate_json, gate_junit, gate_markdown, gate_sarif,
+    GateBrief, Invocation, gate_doc, gate_github, gate_junit, gate_markdown, gate_sarif,
     gate_slack, gate_table,
 };
 use clap::ValueEnum;
@@ -58,8 +59,17 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     }
     let brief = GateBrief::of_audit(&audit, &invocation).since(before.as_ref());
     let format = format(args, &settings, io);
-    let text = render(&report, &audit, &brief, format, args, io)?;
-    print(&text, format, args, io)?;
+    match format.of_documents() {
+        Some(format @ (DocFormat::Table | DocFormat::Wide)) => {
+            let style = output::style(format == DocFormat::Wide, &args.estate.out, io);
+            output::document(&gate_table(&report, &audit, style), &args.estate.out, io)?;
+        }
+        Some(format) => {
+            let doc = gate_doc(&report, &audit, &brief);
+            planner::print(&doc, format, &args.estate.out, io)?;
+        }
+        None => print(&report, &brief, format, args, io)?,
+    }
     output::warn(warning, &args.estate.out, io);
     for caution in before.iter().flat_map(|baseline| &baseline.cautions) {
         let line = safe(&format!(
@@ -190,39 +200,24 @@ pub(super) fn format(args: &CheckArgs, settings: &SettingsFile, io: &Io<'_>) -> 
         .unwrap_or(CheckFormat::Table)
 }
 
-/// Prints a report: annotations are commands to the code host, and nothing else is.
+/// Prints a report in a format that only the gate has: annotations are commands to the code
+/// host, and nothing else is.
 pub(super) fn print(
-    text: &str,
+    report: &GateReport,
+    brief: &GateBrief,
     format: CheckFormat,
     args: &CheckArgs,
     io: &mut Io<'_>,
 ) -> Result<(), Failure> {
-    match format {
-        CheckFormat::Github => output::commands(text, &args.estate.out, io),
-        _ => output::document(text, &args.estate.out, io),
-    }
-}
-
-fn render(
-    report: &GateReport,
-    audit: &Audit,
-    brief: &GateBrief,
-    format: CheckFormat,
-    args: &CheckArgs,
-    io: &Io<'_>,
-) -> Result<String, Failure> {
-    let style = |wide| output::style(wide, &args.estate.out, io);
-    let written = match format {
-        CheckFormat::Table => Ok(gate_table(report, audit, style(false))),
-        CheckFormat::Wide => Ok(gate_table(report, audit, style(true))),
-        CheckFormat::Json => gate_json(report, audit),
-        CheckFormat::Markdown => Ok(gate_markdown(report, brief)),
-        CheckFormat::Github => Ok(gate_github(report, brief)),
-        CheckFormat::Sarif => gate_sarif(report, brief),
-        CheckFormat::Junit => Ok(gate_junit(report, brief)),
-        CheckFormat::Slack => gate_slack(report, brief),
+    let out = &args.estate.out;
+    let text = match format {
+        CheckFormat::Github => return output::commands(&gate_github(report, brief), out, io),
+        CheckFormat::Sarif => gate_sarif(report, brief).map_err(Failure::unexpected)?,
+        CheckFormat::Junit => gate_junit(report, brief),
+        CheckFormat::Slack => gate_slack(report, brief).map_err(Failure::unexpected)?,
+        _ => gate_markdown(report, brief),
     };
-    written.map_err(Failure::unexpected)
+    output::document(&text, out, io)
 }
 
 /// What the user typed, for the commands that a report advises.

@@ -1,6 +1,6 @@
 //! Flags of `gpucost check` and `gpucost policy`.
 
-use super::args::{EstateArgs, RiskChoice, place};
+use super::args::{DocFormat, EstateArgs, RiskChoice, place};
 use crate::sources::store::Place;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
@@ -44,8 +44,14 @@ pub(super) enum CheckFormat {
     Wide,
     /// JSON, for scripts
     Json,
+    /// CSV, for spreadsheets
+    Csv,
     /// Markdown, for a pull request comment
     Markdown,
+    /// Self-contained HTML page, for a browser
+    Html,
+    /// Workbook, for spreadsheets; needs `--output`, a file or a pipe
+    Xlsx,
     /// Workflow commands, for GitHub Actions annotations
     Github,
     /// SARIF 2.1.0, for code scanning
@@ -54,6 +60,22 @@ pub(super) enum CheckFormat {
     Junit,
     /// Block Kit, for a Slack incoming webhook
     Slack,
+}
+
+impl CheckFormat {
+    /// The format that every document has and that it is; absent for those of the gate alone,
+    /// and for Markdown, which is a comment.
+    pub fn of_documents(self) -> Option<DocFormat> {
+        match self {
+            Self::Table => Some(DocFormat::Table),
+            Self::Wide => Some(DocFormat::Wide),
+            Self::Json => Some(DocFormat::Json),
+            Self::Csv => Some(DocFormat::Csv),
+            Self::Html => Some(DocFormat::Html),
+            Self::Xlsx => Some(DocFormat::Xlsx),
+            Self::Markdown | Self::Github | Self::Sarif | Self::Junit | Self::Slack => None,
+        }
+    }
 }
 
 /// What to do about policies.

@@ -1,20 +1,17 @@
 //! `gpucost check --terraform-plan`: the gate before anything runs.
 
 use super::check::{check_files, ending, format, found_policy, policy, print};
-use super::check_args::{CheckArgs, CheckFormat};
+use super::check_args::CheckArgs;
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
-use super::{Io, estate, output, pricing};
+use super::{Io, estate, output, planner, pricing};
 use crate::analysis::gate::{GatePolicy, gate_plan, unjudged_by_plan};
 use crate::analysis::price_plan;
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{TerraformPlan, shown};
 use crate::report::text::{counted, safe};
-use crate::report::{
-    gate_github, gate_junit, gate_markdown, gate_sarif, gate_slack, terraform_brief,
-    terraform_json, terraform_table,
-};
+use crate::report::{terraform_brief, terraform_doc};
 use crate::sources::files::{TerraformError, read_terraform_plan};
 use std::fs::File;
 use std::path::Path;
@@ -52,24 +49,15 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
             ),
         );
     }
-    let table = |wide| {
-        let style = output::style(wide, out, io);
-        terraform_table(&change, &report, &unjudged, &name, io.now, style)
-    };
     let brief = terraform_brief(&change, &unjudged, &name, io.now);
     let format = format(args, &settings, io);
-    let text = match format {
-        CheckFormat::Table => Ok(table(false)),
-        CheckFormat::Wide => Ok(table(true)),
-        CheckFormat::Json => terraform_json(&change, &report, &unjudged, &name, io.now),
-        CheckFormat::Markdown => Ok(gate_markdown(&report, &brief)),
-        CheckFormat::Github => Ok(gate_github(&report, &brief)),
-        CheckFormat::Sarif => gate_sarif(&report, &brief),
-        CheckFormat::Junit => Ok(gate_junit(&report, &brief)),
-        CheckFormat::Slack => gate_slack(&report, &brief),
+    match format.of_documents() {
+        Some(format) => {
+            let doc = terraform_doc(&change, &report, &brief, &name);
+            planner::print(&doc, format, out, io)?;
+        }
+        None => print(&report, &brief, format, args, io)?,
     }
-    .map_err(Failure::unexpected)?;
-    print(&text, format, args, io)?;
     output::warn(warning, out, io);
     let line = format!(
         "checked {} that {} GPU instances; {}",

@@ -4,7 +4,8 @@
 use super::Io;
 use super::exit::{ExitCode, Failure};
 use crate::report::{
-    diff_schema, doctor_schema, price_status_schema, pricing_schema, reserved_schema,
+    diff_schema, doctor_schema, gate_schema, price_status_schema, pricing_schema, reserved_schema,
+    terraform_schema,
 };
 use clap::ValueEnum;
 use std::borrow::Cow;
@@ -61,9 +62,10 @@ impl SchemaName {
             Self::Pricing => return Ok(pricing_schema()?.into()),
             Self::Reserved => return Ok(reserved_schema()?.into()),
             Self::Diff => return Ok(diff_schema()?.into()),
+            Self::Check => return Ok(gate_schema()?.into()),
+            Self::TerraformCheck => return Ok(terraform_schema()?.into()),
             Self::Answer => include_str!("../../docs/schema/answer.schema.json"),
             Self::Audit => include_str!("../../docs/schema/audit.schema.json"),
-            Self::Check => include_str!("../../docs/schema/check.schema.json"),
             Self::Commitments => include_str!("../../docs/schema/commitments.schema.json"),
             Self::Estate => include_str!("../../docs/schema/estate.schema.json"),
             Self::Fix => include_str!("../../docs/schema/fix.schema.json"),
@@ -74,7 +76,6 @@ impl SchemaName {
             Self::Rightsize => include_str!("../../docs/schema/rightsize.schema.json"),
             Self::Settings => include_str!("../../docs/schema/settings.schema.json"),
             Self::Spot => include_str!("../../docs/schema/spot.schema.json"),
-            Self::TerraformCheck => include_str!("../../docs/schema/terraform-check.schema.json"),
         };
         Ok(text.into())
     }

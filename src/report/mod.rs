@@ -47,8 +47,8 @@ pub use explain::{
 };
 pub use fix::{FixPlan, fix_csv, fix_json, fix_markdown, fix_script, fix_table};
 pub use gate::{
-    CostChange, GateBrief, gate_github, gate_json, gate_junit, gate_markdown, gate_sarif,
-    gate_slack, gate_table,
+    CostChange, GateBrief, gate_doc, gate_github, gate_junit, gate_markdown, gate_sarif,
+    gate_schema, gate_slack, gate_table,
 };
 pub use groups::{groups_csv, groups_section};
 pub use history::{digest_answer, history_answer, history_html};
@@ -81,7 +81,7 @@ pub use spot::{
     spot_fleet_csv, spot_fleet_json, spot_fleet_table, spot_type_csv, spot_type_json,
     spot_type_table,
 };
-pub use terraform::{terraform_brief, terraform_json, terraform_table};
+pub use terraform::{terraform_brief, terraform_doc, terraform_schema};
 
 /// The version of every JSON document that this program writes.
 pub const SCHEMA_VERSION: &str = "2";

@@ -19,7 +19,7 @@ fn settings_that_change_money_are_in_the_first_lines_of_every_format() {
     assert_eq!(check(&world, BUDGET, &one(), &[]).code, 100);
     world.file("gpucost.toml", OPEN);
     for format in [
-        "table", "wide", "markdown", "github", "sarif", "junit", "slack",
+        "table", "wide", "markdown", "html", "github", "sarif", "junit", "slack",
     ] {
         let outcome = check(&world, BUDGET, &one(), &["--format", format]);
         assert_eq!(outcome.code, 0, "{format}: {}", outcome.stderr);

@@ -202,7 +202,7 @@ fn no_name_is_a_command_to_a_code_host() {
             (
                 "check",
                 &[
-                    "table", "wide", "json", "markdown", "sarif", "junit", "slack",
+                    "table", "wide", "json", "csv", "markdown", "html", "sarif", "junit", "slack",
                 ],
             ),
             ("reserved", &["table", "json", "csv"]),

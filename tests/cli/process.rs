@@ -149,7 +149,7 @@ fn a_reader_that_stops_changes_no_verdict() {
     let wrote = run_in(folder.path(), &["policy", "init"]);
     assert!(wrote.status.success(), "{wrote:?}");
     let formats = [
-        "table", "wide", "json", "markdown", "github", "sarif", "junit", "slack",
+        "table", "wide", "json", "csv", "markdown", "html", "github", "sarif", "junit", "slack",
     ];
     for format in formats {
         let check = ["check", "--from", SITUATION, "--format", format];

@@ -180,10 +180,18 @@ fn the_plan_with_gpus_costs_what_a_hand_works_out() {
     );
 }
 
-/// Every column adds up to its total, to the cent.
+/// Every column adds up to its total, to the cent, and each format has the totals.
 #[test]
 fn rows_sum_to_the_totals() {
     let world = World::new();
+    for (format, total) in [
+        ("csv", "plan.totals,"),
+        ("html", "$12,991.08"),
+        ("table", "$12,991.08  $38,507.86  +$25,516.78"),
+    ] {
+        let text = check(&world, OPEN, &fixture(), &["--format", format]).stdout;
+        assert!(text.contains(total), "{format}: {text}");
+    }
     let document = check(&world, OPEN, &fixture(), &["--format", "json"]).json();
     let rows = document["plan"]["changes"].as_array().expect("rows");
     let cents = |value: &Value| {
@@ -197,6 +205,9 @@ fn rows_sum_to_the_totals() {
         sum(&|row| cents(&row["before"]["monthly_cost"])),
         cents(&total["monthly_before"])
     );
+    for key in ["monthly_before", "monthly_after"] {
+        assert_eq!(sum(&|row| cents(&row[key])), cents(&total[key]), "{key}");
+    }
     assert_eq!(
         sum(&|row| cents(&row["after"]["monthly_cost"])),
         cents(&total["monthly_after"])
@@ -452,7 +463,8 @@ fn what_is_missing_makes_a_rule_incomplete() {
         0
     );
     assert_eq!(check(&world, budget, &path, &["--region", "all"]).code, 2);
-    let tags = check(&world, "[tags]\nrequired = [\"team\"]\n", &path, &[]);
+    let policy = "[tags]\nrequired = [\"team\"]\n";
+    let tags = check(&world, policy, &path, &["--format", "json"]);
     assert_eq!(tags.code, 3);
     assert!(
         tags.stdout

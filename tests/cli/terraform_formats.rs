@@ -117,7 +117,10 @@ fn without_a_policy_the_difference_is_shown_and_nothing_is_demanded() {
     };
     let outcome = run(&[]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    for part in ["gpucost check  no policy file  ", "+$25,516.78  per month"] {
+    for part in [
+        "+$25,516.78 per month where priced; no policy; ",
+        "TOTAL  per month",
+    ] {
         assert!(outcome.stdout.contains(part), "{part}: {}", outcome.stdout);
     }
     assert!(!outcome.stdout.contains("RULES"), "{}", outcome.stdout);

@@ -107,7 +107,7 @@ impl GateBrief {
     }
 
     /// The delta as a headline says it; absent when there is no before.
-    fn delta_words(&self) -> Option<String> {
+    pub(super) fn delta_words(&self) -> Option<String> {
         let deltas: Vec<Money> = self.totals.iter().map(|sums| sums.delta).collect();
         if deltas.is_empty() && self.changes.is_empty() {
             return None;
@@ -174,11 +174,11 @@ impl GateBrief {
 }
 
 /// What a plan says nothing about.
-pub(in crate::report) const UNJUDGED: &str = "not evaluated because measurements are required";
+pub(super) const UNJUDGED: &str = "not evaluated because measurements are required";
 
 /// Settings that decide amounts or findings, a line each below what they are: every format
 /// shows them first, because whoever may change them may open the gate. Empty without any.
-pub(in crate::report) fn settings_lines(report: &GateReport) -> Vec<String> {
+pub(super) fn settings_lines(report: &GateReport) -> Vec<String> {
     let Some(used) = &report.settings else {
         return Vec::new();
     };

@@ -2,18 +2,18 @@
 
 pub(super) mod brief;
 pub(super) mod caveats;
+pub(super) mod doc;
 mod github;
-pub(super) mod json;
 mod junit;
 mod markdown;
 mod rules;
 mod sarif;
 mod slack;
-pub(super) mod table;
+mod table;
 
 pub use self::brief::{CostChange, GateBrief};
+pub use self::doc::{gate_doc, gate_schema};
 pub use self::github::gate_github;
-pub use self::json::gate_json;
 pub use self::junit::gate_junit;
 pub use self::markdown::gate_markdown;
 pub use self::sarif::gate_sarif;

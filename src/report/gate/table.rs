@@ -53,11 +53,7 @@ fn draw(
 }
 
 /// Settings that decide amounts or findings, below the first lines.
-pub(in crate::report) fn settings(
-    report: &GateReport,
-    style: TableStyle,
-    out: &mut String,
-) -> std::fmt::Result {
+fn settings(report: &GateReport, style: TableStyle, out: &mut String) -> std::fmt::Result {
     for (number, line) in settings_lines(report).iter().enumerate() {
         let indent = if number == 0 { "" } else { "  " };
         for part in wrap(line, style.width.saturating_sub(2)) {
@@ -68,7 +64,7 @@ pub(in crate::report) fn settings(
 }
 
 /// What every rule came to, and everything that follows from it.
-pub(in crate::report) fn outcome_sections(
+fn outcome_sections(
     report: &GateReport,
     caveats: &Caveats<'_>,
     style: TableStyle,

@@ -66,7 +66,7 @@ pub fn terraform_brief(
 }
 
 /// What the figures of a plan rest on and leave out, in own words only.
-pub(super) fn notes(change: &PlannedChange) -> Vec<String> {
+fn notes(change: &PlannedChange) -> Vec<String> {
     let oldest = change
         .oldest_seen_on()
         .map_or(String::new(), |day| format!(", oldest from {day},"));

@@ -2,9 +2,7 @@
 //! are missing here are those of the gate, which take the brief.
 
 mod brief;
-mod json;
-mod table;
+mod doc;
 
 pub use self::brief::terraform_brief;
-pub use self::json::terraform_json;
-pub use self::table::terraform_table;
+pub use self::doc::{terraform_doc, terraform_schema};

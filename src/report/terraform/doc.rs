@@ -1,0 +1,184 @@
+//! `gpucost check --terraform-plan` as a document: what a plan does to the cost of GPU
+//! instances, then what the policy says of the result.
+
+use super::brief::runs;
+use crate::analysis::gate::GateReport;
+use crate::analysis::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals};
+use crate::domain::{Currency, Missing, Money, Planned, PriceKey, PriceQuote};
+use crate::report::doc::{Doc, Kind, Record, Table, Value, columns, doc_schema};
+use crate::report::gate::brief::GateBrief;
+use crate::report::gate::caveats::Caveats;
+use crate::report::gate::doc::{report_doc, report_form};
+use crate::report::reserved::{CURRENCIES, ORIGINS};
+use crate::report::shared::text::{count, counted};
+use rust_decimal::Decimal;
+
+const ACTIONS: &[&str] = &["no-op", "forget", "create", "update", "replace", "delete"];
+
+/// A plan with what the user calls it.
+type Plan<'a> = (&'a PlannedChange, &'a GateBrief, &'a str);
+
+columns! {
+    fn document<'a>(plan: Plan<'a>) {
+        time "as_of", "", Data, plan.1.as_of, "";
+        word[&["terraform-plan"]] "source", "", Data, "terraform-plan", "";
+        text "plan.file", "", Data, plan.2.to_owned(), "";
+        opt text "plan.terraform_version", "", Data, plan.0.terraform_version.clone(), "";
+        count "plan.resources", "", Data, plan.0.resources, "Of all sorts.";
+        map[Kind::Count] "plan.other_providers", "", Data, plan.0.other_providers.iter().map(|(name, number)| (name.clone(), Value::Count(*number))), "Resources that are not of AWS, by provider.";
+        opt text "plan.nothing", "", Data, plan.0.nothing(), "Why there is nothing to price.";
+        number "plan.hours_per_month", "", Data, plan.0.hours_per_month, "";
+        count "plan.instances_before", "", Data, plan.0.instances_before, "Instances of the changes today, as far as they are counted; those of a CPU type that becomes one with a GPU too.";
+        count "plan.instances_after", "", Data, plan.0.instances_after, "The same when the plan has been applied.";
+        count "plan.unpriced", "", Data, plan.0.unpriced, "Changes that are not wholly priced.";
+        texts "unjudged", "", Data, plan.1.unjudged.iter().map(|rule| (*rule).to_owned()).collect::<Vec<_>>(), "Rules of the policy that need measurements, which a plan has none of.";
+    }
+}
+
+columns! {
+    fn changes<'a>(row: &'a PlannedRow) {
+        word[ACTIONS] "action", "action", Narrow(0), row.action.name(), "";
+        opt money "monthly_before", "before", Narrow(0), row.currency().and_then(|currency| row.monthly_before(currency)), "Zero where it runs none; null where the cost or its currency is unknown.";
+        opt money "monthly_after", "after", Narrow(0), row.currency().and_then(|currency| row.monthly_after(currency)), "The same when the plan has been applied.";
+        opt cell "monthly_delta", "delta", Narrow(0), Value::make_money(row.monthly_delta()).signed(), "null unless both ends are known.";
+        text "runs", "runs", Screen, runs(row.before.as_ref(), row.after.as_ref()), "";
+        text "address", "address", Narrow(0), row.address.clone(), "";
+        text "resource_type", "", Data, row.resource_type.clone(), "";
+        opt word[CURRENCIES] "currency", "", Data, row.currency().map(Currency::code), "";
+        opt record[side] "before", "", Data, row.before.as_ref(), "Today; null where it runs none.";
+        opt record[side] "after", "", Data, row.after.as_ref(), "When the plan has been applied; null where it runs none.";
+    }
+}
+
+columns! {
+    fn side<'a>(side: &'a PlannedSide) {
+        opt texts "instance_types", "", Data, Some(side.instances.types.clone()).filter(|types| !types.is_empty()), "Those that the plan names: several where the provider chooses among them; null where it names none.";
+        flag "more_types", "", Data, side.instances.more_types.is_some(), "Whether it may run other types as well.";
+        opt count "count", "", Data, side.count, "";
+        opt count "on_demand", "", Data, side.instances.payment.as_ref().ok().map(|payment| payment.on_demand), "Of `count`; null, as the two below, where the plan does not say how they are paid for.";
+        opt count "spot", "", Data, side.instances.payment.as_ref().ok().map(|payment| payment.spot), "";
+        opt count "capacity_block", "", Data, side.instances.payment.as_ref().ok().map(|payment| payment.capacity_block), "";
+        opt count "most", "", Data, side.instances.most, "How many a group may grow to.";
+        opt number "gpus", "", Data, side.gpus, "";
+        opt text "region", "", Data, side.instances.region.clone().ok(), "";
+        opt text "zone", "", Data, side.instances.zone.clone(), "";
+        opt text "account", "", Data, side.instances.account.clone(), "";
+        opt text "operating_system", "", Data, side.instances.operating_system.as_ref().ok().map(|system| system.name().to_owned()), "";
+        opt text "tenancy", "", Data, side.instances.tenancy.as_ref().ok().map(|tenancy| tenancy.name().to_owned()), "";
+        map[Kind::Text] "tags", "", Data, side.instances.tags.iter().map(|(name, value)| (name.clone(), Value::make_text(value.clone()))), "What the instances carry; null for a value known only after apply.";
+        flag "more_tags", "", Data, side.instances.more_tags, "Whether there may be others, known only after apply.";
+        texts "unknown", "", Data, unknown(side), "What is known only after apply.";
+        opt price "hourly", "", Data, hourly(side), "";
+        opt money "monthly_cost", "", Data, side.monthly.as_ref().ok().copied(), "";
+        rows[prices] "prices", "", Data, &side.quotes, "";
+    }
+}
+
+columns! {
+    fn prices<'a>(row: &'a (PriceKey, u64, PriceQuote)) {
+        text "option", "", Data, row.0.option.to_string(), "";
+        count "instances", "", Data, row.1, "";
+        price "hourly", "", Data, Money::new(row.2.rate.amount(), row.2.rate.currency()), "Of one instance.";
+        word[ORIGINS] "origin", "", Data, row.2.origin.name(), "";
+        date "seen_on", "", Data, row.2.seen_on, "";
+        text "source", "", Data, row.2.source.clone(), "";
+    }
+}
+
+columns! {
+    fn totals<'a>(row: (&'a Currency, &'a PlannedTotals)) {
+        word[CURRENCIES] "currency", "currency", Narrow(0), row.0.code(), "";
+        money "monthly_before", "before", Narrow(0), row.1.before, "";
+        money "monthly_after", "after", Narrow(0), row.1.after, "";
+        cell "monthly_delta", "delta", Narrow(0), Value::Money(row.1.delta).signed(), "";
+    }
+}
+
+/// A plan and the gate's report on it. `name` is what the user calls the plan.
+pub fn terraform_doc(
+    change: &PlannedChange,
+    report: &GateReport,
+    brief: &GateBrief,
+    name: &str,
+) -> Doc {
+    let record = Record::of(document(), &(change, brief, name));
+    let [mut changes, mut totals] = tables(Some(change));
+    let version = change.terraform_version.as_deref();
+    let version = version.map_or(String::new(), |version| format!(", Terraform {version}"));
+    changes.title = format!(
+        "CHANGE  {} → {}: {name}, {}{version}",
+        count(change.instances_before),
+        counted(change.instances_after, "instance", "instances"),
+        counted(change.resources, "resource", "resources")
+    );
+    totals.notes.clone_from(&brief.notes);
+    if !change.rows.is_empty() {
+        totals.notes.extend(change.unread());
+    }
+    report_doc(
+        report,
+        brief,
+        record,
+        &Caveats::default(),
+        vec![changes, totals],
+    )
+}
+
+/// The JSON schema of `gpucost check --terraform-plan`.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn terraform_schema() -> Result<String, serde_json::Error> {
+    let about = "What a Terraform plan costs, and the report of a gate on it. Keys may be added \
+                 within a schema version.";
+    let form = report_form(Record::heads(document()), tables(None).into());
+    doc_schema("terraform-check", about, &[form])
+}
+
+fn tables(change: Option<&PlannedChange>) -> [Table; 2] {
+    let changes_of = || change.into_iter();
+    [
+        Table::of(
+            "plan.changes",
+            "CHANGE  unknown costs first, then the largest rise",
+            ("row", "rows"),
+            changes(),
+            changes_of().flat_map(|change| &change.rows),
+        ),
+        Table::of(
+            "plan.totals",
+            "TOTAL  per month, of what is known at both ends",
+            ("currency", "currencies"),
+            totals(),
+            changes_of().flat_map(|change| &change.totals),
+        ),
+    ]
+}
+
+fn hourly(side: &PlannedSide) -> Option<Money> {
+    let currency = side.monthly.as_ref().ok()?.currency();
+    let rates = side.quotes.iter();
+    let rates = rates.map(|(_, number, quote)| quote.rate.amount() * Decimal::from(*number));
+    Some(Money::new(rates.sum(), currency))
+}
+
+/// What is known only after apply.
+fn unknown(side: &PlannedSide) -> Vec<String> {
+    fn is_open<T>(planned: &Planned<T>) -> bool {
+        matches!(planned, Err(Missing::AfterApply))
+    }
+    let instances = &side.instances;
+    let is_type_open = instances.more_types == Some(Missing::AfterApply);
+    let is_market_open = instances.count.is_ok() && is_open(&instances.payment);
+    let open = [
+        ("count", is_open(&instances.count)),
+        ("instance_types", is_type_open),
+        ("market", is_market_open),
+        ("operating_system", is_open(&instances.operating_system)),
+        ("region", is_open(&instances.region)),
+        ("tags", instances.more_tags),
+        ("tenancy", is_open(&instances.tenancy)),
+    ];
+    let open = open.into_iter().filter(|(_, is_open)| *is_open);
+    open.map(|(what, _)| what.to_owned()).collect()
+}
