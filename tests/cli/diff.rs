@@ -228,6 +228,7 @@ fn findings_of_a_diff_say_whose_they_are() {
         let document = of("json").json();
         let [table, markdown, csv] = ["table", "markdown", "csv"].map(|format| of(format).stdout);
         let rows = document[list].as_array().expect("a list");
+        assert!(rows.len() >= 2, "{document}");
         for (row, name) in rows.iter().zip(["alpha", "beta"]) {
             assert_eq!(row["monthly_savings"], 734.38);
             assert_eq!(row["because"], because);
