@@ -43,6 +43,8 @@ pub enum Kind {
     /// Of GPUs.
     Devices,
     Percent,
+    /// A percentage within 0–100.
+    Utilization,
     Share,
     Money,
     Price,
@@ -56,7 +58,7 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// The key in JSON, with its unit last; a dot stands before a key of a nested object. In CSV
-    /// the parts are joined by `_`.
+    /// the parts are joined by `_`. A bar stands before the name in CSV where that is another one.
     pub path: Cow<'static, str>,
     /// The title on screens; empty for data alone.
     pub title: &'static str,
@@ -69,6 +71,11 @@ pub struct Head {
 }
 
 impl Head {
+    /// The key in JSON.
+    pub(super) fn key(&self) -> &str {
+        self.path.split_once('|').map_or(&self.path, |(key, _)| key)
+    }
+
     /// Whether JSON, CSV and workbooks have it.
     pub(super) fn is_data(&self) -> bool {
         self.level != Level::Screen
@@ -103,8 +110,14 @@ pub(super) fn flattened(heads: &[Head], rows: &[Vec<Value>]) -> (Vec<Head>, Vec<
 }
 
 fn flat_heads(heads: &[Head]) -> Vec<Head> {
+    // What stands alone needs no name to be told apart.
+    let is_alone = heads.len() == 1;
     let heads = heads.iter().filter(|head| head.is_flat()).flat_map(|head| {
-        let path = head.path.replace('.', "_");
+        let name = head
+            .path
+            .split_once('|')
+            .map_or(&*head.path, |(_, name)| name);
+        let path = name.replace('.', "_");
         let Some(below) = head.below() else {
             return vec![Head {
                 path: Cow::Owned(path),
@@ -113,7 +126,7 @@ fn flat_heads(heads: &[Head]) -> Vec<Head> {
         };
         let mut below = flat_heads(below);
         // A row has one of several rows: the names of those stand for themselves.
-        if matches!(head.kind, Kind::Record(_)) {
+        if matches!(head.kind, Kind::Record(_)) && !is_alone {
             for one in &mut below {
                 one.path = Cow::Owned(format!("{path}_{}", one.path));
             }
@@ -238,6 +251,10 @@ impl Value {
         Self::Map(values.into_iter().collect())
     }
 
+    pub(in crate::report) fn make_frequency(per_hour: impl Into<Option<f64>>) -> Self {
+        Self::of(per_hour.into(), Self::Frequency)
+    }
+
     pub(in crate::report) fn make_percent(percent: impl Into<Option<f64>>) -> Self {
         Self::of(percent.into(), Self::Percent)
     }
@@ -329,7 +346,9 @@ macro_rules! columns {
     (@kind devices) => { $crate::report::doc::Kind::Devices };
     (@kind cell) => { $crate::report::doc::Kind::Number };
     (@kind map [$of:expr]) => { $crate::report::doc::Kind::Map(Box::new($of)) };
+    (@kind frequency) => { $crate::report::doc::Kind::Number };
     (@kind percent) => { $crate::report::doc::Kind::Percent };
+    (@kind utilization) => { $crate::report::doc::Kind::Utilization };
     (@kind share) => { $crate::report::doc::Kind::Share };
     (@kind money) => { $crate::report::doc::Kind::Money };
     (@kind whole) => { $crate::report::doc::Kind::Money };
@@ -351,6 +370,8 @@ macro_rules! columns {
     (@value devices, $value:expr) => { $crate::report::doc::Value::make_devices($value) };
     (@value cell, $value:expr) => { $value };
     (@value map [$of:expr], $value:expr) => { $crate::report::doc::Value::make_map($value) };
+    (@value frequency, $value:expr) => { $crate::report::doc::Value::make_frequency($value) };
+    (@value utilization, $value:expr) => { $crate::report::doc::Value::make_percent($value) };
     (@value percent, $value:expr) => { $crate::report::doc::Value::make_percent($value) };
     (@value share, $value:expr) => { $crate::report::doc::Value::make_share($value) };
     (@value money, $value:expr) => { $crate::report::doc::Value::make_money($value) };

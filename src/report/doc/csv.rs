@@ -1,7 +1,7 @@
 //! `--format csv`: the rows of the first table, or a document's own keys in one row.
 
 use super::columns::{column, flattened};
-use super::json::rounded;
+use super::json::{per_hour, rounded};
 use super::{CsvRows, Doc, Head, Table, Value};
 use crate::report::shared::csv;
 use crate::report::shared::text::{spreadsheet_safe, yes_or_no};
@@ -99,6 +99,7 @@ pub(super) fn cell(value: &Value) -> String {
         Value::Count(number) => number.to_string(),
         Value::Number(value, _) | Value::Percent(value) => csv::figure(Some(*value)),
         Value::Devices(number) => csv::rate(Some(*number)),
+        Value::Frequency(value) => per_hour(*value).to_string(),
         Value::Share(share) => csv::cell(rounded(*share)),
         Value::Money(amount) | Value::Whole(amount) => csv::money(Some(*amount)),
         Value::Price(price) | Value::Rate(price, _) => csv::rate(Some(price.amount())),

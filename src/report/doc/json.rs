@@ -148,6 +148,7 @@ impl Serialize for View<'_, Value> {
             Value::Map(values) => {
                 serializer.collect_map(values.iter().map(|(name, value)| (name, View(value))))
             }
+            Value::Frequency(value) => per_hour(*value).serialize(serializer),
             Value::Share(share) => rounded(*share).serialize(serializer),
             Value::Money(amount) | Value::Whole(amount) => {
                 json_money(*amount).serialize(serializer)
@@ -157,6 +158,11 @@ impl Serialize for View<'_, Value> {
             }
         }
     }
+}
+
+/// Events per hour have six decimals.
+pub(super) fn per_hour(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
 }
 
 /// A share has four decimals, half away from zero.
@@ -174,7 +180,7 @@ impl<'a> Fields<'a> {
         let fields = fields.filter(|(head, _)| head.is_data());
         Self(
             fields
-                .map(|(head, value)| (head.path.as_ref(), head, value))
+                .map(|(head, value)| (head.key(), head, value))
                 .collect(),
         )
     }

@@ -49,6 +49,9 @@ pub struct Doc {
     /// How they follow, in order.
     pub steps: Vec<Step>,
     pub tables: Vec<Table>,
+    /// What screens show instead of `tables`, where those are for programs; empty where screens
+    /// show the same.
+    pub screens: Vec<Table>,
     /// What somebody who acts on it must know, the gravest first.
     pub caveats: Vec<String>,
     /// What was not known.
@@ -75,8 +78,13 @@ impl Doc {
     /// The tables that screens show: a planner says what it has none of.
     fn said(&self) -> impl Iterator<Item = &Table> {
         let is_empty = |table: &Table| table.rows.is_empty() && table.notes.is_empty();
-        let tables = self.tables.iter();
-        tables.filter(move |table| self.is_answer() || !is_empty(table))
+        let tables = match self.screens.as_slice() {
+            [] => &self.tables,
+            screens => screens,
+        };
+        tables
+            .iter()
+            .filter(move |table| self.is_answer() || !is_empty(table))
     }
 }
 
@@ -303,6 +311,7 @@ impl Table {
             | Kind::Number
             | Kind::Devices
             | Kind::Percent
+            | Kind::Utilization
             | Kind::Share
             | Kind::Money
             | Kind::Price => true,

@@ -94,7 +94,7 @@ fn object(heads: &[Head]) -> Json {
     let mut schema = json!({ "type": "object", "properties": {}, "required": [] });
     let heads = heads.iter().filter(|head| head.is_data());
     for head in heads {
-        let (place, key) = place(&mut schema, &head.path);
+        let (place, key) = place(&mut schema, head.key());
         add(place, key, value(head), true);
     }
     schema
@@ -129,9 +129,13 @@ fn value(head: &Head) -> Json {
         Kind::Texts | Kind::List | Kind::Rows(_) => Some("array"),
         Kind::Flag => Some("boolean"),
         Kind::Count | Kind::CountOf(_) => Some("integer"),
-        Kind::Number | Kind::Devices | Kind::Percent | Kind::Share | Kind::Money | Kind::Price => {
-            Some("number")
-        }
+        Kind::Number
+        | Kind::Devices
+        | Kind::Percent
+        | Kind::Utilization
+        | Kind::Share
+        | Kind::Money
+        | Kind::Price => Some("number"),
         Kind::Record(_) | Kind::Map(_) => Some("object"),
     };
     match &head.kind {
@@ -159,8 +163,11 @@ fn value(head: &Head) -> Json {
             let words = words.iter().map(|word| Json::from(*word)).chain(absent);
             schema.insert("enum".to_owned(), words.collect());
         }
-        Kind::Count | Kind::Devices | Kind::Share | Kind::Price => {
+        Kind::Count | Kind::Devices | Kind::Share | Kind::Price | Kind::Utilization => {
             schema.insert("minimum".to_owned(), 0.into());
+            if head.kind == Kind::Utilization {
+                schema.insert("maximum".to_owned(), 100.into());
+            }
         }
         Kind::CountOf(numbers) => {
             schema.insert("enum".to_owned(), json!(numbers));

@@ -375,3 +375,56 @@ fn rates_align_on_screens_and_keep_their_decimals_in_data() {
     // Six decimals, half to even.
     assert_eq!(cells, ["cost_usd_hourly", "1234.5", "0.008968"]);
 }
+
+columns! {
+    fn move_of(row: (&'static str, f64)) {
+        text "instance_type|from_instance_type", "type", Narrow(0), row.0.to_owned(), "";
+        frequency "interruptions_per_hour", "", Data, row.1, "";
+        utilization "used", "", Data, row.1, "";
+        rows[target] "targets", "", Wide, ["g6.xlarge"], "";
+    }
+}
+
+columns! {
+    fn target(name: &'static str) {
+        text "instance_type", "type", Narrow(0), (*name).to_owned(), "";
+    }
+}
+
+columns! {
+    fn whole(row: (&'static str, f64)) {
+        record[move_of] "move", "", Narrow(0), *row, "";
+    }
+}
+
+#[test]
+fn screens_may_differ_and_names_in_rows_too() {
+    let row = ("g5.xlarge", 0.000_949_512);
+    let table = |title: &str| Table::of("moves", title, ("move", "moves"), move_of(), [row]);
+    let flat = "from_instance_type,interruptions_per_hour,used,instance_type\n\
+                g5.xlarge,0.00095,0.0009,g6.xlarge\n";
+    let other = Table::of("moves", "OTHER", ("move", "moves"), target(), ["g7.xlarge"]);
+    let doc = Doc {
+        record: Record::of(whole(), &row),
+        csv: CsvRows::Record,
+        tables: vec![table("MOVES")],
+        screens: vec![other],
+        ..Doc::default()
+    };
+    assert_eq!(doc_csv(&doc).expect("valid"), flat);
+    assert_eq!(table_csv(&table("")).expect("valid"), flat);
+    let page = doc_markdown(&doc);
+    assert!(page.contains("OTHER") && !page.contains("MOVES"), "{page}");
+    let text = doc_json(&doc).expect("valid");
+    let json: serde_json::Value = serde_json::from_str(&text).expect("valid");
+    let expected = serde_json::json!({
+        "instance_type": "g5.xlarge", "interruptions_per_hour": 0.00095, "used": 0.0009,
+        "targets": [{ "instance_type": "g6.xlarge" }],
+    });
+    assert_eq!((&json["move"], &json["moves"][0]), (&expected, &expected));
+    let schema = doc_schema("moves", "", &[doc]).expect("valid");
+    let schema: serde_json::Value = serde_json::from_str(&schema).expect("valid");
+    let keys = &schema["properties"]["move"]["properties"];
+    assert_eq!(keys["used"]["maximum"], 100);
+    assert_eq!(keys["instance_type"]["type"], "string");
+}
