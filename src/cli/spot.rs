@@ -1,21 +1,18 @@
 //! `gpucost spot`.
 
 use super::Io;
-use super::args::Format;
+use super::args::DocFormat;
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::spot_args::SpotArgs;
-use super::{audit, estate, output, pricing};
+use super::{audit, estate, output, planner, pricing};
 use crate::analysis::{
     AWS, Question, SortBy, SpotJob, assess_fleet, assess_type, audit as audited, planned_spot,
 };
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{PriceKey, Risk};
-use crate::report::{
-    TableStyle, spot_fleet_csv, spot_fleet_json, spot_fleet_table, spot_type_csv, spot_type_json,
-    spot_type_table,
-};
+use crate::report::{TableStyle, spot_fleet_doc, spot_type_doc};
 use crate::savings::Checkpointing;
 use std::collections::BTreeSet;
 
@@ -42,7 +39,7 @@ fn one_type(
     name: &str,
     args: &SpotArgs,
     settings: &SettingsFile,
-    format: Format,
+    format: DocFormat,
     accepted: Risk,
     age: &PriceAge,
     io: &mut Io<'_>,
@@ -61,14 +58,7 @@ fn one_type(
     };
     let found = assess_type(&key, job, &prices, policy);
     let warning = age.check(found.seen_on().min(), io.now)?;
-    let text = match format {
-        Format::Table | Format::Wide => {
-            spot_type_table(&found, output::style(format == Format::Wide, out, io))
-        }
-        Format::Json => spot_type_json(&found).map_err(Failure::unexpected)?,
-        Format::Csv => spot_type_csv(&found).map_err(Failure::unexpected)?,
-    };
-    output::document(&text, out, io)?;
+    planner::print(&spot_type_doc(&found), format, out, io)?;
     output::warn(warning, out, io);
     if found.figures.is_none() {
         let reason = found.eligibility.err().unwrap_or_default();
@@ -118,16 +108,14 @@ fn key(
 fn fleet(
     args: &SpotArgs,
     settings: &SettingsFile,
-    format: Format,
+    format: DocFormat,
     accepted: Risk,
     age: &PriceAge,
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
     let out = &args.estate.out;
-    match format {
-        Format::Table | Format::Wide => {}
-        Format::Json => args.limits.refuse("json")?,
-        Format::Csv => args.limits.refuse("csv")?,
+    if !format.is_table() {
+        args.limits.refuse(&format.name())?;
     }
     let checkpointing = checkpointing(args);
     if !args.today && checkpointing != Checkpointing::default() {
@@ -144,16 +132,11 @@ fn fleet(
         planned_spot(&audited(&estate, policy, accepted), &estate, policy)
     };
     let warning = age.check(found.oldest_seen_on(), estate.window.end)?;
-    let text = match format {
-        Format::Table | Format::Wide => {
-            let style = output::style(format == Format::Wide, out, io);
-            let limit = args.limits.most();
-            spot_fleet_table(&found, TableStyle { limit, ..style })
-        }
-        Format::Json => spot_fleet_json(&found).map_err(Failure::unexpected)?,
-        Format::Csv => spot_fleet_csv(&found).map_err(Failure::unexpected)?,
+    let style = TableStyle {
+        limit: args.limits.most(),
+        ..output::style(format == DocFormat::Wide, out, io)
     };
-    output::document(&text, out, io)?;
+    planner::print_in(&spot_fleet_doc(&found), format, style, out, io)?;
     output::warn(warning, out, io);
     let instances = found.assessments.iter().map(|one| one.instances).sum();
     Ok(output::close(

@@ -1,6 +1,6 @@
 //! Flags of `gpucost spot`.
 
-use super::args::{EstateArgs, Format, RiskChoice, kind, time};
+use super::args::{DocFormat, EstateArgs, RiskChoice, kind, time};
 use super::view_args::LimitArgs;
 use crate::domain::WorkloadKind;
 use clap::Args;
@@ -66,7 +66,7 @@ pub(super) struct SpotArgs {
     pub risk: Option<RiskChoice>,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
+    pub format: Option<DocFormat>,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]

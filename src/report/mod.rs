@@ -77,10 +77,7 @@ pub use shared::next::Invocation;
 pub use shared::style::TableStyle;
 pub use shared::text;
 pub use shared::view::{RowFacts, SortKey, UnknownPattern, View, class_names, team_of};
-pub use spot::{
-    spot_fleet_csv, spot_fleet_json, spot_fleet_table, spot_type_csv, spot_type_json,
-    spot_type_table,
-};
+pub use spot::{spot_fleet_doc, spot_schema, spot_type_doc};
 pub use terraform::{terraform_brief, terraform_doc, terraform_schema};
 
 /// The version of every JSON document that this program writes.

@@ -37,7 +37,7 @@ pub(in crate::report) fn evidence(promise: &Promise) -> String {
 }
 
 const KINDS: &[&str] = &["standard-reserved-instance", "ec2-instance-savings-plan"];
-const RISKS: &[&str] = &["low", "medium", "high"];
+pub(in crate::report) const RISKS: &[&str] = &["low", "medium", "high"];
 
 /// A purchase with what it promises.
 pub(in crate::report) struct PurchaseRow<'a>(&'a Purchase, Option<Promise>);

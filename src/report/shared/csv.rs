@@ -1,9 +1,8 @@
 //! Comma-separated values: a document and its cells. What is absent is an empty cell.
 
-use super::text::{rounded, spreadsheet_safe};
+use super::text::rounded;
 use crate::domain::Money;
 use rust_decimal::Decimal;
-use serde_json::Value;
 
 /// A header, then rows.
 ///
@@ -42,17 +41,4 @@ pub(in crate::report) fn money(amount: Option<Money>) -> String {
 /// A rate or a number of GPUs with as many decimals as it has, six at most.
 pub(in crate::report) fn rate(value: Option<Decimal>) -> String {
     cell(value.map(|value| value.round_dp(6).normalize()))
-}
-
-/// What JSON has; no spreadsheet runs its text.
-pub(in crate::report) fn of_json(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => spreadsheet_safe(text),
-        Value::Array(items) => {
-            let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
-            spreadsheet_safe(&texts.join("; "))
-        }
-        other => other.to_string(),
-    }
 }

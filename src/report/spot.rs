@@ -1,0 +1,523 @@
+//! `gpucost spot`: of one type, with its arithmetic, and of every workload of a fleet.
+
+use crate::analysis::{AssessedWorkload, SpotAssessment, SpotReport, ZonePrice};
+use crate::domain::{Currency, HourlyRate, Money, WorkloadKind};
+use crate::report::doc::{CsvRows, Doc, Given, Record, Step, Table, Value, columns, doc_schema};
+use crate::report::promises::RISKS;
+use crate::report::reserved::{CURRENCIES, ORIGINS, SYSTEMS};
+use crate::report::shared::text::{
+    counted, json_account, money, percent, rounded, some_of, unit_price,
+};
+use crate::report::shared::view::sum;
+use crate::savings::{SpotBasis, SpotFigures};
+use jiff::SignedDuration;
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Names that a reason or a note has beside it.
+const NAMED: usize = 12;
+
+pub(super) const WORKLOAD_KINDS: &[&str] = &[
+    "training",
+    "serving",
+    "batch",
+    "evaluation",
+    "development",
+    "unknown",
+];
+const PURCHASE_OPTIONS: &[&str] = &[
+    "on-demand",
+    "spot",
+    "reserved",
+    "savings-plan",
+    "capacity-block",
+    "mixed",
+];
+const BANDS: &[&str] = &["<5%", "5-10%", "10-15%", "15-20%", ">20%"];
+const SPOT_BASES: &[&str] = &[
+    "zones-median",
+    "region-median",
+    "catalog-average",
+    "own-price",
+];
+
+columns! {
+    fn fleet(report: SpotReport) {
+        time "as_of", "", Data, report.as_of, "";
+        word[&["usage-after-plan", "usage-today"]] "sized_on", "", Data, if report.is_today { "usage-today" } else { "usage-after-plan" }, "Whether it is about what the plan leaves or about today's fleet.";
+    }
+}
+
+columns! {
+    fn one_type<'a>(row: &'a SpotAssessment) {
+        record[assessment] "spot", "", Narrow(0), *row, "";
+    }
+}
+
+columns! {
+    fn workload<'a>(row: &'a SpotAssessment) {
+        text "id", "", Data, row.workload.as_ref().map(|one| one.id.clone()), "";
+        text "name", "workload", Narrow(0), name(row).to_owned(), "";
+        opt text "account", "", Data, row.workload.as_ref().and_then(|one| json_account(&one.account)), "";
+        word[PURCHASE_OPTIONS] "purchase_option", "", Data, row.workload.as_ref().map(|one| one.purchase_option.name()), "";
+        opt money "monthly_cost", "", Data, row.workload.as_ref().and_then(|one| one.monthly_cost), "Today's.";
+    }
+}
+
+columns! {
+    fn assessment<'a>(row: &'a SpotAssessment) {
+        text "region", "", Data, row.key.region.clone(), "";
+        text "type", "type", Screen, format!("{} × {}", row.instances, row.key.instance_type), "";
+        text "instance_type", "", Data, row.key.instance_type.clone(), "";
+        count "instances", "", Data, row.instances, "";
+        word[SYSTEMS] "operating_system", "", Data, row.key.operating_system.name(), "";
+        word[WORKLOAD_KINDS] "kind", "kind", Narrow(3), row.job.kind.name(), "";
+        flag "restartable", "", Data, row.job.restartable, "";
+        count "nodes", "", Data, row.job.nodes, "Instances that stop together.";
+        opt word[CURRENCIES] "currency", "", Data, currency(row).map(Currency::code), "Of all amounts; null if nothing is priced.";
+        opt price "on_demand_hourly", "on-demand", Wide, row.on_demand.as_ref().map(|quote| amount(quote.rate)), "";
+        opt date "on_demand_date", "", Data, row.on_demand.as_ref().map(|quote| quote.seen_on), "";
+        opt price "spot_hourly", "spot", Narrow(0), figures(row, |found| amount(found.spot.rate)), "";
+        opt word[SPOT_BASES] "spot_basis", "spot is", Wide, figures(row, |found| found.spot.basis.name()), "";
+        opt date "spot_date", "", Data, figures(row, |found| found.spot.seen_on), "";
+        rows[zone] "zones", "", Data, row.zones.iter().map(|price| (row.key.instance_type.as_str(), price)), "Spot prices by zone.";
+        opt word[BANDS] "interruption_band", "interrupted", Wide, row.band.map(|(band, _)| band.name()), "Share of instances that are interrupted per month.";
+        opt date "interruption_band_date", "", Data, row.band.map(|(_, date)| date), "";
+        opt frequency "band_interruptions_per_node_hour", "", Data, figures(row, |found| found.interruptions.band_per_node_hour).flatten(), "";
+        opt frequency "interruptions_per_hour", "", Data, figures(row, |found| found.interruptions.per_hour), "Of all nodes of the job.";
+        opt word[&["band", "prudence"]] "interruptions_basis", "", Data, figures(row, |found| if found.interruptions.is_prudence { "prudence" } else { "band" }), "";
+        count "checkpoint_cost_seconds", "", Data, row.job.checkpointing.cost.as_secs(), "";
+        count "restart_cost_seconds", "", Data, row.job.checkpointing.restart.as_secs(), "";
+        opt count "checkpoint_interval_seconds", "every (s)", Wide, figures(row, |found| found.checkpoint_interval).or(row.job.checkpointing.interval).map(|time| time.as_secs()), "";
+        word[&["given", "best"]] "checkpoint_interval_basis", "", Data, if row.job.checkpointing.interval.is_some() { "given" } else { "best" }, "";
+        opt count "lost_seconds_per_interruption", "lost (s)", Wide, figures(row, |found| found.lost_per_interruption.as_secs()), "";
+        opt percent "checkpoint_share_percent", "", Data, figures(row, |found| percentage(found.checkpoint_share)).flatten(), "";
+        opt percent "overhead_percent", "overhead", Wide, figures(row, |found| percentage(found.overhead)).flatten(), "";
+        opt price "effective_hourly", "", Data, figures(row, |found| found.effective.map(amount)).flatten(), "Spot price of an hour of useful work.";
+        opt percent "naive_savings_percent", "naive", Narrow(2), figures(row, |found| found.naive_savings_percent().to_f64()).flatten(), "Of the price alone.";
+        opt percent "effective_savings_percent", "effective", Narrow(1), figures(row, |found| found.effective_savings_percent()?.to_f64()).flatten(), "After checkpoints and lost work.";
+        opt money "naive_monthly_savings", "", Data, row.naive_monthly_savings, "";
+        opt money "effective_monthly_savings", "month", Narrow(0), row.effective_monthly_savings, "";
+        opt frequency "break_even_interruptions_per_hour", "", Data, figures(row, |found| found.break_even_per_hour).flatten(), "";
+        flag "eligible", "move", Narrow(0), row.eligibility.is_ok(), "";
+        opt text "reason", "", Data, row.eligibility.as_ref().err().cloned(), "Why it is not eligible.";
+        opt word[RISKS] "risk", "risk", Narrow(0), row.eligibility.as_ref().ok().map(|risk| risk.name()), "";
+        texts "caveats", "", Data, row.caveats.clone(), "What would stop an engineer, of what the plan moves.";
+    }
+}
+
+columns! {
+    fn zone<'a>(row: (&'a str, &'a ZonePrice)) {
+        text "type", "type", Screen, row.0.to_owned(), "";
+        text "zone", "zone", Narrow(0), row.1.zone.clone(), "";
+        price "mean", "mean", Narrow(0), amount(row.1.quote.rate), "Time-weighted, over the window.";
+        opt price "now", "now", Narrow(0), row.1.history.as_ref().map(|history| in_zone(row.1, history.now)), "";
+        opt price "min", "min", Narrow(0), row.1.history.as_ref().map(|history| in_zone(row.1, history.min)), "";
+        opt price "max", "max", Narrow(0), row.1.history.as_ref().map(|history| in_zone(row.1, history.max)), "";
+        opt price "p95", "p95", Narrow(0), row.1.history.as_ref().map(|history| in_zone(row.1, history.p95)), "";
+        opt percent "volatility_percent", "volatility", Narrow(0), row.1.history.as_ref().and_then(|history| history.volatility_percent.to_f64()), "Standard deviation divided by the mean, in percent.";
+        date "date", "date", Narrow(0), row.1.quote.seen_on, "";
+        word[ORIGINS] "origin", "", Data, row.1.quote.origin.name(), "";
+    }
+}
+
+columns! {
+    fn reason<'a>(row: (&'a str, Vec<&'a str>)) {
+        text "reason", "reason", Narrow(0), row.0.to_owned(), "";
+        text "workloads", "workloads", Narrow(0), some_of(row.1.iter().copied(), NAMED), "";
+    }
+}
+
+/// Spot for one type as a document: the figures and their arithmetic.
+pub fn spot_type_doc(found: &SpotAssessment) -> Doc {
+    let key = &found.key;
+    let job = match found.job.kind {
+        WorkloadKind::Unknown => "a job of undeclared kind",
+        kind => kind.name(),
+    };
+    let nodes = counted(u64::from(found.job.nodes), "node", "nodes");
+    let restartable = match found.job.restartable {
+        true => ", restartable",
+        false => "",
+    };
+    let verdict = match &found.eligibility {
+        Ok(risk) => format!("eligible at `--risk {risk}` or higher"),
+        Err(reason) => format!("not eligible: {reason}"),
+    };
+    Doc {
+        name: "spot",
+        headline: format!(
+            "{} on spot, {} {}, {job} on {nodes}{restartable}: {verdict}",
+            key.instance_type, key.region, key.operating_system
+        ),
+        record: Record::of(one_type(), &found),
+        csv: CsvRows::Record,
+        given: given(found),
+        steps: figures(found, |figures| steps(found, figures)).unwrap_or_default(),
+        screens: vec![zones(std::slice::from_ref(found))],
+        ..Doc::default()
+    }
+}
+
+/// Spot for a fleet as a document: a row for each workload.
+pub fn spot_fleet_doc(report: &SpotReport) -> Doc {
+    let all = &report.assessments;
+    let eligible: Vec<&SpotAssessment> = all.iter().filter(|row| row.eligibility.is_ok()).collect();
+    let saved = CURRENCIES.iter().filter_map(|code| {
+        let saved = eligible.iter().map(|row| row.effective_monthly_savings);
+        sum(saved.filter(|saved| saved.is_some_and(|one| one.currency().code() == *code)))
+    });
+    let saved: Vec<String> = saved.map(money).collect();
+    let saved = match saved.as_slice() {
+        [] => String::new(),
+        saved => format!(", {} per month after interruptions", saved.join(" and ")),
+    };
+    let headline = format!(
+        "{} of {} {}{saved}",
+        eligible.len(),
+        counted(all.len() as u64, "workload", "workloads"),
+        match report.is_today {
+            true => "eligible for spot as it runs today",
+            false => "moved to spot by the plan",
+        },
+    );
+    let mut table = workloads(all);
+    table.notes = notes(report);
+    let reasons = all
+        .iter()
+        .filter_map(|row| Some((row.eligibility.as_ref().err()?.as_str(), name(row))));
+    let title = match report.is_today {
+        true => "NOT ELIGIBLE",
+        false => "NOT MOVED",
+    };
+    Doc {
+        name: "spot",
+        headline,
+        record: Record::of(fleet(), report),
+        screens: vec![table.clone(), reasons_table(title, reasons), zones(all)],
+        tables: vec![table],
+        gaps: Some(report.gaps.clone()),
+        ..Doc::default()
+    }
+}
+
+/// The JSON schema of `gpucost spot`, of one type and of a fleet.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn spot_schema() -> Result<String, serde_json::Error> {
+    let about = "Spot net of interruptions, for one type or for the workloads of a fleet; \
+                 docs/levers/spot.md says what each key means. Rates are per hour and instance, \
+                 amounts per month have cents, percentages are 0-100. Keys may be added within a \
+                 schema version.";
+    let one = Doc {
+        record: Record::heads(one_type()),
+        ..Doc::default()
+    };
+    let all = Doc {
+        record: Record::heads(fleet()),
+        tables: vec![workloads(&[])],
+        gaps: Some(Vec::new()),
+        ..Doc::default()
+    };
+    doc_schema("spot", about, &[one, all])
+}
+
+fn workloads(all: &[SpotAssessment]) -> Table {
+    let mut columns = workload();
+    columns.extend(assessment());
+    Table::of(
+        "workloads",
+        "",
+        ("workload", "workloads"),
+        columns,
+        all.iter(),
+    )
+}
+
+/// Prices by zone, each type and zone once.
+fn zones(all: &[SpotAssessment]) -> Table {
+    let mut seen = BTreeSet::new();
+    let prices = all.iter().flat_map(|row| {
+        let zones = row.zones.iter();
+        zones.map(move |price| (&row.key, price))
+    });
+    let prices = prices
+        .filter(|(key, price)| seen.insert((*key, &price.zone)))
+        .map(|(key, price)| (key.instance_type.as_str(), price));
+    Table::of(
+        "zones",
+        "SPOT PRICES BY ZONE",
+        ("zone", "zones"),
+        zone(),
+        prices,
+    )
+}
+
+/// Why workloads stay as they are, each reason once with their names.
+pub(super) fn reasons_table<'a>(
+    title: &str,
+    reasons: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Table {
+    let rows = grouped(reasons);
+    Table::of("reasons", title, ("reason", "reasons"), reason(), rows)
+}
+
+/// Names by what is said of them, in the order in which it is said first.
+pub(super) fn grouped<'a>(
+    pairs: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Vec<(&'a str, Vec<&'a str>)> {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (words, name) in pairs {
+        let place = *places.entry(words).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push((words, Vec::new()));
+        }
+        groups[place].1.push(name);
+    }
+    groups
+}
+
+/// What the columns mean, which prices are averages, and what to know of what moves.
+fn notes(report: &SpotReport) -> Vec<String> {
+    let all = &report.assessments;
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let basis = match report.is_today {
+        true => "at today's hours, whatever the plan stops, resizes or schedules",
+        false => {
+            "on the type and the hours that the other actions of the plan leave; MOVE is what the \
+             plan does; `--today` is about today's fleet"
+        }
+    };
+    let mut notes = vec![format!(
+        "NAIVE: savings from the price alone; EFFECTIVE: savings after checkpoints and lost work; \
+         MONTH: effective savings {basis}."
+    )];
+    let prices = all.iter().filter_map(|row| {
+        let spot = &row.figures.as_ref()?.spot;
+        let name = row.key.instance_type.as_str();
+        (spot.basis == SpotBasis::CatalogAverage).then_some((name, spot.seen_on))
+    });
+    let averages: BTreeSet<(&str, Date)> = prices.collect();
+    if !averages.is_empty() {
+        let types: BTreeSet<&str> = averages.iter().map(|(name, _)| *name).collect();
+        let dates: BTreeSet<String> = averages.iter().map(|(_, date)| date.to_string()).collect();
+        let dates: Vec<String> = dates.into_iter().collect();
+        notes.push(format!(
+            "SPOT is the {}, as of {}: {}.",
+            basis_words(SpotBasis::CatalogAverage, 0),
+            dates.join(", "),
+            some_of(types.iter().copied(), NAMED)
+        ));
+    }
+    let caveats = all.iter().flat_map(|row| {
+        row.caveats
+            .iter()
+            .map(move |caveat| (caveat.as_str(), name(row)))
+    });
+    notes.extend(
+        grouped(caveats)
+            .into_iter()
+            .map(|(caveat, names)| format!("! {}: {caveat}", some_of(names.into_iter(), NAMED))),
+    );
+    notes
+}
+
+fn name(row: &SpotAssessment) -> &str {
+    let workload: Option<&AssessedWorkload> = row.workload.as_ref();
+    workload.map_or("", |workload| &workload.name)
+}
+
+fn figures<T>(row: &SpotAssessment, of: impl FnOnce(&SpotFigures) -> T) -> Option<T> {
+    row.figures.as_ref().map(of)
+}
+
+fn amount(rate: HourlyRate) -> Money {
+    Money::new(rate.amount(), rate.currency())
+}
+
+fn in_zone(price: &ZonePrice, amount: Decimal) -> Money {
+    Money::new(amount, price.quote.rate.currency())
+}
+
+fn percentage(share: Decimal) -> Option<f64> {
+    (share * Decimal::ONE_HUNDRED).to_f64()
+}
+
+/// Of the prices, and where there are none, of the cost.
+fn currency(row: &SpotAssessment) -> Option<Currency> {
+    let zones = row.zones.iter().map(|zone| &zone.quote);
+    let mut quotes = row.on_demand.iter().chain(zones);
+    let cost = row.workload.as_ref().and_then(|one| one.monthly_cost);
+    let quoted = quotes.next().map(|quote| quote.rate.currency());
+    quoted.or(cost.map(Money::currency))
+}
+
+/// What a spot price is, in words.
+fn basis_words(basis: SpotBasis, zones: usize) -> String {
+    match basis {
+        SpotBasis::ZonesMedian => format!(
+            "median of time-weighted means over {}",
+            counted(zones as u64, "zone", "zones")
+        ),
+        SpotBasis::RegionMedian => "regional price, as last read".to_owned(),
+        SpotBasis::CatalogAverage => "catalog average; no price history read".to_owned(),
+        SpotBasis::OwnPrice => "custom price".to_owned(),
+    }
+}
+
+fn given(found: &SpotAssessment) -> Vec<Given> {
+    let line = |key, name, value, source: String| Given {
+        key,
+        name,
+        value,
+        source,
+    };
+    let on_demand = found.on_demand.as_ref();
+    let spot = found.figures.as_ref().map(|figures| &figures.spot);
+    let known = figures(found, |figures| figures.interruptions.band_per_node_hour).flatten();
+    let checkpointing = &found.job.checkpointing;
+    let seconds = |time: SignedDuration| Value::make_count(time.as_secs());
+    vec![
+        line(
+            "on_demand_hourly",
+            "on-demand, per hour",
+            Value::make_price(on_demand.map(|quote| amount(quote.rate))),
+            on_demand.map_or_else(
+                || "no price".to_owned(),
+                |quote| format!("as of {}", quote.seen_on),
+            ),
+        ),
+        line(
+            "spot_hourly",
+            "spot, per hour",
+            Value::make_price(spot.map(|spot| amount(spot.rate))),
+            spot.map_or_else(
+                || "no price".to_owned(),
+                |spot| {
+                    let basis = basis_words(spot.basis, spot.quotes.len());
+                    format!("as of {} ({basis})", spot.seen_on)
+                },
+            ),
+        ),
+        line(
+            "band_interruptions_per_node_hour",
+            "interruptions per node-hour",
+            Value::make_frequency(known),
+            found.band.map_or_else(
+                || "not published for this instance type".to_owned(),
+                |(band, date)| {
+                    format!("{} of the instances per month, read on {date}", band.name())
+                },
+            ),
+        ),
+        line(
+            "checkpoint_cost_seconds",
+            "a checkpoint, seconds",
+            seconds(checkpointing.cost),
+            "--checkpoint-cost".to_owned(),
+        ),
+        line(
+            "restart_cost_seconds",
+            "a restart, seconds",
+            seconds(checkpointing.restart),
+            "--restart-cost".to_owned(),
+        ),
+    ]
+}
+
+fn steps(found: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
+    let step = |name: &str, arithmetic, result| Step {
+        name: name.to_owned(),
+        arithmetic,
+        result,
+    };
+    let share = |share: Decimal| format!("{}%", rounded(share * Decimal::ONE_HUNDRED, 4));
+    let why = match figures.interruptions.is_prudence {
+        true => "conservative assumption, not the band",
+        false => "from the band",
+    };
+    let nodes = counted(u64::from(found.job.nodes), "node", "nodes");
+    let seconds = |time: SignedDuration| Value::make_count(time.as_secs());
+    let (interval, restart) = (figures.checkpoint_interval, found.job.checkpointing.restart);
+    let interval_words = match figures.is_best_interval {
+        true => "the best interval up to an hour",
+        false => "as specified",
+    };
+    let (spot, on_demand) = (amount(figures.spot.rate), amount(figures.on_demand));
+    let effective = figures.effective.map(amount);
+    let saved = |rate: Money, share: Option<Decimal>| {
+        let saved = Money::new(on_demand.amount() - rate.amount(), rate.currency());
+        let share = share.and_then(|share| share.to_f64()).map(percent);
+        format!(
+            "{} − {} = {} per hour, {}, for {}",
+            unit_price(on_demand),
+            unit_price(rate),
+            unit_price(saved),
+            share.unwrap_or_default(),
+            counted(found.instances as u64, "instance", "instances")
+        )
+    };
+    vec![
+        step(
+            "interruptions per job-hour",
+            format!("{nodes} ({why})"),
+            Value::make_frequency(figures.interruptions.per_hour),
+        ),
+        step(
+            "checkpoint every, seconds",
+            interval_words.to_owned(),
+            seconds(interval),
+        ),
+        step(
+            "lost per interruption, seconds",
+            format!("{} / 2 + {}", interval.as_secs(), restart.as_secs()),
+            seconds(figures.lost_per_interruption),
+        ),
+        step(
+            "overhead, percent",
+            format!(
+                "{} checkpoints + {} interruptions",
+                share(figures.checkpoint_share),
+                share(figures.overhead - figures.checkpoint_share)
+            ),
+            Value::of(percentage(figures.overhead), |value| {
+                Value::Number(value, 4)
+            }),
+        ),
+        step(
+            "per hour of completed work",
+            match effective {
+                Some(_) => format!("{} / (1 − {})", unit_price(spot), share(figures.overhead)),
+                None => "none: the job would make no progress".to_owned(),
+            },
+            Value::make_price(effective),
+        ),
+        step(
+            "break-even, per job-hour",
+            match figures.break_even_per_hour {
+                Some(_) => "interruptions at which spot costs the same as on-demand",
+                None => "none: at this interval spot never costs less than on-demand",
+            }
+            .to_owned(),
+            Value::make_frequency(figures.break_even_per_hour),
+        ),
+        step(
+            "naive savings per month",
+            saved(spot, Some(figures.naive_savings_percent())),
+            Value::make_money(found.naive_monthly_savings),
+        ),
+        step(
+            "effective savings per month",
+            effective.map_or_else(String::new, |rate| {
+                saved(rate, figures.effective_savings_percent())
+            }),
+            Value::make_money(found.effective_monthly_savings),
+        ),
+    ]
+}
