@@ -1,20 +1,18 @@
 //! `gpucost rightsize`: for the fleet, or for one type.
 
-use super::args::Format;
+use super::args::DocFormat;
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::rightsize_flags::{OneType, RightsizeArgs};
 use super::scope::invocation;
 use super::view_args::{ViewFlags, check_known};
-use super::{Io, audit as audit_command, estate, output, pricing};
-use crate::analysis::{Sized, Sizing, audit_types};
+use super::{Io, audit as audit_command, estate, output, planner, pricing};
+use crate::analysis::{Sized, Sizing, audit as audited, audit_types};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{Money, PriceQuote, Risk};
 use crate::report::text::counted;
-use crate::report::{
-    RowFacts, Sizings, SortKey, TableStyle, View, rightsize_csv, rightsize_json, rightsize_table,
-};
+use crate::report::{RowFacts, Sizings, SortKey, TableStyle, View, rightsize_doc};
 use crate::savings::Today;
 
 pub(super) fn run(args: &RightsizeArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
@@ -30,7 +28,7 @@ pub(super) fn run(args: &RightsizeArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
 fn fleet(
     args: &RightsizeArgs,
     settings: &SettingsFile,
-    (format, accepted): (Format, Risk),
+    (format, accepted): (DocFormat, Risk),
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
     let flags = ViewFlags {
@@ -39,15 +37,18 @@ fn fleet(
         types: &[],
         sort: None,
     };
-    match format {
-        Format::Table | Format::Wide => {}
-        Format::Json => flags.refuse("json")?,
-        Format::Csv => flags.refuse("csv")?,
+    if !format.is_table() {
+        flags.refuse(&format.name())?;
     }
     let age = PriceAge::of_estate(&args.estate, settings)?;
     let estate = estate::estate(&args.estate, settings, io)?;
     let policy = &settings.policy;
-    let audit = audit_types(&estate, policy, accepted);
+    let mut audit = audit_types(&estate, policy, accepted);
+    // The plan of an audit may be one of a lower risk, where that costs less.
+    let planned = audited(&estate, policy, accepted).workloads;
+    for (workload, planned) in audit.workloads.iter_mut().zip(planned) {
+        workload.actions = planned.actions;
+    }
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
     let workloads = audit.workloads.iter();
     let sizings = Sizings {
@@ -72,8 +73,7 @@ fn fleet(
         ..view
     };
     let (shown, _) = view.order(&rows);
-    let text = render((&sizings, &shown, view.limit), format, args, io)?;
-    output::document(&text, &args.estate.out, io)?;
+    print((&sizings, &shown, view.limit), format, args, io)?;
     output::warn(warning, &args.estate.out, io);
     let (instances, unmeasured) = audit_command::seen(&audit);
     Ok(output::close(
@@ -90,7 +90,7 @@ fn one_type(
     args: &RightsizeArgs,
     name: &str,
     settings: &SettingsFile,
-    (format, accepted): (Format, Risk),
+    (format, accepted): (DocFormat, Risk),
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
     let age = PriceAge::of(args.estate.max_price_age.as_deref(), settings)?;
@@ -131,12 +131,12 @@ fn one_type(
             instances: one.demand.instances,
             kind: one.demand.kind,
             monthly: Some(monthly),
+            plan: Vec::new(),
             outcome: Ok(sized),
         }],
         gaps: Vec::new(),
     };
-    let text = render((&sizings, &[0], None), format, args, io)?;
-    output::document(&text, &args.estate.out, io)?;
+    print((&sizings, &[0], None), format, args, io)?;
     output::warn(warning, &args.estate.out, io);
     output::say(
         &format!(
@@ -149,22 +149,17 @@ fn one_type(
     Ok(ExitCode::Done)
 }
 
-fn render(
+fn print(
     (sizings, shown, limit): (&Sizings, &[usize], Option<usize>),
-    format: Format,
+    format: DocFormat,
     args: &RightsizeArgs,
-    io: &Io<'_>,
-) -> Result<String, Failure> {
-    match format {
-        Format::Table | Format::Wide => {
-            let style = TableStyle {
-                limit,
-                ..output::style(format == Format::Wide, &args.estate.out, io)
-            };
-            let invocation = invocation(&args.estate, args.risk);
-            Ok(rightsize_table(sizings, shown, &invocation, style))
-        }
-        Format::Json => rightsize_json(sizings).map_err(Failure::unexpected),
-        Format::Csv => rightsize_csv(sizings).map_err(Failure::unexpected),
-    }
+    io: &mut Io<'_>,
+) -> Result<ExitCode, Failure> {
+    let out = &args.estate.out;
+    let style = TableStyle {
+        limit,
+        ..output::style(format == DocFormat::Wide, out, io)
+    };
+    let doc = rightsize_doc(sizings, shown, &invocation(&args.estate, args.risk));
+    planner::print_in(&doc, format, style, out, io)
 }

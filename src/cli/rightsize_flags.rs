@@ -1,6 +1,6 @@
 //! The flags of `gpucost rightsize`, and what one type named there uses.
 
-use super::args::{EstateArgs, Format, RiskChoice, kind};
+use super::args::{DocFormat, EstateArgs, RiskChoice, kind};
 use super::exit::Failure;
 use super::pricing;
 use super::view_args::{RowArgs, VerdictArgs};
@@ -30,7 +30,7 @@ pub(super) struct RightsizeArgs {
     pub risk: Option<RiskChoice>,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
+    pub format: Option<DocFormat>,
 }
 
 /// What one type is used for.

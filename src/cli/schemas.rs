@@ -5,7 +5,7 @@ use super::Io;
 use super::exit::{ExitCode, Failure};
 use crate::report::{
     diff_schema, doctor_schema, gate_schema, price_status_schema, pricing_schema, reserved_schema,
-    spot_schema, terraform_schema,
+    rightsize_schema, spot_schema, terraform_schema,
 };
 use clap::ValueEnum;
 use std::borrow::Cow;
@@ -64,6 +64,7 @@ impl SchemaName {
             Self::Diff => return Ok(diff_schema()?.into()),
             Self::Check => return Ok(gate_schema()?.into()),
             Self::TerraformCheck => return Ok(terraform_schema()?.into()),
+            Self::Rightsize => return Ok(rightsize_schema()?.into()),
             Self::Spot => return Ok(spot_schema()?.into()),
             Self::Answer => include_str!("../../docs/schema/answer.schema.json"),
             Self::Audit => include_str!("../../docs/schema/audit.schema.json"),
@@ -74,7 +75,6 @@ impl SchemaName {
             Self::Metrics => include_str!("../../docs/schema/metrics.schema.json"),
             Self::Policy => include_str!("../../docs/schema/policy.schema.json"),
             Self::Profile => include_str!("../../docs/schema/profile.schema.json"),
-            Self::Rightsize => include_str!("../../docs/schema/rightsize.schema.json"),
             Self::Settings => include_str!("../../docs/schema/settings.schema.json"),
         };
         Ok(text.into())

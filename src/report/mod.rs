@@ -71,7 +71,7 @@ pub use profile::{
 pub use records::{KeptBill, KeptRun, kept_bill_text, kept_run_text, verified_text};
 pub use reserved::reserved_doc;
 pub use reserved_fleet::{reserved_fleet_doc, reserved_schema};
-pub use rightsize::{Sizings, rightsize_csv, rightsize_json, rightsize_table};
+pub use rightsize::{Sizings, rightsize_doc, rightsize_schema};
 pub use run_diff::run_diff_doc;
 pub use shared::next::Invocation;
 pub use shared::style::TableStyle;

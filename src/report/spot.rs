@@ -372,83 +372,77 @@ fn basis_words(basis: SpotBasis, zones: usize) -> String {
 }
 
 fn given(found: &SpotAssessment) -> Vec<Given> {
-    let line = |key, name, value, source: String| Given {
+    let on_demand = found.on_demand.as_ref();
+    let spot = found.figures.as_ref().map(|figures| &figures.spot);
+    let band = figures(found, |figures| figures.interruptions.band_per_node_hour).flatten();
+    let checkpointing = &found.job.checkpointing;
+    let no_price = || "no price".to_owned();
+    let on_demand_source =
+        on_demand.map_or_else(no_price, |quote| format!("as of {}", quote.seen_on));
+    let spot_source = spot.map_or_else(no_price, |spot| {
+        let basis = basis_words(spot.basis, spot.quotes.len());
+        format!("as of {} ({basis})", spot.seen_on)
+    });
+    let band_source = found.band.map_or_else(
+        || "not published for this instance type".to_owned(),
+        |(band, date)| format!("{band} of the instances per month, read on {date}"),
+    );
+    let lines = [
+        (
+            ("on_demand_hourly", "on-demand, per hour"),
+            Value::make_price(on_demand.map(|quote| amount(quote.rate))),
+            on_demand_source,
+        ),
+        (
+            ("spot_hourly", "spot, per hour"),
+            Value::make_price(spot.map(|spot| amount(spot.rate))),
+            spot_source,
+        ),
+        (
+            (
+                "band_interruptions_per_node_hour",
+                "interruptions per node-hour",
+            ),
+            Value::make_frequency(band),
+            band_source,
+        ),
+        (
+            ("checkpoint_cost_seconds", "a checkpoint, seconds"),
+            seconds(checkpointing.cost),
+            "--checkpoint-cost".to_owned(),
+        ),
+        (
+            ("restart_cost_seconds", "a restart, seconds"),
+            seconds(checkpointing.restart),
+            "--restart-cost".to_owned(),
+        ),
+    ];
+    let lines = lines.map(|((key, name), value, source)| Given {
         key,
         name,
         value,
         source,
-    };
-    let on_demand = found.on_demand.as_ref();
-    let spot = found.figures.as_ref().map(|figures| &figures.spot);
-    let known = figures(found, |figures| figures.interruptions.band_per_node_hour).flatten();
-    let checkpointing = &found.job.checkpointing;
-    let seconds = |time: SignedDuration| Value::make_count(time.as_secs());
-    vec![
-        line(
-            "on_demand_hourly",
-            "on-demand, per hour",
-            Value::make_price(on_demand.map(|quote| amount(quote.rate))),
-            on_demand.map_or_else(
-                || "no price".to_owned(),
-                |quote| format!("as of {}", quote.seen_on),
-            ),
-        ),
-        line(
-            "spot_hourly",
-            "spot, per hour",
-            Value::make_price(spot.map(|spot| amount(spot.rate))),
-            spot.map_or_else(
-                || "no price".to_owned(),
-                |spot| {
-                    let basis = basis_words(spot.basis, spot.quotes.len());
-                    format!("as of {} ({basis})", spot.seen_on)
-                },
-            ),
-        ),
-        line(
-            "band_interruptions_per_node_hour",
-            "interruptions per node-hour",
-            Value::make_frequency(known),
-            found.band.map_or_else(
-                || "not published for this instance type".to_owned(),
-                |(band, date)| {
-                    format!("{} of the instances per month, read on {date}", band.name())
-                },
-            ),
-        ),
-        line(
-            "checkpoint_cost_seconds",
-            "a checkpoint, seconds",
-            seconds(checkpointing.cost),
-            "--checkpoint-cost".to_owned(),
-        ),
-        line(
-            "restart_cost_seconds",
-            "a restart, seconds",
-            seconds(checkpointing.restart),
-            "--restart-cost".to_owned(),
-        ),
-    ]
+    });
+    lines.into()
 }
 
 fn steps(found: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
-    let step = |name: &str, arithmetic, result| Step {
-        name: name.to_owned(),
-        arithmetic,
-        result,
-    };
     let share = |share: Decimal| format!("{}%", rounded(share * Decimal::ONE_HUNDRED, 4));
-    let why = match figures.interruptions.is_prudence {
-        true => "conservative assumption, not the band",
-        false => "from the band",
+    let why = if figures.interruptions.is_prudence {
+        "conservative assumption, not the band"
+    } else {
+        "from the band"
+    };
+    let interval_words = if figures.is_best_interval {
+        "the best interval up to an hour"
+    } else {
+        "as specified"
     };
     let nodes = counted(u64::from(found.job.nodes), "node", "nodes");
-    let seconds = |time: SignedDuration| Value::make_count(time.as_secs());
-    let (interval, restart) = (figures.checkpoint_interval, found.job.checkpointing.restart);
-    let interval_words = match figures.is_best_interval {
-        true => "the best interval up to an hour",
-        false => "as specified",
-    };
+    let (interval, restart) = (
+        figures.checkpoint_interval,
+        found.job.checkpointing.restart.as_secs(),
+    );
     let (spot, on_demand) = (amount(figures.spot.rate), amount(figures.on_demand));
     let effective = figures.effective.map(amount);
     let saved = |rate: Money, share: Option<Decimal>| {
@@ -463,61 +457,74 @@ fn steps(found: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
             counted(found.instances as u64, "instance", "instances")
         )
     };
-    vec![
-        step(
+    let overhead = format!(
+        "{} checkpoints + {} interruptions",
+        share(figures.checkpoint_share),
+        share(figures.overhead - figures.checkpoint_share)
+    );
+    let completed = match effective {
+        Some(_) => format!("{} / (1 − {})", unit_price(spot), share(figures.overhead)),
+        None => "none: the job would make no progress".to_owned(),
+    };
+    let break_even = match figures.break_even_per_hour {
+        Some(_) => "interruptions at which spot costs the same as on-demand",
+        None => "none: at this interval spot never costs less than on-demand",
+    };
+    let effective_saved = effective.map_or_else(String::new, |rate| {
+        saved(rate, figures.effective_savings_percent())
+    });
+    let lines = [
+        (
             "interruptions per job-hour",
             format!("{nodes} ({why})"),
             Value::make_frequency(figures.interruptions.per_hour),
         ),
-        step(
+        (
             "checkpoint every, seconds",
             interval_words.to_owned(),
             seconds(interval),
         ),
-        step(
+        (
             "lost per interruption, seconds",
-            format!("{} / 2 + {}", interval.as_secs(), restart.as_secs()),
+            format!("{} / 2 + {restart}", interval.as_secs()),
             seconds(figures.lost_per_interruption),
         ),
-        step(
+        (
             "overhead, percent",
-            format!(
-                "{} checkpoints + {} interruptions",
-                share(figures.checkpoint_share),
-                share(figures.overhead - figures.checkpoint_share)
-            ),
+            overhead,
             Value::of(percentage(figures.overhead), |value| {
                 Value::Number(value, 4)
             }),
         ),
-        step(
+        (
             "per hour of completed work",
-            match effective {
-                Some(_) => format!("{} / (1 − {})", unit_price(spot), share(figures.overhead)),
-                None => "none: the job would make no progress".to_owned(),
-            },
+            completed,
             Value::make_price(effective),
         ),
-        step(
+        (
             "break-even, per job-hour",
-            match figures.break_even_per_hour {
-                Some(_) => "interruptions at which spot costs the same as on-demand",
-                None => "none: at this interval spot never costs less than on-demand",
-            }
-            .to_owned(),
+            break_even.to_owned(),
             Value::make_frequency(figures.break_even_per_hour),
         ),
-        step(
+        (
             "naive savings per month",
             saved(spot, Some(figures.naive_savings_percent())),
             Value::make_money(found.naive_monthly_savings),
         ),
-        step(
+        (
             "effective savings per month",
-            effective.map_or_else(String::new, |rate| {
-                saved(rate, figures.effective_savings_percent())
-            }),
+            effective_saved,
             Value::make_money(found.effective_monthly_savings),
         ),
-    ]
+    ];
+    let lines = lines.map(|(name, arithmetic, result)| Step {
+        name: name.to_owned(),
+        arithmetic,
+        result,
+    });
+    lines.into()
+}
+
+fn seconds(time: SignedDuration) -> Value {
+    Value::make_count(time.as_secs())
 }

@@ -201,6 +201,7 @@ fn the_demo_is_sized_in_every_format() {
         "$647,242.08",
         // 53,936.84 + 14,676.66.
         "RIGHTSIZE  2 of 8 workloads would save $68,613.50 per month",
+        "The plan moves 1 of 8 workloads to another type, which saves $53,936.84 per month",
     ] {
         assert!(table.stdout.contains(text), "{text}: {}", table.stdout);
     }
@@ -241,9 +242,20 @@ fn the_demo_is_sized_in_every_format() {
         .run(&["audit", "--demo", "--format", "json"])
         .json();
     for audited in audit["workloads"].as_array().expect("a list") {
-        for action in audited["plan"]["actions"].as_array().expect("a list") {
+        let actions = audited["plan"]["actions"].as_array().expect("a list");
+        let words = actions.iter().map(|action| {
+            let kind = action["action"].as_str().expect("a word");
+            let to = &action["to"];
+            match to["instance_type"].as_str() {
+                Some(name) => format!("{kind} to {} × {name}", to["count"]),
+                None => kind.to_owned(),
+            }
+        });
+        let words: Vec<String> = words.collect();
+        let own = workloads.iter().find(|one| one["id"] == audited["id"]);
+        assert_eq!(own.expect("sized too")["plan"], json!(words), "{audited}");
+        for action in actions {
             if action["action"] == "rightsize" {
-                let own = workloads.iter().find(|one| one["id"] == audited["id"]);
                 let first = &own.expect("sized too")["candidates"][0];
                 assert_eq!(first["instance_type"], action["to"]["instance_type"]);
                 assert_eq!(first["monthly_savings"], action["monthly_savings"]);

@@ -18,7 +18,6 @@ const DOCUMENTS: [(&str, &str); 5] = [
     ("gate", "gate"),
     ("inventory", "inventory"),
     ("metrics", "metrics"),
-    ("rightsize", "rightsize"),
 ];
 
 /// Names as short and as long as they may be.

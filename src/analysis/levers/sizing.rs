@@ -3,7 +3,8 @@
 use crate::analysis::AuditedWorkload;
 use crate::catalog::Prices;
 use crate::domain::{
-    Action, ActionKind, Classification, Money, Policy, Risk, UsageState, Workload, WorkloadKind,
+    Action, ActionKind, Classification, Money, Policy, Risk, Target, UsageState, Workload,
+    WorkloadKind,
 };
 use crate::savings::{Answer, Considered, Demand, Refusal, Today, candidates, caveats, steps};
 use std::iter::once;
@@ -23,6 +24,8 @@ pub struct Sizing {
     pub kind: WorkloadKind,
     /// What it costs per month; absent when it is unpriced or does not run.
     pub monthly: Option<Money>,
+    /// What the plan does with it, in order; nothing with a type alone.
+    pub plan: Vec<Action>,
     /// The types, or why none was evaluated.
     pub outcome: Result<Sized, String>,
 }
@@ -47,6 +50,14 @@ pub struct Candidate {
     pub caveats: Vec<String>,
     /// What to check before moving there; empty for a rejected one.
     pub steps: Vec<String>,
+}
+
+impl Candidate {
+    /// Whether it is where an action leads.
+    pub fn is_at(&self, target: &Target) -> bool {
+        let considered = &self.considered;
+        target.instance_type == considered.shape.instance_type && target.count == considered.count
+    }
 }
 
 impl Sized {
@@ -91,10 +102,7 @@ impl Sized {
 
     fn place_of(&self, action: &Action) -> Option<usize> {
         let to = action.target()?;
-        self.candidates.iter().position(|one| {
-            to.instance_type == one.considered.shape.instance_type
-                && to.count == one.considered.count
-        })
+        self.candidates.iter().position(|one| one.is_at(to))
     }
 
     /// Says of a move what the lever says, which knows the group of the workload too.
@@ -143,6 +151,7 @@ impl Sizing {
             instances: u32::try_from(workload.instances.len()).unwrap_or(u32::MAX),
             kind: whole.kind,
             monthly: workload.cost.as_ref().map(|cost| cost.compute_monthly),
+            plan: audited.actions.clone(),
             outcome: outcome(audited, workload, policy),
         }
     }

@@ -10,7 +10,8 @@ use crate::profiling::{
     ActivityFigures, Alert, Diagnosis, GpuProfile, HostProfile, Phase, PowerFigures, RunProfile,
 };
 use crate::report::SCHEMA_VERSION;
-use crate::report::rightsize::json::{CandidateView, candidate_view};
+use crate::report::doc::Object;
+use crate::report::rightsize::candidate_object;
 use crate::report::shared::gaps::GapView;
 use crate::report::shared::text::{json_document, json_figure, json_money, json_rate};
 use crate::usage::{Figures, Range};
@@ -171,7 +172,7 @@ struct CostView {
     cost_per_useful_gpu_hour: Option<f64>,
     accepted_risk: &'static str,
     left_alone: Option<String>,
-    candidates: Vec<CandidateView>,
+    candidates: Vec<Object>,
 }
 
 #[derive(Serialize)]
@@ -459,7 +460,7 @@ fn cost(cost: &RunCost, report: &ProfileReport) -> CostView {
         left_alone: sized.err().cloned(),
         candidates: sized.map_or_else(
             |_| Vec::new(),
-            |sized| sized.accepted().map(candidate_view).collect(),
+            |sized| sized.accepted().map(candidate_object).collect(),
         ),
     }
 }

@@ -1,0 +1,448 @@
+//! `gpucost rightsize`: every type that workloads could move to, beside what the plan does.
+
+use crate::analysis::{Candidate, Sized, Sizing};
+use crate::domain::{Action, ActionKind, Gap, GpuOffer, Money, Risk};
+use crate::report::doc::{Doc, Object, Record, Table, columns, doc_schema};
+use crate::report::promises::RISKS;
+use crate::report::reserved::CURRENCIES;
+use crate::report::shared::next::Invocation;
+use crate::report::shared::text::{
+    a_year, count, counted, money, money_or_absent, percent, shell_word, some_of,
+};
+use crate::report::shared::view::{hidden_rows, sum};
+use crate::report::spot::{WORKLOAD_KINDS, grouped, reasons_table};
+use crate::savings::{Demand, Projection, averaged, averaged_away};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::FromPrimitive;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Workloads that are named beside one caveat.
+const NAMED: usize = 3;
+
+const REJECTIONS: &[&str] = &[
+    "accelerator",
+    "not-launchable",
+    "unpriced",
+    "price-not-comparable",
+    "not-cheaper",
+    "architecture",
+    "compute-capability",
+    "unknown-fact",
+    "larger",
+    "gpus",
+    "vram",
+    "reserved-vram",
+    "nvlink",
+    "efa",
+    "double-precision",
+    "network",
+    "vcpu",
+    "cpu-baseline",
+    "memory",
+    "never-worked",
+    "utilization",
+    "slowdown",
+    "risk",
+];
+
+/// Workloads with every type that they could move to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sizings {
+    pub accepted: Risk,
+    /// The workloads, in order of the audit.
+    pub workloads: Vec<Sizing>,
+    pub gaps: Vec<Gap>,
+}
+
+columns! {
+    fn document(sizings: Sizings) {
+        word[RISKS] "risk", "", Data, sizings.accepted.name(), "The accepted risk.";
+    }
+}
+
+columns! {
+    fn workloads<'a>(row: &'a Sizing) {
+        text "id", "", Data, row.id.clone(), "";
+        text "name", "", Data, row.name.clone(), "";
+        text "region", "", Data, row.region.clone(), "";
+        text "instance_type|from_instance_type", "", Data, row.instance_type.clone(), "";
+        count "instances|from_instances", "", Data, row.instances, "";
+        word[WORKLOAD_KINDS] "kind", "", Data, row.kind.name(), "";
+        opt word[CURRENCIES] "currency", "", Data, row.monthly.map(|monthly| monthly.currency().code()), "";
+        opt money "monthly_cost|from_monthly_cost", "", Data, row.monthly, "";
+        opt text "left_alone", "", Data, row.outcome.as_ref().err().cloned(), "Why no type is considered.";
+        texts "plan", "", Data, plan(row), "What the plan of the audit does with it, in order; empty where it does nothing, and for a type alone.";
+        count "demand.gpus_active", "", Data, demand(row).map(|demand| demand.gpus_active), "GPUs that compute.";
+        count "demand.gpus_held", "", Data, demand(row).map(|demand| demand.gpus_held), "GPUs whose memory is in use.";
+        opt utilization "demand.gpu_peak", "", Data, demand(row).and_then(|demand| demand.gpu_peak), "Utilization of the busiest GPU.";
+        number "demand.vram_peak_mib", "", Data, demand(row).and_then(|demand| Decimal::from_f64(demand.vram_peak_mib)), "Of the GPU with the most in use.";
+        opt utilization "demand.cpu_p95", "", Data, demand(row).and_then(|demand| demand.cpu_p95), "";
+        opt number "demand.memory_p95_mib", "", Data, demand(row).and_then(|demand| Decimal::from_f64(demand.memory_p95_mib?)), "";
+        word[&["bandwidth", "compute", "unknown"]] "demand.bound", "", Data, demand(row).map(|demand| demand.bound.name()), "What limits the GPUs.";
+        count "demand.least_instances", "", Data, demand(row).map(|demand| demand.least_instances), "";
+        rows[candidates] "candidates", "", Wide, row.outcome.iter().flat_map(|sized| &sized.candidates), "";
+    }
+}
+
+columns! {
+    fn candidates<'a>(row: &'a Candidate) {
+        text "instance_type", "", Data, row.considered.shape.instance_type.clone(), "";
+        count "count", "", Data, row.considered.count, "Instances of it.";
+        flag "accepted", "", Data, row.considered.is_accepted(), "";
+        opt word[REJECTIONS] "rejected_for", "", Data, row.considered.rejection.as_ref().map(|reason| reason.name()), "null for an accepted type.";
+        opt text "reason", "", Data, row.considered.rejection.as_ref().map(ToString::to_string), "The same in words.";
+        text "gpu.model", "", Data, gpu(row).map(|offer| offer.model.name().to_owned()), "";
+        opt number "gpu.count", "", Data, gpu(row).map(|offer| offer.share.count()), "GPUs per machine; a part of one where the machine has a part.";
+        opt count "gpu.vram_mib", "", Data, gpu(row).and_then(|offer| offer.vram_mib), "Of each GPU, in MiB.";
+        count "vcpu", "", Data, row.considered.shape.vcpu, "";
+        count "memory_mib", "", Data, row.considered.shape.memory_mib, "In MiB.";
+        word[&["kept", "replicas", "tenants", "processes"]] "spread", "", Data, row.considered.spread.name(), "How the machines take over the work: one for each of today's, as many replicas as the load takes, a GPU for each GPU in use, or a GPU for several of them.";
+        opt percent "projected_p95", "", Data, projected(row, |projection| projection.utilization), "GPU utilization to expect, 0-100 and above where it is too small.";
+        opt number "slowdown", "", Data, projected(row, |projection| projection.slowdown).and_then(Decimal::from_f64), "How much longer work takes at most; 1 is as long as today.";
+        opt number "ratio", "", Data, projected(row, |projection| projection.ratio.value).and_then(Decimal::from_f64), "Speed of a GPU compared with that of today.";
+        opt word[&["same-gpu", "bandwidth", "compute"]] "ratio_basis", "", Data, projected(row, |projection| projection.ratio.basis.name()), "";
+        opt price "hourly_cost", "", Data, hourly(row), "Of one of its instances.";
+        opt money "monthly_cost", "", Data, row.considered.monthly, "";
+        opt money "monthly_savings", "", Data, row.monthly_savings, "";
+        word[RISKS] "risk", "", Data, row.considered.risk.name(), "";
+        texts "caveats", "", Data, row.caveats.clone(), "What would stop an engineer, the gravest first; empty for a rejected type.";
+        texts "steps", "", Data, row.steps.clone(), "What to check before moving.";
+    }
+}
+
+columns! {
+    /// Workloads that could move, each to the first type that will do.
+    fn moves<'a>(row: (&'a Sizing, &'a Candidate)) {
+        text "name", "workload", Narrow(0), row.0.name.clone(), "";
+        text "from", "now", Narrow(0), format!("{} × {}", row.0.instances, row.0.instance_type), "";
+        text "to", "target", Narrow(0), target(row.1), "";
+        opt money "monthly_cost", "$/month", Narrow(2), row.0.monthly, "";
+        opt money "monthly_savings", "saves/month", Narrow(0), row.1.monthly_savings, "";
+        opt money "annual_savings", "saves/year", Narrow(0), row.1.monthly_savings.map(a_year), "";
+        word[RISKS] "risk", "risk", Narrow(0), row.1.considered.risk.name(), "";
+        opt percent "projected_p95", "p95", Narrow(3), projected(row.1, |projection| projection.utilization), "";
+        text "plan", "plan", Narrow(0), plan_words(row.0), "";
+    }
+}
+
+columns! {
+    fn suitable<'a>(row: (&'a Candidate, bool)) {
+        text "to", "type", Narrow(0), target(row.0), "";
+        flag "planned", "planned", Narrow(0), row.1, "";
+        opt text "gpu", "gpu", Narrow(1), gpus(row.0), "";
+        opt percent "projected_p95", "p95", Narrow(0), projected(row.0, |projection| projection.utilization), "";
+        opt text "slowdown", "slower", Narrow(2), projected(row.0, |projection| format!("{:.2}×", projection.slowdown)), "";
+        opt money "monthly_cost", "month", Narrow(0), row.0.considered.monthly, "";
+        opt money "monthly_savings", "saves", Narrow(0), row.0.monthly_savings, "";
+        word[RISKS] "risk", "risk", Narrow(0), row.0.considered.risk.name(), "";
+    }
+}
+
+columns! {
+    fn rejected<'a>(row: &'a Candidate) {
+        text "to", "type", Narrow(0), target(row), "";
+        opt text "gpu", "gpu", Narrow(1), gpus(row), "";
+        opt money "monthly_cost", "month", Narrow(0), row.considered.monthly, "";
+        opt text "reason", "why", Narrow(0), row.considered.rejection.as_ref().map(ToString::to_string), "";
+    }
+}
+
+/// The sizing as a document: screens show of one workload every type, and of several a row each.
+/// `shown` are the places of the workloads to list, in order, and `invocation` is what led to
+/// them.
+pub fn rightsize_doc(sizings: &Sizings, shown: &[usize], invocation: &Invocation) -> Doc {
+    let all = &sizings.workloads;
+    let listed: Vec<&Sizing> = shown.iter().filter_map(|place| all.get(*place)).collect();
+    let (headline, mut screens) = match listed.as_slice() {
+        [sizing] => (one_headline(sizing), one_workload(sizing)),
+        several => (fleet_headline(all), fleet(all, several)),
+    };
+    if let Some(table) = screens.last_mut() {
+        table.notes.extend(outside(all, shown));
+        table.notes.push(format!(
+            "At `--risk {}`; P95 is projected per GPU in use.",
+            sizings.accepted
+        ));
+    }
+    let next = match listed.as_slice() {
+        [] | [_] => Vec::new(),
+        [first, ..] => {
+            let id = shell_word(&first.id);
+            let only = format!("--workload {id}");
+            vec![
+                invocation.command("rightsize", true, &only),
+                invocation.command("explain", true, &id),
+            ]
+        }
+    };
+    Doc {
+        name: "rightsize",
+        headline,
+        record: Record::of(document(), sizings),
+        tables: vec![sized(all)],
+        screens,
+        gaps: Some(sizings.gaps.clone()),
+        next,
+        ..Doc::default()
+    }
+}
+
+/// The JSON schema of `gpucost rightsize`.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn rightsize_schema() -> Result<String, serde_json::Error> {
+    let about = "Types that workloads could move to, and what the plan of the audit does with \
+                 them. Amounts per month have cents, percentages are 0-100, sizes are in MiB. Keys \
+                 may be added within a schema version.";
+    let form = Doc {
+        record: Record::heads(document()),
+        tables: vec![sized(&[])],
+        gaps: Some(Vec::new()),
+        ..Doc::default()
+    };
+    doc_schema("rightsize", about, &[form])
+}
+
+/// A type as an object of another document.
+pub(in crate::report) fn candidate_object(candidate: &Candidate) -> Object {
+    Object(Record::of(candidates(), &candidate))
+}
+
+fn sized(all: &[Sizing]) -> Table {
+    let noun = ("workload", "workloads");
+    Table::of("workloads", "WORKLOADS", noun, workloads(), all)
+}
+
+/// What the plan moves to another type.
+fn fleet_headline(all: &[Sizing]) -> String {
+    let resized = all.iter().flat_map(|sizing| &sizing.plan);
+    let resized = resized.filter(|action| action.kind() == ActionKind::Rightsize);
+    let saved: Vec<Money> = resized.map(Action::monthly_savings).collect();
+    let words = sum(saved.iter().copied().map(Some)).map_or(String::new(), |saved| {
+        format!(", which saves {} per month", money(saved))
+    });
+    let workloads = counted(all.len() as u64, "workload", "workloads");
+    format!(
+        "The plan moves {} of {workloads} to another type{words}",
+        count(saved.len() as u64)
+    )
+}
+
+/// Several workloads, a row each, and why the others stay as they are.
+fn fleet(all: &[Sizing], listed: &[&Sizing]) -> Vec<Table> {
+    let savings: Vec<Option<Money>> = all
+        .iter()
+        .filter_map(|sizing| Some(sizing.best()?.monthly_savings))
+        .collect();
+    let total = sum(savings.iter().copied()).map_or(String::new(), |saved| {
+        let (month, year) = (money(saved), money(a_year(saved)));
+        format!(" would save {month} per month, {year} per year, each by itself")
+    });
+    let title = format!(
+        "RIGHTSIZE  {} of {}{total}",
+        count(savings.len() as u64),
+        counted(all.len() as u64, "workload", "workloads")
+    );
+    let best: Vec<(&Sizing, &Candidate)> = listed
+        .iter()
+        .filter_map(|sizing| Some((*sizing, sizing.best()?)))
+        .collect();
+    let noun = ("workload", "workloads");
+    let mut table = Table::of("moves", title, noun, moves(), best.iter().copied());
+    let caveats = best.iter().flat_map(|(sizing, best)| {
+        let caveats = best.caveats.iter();
+        caveats.map(|caveat| (caveat.as_str(), sizing.name.as_str()))
+    });
+    let caveats = grouped(caveats).into_iter();
+    table.notes = caveats
+        .map(|(caveat, names)| format!("! {}: {caveat}", some_of(names.into_iter(), NAMED)))
+        .collect();
+    let seconds = best
+        .iter()
+        .filter_map(|(sizing, best)| averaged(demand(sizing)?, &best.considered));
+    let seconds = seconds.max();
+    table
+        .notes
+        .extend(seconds.map(|seconds| format!("! {}", averaged_away(seconds))));
+    let stays = listed
+        .iter()
+        .filter_map(|sizing| Some((stays(sizing)?, sizing.name.as_str())));
+    vec![table, reasons_table("NOT RESIZED", stays)]
+}
+
+/// Why a workload stays as it is.
+fn stays(sizing: &Sizing) -> Option<&str> {
+    match &sizing.outcome {
+        Err(reason) => Some(reason),
+        Ok(_) if sizing.best().is_none() => Some("no suitable type costs less"),
+        Ok(_) => None,
+    }
+}
+
+fn one_headline(sizing: &Sizing) -> String {
+    let name = if sizing.name == sizing.instance_type {
+        String::new()
+    } else {
+        format!("{}: ", sizing.name)
+    };
+    let uses = demand(sizing).map_or(String::new(), |demand| format!("; {}", uses(demand)));
+    let plan = match sizing.plan.as_slice() {
+        [] => String::new(),
+        _ => format!("; the plan: {}", plan_words(sizing)),
+    };
+    format!(
+        "{name}{} × {} in {}, {}, {} per month{uses}{plan}",
+        sizing.instances,
+        sizing.instance_type,
+        sizing.region,
+        sizing.kind,
+        money_or_absent(sizing.monthly)
+    )
+}
+
+/// What a workload uses, in words.
+fn uses(demand: &Demand) -> String {
+    let mut parts = vec![match demand.gpus_active {
+        0 => "no GPU in use".to_owned(),
+        gpus => counted(u64::from(gpus), "GPU in use", "GPUs in use"),
+    }];
+    if demand.gpus_held > demand.gpus_active {
+        let holders = u64::from(demand.gpus_held - demand.gpus_active);
+        parts.push(counted(
+            holders,
+            "GPU only holding memory",
+            "GPUs only holding memory",
+        ));
+    }
+    let peak = demand.gpu_peak.filter(|_| demand.gpus_active > 0);
+    parts.extend(peak.map(|peak| format!("{} peak per GPU", percent(peak))));
+    parts.push(format!("VRAM peak {:.0} MiB", demand.vram_peak_mib));
+    parts.push(match demand.cpu_p95 {
+        Some(p95) => format!("CPU p95 {}", percent(p95)),
+        None => "CPU unknown".to_owned(),
+    });
+    parts.push(match demand.memory_p95_mib {
+        Some(mib) => format!("host memory {:.1} GiB", mib / 1024.0),
+        None => "host memory unknown".to_owned(),
+    });
+    parts.push(format!("bound by: {}", demand.bound));
+    if demand.least_instances < demand.instances {
+        let least = u64::from(demand.least_instances);
+        let least = counted(least, "replica", "replicas");
+        parts.push(format!("at least {least}"));
+    }
+    parts.join(" · ")
+}
+
+/// Every type for one workload: those that will do, and those that will not.
+fn one_workload(sizing: &Sizing) -> Vec<Table> {
+    let sized: &Sized = match &sizing.outcome {
+        Ok(sized) => sized,
+        Err(reason) => {
+            let stays = std::iter::once((reason.as_str(), sizing.name.as_str()));
+            return vec![reasons_table("NOT RESIZED", stays)];
+        }
+    };
+    let noun = ("type", "types");
+    let planned = |row: &Candidate| {
+        let mut targets = sizing
+            .plan
+            .iter()
+            .filter(|action| action.kind() == ActionKind::Rightsize);
+        targets.any(|action| action.target().is_some_and(|target| row.is_at(target)))
+    };
+    let rows = sized.accepted().map(|row| (row, planned(row)));
+    let mut accepted = Table::of("suitable", "SUITABLE", noun, suitable(), rows);
+    accepted.notes = match sized.accepted().next() {
+        None => vec!["no suitable type costs less".to_owned()],
+        Some(first) => {
+            let caveats = first.caveats.iter().map(|caveat| format!("! {caveat}"));
+            let steps = first.steps.iter().map(|step| format!("- {step}"));
+            let title = format!("before moving to {}:", target(first));
+            std::iter::once(title).chain(caveats).chain(steps).collect()
+        }
+    };
+    let mut others = Table::of(
+        "rejected",
+        "NOT SUITABLE",
+        noun,
+        rejected(),
+        sized.rejected(),
+    );
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for reason in sized
+        .rejected()
+        .filter_map(|row| row.considered.rejection.as_ref())
+    {
+        *counts.entry(reason.name()).or_default() += 1;
+    }
+    let all = counted(others.rows.len() as u64, "type", "types");
+    let mut counts: Vec<(&str, u64)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
+    let counts: Vec<String> = counts
+        .iter()
+        .map(|(reason, number)| format!("{number} {reason}"))
+        .collect();
+    others.notes = vec![format!("rejected {all}: {}", counts.join(", "))];
+    vec![accepted, others]
+}
+
+/// What the filters leave out.
+fn outside(all: &[Sizing], shown: &[usize]) -> Option<String> {
+    let listed: BTreeSet<&usize> = shown.iter().collect();
+    let places = all.iter().enumerate();
+    let hidden = places.filter(|(place, _)| !listed.contains(place));
+    let hidden: Vec<&Sizing> = hidden.map(|(_, sizing)| sizing).collect();
+    let costs = sum(hidden.iter().map(|sizing| sizing.monthly));
+    let savings = sum(hidden.iter().map(|sizing| sizing.best()?.monthly_savings));
+    let rest = hidden_rows(hidden.len(), "other", costs, savings)?;
+    Some(format!("… and {rest}, outside of the filters"))
+}
+
+/// What the plan does with a workload, in order.
+fn plan(sizing: &Sizing) -> Vec<String> {
+    let words = sizing.plan.iter().map(|action| {
+        let kind = action.kind();
+        action.target().map_or_else(
+            || kind.to_string(),
+            |target| format!("{kind} to {} × {}", target.count, target.instance_type),
+        )
+    });
+    words.collect()
+}
+
+fn plan_words(sizing: &Sizing) -> String {
+    match sizing.plan.as_slice() {
+        [] => "nothing".to_owned(),
+        _ => plan(sizing).join(", "),
+    }
+}
+
+fn demand(sizing: &Sizing) -> Option<&Demand> {
+    Some(&sizing.outcome.as_ref().ok()?.demand)
+}
+
+fn target(row: &Candidate) -> String {
+    let considered = &row.considered;
+    format!("{} × {}", considered.count, considered.shape.instance_type)
+}
+
+fn gpu(row: &Candidate) -> Option<&GpuOffer> {
+    row.considered.shape.gpu.as_ref()
+}
+
+fn gpus(row: &Candidate) -> Option<String> {
+    gpu(row).map(|offer| format!("{} × {}", offer.share, offer.model))
+}
+
+fn projected<T>(row: &Candidate, of: impl FnOnce(&Projection) -> T) -> Option<T> {
+    row.considered.projection.as_ref().map(of)
+}
+
+/// What one of its instances costs.
+fn hourly(row: &Candidate) -> Option<Money> {
+    let considered = &row.considered;
+    let currency = considered.monthly?.currency();
+    Some(Money::new(considered.hourly?, currency))
+}
