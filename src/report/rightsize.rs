@@ -265,9 +265,17 @@ fn fleet(all: &[Sizing], listed: &[&Sizing]) -> Vec<Table> {
     table
         .notes
         .extend(seconds.map(|seconds| format!("! {}", averaged_away(seconds))));
-    let stays = listed
+    let stays: Vec<(&str, String)> = listed
         .iter()
-        .filter_map(|sizing| Some((stays(sizing)?, sizing.name.as_str())));
+        .filter_map(|sizing| {
+            let name = match sizing.plan.as_slice() {
+                [] => sizing.name.clone(),
+                _ => format!("{} (plan: {})", sizing.name, plan_words(sizing)),
+            };
+            Some((stays(sizing)?, name))
+        })
+        .collect();
+    let stays = stays.iter().map(|(reason, name)| (*reason, name.as_str()));
     vec![table, reasons_table("NOT RESIZED", stays)]
 }
 
