@@ -85,8 +85,8 @@ columns! {
         rows[zone] "zones", "", Data, row.zones.iter().map(|price| (row.key.instance_type.as_str(), price)), "Spot prices by zone.";
         opt word[BANDS] "interruption_band", "interrupted", Wide, row.band.map(|(band, _)| band.name()), "Share of instances that are interrupted per month.";
         opt date "interruption_band_date", "", Data, row.band.map(|(_, date)| date), "";
-        opt frequency "band_interruptions_per_node_hour", "", Data, figures(row, |found| found.interruptions.band_per_node_hour).flatten(), "";
-        opt frequency "interruptions_per_hour", "", Data, figures(row, |found| found.interruptions.per_hour), "Of all nodes of the job.";
+        opt millionths "band_interruptions_per_node_hour", "", Data, figures(row, |found| found.interruptions.band_per_node_hour).flatten(), "";
+        opt millionths "interruptions_per_hour", "", Data, figures(row, |found| found.interruptions.per_hour), "Of all nodes of the job.";
         opt word[&["band", "prudence"]] "interruptions_basis", "", Data, figures(row, |found| if found.interruptions.is_prudence { "prudence" } else { "band" }), "";
         count "checkpoint_cost_seconds", "", Data, row.job.checkpointing.cost.as_secs(), "";
         count "restart_cost_seconds", "", Data, row.job.checkpointing.restart.as_secs(), "";
@@ -100,7 +100,7 @@ columns! {
         opt percent "effective_savings_percent", "effective", Narrow(1), figures(row, |found| found.effective_savings_percent()?.to_f64()).flatten(), "After checkpoints and lost work.";
         opt money "naive_monthly_savings", "", Data, row.naive_monthly_savings, "";
         opt money "effective_monthly_savings", "month", Narrow(0), row.effective_monthly_savings, "";
-        opt frequency "break_even_interruptions_per_hour", "", Data, figures(row, |found| found.break_even_per_hour).flatten(), "";
+        opt millionths "break_even_interruptions_per_hour", "", Data, figures(row, |found| found.break_even_per_hour).flatten(), "";
         flag "eligible", "move", Narrow(0), row.eligibility.is_ok(), "";
         opt text "reason", "", Data, row.eligibility.as_ref().err().cloned(), "Why it is not eligible.";
         opt word[RISKS] "risk", "risk", Narrow(0), row.eligibility.as_ref().ok().map(|risk| risk.name()), "";
@@ -403,7 +403,7 @@ fn given(found: &SpotAssessment) -> Vec<Given> {
                 "band_interruptions_per_node_hour",
                 "interruptions per node-hour",
             ),
-            Value::make_frequency(band),
+            Value::make_millionths(band),
             band_source,
         ),
         (
@@ -477,7 +477,7 @@ fn steps(found: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
         (
             "interruptions per job-hour",
             format!("{nodes} ({why})"),
-            Value::make_frequency(figures.interruptions.per_hour),
+            Value::make_millionths(figures.interruptions.per_hour),
         ),
         (
             "checkpoint every, seconds",
@@ -504,7 +504,7 @@ fn steps(found: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
         (
             "break-even, per job-hour",
             break_even.to_owned(),
-            Value::make_frequency(figures.break_even_per_hour),
+            Value::make_millionths(figures.break_even_per_hour),
         ),
         (
             "naive savings per month",

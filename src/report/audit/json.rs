@@ -10,7 +10,7 @@ use crate::domain::{
 };
 use crate::report::SCHEMA_VERSION;
 use crate::report::doc::{Object, Record};
-use crate::report::groups::json::{GroupsView, ShowbackView};
+use crate::report::groups::GroupingView;
 use crate::report::promises::{purchase, purchase_row};
 use crate::report::shared::gaps::GapView;
 use crate::report::shared::text::{
@@ -28,8 +28,8 @@ use std::collections::BTreeMap;
 pub fn audit_json(audit: &Audit, groups: Option<&Grouping>) -> Result<String, serde_json::Error> {
     let mut document = Document::of(audit);
     match groups {
-        Some(Grouping::Workloads(groups)) => document.groups = Some(GroupsView::of(groups)),
-        Some(Grouping::Claims(showback)) => document.showback = Some(ShowbackView::of(showback)),
+        Some(by @ Grouping::Workloads(_)) => document.groups = Some(GroupingView::of(by)),
+        Some(by @ Grouping::Claims(_)) => document.showback = Some(GroupingView::of(by)),
         None => {}
     }
     json_document(&document)
@@ -47,9 +47,9 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     unit_costs: Option<Vec<UnitCostView>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    groups: Option<GroupsView>,
+    groups: Option<GroupingView>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    showback: Option<ShowbackView>,
+    showback: Option<GroupingView>,
     workloads: Each<'a, AuditedWorkload, WorkloadView>,
     purchases: Vec<Object>,
     unused_commitments: Vec<UnusedView>,

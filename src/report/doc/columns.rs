@@ -251,8 +251,8 @@ impl Value {
         Self::Map(values.into_iter().collect())
     }
 
-    pub(in crate::report) fn make_frequency(per_hour: impl Into<Option<f64>>) -> Self {
-        Self::of(per_hour.into(), Self::Frequency)
+    pub(in crate::report) fn make_millionths(number: impl Into<Option<f64>>) -> Self {
+        Self::of(number.into(), Self::Millionths)
     }
 
     pub(in crate::report) fn make_percent(percent: impl Into<Option<f64>>) -> Self {
@@ -346,7 +346,7 @@ macro_rules! columns {
     (@kind devices) => { $crate::report::doc::Kind::Devices };
     (@kind cell) => { $crate::report::doc::Kind::Number };
     (@kind map [$of:expr]) => { $crate::report::doc::Kind::Map(Box::new($of)) };
-    (@kind frequency) => { $crate::report::doc::Kind::Number };
+    (@kind millionths) => { $crate::report::doc::Kind::Number };
     (@kind percent) => { $crate::report::doc::Kind::Percent };
     (@kind utilization) => { $crate::report::doc::Kind::Utilization };
     (@kind share) => { $crate::report::doc::Kind::Share };
@@ -370,7 +370,7 @@ macro_rules! columns {
     (@value devices, $value:expr) => { $crate::report::doc::Value::make_devices($value) };
     (@value cell, $value:expr) => { $value };
     (@value map [$of:expr], $value:expr) => { $crate::report::doc::Value::make_map($value) };
-    (@value frequency, $value:expr) => { $crate::report::doc::Value::make_frequency($value) };
+    (@value millionths, $value:expr) => { $crate::report::doc::Value::make_millionths($value) };
     (@value utilization, $value:expr) => { $crate::report::doc::Value::make_percent($value) };
     (@value percent, $value:expr) => { $crate::report::doc::Value::make_percent($value) };
     (@value share, $value:expr) => { $crate::report::doc::Value::make_share($value) };

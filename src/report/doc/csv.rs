@@ -1,7 +1,7 @@
 //! `--format csv`: the rows of the first table, or a document's own keys in one row.
 
 use super::columns::{column, flattened};
-use super::json::{per_hour, rounded};
+use super::json::{millionths, rounded};
 use super::{CsvRows, Doc, Head, Table, Value};
 use crate::report::shared::csv;
 use crate::report::shared::text::{spreadsheet_safe, yes_or_no};
@@ -78,7 +78,8 @@ fn lines(heads: &[Head], rows: &[Vec<Value>]) -> Result<String, ::csv::Error> {
     csv::document(header, rows.iter().map(|row| row.iter().map(cell)))
 }
 
-pub(super) fn cell(value: &Value) -> String {
+/// A value as a cell that no spreadsheet runs; empty where it is absent.
+pub(in crate::report) fn cell(value: &Value) -> String {
     match value {
         Value::Absent | Value::Record(_) | Value::Rows(_) => String::new(),
         Value::Text(text) => spreadsheet_safe(text),
@@ -99,7 +100,7 @@ pub(super) fn cell(value: &Value) -> String {
         Value::Count(number) => number.to_string(),
         Value::Number(value, _) | Value::Percent(value) => csv::figure(Some(*value)),
         Value::Devices(number) => csv::rate(Some(*number)),
-        Value::Frequency(value) => per_hour(*value).to_string(),
+        Value::Millionths(value) => millionths(*value).to_string(),
         Value::Share(share) => csv::cell(rounded(*share)),
         Value::Money(amount) | Value::Whole(amount) => csv::money(Some(*amount)),
         Value::Price(price) | Value::Rate(price, _) => csv::rate(Some(price.amount())),

@@ -148,7 +148,7 @@ impl Serialize for View<'_, Value> {
             Value::Map(values) => {
                 serializer.collect_map(values.iter().map(|(name, value)| (name, View(value))))
             }
-            Value::Frequency(value) => per_hour(*value).serialize(serializer),
+            Value::Millionths(value) => millionths(*value).serialize(serializer),
             Value::Share(share) => rounded(*share).serialize(serializer),
             Value::Money(amount) | Value::Whole(amount) => {
                 json_money(*amount).serialize(serializer)
@@ -160,8 +160,8 @@ impl Serialize for View<'_, Value> {
     }
 }
 
-/// Events per hour have six decimals.
-pub(super) fn per_hour(value: f64) -> f64 {
+/// Six decimals of a number.
+pub(super) fn millionths(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
 

@@ -16,7 +16,7 @@ mod workbook;
 pub(in crate::report) use columns::{Column, column, columns, detail, heads};
 pub use columns::{Head, Kind, Level};
 pub use csv::doc_csv;
-pub(in crate::report) use csv::table_csv;
+pub(in crate::report) use csv::{cell as csv_cell, table_csv};
 pub(in crate::report) use html::body;
 pub use html::doc_html;
 pub(in crate::report) use json::Object;

@@ -379,7 +379,7 @@ fn rates_align_on_screens_and_keep_their_decimals_in_data() {
 columns! {
     fn move_of(row: (&'static str, f64)) {
         text "instance_type|from_instance_type", "type", Narrow(0), row.0.to_owned(), "";
-        frequency "interruptions_per_hour", "", Data, row.1, "";
+        millionths "interruptions_per_hour", "", Data, row.1, "";
         utilization "used", "", Data, row.1, "";
         rows[target] "targets", "", Wide, ["g6.xlarge"], "";
     }

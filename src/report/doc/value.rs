@@ -25,8 +25,8 @@ pub enum Value {
     Number(f64, usize),
     /// A number of GPUs, of which one may be a part: up to six decimals, and two on screens.
     Devices(Decimal),
-    /// Events per hour, which are rare: six decimals.
-    Frequency(f64),
+    /// A small number of which six decimals count, such as events per hour.
+    Millionths(f64),
     /// 0–100, with one decimal.
     Percent(f64),
     /// 0–1; screens show it as a percentage.
@@ -118,7 +118,7 @@ pub(in crate::report) fn shown(value: &Value) -> String {
         Value::Count(number) => count(*number),
         Value::Number(value, decimals) => number(*value, *decimals),
         Value::Devices(number) => devices(*number),
-        Value::Frequency(value) => number(*value, 6),
+        Value::Millionths(value) => number(*value, 6),
         Value::Percent(value) => percent(*value),
         Value::Share(share) => format!("{}%", rounded(*share * Decimal::ONE_HUNDRED, 1)),
         Value::Money(amount) => money(*amount),

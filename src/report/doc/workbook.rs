@@ -273,7 +273,7 @@ impl Workbook {
                 return Ok(());
             }
             Value::Count(count) => (Some(*count as f64), &formats.count),
-            Value::Number(value, _) | Value::Frequency(value) | Value::Percent(value) => {
+            Value::Number(value, _) | Value::Millionths(value) | Value::Percent(value) => {
                 (number(Some(*value)), &formats.number)
             }
             Value::Devices(number) => (number.round_dp(6).to_f64(), &formats.number),

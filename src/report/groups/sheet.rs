@@ -1,11 +1,10 @@
 //! What people see of `--group-by`, in words: tables, comments and pages only draw it.
 
-use super::NO_VALUE;
-use crate::analysis::{
-    GroupSums, Grouping, Groups, Showback, ShowbackPart, ShowbackRow, ShowbackSums,
-};
+use super::{NO_VALUE, Summed, SummedRow, part_name};
+use crate::analysis::{GroupSums, Grouping};
 use crate::domain::Money;
-use crate::report::shared::text::{count, counted, devices_or_absent, minute, money_or_absent};
+use crate::report::doc::{Record, shown};
+use crate::report::shared::text::{counted, minute, money_or_absent};
 
 /// Groups with their total.
 pub(in crate::report) struct Sheet<'a> {
@@ -58,9 +57,46 @@ impl GroupName<'_> {
 
 impl<'a> Sheet<'a> {
     pub(in crate::report) fn of(by: &'a Grouping) -> Self {
-        match by {
-            Grouping::Workloads(groups) => Self::of_groups(groups),
-            Grouping::Claims(showback) => Self::of_showback(showback),
+        let summed = Summed::of(by);
+        let (split, notes) = match by {
+            Grouping::Workloads(groups) => (
+                "Cost is split into useful (cost times mean GPU utilization), idle, unmeasured and \
+                 stopped.",
+                unpriced_note(
+                    groups.total.unpriced_workloads,
+                    "workload is",
+                    "workloads are",
+                ),
+            ),
+            Grouping::Claims(showback) => {
+                let held = format!(
+                    "by the GPUs that pods held at {}; pods that ended before are not included",
+                    minute(showback.as_of)
+                );
+                let unpriced = unpriced_note(showback.total.unpriced_nodes, "node is", "nodes are");
+                (
+                    "The cost of what pods hold is split into used (cost times mean GPU \
+                     utilization), idle and unmeasured.",
+                    std::iter::once(held).chain(unpriced).collect(),
+                )
+            }
+        };
+        let titles = summed.total.heads.iter().map(|head| head.title);
+        Self {
+            titles: titles.filter(|title| !title.is_empty()).collect(),
+            rows: summed
+                .rows
+                .iter()
+                .map(|row| SheetRow {
+                    names: names(row),
+                    figures: figures(&row.sums),
+                    cost: row.cost,
+                })
+                .collect(),
+            total: figures(&summed.total),
+            split,
+            notes,
+            keys: summed.keys,
         }
     }
 
@@ -78,125 +114,25 @@ impl<'a> Sheet<'a> {
         }
         sheet
     }
-
-    fn of_groups(groups: &'a Groups) -> Self {
-        let rows = groups.rows.iter().map(|row| SheetRow {
-            names: row
-                .values
-                .iter()
-                .map(|value| GroupName {
-                    value: value.as_deref(),
-                    part: None,
-                })
-                .collect(),
-            figures: group_figures(&row.sums),
-            cost: row.sums.monthly_cost,
-        });
-        let number = groups.total.unpriced_workloads;
-        let unpriced = counted(number, "workload is", "workloads are");
-        Self {
-            keys: groups.keys.iter().map(ToString::to_string).collect(),
-            titles: vec![
-                "GPUs",
-                "cost",
-                "useful",
-                "idle",
-                "unmeasured",
-                "stopped",
-                "savings",
-            ],
-            rows: rows.collect(),
-            total: group_figures(&groups.total),
-            split: "Cost is split into useful (cost times mean GPU utilization), idle, \
-                    unmeasured and stopped.",
-            notes: unpriced_note(number, &unpriced).into_iter().collect(),
-        }
-    }
-
-    fn of_showback(showback: &'a Showback) -> Self {
-        let rows = showback.rows.iter().map(|row| SheetRow {
-            names: showback_names(row),
-            figures: showback_figures(&row.sums),
-            cost: row.sums.monthly_cost,
-        });
-        let number = showback.total.unpriced_nodes;
-        let unpriced = counted(number, "node is", "nodes are");
-        let held = format!(
-            "by the GPUs that pods held at {}; pods that ended before are not included",
-            minute(showback.as_of)
-        );
-        let notes = std::iter::once(held).chain(unpriced_note(number, &unpriced));
-        Self {
-            keys: showback.keys.iter().map(ToString::to_string).collect(),
-            titles: vec![
-                "pods",
-                "GPUs",
-                "GPUs used",
-                "cost",
-                "used",
-                "idle",
-                "unmeasured",
-            ],
-            rows: rows.collect(),
-            total: showback_figures(&showback.total),
-            split: "The cost of what pods hold is split into used (cost times mean GPU \
-                    utilization), idle and unmeasured.",
-            notes: notes.collect(),
-        }
-    }
 }
 
 /// What the sums leave out, where that is anything.
-fn unpriced_note(number: u64, unpriced: &str) -> Option<String> {
-    (number > 0).then(|| format!("{unpriced} not in the totals: no price, or a different currency"))
+fn unpriced_note(number: u64, one: &str, many: &str) -> Vec<String> {
+    let unpriced = counted(number, one, many);
+    let note = format!("{unpriced} not in the totals: no price, or a different currency");
+    (number > 0).then_some(note).into_iter().collect()
 }
 
-/// GPUs, cost, the four parts of it, and savings.
-fn group_figures(sums: &GroupSums) -> Vec<String> {
-    let amounts = [
-        sums.monthly_cost,
-        sums.useful_cost,
-        sums.idle_cost,
-        sums.unmeasured_cost,
-        sums.stopped_cost,
-        sums.monthly_savings,
-    ];
-    std::iter::once(count(sums.gpus))
-        .chain(amounts.map(money_or_absent))
-        .collect()
-}
-
-/// Pods, what they hold and use, cost, and the three parts of it.
-fn showback_figures(sums: &ShowbackSums) -> Vec<String> {
-    let amounts = [
-        sums.monthly_cost,
-        sums.used_cost,
-        sums.idle_cost,
-        sums.unmeasured_cost,
-    ];
-    [
-        count(sums.pods),
-        devices_or_absent(sums.gpus_requested),
-        devices_or_absent(sums.gpus_used),
-    ]
-    .into_iter()
-    .chain(amounts.map(money_or_absent))
-    .collect()
-}
-
-/// In own words; what pods hold needs none.
-pub(super) fn part_name(part: ShowbackPart) -> Option<&'static str> {
-    match part {
-        ShowbackPart::Requested => None,
-        ShowbackPart::Unallocated => Some("(unallocated)"),
-        ShowbackPart::Unknown => Some("(unknown)"),
-        ShowbackPart::NotInCluster => Some("(not in a cluster)"),
-    }
+/// What screens show of some sums.
+fn figures(sums: &Record) -> Vec<String> {
+    let cells = sums.heads.iter().zip(&sums.values);
+    let cells = cells.filter(|(head, _)| !head.title.is_empty());
+    cells.map(|(_, value)| shown(value)).collect()
 }
 
 /// The part stands where a value is absent, or else beside the last value.
-fn showback_names(row: &ShowbackRow) -> Vec<GroupName<'_>> {
-    let part = part_name(row.part);
+fn names<'a>(row: &SummedRow<'a>) -> Vec<GroupName<'a>> {
+    let part = row.part.and_then(part_name);
     let is_said = row.values.contains(&None);
     let last = row.values.len().saturating_sub(1);
     let values = row.values.iter().enumerate();
