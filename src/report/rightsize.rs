@@ -117,7 +117,7 @@ columns! {
         text "from", "now", Narrow(0), format!("{} × {}", row.0.instances, row.0.instance_type), "";
         text "to", "target", Narrow(0), target(row.1), "";
         opt money "monthly_cost", "$/month", Narrow(2), row.0.monthly, "";
-        opt money "monthly_savings", "saves/month", Narrow(0), row.1.monthly_savings, "";
+        opt sum "monthly_savings", "saves/month", Narrow(0), row.1.monthly_savings, "";
         opt money "annual_savings", "saves/year", Narrow(0), row.1.monthly_savings.map(a_year), "";
         word[RISKS] "risk", "risk", Narrow(0), row.1.considered.risk.name(), "";
         opt percent "projected_p95", "p95", Narrow(3), projected(row.1, |projection| projection.utilization), "";

@@ -47,6 +47,8 @@ pub enum Kind {
     Utilization,
     Share,
     Money,
+    /// Money that rows add up to.
+    Sum,
     Price,
     /// Values with a name each, which the data states.
     Map(Box<Kind>),
@@ -351,6 +353,7 @@ macro_rules! columns {
     (@kind utilization) => { $crate::report::doc::Kind::Utilization };
     (@kind share) => { $crate::report::doc::Kind::Share };
     (@kind money) => { $crate::report::doc::Kind::Money };
+    (@kind sum) => { $crate::report::doc::Kind::Sum };
     (@kind whole) => { $crate::report::doc::Kind::Money };
     (@kind price [$of:expr]) => { $crate::report::doc::Kind::Price };
     (@kind price) => { $crate::report::doc::Kind::Price };
@@ -375,6 +378,7 @@ macro_rules! columns {
     (@value percent, $value:expr) => { $crate::report::doc::Value::make_percent($value) };
     (@value share, $value:expr) => { $crate::report::doc::Value::make_share($value) };
     (@value money, $value:expr) => { $crate::report::doc::Value::make_money($value) };
+    (@value sum, $value:expr) => { $crate::report::doc::Value::make_money($value) };
     (@value whole, $value:expr) => { $crate::report::doc::Value::make_whole($value) };
     (@value price [$of:expr], $value:expr) => { $crate::report::doc::Value::make_rate($value, $of) };
     (@value price, $value:expr) => { $crate::report::doc::Value::make_price($value) };

@@ -314,6 +314,7 @@ impl Table {
             | Kind::Utilization
             | Kind::Share
             | Kind::Money
+            | Kind::Sum
             | Kind::Price => true,
             _ => false,
         }

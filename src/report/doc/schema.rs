@@ -135,6 +135,7 @@ fn value(head: &Head) -> Json {
         | Kind::Utilization
         | Kind::Share
         | Kind::Money
+        | Kind::Sum
         | Kind::Price => Some("number"),
         Kind::Record(_) | Kind::Map(_) => Some("object"),
     };

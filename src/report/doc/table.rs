@@ -1,10 +1,12 @@
 //! Tables of a document for a terminal.
 
-use super::{Doc, Head, Level, Printed, Table, shown};
+use super::{Doc, Head, Kind, Level, Printed, Table, Value, shown};
+use crate::domain::Money;
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::plain_table::PlainTable;
 use crate::report::shared::style::{TableStyle, columns_left_out};
 use crate::report::shared::text::{fit, hanging, safe, wrap};
+use crate::report::shared::view::sum;
 use std::fmt::Write;
 
 /// Rows of a sheet that are shown unless it is wide.
@@ -152,8 +154,21 @@ fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result 
     out.push_str(text.trim_end_matches('\n'));
     out.push('\n');
     let (one, many) = table.noun;
-    style.left_out(table.rows.len() - most, one, many, None, out)?;
+    let hidden = &table.rows[most..];
+    style.left_out(hidden.len(), one, many, worth(table, hidden), out)?;
     notes(table, &dropped, style, out)
+}
+
+/// What some rows of a table add up to.
+fn worth(table: &Table, rows: &[Vec<Value>]) -> Option<Money> {
+    let place = table
+        .columns
+        .iter()
+        .position(|head| head.kind == Kind::Sum)?;
+    sum(rows.iter().map(|row| match row.get(place) {
+        Some(Value::Money(amount)) => Some(*amount),
+        _ => None,
+    }))
 }
 
 /// What stands below the rows, and which columns the width has no room for.

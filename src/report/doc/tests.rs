@@ -428,3 +428,34 @@ fn screens_may_differ_and_names_in_rows_too() {
     assert_eq!(keys["used"]["maximum"], 100);
     assert_eq!(keys["instance_type"]["type"], "string");
 }
+
+columns! {
+    fn saving(amount: Money) {
+        sum "monthly_savings", "saves", Narrow(0), *amount, "";
+    }
+}
+
+#[test]
+fn rows_that_are_not_shown_say_what_they_add_up_to() {
+    let amounts = ["4", "2.5", "0.5"].map(usd);
+    let doc = Doc {
+        tables: vec![Table::of(
+            "moves",
+            "MOVES",
+            ("move", "moves"),
+            saving(),
+            amounts,
+        )],
+        ..Doc::default()
+    };
+    let style = TableStyle {
+        width: 80,
+        color: false,
+        wide: false,
+        limit: Some(1),
+        ascii: false,
+    };
+    let text = doc_table(&doc, style);
+    let said = "\n$4.00\n  … and 2 more moves worth $3.00: see `--all`\n";
+    assert!(text.contains(said), "{text}");
+}
