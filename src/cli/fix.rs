@@ -1,32 +1,62 @@
 //! `gpucost fix`.
 
-use super::args::{EstateArgs, RiskChoice};
+use super::args::{DocFormat, EstateArgs, RiskChoice};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::scope::invocation;
-use super::{Io, audit, check_plan, estate, output};
+use super::{Io, audit, check_plan, estate, output, planner};
 use crate::analysis::{Audit, Fix, FixChoice, FixTarget, audit as audit_estate, fixes};
 use crate::domain::{ActionKind, nearest_names};
-use crate::report::{FixPlan, Invocation, fix_csv, fix_json, fix_markdown, fix_script, fix_table};
+use crate::report::{FixPlan, FixView, Invocation, TableStyle, fix_doc, fix_markdown, fix_script};
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-fn action(text: &str) -> Result<ActionKind, String> {
-    ActionKind::from_name(text).ok_or_else(|| {
-        let names: Vec<&str> = ActionKind::ALL.iter().map(|kind| kind.name()).collect();
-        format!("valid values: {}", names.join(", "))
-    })
+/// Actions of a page.
+const SHOWN: usize = 20;
+
+/// Kinds of actions, each with the name or the ID of what one is about.
+type Actions = Vec<(ActionKind, Option<String>)>;
+
+/// Reads actions separated by commas; a name may have commas, too.
+fn actions(text: &str) -> Result<Actions, String> {
+    let mut actions = Actions::new();
+    for part in text.split(',') {
+        let (kind, name) = match part.split_once(':') {
+            Some((kind, name)) => (kind, Some(name.to_owned())),
+            None => (part, None),
+        };
+        match (ActionKind::from_name(kind), actions.last_mut()) {
+            (Some(kind), _) => actions.push((kind, name)),
+            (None, Some((_, Some(name)))) => {
+                name.push(',');
+                name.push_str(part);
+            }
+            (None, _) => {
+                let names: Vec<&str> = ActionKind::ALL.iter().map(|kind| kind.name()).collect();
+                let names = names.join(", ");
+                return Err(format!(
+                    "valid values: {names}, each with `:NAME` for one action"
+                ));
+            }
+        }
+    }
+    Ok(actions)
 }
 
 /// `gpucost fix`.
 #[derive(Debug, Args)]
 pub(super) struct FixArgs {
-    /// Include only actions of this kind, such as `stop` (can be repeated)
-    #[arg(long, value_name = "KIND", value_parser = action)]
-    pub action: Vec<ActionKind>,
-    /// Include only actions on this workload, by its ID or name (can be repeated)
+    /// Print the steps of these actions alone: a kind, such as `stop`, or one action by the name
+    /// or the ID of what it is about, such as `stop:llm-poc-old` (can be repeated)
+    #[arg(long, value_name = "KIND[:NAME][,…]", value_parser = actions)]
+    pub action: Vec<Actions>,
+    /// Print the steps of the actions on this workload alone, by its ID or name (can be repeated)
     #[arg(long, value_name = "ID")]
     pub workload: Vec<String>,
+    /// Print every action of the plan with its steps
+    #[arg(long)]
+    pub all: bool,
     /// Maximum risk level of the plan [default: medium]
     #[arg(long, value_enum)]
     pub risk: Option<RiskChoice>,
@@ -41,20 +71,38 @@ pub(super) struct FixArgs {
     pub estate: EstateArgs,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+/// The formats of a document, where Markdown is a runbook, and a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FixFormat {
-    /// Table that fits the terminal
-    Table,
-    /// Table for a wide terminal, with the arithmetic
-    Wide,
-    /// JSON, for scripts: every action with its steps
-    Json,
-    /// CSV, for spreadsheets: a row for each step
-    Csv,
-    /// Runbook in Markdown
-    Markdown,
-    /// Script for bash, which runs nothing without `--yes`
+    Doc(DocFormat),
     Script,
+}
+
+impl ValueEnum for FixFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        const {
+            &[
+                Self::Doc(DocFormat::Table),
+                Self::Doc(DocFormat::Wide),
+                Self::Doc(DocFormat::Json),
+                Self::Doc(DocFormat::Csv),
+                Self::Doc(DocFormat::Markdown),
+                Self::Doc(DocFormat::Html),
+                Self::Doc(DocFormat::Xlsx),
+                Self::Script,
+            ]
+        }
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Doc(format) => format.to_possible_value(),
+            Self::Script => Some(
+                PossibleValue::new("script")
+                    .help("Script for bash, which runs nothing without `--yes`"),
+            ),
+        }
+    }
 }
 
 pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
@@ -71,15 +119,7 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
     }
     let accepted = audit::risk(args.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
-    let named = [
-        ("--terraform", args.terraform.as_deref()),
-        ("--output", out.output.as_deref()),
-    ];
-    let named = named.into_iter();
-    let named: Vec<(&str, &Path)> = named
-        .filter_map(|(flag, path)| Some((flag, path?)))
-        .collect();
-    output::check_distinct(&named)?;
+    planner::check_output(&[("--terraform", args.terraform.as_deref())], out)?;
     let terraform = match &args.terraform {
         Some(path) => Some(check_plan::read(path, None, "--terraform")?.0),
         None => None,
@@ -88,10 +128,15 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
     let audited = audit_estate(&estate, &settings.policy, accepted);
     let warning = age.check(audited.prices.oldest_seen_on(), audited.window.end)?;
     let choice = FixChoice {
-        kinds: args.action.iter().copied().collect(),
+        actions: args.action.iter().flatten().cloned().collect(),
         names: args.workload.iter().cloned().collect(),
     };
     check_names(&choice, &audited)?;
+    if choice.actions.iter().any(|(_, name)| name.is_some()) {
+        let whole = FixChoice::default();
+        let plan = fixes(&audited, &estate, None, (&settings.policy, &whole));
+        check_actions(&choice, &plan)?;
+    }
     let chosen = fixes(
         &audited,
         &estate,
@@ -100,17 +145,24 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
     );
     let unmanaged = terraform.as_ref().and_then(|_| unmanaged(&chosen));
     let plan = FixPlan::of(&audited, chosen);
-    let text = match format {
-        FixFormat::Table | FixFormat::Wide => {
-            let style = output::style(format == FixFormat::Wide, out, io);
-            fix_table(&plan, &asked(args), style)
+    match format {
+        FixFormat::Script => output::document(&fix_script(&plan), out, io)?,
+        FixFormat::Doc(DocFormat::Markdown) => output::document(&fix_markdown(&plan), out, io)?,
+        FixFormat::Doc(format) => {
+            let view = view(args, format);
+            let doc = fix_doc(&plan, &typed(args), view);
+            let most = match view {
+                FixView::Steps => Some(usize::MAX),
+                _ => (format == DocFormat::Table).then_some(SHOWN),
+            };
+            let style = output::style(format == DocFormat::Wide, out, io);
+            let style = TableStyle {
+                limit: most,
+                ..style
+            };
+            planner::print_in(&doc, format, style, out, io)?;
         }
-        FixFormat::Json => fix_json(&plan).map_err(Failure::unexpected)?,
-        FixFormat::Csv => fix_csv(&plan).map_err(Failure::unexpected)?,
-        FixFormat::Markdown => fix_markdown(&plan),
-        FixFormat::Script => fix_script(&plan),
-    };
-    output::document(&text, out, io)?;
+    }
     output::warn(warning, out, io);
     output::warn(unmanaged, out, io);
     let (instances, unmeasured) = audit::seen(&audited);
@@ -139,19 +191,55 @@ fn unmanaged(chosen: &[Fix<'_>]) -> Option<String> {
     })
 }
 
-/// What was typed to choose these actions.
-fn asked(args: &FixArgs) -> Invocation {
+/// A page on a screen, until actions are selected; every step where the format has no end.
+fn view(args: &FixArgs, format: DocFormat) -> FixView {
+    let is_selected = args.all || !args.action.is_empty() || !args.workload.is_empty();
+    match format {
+        DocFormat::Csv => FixView::Rows,
+        DocFormat::Html | DocFormat::Xlsx => FixView::Tables,
+        DocFormat::Table | DocFormat::Wide if is_selected => FixView::Steps,
+        _ => FixView::Page,
+    }
+}
+
+/// What was typed to select these actions.
+fn typed(args: &FixArgs) -> Invocation {
     let mut invocation = invocation(&args.estate, args.risk);
-    let kinds = args.action.iter().map(|kind| ("--action", kind.name()));
-    let named = args.workload.iter().filter(|_| !args.estate.redact);
-    let named = named.map(|name| ("--workload", name.as_str()));
-    let file = args.terraform.as_deref().and_then(Path::to_str);
-    let file = file.map(|file| ("--terraform", file));
-    for (flag, value) in kinds.chain(named).chain(file) {
+    let actions = args.action.iter().flatten().map(|(kind, name)| match name {
+        Some(name) => ("--action", format!("{kind}:{name}")),
+        None => ("--action", kind.to_string()),
+    });
+    let workloads = args.workload.iter();
+    let workloads = workloads.map(|name| ("--workload", name.clone()));
+    // A masked document repeats no name that was typed.
+    let is_open =
+        |(_, value): &(&str, String)| !args.estate.redact || ActionKind::from_name(value).is_some();
+    let selected = actions.chain(workloads).filter(is_open);
+    let file = args.terraform.as_deref().and_then(|file| file.to_str());
+    let file = file.map(|file| ("--terraform", file.to_owned()));
+    for (flag, value) in selected.chain(file) {
         // Apart from its flag, a value may be taken for another one.
         invocation.audit.push(format!("{flag}={value}"));
     }
     invocation
+}
+
+/// Every action that is selected by a name must be in the plan.
+fn check_actions(choice: &FixChoice, plan: &[Fix<'_>]) -> Result<(), Failure> {
+    let Some(action) = choice.unknown_action(plan) else {
+        return Ok(());
+    };
+    let known: Vec<String> = plan
+        .iter()
+        .map(|fix| format!("{}:{}", fix.kind, fix.name()))
+        .collect();
+    let nearest = nearest_names(&action, known.iter().map(String::as_str));
+    let failure = Failure::input(format!("the plan has no action `{action}`"));
+    Err(failure.with_hint(if nearest.is_empty() {
+        "`gpucost fix` lists the actions of the plan".to_owned()
+    } else {
+        format!("closest matches: {}", nearest.join(", "))
+    }))
 }
 
 /// Every name must be that of something in the audit.

@@ -45,7 +45,7 @@ pub use explain::{
     Derivation, Explained, NotFound, commitment_explanation, explainable_ids, explanation,
     find_explained,
 };
-pub use fix::{FixPlan, fix_csv, fix_json, fix_markdown, fix_script, fix_table};
+pub use fix::{FixPlan, FixView, fix_doc, fix_markdown, fix_schema, fix_script};
 pub use gate::{
     CostChange, GateBrief, gate_doc, gate_github, gate_junit, gate_markdown, gate_sarif,
     gate_schema, gate_slack, gate_table,

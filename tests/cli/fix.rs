@@ -456,7 +456,7 @@ fn work_is_not_interrupted_unasked() {
     assert!(output.status.success());
     assert_eq!(fakes.log(), commands(&calls));
     let text = printed(&estate, &["--action", "rightsize"], "markdown");
-    let said = "by hand; the script goes on with `--interrupt-work` only: end the jobs on ";
+    let said = "manual; the script goes on with `--interrupt-work` only: end the jobs on ";
     assert!(text.contains(said), "{text}");
     assert!(text.contains("has the driver of the new GPU"), "{text}");
 }
@@ -478,10 +478,10 @@ fn machines_that_train_are_resized_by_whoever_owns_the_run() {
     assert_eq!(fakes.log(), Vec::<Vec<String>>::new());
     let runbook = run("markdown");
     assert!(
-        runbook.contains(&format!("\n- by hand: {why}\n")),
+        runbook.contains(&format!("\n- manual: {why}\n")),
         "{runbook}"
     );
-    assert!(runbook.contains("by hand: end the jobs on "), "{runbook}");
+    assert!(runbook.contains("manual: end the jobs on "), "{runbook}");
     assert!(
         runbook.contains("aws ec2 modify-instance-attribute "),
         "{runbook}"
@@ -551,10 +551,7 @@ fn what_cannot_be_undone_or_checked_is_done_by_hand() {
         ];
         let text = World::new().run(&arguments).stdout;
         assert!(calls(&text).is_empty(), "{text}");
-        assert!(
-            text.contains("note 'by hand, as the runbook says"),
-            "{text}"
-        );
+        assert!(text.contains("note 'manual, as the runbook says"), "{text}");
     }
     // Metrics that CloudWatch does not have.
     let mut estate = idle(&["i-idle"]);
@@ -565,10 +562,7 @@ fn what_cannot_be_undone_or_checked_is_done_by_hand() {
     }
     let text = printed(&estate, &["--action", "stop"], "script");
     assert!(calls(&text).is_empty(), "{text}");
-    assert!(
-        text.contains("note 'by hand, as the runbook says"),
-        "{text}"
-    );
+    assert!(text.contains("note 'manual, as the runbook says"), "{text}");
 }
 
 #[test]
@@ -673,7 +667,7 @@ fn a_group_without_values_is_changed_by_hand() {
         .remove("in_service");
     let text = script(&estate);
     assert!(calls(&text).is_empty(), "{text}");
-    assert!(text.contains("note 'by hand, as the runbook says: its steps are not run'"));
+    assert!(text.contains("note 'manual, as the runbook says: its steps are not run'"));
     assert!(
         text.contains("note 'check that each is in service in the Auto Scaling group trainers")
     );
@@ -729,12 +723,107 @@ fn only_what_is_asked_for_is_printed() {
     // Nothing of high risk is in the plan, and little of low risk.
     let low = run(&["--risk", "low"]);
     assert!(!low.stdout.contains("medium"), "{}", low.stdout);
+    // One action by the name and by the ID of what it is about; a purchase by its type.
+    let stop = "stop:i-0710738f7e219399e";
+    let named = run(&["--action", "stop:llm-poc-old"]);
+    let by_id = run(&["--action", stop]);
+    assert!(named.stdout.starts_with("1 action of the plan of"));
+    let next = "\n  gpucost fix --demo --action=stop:i-0710738f7e219399e --format script\n";
+    assert!(by_id.stdout.contains(next), "{}", by_id.stdout);
+    let by_name = "--action=stop:llm-poc-old";
+    assert_eq!(
+        by_id.stdout,
+        named.stdout.replace(by_name, &format!("--action={stop}"))
+    );
+    let several = run(&["--action", "stop:llm-poc-old,schedule,commit:p4d.24xlarge"]);
+    // A stop, a schedule, and a purchase for two workloads.
+    let heading = "4 actions in 3 steps of the plan of";
+    assert!(several.stdout.starts_with(heading), "{}", several.stdout);
     let none = run(&["--action", "share", "--workload", "llm-poc-old"]);
     assert!(
         none.stdout.starts_with("0 actions of the plan of"),
         "{}",
         none.stdout
     );
+}
+
+/// Steps depend on what else is selected: two actions by their names are the same as by their
+/// kinds.
+#[test]
+fn an_action_has_the_same_steps_by_its_kind_and_by_its_name() {
+    let of = |more: &[&str]| {
+        let demo = ["fix", "--demo", "--format", "json"];
+        World::new().run(&[&demo[..], more].concat()).json()
+    };
+    let kinds = of(&["--workload", "experiments", "--action", "rightsize,spot"]);
+    let names = of(&["--action", "rightsize:experiments,spot:experiments"]);
+    assert_eq!(kinds["actions"], names["actions"]);
+    assert_eq!(names["actions"].as_array().map(Vec::len), Some(2));
+}
+
+/// The page of a selection has every command of the JSON on a line of its own, and the files;
+/// without a selection there is neither.
+#[test]
+fn a_page_has_steps_only_where_they_are_selected() {
+    for demo in DEMOS {
+        let page = of_demo(demo, "table");
+        assert!(!page.contains("\naws "), "{page}");
+        assert!(page.lines().count() <= 45, "{page}");
+        let all = World::new().run(&["fix", "--demo", demo, "--all"]).stdout;
+        let lines: BTreeSet<&str> = all.lines().collect();
+        let document: Value = serde_json::from_str(&of_demo(demo, "json")).expect("JSON");
+        for action in document["actions"].as_array().expect("a list") {
+            for step in action["steps"].as_array().expect("a list") {
+                let Some(command) = step["command"].as_str() else {
+                    continue;
+                };
+                let line = match step["keeps"].as_str() {
+                    Some(name) => format!("{name}=$({command})"),
+                    None => command.to_owned(),
+                };
+                assert!(lines.contains(line.as_str()), "{demo}: {line}");
+            }
+            for file in action["files"].as_array().expect("a list") {
+                let text = file["text"].as_str().expect("a text");
+                assert!(all.contains(text), "{demo}: {text}");
+            }
+        }
+    }
+}
+
+/// Each promise with the total of all, as the purchases of the audit have them.
+#[test]
+fn promises_are_those_of_the_audit() {
+    for demo in DEMOS {
+        let document: Value = serde_json::from_str(&of_demo(demo, "json")).expect("JSON");
+        let audit = World::new().run(&["audit", "--demo", demo, "--format", "json"]);
+        let audit = audit.json();
+        let cents = |row: &Value, key: &str| (row[key].as_f64().expect(key) * 100.0).round() as i64;
+        let facts = |row: &Value| {
+            let amounts = ["term_total", "upfront", "monthly"].map(|key| cents(row, key));
+            (row["instance_type"].clone(), row["count"].clone(), amounts)
+        };
+        let list = |value: &Value| value.as_array().expect("a list").clone();
+        let promises = list(&document["promises"]);
+        let purchases = list(&audit["purchases"]);
+        let promised: Vec<_> = promises.iter().map(facts).collect();
+        assert_eq!(promised, purchases.iter().map(facts).collect::<Vec<_>>());
+        let total: i64 = purchases.iter().map(|row| cents(row, "term_total")).sum();
+        let (whole, rest) = (total / 100, total % 100);
+        let mut whole = whole.to_string();
+        let mut at = whole.len();
+        while at > 3 {
+            at -= 3;
+            whole.insert(at, ',');
+        }
+        let said = format!("\nPROMISES  ${whole}.{rest:02} until the terms end, ");
+        let page = of_demo(demo, "table");
+        assert_eq!(
+            page.contains(&said),
+            !purchases.is_empty(),
+            "{said}: {page}"
+        );
+    }
 }
 
 #[test]
@@ -746,8 +835,15 @@ fn what_cannot_be_asked_is_an_error_with_the_nearest() {
     assert!(unknown.stderr.starts_with(expected), "{}", unknown.stderr);
     let masked = world.run(&["fix", "--demo", "--redact", "--format", "script"]);
     assert_eq!((masked.code, masked.stdout.as_str()), (2, ""));
-    let kind = world.run(&["fix", "--demo", "--action", "sell"]);
-    assert_eq!(kind.code, 2);
+    for kind in ["sell", "stop,sell", ":llm-poc-old"] {
+        let kind = world.run(&["fix", "--demo", "--action", kind]);
+        assert_eq!((kind.code, kind.stdout.as_str()), (2, ""));
+    }
+    let unknown = world.run(&["fix", "--demo", "--action", "stop:llm-poc-odl"]);
+    assert_eq!((unknown.code, unknown.stdout.as_str()), (2, ""));
+    let expected = "error: the plan has no action `stop:llm-poc-odl`\nhint: closest matches: \
+                    stop:llm-poc-old";
+    assert!(unknown.stderr.starts_with(expected), "{}", unknown.stderr);
     let plan = world.run(&["fix", "--demo", "--terraform", "missing.json"]);
     assert_eq!(plan.code, 2);
     assert!(
@@ -877,8 +973,16 @@ fn hostile_names_are_data() {
         assert_eq!(stray, None, "{name:?}");
         let runbook = printed(&estate, &[], "markdown");
         assert_eq!(runbook.chars().find(|c| !is_harmless(*c)), None, "{name:?}");
-        let table = printed(&estate, &[], "table");
-        assert_eq!(table.chars().find(|c| !is_harmless(*c)), None, "{name:?}");
+        for more in [&[][..], &["--all"]] {
+            let table = printed(&estate, more, "table");
+            assert_eq!(table.chars().find(|c| !is_harmless(*c)), None, "{name:?}");
+            // The machine has no file: what is no comment there is a command of ours, or its way
+            // back.
+            let (_, typed) = table.split_once("\n## Check before\n").unwrap_or_default();
+            let lines = typed.lines().take_while(|line| *line != "NEXT");
+            let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+            assert!(lines.all(|line| line.starts_with("aws ")), "{table}");
+        }
         let fakes = Fakes::of(&text, &[]);
         let checked = Command::new("bash")
             .args(["-n", "fix.sh"])
@@ -953,7 +1057,10 @@ fn a_name_that_would_be_a_flag_or_a_file_is_in_no_command() {
     ] {
         let text = script(&idle(&[name]));
         assert!(calls(&text).is_empty(), "{name}: {text}");
-        assert!(text.contains("by hand"), "{text}");
+        assert!(
+            text.contains("\nnote 'manual, as the runbook says"),
+            "{text}"
+        );
     }
 }
 
@@ -1120,7 +1227,7 @@ fn storage_is_released_net_of_its_snapshots_which_are_read_first() {
         "{text}"
     );
     let table = printed(&elsewhere, &[], "table");
-    assert!(table.contains("\n1 saves at most this: "), "{table}");
+    assert!(table.contains("\n  1 saves at most this: "), "{table}");
     // An address alone leaves no snapshots.
     let mut address = estate;
     address["instances"][0]["volumes"] = json!([]);

@@ -210,7 +210,7 @@ fn no_name_is_a_command_to_a_code_host() {
         let mut estate = idle(&["i-idle"]);
         estate["instances"][0]["tags"] = json!({"Name": name, "owner": name});
         let path = world.estate("estate.json", &estate);
-        for format in ["table", "wide", "json", "csv", "markdown"] {
+        for format in ["table", "wide", "json", "csv", "markdown", "html"] {
             let outcome = world.run(&["fix", "--from", &path, "--format", format]);
             assert_eq!(outcome.code, 0, "{}", outcome.stderr);
             let mut lines = outcome.stdout.lines();

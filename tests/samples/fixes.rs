@@ -6,7 +6,7 @@ use crate::support::data::shared;
 use gpucost::analysis::{FixChoice, audit, fixes};
 use gpucost::catalog::bundled_quote;
 use gpucost::domain::{PriceBook, PriceKey, Risk};
-use gpucost::report::{FixPlan, fix_csv, fix_json};
+use gpucost::report::{FixPlan, FixView, Invocation, doc_csv, doc_json, fix_doc};
 use gpucost::usage::Estate;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,9 +78,10 @@ fn every_move_of_real_containers_saves_what_the_prices_differ_by() {
         let choice = FixChoice::default();
         let chosen = fixes(&audit, &estate, None, (&policy, &choice));
         let plan = FixPlan::of(&audit, chosen);
-        let text = fix_json(&plan).expect("it is written");
-        let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-        let actions = document["actions"].as_array().expect("a list");
+        let document = |view| fix_doc(&plan, &Invocation::default(), view);
+        let text = doc_json(&document(FixView::Page)).expect("it is written");
+        let found: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let actions = found["actions"].as_array().expect("a list");
         assert_eq!(actions.len(), moves, "{grid} s");
         let names = actions.iter().map(|action| action["name"].as_str());
         let names: BTreeSet<Option<&str>> = names.collect();
@@ -118,11 +119,11 @@ fn every_move_of_real_containers_saves_what_the_prices_differ_by() {
             assert_eq!(kinds, expected.map(|kind| Some(kind.to_owned())), "{name}");
             steps_of_all += steps.len();
         }
-        let stated = document["monthly_savings"].as_f64().expect("a number");
+        let stated = found["monthly_savings"].as_f64().expect("a number");
         assert!((stated - total).abs() < 0.001, "{grid} s: {stated}");
         assert!((sum - total).abs() < 0.001, "{grid} s: {sum}");
 
-        let text = fix_csv(&plan).expect("it is written");
+        let text = doc_csv(&document(FixView::Rows)).expect("it is written");
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let rows: Vec<BTreeMap<String, String>> = reader
             .deserialize()

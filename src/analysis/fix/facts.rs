@@ -104,6 +104,8 @@ impl<'a> Facts<'a> {
         let working = audited.working().filter(|_| is_known);
         let mut sizes = working.and_then(|part| whole_sizes(&part.workload, &ended));
         let mut instance_type = workload.key.instance_type.as_str();
+        let id = workload.id();
+        let is_selected = |kind: ActionKind| choice.has(kind, &[&workload.name, &id]);
         let mut found = Vec::new();
         for (place, action) in audited.actions.iter().enumerate() {
             let kind = action.kind();
@@ -127,11 +129,11 @@ impl<'a> Facts<'a> {
             if let Some(to) = action.target() {
                 instance_type = &to.instance_type;
             }
-            if !choice.has_kind(kind) {
+            if !is_selected(kind) {
                 continue;
             }
             let group = group(workload, &members, changed);
-            let asked = kinds[place + 1..].iter().copied();
+            let later = kinds[place + 1..].iter().copied();
             let target = WorkloadFix {
                 audited,
                 to: action.target(),
@@ -143,7 +145,7 @@ impl<'a> Facts<'a> {
                 members,
                 group,
                 before: kinds[..place].to_vec(),
-                after: asked.filter(|later| choice.has_kind(*later)).collect(),
+                after: later.filter(|kind| is_selected(*kind)).collect(),
             };
             let advice = self.advice(audited, kind, &ended);
             found.push(fix(action, FixTarget::Workload(Box::new(target)), advice));

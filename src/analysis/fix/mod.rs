@@ -34,7 +34,7 @@ pub fn fixes<'a>(
         found.extend(facts.of_workload(audited, choice, &mut room));
     }
     for row in &audit.unused {
-        let is_chosen = choice.has_kind(ActionKind::Release) && choice.has_name(&row.id);
+        let is_chosen = choice.has(ActionKind::Release, &[&row.id]) && choice.has_name(&row.id);
         for action in row.actions.iter().filter(|_| is_chosen) {
             let target = ReservationFix {
                 row,
@@ -46,17 +46,12 @@ pub fn fixes<'a>(
     }
     let chosen: BTreeSet<String> = chosen.iter().map(|one| one.workload.id()).collect();
     let changes = audit.scope_changes.iter();
-    for change in changes.filter(|_| choice.has_kind(ActionKind::Commit)) {
-        if change.workloads.iter().any(|id| chosen.contains(id)) {
-            found.push(rescoped(change));
-        }
-    }
+    let changes = changes.filter(|change| change.workloads.iter().any(|id| chosen.contains(id)));
     let purchases = audit.purchases.iter();
-    for purchase in purchases.filter(|_| choice.has_kind(ActionKind::Commit)) {
-        if purchase.shares.iter().any(|one| chosen.contains(&one.id)) {
-            found.push(bought(purchase));
-        }
-    }
+    let purchases =
+        purchases.filter(|purchase| purchase.shares.iter().any(|one| chosen.contains(&one.id)));
+    let commitments = changes.map(rescoped).chain(purchases.map(bought));
+    found.extend(commitments.filter(|fix| choice.has(fix.kind, &[fix.name(), &fix.subject()])));
     found.sort_by_key(|fix| certainty(fix.kind));
     found
 }

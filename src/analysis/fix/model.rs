@@ -11,18 +11,36 @@ use std::collections::BTreeSet;
 /// The Terraform resource of an Auto Scaling group.
 pub const GROUP_RESOURCE: &str = "aws_autoscaling_group";
 
-/// Which actions are asked for.
+/// Which actions are selected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FixChoice {
-    /// Empty for all.
-    pub kinds: BTreeSet<ActionKind>,
+    /// Kinds of actions, each with the name or the ID of what it is about where only that action
+    /// is; empty for all.
+    pub actions: BTreeSet<(ActionKind, Option<String>)>,
     /// Ids or names of workloads, and ids of capacity reservations; empty for all.
     pub names: BTreeSet<String>,
 }
 
 impl FixChoice {
-    pub(super) fn has_kind(&self, kind: ActionKind) -> bool {
-        self.kinds.is_empty() || self.kinds.contains(&kind)
+    /// Whether an action is selected on what has these names.
+    pub(super) fn has(&self, kind: ActionKind, names: &[&str]) -> bool {
+        let mut actions = self.actions.iter();
+        self.actions.is_empty()
+            || actions.any(|(selected, name)| {
+                let name = name.as_deref();
+                *selected == kind && name.is_none_or(|name| names.contains(&name))
+            })
+    }
+
+    /// The first selected action that a plan does not have.
+    pub fn unknown_action(&self, plan: &[Fix<'_>]) -> Option<String> {
+        let mut actions = self.actions.iter();
+        actions.find_map(|(kind, name)| {
+            let name = name.as_deref()?;
+            let has_name = |fix: &Fix<'_>| fix.name() == name || fix.subject() == name;
+            let is_known = plan.iter().any(|fix| fix.kind == *kind && has_name(fix));
+            (!is_known).then(|| format!("{kind}:{name}"))
+        })
     }
 
     pub(super) fn names(&self, workload: &Workload) -> bool {
@@ -76,6 +94,42 @@ pub enum FixTarget<'a> {
 }
 
 impl Fix<'_> {
+    /// Stable across runs: the kind of the action, and what it is about.
+    pub fn id(&self) -> String {
+        format!("{}:{}", self.kind, self.subject())
+    }
+
+    /// The ID of the workload, the reservation or the purchase that it is about.
+    pub(super) fn subject(&self) -> String {
+        match &self.target {
+            FixTarget::Workload(one) => one.audited.workload.id(),
+            FixTarget::Reservation(one) => one.row.id.clone(),
+            FixTarget::Scope(change) => change.id.clone(),
+            FixTarget::Purchase(one) => {
+                let key = &one.key;
+                let account = one.account.as_deref().unwrap_or("any-account");
+                format!(
+                    "{}/{}/{}/{}/{}/{account}",
+                    one.term.option,
+                    key.instance_type,
+                    key.region,
+                    key.operating_system,
+                    key.tenancy
+                )
+            }
+        }
+    }
+
+    /// What it is about: a workload, a capacity reservation, or what is bought.
+    pub fn name(&self) -> &str {
+        match &self.target {
+            FixTarget::Workload(one) => &one.audited.workload.name,
+            FixTarget::Reservation(one) => &one.row.id,
+            FixTarget::Scope(change) => &change.id,
+            FixTarget::Purchase(one) => &one.key.instance_type,
+        }
+    }
+
     /// The ids of the workloads that it is about.
     pub fn workloads(&self) -> Vec<String> {
         match &self.target {

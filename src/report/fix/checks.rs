@@ -1,7 +1,7 @@
 //! What must hold before anything changes: read-only commands.
 
 use super::command::Command;
-use super::procedure::Step;
+use super::procedure::{Step, StepKind};
 use crate::analysis::{GroupFix, Lowered, MemberFix};
 use crate::catalog::family;
 use crate::domain::{
@@ -37,7 +37,7 @@ pub(super) fn ids<'a>(members: &'a [MemberFix<'a>]) -> impl Iterator<Item = &'a 
 /// The credentials must be those of the account.
 pub(super) fn account(account: &str) -> Step {
     if account.is_empty() {
-        return Step::by_hand("use credentials of the account that these resources are in");
+        return Step::manual("use credentials of the account that these resources are in");
     }
     let command = Command::new(&["aws", "sts", "get-caller-identity"]).prints("Account");
     Step::expect("the credentials are those of the account", command, account)
@@ -67,7 +67,8 @@ pub(super) fn states(
 /// Data on an instance store, which does not outlive a stop.
 pub(super) fn erased_store(workload: &Workload) -> Option<Step> {
     let about = "copy what is needed from the instance store, which a stop erases";
-    workload.has_instance_store().then(|| Step::erases(about))
+    let is_erased = workload.has_instance_store();
+    is_erased.then(|| Step::new(about, StepKind::Destructive))
 }
 
 /// No scheduled action of somebody else may start others in place of instances that end.
@@ -258,13 +259,14 @@ pub(super) fn quota(workload: &Workload, instance_type: &str, market: Market) ->
 /// driver of another GPU, where they get one.
 pub(super) fn interrupted(what: &str, image: Option<&str>) -> Step {
     let ends = format!("end the jobs on {what}, or wait for their end: the steps stop them");
-    let Some(image) = image else {
-        return Step::interrupts(ends);
+    let about = match image {
+        None => ends,
+        Some(image) => format!(
+            "{ends}; check that {image} has the driver of the new GPU, and that the quota above \
+             leaves room"
+        ),
     };
-    Step::interrupts(format!(
-        "{ends}; check that {image} has the driver of the new GPU, and that the quota above \
-         leaves room"
-    ))
+    Step::new(about, StepKind::Disruptive)
 }
 
 /// What may keep instances from going back to a type.

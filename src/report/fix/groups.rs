@@ -1,5 +1,5 @@
-//! Auto Scaling groups whose sizes are known when an action begins. Other groups are changed
-//! by hand: the advice says under which conditions.
+//! Auto Scaling groups whose sizes are known when an action begins. A person changes other
+//! groups: the advice says under which conditions.
 
 use super::checks::{
     Market, account, group_sizes, in_service, interrupted, no_policies, no_schedules, no_way_back,
@@ -7,7 +7,7 @@ use super::checks::{
 };
 use super::command::{Command, Piece};
 use super::kubernetes;
-use super::procedure::{Procedure, Step};
+use super::procedure::{Procedure, Step, StepKind};
 use super::schedule::{edges, put_back};
 use crate::analysis::{GroupFix, WorkloadFix};
 use crate::domain::{ActionKind, ScalingGroup, Target, Workload};
@@ -128,7 +128,7 @@ pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
         .extend(in_service(known.workload, &one.members));
     let idle = still_idle(known.workload, &one.members, as_of)?;
     procedure.before.extend(idle);
-    procedure.before.push(Step::by_hand(
+    procedure.before.push(Step::manual(
         "ask the owner: ended instances do not come back",
     ));
     if known.group.suspends_rebalancing {
@@ -216,7 +216,7 @@ pub(super) fn resize(one: &WorkloadFix<'_>) -> Option<Procedure> {
         let offers = offered(known.workload, &one.members, name, Market::OnDemand);
         procedure.before.extend(offers);
         other_type(&known, to, &mut procedure);
-        let retired = no_way_back(one.instance_type).map(Step::by_hand);
+        let retired = no_way_back(one.instance_type).map(Step::manual);
         procedure.back.extend(retired);
     }
     let image = is_moved.then_some("the image of its launch template");
@@ -295,10 +295,11 @@ pub(super) fn spot(one: &WorkloadFix<'_>) -> Option<Procedure> {
     procedure
         .before
         .push(quota(known.workload, one.instance_type, Market::Spot));
-    procedure.before.push(Step::interrupts(
-        "check that the job writes checkpoints and starts from the last one, and that the quota \
-         above leaves room: the steps replace every instance",
-    ));
+    let about = "check that the job writes checkpoints and starts from the last one, and that the \
+                 quota above leaves room: the steps replace every instance";
+    procedure
+        .before
+        .push(Step::new(about, StepKind::Disruptive));
     let settings = known.settings;
     let policy = |base: u32, percent: u32, strategy: &str| {
         let policy = json!({"InstancesDistribution": {

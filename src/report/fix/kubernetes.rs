@@ -86,7 +86,7 @@ pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
     before.extend(states(workload, &one.members, running));
     before.extend(same(&one.members)?);
     before.extend(still_idle(workload, &one.members, as_of)?);
-    before.push(Step::by_hand(
+    before.push(Step::manual(
         "ask the owner: Karpenter ends the instance, and volumes that end with it are gone",
     ));
     before.extend(erased_store(workload));
@@ -101,7 +101,7 @@ pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
         let about = format!("delete {}: Karpenter ends its instance", node.name);
         procedure.steps.push(Step::run(about, delete));
     }
-    procedure.back.push(Step::by_hand(
+    procedure.back.push(Step::manual(
         "Karpenter starts a node for pods that wait for one: nothing else is needed",
     ));
     Some(procedure)
@@ -157,7 +157,7 @@ fn selected(namespace: &str, owner: &Owner, instance_type: &str) -> Step {
 pub(super) fn patched(namespace: &str, owner: &Owner, pod: &Value, what: &str) -> Step {
     let Owner { kind, name } = owner;
     if !TEMPLATED.contains(&kind.as_str()) {
-        return Step::by_hand(format!(
+        return Step::manual(format!(
             "{kind} {name} in {namespace}: its pods keep what they ask for; change what makes \
              it, to {what}"
         ));

@@ -35,7 +35,7 @@ pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
     let idle = still_idle(workload, &one.members, as_of)?;
     procedure.before.extend(idle);
     procedure.before.extend(one.lowered.iter().map(reserved));
-    procedure.before.push(Step::by_hand("ask the owner"));
+    procedure.before.push(Step::manual("ask the owner"));
     procedure.before.extend(erased_store(workload));
     procedure.steps.extend(kubernetes::drained(&one.members));
     for some in one.members.chunks(MOST_IDS) {
@@ -90,7 +90,7 @@ fn lowered(one: &Lowered<'_>) -> Step {
 
 fn raised(one: &Lowered<'_>) -> Step {
     if one.to == 0 {
-        return Step::by_hand(format!(
+        return Step::manual(format!(
             "create a capacity reservation like {}, as far as there is capacity",
             one.reservation.id
         ));
@@ -218,7 +218,7 @@ pub(super) fn release(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedu
     procedure
         .before
         .extend(states(workload, &one.members, stopped));
-    procedure.before.push(Step::by_hand(
+    procedure.before.push(Step::manual(
         "ask the owner which data is needed: an image keeps it, and its snapshots are billed for \
          what the volumes hold",
     ));
@@ -290,7 +290,7 @@ fn release_one(region: &str, member: &MemberFix<'_>, day: &str, procedure: &mut 
             Step::run("detach the address", apart),
             Step::run(format!("release {}", address.id), released),
         ]);
-        procedure.back.push(Step::by_hand(format!(
+        procedure.back.push(Step::manual(format!(
             "{}: a released address comes back only with `aws ec2 allocate-address --address`, \
              and only while no other account has it",
             address.id
@@ -333,7 +333,7 @@ pub(super) fn on_spot(one: &WorkloadFix<'_>) -> Procedure {
     procedure
         .before
         .push(Step::read("the spot prices of today", prices));
-    procedure.before.push(Step::by_hand(
+    procedure.before.push(Step::manual(
         "check that the job writes checkpoints and starts from the last one",
     ));
     for member in &one.members {

@@ -2,7 +2,7 @@
 
 use super::checks::VALID_DAYS;
 use super::planned::{FixItem, FixPlan};
-use super::procedure::{FixFile, Step, What};
+use super::procedure::{FixFile, Step};
 use crate::report::shared::markdown::escape::{code, text};
 use crate::report::shared::text::{minute, money_or_absent, safe};
 use std::fmt::Write;
@@ -16,9 +16,13 @@ pub fn fix_markdown(plan: &FixPlan<'_>) -> String {
 }
 
 fn draw(plan: &FixPlan<'_>, out: &mut String) -> std::fmt::Result {
-    let number = plan.number();
     let saved = money_or_absent(plan.monthly_savings());
-    writeln!(out, "# Runbook: {number}, {} per month\n", text(&saved))?;
+    writeln!(
+        out,
+        "# Runbook: {}, {} per month\n",
+        plan.number(),
+        text(&saved)
+    )?;
     writeln!(
         out,
         "From the plan of {} at risk {}. Its checks hold for {VALID_DAYS} days after that: then \
@@ -35,65 +39,59 @@ fn draw(plan: &FixPlan<'_>, out: &mut String) -> std::fmt::Result {
         "| | saves per month | action | what | to | risk | by |"
     )?;
     writeln!(out, "|---:|---:|---|---|---|---|---|")?;
-    for (index, item) in plan.items.iter().enumerate() {
+    for item in &plan.items {
         writeln!(
             out,
             "| {} | {} | {} | {} | {} | {} | {} |",
-            index + 1,
+            item.number,
             text(&item.saved()),
             item.fix.kind,
-            code(item.name()),
-            text(&item.to()),
+            code(item.fix.name()),
+            text(&item.to().unwrap_or_default()),
             item.fix.risk,
             item.by()
         )?;
     }
-    for (index, item) in plan.items.iter().enumerate() {
-        section(index + 1, item, out)?;
-    }
-    Ok(())
+    plan.items.iter().try_for_each(|item| section(item, out))
 }
 
-fn section(number: usize, item: &FixItem<'_>, out: &mut String) -> std::fmt::Result {
+fn section(item: &FixItem<'_>, out: &mut String) -> std::fmt::Result {
     let (fix, procedure) = (&item.fix, &item.procedure);
     writeln!(
         out,
-        "\n## {number}. {} {}: {} per month\n",
+        "\n## {}. {} {}: {} per month\n",
+        item.number,
         fix.kind,
-        code(item.name()),
+        code(fix.name()),
         text(&item.saved())
     )?;
     let (account, region) = item.place();
     for (what, value) in [("account", account), ("region", region)] {
-        if !value.is_empty() {
+        if let Some(value) = value {
             writeln!(out, "- {what}: {}", code(value))?;
         }
     }
     writeln!(out, "- risk: {}", fix.risk)?;
-    if let Some(why) = item.by_hand {
-        writeln!(out, "- by hand: {why}")?;
+    if let Some(why) = item.why_manual {
+        writeln!(out, "- manual: {why}")?;
     }
     writeln!(out, "- {}", text(&fix.detail))?;
     for caveat in &fix.caveats {
         writeln!(out, "- caveat: {}", text(caveat))?;
     }
-    let is_said = |step: &&String| {
-        let mut steps = procedure.steps.iter();
-        !steps.any(|one| one.about == **step)
-    };
-    let advice: Vec<&String> = fix.advice.iter().filter(is_said).collect();
+    let advice = item.advice();
     if !advice.is_empty() {
         writeln!(out, "\n### Advice of the audit\n")?;
         for step in advice {
             writeln!(out, "- {}", text(step))?;
         }
     }
-    steps("Check before", &procedure.before, out)?;
-    steps("Steps", &procedure.steps, out)?;
-    steps("Way back", &procedure.back, out)?;
+    for (title, list) in procedure.lists() {
+        steps(title, list, out)?;
+    }
     writeln!(out, "\n### Watch\n")?;
-    for line in &procedure.watch {
-        writeln!(out, "- {}", text(line))?;
+    for step in &procedure.watch {
+        writeln!(out, "- {}", text(&step.about))?;
     }
     procedure.files.iter().try_for_each(|one| file(one, out))
 }
@@ -104,24 +102,13 @@ fn steps(title: &str, steps: &[Step], out: &mut String) -> std::fmt::Result {
         let number = (index + 1).to_string();
         // What belongs to an item begins below its text.
         let indent = " ".repeat(number.len() + 2);
-        let kind = match &step.what {
-            What::ByHand => "by hand: ",
-            What::Erases => "by hand; the script goes on with `--erase-instance-stores` only: ",
-            What::Interrupts => "by hand; the script goes on with `--interrupt-work` only: ",
-            What::Typed(_) => "to type: ",
-            What::Read(_) | What::Expect(..) | What::Run(_) | What::Keep(..) => "",
-        };
-        writeln!(out, "{number}. {kind}{}", text(&step.about))?;
-        let Some(command) = step.command() else {
+        writeln!(out, "{number}. {}{}", step.who(), text(&step.about))?;
+        let Some(line) = step.typed_line() else {
             continue;
-        };
-        let line = match &step.what {
-            What::Keep(name, _) => format!("{name}=$({})", command.text()),
-            _ => command.text(),
         };
         writeln!(out)?;
         block("sh", &line, &indent, out)?;
-        if let What::Expect(_, expected) = &step.what {
+        if let Some(expected) = step.expected() {
             writeln!(out, "\n{indent}It must print {}.", code(expected))?;
         }
         writeln!(out)?;

@@ -20,36 +20,39 @@ pub struct FixPlan<'a> {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FixItem<'a> {
+    /// Its place, from 1.
+    pub(super) number: usize,
     pub(super) fix: Fix<'a>,
     pub(super) procedure: Procedure,
     /// Why a person carries it out; absent where a script does.
-    pub(super) by_hand: Option<&'static str>,
+    pub(super) why_manual: Option<&'static str>,
 }
 
 impl<'a> FixPlan<'a> {
     pub fn of(audit: &Audit, fixes: Vec<Fix<'a>>) -> Self {
-        let mut by_hand: BTreeSet<String> = BTreeSet::new();
-        let items = fixes.into_iter().map(|fix| {
+        let mut manual: BTreeSet<String> = BTreeSet::new();
+        let items = fixes.into_iter().enumerate().map(|(index, fix)| {
             let mut procedure = procedure(&fix, audit.as_of);
             let workloads = fix.workloads();
-            let waits = workloads.iter().any(|id| by_hand.contains(id));
-            let why = if is_final(fix.kind) {
+            let waits = workloads.iter().any(|id| manual.contains(id));
+            let why_manual = if is_final(fix.kind) {
                 Some("what it changes cannot be undone")
             } else if interrupts_training(&fix) {
                 Some("its machines train: whoever owns the run changes them between two runs")
             } else if waits {
-                Some("an action before it on the same workload is by hand")
+                Some("an action before it on the same workload is manual")
             } else {
-                procedure.why_by_hand()
+                procedure.why_manual()
             };
-            if why.is_some() {
-                by_hand.extend(workloads);
-                procedure = procedure.left_to_a_person();
+            if why_manual.is_some() {
+                manual.extend(workloads);
+                procedure = procedure.without_script();
             }
             FixItem {
+                number: index + 1,
                 fix,
                 procedure,
-                by_hand: why,
+                why_manual,
             }
         });
         Self {
@@ -78,19 +81,23 @@ impl<'a> FixPlan<'a> {
         }
     }
 
-    /// What all of them save per month; absent without any, and in several currencies.
+    /// What all of them save per month.
     pub(super) fn monthly_savings(&self) -> Option<Money> {
-        let mut all = self.items.iter().map(|item| item.fix.monthly_savings);
-        let first = all.next()?;
-        all.try_fold(first, |sum, next| sum.checked_add(next).ok())
+        total(self.items.iter().map(|item| item.fix.monthly_savings))
     }
+}
+
+/// The sum of amounts; absent without any, and in several currencies.
+pub(super) fn total(mut amounts: impl Iterator<Item = Money>) -> Option<Money> {
+    let first = amounts.next()?;
+    amounts.try_fold(first, |sum, next| sum.checked_add(next).ok())
 }
 
 impl FixItem<'_> {
     /// Who carries it out.
     pub(super) fn by(&self) -> &'static str {
-        if self.by_hand.is_some() {
-            "hand"
+        if self.why_manual.is_some() {
+            "manual"
         } else {
             "script"
         }
@@ -119,54 +126,36 @@ impl FixItem<'_> {
         }
     }
 
-    /// Stable across runs: the kind of the action, and the workload, the reservation or the
-    /// purchase that it is about.
-    pub(super) fn id(&self) -> String {
-        let kind = self.fix.kind;
-        match &self.fix.target {
-            FixTarget::Workload(one) => format!("{kind}:{}", one.audited.workload.id()),
-            FixTarget::Reservation(one) => format!("{kind}:{}", one.row.id),
-            FixTarget::Scope(change) => format!("{kind}:{}", change.id),
-            FixTarget::Purchase(one) => {
-                let key = &one.key;
-                let account = one.account.as_deref().unwrap_or("any-account");
-                format!(
-                    "{kind}:{}/{}/{}/{}/{}/{account}",
-                    one.term.option,
-                    key.instance_type,
-                    key.region,
-                    key.operating_system,
-                    key.tenancy
-                )
-            }
-        }
+    /// Such as `1. stop llm-poc-old: $7,659.63 per month`.
+    pub(super) fn heading(&self) -> String {
+        let (number, fix) = (self.number, &self.fix);
+        let (name, saved) = (fix.name(), self.saved());
+        format!("{number}. {} {name}: {saved} per month", fix.kind)
     }
 
-    /// What it is about: a workload, a capacity reservation, or what is bought.
-    pub(super) fn name(&self) -> &str {
-        match &self.fix.target {
-            FixTarget::Workload(one) => &one.audited.workload.name,
-            FixTarget::Reservation(one) => &one.row.id,
-            FixTarget::Scope(change) => &change.id,
-            FixTarget::Purchase(one) => &one.key.instance_type,
-        }
+    /// What the audit recommends beside the steps.
+    pub(super) fn advice(&self) -> Vec<&String> {
+        let steps = &self.procedure.steps;
+        let is_step = |advice: &String| steps.iter().any(|step| step.about == *advice);
+        let advice = self.fix.advice.iter();
+        advice.filter(|advice| !is_step(advice)).collect()
     }
 
-    /// Where it leads, such as `8 × g6e.4xlarge`; empty when nowhere.
-    pub(super) fn to(&self) -> String {
+    /// Where it leads, such as `8 × g6e.4xlarge`; absent when nowhere.
+    pub(super) fn to(&self) -> Option<String> {
         match &self.fix.target {
-            FixTarget::Workload(one) => one.to.map_or(String::new(), |to| {
-                format!("{} × {}", to.count, to.instance_type)
-            }),
-            FixTarget::Reservation(_) => String::new(),
-            FixTarget::Scope(change) => change.region.clone(),
-            FixTarget::Purchase(one) => format!("{} × {}", one.count, one.term.name),
+            FixTarget::Workload(one) => one
+                .to
+                .map(|to| format!("{} × {}", to.count, to.instance_type)),
+            FixTarget::Reservation(_) => None,
+            FixTarget::Scope(change) => Some(change.region.clone()),
+            FixTarget::Purchase(one) => Some(format!("{} × {}", one.count, one.term.name)),
         }
     }
 
     /// The account and the region, as far as they are known.
-    pub(super) fn place(&self) -> (&str, &str) {
-        match &self.fix.target {
+    pub(super) fn place(&self) -> (Option<&str>, Option<&str>) {
+        let (account, region) = match &self.fix.target {
             FixTarget::Workload(one) => {
                 let key = &one.audited.workload.key;
                 (key.account.as_str(), key.region.as_str())
@@ -177,8 +166,13 @@ impl FixItem<'_> {
                 one.account.as_deref().unwrap_or(""),
                 one.key.region.as_str(),
             ),
-        }
+        };
+        (known(account), known(region))
     }
+}
+
+fn known(name: &str) -> Option<&str> {
+    (!name.is_empty()).then_some(name)
 }
 
 /// Whether an action cannot be undone: data that is deleted, and a term that is paid for.
@@ -199,13 +193,13 @@ fn interrupts_training(fix: &Fix<'_>) -> bool {
 }
 
 fn procedure(fix: &Fix<'_>, as_of: Timestamp) -> Procedure {
-    let found = match &fix.target {
+    let procedure = match &fix.target {
         FixTarget::Workload(one) => on_workload(fix.kind, one, as_of),
         FixTarget::Reservation(one) => purchase::cancel(one),
         FixTarget::Scope(change) => Some(purchase::rescope(change)),
         FixTarget::Purchase(one) => purchase::buy(one),
     };
-    let mut procedure = found.unwrap_or_else(|| by_hand(fix));
+    let mut procedure = procedure.unwrap_or_else(|| manual(fix));
     if let FixTarget::Workload(one) = &fix.target {
         if fix.kind == ActionKind::Rightsize {
             kubernetes::moved(one, &mut procedure);
@@ -217,7 +211,7 @@ fn procedure(fix: &Fix<'_>, as_of: Timestamp) -> Procedure {
                 "carry out {} of this workload first: what this saves starts from what it leaves",
                 kinds.join(", ")
             );
-            procedure.before.insert(0, Step::by_hand(about));
+            procedure.before.insert(0, Step::manual(about));
         }
     }
     procedure.watch = watch(fix.kind);
@@ -250,25 +244,25 @@ fn on_workload(kind: ActionKind, one: &WorkloadFix<'_>, as_of: Timestamp) -> Opt
 }
 
 /// What a person does: the steps that the recommendation has.
-fn by_hand(fix: &Fix<'_>) -> Procedure {
+fn manual(fix: &Fix<'_>) -> Procedure {
     let mut before = Vec::new();
     if let FixTarget::Workload(one) = &fix.target
         && one.audited.workload.key.provider == Provider::Aws
     {
         before.push(account(&one.audited.workload.key.account));
     }
-    before.push(Step::by_hand(
+    before.push(Step::manual(
         "run the audit again, and check that its plan still has this action",
     ));
-    let mut steps: Vec<Step> = fix.advice.iter().map(Step::by_hand).collect();
+    let mut steps: Vec<Step> = fix.advice.iter().map(Step::manual).collect();
     if steps.is_empty() {
-        steps.push(Step::by_hand(&fix.detail));
-        steps.extend(fix.caveats.iter().map(Step::by_hand));
+        steps.push(Step::manual(&fix.detail));
+        steps.extend(fix.caveats.iter().map(Step::manual));
     }
     Procedure {
         before,
         steps,
-        back: vec![Step::by_hand(match fix.kind {
+        back: vec![Step::manual(match fix.kind {
             ActionKind::Stop => {
                 "start the instances again, or set the sizes of their group to what they were"
             }
@@ -286,37 +280,37 @@ fn by_hand(fix: &Fix<'_>) -> Procedure {
 }
 
 /// What to watch after an action, and for how long.
-fn watch(kind: ActionKind) -> Vec<String> {
-    let said: &[&str] = match kind {
-        ActionKind::Stop => &[
+fn watch(kind: ActionKind) -> Vec<Step> {
+    let lines: [&str; 2] = match kind {
+        ActionKind::Stop => [
             "7 days: requests and jobs that fail because an instance is missing",
             "2 days: the cost of the instances in the bill, which falls to that of their volumes",
         ],
-        ActionKind::Release => &[
+        ActionKind::Release => [
             "7 days: requests for data of the volumes; the image brings them back",
             "2 days: the cost of the volumes in the bill, which ends but for the snapshots",
         ],
-        ActionKind::Schedule => &[
+        ActionKind::Schedule => [
             "14 days: every start, which can fail with insufficient capacity",
             "14 days: requests and jobs in the hours off",
         ],
-        ActionKind::Rightsize => &[
+        ActionKind::Rightsize => [
             "7 days: GPU utilization at most 80% on average and VRAM below 85% at its peak",
             "7 days: latency at p95, or the duration of jobs, compared with the week before",
         ],
-        ActionKind::Share => &[
+        ActionKind::Share => [
             "7 days: latency at p95 of every tenant, compared with the week before",
             "7 days: memory and activity of each slice (DCGM_FI_DEV_FB_USED, \
              DCGM_FI_PROF_GR_ENGINE_ACTIVE)",
         ],
-        ActionKind::Spot => &[
+        ActionKind::Spot => [
             "14 days: interruptions per day and instance, of which the plan counts with one",
             "14 days: work that is lost between checkpoints",
         ],
-        ActionKind::Commit => &[
+        ActionKind::Commit => [
             "30 days: the utilization of the commitment, which is to stay near 100%",
             "until it ends: its expiry, 60 days ahead",
         ],
     };
-    said.iter().map(|line| (*line).to_owned()).collect()
+    lines.map(Step::manual).into()
 }

@@ -2,21 +2,22 @@
 //! what to watch.
 
 use super::command::Command;
+use crate::report::shared::text::safe;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum StepKind {
     /// Only a person can do it.
-    ByHand,
+    Manual,
     /// What the steps erase: a script goes on only where it was told that this may be.
-    Erases,
+    Destructive,
     /// The same for work that the steps interrupt.
-    Interrupts,
+    Disruptive,
     /// Reads something that a person evaluates.
     Read(Command),
     /// Reads something that must be this.
     Expect(Command, String),
     Run(Command),
-    /// The same, and what it prints is kept in a variable.
+    /// The same, and what it prints is stored in a variable.
     Keep(&'static str, Command),
     /// A command that a person types: on a GPU host, or once its variables are known.
     Typed(Command),
@@ -25,24 +26,16 @@ pub(super) enum What {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) about: String,
-    pub(super) what: What,
+    pub(super) kind: StepKind,
 }
 
 impl Step {
-    pub(super) fn by_hand(about: impl Into<String>) -> Self {
-        Self::new(about, What::ByHand)
-    }
-
-    pub(super) fn erases(about: impl Into<String>) -> Self {
-        Self::new(about, What::Erases)
-    }
-
-    pub(super) fn interrupts(about: impl Into<String>) -> Self {
-        Self::new(about, What::Interrupts)
+    pub(super) fn manual(about: impl Into<String>) -> Self {
+        Self::new(about, StepKind::Manual)
     }
 
     pub(super) fn read(about: impl Into<String>, command: Command) -> Self {
-        Self::new(about, What::Read(command))
+        Self::new(about, StepKind::Read(command))
     }
 
     pub(super) fn expect(
@@ -50,41 +43,90 @@ impl Step {
         command: Command,
         expected: impl ToString,
     ) -> Self {
-        Self::new(about, What::Expect(command, expected.to_string()))
+        Self::new(about, StepKind::Expect(command, expected.to_string()))
     }
 
     pub(super) fn run(about: impl Into<String>, command: Command) -> Self {
-        Self::new(about, What::Run(command))
+        Self::new(about, StepKind::Run(command))
     }
 
     pub(super) fn keep(about: impl Into<String>, name: &'static str, command: Command) -> Self {
-        Self::new(about, What::Keep(name, command))
+        Self::new(about, StepKind::Keep(name, command))
     }
 
     pub(super) fn typed(about: impl Into<String>, command: Command) -> Self {
-        Self::new(about, What::Typed(command))
+        Self::new(about, StepKind::Typed(command))
     }
 
-    fn new(about: impl Into<String>, what: What) -> Self {
+    pub(super) fn new(about: impl Into<String>, kind: StepKind) -> Self {
         Self {
             about: about.into(),
-            what,
+            kind,
         }
     }
 
     pub(super) fn command(&self) -> Option<&Command> {
-        match &self.what {
-            What::ByHand | What::Erases | What::Interrupts => None,
-            What::Read(command)
-            | What::Expect(command, _)
-            | What::Run(command)
-            | What::Keep(_, command)
-            | What::Typed(command) => Some(command),
+        match &self.kind {
+            StepKind::Manual | StepKind::Destructive | StepKind::Disruptive => None,
+            StepKind::Read(command)
+            | StepKind::Expect(command, _)
+            | StepKind::Run(command)
+            | StepKind::Keep(_, command)
+            | StepKind::Typed(command) => Some(command),
         }
     }
 
-    fn is_refused(&self) -> bool {
-        self.command().is_some_and(Command::is_refused)
+    /// What its command must print for the next step to be run.
+    pub(super) fn expected(&self) -> Option<&str> {
+        match &self.kind {
+            StepKind::Expect(_, expected) => Some(expected),
+            _ => None,
+        }
+    }
+
+    /// The variable that holds what its command prints.
+    pub(super) fn variable(&self) -> Option<&'static str> {
+        match self.kind {
+            StepKind::Keep(name, _) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Its command as a person types it.
+    pub(super) fn typed_line(&self) -> Option<String> {
+        let command = self.command()?.text();
+        Some(match self.variable() {
+            Some(name) => format!("{name}=$({command})"),
+            None => command,
+        })
+    }
+
+    /// Who does it, to stand before its words; empty for a command of the script.
+    pub(super) fn who(&self) -> &'static str {
+        match &self.kind {
+            StepKind::Manual => "manual: ",
+            StepKind::Destructive => {
+                "manual; the script goes on with `--erase-instance-stores` only: "
+            }
+            StepKind::Disruptive => "manual; the script goes on with `--interrupt-work` only: ",
+            StepKind::Typed(_) => "to type: ",
+            _ => "",
+        }
+    }
+
+    /// Its own reason for a person to do it.
+    fn why_manual(&self) -> Option<&'static str> {
+        match self.kind {
+            StepKind::Manual => Some("a person decides or does it"),
+            StepKind::Destructive => {
+                Some("it erases data: the script needs --erase-instance-stores for it")
+            }
+            StepKind::Disruptive => {
+                Some("it interrupts work: the script needs --interrupt-work for it")
+            }
+            StepKind::Typed(_) => Some("it runs on a host, or needs values that a person sets"),
+            _ => None,
+        }
     }
 }
 
@@ -105,17 +147,89 @@ pub(super) struct Procedure {
     pub(super) steps: Vec<Step>,
     pub(super) back: Vec<Step>,
     /// What to watch afterwards, and for how long.
-    pub(super) watch: Vec<String>,
+    pub(super) watch: Vec<Step>,
     pub(super) files: Vec<FixFile>,
 }
 
+/// A step with what it is for.
+pub(super) struct Line<'a> {
+    /// Its place among the steps of the action, from 1.
+    pub(super) number: usize,
+    /// `check`, `change`, `undo` or `watch`.
+    pub(super) kind: &'static str,
+    pub(super) step: &'a Step,
+    /// Why a person does it; absent where the script does.
+    pub(super) why_manual: Option<&'static str>,
+}
+
 impl Procedure {
+    /// Every step in order; `why_manual` is the reason for a person to do all of it.
+    pub(super) fn lines(&self, why_manual: Option<&'static str>) -> Vec<Line<'_>> {
+        let back = Some("the script prints the way back and does not run it");
+        let parts = [
+            ("check", &self.before, why_manual),
+            ("change", &self.steps, why_manual),
+            ("undo", &self.back, back),
+            ("watch", &self.watch, Some("a person watches")),
+        ];
+        let steps = parts.into_iter().flat_map(|(kind, steps, why)| {
+            let steps = steps.iter();
+            steps.map(move |step| (kind, step, why))
+        });
+        steps
+            .enumerate()
+            .map(|(index, (kind, step, why))| {
+                let reads = matches!(step.kind, StepKind::Read(_) | StepKind::Expect(..));
+                Line {
+                    number: index + 1,
+                    kind: if kind == "change" && reads {
+                        "check"
+                    } else {
+                        kind
+                    },
+                    step,
+                    why_manual: match kind {
+                        "watch" => why,
+                        _ => step.why_manual().or(why),
+                    },
+                }
+            })
+            .collect()
+    }
+
+    /// The lists of a runbook, each with its heading.
+    pub(super) fn lists(&self) -> [(&'static str, &[Step]); 3] {
+        [
+            ("Check before", &self.before),
+            ("Steps", &self.steps),
+            ("Way back", &self.back),
+        ]
+    }
+
+    /// Its lists for a shell: everything but commands is a comment.
+    pub(super) fn shell_lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let comment = |text: &str| format!("# {}", safe(text));
+        for (title, steps) in self.lists() {
+            lines.extend([String::new(), format!("## {title}")]);
+            for step in steps {
+                lines.push(comment(&format!("{}{}", step.who(), step.about)));
+                lines.extend(step.typed_line());
+                let expected = step.expected();
+                lines.extend(expected.map(|expected| comment(&format!("must print: {expected}"))));
+            }
+        }
+        lines.extend([String::new(), "## Watch".to_owned()]);
+        lines.extend(self.watch.iter().map(|step| comment(&step.about)));
+        lines
+    }
+
     /// Why a person carries it out; absent where every step is a command, which a script runs.
-    pub(super) fn why_by_hand(&self) -> Option<&'static str> {
-        let has = |is: fn(&What) -> bool| self.steps.iter().any(|step| is(&step.what));
-        if self.steps.is_empty() || has(|what| matches!(what, What::ByHand)) {
+    pub(super) fn why_manual(&self) -> Option<&'static str> {
+        let has = |is: fn(&StepKind) -> bool| self.steps.iter().any(|step| is(&step.kind));
+        if self.steps.is_empty() || has(|kind| matches!(kind, StepKind::Manual)) {
             Some("a person decides or does a step of it")
-        } else if has(|what| matches!(what, What::Typed(_))) {
+        } else if has(|kind| matches!(kind, StepKind::Typed(_))) {
             Some("a step of it runs on a host, or needs values that a person sets")
         } else {
             None
@@ -123,10 +237,10 @@ impl Procedure {
     }
 
     /// The same for a person who does all of it: what a script asks for first, a person decides.
-    pub(super) fn left_to_a_person(mut self) -> Self {
+    pub(super) fn without_script(mut self) -> Self {
         for step in self.before.iter_mut().chain(&mut self.steps) {
-            if matches!(step.what, What::Erases | What::Interrupts) {
-                step.what = What::ByHand;
+            if matches!(step.kind, StepKind::Destructive | StepKind::Disruptive) {
+                step.kind = StepKind::Manual;
             }
         }
         self
@@ -135,21 +249,20 @@ impl Procedure {
     /// The same without commands, where a name from outside would be taken for a flag or a
     /// file by one of them.
     pub(super) fn checked(mut self) -> Self {
-        let mut all = self.before.iter().chain(&self.steps).chain(&self.back);
-        if !all.any(Step::is_refused) {
+        let lists = [&mut self.before, &mut self.steps, &mut self.back];
+        let steps: Vec<&mut Step> = lists.into_iter().flatten().collect();
+        if !steps
+            .iter()
+            .any(|step| step.command().is_some_and(Command::is_refused))
+        {
             return self;
         }
-        for step in self
-            .before
-            .iter_mut()
-            .chain(&mut self.steps)
-            .chain(&mut self.back)
-        {
-            step.what = What::ByHand;
+        for step in steps {
+            step.kind = StepKind::Manual;
         }
         let why = "a name here begins with `-`, is empty, or is the address of a file, which \
                    commands would read as something else";
-        self.before.insert(0, Step::by_hand(why));
+        self.before.insert(0, Step::manual(why));
         self
     }
 }

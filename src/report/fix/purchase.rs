@@ -21,20 +21,20 @@ pub(super) fn buy(purchase: &Purchase) -> Option<Procedure> {
     let mut procedure = Procedure::default();
     procedure.before.push(match &purchase.account {
         Some(id) => account(id),
-        None => Step::by_hand(
+        None => Step::manual(
             "use credentials of the account that buys commitments, such as the payer of the \
              organization",
         ),
     });
-    procedure.before.push(Step::by_hand(
+    procedure.before.push(Step::manual(
         "check that the other actions on these workloads are done and stay: it is sized by what \
          runs after them",
     ));
     let steps = purchase.steps.iter().cloned();
-    procedure.before.extend(steps.map(Step::by_hand));
+    procedure.before.extend(steps.map(Step::manual));
     if let Some(promised) = promised(purchase) {
         let agreed = format!("have whoever pays agree to {promised}");
-        procedure.before.push(Step::by_hand(agreed));
+        procedure.before.push(Step::manual(agreed));
     }
     match purchase.term.option {
         PriceOption::Reserved(term) => reserve(purchase, term, &mut procedure)?,
@@ -61,7 +61,7 @@ pub(super) fn rescope(change: &ScopeChange) -> Procedure {
     };
     let count = format!("InstanceCount={}", change.count);
     let mut procedure = Procedure::default();
-    procedure.before.push(Step::by_hand(format!(
+    procedure.before.push(Step::manual(format!(
         "check that nobody counts on capacity in {zone}: the reservation then holds none"
     )));
     procedure.steps.push(Step::run(
@@ -144,7 +144,7 @@ fn reserve(purchase: &Purchase, term: CommitmentTerm, procedure: &mut Procedure)
         Step::keep("the offering", OFFERING, found),
         Step::run(about, buy),
     ]);
-    procedure.back.push(Step::by_hand(
+    procedure.back.push(Step::manual(
         "AWS cancels no reserved instance: a registered seller can offer a standard one in the \
          Reserved Instance Marketplace (`aws ec2 create-reserved-instances-listing`)",
     ));
@@ -186,7 +186,7 @@ fn plan(purchase: &Purchase, term: CommitmentTerm, procedure: &mut Procedure) ->
         Step::keep("the offering", OFFERING, found),
         Step::run(format!("commit to {hourly} per hour, used or not"), buy),
     ]);
-    procedure.back.push(Step::by_hand(
+    procedure.back.push(Step::manual(
         "it can be returned until the time that `aws savingsplans describe-savings-plans` shows \
          as `returnableUntil` (`aws savingsplans return-savings-plan`); after that nothing ends it",
     ));

@@ -121,7 +121,7 @@ pub(super) fn alone(one: &WorkloadFix<'_>) -> Option<Procedure> {
     procedure
         .before
         .extend(states(workload, &one.members, running));
-    procedure.before.push(Step::by_hand(
+    procedure.before.push(Step::manual(
         "check that the work begins by itself when an instance starts",
     ));
     procedure.before.extend(erased_store(workload));

@@ -2,7 +2,7 @@
 
 use super::checks::{VALID_DAYS, valid_until};
 use super::planned::{FixItem, FixPlan};
-use super::procedure::{Step, What};
+use super::procedure::{Step, StepKind};
 use crate::report::shared::text::{minute, safe, shell_word};
 use std::fmt::Write;
 
@@ -18,78 +18,69 @@ pub fn fix_script(plan: &FixPlan<'_>) -> String {
 }
 
 fn draw(plan: &FixPlan<'_>, out: &mut String) -> std::fmt::Result {
-    let number = plan.number();
     writeln!(out, "#!/usr/bin/env bash")?;
     writeln!(
         out,
-        "# {number} of the plan of {} at risk {}, valid for {VALID_DAYS} days after that.",
+        "# {} of the plan of {} at risk {}, valid for {VALID_DAYS} days after that.",
+        plan.number(),
         minute(plan.as_of),
         plan.risk
     )?;
-    let until = valid_until(plan.as_of).as_second();
     out.push_str(FUNCTIONS);
-    writeln!(out, "\nvalid_until {until}")?;
-    for (index, item) in plan.items.iter().enumerate() {
-        action(index + 1, item, out)?;
-    }
+    writeln!(out, "\nvalid_until {}", valid_until(plan.as_of).as_second())?;
+    plan.items.iter().try_for_each(|item| action(item, out))?;
     writeln!(out, "\nended")
 }
 
-fn action(number: usize, item: &FixItem<'_>, out: &mut String) -> std::fmt::Result {
-    let fix = &item.fix;
-    let title = format!(
-        "{number}. {} {}: {} per month, risk {}",
-        fix.kind,
-        item.name(),
-        item.saved(),
-        fix.risk
-    );
+fn action(item: &FixItem<'_>, out: &mut String) -> std::fmt::Result {
+    let (fix, procedure) = (&item.fix, &item.procedure);
+    let title = format!("{}, risk {}", item.heading(), fix.risk);
     writeln!(out, "\ntitle {}", word(&title))?;
     comment("", &fix.detail, out)?;
     for caveat in &fix.caveats {
         comment("caveat: ", caveat, out)?;
     }
-    if item.by_hand.is_some() {
-        let about = "by hand, as the runbook says: its steps are not run";
+    let is_manual = item.why_manual.is_some();
+    if is_manual {
+        let about = "manual, as the runbook says: its steps are not run";
         writeln!(out, "note {}", word(about))?;
-        for step in item.procedure.before.iter().chain(&item.procedure.steps) {
-            writeln!(out, "note {}", word(&step.about))?;
-            if let Some(command) = step.command() {
-                comment("  ", &command.text(), out)?;
-            }
-        }
-    } else {
-        for step in item.procedure.before.iter().chain(&item.procedure.steps) {
-            run(step, out)?;
+    }
+    for step in procedure.before.iter().chain(&procedure.steps) {
+        writeln!(out, "note {}", word(&step.about))?;
+        match step.command() {
+            Some(command) if is_manual => comment("  ", &command.text(), out)?,
+            None if is_manual => {}
+            _ => run(step, out)?,
         }
     }
-    for step in &item.procedure.back {
+    for step in &procedure.back {
         comment("way back: ", &step.about, out)?;
         if let Some(command) = step.command() {
             comment("  ", &command.text(), out)?;
         }
     }
-    for line in &item.procedure.watch {
-        comment("watch: ", line, out)?;
+    for step in &procedure.watch {
+        comment("watch: ", &step.about, out)?;
     }
-    for file in &item.procedure.files {
+    for file in &procedure.files {
         comment("the runbook has the file ", &file.name, out)?;
     }
     Ok(())
 }
 
 fn run(step: &Step, out: &mut String) -> std::fmt::Result {
-    writeln!(out, "note {}", word(&step.about))?;
-    match &step.what {
-        What::ByHand => Ok(()),
-        What::Erases => writeln!(out, "erases"),
-        What::Interrupts => writeln!(out, "interrupts"),
-        What::Read(command) | What::Run(command) => writeln!(out, "run {}", command.text()),
-        What::Expect(command, expected) => {
+    match &step.kind {
+        StepKind::Manual => Ok(()),
+        StepKind::Destructive => writeln!(out, "erases"),
+        StepKind::Disruptive => writeln!(out, "interrupts"),
+        StepKind::Read(command) | StepKind::Run(command) => {
+            writeln!(out, "run {}", command.text())
+        }
+        StepKind::Expect(command, expected) => {
             writeln!(out, "expect {} {}", word(expected), command.text())
         }
-        What::Keep(name, command) => writeln!(out, "keep {name} {}", command.text()),
-        What::Typed(command) => comment("", &command.text(), out),
+        StepKind::Keep(name, command) => writeln!(out, "keep {name} {}", command.text()),
+        StepKind::Typed(command) => comment("", &command.text(), out),
     }
 }
 

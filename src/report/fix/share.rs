@@ -14,7 +14,7 @@ use std::fmt::Write;
 /// How many instances of each profile a card has.
 type Slices<'a> = BTreeMap<&'a str, usize>;
 
-/// Always by hand: instances are emptied first, and commands run on their hosts.
+/// Always manual: instances are emptied first, and commands run on their hosts.
 pub(super) fn share(one: &WorkloadFix<'_>) -> Option<Procedure> {
     let workload = &*one.audited.workload;
     let found = one.audited.proposals.share()?;
@@ -28,7 +28,7 @@ pub(super) fn share(one: &WorkloadFix<'_>) -> Option<Procedure> {
     procedure
         .before
         .extend(states(workload, &one.members, running));
-    procedure.before.push(Step::by_hand(
+    procedure.before.push(Step::manual(
         "check that each GPU holds a model of its own, and measure a request on one slice",
     ));
     match found.mode {
@@ -36,11 +36,11 @@ pub(super) fn share(one: &WorkloadFix<'_>) -> Option<Procedure> {
         SharingMode::Mps => mps(&mut procedure),
     }
     let count = found.action.target().map_or(0, |to| to.count);
-    procedure.steps.push(Step::by_hand(format!(
+    procedure.steps.push(Step::manual(format!(
         "move the tenants to {count} instances, one by one, and stop the other instances once \
          nothing runs on them"
     )));
-    procedure.back.push(Step::by_hand(
+    procedure.back.push(Step::manual(
         "start the other instances again, and move the tenants back before a card leaves its mode",
     ));
     Some(procedure)
@@ -165,7 +165,7 @@ fn mps(procedure: &mut Procedure) {
     let about = "on each host that stays: set CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and \
                  CUDA_MPS_PINNED_DEVICE_MEM_LIMIT for each tenant first";
     procedure.steps.push(Step::typed(about, start));
-    procedure.back.push(Step::by_hand(
+    procedure.back.push(Step::manual(
         "on each host: stop the tenants, then type `echo quit | nvidia-cuda-mps-control`",
     ));
 }

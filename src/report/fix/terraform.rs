@@ -24,19 +24,19 @@ pub(super) fn managed(kind: ActionKind, one: &WorkloadFix<'_>, procedure: &mut P
             for resource in machines {
                 procedure.files.extend(another_type(one, resource));
             }
-            procedure.steps = vec![Step::by_hand(format!(
+            procedure.steps = vec![Step::manual(format!(
                 "change the configuration of {named} as the files below say, and apply it: \
                  Terraform stops each instance, changes its type and starts it"
             ))];
-            procedure.back = vec![Step::by_hand("revert the change, and apply again")];
+            procedure.back = vec![Step::manual("revert the change, and apply again")];
             return;
         }
-        ActionKind::Stop if groups.is_empty() => procedure.before.push(Step::by_hand(format!(
+        ActionKind::Stop if groups.is_empty() => procedure.before.push(Step::manual(format!(
             "Terraform manages {named} and leaves instances stopped: remove the resource from \
              the configuration before an instance is terminated"
         ))),
         ActionKind::Release | ActionKind::Spot if groups.is_empty() => {
-            procedure.before.push(Step::by_hand(format!(
+            procedure.before.push(Step::manual(format!(
                 "Terraform manages {named}: make the same change in its configuration, otherwise \
                  the next apply reverts it"
             )));
@@ -45,7 +45,7 @@ pub(super) fn managed(kind: ActionKind, one: &WorkloadFix<'_>, procedure: &mut P
     }
     for resource in groups {
         procedure.files.extend(of_group(kind, one, resource));
-        procedure.before.push(Step::by_hand(format!(
+        procedure.before.push(Step::manual(format!(
             "Terraform manages {}: merge the change of its configuration together with these \
              steps, otherwise the next apply reverts them",
             resource.address

@@ -1,0 +1,299 @@
+//! The actions of a plan as a document: one page, and the steps of the selected ones.
+
+use super::checks::valid_until;
+use super::planned::{FixItem, FixPlan, total};
+use super::procedure::{FixFile, Line};
+use crate::analysis::FixTarget;
+use crate::domain::counted;
+use crate::report::doc::{Doc, Printed, Record, Table, columns, doc_schema};
+use crate::report::promises::RISKS;
+use crate::report::reserved::CURRENCIES;
+use crate::report::shared::next::Invocation;
+use crate::report::shared::text::{minute, money, money_or_absent, safe, shell_word};
+use crate::savings::{Promise, Purchase};
+use rust_decimal::prelude::ToPrimitive;
+
+const ACTIONS: &[&str] = &[
+    "stop",
+    "release",
+    "schedule",
+    "rightsize",
+    "share",
+    "spot",
+    "commit",
+];
+const KINDS: &[&str] = &["check", "change", "undo", "watch"];
+
+/// What a document of a plan has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FixView {
+    /// One page: actions, promises, and commands that go on. In JSON each action has its steps.
+    Page,
+    /// The same, and below it the steps to type.
+    Steps,
+    /// The same as tables, and a table of all steps.
+    Tables,
+    /// A row for each step.
+    Rows,
+}
+
+columns! {
+    fn document<'a>(plan: &'a FixPlan<'a>) {
+        text "gpucost_version", "", Data, env!("CARGO_PKG_VERSION").to_owned(), "";
+        time "as_of", "", Data, plan.as_of, "The time that the plan describes.";
+        time "valid_until", "", Data, valid_until(plan.as_of), "The time from which a script refuses to run.";
+        word[RISKS] "plan_risk", "", Data, plan.risk.name(), "Maximum risk of the plan.";
+        opt word[CURRENCIES] "currency", "", Data, plan.monthly_savings().map(|sum| sum.currency().code()), "null without any action, and in several currencies.";
+        opt money "monthly_savings", "", Data, plan.monthly_savings(), "The sum over the actions; null without any, and in several currencies.";
+    }
+}
+
+columns! {
+    fn actions<'a>(item: &'a FixItem<'a>) {
+        count "number", "#", Narrow(0), item.number, "Its place in the order of the plan, from 1.";
+        money "monthly_savings", "saves", Narrow(0), item.fix.monthly_savings, "Per month.";
+        word[ACTIONS] "action", "action", Narrow(0), item.fix.kind.name(), "";
+        text "name", "name", Narrow(0), item.fix.name().to_owned(), "The workload, the capacity reservation, or the type that is bought.";
+        word[RISKS] "risk", "risk", Narrow(0), item.fix.risk.name(), "";
+        text "effort", "effort", Screen, item.effort(), "";
+        opt text "to", "to", Narrow(0), item.to(), "What it leads to; null where nothing takes its place.";
+        text "detail", "detail", Wide, item.fix.detail.clone(), "With its arithmetic.";
+        text "id", "", Data, item.fix.id(), "Stable across runs.";
+        texts "workloads", "", Data, item.fix.workloads(), "IDs; empty for a capacity reservation.";
+        opt text "account", "", Data, item.place().0.map(str::to_owned), "";
+        opt text "region", "", Data, item.place().1.map(str::to_owned), "";
+        word[CURRENCIES] "currency", "", Data, item.fix.monthly_savings.currency().code(), "";
+        texts "caveats", "", Data, item.fix.caveats.clone(), "The gravest first.";
+        texts "advice", "", Data, item.fix.advice.clone(), "What the audit recommends, in words.";
+        flag "by_hand", "", Data, item.why_manual.is_some(), "Whether a person carries it out.";
+        opt text "why_by_hand", "", Data, item.why_manual.map(str::to_owned), "null where the script carries it out.";
+        rows[steps] "steps", "", Data, item.lines(), "Checks, changes, the way back, what to watch.";
+        rows[files] "files", "", Data, &item.procedure.files, "Files to apply.";
+    }
+}
+
+columns! {
+    fn steps<'a>(line: Line<'a>) {
+        count "number", "", Data, line.number, "Its place among the steps of the action, from 1.";
+        word[KINDS] "kind", "", Data, line.kind, "";
+        text "about", "", Data, line.step.about.clone(), "The step in words.";
+        opt text "command", "", Data, line.command(), "As it is typed in a POSIX shell, on one line.";
+        opt text "must_print", "", Data, line.step.expected().map(str::to_owned), "What the command prints where the next step may follow.";
+        opt text "keeps", "", Data, line.step.variable().map(str::to_owned), "The shell variable that holds what the command prints.";
+        flag "by_hand", "", Data, line.why_manual.is_some(), "Whether a person does it.";
+        opt text "why_by_hand", "", Data, line.why_manual.map(str::to_owned), "null for what the script runs.";
+    }
+}
+
+columns! {
+    fn files<'a>(file: &'a FixFile) {
+        text "name", "", Data, file.name.clone(), "";
+        text "about", "", Data, file.about.clone(), "";
+        text "text", "", Data, file.text.clone(), "";
+    }
+}
+
+columns! {
+    fn promises<'a>(row: (&'a FixItem<'a>, &'a Purchase, Promise)) {
+        count "number", "#", Narrow(0), row.0.number, "That of its action.";
+        text "buy", "buy", Screen, format!("{} × {}", row.1.count, row.1.key.instance_type), "";
+        text "id", "", Data, row.0.fix.id(), "That of its action.";
+        count "count", "", Data, row.1.count, "";
+        text "instance_type", "", Data, row.1.key.instance_type.clone(), "";
+        text "term", "term", Narrow(0), row.1.what(), "";
+        word[CURRENCIES] "currency", "", Data, row.2.term_total.currency().code(), "";
+        money "term_total", "promised", Narrow(0), row.2.term_total, "Everything that is paid until the term ends.";
+        money "upfront", "upfront", Narrow(0), row.2.upfront, "The part of it that is paid at once.";
+        money "monthly", "per month", Narrow(0), row.2.monthly, "The part of it that is paid per month, used or not.";
+        opt percent "break_even_utilization", "pays from", Narrow(0), row.2.break_even_percent.to_f64(), "Percentage of the hours from which on it pays.";
+        number "evidence_days", "days of evidence", Wide, row.2.evidence_days.round_dp(1), "Days for which every instance was observed that it was sized by.";
+    }
+}
+
+columns! {
+    /// A step beside its action; a sum over the rows counts the saving of an action once.
+    fn rows<'a>(row: (&'a FixItem<'a>, Line<'a>)) {
+        text "id", "", Data, row.0.fix.id(), "";
+        word[ACTIONS] "action", "action", Narrow(0), row.0.fix.kind.name(), "";
+        text "name", "name", Narrow(0), row.0.fix.name().to_owned(), "";
+        texts "workloads", "", Data, row.0.fix.workloads(), "";
+        opt text "account", "", Data, row.0.place().0.map(str::to_owned), "";
+        opt text "region", "", Data, row.0.place().1.map(str::to_owned), "";
+        opt text "to", "", Data, row.0.to(), "";
+        word[RISKS] "risk", "", Data, row.0.fix.risk.name(), "";
+        word[CURRENCIES] "currency", "", Data, row.0.fix.monthly_savings.currency().code(), "";
+        opt money "monthly_savings", "", Data, (row.1.number == 1).then_some(row.0.fix.monthly_savings), "";
+        count "step", "step", Narrow(0), row.1.number, "";
+        word[KINDS] "kind", "kind", Narrow(0), row.1.kind, "";
+        text "about", "about", Narrow(0), row.1.step.about.clone(), "";
+        opt text "command", "command", Narrow(0), row.1.command(), "";
+        opt text "must_print", "must print", Narrow(0), row.1.step.expected().map(str::to_owned), "";
+        opt text "keeps", "variable", Narrow(0), row.1.step.variable().map(str::to_owned), "";
+        flag "by_hand", "manual", Narrow(0), row.1.why_manual.is_some(), "";
+        opt text "why_by_hand", "", Data, row.1.why_manual.map(str::to_owned), "";
+        texts "caveats", "", Data, row.0.fix.caveats.clone(), "";
+    }
+}
+
+/// The selected actions of a plan as a document.
+pub fn fix_doc(plan: &FixPlan<'_>, invocation: &Invocation, view: FixView) -> Doc {
+    let mut doc = Doc {
+        name: "fix",
+        headline: format!(
+            "{} of the plan of {} at risk {}: {} per month",
+            plan.number(),
+            minute(plan.as_of),
+            plan.risk,
+            money_or_absent(plan.monthly_savings())
+        ),
+        record: Record::of(document(), &plan),
+        tables: tables(&plan.items).into(),
+        next: next(plan, invocation, view),
+        ..Doc::default()
+    };
+    doc.tables[0].notes = notes(plan, view);
+    let steps = || {
+        let items = plan.items.iter();
+        let steps = items.flat_map(|item| item.lines().into_iter().map(move |line| (item, line)));
+        Table::of("steps", "STEPS", ("step", "steps"), rows(), steps)
+    };
+    match view {
+        FixView::Page => {}
+        FixView::Steps => doc.files = plan.items.iter().flat_map(printed).collect(),
+        FixView::Tables => doc.tables.push(steps()),
+        FixView::Rows => doc.tables = vec![steps()],
+    }
+    doc
+}
+
+/// The JSON schema of `gpucost fix`.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn fix_schema() -> Result<String, serde_json::Error> {
+    let about = "How the actions of a plan are carried out; docs/fix.md says what each key means. \
+                 Keys may be added within a schema version.";
+    let form = Doc {
+        record: Record::heads(document()),
+        tables: tables(&[]).into(),
+        ..Doc::default()
+    };
+    doc_schema("fix", about, &[form])
+}
+
+fn tables<'a>(items: &'a [FixItem<'a>]) -> [Table; 2] {
+    let promised = items.iter().filter_map(|item| match &item.fix.target {
+        FixTarget::Purchase(purchase) => Some((item, *purchase, purchase.promise()?)),
+        _ => None,
+    });
+    let promised: Vec<(&FixItem<'_>, &Purchase, Promise)> = promised.collect();
+    let paid = total(promised.iter().map(|(_, _, promise)| promise.term_total));
+    let upfront = total(promised.iter().map(|(_, _, promise)| promise.upfront));
+    let sum = paid.zip(upfront).map(|(paid, upfront)| {
+        let (paid, upfront) = (money(paid), money(upfront));
+        format!("  {paid} until the terms end, {upfront} of it upfront")
+    });
+    [
+        Table::of(
+            "actions",
+            "ACTIONS  in the order in which to carry them out",
+            ("action", "actions"),
+            actions(),
+            items,
+        ),
+        Table::of(
+            "promises",
+            format!("PROMISES{}", sum.unwrap_or_default()),
+            ("promise", "promises"),
+            promises(),
+            promised,
+        ),
+    ]
+}
+
+/// What a reader of the actions must know.
+fn notes(plan: &FixPlan<'_>, view: FixView) -> Vec<String> {
+    let bounded = plan.items.iter().filter(|item| item.saves_at_most());
+    let numbers: Vec<String> = bounded.map(|item| item.number.to_string()).collect();
+    let bounded = (!numbers.is_empty()).then(|| {
+        format!(
+            "{} saves at most this: snapshots that keep the data are billed, as the runbook says",
+            numbers.join(", ")
+        )
+    });
+    let is_page = view == FixView::Page && !plan.items.is_empty();
+    let steps = is_page.then(|| {
+        "`--action ACTION:NAME` prints the steps of one action, and `--all` those of every action"
+            .to_owned()
+    });
+    bounded.into_iter().chain(steps).collect()
+}
+
+/// Commands that go on: the steps of the first action, the runbook, and the script.
+fn next(plan: &FixPlan<'_>, invocation: &Invocation, view: FixView) -> Vec<String> {
+    let Some(first) = plan.items.first() else {
+        return Vec::new();
+    };
+    let action = format!("{}:{}", first.fix.kind, first.fix.name());
+    let action = format!("--action {}", shell_word(&action));
+    // Masked names are in no account, so that no script has them.
+    let is_masked = invocation.scope.iter().any(|word| word == "--redact");
+    let flags = [
+        Some(action).filter(|_| view == FixView::Page),
+        Some("--format markdown".to_owned()),
+        Some("--format script".to_owned()).filter(|_| !is_masked),
+    ];
+    let flags = flags.iter().flatten();
+    flags
+        .map(|flags| invocation.command("fix", true, flags))
+        .collect()
+}
+
+/// The steps of an action to type, then its files.
+fn printed(item: &FixItem<'_>) -> Vec<Printed> {
+    let fix = &item.fix;
+    let (account, region) = item.place();
+    let account = account.map(|account| format!("account {account}"));
+    let region = region.map(|region| format!("region {region}"));
+    let facts = [account, region].into_iter().flatten().chain([
+        format!("risk {}", fix.risk),
+        item.effort(),
+        fix.detail.clone(),
+    ]);
+    let why = item.why_manual.map(|why| format!("manual: {why}"));
+    let caveats = fix.caveats.iter().map(|caveat| format!("caveat: {caveat}"));
+    let advice = item.advice().into_iter();
+    let advice = advice.map(|advice| format!("advice: {advice}"));
+    let comments = why.into_iter().chain(caveats).chain(advice);
+    let comments = comments.map(|line| format!("# {}", safe(&line)));
+    let lines: Vec<String> = comments.chain(item.procedure.shell_lines()).collect();
+    let steps = Printed {
+        name: item.heading(),
+        purpose: facts.collect::<Vec<_>>().join("; "),
+        text: lines.join("\n"),
+    };
+    let files = item.procedure.files.iter().map(|file| Printed {
+        name: file.name.clone(),
+        purpose: file.about.clone(),
+        text: file.text.clone(),
+    });
+    std::iter::once(steps).chain(files).collect()
+}
+
+impl FixItem<'_> {
+    /// How many steps it takes, and who takes them.
+    fn effort(&self) -> String {
+        let steps = self.procedure.before.len() + self.procedure.steps.len();
+        format!("{}, {}", counted(steps, "step", "steps"), self.by())
+    }
+
+    fn lines(&self) -> Vec<Line<'_>> {
+        self.procedure.lines(self.why_manual)
+    }
+}
+
+impl Line<'_> {
+    fn command(&self) -> Option<String> {
+        self.step.command().map(super::command::Command::text)
+    }
+}
