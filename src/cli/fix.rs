@@ -229,17 +229,11 @@ fn check_actions(choice: &FixChoice, plan: &[Fix<'_>]) -> Result<(), Failure> {
     let Some(action) = choice.unknown_action(plan) else {
         return Ok(());
     };
-    let known: Vec<String> = plan
-        .iter()
-        .map(|fix| format!("{}:{}", fix.kind, fix.name()))
-        .collect();
-    let nearest = nearest_names(&action, known.iter().map(String::as_str));
+    let name = |fix: &Fix<'_>| format!("{}:{}", fix.kind, fix.name());
+    let known: Vec<String> = plan.iter().map(name).collect();
     let failure = Failure::input(format!("the plan has no action `{action}`"));
-    Err(failure.with_hint(if nearest.is_empty() {
-        "`gpucost fix` lists the actions of the plan".to_owned()
-    } else {
-        format!("closest matches: {}", nearest.join(", "))
-    }))
+    let otherwise = "`gpucost fix` lists the actions of the plan";
+    Err(failure.with_hint(nearest(&action, &known, otherwise)))
 }
 
 /// Every name must be that of something in the audit.
@@ -248,12 +242,17 @@ fn check_names(choice: &FixChoice, audited: &Audit) -> Result<(), Failure> {
     let Some(name) = unknown.first() else {
         return Ok(());
     };
-    let failure = Failure::input(format!("workload `{name}` not found"));
     let known: Vec<String> = FixChoice::known(audited).collect();
+    let failure = Failure::input(format!("workload `{name}` not found"));
+    let otherwise = "`gpucost audit --format json` lists every workload with its ID and name";
+    Err(failure.with_hint(nearest(name, &known, otherwise)))
+}
+
+fn nearest(name: &str, known: &[String], otherwise: &str) -> String {
     let nearest = nearest_names(name, known.iter().map(String::as_str));
-    Err(failure.with_hint(if nearest.is_empty() {
-        "`gpucost audit --format json` lists every workload with its ID and name".to_owned()
+    if nearest.is_empty() {
+        otherwise.to_owned()
     } else {
         format!("closest matches: {}", nearest.join(", "))
-    }))
+    }
 }

@@ -1,8 +1,7 @@
 //! What must hold before anything changes: read-only commands.
 
-use super::command::Command;
-use super::procedure::{Step, StepKind};
-use crate::analysis::{GroupFix, Lowered, MemberFix};
+use super::procedure::{Procedure, Step, StepKind, step};
+use crate::analysis::{GroupFix, Lowered, MemberFix, WorkloadFix};
 use crate::catalog::family;
 use crate::domain::{
     IDLE_CPU_PERCENT, IDLE_NETWORK_MB_PER_DAY, InstanceUsage, SeriesSource, Workload, counted,
@@ -30,8 +29,8 @@ pub(super) fn valid_until(as_of: Timestamp) -> Timestamp {
     end.unwrap_or(as_of)
 }
 
-pub(super) fn ids<'a>(members: &'a [MemberFix<'a>]) -> impl Iterator<Item = &'a str> {
-    members.iter().map(|one| one.member.id.native())
+pub(super) fn ids<'a>(members: &[MemberFix<'a>]) -> Vec<&'a str> {
+    members.iter().map(|one| one.member.id.native()).collect()
 }
 
 /// The credentials must be those of the account.
@@ -39,29 +38,24 @@ pub(super) fn account(account: &str) -> Step {
     if account.is_empty() {
         return Step::manual("use credentials of the account that these resources are in");
     }
-    let command = Command::new(&["aws", "sts", "get-caller-identity"]).prints("Account");
-    Step::expect("the credentials are those of the account", command, account)
+    step! { expect [account] "the credentials are those of the account", "aws sts get-caller-identity --query Account --output text" }
 }
 
-/// Every instance must be in a state, and of a type.
-pub(super) fn states(
-    workload: &Workload,
-    members: &[MemberFix<'_>],
-    (state, instance_type): (&str, &str),
-) -> Vec<Step> {
+/// What begins with the account, and with every instance in a state.
+pub(super) fn on_instances(one: &WorkloadFix<'_>, state: &str) -> Procedure {
+    let key = &one.audited.workload.key;
+    let (region, instance_type) = (&key.region, one.instance_type);
     let of_some = |some: &[MemberFix<'_>]| {
-        let filters = [
-            format!("Name=instance-state-name,Values={state}"),
-            format!("Name=instance-type,Values={instance_type}"),
-        ];
-        let command = Command::aws("ec2", "describe-instances", &workload.key.region)
-            .each("--instance-ids", ids(some))
-            .each("--filters", filters)
-            .prints("length(Reservations[].Instances[])");
-        let about = format!("{} of this type: {state}", instances(some.len()));
-        Step::expect(about, command, some.len())
+        let named = instances(some.len());
+        step! { expect [some.len()] "{named} of this type: {state}", "aws ec2 describe-instances --region {} --instance-ids {} --filters Name=instance-state-name,Values={} Name=instance-type,Values={} --query length(Reservations[].Instances[]) --output text", region, ids(some), state, instance_type }
     };
-    members.chunks(MOST_IDS).map(of_some).collect()
+    let states = one.members.chunks(MOST_IDS).map(of_some);
+    Procedure {
+        before: std::iter::once(account(&key.account))
+            .chain(states)
+            .collect(),
+        ..Procedure::default()
+    }
 }
 
 /// Data on an instance store, which does not outlive a stop.
@@ -73,27 +67,15 @@ pub(super) fn erased_store(workload: &Workload) -> Option<Step> {
 
 /// No scheduled action of somebody else may start others in place of instances that end.
 pub(super) fn no_schedules(workload: &Workload, group: &GroupFix<'_>) -> Step {
-    let operation = "describe-scheduled-actions";
-    let command = Command::aws("autoscaling", operation, &workload.key.region)
-        .with("--auto-scaling-group-name", group.name)
-        .prints(
-            "length(ScheduledUpdateGroupActions[?!starts_with(ScheduledActionName, \
-             `\"gpucost-\"`)])",
-        );
-    let about = "its scheduled actions: delete those that would start instances again";
-    Step::expect(about, command, 0)
+    let region = &workload.key.region;
+    step! { expect [0] "its scheduled actions: delete those that would start instances again", "aws autoscaling describe-scheduled-actions --region {} --auto-scaling-group-name {} --query 'length(ScheduledUpdateGroupActions[?!starts_with(ScheduledActionName, `\"gpucost-\"`)])' --output text", region, group.name }
 }
 
 /// A capacity reservation must have the size from which an action lowers it: an earlier one
 /// that was not carried out, or another script, leaves another.
 pub(super) fn reserved(lowered: &Lowered<'_>) -> Step {
-    let reservation = lowered.reservation;
-    let operation = "describe-capacity-reservations";
-    let command = Command::aws("ec2", operation, &reservation.region)
-        .each("--capacity-reservation-ids", [&reservation.id])
-        .prints("CapacityReservations[].TotalInstanceCount");
-    let about = format!("instances of the capacity reservation {}", reservation.id);
-    Step::expect(about, command, lowered.from)
+    let (id, region) = (&lowered.reservation.id, &lowered.reservation.region);
+    step! { expect [lowered.from] "instances of the capacity reservation {id}", "aws ec2 describe-capacity-reservations --region {} --capacity-reservation-ids {} --query CapacityReservations[].TotalInstanceCount --output text", region, id }
 }
 
 /// No GPU may have worked since the audit, and every one must have reported since and must still
@@ -119,32 +101,15 @@ pub(super) fn still_idle(
     }
     let gpus = workload.shape.as_ref()?.gpu.as_ref()?;
     let gpus = gpus.share.visible_devices();
-    let until = valid_until(as_of);
+    let (region, until) = (&workload.key.region, valid_until(as_of));
     let of_one = |one: &MemberFix<'_>| {
         let id = one.member.id.native();
         let search =
             format!("SEARCH('MetricName=\"{ACTIVITY}\" InstanceId=\"{id}\"', 'Maximum', 3600)");
         let queries = json!([{"Id": "gpu", "Expression": search}]);
-        let command = Command::aws("cloudwatch", "get-metric-data", &workload.key.region)
-            .json("--metric-data-queries", &queries)
-            .with("--start-time", &as_of.to_string())
-            .with("--end-time", &until.to_string())
-            .prints(
-                "[length(MetricDataResults[].Values[] | [?@ >= `1`]), \
-                 length(MetricDataResults[?Values])]",
-            );
-        let about = format!(
-            "{id}: hours since the audit with GPU activity, and GPUs that have reported since"
-        );
-        let idle = Step::expect(about, command, format!("0 {gpus}"));
+        let idle = step! { expect [format!("0 {gpus}")] "{id}: hours since the audit with GPU activity, and GPUs that have reported since", "aws cloudwatch get-metric-data --region {} --metric-data-queries {} --start-time {} --end-time {} --query '[length(MetricDataResults[].Values[] | [?@ >= `1`]), length(MetricDataResults[?Values])]' --output text", region, queries, as_of.to_string(), until.to_string() };
         // CloudWatch knows three hours and nothing else, and may include 50 minutes more.
-        let command = Command::aws("cloudwatch", "list-metrics", &workload.key.region)
-            .with("--metric-name", ACTIVITY)
-            .each("--dimensions", [format!("Name=InstanceId,Value={id}")])
-            .with("--recently-active", "PT3H")
-            .prints("length(Metrics)");
-        let about = format!("{id}: GPUs that have reported in the last hours, up to four");
-        let reporting = Step::expect(about, command, gpus);
+        let reporting = step! { expect [gpus] "{id}: GPUs that have reported in the last hours, up to four", "aws cloudwatch list-metrics --region {} --metric-name {} --dimensions Name=InstanceId,Value={} --recently-active PT3H --query length(Metrics) --output text", region, ACTIVITY, id };
         let mut measured = workload.usage.iter();
         let usage = measured.find(|usage| usage.instance == one.member.id);
         [idle, reporting, no_other_use(workload, one, usage, as_of)]
@@ -190,15 +155,10 @@ fn no_other_use(
         format!("length(MetricDataResults[?Id==`\"{query}\"`].Values[] | [{condition}])")
     };
     let (cpu, network) = (number("cpu", &cpu), number("network", &network));
-    let command = Command::aws("cloudwatch", "get-metric-data", &workload.key.region)
-        .json("--metric-data-queries", &queries)
-        .with("--start-time", &as_of.to_string())
-        .with("--end-time", &valid_until(as_of).to_string())
-        .prints(&format!("[{cpu}, {network}]"));
-    let about = format!(
-        "{id}: periods since the audit in which its CPU works, and days in which its network does"
-    );
-    Step::expect(about, command, "0 0")
+    let region = &workload.key.region;
+    let query = format!("[{cpu}, {network}]");
+    let until = valid_until(as_of).to_string();
+    step! { expect ["0 0"] "{id}: periods since the audit in which its CPU works, and days in which its network does", "aws cloudwatch get-metric-data --region {} --metric-data-queries {} --start-time {} --end-time {} --query {} --output text", region, queries, as_of.to_string(), until, query }
 }
 
 /// How instances are bought, as the names of quotas say it.
@@ -219,22 +179,11 @@ pub(super) fn offered(
     let zones: BTreeSet<&str> = zones.collect();
     let named: Vec<&str> = zones.iter().copied().collect();
     let region = &workload.key.region;
-    let offers = Command::aws("ec2", "describe-instance-type-offerings", region)
-        .flag("--location-type")
-        .flag("availability-zone");
-    let of_type = format!("Name=instance-type,Values={instance_type}");
     let offer = if zones.is_empty() {
-        let command = offers
-            .each("--filters", [of_type])
-            .prints("InstanceTypeOfferings[].Location");
-        Step::read(format!("the zones that offer {instance_type}"), command)
+        step! { read "the zones that offer {instance_type}", "aws ec2 describe-instance-type-offerings --region {} --location-type availability-zone --filters Name=instance-type,Values={} --query InstanceTypeOfferings[].Location --output text", region, instance_type }
     } else {
-        let in_zones = format!("Name=location,Values={}", named.join(","));
-        let command = offers
-            .each("--filters", [of_type, in_zones])
-            .prints("length(InstanceTypeOfferings)");
-        let about = format!("{instance_type} is offered in {}", named.join(", "));
-        Step::expect(about, command, zones.len())
+        let (listed, joined) = (named.join(", "), named.join(","));
+        step! { expect [zones.len()] "{instance_type} is offered in {listed}", "aws ec2 describe-instance-type-offerings --region {} --location-type availability-zone --filters Name=instance-type,Values={} Name=location,Values={} --query length(InstanceTypeOfferings) --output text", region, instance_type, joined }
     };
     vec![offer, quota(workload, instance_type, market)]
 }
@@ -246,13 +195,8 @@ pub(super) fn quota(workload: &Workload, instance_type: &str, market: Market) ->
         Market::Spot => "Spot Instance Requests",
     };
     let region = &workload.key.region;
-    let quotas = Command::aws("service-quotas", "list-service-quotas", region)
-        .with("--service-code", "ec2")
-        .prints(&format!(
-            "Quotas[?contains(QuotaName, `\"{named}\"`)].[QuotaName, Value]"
-        ));
-    let about = format!("the quota of vCPUs leaves room for {instance_type}");
-    Step::read(about, quotas)
+    let query = format!("Quotas[?contains(QuotaName, `\"{named}\"`)].[QuotaName, Value]");
+    step! { read "the quota of vCPUs leaves room for {instance_type}", "aws service-quotas list-service-quotas --region {} --service-code ec2 --query {} --output text", region, query }
 }
 
 /// What runs on instances that are replaced or stopped. `image` says whose image needs the
@@ -280,54 +224,29 @@ pub(super) fn no_way_back(instance_type: &str) -> Option<String> {
 
 /// The sizes of a group must be those of the audit, or those that earlier actions left.
 pub(super) fn group_sizes(workload: &Workload, group: &GroupFix<'_>, sizes: GroupSizes) -> Step {
-    let command = Command::aws(
-        "autoscaling",
-        "describe-auto-scaling-groups",
-        &workload.key.region,
-    )
-    .each("--auto-scaling-group-names", [group.name])
-    .prints("AutoScalingGroups[].[DesiredCapacity, MinSize]");
-    let about = format!(
-        "desired capacity and minimum size of the Auto Scaling group {}",
-        group.name
-    );
-    Step::expect(about, command, format!("{} {}", sizes.desired, sizes.min))
+    let (region, name) = (&workload.key.region, group.name);
+    let sizes = format!("{} {}", sizes.desired, sizes.min);
+    step! { expect [sizes] "desired capacity and minimum size of the Auto Scaling group {name}", "aws autoscaling describe-auto-scaling-groups --region {} --auto-scaling-group-names {} --query 'AutoScalingGroups[].[DesiredCapacity, MinSize]' --output text", region, name }
 }
 
 /// Every instance must be in service in its group.
 pub(super) fn in_service(workload: &Workload, members: &[MemberFix<'_>]) -> Vec<Step> {
+    let region = &workload.key.region;
     let of_some = |some: &[MemberFix<'_>]| {
-        let command = Command::aws(
-            "autoscaling",
-            "describe-auto-scaling-instances",
-            &workload.key.region,
-        )
-        .each("--instance-ids", ids(some))
-        .prints("length(AutoScalingInstances[?LifecycleState==`\"InService\"`])");
-        let about = format!("{} in service", instances(some.len()));
-        Step::expect(about, command, some.len())
+        let named = instances(some.len());
+        step! { expect [some.len()] "{named} in service", "aws autoscaling describe-auto-scaling-instances --region {} --instance-ids {} --query 'length(AutoScalingInstances[?LifecycleState==`\"InService\"`])' --output text", region, ids(some) }
     };
     members.chunks(MOST_IDS).map(of_some).collect()
 }
 
-fn scaling_policies(workload: &Workload, group: &GroupFix<'_>) -> Command {
-    Command::aws("autoscaling", "describe-policies", &workload.key.region)
-        .with("--auto-scaling-group-name", group.name)
-}
-
 /// Nothing is changed while a group is replaced.
 pub(super) fn policies(workload: &Workload, group: &GroupFix<'_>) -> Step {
-    Step::read(
-        "its scaling policies: adapt those that would start instances again",
-        scaling_policies(workload, group),
-    )
+    let region = &workload.key.region;
+    step! { read "its scaling policies: adapt those that would start instances again", "aws autoscaling describe-policies --region {} --auto-scaling-group-name {}", region, group.name }
 }
 
 /// No scaling policy may start others in place of instances that end.
 pub(super) fn no_policies(workload: &Workload, group: &GroupFix<'_>) -> Step {
-    let command =
-        scaling_policies(workload, group).prints("length(ScalingPolicies[?Enabled == `true`])");
-    let about = "its enabled scaling policies: adapt those that would start instances again, and \
-                 disable them until the instances have ended";
-    Step::expect(about, command, 0)
+    let region = &workload.key.region;
+    step! { expect [0] "its enabled scaling policies: adapt those that would start instances again, and disable them until the instances have ended", "aws autoscaling describe-policies --region {} --auto-scaling-group-name {} --query 'length(ScalingPolicies[?Enabled == `true`])' --output text", region, group.name }
 }

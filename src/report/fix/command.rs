@@ -8,15 +8,31 @@ const READ_ELSEWHERE: [&str; 4] = ["file://", "fileb://", "http://", "https://"]
 
 /// A part of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+enum Piece {
     Text(String),
     /// What an earlier command printed, by the name of its variable.
     Kept(&'static str),
 }
 
-impl Piece {
-    pub(super) fn text(text: &str) -> Self {
-        Self::Text(text.to_owned())
+/// A value from outside: one word of a command, or one for each of several.
+pub(super) trait Words {
+    fn words(&self) -> Vec<String>;
+}
+
+macro_rules! one_word {
+    ($($value:ty)*) => {$(
+        impl Words for $value {
+            fn words(&self) -> Vec<String> {
+                vec![self.to_string()]
+            }
+        }
+    )*};
+}
+one_word!(&str &String String u32 usize Value);
+
+impl<T: ToString> Words for Vec<T> {
+    fn words(&self) -> Vec<String> {
+        self.iter().map(ToString::to_string).collect()
     }
 }
 
@@ -28,66 +44,39 @@ pub(super) struct Command {
 }
 
 impl Command {
-    /// Of words of our own.
-    pub(super) fn new(words: &[&str]) -> Self {
-        let words = words.iter().map(|word| vec![Piece::text(word)]);
-        Self {
-            words: words.collect(),
+    /// A command by its words, of which those with blanks stand in `'…'`: `{}` is the next value,
+    /// or all of them where it is a word, and `$NAME` is what an earlier command printed. Nothing
+    /// in a value is read as either.
+    pub(super) fn of(template: &'static str, values: &[&dyn Words]) -> Self {
+        let mut command = Self {
+            words: Vec::new(),
             is_refused: false,
+        };
+        let mut values = values.iter().map(|value| value.words());
+        let mut rest = template;
+        while !rest.is_empty() {
+            let (word, after) = match rest.strip_prefix('\'') {
+                Some(quoted) => quoted.split_once('\'').unwrap_or((quoted, "")),
+                None => rest.split_once(' ').unwrap_or((rest, "")),
+            };
+            rest = after.trim_start();
+            if word == "{}" {
+                for value in values.next().unwrap_or_default() {
+                    command.value(value);
+                }
+            } else if word.contains("{}") {
+                command.value(filled(word, &mut values));
+            } else {
+                command.words.push(pieces(word));
+            }
         }
-    }
-
-    pub(super) fn aws(service: &str, operation: &str, region: &str) -> Self {
-        Self::new(&["aws", service, operation]).with("--region", region)
-    }
-
-    /// Adds a word of our own.
-    pub(super) fn flag(mut self, flag: &str) -> Self {
-        self.words.push(vec![Piece::text(flag)]);
-        self
-    }
-
-    /// Adds a value from outside.
-    pub(super) fn value(mut self, value: &str) -> Self {
-        let is_elsewhere = READ_ELSEWHERE.iter().any(|mark| value.starts_with(mark));
-        self.is_refused |= value.is_empty() || value.starts_with('-') || is_elsewhere;
-        self.words.push(vec![Piece::text(value)]);
-        self
-    }
-
-    pub(super) fn with(self, flag: &str, value: &str) -> Self {
-        self.flag(flag).value(value)
-    }
-
-    pub(super) fn each<S: AsRef<str>>(
-        self,
-        flag: &str,
-        values: impl IntoIterator<Item = S>,
-    ) -> Self {
-        let values = values.into_iter();
-        values.fold(self.flag(flag), |command, value| {
-            command.value(value.as_ref())
-        })
-    }
-
-    pub(super) fn json(self, flag: &str, value: &Value) -> Self {
-        self.with(flag, &value.to_string())
-    }
-
-    /// Adds a value that an earlier command printed.
-    pub(super) fn kept(self, flag: &str, name: &'static str) -> Self {
-        self.composed(flag, vec![Piece::Kept(name)])
-    }
-
-    pub(super) fn composed(self, flag: &str, pieces: Vec<Piece>) -> Self {
-        let mut command = self.flag(flag);
-        command.words.push(pieces);
         command
     }
 
-    /// Prints no more than the answer to a query, as words.
-    pub(super) fn prints(self, query: &str) -> Self {
-        self.with("--query", query).flag("--output").flag("text")
+    fn value(&mut self, value: String) {
+        let is_elsewhere = READ_ELSEWHERE.iter().any(|mark| value.starts_with(mark));
+        self.is_refused |= value.is_empty() || value.starts_with('-') || is_elsewhere;
+        self.words.push(vec![Piece::Text(value)]);
     }
 
     /// Whether a value from outside would be taken as a flag or a file.
@@ -109,12 +98,38 @@ impl Command {
     }
 }
 
+/// A word with its next values in their places.
+fn filled(word: &str, values: &mut impl Iterator<Item = Vec<String>>) -> String {
+    let mut parts = word.split("{}");
+    let mut filled = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        filled.extend(values.next().into_iter().flatten());
+        filled.push_str(part);
+    }
+    filled
+}
+
+/// A word of our own with its variables.
+fn pieces(word: &'static str) -> Vec<Piece> {
+    let mut parts = word.split('$');
+    let text = parts.next().unwrap_or_default();
+    let mut pieces = vec![Piece::Text(text.to_owned())];
+    for part in parts {
+        let is_name = |c: char| c.is_ascii_uppercase() || c == '_';
+        let (name, text) = part.split_at(part.find(|c| !is_name(c)).unwrap_or(part.len()));
+        pieces.extend([Piece::Kept(name), Piece::Text(text.to_owned())]);
+    }
+    pieces.retain(|piece| *piece != Piece::Text(String::new()));
+    pieces
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn stop(id: &str) -> Command {
-        Command::aws("ec2", "stop-instances", "us-east-1").each("--instance-ids", [id])
+        let template = "aws ec2 stop-instances --region {} --instance-ids {}";
+        Command::of(template, &[&"us-east-1", &vec![id]])
     }
 
     #[test]
@@ -142,19 +157,24 @@ mod tests {
         for id in ["", "--endpoint-url=http://evil", "-x", "file:///etc/passwd"] {
             assert!(stop(id).is_refused(), "{id}");
         }
-        let nowhere = Command::aws("ec2", "describe-instances", "");
+        let nowhere = Command::of("aws ec2 describe-instances --region {}", &[&""]);
         assert!(nowhere.is_refused());
+        let inside = Command::of("aws --filters Name=x,Values={}", &[&"-x"]);
+        assert!(!inside.is_refused());
     }
 
     #[test]
     fn kept_values_are_variables_between_quoted_words() {
-        let pieces = vec![
-            Piece::text("LaunchTemplateId="),
-            Piece::Kept("TEMPLATE"),
-            Piece::text(",Version={x}"),
-        ];
-        let command = Command::new(&["aws"]).composed("--launch-template", pieces);
+        let template = "aws --launch-template LaunchTemplateId=$TEMPLATE,Version={x}";
+        let command = Command::of(template, &[]);
         let expected = "aws --launch-template LaunchTemplateId=\"$TEMPLATE\"',Version={x}'";
         assert_eq!(command.text(), expected);
+    }
+
+    #[test]
+    fn no_value_is_read_as_a_variable_a_placeholder_or_two_words() {
+        let values: [&dyn Words; 3] = [&"$HOME", &vec!["{}", "a b"], &7_usize];
+        let command = Command::of("aws '{} {x}' {} --count {}", &values);
+        assert_eq!(command.text(), "aws '$HOME {x}' '{}' 'a b' --count 7");
     }
 }

@@ -5,13 +5,12 @@ use super::checks::{
     Market, account, group_sizes, in_service, interrupted, no_policies, no_schedules, no_way_back,
     offered, policies, quota, still_idle,
 };
-use super::command::{Command, Piece};
 use super::kubernetes;
-use super::procedure::{Procedure, Step, StepKind};
-use super::schedule::{edges, put_back};
+use super::procedure::{Procedure, Step, StepKind, step, steps};
+use super::schedule::{Edge, edges};
 use crate::analysis::{GroupFix, WorkloadFix};
 use crate::domain::{ActionKind, ScalingGroup, Target, Workload};
-use crate::savings::{GroupSizes, REBALANCING};
+use crate::savings::{GroupSizes, REBALANCING, Scheduling};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -38,74 +37,72 @@ impl<'a> Known<'a> {
         })
     }
 
-    fn region(&self) -> &'a str {
-        &self.workload.key.region
+    /// Its region and name, by which every command finds it.
+    fn place(&self) -> (&'a str, &'a str) {
+        (&self.workload.key.region, self.group.name)
     }
 
-    fn act(&self, operation: &str) -> Command {
-        Command::aws("autoscaling", operation, self.region())
-            .with("--auto-scaling-group-name", self.group.name)
+    /// What begins with the account and the sizes of the group.
+    fn begun(&self, others: impl IntoIterator<Item = Step>) -> Procedure {
+        let sizes = group_sizes(self.workload, &self.group, self.begins);
+        let first = [account(&self.workload.key.account), sizes];
+        Procedure {
+            before: first.into_iter().chain(others).collect(),
+            ..Procedure::default()
+        }
     }
 
-    fn before(&self) -> Vec<Step> {
-        vec![
-            account(&self.workload.key.account),
-            group_sizes(self.workload, &self.group, self.begins),
-            policies(self.workload, &self.group),
+    /// Nothing may start other instances.
+    fn quiet(&self) -> [Step; 2] {
+        [
+            no_policies(self.workload, &self.group),
+            no_schedules(self.workload, &self.group),
         ]
     }
 
-    /// Suspends or resumes the rebalancing of its zones.
-    fn rebalancing(&self, operation: &str) -> Command {
-        self.act(operation)
-            .each("--scaling-processes", [REBALANCING])
-    }
-
-    fn update(&self, sizes: GroupSizes) -> Command {
-        self.act("update-auto-scaling-group")
-            .with("--min-size", &sizes.min.to_string())
-            .with("--desired-capacity", &sizes.desired.to_string())
+    fn sized(&self, GroupSizes { desired, min }: GroupSizes, again: &str) -> Step {
+        let (region, name) = self.place();
+        step! { run "desired capacity {desired} and minimum size {min}{again}", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --min-size {} --desired-capacity {}", region, name, min, desired }
     }
 
     /// Sets the sizes with which the action began.
     fn undo(&self) -> Step {
-        let GroupSizes { desired, min } = self.begins;
-        let about = format!("desired capacity {desired} and minimum size {min} again");
-        Step::run(about, self.update(self.begins))
-    }
-
-    fn describe(&self, query: &str) -> Command {
-        let operation = "describe-auto-scaling-groups";
-        Command::aws("autoscaling", operation, self.region())
-            .each("--auto-scaling-group-names", [self.group.name])
-            .prints(query)
+        self.sized(self.begins, " again")
     }
 
     /// The launch template of the group, in two variables.
     fn template(&self) -> [Step; 2] {
-        let id = self.describe("AutoScalingGroups[0].LaunchTemplate.LaunchTemplateId");
-        let version = self.describe("AutoScalingGroups[0].LaunchTemplate.Version");
+        let (region, name) = self.place();
         [
-            Step::keep("its launch template", TEMPLATE, id),
-            Step::keep("the version that it uses", VERSION, version),
+            step! { keep ["LAUNCH_TEMPLATE_ID"] "its launch template", "aws autoscaling describe-auto-scaling-groups --region {} --auto-scaling-group-names {} --query AutoScalingGroups[0].LaunchTemplate.LaunchTemplateId --output text", region, name },
+            step! { keep ["LAUNCH_TEMPLATE_VERSION"] "the version that it uses", "aws autoscaling describe-auto-scaling-groups --region {} --auto-scaling-group-names {} --query AutoScalingGroups[0].LaunchTemplate.Version --output text", region, name },
         ]
     }
 
     fn refresh(&self) -> Step {
+        let (region, name) = self.place();
         let preferences = json!({"MinHealthyPercentage": 90});
-        let command = self
-            .act("start-instance-refresh")
-            .json("--preferences", &preferences);
-        let about = "replace its instances, a tenth of them at a time: an instance refresh fails \
-                     if another one runs";
-        Step::run(about, command)
+        step! { run "replace its instances, a tenth of them at a time: an instance refresh fails if another one runs", "aws autoscaling start-instance-refresh --region {} --auto-scaling-group-name {} --preferences {}", region, name, preferences }
+    }
+
+    /// Sets an end of hours off, or their beginning: these sizes hold in the other hours.
+    fn scheduled(&self, edge: &Edge<'_>, sizes: GroupSizes, about: &str) -> Step {
+        let (region, name) = self.place();
+        let GroupSizes { desired, min } = edge.sizes(sizes);
+        step! { run "{about}", "aws autoscaling put-scheduled-update-group-action --region {} --auto-scaling-group-name {} --scheduled-action-name {} --recurrence {} --time-zone {} --min-size {} --desired-capacity {}", region, name, edge.name(), edge.recurrence(), edge.zone, min, desired }
+    }
+
+    /// Sets what a schedule puts back when the hours off end.
+    fn put_back(&self, schedule: &Scheduling, sizes: GroupSizes) -> Vec<Step> {
+        let edges = edges(schedule).into_iter().filter(|edge| !edge.is_off);
+        let steps = edges.map(|edge| {
+            let (desired, about) = (sizes.desired, edge.about());
+            let about = format!("desired capacity {desired} in its schedule too: {about}");
+            self.scheduled(&edge, sizes, &about)
+        });
+        steps.collect()
     }
 }
-
-const TEMPLATE: &str = "LAUNCH_TEMPLATE_ID";
-const VERSION: &str = "LAUNCH_TEMPLATE_VERSION";
-const OLD_VERSION: &str = "OLD_VERSION";
-const NEW_VERSION: &str = "NEW_VERSION";
 
 /// Ends some instances of a group; absent where a person has to.
 pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure> {
@@ -113,57 +110,40 @@ pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
     if !one.lowered.is_empty() || one.members.is_empty() {
         return None;
     }
-    let mut procedure = Procedure {
-        before: vec![
-            account(&known.workload.key.account),
-            group_sizes(known.workload, &known.group, known.begins),
-            no_policies(known.workload, &known.group),
-            no_schedules(known.workload, &known.group),
-        ],
-        ..Procedure::default()
-    };
-    procedure.before.extend(kubernetes::same(&one.members)?);
-    procedure
-        .before
-        .extend(in_service(known.workload, &one.members));
-    let idle = still_idle(known.workload, &one.members, as_of)?;
-    procedure.before.extend(idle);
-    procedure.before.push(Step::manual(
+    let (region, name) = known.place();
+    let mut procedure = known.begun(known.quiet());
+    let before = &mut procedure.before;
+    before.extend(kubernetes::same(&one.members)?);
+    before.extend(in_service(known.workload, &one.members));
+    before.extend(still_idle(known.workload, &one.members, as_of)?);
+    before.push(Step::manual(
         "ask the owner: ended instances do not come back",
     ));
     if known.group.suspends_rebalancing {
-        let about = "suspend the rebalancing of zones, which may end other instances, busy ones \
-                     too";
-        let suspend = known.rebalancing("suspend-processes");
-        procedure.steps.push(Step::run(about, suspend));
+        steps! { procedure.steps;
+            run "suspend the rebalancing of zones, which may end other instances, busy ones too", "aws autoscaling suspend-processes --region {} --auto-scaling-group-name {} --scaling-processes {}", region, name, REBALANCING;
+        }
     }
     procedure.steps.extend(kubernetes::drained(&one.members));
-    let GroupSizes { desired, min } = known.ends;
-    if min < known.begins.min {
-        let command = known
-            .act("update-auto-scaling-group")
-            .with("--min-size", &min.to_string());
-        let about = format!("lower its minimum size from {} to {min}", known.begins.min);
-        procedure.steps.push(Step::run(about, command));
+    let (GroupSizes { min, .. }, begins) = (known.ends, known.begins.min);
+    if min < begins {
+        steps! { procedure.steps;
+            run "lower its minimum size from {begins} to {min}", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --min-size {}", region, name, min;
+        }
     }
     for member in &one.members {
         let id = member.member.id.native();
-        let operation = "terminate-instance-in-auto-scaling-group";
-        let command = Command::aws("autoscaling", operation, known.region())
-            .with("--instance-id", id)
-            .flag("--should-decrement-desired-capacity");
-        procedure
-            .steps
-            .push(Step::run(format!("end {id}"), command));
+        steps! { procedure.steps;
+            run "end {id}", "aws autoscaling terminate-instance-in-auto-scaling-group --region {} --instance-id {} --should-decrement-desired-capacity", region, id;
+        }
     }
-    let sizes = group_sizes(known.workload, &known.group, GroupSizes { desired, min });
+    let sizes = group_sizes(known.workload, &known.group, known.ends);
     procedure.steps.push(sizes);
     procedure.back.push(known.undo());
     if known.group.suspends_rebalancing {
-        let about = "resume the rebalancing of zones, once they hold the same numbers of \
-                     instances: before that, the group ends other instances, busy ones too";
-        let resume = known.rebalancing("resume-processes");
-        procedure.back.push(Step::typed(about, resume));
+        steps! { procedure.back;
+            typed "resume the rebalancing of zones, once they hold the same numbers of instances: before that, the group ends other instances, busy ones too", "aws autoscaling resume-processes --region {} --auto-scaling-group-name {} --scaling-processes {}", region, name, REBALANCING;
+        }
     }
     Some(procedure)
 }
@@ -171,27 +151,14 @@ pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
 /// Runs a group in some hours of the week; absent where a person has to.
 pub(super) fn schedule(one: &WorkloadFix<'_>) -> Option<Procedure> {
     let known = Known::of(one)?;
-    let found = one.audited.proposals.schedule()?;
-    let mut procedure = Procedure {
-        before: vec![
-            account(&known.workload.key.account),
-            group_sizes(known.workload, &known.group, known.begins),
-            no_policies(known.workload, &known.group),
-            no_schedules(known.workload, &known.group),
-        ],
-        ..Procedure::default()
-    };
-    for edge in edges(found) {
-        procedure.steps.push(Step::run(
-            edge.about(),
-            edge.scheduled_action(known.act("put-scheduled-update-group-action"), known.begins),
-        ));
-        let delete = known
-            .act("delete-scheduled-action")
-            .with("--scheduled-action-name", &edge.name());
-        procedure
-            .back
-            .push(Step::run("delete the scheduled action", delete));
+    let (region, name) = known.place();
+    let mut procedure = known.begun(known.quiet());
+    for edge in edges(one.audited.proposals.schedule()?) {
+        let set = known.scheduled(&edge, known.begins, &edge.about());
+        procedure.steps.push(set);
+        steps! { procedure.back;
+            run "delete the scheduled action", "aws autoscaling delete-scheduled-action --region {} --auto-scaling-group-name {} --scheduled-action-name {}", region, name, edge.name();
+        }
     }
     procedure.back.push(known.undo());
     Some(procedure)
@@ -207,10 +174,7 @@ pub(super) fn resize(one: &WorkloadFix<'_>) -> Option<Procedure> {
     if (is_moved && is_mixed) || !one.lowered.is_empty() {
         return None;
     }
-    let mut procedure = Procedure {
-        before: known.before(),
-        ..Procedure::default()
-    };
+    let mut procedure = known.begun([policies(known.workload, &known.group)]);
     if is_moved {
         let name = &to.instance_type;
         let offers = offered(known.workload, &one.members, name, Market::OnDemand);
@@ -223,18 +187,16 @@ pub(super) fn resize(one: &WorkloadFix<'_>) -> Option<Procedure> {
     let interrupts = interrupted("the instances that it replaces or ends", image);
     procedure.before.push(interrupts);
     if known.ends != known.begins {
-        let GroupSizes { desired, min } = known.ends;
-        let about = format!("desired capacity {desired} and minimum size {min}");
-        procedure
-            .steps
-            .push(Step::run(about, known.update(known.ends)));
+        procedure.steps.push(known.sized(known.ends, ""));
         procedure.back.push(known.undo());
         let is_scheduled = one.before.contains(&ActionKind::Schedule);
-        if let Some(found) = one.audited.proposals.schedule().filter(|_| is_scheduled) {
+        let schedule = one.audited.proposals.schedule();
+        if let Some(schedule) = schedule.filter(|_| is_scheduled) {
             // A schedule would set the old number again.
-            let put = || known.act("put-scheduled-update-group-action");
-            procedure.steps.extend(put_back(found, put, known.ends));
-            procedure.back.extend(put_back(found, put, known.begins));
+            procedure.steps.extend(known.put_back(schedule, known.ends));
+            procedure
+                .back
+                .extend(known.put_back(schedule, known.begins));
         }
     }
     // One refresh is enough where the next action starts another.
@@ -247,51 +209,24 @@ pub(super) fn resize(one: &WorkloadFix<'_>) -> Option<Procedure> {
 
 /// Another type in the launch template of a group.
 fn other_type(known: &Known<'_>, to: &Target, procedure: &mut Procedure) {
-    let region = known.region();
-    let old = Command::aws("ec2", "describe-launch-template-versions", region)
-        .kept("--launch-template-id", TEMPLATE)
-        .kept("--versions", VERSION)
-        .prints("LaunchTemplateVersions[0].VersionNumber");
-    let data = json!({"InstanceType": to.instance_type});
-    let new = Command::aws("ec2", "create-launch-template-version", region)
-        .kept("--launch-template-id", TEMPLATE)
-        .kept("--source-version", OLD_VERSION)
-        .json("--launch-template-data", &data)
-        .prints("LaunchTemplateVersion.VersionNumber");
-    let used = |version: &'static str| {
-        let pieces = vec![
-            Piece::text("LaunchTemplateId="),
-            Piece::Kept(TEMPLATE),
-            Piece::text(",Version="),
-            Piece::Kept(version),
-        ];
-        known
-            .act("update-auto-scaling-group")
-            .composed("--launch-template", pieces)
-    };
+    let (region, name) = known.place();
+    let instance_type = &to.instance_type;
+    let data = json!({"InstanceType": instance_type});
     procedure.steps.extend(known.template());
-    procedure.steps.extend([
-        Step::keep("the number of that version", OLD_VERSION, old),
-        Step::keep(
-            format!("a version of it with {}", to.instance_type),
-            NEW_VERSION,
-            new,
-        ),
-        Step::run("the group uses the new version", used(NEW_VERSION)),
-    ]);
-    procedure.back.push(Step::typed(
-        "the old version: set LAUNCH_TEMPLATE_ID and OLD_VERSION to what the steps printed",
-        used(OLD_VERSION),
-    ));
+    steps! { procedure.steps;
+        keep ["OLD_VERSION"] "the number of that version", "aws ec2 describe-launch-template-versions --region {} --launch-template-id $LAUNCH_TEMPLATE_ID --versions $LAUNCH_TEMPLATE_VERSION --query LaunchTemplateVersions[0].VersionNumber --output text", region;
+        keep ["NEW_VERSION"] "a version of it with {instance_type}", "aws ec2 create-launch-template-version --region {} --launch-template-id $LAUNCH_TEMPLATE_ID --source-version $OLD_VERSION --launch-template-data {} --query LaunchTemplateVersion.VersionNumber --output text", region, data;
+        run "the group uses the new version", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --launch-template LaunchTemplateId=$LAUNCH_TEMPLATE_ID,Version=$NEW_VERSION", region, name;
+    }
+    steps! { procedure.back;
+        typed "the old version: set LAUNCH_TEMPLATE_ID and OLD_VERSION to what the steps printed", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --launch-template LaunchTemplateId=$LAUNCH_TEMPLATE_ID,Version=$OLD_VERSION", region, name;
+    }
 }
 
 /// The spot market for a whole group; absent where a person has to.
 pub(super) fn spot(one: &WorkloadFix<'_>) -> Option<Procedure> {
     let known = Known::of(one)?;
-    let mut procedure = Procedure {
-        before: known.before(),
-        ..Procedure::default()
-    };
+    let mut procedure = known.begun([policies(known.workload, &known.group)]);
     procedure
         .before
         .push(quota(known.workload, one.instance_type, Market::Spot));
@@ -300,57 +235,31 @@ pub(super) fn spot(one: &WorkloadFix<'_>) -> Option<Procedure> {
     procedure
         .before
         .push(Step::new(about, StepKind::Disruptive));
-    let settings = known.settings;
-    let policy = |base: u32, percent: u32, strategy: &str| {
-        let policy = json!({"InstancesDistribution": {
-            "OnDemandBaseCapacity": base,
-            "OnDemandPercentageAboveBaseCapacity": percent,
-            "SpotAllocationStrategy": strategy,
-        }});
-        known
-            .act("update-auto-scaling-group")
-            .json("--mixed-instances-policy", &policy)
-    };
+    let (settings, (region, name)) = (known.settings, known.place());
     if let Some(percent) = settings.on_demand_above_base_percent {
-        let about = "buy every instance on the spot market";
-        procedure
-            .steps
-            .push(Step::run(about, policy(0, 0, STRATEGY)));
+        let policy = |base: u32, percent: u32, strategy: &str| {
+            json!({"InstancesDistribution": {
+                "OnDemandBaseCapacity": base,
+                "OnDemandPercentageAboveBaseCapacity": percent,
+                "SpotAllocationStrategy": strategy,
+            }})
+        };
         let base = settings.on_demand_base.unwrap_or(0);
         let strategy = settings.spot_allocation.as_deref().unwrap_or(STRATEGY);
-        let about = format!("{base} instances and {percent}% of the others on demand again");
-        procedure
-            .back
-            .push(Step::run(about, policy(base, percent, strategy)));
+        steps! { procedure.steps;
+            run "buy every instance on the spot market", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --mixed-instances-policy {}", region, name, policy(0, 0, STRATEGY);
+        }
+        steps! { procedure.back;
+            run "{base} instances and {percent}% of the others on demand again", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --mixed-instances-policy {}", region, name, policy(base, percent, strategy);
+        }
     } else {
-        let pieces = vec![
-            Piece::text("LaunchTemplate={LaunchTemplateSpecification={LaunchTemplateId="),
-            Piece::Kept(TEMPLATE),
-            Piece::text(",Version="),
-            Piece::Kept(VERSION),
-            Piece::Text(format!(
-                "}}}},InstancesDistribution={{OnDemandBaseCapacity=0,\
-                 OnDemandPercentageAboveBaseCapacity=0,SpotAllocationStrategy={STRATEGY}}}"
-            )),
-        ];
-        let mixed = known
-            .act("update-auto-scaling-group")
-            .composed("--mixed-instances-policy", pieces);
         procedure.steps.extend(known.template());
-        let about = "a mixed instances policy that buys every instance on the spot market";
-        procedure.steps.push(Step::run(about, mixed));
-        let pieces = vec![
-            Piece::text("LaunchTemplateId="),
-            Piece::Kept(TEMPLATE),
-            Piece::text(",Version="),
-            Piece::Kept(VERSION),
-        ];
-        let plain = known
-            .act("update-auto-scaling-group")
-            .composed("--launch-template", pieces);
-        let about = "the launch template alone: set LAUNCH_TEMPLATE_ID and \
-                     LAUNCH_TEMPLATE_VERSION to what the steps printed";
-        procedure.back.push(Step::typed(about, plain));
+        steps! { procedure.steps;
+            run "a mixed instances policy that buys every instance on the spot market", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --mixed-instances-policy LaunchTemplate={LaunchTemplateSpecification={LaunchTemplateId=$LAUNCH_TEMPLATE_ID,Version=$LAUNCH_TEMPLATE_VERSION}},InstancesDistribution={OnDemandBaseCapacity=0,OnDemandPercentageAboveBaseCapacity=0,SpotAllocationStrategy=price-capacity-optimized}", region, name;
+        }
+        steps! { procedure.back;
+            typed "the launch template alone: set LAUNCH_TEMPLATE_ID and LAUNCH_TEMPLATE_VERSION to what the steps printed", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --launch-template LaunchTemplateId=$LAUNCH_TEMPLATE_ID,Version=$LAUNCH_TEMPLATE_VERSION", region, name;
+        }
     }
     procedure.steps.push(known.refresh());
     procedure.back.push(known.refresh());

@@ -1,8 +1,7 @@
 //! Nodes of Kubernetes: emptying them, and what sends pods to another type.
 
-use super::checks::{account, erased_store, states, still_idle};
-use super::command::Command;
-use super::procedure::{FixFile, Procedure, Step};
+use super::checks::{erased_store, on_instances, still_idle};
+use super::procedure::{FixFile, Procedure, Step, step, steps};
 use super::yaml::yaml;
 use crate::analysis::{MemberFix, WorkloadFix};
 use crate::domain::{Node, Owner, PoolMaker};
@@ -30,41 +29,28 @@ pub(super) fn are_replaced(one: &WorkloadFix<'_>) -> bool {
 pub(super) fn same(members: &[MemberFix<'_>]) -> Option<Vec<Step>> {
     let nodes = members.iter().filter_map(|one| Some((one, one.node?)));
     let steps = nodes.map(|(one, node)| {
-        let provider_id = format!(
-            "aws:///{}/{}",
-            one.member.zone.as_deref()?,
-            one.member.id.native()
-        );
-        let command = Command::new(&["kubectl", "get", "node"])
-            .value(&node.name)
-            .flag("--output")
-            .flag("jsonpath={.spec.providerID}");
-        let about = format!("{} is the node on {}", node.name, one.member.id.native());
-        Some(Step::expect(about, command, provider_id))
+        let (name, id) = (&node.name, one.member.id.native());
+        let provider_id = format!("aws:///{}/{id}", one.member.zone.as_deref()?);
+        Some(step! { expect [provider_id] "{name} is the node on {id}", "kubectl get node {} --output jsonpath={.spec.providerID}", name })
     });
     steps.collect()
 }
 
 /// Empties the nodes among some instances.
 pub(super) fn drained(members: &[MemberFix<'_>]) -> Vec<Step> {
-    let nodes = members.iter().filter_map(|one| one.node);
-    let steps = nodes.flat_map(|node| {
-        let cordon = Command::new(&["kubectl", "cordon"]).value(&node.name);
-        let drain = Command::new(&["kubectl", "drain", "--ignore-daemonsets", "--timeout=15m"]);
-        [
-            Step::run(format!("no new pods on {}", node.name), cordon),
-            Step::run("move its pods away", drain.value(&node.name)),
-        ]
-    });
-    steps.collect()
+    let mut list = Vec::new();
+    for name in members.iter().filter_map(|one| Some(&one.node?.name)) {
+        steps! { list;
+            run "no new pods on {name}", "kubectl cordon {}", name;
+            run "move its pods away", "kubectl drain --ignore-daemonsets --timeout=15m {}", name;
+        }
+    }
+    list
 }
 
 pub(super) fn uncordoned(members: &[MemberFix<'_>]) -> Vec<Step> {
-    let nodes = members.iter().filter_map(|one| one.node);
-    let steps = nodes.map(|node| {
-        let command = Command::new(&["kubectl", "uncordon"]).value(&node.name);
-        Step::run(format!("pods on {} again", node.name), command)
-    });
+    let names = members.iter().filter_map(|one| Some(&one.node?.name));
+    let steps = names.map(|name| step! { run "pods on {name} again", "kubectl uncordon {}", name });
     steps.collect()
 }
 
@@ -72,18 +58,13 @@ pub(super) fn uncordoned(members: &[MemberFix<'_>]) -> Vec<Step> {
 /// other nodes.
 pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure> {
     let is_karpenter = |node: &Node| node.pool_maker == Some(PoolMaker::Karpenter);
-    let all: Vec<&Node> = nodes(one).filter(|node| is_karpenter(node)).collect();
-    if all.is_empty() || all.len() != one.members.len() {
+    let karpenter: Vec<&Node> = nodes(one).filter(|node| is_karpenter(node)).collect();
+    if karpenter.is_empty() || karpenter.len() != one.members.len() {
         return None;
     }
     let workload = &*one.audited.workload;
-    let running = ("running", one.instance_type);
-    let mut procedure = Procedure {
-        before: vec![account(&workload.key.account)],
-        ..Procedure::default()
-    };
+    let mut procedure = on_instances(one, "running");
     let before = &mut procedure.before;
-    before.extend(states(workload, &one.members, running));
     before.extend(same(&one.members)?);
     before.extend(still_idle(workload, &one.members, as_of)?);
     before.push(Step::manual(
@@ -91,15 +72,14 @@ pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
     ));
     before.extend(erased_store(workload));
     procedure.steps.extend(drained(&one.members));
-    for node in all {
-        let pods = Command::new(&["kubectl", "get", "pods", "--all-namespaces"])
-            .with("--field-selector", &format!("spec.nodeName={}", node.name));
-        procedure
-            .before
-            .push(Step::read(format!("the pods on {}", node.name), pods));
-        let delete = Command::new(&["kubectl", "delete", "node"]).value(&node.name);
-        let about = format!("delete {}: Karpenter ends its instance", node.name);
-        procedure.steps.push(Step::run(about, delete));
+    for node in karpenter {
+        let name = &node.name;
+        steps! { procedure.before;
+            read "the pods on {name}", "kubectl get pods --all-namespaces --field-selector spec.nodeName={}", name;
+        }
+        steps! { procedure.steps;
+            run "delete {name}: Karpenter ends its instance", "kubectl delete node {}", name;
+        }
     }
     procedure.back.push(Step::manual(
         "Karpenter starts a node for pods that wait for one: nothing else is needed",
@@ -157,15 +137,9 @@ fn selected(namespace: &str, owner: &Owner, instance_type: &str) -> Step {
 pub(super) fn patched(namespace: &str, owner: &Owner, pod: &Value, what: &str) -> Step {
     let Owner { kind, name } = owner;
     if !TEMPLATED.contains(&kind.as_str()) {
-        return Step::manual(format!(
-            "{kind} {name} in {namespace}: its pods keep what they ask for; change what makes \
-             it, to {what}"
-        ));
+        return step! { manual "{kind} {name} in {namespace}: its pods keep what they ask for; change what makes it, to {what}" };
     }
     let patch = json!({"spec": {"template": {"spec": pod}}});
-    let command = Command::new(&["kubectl", "patch", &kind.to_lowercase()])
-        .value(name)
-        .with("--namespace", namespace)
-        .json("--patch", &patch);
-    Step::typed(format!("the pods of {kind} {name}: {what}"), command)
+    let kind_word = kind.to_lowercase();
+    step! { typed "the pods of {kind} {name}: {what}", "kubectl patch {} {} --namespace {} --patch {}", kind_word, name, namespace, patch }
 }

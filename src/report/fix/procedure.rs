@@ -23,6 +23,31 @@ pub(super) enum StepKind {
     Typed(Command),
 }
 
+/// A step: its kind, its words with what they name, and its command as a template of
+/// [`Command::of`] with the values of it. In brackets behind the kind, what the command must
+/// print or the variable that holds it.
+macro_rules! step {
+    (manual $about:literal) => {
+        $crate::report::fix::procedure::Step::manual(std::fmt::format(format_args!($about)))
+    };
+    ($kind:ident $([$with:expr])? $about:literal, $template:expr $(, $value:expr)*) => {
+        $crate::report::fix::procedure::Step::$kind(
+            std::fmt::format(format_args!($about)),
+            $crate::report::fix::command::Command::of($template, &[$(&$value),*])
+            $(, $with)?
+        )
+    };
+}
+pub(super) use step;
+
+/// Adds steps to a list, a line each.
+macro_rules! steps {
+    ($list:expr; $( $kind:ident $([$with:expr])? $about:literal $(, $part:expr)*; )*) => {
+        $list.extend([$( $crate::report::fix::procedure::step!($kind $([$with])? $about $(, $part)*) ),*])
+    };
+}
+pub(super) use steps;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) about: String,
@@ -50,7 +75,7 @@ impl Step {
         Self::new(about, StepKind::Run(command))
     }
 
-    pub(super) fn keep(about: impl Into<String>, name: &'static str, command: Command) -> Self {
+    pub(super) fn keep(about: impl Into<String>, command: Command, name: &'static str) -> Self {
         Self::new(about, StepKind::Keep(name, command))
     }
 

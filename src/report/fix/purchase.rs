@@ -1,8 +1,7 @@
 //! Buying commitments, and cancelling capacity that nothing runs in.
 
 use super::checks::account;
-use super::command::Command;
-use super::procedure::{Procedure, Step};
+use super::procedure::{Procedure, Step, steps};
 use crate::analysis::ReservationFix;
 use crate::domain::{
     CommitmentTerm, OperatingSystem, PaymentOption, PriceOption, Provider, Tenancy,
@@ -10,8 +9,6 @@ use crate::domain::{
 use crate::report::promises::promised;
 use crate::savings::{Purchase, ScopeChange};
 use rust_decimal::Decimal;
-
-const OFFERING: &str = "OFFERING_ID";
 
 /// Buys what a plan buys; absent where a person has to.
 pub(super) fn buy(purchase: &Purchase) -> Option<Procedure> {
@@ -38,7 +35,7 @@ pub(super) fn buy(purchase: &Purchase) -> Option<Procedure> {
     }
     match purchase.term.option {
         PriceOption::Reserved(term) => reserve(purchase, term, &mut procedure)?,
-        PriceOption::Ec2InstanceSavingsPlan(term) => plan(purchase, term, &mut procedure)?,
+        PriceOption::Ec2InstanceSavingsPlan(term) => plan(purchase, term, &mut procedure),
         PriceOption::OnDemand
         | PriceOption::Spot
         | PriceOption::ComputeSavingsPlan(_)
@@ -52,26 +49,22 @@ pub(super) fn buy(purchase: &Purchase) -> Option<Procedure> {
 /// Source: <https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ri-modifying.html>
 pub(super) fn rescope(change: &ScopeChange) -> Procedure {
     let ScopeChange {
-        id, zone, region, ..
+        id,
+        zone,
+        region,
+        count,
+        ..
     } = change;
-    let modify = |scope: String| {
-        Command::aws("ec2", "modify-reserved-instances", region)
-            .with("--reserved-instances-ids", id)
-            .with("--target-configurations", &scope)
-    };
-    let count = format!("InstanceCount={}", change.count);
     let mut procedure = Procedure::default();
-    procedure.before.push(Step::manual(format!(
-        "check that nobody counts on capacity in {zone}: the reservation then holds none"
-    )));
-    procedure.steps.push(Step::run(
-        format!("change its scope from {zone} to {region}"),
-        modify(format!("Scope=Region,{count}")),
-    ));
-    procedure.back.push(Step::run(
-        format!("change its scope back to {zone}"),
-        modify(format!("AvailabilityZone={zone},{count}")),
-    ));
+    steps! { procedure.before;
+        manual "check that nobody counts on capacity in {zone}: the reservation then holds none";
+    }
+    steps! { procedure.steps;
+        run "change its scope from {zone} to {region}", "aws ec2 modify-reserved-instances --region {} --reserved-instances-ids {} --target-configurations Scope=Region,InstanceCount={}", region, id, *count;
+    }
+    steps! { procedure.back;
+        run "change its scope back to {zone}", "aws ec2 modify-reserved-instances --region {} --reserved-instances-ids {} --target-configurations AvailabilityZone={},InstanceCount={}", region, id, zone, *count;
+    }
     procedure
 }
 
@@ -103,47 +96,18 @@ fn reserve(purchase: &Purchase, term: CommitmentTerm, procedure: &mut Procedure)
         Tenancy::Dedicated => "dedicated",
         Tenancy::Host => return None,
     };
-    let owned = Command::aws("ec2", "describe-reserved-instances", &key.region)
-        .each(
-            "--filters",
-            [
-                "Name=state,Values=active,payment-pending".to_owned(),
-                format!("Name=instance-type,Values={}", key.instance_type),
-            ],
-        )
-        .prints("ReservedInstances[].[ReservedInstancesId, InstanceCount, End]");
-    let offerings = || {
-        Command::aws("ec2", "describe-reserved-instances-offerings", &key.region)
-            .with("--instance-type", &key.instance_type)
-            .with("--product-description", system)
-            .with("--instance-tenancy", tenancy)
-            .with("--offering-class", "standard")
-            .with("--offering-type", payment(term))
-            .with("--min-duration", &seconds(term))
-            .with("--max-duration", &seconds(term))
-            .each("--filters", ["Name=scope,Values=Region"])
-            .flag("--no-include-marketplace")
-    };
-    let prices = offerings().prints(
-        "ReservedInstancesOfferings[].[FixedPrice, UsagePrice, RecurringCharges[0].Amount]",
-    );
-    let about = format!(
-        "its price today: the plan counts with {}/h, upfront spread over the term",
-        purchase.term.effective_hourly.amount().normalize()
-    );
-    procedure.before.extend([
-        Step::read("reserved instances of this type that exist already", owned),
-        Step::read(about, prices),
-    ]);
-    let found = offerings().prints("ReservedInstancesOfferings[].ReservedInstancesOfferingId");
-    let buy = Command::aws("ec2", "purchase-reserved-instances-offering", &key.region)
-        .kept("--reserved-instances-offering-id", OFFERING)
-        .with("--instance-count", &purchase.count.to_string());
-    let about = format!("buy {} × {}", purchase.count, purchase.what());
-    procedure.steps.extend([
-        Step::keep("the offering", OFFERING, found),
-        Step::run(about, buy),
-    ]);
+    let (region, instance_type) = (&key.region, &key.instance_type);
+    let (payment, seconds) = (payment(term), seconds(term));
+    let price = purchase.term.effective_hourly.amount().normalize();
+    let (count, what) = (purchase.count, purchase.what());
+    steps! { procedure.before;
+        read "reserved instances of this type that exist already", "aws ec2 describe-reserved-instances --region {} --filters Name=state,Values=active,payment-pending Name=instance-type,Values={} --query 'ReservedInstances[].[ReservedInstancesId, InstanceCount, End]' --output text", region, instance_type;
+        read "its price today: the plan counts with {price}/h, upfront spread over the term", "aws ec2 describe-reserved-instances-offerings --region {} --instance-type {} --product-description {} --instance-tenancy {} --offering-class standard --offering-type {} --min-duration {} --max-duration {} --filters Name=scope,Values=Region --no-include-marketplace --query 'ReservedInstancesOfferings[].[FixedPrice, UsagePrice, RecurringCharges[0].Amount]' --output text", region, instance_type, system, tenancy, payment, seconds, seconds;
+    }
+    steps! { procedure.steps;
+        keep ["OFFERING_ID"] "the offering", "aws ec2 describe-reserved-instances-offerings --region {} --instance-type {} --product-description {} --instance-tenancy {} --offering-class standard --offering-type {} --min-duration {} --max-duration {} --filters Name=scope,Values=Region --no-include-marketplace --query ReservedInstancesOfferings[].ReservedInstancesOfferingId --output text", region, instance_type, system, tenancy, payment, seconds, seconds;
+        run "buy {count} × {what}", "aws ec2 purchase-reserved-instances-offering --region {} --reserved-instances-offering-id $OFFERING_ID --instance-count {}", region, count;
+    }
     procedure.back.push(Step::manual(
         "AWS cancels no reserved instance: a registered seller can offer a standard one in the \
          Reserved Instance Marketplace (`aws ec2 create-reserved-instances-listing`)",
@@ -151,46 +115,24 @@ fn reserve(purchase: &Purchase, term: CommitmentTerm, procedure: &mut Procedure)
     Some(())
 }
 
-fn plan(purchase: &Purchase, term: CommitmentTerm, procedure: &mut Procedure) -> Option<()> {
+/// Savings plans are global: one endpoint answers for every region of the partition.
+fn plan(purchase: &Purchase, term: CommitmentTerm, procedure: &mut Procedure) {
     let key = &purchase.key;
-    // Savings plans are global: one endpoint answers for every region of the partition.
-    let act = |operation: &str| Command::new(&["aws", "savingsplans", operation]);
-    let owned = act("describe-savings-plans").each("--states", ["active"]);
-    let found = act("describe-savings-plans-offerings")
-        .flag("--product-type")
-        .flag("EC2")
-        .each("--plan-types", ["EC2Instance"])
-        .each("--payment-options", [payment(term)])
-        .each("--durations", [seconds(term)])
-        .each(
-            "--currencies",
-            [purchase.on_demand_hourly.currency().code()],
-        )
-        .each(
-            "--filters",
-            [
-                format!("name=region,values={}", key.region),
-                format!("name=instanceFamily,values={}", key.family()),
-            ],
-        )
-        .prints("searchResults[].offeringId");
+    let (payment, seconds) = (payment(term), seconds(term));
+    let currency = purchase.on_demand_hourly.currency().code();
     let hourly = purchase.term.effective_hourly.amount() * Decimal::from(purchase.count);
     let hourly = hourly.round_dp(5).normalize().to_string();
-    let buy = act("create-savings-plan")
-        .kept("--savings-plan-offering-id", OFFERING)
-        .with("--commitment", &hourly);
-    procedure
-        .before
-        .push(Step::read("savings plans that exist already", owned));
-    procedure.steps.extend([
-        Step::keep("the offering", OFFERING, found),
-        Step::run(format!("commit to {hourly} per hour, used or not"), buy),
-    ]);
+    steps! { procedure.before;
+        read "savings plans that exist already", "aws savingsplans describe-savings-plans --states active";
+    }
+    steps! { procedure.steps;
+        keep ["OFFERING_ID"] "the offering", "aws savingsplans describe-savings-plans-offerings --product-type EC2 --plan-types EC2Instance --payment-options {} --durations {} --currencies {} --filters name=region,values={} name=instanceFamily,values={} --query searchResults[].offeringId --output text", payment, seconds, currency, &key.region, key.family();
+        run "commit to {hourly} per hour, used or not", "aws savingsplans create-savings-plan --savings-plan-offering-id $OFFERING_ID --commitment {}", hourly;
+    }
     procedure.back.push(Step::manual(
         "it can be returned until the time that `aws savingsplans describe-savings-plans` shows \
          as `returnableUntil` (`aws savingsplans return-savings-plan`); after that nothing ends it",
     ));
-    Some(())
 }
 
 /// Cancels a capacity reservation that nothing runs in; absent where it is used in part.
@@ -200,28 +142,16 @@ pub(super) fn cancel(fix: &ReservationFix<'_>) -> Option<Procedure> {
     if !is_unused || fix.is_lowered_before || fix.row.is_shared {
         return None;
     }
-    let id = &reservation.id;
-    let region = &reservation.region;
-    let free = Command::aws("ec2", "describe-capacity-reservations", region)
-        .each("--capacity-reservation-ids", [id])
-        .prints("CapacityReservations[].[TotalInstanceCount, AvailableInstanceCount]");
-    let total = reservation.total;
-    let cancel = Command::aws("ec2", "cancel-capacity-reservation", region)
-        .with("--capacity-reservation-id", id);
-    let again = Command::aws("ec2", "create-capacity-reservation", region)
-        .with("--instance-type", &reservation.instance_type)
-        .kept("--instance-platform", "PLATFORM")
-        .with("--availability-zone", &reservation.zone)
-        .with("--instance-count", &total.to_string());
-    let about = "reserve it again, as far as there is capacity; set PLATFORM, such as Linux/UNIX";
-    Some(Procedure {
-        before: vec![Step::expect(
-            format!("{id}: its instances, and how many of them are free"),
-            free,
-            format!("{total} {total}"),
-        )],
-        steps: vec![Step::run(format!("cancel {id}"), cancel)],
-        back: vec![Step::typed(about, again)],
-        ..Procedure::default()
-    })
+    let (id, region, total) = (&reservation.id, &reservation.region, reservation.total);
+    let mut procedure = Procedure::default();
+    steps! { procedure.before;
+        expect [format!("{total} {total}")] "{id}: its instances, and how many of them are free", "aws ec2 describe-capacity-reservations --region {} --capacity-reservation-ids {} --query 'CapacityReservations[].[TotalInstanceCount, AvailableInstanceCount]' --output text", region, id;
+    }
+    steps! { procedure.steps;
+        run "cancel {id}", "aws ec2 cancel-capacity-reservation --region {} --capacity-reservation-id {}", region, id;
+    }
+    steps! { procedure.back;
+        typed "reserve it again, as far as there is capacity; set PLATFORM, such as Linux/UNIX", "aws ec2 create-capacity-reservation --region {} --instance-type {} --instance-platform $PLATFORM --availability-zone {} --instance-count {}", region, &reservation.instance_type, &reservation.zone, total;
+    }
+    Some(procedure)
 }

@@ -1,10 +1,9 @@
 //! Hours off: scheduled actions of Auto Scaling groups, and EventBridge Scheduler for
 //! instances alone.
 
-use super::checks::{MOST_IDS, account, erased_store, ids, instances, states};
-use super::command::Command;
+use super::checks::{MOST_IDS, erased_store, ids, instances, on_instances};
 use super::kubernetes;
-use super::procedure::{Procedure, Step};
+use super::procedure::{Procedure, Step, step, steps};
 use crate::analysis::{MemberFix, WorkloadFix};
 use crate::domain::{PurchaseOption, partition};
 use crate::savings::{GroupSizes, Scheduling};
@@ -16,10 +15,10 @@ const DAYS: [&str; 7] = ["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"];
 pub(super) struct Edge<'a> {
     /// Which of the windows it is of, from 1.
     number: usize,
-    is_off: bool,
+    pub(super) is_off: bool,
     /// Hour of the week, from 0 on Monday at midnight.
     hour: usize,
-    zone: &'a str,
+    pub(super) zone: &'a str,
 }
 
 /// Every edge of a schedule: those that start instances first, so that one that fails leaves
@@ -60,7 +59,7 @@ impl Edge<'_> {
     }
 
     /// As Auto Scaling writes it: Sunday is 0.
-    fn recurrence(&self) -> String {
+    pub(super) fn recurrence(&self) -> String {
         format!("0 {} * * {}", self.hour % 24, (self.day() + 1) % DAYS.len())
     }
 
@@ -69,84 +68,53 @@ impl Edge<'_> {
         format!("cron(0 {} ? * {} *)", self.hour % 24, DAYS[self.day()])
     }
 
-    /// The command that sets it in a group: no instances in the hours off.
-    pub(super) fn scheduled_action(&self, command: Command, on: GroupSizes) -> Command {
-        let sizes = if self.is_off {
+    /// What a group has from it on: no instances in the hours off.
+    pub(super) fn sizes(&self, on: GroupSizes) -> GroupSizes {
+        if self.is_off {
             GroupSizes { desired: 0, min: 0 }
         } else {
             on
-        };
-        command
-            .with("--scheduled-action-name", &self.name())
-            .with("--recurrence", &self.recurrence())
-            .with("--time-zone", self.zone)
-            .with("--min-size", &sizes.min.to_string())
-            .with("--desired-capacity", &sizes.desired.to_string())
+        }
     }
-}
-
-/// Sets what a schedule puts back when the hours off end.
-pub(super) fn put_back(
-    found: &Scheduling,
-    put: impl Fn() -> Command,
-    sizes: GroupSizes,
-) -> Vec<Step> {
-    let edges = edges(found).into_iter().filter(|edge| !edge.is_off);
-    let steps = edges.map(|edge| {
-        let about = format!(
-            "desired capacity {} in its schedule too: {}",
-            sizes.desired,
-            edge.about()
-        );
-        Step::run(about, edge.scheduled_action(put(), sizes))
-    });
-    steps.collect()
 }
 
 /// Stops and starts instances alone; absent where a person has to.
 pub(super) fn alone(one: &WorkloadFix<'_>) -> Option<Procedure> {
     let workload = &*one.audited.workload;
     let key = &workload.key;
-    let found = one.audited.proposals.schedule()?;
+    let schedule = one.audited.proposals.schedule()?;
     let first = one.members.first()?;
     let is_spot = key.purchase_option == PurchaseOption::Spot;
     if key.account.is_empty() || is_spot || kubernetes::are_replaced(one) {
         return None;
     }
-    let mut procedure = Procedure {
-        before: vec![account(&key.account)],
-        ..Procedure::default()
-    };
-    let running = ("running", one.instance_type);
-    procedure
-        .before
-        .extend(states(workload, &one.members, running));
+    let region = &key.region;
+    let mut procedure = on_instances(one, "running");
     procedure.before.push(Step::manual(
         "check that the work begins by itself when an instance starts",
     ));
     procedure.before.extend(erased_store(workload));
     let role = Role::of(one, first);
     role.create(&mut procedure);
-    let mut back = Vec::new();
-    for edge in edges(found) {
+    for edge in edges(schedule) {
         for (part, some) in one.members.chunks(MOST_IDS).enumerate() {
             let name = format!("{}-{}-{}", edge.name(), part + 1, role.suffix);
-            let about = format!("{}: {}", instances(some.len()), edge.about());
-            procedure
-                .steps
-                .push(Step::run(about, role.schedule(&edge, &name, some)));
-            let delete = Command::aws("scheduler", "delete-schedule", &key.region);
-            let delete = delete.with("--name", &name);
-            back.push(Step::run("delete the schedule", delete));
+            procedure.steps.push(role.schedule(&edge, &name, some));
+            steps! { procedure.back;
+                run "delete the schedule", "aws scheduler delete-schedule --region {} --name {}", region, name;
+            }
         }
     }
     for some in one.members.chunks(MOST_IDS) {
-        let start = Command::aws("ec2", "start-instances", &key.region);
-        let start = start.each("--instance-ids", ids(some));
-        back.push(Step::run("start them, if they are off", start));
+        steps! { procedure.back;
+            run "start them, if they are off", "aws ec2 start-instances --region {} --instance-ids {}", region, ids(some);
+        }
     }
-    back.extend(role.delete());
-    procedure.back = back;
+    let role = role.name();
+    steps! { procedure.back;
+        run "delete what the role may do", "aws iam delete-role-policy --role-name {} --policy-name start-and-stop", role;
+        run "delete the role", "aws iam delete-role --role-name {}", role;
+    }
     Some(procedure)
 }
 
@@ -176,7 +144,7 @@ impl<'a> Role<'a> {
             region: &key.region,
             account: &key.account,
             suffix: plain.take(30).collect(),
-            resources: ids(&one.members).map(arn).collect(),
+            resources: ids(&one.members).into_iter().map(arn).collect(),
         }
     }
 
@@ -187,10 +155,6 @@ impl<'a> Role<'a> {
     fn arn(&self) -> String {
         let partition = partition(self.region);
         format!("arn:{partition}:iam::{}:role/{}", self.account, self.name())
-    }
-
-    fn act(&self, operation: &str) -> Command {
-        Command::new(&["aws", "iam", operation]).with("--role-name", &self.name())
     }
 
     fn create(&self, procedure: &mut Procedure) {
@@ -211,56 +175,32 @@ impl<'a> Role<'a> {
                 "Resource": self.resources,
             }],
         });
-        let create = self.act("create-role");
-        let create = create.json("--assume-role-policy-document", &trust);
-        let put = self.act("put-role-policy");
-        let put = put.flag("--policy-name").flag(POLICY);
-        let put = put.json("--policy-document", &rights);
-        procedure.steps.extend([
-            Step::run("a role for EventBridge Scheduler", create),
-            Step::run("it may start and stop these instances, nothing else", put),
-            Step::run(
-                "wait until IAM knows it everywhere",
-                Command::new(&["sleep", "20"]),
-            ),
-        ]);
+        let role = self.name();
+        steps! { procedure.steps;
+            run "a role for EventBridge Scheduler", "aws iam create-role --role-name {} --assume-role-policy-document {}", role, trust;
+            run "it may start and stop these instances, nothing else", "aws iam put-role-policy --role-name {} --policy-name start-and-stop --policy-document {}", role, rights;
+            run "wait until IAM knows it everywhere", "sleep 20";
+        }
     }
 
-    fn delete(&self) -> [Step; 2] {
-        let rights = self.act("delete-role-policy");
-        let rights = rights.flag("--policy-name").flag(POLICY);
-        [
-            Step::run("delete what the role may do", rights),
-            Step::run("delete the role", self.act("delete-role")),
-        ]
-    }
-
-    fn schedule(&self, edge: &Edge<'_>, name: &str, some: &[MemberFix<'_>]) -> Command {
+    fn schedule(&self, edge: &Edge<'_>, name: &str, some: &[MemberFix<'_>]) -> Step {
         let operation = if edge.is_off {
             "stopInstances"
         } else {
             "startInstances"
         };
-        let all: Vec<&str> = ids(some).collect();
         let target = json!({
             "Arn": format!(
                 "arn:{}:scheduler:::aws-sdk:ec2:{operation}",
                 partition(self.region)
             ),
             "RoleArn": self.arn(),
-            "Input": json!({"InstanceIds": all}).to_string(),
+            "Input": json!({"InstanceIds": ids(some)}).to_string(),
         });
-        Command::aws("scheduler", "create-schedule", self.region)
-            .with("--name", name)
-            .with("--schedule-expression", &edge.expression())
-            .with("--schedule-expression-timezone", edge.zone)
-            .flag("--flexible-time-window")
-            .flag("Mode=OFF")
-            .json("--target", &target)
+        let (named, about) = (instances(some.len()), edge.about());
+        step! { run "{named}: {about}", "aws scheduler create-schedule --region {} --name {} --schedule-expression {} --schedule-expression-timezone {} --flexible-time-window Mode=OFF --target {}", self.region, name, edge.expression(), edge.zone, target }
     }
 }
-
-const POLICY: &str = "start-and-stop";
 
 #[cfg(test)]
 mod tests {

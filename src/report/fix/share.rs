@@ -1,9 +1,8 @@
 //! Several tenants on one card: the configuration of MIG on each instance, or MPS.
 
-use super::checks::{account, states};
-use super::command::Command;
+use super::checks::on_instances;
 use super::kubernetes::patched;
-use super::procedure::{FixFile, Procedure, Step};
+use super::procedure::{FixFile, Procedure, Step, steps};
 use super::yaml::yaml;
 use crate::analysis::WorkloadFix;
 use crate::savings::{SharedCard, Sharing, SharingMode};
@@ -20,14 +19,7 @@ pub(super) fn share(one: &WorkloadFix<'_>) -> Option<Procedure> {
     let found = one.audited.proposals.share()?;
     let offer = workload.shape.as_ref()?.gpu.as_ref()?;
     let per_instance = usize::from(offer.share.visible_devices()).max(1);
-    let mut procedure = Procedure {
-        before: vec![account(&workload.key.account)],
-        ..Procedure::default()
-    };
-    let running = ("running", one.instance_type);
-    procedure
-        .before
-        .extend(states(workload, &one.members, running));
+    let mut procedure = on_instances(one, "running");
     procedure.before.push(Step::manual(
         "check that each GPU holds a model of its own, and measure a request on one slice",
     ));
@@ -36,10 +28,9 @@ pub(super) fn share(one: &WorkloadFix<'_>) -> Option<Procedure> {
         SharingMode::Mps => mps(&mut procedure),
     }
     let count = found.action.target().map_or(0, |to| to.count);
-    procedure.steps.push(Step::manual(format!(
-        "move the tenants to {count} instances, one by one, and stop the other instances once \
-         nothing runs on them"
-    )));
+    steps! { procedure.steps;
+        manual "move the tenants to {count} instances, one by one, and stop the other instances once nothing runs on them";
+    }
     procedure.back.push(Step::manual(
         "start the other instances again, and move the tenants back before a card leaves its mode",
     ));
@@ -62,16 +53,13 @@ fn mig(one: &WorkloadFix<'_>, found: &Sharing, per_instance: usize, procedure: &
     });
     for number in 1..=instances.len() {
         let configuration = format!("gpucost-{number}");
-        let apply = Command::new(&["nvidia-mig-parted", "apply", "-f", "mig-parted.yaml", "-c"]);
-        let about = format!("on host {number}, with nothing on its GPUs: make the slices");
-        procedure
-            .steps
-            .push(Step::typed(about, apply.flag(&configuration)));
+        steps! { procedure.steps;
+            typed "on host {number}, with nothing on its GPUs: make the slices", "nvidia-mig-parted apply -f mig-parted.yaml -c {}", configuration;
+        }
     }
-    let list = Command::new(&["nvidia-smi", "-L"]);
-    let about = "on each host: every slice is listed with its ID, which a tenant gets in \
-                 CUDA_VISIBLE_DEVICES";
-    procedure.steps.push(Step::typed(about, list));
+    steps! { procedure.steps;
+        typed "on each host: every slice is listed with its ID, which a tenant gets in CUDA_VISIBLE_DEVICES", "nvidia-smi -L";
+    }
     let slices: BTreeMap<&str, usize> = found.slices_by_profile();
     for profile in slices.keys() {
         // A device plugin with the strategy `mixed` names slices like this.
@@ -83,13 +71,10 @@ fn mig(one: &WorkloadFix<'_>, found: &Sharing, per_instance: usize, procedure: &
             procedure.steps.push(patched(namespace, owner, &pod, &what));
         }
     }
-    for words in [
-        &["nvidia-smi", "mig", "-dci"][..],
-        &["nvidia-smi", "mig", "-dgi"],
-        &["nvidia-smi", "-mig", "0"],
-    ] {
-        let about = "on each host, with nothing on its GPUs";
-        procedure.back.push(Step::typed(about, Command::new(words)));
+    steps! { procedure.back;
+        typed "on each host, with nothing on its GPUs", "nvidia-smi mig -dci";
+        typed "on each host, with nothing on its GPUs", "nvidia-smi mig -dgi";
+        typed "on each host, with nothing on its GPUs", "nvidia-smi -mig 0";
     }
 }
 
@@ -161,10 +146,9 @@ fn write_commands(instances: &[&[SharedCard]], out: &mut String) -> std::fmt::Re
 }
 
 fn mps(procedure: &mut Procedure) {
-    let start = Command::new(&["nvidia-cuda-mps-control", "-d"]);
-    let about = "on each host that stays: set CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and \
-                 CUDA_MPS_PINNED_DEVICE_MEM_LIMIT for each tenant first";
-    procedure.steps.push(Step::typed(about, start));
+    steps! { procedure.steps;
+        typed "on each host that stays: set CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and CUDA_MPS_PINNED_DEVICE_MEM_LIMIT for each tenant first", "nvidia-cuda-mps-control -d";
+    }
     procedure.back.push(Step::manual(
         "on each host: stop the tenants, then type `echo quit | nvidia-cuda-mps-control`",
     ));
