@@ -976,8 +976,7 @@ fn hostile_names_are_data() {
         for more in [&[][..], &["--all"]] {
             let table = printed(&estate, more, "table");
             assert_eq!(table.chars().find(|c| !is_harmless(*c)), None, "{name:?}");
-            // The machine has no file: what is no comment there is a command of ours, or its way
-            // back.
+            // This action has no file: every line that is not a comment is a command of ours.
             let (_, typed) = table.split_once("\n## Check before\n").unwrap_or_default();
             let lines = typed.lines().take_while(|line| *line != "NEXT");
             let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
