@@ -10,7 +10,7 @@ use crate::domain::{ActionKind, nearest_names};
 use crate::report::{FixPlan, FixView, Invocation, TableStyle, fix_doc, fix_markdown, fix_script};
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Actions of a page.
 const SHOWN: usize = 20;
@@ -215,7 +215,7 @@ fn typed(args: &FixArgs) -> Invocation {
     let is_open =
         |(_, value): &(&str, String)| !args.estate.redact || ActionKind::from_name(value).is_some();
     let selected = actions.chain(workloads).filter(is_open);
-    let file = args.terraform.as_deref().and_then(|file| file.to_str());
+    let file = args.terraform.as_deref().and_then(Path::to_str);
     let file = file.map(|file| ("--terraform", file.to_owned()));
     for (flag, value) in selected.chain(file) {
         // Apart from its flag, a value may be taken for another one.

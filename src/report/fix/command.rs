@@ -23,7 +23,7 @@ macro_rules! one_word {
     ($($value:ty)*) => {$(
         impl Words for $value {
             fn words(&self) -> Vec<String> {
-                vec![self.to_string()]
+                vec![ToString::to_string(self)]
             }
         }
     )*};

@@ -48,22 +48,17 @@ pub(super) fn buy(purchase: &Purchase) -> Option<Procedure> {
 ///
 /// Source: <https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ri-modifying.html>
 pub(super) fn rescope(change: &ScopeChange) -> Procedure {
-    let ScopeChange {
-        id,
-        zone,
-        region,
-        count,
-        ..
-    } = change;
+    let (id, zone, region) = (&change.id, &change.zone, &change.region);
+    let count = change.count;
     let mut procedure = Procedure::default();
     steps! { procedure.before;
         manual "check that nobody counts on capacity in {zone}: the reservation then holds none";
     }
     steps! { procedure.steps;
-        run "change its scope from {zone} to {region}", "aws ec2 modify-reserved-instances --region {} --reserved-instances-ids {} --target-configurations Scope=Region,InstanceCount={}", region, id, *count;
+        run "change its scope from {zone} to {region}", "aws ec2 modify-reserved-instances --region {} --reserved-instances-ids {} --target-configurations Scope=Region,InstanceCount={}", region, id, count;
     }
     steps! { procedure.back;
-        run "change its scope back to {zone}", "aws ec2 modify-reserved-instances --region {} --reserved-instances-ids {} --target-configurations AvailabilityZone={},InstanceCount={}", region, id, zone, *count;
+        run "change its scope back to {zone}", "aws ec2 modify-reserved-instances --region {} --reserved-instances-ids {} --target-configurations AvailabilityZone={},InstanceCount={}", region, id, zone, count;
     }
     procedure
 }
