@@ -13,7 +13,7 @@ use std::process::{Command, Output};
 const MARK: &str = "REPLACE:";
 
 /// Documents that have formats, with their folder.
-const DOCUMENTS: [(&str, &str); 5] = [
+const DOCUMENTS: [(&str, &str); 4] = [
     ("audit", "audit"),
     ("gate", "gate"),
     ("inventory", "inventory"),
