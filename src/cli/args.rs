@@ -291,6 +291,9 @@ pub(super) struct ExplainArgs {
     /// Maximum risk level of the plan [default: medium]
     #[arg(long, value_enum)]
     pub risk: Option<RiskChoice>,
+    /// Output format [default: table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub format: Option<DocFormat>,
 }
 
 /// `gpucost inventory`.

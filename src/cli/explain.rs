@@ -1,49 +1,49 @@
 //! `gpucost explain`.
 
-use super::args::ExplainArgs;
+use super::args::{DocFormat, ExplainArgs};
 use super::exit::{ExitCode, Failure};
 use super::redact::Masks;
-use super::{Io, audit, estate, output};
+use super::{Io, audit, estate, output, planner};
 use crate::analysis::{Audit, AuditedWorkload, audit as audit_estate};
 use crate::domain::{Clusters, nearest_names};
 use crate::report::text::fit;
 use crate::report::{
-    Derivation, NotFound, commitment_explanation, explainable_ids, explanation, find_explained,
+    Derivation, NotFound, TableStyle, explain_doc, explainable_ids, find_explained,
 };
 use crate::usage::Estate;
 use std::collections::BTreeMap;
 
-/// Ids that are offered when one is not known.
+/// IDs that are offered when one is not known.
 const SHOWN_IDS: usize = 3;
-/// Columns of an id in a message.
+/// Columns of an ID in a message.
 const SHOWN_COLUMNS: usize = 100;
 
 pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.estate.out, io)?;
+    let format: DocFormat = audit::format(args.format, &settings, io)?;
     let accepted = audit::risk(args.risk, &settings, io)?;
     let (estate, masks) = estate::last_estate(&args.estate, &settings, io)?;
     let audited = audit_estate(&estate, &settings.policy, accepted);
     let id = masked_id(&args.id, &masks, &estate, &audited);
-    let width = output::style(false, &args.estate.out, io).width;
-    let used = audited.commitments.iter().find(|used| used.id == id);
-    let policy = &settings.policy;
-    if let Some(text) = used.and_then(|used| commitment_explanation(&estate, used, policy, width)) {
-        output::document(&text, &args.estate.out, io)?;
-        return Ok(ExitCode::Done);
-    }
     let explained = find_explained(&audited, &estate.clusters, &id)
         .map_err(|reason| not_found(&id, &reason, &audited, &estate.clusters))?;
     let derivation = Derivation {
         audit: &audited,
         policy: &settings.policy,
+        commitments: &estate.commitments,
         accepted,
-        width,
     };
-    output::document(&explanation(explained, &derivation), &args.estate.out, io)?;
-    Ok(ExitCode::Done)
+    let doc = explain_doc(explained, &derivation);
+    let out = &args.estate.out;
+    // A row that is missing is evidence that is missing.
+    let style = TableStyle {
+        limit: Some(usize::MAX),
+        ..output::style(format == DocFormat::Wide, out, io)
+    };
+    planner::print_in(&doc, format, style, out, io)
 }
 
-/// The masked form of a real id; the id itself where nothing has it.
+/// The masked form of a real ID; the ID itself where nothing has it.
 fn masked_id(id: &str, masks: &Masks, estate: &Estate, audited: &Audit) -> String {
     let mut known = explainable_ids(audited);
     known.extend(estate.commitments.ids().map(str::to_owned));
@@ -121,7 +121,7 @@ fn not_found(id: &str, reason: &NotFound, audited: &Audit, clusters: &Clusters) 
     }
 }
 
-/// The first few of some ids.
+/// The first few of some IDs.
 fn listed(ids: &[String]) -> String {
     let shown: Vec<String> = ids
         .iter()

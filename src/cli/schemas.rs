@@ -4,8 +4,8 @@
 use super::Io;
 use super::exit::{ExitCode, Failure};
 use crate::report::{
-    diff_schema, doctor_schema, fix_schema, gate_schema, price_status_schema, pricing_schema,
-    reserved_schema, rightsize_schema, spot_schema, terraform_schema,
+    diff_schema, doctor_schema, explain_schema, fix_schema, gate_schema, price_status_schema,
+    pricing_schema, reserved_schema, rightsize_schema, spot_schema, terraform_schema,
 };
 use clap::ValueEnum;
 use std::borrow::Cow;
@@ -27,6 +27,8 @@ pub(super) enum SchemaName {
     Doctor,
     /// Estate file, which `--save` writes and `--from` reads
     Estate,
+    /// Derivation of `gpucost explain --format json`
+    Explain,
     /// Steps of `gpucost fix --format json`
     Fix,
     /// Inventory of instances, with `--format json`
@@ -61,6 +63,7 @@ impl SchemaName {
             Self::PricingStatus => return Ok(price_status_schema()?.into()),
             Self::Pricing => return Ok(pricing_schema()?.into()),
             Self::Fix => return Ok(fix_schema()?.into()),
+            Self::Explain => return Ok(explain_schema()?.into()),
             Self::Reserved => return Ok(reserved_schema()?.into()),
             Self::Diff => return Ok(diff_schema()?.into()),
             Self::Check => return Ok(gate_schema()?.into()),

@@ -42,8 +42,7 @@ pub use doc::{
 };
 pub use doctor::{Check, CheckArea, CheckStatus, doctor_doc, doctor_schema};
 pub use explain::{
-    Derivation, Explained, NotFound, commitment_explanation, explainable_ids, explanation,
-    find_explained,
+    Derivation, Explained, NotFound, explain_doc, explain_schema, explainable_ids, find_explained,
 };
 pub use fix::{FixPlan, FixView, fix_doc, fix_markdown, fix_schema, fix_script};
 pub use gate::{

@@ -251,9 +251,11 @@ impl Tool {
     ) -> Result<Vec<OsString>, String> {
         self.check_names(given)?;
         let mut words: Vec<OsString> = vec!["gpucost".into(), self.name.into()];
-        if matches!(self.output, Output::Json(_)) {
-            words.push("--format=json".into());
-        }
+        let format = match self.output {
+            Output::Json(_) => "--format=json",
+            Output::Text => "--format=table",
+        };
+        words.push(format.into());
         let mut positional = Vec::new();
         for (name, kind) in self.arguments {
             let Some(value) = stated(given, name) else {

@@ -1,27 +1,51 @@
-//! `gpucost explain`: the derivation of a verdict, a cost, a finding or a plan,
-//! line by line, so that each figure can be worked out again by hand.
+//! `gpucost explain`: the derivation of a verdict, a cost, a finding, a plan or a commitment, so
+//! that each figure can be worked out again.
 
-mod commit;
-mod committed;
+/// Adds lines to a derivation, a row each: its name and its words, said once, for each of several
+/// values, or on a condition.
+macro_rules! steps {
+    ($lines:ident;) => {};
+    ($lines:ident; $name:tt => $words:literal $(, $value:expr)*; $($rest:tt)*) => {
+        $lines.push($crate::report::explain::line($name, format_args!($words $(, $value)*)));
+        steps!($lines; $($rest)*);
+    };
+    ($lines:ident; $name:tt if $condition:expr => $words:literal $(, $value:expr)*; $($rest:tt)*) => {
+        if $condition {
+            $lines.push($crate::report::explain::line($name, format_args!($words $(, $value)*)));
+        }
+        steps!($lines; $($rest)*);
+    };
+    ($lines:ident; $name:tt for $pattern:pat_param in $values:expr => $words:literal $(, $value:expr)*; $($rest:tt)*) => {
+        $lines.extend(IntoIterator::into_iter($values).map(|$pattern| {
+            $crate::report::explain::line($name, format_args!($words $(, $value)*))
+        }));
+        steps!($lines; $($rest)*);
+    };
+}
+
+mod cost;
 mod find;
 mod levers;
-mod opinion;
-mod owned;
-mod page;
+mod measured;
+mod moves;
 mod plan;
+mod purchases;
 mod rightsize;
-mod sharing;
-mod spot;
-mod verdict;
 
 pub use find::{Explained, NotFound, explainable_ids, find_explained};
-pub use owned::commitment_explanation;
 
-use self::page::{Page, Rates};
+use self::cost::{commitment, cost, unused};
+use self::levers::{LeverRow, lever, levers};
+use self::measured::{gpus, measurements, opinion, verdict};
+use self::plan::{Planned, actions, alternatives, balance, planned};
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Action, Evidence, Finding, Observation, Policy, Risk, Workload};
+use crate::domain::{
+    Action, Commitments, Evidence, Finding, GpuUsage, Money, Observation, Policy, Risk, Workload,
+};
 use crate::report::audit::finding_rows::evidence;
+use crate::report::doc::{CsvRows, Doc, Record, Table, columns, doc_schema};
 use crate::report::shared::text::money;
+use crate::savings::LEVERS;
 use std::collections::BTreeSet;
 
 /// What figures were worked out by.
@@ -30,144 +54,241 @@ pub struct Derivation<'a> {
     /// Of all workloads.
     pub audit: &'a Audit,
     pub policy: &'a Policy,
+    /// What the account has bought.
+    pub commitments: &'a Commitments,
     pub accepted: Risk,
-    /// Columns of a line.
-    pub width: usize,
 }
 
-/// The derivation in words and arithmetic.
-pub fn explanation(explained: Explained<'_>, by: &Derivation<'_>) -> String {
-    let mut page = Page::new(by.width);
+/// A line of a derivation.
+#[derive(Debug, Clone)]
+struct Line {
+    name: &'static str,
+    derivation: String,
+}
+
+fn line(name: &'static str, derivation: std::fmt::Arguments<'_>) -> Line {
+    Line {
+        name,
+        derivation: derivation.to_string(),
+    }
+}
+
+columns! {
+    fn lines(line: Line) {
+        text "name", "what", Narrow(0), line.name.to_owned(), "What the line is about.";
+        text "derivation", "derivation", Narrow(0), line.derivation.clone(), "How it follows, with its figures and their sources.";
+    }
+}
+
+columns! {
+    fn sections(section: (&'static str, Vec<Line>)) {
+        text "section", "", Narrow(0), section.0.to_owned(), "";
+        rows[lines] "lines", "", Narrow(0), section.1.clone(), "";
+    }
+}
+
+/// What an ID stands for, with its derivation.
+#[derive(Default)]
+struct Subject<'a> {
+    kind: &'static str,
+    id: String,
+    title: Option<&'a str>,
+    monthly_cost: Option<Money>,
+    list_monthly_cost: Option<Money>,
+    /// Accepted, and of the plan that is used; absent where there is no plan.
+    risk: Option<(Risk, Risk)>,
+    sections: Vec<(&'static str, Vec<Line>)>,
+    gpus: Vec<&'a GpuUsage>,
+    levers: Vec<LeverRow>,
+    plan: Vec<Planned<'a>>,
+    alternatives: Vec<Planned<'a>>,
+}
+
+columns! {
+    fn subject<'a>(of: Subject<'a>) {
+        text "subject", "", Data, of.kind.to_owned(), "What the ID stands for.";
+        text "id", "", Data, of.id.clone(), "";
+        opt text "risk", "", Data, of.risk.map(|(accepted, _)| accepted.to_string()), "What the plan accepts; null where the ID has no plan.";
+        opt text "plan_risk", "", Data, of.risk.map(|(_, used)| used.to_string()), "Of the plan that is used: one of less risk may cost less.";
+        opt money "monthly_cost", "", Data, of.monthly_cost, "null where the price is not available.";
+        opt money "list_monthly_cost", "", Data, of.list_monthly_cost, "Without commitments, where they pay for a part.";
+        opt money "planned_monthly_cost", "", Data, of.planned_monthly_cost(), "After the plan.";
+    }
+}
+
+/// The derivation of what an ID stands for.
+pub fn explain_doc(explained: Explained<'_>, by: &Derivation<'_>) -> Doc {
+    let mut subject = Subject::default();
     match explained {
         Explained::Finding(finding, audited) => {
-            page.finding(finding, audited);
+            subject
+                .sections
+                .push(("finding", of_finding(finding, audited)));
             if let Some(audited) = audited {
-                page.workload(audited, by);
+                subject.workload(audited, by);
             }
+            (subject.kind, subject.id) = ("finding", finding.id());
+            subject.title = Some(&finding.title);
         }
-        Explained::Workload(audited) => page.workload(audited, by),
+        Explained::Workload(audited) => subject.workload(audited, by),
         Explained::Plan(audited) => {
-            page.identity(audited);
-            page.cost(&audited.workload);
-            page.plan(audited, by);
+            let workload = &audited.workload;
+            subject.sections = vec![("workload", identity(workload)), ("cost", cost(workload))];
+            subject.plan("plan", audited, by);
         }
-        Explained::Unused(unused) => page.unused(unused),
+        Explained::Unused(one) => {
+            (subject.kind, subject.id) = (one.kind, one.id.clone());
+            subject.sections.push(("unused", unused(one)));
+            subject.monthly_cost = one.monthly_cost;
+            subject.plan = balance(&one.actions, one.monthly_cost);
+        }
+        Explained::Commitment(used) => {
+            (subject.kind, subject.id) = ("commitment", used.id.clone());
+            subject.sections.push(("commitment", commitment(used, by)));
+            subject.monthly_cost = Some(used.monthly_cost);
+        }
     }
-    page.into_text()
+    subject.doc()
 }
 
-impl Page {
-    fn finding(&mut self, finding: &Finding, audited: Option<&AuditedWorkload>) {
-        self.heading(&format!("finding {}", finding.id()));
-        self.line(&finding.title);
-        self.line(&format!(
-            "{}, {}, {}",
-            finding.severity, finding.kind, finding.confidence
-        ));
-        for one in finding.evidence() {
-            self.line(&format!("because {}", evidence(one)));
-            self.note(&origin(one));
-        }
-        match finding.monthly_savings {
-            Some(saving) => {
-                self.line(&format!("{} per month if applied alone", money(saving)));
-                let mut alone = audited.into_iter().flat_map(|one| one.proposals.actions());
-                if let Some(action) = alone.find(|action| action.monthly_savings() == saving) {
-                    self.note(&format!("{}: {}", action.kind(), action.detail()));
-                }
-            }
-            None => self.line("no estimate: savings unknown"),
-        }
-        let to = &finding.recommendation.to;
-        let to = if to.is_empty() {
-            String::new()
-        } else {
-            format!(": {to}")
-        };
-        self.line(&format!("advice: {}{to}", finding.recommendation.action));
-        for step in &finding.recommendation.steps {
-            self.line(&format!("- {step}"));
-        }
-        // Those of the stop and of the plan follow with them.
-        let stop = audited.and_then(|one| one.proposals.stop());
-        let stop = stop.map_or(&[][..], |stop| stop.caveats.as_slice());
-        let planned = audited.into_iter().flat_map(|one| &one.actions);
-        let planned = planned.flat_map(Action::caveats);
-        let follow: BTreeSet<&String> = stop.iter().chain(planned).collect();
-        for caveat in &finding.recommendation.caveats {
-            if !follow.contains(caveat) {
-                self.note(&format!("caveat: {caveat}"));
-            }
-        }
-    }
+/// The JSON schema of `gpucost explain`.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn explain_schema() -> Result<String, serde_json::Error> {
+    let about = "How a finding, a verdict, a cost, a plan or a commitment follows; docs/explain.md \
+                 explains the keys. Amounts are per month and have cents, the figures of a \
+                 derivation as many decimals as they need. Keys may be added within a schema \
+                 version.";
+    doc_schema("explain", about, &[Subject::default().doc()])
+}
 
-    fn workload(&mut self, audited: &AuditedWorkload, by: &Derivation<'_>) {
-        self.identity(audited);
+impl<'a> Subject<'a> {
+    fn workload(&mut self, audited: &'a AuditedWorkload, by: &Derivation<'_>) {
         let workload = &audited.workload;
-        if let Some(summary) = &workload.utilization {
-            self.measurements(workload, summary);
-        }
-        self.verdict(audited, by.policy);
-        self.cost(workload);
-        self.levers(audited, by);
-        self.plan(audited, by);
-        self.opinion(audited);
+        self.sections.extend([
+            ("workload", identity(workload)),
+            ("measurements", measurements(workload)),
+            ("verdict", verdict(audited, by.policy)),
+            ("cost", cost(workload)),
+            ("AWS", opinion(audited)),
+        ]);
+        self.gpus = workload.gpus().collect();
+        let levers = LEVERS.iter().map(|one| lever(one.kind(), audited, by));
+        self.levers = levers.collect();
+        self.plan("workload", audited, by);
     }
 
-    fn identity(&mut self, audited: &AuditedWorkload) {
-        let workload = &audited.workload;
-        self.heading(&format!("workload {}", workload.id()));
-        self.line(&format!(
-            "{}: {} × {}, {}, {} ({})",
-            workload.name,
-            workload.instances.len(),
-            workload.key.instance_type,
-            workload.key.purchase_option,
-            workload.kind,
-            workload.kind_basis
-        ));
-        let instances: Vec<&str> = workload.instances.iter().map(|id| id.as_str()).collect();
-        self.line(&instances.join(" "));
-        if let Some(reason) = &workload.ignored {
-            self.line(&format!("excluded from recommendations by tag: {reason}"));
+    fn plan(&mut self, kind: &'static str, audited: &'a AuditedWorkload, by: &Derivation<'_>) {
+        let (cost, list) = (audited.workload.monthly_cost(), audited.alternatives.list);
+        (self.kind, self.id) = (kind, audited.workload.id());
+        self.risk = Some((by.accepted, by.audit.plan_risk));
+        self.monthly_cost = cost;
+        if let Some(cost) = cost {
+            self.list_monthly_cost = Some(list).filter(|list| *list != cost);
+            self.plan = planned(audited, by);
+            self.alternatives = alternatives(audited, by);
         }
     }
 
-    fn cost(&mut self, workload: &Workload) {
-        self.heading("cost");
-        if let Some(unpriced) = &workload.unpriced {
-            self.line(&format!("{}; {}", unpriced.cause, unpriced.cause.hint()));
-        }
-        for priced in &workload.idle_storage.priced {
-            self.line(priced);
-        }
-        for (resource, quote) in &workload.idle_storage.quotes {
-            let dated = quote
-                .effective_date
-                .map_or(String::new(), |date| format!(" as of {date}"));
-            self.note(&format!(
-                "{resource}: {}, {}{dated}",
-                quote.origin, quote.source
-            ));
-        }
-        for unpriced in &workload.idle_storage.unpriced {
-            self.line(&format!("{unpriced}: unpriced"));
-        }
-        let Some(cost) = &workload.cost else {
-            return;
-        };
-        self.rates(&Rates::of_today(&cost.instances), Self::line);
-        self.paid_hours(workload);
-        let rounded = match cost.instances.len() {
-            1 => "rounded",
-            _ => "each instance rounded to cents",
-        };
-        self.line(&format!(
-            "{} per month, {rounded}",
-            money(cost.compute_monthly)
-        ));
-        self.committed_cost(workload);
+    fn planned_monthly_cost(&self) -> Option<Money> {
+        let last = self.plan.last();
+        last.map_or(self.monthly_cost, |last| last.planned_monthly_cost)
     }
+
+    fn headline(&self) -> String {
+        let (kind, id) = (self.kind, &self.id);
+        match (self.title, self.monthly_cost, self.planned_monthly_cost()) {
+            (Some(title), ..) => format!("{kind} {id}: {title}"),
+            (_, Some(cost), Some(planned)) if cost != planned => {
+                let (cost, planned) = (money(cost), money(planned));
+                format!("{kind} {id} costs {cost} per month, {planned} after the plan")
+            }
+            (_, Some(cost), _) => format!("{kind} {id} costs {} per month", money(cost)),
+            _ => format!("{kind} {id}"),
+        }
+    }
+
+    fn doc(mut self) -> Doc {
+        let (headline, record) = (self.headline(), Record::of(subject(), &self));
+        let title = match self.risk {
+            Some((accepted, used)) if accepted != used => {
+                format!("PLAN  at --risk {accepted}, using the {used} plan: it costs less")
+            }
+            Some((accepted, _)) => format!("PLAN  at --risk {accepted}"),
+            None => "PLAN".to_owned(),
+        };
+        let mut notes = Vec::new();
+        if self.risk.is_some() && self.plan.is_empty() {
+            notes.push("The plan has no actions.".to_owned());
+        }
+        notes.extend(self.list_monthly_cost.map(money).map(|list| {
+            format!(
+                "The list price is {list} per month. Savings are what the cost of the fleet drops \
+                 by when commitments cover what the plan leaves."
+            )
+        }));
+        self.sections.retain(|(_, lines)| !lines.is_empty());
+        let (section, gpu) = (("section", "sections"), ("GPU", "GPUs"));
+        let (lever, action) = (("lever", "levers"), ("action", "actions"));
+        let others = "ALTERNATIVES  possible individually, not in the plan";
+        let tables = vec![
+            Table::of("sections", "", section, sections(), self.sections),
+            Table::of("gpus", "GPUS", gpu, gpus(), self.gpus),
+            Table::of("levers", "LEVERS", lever, levers(), self.levers),
+            Table {
+                notes,
+                ..Table::of("plan", title, action, actions(), self.plan)
+            },
+            Table::of("alternatives", others, action, actions(), self.alternatives),
+        ];
+        Doc {
+            name: "explain",
+            headline,
+            record,
+            csv: CsvRows::Tables(tables.len()),
+            tables,
+            ..Doc::default()
+        }
+    }
+}
+
+fn identity(workload: &Workload) -> Vec<Line> {
+    let (key, mut lines) = (&workload.key, Vec::new());
+    let instances: Vec<&str> = workload.instances.iter().map(|id| id.as_str()).collect();
+    steps! { lines;
+        "workload" => "{}: {} × {}, {}, {} ({})", workload.name, instances.len(), key.instance_type, key.purchase_option, workload.kind, workload.kind_basis;
+        "instances" => "{}", instances.join(" ");
+        "excluded" for reason in &workload.ignored => "from recommendations by tag: {reason}";
+    }
+    lines
+}
+
+fn of_finding(finding: &Finding, audited: Option<&AuditedWorkload>) -> Vec<Line> {
+    let (advice, mut lines) = (&finding.recommendation, Vec::new());
+    let to = if advice.to.is_empty() { "" } else { ": " };
+    let mut alone = audited.into_iter().flat_map(|one| one.proposals.actions());
+    let action = alone.find(|action| Some(action.monthly_savings()) == finding.monthly_savings);
+    // Those of the stop and of the plan follow with them.
+    let stop = audited.and_then(|one| one.proposals.stop());
+    let stop = stop.into_iter().flat_map(|stop| &stop.caveats);
+    let planned = audited.into_iter().flat_map(|one| &one.actions);
+    let follow: BTreeSet<&String> = stop.chain(planned.flat_map(Action::caveats)).collect();
+    let caveats = advice
+        .caveats
+        .iter()
+        .filter(|caveat| !follow.contains(caveat));
+    steps! { lines;
+        "severity" => "{}, {}, {}", finding.severity, finding.kind, finding.confidence;
+        "because" for one in finding.evidence() => "{}; {}", evidence(one), origin(one);
+        "savings" for saving in finding.monthly_savings => "{} per month if applied alone", money(saving);
+        "savings" if finding.monthly_savings.is_none() => "unknown: there is no estimate";
+        "savings" for action in action => "{}: {}", action.kind(), action.detail();
+        "advice" => "{}{to}{}", advice.action, advice.to;
+        "step" for step in &advice.steps => "{step}";
+        "caveat" for caveat in caveats => "{caveat}";
+    }
+    lines
 }
 
 /// Where an observation was made.
@@ -178,10 +299,10 @@ fn origin(evidence: &Evidence) -> String {
             source,
             window,
             ..
-        } => format!(
-            "{statistic} per period, from {source}, {} to {}",
-            window.start, window.end
-        ),
+        } => {
+            let (start, end) = (window.start, window.end);
+            format!("{statistic} per period, from {source}, {start} to {end}")
+        }
         Observation::Fact { origin, .. } => format!("from {origin}"),
     }
 }

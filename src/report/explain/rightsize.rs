@@ -1,330 +1,236 @@
-//! What a workload needs, and which types were weighed.
+//! What a workload needs, and which types were evaluated.
 
-use super::Derivation;
+use super::cost::{figure, rates};
 use super::levers::{SHOWN, candidate};
-use super::page::{Page, Rates, figure};
-use crate::analysis::AuditedWorkload;
+use super::{Derivation, Line};
 use crate::catalog::network_gbps;
-use crate::domain::{ActionKind, GpuOffer, InstanceUsage, Policy, Risk, Workload, WorkloadKind};
-use crate::report::shared::text::{count, counted, money};
+use crate::domain::{GpuOffer, InstanceUsage, Policy, Risk, Workload, WorkloadKind, counted};
+use crate::report::shared::text::{ABSENT, count, money};
 use crate::savings::{
     Answer, Considered, Demand, Projection, RatioBasis, Rightsizing, Spread, Today, averaged_away,
     performance, usable_vram_mib,
 };
 use rust_decimal::Decimal;
 
-impl Page {
-    pub(super) fn rightsize(
-        &mut self,
-        audited: &AuditedWorkload,
-        found: &Rightsizing,
-        by: &Derivation<'_>,
-    ) {
-        let (Some(part), Some(chosen)) = (audited.working(), found.suitable.first()) else {
-            return;
-        };
-        let workload = &part.workload;
-        if let (Ok(today), Ok(demand)) = (Today::of(workload), Demand::of(workload, by.policy)) {
-            self.needs(&today, &demand, chosen, found, by);
-            if demand.gpus_active > 1 {
-                self.link(workload, &demand);
-            }
-            if workload.usage.iter().any(|usage| usage.cpu_is_of_runs) {
-                self.note("vCPU: from profiled runs, because no other source reports it");
-            }
-            if let (Some(offer), Some(other), Some(projection)) =
-                (&today.shape.gpu, &chosen.shape.gpu, found.projection)
-            {
-                self.projection(&demand, offer, other, projection, chosen, by.policy);
-            }
-            if let Some(seconds) = found.averaged_seconds {
-                self.note(&format!("caveat: {}", averaged_away(seconds)));
-            }
+pub(super) fn rightsize(
+    workload: &Workload,
+    found: &Rightsizing,
+    answer: Option<&Answer>,
+    by: &Derivation<'_>,
+    lines: &mut Vec<Line>,
+) {
+    let Some(chosen) = found.suitable.first() else {
+        return;
+    };
+    if let (Ok(today), Ok(demand)) = (Today::of(workload), Demand::of(workload, by.policy)) {
+        needs(workload, &today, &demand, (found, chosen), by, lines);
+        let gpus = today.shape.gpu.as_ref().zip(chosen.shape.gpu.as_ref());
+        if let (Some(gpus), Some(projection)) = (gpus, found.projection) {
+            projected(gpus, &demand, projection, chosen, by.policy, lines);
         }
-        let hours = workload.cost.iter().flat_map(|cost| &cost.instances);
-        let rows = found.quotes.iter().zip(hours);
-        let rates = Rates::of(rows.map(|((key, quote), one)| (key, quote, one.monthly_hours)));
-        let sum = self.rates(&rates, Self::note);
-        let all = found.quotes.len();
-        if !chosen.spread.keeps_machines() {
-            let even = Decimal::from(chosen.count) / Decimal::from(all.max(1));
-            let share = found.fewer.as_ref().map_or(even, |fewer| fewer.share);
-            let what = if (chosen.count as usize) < all {
-                format!("at most {} of {all} at once", chosen.count)
-            } else {
-                format!("{} in each hour in which any of {all} ran", chosen.count)
-            };
-            self.note(&format!(
-                "{what}, {} of the running time: {} per month",
-                figure(share, 10),
-                figure(sum * share, 6)
-            ));
-        }
-        let answer = audited.proposals.answer(ActionKind::Rightsize);
-        self.considered(found, answer);
-    }
-
-    fn needs(
-        &mut self,
-        today: &Today<'_>,
-        demand: &Demand,
-        chosen: &Considered,
-        found: &Rightsizing,
-        by: &Derivation<'_>,
-    ) {
-        let (old, new) = (today.shape, chosen.shape);
-        let devices = |offer: Option<&GpuOffer>| {
-            offer.map_or(0, |offer| u32::from(offer.share.visible_devices()))
-        };
-        self.note(&format!(
-            "GPUs: {} in use (all except those known to be always inactive) and {} held on \
-             the fullest instance, of {}; {} needed, {} available{}",
-            demand.gpus_active,
-            demand.gpus_held,
-            devices(old.gpu.as_ref()),
-            found.gpus_needed,
-            devices(new.gpu.as_ref()),
-            match (chosen.spread, demand.tenants) {
-                (Spread::Tenants, Some(tenants)) => format!(
-                    " on each of {}: {tenants} in use on all, each on a GPU of its own",
-                    chosen.count
-                ),
-                (Spread::Replicas, _) => format!(" on each of {}", chosen.count),
-                _ => String::new(),
-            }
-        ));
-        if let (Some(offer), Some(other)) = (&old.gpu, &new.gpu) {
-            let usable = usable_vram_mib(offer, other).map_or_else(
-                |reason| reason.to_string(),
-                |mib| format!("{} reports {} MiB", other.model, count(mib)),
-            );
-            let is_same = found.projection.is_some_and(|there| {
-                there.ratio.basis == RatioBasis::SameGpu
-                    && matches!(chosen.spread, Spread::Kept | Spread::Tenants)
-            });
-            self.note(&if is_same {
-                format!(
-                    "VRAM: the same GPU holds the peak of {:.0} MiB",
-                    demand.vram_peak_mib
-                )
-            } else if demand.vram_is_reserved {
-                format!(
-                    "VRAM: {:.0} MiB are reserved and the need is unknown, so as much as today's \
-                     card; {usable}",
-                    demand.vram_peak_mib
-                )
-            } else {
-                let (shared, times) = match chosen.per_gpu {
-                    0 | 1 => (String::new(), 1.0),
-                    number => (format!(" × {number} on each GPU"), f64::from(number)),
-                };
-                format!(
-                    "VRAM: peak {:.0} MiB × {}{shared} = {:.0} MiB needed; {usable}",
-                    demand.vram_peak_mib,
-                    by.policy.vram_headroom,
-                    demand.vram_peak_mib * by.policy.vram_headroom * times
-                )
-            });
-        }
-        self.vcpu(today, demand, chosen, by.policy);
-        self.network(demand, chosen);
-        let memory = match (demand.memory_p95_mib, by.accepted) {
-            // No source of the cloud knows it.
-            (Some(p95), _) => format!(
-                "p95 {p95:.0} MiB in profiled runs × {}",
-                by.policy.vcpu_headroom
-            ),
-            (None, Risk::Low) => {
-                "not measured, so today's amount is kept per GPU in use".to_owned()
-            }
-            (None, _) => {
-                let times = 1.0 + f64::from(chosen.per_gpu);
-                format!(
-                    "not measured, so at least {times} × VRAM + 8 GiB = {:.0} MiB, or today's \
-                     share for the GPUs in use if less",
-                    times * demand.vram_peak_mib * by.policy.vram_headroom + 8.0 * 1024.0
-                )
-            }
-        };
-        self.note(&format!(
-            "host memory: {memory}; {} MiB available, {} MiB today",
-            count(new.memory_mib),
-            count(old.memory_mib)
-        ));
-    }
-
-    /// Whether GPUs of one machine work as one, and what tells.
-    fn link(&mut self, workload: &Workload, demand: &Demand) {
-        let largest = |of: fn(&InstanceUsage) -> Option<f64>| {
-            let figures = workload.usage.iter().filter_map(of);
-            figures
-                .reduce(f64::max)
-                .map_or("—".to_owned(), |figure| format!("{figure:.3}"))
-        };
-        self.note(&format!(
-            "GPUs of a machine: {}; correlation {} on average, {} of two by the hour",
-            match demand.gpus_linked {
-                Some(true) => "linked",
-                Some(false) => "independent",
-                None => "not known to be independent",
-            },
-            largest(|usage| usage.gpus_correlation),
-            largest(|usage| usage.pairs_correlation)
-        ));
-    }
-
-    fn vcpu(&mut self, today: &Today<'_>, demand: &Demand, chosen: &Considered, policy: &Policy) {
-        let is_spread = !chosen.spread.keeps_machines();
-        let (p95, share) = match (demand.cpu_p95, demand.cpu_p95_sum) {
-            (_, Some(sum)) if is_spread => (
-                Some(sum),
-                format!(
-                    " / {}",
-                    counted(chosen.count.into(), "instance", "instances")
-                ),
-            ),
-            (p95, _) => (p95, String::new()),
-        };
-        let Some(p95) = p95 else {
-            self.note(&format!(
-                "vCPU: not measured; {} available, {} today",
-                chosen.shape.vcpu, today.shape.vcpu
-            ));
-            return;
-        };
-        let vcpu = f64::from(today.shape.vcpu);
-        let parts = if is_spread {
-            f64::from(chosen.count)
-        } else {
-            1.0
-        };
-        self.note(&format!(
-            "vCPU: p95 {p95:.1}% of {} × {}{share} = {:.2} needed; {} available",
-            today.shape.vcpu,
-            policy.vcpu_headroom,
-            p95 / 100.0 * vcpu * policy.vcpu_headroom / parts,
-            chosen.shape.vcpu
-        ));
-    }
-
-    fn projection(
-        &mut self,
-        demand: &Demand,
-        today: &GpuOffer,
-        other: &GpuOffer,
-        projection: Projection,
-        chosen: &Considered,
-        policy: &Policy,
-    ) {
-        let (name, unit) = match projection.ratio.basis {
-            RatioBasis::SameGpu if chosen.spread == Spread::Processes => ("", ""),
-            RatioBasis::SameGpu => {
-                self.note("same GPU: same speed as today");
-                return;
-            }
-            RatioBasis::Bandwidth => ("memory bandwidth", "GB/s"),
-            RatioBasis::Compute => ("dense FP16", "TFLOPS"),
-        };
-        let basis = projection.ratio.basis;
-        let speeds = (performance(today, basis), performance(other, basis));
-        if let (false, (Ok(old), Ok(new))) = (name.is_empty(), speeds) {
-            self.note(&format!(
-                "{name}: {} {old} {unit} / {} {new} {unit} = {:.4}, the ratio used ({} bound)",
-                today.model, other.model, projection.ratio.value, demand.bound
-            ));
-        }
-        let each = f64::from(other.share.visible_devices());
-        let peak = match chosen.spread {
-            Spread::Replicas => {
-                let all = f64::from(chosen.count) * each;
-                demand.gpu_sum.map(|sum| {
-                    format!(
-                        "largest simultaneous sum over all GPUs {sum:.1}% / {} = {:.1}%",
-                        crate::domain::counted(all, "GPU", "GPUs"),
-                        sum / all
-                    )
-                })
-            }
-            Spread::Kept => demand
-                .gpu_peak
-                .map(|peak| format!("{} {peak:.1}%", peak_name(demand.kind))),
-            Spread::Tenants => demand
-                .gpu_peak_largest
-                .map(|peak| format!("{} of the busiest GPU {peak:.1}%", peak_name(demand.kind))),
-            Spread::Processes => demand.gpu_peak.map(|peak| {
-                format!(
-                    "{} {peak:.1}% × {} / {} = {:.1}%",
-                    peak_name(demand.kind),
-                    crate::domain::counted(demand.gpus_active, "GPU", "GPUs"),
-                    crate::domain::counted(each, "GPU", "GPUs"),
-                    peak * f64::from(demand.gpus_active) / each
-                )
-            }),
-        };
-        let answers = matches!(demand.kind, WorkloadKind::Serving | WorkloadKind::Unknown);
-        let most = if answers {
-            format!("at most {}% accepted", policy.serving_target_percent)
-        } else {
-            format!(
-                "slowdown {:.3}, at most {} accepted",
-                projection.slowdown, policy.slowdown_limit
-            )
-        };
-        if let Some(peak) = peak {
-            let there = if projection.slowdown > 1.0 {
-                format!("{:.3} times the duration on each", projection.slowdown)
-            } else {
-                format!("{:.1}% of each", projection.utilization)
-            };
-            self.note(&format!(
-                "{peak} × {:.4} = {there} {} projected; {most}",
-                projection.ratio.value, other.model
-            ));
+        steps! { lines;
+            "caveat" for seconds in found.averaged_seconds => "{}", averaged_away(seconds);
         }
     }
-
-    /// Traffic against the new link.
-    fn network(&mut self, demand: &Demand, chosen: &Considered) {
-        let link = network_gbps(&chosen.shape.instance_type);
-        let link = link.map_or("unknown".to_owned(), |gbps| format!("{gbps} Gbit/s"));
-        self.note(&match demand.network_gbps {
-            Some(busiest) => format!(
-                "network: busiest hour {busiest:.3} Gbit/s × 1.2 = {:.3} Gbit/s; new link: {link}",
-                busiest * 1.2
-            ),
-            None => format!("network: not measured; new link: {link}"),
-        });
-    }
-
-    fn considered(&mut self, found: &Rightsizing, answer: Option<&Answer>) {
-        let suitable = found.suitable_in_all;
-        let rejected = answer.map_or(0, Answer::refused_in_all);
-        self.note(&format!(
-            "{} considered: {suitable} suitable, {rejected} rejected",
-            counted((suitable + rejected) as u64, "type", "types")
-        ));
-        for one in found.suitable.iter().skip(1).take(SHOWN) {
-            if let Some(monthly) = one.monthly {
-                self.note(&format!(
-                    "more expensive: {} × {} at {} per month",
-                    one.count,
-                    one.shape.instance_type,
-                    money(monthly)
-                ));
-            }
-        }
-        for one in answer.iter().flat_map(|answer| &answer.refused).take(SHOWN) {
-            self.note(&format!("rejected: {}", candidate(one)));
-        }
+    let hours = workload.cost.iter().flat_map(|cost| &cost.instances);
+    let rows = found.quotes.iter().zip(hours);
+    let rows = rows.map(|((key, quote), one)| (key, quote, one.monthly_hours));
+    let sum = rates(rows, lines);
+    let (all, number) = (found.quotes.len(), chosen.count);
+    let even = Decimal::from(number) / Decimal::from(all.max(1));
+    let share = found.fewer.as_ref().map_or(even, |fewer| fewer.share);
+    let what = if (number as usize) < all {
+        format!("at most {number} of {all} at once")
+    } else {
+        format!("{number} in each hour in which any of {all} ran")
+    };
+    let (suitable, rejected) = (
+        found.suitable_in_all,
+        answer.map_or(0, Answer::refused_in_all),
+    );
+    let others = found.suitable.iter().skip(1).take(SHOWN);
+    let others = others.filter_map(|one| Some((one, money(one.monthly?))));
+    let refused = answer.iter().flat_map(|answer| &answer.refused).take(SHOWN);
+    steps! { lines;
+        "instances" if !chosen.spread.keeps_machines() => "{what}, {} of the running time: {} per month", figure(share, 10), figure(sum * share, 6);
+        "types" => "{} considered: {suitable} suitable, {rejected} rejected", counted(suitable + rejected, "type", "types");
+        "more expensive" for (one, monthly) in others => "{} × {} at {monthly} per month", one.count, one.shape.instance_type;
+        "rejected" for one in refused => "{}", candidate(one);
     }
 }
 
-/// What a GPU of such work must have room for.
-fn peak_name(kind: WorkloadKind) -> &'static str {
-    match kind {
+/// Each need against what today's and the chosen type have.
+fn needs(
+    workload: &Workload,
+    today: &Today<'_>,
+    demand: &Demand,
+    (found, chosen): (&Rightsizing, &Considered),
+    by: &Derivation<'_>,
+    lines: &mut Vec<Line>,
+) {
+    let (old, new, number) = (today.shape, chosen.shape, chosen.count);
+    let devices = [old, new].map(|shape| {
+        let gpu = shape.gpu.as_ref();
+        gpu.map_or(0, |offer| offer.share.visible_devices().into())
+    });
+    let [before, after]: [u32; 2] = devices;
+    let tenants = demand.tenants.filter(|_| chosen.spread == Spread::Tenants);
+    let link = network_gbps(&new.instance_type);
+    let link = link.map_or("unknown".to_owned(), |gbps| format!("{gbps} Gbit/s"));
+    let (headroom, memory) = (by.policy.vcpu_headroom, demand.memory_p95_mib);
+    let times = 1.0 + f64::from(chosen.per_gpu);
+    let least = times * demand.vram_peak_mib * by.policy.vram_headroom + 8.0 * 1024.0;
+    let is_measured = memory.is_some();
+    let has = format!(
+        "{} MiB available, {} MiB today",
+        count(new.memory_mib),
+        count(old.memory_mib)
+    );
+    steps! { lines;
+        "GPUs" => "{} in use (all except those known to be always inactive) and {} held on the fullest instance, of {before}; {} needed, {after} available", demand.gpus_active, demand.gpus_held, found.gpus_needed;
+        "GPUs" for tenants in tenants => "on each of {number} instances: {tenants} in use on all, each on a GPU of its own";
+        "GPUs" if chosen.spread == Spread::Replicas => "on each of {number} instances";
+    }
+    if let (Some(offer), Some(other)) = (&old.gpu, &new.gpu) {
+        vram(
+            (offer, other),
+            demand,
+            (found, chosen),
+            by.policy.vram_headroom,
+            lines,
+        );
+    }
+    vcpu((old.vcpu, new.vcpu), demand, chosen, headroom, lines);
+    steps! { lines;
+        "vCPU" if workload.usage.iter().any(|usage| usage.cpu_is_of_runs) => "from profiled runs, because no other source reports it";
+        "network" for busiest in demand.network_gbps => "busiest hour {busiest:.3} Gbit/s × 1.2 = {:.3} Gbit/s; new link: {link}", busiest * 1.2;
+        "network" if demand.network_gbps.is_none() => "not measured; new link: {link}";
+        "host memory" for p95 in memory => "p95 {p95:.0} MiB in profiled runs × {headroom}; {has}";
+        "host memory" if !is_measured && by.accepted == Risk::Low => "not measured, so today's amount is kept per GPU in use; {has}";
+        "host memory" if !is_measured && by.accepted != Risk::Low => "not measured, so at least {times} × VRAM + 8 GiB = {least:.0} MiB, or today's share for the GPUs in use if less; {has}";
+    }
+    let largest = |of: fn(&InstanceUsage) -> Option<f64>| {
+        let figures = workload.usage.iter().filter_map(of).reduce(f64::max);
+        figures.map_or(ABSENT.to_owned(), |figure| format!("{figure:.3}"))
+    };
+    let linked = match demand.gpus_linked {
+        Some(true) => "linked",
+        Some(false) => "independent",
+        None => "not known to be independent",
+    };
+    steps! { lines;
+        "link" if demand.gpus_active > 1 => "the GPUs of a machine are {linked}; correlation {} on average, {} of two by the hour", largest(|usage| usage.gpus_correlation), largest(|usage| usage.pairs_correlation);
+    }
+}
+
+fn vram(
+    (offer, other): (&GpuOffer, &GpuOffer),
+    demand: &Demand,
+    (found, chosen): (&Rightsizing, &Considered),
+    headroom: f64,
+    lines: &mut Vec<Line>,
+) {
+    let (peak, number) = (demand.vram_peak_mib, chosen.per_gpu.max(1));
+    let is_kept = matches!(chosen.spread, Spread::Kept | Spread::Tenants);
+    let basis = found.projection.map(|there| there.ratio.basis);
+    let is_same = is_kept && basis == Some(RatioBasis::SameGpu);
+    let is_reserved = demand.vram_is_reserved;
+    let usable = usable_vram_mib(offer, other).map_or_else(
+        |reason| reason.to_string(),
+        |mib| format!("{} reports {} MiB", other.model, count(mib)),
+    );
+    let needed = peak * headroom;
+    steps! { lines;
+        "VRAM" if is_same => "the same GPU holds the peak of {peak:.0} MiB";
+        "VRAM" if !is_same && is_reserved => "{peak:.0} MiB are reserved and the need is unknown, so as much as today's card; {usable}";
+        "VRAM" if !is_same && !is_reserved && number == 1 => "peak {peak:.0} MiB × {headroom} = {needed:.0} MiB needed; {usable}";
+        "VRAM" if !is_same && !is_reserved && number > 1 => "peak {peak:.0} MiB × {headroom} × {number} on each GPU = {:.0} MiB needed; {usable}", needed * f64::from(number);
+    }
+}
+
+fn vcpu(
+    (old, new): (u32, u32),
+    demand: &Demand,
+    chosen: &Considered,
+    headroom: f64,
+    lines: &mut Vec<Line>,
+) {
+    let (number, is_spread) = (chosen.count, !chosen.spread.keeps_machines());
+    let sum = demand.cpu_p95_sum.filter(|_| is_spread);
+    let p95 = sum.or(demand.cpu_p95);
+    let parts = if is_spread { f64::from(number) } else { 1.0 };
+    let share = sum.map(|_| counted(number, "instance", "instances"));
+    let share = share.map_or(String::new(), |instances| format!(" / {instances}"));
+    steps! { lines;
+        "vCPU" if p95.is_none() => "not measured; {new} available, {old} today";
+        "vCPU" for p95 in p95 => "p95 {p95:.1}% of {old} × {headroom}{share} = {:.2} needed; {new} available", p95 / 100.0 * f64::from(old) * headroom / parts;
+    }
+}
+
+/// How busy the new GPUs would be, and what the policy accepts.
+fn projected(
+    (today, other): (&GpuOffer, &GpuOffer),
+    demand: &Demand,
+    projection: Projection,
+    chosen: &Considered,
+    policy: &Policy,
+    lines: &mut Vec<Line>,
+) {
+    let (basis, ratio) = (projection.ratio.basis, projection.ratio.value);
+    let (slowdown, model, bound) = (projection.slowdown, &other.model, demand.bound);
+    let unit = match basis {
+        RatioBasis::SameGpu if chosen.spread == Spread::Processes => None,
+        RatioBasis::SameGpu => {
+            steps! { lines;
+                "speed" => "the same GPU as today";
+            }
+            return;
+        }
+        RatioBasis::Bandwidth => Some("GB/s memory bandwidth"),
+        RatioBasis::Compute => Some("TFLOPS of dense FP16"),
+    };
+    let speeds = performance(today, basis)
+        .ok()
+        .zip(performance(other, basis).ok());
+    let serves = matches!(demand.kind, WorkloadKind::Serving | WorkloadKind::Unknown);
+    let there = if slowdown > 1.0 {
+        format!("{slowdown:.3} times the duration on each {model}")
+    } else {
+        format!("{:.1}% of each {model}", projection.utilization)
+    };
+    steps! { lines;
+        "speed" for ((old, new), unit) in speeds.zip(unit) => "{} {old} {unit} / {model} {new} {unit} = {ratio:.4}, the ratio used ({bound} bound)", today.model;
+        "load" for peak in peak(demand, chosen, other.share.visible_devices().into()) => "{peak} × {ratio:.4} = {there} projected";
+        "limit" if serves => "at most {}% accepted", policy.serving_target_percent;
+        "limit" if !serves => "slowdown {slowdown:.3}, at most {} accepted", policy.slowdown_limit;
+    }
+}
+
+/// What a GPU of such work must have room for: one of `each` of every new machine.
+fn peak(demand: &Demand, chosen: &Considered, each: f64) -> Option<String> {
+    let name = match demand.kind {
         WorkloadKind::Training | WorkloadKind::Batch | WorkloadKind::Evaluation => "p95",
         WorkloadKind::Serving | WorkloadKind::Development | WorkloadKind::Unknown => {
             "peak (the larger of p99.5 and the median of daily maxima)"
         }
-    }
+    };
+    let gpus = |number: f64| counted(number, "GPU", "GPUs");
+    let all = f64::from(chosen.count) * each;
+    let active = f64::from(demand.gpus_active);
+    Some(match (chosen.spread, demand.gpu_peak) {
+        (Spread::Replicas, _) => {
+            let (sum, gpus) = (demand.gpu_sum?, gpus(all));
+            let share = sum / all;
+            format!("largest simultaneous sum over all GPUs {sum:.1}% / {gpus} = {share:.1}%")
+        }
+        (Spread::Tenants, _) => {
+            format!("{name} of the busiest GPU {:.1}%", demand.gpu_peak_largest?)
+        }
+        (Spread::Kept, peak) => format!("{name} {:.1}%", peak?),
+        (Spread::Processes, peak) => {
+            let (today, new) = (gpus(active), gpus(each));
+            let (peak, load) = (peak?, peak? * active / each);
+            format!("{name} {peak:.1}% × {today} / {new} = {load:.1}%")
+        }
+    })
 }

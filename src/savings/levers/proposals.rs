@@ -130,77 +130,88 @@ pub struct Committing {
 }
 
 /// Why a lever does not offer something.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    /// It is paid for whatever is done with it.
+    #[error("own hardware costs the same whether it is used or not")]
     OwnHardware,
-    /// It can be deleted, and not stopped.
+    #[error("it cannot be stopped and started, only deleted")]
     NoPause,
-    /// No other type of a managed service is compared.
+    #[error("other instance types of SageMaker are not compared")]
     TypesNotCompared,
-    /// The service divides no GPU of a machine that it runs itself.
+    #[error("SageMaker runs the host, so its GPUs cannot be divided")]
     ManagedHost,
-    /// It has no spot market.
+    #[error("SageMaker sells no spot capacity for it")]
     NoSpotMarket,
-    /// What covers other machines does not cover it.
+    #[error("only SageMaker savings plans cover it, and gpucost does not evaluate them")]
     OtherCommitments,
     /// It is for what runs.
+    #[error("stopped")]
     Stopped,
     /// It is for what is stopped.
+    #[error("running")]
     Running,
     /// It is for what works.
+    #[error("{0}")]
     Resting(UsageState),
-    /// Nothing was active so far, and that was not seen for long enough.
+    #[error("no GPU was active, but the observed time is too short")]
     SeenBriefly,
+    #[error("its GPUs are in use")]
     InUse,
-    /// Too little is known to tell idle from used.
+    #[error("the data does not show whether its GPUs are idle")]
     IdlenessUnknown,
+    #[error("the data is not sufficient for a verdict")]
     NoVerdict,
     /// Its GPUs are idle and its CPU works.
-    CpuWorks {
-        p95_percent: f64,
-    },
-    /// Only power tells that nothing is computed.
+    #[error("its CPU works on something else (p95 {p95_percent:.1}%)")]
+    CpuWorks { p95_percent: f64 },
+    #[error("power data alone does not justify a stop")]
     PowerOnly,
-    /// Who holds its GPUs took them too lately for the idle time to speak for them.
+    #[error("its GPUs were taken too recently for the idle time before to justify a stop")]
     TakenLately,
-    /// There is no price to save from.
+    #[error("price not available")]
     Unpriced,
-    /// It stopped so lately that it may be started again.
+    #[error("it stopped recently and may be started again")]
     StoppedLately,
-    /// Nothing remains that costs.
+    #[error("no billed storage or addresses remain")]
     NothingStands,
-    /// Snapshots that keep the data may cost as much as the volumes.
+    #[error("snapshots that keep the data may cost as much as the volumes")]
     OnlySnapshots,
-    /// Commitments have paid for its hours.
+    #[error("its hours are committed")]
     Committed,
-    /// It runs in a capacity reservation that cannot be lowered from here.
+    #[error("it runs in a capacity reservation that this account cannot lower")]
     Held,
-    /// It runs in a capacity reservation, which is paid in the hours off too.
+    #[error("it runs in a capacity reservation, which is also billed during off hours")]
     HeldHours,
     /// It is used too little, and nothing within the accepted risk changes that.
+    #[error("its GPUs are used too little, and no other lever right-sizes or schedules it")]
     StaysOversized,
-    /// Its hours are not billed on demand.
+    #[error("billed as {0}")]
     Billed(PurchaseOption),
     /// Its members have several prices and so several markets.
+    #[error("its instances differ in operating system or tenancy")]
     SeveralMarkets,
-    /// No member was measured for long enough.
+    #[error("no instance was measured for long enough")]
     TooShort,
-    /// It ends by its tag before the shortest term does.
+    #[error("it ends on {0} by its tag, before any term does")]
     Ends(Date),
-    /// A savings plan may pay for it, at an unknown rate.
+    #[error("the savings plan {plan} may cover it, and its rate for {instance_type} is unknown")]
     RateUnknown {
         /// The id of the plan.
         plan: String,
-        /// The type whose rate is unknown.
         instance_type: String,
     },
+    #[error("it saves nothing")]
     SavesNothing,
     /// What it rests on was not measured, or is not known.
+    #[error("{0}")]
     Missing(MissingData),
+    #[error("{0}")]
     Schedule(NoSchedule),
+    #[error("{0}")]
     Type(Rejection),
+    #[error("{0}")]
     Share(NoSharing),
+    #[error("{0}")]
     Spot(Ineligible),
 }
 

@@ -1,0 +1,175 @@
+//! What a workload and a commitment cost: each rate with its hours, its source and its date.
+
+use super::{Derivation, Line};
+use crate::domain::{InstanceCost, PriceKey, PriceQuote, Workload, counted};
+use crate::report::shared::text::money;
+use crate::savings::{CommitmentUse, UnusedCommitment};
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// An exact number to at most so many decimals.
+pub(super) fn figure(value: Decimal, decimals: u32) -> String {
+    value.round_dp(decimals).normalize().to_string()
+}
+
+/// A share as a percentage.
+pub(super) fn share(value: Decimal) -> String {
+    format!("{}%", figure(value * Decimal::ONE_HUNDRED, 4))
+}
+
+/// Where a price comes from and when it took effect.
+pub(super) fn price(key: &PriceKey, quote: &PriceQuote) -> String {
+    let (origin, source) = (quote.origin, &quote.source);
+    let (date, basis) = (quote.effective_date, quote.basis);
+    format!("{key}: {origin}, {source} of {date}, {basis}")
+}
+
+/// Rate times hours with the price, once for all instances that are alike. Gives the sum,
+/// unrounded.
+pub(super) fn rates<'a>(
+    rows: impl Iterator<Item = (&'a PriceKey, &'a PriceQuote, Decimal)>,
+    lines: &mut Vec<Line>,
+) -> Decimal {
+    let mut groups: BTreeMap<_, (u32, &PriceQuote)> = BTreeMap::new();
+    for (key, quote, hours) in rows {
+        let group = groups.entry((key, quote.rate.amount(), hours));
+        group.or_insert((0, quote)).0 += 1;
+    }
+    let mut sum = Decimal::ZERO;
+    for ((key, rate, hours), (instances, quote)) in groups {
+        let amount = rate * hours * Decimal::from(instances);
+        sum += amount;
+        steps! { lines;
+            "compute" => "{instances} × {}/h × {} h = {} per month", rate.normalize(), figure(hours, 10), figure(amount, 6);
+            "price" => "{}", price(key, quote);
+        }
+    }
+    sum
+}
+
+pub(super) fn cost(workload: &Workload) -> Vec<Line> {
+    let (storage, mut lines) = (&workload.idle_storage, Vec::new());
+    let dated = storage.quotes.iter().map(|(resource, quote)| {
+        let date = quote.effective_date;
+        (
+            resource,
+            quote,
+            date.map_or(String::new(), |date| format!(" as of {date}")),
+        )
+    });
+    steps! { lines;
+        "unpriced" for unpriced in &workload.unpriced => "{}; {}", unpriced.cause, unpriced.cause.hint();
+        "storage" for priced in &storage.priced => "{priced}";
+        "price" for (resource, quote, date) in dated => "{resource}: {}, {}{date}", quote.origin, quote.source;
+        "unpriced" for resource in &storage.unpriced => "{resource}";
+    }
+    let Some(cost) = &workload.cost else {
+        return lines;
+    };
+    let open = cost.instances.iter().filter(|one| one.committed.is_none());
+    let open = open.map(|one| (&one.key, &one.quote, one.monthly_hours));
+    rates(open, &mut lines);
+    let mut alike: BTreeMap<(String, Vec<String>), u32> = BTreeMap::new();
+    for paid in cost.instances.iter().filter_map(paid_hours) {
+        *alike.entry(paid).or_default() += 1;
+    }
+    for ((product, parts), instances) in alike {
+        steps! { lines;
+            "compute" => "{instances} × {product}";
+            "rate" for part in parts => "{part}";
+        }
+    }
+    let is_one = cost.instances.len() == 1;
+    let rounded = if is_one {
+        "rounded"
+    } else {
+        "each instance rounded to cents"
+    };
+    steps! { lines;
+        "total" => "{} per month, {rounded}", money(cost.compute_monthly);
+        "committed" for committed in workload.committed_cost() => "{} of the cost is committed by {}: stopping saves none of it before then, but frees the hours for other instances", money(committed.monthly), committed.in_words();
+    }
+    lines
+}
+
+/// The cost of one instance, and how its hourly rate comes about. `None` when nothing is
+/// committed.
+fn paid_hours(one: &InstanceCost) -> Option<(String, Vec<String>)> {
+    let paid = one.committed.as_ref()?;
+    let part = |amount, whom: &str, of| {
+        format!(
+            "{}/h {whom} for {} of its hours",
+            figure(amount, 10),
+            share(of)
+        )
+    };
+    let covered = paid.parts.iter().map(|covered| {
+        let whom = format!("by {}", covered.commitment);
+        part(covered.hourly.amount(), &whom, covered.share)
+    });
+    let open = one.uses_price().then(|| {
+        let amount = one.quote.rate.amount() * paid.uncovered_share;
+        let open = part(amount, "on demand", paid.uncovered_share);
+        format!("{open}: {}", price(&one.key, &one.quote))
+    });
+    let (hourly, hours) = (
+        figure(one.hourly.amount(), 10),
+        figure(one.monthly_hours, 10),
+    );
+    let month = figure(one.monthly().amount(), 6);
+    Some((
+        format!("{hourly}/h × {hours} h = {month} per month"),
+        covered.chain(open).collect(),
+    ))
+}
+
+/// What a reserved instance or a savings plan costs, and how far it is used.
+pub(super) fn commitment(used: &CommitmentUse, by: &Derivation<'_>) -> Vec<Line> {
+    let (month, mut lines) = (by.policy.hours_per_month, Vec::new());
+    let reserved = by.commitments.reserved_instances.iter();
+    let plans = by.commitments.savings_plans.iter();
+    for one in reserved.filter(|one| one.id == used.id) {
+        let place = one.zone.as_ref().unwrap_or(&one.region);
+        let (count, hourly) = (one.count, one.effective_hourly());
+        let (upfront, recurring) = (one.upfront.normalize(), one.recurring_hourly.normalize());
+        let all = figure(hourly * Decimal::from(count) * month, 6);
+        steps! { lines;
+            "commitment" => "{count} × {} in {place}, {}, {}, {}, {}", one.instance_type, one.operating_system, one.tenancy, one.class, one.payment;
+            "rate" => "{upfront} / {} + {recurring} = {}/h, used or not", one.term_hours(), figure(hourly, 6);
+            "cost" => "{count} × {}/h × {month} h = {all} per month", figure(hourly, 10);
+        }
+    }
+    for one in plans.filter(|one| one.id == used.id) {
+        let (hourly, all) = (
+            one.commitment_hourly.normalize(),
+            one.commitment_hourly * month,
+        );
+        steps! { lines;
+            "commitment" => "{}", used.name;
+            "cost" => "{hourly}/h × {month} h = {} per month, used or not", figure(all, 6);
+        }
+    }
+    let outside = || "unknown: the term does not overlap the window".to_owned();
+    steps! { lines;
+        "total" => "{} per month, rounded", money(used.monthly_cost);
+        "term" => "{} to {}: {} left", used.start, used.end, counted(used.days_to_expiry, "day", "days");
+        "coverage" => "{} of {} eligible running hours", figure(used.covered_hours, 4), figure(used.eligible_hours, 4);
+        "used" => "{}", used.utilization.map_or_else(outside, share);
+        "unused" for unused in used.unused_monthly => "{} per month", money(unused);
+    }
+    lines
+}
+
+/// What of a commitment is paid for and does not run.
+pub(super) fn unused(one: &UnusedCommitment) -> Vec<Line> {
+    let mut lines = Vec::new();
+    steps! { lines;
+        "unused" => "{}", one.name;
+        "account" for account in &one.account => "{account}";
+        "cost" => "{}", one.detail;
+        "total" for cost in one.monthly_cost => "{} per month, rounded", money(cost);
+        "total" if one.monthly_cost.is_none() => "unknown: the price is not available";
+        "committed" for until in one.committed_until => "until {until} in any case";
+    }
+    lines
+}
