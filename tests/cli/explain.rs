@@ -3,7 +3,9 @@
 use crate::cli::contract::DEMO;
 use crate::cli::estates::{one, series, situations};
 use crate::cli::hostile::{fleet, is_harmless};
+use crate::cli::json_schemas::assert_described;
 use crate::cli::markup;
+use crate::cli::pages::assert_explains;
 use crate::cli::world::World;
 use gpucost::domain::ActionKind;
 use gpucost::rules::CLUSTER_RULES;
@@ -28,12 +30,25 @@ fn of_json(value: &Value) -> Decimal {
     value.to_string().parse().expect("a number")
 }
 
-/// The lines below a heading.
-fn section<'a>(text: &'a str, heading: &str) -> Vec<&'a str> {
-    text.lines()
-        .skip_while(|line| !line.starts_with(heading))
-        .skip(1)
-        .take_while(|line| !line.is_empty())
+/// What `explain` says of an ID, as JSON; the table of the same can be read.
+fn document(world: &World, source: &[&str], id: &str) -> Value {
+    let run = |format: &str| {
+        let outcome = world.run(&[&["explain", "--format", format, id], source].concat());
+        assert_eq!(outcome.code, 0, "{source:?} {id}: {}", outcome.stderr);
+        outcome
+    };
+    assert_readable(&run("table").stdout);
+    run("json").json()
+}
+
+/// The lines of a section with this name.
+fn derivations<'a>(document: &'a Value, section: &str, name: &str) -> Vec<&'a str> {
+    let sections = document["sections"].as_array().expect("a list").iter();
+    let lines = sections.filter(|one| one["section"] == section);
+    let lines = lines.flat_map(|one| one["lines"].as_array().expect("a list"));
+    let named = lines.filter(|line| line["name"] == name);
+    named
+        .map(|line| line["derivation"].as_str().expect("text"))
         .collect()
 }
 
@@ -58,61 +73,41 @@ fn multiplied(line: &str) -> Option<Decimal> {
 }
 
 /// Checks the cost and the plan of a workload against its row in the audit.
-fn assert_adds_up(text: &str, workload: &Value) {
+fn assert_adds_up(document: &Value, workload: &Value) {
     let id = &workload["id"];
-    let rows: Vec<Decimal> = section(text, "cost")
-        .into_iter()
-        .filter_map(multiplied)
-        .collect();
+    let rows = derivations(document, "cost", "compute");
+    let rows: Vec<Decimal> = rows.into_iter().filter_map(multiplied).collect();
     let today = &workload["monthly_cost"];
     if !rows.is_empty() {
         let sum: Decimal = rows.iter().sum();
         assert_eq!(sum, of_json(today).round_dp(2), "{id}");
     }
-    let plan = section(text, "plan at --risk ");
+    assert_eq!(&document["monthly_cost"], today, "{id}");
+    let plan = document["plan"].as_array().expect("a list");
+    let actions = workload["plan"]["actions"].as_array();
+    assert_eq!(Some(plan.len()), actions.map(Vec::len), "{id}");
     if today.is_null() {
-        assert_eq!(plan, ["  none: price not available"], "{id}");
         return;
     }
-    if workload["plan"]["actions"]
-        .as_array()
-        .expect("a list")
-        .is_empty()
-    {
-        assert!(plan[0].starts_with("  no actions; $"), "{id}: {plan:?}");
-        return;
-    }
-    let mut left = amount(plan[0].strip_suffix(" today").expect("today first"));
-    assert_eq!(left, of_json(today), "{id}");
-    let mut taken = 0;
-    for line in &plan[1..] {
-        if let Some(saving) = line.strip_prefix("  − $") {
-            left -= amount(saving.split(' ').next().expect("an amount"));
-            taken += 1;
-        } else if let Some(rest) = line.strip_prefix("  = $") {
-            assert_eq!(amount(rest), left, "{id}");
+    let mut left = of_json(today);
+    for action in plan {
+        left -= of_json(&action["monthly_savings"]);
+        assert_eq!(of_json(&action["planned_monthly_cost"]), left, "{id}");
+        for step in action["steps"].as_array().expect("a list") {
+            multiplied(step["derivation"].as_str().expect("text"));
         }
-        multiplied(line);
     }
-    let actions = workload["plan"]["actions"].as_array().map(Vec::len);
-    assert_eq!(Some(taken), actions, "{id}");
     let planned = of_json(&workload["plan"]["planned_monthly_cost"]);
     assert_eq!(left, planned, "{id}");
+    assert_eq!(of_json(&document["planned_monthly_cost"]), planned, "{id}");
 }
 
-/// Checks that each evidence of a finding is reported with what it was judged by.
-fn assert_evidence(text: &str, finding: &Value) {
+/// Checks that each evidence of a finding is reported with its threshold and its samples.
+fn assert_evidence(document: &Value, finding: &Value) {
     let id = &finding["id"];
-    let reported: Vec<&str> = section(text, "finding ");
-    let because = |line: &&&str| line.starts_with("  because ");
+    let reported = derivations(document, "finding", "because");
     let evidence = finding["evidence"].as_array().expect("a list");
-    assert_eq!(
-        reported.iter().filter(because).count(),
-        evidence.len(),
-        "{id}"
-    );
-    let reported = reported.join(" ");
-    let reported: Vec<&str> = reported.split_whitespace().collect();
+    assert_eq!(reported.len(), evidence.len(), "{id}");
     let reported = reported.join(" ").replace(',', "");
     for one in evidence {
         if let Some(samples) = one["n_samples"].as_u64() {
@@ -132,46 +127,29 @@ fn assert_evidence(text: &str, finding: &Value) {
     }
 }
 
-/// The rows of a section, each with the lines that it was wrapped into, without the notes
-/// below it and with one space between words.
-fn entries(text: &str, heading: &str) -> Vec<String> {
-    let mut entries: Vec<String> = Vec::new();
-    for line in section(text, heading) {
-        let words = line.trim_start();
-        let indent = line.len() - words.len();
-        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
-        if indent == 2 {
-            entries.push(words);
-        } else if let Some(entry) = entries.last_mut().filter(|_| indent > 8) {
-            entry.push_str(&format!(" {words}"));
-        }
-    }
-    entries
-}
-
-/// Checks that a page has a line for each lever, and says planned of what the plan does.
-fn assert_levers(text: &str, workload: &Value) {
+/// Checks that each lever has a row, and that the planned ones are those of the plan.
+fn assert_levers(document: &Value, workload: &Value) {
+    let id = &workload["id"];
     let actions = workload["plan"]["actions"].as_array().expect("a list");
-    let levers = entries(text, "levers");
+    let levers = document["levers"].as_array().expect("a list");
     let kinds: Vec<&str> = levers
         .iter()
-        .map(|lever| lever.split(' ').next().expect("a lever"))
+        .map(|row| row["lever"].as_str().expect("a lever"))
         .collect();
     let all = ActionKind::ALL.iter().map(|kind| kind.name());
-    assert_eq!(kinds, all.collect::<Vec<_>>(), "{}", workload["id"]);
-    for (kind, lever) in kinds.iter().zip(&levers) {
-        let is_done = actions.iter().any(|action| action["action"] == **kind);
-        let is_said = lever.starts_with(&format!("{kind} planned"));
-        assert_eq!(is_said, is_done, "{}: {lever}", workload["id"]);
-        let results = [
-            "planned",
-            "offered, not planned",
-            "refused ",
-            "not evaluated ",
-        ];
-        let result = lever[kind.len()..].trim_start();
-        let has_result = results.iter().any(|one| result.starts_with(one));
-        assert!(has_result, "{}: {lever}", workload["id"]);
+    assert_eq!(kinds, all.collect::<Vec<_>>(), "{id}");
+    let results = [
+        "planned",
+        "offered, not planned",
+        "refused",
+        "not evaluated",
+    ];
+    for row in levers {
+        let is_done = actions
+            .iter()
+            .any(|action| action["action"] == row["lever"]);
+        assert_eq!(row["result"] == "planned", is_done, "{id}: {row}");
+        assert!(results.iter().any(|one| row["result"] == *one), "{row}");
     }
 }
 
@@ -184,19 +162,13 @@ fn assert_readable(text: &str) {
 
 /// Explains everything that an audit names.
 fn assert_explained(world: &World, source: &[&str], audit: &Value) {
-    let explain = |id: &str| {
-        let outcome = world.run(&[&["explain", id], source].concat());
-        assert_eq!(outcome.code, 0, "{source:?} {id}: {}", outcome.stderr);
-        assert_readable(&outcome.stdout);
-        outcome.stdout
-    };
     let list = |key: &str| audit[key].as_array().expect("a list");
     for finding in list("findings") {
-        let text = explain(finding["id"].as_str().expect("an id"));
-        assert_evidence(&text, finding);
+        let found = document(world, source, finding["id"].as_str().expect("an id"));
+        assert_evidence(&found, finding);
         let of = |workload: &&Value| workload["id"] == finding["workload"];
         match list("workloads").iter().find(of) {
-            Some(workload) => assert_adds_up(&text, workload),
+            Some(workload) => assert_adds_up(&found, workload),
             // Pods, pools and clusters are not workloads.
             None => {
                 let rule = finding["rule"].as_str().expect("a rule");
@@ -205,9 +177,10 @@ fn assert_explained(world: &World, source: &[&str], audit: &Value) {
         }
     }
     for workload in list("workloads") {
-        let text = explain(workload["id"].as_str().expect("an id"));
-        assert_adds_up(&text, workload);
-        assert_levers(&text, workload);
+        let id = workload["id"].as_str().expect("an id");
+        let found = document(world, source, id);
+        assert_adds_up(&found, workload);
+        assert_levers(&found, workload);
     }
 }
 
@@ -246,17 +219,18 @@ fn right_sizing_and_spot_by_hand() {
     assert_tells(
         &demo("plan:experiments"),
         &[
-            "GPUs: 1 in use (all except those known to be always inactive) and 1 held on the fullest \
+            "GPUs 1 in use (all except those known to be always inactive) and 1 held on the fullest \
              instance, of 4; 1 needed, 1 available",
             "peak 13312 MiB × 1.2 = 15974 MiB needed; L40S reports 46,068 MiB",
             "p95 14.0% of 32 × 1.2 = 5.38 needed; 16 available",
             "V100 900 GB/s / L40S 864 GB/s = 1.0417",
-            "p95 88.0% × 1.0417 = 91.7% of each L40S projected; slowdown 1.000, at most 1.25",
+            "p95 88.0% × 1.0417 = 91.7% of each L40S projected",
+            "limit slowdown 1.000, at most 1.25 accepted",
             // 36,000 MiB and a thirty-second part more: 37,125 × 8 × 2^20 / 3,600 s.
-            "network: busiest hour 0.087 Gbit/s × 1.2 = 0.104 Gbit/s; new link: 20 Gbit/s",
-            "caveat: peaks shorter than 5 minutes are averaged away: ",
+            "network busiest hour 0.087 Gbit/s × 1.2 = 0.104 Gbit/s; new link: 20 Gbit/s",
+            "caveat peaks shorter than 5 minutes are averaged away: ",
             "8 × 3.00424/h × 730 h = 17544.7616 per month",
-            "rejected: 8 × g6.4xlarge: ",
+            "rejected 8 × g6.4xlarge: ",
             "1 × 0.041667 by prudence: λ = 0.041667 per hour",
             "= 3220 s, at most 3600 s",
             "o = 60 / 3220 + λ × (3220 / 2 + 300) / 3600 = 0.04074 ",
@@ -277,8 +251,7 @@ fn sharing_and_commitments_by_hand() {
             "break-even 13.921094 / 21.957642 = 63.3998%",
             "unit 4 is used in 336 of 336 hours, 100%: pays",
             "unit 5 is used in 0 of 336 hours, 0%: does not pay",
-            "K* = 4",
-            "planned: fees 4 × 13.921094 × 730 h = 40649.59448, plus 0 uncovered hours",
+            "planned fees 4 × 13.921094 × 730 h = 40649.59448, plus 0 uncovered hours",
             "64116.31464 − 40649.59448 − 0 = 23466.72016 per month",
             "$23,466.72 × 48087.2333 of the 64116.31196 cost of its 2 workloads = $17,600.04",
         ],
@@ -293,16 +266,20 @@ fn a_schedule_by_hand() {
         &[
             "time zone UTC, because neither a tag nor the policy sets a time zone",
             "20702.8 × (1 − 0.9523809524) = 985.847619 per month",
-            "counter-evidence: a schedule based on the other weeks would have cut 0 active hours",
+            "counter-evidence a schedule based on the other weeks would have cut 0 active hours",
         ],
     );
 }
 
-/// The levers of an explained part of the demo.
+/// The levers of an explained part of the demo, each with its result and the reason.
 fn demo_levers(id: &str, risk: &str) -> Vec<String> {
-    let outcome = World::new().run(&["explain", "--demo", id, "--risk", risk]);
-    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    entries(&outcome.stdout, "levers")
+    let found = document(&World::new(), &["--demo", "--risk", risk], id);
+    let levers = found["levers"].as_array().expect("a list").iter();
+    let words = levers.map(|row| {
+        let words = ["lever", "result", "reason"].map(|key| row[key].as_str());
+        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    });
+    words.collect()
 }
 
 #[test]
@@ -537,12 +514,13 @@ fn idle_members_of_a_group_by_hand() {
     assert_tells(
         &words.join(" "),
         &[
-            "$13,436.68 today − $3,359.17 stop, risk low: stop 1 of 4, which have no GPU activity: \
-             i-018b32339618bec27;",
-            "i-018b32339618bec27: $3,359.17",
-            "= $10,077.51 − $3,517.05 commit",
+            "costs $13,436.68 per month, $6,560.46 after the plan",
+            "stop, $3,359.17 saved per month, risk low, $10,077.51 left",
+            "$3,359.17: i-018b32339618bec27",
+            "stop 1 of 4, which have no GPU activity: i-018b32339618bec27;",
+            "commit, $3,517.05 saved per month",
             "10077.504 − 6560.4516 − 0 = 3517.0524 per month",
-            "= $6,560.46",
+            "$6,560.46 left",
         ],
     );
 }
@@ -571,15 +549,16 @@ fn a_young_member_of_a_pool_by_hand() {
     assert_tells(
         &words_of(&estate, "plan:young"),
         &[
-            "$734.38 today − $271.72 commit",
+            "costs $734.38 per month, $462.66 after the plan",
+            "commit, $271.72 saved per month",
             "first seen within the window: 1 of its instances;",
             "unit 1 is used in 336 of 336 hours, 100%: pays",
             "unit 2 is used in 336 of 336 hours, 100%: pays",
             "unit 3 is used in 0 of 336 hours, 0%: does not pay",
             "today 672 instance-hours × 1.006 × 730 / 336 = 1468.76 per month",
-            "planned: fees 2 × 0.63378 × 730 h = 925.3188, plus 0 uncovered hours",
+            "planned fees 2 × 0.63378 × 730 h = 925.3188, plus 0 uncovered hours",
             "1468.76 − 925.3188 − 0 = 543.4412 per month",
-            "= $462.66",
+            "$462.66 left",
         ],
     );
 }
@@ -607,12 +586,12 @@ fn a_box_in_a_capacity_reservation_by_hand() {
     assert_tells(
         &words_of(&estate, "plan:one"),
         &[
-            "$734.38 today − $734.38 stop, risk low: stop: no GPU activity;",
+            "stop, $734.38 saved per month, risk low, $0.00 left",
+            "stop: no GPU activity;",
             "lower the capacity reservation cr-1 from 1 to 0 in the same step",
             "caveat: the cost continues as unused capacity unless the capacity reservation is \
              lowered in the same step",
-            "compute savings: $734.38, of which $734.38 is certain",
-            "= $0.00",
+            "saved $734.38, of which $734.38 is certain",
         ],
     );
 }
@@ -627,10 +606,10 @@ fn unused_room_of_a_capacity_reservation() {
     assert_tells(
         &words.join(" "),
         &[
-            "1 unused instance on average over 336 h × 55.04/h × 730 h $40,179.20 per month",
-            "− $40,179.20 release, risk low: ",
+            "1 unused instance on average over 336 h × 55.04/h × 730 h total $40,179.20 per month",
+            "costs $40,179.20 per month, $0.00 after the plan",
+            "release, $40,179.20 saved per month, risk low, $0.00 left",
             "caveat: capacity of this type may not be available again",
-            "= $0.00 after the plan",
         ],
     );
 }
@@ -644,10 +623,10 @@ fn the_release_of_storage_is_net_of_snapshots() {
     assert_tells(
         &words.join(" "),
         &[
-            "$343.68 today − $128.88 release, risk low: ",
+            "costs $343.68 per month, $214.80 after the plan",
+            "release, $128.88 saved per month, risk low, $214.80 left",
             "less snapshots of all data: 4296 GiB × $0.05 = $214.80/month (list price of us-east-1)",
             "$343.68 − $214.80 for snapshots = $128.88, of which $128.88 is certain",
-            "= $214.80",
         ],
     );
 }
@@ -765,22 +744,17 @@ fn what_aws_advises_is_a_line_with_the_reason_of_the_difference() {
     ]);
     let world = World::new();
     let path = world.file("advised.json", estate.to_string());
-    let outcome = world.run(&["explain", "i-one", "--from", &path]);
-    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-    let line = section(&outcome.stdout, "AWS").join(" ");
-    let line: Vec<&str> = line.split_whitespace().collect();
-    let line = line.join(" ");
-    assert!(line.starts_with("AWS: Stop, $734.38; gpucost: "), "{line}");
-    assert!(
-        line.ends_with("AWS judges by CPU, memory and network where no GPU metric is enabled"),
-        "{line}"
-    );
+    let found = document(&world, &["--from", &path], "i-one");
+    let lines = derivations(&found, "AWS", "AWS");
+    let line = "Stop, $734.38 per month: AWS uses CPU, memory and network where no GPU metric is \
+                enabled";
+    assert_eq!(lines, [line]);
     let wide = world.run(&["audit", "--from", &path, "--format", "wide"]);
     assert!(wide.stdout.contains("AWS SAYS"), "{}", wide.stdout);
     // Without an opinion there is neither.
     let path = world.file("plain.json", one().to_string());
-    let outcome = world.run(&["explain", "i-one", "--from", &path]);
-    assert!(section(&outcome.stdout, "AWS").is_empty());
+    let found = document(&world, &["--from", &path], "i-one");
+    assert!(derivations(&found, "AWS", "AWS").is_empty());
     let wide = world.run(&["audit", "--from", &path, "--format", "wide"]);
     assert!(!wide.stdout.contains("AWS SAYS"), "{}", wide.stdout);
 }
@@ -846,5 +820,20 @@ fn what_aws_says_is_text_in_every_page() {
     for format in ["html", "markdown"] {
         let plain = world.run(&["audit", "--from", &path, "--format", format]);
         assert!(!plain.stdout.contains("AWS says"), "{}", plain.stdout);
+    }
+}
+
+#[test]
+fn every_format_has_the_figures_and_the_page_names_every_key() {
+    let world = World::new();
+    let found = document(&world, &["--demo"], "experiments");
+    assert_described("explain", &found);
+    assert_explains("explain.md", &found);
+    for format in ["table", "wide", "csv", "markdown", "html"] {
+        let arguments = ["explain", "--demo", "experiments", "--format", format];
+        let text = world.run(&arguments).stdout;
+        // 12.24 × 730 × 8.
+        let product = "8 × 12.24/h × 730 h = 71481.6 per month";
+        assert!(text.contains(product), "{format}: {text}");
     }
 }

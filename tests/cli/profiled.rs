@@ -79,8 +79,8 @@ fn every_document_says_that_a_run_was_judged() {
         "gpu_utilization from profile, 2026-10-25T08:00:00Z to 2026-10-25T10:00:00Z",
         "overprovisioned: mean GPU utilization 15.0% (< 25%) over one run of 2.0 h",
         "confidence derived",
-        "vCPU: from profiled runs, because no other source reports it",
-        "host memory: p95 8000 MiB in profiled runs × 1.2",
+        "vCPU from profiled runs, because no other source reports it",
+        "host memory p95 8000 MiB in profiled runs × 1.2",
     ] {
         let reported = in_one_line(&explained.stdout);
         assert!(reported.contains(line), "{line}: {reported}");

@@ -4,10 +4,13 @@
 use crate::rules::builder::audited;
 use crate::rules::fixtures::{SITUATIONS, audit_of, decimal, dollars, holds, of, only, silence};
 use gpucost::domain::{
-    CapacityReservation, Clusters, Finding, FindingKind, Policy, Risk, Severity,
+    CapacityReservation, Clusters, Commitments, Finding, FindingKind, Policy, Risk, Severity,
 };
-use gpucost::report::{Derivation, Explained, explainable_ids, explanation, find_explained};
+use gpucost::report::{
+    Derivation, Explained, doc_json, explain_doc, explainable_ids, find_explained,
+};
 use gpucost::rules::CLUSTER_RULES;
+use serde_json::{Value, json};
 
 /// What each says where it fires: its subject, the end of its title, and its saving.
 const FIRES: [(&str, &str, &str, Option<&str>); 7] = [
@@ -186,15 +189,16 @@ fn each_finding_is_explained_by_its_id() {
         let by = Derivation {
             audit: &audit,
             policy: &policy,
+            commitments: &Commitments::default(),
             accepted: Risk::Medium,
-            width: 100,
         };
-        // Lines are wrapped.
-        let text = explanation(found, &by);
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let document = doc_json(&explain_doc(found, &by)).expect("JSON");
+        let document: Value = serde_json::from_str(&document).expect("JSON");
+        let lines = document["sections"][0]["lines"].as_array().expect("a list");
         for caveat in &finding.recommendation.caveats {
-            let line = format!("caveat: {caveat}");
-            assert_eq!(text.matches(&line).count(), 1, "{rule}: {line}\n{text}");
+            let line = json!({"name": "caveat", "derivation": caveat});
+            let said = lines.iter().filter(|one| **one == line).count();
+            assert_eq!(said, 1, "{rule}: {line}\n{document}");
         }
         assert!(!finding.recommendation.caveats.is_empty(), "{rule}");
     }

@@ -233,7 +233,7 @@ impl<'a> Subject<'a> {
         let (lever, action) = (("lever", "levers"), ("action", "actions"));
         let others = "ALTERNATIVES  possible individually, not in the plan";
         let tables = vec![
-            Table::of("sections", "", section, sections(), self.sections),
+            Table::of("sections", "DERIVATION", section, sections(), self.sections),
             Table::of("gpus", "GPUS", gpu, gpus(), self.gpus),
             Table::of("levers", "LEVERS", lever, levers(), self.levers),
             Table {

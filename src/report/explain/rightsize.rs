@@ -186,8 +186,8 @@ fn projected(
             }
             return;
         }
-        RatioBasis::Bandwidth => Some("GB/s memory bandwidth"),
-        RatioBasis::Compute => Some("TFLOPS of dense FP16"),
+        RatioBasis::Bandwidth => Some(("GB/s", "memory bandwidth")),
+        RatioBasis::Compute => Some(("TFLOPS", "dense FP16")),
     };
     let speeds = performance(today, basis)
         .ok()
@@ -199,7 +199,7 @@ fn projected(
         format!("{:.1}% of each {model}", projection.utilization)
     };
     steps! { lines;
-        "speed" for ((old, new), unit) in speeds.zip(unit) => "{} {old} {unit} / {model} {new} {unit} = {ratio:.4}, the ratio used ({bound} bound)", today.model;
+        "speed" for ((old, new), (unit, what)) in speeds.zip(unit) => "{} {old} {unit} / {model} {new} {unit} = {ratio:.4}, the ratio of {what} ({bound} bound)", today.model;
         "load" for peak in peak(demand, chosen, other.share.visible_devices().into()) => "{peak} × {ratio:.4} = {there} projected";
         "limit" if serves => "at most {}% accepted", policy.serving_target_percent;
         "limit" if !serves => "slowdown {slowdown:.3}, at most {} accepted", policy.slowdown_limit;
