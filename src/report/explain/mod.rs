@@ -95,7 +95,7 @@ struct Subject<'a> {
     title: Option<&'a str>,
     monthly_cost: Option<Money>,
     list_monthly_cost: Option<Money>,
-    /// Accepted, and of the plan that is used; absent where there is no plan.
+    /// Accepted, and of the plan that is used; absent where the ID has no plan.
     risk: Option<(Risk, Risk)>,
     sections: Vec<(&'static str, Vec<Line>)>,
     gpus: Vec<&'a GpuUsage>,
@@ -282,7 +282,7 @@ fn of_finding(finding: &Finding, audited: Option<&AuditedWorkload>) -> Vec<Line>
         "severity" => "{}, {}, {}", finding.severity, finding.kind, finding.confidence;
         "because" for one in finding.evidence() => "{}; {}", evidence(one), origin(one);
         "savings" for saving in finding.monthly_savings => "{} per month if applied alone", money(saving);
-        "savings" if finding.monthly_savings.is_none() => "unknown: there is no estimate";
+        "savings" if finding.monthly_savings.is_none() => "unknown: the rule has no estimate";
         "savings" for action in action => "{}: {}", action.kind(), action.detail();
         "advice" => "{}{to}{}", advice.action, advice.to;
         "step" for step in &advice.steps => "{step}";
