@@ -1,49 +1,23 @@
 //! What an instance type offers.
 
+use super::named::named_enum;
 use super::{GpuModel, GpuShare};
 
-/// What kind of accelerator a type carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum AcceleratorKind {
-    /// A GPU that NVIDIA's or AMD's drivers report on.
-    Gpu,
-    /// Trainium or Inferentia.
-    Neuron,
-    /// Another inference or training chip.
-    Inference,
-    /// A media transcoder.
-    Media,
-    /// A programmable gate array.
-    Fpga,
-    /// None: a CPU type.
-    Cpu,
-}
-
-impl AcceleratorKind {
-    /// The name used in files and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Gpu => "gpu",
-            Self::Neuron => "neuron",
-            Self::Inference => "inference",
-            Self::Media => "media",
-            Self::Fpga => "fpga",
-            Self::Cpu => "cpu",
-        }
-    }
-
-    /// Reads the name used in files.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [
-            Self::Gpu,
-            Self::Neuron,
-            Self::Inference,
-            Self::Media,
-            Self::Fpga,
-            Self::Cpu,
-        ]
-        .into_iter()
-        .find(|kind| kind.name() == name)
+named_enum! {
+    /// What kind of accelerator a type carries.
+    AcceleratorKind {
+        /// A GPU that NVIDIA's or AMD's drivers report on.
+        Gpu = "gpu",
+        /// Trainium or Inferentia.
+        Neuron = "neuron",
+        /// Another inference or training chip.
+        Inference = "inference",
+        /// A media transcoder.
+        Media = "media",
+        /// A programmable gate array.
+        Fpga = "fpga",
+        /// None: a CPU type.
+        Cpu = "cpu",
     }
 }
 

@@ -1,7 +1,10 @@
 //! `gpucost reserved --type`: what commitments to one type come to.
 
 use crate::catalog::{FamilyFacts, family};
-use crate::domain::{Currency, Money, PriceBasis, PriceOption, PriceQuote};
+use crate::domain::{
+    Currency, Money, OperatingSystem, PaymentOption, PriceBasis, PriceOption, PriceOrigin,
+    PriceQuote,
+};
 use crate::report::doc::{CsvRows, Doc, Given, Record, Step, Table, Value, columns};
 use crate::report::shared::text::{count, counted, money, unit_price};
 use crate::savings::{PricedCommitment, ReservedReport, SteadyUse, months};
@@ -10,16 +13,9 @@ use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 
 pub(super) const CURRENCIES: &[&str] = &["USD", "CNY", "EUR"];
-pub(super) const ORIGINS: &[&str] = &["bundled", "cache", "api", "user"];
-pub(super) const PAYMENTS: &[&str] = &["no-upfront", "partial-upfront", "all-upfront"];
-pub(super) const SYSTEMS: &[&str] = &[
-    "linux",
-    "windows",
-    "rhel",
-    "sles",
-    "ubuntu-pro",
-    "other-licensed",
-];
+pub(super) const ORIGINS: &[&str] = PriceOrigin::NAMES;
+pub(super) const PAYMENTS: &[&str] = PaymentOption::NAMES;
+pub(super) const SYSTEMS: &[&str] = OperatingSystem::NAMES;
 const OFFERS: &[&str] = &[
     "reserved",
     "ec2-instance-savings-plan",
@@ -27,7 +23,7 @@ const OFFERS: &[&str] = &[
 ];
 /// Years of a term.
 pub(super) const TERMS: &[u64] = &[1, 3];
-pub(super) const BASES: &[&str] = &["observed", "derived"];
+pub(super) const BASES: &[&str] = PriceBasis::NAMES;
 
 /// Origin of a price that the user stated, on the command line too.
 const GIVEN: &str = "user";

@@ -7,6 +7,7 @@ use jiff::civil::Date;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// Which formats show a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,11 +41,11 @@ pub enum Kind {
     /// One of these numbers.
     CountOf(&'static [u64]),
     Number,
+    /// From 0 to this.
+    NumberTo(u64),
     /// Of GPUs.
     Devices,
     Percent,
-    /// A percentage within 0–100.
-    Utilization,
     Share,
     Money,
     /// Money that rows add up to.
@@ -111,7 +112,7 @@ pub(super) fn flattened(heads: &[Head], rows: &[Vec<Value>]) -> (Vec<Head>, Vec<
     (flat_heads(heads), flat_rows(heads, rows))
 }
 
-fn flat_heads(heads: &[Head]) -> Vec<Head> {
+pub(super) fn flat_heads(heads: &[Head]) -> Vec<Head> {
     // What stands alone needs no name to be told apart.
     let is_alone = heads.len() == 1;
     let heads = heads.iter().filter(|head| head.is_flat()).flat_map(|head| {
@@ -127,10 +128,17 @@ fn flat_heads(heads: &[Head]) -> Vec<Head> {
             }];
         };
         let mut below = flat_heads(below);
-        // A row has one of several rows: the names of those stand for themselves.
-        if matches!(head.kind, Kind::Record(_)) && !is_alone {
+        // A row has one of several rows: the names of those stand for themselves, unless those
+        // around them have one of the names.
+        let is_taken = |nested: &Head| heads.iter().any(|head| head.path == nested.path);
+        let prefix = match head.kind {
+            Kind::Record(_) => (!is_alone).then_some(path.as_str()),
+            _ if below.iter().any(is_taken) => path.strip_suffix('s').or(Some(&path)),
+            _ => None,
+        };
+        if let Some(prefix) = prefix {
             for one in &mut below {
-                one.path = Cow::Owned(format!("{path}_{}", one.path));
+                one.path = Cow::Owned(format!("{prefix}_{}", one.path));
             }
         }
         below
@@ -143,7 +151,7 @@ fn flat_rows(heads: &[Head], rows: &[Vec<Value>]) -> Vec<Vec<Value>> {
 }
 
 /// The lines of a row: the product of those of its parts.
-fn flat_row(heads: &[Head], row: &[Value]) -> Vec<Vec<Value>> {
+pub(super) fn flat_row(heads: &[Head], row: &[Value]) -> Vec<Vec<Value>> {
     let mut lines = vec![Vec::new()];
     for (head, value) in heads.iter().zip(row).filter(|(head, _)| head.is_flat()) {
         let parts = match (head.below(), value) {
@@ -209,6 +217,29 @@ impl<T: Integer> Integer for Option<T> {
     }
 }
 
+/// A measured or computed number of any type.
+pub(in crate::report) trait Figure {
+    fn figure(self) -> Option<f64>;
+}
+
+impl Figure for Decimal {
+    fn figure(self) -> Option<f64> {
+        self.to_f64()
+    }
+}
+
+impl Figure for f64 {
+    fn figure(self) -> Option<f64> {
+        Some(self)
+    }
+}
+
+impl<T: Figure> Figure for Option<T> {
+    fn figure(self) -> Option<f64> {
+        self?.figure()
+    }
+}
+
 /// The constructors that `columns!` names: each takes what it needs or an option of it.
 impl Value {
     pub(in crate::report) fn make_text(text: impl Into<Option<String>>) -> Self {
@@ -240,9 +271,15 @@ impl Value {
     }
 
     /// Of which screens show one decimal.
-    pub(in crate::report) fn make_number(number: impl Into<Option<Decimal>>) -> Self {
-        let number = number.into().and_then(|number| number.to_f64());
-        Self::of(number, |number| Self::Number(number, 1))
+    pub(in crate::report) fn make_number(number: impl Figure) -> Self {
+        Self::of(number.figure(), |number| Self::Number(number, 1))
+    }
+
+    pub(in crate::report) fn make_pairs(pairs: &BTreeMap<String, String>) -> Self {
+        let texts = pairs
+            .iter()
+            .map(|(name, text)| (name.clone(), Self::text(text)));
+        Self::Map(texts.collect())
     }
 
     pub(in crate::report) fn make_devices(number: impl Into<Option<Decimal>>) -> Self {
@@ -344,21 +381,27 @@ macro_rules! columns {
     (@kind flag) => { $crate::report::doc::Kind::Flag };
     (@kind count [$of:expr]) => { $crate::report::doc::Kind::CountOf($of) };
     (@kind count) => { $crate::report::doc::Kind::Count };
+    (@kind number [$of:expr]) => { $crate::report::doc::Kind::NumberTo($of) };
     (@kind number) => { $crate::report::doc::Kind::Number };
     (@kind devices) => { $crate::report::doc::Kind::Devices };
     (@kind cell) => { $crate::report::doc::Kind::Number };
     (@kind map [$of:expr]) => { $crate::report::doc::Kind::Map(Box::new($of)) };
     (@kind millionths) => { $crate::report::doc::Kind::Number };
+    (@kind percent [$of:expr]) => { $crate::report::doc::Kind::NumberTo($of) };
     (@kind percent) => { $crate::report::doc::Kind::Percent };
-    (@kind utilization) => { $crate::report::doc::Kind::Utilization };
+    (@kind utilization) => { $crate::report::doc::Kind::NumberTo(100) };
     (@kind share) => { $crate::report::doc::Kind::Share };
     (@kind money) => { $crate::report::doc::Kind::Money };
     (@kind sum) => { $crate::report::doc::Kind::Sum };
     (@kind whole) => { $crate::report::doc::Kind::Money };
     (@kind price [$of:expr]) => { $crate::report::doc::Kind::Price };
     (@kind price) => { $crate::report::doc::Kind::Price };
+    (@kind pairs) => { $crate::report::doc::Kind::Map(Box::new($crate::report::doc::Kind::Text)) };
     (@kind rows [$of:expr]) => { $crate::report::doc::Kind::Rows($crate::report::doc::heads($of())) };
     (@kind record [$of:expr]) => { $crate::report::doc::Kind::Record($crate::report::doc::heads($of())) };
+    (@value opt rows [$of:expr], $value:expr) => {
+        $crate::report::doc::Value::of($value, |rows| $crate::report::doc::Value::make_rows(&$of(), rows))
+    };
     (@value opt $kind:ident $($rest:tt)+) => { columns!(@value $kind $($rest)+) };
     (@value text, $value:expr) => { $crate::report::doc::Value::make_text($value) };
     (@value word [$of:expr], $value:expr) => { $crate::report::doc::Value::make_word($value) };
@@ -369,12 +412,14 @@ macro_rules! columns {
     (@value flag, $value:expr) => { $crate::report::doc::Value::make_flag($value) };
     (@value count [$of:expr], $value:expr) => { $crate::report::doc::Value::make_count($value) };
     (@value count, $value:expr) => { $crate::report::doc::Value::make_count($value) };
+    (@value number [$of:expr], $value:expr) => { $crate::report::doc::Value::make_number($value) };
     (@value number, $value:expr) => { $crate::report::doc::Value::make_number($value) };
     (@value devices, $value:expr) => { $crate::report::doc::Value::make_devices($value) };
     (@value cell, $value:expr) => { $value };
     (@value map [$of:expr], $value:expr) => { $crate::report::doc::Value::make_map($value) };
     (@value millionths, $value:expr) => { $crate::report::doc::Value::make_millionths($value) };
     (@value utilization, $value:expr) => { $crate::report::doc::Value::make_percent($value) };
+    (@value percent [$of:expr], $value:expr) => { $crate::report::doc::Value::make_percent($value) };
     (@value percent, $value:expr) => { $crate::report::doc::Value::make_percent($value) };
     (@value share, $value:expr) => { $crate::report::doc::Value::make_share($value) };
     (@value money, $value:expr) => { $crate::report::doc::Value::make_money($value) };
@@ -382,6 +427,7 @@ macro_rules! columns {
     (@value whole, $value:expr) => { $crate::report::doc::Value::make_whole($value) };
     (@value price [$of:expr], $value:expr) => { $crate::report::doc::Value::make_rate($value, $of) };
     (@value price, $value:expr) => { $crate::report::doc::Value::make_price($value) };
+    (@value pairs, $value:expr) => { $crate::report::doc::Value::make_pairs($value) };
     (@value rows [$of:expr], $value:expr) => { $crate::report::doc::Value::make_rows(&$of(), $value) };
     (@value record [$of:expr], $value:expr) => { $crate::report::doc::Value::make_record(&$of(), $value) };
 }

@@ -1,6 +1,6 @@
 //! `--format csv`: the rows of the first table, or a document's own keys in one row.
 
-use super::columns::{column, flattened};
+use super::columns::{column, flat_heads, flat_row, flattened};
 use super::json::{millionths, rounded};
 use super::{CsvRows, Doc, Head, Table, Value};
 use crate::report::shared::csv;
@@ -73,9 +73,11 @@ pub(in crate::report) fn table_csv(table: &Table) -> Result<String, ::csv::Error
 }
 
 fn lines(heads: &[Head], rows: &[Vec<Value>]) -> Result<String, ::csv::Error> {
-    let (heads, rows) = flattened(heads, rows);
-    let header = heads.iter().map(|head| head.path.as_ref());
-    csv::document(header, rows.iter().map(|row| row.iter().map(cell)))
+    let header = flat_heads(heads);
+    let header = header.iter().map(|head| head.path.as_ref());
+    let rows = rows.iter().flat_map(|row| flat_row(heads, row));
+    let cells = |row: Vec<Value>| row.into_iter().map(|value| cell(&value));
+    csv::document(header, rows.map(cells))
 }
 
 /// A value as a cell that no spreadsheet runs; empty where it is absent.

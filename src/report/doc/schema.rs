@@ -47,7 +47,7 @@ fn form(doc: &Doc) -> Json {
         let rows =
             json!({ "type": "array", "items": object(&table.columns), "description": table.title });
         let (place, key) = place(&mut form, table.key);
-        add(place, key, rows, true);
+        add(place, key, rows, !table.is_optional);
     }
     if doc.gaps.is_some() {
         let words = ["what", "where", "reason", "hint"];
@@ -132,7 +132,7 @@ fn value(head: &Head) -> Json {
         Kind::Number
         | Kind::Devices
         | Kind::Percent
-        | Kind::Utilization
+        | Kind::NumberTo(_)
         | Kind::Share
         | Kind::Money
         | Kind::Sum
@@ -164,11 +164,12 @@ fn value(head: &Head) -> Json {
             let words = words.iter().map(|word| Json::from(*word)).chain(absent);
             schema.insert("enum".to_owned(), words.collect());
         }
-        Kind::Count | Kind::Devices | Kind::Share | Kind::Price | Kind::Utilization => {
+        Kind::Count | Kind::Devices | Kind::Share | Kind::Price => {
             schema.insert("minimum".to_owned(), 0.into());
-            if head.kind == Kind::Utilization {
-                schema.insert("maximum".to_owned(), 100.into());
-            }
+        }
+        Kind::NumberTo(most) => {
+            schema.insert("minimum".to_owned(), 0.into());
+            schema.insert("maximum".to_owned(), json!(most));
         }
         Kind::CountOf(numbers) => {
             schema.insert("enum".to_owned(), json!(numbers));

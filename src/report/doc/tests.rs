@@ -1,6 +1,8 @@
 use super::*;
 use crate::domain::{Currency, Money};
 use crate::report::TableStyle;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
 
 fn usd(text: &str) -> Money {
     Money::new(text.parse().expect("a decimal"), Currency::Usd)
@@ -458,4 +460,55 @@ fn rows_that_are_not_shown_say_what_they_add_up_to() {
     let text = doc_table(&doc, style);
     let said = "\n$4.00\n  … and 2 more moves worth $3.00: see `--all`\n";
     assert!(text.contains(said), "{text}");
+}
+
+columns! {
+    fn gpus(row: (u64, f64)) {
+        count "index", "GPU", Narrow(0), row.0, "";
+        percent[100] "mean", "mean", Narrow(0), row.1, "";
+    }
+}
+
+columns! {
+    fn machines(row: (f64, Vec<(u64, f64)>)) {
+        percent[100] "mean", "mean", Narrow(0), row.0, "";
+        devices "free", "free", Narrow(0), Decimal::new(3, 0) / Decimal::new(7, 0), "";
+        pairs "tags", "", Data, &BTreeMap::from([("team".to_owned(), "=x".to_owned())]), "";
+        rows[gpus] "gpus", "GPUs", Wide, row.1.clone(), "";
+        opt rows[gpus] "spares", "", Data, None::<Vec<(u64, f64)>>, "";
+    }
+}
+
+#[test]
+fn a_name_that_a_row_shares_with_its_rows_stands_for_the_row() {
+    let rows = [(20.0, vec![(0, 15.5), (1, 24.5)]), (0.0, Vec::new())];
+    let table = Table::of("machines", "", ("machine", "machines"), machines(), rows);
+    let doc = Doc {
+        tables: vec![Table {
+            is_optional: true,
+            ..table
+        }],
+        ..Doc::default()
+    };
+    assert_eq!(
+        doc_csv(&doc).expect("CSV"),
+        "mean,free,tags,gpu_index,gpu_mean\n\
+         20.0000,0.428571,team==x,0,15.5000\n\
+         20.0000,0.428571,team==x,1,24.5000\n\
+         0.0000,0.428571,team==x,,\n"
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&doc_json(&doc).expect("JSON")).expect("JSON");
+    assert_eq!(
+        json["machines"][1],
+        serde_json::json!({
+            "mean": 0.0, "free": 0.428_571, "tags": {"team": "=x"}, "gpus": [], "spares": null,
+        })
+    );
+    let schema: serde_json::Value =
+        serde_json::from_str(&doc_schema("x", "", &[doc]).expect("JSON")).expect("JSON");
+    assert_eq!(schema["required"], serde_json::json!(["schema_version"]));
+    let machine = &schema["properties"]["machines"]["items"]["properties"];
+    assert_eq!(machine["mean"]["maximum"], 100);
+    assert_eq!(machine["tags"]["additionalProperties"]["type"], "string");
 }
