@@ -315,7 +315,7 @@ pub(super) struct InventoryArgs {
     pub sort: Option<InventorySort>,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
+    pub format: Option<DocFormat>,
 }
 
 /// `gpucost metrics`.

@@ -1,13 +1,13 @@
 //! `gpucost inventory`.
 
 use super::Io;
-use super::args::{Format, InventoryArgs};
+use super::args::{DocFormat, InventoryArgs};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::view_args::{ViewFlags, check_known};
-use super::{audit, estate, output};
+use super::{audit, estate, output, planner};
 use crate::analysis::list_instances;
-use crate::report::{TableStyle, inventory_csv, inventory_json, inventory_rows, inventory_table};
+use crate::report::{TableStyle, inventory_doc, inventory_rows};
 
 pub(super) fn run(args: &InventoryArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.estate.out, io)?;
@@ -18,31 +18,23 @@ pub(super) fn run(args: &InventoryArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
         types: &args.of.types,
         sort: args.sort,
     };
-    match format {
-        Format::Table | Format::Wide => {}
-        Format::Json => flags.refuse("json")?,
-        Format::Csv => flags.refuse("csv")?,
+    if !format.is_table() {
+        flags.refuse(&format.name())?;
     }
     let view = flags.view();
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     let estate = estate::estate_without_metrics(&args.estate, &settings, io)?;
     let listing = list_instances(&estate, &settings.policy);
     let warning = age.check(listing.oldest_seen_on(), estate.as_of)?;
-    let text = match format {
-        Format::Table | Format::Wide => {
-            let rows = inventory_rows(&listing);
-            check_known(&view, &rows)?;
-            let (shown, _) = view.order(&rows);
-            let style = TableStyle {
-                limit: view.limit,
-                ..output::style(format == Format::Wide, &args.estate.out, io)
-            };
-            inventory_table(&listing, &shown, style)
-        }
-        Format::Json => inventory_json(&listing).map_err(Failure::unexpected)?,
-        Format::Csv => inventory_csv(&listing).map_err(Failure::unexpected)?,
+    let rows = inventory_rows(&listing);
+    check_known(&view, &rows)?;
+    let (shown, _) = view.order(&rows);
+    let style = TableStyle {
+        limit: view.limit,
+        ..output::style(format == DocFormat::Wide, &args.estate.out, io)
     };
-    output::document(&text, &args.estate.out, io)?;
+    let doc = inventory_doc(&listing, &shown);
+    planner::print_in(&doc, format, style, &args.estate.out, io)?;
     output::warn(warning, &args.estate.out, io);
     Ok(output::close(
         "listed",

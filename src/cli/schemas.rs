@@ -4,8 +4,9 @@
 use super::Io;
 use super::exit::{ExitCode, Failure};
 use crate::report::{
-    diff_schema, doctor_schema, explain_schema, fix_schema, gate_schema, price_status_schema,
-    pricing_schema, reserved_schema, rightsize_schema, spot_schema, terraform_schema,
+    diff_schema, doctor_schema, explain_schema, fix_schema, gate_schema, inventory_schema,
+    price_status_schema, pricing_schema, reserved_schema, rightsize_schema, spot_schema,
+    terraform_schema,
 };
 use clap::ValueEnum;
 use std::borrow::Cow;
@@ -64,6 +65,7 @@ impl SchemaName {
             Self::Pricing => return Ok(pricing_schema()?.into()),
             Self::Fix => return Ok(fix_schema()?.into()),
             Self::Explain => return Ok(explain_schema()?.into()),
+            Self::Inventory => return Ok(inventory_schema()?.into()),
             Self::Reserved => return Ok(reserved_schema()?.into()),
             Self::Diff => return Ok(diff_schema()?.into()),
             Self::Check => return Ok(gate_schema()?.into()),
@@ -74,7 +76,6 @@ impl SchemaName {
             Self::Audit => include_str!("../../docs/schema/audit.schema.json"),
             Self::Commitments => include_str!("../../docs/schema/commitments.schema.json"),
             Self::Estate => include_str!("../../docs/schema/estate.schema.json"),
-            Self::Inventory => include_str!("../../docs/schema/inventory.schema.json"),
             Self::Metrics => include_str!("../../docs/schema/metrics.schema.json"),
             Self::Policy => include_str!("../../docs/schema/policy.schema.json"),
             Self::Profile => include_str!("../../docs/schema/profile.schema.json"),

@@ -52,7 +52,7 @@ pub use gate::{
 pub use groups::{groups_csv, groups_section};
 pub use history::{digest_answer, history_answer, history_html};
 pub use interactive::{CHOICE_TITLE, Effect, Key, Model, draw as draw_model};
-pub use inventory::{inventory_csv, inventory_json, inventory_rows, inventory_table};
+pub use inventory::{inventory_doc, inventory_rows, inventory_schema};
 pub use live::{
     History, LiveGpu, LiveVerdict, LiveView, draw as draw_live_view, live_openmetrics, status_line,
 };

@@ -74,6 +74,6 @@ columns! {
     }
 }
 
-fn an_hour(rate: HourlyRate) -> Money {
+pub(in crate::report) fn an_hour(rate: HourlyRate) -> Money {
     Money::new(rate.amount(), rate.currency())
 }

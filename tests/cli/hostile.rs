@@ -197,7 +197,10 @@ fn no_name_is_a_command_to_a_code_host() {
                     "openmetrics",
                 ][..],
             ),
-            ("inventory", &["table", "wide", "json", "csv"]),
+            (
+                "inventory",
+                &["table", "wide", "json", "csv", "markdown", "html"],
+            ),
             ("metrics", &["table", "wide", "json", "csv"]),
             (
                 "check",

@@ -408,22 +408,21 @@ fn the_same_estate_gives_the_same_bytes() {
 }
 
 #[test]
-fn html_is_a_format_of_the_audit_alone() {
+fn a_format_of_the_audit_alone_is_refused_elsewhere() {
     let mut world = World::new();
-    let outcome = world.run(&["inventory", "--demo", "--format", "html"]);
+    let outcome = world.run(&["inventory", "--demo", "--format", "focus"]);
     assert_eq!(outcome.code, 2);
     world.set("GPUCOST_FORMAT", "html");
-    assert!(
-        world
-            .run(&["audit", "--demo"])
-            .stdout
-            .starts_with("<!DOCTYPE html>")
-    );
+    for command in ["audit", "inventory"] {
+        let page = world.run(&[command, "--demo"]).stdout;
+        assert!(page.starts_with("<!DOCTYPE html>"), "{command}");
+    }
+    world.set("GPUCOST_FORMAT", "focus");
     let outcome = world.run(&["inventory", "--demo"]);
     assert_eq!(outcome.code, 2);
     assert_eq!(
         outcome.stderr,
-        "error: `html` is not a supported format for this command\nhint: valid values: table, wide, json, csv\n"
+        "error: `focus` is not a supported format for this command\nhint: valid values: table, wide, json, csv, markdown, html, xlsx\n"
     );
 }
 

@@ -64,11 +64,11 @@ fn volumes_and_addresses_that_were_not_read_are_not_none() {
         ("128", "")
     );
     assert_eq!(rows[0]["addresses"], "eipalloc-7");
-    let wide = listed(&world, &path, "wide").stdout;
-    assert!(
-        wide.contains("128 GiB") && !wide.contains(" 0 GiB"),
-        "{wide}"
+    assert_eq!(
+        (&stopped["volume_gib"], &running["volume_gib"]),
+        (&json!(128), &Value::Null)
     );
+    let wide = listed(&world, &path, "wide").stdout;
     assert!(wide.contains("eipalloc-7"), "{wide}");
 }
 

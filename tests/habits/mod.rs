@@ -13,10 +13,9 @@ use std::process::{Command, Output};
 const MARK: &str = "REPLACE:";
 
 /// Documents that have formats, with their folder.
-const DOCUMENTS: [(&str, &str); 4] = [
+const DOCUMENTS: [(&str, &str); 3] = [
     ("audit", "audit"),
     ("gate", "gate"),
-    ("inventory", "inventory"),
     ("metrics", "metrics"),
 ];
 

@@ -183,8 +183,8 @@ fn each_job_costs_the_seconds_that_are_billed() {
         words.take(5).map(str::to_owned).collect()
     };
     // 9,000 s are 2.5 hours.
-    assert_eq!(cells(lines[2]), ["fit", "$24.45", "$1.63", "2.50", "—"]);
-    assert_eq!(cells(lines[4]), ["spot", "$3.98", "—", "1.04", "62.5%"]);
+    assert_eq!(cells(lines[2]), ["fit", "$24.45", "$1.63", "2.5", "—"]);
+    assert_eq!(cells(lines[4]), ["spot", "$3.98", "—", "1.0", "62.5%"]);
     assert_eq!(cells(lines[5])[..2], ["odd", "unpriced"]);
     assert_eq!(cells(lines[6])[..2], ["planned", "prepaid"]);
     assert_eq!(cells(lines[7])[..2], ["running", "—"]);
