@@ -328,7 +328,7 @@ pub(super) struct MetricsArgs {
     pub estate: EstateArgs,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<Format>,
+    pub format: Option<DocFormat>,
 }
 
 /// What to do about metrics.

@@ -1,16 +1,14 @@
 //! `gpucost metrics` and `gpucost metrics setup`.
 
 use super::Io;
-use super::args::{EstateArgs, Format, MetricsAction, MetricsArgs};
+use super::args::{EstateArgs, MetricsAction, MetricsArgs};
 use super::exit::{ExitCode, Failure};
 use super::scope::invocation;
-use super::{audit as audit_command, estate, output};
+use super::{audit as audit_command, estate, output, planner};
 use crate::analysis::{Audit, audit};
 use crate::config::SettingsFile;
 use crate::domain::Risk;
-use crate::report::{
-    AgentSetup, agent_setup, helm_values, metrics_csv, metrics_json, metrics_table,
-};
+use crate::report::{AgentSetup, agent_setup, helm_values, metrics_doc};
 use crate::usage::Estate;
 
 pub(super) fn run(args: &MetricsArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
@@ -23,15 +21,9 @@ pub(super) fn run(args: &MetricsArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
     }
     let (settings, estate, audit) = measure(&args.estate, io)?;
     let format = audit_command::format(args.format, &settings, io)?;
-    let text = match format {
-        Format::Table | Format::Wide => {
-            let style = output::style(format == Format::Wide, &args.estate.out, io);
-            metrics_table(&audit, &invocation(&args.estate, None), style)
-        }
-        Format::Json => metrics_json(&audit, estate.period_seconds).map_err(Failure::unexpected)?,
-        Format::Csv => metrics_csv(&audit).map_err(Failure::unexpected)?,
-    };
-    output::document(&text, &args.estate.out, io)?;
+    let invocation = invocation(&args.estate, None);
+    let doc = metrics_doc(&audit, estate.period_seconds, &invocation);
+    planner::print(&doc, format, &args.estate.out, io)?;
     let (instances, unmeasured) = audit_command::seen(&audit);
     Ok(output::close(
         "measured",

@@ -5,8 +5,8 @@ use super::Io;
 use super::exit::{ExitCode, Failure};
 use crate::report::{
     diff_schema, doctor_schema, explain_schema, fix_schema, gate_schema, inventory_schema,
-    price_status_schema, pricing_schema, reserved_schema, rightsize_schema, spot_schema,
-    terraform_schema,
+    metrics_schema, price_status_schema, pricing_schema, reserved_schema, rightsize_schema,
+    spot_schema, terraform_schema,
 };
 use clap::ValueEnum;
 use std::borrow::Cow;
@@ -66,6 +66,7 @@ impl SchemaName {
             Self::Fix => return Ok(fix_schema()?.into()),
             Self::Explain => return Ok(explain_schema()?.into()),
             Self::Inventory => return Ok(inventory_schema()?.into()),
+            Self::Metrics => return Ok(metrics_schema()?.into()),
             Self::Reserved => return Ok(reserved_schema()?.into()),
             Self::Diff => return Ok(diff_schema()?.into()),
             Self::Check => return Ok(gate_schema()?.into()),
@@ -76,7 +77,6 @@ impl SchemaName {
             Self::Audit => include_str!("../../docs/schema/audit.schema.json"),
             Self::Commitments => include_str!("../../docs/schema/commitments.schema.json"),
             Self::Estate => include_str!("../../docs/schema/estate.schema.json"),
-            Self::Metrics => include_str!("../../docs/schema/metrics.schema.json"),
             Self::Policy => include_str!("../../docs/schema/policy.schema.json"),
             Self::Profile => include_str!("../../docs/schema/profile.schema.json"),
             Self::Settings => include_str!("../../docs/schema/settings.schema.json"),

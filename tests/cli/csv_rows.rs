@@ -214,7 +214,20 @@ fn inventory_and_metrics_have_a_row_for_each_instance_and_gpu() {
     assert_eq!(table(&inventory.stdout).1.len(), 23);
     let metrics = world.run(&["metrics", "--demo", "--format", "csv"]);
     // One row a GPU, and one for the instance without any.
-    assert_eq!(table(&metrics.stdout).1.len(), 105 + 1);
+    let rows = table(&metrics.stdout).1;
+    assert_eq!(rows.len(), 105 + 1);
+    let document = world.run(&["metrics", "--demo", "--format", "json"]).json();
+    let first = &document["instances"][0];
+    for (column, figure) in [
+        ("gpu_index", &first["gpus"][1]["index"]),
+        ("gpu_mean", &first["gpus"][1]["mean"]),
+        ("mean", &first["mean"]),
+        ("coverage", &first["coverage"]),
+    ] {
+        let cell: f64 = rows[1][column].parse().expect("a number");
+        let figure = figure.as_f64().expect("a number");
+        assert!((cell - figure).abs() < 2e-4, "{column}: {cell} {figure}");
+    }
 }
 
 #[test]

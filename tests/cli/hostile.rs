@@ -201,7 +201,10 @@ fn no_name_is_a_command_to_a_code_host() {
                 "inventory",
                 &["table", "wide", "json", "csv", "markdown", "html"],
             ),
-            ("metrics", &["table", "wide", "json", "csv"]),
+            (
+                "metrics",
+                &["table", "wide", "json", "csv", "markdown", "html"],
+            ),
             (
                 "check",
                 &[

@@ -413,7 +413,7 @@ fn a_format_of_the_audit_alone_is_refused_elsewhere() {
     let outcome = world.run(&["inventory", "--demo", "--format", "focus"]);
     assert_eq!(outcome.code, 2);
     world.set("GPUCOST_FORMAT", "html");
-    for command in ["audit", "inventory"] {
+    for command in ["audit", "inventory", "metrics"] {
         let page = world.run(&[command, "--demo"]).stdout;
         assert!(page.starts_with("<!DOCTYPE html>"), "{command}");
     }

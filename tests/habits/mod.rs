@@ -13,10 +13,9 @@ use std::process::{Command, Output};
 const MARK: &str = "REPLACE:";
 
 /// Documents that have formats, with their folder.
-const DOCUMENTS: [(&str, &str); 3] = [
+const DOCUMENTS: [(&str, &str); 2] = [
     ("audit", "audit"),
     ("gate", "gate"),
-    ("metrics", "metrics"),
 ];
 
 /// Names as short and as long as they may be.

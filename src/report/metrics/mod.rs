@@ -2,19 +2,133 @@
 //! agent configuration and the Helm values of `metrics setup`.
 
 mod agent;
-mod csv;
 mod helm;
-mod json;
-mod table;
 
 pub use self::agent::{AgentSetup, agent_setup};
-pub use self::csv::metrics_csv;
 pub use self::helm::helm_values;
-pub use self::json::metrics_json;
-pub use self::table::metrics_table;
 
 use crate::analysis::Audit;
-use crate::domain::{InstanceUsage, Workload};
+use crate::domain::{
+    GpuUsage, InstanceUsage, SeriesSource, Signal, UtilizationSummary, Window, Workload, floored,
+};
+use crate::report::doc::{Doc, Record, Table, columns, doc_schema};
+use crate::report::shared::next::{Invocation, Setup};
+use crate::report::shared::text::counted;
+use jiff::Timestamp;
+
+/// The instant, the window, and the grid of the series in seconds.
+type Scope = (Timestamp, Window, u32);
+
+columns! {
+    fn scope(scope: Scope) {
+        time "as_of", "", Data, scope.0, "";
+        time "window_start", "", Data, scope.1.start, "";
+        time "window_end", "", Data, scope.1.end, "Exclusive.";
+        count "period_seconds", "", Data, scope.2, "The grid of the series, in seconds.";
+    }
+}
+
+columns! {
+    fn machines<'a>(row: (&'a Workload, &'a InstanceUsage)) {
+        text "instance", "", Data, row.1.instance.to_string(), "";
+        text "native", "instance", Screen, row.1.instance.native().to_owned(), "";
+        text "name", "name", Screen, row.0.name.clone(), "";
+        text "workload", "", Data, row.0.id(), "The id of its workload.";
+        text "region", "region", Wide, row.0.key.region.clone(), "";
+        text "instance_type", "type", Narrow(3), row.0.key.instance_type.clone(), "";
+        text "said_by", "signal", Screen, signal(row.1).to_owned(), "";
+        opt word[Signal::NAMES] "signal", "", Data, row.1.signal.map(|(signal, _)| signal.name()), "The signal that was evaluated.";
+        opt word[SeriesSource::NAMES] "source", "", Data, row.1.signal.map(|(_, source)| source.name()), "";
+        flag "joined_by_hostname", "", Data, row.1.joined_by_hostname, "Whether its metrics were matched by host name or address instead of instance ID.";
+        opt percent[100] "mean", "mean", Narrow(0), row.1.summary.as_ref().map(|summary| summary.distribution.mean), "";
+        opt percent[100] "p50", "p50", Wide, row.1.summary.as_ref().map(|summary| summary.distribution.p50), "";
+        opt percent[100] "p95", "p95", Narrow(0), row.1.summary.as_ref().map(|summary| summary.distribution.p95), "";
+        opt percent[100] "p99", "p99", Wide, row.1.summary.as_ref().map(|summary| summary.distribution.p99), "";
+        opt percent[100] "max", "max", Narrow(1), row.1.summary.as_ref().map(|summary| summary.max), "";
+        opt number "vram_peak_mib", "VRAM MiB", Narrow(2), vram_peak_mib(row.1), "Of the GPU that used the most.";
+        opt number[1] "idle_share", "", Data, row.1.summary.as_ref().and_then(|summary| summary.idle_share), "Share of the periods in which no GPU reached 1%.";
+        count "n_samples", "", Data, row.1.summary.as_ref().map_or(0, |summary| summary.n_samples), "Periods with data.";
+        opt count "expected_samples", "", Data, row.1.summary.as_ref().map(|summary| summary.expected_samples), "Periods in which it ran.";
+        opt percent "covered", "coverage", Screen, row.1.summary.as_ref().and_then(covered), "";
+        opt number[1] "coverage", "", Data, row.1.summary.as_ref().map(UtilizationSummary::coverage), "Periods with data divided by periods in which it ran.";
+        opt count "resolution_seconds", "", Data, row.1.summary.as_ref().map(|summary| summary.period_seconds), "The length of these periods.";
+        count "dropped_points", "", Data, row.1.rejected.total(), "Invalid readings.";
+        rows[gpus] "gpus", "GPUs", Wide, &row.1.gpus, "";
+    }
+}
+
+columns! {
+    fn gpus<'a>(gpu: &'a GpuUsage) {
+        count "index", "GPU", Narrow(0), gpu.index, "On the host.";
+        opt percent[100] "mean", "mean", Narrow(0), gpu.utilization.map(|figures| figures.mean), "";
+        opt percent[100] "p50", "p50", Narrow(0), gpu.utilization.map(|figures| figures.p50), "";
+        opt percent[100] "p95", "p95", Narrow(0), gpu.utilization.map(|figures| figures.p95), "";
+        opt percent[100] "p99", "p99", Narrow(0), gpu.utilization.map(|figures| figures.p99), "";
+        opt percent[100] "max", "max", Narrow(0), gpu.utilization.map(|figures| figures.max), "";
+        count "n_samples", "samples", Narrow(0), gpu.samples.count, "";
+        opt number "vram_peak_mib", "peak VRAM MiB", Narrow(0), gpu.vram.map(|vram| vram.peak_mib), "";
+        opt number "vram_p95_mib", "p95 VRAM MiB", Narrow(0), gpu.vram.and_then(|vram| vram.p95_mib), "";
+        opt number "vram_total_mib", "VRAM MiB", Narrow(0), gpu.vram.and_then(|vram| vram.total_mib), "";
+        opt number "power_mean_w", "mean W", Narrow(0), gpu.power.map(|power| power.mean_w), "In watts.";
+        opt number "temperature_max_c", "max °C", Narrow(0), gpu.temperature_max_c, "In °C.";
+    }
+}
+
+/// The metrics of an audit as a document. `period_seconds` is the grid of the series.
+pub fn metrics_doc(audit: &Audit, period_seconds: u32, invocation: &Invocation) -> Doc {
+    let having = |wanted: Option<Signal>| {
+        instances(audit)
+            .filter(|(_, usage)| usage.signal.map(|(signal, _)| signal) == wanted)
+            .count() as u64
+    };
+    let (silent, power) = (having(None), having(Some(Signal::GpuPowerUtilization)));
+    let total = instances(audit).count() as u64;
+    let mut headline = format!(
+        "{}, {silent} without any GPU signal",
+        counted(total, "running instance", "running instances")
+    );
+    if power > 0 {
+        headline.push_str(&format!(", {power} with power only"));
+    }
+    let setup = (silent + power > 0).then(|| Setup::of(audit.source).command(invocation));
+    Doc {
+        name: "metrics",
+        headline,
+        record: Record::of(scope(), &(audit.as_of, audit.window, period_seconds)),
+        tables: vec![table(instances(audit))],
+        gaps: Some(audit.gaps.clone()),
+        next: setup.into_iter().collect(),
+        ..Doc::default()
+    }
+}
+
+/// The JSON schema of `gpucost metrics`.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn metrics_schema() -> Result<String, serde_json::Error> {
+    let about = "GPU utilization and metric coverage of each running instance; docs/json.md says \
+                 what each key means. Utilization is 0-100, shares 0-1, memory in MiB; absent is \
+                 null, not zero. Keys may be added within a schema version.";
+    let form = Doc {
+        record: Record::heads(scope()),
+        tables: vec![table(std::iter::empty())],
+        gaps: Some(Vec::new()),
+        ..Doc::default()
+    };
+    doc_schema("metrics", about, &[form])
+}
+
+fn table<'a>(rows: impl Iterator<Item = (&'a Workload, &'a InstanceUsage)>) -> Table {
+    let noun = ("instance", "instances");
+    Table::of(
+        "instances",
+        "INSTANCES  GPU utilization",
+        noun,
+        machines(),
+        rows,
+    )
+}
 
 /// Running instances with their workload, in order of the audit.
 fn instances(audit: &Audit) -> impl Iterator<Item = (&Workload, &InstanceUsage)> {
@@ -29,4 +143,24 @@ fn instances(audit: &Audit) -> impl Iterator<Item = (&Workload, &InstanceUsage)>
                 .iter()
                 .map(|usage| (&*audited.workload, usage))
         })
+}
+
+fn signal(usage: &InstanceUsage) -> &'static str {
+    match usage.signal {
+        None => "none",
+        Some((Signal::GpuUtilization, SeriesSource::Profile)) => "profile",
+        Some((Signal::GpuUtilization, _)) => "GPU",
+        Some((Signal::GpuPowerUtilization, _)) => "power",
+    }
+}
+
+/// Of the GPU that used the most.
+fn vram_peak_mib(usage: &InstanceUsage) -> Option<f64> {
+    let vram = usage.gpus.iter().filter_map(|gpu| gpu.vram);
+    vram.map(|vram| vram.peak_mib).reduce(f64::max)
+}
+
+/// Coverage in percent, never rounded up.
+fn covered(summary: &UtilizationSummary) -> Option<f64> {
+    floored(summary.coverage() * 100.0, 1).parse().ok()
 }
