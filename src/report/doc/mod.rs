@@ -172,6 +172,8 @@ pub struct Table {
     pub rows: Vec<Vec<Value>>,
     /// What to know below the rows; screens only.
     pub notes: Vec<String>,
+    /// Whether a document that has no row for it is without its key, too.
+    pub is_optional: bool,
 }
 
 impl Table {
@@ -190,7 +192,7 @@ impl Table {
             noun,
             rows: rows.into_iter().map(cells).collect(),
             columns: columns.into_iter().map(|column| column.head).collect(),
-            notes: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -287,7 +289,7 @@ impl Table {
                 rows: rows.clone(),
                 key: self.key,
                 noun: self.noun,
-                notes: Vec::new(),
+                ..Self::default()
             }));
             if let Some(table) = tables[first..].last_mut() {
                 table.notes = notes.flatten().collect();
@@ -309,9 +311,9 @@ impl Table {
             Kind::Count
             | Kind::CountOf(_)
             | Kind::Number
-            | Kind::Devices
             | Kind::Percent
-            | Kind::Utilization
+            | Kind::NumberTo(_)
+            | Kind::Devices
             | Kind::Share
             | Kind::Money
             | Kind::Sum
