@@ -15,6 +15,7 @@ use super::digest::DigestArgs;
 use super::doctor::DoctorArgs;
 use super::fit::FitArgs;
 use super::fix::FixArgs;
+use super::help;
 use super::history::HistoryArgs;
 use super::kpi_args::KpiArgs;
 use super::mcp_args::McpArgs;
@@ -262,7 +263,7 @@ impl Command {
 
 /// The whole command line, for parsing, completions and the manual.
 pub fn command() -> clap::Command {
-    Cli::command()
+    help::shortened(Cli::command())
 }
 
 #[cfg(test)]

@@ -37,6 +37,7 @@ mod fit_measured;
 mod fix;
 mod group_by;
 mod guard;
+mod help;
 mod history;
 mod interactive;
 #[cfg(unix)]
