@@ -3,7 +3,6 @@
 use crate::domain::{Action, ActionKind, Money, Part, Verdict, Workload};
 use crate::rules::Silence;
 use crate::savings::{Alternatives, LeftOut, Proposals};
-use crate::usage::Course;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,11 +11,6 @@ use std::sync::Arc;
 pub struct AuditedWorkload {
     pub workload: Arc<Workload>,
     pub verdict: Verdict,
-    /// How its GPUs were used over the window; absent where their utilization was not measured.
-    pub course: Option<Course>,
-    /// Their mean utilization by hour of the week in whole percents, from Monday 00:00 in the
-    /// zone of the audit; absent for an hour without samples, empty without a course.
-    pub week_percents: Vec<Option<u8>>,
     /// Its members apart by how each behaves, those that work last; those that a tag
     /// takes out of advice are in none.
     pub parts: Vec<Part>,
@@ -41,6 +35,13 @@ impl AuditedWorkload {
         self.actions.iter().try_fold(cost, |rest, action| {
             rest.checked_sub(action.monthly_savings()).ok()
         })
+    }
+
+    /// What its part of the plan saves per month, zero without an action; absent
+    /// when it is unpriced.
+    pub fn planned_monthly_savings(&self) -> Option<Money> {
+        let cost = self.workload.monthly_cost()?;
+        cost.checked_sub(self.planned_monthly_cost()?).ok()
     }
 
     /// The members that are neither idle nor idle so far, with what they are judged

@@ -77,11 +77,10 @@ pub use served::{
     running_workload,
 };
 pub use sums::{
-    Charge, ChargeKind, ClaimKey, ClassTotals, CostMatrix, CostPart, CostRow, CostSplit, CostSteps,
-    Dimension, Entry, EntrySubject, Funnel, GroupKey, GroupRow, GroupSums, Grouping, GroupingKeys,
-    Groups, PriceUse, ReconciledRow, Reconciliation, RunDays, Showback, ShowbackPart, ShowbackRow,
-    ShowbackSums, StateGpus, Totals, UnusedCharge, charges, cost_by, daily_charges,
-    daily_unused_charges, entries_of, gpus_by_state, ledger, prevailing_tags, unused_charges,
+    Charge, ChargeKind, ClaimKey, ClassTotals, CostSplit, CostSteps, Entry, EntrySubject, Funnel,
+    GroupKey, GroupRow, GroupSums, Grouping, GroupingKeys, Groups, PriceUse, ReconciledRow,
+    Reconciliation, RunDays, Showback, ShowbackPart, ShowbackRow, ShowbackSums, Totals,
+    UnusedCharge, charges, daily_charges, daily_unused_charges, entries_of, ledger, unused_charges,
 };
 pub use tenants::{FoundTenant, FoundTenants, NoTenant, share_tenants};
 pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price_plan};
@@ -289,16 +288,12 @@ fn judge(
         let Grouped {
             workload,
             verdict,
-            course,
-            week_percents,
             parts,
             ..
         } = group;
         audited.push(AuditedWorkload {
             workload,
             verdict,
-            course,
-            week_percents,
             parts,
             proposals: found.whole,
             alternatives,

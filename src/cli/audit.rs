@@ -14,8 +14,8 @@ use crate::config::SettingsFile;
 use crate::domain::{Clusters, Risk};
 use crate::report::text::counted;
 use crate::report::{
-    RowFacts, TableStyle, View, audit_html, audit_json, audit_markdown, audit_openmetrics,
-    audit_table, groups_csv, groups_section,
+    AuditScreen, RowFacts, TableStyle, View, audit_doc, audit_openmetrics, audit_screen, doc_csv,
+    doc_html, doc_json, doc_markdown, doc_table, groups_doc,
 };
 use clap::ValueEnum;
 use rust_decimal::Decimal;
@@ -174,34 +174,42 @@ fn render(
     }
     let keys = wanted.keys.as_ref();
     let groups = keys.map(|keys| Grouping::of(audit, clusters, keys));
+    let view = &wanted.view;
+    let style = TableStyle {
+        limit: view.limit,
+        ..output::style(format == AuditFormat::Wide, &args.estate.out, io)
+    };
+    let is_plain = view.limit.is_none() && view.sort.is_none() && !view.is_filtered();
+    let screen = || {
+        let days = wanted.days.as_ref();
+        let days = days.map(|facts| day_costs(audit, facts, wanted.hours_per_month));
+        let how = AuditScreen {
+            view,
+            by: groups.as_ref(),
+            invocation: &invocation,
+            days: &days.unwrap_or_default(),
+            is_brief: format == AuditFormat::Table && is_plain,
+            ascii: style.ascii,
+        };
+        audit_screen(audit, &how)
+    };
     let text = match format {
-        AuditFormat::Table | AuditFormat::Wide => {
-            let style = TableStyle {
-                limit: wanted.view.limit,
-                ..output::style(format == AuditFormat::Wide, &args.estate.out, io)
-            };
-            let mut text = audit_table(audit, &wanted.view, &invocation, style);
-            if let Some(groups) = &groups {
-                text.push_str(&groups_section(groups, style));
-            }
-            text
+        AuditFormat::Table | AuditFormat::Wide => doc_table(&screen(), style),
+        AuditFormat::Json => {
+            doc_json(&audit_doc(audit, groups.as_ref())).map_err(Failure::unexpected)?
         }
-        AuditFormat::Json => audit_json(audit, groups.as_ref()).map_err(Failure::unexpected)?,
         AuditFormat::Csv => {
             let text = match &groups {
                 Some(groups) => {
-                    groups_csv(groups, audit.totals.currency).map_err(Failure::unexpected)
+                    let doc = groups_doc(groups, audit.totals.currency);
+                    doc_csv(&doc).map_err(Failure::unexpected)
                 }
                 None => wanted.facts.csv(audit, &args.export),
             };
             args.export.marked(text?)
         }
-        AuditFormat::Markdown => audit_markdown(audit, &wanted.view, groups.as_ref(), &invocation),
-        AuditFormat::Html => {
-            let days = wanted.days.as_ref();
-            let days = days.map(|facts| day_costs(audit, facts, wanted.hours_per_month));
-            audit_html(audit, groups.as_ref(), &days.unwrap_or_default())
-        }
+        AuditFormat::Markdown => doc_markdown(&screen()),
+        AuditFormat::Html => doc_html(&screen()),
         AuditFormat::Openmetrics => audit_openmetrics(audit),
         AuditFormat::Focus => {
             let text = wanted.facts.focus(audit, wanted.hours_per_month)?;

@@ -9,7 +9,9 @@ use crate::analysis::{
     unused_charges,
 };
 use crate::domain::Policy;
-use crate::report::{AuditTable, audit_csv, audit_table_csv, audit_xlsx, focus_csv};
+use crate::report::{
+    AuditTable, audit_doc, audit_list, audit_workbook, doc_csv, doc_xlsx, focus_csv,
+};
 use crate::usage::Estate;
 use rust_decimal::Decimal;
 
@@ -84,9 +86,9 @@ impl Facts {
 
     /// The list that CSV was asked for.
     pub(super) fn csv(&self, audit: &Audit, args: &ExportArgs) -> Result<String, Failure> {
-        let list = |table: AuditTable<'_>| audit_table_csv(audit, table);
-        let text = match args.csv_table {
-            None | Some(CsvTable::Workloads) => audit_csv(audit),
+        let list = |table: AuditTable<'_>| audit_list(audit, table);
+        let doc = match args.csv_table {
+            None | Some(CsvTable::Workloads) => audit_doc(audit, None),
             Some(CsvTable::Actions) => list(AuditTable::Actions),
             Some(CsvTable::Purchases) => list(AuditTable::Purchases),
             Some(CsvTable::Findings) => list(AuditTable::Findings),
@@ -96,7 +98,7 @@ impl Facts {
                 list(AuditTable::Reconciliation(&self.reconciliation(audit)))
             }
         };
-        text.map_err(Failure::unexpected)
+        doc_csv(&doc).map_err(Failure::unexpected)
     }
 
     /// FOCUS, by workload or by instance and day.
@@ -116,6 +118,7 @@ impl Facts {
 
     /// The workbook.
     pub(super) fn workbook(&self, audit: &Audit) -> Result<Vec<u8>, Failure> {
-        audit_xlsx(audit, &self.reconciliation(audit)).map_err(Failure::unexpected)
+        let doc = audit_workbook(audit, &self.reconciliation(audit));
+        doc_xlsx(&doc, audit.as_of).map_err(Failure::unexpected)
     }
 }

@@ -4,9 +4,9 @@
 use super::Io;
 use super::exit::{ExitCode, Failure};
 use crate::report::{
-    diff_schema, doctor_schema, explain_schema, fix_schema, gate_schema, inventory_schema,
-    metrics_schema, price_status_schema, pricing_schema, reserved_schema, rightsize_schema,
-    spot_schema, terraform_schema,
+    audit_schema, diff_schema, doctor_schema, explain_schema, fix_schema, gate_schema,
+    inventory_schema, metrics_schema, price_status_schema, pricing_schema, reserved_schema,
+    rightsize_schema, spot_schema, terraform_schema,
 };
 use clap::ValueEnum;
 use std::borrow::Cow;
@@ -67,6 +67,7 @@ impl SchemaName {
             Self::Explain => return Ok(explain_schema()?.into()),
             Self::Inventory => return Ok(inventory_schema()?.into()),
             Self::Metrics => return Ok(metrics_schema()?.into()),
+            Self::Audit => return Ok(audit_schema()?.into()),
             Self::Reserved => return Ok(reserved_schema()?.into()),
             Self::Diff => return Ok(diff_schema()?.into()),
             Self::Check => return Ok(gate_schema()?.into()),
@@ -74,7 +75,6 @@ impl SchemaName {
             Self::Rightsize => return Ok(rightsize_schema()?.into()),
             Self::Spot => return Ok(spot_schema()?.into()),
             Self::Answer => include_str!("../../docs/schema/answer.schema.json"),
-            Self::Audit => include_str!("../../docs/schema/audit.schema.json"),
             Self::Commitments => include_str!("../../docs/schema/commitments.schema.json"),
             Self::Estate => include_str!("../../docs/schema/estate.schema.json"),
             Self::Policy => include_str!("../../docs/schema/policy.schema.json"),

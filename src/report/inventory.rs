@@ -37,7 +37,7 @@ columns! {
         opt text "capacity_reservation_id", "", Data, row.instance.capacity_reservation_id.clone(), "";
         opt word[AcceleratorKind::NAMES] "accelerator", "accelerator", Wide, row.shape.map(|shape| shape.accelerator.name()), "null for an unknown type.";
         text "gpu.model", "gpu", Narrow(2), offer(row).map(|gpu| gpu.model.name().to_owned()), "";
-        devices "gpu.count", "gpus", Narrow(3), offer(row).map(|gpu| gpu.share.count()), "GPUs per machine; a part of one where the machine has a part.";
+        quantity "gpu.count", "gpus", Narrow(3), offer(row).map(|gpu| gpu.share.count()), "GPUs per machine; a part of one where the machine has a part.";
         opt count "gpu.vram_mib", "", Data, offer(row).and_then(|gpu| gpu.vram_mib), "Of each GPU, in MiB.";
         opt count "vcpu", "", Data, row.shape.map(|shape| shape.vcpu), "";
         opt count "memory_mib", "", Data, row.shape.map(|shape| shape.memory_mib), "In MiB.";
@@ -76,11 +76,11 @@ columns! {
         flag "cordoned", "", Data, row.node.is_cordoned, "";
         opt count "pods", "", Data, row.node.pods, "Pods that have not ended; null if unknown.";
         opt count "cpu_only_pods", "", Data, row.node.cpu_only_pods, "Those that request no device; null if unknown.";
-        opt devices "gpus.physical", "gpus", Narrow(0), row.devices.physical, "In physical devices, as all of them.";
-        devices "gpus.allocatable", "allocatable", Narrow(0), row.devices.allocatable, "";
-        opt devices "gpus.requested", "requested", Narrow(0), row.devices.requested, "";
-        opt devices "gpus.free", "free", Narrow(0), row.devices.free(), "Allocatable and not requested.";
-        opt devices "gpus.unallocated", "", Data, row.devices.unallocated(), "Physical and not requested.";
+        opt quantity "gpus.physical", "gpus", Narrow(0), row.devices.physical, "In physical devices, as all of them.";
+        quantity "gpus.allocatable", "allocatable", Narrow(0), row.devices.allocatable, "";
+        opt quantity "gpus.requested", "requested", Narrow(0), row.devices.requested, "";
+        opt quantity "gpus.free", "free", Narrow(0), row.devices.free(), "Allocatable and not requested.";
+        opt quantity "gpus.unallocated", "", Data, row.devices.unallocated(), "Physical and not requested.";
         text "state", "state", Screen, state(&row.node).to_owned(), "";
         opt text "pool", "pool", Narrow(0), row.node.pool.clone(), "";
         rows[node_devices] "devices", "", Data, &row.node.devices, "";
@@ -114,7 +114,7 @@ columns! {
         opt text "profile", "profile", Wide, profile(&claim.devices.unit), "";
         opt count "replicas", "", Data, replicas(&claim.devices.unit), "";
         count "count", "", Data, claim.devices.count, "Units that it holds or waits for.";
-        devices "gpus", "gpus", Narrow(0), claim.devices.physical(), "The same in physical devices.";
+        quantity "gpus", "gpus", Narrow(0), claim.devices.physical(), "The same in physical devices.";
         word[ClaimState::NAMES] "state", "state", Narrow(0), claim.state.name(), "";
         opt time "since", "since", Narrow(1), claim.since, "";
         opt text "instance", "instance", Wide, claim.machine.as_ref().map(ToString::to_string), "null while it is pending.";
@@ -127,9 +127,9 @@ columns! {
         opt text "account", "", Data, json_account(&row.host.account), "";
         text "group", "", Data, row.host.group.clone(), "";
         texts "instances", "", Data, row.instances.iter().map(ToString::to_string).collect::<Vec<_>>(), "";
-        opt devices "gpus", "gpus", Narrow(0), row.gpus, "null if the type of an instance is unknown.";
-        opt devices "reserved_gpus", "reserved", Narrow(0), row.reserved, "";
-        opt devices "unreserved_gpus", "unreserved", Narrow(0), row.unreserved(), "";
+        opt quantity "gpus", "gpus", Narrow(0), row.gpus, "null if the type of an instance is unknown.";
+        opt quantity "reserved_gpus", "reserved", Narrow(0), row.reserved, "";
+        opt quantity "unreserved_gpus", "unreserved", Narrow(0), row.unreserved(), "";
         opt word[CURRENCIES] "currency", "", Data, currency_code(row.unreserved_hourly), "";
         opt money "unreserved_hourly_cost", "unreserved per hour", Narrow(0), row.unreserved_hourly, "Per hour, of GPUs that no component reserves; part of the cost of the instances.";
         text "region", "region", Narrow(0), row.host.region.clone(), "";
@@ -150,7 +150,7 @@ columns! {
     fn copies<'a>(copies: &'a Copies) {
         opt text "instance_type", "", Data, copies.instance_type.clone(), "";
         count "count", "", Data, copies.count, "";
-        opt devices "gpus_each", "", Data, copies.gpus_each, "";
+        opt quantity "gpus_each", "", Data, copies.gpus_each, "";
     }
 }
 

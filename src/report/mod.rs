@@ -31,14 +31,14 @@ mod spot;
 mod terraform;
 
 pub use audit::{
-    AuditTable, audit_csv, audit_html, audit_json, audit_markdown, audit_openmetrics, audit_table,
-    audit_table_csv, audit_xlsx, focus_csv,
+    AuditScreen, AuditTable, audit_doc, audit_list, audit_openmetrics, audit_schema, audit_screen,
+    audit_workbook, focus_csv,
 };
 pub use bill::{BillAudit, BillOrigin, BillSource, bill_answer, negotiated_rates, price_file};
 pub use diff::{diff_doc, diff_schema};
 pub use doc::{
-    CsvRows, Doc, Given, Head, Kind, Level, Missing, Printed, Record, Step, Table, Value, doc_csv,
-    doc_html, doc_json, doc_markdown, doc_slack, doc_table, doc_xlsx,
+    CsvRows, Doc, Given, Head, Kind, Level, Missing, Plot, PlotKind, Printed, Record, Step, Table,
+    Value, doc_csv, doc_html, doc_json, doc_markdown, doc_slack, doc_table, doc_xlsx,
 };
 pub use doctor::{Check, CheckArea, CheckStatus, doctor_doc, doctor_schema};
 pub use explain::{
@@ -49,7 +49,7 @@ pub use gate::{
     CostChange, GateBrief, gate_doc, gate_github, gate_junit, gate_markdown, gate_sarif,
     gate_schema, gate_slack, gate_table,
 };
-pub use groups::{groups_csv, groups_section};
+pub use groups::groups_doc;
 pub use history::{digest_answer, history_answer, history_html};
 pub use interactive::{CHOICE_TITLE, Effect, Key, Model, draw as draw_model};
 pub use inventory::{inventory_doc, inventory_rows, inventory_schema};

@@ -34,7 +34,7 @@ columns! {
         text "instance_type", "type", Narrow(0), row.0.instance_type.clone(), "";
         opt text "gpus", "gpu", Screen, gpus(row.0), "";
         opt text "gpu.model", "", Data, row.0.gpus.as_ref().map(|gpus| gpus.model.clone()), "";
-        opt devices "gpu.count", "", Data, row.0.gpus.as_ref().map(|gpus| gpus.count), "GPUs per machine; a part of one where the machine has a part.";
+        opt quantity "gpu.count", "", Data, row.0.gpus.as_ref().map(|gpus| gpus.count), "GPUs per machine; a part of one where the machine has a part.";
         opt count "gpu.vram_mib", "", Data, row.0.gpus.as_ref().and_then(|gpus| gpus.vram_mib), "Of each GPU.";
         opt count "vcpu", "", Data, row.0.vcpu, "";
         opt count "memory_mib", "", Data, row.0.memory_mib, "";

@@ -1,7 +1,7 @@
 //! Purchases as the promises that they are, in words.
 
 use crate::domain::{HourlyRate, Money};
-use crate::report::doc::columns;
+use crate::report::doc::{Table, columns};
 use crate::report::reserved::{CURRENCIES, PAYMENTS, TERMS};
 use crate::report::shared::text::{counted_figure, money, percent};
 use crate::savings::{Promise, Purchase};
@@ -9,15 +9,20 @@ use rust_decimal::prelude::ToPrimitive;
 
 /// What a purchase asks for and gives, after its count, type and term.
 pub(in crate::report) fn promise_words(purchase: &Purchase, promise: &Promise) -> String {
-    format!(
-        "{} at once and {} per month, used or not; saves {} per month; pays from {} of the \
-         hours on; {} of evidence",
-        money(promise.upfront),
-        money(promise.monthly),
-        money(purchase.monthly_savings),
-        break_even(promise),
-        evidence(promise),
-    )
+    format!("{}; {}", paid(purchase, promise), worth(promise))
+}
+
+fn paid(purchase: &Purchase, promise: &Promise) -> String {
+    let (upfront, monthly) = (money(promise.upfront), money(promise.monthly));
+    let saved = money(purchase.monthly_savings);
+    format!("{upfront} at once and {monthly} per month, used or not; saves {saved} per month")
+}
+
+/// From which share of the hours on it pays, and by what evidence.
+fn worth(promise: &Promise) -> String {
+    let share = percent(promise.break_even_percent.to_f64().unwrap_or_default());
+    let evidence = counted_figure(promise.evidence_days, "day", "days");
+    format!("pays from {share} of the hours on; {evidence} of evidence")
 }
 
 /// All that a purchase is paid, and for what; absent for one without a term.
@@ -25,15 +30,6 @@ pub(in crate::report) fn promised(purchase: &Purchase) -> Option<String> {
     let promise = purchase.promise()?;
     let (total, words) = (money(promise.term_total), promise_words(purchase, &promise));
     Some(format!("{total} until the term ends: {words}"))
-}
-
-/// The share of the hours from which on it pays.
-pub(in crate::report) fn break_even(promise: &Promise) -> String {
-    percent(promise.break_even_percent.to_f64().unwrap_or_default())
-}
-
-pub(in crate::report) fn evidence(promise: &Promise) -> String {
-    counted_figure(promise.evidence_days, "day", "days")
 }
 
 const KINDS: &[&str] = &["standard-reserved-instance", "ec2-instance-savings-plan"];
@@ -49,19 +45,21 @@ pub(in crate::report) fn purchase_row(purchase: &Purchase) -> PurchaseRow<'_> {
 columns! {
     /// A purchase of a plan: what it promises, and what it saves.
     pub(in crate::report) fn purchase<'a>(row: PurchaseRow<'a>) {
+        opt money "total", "total", Screen, row.1.as_ref().map(|promise| promise.term_total), "";
+        text "units", "what", Screen, row.units(), "";
         opt word[KINDS] "kind", "", Data, row.1.as_ref().map(|promise| promise.kind), "";
         text "option", "", Data, row.0.term.option.to_string(), "";
         opt text "account", "", Data, row.0.account.clone(), "The account to buy in; null where accounts share commitments.";
-        count "count", "", Data, row.0.count, "";
-        text "instance_type", "", Data, row.0.key.instance_type.clone(), "";
         text "region", "", Data, row.0.key.region.clone(), "";
+        text "instance_type", "", Data, row.0.key.instance_type.clone(), "";
         text "operating_system", "", Data, row.0.key.operating_system.name().to_owned(), "";
         text "tenancy", "", Data, row.0.key.tenancy.name().to_owned(), "";
+        count "count", "", Data, row.0.count, "";
         opt count[TERMS] "term_years", "", Data, row.1.as_ref().map(|promise| promise.term.years), "";
         opt word[PAYMENTS] "payment", "", Data, row.1.as_ref().map(|promise| promise.term.payment.name()), "";
         word[CURRENCIES] "currency", "", Data, row.0.monthly_savings.currency().code(), "Of all its amounts.";
-        price "on_demand_hourly", "", Data, an_hour(row.0.on_demand_hourly), "";
-        price "effective_hourly", "", Data, an_hour(row.0.term.effective_hourly), "";
+        price "on_demand_hourly", "", Json, an_hour(row.0.on_demand_hourly), "";
+        price "effective_hourly", "", Json, an_hour(row.0.term.effective_hourly), "";
         opt money "upfront", "", Data, row.1.as_ref().map(|promise| promise.upfront), "Paid at once for all of them.";
         opt money "monthly", "", Data, row.1.as_ref().map(|promise| promise.monthly), "Paid per month beside that, used or not.";
         opt money "term_total", "", Data, row.1.as_ref().map(|promise| promise.term_total), "Everything that is paid until the term ends.";
@@ -71,9 +69,45 @@ columns! {
         word[RISKS] "risk", "", Data, row.0.term.risk.name(), "";
         texts "caveats", "", Data, row.0.caveats.clone(), "";
         texts "steps", "", Data, row.0.steps.clone(), "What is to be done before it is bought.";
+        opt text "terms", "terms", Below, row.1.as_ref().map(|promise| row.terms(promise)), "";
+        opt text "paid", "paid", Below, row.1.as_ref().map(|promise| paid(row.0, promise)), "";
+        opt text "before", "before", Below, row.before(), "";
+    }
+}
+
+impl PurchaseRow<'_> {
+    fn units(&self) -> String {
+        let Self(purchase, _) = self;
+        let (name, region) = (&purchase.key.instance_type, &purchase.key.region);
+        format!("{} × {name} in {region}", purchase.count)
+    }
+
+    fn terms(&self, promise: &Promise) -> String {
+        format!("{}; {}", self.0.what(), worth(promise))
+    }
+
+    fn before(&self) -> Option<String> {
+        let words: Vec<&str> = (self.0.steps.iter().chain(&self.0.caveats))
+            .map(String::as_str)
+            .collect();
+        (!words.is_empty()).then(|| words.join("; "))
     }
 }
 
 pub(in crate::report) fn an_hour(rate: HourlyRate) -> Money {
     Money::new(rate.amount(), rate.currency())
+}
+
+/// The commitments that a plan buys, each for a pool of workloads.
+pub(in crate::report) fn purchases_table(purchases: &[Purchase]) -> Table {
+    Table {
+        summed: &["monthly_savings", "upfront", "monthly", "term_total"],
+        ..Table::of(
+            "purchases",
+            "PROMISES  paid until the term ends, used or not, after all actions above",
+            ("purchase", "purchases"),
+            purchase(),
+            purchases.iter().map(purchase_row),
+        )
+    }
 }

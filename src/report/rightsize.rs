@@ -117,7 +117,7 @@ columns! {
         text "from", "now", Narrow(0), format!("{} × {}", row.0.instances, row.0.instance_type), "";
         text "to", "target", Narrow(0), target(row.1), "";
         opt money "monthly_cost", "$/month", Narrow(2), row.0.monthly, "";
-        opt sum "monthly_savings", "saves/month", Narrow(0), row.1.monthly_savings, "";
+        opt money "monthly_savings", "saves/month", Narrow(0), row.1.monthly_savings, "";
         opt money "annual_savings", "saves/year", Narrow(0), row.1.monthly_savings.map(a_year), "";
         word[RISKS] "risk", "risk", Narrow(0), row.1.considered.risk.name(), "";
         opt percent "projected_p95", "p95", Narrow(3), projected(row.1, |projection| projection.utilization), "";
@@ -249,7 +249,10 @@ fn fleet(all: &[Sizing], listed: &[&Sizing]) -> Vec<Table> {
         .filter_map(|sizing| Some((*sizing, sizing.best()?)))
         .collect();
     let noun = ("workload", "workloads");
-    let mut table = Table::of("moves", title, noun, moves(), best.iter().copied());
+    let mut table = Table {
+        summed: &["monthly_savings"],
+        ..Table::of("moves", title, noun, moves(), best.iter().copied())
+    };
     let caveats = best.iter().flat_map(|(sizing, best)| {
         let caveats = best.caveats.iter();
         caveats.map(|caveat| (caveat.as_str(), sizing.name.as_str()))

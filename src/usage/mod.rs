@@ -4,7 +4,6 @@
 
 mod cadence;
 mod counted;
-mod course;
 mod daily_peaks;
 mod days;
 mod device;
@@ -37,7 +36,6 @@ mod usages;
 mod week;
 mod whole;
 
-pub use course::{Course, CourseStep};
 pub use days::DayLoad;
 pub use estate::Estate;
 pub use histogram::{Histogram, Scale};

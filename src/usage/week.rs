@@ -1,7 +1,6 @@
 //! How much GPUs are used in each hour of the week, over a whole fleet.
 
 use super::Timeline;
-use super::course::whole;
 use crate::domain::Window;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -63,23 +62,6 @@ impl WeekUsage {
             hour.sum += slot.sum;
             hour.n_samples += u64::from(slot.reported);
         }
-    }
-
-    /// The same window and zone with nothing measured yet.
-    pub fn emptied(&self) -> Self {
-        Self {
-            hours: vec![WeekHour::default(); HOURS_OF_A_WEEK],
-            ..self.clone()
-        }
-    }
-
-    /// The mean of each hour in whole percents, from Monday 00:00; absent for an hour without
-    /// readings.
-    pub fn percents(&self) -> Vec<Option<u8>> {
-        self.hours
-            .iter()
-            .map(|hour| hour.mean().map(whole))
-            .collect()
     }
 
     /// Adds what another one of the same window and zone holds.
@@ -150,9 +132,6 @@ mod tests {
         assert_eq!(first.n_samples, 9);
         assert_eq!(first.mean(), Some(10.0));
         assert_eq!(week.hours()[0].mean(), None);
-        let percents = week.percents();
-        assert_eq!((percents[0], percents[6 * 24]), (None, Some(10)));
-        assert!(!week.emptied().is_measured());
         assert!(week.is_measured());
         assert_eq!(week.hours().len(), HOURS_OF_A_WEEK);
     }

@@ -1,5 +1,6 @@
 //! `--demo`: its names, alone and beside words of a command.
 
+use crate::cli::markup::section;
 use crate::cli::world::{Outcome, World};
 use gpucost::sources::files::Demo;
 
@@ -18,9 +19,10 @@ fn every_demo_is_audited_by_its_name() {
             Demo::Starter => "--demo".to_owned(),
             _ => format!("--demo {name}"),
         };
+        let all = run(&["audit", "--demo", name, "--all"]).stdout;
         for (command, format) in [("audit", "wide"), ("audit", "json")] {
             let next = format!("gpucost {command} {flag} --format {format}");
-            assert!(outcome.stdout.contains(&next), "{}", outcome.stdout);
+            assert!(all.contains(&next), "{all}");
         }
         let tied = run(&["audit", &format!("--demo={name}")]);
         assert_eq!(tied.stdout, outcome.stdout, "{name}");
@@ -90,34 +92,38 @@ fn what_is_paid_for_and_does_not_run_is_in_the_comment_and_on_the_page() {
     };
     let comment = with("markdown");
     let id = "cr-0d3a91c47be58f260";
-    let (_, plan) = comment.split_once("Plan: these").expect("a plan");
-    let (plan, _) = plan.split_once("</details>").expect("it ends");
-    let cents: i64 = plan
-        .lines()
-        .filter_map(|line| line.strip_prefix("| $")?.split(' ').next())
-        .map(|amount| {
-            amount
-                .replace([',', '.'], "")
-                .parse::<i64>()
-                .expect("cents")
-        })
-        .sum();
+    let mut cents = 0;
+    for title in ["**DO FIRST", "**WITH THE OWNER"] {
+        let (_, list) = comment.split_once(title).expect("a list");
+        let list = list.split("\n**").next().expect("its rows");
+        cents += list
+            .lines()
+            .filter_map(|line| line.strip_prefix("| \\$")?.split(' ').next())
+            .map(|amount| {
+                amount
+                    .replace([',', '.'], "")
+                    .parse::<i64>()
+                    .expect("cents")
+            })
+            .sum::<i64>();
+    }
     // 3,359.17 + 3,517.05 + 1,622.89 + 1,230.25 + 498.12 + 63.00 + 40,179.20.
     assert_eq!(cents, 5_046_968);
-    let row = format!(
-        "| `{id}` | capacity-reservation | 1 of 3 × p5.48xlarge in us-east-1d | $40,179.20 | $0.00 |"
-    );
-    assert!(comment.contains(&row), "{comment}");
-    let page = with("html");
-    let (_, unused) = page
-        .split_once("<section id=\"unused\">")
-        .expect("a section");
-    let (unused, _) = unused.split_once("</section>").expect("it ends");
+    let (_, unused) = comment.split_once("**UNUSED").expect("a list");
     for text in [
         id,
-        "$40,179.20",
-        "Caveat: capacity of this type may not be available again",
+        "1 of 3 × p5.48xlarge in us-east-1d",
+        "40,179.20",
+        "0.00",
     ] {
         assert!(unused.contains(text), "{text}: {unused}");
     }
+    let page = with("html");
+    let unused = section(&page, "unused_commitments");
+    assert!(
+        unused.contains(id) && unused.contains("$40,179.20"),
+        "{unused}"
+    );
+    let caveat = "capacity of this type may not be available again";
+    assert!(section(&page, "do_first").contains(caveat), "{page}");
 }

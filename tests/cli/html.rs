@@ -55,96 +55,29 @@ pub fn cents(text: &str) -> i64 {
 }
 
 #[test]
-fn the_headline_is_that_of_the_json() {
+fn the_sentences_have_the_amounts_of_the_json() {
     let summary = &DEMO.json()["summary"];
-    let (_, tiles) = PAGE.split_once("class=\"tiles\"").expect("tiles");
-    let (tiles, _) = tiles.split_once("</section>").expect("their end");
+    let text = text_of(&PAGE);
     for key in [
         "monthly_cost",
-        "planned_monthly_cost",
         "monthly_savings",
         "monthly_waste",
-        "monthly_optimization",
+        "planned_monthly_cost",
     ] {
-        let figure = format!("<p class=\"figure\">{}</p>", shown(&summary[key]));
-        assert!(tiles.contains(&figure), "{key}: {figure}");
-    }
-    for key in ["instances", "gpus"] {
-        let figure = format!("<p class=\"figure\">{}</p>", summary[key]);
-        assert!(tiles.contains(&figure), "{key}: {figure}");
+        assert!(text.contains(&shown(&summary[key])), "{key}");
     }
 }
 
 #[test]
-fn the_waterfall_leads_from_today_to_the_plan_to_the_cent() {
-    let steps = rows(section(&PAGE, "waterfall"));
-    let (first, last) = (&steps[0], &steps[steps.len() - 1]);
-    let saved: i64 = steps[1..steps.len() - 1]
+fn savings_by_action_lead_from_today_to_the_plan_to_the_cent() {
+    let saved: i64 = rows(section(&PAGE, "savings"))
         .iter()
-        .map(|step| cents(&step[2]))
+        .map(|step| cents(&step[1]))
         .sum();
-    assert!(steps.len() > 4, "{steps:?}");
-    assert_eq!(cents(&first[2]) - saved, cents(&last[2]));
     let summary = &DEMO.json()["summary"];
-    assert_eq!(first[2], shown(&summary["monthly_cost"]));
-    assert_eq!(last[2], shown(&summary["planned_monthly_cost"]));
-}
-
-#[test]
-fn every_breakdown_adds_up_to_the_total() {
-    let summary = &DEMO.json()["summary"];
-    let costs = section(&PAGE, "costs");
-    let panels: Vec<&str> = costs.split("<table").skip(1).collect();
-    assert_eq!(panels.len(), 6, "class, type, region and three tags");
-    for panel in panels {
-        let parts = rows(panel);
-        for (column, key) in [(2, "monthly_cost"), (3, "planned_monthly_cost")] {
-            let sum: i64 = parts
-                .iter()
-                .filter(|part| part[column] != "—")
-                .map(|part| cents(&part[column]))
-                .sum();
-            assert_eq!(sum, cents(&shown(&summary[key])), "{panel}");
-        }
-    }
-}
-
-#[test]
-fn a_long_tail_of_parts_is_one_row_that_keeps_the_sum() {
-    let mut estate = one();
-    let template = estate["instances"][0].clone();
-    let instances: Vec<Value> = (0..12)
-        .map(|number| {
-            let mut instance = template.clone();
-            instance["id"] = json!(format!("i-{number}"));
-            instance["tags"] = if number == 11 {
-                json!({})
-            } else {
-                json!({"team": format!("team {number:02}")})
-            };
-            instance
-        })
-        .collect();
-    estate["instances"] = json!(instances);
-    estate["metrics"] = json!([]);
-    let page = html_of(&estate);
-    let (_, panel) = page.split_once("By tag team").expect("a tag");
-    let parts = rows(panel);
-    assert_eq!(parts.len(), 9, "{parts:?}");
-    assert_eq!(parts[0][0], "untagged");
-    assert_eq!(parts[8][0], "4 others");
-    let sum: i64 = parts.iter().map(|part| cents(&part[2])).sum();
-    // g5.xlarge: 1.006 USD an hour, 730 hours, 12 of them.
-    assert_eq!(sum, 12 * 73_438);
-    assert_eq!(parts[8][2], "$2,937.52");
-    // The row of the rest is the longest bar, and no bar leaves its frame.
-    let widths: Vec<f64> = panel
-        .split("class=\"today\" x=\"0.0\" width=\"")
-        .skip(1)
-        .map(|rest| rest.split_once('"').expect("a width").0)
-        .map(|width| width.parse().expect("a number"))
-        .collect();
-    assert_eq!(widths, [vec![25.0; 8], vec![100.0]].concat());
+    let [today, planned] =
+        ["monthly_cost", "planned_monthly_cost"].map(|key| cents(&shown(&summary[key])));
+    assert_eq!(today - saved, planned);
 }
 
 #[test]
@@ -172,7 +105,7 @@ fn the_week_shows_the_mean_of_the_hours() {
             assert_eq!(cells[hour + 1], expected, "day {day}, hour {hour}");
         }
     }
-    assert!(page.contains("Wed 09:00: 40.0% over 24 samples"));
+    assert!(page.contains("Wed 09: 40.0%"));
     assert!(page.contains("Time zone UTC."));
 }
 
@@ -185,32 +118,31 @@ fn the_week_follows_the_zone_of_the_policy() {
 }
 
 #[test]
-fn without_any_metric_the_week_says_so() {
-    let mut estate = one();
-    estate["metrics"] = json!([]);
-    assert!(section(&html_of(&estate), "week").contains("No GPU utilization was measured."));
-}
-
-#[test]
 fn every_workload_finding_gap_and_action_of_the_json_is_on_the_page() {
     let audit = DEMO.json();
     let text = text_of(&PAGE);
     let list = rows(section(&PAGE, "workloads"));
     let workloads = audit["workloads"].as_array().expect("workloads");
     assert_eq!(list.len(), workloads.len());
+    let mut actions = 0;
     for (row, workload) in list.iter().zip(workloads) {
         assert_eq!(row[0], workload["name"].as_str().expect("a name"));
-        assert_eq!(row[2], shown(&workload["monthly_cost"]));
-        assert!(text.contains(workload["reason"].as_str().expect("a reason")));
+        assert!(row.contains(&shown(&workload["monthly_cost"])), "{row:?}");
         for action in workload["plan"]["actions"].as_array().expect("actions") {
-            assert!(text.contains(action["detail"].as_str().expect("a detail")));
+            actions += usize::from(action["action"] != "commit");
             assert!(text.contains(&shown(&action["monthly_savings"])));
         }
     }
+    let steps = ["do_first", "with_owner"].map(|key| rows(section(&PAGE, key)).len());
+    assert_eq!(steps.iter().sum::<usize>(), actions);
     for finding in audit["findings"].as_array().expect("findings") {
-        let steps = finding["recommendation"]["steps"].as_array();
-        for step in steps.expect("steps") {
-            assert!(text.contains(step.as_str().expect("a step")), "{step}");
+        assert!(text.contains(finding["title"].as_str().expect("a title")));
+        let caveats = finding["recommendation"]["caveats"].as_array();
+        for caveat in caveats.expect("caveats") {
+            assert!(
+                text.contains(caveat.as_str().expect("a caveat")),
+                "{caveat}"
+            );
         }
     }
     for gap in audit["gaps"].as_array().expect("gaps") {
@@ -222,108 +154,78 @@ fn every_workload_finding_gap_and_action_of_the_json_is_on_the_page() {
 }
 
 #[test]
-fn the_line_of_a_finding_names_its_workload_in_the_order_of_the_json() {
-    let audit = DEMO.json();
-    let all = |key: &str| audit[key].as_array().expect("a list").clone();
-    let name_of = |id: &Value| {
-        let workloads = all("workloads");
-        let of = workloads.iter().find(|one| one["id"] == *id);
-        of.expect("a workload")["name"].clone()
-    };
-    let expected: Vec<String> = all("findings")
-        .iter()
-        .map(|one| {
-            let saving = match &one["monthly_savings"] {
-                Value::Null => "no estimate".to_owned(),
-                amount => shown(amount),
-            };
-            let words = [&one["severity"], &name_of(&one["workload"]), &one["title"]]
-                .map(|word| word.as_str().expect("a word").to_owned());
-            format!("{} {} {saving} {}", words[0], words[1], words[2])
-        })
-        .collect();
-    let findings = section(&PAGE, "findings");
-    let lines: Vec<String> = findings
-        .split("<summary>")
-        .skip(1)
-        .map(|rest| text_of(rest.split_once("</summary>").expect("its end").0))
-        .collect();
-    assert_eq!(lines, expected);
-    assert!(findings.contains("Largest savings first."));
-}
-
-#[test]
-fn a_finding_shows_its_caveats() {
-    let blocks = section(&PAGE, "findings").split("<summary>").skip(1);
-    let shown: Vec<String> = blocks.map(text_of).collect();
-    let audit = DEMO.json();
-    let findings = audit["findings"].as_array().expect("findings");
-    assert_eq!(shown.len(), findings.len());
-    for (text, finding) in shown.iter().zip(findings) {
-        let caveats = finding["recommendation"]["caveats"].as_array();
-        let caveats = caveats.expect("a list");
-        assert_eq!(text.matches("Caveat: ").count(), caveats.len(), "{text}");
-        for caveat in caveats {
-            let caveat = format!("Caveat: {}", caveat.as_str().expect("text"));
-            assert!(text.contains(&caveat), "{caveat}: {text}");
-        }
-    }
-    let page = html_of(&owned());
-    let caveat = "<p>Caveat: capacity of this type may not be available again</p>";
-    assert_eq!(section(&page, "findings").matches(caveat).count(), 1);
-}
-
-#[test]
 fn what_the_program_says_is_not_cut() {
-    assert!(PAGE.contains("because neither a tag nor the policy sets a time zone"));
     assert!(!PAGE.contains("more characters)"));
 }
 
 #[test]
-fn a_row_is_found_by_account_tag_and_instance() {
-    let also: Vec<String> = parse(&PAGE)
-        .iter()
-        .flat_map(|element| element.attributes.clone())
-        .filter(|(name, _)| name == "data-also")
-        .map(|(_, value)| value)
-        .collect();
-    let audit = DEMO.json();
-    let workloads = audit["workloads"].as_array().expect("workloads");
-    assert_eq!(also.len(), workloads.len());
-    for (also, workload) in also.iter().zip(workloads) {
-        let text = |value: &Value| value.as_str().expect("text").to_owned();
-        let tags = workload["tags"].as_object().expect("tags").iter();
-        let tags = tags.map(|(key, value)| format!("{key}={}", text(value)));
-        let instances = workload["instances"].as_array().expect("instances");
-        let words: Vec<String> = std::iter::once(text(&workload["account"]))
-            .chain(tags)
-            .chain(instances.iter().map(text))
-            .collect();
-        assert_eq!(*also, words.join(" "));
+fn each_day_costs_what_ran_on_it() {
+    let mut estate = one();
+    let mut second = estate["instances"][0].clone();
+    second["id"] = json!("i-two");
+    second["tags"]["Name"] = json!("two");
+    second["launch_time"] = json!("2026-10-25T12:00:00Z");
+    let instances = estate["instances"].as_array_mut().expect("a list");
+    instances.push(second);
+    let page = html_of(&estate);
+    let figures = rows(section(&page, "days"));
+    // The last day of the fortnight ended when the estate was recorded: less than six hours ago.
+    assert_eq!(figures.len(), 13);
+    // 24 × 1.006; then 12 hours of another; then 48 × 1.006.
+    for (place, day) in figures.iter().enumerate() {
+        let (cost, date) = match place {
+            0..7 => ("$24.14", 18 + place),
+            7 => ("$36.22", 25),
+            _ => ("$48.29", 18 + place),
+        };
+        assert_eq!(
+            *day,
+            [
+                format!("2026-10-{date}"),
+                cost.to_owned(),
+                "$0.00".to_owned()
+            ]
+        );
     }
+    // Of 160: 24.14 / 48.29, 36.22 / 48.29, and all of it.
+    let bars = section(&page, "bars")
+        .split("<rect class=\"today\"")
+        .skip(1);
+    let heights = bars.map(|bar| {
+        let (_, height) = bar.split_once("height=\"").expect("a height");
+        height.split_once('"').expect("its end").0
+    });
+    let expected = [&["79.98"; 7][..], &["120.01"], &["160.00"; 5]].concat();
+    assert_eq!(heights.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_day_without_a_price_is_a_gap() {
+    let mut estate = one();
+    estate["instances"][0]["instance_type"] = json!("g99.xlarge");
+    let page = html_of(&estate);
+    let bars = section(&page, "bars");
+    assert!(bars.contains("Nothing to plot."), "{bars}");
+    assert!(bars.contains("Part of the cost is unknown on 13 days"));
+    let days = rows(section(&page, "days"));
+    assert!(days.iter().all(|day| day[1] == "—" && day[2] == "—"));
 }
 
 /// What the page is made of; nothing else may stand in it.
 const ELEMENTS: &[&str] = &[
-    "a", "b", "body", "br", "caption", "code", "dd", "defs", "details", "div", "dl", "dt", "h1",
-    "h2", "h3", "head", "header", "html", "i", "input", "label", "li", "main", "meta", "nav", "ol",
-    "option", "output", "p", "path", "pattern", "pre", "rect", "script", "section", "select",
-    "span", "style", "summary", "svg", "table", "tbody", "td", "th", "thead", "time", "title",
-    "tr", "ul",
+    "b", "body", "defs", "div", "h1", "h2", "head", "header", "html", "li", "main", "meta", "p",
+    "path", "pattern", "rect", "section", "style", "svg", "table", "tbody", "td", "th", "thead",
+    "title", "tr", "ul",
 ];
 const ATTRIBUTES: &[&str] = &[
     "aria-hidden",
     "aria-label",
-    "aria-live",
     "charset",
     "class",
     "content",
     "d",
-    "data-also",
     "fill",
     "height",
-    "hidden",
-    "href",
     "http-equiv",
     "id",
     "lang",
@@ -332,11 +234,8 @@ const ATTRIBUTES: &[&str] = &[
     "preserveAspectRatio",
     "role",
     "scope",
-    "stroke",
     "tabindex",
     "title",
-    "type",
-    "value",
     "viewBox",
     "width",
     "x",
@@ -357,27 +256,17 @@ fn assert_alone(page: &str) -> Vec<Element> {
             }
         }
     }
-    for element in &elements {
-        for (name, value) in &element.attributes {
-            if name == "href" {
-                let target = value.strip_prefix('#').expect("a place in the page");
-                assert!(ids.contains(target), "leads nowhere: {value}");
-            }
-        }
-    }
     let count = |wanted: &str| elements.iter().filter(|one| one.name == wanted).count();
-    assert_eq!((count("script"), count("style"), count("h1")), (1, 1, 1));
+    assert_eq!((count("script"), count("style"), count("h1")), (0, 1, 1));
     elements
 }
 
 #[test]
 fn the_page_is_well_formed_and_needs_nothing_else() {
-    let elements = assert_alone(&PAGE);
-    assert!(elements.len() > 500, "{}", elements.len());
+    assert_alone(&PAGE);
+    assert_alone(&html_of(&one()));
     assert_alone(&html_of(&owned()));
-    let page = html_of(&empty());
-    assert_alone(&page);
-    assert!(text_of(&page).contains("No workloads in scope."));
+    assert_alone(&html_of(&empty()));
 }
 
 #[test]
@@ -476,42 +365,10 @@ fn thousand() -> Value {
 
 #[test]
 fn a_thousand_workloads_stay_below_three_megabytes() {
-    let mut estate = thousand();
-    let page = html_of(&estate);
+    let page = html_of(&thousand());
     println!("{} bytes for 1 000 workloads", page.len());
     assert!(page.len() < 3_000_000, "{} bytes", page.len());
-    assert!(page.matches("<details id").count() > 1_500);
-
-    // The most expensive have pictures, and the page says how many have none.
-    let drawn = page.matches("<svg class=\"course\"").count();
-    println!("{drawn} of 1 000 workloads have pictures");
-    assert!((80..1_000).contains(&drawn), "{drawn}");
-    let left_out = 1_000 - drawn;
-    let left_out =
-        format!("The page has no room for pictures of {left_out} less expensive workloads.");
-    assert!(page.contains(&left_out), "{left_out}");
-    let (before, _) = page
-        .rsplit_once("<svg class=\"course\"")
-        .expect("a picture");
-    let (_, plan) = before
-        .split_once("<section id=\"plan\">")
-        .expect("the plan");
-    assert_eq!(plan.matches("<details id=\"workload-").count(), drawn);
-
-    // More tags than there is room for: 600 characters are the share of each.
-    for instance in estate["instances"].as_array_mut().expect("a list") {
-        for number in 0..40 {
-            instance["tags"][format!("key-{number}")] = json!("x".repeat(30));
-        }
-    }
-    let page = html_of(&estate);
-    let longest = page.split("data-also=\"").skip(1).map(|rest| {
-        let (also, _) = rest.split_once('"').expect("its end");
-        assert!(also.starts_with("111122223333 "), "{also}");
-        also.len()
-    });
-    let longest = longest.max().expect("rows");
-    assert!((560..=600).contains(&longest), "{longest}");
+    assert_eq!(rows(section(&page, "workloads")).len(), 1_000);
 }
 
 #[test]
@@ -530,10 +387,4 @@ fn the_example_of_the_page_prints_what_it_shows() {
     assert!(output.status.success());
     let written = std::fs::read_to_string(folder.path().join("report.html"));
     assert_eq!(written.expect("a report"), *PAGE);
-    let (_, link) = text.split_once("report.html#").expect("a link");
-    let (place, _) = link.split_once('`').expect("its end");
-    assert!(
-        PAGE.contains(&format!("<details id=\"{place}\">")),
-        "{place}"
-    );
 }

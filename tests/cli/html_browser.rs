@@ -1,7 +1,6 @@
-//! The page in a browser: it fits a phone, can be read in both themes, and its
-//! table sorts and filters. Skipped where there is no Chromium.
+//! The page in a browser: it fits a phone, can be read in both themes, and prints. Skipped where
+//! there is no Chromium.
 
-use crate::cli::contract::DEMO;
 use crate::cli::hostile;
 use crate::cli::markup::text_of;
 use crate::cli::world::World;
@@ -104,12 +103,9 @@ fn read(estate: Option<&Value>, dark: bool) -> Option<Value> {
 
 /// What must hold in both themes.
 fn assert_readable(result: &Value) {
-    for (fold, width) in ["sideways", "unfoldedSideways"]
-        .into_iter()
-        .flat_map(|fold| ["320", "390", "768", "1280", "1440"].map(|width| (fold, width)))
-    {
-        let beyond = result[fold][width].as_i64().expect("a width");
-        assert!(beyond <= 0, "{fold} at {width}: {beyond} pixels");
+    for width in ["320", "390", "768", "1280", "1440"] {
+        let beyond = result["sideways"][width].as_i64().expect("a width");
+        assert!(beyond <= 0, "at {width}: {beyond} pixels");
     }
     assert_eq!(result["beyond"], json!([]), "beyond its section");
     for (kind, drawn) in result["pictures"].as_object().expect("pictures") {
@@ -119,7 +115,7 @@ fn assert_readable(result: &Value) {
             "{kind}"
         );
     }
-    assert_eq!(result["styled"], "flex", "the style is allowed");
+    assert_eq!(result["styled"], "auto", "the style is allowed");
     assert_eq!(result["injected"], false, "no other script is");
     assert_eq!(result["faint"], json!([]), "contrast below 4.5");
 }
@@ -139,93 +135,14 @@ fn names_that_never_end_fit_as_well() {
 }
 
 #[test]
-fn the_page_fits_a_phone_sorts_and_filters() {
+fn the_page_fits_a_phone() {
     let Some(result) = read(None, false) else {
         return;
     };
     assert_readable(&result);
-    for kind in ["days", "course", "map", "gpu", "line", "hatch"] {
+    for kind in ["days", "hatch"] {
         assert!(result["pictures"][kind]["all"].as_u64() > Some(0), "{kind}");
     }
-    let audit = DEMO.json();
-    let workloads = audit["workloads"].as_array().expect("workloads");
-    let by_cost = |sorted: &Value| -> Vec<i64> {
-        let cells = sorted["column"].as_array().expect("cells");
-        cells
-            .iter()
-            .map(|cell| {
-                let digits = cell.as_str().expect("text").replace(['$', ',', '.'], "");
-                digits.parse().expect("an amount")
-            })
-            .collect()
-    };
-    let mut costs: Vec<i64> = workloads
-        .iter()
-        .map(|one| (one["monthly_cost"].as_f64().expect("priced") * 100.0).round() as i64)
-        .collect();
-    costs.sort_unstable();
-    assert_eq!(result["sorted"][0]["order"], "ascending");
-    assert_eq!(by_cost(&result["sorted"][0]), costs);
-    costs.reverse();
-    assert_eq!(result["sorted"][1]["order"], "descending");
-    assert_eq!(by_cost(&result["sorted"][1]), costs);
-    let mut names: Vec<&str> = workloads
-        .iter()
-        .map(|one| one["name"].as_str().expect("a name"))
-        .collect();
-    names.sort_unstable();
-    assert_eq!(result["sorted"][2]["order"], "ascending");
-    assert_eq!(result["sorted"][2]["column"], json!(names));
-    assert_eq!(result["focus"], true, "a header takes the focus");
-
-    assert_eq!(result["all"]["rows"], workloads.len());
-    assert_eq!(
-        result["all"]["shown"],
-        "8 of 8 workloads, $200,906.88 per month"
-    );
-    for (words, found, sum) in [
-        ("G5.12XL night", &["nightly-eval"][..], "$20,702.80"),
-        // Not chat-serving, whose kind `serving` stands beside its count 5.
-        (
-            "g5",
-            &["nightly-eval", "notebook-pavel", "speech-prototype"],
-            "$22,232.00",
-        ),
-        ("serving5", &[], "$0.00"),
-        ("research", &["experiments", "notebook-pavel"], "$72,667.12"),
-        (
-            "team=research",
-            &["experiments", "notebook-pavel"],
-            "$72,667.12",
-        ),
-        ("i-0710738f7e219399e", &["llm-poc-old"], "$7,659.63"),
-        (
-            "111122223333 TEAM=media",
-            &["video-captioning-2"],
-            "$3,359.17",
-        ),
-    ] {
-        let searched = &result["searched"][words];
-        assert_eq!(searched["rows"], json!(found), "{words}");
-        let shown = format!("{} of 8 workloads, {sum} per month", found.len());
-        assert_eq!(searched["shown"], shown, "{words}");
-    }
-    let account = &result["searched"]["111122223333"];
-    assert_eq!(account["shown"], result["all"]["shown"]);
-    assert_eq!(result["chosen"]["rows"], json!(["speech-prototype"]));
-    assert_eq!(
-        result["choices"],
-        json!([
-            "",
-            "insufficient-data",
-            "overprovisioned",
-            "stopped",
-            "well-utilized"
-        ])
-    );
-    assert_eq!(result["followed"], true, "a link opens what it leads to");
-    assert_eq!(result["unfolded"], true, "printing shows everything");
-    assert_eq!(result["foldedAgain"], 1, "but for what the link opened");
 }
 
 /// The place of some bytes from another place on.
@@ -275,10 +192,9 @@ fn no_printed_page_is_blank() {
         .output();
     assert!(status.expect("the browser starts").status.success());
     let pages = pages(&std::fs::read(&printed).expect("a PDF"));
-    // Everything is unfolded: eight workloads with pictures do not fit on a few pages.
-    assert!((6..40).contains(&pages.len()), "{} pages", pages.len());
+    assert!((2..40).contains(&pages.len()), "{} pages", pages.len());
     for (number, drawn) in pages.iter().enumerate() {
         let texts = drawn.windows(2).filter(|part| *part == b"Tj").count();
-        assert!(texts > 20, "page {number} has {texts} pieces of text");
+        assert!(texts > 0, "page {number} is blank");
     }
 }

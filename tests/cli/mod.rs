@@ -51,7 +51,6 @@ mod history_trend;
 mod hostile;
 mod html;
 mod html_browser;
-mod html_pictures;
 pub mod installed;
 mod interactive;
 mod interactive_terminal;

@@ -2,29 +2,23 @@
 //! list prices down.
 
 mod apportioned;
-mod breakdown;
 mod charges;
 mod daily_charges;
 mod grouping;
 mod groups;
 mod ledger;
-mod matrix;
 mod node_shares;
 mod reconciliation;
 mod showback;
 mod split;
-mod states;
 mod totals;
 
-pub use self::breakdown::{CostPart, Dimension, cost_by, prevailing_tags};
 pub use self::charges::{Charge, ChargeKind, UnusedCharge, charges, unused_charges};
 pub use self::daily_charges::{RunDays, daily_charges, daily_unused_charges};
 pub use self::grouping::{Grouping, GroupingKeys};
 pub use self::groups::{GroupKey, GroupRow, GroupSums, Groups};
 pub use self::ledger::{Entry, EntrySubject, entries_of, ledger};
-pub use self::matrix::{CostMatrix, CostRow};
 pub use self::reconciliation::{CostSteps, ReconciledRow, Reconciliation};
 pub use self::showback::{ClaimKey, Showback, ShowbackPart, ShowbackRow, ShowbackSums};
 pub use self::split::CostSplit;
-pub use self::states::{StateGpus, gpus_by_state};
 pub use self::totals::{ClassTotals, Funnel, PriceUse, Totals};

@@ -16,7 +16,7 @@ use crate::domain::{
     Workload, WorkloadCost, WorkloadKey, is_restartable, tag_value,
 };
 use crate::rules;
-use crate::usage::{Course, Estate, Timeline, Usages, WeekUsage};
+use crate::usage::{Estate, Timeline, Usages, WeekUsage};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use rayon::prelude::*;
@@ -34,10 +34,6 @@ pub fn instance_shape<'a>(estate: &'a Estate, instance_type: &str) -> Option<&'a
 pub(in crate::analysis) struct Grouped {
     pub workload: Arc<Workload>,
     pub verdict: Verdict,
-    /// How its GPUs were used over the window; absent where their utilization was not measured.
-    pub course: Option<Course>,
-    /// The same by hour of the week, as [`WeekUsage::percents`] gives it.
-    pub week_percents: Vec<Option<u8>>,
     /// Its members that are not ignored, by state: those that work last.
     pub parts: Vec<Part>,
     /// Whether any member of the same Auto Scaling group or tag works, here or in a workload
@@ -168,8 +164,6 @@ struct MeasuredGroup {
     first_work: Vec<Option<SignedDuration>>,
     utilization: Option<UtilizationSummary>,
     activity: HourlyActivity,
-    course: Option<Course>,
-    week_percents: Vec<Option<u8>>,
     parts: PartSums,
 }
 
@@ -321,8 +315,6 @@ impl<'a> Gather<'a> {
         Grouped {
             workload,
             verdict,
-            course: found.course,
-            week_percents: found.week_percents,
             parts,
             has_working_peers: false,
         }
@@ -415,8 +407,6 @@ impl<'a> Gather<'a> {
             first_work: Vec::with_capacity(instances.len()),
             utilization: None,
             activity: Timeline::new(window, period).activity(None, window.end),
-            course: None,
-            week_percents: Vec::new(),
             parts: PartSums::new(window, period),
         };
         for instance in instances {
@@ -448,12 +438,7 @@ impl<'a> Gather<'a> {
             found.usage.push(measured);
         }
         if all.is_of_utilization() {
-            let sum = all.timeline();
-            let mut own = week.emptied();
-            own.add(&sum);
-            week.merge(&own);
-            found.course = Some(Course::of(&sum));
-            found.week_percents = own.percents();
+            week.add(&all.timeline());
         }
         let (utilization, activity) = all.figures();
         // Of one alone the hours are held once.

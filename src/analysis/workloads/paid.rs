@@ -43,8 +43,6 @@ impl Grouped {
         Some(Self {
             workload: with_paid(workload),
             verdict: self.verdict.clone(),
-            course: self.course.clone(),
-            week_percents: self.week_percents.clone(),
             parts: self
                 .parts
                 .iter()

@@ -2,82 +2,124 @@
 //! our own. An estimate of what the hours of the window cost, and no bill.
 
 use crate::analysis::{Charge, ChargeKind, UnusedCharge};
-use crate::domain::{Money, Provider, Window};
-use crate::report::shared::csv::document;
-use crate::report::shared::text::{json_escaped, rounded, spreadsheet_safe as text};
+use crate::domain::{Provider, Window};
+use crate::report::doc::{CsvRows, Doc, Table, columns, doc_csv};
+use crate::report::shared::text::{json_account, json_escaped, rounded};
+use crate::report::shared::view::class_of;
 use crate::savings::CommitmentKind;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use rust_decimal::Decimal;
 
-/// The columns of the specification, in its order.
-const COLUMNS: &[&str] = &[
-    "AvailabilityZone",
-    "BilledCost",
-    "BillingAccountId",
-    "BillingAccountName",
-    "BillingCurrency",
-    "BillingPeriodEnd",
-    "BillingPeriodStart",
-    "ChargeCategory",
-    "ChargeClass",
-    "ChargeDescription",
-    "ChargeFrequency",
-    "ChargePeriodEnd",
-    "ChargePeriodStart",
-    "CommitmentDiscountCategory",
-    "CommitmentDiscountId",
-    "CommitmentDiscountName",
-    "CommitmentDiscountStatus",
-    "CommitmentDiscountType",
-    "ConsumedQuantity",
-    "ConsumedUnit",
-    "ContractedCost",
-    "ContractedUnitPrice",
-    "EffectiveCost",
-    "InvoiceIssuerName",
-    "ListCost",
-    "ListUnitPrice",
-    "PricingCategory",
-    "PricingQuantity",
-    "PricingUnit",
-    "ProviderName",
-    "PublisherName",
-    "RegionId",
-    "RegionName",
-    "ResourceId",
-    "ResourceName",
-    "ResourceType",
-    "ServiceCategory",
-    "ServiceName",
-    "SkuId",
-    "SkuPriceId",
-    "SubAccountId",
-    "SubAccountName",
-    "Tags",
-];
-
-/// Ours, after them.
-const OWN_COLUMNS: &[&str] = &[
-    "x_Estimate",
-    "x_WorkloadId",
-    "x_WorkloadKind",
-    "x_InstanceType",
-    "x_InstanceCount",
-    "x_GpuModel",
-    "x_GpuCount",
-    "x_Classification",
-    "x_State",
-    "x_MeanUtilizationPercent",
-    "x_UsefulCost",
-    "x_IdleCost",
-    "x_UnmeasuredCost",
-    "x_IdleCostShare",
-];
-
 /// What every row says that it is.
 const ESTIMATE: &str = "estimate, not a bill";
+
+columns! {
+    /// The columns of the specification in its order, and ours after them.
+    fn used<'a>(charge: &'a Charge<'a>) {
+        opt text "AvailabilityZone", "", Flat, charge.zone.clone(), "";
+        money "BilledCost", "", Flat, charge.billed, "";
+        text "BillingAccountId", "", Flat, account(charge), "";
+        opt text "BillingAccountName", "", Flat, None::<String>, "";
+        text "BillingCurrency", "", Flat, charge.effective.currency().code().to_owned(), "";
+        text "BillingPeriodEnd", "", Flat, billing_period(charge.period).1, "";
+        text "BillingPeriodStart", "", Flat, billing_period(charge.period).0, "";
+        text "ChargeCategory", "", Flat, "Usage".to_owned(), "";
+        opt text "ChargeClass", "", Flat, None::<String>, "";
+        text "ChargeDescription", "", Flat, description(charge), "";
+        text "ChargeFrequency", "", Flat, "Usage-Based".to_owned(), "";
+        text "ChargePeriodEnd", "", Flat, time(charge.period.end), "";
+        text "ChargePeriodStart", "", Flat, time(charge.period.start), "";
+        opt word[&[]] "CommitmentDiscountCategory", "", Flat, commitment(charge.kind).map(|(category, _)| category), "";
+        opt text "CommitmentDiscountId", "", Flat, charge.commitment.clone(), "";
+        opt text "CommitmentDiscountName", "", Flat, None::<String>, "";
+        opt word[&[]] "CommitmentDiscountStatus", "", Flat, commitment(charge.kind).map(|_| "Used"), "";
+        opt word[&[]] "CommitmentDiscountType", "", Flat, commitment(charge.kind).map(|(_, kind)| kind), "";
+        text "ConsumedQuantity", "", Flat, plain(charge.hours), "";
+        text "ConsumedUnit", "", Flat, "Hours".to_owned(), "";
+        money "ContractedCost", "", Flat, charge.list, "";
+        opt text "ContractedUnitPrice", "", Flat, charge.unit_price.map(plain), "";
+        money "EffectiveCost", "", Flat, charge.effective, "";
+        text "InvoiceIssuerName", "", Flat, provider_and_issuer(charge.one.workload.key.provider).1.to_owned(), "";
+        money "ListCost", "", Flat, charge.list, "";
+        opt text "ListUnitPrice", "", Flat, charge.unit_price.map(plain), "";
+        word[&[]] "PricingCategory", "", Flat, pricing(charge.kind), "";
+        text "PricingQuantity", "", Flat, plain(charge.hours), "";
+        text "PricingUnit", "", Flat, "Hours".to_owned(), "";
+        text "ProviderName", "", Flat, provider_and_issuer(charge.one.workload.key.provider).0.to_owned(), "";
+        text "PublisherName", "", Flat, provider_and_issuer(charge.one.workload.key.provider).1.to_owned(), "";
+        text "RegionId", "", Flat, charge.one.workload.key.region.clone(), "";
+        text "RegionName", "", Flat, charge.one.workload.key.region.clone(), "";
+        text "ResourceId", "", Flat, charge.instance.map_or_else(|| charge.one.workload.id(), |id| id.native().to_owned()), "";
+        text "ResourceName", "", Flat, charge.one.workload.name.clone(), "";
+        word[&[]] "ResourceType", "", Flat, if instances(charge) == 1 { "instance" } else { "instances" }, "";
+        word[&[]] "ServiceCategory", "", Flat, if is_idle_storage(charge) { "Storage" } else { "Compute" }, "";
+        word[&[]] "ServiceName", "", Flat, service(charge.one.workload.key.provider), "";
+        text "SkuId", "", Flat, sku(charge), "";
+        text "SkuPriceId", "", Flat, format!("{}/{}/{}", charge.one.workload.key.region, sku(charge), price_name(charge.kind)), "";
+        text "SubAccountId", "", Flat, account(charge), "";
+        opt text "SubAccountName", "", Flat, None::<String>, "";
+        opt text "Tags", "", Flat, tags(charge), "";
+        text "x_Estimate", "", Flat, ESTIMATE.to_owned(), "";
+        text "x_WorkloadId", "", Flat, charge.one.workload.id(), "";
+        text "x_WorkloadKind", "", Flat, charge.one.workload.kind.to_string(), "";
+        text "x_InstanceType", "", Flat, charge.one.workload.key.instance_type.clone(), "";
+        count "x_InstanceCount", "", Flat, instances(charge), "";
+        opt text "x_GpuModel", "", Flat, gpu_model(charge), "";
+        opt text "x_GpuCount", "", Flat, gpus(charge).map(plain), "";
+        word[&[]] "x_Classification", "", Flat, class_of(charge.one), "";
+        opt word[&[]] "x_State", "", Flat, charge.one.verdict.state.map(|state| state.name()), "";
+        opt text "x_MeanUtilizationPercent", "", Flat, charge.mean_percent.filter(|_| is_measured(charge)).map(|mean| rounded(mean, 4)), "The mean that the split rests on.";
+        opt money "x_UsefulCost", "", Flat, is_measured(charge).then_some(charge.split.useful), "";
+        opt money "x_IdleCost", "", Flat, is_measured(charge).then_some(charge.split.idle), "";
+        money "x_UnmeasuredCost", "", Flat, charge.split.unmeasured, "";
+        opt text "x_IdleCostShare", "", Flat, charge.split.idle.amount().checked_div(measured(charge)).map(|share| rounded(share, 4)), "";
+    }
+}
+
+columns! {
+    /// What is paid for and does not run. Room of a capacity reservation is paid by the hour; the
+    /// unused part of a commitment by its fee, has no list price, and is about no resource but
+    /// the commitment.
+    fn unused<'a>(charge: &'a UnusedCharge<'a>) {
+        money "BilledCost", "", Flat, charge.billed, "";
+        text "BillingAccountId", "", Flat, unused_account(charge), "";
+        text "BillingCurrency", "", Flat, charge.effective.currency().code().to_owned(), "";
+        text "BillingPeriodEnd", "", Flat, billing_period(charge.period).1, "";
+        text "BillingPeriodStart", "", Flat, billing_period(charge.period).0, "";
+        text "ChargeCategory", "", Flat, "Usage".to_owned(), "";
+        text "ChargeDescription", "", Flat, format!("Estimate by gpucost: unused, {}", charge.one.name), "";
+        text "ChargeFrequency", "", Flat, "Usage-Based".to_owned(), "";
+        text "ChargePeriodEnd", "", Flat, time(charge.period.end), "";
+        text "ChargePeriodStart", "", Flat, time(charge.period.start), "";
+        opt word[&[]] "CommitmentDiscountCategory", "", Flat, discount(charge).map(|(category, _)| category), "";
+        opt text "CommitmentDiscountId", "", Flat, discount(charge).map(|_| charge.one.id.clone()), "";
+        opt word[&[]] "CommitmentDiscountStatus", "", Flat, discount(charge).map(|_| "Unused"), "";
+        opt word[&[]] "CommitmentDiscountType", "", Flat, discount(charge).map(|(_, kind)| kind), "";
+        money "ContractedCost", "", Flat, charge.billed, "";
+        money "EffectiveCost", "", Flat, charge.effective, "";
+        text "InvoiceIssuerName", "", Flat, provider_and_issuer(Provider::Aws).1.to_owned(), "";
+        money "ListCost", "", Flat, charge.billed, "";
+        word[&[]] "PricingCategory", "", Flat, if discount(charge).is_some() { "Committed" } else { "Standard" }, "";
+        opt text "PricingQuantity", "", Flat, charge.hours.map(plain), "";
+        opt word[&[]] "PricingUnit", "", Flat, charge.hours.map(|_| "Hours"), "";
+        text "ProviderName", "", Flat, provider_and_issuer(Provider::Aws).0.to_owned(), "";
+        text "PublisherName", "", Flat, provider_and_issuer(Provider::Aws).1.to_owned(), "";
+        opt text "RegionId", "", Flat, charge.one.region.clone(), "";
+        opt text "RegionName", "", Flat, charge.one.region.clone(), "";
+        text "ResourceId", "", Flat, charge.one.id.clone(), "";
+        text "ResourceName", "", Flat, charge.one.name.clone(), "";
+        word[&[]] "ResourceType", "", Flat, charge.one.kind, "";
+        text "ServiceCategory", "", Flat, "Compute".to_owned(), "";
+        word[&[]] "ServiceName", "", Flat, service(Provider::Aws), "";
+        word[&[]] "SkuId", "", Flat, charge.one.kind, "";
+        text "SkuPriceId", "", Flat, format!("{}/unused", charge.one.kind), "";
+        text "SubAccountId", "", Flat, unused_account(charge), "";
+        text "x_Estimate", "", Flat, ESTIMATE.to_owned(), "";
+        text "x_Classification", "", Flat, "unused".to_owned(), "";
+    }
+}
 
 /// The charges of an audit as FOCUS 1.0 in comma-separated values: those of workloads,
 /// then what is paid for and does not run. A null is an empty cell; no text is ever empty.
@@ -88,17 +130,15 @@ pub fn focus_csv(
     charges: &[Charge<'_>],
     unused: &[UnusedCharge<'_>],
 ) -> Result<String, csv::Error> {
-    let columns = || COLUMNS.iter().chain(OWN_COLUMNS);
-    let of_workloads = charges.iter().map(|charge| {
-        let mut row = standard(charge);
-        row.extend(own(charge));
-        row
-    });
-    let of_unused = unused.iter().map(|charge| {
-        let cells = columns().map(|name| unused_cell(charge, name));
-        cells.collect::<Vec<String>>()
-    });
-    document(columns(), of_workloads.chain(of_unused))
+    let noun = ("charge", "charges");
+    doc_csv(&Doc {
+        csv: CsvRows::Tables(2),
+        tables: vec![
+            Table::of("used", "", noun, used(), charges),
+            Table::of("unused", "", noun, self::unused(), unused),
+        ],
+        ..Doc::default()
+    })
 }
 
 /// Who makes a resource available, and who sends the invoice.
@@ -119,93 +159,6 @@ fn service(provider: Provider) -> &'static str {
         Provider::OnPremises => "On-premises",
         Provider::SageMaker => "Amazon SageMaker",
     }
-}
-
-/// Cells of the columns of the specification.
-fn standard(charge: &Charge<'_>) -> Vec<String> {
-    let workload = &charge.one.workload;
-    let key = &workload.key;
-    let (provider, issuer) = provider_and_issuer(key.provider);
-    let is_idle_storage = charge.kind == ChargeKind::IdleStorage;
-    let (start, end) = billing_period(charge.period);
-    let commitment = commitment(charge.kind);
-    let of_commitment = |value: &str| commitment.map_or(String::new(), |_| value.to_owned());
-    let quantity = plain(charge.hours);
-    let unit_price = charge.unit_price.map_or(String::new(), plain);
-    let account = text(if key.account.is_empty() {
-        "unknown"
-    } else {
-        &key.account
-    });
-    let sku = format!(
-        "{}/{}/{}",
-        key.instance_type, workload.price_key.operating_system, workload.price_key.tenancy
-    );
-    let sku = if is_idle_storage { "storage" } else { &sku };
-    vec![
-        charge.zone.as_deref().map_or(String::new(), text),
-        money(charge.billed),
-        account.clone(),
-        String::new(),
-        charge.effective.currency().code().to_owned(),
-        end,
-        start,
-        "Usage".to_owned(),
-        String::new(),
-        description(charge),
-        "Usage-Based".to_owned(),
-        time(charge.period.end),
-        time(charge.period.start),
-        commitment.map_or(String::new(), |(category, _)| category.to_owned()),
-        charge.commitment.as_deref().map_or(String::new(), text),
-        String::new(),
-        of_commitment("Used"),
-        commitment.map_or(String::new(), |(_, kind)| kind.to_owned()),
-        quantity.clone(),
-        "Hours".to_owned(),
-        money(charge.list),
-        unit_price.clone(),
-        money(charge.effective),
-        issuer.to_owned(),
-        money(charge.list),
-        unit_price,
-        match charge.kind {
-            ChargeKind::OnDemand | ChargeKind::IdleStorage => "Standard",
-            ChargeKind::Spot => "Dynamic",
-            ChargeKind::Reserved | ChargeKind::SavingsPlan | ChargeKind::CapacityBlock => {
-                "Committed"
-            }
-        }
-        .to_owned(),
-        quantity,
-        "Hours".to_owned(),
-        provider.to_owned(),
-        issuer.to_owned(),
-        text(&key.region),
-        text(&key.region),
-        match charge.instance {
-            Some(id) => text(id.native()),
-            None => text(&workload.id()),
-        },
-        text(&workload.name),
-        match instances(charge) {
-            1 => "instance",
-            _ => "instances",
-        }
-        .to_owned(),
-        if is_idle_storage {
-            "Storage"
-        } else {
-            "Compute"
-        }
-        .to_owned(),
-        service(key.provider).to_owned(),
-        text(sku),
-        text(&format!("{}/{sku}/{}", key.region, price_name(charge.kind))),
-        account,
-        String::new(),
-        tags(charge),
-    ]
 }
 
 /// How many instances it is about.
@@ -245,114 +198,71 @@ fn description(charge: &Charge<'_>) -> String {
         ChargeKind::CapacityBlock => "hours in a Capacity Block of",
         ChargeKind::IdleStorage => "volumes and addresses of stopped",
     };
-    text(&format!(
-        "Estimate by gpucost: {what} {}",
-        key.instance_type
-    ))
+    format!("Estimate by gpucost: {what} {}", key.instance_type)
 }
 
-/// A cell of what is paid for and does not run. Room of a capacity reservation is paid
-/// by the hour; the unused part of a commitment by its fee, has no list price, and is
-/// about no resource but the commitment.
-fn unused_cell(charge: &UnusedCharge<'_>, column: &str) -> String {
-    let one = charge.one;
-    let (provider, issuer) = provider_and_issuer(Provider::Aws);
-    let commitment = CommitmentKind::from_name(one.kind).and_then(|kind| {
-        commitment(if kind.is_reserved() {
-            ChargeKind::Reserved
-        } else {
-            ChargeKind::SavingsPlan
-        })
-    });
-    let of_commitment = |value: &str| commitment.map_or(String::new(), |_| value.to_owned());
-    match column {
-        "BilledCost" | "ContractedCost" | "ListCost" => money(charge.billed),
-        "BillingAccountId" | "SubAccountId" => text(one.account.as_deref().unwrap_or("unknown")),
-        "BillingCurrency" => charge.effective.currency().code().to_owned(),
-        "BillingPeriodEnd" => billing_period(charge.period).1,
-        "BillingPeriodStart" => billing_period(charge.period).0,
-        "ChargeCategory" => "Usage".to_owned(),
-        "ChargeDescription" => text(&format!("Estimate by gpucost: unused, {}", one.name)),
-        "ChargeFrequency" => "Usage-Based".to_owned(),
-        "ChargePeriodEnd" => time(charge.period.end),
-        "ChargePeriodStart" => time(charge.period.start),
-        "CommitmentDiscountCategory" => {
-            commitment.map_or(String::new(), |(category, _)| category.to_owned())
-        }
-        "CommitmentDiscountId" => of_commitment(&text(&one.id)),
-        "CommitmentDiscountStatus" => of_commitment("Unused"),
-        "CommitmentDiscountType" => commitment.map_or(String::new(), |(_, kind)| kind.to_owned()),
-        "EffectiveCost" => money(charge.effective),
-        "InvoiceIssuerName" | "PublisherName" => issuer.to_owned(),
-        "PricingCategory" if commitment.is_some() => "Committed".to_owned(),
-        "PricingCategory" => "Standard".to_owned(),
-        "PricingQuantity" => charge.hours.map_or(String::new(), plain),
-        "PricingUnit" => charge.hours.map_or(String::new(), |_| "Hours".to_owned()),
-        "ProviderName" => provider.to_owned(),
-        "RegionId" | "RegionName" => one.region.as_deref().map_or(String::new(), text),
-        "ResourceId" => text(&one.id),
-        "ResourceName" => text(&one.name),
-        "ResourceType" | "SkuId" => one.kind.to_owned(),
-        "ServiceCategory" => "Compute".to_owned(),
-        "ServiceName" => service(Provider::Aws).to_owned(),
-        "SkuPriceId" => format!("{}/unused", one.kind),
-        "x_Classification" => "unused".to_owned(),
-        "x_Estimate" => ESTIMATE.to_owned(),
-        _ => String::new(),
+/// Category and type of the commitment of which a part is unused.
+fn discount(charge: &UnusedCharge<'_>) -> Option<(&'static str, &'static str)> {
+    let kind = CommitmentKind::from_name(charge.one.kind)?;
+    commitment(if kind.is_reserved() {
+        ChargeKind::Reserved
+    } else {
+        ChargeKind::SavingsPlan
+    })
+}
+
+fn unused_account(charge: &UnusedCharge<'_>) -> String {
+    let account = charge.one.account.as_deref();
+    account.unwrap_or("unknown").to_owned()
+}
+
+fn account(charge: &Charge<'_>) -> String {
+    let account = json_account(&charge.one.workload.key.account);
+    account.unwrap_or_else(|| "unknown".to_owned())
+}
+
+fn is_idle_storage(charge: &Charge<'_>) -> bool {
+    charge.kind == ChargeKind::IdleStorage
+}
+
+fn sku(charge: &Charge<'_>) -> String {
+    let workload = &charge.one.workload;
+    let (name, price) = (&workload.key.instance_type, &workload.price_key);
+    if is_idle_storage(charge) {
+        "storage".to_owned()
+    } else {
+        format!("{name}/{}/{}", price.operating_system, price.tenancy)
     }
 }
 
-/// Cells of our own columns.
-fn own(charge: &Charge<'_>) -> Vec<String> {
-    let one = charge.one;
-    let workload = &one.workload;
-    let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
-    let split = &charge.split;
-    let measured = split.useful.amount() + split.idle.amount();
-    let is_measured = !measured.is_zero();
-    let of_measured = |part: Money| {
-        if is_measured {
-            money(part)
-        } else {
-            String::new()
-        }
-    };
-    // The mean that the split rests on, and none that it does not.
-    let mean = charge.mean_percent.filter(|_| is_measured);
-    let gpus = match charge.instance {
-        Some(_) => offer.map(|offer| offer.share.count()),
-        None => workload.gpu_count(),
-    };
-    vec![
-        ESTIMATE.to_owned(),
-        text(&workload.id()),
-        workload.kind.to_string(),
-        text(&workload.key.instance_type),
-        instances(charge).to_string(),
-        offer.map_or(String::new(), |offer| text(offer.model.name())),
-        gpus.map_or(String::new(), plain),
-        if workload.key.running {
-            one.verdict.classification.to_string()
-        } else {
-            "stopped".to_owned()
-        },
-        one.verdict
-            .state
-            .map_or(String::new(), |state| state.to_string()),
-        mean.map_or(String::new(), |mean| rounded(mean, 4)),
-        of_measured(split.useful),
-        of_measured(split.idle),
-        money(split.unmeasured),
-        split
-            .idle
-            .amount()
-            .checked_div(measured)
-            .map_or(String::new(), |share| rounded(share, 4)),
-    ]
+fn pricing(kind: ChargeKind) -> &'static str {
+    match kind {
+        ChargeKind::OnDemand | ChargeKind::IdleStorage => "Standard",
+        ChargeKind::Spot => "Dynamic",
+        ChargeKind::Reserved | ChargeKind::SavingsPlan | ChargeKind::CapacityBlock => "Committed",
+    }
 }
 
-fn money(amount: Money) -> String {
-    rounded(amount.amount(), 2)
+fn gpu_model(charge: &Charge<'_>) -> Option<String> {
+    let shape = charge.one.workload.shape.as_ref()?;
+    Some(shape.gpu.as_ref()?.model.name().to_owned())
+}
+
+fn gpus(charge: &Charge<'_>) -> Option<Decimal> {
+    let workload = &charge.one.workload;
+    match charge.instance {
+        Some(_) => Some(workload.shape.as_ref()?.gpu.as_ref()?.share.count()),
+        None => workload.gpu_count(),
+    }
+}
+
+/// What of the cost was for measured hours.
+fn measured(charge: &Charge<'_>) -> Decimal {
+    charge.split.useful.amount() + charge.split.idle.amount()
+}
+
+fn is_measured(charge: &Charge<'_>) -> bool {
+    !measured(charge).is_zero()
 }
 
 /// A quantity or a rate with as many decimals as it has, ten at most and two at
@@ -381,12 +291,12 @@ fn time(instant: Timestamp) -> String {
     instant.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Tags as a JSON object. It begins with a brace, so that no spreadsheet runs it,
-/// and what could drive a terminal is escaped as JSON escapes it.
-fn tags(charge: &Charge<'_>) -> String {
+/// Tags as a JSON object, absent without any. It begins with a brace, so that no spreadsheet
+/// runs it, and what could drive a terminal is escaped as JSON escapes it.
+fn tags(charge: &Charge<'_>) -> Option<String> {
     let tags = &charge.one.workload.tags;
     if tags.is_empty() {
-        return String::new();
+        return None;
     }
-    serde_json::to_string(tags).map_or(String::new(), json_escaped)
+    serde_json::to_string(tags).ok().map(json_escaped)
 }

@@ -1,8 +1,10 @@
 //! `audit --format openmetrics`: the figures of an audit as gauges, for Prometheus. Money has
 //! a label with its currency, so that one query serves every partition of a cloud.
 
-use crate::analysis::{Audit, AuditedWorkload, Totals};
+use super::record::class_of;
+use crate::analysis::{Audit, AuditedWorkload, ClassTotals};
 use crate::domain::{Classification, Money, PriceOrigin};
+use crate::report::doc::{Column, Value, columns};
 use crate::report::shared::openmetrics::{
     Exposition, Labels, figure, money, number, ratio, ratio_of_percent,
 };
@@ -17,21 +19,78 @@ use std::collections::BTreeMap;
 /// totals.
 const MOST_ROWS: usize = 1_000;
 
+columns! {
+    fn run<'a>(audit: &'a Audit) {
+        count "gpucost_audit_timestamp_seconds", "", Data, audit.as_of.as_second(), "Instant that the audit describes, in seconds since 1970.";
+        count "gpucost_audit_window_seconds", "", Data, audit.window.seconds(), "Length of the window of the metrics.";
+        opt money "gpucost_cost_monthly", "", Data, audit.totals.monthly_cost, "Cost per month.";
+        opt money "gpucost_planned_cost_monthly", "", Data, audit.totals.planned_monthly_cost, "Cost per month after the plan.";
+        opt money "gpucost_savings_monthly", "", Data, audit.totals.monthly_savings(), "Savings of the plan per month: waste and optimization.";
+        opt money "gpucost_waste_monthly", "", Data, audit.totals.monthly_waste, "Savings of the plan per month that are certain.";
+        opt money "gpucost_optimization_monthly", "", Data, audit.totals.monthly_optimization, "Other savings of the plan per month.";
+        opt money "gpucost_committed_cost_monthly", "", Data, audit.totals.committed_monthly_cost, "Part of the cost per month that is committed.";
+        opt money "gpucost_unused_cost_monthly", "", Data, audit.totals.unused_monthly_cost, "Part of the cost per month that pays for unused reservations and commitments.";
+    }
+}
+
+columns! {
+    fn classes(sums: ClassTotals) {
+        count "gpucost_class_workloads", "", Data, sums.workloads, "Workloads by classification.";
+        count "gpucost_class_instances", "", Data, sums.instances, "Instances by classification of their workload.";
+        count "gpucost_class_gpus", "", Data, sums.gpus, "GPUs of running instances by classification of their workload.";
+        opt money "gpucost_class_cost_monthly", "", Data, sums.monthly_cost, "Cost per month by classification of the workload.";
+    }
+}
+
+columns! {
+    fn devices<'a>(audit: &'a Audit) {
+        count "gpucost_instances", "", Data, audit.totals.instances, "Instances, stopped ones included.";
+        count "gpucost_stopped_instances", "", Data, audit.totals.stopped_instances, "Instances that do not run.";
+        count "gpucost_unpriced_instances", "", Data, audit.totals.unpriced_instances, "Instances whose price, or a part of it, is not known.";
+        count "gpucost_ignored_workloads", "", Data, audit.totals.ignored_workloads, "Workloads that a tag takes out of advice.";
+        count "gpucost_gpus", "", Data, audit.funnel.total_gpus, "GPUs of running instances.";
+        count "gpucost_allocated_gpus", "", Data, audit.funnel.allocated_gpus, "GPUs with memory in use, or ever active.";
+        count "gpucost_unknown_allocation_gpus", "", Data, audit.funnel.unknown_allocation_gpus, "GPUs that were never active and whose memory was not measured.";
+        count "gpucost_active_gpus", "", Data, audit.funnel.active_gpus, "GPUs that were ever active.";
+        count "gpucost_unmeasured_gpus", "", Data, audit.funnel.unmeasured_gpus, "GPUs without utilization data.";
+        number "gpucost_effective_gpus", "", Data, audit.funnel.effective_gpus, "Sum of the mean utilization of all measured GPUs.";
+    }
+}
+
+columns! {
+    fn calls<'a>(audit: &'a Audit) {
+        count "gpucost_api_calls", "", Data, audit.api.calls, "Calls to the cloud that the audit took.";
+        text "gpucost_api_cost_usd", "", Data, rounded(audit.api.estimated_cost_usd, 4), "Estimated price of these calls.";
+        count "gpucost_omitted_workloads", "", Data, audit.workloads.len().saturating_sub(MOST_ROWS), "Workloads without series of their own.";
+    }
+}
+
+columns! {
+    fn workloads<'a>(audited: &'a AuditedWorkload) {
+        opt money "gpucost_workload_cost_monthly", "", Data, audited.workload.monthly_cost(), "Cost of a workload per month.";
+        opt money "gpucost_workload_savings_monthly", "", Data, audited.planned_monthly_savings(), "Savings of the plan for a workload per month.";
+        count "gpucost_workload_gpus", "", Data, audited.workload.running_gpus(), "GPUs of the running instances of a workload.";
+        opt text "gpucost_workload_utilization_ratio", "", Data, ratio_of_percent(audited.workload.utilization.as_ref().map(|summary| summary.distribution.mean)), "Mean GPU utilization of a workload over the window.";
+        opt text "gpucost_workload_coverage_ratio", "", Data, ratio(audited.workload.utilization.as_ref().map(|summary| summary.coverage())), "Samples of a workload that are there, of those that were due.";
+    }
+}
+
+columns! {
+    fn commitments<'a>(unused: &'a UnusedCommitment) {
+        opt money "gpucost_commitment_unused_cost_monthly", "", Data, unused.monthly_cost, "Cost per month of the unused part of a reservation or a commitment.";
+        opt count "gpucost_commitment_end_timestamp_seconds", "", Data, unused.committed_until.map(|end| end.as_second()), "End of a commitment with an unused part, in seconds since 1970.";
+    }
+}
+
+columns! {
+    fn purchases<'a>(purchase: &'a Purchase) {
+        opt money "gpucost_purchase_term_cost", "", Data, purchase.promise().map(|promise| promise.term_total), "Everything that a purchase of the plan is paid until its term ends.";
+    }
+}
+
 /// The audit in OpenMetrics, in a form that the text format of Prometheus reads as well.
 pub fn audit_openmetrics(audit: &Audit) -> String {
     let mut page = Exposition::default();
-    of_run(audit, &mut page);
-    of_money(&audit.totals, &mut page);
-    of_classes(&audit.totals, &mut page);
-    of_devices(audit, &mut page);
-    of_evidence(audit, &mut page);
-    of_workloads(audit, &mut page);
-    of_commitments(&audit.unused, &mut page);
-    of_purchases(&audit.purchases, &mut page);
-    page.finish()
-}
-
-fn of_run(audit: &Audit, page: &mut Exposition) {
     let labels = Labels::default()
         .with("version", env!("CARGO_PKG_VERSION"))
         .with("source", audit.source.name())
@@ -41,160 +100,68 @@ fn of_run(audit: &Audit, page: &mut Exposition) {
         "Version of gpucost, source of the estate, and risk of the plan.",
         [(labels, number(1))],
     );
-    page.gauge(
-        "gpucost_audit_timestamp_seconds",
-        "Instant that the audit describes, in seconds since 1970.",
-        number(audit.as_of.as_second()),
-    );
-    page.gauge(
-        "gpucost_audit_window_seconds",
-        "Length of the window of the metrics.",
-        number(audit.window.seconds()),
-    );
-}
-
-fn of_money(totals: &Totals, page: &mut Exposition) {
-    for (name, help, amount) in [
-        (
-            "gpucost_cost_monthly",
-            "Cost per month.",
-            totals.monthly_cost,
-        ),
-        (
-            "gpucost_planned_cost_monthly",
-            "Cost per month after the plan.",
-            totals.planned_monthly_cost,
-        ),
-        (
-            "gpucost_savings_monthly",
-            "Savings of the plan per month: waste and optimization.",
-            totals.monthly_savings(),
-        ),
-        (
-            "gpucost_waste_monthly",
-            "Savings of the plan per month that are certain.",
-            totals.monthly_waste,
-        ),
-        (
-            "gpucost_optimization_monthly",
-            "Other savings of the plan per month.",
-            totals.monthly_optimization,
-        ),
-        (
-            "gpucost_committed_cost_monthly",
-            "Part of the cost per month that is committed.",
-            totals.committed_monthly_cost,
-        ),
-        (
-            "gpucost_unused_cost_monthly",
-            "Part of the cost per month that pays for unused reservations and commitments.",
-            totals.unused_monthly_cost,
-        ),
-    ] {
-        page.amount(name, help, amount);
-    }
+    let whole = [(Labels::default(), audit)];
+    families(run(), &whole, &mut page);
     page.family(
         "gpucost_action_savings_monthly",
         "Savings of the plan per month by kind of action.",
-        totals.by_action.iter().map(|(kind, saved)| {
+        audit.totals.by_action.iter().map(|(kind, saved)| {
             let labels = Labels::default().with("action", kind.name());
             (labels.in_currency_of(Some(*saved)), money(Some(*saved)))
         }),
     );
+    let sums = Classification::ALL.iter().map(|class| {
+        let labels = Labels::default().with("classification", class.name());
+        (labels, class_of(audit, *class))
+    });
+    families(classes(), &sums.collect::<Vec<_>>(), &mut page);
+    families(devices(), &whole, &mut page);
+    of_evidence(audit, &mut page);
+    families(calls(), &whole, &mut page);
+    let shown = audit.workloads.iter().take(MOST_ROWS);
+    let shown: Vec<_> = shown.map(|audited| (labels_of(audited), audited)).collect();
+    families(workloads(), &shown, &mut page);
+    let shown = audit.unused.iter().take(MOST_ROWS).map(|unused| {
+        let labels = Labels::default()
+            .with_id("id", &unused.id)
+            .with("kind", unused.kind)
+            .with("account", unused.account.as_deref().unwrap_or(""))
+            .with("region", unused.region.as_deref().unwrap_or(""));
+        (labels, unused)
+    });
+    families(commitments(), &shown.collect::<Vec<_>>(), &mut page);
+    let shown = audit.purchases.iter().take(MOST_ROWS).map(|purchase| {
+        let labels = Labels::default()
+            .with("option", &purchase.term.option.to_string())
+            .with("account", purchase.account.as_deref().unwrap_or(""))
+            .with("region", &purchase.key.region)
+            .with("instance_type", &purchase.key.instance_type)
+            .with("operating_system", purchase.key.operating_system.name())
+            .with("tenancy", purchase.key.tenancy.name());
+        (labels, purchase)
+    });
+    families(purchases(), &shown.collect::<Vec<_>>(), &mut page);
+    page.finish()
 }
 
-fn of_classes(totals: &Totals, page: &mut Exposition) {
-    let classes = || {
-        Classification::ALL.iter().map(|class| {
-            let labels = Labels::default().with("classification", class.name());
-            let sums = totals.by_classification.get(class);
-            (labels, sums.copied().unwrap_or_default())
-        })
-    };
-    page.family(
-        "gpucost_class_workloads",
-        "Workloads by classification.",
-        classes().map(|(labels, sums)| (labels, number(sums.workloads))),
-    );
-    page.family(
-        "gpucost_class_instances",
-        "Instances by classification of their workload.",
-        classes().map(|(labels, sums)| (labels, number(sums.instances))),
-    );
-    page.family(
-        "gpucost_class_gpus",
-        "GPUs of running instances by classification of their workload.",
-        classes().map(|(labels, sums)| (labels, number(sums.gpus))),
-    );
-    page.family(
-        "gpucost_class_cost_monthly",
-        "Cost per month by classification of the workload.",
-        classes().map(|(labels, sums)| {
-            // A class without workloads costs nothing; one without prices is not known.
-            let is_empty = sums.workloads == 0;
-            let zero = is_empty.then(|| Money::zero(totals.currency));
-            let cost = sums.monthly_cost.or(zero);
-            (labels.in_currency_of(cost), money(cost))
-        }),
-    );
-}
-
-fn of_devices(audit: &Audit, page: &mut Exposition) {
-    let (totals, funnel) = (&audit.totals, &audit.funnel);
-    for (name, help, count) in [
-        (
-            "gpucost_instances",
-            "Instances, stopped ones included.",
-            totals.instances,
-        ),
-        (
-            "gpucost_stopped_instances",
-            "Instances that do not run.",
-            totals.stopped_instances,
-        ),
-        (
-            "gpucost_unpriced_instances",
-            "Instances whose price, or a part of it, is not known.",
-            totals.unpriced_instances,
-        ),
-        (
-            "gpucost_ignored_workloads",
-            "Workloads that a tag takes out of advice.",
-            totals.ignored_workloads,
-        ),
-        (
-            "gpucost_gpus",
-            "GPUs of running instances.",
-            funnel.total_gpus,
-        ),
-        (
-            "gpucost_allocated_gpus",
-            "GPUs with memory in use, or ever active.",
-            funnel.allocated_gpus,
-        ),
-        (
-            "gpucost_unknown_allocation_gpus",
-            "GPUs that were never active and whose memory was not measured.",
-            funnel.unknown_allocation_gpus,
-        ),
-        (
-            "gpucost_active_gpus",
-            "GPUs that were ever active.",
-            funnel.active_gpus,
-        ),
-        (
-            "gpucost_unmeasured_gpus",
-            "GPUs without utilization data.",
-            funnel.unmeasured_gpus,
-        ),
-    ] {
-        page.gauge(name, help, number(count));
+/// A family for each column, with a sample for each row that has a value.
+fn families<R>(columns: Vec<Column<R>>, rows: &[(Labels, R)], page: &mut Exposition) {
+    for column in columns {
+        let samples = rows.iter().map(|(labels, row)| {
+            let labels = labels.clone();
+            match (column.value)(row) {
+                Value::Money(amount) => {
+                    let amount: Option<Money> = Some(amount);
+                    (labels.in_currency_of(amount), money(amount))
+                }
+                Value::Count(count) => (labels, number(count)),
+                Value::Number(value, _) => (labels, figure(Some(value))),
+                Value::Text(text) => (labels, Some(text)),
+                _ => (labels, None),
+            }
+        });
+        page.family(&column.head.path, column.head.meaning, samples);
     }
-    page.gauge(
-        "gpucost_effective_gpus",
-        "Sum of the mean utilization of all measured GPUs.",
-        figure(Some(funnel.effective_gpus)),
-    );
 }
 
 fn of_evidence(audit: &Audit, page: &mut Exposition) {
@@ -214,8 +181,8 @@ fn of_evidence(audit: &Audit, page: &mut Exposition) {
         audit.prices.oldest_seen_on().and_then(seconds_of_day),
     );
     let mut findings = BTreeMap::new();
-    for one in &audit.findings {
-        let key = (one.rule(), one.severity.name());
+    for finding in &audit.findings {
+        let key = (finding.rule(), finding.severity.name());
         *findings.entry(key).or_insert(0_u64) += 1;
     }
     page.family(
@@ -238,75 +205,12 @@ fn of_evidence(audit: &Audit, page: &mut Exposition) {
         gaps.into_iter()
             .map(|(cause, count)| (Labels::default().with("cause", cause), number(count))),
     );
-    page.gauge(
-        "gpucost_api_calls",
-        "Calls to the cloud that the audit took.",
-        number(audit.api.calls),
-    );
-    page.gauge(
-        "gpucost_api_cost_usd",
-        "Estimated price of these calls.",
-        Some(rounded(audit.api.estimated_cost_usd, 4)),
-    );
-}
-
-fn of_workloads(audit: &Audit, page: &mut Exposition) {
-    let shown = &audit.workloads[..audit.workloads.len().min(MOST_ROWS)];
-    page.gauge(
-        "gpucost_omitted_workloads",
-        "Workloads without series of their own.",
-        number(audit.workloads.len() - shown.len()),
-    );
-    let amounts = |amount: fn(&AuditedWorkload) -> Option<Money>| {
-        shown.iter().map(move |one| {
-            let amount = amount(one);
-            (labels(one).in_currency_of(amount), money(amount))
-        })
-    };
-    page.family(
-        "gpucost_workload_cost_monthly",
-        "Cost of a workload per month.",
-        amounts(|one| one.workload.monthly_cost()),
-    );
-    page.family(
-        "gpucost_workload_savings_monthly",
-        "Savings of the plan for a workload per month.",
-        amounts(|one| {
-            let planned = one.planned_monthly_cost()?;
-            one.workload.monthly_cost()?.checked_sub(planned).ok()
-        }),
-    );
-    page.family(
-        "gpucost_workload_gpus",
-        "GPUs of the running instances of a workload.",
-        shown
-            .iter()
-            .map(|one| (labels(one), number(one.workload.running_gpus()))),
-    );
-    page.family(
-        "gpucost_workload_utilization_ratio",
-        "Mean GPU utilization of a workload over the window.",
-        shown.iter().map(|one| {
-            let summary = one.workload.utilization.as_ref();
-            let mean = summary.map(|summary| summary.distribution.mean);
-            (labels(one), ratio_of_percent(mean))
-        }),
-    );
-    page.family(
-        "gpucost_workload_coverage_ratio",
-        "Samples of a workload that are there, of those that were due.",
-        shown.iter().map(|one| {
-            let summary = one.workload.utilization.as_ref();
-            let coverage = summary.map(|summary| summary.coverage());
-            (labels(one), ratio(coverage))
-        }),
-    );
 }
 
 /// What a workload is, the same on each of its series.
-fn labels(one: &AuditedWorkload) -> Labels {
-    let workload = &one.workload;
-    let state = match one.verdict.state {
+fn labels_of(audited: &AuditedWorkload) -> Labels {
+    let workload = &audited.workload;
+    let state = match audited.verdict.state {
         _ if !workload.key.running => "stopped",
         Some(state) => state.name(),
         None => "unknown",
@@ -320,55 +224,8 @@ fn labels(one: &AuditedWorkload) -> Labels {
         .with("purchase_option", workload.key.purchase_option.name())
         // An empty label is an absent one to Prometheus.
         .with("team", team_of(&workload.tags).unwrap_or_default())
-        .with("classification", one.verdict.classification.name())
+        .with("classification", audited.verdict.classification.name())
         .with("state", state)
-}
-
-fn of_commitments(unused: &[UnusedCommitment], page: &mut Exposition) {
-    let shown = &unused[..unused.len().min(MOST_ROWS)];
-    let labels = |one: &UnusedCommitment| {
-        Labels::default()
-            .with_id("id", &one.id)
-            .with("kind", one.kind)
-            .with("account", one.account.as_deref().unwrap_or(""))
-            .with("region", one.region.as_deref().unwrap_or(""))
-    };
-    page.family(
-        "gpucost_commitment_unused_cost_monthly",
-        "Cost per month of the unused part of a reservation or a commitment.",
-        shown.iter().map(|one| {
-            let cost = one.monthly_cost;
-            (labels(one).in_currency_of(cost), money(cost))
-        }),
-    );
-    page.family(
-        "gpucost_commitment_end_timestamp_seconds",
-        "End of a commitment with an unused part, in seconds since 1970.",
-        shown.iter().map(|one| {
-            let end = one.committed_until.map(|end| end.as_second());
-            (labels(one), end.and_then(number))
-        }),
-    );
-}
-
-/// What the plan buys, with everything that is paid until its term ends.
-fn of_purchases(purchases: &[Purchase], page: &mut Exposition) {
-    let shown = &purchases[..purchases.len().min(MOST_ROWS)];
-    page.family(
-        "gpucost_purchase_term_cost",
-        "Everything that a purchase of the plan is paid until its term ends.",
-        shown.iter().map(|one| {
-            let total = one.promise().map(|promise| promise.term_total);
-            let labels = Labels::default()
-                .with("option", &one.term.option.to_string())
-                .with("account", one.account.as_deref().unwrap_or(""))
-                .with("region", &one.key.region)
-                .with("instance_type", &one.key.instance_type)
-                .with("operating_system", one.key.operating_system.name())
-                .with("tenancy", one.key.tenancy.name());
-            (labels.in_currency_of(total), money(total))
-        }),
-    );
 }
 
 /// The beginning of a day in UTC.

@@ -19,8 +19,16 @@ pub enum Level {
     Wide,
     /// JSON, CSV and workbooks.
     Data,
+    /// JSON: what CSV and workbooks have in another form.
+    Json,
+    /// CSV and workbooks: what JSON has in another form.
+    Flat,
     /// Terminals, Markdown and HTML: what data has in other columns.
     Screen,
+    /// The same, dropped as [`Self::Narrow`] is; not there where no row has a value.
+    Spare(u8),
+    /// The same, below its row on terminals: a sentence about it.
+    Below,
 }
 
 /// What a column holds.
@@ -43,13 +51,13 @@ pub enum Kind {
     Number,
     /// From 0 to this.
     NumberTo(u64),
-    /// Of GPUs.
-    Devices,
+    /// Of GPUs or other units.
+    Quantity,
     Percent,
     Share,
     Money,
-    /// Money that rows add up to.
-    Sum,
+    /// An amount of at least zero.
+    Cost,
     Price,
     /// Values with a name each, which the data states.
     Map(Box<Kind>),
@@ -64,7 +72,7 @@ pub struct Head {
     /// the parts are joined by `_`. A bar stands before the name in CSV where that is another one.
     pub path: Cow<'static, str>,
     /// The title on screens; empty for data alone.
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     pub level: Level,
     pub kind: Kind,
     /// Whether a value may be absent.
@@ -79,23 +87,43 @@ impl Head {
         self.path.split_once('|').map_or(&self.path, |(key, _)| key)
     }
 
-    /// Whether JSON, CSV and workbooks have it.
-    pub(super) fn is_data(&self) -> bool {
-        self.level != Level::Screen
+    /// The name in CSV and workbooks.
+    fn name(&self) -> String {
+        match self.path.split_once('|') {
+            Some((_, name)) => name.to_owned(),
+            None => self.path.replace('.', "_"),
+        }
     }
 
-    /// Whether a screen has it.
+    /// Whether JSON, CSV or workbooks have it.
+    pub(super) fn is_data(&self) -> bool {
+        self.is_json() || self.is_flat()
+    }
+
+    /// Whether JSON has it.
+    pub(super) fn is_json(&self) -> bool {
+        match self.level {
+            Level::Narrow(_) | Level::Wide | Level::Data | Level::Json => true,
+            Level::Flat | Level::Screen | Level::Spare(_) | Level::Below => false,
+        }
+    }
+
+    /// Whether a screen may have it.
     pub(super) fn is_on_screen(&self, is_wide: bool) -> bool {
         match self.level {
-            Level::Narrow(_) | Level::Screen => true,
+            Level::Narrow(_) | Level::Screen | Level::Spare(_) | Level::Below => true,
             Level::Wide => is_wide,
-            Level::Data => false,
+            Level::Data | Level::Json | Level::Flat => false,
         }
     }
 
     /// Whether CSV and workbooks have it: of what is nested, only what screens show.
     fn is_flat(&self) -> bool {
-        self.is_data() && (self.below().is_none() || self.level != Level::Data)
+        match self.level {
+            Level::Narrow(_) | Level::Wide | Level::Flat => true,
+            Level::Data => self.below().is_none(),
+            Level::Json | Level::Screen | Level::Spare(_) | Level::Below => false,
+        }
     }
 
     fn below(&self) -> Option<&[Self]> {
@@ -116,11 +144,7 @@ pub(super) fn flat_heads(heads: &[Head]) -> Vec<Head> {
     // What stands alone needs no name to be told apart.
     let is_alone = heads.len() == 1;
     let heads = heads.iter().filter(|head| head.is_flat()).flat_map(|head| {
-        let name = head
-            .path
-            .split_once('|')
-            .map_or(&*head.path, |(_, name)| name);
-        let path = name.replace('.', "_");
+        let path = head.name();
         let Some(below) = head.below() else {
             return vec![Head {
                 path: Cow::Owned(path),
@@ -187,7 +211,7 @@ pub(in crate::report) const fn detail(path: &'static str, title: &'static str) -
 const fn head(path: &'static str, title: &'static str, level: Level) -> Head {
     Head {
         path: Cow::Borrowed(path),
-        title,
+        title: Cow::Borrowed(title),
         level,
         kind: Kind::Inferred,
         is_optional: true,
@@ -282,16 +306,16 @@ impl Value {
         Self::Map(texts.collect())
     }
 
-    pub(in crate::report) fn make_devices(number: impl Into<Option<Decimal>>) -> Self {
-        Self::of(number.into(), Self::Devices)
+    pub(in crate::report) fn make_millionths(number: impl Into<Option<f64>>) -> Self {
+        Self::of(number.into(), Self::Millionths)
+    }
+
+    pub(in crate::report) fn make_quantity(number: impl Into<Option<Decimal>>) -> Self {
+        Self::of(number.into(), Self::Quantity)
     }
 
     pub(in crate::report) fn make_map(values: impl IntoIterator<Item = (String, Self)>) -> Self {
         Self::Map(values.into_iter().collect())
-    }
-
-    pub(in crate::report) fn make_millionths(number: impl Into<Option<f64>>) -> Self {
-        Self::of(number.into(), Self::Millionths)
     }
 
     pub(in crate::report) fn make_percent(percent: impl Into<Option<f64>>) -> Self {
@@ -359,7 +383,7 @@ macro_rules! columns {
             vec![$( $crate::report::doc::Column {
                 head: $crate::report::doc::Head {
                     path: std::borrow::Cow::Borrowed($path),
-                    title: $title,
+                    title: std::borrow::Cow::Borrowed($title),
                     level: $level,
                     kind: columns!(@kind $kind $($sub)? $([$of])?),
                     is_optional: columns!(@optional $kind $($sub)?),
@@ -383,7 +407,7 @@ macro_rules! columns {
     (@kind count) => { $crate::report::doc::Kind::Count };
     (@kind number [$of:expr]) => { $crate::report::doc::Kind::NumberTo($of) };
     (@kind number) => { $crate::report::doc::Kind::Number };
-    (@kind devices) => { $crate::report::doc::Kind::Devices };
+    (@kind quantity) => { $crate::report::doc::Kind::Quantity };
     (@kind cell) => { $crate::report::doc::Kind::Number };
     (@kind map [$of:expr]) => { $crate::report::doc::Kind::Map(Box::new($of)) };
     (@kind millionths) => { $crate::report::doc::Kind::Number };
@@ -392,9 +416,9 @@ macro_rules! columns {
     (@kind utilization) => { $crate::report::doc::Kind::NumberTo(100) };
     (@kind share) => { $crate::report::doc::Kind::Share };
     (@kind money) => { $crate::report::doc::Kind::Money };
-    (@kind sum) => { $crate::report::doc::Kind::Sum };
     (@kind whole) => { $crate::report::doc::Kind::Money };
     (@kind price [$of:expr]) => { $crate::report::doc::Kind::Price };
+    (@kind cost) => { $crate::report::doc::Kind::Cost };
     (@kind price) => { $crate::report::doc::Kind::Price };
     (@kind pairs) => { $crate::report::doc::Kind::Map(Box::new($crate::report::doc::Kind::Text)) };
     (@kind rows [$of:expr]) => { $crate::report::doc::Kind::Rows($crate::report::doc::heads($of())) };
@@ -414,7 +438,7 @@ macro_rules! columns {
     (@value count, $value:expr) => { $crate::report::doc::Value::make_count($value) };
     (@value number [$of:expr], $value:expr) => { $crate::report::doc::Value::make_number($value) };
     (@value number, $value:expr) => { $crate::report::doc::Value::make_number($value) };
-    (@value devices, $value:expr) => { $crate::report::doc::Value::make_devices($value) };
+    (@value quantity, $value:expr) => { $crate::report::doc::Value::make_quantity($value) };
     (@value cell, $value:expr) => { $value };
     (@value map [$of:expr], $value:expr) => { $crate::report::doc::Value::make_map($value) };
     (@value millionths, $value:expr) => { $crate::report::doc::Value::make_millionths($value) };
@@ -423,9 +447,9 @@ macro_rules! columns {
     (@value percent, $value:expr) => { $crate::report::doc::Value::make_percent($value) };
     (@value share, $value:expr) => { $crate::report::doc::Value::make_share($value) };
     (@value money, $value:expr) => { $crate::report::doc::Value::make_money($value) };
-    (@value sum, $value:expr) => { $crate::report::doc::Value::make_money($value) };
     (@value whole, $value:expr) => { $crate::report::doc::Value::make_whole($value) };
     (@value price [$of:expr], $value:expr) => { $crate::report::doc::Value::make_rate($value, $of) };
+    (@value cost, $value:expr) => { $crate::report::doc::Value::make_money($value) };
     (@value price, $value:expr) => { $crate::report::doc::Value::make_price($value) };
     (@value pairs, $value:expr) => { $crate::report::doc::Value::make_pairs($value) };
     (@value rows [$of:expr], $value:expr) => { $crate::report::doc::Value::make_rows(&$of(), $value) };

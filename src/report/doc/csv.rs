@@ -22,7 +22,7 @@ pub fn doc_csv(doc: &Doc) -> Result<String, ::csv::Error> {
     };
     match doc.data_tables().take(most).collect::<Vec<_>>().as_slice() {
         [] => Ok(String::new()),
-        [table] => table_csv(table),
+        [table] => lines(&table.columns, &table.rows),
         tables => together(tables),
     }
 }
@@ -64,14 +64,6 @@ fn together(tables: &[&Table]) -> Result<String, ::csv::Error> {
     csv::document(&header, rows)
 }
 
-/// The rows of a table as CSV; what is absent is an empty cell.
-///
-/// # Errors
-/// When a row cannot be written, which memory always can.
-pub(in crate::report) fn table_csv(table: &Table) -> Result<String, ::csv::Error> {
-    lines(&table.columns, &table.rows)
-}
-
 fn lines(heads: &[Head], rows: &[Vec<Value>]) -> Result<String, ::csv::Error> {
     let header = flat_heads(heads);
     let header = header.iter().map(|head| head.path.as_ref());
@@ -80,8 +72,7 @@ fn lines(heads: &[Head], rows: &[Vec<Value>]) -> Result<String, ::csv::Error> {
     csv::document(header, rows.map(cells))
 }
 
-/// A value as a cell that no spreadsheet runs; empty where it is absent.
-pub(in crate::report) fn cell(value: &Value) -> String {
+pub(super) fn cell(value: &Value) -> String {
     match value {
         Value::Absent | Value::Record(_) | Value::Rows(_) => String::new(),
         Value::Text(text) => spreadsheet_safe(text),
@@ -101,7 +92,7 @@ pub(in crate::report) fn cell(value: &Value) -> String {
         Value::Flag(flag) => yes_or_no(*flag).to_owned(),
         Value::Count(number) => number.to_string(),
         Value::Number(value, _) | Value::Percent(value) => csv::figure(Some(*value)),
-        Value::Devices(number) => csv::rate(Some(*number)),
+        Value::Quantity(number) => csv::rate(Some(*number)),
         Value::Millionths(value) => millionths(*value).to_string(),
         Value::Share(share) => csv::cell(rounded(*share)),
         Value::Money(amount) | Value::Whole(amount) => csv::money(Some(*amount)),

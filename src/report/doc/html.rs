@@ -1,5 +1,6 @@
 //! `--format html`: one file for readers away from a terminal. No network and no script.
 
+use super::plot::plots;
 use super::{Doc, Table, shown};
 use crate::report::shared::gaps::{alike, places};
 use crate::report::shared::markup::{Page, SENTENCE, STYLE_ONLY, begin, cut, html};
@@ -14,9 +15,16 @@ pub fn doc_html(doc: &Doc) -> String {
         doc.name,
         "</h1>\n<p class=\"scope\">",
         cut(&doc.headline, SENTENCE),
-        "</p>\n</header>\n<main>\n"
+        "</p>\n"
     );
+    for line in &doc.about {
+        html!(page, "<p class=\"scope\">", cut(line, SENTENCE), "</p>\n");
+    }
+    html!(page, "</header>\n<main>\n");
     body(doc, "arithmetic", &mut page);
+    if !doc.closing.is_empty() {
+        html!(page, "<p><b>", cut(&doc.closing, SENTENCE), "</b></p>\n");
+    }
     html!(page, "</main>\n</body>\n</html>\n");
     page.finish()
 }
@@ -45,6 +53,7 @@ pub(in crate::report) fn body(doc: &Doc, steps: &'static str, page: &mut Page) {
             section(part, number, page);
         }
     }
+    plots(&doc.plots, page);
     notes("Caveats", doc.caveats.iter().cloned(), page);
     let missing = doc.missing.iter();
     let missing = missing.map(|one| format!("{}: {}", one.what, one.remedy));
@@ -71,11 +80,10 @@ fn section(table: &Table, number: usize, page: &mut Page) {
         html!(page, "<h2>", title, "</h2>\n");
         return notes_of(table, page);
     }
-    let heads = table.columns.iter().enumerate();
-    let heads: Vec<_> = heads.filter(|(_, head)| head.is_on_screen(true)).collect();
+    let heads = table.on_screen(true);
     let columns = heads
         .iter()
-        .map(|(place, head)| (head.title, *place > 0 && table.is_figures(*place)));
+        .map(|(place, head)| (head.title.as_ref(), *place > 0 && table.is_figures(*place)));
     let rows = table.rows.iter().map(|row| {
         let cells = heads
             .iter()

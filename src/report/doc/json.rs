@@ -31,6 +31,9 @@ impl Serialize for Document<'_> {
         }
         let (heads, rows): (Vec<Head>, Vec<Value>) = doc.data_tables().map(Table::field).unzip();
         let mut fields = Fields::of(&doc.record.heads, &doc.record.values);
+        let mut extras = Fields::of(&doc.extras.heads, &doc.extras.values);
+        extras.0.retain(|(_, _, value)| !value.is_empty());
+        fields.0.extend(extras.0);
         fields.0.extend(Fields::of(&heads, &rows).0);
         fields.write(&mut map)?;
         // Every answer has these; another document, those that say something.
@@ -142,7 +145,7 @@ impl Serialize for View<'_, Value> {
             Value::Number(value, _) | Value::Percent(value) => {
                 json_figure(*value).serialize(serializer)
             }
-            Value::Devices(number) => json_rate(*number).serialize(serializer),
+            Value::Quantity(number) => json_rate(*number).serialize(serializer),
             Value::Signed(value) => View(value.as_ref()).serialize(serializer),
             Value::List(values) => serializer.collect_seq(values.iter().map(View)),
             Value::Map(values) => {
@@ -177,7 +180,7 @@ struct Fields<'a>(Vec<(&'a str, &'a Head, &'a Value)>);
 impl<'a> Fields<'a> {
     fn of(heads: &'a [Head], values: &'a [Value]) -> Self {
         let fields = heads.iter().zip(values);
-        let fields = fields.filter(|(head, _)| head.is_data());
+        let fields = fields.filter(|(head, _)| head.is_json());
         Self(
             fields
                 .map(|(head, value)| (head.key(), head, value))

@@ -3,15 +3,16 @@
 use super::{Doc, Head, Table, Value, shown};
 use crate::report::shared::gaps::{alike, places};
 use crate::report::shared::markdown::escape::{command, text};
-use crate::report::shared::text::counted;
+use crate::report::shared::style::worth_words;
+use crate::report::shared::text::{count, counted};
 use std::fmt::Write;
 
-/// Rows of a sheet before the rest is counted.
+/// Rows of a sheet, and items of a list, before the rest is counted.
 const SHOWN: usize = 20;
 /// Characters of a cell, of which marks that combine take no column.
 const LONGEST_CELL: usize = 300;
-/// Bytes after which rows are counted: a comment has room for 65,536.
-const FULL: usize = 48_000;
+/// Bytes that the rows of tables fill at most: GitHub takes comments of 65,536 characters.
+const MOST_BYTES: usize = 48_000;
 
 /// A document as GitHub-flavoured Markdown. Words from outside are shown and never read as
 /// markup, links or mentions.
@@ -24,6 +25,9 @@ pub fn doc_markdown(doc: &Doc) -> String {
 
 fn draw(doc: &Doc, out: &mut String) -> std::fmt::Result {
     writeln!(out, "### {}", text(&doc.headline))?;
+    for line in &doc.about {
+        writeln!(out, "\n{}", text(line))?;
+    }
     if !doc.given.is_empty() {
         let given = doc.given.iter();
         let given = given.map(|one| format!("{}: {}", one.name, text(&shown(&one.value))));
@@ -51,7 +55,11 @@ fn draw(doc: &Doc, out: &mut String) -> std::fmt::Result {
         )))
     });
     list("Data gaps", gaps, out)?;
-    list("Next", doc.next.iter().map(|one| command(one)), out)
+    list("Next", doc.next.iter().map(|one| command(one)), out)?;
+    if doc.closing.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n**{}**", text(&doc.closing))
 }
 
 fn rows(table: &Table, out: &mut String) -> std::fmt::Result {
@@ -62,15 +70,12 @@ fn rows(table: &Table, out: &mut String) -> std::fmt::Result {
         return notes(table, out);
     }
     writeln!(out)?;
-    let mut written = 0;
+    let mut drawn = 0;
     if table.rows.is_empty() {
         writeln!(out, "none")?;
     } else {
-        let columns = table.columns.iter().enumerate();
-        let columns: Vec<(usize, &Head)> = columns
-            .filter(|(_, head)| head.is_on_screen(false))
-            .collect();
-        let titles = columns.iter().map(|(_, head)| head.title);
+        let columns = table.on_screen(false);
+        let titles = columns.iter().map(|(_, head)| text(&head.title));
         writeln!(out, "| {} |", titles.collect::<Vec<_>>().join(" | "))?;
         let rule = |(place, _): &(usize, &Head)| {
             if table.is_figures(*place) {
@@ -81,20 +86,22 @@ fn rows(table: &Table, out: &mut String) -> std::fmt::Result {
         };
         let rules = columns.iter().map(rule);
         writeln!(out, "| {} |", rules.collect::<Vec<_>>().join(" | "))?;
-        for row in table.rows.iter().take(SHOWN) {
-            if out.len() > FULL {
+        for row in table.rows.iter().take(table.most.unwrap_or(SHOWN)) {
+            let cells = columns.iter().map(|(place, _)| cell(row.get(*place)));
+            let line = format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
+            if out.len() + line.len() > MOST_BYTES {
                 break;
             }
-            written += 1;
-            let cells = columns.iter().map(|(place, _)| cell(row.get(*place)));
-            writeln!(out, "| {} |", cells.collect::<Vec<_>>().join(" | "))?;
+            out.push_str(&line);
+            drawn += 1;
         }
     }
-    let rest = table.rows.len() - written;
+    let rest = table.rows.len() - drawn;
     if rest > 0 {
         let (one, many) = table.noun;
         let rest = counted(rest as u64, &format!("more {one}"), &format!("more {many}"));
-        writeln!(out, "\n… and {rest}: see `--format json`")?;
+        let worth = worth_words(table.worth_behind(drawn));
+        writeln!(out, "\n… and {rest}{worth}: see `--format json`")?;
     }
     notes(table, out)
 }
@@ -117,8 +124,11 @@ fn list(title: &str, items: impl Iterator<Item = String>, out: &mut String) -> s
         return Ok(());
     }
     writeln!(out, "\n**{title}**\n")?;
-    for item in items {
+    for item in items.by_ref().take(SHOWN) {
         writeln!(out, "- {item}")?;
     }
-    Ok(())
+    match items.count() as u64 {
+        0 => Ok(()),
+        rest => writeln!(out, "- … and {} more", count(rest)),
+    }
 }

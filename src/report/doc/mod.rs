@@ -7,6 +7,7 @@ mod csv;
 mod html;
 mod json;
 mod markdown;
+mod plot;
 mod schema;
 mod slack;
 mod table;
@@ -16,21 +17,20 @@ mod workbook;
 pub(in crate::report) use columns::{Column, column, columns, detail, heads};
 pub use columns::{Head, Kind, Level};
 pub use csv::doc_csv;
-pub(in crate::report) use csv::{cell as csv_cell, table_csv};
 pub(in crate::report) use html::body;
 pub use html::doc_html;
 pub(in crate::report) use json::Object;
 pub use json::doc_json;
 pub use markdown::doc_markdown;
+pub use plot::{Plot, PlotKind};
 pub(in crate::report) use schema::doc_schema;
 pub use slack::doc_slack;
 pub use table::doc_table;
 pub use value::Value;
 pub(in crate::report) use value::shown;
 pub use workbook::doc_xlsx;
-pub(in crate::report) use workbook::{Line, LineValue, Page, Workbook};
 
-use crate::domain::Gap;
+use crate::domain::{Gap, Money};
 use std::borrow::Cow;
 
 /// A document. Text in it may hold names from outside: each format makes them safe.
@@ -40,9 +40,13 @@ pub struct Doc {
     pub name: &'static str,
     /// What it says, in one sentence.
     pub headline: String,
+    /// What it is about, a line each; screens only.
+    pub about: Vec<String>,
     /// Keys of the document itself. A planner's answer has none: what its figures rest on is in
     /// `given`.
     pub record: Record,
+    /// Further keys, of which JSON has those that have a value.
+    pub extras: Record,
     pub csv: CsvRows,
     /// What the figures rest on.
     pub given: Vec<Given>,
@@ -52,6 +56,7 @@ pub struct Doc {
     /// What screens show instead of `tables`, where those are for programs; empty where screens
     /// show the same.
     pub screens: Vec<Table>,
+    pub plots: Vec<Plot>,
     /// What somebody who acts on it must know, the gravest first.
     pub caveats: Vec<String>,
     /// What was not known.
@@ -62,6 +67,8 @@ pub struct Doc {
     pub files: Vec<Printed>,
     /// Commands that go on from here.
     pub next: Vec<String>,
+    /// What it comes to, in one sentence at the end; screens only.
+    pub closing: String,
 }
 
 impl Doc {
@@ -170,6 +177,11 @@ pub struct Table {
     pub columns: Vec<Head>,
     /// In order; each has a value for each column.
     pub rows: Vec<Vec<Value>>,
+    /// The paths of flat amounts that add up: workbooks have their sum, and screens that of the
+    /// first where they hide rows.
+    pub summed: &'static [&'static str],
+    /// Rows that a screen shows before it counts the rest; absent for as many as are usual.
+    pub most: Option<usize>,
     /// What to know below the rows; screens only.
     pub notes: Vec<String>,
     /// Whether a document that has no row for it is without its key, too.
@@ -240,6 +252,35 @@ impl Table {
                 .extend(heads.unwrap_or_else(|| vec![head.clone()]));
         }
         Cow::Owned(spread)
+    }
+
+    /// The columns that a screen has, with their places.
+    fn on_screen(&self, is_wide: bool) -> Vec<(usize, &Head)> {
+        let is_known = |place: usize| {
+            let mut cells = self.rows.iter().filter_map(|row| row.get(place));
+            cells.any(|value| *value != Value::Absent)
+        };
+        let columns = self.columns.iter().enumerate();
+        columns
+            .filter(|(place, head)| {
+                let is_spare = matches!(head.level, Level::Spare(_));
+                head.is_on_screen(is_wide) && (!is_spare || is_known(*place))
+            })
+            .collect()
+    }
+
+    /// What the rows behind the first ones add up to; absent where nothing is summed, and where
+    /// currencies meet.
+    fn worth_behind(&self, shown: usize) -> Option<Money> {
+        let key = self.summed.first()?;
+        let place = self.columns.iter().position(|head| head.path == *key)?;
+        let amounts = self.rows.get(shown..)?.iter();
+        let mut amounts = amounts.filter_map(|row| match row.get(place) {
+            Some(Value::Money(amount) | Value::Whole(amount)) => Some(*amount),
+            _ => None,
+        });
+        let first = amounts.next()?;
+        amounts.try_fold(first, |sum, part| sum.checked_add(part).ok())
     }
 
     /// Tables without records and rows inside of rows, for screens: where a row has some, the table is a
@@ -313,10 +354,10 @@ impl Table {
             | Kind::Number
             | Kind::Percent
             | Kind::NumberTo(_)
-            | Kind::Devices
+            | Kind::Quantity
             | Kind::Share
             | Kind::Money
-            | Kind::Sum
+            | Kind::Cost
             | Kind::Price => true,
             _ => false,
         }

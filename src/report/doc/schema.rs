@@ -43,6 +43,11 @@ fn form(doc: &Doc) -> Json {
         json!({ "const": SCHEMA_VERSION }),
         true,
     );
+    if let Json::Object(extras) = object(&doc.extras.heads)["properties"].take() {
+        for (key, schema) in extras {
+            add(&mut form, &key, schema, false);
+        }
+    }
     for table in doc.data_tables() {
         let rows =
             json!({ "type": "array", "items": object(&table.columns), "description": table.title });
@@ -92,7 +97,7 @@ fn form(doc: &Doc) -> Json {
 /// The schema of an object with these keys.
 fn object(heads: &[Head]) -> Json {
     let mut schema = json!({ "type": "object", "properties": {}, "required": [] });
-    let heads = heads.iter().filter(|head| head.is_data());
+    let heads = heads.iter().filter(|head| head.is_json());
     for head in heads {
         let (place, key) = place(&mut schema, head.key());
         add(place, key, value(head), true);
@@ -130,12 +135,12 @@ fn value(head: &Head) -> Json {
         Kind::Flag => Some("boolean"),
         Kind::Count | Kind::CountOf(_) => Some("integer"),
         Kind::Number
-        | Kind::Devices
+        | Kind::Quantity
         | Kind::Percent
         | Kind::NumberTo(_)
         | Kind::Share
         | Kind::Money
-        | Kind::Sum
+        | Kind::Cost
         | Kind::Price => Some("number"),
         Kind::Record(_) | Kind::Map(_) => Some("object"),
     };
@@ -164,7 +169,7 @@ fn value(head: &Head) -> Json {
             let words = words.iter().map(|word| Json::from(*word)).chain(absent);
             schema.insert("enum".to_owned(), words.collect());
         }
-        Kind::Count | Kind::Devices | Kind::Share | Kind::Price => {
+        Kind::Count | Kind::Quantity | Kind::Share | Kind::Cost | Kind::Price => {
             schema.insert("minimum".to_owned(), 0.into());
         }
         Kind::NumberTo(most) => {

@@ -87,10 +87,9 @@ fn rows(sheet: &Table) -> String {
         }
         return lines.join("\n");
     }
-    let columns = sheet.columns.iter().enumerate();
-    let (places, titles): (Vec<usize>, Vec<&str>) = columns
-        .filter(|(_, one)| one.is_on_screen(false))
-        .map(|(place, one)| (place, one.title))
+    let columns = sheet.on_screen(false).into_iter();
+    let (places, titles): (Vec<usize>, Vec<String>) = columns
+        .map(|(place, one)| (place, sentence(&one.title)))
         .unzip();
     lines.push(format!("_{}_", titles.join(" · ")));
     for row in sheet.rows.iter().take(SHOWN) {

@@ -1,13 +1,12 @@
 //! Tables of a document for a terminal.
 
-use super::{Doc, Head, Kind, Level, Printed, Table, Value, shown};
-use crate::domain::Money;
+use super::{Doc, Head, Level, Plot, Printed, Table, Value, shown};
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::plain_table::PlainTable;
 use crate::report::shared::style::{TableStyle, columns_left_out};
 use crate::report::shared::text::{fit, hanging, safe, wrap};
-use crate::report::shared::view::sum;
 use std::fmt::Write;
+use unicode_width::UnicodeWidthStr;
 
 /// Rows of a sheet that are shown unless it is wide.
 const SHOWN: usize = 20;
@@ -33,6 +32,9 @@ fn write_doc(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result
     for line in wrap(&headline, style.width) {
         writeln!(out, "{}", style.heading(&line))?;
     }
+    for line in &doc.about {
+        hanging("", 0, &fit(line, LONGEST_SENTENCE), style.width, out)?;
+    }
     writeln!(out)?;
     given(doc, style, out)?;
     steps(doc, style, out)?;
@@ -50,6 +52,9 @@ fn write_doc(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result
             notes(table, &[], style, out)?;
         }
     }
+    if style.lists_members() {
+        sketches(&doc.plots, style, out)?;
+    }
     list("CAVEATS", doc.caveats.iter().cloned(), style, out)?;
     let missing = doc.missing.iter();
     let missing = missing.map(|one| format!("{}: {}", one.what, one.remedy));
@@ -63,6 +68,9 @@ fn write_doc(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result
         for command in &doc.next {
             writeln!(out, "  {}", safe(command))?;
         }
+    }
+    for line in wrap(&doc.closing, style.width) {
+        writeln!(out, "{}", style.heading(&line))?;
     }
     Ok(())
 }
@@ -114,13 +122,12 @@ fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result 
         }
         return notes(table, &[], style, out);
     }
-    let heads = table.columns.iter().enumerate();
-    let heads: Vec<(usize, &Head)> = heads
-        .filter(|(_, head)| head.is_on_screen(style.wide))
-        .collect();
+    let heads = table.on_screen(style.wide).into_iter();
+    let (below, heads): (Vec<(usize, &Head)>, Vec<(usize, &Head)>) =
+        heads.partition(|(_, head)| head.level == Level::Below);
     let header: Vec<String> = heads
         .iter()
-        .map(|(_, head)| head.title.to_uppercase())
+        .map(|(_, head)| safe(&head.title.to_uppercase()))
         .collect();
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let numbers = heads
@@ -130,45 +137,99 @@ fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result 
     let mut drawn = PlainTable::new(&header, numbers.map(|(index, _)| index));
     let mut spare: Vec<(u8, usize)> = Vec::new();
     for (index, (_, head)) in heads.iter().enumerate() {
-        if let Level::Narrow(order @ 1..) = head.level {
+        if let Level::Narrow(order @ 1..) | Level::Spare(order @ 1..) = head.level {
             spare.push((order, index));
         }
     }
     spare.sort_unstable_by(|one, other| other.cmp(one));
     let spare: Vec<usize> = spare.into_iter().map(|(_, index)| index).collect();
-    let most = style.shown(table.rows.len(), SHOWN);
+    let most = style.shown(table.rows.len(), table.most.unwrap_or(SHOWN));
     for row in &table.rows[..most] {
         let cells = heads
             .iter()
             .map(|(place, _)| row.get(*place).map_or(String::new(), shown));
         drawn.row(cells.map(|cell| fit(&cell, LONGEST_CELL)).collect());
     }
+    // Where a screen has words of its own, the name of a row gives way.
+    let is_own = |(_, head): &(usize, &Head)| matches!(head.level, Level::Spare(_));
+    let name = heads
+        .iter()
+        .position(|(place, _)| !table.is_figures(*place));
+    drawn = match name.filter(|_| heads.iter().any(is_own)) {
+        Some(name) => drawn.giving(name, &spare),
+        None if spare.is_empty() && below.is_empty() => drawn,
+        None => drawn.whole(&spare),
+    };
+    let (one, many) = table.noun;
+    let worth = table.worth_behind(most);
+    if !below.is_empty() {
+        let below: Vec<usize> = below.into_iter().map(|(place, _)| place).collect();
+        listed(&drawn, &table.rows, &below, style, out)?;
+        style.left_out(table.rows.len() - most, one, many, worth, out)?;
+        return notes(table, &[], style, out);
+    }
     let mut dropped = Vec::new();
     let text = if spare.is_empty() {
         drawn.wrapped(style)
     } else {
-        drawn = drawn.whole(&spare);
         dropped = drawn.left_out(style, 0);
         drawn.text(style)
     };
     out.push_str(text.trim_end_matches('\n'));
     out.push('\n');
-    let (one, many) = table.noun;
-    let hidden = &table.rows[most..];
-    style.left_out(hidden.len(), one, many, worth(table, hidden), out)?;
+    style.left_out(table.rows.len() - most, one, many, worth, out)?;
     notes(table, &dropped, style, out)
 }
 
-/// What some rows of a table add up to.
-fn worth(table: &Table, rows: &[Vec<Value>]) -> Option<Money> {
-    let place = table
-        .columns
-        .iter()
-        .position(|head| head.kind == Kind::Sum)?;
-    sum(rows.iter().map(|row| match row.get(place) {
-        Some(Value::Money(amount)) => Some(*amount),
-        _ => None,
-    }))
+/// Rows without a header, each with its sentences below it: a line each, unless every row is
+/// shown with all it says.
+fn listed(
+    drawn: &PlainTable,
+    rows: &[Vec<Value>],
+    below: &[usize],
+    style: TableStyle,
+    out: &mut String,
+) -> std::fmt::Result {
+    let lines = drawn.rows_in(style, 2);
+    for (lines, row) in lines.iter().zip(rows) {
+        for line in lines {
+            writeln!(out, "  {line}")?;
+        }
+        let sentences = below.iter().filter_map(|place| row.get(*place));
+        for sentence in sentences.filter(|sentence| **sentence != Value::Absent) {
+            let sentence = shown(sentence);
+            let sentence = match style.lists_members() {
+                true => fit(&sentence, LONGEST_SENTENCE),
+                false => beginning(&sentence, style.width.saturating_sub(6)).to_owned(),
+            };
+            hanging("      ", 6, &sentence, style.width, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// As many parts of a sentence as a width has room for; a semicolon ends a part.
+fn beginning(sentence: &str, width: usize) -> &str {
+    let ends = sentence.match_indices("; ").map(|(end, _)| end);
+    let parts = ends.chain([sentence.len()]).map(|end| &sentence[..end]);
+    let fits = |part: &&str| part.width() <= width;
+    let first = parts.clone().next().unwrap_or(sentence);
+    parts.take_while(fits).last().unwrap_or(first)
+}
+
+/// Plots as bars of characters.
+fn sketches(plots: &[Plot], style: TableStyle, out: &mut String) -> std::fmt::Result {
+    for plot in plots {
+        writeln!(out, "{}", style.heading(&plot.title.to_uppercase()))?;
+        for (name, line) in plot.lines(style.ascii) {
+            writeln!(out, "  {name}  {line}")?;
+        }
+        for note in &plot.notes {
+            hanging("  ", 2, note, style.width, out)?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
 }
 
 /// What stands below the rows, and which columns the width has no room for.

@@ -414,7 +414,11 @@ fn screens_may_differ_and_names_in_rows_too() {
         ..Doc::default()
     };
     assert_eq!(doc_csv(&doc).expect("valid"), flat);
-    assert_eq!(table_csv(&table("")).expect("valid"), flat);
+    let listed = Doc {
+        csv: CsvRows::default(),
+        ..doc.clone()
+    };
+    assert_eq!(doc_csv(&listed).expect("valid"), flat);
     let page = doc_markdown(&doc);
     assert!(page.contains("OTHER") && !page.contains("MOVES"), "{page}");
     let text = doc_json(&doc).expect("valid");
@@ -433,7 +437,7 @@ fn screens_may_differ_and_names_in_rows_too() {
 
 columns! {
     fn saving(amount: Money) {
-        sum "monthly_savings", "saves", Narrow(0), *amount, "";
+        money "monthly_savings", "saves", Narrow(0), *amount, "";
     }
 }
 
@@ -441,13 +445,10 @@ columns! {
 fn rows_that_are_not_shown_say_what_they_add_up_to() {
     let amounts = ["4", "2.5", "0.5"].map(usd);
     let doc = Doc {
-        tables: vec![Table::of(
-            "moves",
-            "MOVES",
-            ("move", "moves"),
-            saving(),
-            amounts,
-        )],
+        tables: vec![Table {
+            summed: &["monthly_savings"],
+            ..Table::of("moves", "MOVES", ("move", "moves"), saving(), amounts)
+        }],
         ..Doc::default()
     };
     let style = TableStyle {
@@ -472,7 +473,7 @@ columns! {
 columns! {
     fn machines(row: (f64, Vec<(u64, f64)>)) {
         percent[100] "mean", "mean", Narrow(0), row.0, "";
-        devices "free", "free", Narrow(0), Decimal::new(3, 0) / Decimal::new(7, 0), "";
+        quantity "free", "free", Narrow(0), Decimal::new(3, 0) / Decimal::new(7, 0), "";
         pairs "tags", "", Data, &BTreeMap::from([("team".to_owned(), "=x".to_owned())]), "";
         rows[gpus] "gpus", "GPUs", Wide, row.1.clone(), "";
         opt rows[gpus] "spares", "", Data, None::<Vec<(u64, f64)>>, "";
@@ -511,4 +512,83 @@ fn a_name_that_a_row_shares_with_its_rows_stands_for_the_row() {
     let machine = &schema["properties"]["machines"]["items"]["properties"];
     assert_eq!(machine["mean"]["maximum"], 100);
     assert_eq!(machine["tags"]["additionalProperties"]["type"], "string");
+}
+
+struct Row {
+    name: &'static str,
+    cost: Option<Money>,
+}
+
+columns! {
+    fn rows(row: Row) {
+        text "name", "name", Narrow(0), row.name.to_owned(), "";
+        texts "parts", "", Json, vec![row.name.to_owned(); 2], "";
+        text "parts", "", Flat, row.name.repeat(2), "";
+        map[Kind::Count] "sizes", "", Data, [("a".to_owned(), Value::Count(1)), ("b".to_owned(), Value::Absent)], "";
+        opt cost "cost", "cost", Narrow(0), row.cost, "";
+        opt text "note", "note", Spare(1), None::<String>, "";
+        text "why", "why", Below, format!("{} is idle; it has been so for many days", row.name), "";
+    }
+}
+
+fn table_of(names: &[&'static str]) -> Doc {
+    let listed = names.iter().map(|name| Row {
+        name,
+        cost: Some(usd("1.5")),
+    });
+    Doc {
+        headline: "Some rows".to_owned(),
+        record: Record {
+            heads: vec![column("kind", "")],
+            values: vec![Value::text("x")],
+        },
+        tables: vec![Table {
+            summed: &["cost"],
+            most: Some(1),
+            ..Table::of("rows", "ROWS", ("row", "rows"), rows(), listed)
+        }],
+        closing: "That is all.".to_owned(),
+        ..Doc::default()
+    }
+}
+
+#[test]
+fn a_column_may_have_another_form_in_json_and_in_flat_formats() {
+    let doc = table_of(&["ab"]);
+    let json: serde_json::Value =
+        serde_json::from_str(&doc_json(&doc).expect("JSON")).expect("JSON");
+    assert_eq!(
+        json["rows"],
+        serde_json::json!([
+            {"name": "ab", "parts": ["ab", "ab"], "sizes": {"a": 1, "b": null}, "cost": 1.5}
+        ])
+    );
+    assert_eq!(
+        doc_csv(&doc).expect("CSV"),
+        "name,parts,sizes,cost\nab,abab,a=1;b=,1.50\n"
+    );
+}
+
+#[test]
+fn sentences_stand_below_their_rows_and_hidden_rows_have_their_worth() {
+    let style = TableStyle {
+        width: 30,
+        color: false,
+        wide: false,
+        limit: None,
+        ascii: false,
+    };
+    let doc = table_of(&["ab", "c", "d"]);
+    assert_eq!(
+        doc_table(&doc, style),
+        "Some rows\n\nROWS\n  ab    $1.50\n      ab is idle\n  … and 2 more rows worth $3.00: see `--format wide`\n\n\
+         That is all.\n"
+    );
+    let all = TableStyle {
+        limit: Some(usize::MAX),
+        ..style
+    };
+    assert!(
+        doc_table(&doc, all).contains("      ab is idle; it has been\n      so for many days\n")
+    );
 }

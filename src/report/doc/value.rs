@@ -23,14 +23,14 @@ pub enum Value {
     Count(u64),
     /// A measured or computed number with as many decimals as screens show.
     Number(f64, usize),
-    /// A number of GPUs, of which one may be a part: up to six decimals, and two on screens.
-    Devices(Decimal),
     /// A small number of which six decimals count, such as events per hour.
     Millionths(f64),
     /// 0–100, with one decimal.
     Percent(f64),
     /// 0–1; screens show it as a percentage.
     Share(Decimal),
+    /// An exact number with up to six decimals, such as of GPUs; screens show two.
+    Quantity(Decimal),
     /// An amount, rounded to cents.
     Money(Money),
     /// An amount of which screens show no cents.
@@ -103,6 +103,15 @@ impl Value {
                 | Self::Flag(_)
         )
     }
+
+    /// Whether nothing is known, or there is nothing to list.
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Self::Absent => true,
+            Self::Rows(rows) => rows.is_empty(),
+            _ => false,
+        }
+    }
 }
 
 /// A value as people read it.
@@ -117,7 +126,7 @@ pub(in crate::report) fn shown(value: &Value) -> String {
         Value::Flag(flag) => yes_or_no(*flag).to_owned(),
         Value::Count(number) => count(*number),
         Value::Number(value, decimals) => number(*value, *decimals),
-        Value::Devices(number) => devices(*number),
+        Value::Quantity(number) => devices(*number),
         Value::Millionths(value) => number(*value, 6),
         Value::Percent(value) => percent(*value),
         Value::Share(share) => format!("{}%", rounded(*share * Decimal::ONE_HUNDRED, 1)),

@@ -23,35 +23,8 @@ const NARROWEST_COLUMN: usize = 12;
 /// The column that names the currency of the amounts of a row.
 const CURRENCY: &str = "currency";
 
-/// A sheet with its name in the workbook, and the columns that have totals. A sheet with
-/// totals has a column `currency`; each currency has a total of its own.
-pub(in crate::report) struct Page {
-    /// A word, so that formulas need not quote it.
-    pub name: &'static str,
-    pub sheet: Table,
-    pub summed: &'static [&'static str],
-}
-
-/// A total under a column.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::report) struct Total {
-    /// Where it is, such as `Workloads!O12`.
-    pub cell: String,
-    pub amount: Decimal,
-}
-
-/// A line of the first sheet.
-pub(in crate::report) struct Line {
-    pub name: String,
-    pub value: LineValue,
-    pub note: String,
-}
-
-pub(in crate::report) enum LineValue {
-    Value(Value),
-    /// An amount that follows from other cells.
-    Formula(String, Money),
-}
+/// The sheet of what a document says of itself.
+const FIRST: &str = "document";
 
 /// A document as the bytes of a workbook: a page of its own keys, then one for each table.
 /// `created` is written into it.
@@ -59,48 +32,35 @@ pub(in crate::report) enum LineValue {
 /// # Errors
 /// When a table has more rows than the format holds.
 pub fn doc_xlsx(doc: &Doc, created: Timestamp) -> Result<Vec<u8>, XlsxError> {
-    let mut workbook = Workbook::new();
-    for table in doc.data_tables() {
-        let (columns, rows) = flattened(&table.columns, &table.rows);
-        workbook.add(&Page {
-            name: table.key,
-            sheet: Table {
-                columns,
-                rows,
-                ..table.clone()
-            },
-            summed: &[],
-        })?;
-    }
-    let headline = Line {
-        name: "headline".to_owned(),
-        value: LineValue::Value(Value::text(&doc.headline)),
-        note: String::new(),
+    let mut workbook = Workbook {
+        sheets: Vec::new(),
+        formats: Formats::new(),
     };
     let (heads, mut rows) = flattened(&doc.record.heads, std::slice::from_ref(&doc.record.values));
     let record = heads.iter().zip(rows.pop().unwrap_or_default());
-    let record = record.map(|(head, value)| Line {
-        name: head.path.to_string(),
-        value: LineValue::Value(value),
-        note: head.meaning.to_owned(),
-    });
-    let given = doc.given.iter().map(|one| Line {
-        name: one.key.to_owned(),
-        value: LineValue::Value(one.value.clone()),
-        note: one.source.clone(),
-    });
-    let lines: Vec<Line> = std::iter::once(headline)
+    let record = record.map(|(head, value)| (head.path.to_string(), value, head.meaning));
+    let given = doc.given.iter();
+    let given = given.map(|one| (one.key.to_owned(), one.value.clone(), one.source.as_str()));
+    let headline = ("headline".to_owned(), Value::text(&doc.headline), "");
+    let lines: Vec<(String, Value, &str)> = std::iter::once(headline)
         .chain(record)
         .chain(given)
         .collect();
-    workbook.add_first("document", &lines)?;
+    workbook.add_first(&lines)?;
+    for table in doc.data_tables() {
+        let (columns, rows) = flattened(&table.columns, &table.rows);
+        workbook.add(&Table {
+            columns,
+            rows,
+            ..table.clone()
+        })?;
+    }
     workbook.finish(created)
 }
 
 /// A workbook that is being made.
-pub(in crate::report) struct Workbook {
+struct Workbook {
     sheets: Vec<Worksheet>,
-    totals: BTreeMap<(&'static str, &'static str, Currency), Total>,
     formats: Formats,
 }
 
@@ -138,23 +98,12 @@ impl Formats {
 }
 
 impl Workbook {
-    pub fn new() -> Self {
-        Self {
-            sheets: Vec::new(),
-            totals: BTreeMap::new(),
-            formats: Formats::new(),
-        }
-    }
-
-    /// Adds a page behind the others: a header that stays in sight, rows with a filter, and a
-    /// line of totals for each currency.
-    ///
-    /// # Errors
-    /// When the format does not hold that many rows.
-    pub fn add(&mut self, page: &Page) -> Result<(), XlsxError> {
+    /// Adds a flat table behind the others: a header that stays in sight, rows with a filter,
+    /// and a line of totals for each currency.
+    fn add(&mut self, table: &Table) -> Result<(), XlsxError> {
         let mut sheet = Worksheet::new();
-        sheet.set_name(page.name)?;
-        let Table { columns, rows, .. } = &page.sheet;
+        sheet.set_name(table.key)?;
+        let Table { columns, rows, .. } = table;
         for (col, column) in (0..).zip(columns) {
             sheet.write_string_with_format(0, col, column.path.as_ref(), &self.formats.heading)?;
         }
@@ -163,61 +112,36 @@ impl Workbook {
                 self.write(&mut sheet, (row, col), cell)?;
             }
         }
-        let last_row = rows_of(page);
+        let last_row = rows_of(table);
         let last_col = u16::try_from(columns.len().saturating_sub(1)).unwrap_or(u16::MAX);
         sheet.autofilter(0, 0, last_row, last_col)?;
         sheet.set_freeze_panes(1, 0)?;
-        set_widths(&mut sheet, &page.sheet)?;
-        self.write_totals(&mut sheet, page)?;
+        set_widths(&mut sheet, table)?;
+        self.write_totals(&mut sheet, table)?;
         self.sheets.push(sheet);
         Ok(())
     }
 
-    /// The total under a column of a page in a currency; absent where no row has an amount in
-    /// it.
-    pub fn total(
-        &self,
-        page: &'static str,
-        column: &'static str,
-        currency: Currency,
-    ) -> Option<&Total> {
-        self.totals.get(&(page, column, currency))
-    }
-
-    /// Adds the first sheet, of lines with a name, a value, its currency and a note. Line 1 is
-    /// in row 2.
-    ///
-    /// # Errors
-    /// As [`Self::add`].
-    pub fn add_first(&mut self, name: &'static str, lines: &[Line]) -> Result<(), XlsxError> {
+    /// Adds a sheet of lines with a name, a value, its currency and a note.
+    fn add_first(&mut self, lines: &[(String, Value, &str)]) -> Result<(), XlsxError> {
         let mut sheet = Worksheet::new();
-        sheet.set_name(name)?;
+        sheet.set_name(FIRST)?;
         for (col, title) in (0..).zip(["figure", "value", CURRENCY, "note"]) {
             sheet.write_string_with_format(0, col, title, &self.formats.heading)?;
         }
-        for (row, line) in (1..).zip(lines) {
-            sheet.write_string(row, 0, &line.name)?;
-            let amount = match &line.value {
-                LineValue::Value(figure) => {
-                    self.write(&mut sheet, (row, 1), figure)?;
-                    figure.amount()
-                }
-                LineValue::Formula(formula, amount) => {
-                    let formula = computed(formula, amount.rounded().amount());
-                    sheet.write_formula_with_format(row, 1, formula, &self.formats.money)?;
-                    Some(*amount)
-                }
-            };
-            if let Some(amount) = amount {
+        for (row, (name, value, note)) in (1..).zip(lines) {
+            sheet.write_string(row, 0, name)?;
+            self.write(&mut sheet, (row, 1), value)?;
+            if let Some(amount) = value.amount() {
                 sheet.write_string(row, 2, amount.currency().code())?;
             }
-            sheet.write_string(row, 3, cell_text(&line.note))?;
+            sheet.write_string(row, 3, cell_text(note))?;
         }
         for (col, width) in (0..).zip([34, 22, 10, 70]) {
             sheet.set_column_width(col, width)?;
         }
         sheet.set_freeze_panes(1, 0)?;
-        self.sheets.insert(0, sheet);
+        self.sheets.push(sheet);
         Ok(())
     }
 
@@ -225,7 +149,7 @@ impl Workbook {
     ///
     /// # Errors
     /// When they cannot be packed, which memory always can.
-    pub fn finish(self, created: Timestamp) -> Result<Vec<u8>, XlsxError> {
+    fn finish(self, created: Timestamp) -> Result<Vec<u8>, XlsxError> {
         let mut workbook = rust_xlsxwriter::Workbook::new();
         let created = created.to_zoned(TimeZone::UTC).datetime();
         workbook.set_properties(&DocProperties::new().set_creation_datetime(&created));
@@ -276,8 +200,8 @@ impl Workbook {
             Value::Number(value, _) | Value::Millionths(value) | Value::Percent(value) => {
                 (number(Some(*value)), &formats.number)
             }
-            Value::Devices(number) => (number.round_dp(6).to_f64(), &formats.number),
             Value::Share(share) => (rounded(*share), &formats.number),
+            Value::Quantity(number) => (number.round_dp(6).to_f64(), &formats.number),
             Value::Money(amount) | Value::Whole(amount) => {
                 (amount.rounded().amount().to_f64(), &formats.money)
             }
@@ -291,28 +215,27 @@ impl Workbook {
         Ok(())
     }
 
-    /// A line for each currency in which the page has an amount.
-    fn write_totals(&mut self, sheet: &mut Worksheet, page: &Page) -> Result<(), XlsxError> {
-        let keys = page.sheet.columns.iter().map(|column| column.path.as_ref());
+    /// A line for each currency in which the table has an amount that adds up.
+    fn write_totals(&self, sheet: &mut Worksheet, table: &Table) -> Result<(), XlsxError> {
+        let keys = table.columns.iter().map(|column| column.path.as_ref());
         let columns: BTreeMap<&str, u16> = keys.zip(0..).collect();
         let Some(named) = columns.get(CURRENCY) else {
             return Ok(());
         };
-        let summed: Vec<(&'static str, u16)> = page
-            .summed
-            .iter()
-            .filter_map(|key| Some((*key, *columns.get(key)?)))
-            .collect();
+        let summed = table.summed.iter();
+        let summed: Vec<u16> = summed.filter_map(|key| columns.get(key).copied()).collect();
         let amounts = |col: u16| {
-            let rows = page.sheet.rows.iter();
-            rows.filter_map(move |row| match row.get(usize::from(col)) {
-                Some(Value::Money(amount)) => Some(amount.rounded()),
-                _ => None,
-            })
+            table
+                .rows
+                .iter()
+                .filter_map(move |row| match row.get(usize::from(col)) {
+                    Some(Value::Money(amount)) => Some(amount.rounded()),
+                    _ => None,
+                })
         };
-        let all = summed.iter().flat_map(|(_, col)| amounts(*col));
+        let all = summed.iter().flat_map(|col| amounts(*col));
         let currencies: BTreeSet<Currency> = all.map(Money::currency).collect();
-        let last = rows_of(page);
+        let last = rows_of(table);
         // A line is left free, so that a filter does not take a total for a row.
         for (row, currency) in (last + 2..).zip(currencies) {
             let formats = &self.formats;
@@ -321,16 +244,13 @@ impl Workbook {
             let name = column_number_to_name;
             let criteria = format!("${0}$2:${0}${1}", name(*named), last + 1);
             let wanted = row_col_to_cell(row, *named);
-            for (key, col) in &summed {
+            for col in &summed {
                 let own = amounts(*col).filter(|amount| amount.currency() == currency);
                 let amount: Decimal = own.map(Money::amount).sum();
                 let range = format!("{0}2:{0}{1}", name(*col), last + 1);
                 let formula = format!("=SUMIF({criteria},{wanted},{range})");
                 let formula = computed(&formula, amount);
                 sheet.write_formula_with_format(row, *col, formula, &formats.total_money)?;
-                let cell = format!("{}!{}", page.name, row_col_to_cell(row, *col));
-                self.totals
-                    .insert((page.name, *key, currency), Total { cell, amount });
             }
         }
         Ok(())
@@ -342,9 +262,9 @@ fn computed(formula: &str, result: Decimal) -> Formula {
     Formula::new(formula).set_result(result.normalize().to_string())
 }
 
-/// How many rows a page has, which is also the place of the last one under the header.
-fn rows_of(page: &Page) -> u32 {
-    u32::try_from(page.sheet.rows.len()).unwrap_or(u32::MAX)
+/// How many rows a table has, which is also the place of the last one under the header.
+fn rows_of(table: &Table) -> u32 {
+    u32::try_from(table.rows.len()).unwrap_or(u32::MAX)
 }
 
 /// Text for a cell: what could drive a terminal is escaped, and what no cell holds is cut.

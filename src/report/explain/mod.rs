@@ -42,7 +42,7 @@ use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
     Action, Commitments, Evidence, Finding, GpuUsage, Money, Observation, Policy, Risk, Workload,
 };
-use crate::report::audit::finding_rows::evidence;
+use crate::report::audit::findings::evidence;
 use crate::report::doc::{CsvRows, Doc, Record, Table, columns, doc_schema};
 use crate::report::shared::text::money;
 use crate::savings::LEVERS;

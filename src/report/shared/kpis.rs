@@ -1,7 +1,6 @@
-//! Key figures in words and in JSON, the same in every report.
+//! Key figures in words, the same in every report.
 
-use super::text::{json_figure, json_rate};
-use crate::domain::{Kpi, KpiValue, separated};
+use crate::domain::{Kpi, separated};
 
 /// What people call a key figure.
 pub(in crate::report) fn title(kpi: Kpi) -> &'static str {
@@ -17,14 +16,6 @@ pub(in crate::report) fn title(kpi: Kpi) -> &'static str {
         Kpi::CostPerTrainingJob => "cost per training job",
         Kpi::CostPerCompletedTrainingJob => "cost per completed training job",
         Kpi::TimeToFirstWork => "hours from launch to first GPU work",
-    }
-}
-
-/// A value as a JSON number.
-pub(in crate::report) fn json_value(value: KpiValue) -> Option<f64> {
-    match value {
-        KpiValue::Money(amount) => json_rate(amount.amount()),
-        KpiValue::Measured(value) => Some(json_figure(value)),
     }
 }
 

@@ -10,7 +10,7 @@ pub(in crate::report) const STYLE: &str = include_str!("page.css");
 /// What a page without a script may do: its own style, by its SHA-256, and nothing else.
 pub(in crate::report) const STYLE_ONLY: &str = concat!(
     "default-src 'none'; ",
-    "style-src 'sha256-wl8VMctHbxmjqkOb077K9jO6wBibtJ9LHGQKyOeXbFA='; ",
+    "style-src 'sha256-Eu3mocioUmzkwN0tyyvXooBLel4rwk3dlWeNhBDixJw='; ",
     "base-uri 'none'; form-action 'none'"
 );
 
@@ -34,16 +34,6 @@ impl Page {
     pub(in crate::report) fn text(&mut self, value: impl Display) {
         // Writing to a string cannot fail.
         let _ = write!(Escaped(&mut self.0), "{value}");
-    }
-
-    /// What another page holds, at the end of this one.
-    pub(in crate::report) fn append(&mut self, other: &Self) {
-        self.0.push_str(&other.0);
-    }
-
-    /// Bytes so far.
-    pub(in crate::report) fn length(&self) -> usize {
-        self.0.len()
     }
 
     pub(in crate::report) fn finish(self) -> String {
@@ -120,18 +110,6 @@ pub(in crate::report) fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// The name of a place in the page: the id of what stands there, so that a link
-/// outlives a run, or its number where the id is too long or strange for a link.
-pub(in crate::report) fn anchor(kind: &str, id: &str, number: usize) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/".contains(c);
-    if !id.is_empty() && id.len() <= 120 && id.chars().all(is_plain) {
-        format!("{kind}-{id}")
-    } else {
-        // No plain id has a tilde.
-        format!("{kind}~{number}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,13 +135,8 @@ mod tests {
         let shown = cut(&long, NAME);
         assert_eq!(shown, format!("{}… (9,920 more characters)", &long[..NAME]));
     }
-
-    #[test]
-    fn anchors_are_ids_that_a_link_can_carry() {
-        let group = "111122223333/us-east-1/p3.8xlarge/on-demand/tag:train";
-        assert_eq!(anchor("workload", group, 3), format!("workload-{group}"));
-        for strange in ["", "a b", "tag:\"x\"", "tag:模", "a~b", "a#b", "a%b"] {
-            assert_eq!(anchor("workload", strange, 3), "workload~3");
-        }
-    }
 }
+
+#[cfg(test)]
+#[path = "policy_tests.rs"]
+mod policy_tests;

@@ -1,10 +1,7 @@
 //! What to type next: commands that read the same things again.
 
-use super::style::TableStyle;
 use super::text::shell_word;
 use crate::domain::EstateSource;
-use std::fmt::Write;
-use unicode_width::UnicodeWidthStr;
 
 /// A command longer than this is shown without its flags where room is bounded.
 const LONGEST_COMMAND: usize = 400;
@@ -88,45 +85,4 @@ impl Setup {
             Self::Exporters => "gpucost metrics setup --prometheus".to_owned(),
         }
     }
-}
-
-/// The section NEXT. A command is never cut, so that it can be copied: what it
-/// is for goes below it where the columns end.
-pub(in crate::report) fn next_section(
-    invocation: &Invocation,
-    setup: Option<Setup>,
-    style: TableStyle,
-    out: &mut String,
-) -> std::fmt::Result {
-    writeln!(out, "{}", style.heading("NEXT"))?;
-    let mut steps = vec![
-        (
-            invocation.command("audit", true, "--format wide"),
-            "all workloads with figures",
-        ),
-        (
-            invocation.command("audit", true, "--format json"),
-            "full report with all evidence",
-        ),
-    ];
-    if let Some(setup) = setup {
-        let why = match setup {
-            Setup::Agent => "the agent configuration for unmeasured GPUs",
-            Setup::Exporters => "Helm values of exporters for unmeasured GPUs",
-        };
-        steps.push((setup.command(invocation), why));
-    }
-    let width = |(command, _): &(String, &str)| command.width();
-    let widest = steps.iter().map(width).max().unwrap_or(0);
-    let longest = steps.iter().map(|(_, why)| why.width()).max().unwrap_or(0);
-    let beside = 2 + widest + 6 + longest <= style.width;
-    for (command, why) in steps {
-        if beside {
-            let padding = " ".repeat(widest - command.width() + 6);
-            writeln!(out, "  {command}{padding}{why}")?;
-        } else {
-            writeln!(out, "  {command}\n      {why}")?;
-        }
-    }
-    Ok(())
 }

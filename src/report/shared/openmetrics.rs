@@ -75,23 +75,12 @@ impl Exposition {
         self.family(name, help, [(Labels::default(), value)]);
     }
 
-    /// An amount with its currency.
-    pub(in crate::report) fn amount(
-        &mut self,
-        name: &'static str,
-        help: &'static str,
-        amount: Option<Money>,
-    ) {
-        let labels = Labels::default().in_currency_of(amount);
-        self.family(name, help, [(labels, money(amount))]);
-    }
-
     /// A gauge with the samples that have a value, each set of labels once: a reader refuses a
     /// document that repeats one.
     pub(in crate::report) fn family(
         &mut self,
-        name: &'static str,
-        help: &'static str,
+        name: &str,
+        help: &str,
         samples: impl IntoIterator<Item = (Labels, Option<String>)>,
     ) {
         let mut written = BTreeSet::new();
@@ -111,7 +100,7 @@ impl Exposition {
         }
     }
 
-    fn head(&mut self, name: &'static str, help: &'static str) {
+    fn head(&mut self, name: &str, help: &str) {
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} gauge");
         let last = name.rsplit('_').next().unwrap_or(name);
         if UNITS.contains(&last) {
@@ -241,7 +230,12 @@ mod tests {
         }
         let cents = Money::new("199999.995".parse().expect("a decimal"), Currency::Cny);
         let mut page = Exposition::default();
-        page.amount("gpucost_cost_monthly", "Cost.", Some(cents));
+        let labels = Labels::default().in_currency_of(Some(cents));
+        page.family(
+            "gpucost_cost_monthly",
+            "Cost.",
+            [(labels, money(Some(cents)))],
+        );
         let text = page.finish();
         assert!(
             text.contains("gpucost_cost_monthly{currency=\"CNY\"} 200000.00\n"),

@@ -180,6 +180,17 @@ impl PlainTable {
         lines.iter().map(|line| fit(line, width)).collect()
     }
 
+    /// The same without the header: the lines of each row.
+    pub(in crate::report) fn rows_in(&self, style: TableStyle, indent: usize) -> Vec<Vec<String>> {
+        let width = match style.wide {
+            true => usize::MAX,
+            false => style.width.saturating_sub(indent),
+        };
+        let rows = self.divided(width, self.gives).into_iter().skip(1);
+        rows.map(|lines| lines.iter().map(|line| fit(line, width)).collect())
+            .collect()
+    }
+
     /// The titles of the columns that [`Self::lines_in`] leaves out.
     pub(in crate::report) fn left_out(&self, style: TableStyle, indent: usize) -> Vec<String> {
         if style.wide {
@@ -207,6 +218,11 @@ impl PlainTable {
 
     /// The lines for a width, where the words of one column may be cut.
     fn fitted(&self, width: usize, gives: Option<usize>) -> Vec<String> {
+        self.divided(width, gives).into_iter().flatten().collect()
+    }
+
+    /// The same, apart for the header and for each row.
+    fn divided(&self, width: usize, gives: Option<usize>) -> Vec<Vec<String>> {
         let mut widths = self.widths();
         let least = |index: usize, width: usize| {
             let title = self.header.get(index).map_or(0, |title| title.width());
@@ -240,21 +256,18 @@ impl PlainTable {
             .collect();
         let rows: Vec<Vec<String>> = self.rows.iter().map(|cells| of(cells)).collect();
         let lines = lines_of(&drawn(&of(&self.header), &rows, &numbers));
+        let mut all: Vec<Vec<String>> = lines.into_iter().map(|line| vec![line]).collect();
         if below.is_empty() {
-            return lines;
+            return all;
         }
-        let mut all = Vec::new();
-        let mut lines = lines.into_iter();
-        all.extend(lines.next());
-        for (line, cells) in lines.zip(&self.rows) {
-            all.push(line);
+        for (lines, cells) in all.iter_mut().skip(1).zip(&self.rows) {
             let pairs = below.iter().filter_map(|index| {
                 let cell = cells.get(*index)?;
                 Some(format!("{}: {cell}", self.header[*index]))
             });
             let pairs: Vec<String> = pairs.collect();
             let words = wrap(&pairs.join(", "), width.saturating_sub(4));
-            all.extend(words.iter().map(|line| format!("    {line}")));
+            lines.extend(words.iter().map(|line| format!("    {line}")));
         }
         all
     }

@@ -111,20 +111,3 @@ pub(in crate::report) fn columns_left_out(titles: &[String], style: TableStyle) 
         titles.join(", ")
     ))
 }
-
-/// Says how many rows are outside of the filters of a view, and what they are worth together;
-/// nothing when none are.
-pub(in crate::report) fn outside_of_filters(
-    rows: usize,
-    singular: &str,
-    plural: &str,
-    worth: Option<Money>,
-    out: &mut String,
-) -> std::fmt::Result {
-    if rows == 0 {
-        return Ok(());
-    }
-    let worth = worth_words(worth);
-    let rows = counted(rows as u64, singular, plural);
-    writeln!(out, "  … {rows}{worth} outside of the filters")
-}

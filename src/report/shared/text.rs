@@ -5,8 +5,7 @@ use crate::domain::{Money, is_unsafe, separated};
 use jiff::Timestamp;
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
-use serde::{Serialize, Serializer};
-use std::collections::BTreeMap;
+use serde::Serialize;
 use std::fmt::Write;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -44,10 +43,6 @@ pub fn money_or_absent(amount: Option<Money>) -> String {
 pub(in crate::report) fn devices(number: Decimal) -> String {
     let number = number.round_dp_with_strategy(2, RoundingStrategy::MidpointAwayFromZero);
     number.normalize().to_string()
-}
-
-pub(in crate::report) fn devices_or_absent(number: Option<Decimal>) -> String {
-    number.map_or_else(|| ABSENT.to_owned(), devices)
 }
 
 /// Twelve months of an amount per month.
@@ -173,15 +168,6 @@ pub(in crate::report) fn some_of<'a>(
     }
 }
 
-/// Tags in one cell: `key=value`, separated by semicolons.
-pub(in crate::report) fn tags_cell(tags: &BTreeMap<String, String>) -> String {
-    let pairs: Vec<String> = tags
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
-    pairs.join(";")
-}
-
 /// An account; null where it is not known, as of a node that only its cluster shows.
 pub fn json_account(account: &str) -> Option<String> {
     (!account.is_empty()).then(|| account.to_owned())
@@ -195,16 +181,6 @@ pub fn json_document(document: &impl Serialize) -> Result<String, serde_json::Er
     let mut text = json_escaped(serde_json::to_string_pretty(document)?);
     text.push('\n');
     Ok(text)
-}
-
-/// A list as JSON whose views are made one by one as they are written: all of them at once
-/// take as much as the document.
-pub(in crate::report) struct Each<'a, T, V>(pub &'a [T], pub fn(&T) -> V);
-
-impl<T, V: Serialize> Serialize for Each<'_, T, V> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(self.1))
-    }
 }
 
 /// JSON text with everything unsafe in its strings escaped.

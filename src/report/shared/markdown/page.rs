@@ -1,9 +1,8 @@
 //! A page that stays below the size of a comment: sections take turns in the
 //! order of their weight, and what does not fit is counted.
 
-use super::escape::{code, command};
-use crate::domain::Money;
-use crate::report::shared::text::{counted, money};
+use super::escape::command;
+use crate::report::shared::text::counted;
 use std::borrow::Cow;
 
 /// Bytes of a page. GitHub takes 65 536 characters; what is left is for words
@@ -26,36 +25,26 @@ pub(in crate::report) struct Section {
 
 #[derive(Clone)]
 pub(in crate::report) struct Column {
-    title: Cow<'static, str>,
+    title: &'static str,
     to_the_right: bool,
 }
 
 pub(in crate::report) const fn words(title: &'static str) -> Column {
     Column {
-        title: Cow::Borrowed(title),
-        to_the_right: false,
-    }
-}
-
-/// A column of words with a title from outside, which is shown as code.
-pub(in crate::report) fn named(title: &str) -> Column {
-    Column {
-        title: Cow::Owned(code(title)),
+        title,
         to_the_right: false,
     }
 }
 
 pub(in crate::report) const fn figures(title: &'static str) -> Column {
     Column {
-        title: Cow::Borrowed(title),
+        title,
         to_the_right: true,
     }
 }
 
 pub(in crate::report) struct Row {
     line: String,
-    /// What it is worth, where the rows of its section add up.
-    worth: Option<Money>,
 }
 
 impl Row {
@@ -63,7 +52,6 @@ impl Row {
     pub(in crate::report) fn of_cells(cells: &[String]) -> Self {
         Self {
             line: format!("| {} |\n", cells.join(" | ")),
-            worth: None,
         }
     }
 
@@ -71,14 +59,7 @@ impl Row {
     pub(in crate::report) fn of_list(line: &str) -> Self {
         Self {
             line: format!("- {line}\n"),
-            worth: None,
         }
-    }
-
-    /// With what it is worth, in a section whose rows add up.
-    pub(in crate::report) fn worth(mut self, worth: Money) -> Self {
-        self.worth = Some(worth);
-        self
     }
 }
 
@@ -146,11 +127,11 @@ impl Section {
             format!("**{}**\n\n", self.title)
         };
         if !self.columns.is_empty() {
-            let line = |cell: fn(&Column) -> &str| {
+            let line = |cell: fn(&Column) -> &'static str| {
                 let cells: Vec<&str> = self.columns.iter().map(cell).collect();
                 format!("| {} |\n", cells.join(" | "))
             };
-            text.push_str(&line(|column| &column.title));
+            text.push_str(&line(|column| column.title));
             text.push_str(&line(|column| match column.to_the_right {
                 true => "--:",
                 false => "---",
@@ -173,22 +154,13 @@ impl Section {
         if hidden.is_empty() {
             return String::new();
         }
-        // Two currencies have no sum.
-        let worth = hidden
-            .iter()
-            .map(|row| row.worth)
-            .reduce(|sum, part| sum?.checked_add(part?).ok())
-            .flatten();
-        let worth = worth.map_or(String::new(), |sum| {
-            format!(", worth {} per month", money(sum))
-        });
         let (one, many) = self.noun;
         let rows = counted(
             hidden.len() as u64,
             &format!("more {one}"),
             &format!("more {many}"),
         );
-        format!("\n… and {rows}{worth}: {again}\n")
+        format!("\n… and {rows}: {again}\n")
     }
 
     fn draw(&self, shown: usize, again: &str, out: &mut String) {
@@ -204,14 +176,9 @@ impl Section {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Currency;
-    use rust_decimal::Decimal;
 
     fn page(rows: usize, bytes: usize) -> String {
-        let row = || {
-            let row = Row::of_list(&"x".repeat(bytes));
-            row.worth(Money::new(Decimal::new(150, 2), Currency::Usd))
-        };
+        let row = || Row::of_list(&"x".repeat(bytes));
         let section = |folded| Section {
             title: "Plan".to_owned(),
             folded,
@@ -239,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_counted_with_its_worth() {
+    fn what_does_not_fit_is_counted() {
         for rows in [100, 1_000, 50_000] {
             let text = page(rows, 97);
             assert!(text.len() <= MOST_BYTES, "{} bytes", text.len());
@@ -250,13 +217,7 @@ mod tests {
                 .map(|line| {
                     let (number, rest) = line.split_once(" more actions").expect("a number");
                     let number: u64 = number.replace(',', "").parse().expect("a number");
-                    let worth =
-                        Money::new(Decimal::from(number) * Decimal::new(15, 1), Currency::Usd);
-                    let said = format!(
-                        ", worth {} per month: run `gpucost audit --demo`",
-                        money(worth)
-                    );
-                    assert_eq!(rest, said);
+                    assert_eq!(rest, ": run `gpucost audit --demo`");
                     number
                 })
                 .collect();
@@ -270,6 +231,6 @@ mod tests {
     fn a_row_larger_than_the_page_is_left_out_by_count() {
         let text = page(1, 100_000);
         assert!(text.len() <= MOST_BYTES, "{} bytes", text.len());
-        assert_eq!(text.matches("… and 1 more action, worth $1.50").count(), 2);
+        assert_eq!(text.matches("… and 1 more action: run").count(), 2);
     }
 }

@@ -1,0 +1,255 @@
+//! Findings: those of a rule that advise the same for several workloads are one on a screen.
+
+use crate::analysis::Audit;
+use crate::domain::{
+    Comparator, Confidence, Evidence, Finding, FindingKind, Money, Observation, SeriesSource,
+    Severity, Window, decimals_apart, floored,
+};
+use crate::report::doc::{Table, columns};
+use crate::report::reserved::CURRENCIES;
+use crate::report::shared::text::{counted, money, some_of};
+use std::collections::BTreeMap;
+
+/// Findings from which on equal ones are one.
+const MANY: usize = 3;
+/// Workloads that a group names.
+const NAMED: usize = 3;
+
+/// A finding with those that are like it, itself included, and what their workloads are called.
+pub(super) struct Row<'a> {
+    finding: &'a Finding,
+    alike: Vec<&'a Finding>,
+    names: Vec<&'a str>,
+    /// The currency of the audit.
+    currency: &'static str,
+}
+
+columns! {
+    pub(super) fn findings<'a>(row: Row<'a>) {
+        opt money "alone", "saves alone", Screen, row.finding.monthly_savings, "";
+        text "id", "", Data, row.finding.id(), "Stable across runs.";
+        text "rule", "rule", Narrow(0), row.finding.rule().to_owned(), "";
+        text "workload", "", Data, row.finding.workload().to_owned(), "Its ID.";
+        word[Severity::NAMES] "severity", "severity", Narrow(1), row.finding.severity.name(), "";
+        word[Confidence::NAMES] "confidence", "", Data, row.finding.confidence.name(), "";
+        word[FindingKind::NAMES] "kind", "", Data, row.finding.kind.name(), "";
+        text "title", "", Data, row.finding.title.clone(), "";
+        text "names", "workloads", Screen, some_of(row.names.iter().copied(), NAMED), "";
+        opt word[CURRENCIES] "currency", "", Json, row.finding.monthly_savings.map(|saved| saved.currency().code()), "Of its savings; null where they are not known.";
+        text "currency", "", Flat, row.finding.monthly_savings.map_or(row.currency, |saved| saved.currency().code()).to_owned(), "";
+        opt money "monthly_savings", "", Data, row.finding.monthly_savings, "Of this finding alone: they overlap and do not add up.";
+        rows[evidence_columns] "evidence", "", Json, row.finding.evidence(), "The decisive one first.";
+        text "recommendation.action", "", Json, row.finding.recommendation.action.clone(), "";
+        text "recommendation.to", "", Json, row.finding.recommendation.to.clone(), "";
+        texts "recommendation.steps", "", Json, row.finding.recommendation.steps.clone(), "";
+        texts "recommendation.caveats", "", Json, row.finding.recommendation.caveats.clone(), "";
+        opt text "metric", "", Flat, row.decisive().map(|evidence| name(evidence).to_owned()), "";
+        opt number "observed", "", Flat, row.decisive().map(|evidence| evidence.observed), "";
+        opt text "comparator", "", Flat, row.decisive().map(|evidence| evidence.comparator.name().to_owned()), "";
+        opt number "threshold", "", Flat, row.decisive().map(|evidence| evidence.threshold), "";
+        opt text "unit", "", Flat, row.decisive().map(|evidence| evidence.unit.to_owned()), "";
+        text "action", "", Flat, row.finding.recommendation.action.clone(), "";
+        text "to", "", Flat, row.finding.recommendation.to.clone(), "";
+        texts "steps", "", Flat, row.finding.recommendation.steps.clone(), "";
+        texts "caveats", "", Flat, row.finding.recommendation.caveats.clone(), "";
+        text "what", "what", Below, row.what(), "";
+        opt text "why", "why", Below, row.decisive().map(|decisive| format!("{} ({})", evidence(decisive), row.finding.confidence)), "";
+        text "advice", "advice", Below, row.advice(), "";
+    }
+}
+
+columns! {
+    fn evidence_columns<'a>(evidence: &'a Evidence) {
+        text "metric", "", Json, name(evidence).to_owned(), "";
+        opt text "statistic", "", Json, sampled(evidence).map(|(statistic, ..)| statistic.to_owned()), "";
+        opt text "figure", "", Json, sampled(evidence).map(|(_, figure, ..)| figure.to_owned()), "";
+        number "observed", "", Json, evidence.observed, "";
+        word[Comparator::NAMES] "comparator", "", Json, evidence.comparator.name(), "";
+        number "threshold", "", Json, evidence.threshold, "";
+        text "unit", "", Json, evidence.unit.to_owned(), "Of both.";
+        opt time "window_start", "", Json, sampled(evidence).map(|(_, _, window, ..)| window.start), "";
+        opt time "window_end", "", Json, sampled(evidence).map(|(_, _, window, ..)| window.end), "Exclusive.";
+        opt count "n_samples", "", Json, sampled(evidence).map(|(_, _, _, number, _)| number), "";
+        opt number "coverage", "", Json, sampled(evidence).map(|(.., coverage)| coverage), "Samples of those that were due, 0-1.";
+        text "origin", "", Json, origin(evidence), "";
+    }
+}
+
+/// The findings that a view shows, as a table; `apart` leaves each on its own.
+pub(super) fn findings_table<'a>(
+    audit: &'a Audit,
+    keeps: impl Fn(&str) -> bool,
+    apart: bool,
+) -> Table {
+    let workloads = audit.workloads.iter();
+    let names: BTreeMap<String, &str> = workloads
+        .map(|audited| (audited.workload.id(), audited.workload.name.as_str()))
+        .collect();
+    let kept: Vec<&Finding> = audit
+        .findings
+        .iter()
+        .filter(|finding| keeps(finding.workload()))
+        .collect();
+    let row = |alike: Vec<&'a Finding>| {
+        Some(Row {
+            finding: alike.first().copied()?,
+            names: alike
+                .iter()
+                .map(|one| names.get(one.workload()).copied().unwrap_or(one.workload()))
+                .collect(),
+            alike,
+            currency: audit.totals.currency.code(),
+        })
+    };
+    Table::of(
+        "findings",
+        "FINDINGS  savings are per finding; they overlap and do not add up",
+        ("finding", "findings"),
+        findings(),
+        alike(&kept, apart).into_iter().filter_map(row),
+    )
+}
+
+impl Row<'_> {
+    fn decisive(&self) -> Option<&Evidence> {
+        self.finding.evidence().first()
+    }
+
+    /// The title, of many that of the largest.
+    fn what(&self) -> String {
+        let title = &self.finding.title;
+        let number = match self.alike.len() {
+            1 => return title.clone(),
+            number => counted(number as u64, "workload", "workloads"),
+        };
+        match span(&self.alike) {
+            Some((least, most)) => {
+                let (least, most) = (money(least), money(most));
+                format!("{number}, from {least} to {most} each; the largest: {title}")
+            }
+            None => format!("{number}; the first: {title}"),
+        }
+    }
+
+    fn advice(&self) -> String {
+        let advice = &self.finding.recommendation;
+        let to = match advice.to.as_str() {
+            "" => String::new(),
+            to => format!(": {to}"),
+        };
+        let caveats = advice.caveats.iter();
+        let caveats: String = caveats.map(|caveat| format!("; {caveat}")).collect();
+        format!("→ {}{to}{caveats}", advice.action)
+    }
+}
+
+/// Findings of one rule that advise the same, as one group where they are many, in the order
+/// of the first of each; `apart` leaves each on its own.
+fn alike<'a>(findings: &[&'a Finding], apart: bool) -> Vec<Vec<&'a Finding>> {
+    let key = |one: &Finding| {
+        let action = one.recommendation.action.clone();
+        // Amounts of one currency compare, and none of them with what has no estimate.
+        let currency = one.monthly_savings.map(|saved| saved.currency().code());
+        (one.rule(), one.severity, one.confidence, action, currency)
+    };
+    let mut numbers = BTreeMap::new();
+    for one in findings {
+        *numbers.entry(key(one)).or_insert(0_usize) += 1;
+    }
+    let mut groups: Vec<Vec<&'a Finding>> = Vec::new();
+    let mut places = BTreeMap::new();
+    for one in findings {
+        let key = key(one);
+        let is_one_of_many = numbers.get(&key).is_some_and(|number| *number >= MANY);
+        let place = if apart || !is_one_of_many {
+            groups.len()
+        } else {
+            *places.entry(key).or_insert(groups.len())
+        };
+        match groups.get_mut(place) {
+            Some(group) => group.push(*one),
+            None => groups.push(vec![*one]),
+        }
+    }
+    groups
+}
+
+/// The least and the most that a member of a group saves by itself; absent where that is the
+/// same for all.
+fn span(group: &[&Finding]) -> Option<(Money, Money)> {
+    let mut savings: Vec<Money> = group.iter().filter_map(|one| one.monthly_savings).collect();
+    savings.sort_by_key(|saved| saved.amount());
+    let (least, most) = (*savings.first()?, *savings.last()?);
+    (least != most).then_some((least, most))
+}
+
+fn name(evidence: &Evidence) -> &'static str {
+    match &evidence.observation {
+        Observation::Sampled { metric, .. } => metric.name(),
+        Observation::Fact { name, .. } => name,
+    }
+}
+
+/// Statistic, figure, window, number and coverage of samples; absent for a fact.
+fn sampled(evidence: &Evidence) -> Option<(&'static str, &'static str, Window, u64, f64)> {
+    match &evidence.observation {
+        Observation::Sampled {
+            statistic,
+            figure,
+            window,
+            n_samples,
+            coverage,
+            ..
+        } => Some((statistic.name(), figure, *window, *n_samples, *coverage)),
+        Observation::Fact { .. } => None,
+    }
+}
+
+fn origin(evidence: &Evidence) -> String {
+    match &evidence.observation {
+        Observation::Sampled { source, .. } => SeriesSource::name(*source).to_owned(),
+        Observation::Fact { origin, .. } => origin.clone(),
+    }
+}
+
+/// One piece of evidence in words.
+pub(in crate::report) fn evidence(evidence: &Evidence) -> String {
+    let decimals = decimals_apart(evidence.observed, evidence.threshold);
+    // Parts of GPUs are rounded as in titles.
+    let decimals = match evidence.unit {
+        "GPUs" => decimals.max(2),
+        _ => decimals,
+    };
+    let number = |value: f64| {
+        if value.fract() == 0.0 {
+            format!("{value:.0}")
+        } else {
+            format!("{value:.decimals$}")
+        }
+    };
+    // The unit of a count is in its name.
+    let unit = match evidence.unit {
+        "%" => "%",
+        _ => "",
+    };
+    let comparator = evidence.comparator.sign();
+    let judged = format!(
+        "{}{unit} {comparator} {}{unit}",
+        number(evidence.observed),
+        number(evidence.threshold),
+    );
+    match &evidence.observation {
+        Observation::Sampled {
+            metric,
+            figure,
+            n_samples,
+            coverage,
+            ..
+        } => format!(
+            "{figure} of {metric} {judged}; {}, coverage {}%",
+            counted(*n_samples, "sample", "samples"),
+            floored(coverage * 100.0, 0)
+        ),
+        Observation::Fact { name, .. } => format!("{name}: {judged}"),
+    }
+}

@@ -1,0 +1,162 @@
+//! The lists of an audit that only CSV and workbooks have.
+
+use super::actions::{Step, actions};
+use super::document::audit_doc;
+use super::findings::findings_table;
+use crate::analysis::{Audit, ReconciledRow, Reconciliation};
+use crate::domain::{
+    Gap, Money, PriceBasis, PriceKey, PriceOrigin, PriceQuote, StorageQuote, StorageResource,
+};
+use crate::report::doc::{CsvRows, Doc, Table, columns};
+use crate::report::promises::purchases_table;
+use crate::report::reserved::CURRENCIES;
+
+/// A list of an audit that CSV can have in place of its workloads.
+#[derive(Debug, Clone, Copy)]
+pub enum AuditTable<'a> {
+    Actions,
+    Purchases,
+    Findings,
+    Gaps,
+    Prices,
+    Reconciliation(&'a Reconciliation),
+}
+
+/// A list of an audit as a document.
+pub fn audit_list(audit: &Audit, list: AuditTable<'_>) -> Doc {
+    let tables = match list {
+        AuditTable::Actions => vec![actions_table(audit)],
+        AuditTable::Purchases => vec![purchases_table(&audit.purchases)],
+        AuditTable::Findings => vec![findings_table(audit, |_| true, true)],
+        AuditTable::Gaps => vec![gaps_table(audit)],
+        AuditTable::Prices => prices_tables(audit).into(),
+        AuditTable::Reconciliation(reconciled) => vec![reconciliation_table(reconciled)],
+    };
+    Doc {
+        csv: CsvRows::Tables(tables.len()),
+        tables,
+        ..Doc::default()
+    }
+}
+
+/// An audit with all its lists, for a workbook.
+pub fn audit_workbook(audit: &Audit, reconciled: &Reconciliation) -> Doc {
+    let mut doc = audit_doc(audit, None);
+    doc.tables.extend([actions_table(audit), gaps_table(audit)]);
+    doc.tables.extend(prices_tables(audit));
+    doc.tables.push(reconciliation_table(reconciled));
+    doc
+}
+
+columns! {
+    fn gaps<'a>(gap: &'a Gap) {
+        text "what", "", Flat, gap.what.to_string(), "";
+        text "where", "", Flat, gap.place.clone(), "";
+        text "reason", "", Flat, gap.reason.clone(), "";
+        text "hint", "", Flat, gap.hint.clone(), "";
+        opt text "cause", "", Flat, gap.cause.as_ref().map(|cause| cause.kind().name().to_owned()), "";
+    }
+}
+
+columns! {
+    fn prices<'a>(price: (&'a PriceKey, &'a PriceQuote)) {
+        text "provider", "", Flat, price.0.provider.name().to_owned(), "";
+        text "region", "", Flat, price.0.region.clone(), "";
+        opt text "zone", "", Flat, price.0.zone.clone(), "";
+        text "resource", "", Flat, price.0.instance_type.clone(), "";
+        text "operating_system", "", Flat, price.0.operating_system.name().to_owned(), "";
+        text "tenancy", "", Flat, price.0.tenancy.name().to_owned(), "";
+        text "option", "", Flat, price.0.option.to_string(), "";
+        word[CURRENCIES] "currency", "", Flat, price.1.rate.currency().code(), "";
+        price "price", "", Flat, Money::new(price.1.rate.amount(), price.1.rate.currency()), "";
+        text "per", "", Flat, "hour".to_owned(), "";
+        word[PriceBasis::NAMES] "basis", "", Flat, price.1.basis.name(), "";
+        word[PriceOrigin::NAMES] "origin", "", Flat, price.1.origin.name(), "";
+        date "effective_date", "", Flat, price.1.effective_date, "";
+        date "seen_on", "", Flat, price.1.seen_on, "";
+        text "source", "", Flat, price.1.source.clone(), "";
+    }
+}
+
+columns! {
+    fn storage_prices<'a>(price: (&'a str, StorageResource, &'a StorageQuote)) {
+        text "region", "", Flat, price.0.to_owned(), "";
+        text "resource", "", Flat, price.1.name().to_owned(), "";
+        word[CURRENCIES] "currency", "", Flat, price.2.unit_price.currency().code(), "";
+        price "price", "", Flat, price.2.unit_price, "";
+        text "per", "", Flat, if price.1 == StorageResource::PublicIpv4 { "hour" } else { "GiB-month" }.to_owned(), "";
+        word[PriceOrigin::NAMES] "origin", "", Flat, price.2.origin.name(), "";
+        opt date "effective_date", "", Flat, price.2.effective_date, "";
+        text "source", "", Flat, price.2.source.clone(), "";
+    }
+}
+
+columns! {
+    /// From list prices to the cost, in the order of the arithmetic.
+    fn reconciliation<'a>(row: &'a ReconciledRow) {
+        text "id", "", Flat, row.id.clone(), "";
+        text "name", "", Flat, row.name.clone(), "";
+        opt text "account", "", Flat, row.account.clone().filter(|account| !account.is_empty()), "";
+        opt text "region", "", Flat, row.region.clone(), "";
+        opt text "instance_type", "", Flat, row.instance_type.clone(), "";
+        word[CURRENCIES] "currency", "", Flat, row.currency.code(), "";
+        money "list_monthly_cost", "", Flat, Money::new(row.steps.list, row.currency), "";
+        money "unlisted_monthly_cost", "", Flat, Money::new(row.steps.unlisted, row.currency), "";
+        money "discount_monthly", "", Flat, Money::new(row.steps.discount, row.currency), "";
+        money "spot_monthly", "", Flat, Money::new(row.steps.spot, row.currency), "";
+        money "commitment_monthly", "", Flat, Money::new(row.steps.commitments, row.currency), "";
+        money "idle_storage_monthly_cost", "", Flat, Money::new(row.steps.idle_storage, row.currency), "";
+        money "unused_monthly_cost", "", Flat, Money::new(row.steps.unused, row.currency), "";
+        money "monthly_cost", "", Flat, Money::new(row.steps.cost, row.currency), "";
+    }
+}
+
+fn actions_table(audit: &Audit) -> Table {
+    let steps = Step::all(audit);
+    Table {
+        summed: &["monthly_savings", "waste_monthly_savings"],
+        ..Table::of(
+            "actions",
+            "ACTIONS",
+            ("action", "actions"),
+            actions(),
+            steps,
+        )
+    }
+}
+
+fn gaps_table(audit: &Audit) -> Table {
+    Table::of("gaps", "GAPS", ("gap", "gaps"), gaps(), &audit.gaps)
+}
+
+/// Every price that a figure of the audit rests on, each once.
+fn prices_tables(audit: &Audit) -> [Table; 2] {
+    let noun = ("price", "prices");
+    let storage = audit.prices.storage();
+    [
+        Table::of("prices", "PRICES", noun, prices(), audit.prices.quotes()),
+        Table::of("storage_prices", "", noun, storage_prices(), storage),
+    ]
+}
+
+fn reconciliation_table(reconciled: &Reconciliation) -> Table {
+    Table {
+        summed: &[
+            "list_monthly_cost",
+            "unlisted_monthly_cost",
+            "discount_monthly",
+            "spot_monthly",
+            "commitment_monthly",
+            "idle_storage_monthly_cost",
+            "unused_monthly_cost",
+            "monthly_cost",
+        ],
+        ..Table::of(
+            "reconciliation",
+            "",
+            ("row", "rows"),
+            reconciliation(),
+            &reconciled.rows,
+        )
+    }
+}

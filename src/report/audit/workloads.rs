@@ -1,0 +1,277 @@
+//! Workloads, and what is paid for and does not run.
+
+use super::actions::{Step, actions};
+use crate::analysis::AuditedWorkload;
+use crate::domain::{
+    Action, Classification, CommittedCost, Confidence, GpuUsage, InstanceUsage, KindBasis, Member,
+    Money, PurchaseOption, Risk, Target, UsageState, UtilizationSummary, Workload, WorkloadKind,
+};
+use crate::report::doc::{Kind, Table, Value, columns};
+use crate::report::reserved::CURRENCIES;
+use crate::report::shared::sparkline::sparkline;
+use crate::report::shared::text::{a_year, json_account};
+use crate::report::shared::view::class_of;
+use crate::savings::UnusedCommitment;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+/// Bars of a workload.
+const BARS: usize = 14;
+
+/// A workload with what commitments pay of it.
+pub(super) struct Row<'a> {
+    audited: &'a AuditedWorkload,
+    workload: &'a Workload,
+    summary: Option<&'a UtilizationSummary>,
+    committed: Option<CommittedCost>,
+    ascii: bool,
+}
+
+columns! {
+    fn workloads<'a>(row: Row<'a>) {
+        text "id", "", Data, row.workload.id(), "Stable across runs.";
+        text "name", "workload", Narrow(0), row.workload.name.clone(), "";
+        opt text "account", "", Data, json_account(&row.workload.key.account), "Null for a node of a cluster whose cloud was not read: its ID does not contain the account.";
+        text "region", "region", Narrow(7), row.workload.key.region.clone(), "";
+        word[WorkloadKind::NAMES] "kind", "kind", Narrow(5), row.workload.kind.name(), "";
+        word[KindBasis::NAMES] "kind_basis", "", Data, row.workload.kind_basis.name(), "How the kind is known.";
+        texts "instances", "", Json, row.workload.instances.iter().map(ToString::to_string).collect::<Vec<_>>(), "Their IDs.";
+        text "instances", "", Flat, joined(row.workload.instances.iter().map(ToString::to_string), " "), "Their IDs.";
+        text "types", "type", Spare(3), format!("{} × {}", row.workload.instances.len(), row.workload.key.instance_type), "";
+        rows[members] "members", "", Json, row.members(), "The instances, each evaluated by itself.";
+        text "instance_type", "", Data, row.workload.key.instance_type.clone(), "";
+        opt text "gpu.model", "", Data, row.workload.shape.as_ref().and_then(|shape| Some(shape.gpu.as_ref()?.model.name().to_owned())), "";
+        opt quantity "gpu.count", "", Data, row.workload.gpu_count(), "Of all its instances.";
+        opt count "gpu.vram_mib", "", Data, row.workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref()?.vram_mib), "Of one GPU.";
+        word[PurchaseOption::NAMES] "purchase_option", "option", Wide, row.workload.key.purchase_option.name(), "";
+        flag "running", "", Json, row.workload.key.running, "";
+        text "running", "", Flat, row.workload.key.running.to_string(), "";
+        opt word[CURRENCIES] "currency", "", Data, row.workload.monthly_cost().map(|cost| cost.currency().code()), "Of all its amounts; null where it has none.";
+        opt cost "monthly_cost", "cost/month", Narrow(0), row.workload.monthly_cost(), "Null for an unpriced workload.";
+        opt price "hourly_cost", "", Data, row.workload.cost.as_ref().map(|cost| Money::new(cost.hourly.amount(), cost.hourly.currency())), "";
+        opt share "running_share", "", Data, row.workload.running_share, "Of the window, on average over its instances.";
+        opt price "cost_per_useful_gpu_hour", "", Data, row.useful_hour(), "";
+        word[Classification::NAMES] "classification", "", Data, row.audited.verdict.classification.name(), "";
+        text "class", "class", Spare(1), class_of(row.audited).to_owned(), "";
+        opt word[UsageState::NAMES] "state", "state", Wide, row.audited.verdict.state.map(UsageState::name), "";
+        opt word[Confidence::NAMES] "confidence", "", Data, row.audited.verdict.confidence.map(Confidence::name), "";
+        text "reason", "", Data, row.audited.verdict.reason.clone(), "";
+        opt text "ignored", "", Data, row.workload.ignored.clone(), "Why a tag takes it out of advice.";
+        opt text "utilization.signal", "", Data, row.summary.map(|summary| summary.signal.name().to_owned()), "";
+        opt percent "utilization.effective", "", Data, None::<f64>, "Takes SM or tensor activity, which no source of an audit has.";
+        opt percent "utilization.mean", "mean", Narrow(6), row.summary.map(|summary| summary.distribution.mean), "";
+        opt percent "utilization.p50", "", Data, row.summary.map(|summary| summary.distribution.p50), "";
+        opt percent "utilization.p95", "p95", Wide, row.summary.map(|summary| summary.distribution.p95), "";
+        opt percent "utilization.p99", "", Data, row.summary.map(|summary| summary.distribution.p99), "";
+        opt percent "utilization.max", "", Data, row.summary.map(|summary| summary.max), "";
+        opt number "utilization.idle_share", "", Data, row.summary.and_then(|summary| summary.idle_share), "Share of the samples in which no GPU reached 1%.";
+        opt text "vram", "vram peak", Spare(8), row.vram_peak(), "";
+        opt number "utilization.vram_peak_mib", "", Json, row.summary.and(row.workload.vram()).map(|vram| vram.peak_mib), "";
+        opt number "utilization.vram_p95_mib", "", Json, row.summary.and(row.workload.vram()).and_then(|vram| vram.p95_mib), "";
+        opt number "utilization.vram_peak_mib", "", Flat, row.workload.vram().map(|vram| vram.peak_mib), "";
+        opt number "utilization.vram_p95_mib", "", Flat, row.workload.vram().and_then(|vram| vram.p95_mib), "";
+        opt count "utilization.n_samples", "", Data, row.summary.map(|summary| summary.n_samples), "";
+        opt count "utilization.expected_samples", "", Data, row.summary.map(|summary| summary.expected_samples), "";
+        opt number "utilization.coverage", "", Data, row.summary.map(|summary| summary.coverage()), "Samples of those that were due, 0-1.";
+        opt count "utilization.resolution_seconds", "", Data, row.summary.map(|summary| summary.period_seconds), "";
+        opt text "utilization.source", "", Data, row.summary.map(|summary| summary.source.name().to_owned()), "";
+        opt count "utilization.joined_by_hostname", "", Data, row.summary.map(|_| row.by_hostname()), "Instances whose metrics were matched by host name or address.";
+        rows[gpus] "gpus", "", Json, row.workload.gpus(), "";
+        rows[actions] "plan.actions", "", Json, Step::of(row.audited), "";
+        opt text "plan.action", "", Flat, of_plan(&row.audited.actions, |action| action.kind().to_string()), "";
+        opt text "plan.to_instance_type", "", Flat, row.target().map(|to| to.instance_type.clone()), "";
+        opt count "plan.to_count", "", Flat, row.target().map(|to| to.count), "";
+        opt text "plan.detail", "", Flat, of_plan(&row.audited.actions, |action| action.detail().to_owned()), "";
+        opt money "plan.monthly_savings", "", Flat, saved(&row.audited.actions), "";
+        opt word[Risk::NAMES] "plan.risk", "", Flat, row.audited.actions.iter().map(Action::risk).max().map(Risk::name), "";
+        opt cost "plan.planned_monthly_cost", "planned", Wide, row.audited.planned_monthly_cost(), "";
+        opt money "saves_monthly", "saves/month", Screen, row.audited.planned_monthly_savings(), "";
+        opt money "saves_yearly", "saves/year", Spare(4), row.audited.planned_monthly_savings().map(a_year), "";
+        opt text "risk", "risk", Spare(2), row.audited.actions.iter().map(Action::risk).max().map(|risk| risk.to_string()), "";
+        map[Kind::Text] "tags", "", Data, row.workload.tags.iter().map(|(key, value)| (key.clone(), Value::text(value))), "Tags that all its instances share.";
+        opt cost "committed_monthly_cost", "committed", Wide, row.committed.as_ref().map(|cost| cost.monthly), "Paid whether it runs or not.";
+        opt date "committed_until", "", Data, row.committed.as_ref().and_then(CommittedCost::until), "";
+        texts "committed_by", "", Json, row.commitments(), "IDs of commitments.";
+        text "committed_by", "", Flat, joined(row.commitments(), " "), "";
+        opt text "commitment", "commitment", Spare(10), row.committed.as_ref().map(CommittedCost::in_words), "";
+        opt text "aws_opinion", "", Data, row.workload.aws_opinion(), "What AWS advises.";
+        opt text "aws", "AWS says", Spare(9), row.workload.aws_opinion(), "";
+        opt money "aws_opinion_monthly_savings", "", Data, row.workload.aws_savings(), "";
+        opt text "plan.caveats", "", Flat, caveats(&row.audited.actions), "";
+        opt text "peaks", "hourly peaks", Spare(11), row.bars(), "";
+    }
+}
+
+columns! {
+    fn members<'a>(member: (&'a Member, &'a InstanceUsage, Option<Money>)) {
+        text "id", "", Json, member.0.id.to_string(), "";
+        opt text "zone", "", Json, member.0.zone.clone(), "";
+        flag "running", "", Json, member.0.is_running, "";
+        opt word[UsageState::NAMES] "state", "", Json, member.0.state.map(UsageState::name), "";
+        opt word[Confidence::NAMES] "confidence", "", Json, member.0.confidence.map(Confidence::name), "";
+        opt text "ignored", "", Json, member.0.ignored.clone(), "";
+        opt text "capacity_reservation", "", Json, member.0.capacity_reservation.clone(), "";
+        opt share "running_share", "", Json, member.1.running.share(), "Of the window.";
+        opt cost "monthly_cost", "", Json, member.2, "";
+    }
+}
+
+columns! {
+    fn gpus<'a>(gpu: &'a GpuUsage) {
+        text "instance", "", Json, gpu.instance.to_string(), "";
+        count "index", "", Json, gpu.index, "On the host.";
+        opt percent "mean", "", Json, gpu.utilization.map(|figures| figures.mean), "";
+        opt percent "p95", "", Json, gpu.utilization.map(|figures| figures.p95), "";
+        opt number "vram_peak_mib", "", Json, gpu.vram.map(|vram| vram.peak_mib), "";
+    }
+}
+
+columns! {
+    fn unused<'a>(commitment: &'a UnusedCommitment) {
+        text "id", "ID", Narrow(2), commitment.id.clone(), "";
+        text "name", "what", Narrow(0), commitment.name.clone(), "";
+        opt text "account", "account", Wide, commitment.account.clone(), "The account that it belongs to; null where that is not known.";
+        opt text "region", "region", Wide, commitment.region.clone(), "";
+        text "kind", "kind", Narrow(1), commitment.kind.to_owned(), "";
+        opt word[CURRENCIES] "currency", "", Data, commitment.monthly_cost.map(|cost| cost.currency().code()), "Of all its amounts; null where it has none.";
+        opt cost "monthly_cost", "cost/month", Narrow(0), commitment.monthly_cost, "";
+        text "detail", "", Json, commitment.detail.clone(), "Its arithmetic.";
+        rows[actions] "plan.actions", "", Json, Step::of_unused(commitment), "";
+        opt text "plan.action", "", Flat, of_plan(&commitment.actions, |action| action.kind().to_string()), "";
+        opt text "plan.detail", "", Flat, of_plan(&commitment.actions, |action| action.detail().to_owned()), "";
+        opt money "plan.monthly_savings", "", Flat, saved(&commitment.actions), "";
+        opt word[Risk::NAMES] "plan.risk", "", Flat, commitment.actions.iter().map(Action::risk).max().map(Risk::name), "";
+        opt cost "plan.planned_monthly_cost", "planned", Narrow(0), commitment.planned_monthly_cost(), "";
+        opt cost "committed_monthly_cost", "", Flat, commitment.monthly_cost.filter(|_| commitment.committed_until.is_some()), "";
+        opt time "committed_until", "", Json, commitment.committed_until, "";
+        opt date "committed_until", "", Flat, last_day(commitment), "";
+        opt date "until", "until", Spare(3), last_day(commitment), "";
+        opt text "committed_by", "", Flat, commitment.committed_until.map(|_| commitment.id.clone()), "";
+        opt text "plan.caveats", "", Flat, caveats(&commitment.actions), "";
+    }
+}
+
+impl<'a> Row<'a> {
+    fn of(audited: &'a AuditedWorkload, ascii: bool) -> Self {
+        Self {
+            audited,
+            workload: &audited.workload,
+            summary: audited.workload.utilization.as_ref(),
+            committed: audited.workload.committed_cost(),
+            ascii,
+        }
+    }
+
+    fn members(&self) -> impl Iterator<Item = (&'a Member, &'a InstanceUsage, Option<Money>)> {
+        let workload = self.workload;
+        let costs = workload
+            .cost
+            .as_ref()
+            .map_or(&[][..], |cost| &cost.instances);
+        let members = workload.members.iter().zip(&workload.usage).enumerate();
+        members.map(|(place, (member, usage))| {
+            let cost = costs.get(place);
+            (member, usage, cost.map(|cost| cost.monthly()))
+        })
+    }
+
+    fn useful_hour(&self) -> Option<Money> {
+        let cost = self.workload.cost.as_ref()?;
+        let hour = self.workload.cost_per_useful_gpu_hour()?;
+        Some(Money::new(hour, cost.hourly.currency()))
+    }
+
+    fn by_hostname(&self) -> usize {
+        let usage = self.workload.usage.iter();
+        usage.filter(|usage| usage.joined_by_hostname).count()
+    }
+
+    fn vram_peak(&self) -> Option<String> {
+        let vram = self.workload.vram()?;
+        Some(format!("{:.1} GiB", vram.peak_mib / 1024.0))
+    }
+
+    /// Where the plan leads in the end.
+    fn target(&self) -> Option<&'a Target> {
+        let actions = self.audited.actions.iter().rev();
+        actions.filter_map(Action::target).next()
+    }
+
+    fn commitments(&self) -> Vec<String> {
+        let committed = self.committed.iter();
+        committed
+            .flat_map(|cost| cost.commitments.keys().cloned())
+            .collect()
+    }
+
+    /// The largest utilization of each hour, from when it was first seen in the window on.
+    fn bars(&self) -> Option<String> {
+        let hours = self.workload.activity.hours();
+        let maxima: Vec<Option<f64>> = hours.map(|hour| hour.maximum).collect();
+        sparkline(&maxima, BARS, self.ascii)
+    }
+}
+
+/// Workloads as a table.
+pub(super) fn workloads_table<'a>(
+    workloads: impl IntoIterator<Item = &'a AuditedWorkload>,
+    ascii: bool,
+) -> Table {
+    Table {
+        summed: &[
+            "monthly_cost",
+            "committed_monthly_cost",
+            "plan_monthly_savings",
+            "plan_planned_monthly_cost",
+        ],
+        ..Table::of(
+            "workloads",
+            "WORKLOADS",
+            ("workload", "workloads"),
+            self::workloads(),
+            workloads.into_iter().map(|audited| Row::of(audited, ascii)),
+        )
+    }
+}
+
+/// What is paid for and does not run, as a table.
+pub(super) fn unused_table(commitments: &[UnusedCommitment]) -> Table {
+    Table {
+        summed: &[
+            "monthly_cost",
+            "committed_monthly_cost",
+            "plan_monthly_savings",
+            "plan_planned_monthly_cost",
+        ],
+        ..Table::of(
+            "unused_commitments",
+            "UNUSED  included in the monthly cost, paid for but not running",
+            ("commitment", "commitments"),
+            unused(),
+            commitments,
+        )
+    }
+}
+
+fn last_day(commitment: &UnusedCommitment) -> Option<Date> {
+    let end = commitment.committed_until?;
+    Some(end.to_zoned(TimeZone::UTC).date())
+}
+
+fn joined(parts: impl IntoIterator<Item = String>, between: &str) -> String {
+    parts.into_iter().collect::<Vec<_>>().join(between)
+}
+
+fn of_plan(actions: &[Action], part: impl Fn(&Action) -> String) -> Option<String> {
+    (!actions.is_empty()).then(|| joined(actions.iter().map(part), "; "))
+}
+
+fn caveats(actions: &[Action]) -> Option<String> {
+    let caveats = joined(actions.iter().flat_map(Action::caveats).cloned(), "; ");
+    (!caveats.is_empty()).then_some(caveats)
+}
+
+fn saved(actions: &[Action]) -> Option<Money> {
+    let savings = actions.iter().map(Action::monthly_savings);
+    savings.reduce(|sum, part| Money::new(sum.amount() + part.amount(), sum.currency()))
+}
