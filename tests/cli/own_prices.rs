@@ -336,7 +336,7 @@ fn own_prices_are_what_an_audit_rests_on() {
     );
     for format in ["table", "wide"] {
         let text = world.run(&["audit", "--demo", "--format", format]).stdout;
-        let prices = text.lines().find(|line| line.starts_with("prices: "));
+        let prices = text.lines().find(|line| line.starts_with("Prices: "));
         assert!(
             prices.is_some_and(|line| line.contains(" user")),
             "{prices:?}"

@@ -23,7 +23,7 @@ const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const FIRST: usize = 3;
 const OWNED: usize = 3;
 const PROMISED: usize = 1;
-const CAUSES: usize = 3;
+const CAUSES: usize = 2;
 const OF_FILTERS: &str = "Filters choose the rows of workloads, actions and findings; all other \
                           figures are of everything in scope.";
 
@@ -136,13 +136,19 @@ fn about(audit: &Audit, how: &AuditScreen<'_>) -> Vec<String> {
     fleet.extend(not_counted(audit));
     let days = audit.window.seconds() as f64 / 86_400.0;
     let days = crate::domain::counted(format!("{days:.0}"), "day", "days");
-    let prices = audit.prices.oldest_effective_date();
-    let prices = prices.map_or(String::new(), |date| format!("; prices since {date}"));
     let mut about = vec![format!(
-        "{source}, {regions}: {}; {days} to {}{prices}",
+        "{source}, {regions}: {}; {days} to {}",
         fleet.join(", "),
         minute(audit.as_of)
     )];
+    let origins = audit.prices.by_origin();
+    let origins = origins
+        .iter()
+        .map(|(origin, number)| format!("{number} {origin}"));
+    let origins = origins.collect::<Vec<_>>().join(", ");
+    let oldest = audit.prices.oldest_effective_date();
+    let oldest = oldest.map_or(String::new(), |date| format!(", oldest from {date}"));
+    about.extend((!origins.is_empty()).then(|| format!("Prices: {origins}{oldest}")));
     about.extend(how.view.is_filtered().then(|| OF_FILTERS.to_owned()));
     if !how.is_brief && audit.api.calls > 0 {
         let calls = counted(audit.api.calls, "API call", "API calls");

@@ -5,6 +5,7 @@ use crate::analysis::AuditedWorkload;
 use crate::domain::{
     Action, Classification, CommittedCost, Confidence, GpuUsage, InstanceUsage, KindBasis, Member,
     Money, PurchaseOption, Risk, Target, UsageState, UtilizationSummary, Workload, WorkloadKind,
+    floored,
 };
 use crate::report::doc::{Kind, Table, Value, columns};
 use crate::report::reserved::CURRENCIES;
@@ -66,6 +67,7 @@ columns! {
         opt percent "utilization.max", "", Data, row.summary.map(|summary| summary.max), "";
         opt number "utilization.idle_share", "", Data, row.summary.and_then(|summary| summary.idle_share), "Share of the samples in which no GPU reached 1%.";
         opt text "vram", "vram peak", Spare(8), row.vram_peak(), "";
+        opt text "covered", "coverage", Spare(12), row.summary.map(|summary| format!("{}%", floored(summary.coverage() * 100.0, 1))), "";
         opt number "utilization.vram_peak_mib", "", Json, row.summary.and(row.workload.vram()).map(|vram| vram.peak_mib), "";
         opt number "utilization.vram_p95_mib", "", Json, row.summary.and(row.workload.vram()).and_then(|vram| vram.p95_mib), "";
         opt number "utilization.vram_peak_mib", "", Flat, row.workload.vram().map(|vram| vram.peak_mib), "";
