@@ -1,6 +1,6 @@
 //! Purchases as the promises that they are, in words.
 
-use crate::domain::{HourlyRate, Money};
+use crate::domain::{HourlyRate, Money, Risk};
 use crate::report::doc::{Table, columns};
 use crate::report::reserved::{CURRENCIES, PAYMENTS, TERMS};
 use crate::report::shared::text::{counted_figure, money, percent};
@@ -33,7 +33,7 @@ pub(in crate::report) fn promised(purchase: &Purchase) -> Option<String> {
 }
 
 const KINDS: &[&str] = &["standard-reserved-instance", "ec2-instance-savings-plan"];
-pub(in crate::report) const RISKS: &[&str] = &["low", "medium", "high"];
+pub(in crate::report) const RISKS: &[&str] = Risk::NAMES;
 
 /// A purchase with what it promises.
 pub(in crate::report) struct PurchaseRow<'a>(&'a Purchase, Option<Promise>);

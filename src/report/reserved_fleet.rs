@@ -4,7 +4,7 @@
 use crate::analysis::{
     CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool, planned_option,
 };
-use crate::domain::{Money, PriceBasis, PriceQuote};
+use crate::domain::{Money, PriceBasis, PriceQuote, Tenancy};
 use crate::report::doc::{CsvRows, Doc, Record, Table, columns, doc_schema};
 use crate::report::promises::{promise_words, purchase, purchase_row};
 use crate::report::reserved::{
@@ -15,7 +15,7 @@ use crate::savings::{CommitmentUse, ConcurrentUsage, Purchase};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
-const TENANCIES: &[&str] = &["shared", "dedicated", "host"];
+const TENANCIES: &[&str] = Tenancy::NAMES;
 const KINDS: &[&str] = &[
     "zonal-reserved-instances",
     "regional-reserved-instances",

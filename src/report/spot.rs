@@ -1,7 +1,7 @@
 //! `gpucost spot`: of one type, with its arithmetic, and of every workload of a fleet.
 
 use crate::analysis::{AssessedWorkload, SpotAssessment, SpotReport, ZonePrice};
-use crate::domain::{Currency, HourlyRate, Money, WorkloadKind};
+use crate::domain::{Currency, HourlyRate, Money, PurchaseOption, WorkloadKind};
 use crate::report::doc::{CsvRows, Doc, Given, Record, Step, Table, Value, columns, doc_schema};
 use crate::report::promises::RISKS;
 use crate::report::reserved::{CURRENCIES, ORIGINS, SYSTEMS};
@@ -19,22 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Names that a reason or a note has beside it.
 const NAMED: usize = 12;
 
-pub(super) const WORKLOAD_KINDS: &[&str] = &[
-    "training",
-    "serving",
-    "batch",
-    "evaluation",
-    "development",
-    "unknown",
-];
-const PURCHASE_OPTIONS: &[&str] = &[
-    "on-demand",
-    "spot",
-    "reserved",
-    "savings-plan",
-    "capacity-block",
-    "mixed",
-];
+pub(super) const WORKLOAD_KINDS: &[&str] = WorkloadKind::NAMES;
+const PURCHASE_OPTIONS: &[&str] = PurchaseOption::NAMES;
 const BANDS: &[&str] = &["<5%", "5-10%", "10-15%", "15-20%", ">20%"];
 const SPOT_BASES: &[&str] = &[
     "zones-median",

@@ -1,6 +1,6 @@
 //! `--format markdown`: a document for a wiki, a ticket or a message, what it says first.
 
-use super::{Doc, Head, Table, Value, shown};
+use super::{Doc, Head, Level, Table, Value, shown};
 use crate::report::shared::gaps::{alike, places};
 use crate::report::shared::markdown::escape::{command, text};
 use crate::report::shared::style::worth_words;
@@ -9,8 +9,9 @@ use std::fmt::Write;
 
 /// Rows of a sheet, and items of a list, before the rest is counted.
 const SHOWN: usize = 20;
-/// Characters of a cell, of which marks that combine take no column.
+/// Characters of a cell and of a sentence, of which marks that combine take no column.
 const LONGEST_CELL: usize = 300;
+const LONGEST_SENTENCE: usize = 1_600;
 /// Bytes that the rows of tables fill at most: GitHub takes comments of 65,536 characters.
 const MOST_BYTES: usize = 48_000;
 
@@ -87,7 +88,9 @@ fn rows(table: &Table, out: &mut String) -> std::fmt::Result {
         let rules = columns.iter().map(rule);
         writeln!(out, "| {} |", rules.collect::<Vec<_>>().join(" | "))?;
         for row in table.rows.iter().take(table.most.unwrap_or(SHOWN)) {
-            let cells = columns.iter().map(|(place, _)| cell(row.get(*place)));
+            let cells = columns
+                .iter()
+                .map(|(place, head)| cell(head, row.get(*place)));
             let line = format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
             if out.len() + line.len() > MOST_BYTES {
                 break;
@@ -113,9 +116,13 @@ fn notes(table: &Table, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-fn cell(value: Option<&Value>) -> String {
+fn cell(head: &Head, value: Option<&Value>) -> String {
     let words = value.map_or_else(String::new, shown);
-    text(&words.chars().take(LONGEST_CELL).collect::<String>())
+    let most = match head.level {
+        Level::Below => LONGEST_SENTENCE,
+        _ => LONGEST_CELL,
+    };
+    text(&words.chars().take(most).collect::<String>())
 }
 
 fn list(title: &str, items: impl Iterator<Item = String>, out: &mut String) -> std::fmt::Result {
