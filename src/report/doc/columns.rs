@@ -294,9 +294,9 @@ impl Value {
         Self::of(number.integer(), Self::Count)
     }
 
-    /// Of which screens show one decimal.
-    pub(in crate::report) fn make_number(number: impl Figure) -> Self {
-        Self::of(number.figure(), |number| Self::Number(number, 1))
+    /// Of which screens show so many decimals.
+    pub(in crate::report) fn make_number(number: impl Figure, decimals: usize) -> Self {
+        Self::of(number.figure(), |number| Self::Number(number, decimals))
     }
 
     pub(in crate::report) fn make_pairs(pairs: &BTreeMap<String, String>) -> Self {
@@ -318,8 +318,8 @@ impl Value {
         Self::Map(values.into_iter().collect())
     }
 
-    pub(in crate::report) fn make_percent(percent: impl Into<Option<f64>>) -> Self {
-        Self::of(percent.into(), Self::Percent)
+    pub(in crate::report) fn make_percent(percent: impl Figure) -> Self {
+        Self::of(percent.figure(), Self::Percent)
     }
 
     pub(in crate::report) fn make_share(share: impl Into<Option<Decimal>>) -> Self {
@@ -367,13 +367,13 @@ pub(in crate::report) fn heads<R>(columns: Vec<Column<R>>) -> Vec<Head> {
 }
 
 /// Declares a function that returns columns, a line each: what it holds, its path, its title,
-/// its level, its value, and what it means. `opt` stands before what may be absent; a word
-/// names all its words, a price may name the decimals that screens show, and rows and records
-/// name the function of their columns. A `cell` is a number of a unit that its row decides, and
-/// is given as a `Value`.
+/// its level, its value, and what it means unless that is plain. `opt` stands before what may be
+/// absent; a word names all its words, a number or a price may name the decimals that screens
+/// show, and rows and records name the function of their columns. A `cell` is a number of a unit
+/// that its row decides, and is given as a `Value`.
 macro_rules! columns {
     ($(#[$doc:meta])* $vis:vis fn $name:ident $(<$life:lifetime>)? ($row:ident: $type:ty) {
-        $( $kind:ident $($sub:ident)? $([$of:expr])? $path:literal, $title:literal, $level:expr, $value:expr, $meaning:literal; )*
+        $( $kind:ident $($sub:ident)? $([$of:expr])? $path:literal, $title:literal, $level:expr, $value:expr $(, $meaning:literal)?; )*
     }) => {
         $(#[$doc])*
         #[allow(unused_variables, reason = "a value may be the same for every row")]
@@ -387,7 +387,7 @@ macro_rules! columns {
                     level: $level,
                     kind: columns!(@kind $kind $($sub)? $([$of])?),
                     is_optional: columns!(@optional $kind $($sub)?),
-                    meaning: $meaning,
+                    meaning: concat!($($meaning)?),
                 },
                 value: |$row: &$type| columns!(@value $kind $($sub)? $([$of])?, $value),
             } ),*]
@@ -405,7 +405,8 @@ macro_rules! columns {
     (@kind flag) => { $crate::report::doc::Kind::Flag };
     (@kind count [$of:expr]) => { $crate::report::doc::Kind::CountOf($of) };
     (@kind count) => { $crate::report::doc::Kind::Count };
-    (@kind number [$of:expr]) => { $crate::report::doc::Kind::NumberTo($of) };
+    (@kind number [$of:expr]) => { $crate::report::doc::Kind::Number };
+    (@kind fraction) => { $crate::report::doc::Kind::NumberTo(1) };
     (@kind number) => { $crate::report::doc::Kind::Number };
     (@kind quantity) => { $crate::report::doc::Kind::Quantity };
     (@kind cell) => { $crate::report::doc::Kind::Number };
@@ -436,8 +437,9 @@ macro_rules! columns {
     (@value flag, $value:expr) => { $crate::report::doc::Value::make_flag($value) };
     (@value count [$of:expr], $value:expr) => { $crate::report::doc::Value::make_count($value) };
     (@value count, $value:expr) => { $crate::report::doc::Value::make_count($value) };
-    (@value number [$of:expr], $value:expr) => { $crate::report::doc::Value::make_number($value) };
-    (@value number, $value:expr) => { $crate::report::doc::Value::make_number($value) };
+    (@value number [$of:expr], $value:expr) => { $crate::report::doc::Value::make_number($value, $of) };
+    (@value number, $value:expr) => { $crate::report::doc::Value::make_number($value, 1) };
+    (@value fraction, $value:expr) => { $crate::report::doc::Value::make_number($value, 1) };
     (@value quantity, $value:expr) => { $crate::report::doc::Value::make_quantity($value) };
     (@value cell, $value:expr) => { $value };
     (@value map [$of:expr], $value:expr) => { $crate::report::doc::Value::make_map($value) };

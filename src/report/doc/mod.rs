@@ -208,6 +208,16 @@ impl Table {
         }
     }
 
+    /// The table with some columns in wide tables and data alone, unless they say something.
+    pub(in crate::report) fn wide_unless(mut self, is_said: bool, paths: &[&str]) -> Self {
+        for head in &mut self.columns {
+            if !is_said && paths.contains(&&*head.path) {
+                head.level = Level::Wide;
+            }
+        }
+        self
+    }
+
     /// Whether it is more than a table for screens, whose columns are all of
     /// [`Level::Screen`].
     fn is_data(&self) -> bool {

@@ -46,11 +46,11 @@ columns! {
         opt percent[100] "p99", "p99", Wide, row.1.summary.as_ref().map(|summary| summary.distribution.p99), "";
         opt percent[100] "max", "max", Narrow(1), row.1.summary.as_ref().map(|summary| summary.max), "";
         opt number "vram_peak_mib", "VRAM MiB", Narrow(2), vram_peak_mib(row.1), "Of the GPU that used the most.";
-        opt number[1] "idle_share", "", Data, row.1.summary.as_ref().and_then(|summary| summary.idle_share), "Share of the periods in which no GPU reached 1%.";
+        opt fraction "idle_share", "", Data, row.1.summary.as_ref().and_then(|summary| summary.idle_share), "Share of the periods in which no GPU reached 1%.";
         count "n_samples", "", Data, row.1.summary.as_ref().map_or(0, |summary| summary.n_samples), "Periods with data.";
         opt count "expected_samples", "", Data, row.1.summary.as_ref().map(|summary| summary.expected_samples), "Periods in which it ran.";
         opt percent "covered", "coverage", Screen, row.1.summary.as_ref().and_then(covered), "";
-        opt number[1] "coverage", "", Data, row.1.summary.as_ref().map(UtilizationSummary::coverage), "Periods with data divided by periods in which it ran.";
+        opt fraction "coverage", "", Data, row.1.summary.as_ref().map(UtilizationSummary::coverage), "Periods with data divided by periods in which it ran.";
         opt count "resolution_seconds", "", Data, row.1.summary.as_ref().map(|summary| summary.period_seconds), "The length of these periods.";
         count "dropped_points", "", Data, row.1.rejected.total(), "Invalid readings.";
         rows[gpus] "gpus", "GPUs", Wide, &row.1.gpus, "";

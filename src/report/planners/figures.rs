@@ -2,7 +2,8 @@
 
 use crate::catalog::{family, shape};
 use crate::domain::{Architecture, HourlyRate, Money, separated};
-use crate::report::doc::{Given, Step, Value};
+use crate::planners::paying::Today;
+use crate::report::doc::{Given, Missing, Step, Value};
 use std::collections::BTreeSet;
 
 pub(super) const MIB_OF_GIB: f64 = 1024.0;
@@ -68,23 +69,90 @@ pub(super) fn an_hour(rate: HourlyRate) -> Money {
 }
 
 /// One thing that figures rest on.
-pub(super) fn basis(key: &'static str, name: &'static str, value: Value, source: &str) -> Given {
+pub(super) fn basis(
+    key: &'static str,
+    name: &'static str,
+    value: Value,
+    source: impl Into<String>,
+) -> Given {
     Given {
         key,
         name,
         value,
-        source: source.to_owned(),
+        source: source.into(),
     }
 }
 
 /// One line of arithmetic.
-pub(super) fn step(name: &str, arithmetic: String, result: Value) -> Step {
+pub(super) fn step(name: impl Into<String>, arithmetic: impl Into<String>, result: Value) -> Step {
     Step {
-        name: name.to_owned(),
-        arithmetic,
+        name: name.into(),
+        arithmetic: arithmetic.into(),
         result,
     }
 }
+
+/// Something that was not known, and what to run or to set.
+pub(super) fn missing(what: impl Into<String>, remedy: impl Into<String>) -> Missing {
+    Missing {
+        what: what.into(),
+        remedy: remedy.into(),
+    }
+}
+
+/// What serves today, which an answer has to beat.
+pub(super) fn current(today: &Today) -> [Given; 3] {
+    let (instances, name) = (today.instances.into(), &today.name);
+    let hourly = Value::make_price(today.rate.map(an_hour));
+    [
+        basis(
+            "current_type",
+            "type today",
+            Value::text(&today.instance_type),
+            name,
+        ),
+        basis(
+            "current_instances",
+            "instances today",
+            Value::Count(instances),
+            name,
+        ),
+        basis(
+            "current_hourly",
+            "price of one today, per hour",
+            hourly,
+            "as it is paid",
+        ),
+    ]
+}
+
+/// A list, a line an item: behind `if` where it holds, behind `for` one for each, and behind `..`
+/// those of another list.
+macro_rules! rows {
+    (@add $list:ident;) => {};
+    (@add $list:ident; if $condition:expr => $row:expr; $($rest:tt)*) => {
+        $list.extend($condition.then(|| $row));
+        rows!(@add $list; $($rest)*);
+    };
+    (@add $list:ident; for $item:pat_param in $items:expr => $row:expr; $($rest:tt)*) => {
+        $list.extend(IntoIterator::into_iter($items).map(|$item| $row));
+        rows!(@add $list; $($rest)*);
+    };
+    (@add $list:ident; .. $items:expr; $($rest:tt)*) => {
+        $list.extend($items);
+        rows!(@add $list; $($rest)*);
+    };
+    (@add $list:ident; $row:expr; $($rest:tt)*) => {
+        $list.extend([$row]);
+        rows!(@add $list; $($rest)*);
+    };
+    ($($rows:tt)*) => {{
+        let mut list = Vec::new();
+        rows!(@add list; $($rows)*);
+        list
+    }};
+}
+pub(super) use rows;
 
 #[cfg(test)]
 mod tests {
