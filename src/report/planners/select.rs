@@ -1,14 +1,16 @@
 //! Which instance type to rent.
 
-use super::figures::{MIB_OF_GIB, an_hour, decimal};
-use crate::domain::{Architecture, GpuShare, InstanceShape, MIB, Money, PriceQuote, WorkloadKind};
-use crate::planners::fit::ServedModel;
-use crate::planners::paying::{Paying, Today};
-use crate::planners::select::{OfferedType, RefusedType, SelectedType, Selection, Wanted};
-use crate::report::doc::{Doc, Given, Head, Missing, Step, Table, Value, column, detail};
+use super::figures::{MIB_OF_GIB, an_hour, basis, current, decimal, gib, missing, rows, step};
+use crate::domain::{
+    Architecture, Currency, GpuShare, InstanceShape, Money, PriceQuote, WorkloadKind,
+};
+use crate::planners::paying::Paying;
+use crate::planners::select::{
+    OfferedType, ReasonCount, RefusedType, SelectedType, Selection, Wanted,
+};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
 use crate::report::shared::text::{counted, money, unit_price};
 use rust_decimal::Decimal;
-use rust_decimal::prelude::ToPrimitive;
 
 /// The types that do the work, and why the others are out.
 pub fn select_answer(selection: &Selection) -> Doc {
@@ -20,7 +22,7 @@ pub fn select_answer(selection: &Selection) -> Doc {
         steps: steps(selection),
         tables: vec![types(selection), reasons(selection), refused(selection)],
         caveats: caveats(selection),
-        missing: missing(wanted),
+        missing: unmeasured(wanted),
         next: next(selection),
         ..Doc::default()
     }
@@ -77,246 +79,93 @@ fn place(offered: &OfferedType) -> String {
 }
 
 fn given(wanted: &Wanted) -> Vec<Given> {
-    let mut all = Vec::new();
-    let mut add = |key: &'static str, name: &'static str, value: Value, flag: &str| {
-        let source = wanted.sources.get(key).cloned();
-        all.push(Given {
-            key,
-            name,
-            value,
-            source: source.unwrap_or_else(|| flag.to_owned()),
-        });
+    let line = |key: &'static str, name: &'static str, value: Value, flag: &str| {
+        let source = wanted.sources.get(key).map_or(flag, String::as_str);
+        basis(key, name, value, source)
     };
-    let mib = |size: f64| Value::Number(size, 0);
-    add("kind", "kind of work", text(wanted.kind), "--kind");
-    if wanted.restartable {
-        add(
-            "restartable",
-            "restartable",
-            Value::Flag(true),
-            "--restartable",
-        );
-    }
     let gpus = match wanted.gpus {
         Some(GpuShare::Whole(gpus)) => Value::Count(gpus.into()),
-        Some(part @ GpuShare::Fraction(_)) => {
-            Value::Number(part.count().to_f64().unwrap_or_default(), 3)
-        }
-        None => Value::Absent,
+        part => Value::make_number(part.map(GpuShare::count), 3),
     };
-    add("gpus", "GPUs", gpus, "--gpus");
-    if let Some(served) = &wanted.model {
-        of_model(served, &mut add);
-    }
-    let sizes = [
-        ("vram_mib", "MiB of each GPU", wanted.vram_mib, "--vram"),
-        (
-            "vram_total_mib",
-            "MiB of all GPUs",
-            wanted.vram_total_mib,
-            "--vram-total",
-        ),
-        (
-            "memory_mib",
-            "MiB of host memory",
-            wanted.memory_mib,
-            "--memory",
-        ),
-    ];
-    for (key, name, size, flag) in sizes {
-        if let Some(size) = size {
-            add(key, name, mib(size), flag);
-        }
-    }
-    if let Some(vcpu) = wanted.vcpu {
-        add("vcpu", "vCPUs", Value::Number(vcpu, 2), "");
-    }
-    if let Some(vcpu) = wanted.vcpu_without_gpu {
-        let name = "vCPUs without a GPU";
-        add("vcpu_without_gpu", name, Value::Number(vcpu, 2), "");
-    }
-    for (key, name, asked, flag) in [
-        ("nvlink", "NVLink", wanted.nvlink, "--nvlink"),
-        ("efa", "EFA", wanted.efa, "--efa"),
-    ] {
-        if asked {
-            add(key, name, Value::Flag(true), flag);
-        }
-    }
+    let usd = |amount: Decimal| Money::new(amount, Currency::Usd);
     let architecture = wanted.architecture.map_or("any", Architecture::name);
-    add("architecture", "CPU", Value::text(architecture), "--arch");
-    let dollars = |amount: Decimal| Money::new(amount, crate::domain::Currency::Usd);
-    if let Some(hourly) = wanted.budget.hourly {
-        let value = Value::Price(dollars(hourly));
-        add("budget_hourly", "budget per hour", value, "--budget-hourly");
+    let served = wanted.model.as_ref();
+    rows! {
+        line("kind", "kind of work", Value::text(wanted.kind.to_string()), "--kind");
+        if wanted.restartable => line("restartable", "restartable", Value::Flag(true), "--restartable");
+        line("gpus", "GPUs", gpus, "--gpus");
+        for served in served => line("params_billion", "parameters, billions", Value::Number(served.model.params as f64 / 1e9, 2), "--params");
+        for served in served => line("dtype", "numbers of the weights", Value::text(served.dtype.name()), "--dtype");
+        for served in served => line("context_tokens", "cache of a sequence, tokens", Value::Count(served.load.context_tokens), "--context");
+        for served in served => line("sequences", "sequences in flight", Value::Count(served.load.sequences.into()), "--concurrency");
+        for served in served => line("kv_dtype", "numbers in the cache", Value::text(served.terms.kv_dtype.name()), "--kv-dtype");
+        for served in served => line("runtime_gib", "CUDA context and buffers, GiB per GPU", Value::Number(served.terms.runtime_mib / MIB_OF_GIB, 1), "--runtime-gib");
+        for served in served => line("headroom", "headroom on memory, factor", Value::Number(served.terms.headroom, 2), "--headroom");
+        for mib in wanted.vram_mib => line("vram_mib", "MiB of each GPU", Value::Number(mib, 0), "--vram");
+        for mib in wanted.vram_total_mib => line("vram_total_mib", "MiB of all GPUs", Value::Number(mib, 0), "--vram-total");
+        for mib in wanted.memory_mib => line("memory_mib", "MiB of host memory", Value::Number(mib, 0), "--memory");
+        for vcpu in wanted.vcpu => line("vcpu", "vCPUs", Value::Number(vcpu, 2), "");
+        for vcpu in wanted.vcpu_without_gpu => line("vcpu_without_gpu", "vCPUs without a GPU", Value::Number(vcpu, 2), "");
+        if wanted.nvlink => line("nvlink", "NVLink", Value::Flag(true), "--nvlink");
+        if wanted.efa => line("efa", "EFA", Value::Flag(true), "--efa");
+        line("architecture", "CPU", Value::text(architecture), "--arch");
+        for hourly in wanted.budget.hourly => line("budget_hourly", "budget per hour", Value::Price(usd(hourly)), "--budget-hourly");
+        for monthly in wanted.budget.monthly => line("budget_monthly", "budget per month", Value::Money(usd(monthly)), "--budget-monthly");
+        line("hours_per_month", "hours per month", Value::make_number(wanted.hours, 0), "--hours-per-month");
+        ..wanted.today.iter().flat_map(current);
     }
-    if let Some(monthly) = wanted.budget.monthly {
-        let value = Value::Money(dollars(monthly));
-        add(
-            "budget_monthly",
-            "budget per month",
-            value,
-            "--budget-monthly",
-        );
-    }
-    let hours = Value::Number(wanted.hours.to_f64().unwrap_or_default(), 0);
-    add(
-        "hours_per_month",
-        "hours per month",
-        hours,
-        "--hours-per-month",
-    );
-    if let Some(today) = &wanted.today {
-        of_today(today, &mut add);
-    }
-    all
-}
-
-/// A model and what is served of it, as `gpucost fit` names them.
-fn of_model(served: &ServedModel, add: &mut impl FnMut(&'static str, &'static str, Value, &str)) {
-    let (load, terms) = (&served.load, &served.terms);
-    let billions = Value::Number(served.model.params as f64 / 1e9, 2);
-    add(
-        "params_billion",
-        "parameters, billions",
-        billions,
-        "--params",
-    );
-    add(
-        "dtype",
-        "numbers of the weights",
-        text(served.dtype),
-        "--dtype",
-    );
-    add(
-        "context_tokens",
-        "cache of a sequence, tokens",
-        Value::Count(load.context_tokens),
-        "--context",
-    );
-    add(
-        "sequences",
-        "sequences in flight",
-        Value::Count(load.sequences.into()),
-        "--concurrency",
-    );
-    add(
-        "kv_dtype",
-        "numbers in the cache",
-        text(terms.kv_dtype),
-        "--kv-dtype",
-    );
-    add(
-        "runtime_gib",
-        "CUDA context and buffers, GiB per GPU",
-        Value::Number(terms.runtime_mib / MIB_OF_GIB, 1),
-        "--runtime-gib",
-    );
-    add(
-        "headroom",
-        "headroom on memory, factor",
-        Value::Number(terms.headroom, 2),
-        "--headroom",
-    );
-}
-
-/// What has to be beaten.
-fn of_today(today: &Today, add: &mut impl FnMut(&'static str, &'static str, Value, &str)) {
-    add(
-        "current_type",
-        "type today",
-        Value::text(&today.instance_type),
-        &today.name,
-    );
-    add(
-        "current_instances",
-        "instances today",
-        Value::Count(today.instances.into()),
-        &today.name,
-    );
-    add(
-        "current_hourly",
-        "price of one today, per hour",
-        Value::of(today.rate, |rate| Value::Price(an_hour(rate))),
-        "as it is paid",
-    );
-}
-
-fn text(value: impl std::fmt::Display) -> Value {
-    Value::text(value.to_string())
 }
 
 fn steps(selection: &Selection) -> Vec<Step> {
     let wanted = &selection.wanted;
-    let mut steps = Vec::new();
-    if let Some(best) = selection.fits.first() {
-        steps.push(Step {
-            name: format!("month of {}", best.offered.shape.instance_type),
-            arithmetic: format!(
-                "{} × {} h",
-                best.rate.amount().normalize(),
-                wanted.billed_hours(best.paying).normalize()
-            ),
-            result: Value::Money(best.monthly),
-        });
-    }
-    steps.extend(against_today(selection));
-    steps.extend(memory(selection));
-    let Some(requests) = wanted.rate_per_second else {
-        return steps;
-    };
+    let best = selection.fits.first();
     let mut fits = selection.fits.iter();
-    if let Some(one) = fits.find(|one| one.per_thousand_requests.is_some()) {
-        steps.push(Step {
-            name: "1,000 requests without a GPU".to_owned(),
-            arithmetic: format!(
-                "{} of {} / ({} × 3,600) × 1,000",
-                one.rate.amount().normalize(),
-                one.offered.shape.instance_type,
-                requests.normalize()
-            ),
-            result: Value::of(one.per_thousand_requests, Value::Price),
-        });
+    let priced = fits.find(|offer| offer.per_thousand_requests.is_some());
+    rows! {
+        for best in best => step(
+            format!("month of {}", best.offered.shape.instance_type),
+            format!("{} × {} h", best.rate.amount().normalize(), wanted.billed_hours(best.paying).normalize()),
+            Value::Money(best.monthly),
+        );
+        ..best.and_then(|best| against_today(best, wanted));
+        ..best.and_then(|best| memory(best, wanted));
+        for (offer, requests) in priced.zip(wanted.rate_per_second) => step(
+            "1,000 requests without a GPU",
+            format!("{} of {} / ({} × 3,600) × 1,000", offer.rate.amount().normalize(), offer.offered.shape.instance_type, requests.normalize()),
+            Value::make_price(offer.per_thousand_requests),
+        );
     }
-    steps
 }
 
 /// What the cheapest saves against one instance of today.
-fn against_today(selection: &Selection) -> Option<Step> {
-    let (today, best) = (selection.wanted.today.as_ref()?, selection.fits.first()?);
-    let saved = best.saved_monthly?;
-    Some(Step {
-        name: format!("month less than one {}", today.instance_type),
-        arithmetic: format!(
-            "{} × {} h - {}",
-            today.rate?.amount().round_dp(6).normalize(),
-            selection.wanted.hours.normalize(),
-            money(best.monthly)
-        ),
-        result: Value::Money(saved),
-    })
+fn against_today(best: &SelectedType, wanted: &Wanted) -> Option<Step> {
+    let today = wanted.today.as_ref()?;
+    let (rate, hours) = (today.rate?.amount().round_dp(6), wanted.hours.normalize());
+    Some(step(
+        format!("month less than one {}", today.instance_type),
+        format!("{} × {hours} h - {}", rate.normalize(), money(best.monthly)),
+        Value::Money(best.saved_monthly?),
+    ))
 }
 
 /// What each GPU of the cheapest needs for the model.
-fn memory(selection: &Selection) -> Option<Step> {
-    let (served, best) = (selection.wanted.model.as_ref()?, selection.fits.first()?);
-    let layout = best.layout?;
-    let gib = |bytes: f64| decimal(bytes / MIB / MIB_OF_GIB, 2);
+fn memory(best: &SelectedType, wanted: &Wanted) -> Option<Step> {
+    let (served, layout) = (wanted.model.as_ref()?, best.layout?);
     let cache = layout.pace.sequences
         * served.load.context_tokens as f64
         * served.model.kv_bytes_per_token(served.terms.kv_dtype);
-    Some(Step {
-        name: "needed on each GPU, GiB".to_owned(),
-        arithmetic: format!(
+    Some(step(
+        "needed on each GPU, GiB",
+        format!(
             "({} of weights + {} of cache) / {} + {}, × {}",
-            gib(served.model.weight_bytes(served.dtype)),
-            gib(cache),
+            decimal(gib(served.model.weight_bytes(served.dtype)), 2),
+            decimal(gib(cache), 2),
             layout.gpus_each,
             decimal(served.terms.runtime_mib / MIB_OF_GIB, 2),
             decimal(served.terms.headroom, 2)
         ),
-        result: Value::Number(layout.needed_mib / MIB_OF_GIB, 2),
-    })
+        Value::Number(layout.needed_mib / MIB_OF_GIB, 2),
+    ))
 }
 
 /// Whether offers are in several regions, so that a type alone does not name one.
@@ -324,11 +173,6 @@ fn has_regions<'a>(offers: impl Iterator<Item = &'a OfferedType>) -> bool {
     let mut regions = offers.filter_map(|offered| offered.region.as_ref());
     let first = regions.next();
     regions.any(|region| Some(region) != first)
-}
-
-/// A column of tables where it says something, and else of the other formats alone.
-fn column_if(says: bool) -> fn(&'static str, &'static str) -> Head {
-    if says { column } else { detail }
 }
 
 /// What a row is.
@@ -341,228 +185,129 @@ fn noun(has_regions: bool) -> (&'static str, &'static str) {
 }
 
 fn types(selection: &Selection) -> Table {
-    let has_regions = has_regions(selection.fits.iter().map(|one| &one.offered));
-    let region = column_if(has_regions);
-    let mut fits = selection.fits.iter();
-    let is_on_demand = fits.all(|one| one.paying == Paying::OnDemand);
-    let (today, model) = (&selection.wanted.today, &selection.wanted.model);
+    let (fits, wanted) = (&selection.fits, &selection.wanted);
+    let has_regions = has_regions(fits.iter().map(|offer| &offer.offered));
+    let is_on_demand = fits.iter().all(|offer| offer.paying == Paying::OnDemand);
+    let (today, has_model) = (wanted.today.as_ref(), wanted.model.is_some());
     // Names of types need their room: the headline says how the first is paid, and the next
     // commands what commitments cost.
-    let is_wide = today.is_some() || model.is_some();
-    let paying = column_if(!((has_regions || is_wide) && is_on_demand));
-    let committed = column_if(!is_wide);
-    let requests = column_if(selection.wanted.rate_per_second.is_some());
-    let of_model = column_if(model.is_some());
-    let is_saved = today.as_ref().is_some_and(|today| !today.is_committed);
-    let saved = column_if(is_saved && model.is_none());
+    let is_wide = today.is_some() || has_model;
+    let is_saved = today.is_some_and(|today| !today.is_committed);
+    Table::of(
+        "types",
+        "TYPES THAT FIT",
+        noun(has_regions),
+        of_types(),
+        fits,
+    )
+    .wide_unless(has_regions, &["region"])
+    .wide_unless(!(has_regions || is_wide) || !is_on_demand, &["paying"])
+    .wide_unless(is_saved && !has_model, &["saved_monthly"])
+    .wide_unless(
+        has_model,
+        &["copies", "gpus_of_a_copy", "gpu_memory_needed_gib"],
+    )
+    .wide_unless(wanted.rate_per_second.is_some(), &["per_thousand_requests"])
     // Nothing else may be interrupted.
-    let band = column_if(selection.wanted.restartable);
-    Table {
-        key: "types",
-        title: "TYPES THAT FIT".to_owned(),
-        noun: noun(has_regions),
-        columns: vec![
-            column("instance_type", "type"),
-            region("region", "region"),
-            column("gpu", "gpu"),
-            paying("paying", "by"),
-            detail("hourly", "hour"),
-            column("monthly_cost", "month"),
-            saved("saved_monthly", "saves"),
-            of_model("copies", "copies"),
-            of_model("gpus_of_a_copy", "GPUs each"),
-            of_model("gpu_memory_needed_gib", "needs GiB"),
-            detail("most_sequences", "most sequences"),
-            detail("output_tokens_per_second", "tokens/s"),
-            detail("serves_rate", "serves the rate"),
-            requests("per_thousand_requests", "1k requests"),
-            column("on_demand_hourly", "on-demand"),
-            column("spot_hourly", "spot"),
-            band("interruption_band", "interrupted"),
-            committed("reserved_1yr_hourly", "1 yr"),
-            committed("reserved_3yr_hourly", "3 yr"),
-            detail("vcpu", "vcpu"),
-            detail("memory_mib", "memory MiB"),
-            detail("price_date", "price seen"),
-        ],
-        rows: selection.fits.iter().map(fit).collect(),
-        ..Table::default()
+    .wide_unless(wanted.restartable, &["interruption_band"])
+    .wide_unless(!is_wide, &["reserved_1yr_hourly", "reserved_3yr_hourly"])
+}
+
+columns! {
+    fn of_types<'a>(row: &'a SelectedType) {
+        text "instance_type", "type", Narrow(0), row.offered.shape.instance_type.clone();
+        opt text "region", "region", Narrow(0), row.offered.region.clone();
+        opt text "gpu", "gpu", Narrow(0), gpus(row.offered.shape);
+        text "paying", "by", Narrow(0), row.paying.to_string();
+        price "hourly", "hour", Wide, an_hour(row.rate);
+        money "monthly_cost", "month", Narrow(0), row.monthly;
+        opt money "saved_monthly", "saves", Narrow(0), row.saved_monthly;
+        opt count "copies", "copies", Narrow(0), row.layout.map(|held| held.copies);
+        opt count "gpus_of_a_copy", "GPUs each", Narrow(0), row.layout.map(|held| held.gpus_each);
+        opt number "gpu_memory_needed_gib", "needs GiB", Narrow(0), row.layout.map(|held| held.needed_mib / MIB_OF_GIB);
+        opt count "most_sequences", "most sequences", Wide, row.layout.map(|held| held.holds);
+        opt number "output_tokens_per_second", "tokens/s", Wide, row.layout.map(|held| held.tokens_per_second);
+        opt flag "serves_rate", "serves the rate", Wide, row.serves_rate.filter(|serves| *serves), "Absent where that was not checked.";
+        opt price "per_thousand_requests", "1k requests", Narrow(0), row.per_thousand_requests;
+        opt price "on_demand_hourly", "on-demand", Narrow(0), price(row.offered.on_demand.as_ref());
+        opt price "spot_hourly", "spot", Narrow(0), price(row.offered.spot.as_ref());
+        opt text "interruption_band", "interrupted", Narrow(0), row.offered.interruption.map(|band| band.to_string());
+        opt price "reserved_1yr_hourly", "1 yr", Narrow(0), price(row.offered.reserved_1yr.as_ref());
+        opt price "reserved_3yr_hourly", "3 yr", Narrow(0), price(row.offered.reserved_3yr.as_ref());
+        count "vcpu", "vcpu", Wide, row.offered.shape.vcpu;
+        count "memory_mib", "memory MiB", Wide, row.offered.shape.memory_mib;
+        opt date "price_date", "price seen", Wide, row.offered.quote(row.paying).map(|quote| quote.seen_on);
     }
 }
 
-fn fit(one: &SelectedType) -> Vec<Value> {
-    let offered = &one.offered;
-    let shape = offered.shape;
-    let seen_on = offered.quote(one.paying).map(|quote| quote.seen_on);
-    vec![
-        Value::text(&shape.instance_type),
-        Value::of(offered.region.as_ref(), Value::text),
-        gpus(shape),
-        text(one.paying),
-        Value::Price(an_hour(one.rate)),
-        Value::Money(one.monthly),
-        Value::of(one.saved_monthly, Value::Money),
-        Value::of(one.layout, |held| Value::Count(held.copies.into())),
-        Value::of(one.layout, |held| Value::Count(held.gpus_each.into())),
-        Value::of(one.layout, |held| {
-            Value::Number(held.needed_mib / MIB_OF_GIB, 1)
-        }),
-        Value::of(one.layout, |held| Value::Count(held.holds)),
-        Value::of(one.layout, |held| Value::Number(held.tokens_per_second, 1)),
-        // What was not checked is not false.
-        Value::of(one.serves_rate.filter(|serves| *serves), Value::Flag),
-        Value::of(one.per_thousand_requests, Value::Price),
-        price(offered.on_demand.as_ref()),
-        price(offered.spot.as_ref()),
-        Value::of(offered.interruption, text),
-        price(offered.reserved_1yr.as_ref()),
-        price(offered.reserved_3yr.as_ref()),
-        Value::Count(shape.vcpu.into()),
-        Value::Count(shape.memory_mib),
-        Value::of(seen_on, text),
-    ]
+columns! {
+    fn of_reasons<'a>(row: ReasonCount<'a>) {
+        text "reason", "reason", Narrow(0), row.nearest.reason.name().to_owned();
+        count "offers", "offers", Narrow(0), row.count;
+        text "nearest", "nearest", Narrow(0), place(&row.nearest.offered);
+        text "nearest_misses", "why", Narrow(0), row.nearest.reason.to_string();
+    }
 }
 
-fn gpus(shape: &InstanceShape) -> Value {
-    Value::of(shape.gpu.as_ref(), |gpu| {
-        Value::text(format!("{} × {}", gpu.share, gpu.model))
-    })
+columns! {
+    fn of_refused<'a>(row: &'a RefusedType) {
+        text "instance_type", "type", Narrow(0), row.offered.shape.instance_type.clone();
+        opt text "region", "region", Narrow(0), row.offered.region.clone();
+        opt text "gpu", "gpu", Narrow(0), gpus(row.offered.shape);
+        opt price "on_demand_hourly", "on-demand", Narrow(0), price(row.offered.on_demand.as_ref());
+        text "why", "first reason", Narrow(0), row.reason.to_string();
+    }
 }
 
-fn price(quote: Option<&PriceQuote>) -> Value {
-    Value::of(quote, |quote| Value::Price(an_hour(quote.rate)))
+fn gpus(shape: &InstanceShape) -> Option<String> {
+    let gpu = shape.gpu.as_ref()?;
+    Some(format!("{} × {}", gpu.share, gpu.model))
+}
+
+fn price(quote: Option<&PriceQuote>) -> Option<Money> {
+    quote.map(|quote| an_hour(quote.rate))
 }
 
 fn reasons(selection: &Selection) -> Table {
-    let row = |reason: crate::planners::select::ReasonCount<'_>| {
-        vec![
-            Value::text(reason.nearest.reason.name()),
-            Value::Count(reason.count as u64),
-            Value::text(place(&reason.nearest.offered)),
-            text(&reason.nearest.reason),
-        ]
-    };
-    Table {
-        key: "reasons",
-        title: "WHY OTHERS ARE OUT, NEAREST FIRST".to_owned(),
-        noun: ("reason", "reasons"),
-        columns: vec![
-            column("reason", "reason"),
-            column("offers", "offers"),
-            column("nearest", "nearest"),
-            column("nearest_misses", "why"),
-        ],
-        rows: selection.reasons().into_iter().map(row).collect(),
-        ..Table::default()
-    }
+    let title = "WHY OTHERS ARE OUT, NEAREST FIRST";
+    let noun = ("reason", "reasons");
+    Table::of("reasons", title, noun, of_reasons(), selection.reasons())
 }
 
 fn refused(selection: &Selection) -> Table {
-    let row = |one: &RefusedType| {
-        vec![
-            Value::text(&one.offered.shape.instance_type),
-            Value::of(one.offered.region.as_ref(), Value::text),
-            gpus(one.offered.shape),
-            price(one.offered.on_demand.as_ref()),
-            text(&one.reason),
-        ]
-    };
-    let has_regions = has_regions(selection.refused.iter().map(|one| &one.offered));
-    let region = column_if(has_regions);
-    Table {
-        key: "refused",
-        title: "TYPES THAT ARE OUT".to_owned(),
-        noun: noun(has_regions),
-        columns: vec![
-            column("instance_type", "type"),
-            region("region", "region"),
-            column("gpu", "gpu"),
-            column("on_demand_hourly", "on-demand"),
-            column("why", "first reason"),
-        ],
-        rows: selection.refused.iter().map(row).collect(),
-        ..Table::default()
-    }
+    let refused = &selection.refused;
+    let has_regions = has_regions(refused.iter().map(|offer| &offer.offered));
+    let (title, noun) = ("TYPES THAT ARE OUT", noun(has_regions));
+    Table::of("refused", title, noun, of_refused(), refused).wide_unless(has_regions, &["region"])
 }
 
 fn caveats(selection: &Selection) -> Vec<String> {
     let wanted = &selection.wanted;
-    let mut caveats = Vec::new();
-    let pays = |paying: Paying| selection.fits.iter().any(|one| one.paying == paying);
-    if pays(Paying::Spot) {
-        caveats.push(
-            "spot instances are interrupted; checkpoints and lost work are not in these prices, \
-             and spot capacity may not be there"
-                .to_owned(),
-        );
+    let mut fits = selection.fits.iter();
+    let is_serving = wanted.kind == WorkloadKind::Serving;
+    let today = wanted.today.as_ref();
+    let several = today.filter(|today| today.instances > 1);
+    let committed = today.filter(|today| today.is_committed);
+    let modeled = today.filter(|_| wanted.model.is_some());
+    rows! {
+        if fits.any(|offer| offer.paying == Paying::Spot) => "spot instances are interrupted; checkpoints and lost work are not in these prices, and spot capacity may not be there".to_owned();
+        if wanted.restartable && is_serving => "serving is never ranked by spot: requests fail when an instance is interrupted".to_owned();
+        if wanted.vcpu_without_gpu.is_some() => "a CPU type is chosen by CPU time alone: a request may take longer on it than on a GPU; measure the latency before moving".to_owned();
+        if wanted.rate_per_second.is_some() => "a price of requests is that of one instance which serves the whole rate with its vCPUs alone; how many requests a GPU serves is not known here: `gpucost capacity --help` shows how it is computed".to_owned();
+        for today in several => format!("{} has {} instances, and each row is about one: how many of another type do their work was not computed; `gpucost rightsize` projects that", today.name, today.instances);
+        for today in committed => format!("commitments pay of {}, and cost as much when it moves: what a type saves was not computed", today.name);
+        for today in modeled => format!("the needs are those of the model and not what was measured of {}: what a type saves was not computed, because GPUs that hold a model may serve fewer requests than {} does today", today.name, today.instance_type);
+        if wanted.model.is_some() => "the types are ranked by the hour and not by what they serve: `fit` takes the flags of the model too, and ranks them by the price of a million tokens".to_owned();
+        if wanted.model.is_none() => "how fast the work is on each type was not computed: a cheaper hour may do less work; `gpucost fit --params 7b` computes the speed of a language model of that size".to_owned();
     }
-    if wanted.restartable && wanted.kind == WorkloadKind::Serving {
-        caveats.push(
-            "serving is never ranked by spot: requests fail when an instance is interrupted"
-                .to_owned(),
-        );
-    }
-    if wanted.vcpu_without_gpu.is_some() {
-        caveats.push(
-            "a CPU type is chosen by CPU time alone: a request may take longer on it than on \
-             a GPU; measure the latency before moving"
-                .to_owned(),
-        );
-    }
-    if wanted.rate_per_second.is_some() {
-        caveats.push(
-            "a price of requests is that of one instance which serves the whole rate with its \
-             vCPUs alone; how many requests a GPU serves is not known here: `gpucost capacity \
-             --help` shows how it is computed"
-                .to_owned(),
-        );
-    }
-    if let Some(today) = wanted.today.as_ref().filter(|today| today.instances > 1) {
-        caveats.push(format!(
-            "{} has {} instances, and each row is about one: how many of another type do their \
-             work was not computed; `gpucost rightsize` projects that",
-            today.name, today.instances
-        ));
-    }
-    if let Some(today) = wanted.today.as_ref().filter(|today| today.is_committed) {
-        caveats.push(format!(
-            "commitments pay of {}, and cost as much when it moves: what a type saves was not \
-             computed",
-            today.name
-        ));
-    }
-    if let Some(today) = wanted.today.as_ref().filter(|_| wanted.model.is_some()) {
-        caveats.push(format!(
-            "the needs are those of the model and not what was measured of {}: what a type saves \
-             was not computed, because GPUs that hold a model may serve fewer requests than {} \
-             does today",
-            today.name, today.instance_type
-        ));
-    }
-    caveats.push(match &wanted.model {
-        Some(_) => "the types are ranked by the hour and not by what they serve: `fit` takes the \
-                    flags of the model too, and ranks them by the price of a million tokens"
-            .to_owned(),
-        None => "how fast the work is on each type was not computed: a cheaper hour may do less \
-                 work; `gpucost fit --params 7b` computes the speed of a language model of that \
-                 size"
-            .to_owned(),
-    });
-    caveats
 }
 
-fn missing(wanted: &Wanted) -> Vec<Missing> {
+fn unmeasured(wanted: &Wanted) -> Vec<Missing> {
     let is_sized = wanted.vram_mib.is_some() || wanted.vram_total_mib.is_some();
-    if is_sized || wanted.model.is_some() || wanted.vcpu_without_gpu.is_some() {
-        return Vec::new();
+    let is_known = is_sized || wanted.model.is_some() || wanted.vcpu_without_gpu.is_some();
+    rows! {
+        if !is_known => missing("memory that the work needs on a GPU", "measure a run with `gpucost profile --samples run.jsonl -- COMMAND` and pass `--profile-data run.jsonl`, compute it for a language model with `gpucost fit --params 8b`, or pass `--vram SIZE`");
     }
-    vec![Missing {
-        what: "memory that the work needs on a GPU".to_owned(),
-        remedy: "measure a run with `gpucost profile --samples run.jsonl -- COMMAND` and pass \
-                 `--profile-data run.jsonl`, compute it for a language model with `gpucost fit \
-                 --params 8b`, or pass `--vram SIZE`"
-            .to_owned(),
-    }]
 }
 
 fn next(selection: &Selection) -> Vec<String> {
@@ -573,15 +318,10 @@ fn next(selection: &Selection) -> Vec<String> {
     let (Some(region), name) = (&offered.region, &offered.shape.instance_type) else {
         return Vec::new();
     };
-    let mut next = vec![format!("gpucost pricing {name} --region {region}")];
-    if best.paying == Paying::Spot {
-        next.push(format!(
-            "gpucost spot --type {name} --region {region} --kind {} --restartable",
-            selection.wanted.kind
-        ));
+    let is_committed = offered.reserved_1yr.is_some() || offered.reserved_3yr.is_some();
+    rows! {
+        format!("gpucost pricing {name} --region {region}");
+        if best.paying == Paying::Spot => format!("gpucost spot --type {name} --region {region} --kind {} --restartable", selection.wanted.kind);
+        if is_committed => format!("gpucost reserved --type {name} --region {region}");
     }
-    if offered.reserved_1yr.is_some() || offered.reserved_3yr.is_some() {
-        next.push(format!("gpucost reserved --type {name} --region {region}"));
-    }
-    next
 }
