@@ -1,14 +1,15 @@
 //! Renting or buying.
 
-use super::figures::not_launched;
+use super::figures::{basis, missing, not_launched, rows, step};
 use crate::analysis::AWS;
 use crate::domain::{Currency, Money};
-use crate::planners::rent_or_buy::{Input, Own, PricedRental, RentOrBuy, Rental, TURN_PERCENT};
-use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, column, detail};
+use crate::planners::rent_or_buy::{
+    Input, Own, Part, PricedRental, RentOrBuy, Rental, Sensitivity, TURN_PERCENT,
+};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
 use crate::report::shared::text::{counted, money};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
-use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeSet;
 
 /// What an own server costs beside rented machines; `fleet` is the workload that it would take
@@ -21,7 +22,7 @@ pub fn rent_or_buy_answer(found: &RentOrBuy, fleet: Option<(&str, u32)>) -> Doc 
         steps: steps(found),
         tables: vec![options(found), parts(found), sensitivity(found)],
         caveats: caveats(found, fleet),
-        missing: missing(&found.own),
+        missing: unmeasured(&found.own),
         next: next(found),
         ..Doc::default()
     }
@@ -29,10 +30,6 @@ pub fn rent_or_buy_answer(found: &RentOrBuy, fleet: Option<(&str, u32)>) -> Doc 
 
 fn usd(amount: Decimal) -> Money {
     Money::new(amount, Currency::Usd)
-}
-
-fn month(month: Option<u32>) -> Value {
-    Value::of(month, |month| Value::Count(month.into()))
 }
 
 fn months_in_words(month: Option<u32>, own: &Own) -> String {
@@ -84,274 +81,150 @@ fn headline(found: &RentOrBuy) -> String {
     }
 }
 
-fn number(value: Decimal, decimals: usize) -> Value {
-    Value::of(value.to_f64(), |value| Value::Number(value, decimals))
-}
-
-fn percent(value: Decimal) -> Value {
-    Value::of(value.to_f64(), Value::Percent)
-}
-
-fn figure(input: Input, value: Decimal) -> Value {
+/// The key of an input, its name and its value.
+fn line(input: Input, value: Decimal) -> (&'static str, &'static str, Value) {
+    let number = |decimals| Value::make_number(value, decimals);
+    let percent = Value::make_percent(value);
+    let (money, price) = (Value::Money(usd(value)), Value::Price(usd(value)));
     match input {
-        Input::Purchase | Input::Rack => Value::Money(usd(value)),
-        Input::Spares | Input::Residual | Input::Capital | Input::Utilization => percent(value),
-        Input::Watts => number(value, 0),
-        Input::Pue => number(value, 3),
-        Input::StaffHours => number(value, 1),
-        Input::Electricity | Input::StaffHourly | Input::Rent => Value::Price(usd(value)),
-    }
-}
-
-fn key_and_name(input: Input) -> (&'static str, &'static str) {
-    match input {
-        Input::Purchase => ("purchase", "purchase price"),
-        Input::Spares => ("spares_percent", "spares, of the price"),
-        Input::Residual => ("residual_percent", "residual value, of the price"),
-        Input::Watts => ("watts", "mean draw, watts"),
-        Input::Pue => ("pue", "PUE"),
-        Input::Electricity => ("electricity_per_kwh", "electricity per kWh"),
-        Input::Rack => ("rack_monthly", "rack per month"),
-        Input::StaffHours => ("staff_hours_monthly", "staff hours per month"),
-        Input::StaffHourly => ("staff_hourly", "staff per hour"),
-        Input::Capital => ("capital_percent", "cost of capital per year"),
-        Input::Utilization => ("utilization_percent", "utilization"),
-        Input::Rent => ("rent", "price of the rented machine"),
+        Input::Purchase => ("purchase", "purchase price", money),
+        Input::Spares => ("spares_percent", "spares, of the price", percent),
+        Input::Residual => ("residual_percent", "residual value, of the price", percent),
+        Input::Watts => ("watts", "mean draw, watts", number(0)),
+        Input::Pue => ("pue", "PUE", number(3)),
+        Input::Electricity => ("electricity_per_kwh", "electricity per kWh", price),
+        Input::Rack => ("rack_monthly", "rack per month", money),
+        Input::StaffHours => ("staff_hours_monthly", "staff hours per month", number(1)),
+        Input::StaffHourly => ("staff_hourly", "staff per hour", price),
+        Input::Capital => ("capital_percent", "cost of capital per year", percent),
+        Input::Utilization => ("utilization_percent", "utilization", percent),
+        Input::Rent => ("rent", "price of the rented machine", price),
     }
 }
 
 fn given(own: &Own) -> Vec<Given> {
-    let source = |input: Input| own.sources.get(&input).cloned().unwrap_or_default();
-    let of_input = |input: Input| {
-        let (key, name) = key_and_name(input);
-        Some(Given {
-            key,
-            name,
-            value: figure(input, own.get(input)?),
-            source: source(input),
-        })
-    };
-    let mut all = vec![
-        Given {
-            key: "gpus",
-            name: "GPUs",
-            value: Value::Count(own.gpus.into()),
-            source: "--gpus, or those of --type".to_owned(),
-        },
-        Given {
-            key: "years",
-            name: "years",
-            value: Value::Count(own.years.into()),
-            source: "--years".to_owned(),
-        },
-    ];
-    all.extend(Input::ALL.iter().copied().filter_map(of_input));
-    all
+    let inputs = Input::ALL.iter().filter_map(|input| {
+        let (key, name, value) = line(*input, own.get(*input)?);
+        let source = own.sources.get(input).cloned().unwrap_or_default();
+        Some(basis(key, name, value, source))
+    });
+    rows! {
+        basis("gpus", "GPUs", Value::Count(own.gpus.into()), "--gpus, or those of --type");
+        basis("years", "years", Value::Count(own.years.into()), "--years");
+        ..inputs;
+    }
 }
 
 fn steps(found: &RentOrBuy) -> Vec<Step> {
     let own = &found.own;
     let hours = own.hours_of_month.normalize();
-    let mut steps = vec![
-        Step {
-            name: "paid at once".to_owned(),
-            arithmetic: format!(
-                "{} × (1 + {}%)",
-                own.purchase.normalize(),
-                own.spares_percent.normalize()
-            ),
-            result: Value::Money(found.outlay),
-        },
-        Step {
-            name: "electricity per month".to_owned(),
-            arithmetic: format!(
-                "{} W / 1,000 × {hours} h × {} × {}",
-                own.watts.round_dp(1).normalize(),
-                own.pue.normalize(),
-                own.electricity.normalize()
-            ),
-            result: part(found, "electricity"),
-        },
-        Step {
-            name: "own server per month".to_owned(),
-            arithmetic: "electricity + rack + staff + capital".to_owned(),
-            result: Value::Money(found.monthly),
-        },
-        Step {
-            name: "own server over the term".to_owned(),
-            arithmetic: format!(
-                "{} + {} × {} - {}",
-                money(found.outlay),
-                own.months(),
-                money(found.monthly),
-                money(found.residual)
-            ),
-            result: Value::Money(found.total),
-        },
-    ];
-    if let Some(asked) = found.asked() {
-        let rental = &asked.rental;
-        let share = if rental.paying.is_committed() {
-            String::new()
-        } else {
-            format!(" × {}%", own.utilization_percent.normalize())
+    let electricity = found.parts.iter().find(|part| part.name == "electricity");
+    let electricity = electricity.map(|part| usd(part.monthly));
+    let asked = found.asked();
+    let saves = |rented: &PricedRental| rented.monthly.amount() > found.monthly.amount();
+    let rent = |rented: &PricedRental| {
+        let (rental, used) = (&rented.rental, own.utilization_percent.normalize());
+        let share = match rental.paying.is_committed() {
+            true => String::new(),
+            false => format!(" × {used}%"),
         };
-        steps.push(Step {
-            name: "rent per month".to_owned(),
-            arithmetic: format!(
-                "{} × {} GPUs × {hours} h{share}",
-                rental.per_gpu_hour.round_dp(6).normalize(),
-                rental.billed_gpus(own)
-            ),
-            result: Value::Money(asked.monthly),
-        });
-        let saved = asked.monthly.amount() - found.monthly.amount();
-        if saved > Decimal::ZERO {
-            steps.push(Step {
-                name: "month of break-even".to_owned(),
-                arithmetic: format!(
-                    "{} / ({} - {}), rounded up",
-                    money(found.outlay),
-                    money(asked.monthly),
-                    money(found.monthly)
-                ),
-                result: month(asked.break_even_month),
-            });
-        }
+        let price = rental.per_gpu_hour.round_dp(6).normalize();
+        format!(
+            "{price} × {} GPUs × {hours} h{share}",
+            rental.billed_gpus(own)
+        )
+    };
+    rows! {
+        step("paid at once", format!("{} × (1 + {}%)", own.purchase.normalize(), own.spares_percent.normalize()), Value::Money(found.outlay));
+        step("electricity per month", format!("{} W / 1,000 × {hours} h × {} × {}", own.watts.round_dp(1).normalize(), own.pue.normalize(), own.electricity.normalize()), Value::make_money(electricity));
+        step("own server per month", "electricity + rack + staff + capital", Value::Money(found.monthly));
+        step("own server over the term", format!("{} + {} × {} - {}", money(found.outlay), own.months(), money(found.monthly), money(found.residual)), Value::Money(found.total));
+        for rented in asked => step("rent per month", rent(rented), Value::Money(rented.monthly));
+        for rented in asked.filter(|rented| saves(rented)) => step(
+            "month of break-even",
+            format!("{} / ({} - {}), rounded up", money(found.outlay), money(rented.monthly), money(found.monthly)),
+            Value::make_count(rented.break_even_month),
+        );
     }
-    steps
-}
-
-fn part(found: &RentOrBuy, name: &str) -> Value {
-    let part = found.parts.iter().find(|part| part.name == name);
-    Value::of(part, |part| Value::Money(usd(part.monthly)))
 }
 
 fn options(found: &RentOrBuy) -> Table {
-    let own = vec![
-        Value::text("own server"),
-        Value::text("buy"),
-        Value::Absent,
-        Value::Absent,
-        Value::Absent,
-        Value::Absent,
-        Value::Money(found.monthly),
-        Value::Money(found.total),
-        Value::of(found.per_useful_gpu_hour, cents_price),
-        Value::Absent,
-        Value::Absent,
-        Value::Absent,
-    ];
-    let row = |one: &PricedRental| {
-        let rental = &one.rental;
-        vec![
-            Value::text(&rental.machine),
-            Value::text(rental.paying.name()),
-            Value::of(rental.provider.as_ref(), Value::text),
-            Value::of(rental.region.as_ref(), Value::text),
-            Value::Count(rental.machines(&found.own).into()),
-            Value::Price(usd(rental.per_gpu_hour)),
-            Value::Money(one.monthly),
-            Value::Money(one.total),
-            Value::of(one.per_useful_gpu_hour, cents_price),
-            month(one.break_even_month),
-            Value::Money(one.saved_by_owning),
-            Value::of(rental.seen_on, |date| Value::text(date.to_string())),
-        ]
-    };
-    Table {
-        key: "options",
-        title: "OWN SERVER AND RENTED MACHINES".to_owned(),
-        noun: ("option", "options"),
-        columns: vec![
-            column("machine", "machine"),
-            column("paying", "by"),
-            column("provider", "provider"),
-            detail("region", "region"),
-            column("machines", "machines"),
-            detail("gpu_hourly", "gpu-h"),
-            detail("monthly_cost", "month"),
-            column("term_cost", "term"),
-            column("useful_gpu_hourly", "useful gpu-h"),
-            column("break_even_month", "pays off"),
-            detail("saved_by_owning", "saved by owning"),
-            detail("price_date", "price seen"),
-        ],
-        rows: std::iter::once(own)
-            .chain(found.rentals.iter().map(row))
-            .collect(),
-        ..Table::default()
+    let rented = found.rentals.iter().map(|rented| (Some(rented), found));
+    Table::of(
+        "options",
+        "OWN SERVER AND RENTED MACHINES",
+        ("option", "options"),
+        of_options(),
+        std::iter::once((None, found)).chain(rented),
+    )
+}
+
+columns! {
+    /// Of a rented machine, else of the own server.
+    fn of_options<'a>(row: (Option<&'a PricedRental>, &'a RentOrBuy)) {
+        text "machine", "machine", Narrow(0), row.0.map_or("own server", |rented| rented.rental.machine.as_str()).to_owned();
+        text "paying", "by", Narrow(0), row.0.map_or("buy", |rented| rented.rental.paying.name()).to_owned();
+        opt text "provider", "provider", Narrow(0), row.0.and_then(|rented| rented.rental.provider.clone());
+        opt text "region", "region", Wide, row.0.and_then(|rented| rented.rental.region.clone());
+        opt count "machines", "machines", Narrow(0), row.0.map(|rented| rented.rental.machines(&row.1.own));
+        opt price "gpu_hourly", "gpu-h", Wide, row.0.map(|rented| usd(rented.rental.per_gpu_hour));
+        money "monthly_cost", "month", Wide, row.0.map_or(row.1.monthly, |rented| rented.monthly);
+        money "term_cost", "term", Narrow(0), row.0.map_or(row.1.total, |rented| rented.total);
+        opt price "useful_gpu_hourly", "useful gpu-h", Narrow(0), row.0.map_or(row.1.per_useful_gpu_hour, |rented| rented.per_useful_gpu_hour).map(quotient);
+        opt count "break_even_month", "pays off", Narrow(0), row.0.and_then(|rented| rented.break_even_month);
+        opt money "saved_by_owning", "saved by owning", Wide, row.0.map(|rented| rented.saved_by_owning);
+        opt date "price_date", "price seen", Wide, row.0.and_then(|rented| rented.rental.seen_on);
     }
 }
 
-/// A price that is a quotient, to four decimals.
-fn cents_price(price: Money) -> Value {
-    Value::Price(Money::new(price.amount().round_dp(4), price.currency()))
+columns! {
+    fn of_parts<'a>(row: &'a Part) {
+        text "part", "part", Narrow(0), row.name.to_owned();
+        money "once", "once", Narrow(0), usd(row.once);
+        money "monthly_cost", "month", Narrow(0), usd(row.monthly);
+        money "term_cost", "term", Narrow(0), usd(row.total);
+    }
+}
+
+columns! {
+    fn of_inputs<'a>(row: &'a Sensitivity) {
+        text "input", "input", Narrow(0), row.input.name().to_owned();
+        opt cell "value_low", "low", Narrow(0), Value::of(row.values, |[low, _]| line(row.input, low).2);
+        opt cell "value_high", "high", Narrow(0), Value::of(row.values, |[_, high]| line(row.input, high).2);
+        opt count "month_low", "month, low", Narrow(0), row.asked_months[0];
+        opt count "month_high", "month, high", Narrow(0), row.asked_months[1];
+        opt count "cheapest_month_low", "against the cheapest, low", Wide, row.cheapest_months[0];
+        opt count "cheapest_month_high", "against the cheapest, high", Wide, row.cheapest_months[1];
+    }
 }
 
 fn parts(found: &RentOrBuy) -> Table {
-    let rows = found.parts.iter().map(|part| {
-        vec![
-            Value::text(part.name),
-            Value::Money(usd(part.once)),
-            Value::Money(usd(part.monthly)),
-            Value::Money(usd(part.total)),
-        ]
-    });
-    Table {
-        key: "parts",
-        title: "WHAT THE OWN SERVER COSTS".to_owned(),
-        noun: ("part", "parts"),
-        columns: vec![
-            column("part", "part"),
-            column("once", "once"),
-            column("monthly_cost", "month"),
-            column("term_cost", "term"),
-        ],
-        rows: rows.collect(),
-        ..Table::default()
-    }
+    let noun = ("part", "parts");
+    Table::of(
+        "parts",
+        "WHAT THE OWN SERVER COSTS",
+        noun,
+        of_parts(),
+        &found.parts,
+    )
 }
 
 fn sensitivity(found: &RentOrBuy) -> Table {
-    let rows = found.sensitivity.iter().map(|one| {
-        let value = |place: usize| Value::of(one.values, |values| figure(one.input, values[place]));
-        let [asked_down, asked_up] = one.asked_months;
-        let [cheapest_down, cheapest_up] = one.cheapest_months;
-        vec![
-            Value::text(one.input.name()),
-            value(0),
-            value(1),
-            month(asked_down),
-            month(asked_up),
-            month(cheapest_down),
-            month(cheapest_up),
-        ]
-    });
-    Table {
-        key: "sensitivity",
-        title: format!("MONTH OF BREAK-EVEN WITH EACH INPUT {TURN_PERCENT}% LOWER AND HIGHER"),
-        noun: ("input", "inputs"),
-        columns: vec![
-            column("input", "input"),
-            column("value_low", "low"),
-            column("value_high", "high"),
-            column("month_low", "month, low"),
-            column("month_high", "month, high"),
-            detail("cheapest_month_low", "against the cheapest, low"),
-            detail("cheapest_month_high", "against the cheapest, high"),
-        ],
-        rows: rows.collect(),
-        ..Table::default()
-    }
+    let title = format!("MONTH OF BREAK-EVEN WITH EACH INPUT {TURN_PERCENT}% LOWER AND HIGHER");
+    let noun = ("input", "inputs");
+    Table::of("sensitivity", title, noun, of_inputs(), &found.sensitivity)
+}
+
+/// A price that is a quotient, to four decimals.
+fn quotient(price: Money) -> Money {
+    Money::new(price.amount().round_dp(4), price.currency())
 }
 
 fn caveats(found: &RentOrBuy, fleet: Option<(&str, u32)>) -> Vec<String> {
     let own = &found.own;
     let turned = found.sensitivity.iter().flat_map(|one| one.asked_months);
     let turned: Vec<Option<u32>> = turned.collect();
-    let earliest = turned.iter().flatten().min();
-    let latest = turned.iter().flatten().max();
+    let (earliest, latest) = (turned.iter().flatten().min(), turned.iter().flatten().max());
     let months = match earliest.zip(latest) {
         Some((earliest, latest)) if turned.contains(&None) => {
             format!("from month {earliest} to {latest}, or never")
@@ -359,36 +232,16 @@ fn caveats(found: &RentOrBuy, fleet: Option<(&str, u32)>) -> Vec<String> {
         Some((earliest, latest)) => format!("from month {earliest} to {latest}"),
         None => "never".to_owned(),
     };
-    let mut caveats = of_machines(found);
-    if let Some((name, instances)) = fleet.filter(|(_, instances)| *instances > 1) {
-        caveats.push(format!(
-            "{name} has {instances} instances: the server is compared with as many GPUs as it \
-             has, and not with all of them"
-        ));
+    let fleet = fleet.filter(|(_, instances)| *instances > 1);
+    rows! {
+        ..of_machines(found);
+        for (name, instances) in fleet => format!("{name} has {instances} instances: the server is compared with as many GPUs as it has, and not with all of them");
+        format!("with one input {TURN_PERCENT}% lower or higher, the server pays off against the machine that was asked about: {months}");
+        "a machine rented by the hour is taken to run only while its GPUs are needed; one that always runs costs as much as at a utilization of 100%".to_owned();
+        "prices of rented machines are taken to stay as they are over the term; a commitment is taken to be renewed at its price".to_owned();
+        "network, storage, software, insurance, taxes and the time until delivery are not computed".to_owned();
+        if own.capital_percent.is_zero() => "the cost of capital is not computed without `--capital-percent`".to_owned();
     }
-    caveats.push(format!(
-        "with one input {TURN_PERCENT}% lower or higher, the server pays off against the \
-         machine that was asked about: {months}"
-    ));
-    caveats.push(
-        "a machine rented by the hour is taken to run only while its GPUs are needed; one that \
-         always runs costs as much as at a utilization of 100%"
-            .to_owned(),
-    );
-    caveats.push(
-        "prices of rented machines are taken to stay as they are over the term; a commitment \
-         is taken to be renewed at its price"
-            .to_owned(),
-    );
-    caveats.push(
-        "network, storage, software, insurance, taxes and the time until delivery are not \
-         computed"
-            .to_owned(),
-    );
-    if own.capital_percent.is_zero() {
-        caveats.push("the cost of capital is not computed without `--capital-percent`".to_owned());
-    }
-    caveats
 }
 
 /// Providers whose machines belong to others, and the word for such machines elsewhere.
@@ -397,43 +250,26 @@ const COMMUNITY: &str = "[community]";
 
 /// What to know of the machines that are compared.
 fn of_machines(found: &RentOrBuy) -> Vec<String> {
-    let mut caveats = Vec::new();
-    let asked = found.asked().map(|one| type_of(&one.rental));
-    caveats.extend(asked.and_then(not_launched));
+    let rentals = || found.rentals.iter().map(|rented| &rented.rental);
     let several = found.rentals.iter().filter(|one| !one.is_alike).count();
-    if several > 0 {
-        caveats.push(format!(
-            "{several} of {} are several machines with fewer GPUs each, and last: no NVLink \
-             links GPUs of two machines, so that work on all of them together is slower there \
-             or does not run",
-            counted(found.rentals.len() as u64, "rental", "rentals")
-        ));
+    let counted = counted(found.rentals.len() as u64, "rental", "rentals");
+    let hosts: BTreeSet<String> = rentals().filter_map(of_marketplace).collect();
+    let hosts = hosts.into_iter().collect::<Vec<_>>().join(", ");
+    let others = rentals().filter(|one| one.provider.as_deref().is_some_and(|name| name != AWS));
+    let days: BTreeSet<Date> = others.filter_map(|one| one.seen_on).collect();
+    let when = days
+        .first()
+        .zip(days.last())
+        .map(|(first, last)| match first == last {
+            true => format!("on {first}"),
+            false => format!("from {first} to {last}"),
+        });
+    rows! {
+        ..found.asked().and_then(|rented| not_launched(type_of(&rented.rental)));
+        if several > 0 => format!("{several} of {counted} are several machines with fewer GPUs each, and last: no NVLink links GPUs of two machines, so that work on all of them together is slower there or does not run");
+        if !hosts.is_empty() => format!("machines of {hosts} belong to hosts of many owners: ask what they promise");
+        for when in when => format!("prices of other providers were seen {when}");
     }
-    let of_others: BTreeSet<String> = found
-        .rentals
-        .iter()
-        .filter_map(|one| of_marketplace(&one.rental))
-        .collect();
-    if !of_others.is_empty() {
-        let names: Vec<String> = of_others.into_iter().collect();
-        caveats.push(format!(
-            "machines of {} belong to hosts of many owners: ask what they promise",
-            names.join(", ")
-        ));
-    }
-    let others = found.rentals.iter().map(|one| &one.rental);
-    let others = others.filter(|one| one.provider.as_deref().is_some_and(|name| name != AWS));
-    let mut seen_on: Vec<Date> = others.filter_map(|one| one.seen_on).collect();
-    seen_on.sort_unstable();
-    if let (Some(first), Some(last)) = (seen_on.first(), seen_on.last()) {
-        let when = if first == last {
-            format!("on {first}")
-        } else {
-            format!("from {first} to {last}")
-        };
-        caveats.push(format!("prices of other providers were seen {when}"));
-    }
-    caveats
 }
 
 /// The type of a machine of AWS.
@@ -452,33 +288,21 @@ fn of_marketplace(rental: &Rental) -> Option<String> {
         .then(|| provider.to_owned())
 }
 
-fn missing(own: &Own) -> Vec<Missing> {
-    let is_measured = own
-        .sources
-        .get(&Input::Watts)
-        .is_some_and(|source| source.contains("--profile-data"));
-    if is_measured {
-        return Vec::new();
+fn unmeasured(own: &Own) -> Vec<Missing> {
+    let source = own.sources.get(&Input::Watts);
+    let is_measured = source.is_some_and(|source| source.contains("--profile-data"));
+    rows! {
+        if !is_measured => missing("measured draw of the GPUs", "run `gpucost profile --samples run.jsonl -- COMMAND` on such GPUs, then pass `--profile-data run.jsonl` and `--host-watts`");
     }
-    vec![Missing {
-        what: "measured draw of the GPUs".to_owned(),
-        remedy: "run `gpucost profile --samples run.jsonl -- COMMAND` on such GPUs, then pass \
-                 `--profile-data run.jsonl` and `--host-watts`"
-            .to_owned(),
-    }]
 }
 
 fn next(found: &RentOrBuy) -> Vec<String> {
-    let rental = found.asked().map(|one| &one.rental);
-    let Some(region) = rental.and_then(|rental| rental.region.as_ref()) else {
-        return Vec::new();
-    };
-    let name = rental.map_or("", type_of);
-    let mut rentals = found.rentals.iter().map(|one| &one.rental);
-    let mut next = Vec::new();
-    if rentals.any(|one| one.is_asked && one.paying.is_committed()) {
-        next.push(format!("gpucost reserved --type {name} --region {region}"));
+    let rental = found.asked().map(|rented| &rented.rental);
+    let place = rental.and_then(|rental| Some((type_of(rental), rental.region.as_ref()?)));
+    let mut rentals = found.rentals.iter().map(|rented| &rented.rental);
+    let is_committed = rentals.any(|one| one.is_asked && one.paying.is_committed());
+    rows! {
+        for (name, region) in place.filter(|_| is_committed) => format!("gpucost reserved --type {name} --region {region}");
+        for (name, _) in place => format!("gpucost pricing {name} --region all");
     }
-    next.push(format!("gpucost pricing {name} --region all"));
-    next
 }
