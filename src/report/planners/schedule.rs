@@ -1,12 +1,12 @@
 //! `gpucost schedule` in words.
 
-use super::figures::{basis, on_arm, step};
+use super::figures::{basis, missing, on_arm, rows, step};
 use crate::analysis::UnplacedJob;
 use crate::domain::{HOUR_SECONDS, Money, shell_word};
 use crate::planners::schedule::{
-    JobPlan, JobSchedule, MOST_MISS_PERCENT, Placement, Rental, Where,
+    Job, JobPlan, JobSchedule, MOST_MISS_PERCENT, Placement, Rental, Where,
 };
-use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, column, detail};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
 use crate::report::shared::text::{counted, money, percent};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -15,14 +15,16 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Jobs with where and when each runs, and what that costs; beside them how many jobs that
 /// were seen cannot be placed.
 pub fn schedule_answer(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Doc {
+    let noun = ("plan", "plans");
+    let plans = Table::of("plans", "PLANS", noun, of_plans(), compared(found));
     Doc {
         name: "schedule",
         headline: headline(found),
         given: given(found),
         steps: steps(found),
-        tables: vec![jobs(found), plans(found)],
+        tables: vec![jobs(found), plans],
         caveats: caveats(found),
-        missing: missing(found, unplaced),
+        missing: unknown(found, unplaced),
         next: next(found),
         ..Doc::default()
     }
@@ -40,8 +42,8 @@ fn hours(seconds: i64) -> f64 {
 }
 
 /// An instant; absent where it is none.
-fn instant(second: i64) -> Value {
-    Value::of(Timestamp::from_second(second).ok(), Value::Time)
+fn instant(second: i64) -> Option<Timestamp> {
+    Timestamp::from_second(second).ok()
 }
 
 fn headline(found: &JobSchedule) -> String {
@@ -67,363 +69,220 @@ fn headline(found: &JobSchedule) -> String {
 
 fn given(found: &JobSchedule) -> Vec<Given> {
     let ask = &found.ask;
-    let gpu_seconds: f64 = ask
+    let gpu_hours = ask
         .jobs
         .iter()
-        .map(|job| hours(job.seconds) * f64::from(job.gpus))
-        .sum();
+        .map(|job| hours(job.seconds) * f64::from(job.gpus));
     let transfer = Money::new(ask.transfer_per_gb, ask.currency);
-    vec![
-        basis(
-            "jobs",
-            "jobs",
-            Value::Count(ask.jobs.len() as u64),
-            "--jobs, --profile-data, or jobs that were seen",
-        ),
-        basis(
-            "gpu_hours",
-            "GPU hours",
-            Value::Number(gpu_seconds, 1),
-            "the same",
-        ),
-        basis(
-            "idle_machines",
-            "machines with idle hours",
-            Value::Count(ask.hosts.len() as u64),
-            "the estate, --horizon",
-        ),
-        basis(
-            "max_gpus",
-            "rented GPUs at a time",
-            Value::of(ask.most_gpus, |most| Value::Count(u64::from(most))),
-            "--max-gpus",
-        ),
-        basis(
-            "transfer_price_per_gb",
-            "moving a GB between regions",
-            Value::Price(transfer),
-            "--transfer-price",
-        ),
-        basis(
-            "restart_minutes",
-            "restart, minutes",
-            Value::Number(ask.checkpointing.restart.as_secs_f64() / 60.0, 1),
-            "--restart-cost",
-        ),
-    ]
+    let restart = ask.checkpointing.restart.as_secs_f64() / 60.0;
+    rows! {
+        basis("jobs", "jobs", Value::Count(ask.jobs.len() as u64), "--jobs, --profile-data, or jobs that were seen");
+        basis("gpu_hours", "GPU hours", Value::Number(gpu_hours.sum(), 1), "the same");
+        basis("idle_machines", "machines with idle hours", Value::Count(ask.hosts.len() as u64), "the estate, --horizon");
+        basis("max_gpus", "rented GPUs at a time", Value::make_count(ask.most_gpus), "--max-gpus");
+        basis("transfer_price_per_gb", "moving a GB between regions", Value::Price(transfer), "--transfer-price");
+        basis("restart_minutes", "restart, minutes", Value::Number(restart, 1), "--restart-cost");
+    }
+}
+
+/// The plans that are compared, with their names.
+fn compared(found: &JobSchedule) -> Vec<(&'static str, &JobPlan, &JobSchedule)> {
+    let best = found.best.as_ref().map(|(best, is_whole)| match is_whole {
+        true => ("best of every order", best, found),
+        false => ("best of the orders tried", best, found),
+    });
+    rows! {
+        ("planned", &found.planned, found);
+        ("first come, first served", &found.first_come, found);
+        ..best;
+    }
 }
 
 fn steps(found: &JobSchedule) -> Vec<Step> {
-    let sum = |name: &str, plan: &JobPlan| {
-        let arithmetic = format!(
-            "{} compute + {} transfer",
-            money(amount(found, plan.compute())),
-            money(amount(found, plan.transfer()))
-        );
-        step(name, arithmetic, Value::Money(amount(found, plan.cost())))
-    };
-    let mut steps = vec![
-        sum("planned", &found.planned),
-        sum("first come, first served", &found.first_come),
-    ];
-    if let Some((best, is_whole)) = &found.best {
-        steps.push(sum(best_name(*is_whole), best));
-    }
-    steps
+    let plans = compared(found).into_iter().map(|(name, plan, _)| {
+        let [cost, compute, transfer] = [plan.cost(), plan.compute(), plan.transfer()];
+        let [compute, transfer] = [compute, transfer].map(|part| money(amount(found, part)));
+        let arithmetic = format!("{compute} compute + {transfer} transfer");
+        step(name, arithmetic, Value::Money(amount(found, cost)))
+    });
+    plans.collect()
 }
 
-fn best_name(is_whole: bool) -> &'static str {
-    if is_whole {
-        "best of every order"
-    } else {
-        "best of the orders tried"
+columns! {
+    fn of_plans<'a>(row: (&'static str, &'a JobPlan, &'a JobSchedule)) {
+        text "plan", "plan", Narrow(0), row.0.to_owned();
+        money "cost", "cost", Narrow(0), amount(row.2, row.1.cost());
+        money "compute_cost", "compute", Wide, amount(row.2, row.1.compute());
+        money "transfer_cost", "transfer", Narrow(0), amount(row.2, row.1.transfer());
+        count "missed_deadlines", "missed", Narrow(0), row.1.late();
+        number[2] "makespan_hours", "makespan h", Narrow(0), hours(row.1.makespan_seconds(&row.2.ask.jobs));
+        number[2] "waited_hours", "waited h", Narrow(0), hours(row.1.waited_seconds(&row.2.ask.jobs));
     }
 }
 
-fn plans(found: &JobSchedule) -> Table {
-    let jobs = &found.ask.jobs;
-    let row = |name: &str, plan: &JobPlan| {
-        let late = Value::Count(plan.late() as u64);
-        vec![
-            Value::text(name),
-            Value::Money(amount(found, plan.cost())),
-            Value::Money(amount(found, plan.compute())),
-            Value::Money(amount(found, plan.transfer())),
-            late,
-            Value::Number(hours(plan.makespan_seconds(jobs)), 2),
-            Value::Number(hours(plan.waited_seconds(jobs)), 2),
-        ]
-    };
-    let mut rows = vec![
-        row("planned", &found.planned),
-        row("first come, first served", &found.first_come),
-    ];
-    if let Some((best, is_whole)) = &found.best {
-        rows.push(row(best_name(*is_whole), best));
-    }
-    Table {
-        key: "plans",
-        title: "PLANS".to_owned(),
-        noun: ("plan", "plans"),
-        columns: vec![
-            column("plan", "plan"),
-            column("cost", "cost"),
-            detail("compute_cost", "compute"),
-            column("transfer_cost", "transfer"),
-            column("missed_deadlines", "missed"),
-            column("makespan_hours", "makespan h"),
-            column("waited_hours", "waited h"),
-        ],
-        rows,
-        ..Table::default()
+/// A job as it is planned, and as it would run at once.
+struct Row<'a> {
+    found: &'a JobSchedule,
+    job: &'a Job,
+    planned: &'a Placement,
+    first_come: &'a Placement,
+}
+
+columns! {
+    fn of_jobs<'a>(row: Row<'a>) {
+        text "job", "job", Narrow(0), row.job.name.clone();
+        text "place", "place", Narrow(0), place(row);
+        text "region", "region", Narrow(0), region_of(row.found, row.planned).to_owned();
+        text "purchase_option", "option", Narrow(0), option(row.planned.place).to_owned();
+        opt time "start", "start", Narrow(0), instant(row.planned.start());
+        opt time "end", "end", Narrow(0), instant(row.planned.end());
+        opt time "deadline", "deadline", Wide, row.job.deadline.and_then(instant);
+        count "pieces", "pieces", Wide, row.planned.spans.len();
+        count "gpus", "GPUs", Wide, row.job.gpus;
+        money "transfer_cost", "transfer", Wide, amount(row.found, row.planned.transfer);
+        opt percent "miss_percent", "may miss", Wide, row.planned.miss.map(|miss| miss * 100.0);
+        money "cost", "cost", Narrow(0), amount(row.found, row.planned.total());
+        money "first_come_cost", "at once", Narrow(0), amount(row.found, row.first_come.total());
+        flag "is_late", "late", Narrow(0), row.planned.is_late;
     }
 }
 
 fn jobs(found: &JobSchedule) -> Table {
-    let planned = found.planned.placements.iter();
-    let rows = planned.zip(&found.first_come.placements);
-    let rows = rows.map(|(one, before)| job(found, one, before)).collect();
-    let placements = found.planned.placements.iter();
-    let regions: BTreeSet<&str> = placements.map(|one| region_of(found, one)).collect();
-    // What is the same for all jobs takes no column of a table.
-    let unless = |is_same: bool, key, title| {
-        if is_same {
-            detail(key, title)
-        } else {
-            column(key, title)
-        }
-    };
+    let placements = || found.planned.placements.iter();
+    let rows = placements().zip(&found.first_come.placements);
+    let rows = rows.map(|(planned, first_come)| Row {
+        found,
+        job: &found.ask.jobs[planned.job],
+        planned,
+        first_come,
+    });
+    let regions: BTreeSet<&str> = placements().map(|one| region_of(found, one)).collect();
     let only = regions.first().filter(|_| regions.len() == 1);
     let place = only.map_or(String::new(), |region| format!("in {region}, "));
-    Table {
-        key: "jobs",
-        title: format!("JOBS  {place}times in UTC"),
-        noun: ("job", "jobs"),
-        columns: vec![
-            column("job", "job"),
-            column("place", "place"),
-            unless(only.is_some(), "region", "region"),
-            column("purchase_option", "option"),
-            column("start", "start"),
-            column("end", "end"),
-            detail("deadline", "deadline"),
-            detail("pieces", "pieces"),
-            detail("gpus", "GPUs"),
-            detail("transfer_cost", "transfer"),
-            detail("miss_percent", "may miss"),
-            column("cost", "cost"),
-            column("first_come_cost", "at once"),
-            unless(found.planned.late() == 0, "is_late", "late"),
-        ],
-        rows,
-        ..Table::default()
-    }
+    let title = format!("JOBS  {place}times in UTC");
+    Table::of("jobs", title, ("job", "jobs"), of_jobs(), rows)
+        .wide_unless(only.is_none(), &["region"])
+        .wide_unless(found.planned.late() > 0, &["is_late"])
+}
+
+fn rental<'a>(found: &'a JobSchedule, job: &Job, rental: usize) -> &'a Rental {
+    &found.ask.needs[job.need].rentals[rental]
 }
 
 fn region_of<'a>(found: &'a JobSchedule, one: &Placement) -> &'a str {
-    let ask = &found.ask;
     match one.place {
-        Where::Host(host) => &ask.hosts[host].region,
-        Where::Rental { rental, .. } => &ask.needs[ask.jobs[one.job].need].rentals[rental].region,
+        Where::Host(host) => &found.ask.hosts[host].region,
+        Where::Rental { rental: place, .. } => {
+            &rental(found, &found.ask.jobs[one.job], place).region
+        }
     }
 }
 
-fn job(found: &JobSchedule, one: &Placement, before: &Placement) -> Vec<Value> {
-    let ask = &found.ask;
-    let job = &ask.jobs[one.job];
-    let (place, option) = match one.place {
-        Where::Host(host) => (ask.hosts[host].id.clone(), "idle hours"),
+fn place(row: &Row<'_>) -> String {
+    match row.planned.place {
+        Where::Host(host) => row.found.ask.hosts[host].id.clone(),
         Where::Rental {
-            rental,
+            rental: place,
             machines,
-            spot,
+            ..
         } => {
-            let rental = &ask.needs[job.need].rentals[rental];
-            let option = if spot.is_some() { "spot" } else { "on-demand" };
-            (format!("{machines} × {}", rental.instance_type), option)
+            let rental = rental(row.found, row.job, place);
+            format!("{machines} × {}", rental.instance_type)
         }
-    };
-    vec![
-        Value::text(job.name.as_str()),
-        Value::Text(place),
-        Value::text(region_of(found, one)),
-        Value::text(option),
-        instant(one.start()),
-        instant(one.end()),
-        job.deadline.map_or(Value::Absent, instant),
-        Value::Count(one.spans.len() as u64),
-        Value::Count(u64::from(job.gpus)),
-        Value::Money(amount(found, one.transfer)),
-        Value::of(one.miss, |miss| Value::Percent(miss * 100.0)),
-        Value::Money(amount(found, one.total())),
-        Value::Money(amount(found, before.total())),
-        Value::Flag(one.is_late),
-    ]
+    }
+}
+
+fn option(place: Where) -> &'static str {
+    match place {
+        Where::Host(_) => "idle hours",
+        Where::Rental { spot: Some(_), .. } => "spot",
+        Where::Rental { .. } => "on-demand",
+    }
+}
+
+/// Jobs on rented machines: how many of which, and whether they are spot.
+fn rented(found: &JobSchedule) -> impl Iterator<Item = (&Job, u32, &Rental, bool)> {
+    found.planned.placements.iter().filter_map(|one| {
+        let job = &found.ask.jobs[one.job];
+        match one.place {
+            Where::Host(_) => None,
+            Where::Rental {
+                rental: place,
+                machines,
+                spot,
+            } => Some((job, machines, rental(found, job, place), spot.is_some())),
+        }
+    })
 }
 
 fn caveats(found: &JobSchedule) -> Vec<String> {
-    let places: Vec<Where> = found
-        .planned
-        .placements
-        .iter()
-        .map(|one| one.place)
-        .collect();
-    let mut caveats = Vec::new();
-    if places.iter().any(|place| matches!(place, Where::Host(_))) {
-        caveats.push(
-            "Idle hours are those of past weeks, and their owners may need them again. They \
-             cost nothing more only where the machine is not switched off in them: a schedule \
-             that stops it saves the same hours."
-                .to_owned(),
-        );
+    let mut placements = found.planned.placements.iter();
+    let is_idle = |one: &Placement| matches!(one.place, Where::Host(_));
+    let uses_idle = found.planned.placements.iter().any(is_idle);
+    let is_moved = placements.any(|one| one.transfer > Decimal::ZERO);
+    let unused = match unused_gpus(found) {
+        0 => None,
+        1 => Some("1 GPU is".to_owned()),
+        unused => Some(format!("{unused} GPUs are")),
+    };
+    rows! {
+        if uses_idle => "Idle hours are those of past weeks, and their owners may need them again. They cost nothing more only where the machine is not switched off in them: a schedule that stops it saves the same hours.".to_owned();
+        for unused in unused => format!("Jobs do not share a rented machine here: {unused} paid for and stay unused. Jobs that run at the same time may fit on one, for less.");
+        if rented(found).any(|(_, _, _, is_spot)| is_spot) => format!("Spot times are longer by the checkpoints and restarts that are expected. With more interruptions a job may miss its deadline: it is on spot only where the probability of that is at most {MOST_MISS_PERCENT:.0}%, if interruptions come at random. `--no-spot` has none.");
+        if is_moved => "Data is moved once for each job, at one price. The time that takes is not counted, and some regions are more expensive to leave.".to_owned();
+        ..on_arm(rented(found).map(|(_, _, rental, _)| rental.instance_type.as_str()));
+        "Machines on demand and spot are there when a job starts, and a job takes as long on every type with the GPU that it asks for. Prices do not depend on the hour.".to_owned();
     }
-    let unused = unused_gpus(found);
-    if unused > 0 {
-        caveats.push(format!(
-            "Jobs do not share a rented machine here: {} paid for and stay unused. Jobs that run \
-             at the same time may fit on one, for less.",
-            match unused {
-                1 => "1 GPU is".to_owned(),
-                _ => format!("{unused} GPUs are"),
-            }
-        ));
-    }
-    let is_spot = |place: &Where| matches!(place, Where::Rental { spot: Some(_), .. });
-    if places.iter().any(is_spot) {
-        caveats.push(format!(
-            "Spot times are longer by the checkpoints and restarts that are expected. With more \
-             interruptions a job may miss its deadline: it is on spot only where the probability \
-             of that is at most {MOST_MISS_PERCENT:.0}%, if interruptions come at random. \
-             `--no-spot` has none."
-        ));
-    }
-    if found
-        .planned
-        .placements
-        .iter()
-        .any(|one| one.transfer > Decimal::ZERO)
-    {
-        caveats.push(
-            "Data is moved once for each job, at one price. The time that takes is not \
-             counted, and some regions are more expensive to leave."
-                .to_owned(),
-        );
-    }
-    let rented = found.planned.placements.iter().filter_map(|one| {
-        let Where::Rental { rental, .. } = one.place else {
-            return None;
-        };
-        let need = &found.ask.needs[found.ask.jobs[one.job].need];
-        Some(need.rentals.get(rental)?.instance_type.as_str())
-    });
-    caveats.extend(on_arm(rented));
-    caveats.push(
-        "Machines on demand and spot are there when a job starts, and a job takes as long on \
-         every type with the GPU that it asks for. Prices do not depend on the hour."
-            .to_owned(),
-    );
-    caveats
 }
 
 /// GPUs of rented machines that their jobs do not take, summed over the jobs.
 fn unused_gpus(found: &JobSchedule) -> u64 {
-    let ask = &found.ask;
-    let unused = found.planned.placements.iter().filter_map(|one| {
-        let Where::Rental {
-            rental, machines, ..
-        } = one.place
-        else {
-            return None;
-        };
-        let job = &ask.jobs[one.job];
-        let rented = ask.needs[job.need].rentals.get(rental)?.gpus;
-        let rented = u64::from(rented) * u64::from(machines);
-        Some(rented.saturating_sub(job.gpus.into()))
+    let unused = rented(found).map(|(job, machines, rental, _)| {
+        let gpus = u64::from(rental.gpus) * u64::from(machines);
+        gpus.saturating_sub(job.gpus.into())
     });
     unused.sum()
 }
 
-fn missing(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Vec<Missing> {
-    let jobs = unplaced.iter().map(|(reason, count)| Missing {
-        what: format!(
-            "{}: {reason}",
-            counted(*count as u64, "training job", "training jobs")
-        ),
-        remedy: "write jobs that are to be placed into a file, and pass `--jobs FILE`".to_owned(),
-    });
-    jobs.chain(other_currencies(found))
-        .chain(spot_prices(found))
-        .collect()
-}
-
-/// Machines whose prices do not compare with those of the plan.
-fn other_currencies(found: &JobSchedule) -> impl Iterator<Item = Missing> {
-    found.ask.needs.iter().flat_map(move |need| {
-        need.other_currencies
-            .iter()
-            .map(move |(currency, count)| Missing {
-                what: format!(
-                    "{} with {}, priced in {currency} and not in {}: left out",
-                    counted(*count as u64, "offer", "offers"),
-                    need.name,
-                    found.ask.currency
-                ),
-                remedy: format!(
-                    "run `gpucost pricing --gpu {} --region all`",
-                    shell_word(&need.name)
-                ),
-            })
-    })
-}
-
-fn spot_prices(found: &JobSchedule) -> Vec<Missing> {
-    let without_spot: BTreeSet<&str> = found
-        .ask
-        .jobs
+fn unknown(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Vec<Missing> {
+    let ask = &found.ask;
+    let others = ask
+        .needs
         .iter()
-        .filter(|job| job.is_restartable)
-        .map(|job| &found.ask.needs[job.need])
-        .filter(|need| !need.rentals.iter().any(|one| one.is_spot))
-        .map(|need| need.name.as_str())
-        .collect();
-    let of = |name: &str| Missing {
-        what: format!("spot price of a machine with {name}"),
-        remedy: format!(
+        .flat_map(|need| need.other_currencies.iter().map(move |other| (need, other)));
+    let restartable = ask.jobs.iter().filter(|job| job.is_restartable);
+    let needs = restartable.map(|job| &ask.needs[job.need]);
+    let without_spot = needs.filter(|need| !need.rentals.iter().any(|one| one.is_spot));
+    let without_spot: BTreeSet<&str> = without_spot.map(|need| need.name.as_str()).collect();
+    let remedy = |gpu: &str| {
+        format!(
             "run `gpucost pricing --gpu {} --region all`",
-            shell_word(name)
-        ),
+            shell_word(gpu)
+        )
     };
-    without_spot.into_iter().map(of).collect()
+    rows! {
+        for (reason, jobs) in unplaced => missing(format!("{}: {reason}", counted(*jobs as u64, "training job", "training jobs")), "write jobs that are to be placed into a file, and pass `--jobs FILE`");
+        for (need, (currency, offers)) in others => missing(format!("{} with {}, priced in {currency} and not in {}: left out", counted(*offers as u64, "offer", "offers"), need.name, ask.currency), remedy(&need.name));
+        for gpu in without_spot => missing(format!("spot price of a machine with {gpu}"), remedy(gpu));
+    }
 }
 
 /// What the first job on spot rests on; without one, the prices of the first that is rented.
 fn next(found: &JobSchedule) -> Vec<String> {
-    let rented = |is_spot: bool| {
-        let mut placements = found.planned.placements.iter();
-        placements.find_map(|one| match one.place {
-            Where::Rental {
-                rental,
-                machines,
-                spot,
-            } if spot.is_some() == is_spot => {
-                let need = &found.ask.needs[found.ask.jobs[one.job].need];
-                Some((need.rentals.get(rental)?, machines))
-            }
-            _ => None,
-        })
-    };
-    let words = |one: &Rental| (shell_word(&one.instance_type), shell_word(&one.region));
-    let on_spot = rented(true).map(|(one, machines)| {
-        let (name, region) = words(one);
+    let of = |wanted: bool| rented(found).find(|(_, _, _, is_spot)| *is_spot == wanted);
+    let first = of(true).or_else(|| of(false));
+    let command = first.map(|(_, machines, rental, is_spot)| {
+        let [name, region] = [&rental.instance_type, &rental.region].map(|word| shell_word(word));
         let nodes = match machines {
             1 => String::new(),
             _ => format!(" --nodes {machines}"),
         };
-        format!("gpucost spot --type {name} --region {region} --kind training --restartable{nodes}")
+        match is_spot {
+            true => format!(
+                "gpucost spot --type {name} --region {region} --kind training --restartable{nodes}"
+            ),
+            false => format!("gpucost pricing {name} --region {region}"),
+        }
     });
-    let on_demand = || {
-        let (name, region) = words(rented(false)?.0);
-        Some(format!("gpucost pricing {name} --region {region}"))
-    };
-    on_spot.or_else(on_demand).into_iter().collect()
+    command.into_iter().collect()
 }
