@@ -1,90 +1,131 @@
 //! `gpucost kpi` on an estate: its key figures, those of its workloads, and its jobs.
 
-use crate::analysis::{Audit, AuditedWorkload, GpuUse, JobCost, waits_for_work};
+use super::figures::{basis, missing, rows};
+use crate::analysis::{Audit, AuditedWorkload, GpuHours, GpuUse, JobCost, waits_for_work};
 use crate::domain::{Currency, Kpi, KpiValue, Money, Policy, UnitCost};
-use crate::report::doc::{Doc, Given, Head, Missing, Table, Value, column, detail};
+use crate::report::doc::{Doc, Missing, Table, Value, columns};
 use crate::report::shared::kpis::{per, title};
 use crate::report::shared::text::{counted, minute, percent, unit_price};
-use rust_decimal::prelude::ToPrimitive;
 
-/// Columns of the first sheet, on an estate and of a run.
-pub(super) const OF_KPIS: [Head; 4] = [
-    column("kpi", "KPI"),
-    column("about", "about"),
-    column("value", "value"),
-    column("unit", "unit"),
-];
-const OF_WORKLOADS: [Head; 10] = [
-    column("workload", "workload"),
-    detail("id", "id"),
-    column("monthly_cost", "month"),
-    column("gpu_hours_monthly", "GPU hours"),
-    column("useful_gpu_hours_monthly", "useful"),
-    column("idle_gpu_hours_monthly", "idle"),
-    column("unmeasured_gpu_hours_monthly", "unmeasured"),
-    column("utilization_percent", "use"),
-    column("cost_per_useful_gpu_hour", "useful hour"),
-    detail("time_to_first_work_hours", "first work h"),
-];
-const OF_JOBS: [Head; 5] = [
-    column("training_job", "training job"),
-    detail("account", "account"),
-    column("region", "region"),
-    column("status", "status"),
-    column("cost", "cost"),
-];
+/// A key figure: its name, what it is about, its value and its unit.
+pub(super) struct Figure(pub String, pub String, pub Value, pub String);
+
+columns! {
+    /// On an estate and of a run.
+    pub(super) fn of_kpis(row: Figure) {
+        text "kpi", "KPI", Narrow(0), row.0.clone();
+        text "about", "about", Narrow(0), row.1.clone();
+        opt cell "value", "value", Narrow(0), row.2.clone();
+        text "unit", "unit", Narrow(0), row.3.clone();
+    }
+}
+
+/// The table of key figures.
+pub(super) fn kpis(rows: Vec<Figure>) -> Table {
+    Table::of("kpis", "KEY FIGURES", ("row", "rows"), of_kpis(), rows)
+}
+
+/// A workload with GPUs that runs.
+struct Row<'a> {
+    workload: &'a AuditedWorkload,
+    used: GpuUse,
+    hours: GpuHours,
+    /// Absent without a measured instance, where neither use nor rest is known.
+    utilization: Option<f64>,
+}
+
+impl<'a> Row<'a> {
+    fn of(audited: &'a AuditedWorkload, policy: &Policy) -> Option<Self> {
+        let workload = &audited.workload;
+        let cost = workload.monthly_cost();
+        let mut used = GpuUse::new(cost.map_or(Currency::Usd, Money::currency));
+        used.add(workload, policy);
+        Some(Self {
+            workload: audited,
+            hours: used.hours()?,
+            utilization: used.utilization_percent(),
+            used,
+        })
+    }
+
+    fn longest_wait_hours(&self) -> Option<f64> {
+        let waits = waits_for_work(&self.workload.workload);
+        let hours = waits.map(|wait| wait.as_secs_f64() / 3_600.0);
+        hours.reduce(f64::max)
+    }
+}
+
+columns! {
+    fn of_workloads<'a>(row: Row<'a>) {
+        text "workload", "workload", Narrow(0), row.workload.workload.name.clone();
+        text "id", "id", Wide, row.workload.workload.id();
+        opt money "monthly_cost", "month", Narrow(0), row.workload.workload.monthly_cost();
+        number "gpu_hours_monthly", "GPU hours", Narrow(0), row.hours.all;
+        opt number "useful_gpu_hours_monthly", "useful", Narrow(0), row.utilization.map(|_| row.hours.useful);
+        opt number "idle_gpu_hours_monthly", "idle", Narrow(0), row.utilization.map(|_| row.hours.idle);
+        number "unmeasured_gpu_hours_monthly", "unmeasured", Narrow(0), row.hours.unmeasured;
+        opt percent "utilization_percent", "use", Narrow(0), row.utilization;
+        opt price "cost_per_useful_gpu_hour", "useful hour", Narrow(0), row.used.cost_per_useful_gpu_hour().map(|cost| Money::new(cost.amount().round_dp(4), cost.currency()));
+        opt number[2] "time_to_first_work_hours", "first work h", Wide, row.longest_wait_hours();
+    }
+}
+
+columns! {
+    fn of_jobs<'a>(row: &'a JobCost) {
+        text "training_job", "training job", Narrow(0), row.name.clone();
+        text "account", "account", Wide, row.account.clone();
+        text "region", "region", Narrow(0), row.region.clone();
+        text "status", "status", Narrow(0), row.status.name().to_owned();
+        opt money "cost", "cost", Narrow(0), row.cost;
+    }
+}
 
 /// The key figures of an audit; `flags` are those that lead to the same estate, each with a
 /// blank before it, and `units` the one that counted its work.
 pub fn kpi_answer(audit: &Audit, policy: &Policy, flags: &str, units: &str) -> Doc {
-    let currency = audit.totals.currency;
-    let mut rows: Vec<Vec<Value>> = Kpi::ALL
-        .iter()
-        .map(|kpi| kpi_row(*kpi, audit.kpis.get(*kpi), currency))
-        .collect();
-    rows.extend(audit.kpis.unit_costs.iter().map(unit_row));
-    let sheet = |key, title: &str, noun, columns: &[Head], rows| Table {
-        key,
-        title: title.to_owned(),
-        noun,
-        columns: columns.to_vec(),
-        rows,
-        ..Table::default()
-    };
-    let running = audit.workloads.iter();
-    let workloads = running.filter_map(|one| workload_row(one, policy));
-    let mut sheets = vec![
-        sheet("kpis", "KEY FIGURES", ("row", "rows"), &OF_KPIS, rows),
-        sheet(
-            "workloads",
-            "WORKLOADS  per month, at today's running time",
-            ("workload", "workloads"),
-            &OF_WORKLOADS,
-            workloads.collect(),
-        ),
-    ];
-    if !audit.kpis.jobs.is_empty() {
-        let rows = audit.kpis.jobs.iter().map(job_row).collect();
-        let title = "TRAINING JOBS  that ended, with their warm pools";
-        let noun = ("job", "jobs");
-        sheets.push(sheet("training_jobs", title, noun, &OF_JOBS, rows));
-    }
+    let fleet = Kpi::ALL.iter().map(|kpi| figure(*kpi, audit));
+    let figures = fleet.chain(audit.kpis.unit_costs.iter().map(unit_cost));
+    let workloads = audit.workloads.iter();
+    let workloads = Table::of(
+        "workloads",
+        "WORKLOADS  per month, at today's running time",
+        ("workload", "workloads"),
+        of_workloads(),
+        workloads.filter_map(|workload| Row::of(workload, policy)),
+    );
+    let jobs = Table::of(
+        "training_jobs",
+        "TRAINING JOBS  that ended, with their warm pools",
+        ("job", "jobs"),
+        of_jobs(),
+        &audit.kpis.jobs,
+    );
+    let window = format!(
+        "{} to {}",
+        minute(audit.window.start),
+        minute(audit.window.end)
+    );
     Doc {
         name: "kpi",
         headline: headline(audit),
-        given: given(audit, policy),
-        tables: sheets,
-        caveats: vec![
-            "useful is GPU hours times mean utilization; idle is hours in which a GPU did \
-             nothing; in the other measured hours it worked in part"
-                .to_owned(),
-            "a figure of a month is of a month like the window".to_owned(),
-        ],
-        missing: missing(audit, flags),
-        next: vec![
-            format!("gpucost kpi{flags}{units} --format csv"),
-            format!("gpucost audit{flags}{units} --format json"),
-        ],
+        given: rows! {
+            basis("window", "window", Value::Text(window), audit.source.name());
+            basis("hours_per_month", "hours per month", Value::make_number(policy.hours_per_month, 0), "policy");
+        },
+        tables: rows! {
+            kpis(figures.collect());
+            workloads;
+            if !jobs.rows.is_empty() => jobs;
+        },
+        caveats: rows! {
+            "useful is GPU hours times mean utilization; idle is hours in which a GPU did nothing; in the other measured hours it worked in part".to_owned();
+            "a figure of a month is of a month like the window".to_owned();
+        },
+        missing: unknown(audit, flags),
+        next: rows! {
+            format!("gpucost kpi{flags}{units} --format csv");
+            format!("gpucost audit{flags}{units} --format json");
+        },
         ..Doc::default()
     }
 }
@@ -102,36 +143,8 @@ fn headline(audit: &Audit) -> String {
     }
 }
 
-fn given(audit: &Audit, policy: &Policy) -> Vec<Given> {
-    let (start, end) = (minute(audit.window.start), minute(audit.window.end));
-    let hours = policy.hours_per_month.to_f64();
-    vec![
-        Given {
-            key: "window",
-            name: "window",
-            value: Value::text(format!("{start} to {end}")),
-            source: audit.source.name().to_owned(),
-        },
-        Given {
-            key: "hours_per_month",
-            name: "hours per month",
-            value: Value::of(hours, |hours| Value::Number(hours, 0)),
-            source: "policy".to_owned(),
-        },
-    ]
-}
-
-/// The row of a key figure.
-fn kpi_row(kpi: Kpi, value: Option<KpiValue>, currency: Currency) -> Vec<Value> {
-    let figure = Value::of(value, |value| match value {
-        KpiValue::Money(amount) => Value::Price(amount),
-        KpiValue::Measured(value) => match kpi {
-            Kpi::Utilization | Kpi::UtilizationByCost => Value::Percent(value),
-            Kpi::TrainingJobs => Value::Number(value, 0),
-            Kpi::TimeToFirstWork => Value::Number(value, 2),
-            _ => Value::Number(value, 1),
-        },
-    });
+fn figure(kpi: Kpi, audit: &Audit) -> Figure {
+    let currency = audit.totals.currency;
     let unit = match kpi {
         Kpi::GpuHours | Kpi::UsefulGpuHours | Kpi::IdleGpuHours | Kpi::UnmeasuredGpuHours => {
             "GPU hours".to_owned()
@@ -144,106 +157,36 @@ fn kpi_row(kpi: Kpi, value: Option<KpiValue>, currency: Currency) -> Vec<Value> 
         }
         Kpi::TimeToFirstWork => "hours, median".to_owned(),
     };
-    vec![
-        Value::text(title(kpi)),
-        Value::text("fleet"),
-        figure,
-        Value::text(unit),
-    ]
+    let value = Value::of(audit.kpis.get(kpi), |value| match (value, kpi) {
+        (KpiValue::Money(amount), _) => Value::Price(amount),
+        (KpiValue::Measured(value), Kpi::Utilization | Kpi::UtilizationByCost) => {
+            Value::Percent(value)
+        }
+        (KpiValue::Measured(value), Kpi::TrainingJobs) => Value::Number(value, 0),
+        (KpiValue::Measured(value), Kpi::TimeToFirstWork) => Value::Number(value, 2),
+        (KpiValue::Measured(value), _) => Value::Number(value, 1),
+    });
+    Figure(title(kpi).to_owned(), "fleet".to_owned(), value, unit)
 }
 
-/// The row of units of work.
-pub(super) fn unit_row(one: &UnitCost) -> Vec<Value> {
-    let per = per(one.per(), &one.unit);
-    let unit = match one.cost.map(Money::currency) {
-        Some(currency) => format!("{currency} per {per}"),
-        None => format!("per {per}"),
-    };
-    vec![
-        Value::text("cost per unit"),
-        Value::text(&one.name),
-        Value::of(one.price(), Value::Price),
-        Value::text(unit),
-    ]
+/// Of units of work.
+pub(super) fn unit_cost(cost: &UnitCost) -> Figure {
+    let currency = cost.cost.map(Money::currency);
+    let currency = currency.map_or(String::new(), |currency| format!("{currency} "));
+    let unit = format!("{currency}per {}", per(cost.per(), &cost.unit));
+    let price = Value::make_price(cost.price());
+    Figure("cost per unit".to_owned(), cost.name.clone(), price, unit)
 }
 
-/// Of a workload with GPUs that runs.
-fn workload_row(one: &AuditedWorkload, policy: &Policy) -> Option<Vec<Value>> {
-    let workload = &one.workload;
-    let cost = workload.monthly_cost();
-    let mut used = GpuUse::new(cost.map_or(Currency::Usd, Money::currency));
-    used.add(workload, policy);
-    let hours = used.hours()?;
-    let number = |value: f64| Value::Number(value, 1);
-    let utilization = used.utilization_percent();
-    // Without a measured instance neither use nor rest is known.
-    let known = |value: f64| Value::of(utilization.map(|_| value), number);
-    let waits = waits_for_work(workload).map(|wait| wait.as_secs_f64() / 3_600.0);
-    let longest = waits.reduce(f64::max);
-    Some(vec![
-        Value::text(&workload.name),
-        Value::text(workload.id()),
-        Value::of(cost, Value::Money),
-        number(hours.all),
-        known(hours.useful),
-        known(hours.idle),
-        number(hours.unmeasured),
-        Value::of(utilization, Value::Percent),
-        Value::of(used.cost_per_useful_gpu_hour(), |cost| {
-            Value::Price(Money::new(cost.amount().round_dp(4), cost.currency()))
-        }),
-        Value::of(longest, |hours| Value::Number(hours, 2)),
-    ])
-}
-
-fn job_row(job: &JobCost) -> Vec<Value> {
-    vec![
-        Value::text(&job.name),
-        Value::text(&job.account),
-        Value::text(&job.region),
-        Value::text(job.status.name()),
-        Value::of(job.cost, Value::Money),
-    ]
-}
-
-fn missing(audit: &Audit, flags: &str) -> Vec<Missing> {
-    let mut missing = Vec::new();
-    let mut add = |what: String, remedy: String| missing.push(Missing { what, remedy });
-    if audit.funnel.unmeasured_gpus > 0 {
-        let number = audit.funnel.unmeasured_gpus;
-        add(
-            format!("use of {}", counted(number, "GPU", "GPUs")),
-            format!("`gpucost metrics setup{flags}` prints the agent configuration"),
-        );
+fn unknown(audit: &Audit, flags: &str) -> Vec<Missing> {
+    let kpis = &audit.kpis;
+    let unmeasured = audit.funnel.unmeasured_gpus;
+    let unpriced = kpis.jobs.iter().filter(|job| job.cost.is_none()).count() as u64;
+    rows! {
+        if unmeasured > 0 => missing(format!("use of {}", counted(unmeasured, "GPU", "GPUs")), format!("`gpucost metrics setup{flags}` prints the agent configuration"));
+        if unpriced > 0 => missing(format!("cost of {}", counted(unpriced, "training job", "training jobs")), "`prices.file` in gpucost.toml adds prices; what a training plan paid for has none");
+        if kpis.jobs.is_empty() => missing("training jobs", "with `--services ec2,sagemaker`, jobs of the window are read");
+        if kpis.get(Kpi::TimeToFirstWork).is_none() => missing("hours from launch to first GPU work", "an instance shows them that was launched in the window and whose GPU worked in it");
+        if kpis.unit_costs.is_empty() => missing("units of work", "`--units FILE` says how many inferences, tokens, steps or epochs were done");
     }
-    let unpriced = audit.kpis.jobs.iter().filter(|job| job.cost.is_none());
-    let unpriced = unpriced.count() as u64;
-    if unpriced > 0 {
-        let jobs = counted(unpriced, "training job", "training jobs");
-        add(
-            format!("cost of {jobs}"),
-            "`prices.file` in gpucost.toml adds prices; what a training plan paid for has none"
-                .to_owned(),
-        );
-    }
-    if audit.kpis.jobs.is_empty() {
-        add(
-            "training jobs".to_owned(),
-            "with `--services ec2,sagemaker`, jobs of the window are read".to_owned(),
-        );
-    }
-    if audit.kpis.get(Kpi::TimeToFirstWork).is_none() {
-        add(
-            "hours from launch to first GPU work".to_owned(),
-            "an instance shows them that was launched in the window and whose GPU worked in it"
-                .to_owned(),
-        );
-    }
-    if audit.kpis.unit_costs.is_empty() {
-        add(
-            "units of work".to_owned(),
-            "`--units FILE` says how many inferences, tokens, steps or epochs were done".to_owned(),
-        );
-    }
-    missing
 }
