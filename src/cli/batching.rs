@@ -4,21 +4,19 @@ use super::batching_measured::{MeasuredCurve, SampledBatch, sampled_batch};
 use super::exit::{ExitCode, Failure};
 use super::model_args::{ModelArgs, dtype, share, tokens};
 use super::planner_flags::CatalogArgs;
-use super::price_age::PriceAge;
+use super::planning::Planning;
 use super::workload_args::WorkloadArgs;
-use super::{Io, audit, estate, fit, output, planner, planner_flags, pricing};
-use crate::analysis::{AWS, Question, RunningWorkload, SortBy};
+use super::{Io, fit, planner_flags, pricing};
+use crate::analysis::{Question, RunningWorkload};
 use crate::catalog::{Prices, shape};
 use crate::config::SettingsFile;
-use crate::domain::{HourlyRate, PriceKey, PriceQuote, shell_word};
+use crate::domain::{HourlyRate, PriceKey, shell_word};
 use crate::planners::batching::{BatchingAsk, BatchingError, Machine, batching};
 use crate::planners::curve::{CurveError, CurvePoint, ThroughputCurve};
 use crate::planners::fit::NothingFits;
 use crate::planners::model::Dtype;
 use crate::report::batching_answer;
 use clap::Args;
-use std::collections::BTreeSet;
-use std::path::Path;
 
 /// Seconds that a request may wait.
 const LONGEST: f64 = 3_600.0;
@@ -95,35 +93,39 @@ pub(super) struct BatchingArgs {
 }
 
 pub(super) fn run(args: &BatchingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let settings = estate::settings(&args.catalog.out, io)?;
-    let format = audit::format(args.catalog.format, &settings, io)?;
-    let age = PriceAge::of(args.catalog.max_price_age.as_deref(), &settings)?;
-    check_files(args)?;
-    let running = args.of.running(&settings)?;
-    let (running, gathered) = running.map_or((None, None), |(one, book)| (Some(one), Some(book)));
-    let measured = MeasuredCurve::read(&args.profile_data, args.unit.as_deref(), &settings)?;
-    let quotes = match gathered {
-        Some(quotes) => quotes,
-        None => pricing::book(args.catalog.offline, &settings, io)?,
-    };
-    let prices = Prices::new(&quotes, &settings.policy.discount_percent);
+    let answer = &args.catalog.answer;
+    let samples = args.profile_data.iter();
+    let samples = samples.map(|one| ("--profile-data", Some(one.path.as_path())));
+    let estate = [("--from", args.of.from.as_deref())];
+    let read: Vec<_> = samples.chain(estate).collect();
+    let planning = Planning::of(answer, &read, io)?;
+    let settings = &planning.settings;
+    let (running, gathered) = args.of.running(settings)?.unzip();
+    let measured = MeasuredCurve::read(&args.profile_data, args.unit.as_deref(), settings)?;
+    let book = planning.book(gathered, answer.offline, io)?;
+    let prices = planning.prices(&book);
     let (ran_on, ran_in) = match (&running, &measured) {
         (Some(one), _) => (Some(&one.key.instance_type), Some(&one.key.region)),
         (None, Some(run)) => (run.instance_type.as_ref(), run.region.as_ref()),
         (None, None) => (None, None),
     };
     let region = args.region.as_ref().or(ran_in).map(String::as_str);
-    let region = pricing::one_region(region, &settings, io)?;
+    let region = pricing::one_region(region, settings, io)?;
     let name = args.instance_type.as_ref().or(ran_on);
     let name = name.map(|name| name.trim().to_ascii_lowercase());
-    pricing::refuse_unknown(
-        &question(name.as_deref(), &region, &args.catalog.os)?,
-        &prices,
-    )?;
-    let price = price(name.as_deref(), &region, args, &prices)?;
+    let question = Question {
+        operating_system: pricing::operating_system(&args.catalog.os)?,
+        ..Question::of_aws(name.iter().cloned().collect(), vec![region.clone()])
+    };
+    pricing::refuse_unknown(&question, &prices)?;
+    let key = name.as_deref().map(|name| PriceKey {
+        operating_system: question.operating_system,
+        ..PriceKey::linux_on_demand(&region, name)
+    });
+    let price = key.and_then(|key| prices.get(&key).ok());
     let paid = paid(running.as_ref(), name.as_deref(), &region);
     let place = (name.as_deref(), region.as_str());
-    let throughput = throughput(args, measured, place, &settings, &prices)?;
+    let throughput = throughput(args, measured, place, settings, &prices)?;
     let ask = BatchingAsk {
         curve: throughput.curve,
         requests_per_second: args.rate,
@@ -140,47 +142,14 @@ pub(super) fn run(args: &BatchingArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
         hours_per_month: settings.policy.hours_per_month,
     };
     let found = batching(ask).map_err(missed)?;
-    let warning = age.check(price.map(|quote| quote.seen_on), io.now)?;
     let today = running.as_ref().map(RunningWorkload::today);
-    let answer = batching_answer(
+    let doc = batching_answer(
         &found,
         &throughput.source,
         throughput.server,
         today.as_ref(),
     );
-    let code = planner::print(&answer, format, &args.catalog.out, io)?;
-    output::warn(warning, &args.catalog.out, io);
-    Ok(code)
-}
-
-/// The names of the type and of the region, to be checked.
-fn question(name: Option<&str>, region: &str, os: &str) -> Result<Question, Failure> {
-    Ok(Question {
-        instance_types: name.map(str::to_owned).into_iter().collect(),
-        gpu: None,
-        count: None,
-        regions: vec![region.to_owned()],
-        home_region: region.to_owned(),
-        providers: BTreeSet::from([AWS.to_owned()]),
-        operating_system: pricing::operating_system(os)?,
-        sort: SortBy::Price,
-    })
-}
-
-fn price(
-    name: Option<&str>,
-    region: &str,
-    args: &BatchingArgs,
-    prices: &Prices<'_>,
-) -> Result<Option<PriceQuote>, Failure> {
-    let Some(name) = name else {
-        return Ok(None);
-    };
-    let key = PriceKey {
-        operating_system: pricing::operating_system(&args.catalog.os)?,
-        ..PriceKey::linux_on_demand(region, name)
-    };
-    Ok(prices.get(&key).ok())
+    planning.print(&doc, price.map(|quote| quote.seen_on), io.now, io)
 }
 
 /// What an hour of the type costs a workload that runs on it there.
@@ -188,16 +157,6 @@ fn paid(running: Option<&RunningWorkload>, name: Option<&str>, region: &str) -> 
     let one = running?;
     let is_there = name == Some(one.key.instance_type.as_str()) && one.key.region == region;
     one.rate.filter(|_| is_there)
-}
-
-/// Nothing that is read may be replaced.
-fn check_files(args: &BatchingArgs) -> Result<(), Failure> {
-    let samples = args.profile_data.iter();
-    let samples = samples.map(|one| ("--profile-data", Some(one.path.as_path())));
-    let read: Vec<(&str, Option<&Path>)> = samples
-        .chain([("--from", args.of.from.as_deref())])
-        .collect();
-    planner::check_output(&read, &args.catalog.out)
 }
 
 /// What a server does, and how many an instance has.

@@ -4,9 +4,9 @@ use super::exit::{ExitCode, Failure};
 use super::fit_measured::MeasuredArgs;
 use super::model_args::{MemoryArgs, ModelArgs, dtype, passed, share, tokens};
 use super::planner_flags::CatalogArgs;
-use super::price_age::PriceAge;
-use super::{Io, audit, estate, output, planner, pricing};
-use crate::analysis::{AWS, Question, SortBy};
+use super::planning::Planning;
+use super::{Io, pricing};
+use crate::analysis::Question;
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{OperatingSystem, Policy};
@@ -18,7 +18,6 @@ use crate::planners::model::{Dtype, Model};
 use crate::report::fit_answer;
 use clap::Args;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 /// Sizes of batches of a computed curve: up to 1,024.
 const MOST_DOUBLINGS: u32 = 11;
@@ -60,47 +59,25 @@ pub(super) struct FitArgs {
 }
 
 pub(super) fn run(args: &FitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let settings = estate::settings(&args.catalog.out, io)?;
-    let format = audit::format(args.catalog.format, &settings, io)?;
-    let age = PriceAge::of(args.catalog.max_price_age.as_deref(), &settings)?;
-    check_files(args)?;
-    let (memory, gathered) = match args.measured.seen(&args.instance_types, &settings)? {
-        Some(seen) => (Some(seen.memory), seen.prices),
-        None => (None, None),
-    };
-    let ask = ask(args, memory.as_ref(), &settings, io)?;
-    let quotes = match gathered {
-        Some(quotes) => quotes,
-        None => pricing::book(args.catalog.offline, &settings, io)?,
-    };
-    let prices = Prices::new(&quotes, &settings.policy.discount_percent);
+    let answer = &args.catalog.answer;
+    let read = [
+        ("--from", args.measured.of.from.as_deref()),
+        ("--profile-data", args.measured.profile_data.as_deref()),
+    ];
+    let planning = Planning::of(answer, &read, io)?;
+    let seen = args
+        .measured
+        .seen(&args.instance_types, &planning.settings)?;
+    let (memory, gathered) = seen.map(|seen| (seen.memory, seen.prices)).unzip();
+    let ask = ask(args, memory.as_ref(), &planning.settings, io)?;
+    let book = planning.book(gathered.flatten(), answer.offline, io)?;
+    let prices = planning.prices(&book);
     pricing::refuse_unknown(&question(&ask), &prices)?;
     let found = fit(ask, &prices).map_err(|error| nothing(error, &WAYS))?;
     let priced = found.candidates.iter();
     let seen_on = priced.filter_map(|one| Some(one.price.as_ref()?.seen_on));
-    let warning = age.check(seen_on.min(), io.now)?;
-    let code = planner::print(
-        &fit_answer(&found, memory.as_ref()),
-        format,
-        &args.catalog.out,
-        io,
-    )?;
-    output::warn(warning, &args.catalog.out, io);
-    Ok(code)
-}
-
-/// Nothing that is read may be replaced.
-fn check_files(args: &FitArgs) -> Result<(), Failure> {
-    let named = [
-        ("--from", args.measured.of.from.as_deref()),
-        ("--profile-data", args.measured.profile_data.as_deref()),
-        ("--output", args.catalog.out.output.as_deref()),
-    ];
-    let named = named.into_iter();
-    let named: Vec<(&str, &Path)> = named
-        .filter_map(|(flag, path)| Some((flag, path?)))
-        .collect();
-    output::check_distinct(&named)
+    let doc = fit_answer(&found, memory.as_ref());
+    planning.print(&doc, seen_on.min(), io.now, io)
 }
 
 fn ask(
@@ -243,14 +220,8 @@ pub(super) fn computed_curve(
 /// The names of types and of the region, to be checked.
 fn question(ask: &FitAsk) -> Question {
     Question {
-        instance_types: ask.instance_types.clone(),
-        gpu: None,
-        count: None,
-        regions: vec![ask.region.clone()],
-        home_region: ask.region.clone(),
-        providers: BTreeSet::from([AWS.to_owned()]),
         operating_system: ask.operating_system,
-        sort: SortBy::Price,
+        ..Question::of_aws(ask.instance_types.clone(), vec![ask.region.clone()])
     }
 }
 

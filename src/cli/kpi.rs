@@ -1,30 +1,29 @@
 //! `gpucost kpi`: key figures of a fleet, or what units of one run cost.
 
-use super::args::DocFormat;
 use super::exit::{ExitCode, Failure};
 use super::kpi_args::{KpiArgs, MOST_HOURS};
-use super::price_age::PriceAge;
+use super::planning::Planning;
 use super::profile_data::unreadable;
 use super::scope::invocation;
-use super::{Io, audit, estate, output, planner, pricing, units};
-use crate::analysis::{AWS, CountedRun, Question, RunKpis, SortBy, audit_once};
+use super::{Io, audit, estate, output, pricing, units};
+use crate::analysis::{CountedRun, Question, RunKpis, audit_once};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
-use crate::domain::{OperatingSystem, PriceKey, Risk, shell_word, shown};
+use crate::domain::{PriceKey, Risk, shell_word, shown};
 use crate::report::{kpi_answer, kpi_run_answer};
 use crate::sources::files::{ReadOptions, count_lines, open_samples};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
-use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(super) fn run(args: &KpiArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let settings = estate::settings(&args.estate.out, io)?;
-    let format = audit::format(args.format, &settings, io)?;
-    let age = PriceAge::of_estate(&args.estate, &settings)?;
-    check_files(args)?;
+    let read = [
+        ("--run", args.run.as_deref()),
+        ("--log", args.log.as_deref()),
+    ];
+    let planning = Planning::of_estate(&args.estate, args.format, &read, io)?;
     if args.instance_type.is_some() || args.run.is_some() {
-        return one_run(args, &settings, format, &age, io);
+        return one_run(args, &planning, io);
     }
     if !args.unit.is_empty() || args.log.is_some() || args.count.is_some() {
         return Err(
@@ -33,43 +32,23 @@ pub(super) fn run(args: &KpiArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
             ),
         );
     }
-    fleet(args, &settings, format, &age, io)
+    fleet(args, &planning, io)
 }
 
-/// Nothing that is read may be replaced.
-fn check_files(args: &KpiArgs) -> Result<(), Failure> {
-    let named = [
-        ("--run", args.run.as_deref()),
-        ("--log", args.log.as_deref()),
-        ("--output", args.estate.out.output.as_deref()),
-    ];
-    let named = named.into_iter();
-    let named: Vec<(&str, &Path)> = named
-        .filter_map(|(flag, path)| Some((flag, path?)))
-        .collect();
-    output::check_distinct(&named)
-}
-
-fn fleet(
-    args: &KpiArgs,
-    settings: &SettingsFile,
-    format: DocFormat,
-    age: &PriceAge,
-    io: &mut Io<'_>,
-) -> Result<ExitCode, Failure> {
+fn fleet(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = &planning.settings;
     let counted = units::counted(args.units.as_deref(), &args.estate.out)?;
     let estate = estate::estate(&args.estate, settings, io)?;
     // No key figure depends on a plan, and this is the smallest one.
     let mut found = audit_once(estate, &settings.policy, Risk::Low);
     units::price(&mut found, &counted, &settings.policy)?;
-    let warning = age.check(found.prices.oldest_seen_on(), found.window.end)?;
     let flags = invocation(&args.estate, None).estate_flags();
     let units = args.units.as_deref().map_or_else(String::new, |path| {
         format!(" --units {}", shell_word(&path.to_string_lossy()))
     });
     let answer = kpi_answer(&found, &settings.policy, &flags, &units);
-    planner::print(&answer, format, &args.estate.out, io)?;
-    output::warn(warning, &args.estate.out, io);
+    let oldest = found.prices.oldest_seen_on();
+    planning.print(&answer, oldest, found.window.end, io)?;
     let (instances, unmeasured) = audit::seen(&found);
     Ok(output::close(
         "measured",
@@ -81,13 +60,8 @@ fn fleet(
     ))
 }
 
-fn one_run(
-    args: &KpiArgs,
-    settings: &SettingsFile,
-    format: DocFormat,
-    age: &PriceAge,
-    io: &mut Io<'_>,
-) -> Result<ExitCode, Failure> {
+fn one_run(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let settings = &planning.settings;
     let place = args.run.as_deref().map(SampledRun::read).transpose()?;
     let mut done = args.unit.clone();
     if let Some(run) = &place {
@@ -121,7 +95,7 @@ fn one_run(
             .with_hint("pass `--type` and `--region`"));
     };
     let book = pricing::book(args.estate.offline, settings, io)?;
-    let prices = Prices::new(&book, &settings.policy.discount_percent);
+    let prices = planning.prices(&book);
     let region = args.estate.aws.region.as_ref();
     let region = region.or(sampled.and_then(|run| run.region.as_ref()));
     let key = key(name, region, settings, &prices, io)?;
@@ -135,15 +109,12 @@ fn one_run(
         Failure::input(format!("{missing}: unpriced"))
             .with_hint("`gpucost pricing TYPE --region all` shows the regions with a price")
     })?;
-    let warning = age.check(Some(found.quote.seen_on), io.now)?;
     let source = args
         .run
         .as_ref()
         .map_or("flags".to_owned(), |path| shown(path));
     let answer = kpi_run_answer(&found, &source);
-    let code = planner::print(&answer, format, &args.estate.out, io)?;
-    output::warn(warning, &args.estate.out, io);
-    Ok(code)
+    planning.print(&answer, Some(found.quote.seen_on), io.now, io)
 }
 
 /// What a file of samples says of its run.
@@ -197,16 +168,7 @@ fn key(
         return Err(Failure::input("a run has a single region")
             .with_hint("pass one, such as `--region us-east-1`"));
     }
-    let question = Question {
-        instance_types: vec![name.to_lowercase()],
-        gpu: None,
-        count: None,
-        regions: vec![region.clone()],
-        home_region: region.clone(),
-        providers: BTreeSet::from([AWS.to_owned()]),
-        operating_system: OperatingSystem::Linux,
-        sort: SortBy::Price,
-    };
+    let question = Question::of_aws(vec![name.to_lowercase()], vec![region.clone()]);
     pricing::refuse_unknown(&question, prices)?;
     Ok(PriceKey::linux_on_demand(&region, &name.to_lowercase()))
 }

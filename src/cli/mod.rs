@@ -59,6 +59,7 @@ mod output;
 mod planner;
 mod planner_flags;
 mod planner_offers;
+mod planning;
 mod policy;
 mod policy_args;
 mod price_age;

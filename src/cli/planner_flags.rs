@@ -10,12 +10,19 @@ const LEAST_PER_SECOND: Decimal = Decimal::from_parts(1, 0, 0, false, 6);
 /// Units of time, and how many seconds they have. The first that ends a text is meant.
 const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3_600.0)];
 
-/// Where prices come from without an account, and how the answer is printed.
+/// Where prices come from without an account.
 #[derive(Debug, Args)]
 pub(super) struct CatalogArgs {
     /// Operating system
     #[arg(long, value_name = "OS", default_value = "linux")]
     pub os: String,
+    #[command(flatten)]
+    pub answer: AnswerArgs,
+}
+
+/// How old prices may be, and how the answer is printed.
+#[derive(Debug, Args)]
+pub(super) struct AnswerArgs {
     /// Use bundled prices only
     #[arg(long)]
     pub offline: bool,

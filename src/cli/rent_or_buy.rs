@@ -1,15 +1,15 @@
 //! `gpucost rent-or-buy`: an own server against rented machines.
 
-use super::args::{DocFormat, OutputArgs, hourly_price, not_negative, positive};
+use super::args::{hourly_price, not_negative, positive};
 use super::exit::{ExitCode, Failure};
-use super::price_age::PriceAge;
+use super::planner_flags::AnswerArgs;
+use super::planning::Planning;
 use super::workload_args::WorkloadArgs;
-use super::{Io, audit, estate, output, planner, pricing, rightsize_flags, sampled};
-use crate::analysis::{AWS, Question, Rentals, RunningWorkload, SortBy, providers, rentals};
-use crate::catalog::Prices;
+use super::{Io, output, pricing, rightsize_flags, sampled};
+use crate::analysis::{AWS, Question, Rentals, RunningWorkload, providers, rentals};
 use crate::config::SettingsFile;
 use crate::domain::{
-    Currency, GpuOffer, GpuShare, InstanceShape, OperatingSystem, PriceBook, PurchaseOption, shown,
+    Currency, GpuOffer, GpuShare, InstanceShape, PriceBook, PurchaseOption, shown,
 };
 use crate::planners::paying::Paying;
 use crate::planners::rent_or_buy::{BadOwn, Input, Own, Rental, rent_or_buy};
@@ -106,17 +106,8 @@ pub(super) struct RentOrBuyArgs {
     pub utilization: Option<Decimal>,
     #[command(flatten)]
     pub of: WorkloadArgs,
-    /// Use bundled prices only
-    #[arg(long)]
-    pub offline: bool,
-    /// Fail if any price is older than this, such as 90d
-    #[arg(long, value_name = "TIME")]
-    pub max_price_age: Option<String>,
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<DocFormat>,
     #[command(flatten)]
-    pub out: OutputArgs,
+    pub answer: AnswerArgs,
 }
 
 /// A percentage, with or without its sign; the planner says which are too large.
@@ -125,18 +116,14 @@ fn percentage(text: &str) -> Result<Decimal, String> {
 }
 
 pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let settings = estate::settings(&args.out, io)?;
-    let format = audit::format(args.format, &settings, io)?;
-    let age = PriceAge::of(args.max_price_age.as_deref(), &settings)?;
-    planner::check_output(
-        &[
-            ("--from", args.of.from.as_deref()),
-            ("--profile-data", args.profile_data.as_deref()),
-        ],
-        &args.out,
-    )?;
-    let running = args.of.running(&settings)?;
-    let today = running.as_ref().map(|(one, _)| one);
+    let read = [
+        ("--from", args.of.from.as_deref()),
+        ("--profile-data", args.profile_data.as_deref()),
+    ];
+    let planning = Planning::of(&args.answer, &read, io)?;
+    let settings = &planning.settings;
+    let (running, gathered) = args.of.running(settings)?.unzip();
+    let today = running.as_ref();
     let of_today = today.map(|one| one.key.instance_type.as_str());
     let named = args.instance_type.as_deref().or(of_today);
     let machine = named.map(machine).transpose()?;
@@ -145,20 +132,17 @@ pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
             .with_hint("pass the type whose GPUs are compared"));
     }
     let gpus = args.gpus.or(machine.map(|(_, _, gpus)| gpus)).unwrap_or(0);
-    let own = own(args, gpus, today, &settings)?;
-    let gathered = running.as_ref().map(|(_, prices)| prices);
+    let own = own(args, gpus, today, settings)?;
     let known = match machine {
-        Some((shape, gpu, _)) => listed(args, (shape, gpu), (today, gathered), &settings, io)?,
+        Some((shape, gpu, _)) => listed(args, (shape, gpu), (today, gathered), &planning, io)?,
         None => Rentals::default(),
     };
     let oldest = known.found.iter().filter_map(|one| one.seen_on).min();
-    let warning = age.check(oldest, io.now)?;
     let paid = paid(args, today);
     let rented = with_own_price(paid.as_ref(), machine, gpus, known.found);
     let found = rent_or_buy(own, rented).map_err(refused)?;
     let fleet = today.map(|one| (one.name.as_str(), one.instances));
-    let code = planner::print(&rent_or_buy_answer(&found, fleet), format, &args.out, io)?;
-    output::warn(warning, &args.out, io);
+    let code = planning.print(&rent_or_buy_answer(&found, fleet), oldest, io.now, io)?;
     let mut said = format!(
         "compared {}",
         counted(found.rentals.len() as u64, "price", "prices")
@@ -167,7 +151,7 @@ pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
         let others = counted(known.other_currencies as u64, "offer", "offers");
         said.push_str(&format!("; {others} in other currencies left out"));
     }
-    output::say(&said, &args.out, io);
+    output::say(&said, &args.answer.out, io);
     Ok(code)
 }
 
@@ -207,35 +191,27 @@ fn refused(error: BadOwn) -> Failure {
 fn listed(
     args: &RentOrBuyArgs,
     (shape, gpu): (&InstanceShape, &GpuOffer),
-    (today, gathered): (Option<&RunningWorkload>, Option<&PriceBook>),
-    settings: &SettingsFile,
+    (today, gathered): (Option<&RunningWorkload>, Option<PriceBook>),
+    planning: &Planning<'_>,
     io: &Io<'_>,
 ) -> Result<Rentals, Failure> {
     let of_today = today.map(|one| one.key.region.as_str());
     let region = args.region.as_deref().or(of_today);
-    let region = pricing::one_region(region, settings, io)?;
+    let region = pricing::one_region(region, &planning.settings, io)?;
     let asked = args.provider.as_deref().unwrap_or(AWS).split(',');
     let asked: BTreeSet<String> = asked.map(|name| name.trim().to_owned()).collect();
+    let providers = if asked.contains("all") {
+        providers()
+    } else {
+        // The region that is checked is one of AWS.
+        asked.into_iter().chain([AWS.to_owned()]).collect()
+    };
     let question = Question {
-        instance_types: vec![shape.instance_type.clone()],
-        gpu: None,
-        count: None,
-        regions: vec![region.clone()],
-        home_region: region,
-        providers: if asked.contains("all") {
-            providers()
-        } else {
-            // The region that is checked is one of AWS.
-            asked.into_iter().chain([AWS.to_owned()]).collect()
-        },
-        operating_system: OperatingSystem::Linux,
-        sort: SortBy::Price,
+        providers,
+        ..Question::of_aws(vec![shape.instance_type.clone()], vec![region])
     };
-    let book = match gathered {
-        Some(_) => PriceBook::default(),
-        None => pricing::book(args.offline, settings, io)?,
-    };
-    let prices = Prices::new(gathered.unwrap_or(&book), &settings.policy.discount_percent);
+    let book = planning.book(gathered, args.answer.offline, io)?;
+    let prices = planning.prices(&book);
     pricing::refuse_unknown(&question, &prices)?;
     Ok(rentals(&question, gpu, &prices))
 }

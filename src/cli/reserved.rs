@@ -8,8 +8,7 @@ use super::price_age::PriceAge;
 use super::scope::invocation;
 use super::{Io, audit, estate, output, planner, pricing};
 use crate::analysis::{
-    AWS, Offer, Question, SortBy, assess_commitments, audit as audited, compare,
-    planned_commitments,
+    Offer, Question, assess_commitments, audit as audited, compare, planned_commitments,
 };
 use crate::catalog::{Prices, family};
 use crate::config::SettingsFile;
@@ -24,7 +23,7 @@ use crate::savings::{
 };
 use crate::trend::{Ledger, MonthlyGrowth, monthly_growth};
 use rust_decimal::Decimal;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 pub(super) fn run(args: &ReservedArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.estate.out, io)?;
@@ -164,14 +163,8 @@ fn question(
         None => pricing::home_region(settings, io),
     };
     Ok(Question {
-        instance_types: vec![name.to_ascii_lowercase()],
-        gpu: None,
-        count: None,
-        regions: vec![region.clone()],
-        home_region: region,
-        providers: BTreeSet::from([AWS.to_owned()]),
         operating_system: pricing::operating_system(&args.os)?,
-        sort: SortBy::Price,
+        ..Question::of_aws(vec![name.to_ascii_lowercase()], vec![region])
     })
 }
 

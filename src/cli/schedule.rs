@@ -3,17 +3,13 @@
 use super::Io;
 use super::args::{DocFormat, EstateArgs, time};
 use super::exit::{ExitCode, Failure};
-use super::price_age::PriceAge;
+use super::planning::Planning;
 use super::scope::regions;
-use super::{audit, estate, output, planner, pricing, sampled};
-use crate::analysis::{
-    AWS, GpuFilter, Question, SeenJob, SortBy, UnplacedJob, idle_hosts, job_need, seen_jobs,
-};
+use super::{estate, output, pricing, sampled};
+use crate::analysis::{GpuFilter, Question, SeenJob, UnplacedJob, idle_hosts, job_need, seen_jobs};
 use crate::catalog::{self, Prices};
 use crate::config::SettingsFile;
-use crate::domain::{
-    Currency, GpuModel, GpuOffer, JobRequest, OperatingSystem, PriceBook, shell_word, shown,
-};
+use crate::domain::{Currency, GpuModel, GpuOffer, JobRequest, PriceBook, shell_word, shown};
 use crate::planners::schedule::{
     Host, Job, JobSchedule, ScheduleAsk, ScheduleError, schedule_jobs,
 };
@@ -98,14 +94,12 @@ struct Wanted {
 }
 
 pub(super) fn run(args: &ScheduleArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let settings = estate::settings(&args.estate.out, io)?;
-    let format = audit::format(args.format, &settings, io)?;
-    let age = PriceAge::of_estate(&args.estate, &settings)?;
     let samples = args.estate.profile_data.iter();
     let samples = samples.map(|path| ("--profile-data", Some(path.as_path())));
-    let read: Vec<(&str, Option<&Path>)> =
-        samples.chain([("--jobs", args.jobs.as_deref())]).collect();
-    planner::check_output(&read, &args.estate.out)?;
+    let jobs = [("--jobs", args.jobs.as_deref())];
+    let read: Vec<_> = samples.chain(jobs).collect();
+    let planning = Planning::of_estate(&args.estate, args.format, &read, io)?;
+    let settings = &planning.settings;
     let requests = match args.jobs.as_deref() {
         Some(path) => Some((path, requests(path)?)),
         None => None,
@@ -115,35 +109,33 @@ pub(super) fn run(args: &ScheduleArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     let is_estate = is_read || args.idle_hours;
     let is_of_runs = requests.is_none() && !is_estate && !of.profile_data.is_empty();
     let estate = if is_estate || (requests.is_none() && !is_of_runs) {
-        Some(estate::estate(of, &settings, io)?)
+        Some(estate::estate(of, settings, io)?)
     } else {
         None
     };
     let book = match &estate {
         Some(_) => PriceBook::default(),
-        None => pricing::book(of.offline, &settings, io)?,
+        None => pricing::book(of.offline, settings, io)?,
     };
     let gathered = estate.as_ref().map_or(&book, |estate| &estate.prices);
-    let prices = Prices::new(gathered, &settings.policy.discount_percent);
+    let prices = planning.prices(gathered);
     let now = estate.as_ref().map_or(io.now, |estate| estate.as_of);
     let begin = args.start.unwrap_or(now).as_second();
     let (wanted, unplaced) = match (&requests, &estate) {
         (Some((path, requests)), _) => (written(path, requests, begin), BTreeMap::new()),
         (None, Some(estate)) => seen(estate, begin)?,
-        (None, None) => (sampled_runs(args, &settings, begin)?, BTreeMap::new()),
+        (None, None) => (sampled_runs(args, settings, begin)?, BTreeMap::new()),
     };
     let ask = ask(
         args,
-        &settings,
+        settings,
         (wanted, begin),
         (estate.as_ref(), &prices),
         io,
     )?;
     let found = schedule_jobs(ask).map_err(refused)?;
-    let warning = age.check(oldest(&found), now)?;
     let answer = schedule_answer(&found, &unplaced);
-    let code = planner::print(&answer, format, &of.out, io)?;
-    output::warn(warning, &of.out, io);
+    let code = planning.print(&answer, oldest(&found), now, io)?;
     Ok(match &estate {
         // Jobs are placed without machines of one's own too.
         Some(estate) => {
@@ -361,15 +353,10 @@ fn filter(one: &Wanted, regions: &[String], prices: &Prices<'_>) -> Result<GpuFi
             .with_hint("use a model, a model and its memory, or a range of sizes")
     })?;
     let data = one.job.data_region.iter().cloned();
+    let regions = regions.iter().cloned().chain(data).collect();
     let question = Question {
-        instance_types: Vec::new(),
         gpu: Some(filter.clone()),
-        count: None,
-        regions: regions.iter().cloned().chain(data).collect(),
-        home_region: regions.first().cloned().unwrap_or_default(),
-        providers: BTreeSet::from([AWS.to_owned()]),
-        operating_system: OperatingSystem::Linux,
-        sort: SortBy::Price,
+        ..Question::of_aws(Vec::new(), regions)
     };
     pricing::refuse_unknown(&question, prices)?;
     Ok(filter)

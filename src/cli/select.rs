@@ -1,12 +1,11 @@
 //! `gpucost select`: which type to rent.
 
 use super::exit::{ExitCode, Failure};
-use super::price_age::PriceAge;
+use super::planning::Planning;
 use super::select_args::SelectArgs;
 use super::select_measured::{of_run, of_workload};
-use super::{Io, audit, estate, fit, output, planner, pricing, sampled};
-use crate::analysis::{AWS, GpuFilter, Question, RunningWorkload, SortBy, select_types};
-use crate::catalog::Prices;
+use super::{Io, fit, output, pricing, sampled};
+use crate::analysis::{GpuFilter, Question, RunningWorkload, select_types};
 use crate::config::SettingsFile;
 use crate::domain::{GpuShare, Policy};
 use crate::planners::fit::ServedModel;
@@ -14,38 +13,27 @@ use crate::planners::model::Dtype;
 use crate::planners::select::{Budget, Refusal, Selection, Wanted, vcpus_for};
 use crate::report::select_answer;
 use crate::report::text::counted;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let settings = estate::settings(&args.catalog.out, io)?;
-    let format = audit::format(args.catalog.format, &settings, io)?;
-    let age = PriceAge::of(args.catalog.max_price_age.as_deref(), &settings)?;
-    planner::check_output(
-        &[
-            ("--from", args.of.from.as_deref()),
-            ("--profile-data", args.profile_data.as_deref()),
-        ],
-        &args.catalog.out,
-    )?;
-    let running = args.of.running(&settings)?;
-    let (running, gathered) = running.map_or((None, None), |(one, book)| (Some(one), Some(book)));
-    let question = question(args, running.as_ref(), &settings, io)?;
-    let wanted = wanted(args, &question, running.as_ref(), &settings)?;
-    let book = match gathered {
-        Some(book) => book,
-        None => pricing::book(args.catalog.offline, &settings, io)?,
-    };
-    let policy = &settings.policy;
-    let prices = Prices::new(&book, &policy.discount_percent);
+    let out = &args.catalog.answer.out;
+    let read = [
+        ("--from", args.of.from.as_deref()),
+        ("--profile-data", args.profile_data.as_deref()),
+    ];
+    let planning = Planning::of(&args.catalog.answer, &read, io)?;
+    let settings = &planning.settings;
+    let (running, gathered) = args.of.running(settings)?.unzip();
+    let question = question(args, running.as_ref(), settings, io)?;
+    let wanted = wanted(args, &question, running.as_ref(), settings)?;
+    let book = planning.book(gathered, args.catalog.answer.offline, io)?;
+    let prices = planning.prices(&book);
     pricing::refuse_unknown(&question, &prices)?;
-    let found = select_types(&question, wanted, &prices, policy);
-    let quotes = found
-        .fits
-        .iter()
-        .filter_map(|one| one.offered.quote(one.paying));
-    let warning = age.check(quotes.map(|quote| quote.seen_on).min(), io.now)?;
-    let code = planner::print(&select_answer(&found), format, &args.catalog.out, io)?;
-    output::warn(warning, &args.catalog.out, io);
+    let found = select_types(&question, wanted, &prices, &settings.policy);
+    let fits = found.fits.iter();
+    let quotes = fits.filter_map(|one| one.offered.quote(one.paying));
+    let oldest = quotes.map(|quote| quote.seen_on).min();
+    let code = planning.print(&select_answer(&found), oldest, io.now, io)?;
     if found.fits.is_empty() {
         output::complain(&nothing(&found), &hint(&found), io);
         return Ok(ExitCode::Nothing);
@@ -61,7 +49,7 @@ pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
             counted(checked as u64, "offer", "offers"),
             found.refused.len()
         ),
-        &args.catalog.out,
+        out,
         io,
     );
     Ok(code)
@@ -114,17 +102,13 @@ fn question(
     let regions = args.region.as_deref().unwrap_or_default().split(',');
     let regions = regions.map(str::trim).filter(|name| !name.is_empty());
     Ok(Question {
-        instance_types: Vec::new(),
         gpu,
-        count: None,
-        regions: regions.map(str::to_owned).collect(),
         home_region: running.map_or_else(
             || pricing::home_region(settings, io),
             |one| one.key.region.clone(),
         ),
-        providers: BTreeSet::from([AWS.to_owned()]),
         operating_system: pricing::operating_system(&args.catalog.os)?,
-        sort: SortBy::Price,
+        ..Question::of_aws(Vec::new(), regions.map(str::to_owned).collect())
     })
 }
 

@@ -7,14 +7,13 @@ use super::price_age::PriceAge;
 use super::spot_args::SpotArgs;
 use super::{audit, estate, output, planner, pricing};
 use crate::analysis::{
-    AWS, Question, SortBy, SpotJob, assess_fleet, assess_type, audit as audited, planned_spot,
+    Question, SpotJob, assess_fleet, assess_type, audit as audited, planned_spot,
 };
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::{PriceKey, Risk};
 use crate::report::{TableStyle, spot_fleet_doc, spot_type_doc};
 use crate::savings::Checkpointing;
-use std::collections::BTreeSet;
 
 pub(super) fn run(args: &SpotArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.estate.out, io)?;
@@ -89,14 +88,8 @@ fn key(
             .with_hint("pass one, such as `--region us-east-1`"));
     }
     let question = Question {
-        instance_types: vec![name.to_owned()],
-        gpu: None,
-        count: None,
-        regions: vec![region.clone()],
-        home_region: region.clone(),
-        providers: BTreeSet::from([AWS.to_owned()]),
         operating_system: pricing::operating_system(&args.os)?,
-        sort: SortBy::Price,
+        ..Question::of_aws(vec![name.to_owned()], vec![region.clone()])
     };
     pricing::refuse_unknown(&question, prices)?;
     Ok(PriceKey {

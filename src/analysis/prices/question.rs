@@ -168,6 +168,20 @@ pub struct Question {
 }
 
 impl Question {
+    /// Offers of AWS on Linux, the cheapest first; the first of the regions is its home.
+    pub fn of_aws(instance_types: Vec<String>, regions: Vec<String>) -> Self {
+        Self {
+            instance_types,
+            gpu: None,
+            count: None,
+            home_region: regions.first().cloned().unwrap_or_default(),
+            regions,
+            providers: BTreeSet::from([AWS.to_owned()]),
+            operating_system: OperatingSystem::Linux,
+            sort: SortBy::Price,
+        }
+    }
+
     /// Whether a provider's offers are wanted.
     pub fn asks_provider(&self, provider: &str) -> bool {
         self.providers.contains(provider)

@@ -1,0 +1,97 @@
+//! What every planner is run with, and how its answer is printed.
+
+use super::args::{DocFormat, EstateArgs, OutputArgs};
+use super::exit::{ExitCode, Failure};
+use super::planner_flags::AnswerArgs;
+use super::price_age::PriceAge;
+use super::{Io, audit, estate, output, planner, pricing};
+use crate::catalog::Prices;
+use crate::config::SettingsFile;
+use crate::domain::PriceBook;
+use crate::report::Doc;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use std::path::Path;
+
+/// A flag, and the file that it names.
+pub(super) type Named<'a> = (&'static str, Option<&'a Path>);
+
+pub(super) struct Planning<'a> {
+    pub settings: SettingsFile,
+    format: DocFormat,
+    age: PriceAge,
+    out: &'a OutputArgs,
+}
+
+impl<'a> Planning<'a> {
+    /// Of a planner without an account. Its answer replaces nothing of `read`.
+    pub(super) fn of(
+        args: &'a AnswerArgs,
+        read: &[Named<'_>],
+        io: &Io<'_>,
+    ) -> Result<Self, Failure> {
+        let age = |settings: &_| PriceAge::of(args.max_price_age.as_deref(), settings);
+        Self::with(args.format, &args.out, read, age, io)
+    }
+
+    /// The same of one that may read an estate.
+    pub(super) fn of_estate(
+        args: &'a EstateArgs,
+        format: Option<DocFormat>,
+        read: &[Named<'_>],
+        io: &Io<'_>,
+    ) -> Result<Self, Failure> {
+        let age = |settings: &_| PriceAge::of_estate(args, settings);
+        Self::with(format, &args.out, read, age, io)
+    }
+
+    fn with(
+        format: Option<DocFormat>,
+        out: &'a OutputArgs,
+        read: &[Named<'_>],
+        age: impl FnOnce(&SettingsFile) -> Result<PriceAge, Failure>,
+        io: &Io<'_>,
+    ) -> Result<Self, Failure> {
+        let settings = estate::settings(out, io)?;
+        let format = audit::format(format, &settings, io)?;
+        let age = age(&settings)?;
+        planner::check_output(read, out)?;
+        Ok(Self {
+            settings,
+            format,
+            age,
+            out,
+        })
+    }
+
+    /// The prices of an estate, else those that are known without one.
+    pub(super) fn book(
+        &self,
+        gathered: Option<PriceBook>,
+        offline: bool,
+        io: &Io<'_>,
+    ) -> Result<PriceBook, Failure> {
+        gathered.map_or_else(|| pricing::book(offline, &self.settings, io), Ok)
+    }
+
+    pub(super) fn prices<'b>(&'b self, book: &'b PriceBook) -> Prices<'b> {
+        Prices::new(book, &self.settings.policy.discount_percent)
+    }
+
+    /// Prints an answer, and warns where its oldest price is old at an instant.
+    ///
+    /// # Errors
+    /// When that price is older than accepted.
+    pub(super) fn print(
+        &self,
+        doc: &Doc,
+        oldest: Option<Date>,
+        as_of: Timestamp,
+        io: &mut Io<'_>,
+    ) -> Result<ExitCode, Failure> {
+        let warning = self.age.check(oldest, as_of)?;
+        let code = planner::print(doc, self.format, self.out, io)?;
+        output::warn(warning, self.out, io);
+        Ok(code)
+    }
+}
