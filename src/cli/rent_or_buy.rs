@@ -22,16 +22,26 @@ use rust_decimal::prelude::FromPrimitive;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+/// A value with its source.
+type Sourced = (Decimal, &'static str);
+
 /// Average of facilities, weighted: Uptime Institute Global Data Center Survey 2025.
-const PUE: Decimal = Decimal::from_parts(154, 0, 0, false, 2);
-const PUE_SOURCE: &str = "average of the Uptime Institute Global Data Center Survey 2025";
+const PUE: Sourced = (
+    Decimal::from_parts(154, 0, 0, false, 2),
+    "average of the Uptime Institute Global Data Center Survey 2025",
+);
 /// Average of industrial consumers in the United States in 2023: EIA, 2024-03-18.
-const ELECTRICITY: Decimal = Decimal::from_parts(806, 0, 0, false, 4);
-const ELECTRICITY_SOURCE: &str = "industrial average of the United States in 2023, EIA";
+const ELECTRICITY: Sourced = (
+    Decimal::from_parts(806, 0, 0, false, 4),
+    "industrial average of the United States in 2023, EIA",
+);
 /// Median wage of network and computer systems administrators in May 2022: BLS
 /// Occupational Outlook Handbook. Without what an employer pays beside wages.
-const STAFF_HOURLY: Decimal = Decimal::from_parts(4_352, 0, 0, false, 2);
-const STAFF_SOURCE: &str = "median wage of system administrators in May 2022, BLS";
+const STAFF_HOURLY: Sourced = (
+    Decimal::from_parts(4_352, 0, 0, false, 2),
+    "median wage of system administrators in May 2022, BLS",
+);
+const NO_CAPITAL: Sourced = (Decimal::ZERO, "not computed");
 
 /// `gpucost rent-or-buy`.
 #[derive(Debug, Args)]
@@ -301,42 +311,29 @@ fn own(
     today: Option<&RunningWorkload>,
     settings: &SettingsFile,
 ) -> Result<Own, Failure> {
-    let mut sources: BTreeMap<Input, String> = [
+    let flags = [
         (Input::Purchase, "--purchase"),
         (Input::Spares, "--spares-percent"),
         (Input::Residual, "--residual-percent"),
         (Input::Rack, "--rack-monthly"),
         (Input::StaffHours, "--staff-hours"),
-    ]
-    .map(|(input, flag)| (input, flag.to_owned()))
-    .into();
-    let mut or_default = |input: Input, flag: Option<Decimal>, name: &str, other: Sourced| {
-        let (value, source) = match flag {
-            Some(value) => (value, name.to_owned()),
-            None => (other.0, format!("default: {}", other.1)),
-        };
+    ];
+    let mut sources = BTreeMap::from(flags.map(|(input, flag)| (input, flag.to_owned())));
+    let mut or = |input: Input, flag: Option<Decimal>, name: &str, (usual, of): Sourced| {
+        let source = flag.map_or_else(|| format!("default: {of}"), |_| name.to_owned());
         sources.insert(input, source);
-        value
+        flag.unwrap_or(usual)
     };
-    let pue = or_default(Input::Pue, args.pue, "--pue", (PUE, PUE_SOURCE));
-    let electricity = or_default(
+    let (cost, capital) = (args.staff_hourly, args.capital_percent);
+    let pue = or(Input::Pue, args.pue, "--pue", PUE);
+    let electricity = or(
         Input::Electricity,
         args.electricity,
         "--electricity",
-        (ELECTRICITY, ELECTRICITY_SOURCE),
+        ELECTRICITY,
     );
-    let staff_hourly = or_default(
-        Input::StaffHourly,
-        args.staff_hourly,
-        "--staff-hourly",
-        (STAFF_HOURLY, STAFF_SOURCE),
-    );
-    let capital_percent = or_default(
-        Input::Capital,
-        args.capital_percent,
-        "--capital-percent",
-        (Decimal::ZERO, "not computed"),
-    );
+    let staff_hourly = or(Input::StaffHourly, cost, "--staff-hourly", STAFF_HOURLY);
+    let capital_percent = or(Input::Capital, capital, "--capital-percent", NO_CAPITAL);
     let (watts, source) = watts(args, gpus, settings)?;
     sources.insert(Input::Watts, source);
     let (utilization_percent, source) = utilization(args, today)?;
@@ -359,9 +356,6 @@ fn own(
         sources,
     })
 }
-
-/// A value with its source.
-type Sourced = (Decimal, &'static str);
 
 /// The mean draw of the server, and where it is from.
 fn watts(

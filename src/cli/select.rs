@@ -209,22 +209,16 @@ fn served(args: &SelectArgs, policy: &Policy) -> Result<Option<ServedModel>, Fai
 /// Where what is said of the model is from, unless a flag of its name was passed.
 fn model_sources(args: &SelectArgs) -> Vec<(&'static str, String)> {
     let (memory, model) = (&args.model_memory, &args.model);
+    let assumed = "assumed, see docs/planners/fit.md";
+    let of_policy = "vram_headroom of the policy";
     let default = [
         ("dtype", args.dtype.is_some(), "default"),
         ("params_billion", model.params.is_some(), "--model"),
         ("kv_dtype", memory.kv_dtype.is_some(), "default"),
         ("context_tokens", memory.context.is_some(), "default"),
         ("sequences", memory.concurrency.is_some(), "default"),
-        (
-            "runtime_gib",
-            memory.runtime_gib.is_some(),
-            "assumed, see docs/planners/fit.md",
-        ),
-        (
-            "headroom",
-            memory.headroom.is_some(),
-            "vram_headroom of the policy",
-        ),
+        ("runtime_gib", memory.runtime_gib.is_some(), assumed),
+        ("headroom", memory.headroom.is_some(), of_policy),
     ];
     let default = default.into_iter().filter(|(_, is_passed, _)| !is_passed);
     default
