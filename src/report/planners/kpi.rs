@@ -1,18 +1,19 @@
-//! `gpucost kpi` on an estate: its key figures, those of its workloads, and its jobs.
+//! `gpucost kpi`: the key figures of an estate with those of its workloads and its jobs, or what a
+//! run costs with each unit of its work.
 
-use super::figures::{basis, missing, rows};
-use crate::analysis::{Audit, AuditedWorkload, GpuHours, GpuUse, JobCost, waits_for_work};
+use super::figures::{an_hour, basis, missing, rows, step};
+use crate::analysis::{Audit, AuditedWorkload, GpuHours, GpuUse, JobCost, RunKpis, waits_for_work};
 use crate::domain::{Currency, Kpi, KpiValue, Money, Policy, UnitCost};
-use crate::report::doc::{Doc, Missing, Table, Value, columns};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
 use crate::report::shared::kpis::{per, title};
-use crate::report::shared::text::{counted, minute, percent, unit_price};
+use crate::report::shared::text::{counted, minute, money, percent, unit_price};
 
 /// A key figure: its name, what it is about, its value and its unit.
-pub(super) struct Figure(pub String, pub String, pub Value, pub String);
+struct Figure(String, String, Value, String);
 
 columns! {
     /// On an estate and of a run.
-    pub(super) fn of_kpis(row: Figure) {
+    fn of_kpis(row: Figure) {
         text "kpi", "KPI", Narrow(0), row.0.clone();
         text "about", "about", Narrow(0), row.1.clone();
         opt cell "value", "value", Narrow(0), row.2.clone();
@@ -21,7 +22,7 @@ columns! {
 }
 
 /// The table of key figures.
-pub(super) fn kpis(rows: Vec<Figure>) -> Table {
+fn kpis(rows: Vec<Figure>) -> Table {
     Table::of("kpis", "KEY FIGURES", ("row", "rows"), of_kpis(), rows)
 }
 
@@ -170,7 +171,7 @@ fn figure(kpi: Kpi, audit: &Audit) -> Figure {
 }
 
 /// Of units of work.
-pub(super) fn unit_cost(cost: &UnitCost) -> Figure {
+fn unit_cost(cost: &UnitCost) -> Figure {
     let currency = cost.cost.map(Money::currency);
     let currency = currency.map_or(String::new(), |currency| format!("{currency} "));
     let unit = format!("{currency}per {}", per(cost.per(), &cost.unit));
@@ -188,5 +189,75 @@ fn unknown(audit: &Audit, flags: &str) -> Vec<Missing> {
         if kpis.jobs.is_empty() => missing("training jobs", "with `--services ec2,sagemaker`, jobs of the window are read");
         if kpis.get(Kpi::TimeToFirstWork).is_none() => missing("hours from launch to first GPU work", "an instance shows them that was launched in the window and whose GPU worked in it");
         if kpis.unit_costs.is_empty() => missing("units of work", "`--units FILE` says how many inferences, tokens, steps or epochs were done");
+    }
+}
+
+/// What units of a run cost; `source` says where its hours and type are from.
+pub fn kpi_run_answer(found: &RunKpis, source: &str) -> Doc {
+    let cost = Figure(
+        "cost of the run".to_owned(),
+        found.run.key.instance_type.clone(),
+        Value::Money(found.cost),
+        found.cost.currency().code().to_owned(),
+    );
+    Doc {
+        name: "kpi",
+        headline: headline_of_run(found),
+        given: given_of_run(found, source),
+        steps: steps_of_run(found),
+        tables: vec![kpis(rows! {
+            cost;
+            ..found.unit_costs.iter().map(unit_cost);
+        })],
+        caveats: rows! {
+            "the price is that of the instances on demand: storage, network and commitments are not in it".to_owned();
+        },
+        missing: rows! {
+            if found.unit_costs.is_empty() => missing("units of work", "pass `--unit NAME=COUNT`, or `--log FILE` with `--log-unit NAME=TEXT`, here or to `gpucost profile`");
+        },
+        ..Doc::default()
+    }
+}
+
+fn headline_of_run(found: &RunKpis) -> String {
+    let cost = money(found.cost);
+    let first = found.unit_costs.first();
+    match first.and_then(|one| Some((one, one.price()?))) {
+        Some((one, price)) => format!(
+            "The run costs {cost}: {} per {}",
+            unit_price(price),
+            per(one.per(), &one.unit)
+        ),
+        None => format!("The run costs {cost}"),
+    }
+}
+
+fn given_of_run(found: &RunKpis, source: &str) -> Vec<Given> {
+    let (run, quote) = (&found.run, &found.quote);
+    let dated = format!("{}, {}", quote.origin.name(), quote.effective_date);
+    let place = format!("{} in {}", run.key.instance_type, run.key.region);
+    rows! {
+        basis("instance_type", "instance type", Value::Text(place), source);
+        basis("instances", "instances", Value::Count(run.instances.into()), source);
+        basis("hours", "hours of each", Value::make_number(run.hours, 4), source);
+        basis("on_demand_hourly", "price per hour", Value::Price(an_hour(quote.rate)), dated);
+    }
+}
+
+fn steps_of_run(found: &RunKpis) -> Vec<Step> {
+    let run = &found.run;
+    let (hours, rate) = (run.hours.round_dp(6).normalize(), found.quote.rate.amount());
+    let cost = found.cost.amount();
+    let times = |per: u32| match per {
+        1 => String::new(),
+        per => format!(" × {per}"),
+    };
+    rows! {
+        step("cost of the run", format!("{} × {hours} h × {}", run.instances, rate.normalize()), Value::Money(found.cost));
+        for unit in &found.unit_costs => step(
+            format!("per {}", per(unit.per(), &unit.unit)),
+            format!("{cost}{} / {}", times(unit.per()), unit.count.normalize()),
+            Value::make_price(unit.price()),
+        );
     }
 }
