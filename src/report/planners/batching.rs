@@ -22,12 +22,16 @@ pub fn batching_answer(
 ) -> Doc {
     let best = &found.choices[found.best];
     let named = found.ask.machine.instance_type.as_ref();
+    let choices = found.choices.iter().map(|choice| (choice, found));
     Doc {
         name: "batching",
         headline: headline(found, best, server),
         given: given(found, curve_source, today),
         steps: steps(found, best, today),
-        tables: vec![choices(found), curve(found)],
+        tables: rows! {
+            Table::of("choices", "LIMITS ON BATCHES", ("limit", "limits"), of_choices(), choices);
+            Table::of("curve", "THROUGHPUT of a server", ("point", "points"), of_curve(), found.ask.curve.points());
+        },
         caveats: caveats(found, today),
         missing: rows! {
             if named.is_none() => missing("cost of a server", "pass its instance type with `--type`");
@@ -165,17 +169,6 @@ columns! {
         cell "items_per_second", "items/s", Narrow(0), Value::Number(row.items_per_second, decimals_of(row.items_per_second));
         number "batch_ms", "batch ms", Narrow(0), f64::from(row.batch) / row.items_per_second * 1e3;
     }
-}
-
-fn choices(found: &Batching) -> Table {
-    let rows = found.choices.iter().map(|choice| (choice, found));
-    let noun = ("limit", "limits");
-    Table::of("choices", "LIMITS ON BATCHES", noun, of_choices(), rows)
-}
-
-fn curve(found: &Batching) -> Table {
-    let (noun, points) = (("point", "points"), found.ask.curve.points());
-    Table::of("curve", "THROUGHPUT of a server", noun, of_curve(), points)
 }
 
 fn caveats(found: &Batching, today: Option<&Today>) -> Vec<String> {

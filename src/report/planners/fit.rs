@@ -18,19 +18,20 @@ const MEASURED_TOKENS: u64 = 5_000;
 /// beside it.
 pub fn fit_answer(fit: &Fit, seen: Option<&MeasuredMemory>) -> Doc {
     let first = fit.candidates.first();
-    let compared = seen.map(|seen| measured(fit, seen));
-    let uncomputed = seen.filter(|_| compared.as_ref().is_some_and(|table| table.rows.is_empty()));
+    let computed = |seen: &MeasuredMemory| computed_memory(&fit.ask, &seen.instance_type);
+    let compared = seen.map(|seen| (seen, computed(seen)));
+    let dtypes = fit.ask.dtypes.iter().map(|dtype| (*dtype, fit));
     Doc {
         name: "fit",
         headline: headline(fit),
         given: given(fit),
         steps: first.map_or_else(Vec::new, |one| steps(one, fit)),
-        missing: unknown(fit, uncomputed),
+        missing: unknown(fit, seen.filter(|seen| computed(seen).is_empty())),
         tables: rows! {
             types(fit);
-            ..compared;
-            dtypes(fit);
-            refused(fit);
+            for (seen, computed) in compared => Table::of("measured_memory", "MEASURED MEMORY  of a GPU, beside the formula", ("way to hold the model", "ways to hold the model"), of_computed(), computed.into_iter().map(|computed| (computed, seen)));
+            Table::of("dtypes", "TYPES OF NUMBERS  the same model in each", ("type of numbers", "types of numbers"), of_dtypes(), dtypes);
+            Table::of("refused", "REFUSED", ("type", "types"), of_refused(), &fit.refused);
         },
         caveats: caveats(fit, seen.is_some()),
         next: next(fit),
@@ -218,6 +219,7 @@ fn cost(one: &Candidate, fit: &Fit) -> Vec<Step> {
 }
 
 columns! {
+    /// Of each type of numbers and each number of GPUs that may hold a copy.
     fn of_computed<'a>(row: (ComputedMemory, &'a MeasuredMemory)) {
         text "measured_on", "measured on", Narrow(0), row.1.name.clone();
         text "instance_type", "type", Narrow(0), row.1.instance_type.clone();
@@ -227,18 +229,6 @@ columns! {
         number "computed_gib", "computed GiB", Narrow(0), row.0.mib / MIB_OF_GIB;
         opt percent "difference_percent", "difference", Narrow(0), (row.1.peak_mib > 0.0).then(|| (row.0.mib / row.1.peak_mib - 1.0) * 100.0);
     }
-}
-
-/// A row for each type of numbers and each number of GPUs that may hold a copy.
-fn measured(fit: &Fit, seen: &MeasuredMemory) -> Table {
-    let computed = computed_memory(&fit.ask, &seen.instance_type);
-    Table::of(
-        "measured_memory",
-        "MEASURED MEMORY  of a GPU, beside the formula",
-        ("way to hold the model", "ways to hold the model"),
-        of_computed(),
-        computed.into_iter().map(|computed| (computed, seen)),
-    )
 }
 
 columns! {
@@ -304,27 +294,12 @@ fn cheapest<'a>((dtype, fit): &(Dtype, &'a Fit)) -> Option<&'a Candidate> {
     fit.of(*dtype).find(|one| one.price.is_some())
 }
 
-fn dtypes(fit: &Fit) -> Table {
-    Table::of(
-        "dtypes",
-        "TYPES OF NUMBERS  the same model in each",
-        ("type of numbers", "types of numbers"),
-        of_dtypes(),
-        fit.ask.dtypes.iter().map(|dtype| (*dtype, fit)),
-    )
-}
-
 columns! {
     fn of_refused<'a>(row: &'a Refused) {
         text "instance_type", "type", Narrow(0), row.instance_type.clone();
         text "dtype", "dtype", Narrow(0), row.dtype.name().to_owned();
         text "reason", "reason", Narrow(0), row.reason.to_string();
     }
-}
-
-fn refused(fit: &Fit) -> Table {
-    let noun = ("type", "types");
-    Table::of("refused", "REFUSED", noun, of_refused(), &fit.refused)
 }
 
 fn caveats(fit: &Fit, is_measured: bool) -> Vec<String> {

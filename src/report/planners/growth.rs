@@ -44,13 +44,9 @@ pub fn growth_answer(fleet: &ReservedFleet, growth: Decimal, source: &str, flags
             percent,
             source,
         )],
-        tables: vec![Table::of(
-            "pools",
-            "RESERVED INSTANCES  what to buy now, over the whole term",
-            ("row", "rows"),
-            of_purchases(),
-            purchases,
-        )],
+        tables: rows! {
+            Table::of("pools", "RESERVED INSTANCES  what to buy now, over the whole term", ("row", "rows"), of_purchases(), purchases);
+        },
         caveats: rows! {
             "each month the whole usage of a pool is taken to grow by the same share, from the second month on; a purchase in steps as the growth comes loses nothing of it".to_owned();
             "savings are those of the whole term; terms of a pool are alternatives and do not add up".to_owned();

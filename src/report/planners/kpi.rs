@@ -21,11 +21,6 @@ columns! {
     }
 }
 
-/// The table of key figures.
-fn kpis(rows: Vec<Figure>) -> Table {
-    Table::of("kpis", "KEY FIGURES", ("row", "rows"), of_kpis(), rows)
-}
-
 /// A workload with GPUs that runs.
 struct Row<'a> {
     workload: &'a AuditedWorkload,
@@ -87,20 +82,8 @@ pub fn kpi_answer(audit: &Audit, policy: &Policy, flags: &str, units: &str) -> D
     let fleet = Kpi::ALL.iter().map(|kpi| figure(*kpi, audit));
     let figures = fleet.chain(audit.kpis.unit_costs.iter().map(unit_cost));
     let workloads = audit.workloads.iter();
-    let workloads = Table::of(
-        "workloads",
-        "WORKLOADS  per month, at today's running time",
-        ("workload", "workloads"),
-        of_workloads(),
-        workloads.filter_map(|workload| Row::of(workload, policy)),
-    );
-    let jobs = Table::of(
-        "training_jobs",
-        "TRAINING JOBS  that ended, with their warm pools",
-        ("job", "jobs"),
-        of_jobs(),
-        &audit.kpis.jobs,
-    );
+    let workloads = workloads.filter_map(|workload| Row::of(workload, policy));
+    let jobs = Some(&audit.kpis.jobs).filter(|jobs| !jobs.is_empty());
     let window = format!(
         "{} to {}",
         minute(audit.window.start),
@@ -114,9 +97,9 @@ pub fn kpi_answer(audit: &Audit, policy: &Policy, flags: &str, units: &str) -> D
             basis("hours_per_month", "hours per month", Value::make_number(policy.hours_per_month, 0), "policy");
         },
         tables: rows! {
-            kpis(figures.collect());
-            workloads;
-            if !jobs.rows.is_empty() => jobs;
+            Table::of("kpis", "KEY FIGURES", ("row", "rows"), of_kpis(), figures);
+            Table::of("workloads", "WORKLOADS  per month, at today's running time", ("workload", "workloads"), of_workloads(), workloads);
+            for jobs in jobs => Table::of("training_jobs", "TRAINING JOBS  that ended, with their warm pools", ("job", "jobs"), of_jobs(), jobs);
         },
         caveats: rows! {
             "useful is GPU hours times mean utilization; idle is hours in which a GPU did nothing; in the other measured hours it worked in part".to_owned();
@@ -200,15 +183,15 @@ pub fn kpi_run_answer(found: &RunKpis, source: &str) -> Doc {
         Value::Money(found.cost),
         found.cost.currency().code().to_owned(),
     );
+    let figures = std::iter::once(cost).chain(found.unit_costs.iter().map(unit_cost));
     Doc {
         name: "kpi",
         headline: headline_of_run(found),
         given: given_of_run(found, source),
         steps: steps_of_run(found),
-        tables: vec![kpis(rows! {
-            cost;
-            ..found.unit_costs.iter().map(unit_cost);
-        })],
+        tables: rows! {
+            Table::of("kpis", "KEY FIGURES", ("row", "rows"), of_kpis(), figures);
+        },
         caveats: rows! {
             "the price is that of the instances on demand: storage, network and commitments are not in it".to_owned();
         },

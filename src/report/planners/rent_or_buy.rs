@@ -6,7 +6,7 @@ use crate::domain::{Currency, Money};
 use crate::planners::rent_or_buy::{
     Input, Own, Part, PricedRental, RentOrBuy, Rental, Sensitivity, TURN_PERCENT,
 };
-use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
+use crate::report::doc::{Doc, Given, Step, Table, Value, columns};
 use crate::report::shared::text::{counted, money};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -15,14 +15,25 @@ use std::collections::BTreeSet;
 /// What an own server costs beside rented machines; `fleet` is the workload that it would take
 /// over, with its instances.
 pub fn rent_or_buy_answer(found: &RentOrBuy, fleet: Option<(&str, u32)>) -> Doc {
+    let own = std::iter::once((None, found));
+    let options = own.chain(found.rentals.iter().map(|rented| (Some(rented), found)));
+    let turned = format!("MONTH OF BREAK-EVEN WITH EACH INPUT {TURN_PERCENT}% LOWER AND HIGHER");
+    let source = found.own.sources.get(&Input::Watts);
+    let is_measured = source.is_some_and(|source| source.contains("--profile-data"));
     Doc {
         name: "rent-or-buy",
         headline: headline(found),
         given: given(&found.own),
         steps: steps(found),
-        tables: vec![options(found), parts(found), sensitivity(found)],
+        tables: rows! {
+            Table::of("options", "OWN SERVER AND RENTED MACHINES", ("option", "options"), of_options(), options);
+            Table::of("parts", "WHAT THE OWN SERVER COSTS", ("part", "parts"), of_parts(), &found.parts);
+            Table::of("sensitivity", turned, ("input", "inputs"), of_inputs(), &found.sensitivity);
+        },
         caveats: caveats(found, fleet),
-        missing: unmeasured(&found.own),
+        missing: rows! {
+            if !is_measured => missing("measured draw of the GPUs", "run `gpucost profile --samples run.jsonl -- COMMAND` on such GPUs, then pass `--profile-data run.jsonl` and `--host-watts`");
+        },
         next: next(found),
         ..Doc::default()
     }
@@ -30,16 +41,6 @@ pub fn rent_or_buy_answer(found: &RentOrBuy, fleet: Option<(&str, u32)>) -> Doc 
 
 fn usd(amount: Decimal) -> Money {
     Money::new(amount, Currency::Usd)
-}
-
-fn months_in_words(month: Option<u32>, own: &Own) -> String {
-    month.map_or_else(
-        || {
-            let years = counted(own.years.into(), "year", "years");
-            format!("never pays off within {years}")
-        },
-        |month| format!("pays off in month {month}"),
-    )
 }
 
 fn named(rental: &Rental) -> String {
@@ -55,17 +56,17 @@ fn named(rental: &Rental) -> String {
 
 fn against(one: &PricedRental, own: &Own) -> String {
     let saved = one.saved_by_owning;
-    let costs = if saved.amount() < Decimal::ZERO {
-        format!("costs {} more", money(usd(-saved.amount())))
-    } else {
-        format!("costs {} less", money(saved))
+    let costs = match saved.amount() < Decimal::ZERO {
+        true => format!("costs {} more", money(usd(-saved.amount()))),
+        false => format!("costs {} less", money(saved)),
     };
     let years = counted(own.years.into(), "year", "years");
-    format!(
-        "against {} the own server {} and {costs} over {years}",
-        named(&one.rental),
-        months_in_words(one.break_even_month, own)
-    )
+    let pays_off = match one.break_even_month {
+        Some(month) => format!("pays off in month {month}"),
+        None => format!("never pays off within {years}"),
+    };
+    let rental = named(&one.rental);
+    format!("against {rental} the own server {pays_off} and {costs} over {years}")
 }
 
 fn headline(found: &RentOrBuy) -> String {
@@ -148,17 +149,6 @@ fn steps(found: &RentOrBuy) -> Vec<Step> {
     }
 }
 
-fn options(found: &RentOrBuy) -> Table {
-    let rented = found.rentals.iter().map(|rented| (Some(rented), found));
-    Table::of(
-        "options",
-        "OWN SERVER AND RENTED MACHINES",
-        ("option", "options"),
-        of_options(),
-        std::iter::once((None, found)).chain(rented),
-    )
-}
-
 columns! {
     /// Of a rented machine, else of the own server.
     fn of_options<'a>(row: (Option<&'a PricedRental>, &'a RentOrBuy)) {
@@ -196,23 +186,6 @@ columns! {
         opt count "cheapest_month_low", "against the cheapest, low", Wide, row.cheapest_months[0];
         opt count "cheapest_month_high", "against the cheapest, high", Wide, row.cheapest_months[1];
     }
-}
-
-fn parts(found: &RentOrBuy) -> Table {
-    let noun = ("part", "parts");
-    Table::of(
-        "parts",
-        "WHAT THE OWN SERVER COSTS",
-        noun,
-        of_parts(),
-        &found.parts,
-    )
-}
-
-fn sensitivity(found: &RentOrBuy) -> Table {
-    let title = format!("MONTH OF BREAK-EVEN WITH EACH INPUT {TURN_PERCENT}% LOWER AND HIGHER");
-    let noun = ("input", "inputs");
-    Table::of("sensitivity", title, noun, of_inputs(), &found.sensitivity)
 }
 
 /// A price that is a quotient, to four decimals.
@@ -286,14 +259,6 @@ fn of_marketplace(rental: &Rental) -> Option<String> {
     MARKETPLACES
         .contains(&provider)
         .then(|| provider.to_owned())
-}
-
-fn unmeasured(own: &Own) -> Vec<Missing> {
-    let source = own.sources.get(&Input::Watts);
-    let is_measured = source.is_some_and(|source| source.contains("--profile-data"));
-    rows! {
-        if !is_measured => missing("measured draw of the GPUs", "run `gpucost profile --samples run.jsonl -- COMMAND` on such GPUs, then pass `--profile-data run.jsonl` and `--host-watts`");
-    }
 }
 
 fn next(found: &RentOrBuy) -> Vec<String> {

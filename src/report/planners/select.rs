@@ -8,21 +8,33 @@ use crate::planners::paying::Paying;
 use crate::planners::select::{
     OfferedType, ReasonCount, RefusedType, SelectedType, Selection, Wanted,
 };
-use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
+use crate::report::doc::{Doc, Given, Step, Table, Value, columns};
 use crate::report::shared::text::{counted, money, unit_price};
 use rust_decimal::Decimal;
 
 /// The types that do the work, and why the others are out.
 pub fn select_answer(selection: &Selection) -> Doc {
-    let wanted = &selection.wanted;
+    let (wanted, refused) = (&selection.wanted, &selection.refused);
+    let (is_spread, reasons) = (
+        has_regions(refused.iter().map(|offer| &offer.offered)),
+        selection.reasons(),
+    );
+    let is_sized = wanted.vram_mib.is_some() || wanted.vram_total_mib.is_some();
+    let is_known = is_sized || wanted.model.is_some() || wanted.vcpu_without_gpu.is_some();
     Doc {
         name: "select",
         headline: headline(selection),
         given: given(wanted),
         steps: steps(selection),
-        tables: vec![types(selection), reasons(selection), refused(selection)],
+        tables: rows! {
+            types(selection);
+            Table::of("reasons", "WHY OTHERS ARE OUT, NEAREST FIRST", ("reason", "reasons"), of_reasons(), reasons);
+            Table::of("refused", "TYPES THAT ARE OUT", noun(is_spread), of_refused(), refused).wide_unless(is_spread, &["region"]);
+        },
         caveats: caveats(selection),
-        missing: unmeasured(wanted),
+        missing: rows! {
+            if !is_known => missing("memory that the work needs on a GPU", "measure a run with `gpucost profile --samples run.jsonl -- COMMAND` and pass `--profile-data run.jsonl`, compute it for a language model with `gpucost fit --params 8b`, or pass `--vram SIZE`");
+        },
         next: next(selection),
         ..Doc::default()
     }
@@ -177,10 +189,9 @@ fn has_regions<'a>(offers: impl Iterator<Item = &'a OfferedType>) -> bool {
 
 /// What a row is.
 fn noun(has_regions: bool) -> (&'static str, &'static str) {
-    if has_regions {
-        ("offer", "offers")
-    } else {
-        ("type", "types")
+    match has_regions {
+        true => ("offer", "offers"),
+        false => ("type", "types"),
     }
 }
 
@@ -268,19 +279,6 @@ fn price(quote: Option<&PriceQuote>) -> Option<Money> {
     quote.map(|quote| an_hour(quote.rate))
 }
 
-fn reasons(selection: &Selection) -> Table {
-    let title = "WHY OTHERS ARE OUT, NEAREST FIRST";
-    let noun = ("reason", "reasons");
-    Table::of("reasons", title, noun, of_reasons(), selection.reasons())
-}
-
-fn refused(selection: &Selection) -> Table {
-    let refused = &selection.refused;
-    let has_regions = has_regions(refused.iter().map(|offer| &offer.offered));
-    let (title, noun) = ("TYPES THAT ARE OUT", noun(has_regions));
-    Table::of("refused", title, noun, of_refused(), refused).wide_unless(has_regions, &["region"])
-}
-
 fn caveats(selection: &Selection) -> Vec<String> {
     let wanted = &selection.wanted;
     let mut fits = selection.fits.iter();
@@ -299,14 +297,6 @@ fn caveats(selection: &Selection) -> Vec<String> {
         for today in modeled => format!("the needs are those of the model and not what was measured of {}: what a type saves was not computed, because GPUs that hold a model may serve fewer requests than {} does today", today.name, today.instance_type);
         if wanted.model.is_some() => "the types are ranked by the hour and not by what they serve: `fit` takes the flags of the model too, and ranks them by the price of a million tokens".to_owned();
         if wanted.model.is_none() => "how fast the work is on each type was not computed: a cheaper hour may do less work; `gpucost fit --params 7b` computes the speed of a language model of that size".to_owned();
-    }
-}
-
-fn unmeasured(wanted: &Wanted) -> Vec<Missing> {
-    let is_sized = wanted.vram_mib.is_some() || wanted.vram_total_mib.is_some();
-    let is_known = is_sized || wanted.model.is_some() || wanted.vcpu_without_gpu.is_some();
-    rows! {
-        if !is_known => missing("memory that the work needs on a GPU", "measure a run with `gpucost profile --samples run.jsonl -- COMMAND` and pass `--profile-data run.jsonl`, compute it for a language model with `gpucost fit --params 8b`, or pass `--vram SIZE`");
     }
 }
 
