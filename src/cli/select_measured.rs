@@ -17,16 +17,15 @@ pub(super) fn of_workload(
     policy: &Policy,
 ) -> Result<(), Failure> {
     let name = &running.name;
+    let sources = &mut wanted.sources;
     wanted.today = Some(running.today());
     if wanted.kind == WorkloadKind::Unknown && running.kind != WorkloadKind::Unknown {
         wanted.kind = running.kind;
-        wanted.sources.insert("kind", format!("tag of {name}"));
+        sources.insert("kind", format!("tag of {name}"));
     }
     if running.restartable && !wanted.restartable {
         wanted.restartable = true;
-        wanted
-            .sources
-            .insert("restartable", format!("tag of {name}"));
+        sources.insert("restartable", format!("tag of {name}"));
     }
     if wanted.model.is_some() {
         return Ok(());
@@ -43,30 +42,30 @@ pub(super) fn of_workload(
         }
     };
     if args.gpus.is_none() {
-        let used = demand.gpus_active.max(1);
-        wanted.gpus = Some(GpuShare::Whole(used));
-        let source = format!("GPUs in use on an instance of {name}");
-        wanted.sources.insert("gpus", source);
+        wanted.gpus = Some(GpuShare::Whole(demand.gpus_active.max(1)));
+        sources.insert("gpus", format!("GPUs in use on an instance of {name}"));
     }
     if args.vram.is_none() {
         let (peak, headroom) = (demand.vram_peak_mib, policy.vram_headroom);
         wanted.vram_mib = Some(peak * headroom);
-        let source = format!("peak of {peak:.0} MiB of {name} × {headroom}");
-        wanted.sources.insert("vram_mib", source);
+        sources.insert(
+            "vram_mib",
+            format!("peak of {peak:.0} MiB of {name} × {headroom}"),
+        );
     }
     let headroom = policy.vcpu_headroom;
-    if let Some(p95) = demand.memory_p95_mib
-        && args.memory.is_none()
-    {
+    if let Some(p95) = demand.memory_p95_mib.filter(|_| args.memory.is_none()) {
         wanted.memory_mib = Some(p95 * headroom);
-        let source = format!("p95 of {p95:.0} MiB of {name} × {headroom}");
-        wanted.sources.insert("memory_mib", source);
+        sources.insert(
+            "memory_mib",
+            format!("p95 of {p95:.0} MiB of {name} × {headroom}"),
+        );
     }
     if let Some(p95) = demand.cpu_p95 {
         let cores = running.shape.vcpu;
         wanted.vcpu = Some(f64::from(cores) * p95 / 100.0 * headroom);
         let source = format!("p95 of {p95:.1}% of {cores} vCPUs of {name} × {headroom}");
-        wanted.sources.insert("vcpu", source);
+        sources.insert("vcpu", source);
     }
     Ok(())
 }
@@ -86,46 +85,41 @@ pub(super) fn of_run(
                 .with_hint("pass `--vram` and `--gpus` instead"),
         );
     };
+    let sources = &mut wanted.sources;
     if args.gpus.is_none() && wanted.model.is_none() {
-        wanted.gpus = Some(GpuShare::Whole(
-            u16::try_from(used.max(1)).unwrap_or(u16::MAX),
-        ));
-        wanted
-            .sources
-            .insert("gpus", format!("GPUs used in {file}"));
+        let gpus = u16::try_from(used.max(1)).unwrap_or(u16::MAX);
+        wanted.gpus = Some(GpuShare::Whole(gpus));
+        sources.insert("gpus", format!("GPUs used in {file}"));
     }
+    let needs_vram = args.vram.is_none() && wanted.model.is_none() && used > 0;
     let peak = run.fullest().and_then(|gpu| gpu.vram_used_mib);
-    if let Some(peak) = peak
-        && args.vram.is_none()
-        && wanted.model.is_none()
-        && used > 0
-    {
-        let headroom = policy.vram_headroom;
-        wanted.vram_mib = Some(peak.max * headroom);
-        let source = format!("peak of {:.0} MiB in {file} × {headroom}", peak.max);
-        wanted.sources.insert("vram_mib", source);
+    if let Some(peak) = peak.filter(|_| needs_vram) {
+        let (peak, headroom) = (peak.max, policy.vram_headroom);
+        wanted.vram_mib = Some(peak * headroom);
+        sources.insert(
+            "vram_mib",
+            format!("peak of {peak:.0} MiB in {file} × {headroom}"),
+        );
     }
     let headroom = policy.vcpu_headroom;
-    if let Some(memory) = run.host.memory_used_mib
-        && args.memory.is_none()
-    {
-        wanted.memory_mib = Some(memory.max * headroom);
-        let source = format!("peak of {:.0} MiB in {file} × {headroom}", memory.max);
-        wanted.sources.insert("memory_mib", source);
+    if let Some(memory) = run.host.memory_used_mib.filter(|_| args.memory.is_none()) {
+        let peak = memory.max;
+        wanted.memory_mib = Some(peak * headroom);
+        sources.insert(
+            "memory_mib",
+            format!("peak of {peak:.0} MiB in {file} × {headroom}"),
+        );
     }
     if let Some((cores, busy)) = run.host.cores.zip(run.host.cpu_percent) {
-        let vcpu = f64::from(cores) * busy.p95 / 100.0 * headroom;
-        let source = format!(
-            "p95 of {:.1}% of {cores} CPUs in {file} × {headroom}",
-            busy.p95
-        );
+        let p95 = busy.p95;
+        let vcpu = f64::from(cores) * p95 / 100.0 * headroom;
+        let source = format!("p95 of {p95:.1}% of {cores} CPUs in {file} × {headroom}");
         wanted.vcpu = Some(vcpu);
-        wanted.sources.insert("vcpu", source.clone());
         if used == 0 && wanted.vcpu_without_gpu.is_none() {
             wanted.vcpu_without_gpu = Some(vcpu);
-            let source = format!("no GPU was used; {source}");
-            wanted.sources.insert("vcpu_without_gpu", source);
+            sources.insert("vcpu_without_gpu", format!("no GPU was used; {source}"));
         }
+        sources.insert("vcpu", source);
     }
     Ok(())
 }
