@@ -51,6 +51,8 @@ pub enum Kind {
     Number,
     /// From 0 to this.
     NumberTo(u64),
+    /// A number that is never below 0.
+    Measured,
     /// Of GPUs or other units.
     Quantity,
     Percent,
@@ -306,6 +308,10 @@ impl Value {
         Self::Map(texts.collect())
     }
 
+    pub(in crate::report) fn make_seconds(seconds: impl Into<Option<f64>>) -> Self {
+        Self::of(seconds.into(), Self::Seconds)
+    }
+
     pub(in crate::report) fn make_millionths(number: impl Into<Option<f64>>) -> Self {
         Self::of(number.into(), Self::Millionths)
     }
@@ -370,7 +376,7 @@ pub(in crate::report) fn heads<R>(columns: Vec<Column<R>>) -> Vec<Head> {
 /// its level, its value, and what it means unless that is plain. `opt` stands before what may be
 /// absent; a word names all its words, a number or a price may name the decimals that screens
 /// show, and rows and records name the function of their columns. A `cell` is a number of a unit
-/// that its row decides, and is given as a `Value`.
+/// that its row decides, and is given as a `Value`; a `measured` number is never below zero.
 macro_rules! columns {
     ($(#[$doc:meta])* $vis:vis fn $name:ident $(<$life:lifetime>)? ($row:ident: $type:ty) {
         $( $kind:ident $($sub:ident)? $([$of:expr])? $path:literal, $title:literal, $level:expr, $value:expr $(, $meaning:literal)?; )*
@@ -408,6 +414,8 @@ macro_rules! columns {
     (@kind number [$of:expr]) => { $crate::report::doc::Kind::Number };
     (@kind fraction) => { $crate::report::doc::Kind::NumberTo(1) };
     (@kind number) => { $crate::report::doc::Kind::Number };
+    (@kind measured [$of:expr]) => { $crate::report::doc::Kind::Measured };
+    (@kind seconds) => { $crate::report::doc::Kind::Measured };
     (@kind quantity) => { $crate::report::doc::Kind::Quantity };
     (@kind cell) => { $crate::report::doc::Kind::Number };
     (@kind map [$of:expr]) => { $crate::report::doc::Kind::Map(Box::new($of)) };
@@ -440,6 +448,8 @@ macro_rules! columns {
     (@value number [$of:expr], $value:expr) => { $crate::report::doc::Value::make_number($value, $of) };
     (@value number, $value:expr) => { $crate::report::doc::Value::make_number($value, 1) };
     (@value fraction, $value:expr) => { $crate::report::doc::Value::make_number($value, 1) };
+    (@value measured [$of:expr], $value:expr) => { $crate::report::doc::Value::make_number($value, $of) };
+    (@value seconds, $value:expr) => { $crate::report::doc::Value::make_seconds($value) };
     (@value quantity, $value:expr) => { $crate::report::doc::Value::make_quantity($value) };
     (@value cell, $value:expr) => { $value };
     (@value map [$of:expr], $value:expr) => { $crate::report::doc::Value::make_map($value) };

@@ -91,7 +91,9 @@ pub(super) fn cell(value: &Value) -> String {
         Value::Date(day) => day.to_string(),
         Value::Flag(flag) => yes_or_no(*flag).to_owned(),
         Value::Count(number) => number.to_string(),
-        Value::Number(value, _) | Value::Percent(value) => csv::figure(Some(*value)),
+        Value::Number(value, _) | Value::Seconds(value) | Value::Percent(value) => {
+            csv::figure(Some(*value))
+        }
         Value::Quantity(number) => csv::rate(Some(*number)),
         Value::Millionths(value) => millionths(*value).to_string(),
         Value::Share(share) => csv::cell(rounded(*share)),

@@ -142,7 +142,7 @@ impl Serialize for View<'_, Value> {
                 let scale = 10_f64.powi(i32::try_from(*decimals).unwrap_or(i32::MAX));
                 ((value * scale).round() / scale).serialize(serializer)
             }
-            Value::Number(value, _) | Value::Percent(value) => {
+            Value::Number(value, _) | Value::Seconds(value) | Value::Percent(value) => {
                 json_figure(*value).serialize(serializer)
             }
             Value::Quantity(number) => json_rate(*number).serialize(serializer),

@@ -26,8 +26,8 @@ pub use plot::{Plot, PlotKind};
 pub(in crate::report) use schema::doc_schema;
 pub use slack::doc_slack;
 pub use table::doc_table;
-pub use value::Value;
 pub(in crate::report) use value::shown;
+pub use value::{Value, elapsed_words};
 pub use workbook::doc_xlsx;
 
 use crate::domain::{Gap, Money};
@@ -218,6 +218,15 @@ impl Table {
         self
     }
 
+    /// The table with the columns of another one of the same rows behind its own.
+    pub(in crate::report) fn and(mut self, other: Self) -> Self {
+        self.columns.extend(other.columns);
+        for (row, cells) in self.rows.iter_mut().zip(other.rows) {
+            row.extend(cells);
+        }
+        self
+    }
+
     /// Whether it is more than a table for screens, whose columns are all of
     /// [`Level::Screen`].
     fn is_data(&self) -> bool {
@@ -362,6 +371,7 @@ impl Table {
             Kind::Count
             | Kind::CountOf(_)
             | Kind::Number
+            | Kind::Measured
             | Kind::Percent
             | Kind::NumberTo(_)
             | Kind::Quantity

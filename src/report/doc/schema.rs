@@ -135,6 +135,7 @@ fn value(head: &Head) -> Json {
         Kind::Flag => Some("boolean"),
         Kind::Count | Kind::CountOf(_) => Some("integer"),
         Kind::Number
+        | Kind::Measured
         | Kind::Quantity
         | Kind::Percent
         | Kind::NumberTo(_)
@@ -169,7 +170,7 @@ fn value(head: &Head) -> Json {
             let words = words.iter().map(|word| Json::from(*word)).chain(absent);
             schema.insert("enum".to_owned(), words.collect());
         }
-        Kind::Count | Kind::Quantity | Kind::Share | Kind::Cost | Kind::Price => {
+        Kind::Count | Kind::Measured | Kind::Quantity | Kind::Share | Kind::Cost | Kind::Price => {
             schema.insert("minimum".to_owned(), 0.into());
         }
         Kind::NumberTo(most) => {

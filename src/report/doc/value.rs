@@ -23,6 +23,8 @@ pub enum Value {
     Count(u64),
     /// A measured or computed number with as many decimals as screens show.
     Number(f64, usize),
+    /// A length of time, which screens show in hours, minutes and seconds.
+    Seconds(f64),
     /// A small number of which six decimals count, such as events per hour.
     Millionths(f64),
     /// 0–100, with one decimal.
@@ -126,6 +128,7 @@ pub(in crate::report) fn shown(value: &Value) -> String {
         Value::Flag(flag) => yes_or_no(*flag).to_owned(),
         Value::Count(number) => count(*number),
         Value::Number(value, decimals) => number(*value, *decimals),
+        Value::Seconds(seconds) => elapsed_words(*seconds),
         Value::Quantity(number) => devices(*number),
         Value::Millionths(value) => number(*value, 6),
         Value::Percent(value) => percent(*value),
@@ -156,5 +159,19 @@ fn number(value: f64, decimals: usize) -> String {
     match text.split_once('.') {
         Some((whole, rest)) => format!("{sign}{}.{rest}", separated(whole)),
         None => format!("{sign}{}", separated(&text)),
+    }
+}
+
+/// A length of time such as `12m 04s`.
+pub fn elapsed_words(seconds: f64) -> String {
+    if seconds < 60.0 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = seconds.round() as u64;
+    let (hours, minutes, seconds) = (whole / 3_600, whole / 60 % 60, whole % 60);
+    if hours > 0 {
+        format!("{hours}h {minutes:02}m")
+    } else {
+        format!("{minutes}m {seconds:02}s")
     }
 }

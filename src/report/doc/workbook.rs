@@ -197,9 +197,10 @@ impl Workbook {
                 return Ok(());
             }
             Value::Count(count) => (Some(*count as f64), &formats.count),
-            Value::Number(value, _) | Value::Millionths(value) | Value::Percent(value) => {
-                (number(Some(*value)), &formats.number)
-            }
+            Value::Number(value, _)
+            | Value::Seconds(value)
+            | Value::Millionths(value)
+            | Value::Percent(value) => (number(Some(*value)), &formats.number),
             Value::Share(share) => (rounded(*share), &formats.number),
             Value::Quantity(number) => (number.round_dp(6).to_f64(), &formats.number),
             Value::Money(amount) | Value::Whole(amount) => {
