@@ -483,7 +483,7 @@ pub(super) enum Format {
 
 /// The formats that every document has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum DocFormat {
+pub(in crate::cli) enum DocFormat {
     /// Table that fits the terminal
     Table,
     /// Table with every column and every row
@@ -512,6 +512,43 @@ impl DocFormat {
         matches!(self, Self::Table | Self::Wide)
     }
 }
+
+/// Declares the formats of every document and one of its own.
+macro_rules! formats_with {
+    ($(#[$doc:meta])* $name:ident, $own:ident = $word:literal, $about:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(in crate::cli) enum $name {
+            Doc(DocFormat),
+            $own,
+        }
+
+        impl clap::ValueEnum for $name {
+            fn value_variants<'a>() -> &'a [Self] {
+                const {
+                    &[
+                        Self::Doc(DocFormat::Table),
+                        Self::Doc(DocFormat::Wide),
+                        Self::Doc(DocFormat::Json),
+                        Self::Doc(DocFormat::Csv),
+                        Self::Doc(DocFormat::Markdown),
+                        Self::Doc(DocFormat::Html),
+                        Self::Doc(DocFormat::Xlsx),
+                        Self::$own,
+                    ]
+                }
+            }
+
+            fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+                match self {
+                    Self::Doc(format) => format.to_possible_value(),
+                    Self::$own => Some(clap::builder::PossibleValue::new($word).help($about)),
+                }
+            }
+        }
+    };
+}
+pub(super) use formats_with;
 
 /// The formats of an audit, which also comes as a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

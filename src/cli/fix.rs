@@ -1,6 +1,6 @@
 //! `gpucost fix`.
 
-use super::args::{DocFormat, EstateArgs, RiskChoice};
+use super::args::{DocFormat, EstateArgs, RiskChoice, formats_with};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::scope::invocation;
@@ -8,8 +8,7 @@ use super::{Io, audit, check_plan, estate, output, planner};
 use crate::analysis::{Audit, Fix, FixChoice, FixTarget, audit as audit_estate, fixes};
 use crate::domain::{ActionKind, nearest_names};
 use crate::report::{FixPlan, FixView, Invocation, TableStyle, fix_doc, fix_markdown, fix_script};
-use clap::builder::PossibleValue;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::path::{Path, PathBuf};
 
 /// Actions of a page.
@@ -71,38 +70,9 @@ pub(super) struct FixArgs {
     pub estate: EstateArgs,
 }
 
-/// The formats of a document, where Markdown is a runbook, and a script.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FixFormat {
-    Doc(DocFormat),
-    Script,
-}
-
-impl ValueEnum for FixFormat {
-    fn value_variants<'a>() -> &'a [Self] {
-        const {
-            &[
-                Self::Doc(DocFormat::Table),
-                Self::Doc(DocFormat::Wide),
-                Self::Doc(DocFormat::Json),
-                Self::Doc(DocFormat::Csv),
-                Self::Doc(DocFormat::Markdown),
-                Self::Doc(DocFormat::Html),
-                Self::Doc(DocFormat::Xlsx),
-                Self::Script,
-            ]
-        }
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        match self {
-            Self::Doc(format) => format.to_possible_value(),
-            Self::Script => Some(
-                PossibleValue::new("script")
-                    .help("Script for bash, which runs nothing without `--yes`"),
-            ),
-        }
-    }
+formats_with! {
+    /// The formats of a document, where Markdown is a runbook, and a script.
+    FixFormat, Script = "script", "Script for bash, which runs nothing without `--yes`"
 }
 
 pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {

@@ -57,19 +57,23 @@ pub(super) fn print_in(
     out: &OutputArgs,
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
-    let text = match format {
-        DocFormat::Table | DocFormat::Wide => doc_table(doc, style),
+    if format == DocFormat::Xlsx {
+        output::refuse_binary(out, io)?;
+        let workbook = doc_xlsx(doc, io.now).map_err(Failure::unexpected)?;
+        output::bytes(&workbook, out, io)?;
+    } else {
+        output::document(&text(doc, format, style)?, out, io)?;
+    }
+    Ok(ExitCode::Done)
+}
+
+/// A document as text; a workbook as its table.
+pub(super) fn text(doc: &Doc, format: DocFormat, style: TableStyle) -> Result<String, Failure> {
+    Ok(match format {
+        DocFormat::Table | DocFormat::Wide | DocFormat::Xlsx => doc_table(doc, style),
         DocFormat::Json => doc_json(doc).map_err(Failure::unexpected)?,
         DocFormat::Csv => doc_csv(doc).map_err(Failure::unexpected)?,
         DocFormat::Markdown => doc_markdown(doc),
         DocFormat::Html => doc_html(doc),
-        DocFormat::Xlsx => {
-            output::refuse_binary(out, io)?;
-            let workbook = doc_xlsx(doc, io.now).map_err(Failure::unexpected)?;
-            output::bytes(&workbook, out, io)?;
-            return Ok(ExitCode::Done);
-        }
-    };
-    output::document(&text, out, io)?;
-    Ok(ExitCode::Done)
+    })
 }

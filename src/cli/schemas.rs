@@ -5,8 +5,8 @@ use super::Io;
 use super::exit::{ExitCode, Failure};
 use crate::report::{
     audit_schema, diff_schema, doctor_schema, explain_schema, fix_schema, gate_schema,
-    inventory_schema, metrics_schema, price_status_schema, pricing_schema, reserved_schema,
-    rightsize_schema, spot_schema, terraform_schema,
+    inventory_schema, metrics_schema, price_status_schema, pricing_schema, profile_schema,
+    reserved_schema, rightsize_schema, spot_schema, terraform_schema,
 };
 use clap::ValueEnum;
 use std::borrow::Cow;
@@ -68,6 +68,7 @@ impl SchemaName {
             Self::Inventory => return Ok(inventory_schema()?.into()),
             Self::Metrics => return Ok(metrics_schema()?.into()),
             Self::Audit => return Ok(audit_schema()?.into()),
+            Self::Profile => return Ok(profile_schema()?.into()),
             Self::Reserved => return Ok(reserved_schema()?.into()),
             Self::Diff => return Ok(diff_schema()?.into()),
             Self::Check => return Ok(gate_schema()?.into()),
@@ -78,7 +79,6 @@ impl SchemaName {
             Self::Commitments => include_str!("../../docs/schema/commitments.schema.json"),
             Self::Estate => include_str!("../../docs/schema/estate.schema.json"),
             Self::Policy => include_str!("../../docs/schema/policy.schema.json"),
-            Self::Profile => include_str!("../../docs/schema/profile.schema.json"),
             Self::Settings => include_str!("../../docs/schema/settings.schema.json"),
         };
         Ok(text.into())

@@ -26,6 +26,7 @@ mod reserved;
 mod reserved_fleet;
 mod rightsize;
 mod run_diff;
+mod run_metrics;
 mod shared;
 mod spot;
 mod terraform;
@@ -39,6 +40,7 @@ pub use diff::{diff_doc, diff_schema};
 pub use doc::{
     CsvRows, Doc, Given, Head, Kind, Level, Missing, Plot, PlotKind, Printed, Record, Step, Table,
     Value, doc_csv, doc_html, doc_json, doc_markdown, doc_slack, doc_table, doc_xlsx,
+    elapsed_words,
 };
 pub use doctor::{Check, CheckArea, CheckStatus, doctor_doc, doctor_schema};
 pub use explain::{
@@ -53,9 +55,7 @@ pub use groups::groups_doc;
 pub use history::{digest_answer, history_answer, history_html};
 pub use interactive::{CHOICE_TITLE, Effect, Key, Model, draw as draw_model};
 pub use inventory::{inventory_doc, inventory_rows, inventory_schema};
-pub use live::{
-    History, LiveGpu, LiveVerdict, LiveView, draw as draw_live_view, live_openmetrics, status_line,
-};
+pub use live::{History, LiveGpu, LiveVerdict, LiveView, draw as draw_live_view, status_line};
 pub use metrics::{AgentSetup, agent_setup, helm_values, metrics_doc, metrics_schema};
 pub use planners::{
     autoscale_answer, batching_answer, capacity_answer, fit_answer, growth_answer, kpi_answer,
@@ -63,15 +63,13 @@ pub use planners::{
 };
 pub use price_status::{price_status_doc, price_status_schema};
 pub use pricing::{pricing_doc, pricing_schema};
-pub use profile::{
-    ProfileReport, alert_line, elapsed_words, profile_html, profile_json, profile_markdown,
-    profile_openmetrics, profile_table,
-};
+pub use profile::{ProfileReport, alert_line, profile_doc, profile_schema};
 pub use records::{KeptBill, KeptRun, kept_bill_text, kept_run_text, verified_text};
 pub use reserved::reserved_doc;
 pub use reserved_fleet::{reserved_fleet_doc, reserved_schema};
 pub use rightsize::{Sizings, rightsize_doc, rightsize_schema};
 pub use run_diff::run_diff_doc;
+pub use run_metrics::{live_openmetrics, profile_openmetrics};
 pub use shared::next::Invocation;
 pub use shared::style::TableStyle;
 pub use shared::text;

@@ -2,7 +2,7 @@
 
 use crate::analysis::{Candidate, Sized, Sizing};
 use crate::domain::{Action, ActionKind, Gap, GpuOffer, Money, Risk};
-use crate::report::doc::{Doc, Object, Record, Table, columns, doc_schema};
+use crate::report::doc::{Doc, Record, Table, columns, doc_schema};
 use crate::report::promises::RISKS;
 use crate::report::reserved::CURRENCIES;
 use crate::report::shared::next::Invocation;
@@ -85,7 +85,7 @@ columns! {
 }
 
 columns! {
-    fn candidates<'a>(row: &'a Candidate) {
+    pub(in crate::report) fn candidates<'a>(row: &'a Candidate) {
         text "instance_type", "", Data, row.considered.shape.instance_type.clone(), "";
         count "count", "", Data, row.considered.count, "Instances of it.";
         flag "accepted", "", Data, row.considered.is_accepted(), "";
@@ -202,11 +202,6 @@ pub fn rightsize_schema() -> Result<String, serde_json::Error> {
         ..Doc::default()
     };
     doc_schema("rightsize", about, &[form])
-}
-
-/// A type as an object of another document.
-pub(in crate::report) fn candidate_object(candidate: &Candidate) -> Object {
-    Object(Record::of(candidates(), &candidate))
 }
 
 fn sized(all: &[Sizing]) -> Table {

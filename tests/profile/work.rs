@@ -150,13 +150,13 @@ fn names_of_programs_are_text_in_every_form() {
             "html" => {
                 markup::parse(&text);
                 assert!(!text.contains("<script"), "{text}");
-                let rows = markup::rows(markup::section(&text, "work"));
+                let rows = markup::rows(markup::section(&text, "work.units"));
                 assert_eq!(rows[0][..2], ["steps".to_owned(), "2,700".to_owned()]);
             }
             "markdown" => {
                 assert!(text.contains("| steps | 2,700 |"), "{text}");
-                // As code, with a fence longer than any within.
-                assert!(text.contains("\\|`@team`"), "{text}");
+                // Neither a cell, nor code, nor a mention.
+                assert!(text.contains("\\|\\`\\@&#8203;team\\`"), "{text}");
             }
             _ => {}
         }

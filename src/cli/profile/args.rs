@@ -3,12 +3,12 @@
 use super::endpoint::{USUAL_ADDRESS, address};
 use super::guard::GuardArgs;
 use crate::catalog::time_zone;
-use crate::cli::args::{OutputArgs, RiskChoice, kind, time};
+use crate::cli::args::{DocFormat, OutputArgs, RiskChoice, formats_with, kind, time};
 use crate::cli::kpi_args::log_unit;
 use crate::cli::model_args::{ModelArgs, dtype, tokens};
 use crate::domain::WorkloadKind;
 use crate::planners::model::Dtype;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use std::ffi::OsString;
@@ -141,7 +141,7 @@ pub(in crate::cli) struct ProfileArgs {
     pub risk: Option<RiskChoice>,
 
     /// Output format of the summary [default: table]
-    #[arg(long, value_enum, default_value_t = SummaryFormat::Table, help_heading = "Output")]
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
     pub format: SummaryFormat,
     #[command(flatten)]
     pub out: OutputArgs,
@@ -152,21 +152,16 @@ impl ProfileArgs {
     pub(super) fn interval(&self) -> Duration {
         self.interval.unwrap_or(USUAL_INTERVAL)
     }
+
+    /// Whether stdout is the command's.
+    pub(super) fn is_beside_command(&self) -> bool {
+        !self.command.is_empty() && self.out.output.is_none()
+    }
 }
 
-/// Layout of a summary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum SummaryFormat {
-    /// Table, for reading
-    Table,
-    /// JSON, for scripts
-    Json,
-    /// Markdown, for a comment or a notebook
-    Markdown,
-    /// HTML page that stands alone
-    Html,
-    /// OpenMetrics, for Prometheus
-    Openmetrics,
+formats_with! {
+    /// The formats of a summary.
+    SummaryFormat, Openmetrics = "openmetrics", "OpenMetrics, for Prometheus"
 }
 
 fn interval(text: &str) -> Result<Duration, String> {

@@ -18,6 +18,7 @@ mod work;
 
 pub(super) use args::ProfileArgs;
 
+use super::args::DocFormat;
 use super::exit::{ExitCode, Failure};
 use super::output::unwritable;
 use super::{Io, estate, output};
@@ -29,6 +30,7 @@ use crate::sources::files::{SampleFormat, SampleWriter, create_private, try_writ
 use crate::sources::gpus::GpuSource;
 use crate::sources::host::HostSource;
 use crate::sources::nvml::{NvmlError, NvmlSource, Options};
+use args::SummaryFormat;
 use clock::{HostClock, signed};
 use command_log::CommandLog;
 use display::Display;
@@ -46,6 +48,15 @@ pub(super) fn run(args: &ProfileArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
     check_files(args)?;
     if let Some(program) = args.command.first() {
         check_program(program, io)?;
+    }
+    if args.format == SummaryFormat::Doc(DocFormat::Xlsx) {
+        if args.is_beside_command() {
+            let error = "a workbook is binary and cannot be written beside the output of a command";
+            return Err(
+                Failure::input(error).with_hint("write it to a file with `--output run.xlsx`")
+            );
+        }
+        output::refuse_binary(&args.out, io)?;
     }
     if args.guard.spot_guard && cfg!(not(unix)) {
         return Err(

@@ -6,19 +6,17 @@ use crate::analysis::{
     PricedHost, RunCost, RunWork, StepFacts, contradictions, instance_cost, unnamed_gpus,
 };
 use crate::catalog::Prices;
+use crate::cli::args::DocFormat;
 use crate::cli::exit::Failure;
 use crate::cli::rightsize_flags::{known, unknown};
-use crate::cli::{Io, audit, output, pricing};
+use crate::cli::{Io, audit, output, planner, pricing};
 use crate::config::SettingsFile;
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, GpuIdentity, HourlyRate, Policy, PriceBook, PriceKey,
     PriceOption, Risk, WorkloadKind,
 };
 use crate::profiling::RunProfile;
-use crate::report::{
-    ProfileReport, TableStyle, profile_html, profile_json, profile_markdown, profile_openmetrics,
-    profile_table,
-};
+use crate::report::{ProfileReport, TableStyle, profile_doc, profile_openmetrics};
 use crate::sources::aws::InstancePlace;
 
 /// What a host costs, as far as that is known.
@@ -150,21 +148,16 @@ pub(super) fn print(
     args: &ProfileArgs,
     io: &mut Io<'_>,
 ) -> Result<(), Failure> {
-    let beside_command = !args.command.is_empty() && args.out.output.is_none();
+    let beside_command = args.is_beside_command();
+    let doc = profile_doc(report);
+    let is_wide = args.format == SummaryFormat::Doc(DocFormat::Wide);
+    let style = output::style(is_wide, &args.out, io);
+    let style = TableStyle {
+        color: style.color && !beside_command,
+        ..style
+    };
     let text = match args.format {
-        SummaryFormat::Table => profile_table(
-            report,
-            TableStyle {
-                width: output::TABLE_WIDTH,
-                color: !beside_command && output::color(&args.out, io),
-                wide: true,
-                limit: None,
-                ascii: false,
-            },
-        ),
-        SummaryFormat::Json => profile_json(report).map_err(Failure::unexpected)?,
-        SummaryFormat::Markdown => profile_markdown(report),
-        SummaryFormat::Html => profile_html(report),
+        SummaryFormat::Doc(format) => planner::text(&doc, format, style)?,
         SummaryFormat::Openmetrics => profile_openmetrics(report),
     };
     if beside_command && args.out.quiet {
@@ -176,7 +169,12 @@ pub(super) fn print(
             .write_all(text.as_bytes())
             .map_err(|error| Failure::write("to stderr", error));
     }
-    let written = output::document(&text, &args.out, io);
+    let written = match args.format {
+        SummaryFormat::Doc(format @ DocFormat::Xlsx) => {
+            planner::print_in(&doc, format, style, &args.out, io).map(drop)
+        }
+        _ => output::document(&text, &args.out, io),
+    };
     if written.is_err() && args.out.output.is_some() {
         // Nothing more can be done when stderr is gone too.
         let _ = io.stderr.write_all(text.as_bytes());

@@ -61,7 +61,7 @@ pub(super) fn whole(figure: Option<f64>) -> String {
 }
 
 /// Bytes per second with a unit, such as `1.2 GB/s`.
-pub(super) fn bytes_per_second(rate: f64) -> String {
+pub(in crate::report) fn bytes_per_second(rate: f64) -> String {
     let (mut figure, mut unit) = (rate, "B/s");
     for larger in ["kB/s", "MB/s", "GB/s"] {
         // What would be shown as 1000 of a unit is 1 of the next.

@@ -5,7 +5,6 @@
 
 mod figures;
 mod gpus;
-mod openmetrics;
 mod processes;
 mod sections;
 mod status;
@@ -13,7 +12,7 @@ mod status;
 mod tests;
 mod view;
 
-pub use openmetrics::live_openmetrics;
+pub(in crate::report) use figures::bytes_per_second;
 pub use status::status_line;
 pub use view::{History, LiveGpu, LiveVerdict, LiveView};
 

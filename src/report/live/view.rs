@@ -256,7 +256,7 @@ impl LiveView {
     }
 
     /// What the host cost since the run began, unrounded; absent without a price.
-    pub(super) fn cost_so_far(&self) -> Option<Money> {
+    pub(in crate::report) fn cost_so_far(&self) -> Option<Money> {
         let hours = Decimal::from_f64(self.elapsed_seconds / 3_600.0)?;
         Some(self.hourly_price?.times_hours(hours))
     }

@@ -1,25 +1,21 @@
-//! `gpucost profile`: what a run says, in a sentence, a table and JSON.
+//! `gpucost profile`: what a run says.
 
-mod blocks;
-mod html;
-mod json;
-mod markdown;
-mod openmetrics;
-mod spot;
-mod table;
+mod columns;
 mod words;
-mod work;
 
-pub use html::profile_html;
-pub use json::profile_json;
-pub use markdown::profile_markdown;
-pub use openmetrics::profile_openmetrics;
-pub use table::profile_table;
-pub use words::{alert_line, elapsed_words};
+pub use words::alert_line;
 
-use crate::analysis::{Candidate, RunCost, RunWork};
-use crate::domain::{Gap, Risk};
-use crate::profiling::RunProfile;
+use crate::analysis::{Candidate, Mfu, RunCost, RunWork, UnitWork};
+use crate::domain::{Gap, Risk, Verdict};
+use crate::profiling::{Alert, Diagnosis, GpuProfile, Phase, RunProfile};
+use crate::report::doc::{Doc, Record, Table, doc_schema};
+use crate::report::rightsize::candidates;
+use crate::usage::Figures;
+use columns::{
+    alert, counters, document, fact, gpu_figures, gpu_names, phase, processes, suitable, unit,
+    used_figures,
+};
+use words::{facts, gpu_recommendation, recommendation, trouble};
 
 /// A run with its price, ready to be printed.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,4 +35,162 @@ impl ProfileReport {
     fn best(&self) -> Option<&Candidate> {
         self.cost.as_ref()?.sizing.as_ref().ok()?.accepted().next()
     }
+
+    /// Model FLOPs utilization, or why it is unknown; absent where nothing states what a step
+    /// computes.
+    fn mfu(&self) -> Option<Result<&Mfu, &String>> {
+        Some(self.work.as_ref()?.mfu.as_ref()?.as_ref())
+    }
+
+    /// A figure of the pace: a log of another program does not say when a sample was due.
+    fn paced<T>(&self, figure: T) -> Option<T> {
+        self.profile.facts.interval_seconds.map(|_| figure)
+    }
+}
+
+/// What the run and each GPU have in common.
+struct Used<'a> {
+    utilization: Option<Figures>,
+    vram_peak_mib: Option<f64>,
+    vram_p95_mib: Option<f64>,
+    recommendation: String,
+    verdict: &'a Verdict,
+    diagnosis: &'a Diagnosis,
+}
+
+impl<'a> Used<'a> {
+    fn of_run(report: &'a ProfileReport) -> Self {
+        let profile = &report.profile;
+        let memory = || profile.gpus.iter().filter_map(|gpu| gpu.vram_used_mib);
+        Self {
+            utilization: profile.utilization,
+            vram_peak_mib: memory().map(|used| used.max).reduce(f64::max),
+            vram_p95_mib: memory().map(|used| used.p95).reduce(f64::max),
+            recommendation: recommendation(report),
+            verdict: &profile.verdict,
+            diagnosis: &profile.diagnosis,
+        }
+    }
+
+    fn of_gpu(gpu: &'a GpuProfile) -> Self {
+        Self {
+            utilization: gpu.utilization,
+            vram_peak_mib: gpu.vram_used_mib.map(|used| used.max),
+            vram_p95_mib: gpu.vram_used_mib.map(|used| used.p95),
+            recommendation: gpu_recommendation(gpu),
+            verdict: &gpu.verdict,
+            diagnosis: &gpu.diagnosis,
+        }
+    }
+}
+
+/// The summary of a run.
+pub fn profile_doc(report: &ProfileReport) -> Doc {
+    let profile = &report.profile;
+    let mut alerts = alert_table(&profile.alerts, &profile.gpus);
+    alerts.notes = trouble(profile);
+    let mut run = Table::of("run", "RUN", ("figure", "figures"), fact(), facts(report));
+    let advice = profile.diagnosis.advice.iter();
+    run.notes = advice.map(|advice| format!("try: {advice}")).collect();
+    let work = report.work.as_ref().map(|work| unit_table(&work.units));
+    let counted = profile.gpus.iter();
+    let counted = counted.filter(|gpu| gpu.activity.sm_percent.is_some());
+    let noun = ("GPU", "GPUs");
+    let counters = Table::of("counters", "COUNTERS", noun, counters(), counted);
+    let held = profile.gpus.iter().flat_map(|gpu| {
+        let held = gpu.processes.iter().flatten();
+        held.map(move |process| (gpu, process))
+    });
+    let noun = ("process", "processes");
+    let processes = Table::of("processes", "PROCESSES", noun, processes(), held);
+    let types = report.cost.as_ref().map(|cost| type_table(cost, report));
+    let tables = [Some(gpu_table(&profile.gpus)), Some(run), work];
+    let more = [
+        Some(alerts),
+        Some(phase_table(&profile.phases)),
+        Some(counters),
+        Some(processes),
+        types,
+    ];
+    let used = Record::of(used_figures(), &Used::of_run(report));
+    Doc {
+        name: "profile",
+        headline: recommendation(report),
+        record: Record::of(document(), &report).and(used),
+        tables: tables.into_iter().chain(more).flatten().collect(),
+        gaps: Some(report.gaps.clone()),
+        ..Doc::default()
+    }
+}
+
+/// The JSON schema of `gpucost profile`.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn profile_schema() -> Result<String, serde_json::Error> {
+    let about = "Summary of a profiled run, which `diff` compares with another; docs/profile.md \
+                 says what each key means. What a driver does not report is null, not zero. \
+                 Percentages are 0-100, shares 0-1; keys that end in _gb are in GiB. Keys may be \
+                 added within a schema version.";
+    let form = Doc {
+        record: Record::heads(document()).and(Record::heads(used_figures())),
+        tables: vec![
+            gpu_table(&[]),
+            unit_table(&[]),
+            alert_table(&[], &[]),
+            phase_table(&[]),
+            candidate_table(Vec::new()),
+        ],
+        gaps: Some(Vec::new()),
+        ..Doc::default()
+    };
+    doc_schema("profile", about, &[form])
+}
+
+fn gpu_table(gpus: &[GpuProfile]) -> Table {
+    let noun = ("GPU", "GPUs");
+    let used = gpus.iter().map(Used::of_gpu);
+    Table::of("gpus", "GPUS", noun, gpu_names(), gpus)
+        .and(Table::of("", "", noun, used_figures(), used))
+        .and(Table::of("", "", noun, gpu_figures(), gpus))
+}
+
+fn unit_table(units: &[UnitWork]) -> Table {
+    Table::of("work.units", "WORK", ("unit", "units"), unit(), units)
+}
+
+fn alert_table(alerts: &[Alert], gpus: &[GpuProfile]) -> Table {
+    let rows = alerts.iter();
+    let rows = rows.map(|alert| (alert, alert.gpu.and_then(|place| gpus.get(place))));
+    Table::of("alerts", "ALERTS", ("alert", "alerts"), alert(), rows)
+}
+
+fn phase_table(phases: &[Phase]) -> Table {
+    Table::of("phases", "PHASES", ("phase", "phases"), phase(), phases)
+}
+
+fn candidate_table(rows: Vec<&Candidate>) -> Table {
+    let noun = ("type", "types");
+    let screen = Table::of(
+        "cost.candidates",
+        "SUITABLE",
+        noun,
+        suitable(),
+        rows.clone(),
+    );
+    screen.and(Table::of("", "", noun, candidates(), rows))
+}
+
+/// Types that would do, and what to check before a move to the first.
+fn type_table(cost: &RunCost, report: &ProfileReport) -> Table {
+    let sized = cost.sizing.iter();
+    let mut table = candidate_table(sized.flat_map(|sized| sized.accepted()).collect());
+    table.title = format!("SUITABLE  at `--risk {}`", report.accepted);
+    if let Some(best) = report.best() {
+        let name = &best.considered.shape.instance_type;
+        table.notes.push(format!("before moving to {name}:"));
+        let steps = best.steps.iter();
+        table.notes.extend(steps.map(|step| format!("- {step}")));
+    }
+    table
 }

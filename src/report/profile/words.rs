@@ -1,42 +1,36 @@
 //! What a run says, in sentences that one can act on.
 
 use super::ProfileReport;
+use crate::analysis::{Mfu, RunCost};
 use crate::domain::{
-    Classification, GpuIdentity, GpuModel, HourlyRate, Verdict, after_number, decimals_apart,
+    Classification, GpuIdentity, GpuModel, HourlyRate, SpotRun, Verdict, after_number,
+    decimals_apart,
 };
-use crate::profiling::{Alert, AlertKind, Bottleneck, GpuProfile, RunProfile};
-use crate::report::shared::text::{counted, money, percent, rounded, safe};
+use crate::profiling::{
+    Alert, AlertKind, Bottleneck, GpuProfile, HostProfile, PowerBasis, RunProfile, UtilizationBasis,
+};
+use crate::report::doc::elapsed_words;
+use crate::report::live::bytes_per_second;
+use crate::report::shared::text::{count, counted, money, money_or_absent, percent, rounded, safe};
+use crate::usage::Range;
 
-/// Two sentences: how the GPUs were used, and what else would do.
-pub(super) fn headline(report: &ProfileReport) -> Vec<String> {
-    let profile = &report.profile;
-    let mut sentences = vec![format!(
-        "{}: {}{}.",
-        used(profile),
-        class(&profile.verdict),
-        held_back(profile)
-    )];
-    sentences.extend(price(report));
-    sentences
-}
+const MIB_PER_GIB: f64 = 1_024.0;
+pub(super) const JOULES_PER_KWH: f64 = 3_600_000.0;
 
-/// The same for programs: it begins with the class.
+/// How the GPUs were used, and what else would do: it begins with the class.
 pub(super) fn recommendation(report: &ProfileReport) -> String {
     let profile = &report.profile;
-    let mut text = format!(
-        "{}: {}{}.",
-        class(&profile.verdict),
-        used(profile),
-        held_back(profile)
-    );
-    if let Some(sentence) = price(report) {
-        text.push(' ');
-        text.push_str(&sentence);
-    }
-    text
+    let (class, used) = (class(&profile.verdict), used(profile));
+    let use_of_gpus = format!("{class}: {used}{}.", held_back(profile));
+    let sentences = [Some(use_of_gpus), price(report)];
+    sentences
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
-/// One GPU for programs: it begins with the class.
+/// The same of one GPU.
 pub(super) fn gpu_recommendation(gpu: &GpuProfile) -> String {
     let mut text = format!("{}: {}", class(&gpu.verdict), gpu.verdict.reason);
     if let Some(peak) = peak_words(gpu) {
@@ -86,11 +80,11 @@ fn mean_words(profile: &RunProfile) -> Option<String> {
 }
 
 fn peak_words(gpu: &GpuProfile) -> Option<String> {
-    Some(format!("{:.1} GiB", gpu.vram_used_mib?.max / 1024.0))
+    Some(format!("{:.1} GiB", gib(gpu.vram_used_mib?.max)))
 }
 
 /// The model of the GPUs; `GPUs` where they differ or have no name.
-pub(super) fn model_words(profile: &RunProfile) -> String {
+fn model_words(profile: &RunProfile) -> String {
     let mut names: Vec<String> = profile
         .whole()
         .map(|gpu| model_name(&gpu.identity))
@@ -165,22 +159,8 @@ fn price(report: &ProfileReport) -> Option<String> {
 }
 
 /// `$5.67/h`.
-pub(super) fn rate_words(rate: HourlyRate) -> String {
+fn rate_words(rate: HourlyRate) -> String {
     format!("{}{}/h", rate.currency().sign(), rounded(rate.amount(), 2))
-}
-
-/// A length of time such as `12m 04s`.
-pub fn elapsed_words(seconds: f64) -> String {
-    if seconds < 60.0 {
-        return format!("{seconds:.1} s");
-    }
-    let whole = seconds.round() as u64;
-    let (hours, minutes, seconds) = (whole / 3_600, whole / 60 % 60, whole % 60);
-    if hours > 0 {
-        format!("{hours}h {minutes:02}m")
-    } else {
-        format!("{minutes}m {seconds:02}s")
-    }
 }
 
 /// An alert in a line; `gpu` is the label of the one that it is about.
@@ -216,6 +196,216 @@ pub fn alert_line(alert: &Alert, gpu: Option<&str>) -> String {
         ),
     };
     format!("{}: {place} from {from}, {held}, {worst}", alert.kind)
+}
+
+/// The name of a GPU: `0`, and `0:1 1g.10gb` for a slice.
+pub(super) fn label(identity: &GpuIdentity) -> String {
+    let Some(slot) = &identity.mig else {
+        return identity.index.to_string();
+    };
+    let profile = slot.profile.as_deref().map(safe).unwrap_or_default();
+    let label = format!("{}:{} {profile}", identity.index, slot.index);
+    label.trim_end().to_owned()
+}
+
+pub(super) fn gib(mib: f64) -> f64 {
+    mib / MIB_PER_GIB
+}
+
+/// Facts of the whole run, each with its name.
+pub(super) fn facts(report: &ProfileReport) -> impl Iterator<Item = (&'static str, String)> {
+    let profile = &report.profile;
+    let facts = [
+        ("run", Some(title(profile))),
+        ("diagnosis", Some(diagnosis(profile))),
+        ("cost", report.cost.as_ref().map(cost_words)),
+        ("spot", profile.end.spot.as_ref().map(spot_words)),
+        ("model FLOPs", report.mfu().map(mfu_words)),
+        ("host", host_words(&profile.host)),
+        ("energy", energy_words(profile)),
+        ("samples", Some(samples(profile))),
+    ];
+    let facts = facts.into_iter();
+    facts.filter_map(|(name, words)| Some((name, words?)))
+}
+
+fn title(profile: &RunProfile) -> String {
+    let facts = &profile.facts;
+    let elapsed = elapsed_words(profile.end.elapsed_seconds);
+    let host = facts.hostname.as_deref().unwrap_or("an unnamed host");
+    let driver = facts.driver_version.as_ref();
+    let driver = driver.map(|version| format!("driver {version}"));
+    let place = [&facts.instance_id, &facts.instance_type, &facts.region];
+    let parts = std::iter::once(format!("{elapsed} on {host}"));
+    let parts = parts.chain(place.into_iter().flatten().cloned());
+    parts.chain(driver).collect::<Vec<_>>().join(", ")
+}
+
+fn diagnosis(profile: &RunProfile) -> String {
+    let found = &profile.diagnosis;
+    if profile.verdict.classification == Classification::InsufficientData {
+        return profile.verdict.reason.clone();
+    }
+    match (found.bottleneck, found.confidence) {
+        (Bottleneck::Unknown, _) => format!("bottleneck unknown: {}", found.reason),
+        (bottleneck, None) => format!("{bottleneck}: {}", found.reason),
+        (bottleneck, Some(confidence)) => format!("{bottleneck} ({confidence}): {}", found.reason),
+    }
+}
+
+fn cost_words(cost: &RunCost) -> String {
+    let mut parts = vec![
+        format!("{} this run", money_or_absent(cost.run)),
+        format!("{} per month", money(cost.today.compute_monthly)),
+    ];
+    let useful = cost.useful_gpu_hour.map(rate_words);
+    parts.extend(useful.map(|rate| format!("{} per useful GPU-hour", rate.replace("/h", ""))));
+    let price = cost.today.instances.first();
+    parts.extend(price.map(|one| {
+        let (option, quote) = (one.key.option, &one.quote);
+        format!(
+            "{option} price as of {} ({})",
+            quote.effective_date, quote.origin
+        )
+    }));
+    parts.join(" · ")
+}
+
+fn spot_words(spot: &SpotRun) -> String {
+    let Some(found) = &spot.interruption else {
+        let words = if spot.is_unread {
+            "interruption: unknown, because notices were not read to the end of the run"
+        } else {
+            "no interruption was announced"
+        };
+        return words.to_owned();
+    };
+    let left = (found.action_seconds - found.noticed_seconds).max(0.0);
+    let warned = found.warned_by.as_deref();
+    let warned = warned.map(|by| format!("; command warned by {by}"));
+    format!(
+        "interruption: {} at {}, noticed after {}, {} before it{}",
+        found.notice.action,
+        found.notice.time,
+        elapsed_words(found.noticed_seconds),
+        elapsed_words(left),
+        warned.unwrap_or_default()
+    )
+}
+
+/// MFU with what it is made from, or why it is not known.
+fn mfu_words(mfu: Result<&Mfu, &String>) -> String {
+    let found = match mfu {
+        Ok(found) => found,
+        Err(reason) => return format!("MFU unknown: {reason}"),
+    };
+    format!(
+        "MFU {}: {} steps × {:.3e} FLOP in {}, of the {:.0} TFLOPS ({}, dense) of {}",
+        percent(found.percent),
+        count(found.steps),
+        found.flops_per_step,
+        elapsed_words(found.seconds),
+        found.peak_tflops,
+        found.dtype,
+        match found.gpus {
+            1 => "the GPU in use".to_owned(),
+            gpus => format!("{gpus} GPUs in use"),
+        }
+    )
+}
+
+fn host_words(host: &HostProfile) -> Option<String> {
+    let cores = host.cores.map_or_else(String::new, |cores| {
+        format!(" of {}", counted(u64::from(cores), "CPU", "CPUs"))
+    });
+    let memory = host.memory_total_mib;
+    let memory = memory.map_or_else(String::new, |total| format!(" of {:.1}", gib(total)));
+    let rate = |range: Option<Range>, place| {
+        range.map(|range| format!("{} from {place}", bytes_per_second(range.mean)))
+    };
+    let parts = [
+        host.cpu_percent
+            .map(|cpu| format!("{} mean{cores}", percent(cpu.mean))),
+        host.busiest_core_percent
+            .map(|busiest| format!("busiest CPU {} at p95", percent(busiest.p95))),
+        host.io_wait_percent
+            .map(|wait| format!("{} disk I/O wait", percent(wait.mean))),
+        host.memory_used_mib
+            .map(|used| format!("{:.1}{memory} GiB peak memory", gib(used.max))),
+        rate(host.network_received_bytes_per_second, "the network"),
+        rate(host.disk_read_bytes_per_second, "disks"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+fn energy_words(profile: &RunProfile) -> Option<String> {
+    let joules = profile.energy_j()?;
+    let is_counted = profile.whole().all(|gpu| {
+        let power = gpu.power;
+        power.is_some_and(|power| power.basis == PowerBasis::EnergyCounter)
+    });
+    let basis = if is_counted {
+        "energy counters"
+    } else {
+        "power samples"
+    };
+    Some(format!("{:.4} kWh from {basis}", joules / JOULES_PER_KWH))
+}
+
+fn samples(profile: &RunProfile) -> String {
+    let pace = profile.pace;
+    let missed = pace.missed.unwrap_or(0);
+    let mut text = counted(profile.samples, "sample", "samples");
+    // A log of another program does not say when its samples were due; only how far
+    // apart they usually are tells that some are missing.
+    match profile.facts.interval_seconds {
+        Some(interval) => text.push_str(&format!(
+            " every {interval} s; {} late, {} missed",
+            count(pace.late),
+            count(missed)
+        )),
+        None if missed > 0 => text.push_str(&format!("; {} missed", count(missed))),
+        None => {}
+    }
+    let mut bases = profile.gpus.iter().map(|gpu| gpu.utilization_basis);
+    if bases.any(|basis| basis == Some(UtilizationBasis::DriverSamples)) {
+        text.push_str("; utilization from the driver's own samples in between");
+    }
+    if pace.wall_clock_step_seconds != 0.0 {
+        text.push_str(&format!(
+            "; the wall clock was adjusted by {:+.1} s during the run",
+            pace.wall_clock_step_seconds
+        ));
+    }
+    text
+}
+
+/// Why GPUs were lost, and clocks held back.
+pub(super) fn trouble(profile: &RunProfile) -> Vec<String> {
+    let lines = profile.gpus.iter().flat_map(|gpu| {
+        let place = format!("GPU {}", label(&gpu.identity));
+        let lost = gpu.lost.as_ref().map(|lost| {
+            let back = if lost.is_back {
+                "; responding again"
+            } else {
+                ""
+            };
+            let after = elapsed_words(lost.at_seconds);
+            format!(
+                "{place} stopped responding after {after}: {}{back}",
+                lost.reason
+            )
+        });
+        // Clocks that rest cost nothing.
+        let slowed = gpu.throttle.iter().flatten().filter_map(move |time| {
+            let names = time.reason.names().join(", ");
+            let seconds = elapsed_words(time.seconds);
+            (names != "idle").then(|| format!("{place} clocks throttled by {names} for {seconds}"))
+        });
+        lost.into_iter().chain(slowed).collect::<Vec<_>>()
+    });
+    lines.collect()
 }
 
 #[cfg(test)]
