@@ -8,8 +8,7 @@ use super::shared::openmetrics::{
     Exposition, Labels, bytes_of_mib, figure, money, number, ratio, ratio_of_percent,
 };
 use super::shared::text::rounded;
-use crate::domain::{GpuModel, HourlyRate, ThrottleReasons};
-use crate::profiling::GpuProfile;
+use crate::domain::{HourlyRate, ThrottleReasons};
 
 /// Adds gauges, a line each, with a sample for each row.
 macro_rules! gauges {
@@ -38,7 +37,7 @@ pub fn live_openmetrics(view: &LiveView) -> String {
     let spent = view.cost_so_far();
     let spent = spent.map(|spent| rounded(spent.amount(), 6));
     costs(view.hourly_price, spent, &mut page);
-    gauges! { page, gpu in view.gpus, gpu_labels(&gpu.number, gpu.name.as_deref());
+    gauges! { page, gpu in view.gpus, labels(gpu);
         "gpucost_gpu_up" "1 while the GPU answers, 0 after it was lost." number(u8::from(gpu.lost.is_none()));
         "gpucost_gpu_utilization_ratio" "Share of time in which a kernel ran, at the last sample." ratio_of_percent(gpu.utilization_percent);
         "gpucost_run_gpu_utilization_mean_ratio" "Mean utilization of the run." ratio_of_percent(gpu.mean_percent);
@@ -85,7 +84,7 @@ pub fn profile_openmetrics(report: &ProfileReport) -> String {
     if let Some(cost) = &report.cost {
         costs(Some(cost.today.hourly), money(cost.run), &mut page);
     }
-    gauges! { page, gpu in profile.gpus, labels(gpu);
+    gauges! { page, gpu in profile.gpus, labels(&LiveGpu::new(&gpu.identity));
         "gpucost_gpu_up" "1 while the GPU answers, 0 after it was lost." number(u8::from(gpu.lost.as_ref().is_none_or(|lost| lost.is_back)));
         "gpucost_run_gpu_utilization_mean_ratio" "Mean utilization of the run." ratio_of_percent(gpu.utilization.map(|figures| figures.mean));
         "gpucost_run_gpu_utilization_p95_ratio" "95th percentile of the utilization of the run." ratio_of_percent(gpu.utilization.map(|figures| figures.p95));
@@ -120,18 +119,8 @@ fn is_throttled(gpu: &LiveGpu) -> Option<bool> {
 }
 
 /// Number and model, or profile of a MIG instance.
-fn labels(gpu: &GpuProfile) -> Labels {
-    let identity = &gpu.identity;
-    let slot = identity.mig.as_ref();
-    let part = slot.map_or_else(String::new, |slot| format!(".{}", slot.index));
-    let model = identity.name.as_deref().map(GpuModel::from_driver_name);
-    let name = slot.and_then(|slot| slot.profile.as_deref());
-    let name = name.or(model.as_ref().map(GpuModel::name));
-    gpu_labels(&format!("{}{part}", identity.index), name)
-}
-
-fn gpu_labels(number: &str, model: Option<&str>) -> Labels {
+fn labels(gpu: &LiveGpu) -> Labels {
     Labels::default()
-        .with("gpu", number)
-        .with("model", model.unwrap_or(""))
+        .with("gpu", &gpu.number)
+        .with("model", gpu.name.as_deref().unwrap_or(""))
 }

@@ -8,7 +8,7 @@ use crate::domain::{Classification, HourlyRate, RunFacts, Sample, safe};
 use crate::profiling::{Profiler, RunStatus};
 use crate::report::{LiveVerdict, LiveView, alert_line, live_openmetrics, status_line};
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::Write;
 use std::time::Duration;
 
 /// A run so far, where the user wants to see it.
@@ -23,7 +23,8 @@ pub(super) struct Display<'a> {
     said: Vec<String>,
 }
 
-enum Place<'a> {
+/// Where a run so far is shown.
+pub(super) enum Place<'a> {
     /// A command has the terminal, or there is none.
     Nowhere,
     /// The same, but the guard of the command may say something; or only what went wrong.
@@ -35,7 +36,7 @@ enum Place<'a> {
 }
 
 impl<'a> Display<'a> {
-    fn of(facts: &RunFacts, color: bool, place: Place<'a>) -> Self {
+    pub(super) fn of(facts: &RunFacts, color: bool, place: Place<'a>) -> Self {
         Self {
             view: LiveView::new(facts, color),
             place,
@@ -43,34 +44,6 @@ impl<'a> Display<'a> {
             command_log: None,
             said: Vec::new(),
         }
-    }
-
-    /// Shows nothing.
-    pub(super) fn nowhere(facts: &RunFacts) -> Self {
-        Self::of(facts, false, Place::Nowhere)
-    }
-
-    /// Shows what the guard of a command says; where it is to be quiet, only what went wrong.
-    pub(super) fn notes(facts: &RunFacts, stderr: &'a mut dyn Write, is_quiet: bool) -> Self {
-        Self::of(facts, false, Place::Notes(stderr, is_quiet))
-    }
-
-    /// Shows one line on a terminal.
-    pub(super) fn line(facts: &RunFacts, terminal: &'a mut dyn Write) -> Self {
-        Self::of(facts, false, Place::Line(StatusLine::default(), terminal))
-    }
-
-    /// Takes the terminal over.
-    ///
-    /// # Errors
-    /// When there is none.
-    pub(super) fn screen(
-        facts: &RunFacts,
-        color: bool,
-        stderr: &'a mut dyn Write,
-    ) -> io::Result<Self> {
-        let screen = Box::new(Screen::enter()?);
-        Ok(Self::of(facts, color, Place::Screen(screen, stderr)))
     }
 
     /// Shows a command, and the end of what it writes.

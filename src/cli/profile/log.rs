@@ -3,12 +3,12 @@
 use super::args::ProfileArgs;
 use super::clock::signed;
 use super::summary::{self, Pricing};
-use crate::cli::Io;
 use crate::cli::exit::{ExitCode, Failure};
 use crate::cli::profile_data::unreadable;
+use crate::cli::{Io, sampled};
 use crate::config::SettingsFile;
-use crate::domain::{Cause, CauseKind, Gap, GapSubject, RunEnd};
-use crate::profiling::{Cadence, Profiler};
+use crate::domain::{Cause, CauseKind, Gap, GapSubject};
+use crate::profiling::Cadence;
 use crate::report::elapsed_words;
 use crate::sources::aws::InstancePlace;
 use crate::sources::files::{ReadOptions, open_samples};
@@ -31,38 +31,24 @@ pub(super) fn summarise(
     // What the flags say of the host outranks what the log says.
     facts.instance_type = args.instance_type.clone().or(facts.instance_type);
     facts.region = args.region.clone().or(facts.region);
-    let mut place = InstancePlace {
+    let (profile, cadence) =
+        sampled::read(&mut samples, facts, args.interval.map(signed), settings)?;
+    let facts = &profile.facts;
+    // Only spot instances get notices.
+    let spot = profile.end.spot.as_ref();
+    let is_announced = spot.is_some_and(|spot| spot.interruption.is_some());
+    let place = InstancePlace {
         instance_id: facts.instance_id.clone(),
         instance_type: facts.instance_type.clone(),
         region: facts.region.clone(),
-        is_spot: None,
+        is_spot: is_announced.then_some(true),
     };
-    let mut cadence = Cadence::new(&facts, args.interval.map(signed));
-    let mut profiler = Profiler::new(facts, &settings.policy)
-        .with_interval(args.interval.map(|interval| interval.as_secs_f64()));
-    let mut last_seconds = 0.0;
-    for sample in &mut samples {
-        let sample = sample.map_err(unreadable)?;
-        profiler.add(&sample);
-        cadence.sampled(&sample);
-        last_seconds = sample.at_seconds;
-    }
-    cadence.ended(samples.end());
-    let end = samples.end().cloned().unwrap_or(RunEnd {
-        elapsed_seconds: last_seconds,
-        exit_code: None,
-        spot: None,
-        units: Vec::new(),
-    });
-    // Only spot instances get notices.
-    let is_announced = (end.spot.as_ref()).is_some_and(|spot| spot.interruption.is_some());
-    place.is_spot = is_announced.then_some(true);
     let mut gaps = samples.gaps();
     let is_ours = samples.facts().interval_seconds.is_some();
     gaps.extend(hole(&cadence, is_ours, samples.place()));
     gaps.extend(samples.unread());
     pricing.settle(&place, &samples.facts().gpus, &mut gaps);
-    let report = pricing.report(profiler.finish(end, cadence.pace()), gaps);
+    let report = pricing.report(profile, gaps);
     summary::print(&report, args, io)?;
     Ok(ExitCode::Done)
 }

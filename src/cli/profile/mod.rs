@@ -33,10 +33,11 @@ use crate::sources::nvml::{NvmlError, NvmlSource, Options};
 use args::SummaryFormat;
 use clock::{HostClock, signed};
 use command_log::CommandLog;
-use display::Display;
+use display::{Display, Place};
 use endpoint::Endpoint;
 use guard::Guard;
 use sampling::{Ending, Processes, Sampler};
+use screen::{Screen, StatusLine};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -327,17 +328,17 @@ fn display<'a>(
     facts: &RunFacts,
     io: &'a mut Io<'_>,
 ) -> Result<Display<'a>, Failure> {
-    if args.live {
-        let color = output::color(&args.out, io);
-        return Display::screen(facts, color, io.stderr).map_err(Failure::unexpected);
-    }
-    if args.guard.spot_guard {
-        return Ok(Display::notes(facts, io.stderr, args.out.quiet));
-    }
+    let color = args.live && output::color(&args.out, io);
     let shows = io.stderr_is_terminal && !args.out.quiet && args.command.is_empty();
-    Ok(if shows {
-        Display::line(facts, io.stderr)
+    let place = if args.live {
+        let screen = Screen::enter().map_err(Failure::unexpected)?;
+        Place::Screen(Box::new(screen), io.stderr)
+    } else if args.guard.spot_guard {
+        Place::Notes(io.stderr, args.out.quiet)
+    } else if shows {
+        Place::Line(StatusLine::default(), io.stderr)
     } else {
-        Display::nowhere(facts)
-    })
+        Place::Nowhere
+    };
+    Ok(Display::of(facts, color, place))
 }

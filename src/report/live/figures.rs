@@ -1,8 +1,9 @@
 //! Figures as characters: times, sizes, bars and sparklines of a given width.
 
-use super::view::History;
+use super::view::{History, LiveView};
 use crate::domain::HourlyRate;
 use crate::report::shared::text::{ABSENT, rounded};
+use ratatui::style::{Color, Style};
 
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Stands in a sparkline where a sample did not report it.
@@ -40,6 +41,15 @@ pub(super) fn bar(percent: Option<f64>, width: usize) -> String {
         filled = filled.min(width.saturating_sub(1));
     }
     "█".repeat(filled) + &"░".repeat(width - filled)
+}
+
+/// A color, where the terminal has some.
+pub(super) fn accent(view: &LiveView, color: Color) -> Style {
+    if view.color {
+        Style::new().fg(color)
+    } else {
+        Style::new()
+    }
 }
 
 /// A share without decimals, such as `41%`.

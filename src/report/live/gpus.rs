@@ -1,7 +1,7 @@
 //! The rows of the GPUs: some lines each where all of them fit so, else one line
 //! each with as many columns as fit.
 
-use super::figures::{bar, gib, percent, sparkline, whole};
+use super::figures::{accent, bar, gib, percent, sparkline, whole};
 use super::view::{LiveGpu, LiveView};
 use crate::domain::ThrottleReasons;
 use crate::report::shared::text::fit;
@@ -109,14 +109,6 @@ fn row_label(gpu: &LiveGpu, width: usize) -> String {
 /// Why the clocks are held back, in words.
 fn throttle(reasons: Option<ThrottleReasons>) -> String {
     reasons.map_or_else(String::new, |reasons| reasons.names().join(", "))
-}
-
-fn accent(view: &LiveView, color: Color) -> Style {
-    if view.color {
-        Style::new().fg(color)
-    } else {
-        Style::new()
-    }
 }
 
 /// The line in place of a GPU's figures when it no longer answers.

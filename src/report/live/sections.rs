@@ -1,6 +1,6 @@
 //! What stands above and below the GPUs.
 
-use super::figures::{bytes_per_second, gib, percent, rate, span};
+use super::figures::{accent, bytes_per_second, gib, percent, rate, span};
 use super::view::{LiveVerdict, LiveView};
 use crate::domain::{Classification, HostReading};
 use crate::report::shared::text::{count, counted, fit, money, wrap};
@@ -109,10 +109,7 @@ fn verdict(view: &LiveView, width: usize, most: usize) -> Vec<Line<'static>> {
         Some(Classification::Underutilized | Classification::Overprovisioned) => Color::Yellow,
         _ => Color::Reset,
     };
-    let mut style = Style::new().add_modifier(Modifier::BOLD);
-    if view.color {
-        style = style.fg(color);
-    }
+    let style = accent(view, color).add_modifier(Modifier::BOLD);
     let word = verdict_word(view.verdict.as_ref());
     let reason = view.verdict.as_ref().map_or("", |verdict| &verdict.reason);
     let text = if reason.is_empty() {
@@ -133,10 +130,7 @@ fn verdict(view: &LiveView, width: usize, most: usize) -> Vec<Line<'static>> {
 }
 
 fn alerts(view: &LiveView, width: usize, rows: usize) -> Vec<Line<'static>> {
-    let mut style = Style::new().add_modifier(Modifier::BOLD);
-    if view.color {
-        style = style.fg(Color::Yellow);
-    }
+    let style = accent(view, Color::Yellow).add_modifier(Modifier::BOLD);
     let all = view.alerts.len();
     let shown = if all <= rows { all } else { rows.max(1) };
     let mut lines = Vec::new();
