@@ -19,7 +19,6 @@ pub use columns::{Head, Kind, Level};
 pub use csv::doc_csv;
 pub(in crate::report) use html::body;
 pub use html::doc_html;
-pub(in crate::report) use json::Object;
 pub use json::doc_json;
 pub use markdown::doc_markdown;
 pub use plot::{Plot, PlotKind};
