@@ -401,5 +401,15 @@ pub struct Printed {
     pub text: String,
 }
 
+impl Printed {
+    pub(in crate::report) fn new(name: &str, purpose: impl Into<String>, text: String) -> Self {
+        Self {
+            name: name.to_owned(),
+            purpose: purpose.into(),
+            text,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,327 +1,274 @@
-//! `gpucost autoscale` in words.
+//! `gpucost autoscale`: a policy beside today, hindsight and other targets.
 
-mod caveats;
 mod files;
-mod words;
 
-use super::figures::{an_hour, basis, step};
-use crate::domain::shell_word;
-use crate::planners::autoscale::{Autoscale, AutoscaleAsk, Held, Replay};
-use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, column, detail};
+use super::figures::{an_hour, basis, decimal, missing, rows, step};
+use crate::domain::{HourlyRate, PurchaseOption, WorkloadKind, shell_word};
+use crate::planners::autoscale::{Autoscale, AutoscaleAsk, Held, HeldModels, Replay, Trigger};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
 use crate::report::shared::text::{counted, money, percent};
-use caveats::{caveats, is_committed};
-use words::{hours_of, minutes, target};
+use crate::savings::WEEK_HOURS;
+use rust_decimal::prelude::ToPrimitive;
 
-/// A policy beside today, hindsight and other targets.
-pub fn autoscale_answer(found: &Autoscale) -> Doc {
+columns! {
+    fn policies<'a>(row: (String, &'a Replay, &'a Autoscale)) {
+        text "policy", "policy", Narrow(0), row.0.clone();
+        opt money "cost", "cost", Narrow(0), row.2.cost(row.1), "Over the record.";
+        opt money "cost_monthly", "month", Narrow(0), row.2.monthly(row.1);
+        number "gpu_hours", "GPU hours", Narrow(0), row.1.gpu_hours(row.2.ask.gpus_per_instance), "Paid.";
+        opt percent "utilization_percent", "busy", Wide, row.1.utilization_percent(row.2.ask.gpus_per_instance);
+        opt number[2] "unserved_percent", "waits/fails %", Narrow(0), row.1.unserved_percent(), "Of the demand.";
+        flag "is_accepted", "accepted", Narrow(0), row.2.is_accepted(row.1);
+        count "most_instances", "most instances", Wide, row.1.most_instances;
+        count "launches", "launches", Wide, row.1.launches;
+    }
+}
+
+pub fn autoscale_answer(plan: &Autoscale) -> Doc {
     Doc {
         name: "autoscale",
-        headline: headline(found),
-        given: given(found),
-        steps: steps(found),
-        tables: vec![policies(found)],
-        caveats: caveats(found),
-        missing: missing(found),
-        files: files::files(found),
-        next: next(found),
+        headline: headline(plan),
+        given: given(plan),
+        steps: steps(plan),
+        tables: vec![table(plan)],
+        caveats: caveats(plan),
+        missing: missing_data(plan),
+        files: files::files(plan),
+        next: next(plan),
         ..Doc::default()
     }
 }
 
-fn headline(found: &Autoscale) -> String {
-    let subject = &found.ask.subject;
-    let gpus = found.ask.gpus_per_instance;
-    let policy = target(found.ask.policy.trigger);
-    let unserved = match found.replay.unserved_percent() {
-        Some(share) => format!("{} of its demand waits or fails", percent(share)),
-        None => "it has no demand".to_owned(),
-    };
-    let amount = |replay: &Replay| match found.cost(replay) {
+/// A target, such as `60% utilization`.
+fn target(trigger: Trigger) -> String {
+    match trigger {
+        Trigger::Utilization { target_percent } => format!("{target_percent}% utilization"),
+        Trigger::Queue {
+            requests_per_instance,
+            ..
+        } => format!("{requests_per_instance} requests per instance"),
+    }
+}
+
+/// Hours with separators and up to two decimals.
+fn hours_of(hours: f64) -> String {
+    let text = decimal(hours, 2);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A commitment pays for its hours until it ends: fewer of them save nothing.
+fn commitment(plan: &Autoscale) -> Option<PurchaseOption> {
+    let option = plan.ask.subject.purchase_option?;
+    let is_committed = !matches!(option, PurchaseOption::OnDemand | PurchaseOption::Spot);
+    is_committed.then_some(option)
+}
+
+fn models(ask: &AutoscaleAsk) -> Option<HeldModels> {
+    match ask.held {
+        Held::Models(models) => Some(models),
+        Held::Copies | Held::Unknown => None,
+    }
+}
+
+fn headline(plan: &Autoscale) -> String {
+    let ask = &plan.ask;
+    let amount = |replay: &Replay| match plan.cost(replay) {
         Some(cost) => money(cost),
-        None => format!("{} GPU hours", hours_of(replay.gpu_hours(gpus))),
+        None => format!(
+            "{} GPU hours",
+            hours_of(replay.gpu_hours(ask.gpus_per_instance))
+        ),
     };
-    // What a commitment pays for is not saved.
-    let today = found.today.as_ref();
-    let today = today.filter(|_| !subject.purchase_option.is_some_and(is_committed));
-    let today = today.map(|today| format!(" instead of {}", amount(today)));
+    let unserved = plan.replay.unserved_percent();
+    let unserved = unserved.map_or("it has no demand".to_owned(), |share| {
+        format!("{} of its demand waits or fails", percent(share))
+    });
+    let today = plan.today.as_ref().filter(|_| commitment(plan).is_none());
     format!(
-        "With {policy}, {} takes {}{} over {} h; {unserved}",
-        subject.name,
-        amount(&found.replay),
-        today.unwrap_or_default(),
-        hours_of(found.ask.demand.hours()),
+        "With {}, {} takes {}{} over {} h; {unserved}",
+        target(ask.policy.trigger),
+        ask.subject.name,
+        amount(&plan.replay),
+        today.map_or(String::new(), |today| format!(
+            " instead of {}",
+            amount(today)
+        )),
+        hours_of(ask.demand.hours()),
     )
 }
 
-fn given(found: &Autoscale) -> Vec<Given> {
-    let ask = &found.ask;
-    let (demand, prices, policy) = (&ask.demand, &ask.prices, &ask.policy);
+fn given(plan: &Autoscale) -> Vec<Given> {
+    let ask = &plan.ask;
+    let (demand, policy, gpus) = (&ask.demand, &ask.policy, ask.gpus_per_instance);
     let source = ask.subject.source.as_str();
-    let per_type = format!("{} of the catalog", ask.subject.instance_type);
-    let mut given = vec![
-        basis(
-            "demand_gpu_hours",
-            "demand, GPU hours",
-            Value::Number(demand.gpu_hours(), 1),
-            source,
-        ),
-        basis(
-            "peak_gpus",
-            "largest demand, GPUs",
-            Value::Number(demand.peak_gpus(), 1),
-            source,
-        ),
-        basis(
-            "hours",
-            "hours on record",
-            Value::Number(demand.hours(), 1),
-            source,
-        ),
-        basis(
-            "gpus_per_instance",
-            "GPUs per instance",
-            Value::Count(u64::from(ask.gpus_per_instance)),
-            &per_type,
-        ),
-    ];
-    let on_demand = prices.on_demand.as_ref().map(|quote| {
-        let source = format!("{}, {}", quote.source, quote.seen_on);
-        basis(
-            "on_demand_hourly",
-            "on-demand price per hour",
-            Value::Price(an_hour(quote.rate)),
-            &source,
-        )
-    });
-    let has_spot = policy.spot.spot_percent > 0.0;
-    let spot = prices.spot.as_ref().filter(|_| has_spot).map(|spot| {
-        let source = format!("{}, {}", spot.basis, spot.seen_on);
-        basis(
-            "spot_hourly",
-            "spot price per hour",
-            Value::Price(an_hour(spot.rate)),
-            &source,
-        )
-    });
-    given.extend(on_demand.into_iter().chain(spot));
-    given.extend(held_memory(ask));
-    given.extend(limits(ask));
-    given.push(basis(
-        "max_unserved_percent",
-        "share that may wait or fail",
-        Value::Percent(ask.max_unserved_percent),
-        "--max-unserved",
-    ));
-    given
-}
-
-fn held_memory(ask: &AutoscaleAsk) -> Option<Given> {
-    let Held::Models(models) = ask.held else {
-        return None;
-    };
-    let source = format!(
-        "peaks of {} with headroom, as much as {} hold",
-        counted(models.models.into(), "GPU", "GPUs"),
-        counted(models.gpus.into(), "GPU", "GPUs"),
-    );
-    let held = Value::Number(models.vram_needed_mib, 0);
-    Some(basis("held_vram_mib", "VRAM held, MiB", held, &source))
-}
-
-/// Where the least number of instances is from.
-fn least_source(ask: &AutoscaleAsk) -> String {
-    match ask.held {
-        Held::Models(models) if ask.policy.min == models.instances(ask.gpus_per_instance) => {
-            format!(
-                "VRAM held: {} / {}, rounded up",
-                models.gpus, ask.gpus_per_instance
-            )
+    let spot = ask.prices.spot.as_ref();
+    let spot = spot.filter(|_| policy.spot.spot_percent > 0.0);
+    let minutes = |seconds: i64| Value::Number(seconds as f64 / 60.0, 1);
+    let min_source = match models(ask) {
+        Some(held) if policy.min == held.instances(gpus) => {
+            format!("VRAM held: {} / {gpus}, rounded up", held.gpus)
         }
-        _ if ask.policy.min == 0 => "--scale-to-zero or --min".to_owned(),
+        _ if policy.min == 0 => "--scale-to-zero or --min".to_owned(),
         _ => "--min".to_owned(),
+    };
+    let of_gpus = |gpus: u32| counted(gpus.into(), "GPU", "GPUs");
+    rows! {
+        basis("demand_gpu_hours", "demand, GPU hours", Value::Number(demand.gpu_hours(), 1), source);
+        basis("peak_gpus", "largest demand, GPUs", Value::Number(demand.peak_gpus(), 1), source);
+        basis("hours", "hours on record", Value::Number(demand.hours(), 1), source);
+        basis("gpus_per_instance", "GPUs per instance", Value::make_count(gpus), format!("{} of the catalog", ask.subject.instance_type));
+        for quote in &ask.prices.on_demand => basis("on_demand_hourly", "on-demand price per hour", Value::Price(an_hour(quote.rate)), format!("{}, {}", quote.source, quote.seen_on));
+        for spot in spot => basis("spot_hourly", "spot price per hour", Value::Price(an_hour(spot.rate)), format!("{}, {}", spot.basis, spot.seen_on));
+        for held in models(ask) => basis("held_vram_mib", "VRAM held, MiB", Value::Number(held.vram_needed_mib, 0), format!("peaks of {} with headroom, as much as {} hold", of_gpus(held.models), of_gpus(held.gpus)));
+        basis("start_up_minutes", "start-up, minutes", minutes(policy.start_up_seconds), "--start-up");
+        basis("cool_down_minutes", "cool-down, minutes", minutes(policy.cool_down_seconds), "--cool-down");
+        basis("min_instances", "least instances", Value::make_count(policy.min), min_source);
+        basis("max_instances", "most instances", Value::make_count(policy.max), "--max");
+        basis("on_demand_base", "instances always on demand", Value::make_count(policy.spot.on_demand_base), "--on-demand-base");
+        basis("spot_percent", "spot above them", Value::Percent(policy.spot.spot_percent), "--spot-share");
+        basis("max_unserved_percent", "share that may wait or fail", Value::Percent(ask.max_unserved_percent), "--max-unserved");
     }
 }
 
-fn limits(ask: &AutoscaleAsk) -> [Given; 6] {
-    let policy = &ask.policy;
-    let count = |number: u32| Value::Count(u64::from(number));
-    [
-        basis(
-            "start_up_minutes",
-            "start-up, minutes",
-            Value::Number(minutes(policy.start_up_seconds), 1),
-            "--start-up",
-        ),
-        basis(
-            "cool_down_minutes",
-            "cool-down, minutes",
-            Value::Number(minutes(policy.cool_down_seconds), 1),
-            "--cool-down",
-        ),
-        basis(
-            "min_instances",
-            "least instances",
-            count(policy.min),
-            &least_source(ask),
-        ),
-        basis(
-            "max_instances",
-            "most instances",
-            count(policy.max),
-            "--max",
-        ),
-        basis(
-            "on_demand_base",
-            "instances always on demand",
-            count(policy.spot.on_demand_base),
-            "--on-demand-base",
-        ),
-        basis(
-            "spot_percent",
-            "spot above them",
-            Value::Percent(policy.spot.spot_percent),
-            "--spot-share",
-        ),
-    ]
-}
-
-fn steps(found: &Autoscale) -> Vec<Step> {
-    let prices = &found.ask.prices;
-    let rate = prices
-        .on_demand
-        .as_ref()
-        .map(|quote| quote.rate.amount().normalize());
-    let spot = prices
-        .spot
-        .as_ref()
-        .map(|spot| spot.rate.amount().normalize());
-    let part = |seconds: i64, rate: Option<rust_decimal::Decimal>| {
-        let hours = hours_of(seconds as f64 / 3_600.0);
-        rate.map_or(format!("{hours} h"), |rate| format!("{hours} h × {rate}"))
-    };
-    let paid = |name: &str, replay: &Replay| {
-        let mut arithmetic = part(replay.on_demand_seconds, rate);
-        if replay.spot_seconds > 0 {
-            arithmetic.push_str(&format!(" + {} spot", part(replay.spot_seconds, spot)));
-        }
-        let cost = Value::of(found.cost(replay), Value::Money);
-        step(name, arithmetic, cost)
-    };
-    let mut steps = Vec::new();
-    steps.extend(found.today.as_ref().map(|today| paid("today", today)));
-    steps.push(paid("policy", &found.replay));
-    steps.push(paid("hindsight", &found.hindsight));
-    let gpu_hours = |seconds: f64| hours_of(seconds / 3_600.0);
-    steps.push(step(
-        "waits or fails",
+fn steps(plan: &Autoscale) -> Vec<Step> {
+    let (prices, policy) = (&plan.ask.prices, &plan.replay);
+    let on_demand = prices.on_demand.as_ref().map(|quote| quote.rate);
+    let spot = prices.spot.as_ref().map(|spot| spot.rate);
+    let part = |seconds: i64, rate: Option<HourlyRate>| {
+        let rate = rate.map(|rate| format!(" × {}", rate.amount().normalize()));
         format!(
-            "{} of {} GPU hours",
-            gpu_hours(found.replay.unserved_gpu_seconds),
-            gpu_hours(found.replay.demand_gpu_seconds)
+            "{} h{}",
+            hours_of(seconds as f64 / 3_600.0),
+            rate.unwrap_or_default()
+        )
+    };
+    let hours = |replay: &Replay| match replay.spot_seconds {
+        ..=0 => part(replay.on_demand_seconds, on_demand),
+        seconds => format!(
+            "{} + {} spot",
+            part(replay.on_demand_seconds, on_demand),
+            part(seconds, spot)
         ),
-        Value::of(found.replay.unserved_percent(), Value::Percent),
-    ));
-    if let Some(risk) = &found.risk {
-        steps.push(step(
-            "interruptions",
-            format!(
-                "{} spot hours × {:.5} per hour",
-                hours_of(risk.spot_hours),
-                risk.rate.per_hour
-            ),
-            Value::Number(risk.expected, 1),
-        ));
+    };
+    let cost = |replay: &Replay| Value::make_money(plan.cost(replay));
+    rows! {
+        for today in &plan.today => step("today", hours(today), cost(today));
+        step("policy", hours(policy), cost(policy));
+        step("hindsight", hours(&plan.hindsight), cost(&plan.hindsight));
+        step("waits or fails", format!("{} of {} GPU hours", hours_of(policy.unserved_gpu_seconds / 3_600.0), hours_of(policy.demand_gpu_seconds / 3_600.0)), Value::make_percent(policy.unserved_percent()));
+        for risk in &plan.risk => step("interruptions", format!("{} spot hours × {:.5} per hour", hours_of(risk.spot_hours), risk.rate.per_hour), Value::Number(risk.expected, 1));
     }
-    steps
 }
 
-fn policies(found: &Autoscale) -> Table {
-    let ask = &found.ask;
-    let row = |name: String, replay: &Replay| {
-        let gpus = ask.gpus_per_instance;
-        vec![
-            Value::Text(name),
-            Value::of(found.cost(replay), Value::Money),
-            Value::of(found.monthly(replay), Value::Money),
-            Value::Number(replay.gpu_hours(gpus), 1),
-            Value::of(replay.utilization_percent(gpus), Value::Percent),
-            Value::of(replay.unserved_percent(), |share| Value::Number(share, 2)),
-            Value::Flag(found.is_accepted(replay)),
-            Value::Count(u64::from(replay.most_instances)),
-            Value::Count(replay.launches),
-        ]
-    };
-    let mut rows = Vec::new();
-    rows.extend(
-        found
-            .today
-            .as_ref()
-            .map(|today| row("today".to_owned(), today)),
-    );
-    rows.push(row(
-        format!("asked: {}", target(ask.policy.trigger)),
-        &found.replay,
-    ));
-    rows.push(row("best in hindsight".to_owned(), &found.hindsight));
-    let others = found.others.iter().enumerate();
-    rows.extend(others.map(|(index, one)| {
-        let mark = if found.cheapest == Some(index) {
+fn table(plan: &Autoscale) -> Table {
+    let today = plan
+        .today
+        .iter()
+        .map(|replay| ("today".to_owned(), replay, plan));
+    let asked = format!("asked: {}", target(plan.ask.policy.trigger));
+    let named = [
+        (asked, &plan.replay, plan),
+        ("best in hindsight".to_owned(), &plan.hindsight, plan),
+    ];
+    let others = plan.others.iter().enumerate().map(|(index, other)| {
+        let mark = if plan.cheapest == Some(index) {
             "cheapest: "
         } else {
             ""
         };
-        row(format!("{mark}{}", target(one.trigger)), &one.replay)
-    }));
-    Table {
-        key: "policies",
-        title: "POLICIES  the same limits with other targets".to_owned(),
-        noun: ("policy", "policies"),
-        columns: vec![
-            column("policy", "policy"),
-            column("cost", "cost"),
-            column("cost_monthly", "month"),
-            column("gpu_hours", "GPU hours"),
-            detail("utilization_percent", "busy"),
-            column("unserved_percent", "waits/fails %"),
-            column("is_accepted", "accepted"),
-            detail("most_instances", "most instances"),
-            detail("launches", "launches"),
-        ],
-        rows,
-        ..Table::default()
-    }
+        (
+            format!("{mark}{}", target(other.trigger)),
+            &other.replay,
+            plan,
+        )
+    });
+    Table::of(
+        "policies",
+        "POLICIES  the same limits with other targets",
+        ("policy", "policies"),
+        policies(),
+        today.chain(named).chain(others),
+    )
 }
 
-fn missing(found: &Autoscale) -> Vec<Missing> {
-    let ask = &found.ask;
-    let (subject, prices) = (&ask.subject, &ask.prices);
-    let name = shell_word(&subject.instance_type);
-    let of = |what: &str| Missing {
-        what: format!("{what} of {} in {}", subject.instance_type, subject.region),
-        remedy: format!("run `gpucost pricing {name} --region all`"),
+/// The gravest first.
+fn caveats(plan: &Autoscale) -> Vec<String> {
+    let ask = &plan.ask;
+    let (demand, min, subject) = (&ask.demand, ask.policy.min, &ask.subject);
+    let name = &subject.name;
+    let job = subject
+        .kind
+        .filter(|kind| !matches!(kind, WorkloadKind::Serving | WorkloadKind::Unknown));
+    let held = models(ask).map(|held| (held.models, held.instances(ask.gpus_per_instance)));
+    // An instance serves the models that it holds, and no others.
+    let held = held.filter(|(models, least)| *models > 1 && *least > 1);
+    let all_hours = plan.replay.demand_gpu_seconds / 3_600.0;
+    let lost = |hours: f64| {
+        if all_hours > 0.0 {
+            hours / all_hours * 100.0
+        } else {
+            0.0
+        }
     };
-    let has_spot = ask.policy.spot.spot_percent > 0.0;
-    let mut missing = Vec::new();
-    if prices.on_demand.is_none() {
-        missing.push(of("on-demand price"));
+    let without_spot = plan
+        .replay
+        .unserved_without_spot_percent()
+        .unwrap_or_default();
+    rows! {
+        if subject.kind == Some(WorkloadKind::Unknown) => format!("No tag declares what {name} does. Only work that is divided over all of its instances can be scaled by their utilization: declare it with the tag gpucost:kind.");
+        for kind in job => format!("{name} is {kind}: a policy ends instances by utilization, whatever their jobs still need. Only jobs that are taken from a queue, one after the other, can be scaled so.");
+        if ask.held == Held::Unknown => "What its GPUs hold is unknown. An instance serves the models that it holds: with several models, the least instances must hold all of them (`--min`).".to_owned();
+        for (models, least) in held => format!("Each of {models} GPUs may hold a model of its own, and it takes {} to hold them all{}", counted(least.into(), "instance", "instances"), if min >= least { ". If they hold copies of one model, pass `--min 1`." } else { ": with fewer, a request may find no GPU that holds its model." });
+        for periods in demand.saturated_periods.filter(|periods| *periods > 0) => format!("In {periods} of {} periods, 95% or more of the GPUs that ran were busy. Demand may have been higher than what was measured, and so may what waits or fails.", demand.periods());
+        if demand.saturated_periods.is_none() => "It is unknown how many GPUs ran, and so whether they limited the demand that was measured. What waits or fails is a lower bound.".to_owned();
+        if plan.cheapest.is_none() => format!("No target that was compared keeps what waits or fails within {}. A window of `--schedule` or a higher `--min` starts instances before demand rises.", percent(ask.max_unserved_percent));
+        for risk in &plan.risk => format!("Spot: about {:.1} interruptions over the record, which leave at most {} more of the demand without a GPU. If all spot instances end at the same time, {} of the demand is above what is on demand.", risk.expected, percent(lost(risk.lost_gpu_hours)), percent(without_spot));
+        if plan.risk.is_some_and(|risk| risk.rate.is_prudence) => "The rate of interruptions is that of the policy, spot_interruptions_per_day, which is above the published band.".to_owned();
+        for option in commitment(plan) => format!("Today it is billed as {option}. Here every hour has the on-demand price: hours that a commitment pays for save nothing until it ends.");
+        if min == 0 => "At zero no GPU reports utilization. A metric of requests must start the first instance, and the first requests wait for it.".to_owned();
+        if demand.hours() < WEEK_HOURS as f64 => format!("MONTH repeats the {} h of the record {:.1} times, as if all days were like them.", hours_of(demand.hours()), ask.hours_per_month.to_f64().unwrap_or_default() / demand.hours());
+        if demand.unknown_periods > 0 => format!("{} without samples count as the period before.", counted(demand.unknown_periods as u64, "period", "periods"));
+        "Every launch finds capacity, and the policy decides once a period. Requests are divisible: how long one waits inside a period is a question of queueing.".to_owned();
     }
-    if has_spot && prices.spot.is_none() {
-        missing.push(of("spot price"));
-    }
-    if has_spot && prices.band.is_none() {
-        missing.push(of("interruption band"));
-    }
-    missing
 }
 
-fn next(found: &Autoscale) -> Vec<String> {
-    let subject = &found.ask.subject;
+fn missing_data(plan: &Autoscale) -> Vec<Missing> {
+    let (subject, prices) = (&plan.ask.subject, &plan.ask.prices);
+    let has_spot = plan.ask.policy.spot.spot_percent > 0.0;
+    let name = shell_word(&subject.instance_type);
+    let unknown = |fact: &str| {
+        let what = format!("{fact} of {} in {}", subject.instance_type, subject.region);
+        missing(what, format!("run `gpucost pricing {name} --region all`"))
+    };
+    rows! {
+        if prices.on_demand.is_none() => unknown("on-demand price");
+        if has_spot && prices.spot.is_none() => unknown("spot price");
+        if has_spot && prices.band.is_none() => unknown("interruption band");
+    }
+}
+
+fn next(plan: &Autoscale) -> Vec<String> {
+    let (subject, prices) = (&plan.ask.subject, &plan.ask.prices);
     let name = shell_word(&subject.instance_type);
     let region = shell_word(&subject.region);
-    let mut next = vec![format!("gpucost pricing {name} --region {region}")];
-    let prices = &found.ask.prices;
-    if prices.on_demand.is_some() && prices.has_commitments {
-        next.push(format!("gpucost reserved --type {name} --region {region}"));
+    rows! {
+        format!("gpucost pricing {name} --region {region}");
+        if prices.on_demand.is_some() && prices.has_commitments => format!("gpucost reserved --type {name} --region {region}");
     }
-    next
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_read_as_in_prose() {
+        assert_eq!(hours_of(1_234.5), "1,234.5");
+        assert_eq!(hours_of(152.0), "152");
+        assert_eq!(hours_of(0.126), "0.13");
+        let half = Trigger::Utilization {
+            target_percent: 62.5,
+        };
+        assert_eq!(target(half), "62.5% utilization");
+    }
 }

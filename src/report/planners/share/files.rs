@@ -4,6 +4,7 @@
 //! v0.14.2 (2026-05-26); NVIDIA GPU operator and k8s-device-plugin documentation (read
 //! 2026-11); NVIDIA MPS documentation, appendix of environment variables (read 2026-11).
 
+use super::super::figures::rows;
 use super::nodes::{Node, replicas, resource, slices};
 use crate::planners::share::{CardMode, SharePlan};
 use crate::report::doc::Printed;
@@ -15,102 +16,85 @@ use std::collections::{BTreeMap, BTreeSet};
 const LINE: usize = 100;
 const COMMENT: usize = 2;
 
-pub(super) fn files(plan: &SharePlan, nodes: &[Node<'_>]) -> Vec<Printed> {
-    let mut files = Vec::new();
-    let mig = by_setup(nodes, |mode| mode == CardMode::Mig);
-    if !mig.is_empty() {
-        let parted = mig_parted(&mig, plan.question.on.cards);
-        files.push(mig_commands(&mig));
-        files.push(Printed {
-            name: "mig-parted.yaml".to_owned(),
-            purpose: format!(
-                "the same for nvidia-mig-parted, which chooses the starts itself: \
-                 nvidia-mig-parted apply -f mig-parted.yaml -c {}",
-                mig.keys().next().copied().unwrap_or_default()
-            ),
-            text: parted.clone(),
-        });
-        files.push(mig_operator(&mig, nodes, &parted));
-    }
-    let shared = by_setup(nodes, |mode| {
-        matches!(mode, CardMode::Mps | CardMode::TimeSlicing)
-    });
-    if !shared.is_empty() {
-        files.push(device_plugin(&shared));
-    }
-    if nodes.iter().any(|node| node.mode() == CardMode::Mps) {
-        files.push(mps_commands(plan, nodes));
-    }
-    files
-}
+const RESET: &str =
+    "# Run it on a drained instance: MIG mode resets a GPU, and some need a reboot.\n";
+const START: &str = include_str!("start.sh");
 
 /// Instances by the name of their setup.
-fn by_setup<'a>(
-    nodes: &'a [Node<'a>],
-    is_asked: impl Fn(CardMode) -> bool,
-) -> BTreeMap<&'a str, Vec<&'a Node<'a>>> {
-    let mut setups: BTreeMap<&str, Vec<&Node<'_>>> = BTreeMap::new();
-    for node in nodes.iter().filter(|node| is_asked(node.mode())) {
-        setups.entry(&node.setup).or_default().push(node);
-    }
-    setups
-}
+type Setups<'a> = BTreeMap<&'a str, Vec<&'a Node<'a>>>;
 
-/// Numbers of instances in a comment.
-fn numbers(nodes: &[&Node<'_>]) -> String {
-    let numbers: Vec<String> = nodes.iter().map(|node| node.number.to_string()).collect();
-    numbers.join(", ")
+pub(super) fn files(plan: &SharePlan, nodes: &[Node<'_>]) -> Vec<Printed> {
+    let setups = |modes: &[CardMode]| {
+        let mut setups = Setups::new();
+        for node in nodes.iter().filter(|node| modes.contains(&node.mode)) {
+            setups.entry(&node.setup).or_default().push(node);
+        }
+        setups
+    };
+    let mig = setups(&[CardMode::Mig]);
+    let shared = setups(&[CardMode::Mps, CardMode::TimeSlicing]);
+    let parted = mig_parted(&mig, plan.question.on.cards);
+    let in_operator = |parted: &str| {
+        let data = [("config.yaml", parted.to_owned())];
+        config_map(
+            &mig,
+            ("gpucost-mig", MIG_PATCH, "nvidia.com/mig.config"),
+            &data,
+        )
+    };
+    let first = mig.keys().next();
+    let has_mps = nodes.iter().any(|node| node.mode == CardMode::Mps);
+    rows! {
+        if first.is_some() => Printed::new("mig.sh", "divides the GPUs of an instance; CARDS says which setup an instance has", script("mig.sh", RESET, &mig_commands(&mig)));
+        for setup in first => Printed::new("mig-parted.yaml", format!("the same for nvidia-mig-parted, which chooses the starts itself: nvidia-mig-parted apply -f mig-parted.yaml -c {setup}"), parted.clone());
+        if first.is_some() => Printed::new("gpu-operator-mig.yaml", format!("the same for the MIG manager of the GPU operator; pods ask for one of {}", resources(&mig)), in_operator(&parted));
+        if !shared.is_empty() => Printed::new("gpu-operator-sharing.yaml", "replicas of whole GPUs by the device plugin of the GPU operator; pods ask for nvidia.com/gpu.shared, and those of one owner are kept to its nodes by a nodeSelector", config_map(&shared, ("gpucost-sharing", SHARING_PATCH, "nvidia.com/device-plugin.config"), &replicated(&shared)));
+        if has_mps => Printed::new("mps.sh", "starts MPS on an instance without Kubernetes; each process gets threads for its peak and the memory that it needs", script("mps.sh", START, &mps_commands(plan, nodes)));
+    }
 }
 
 /// A script with a branch for each setup, which its argument names.
 fn script(name: &str, opening: &str, branches: &[(String, String)]) -> String {
     let mut text = format!("#!/bin/sh\n# usage: sudo sh {name} SETUP\n{opening}set -eu\n");
-    text.push_str("case \"${1:-}\" in\n");
+    text += "case \"${1:-}\" in\n";
     for (setup, commands) in branches {
-        text.push_str(&format!("{setup})\n{commands}  ;;\n"));
+        text += &format!("{setup})\n{commands}  ;;\n");
     }
     let setups: Vec<&str> = branches.iter().map(|(setup, _)| setup.as_str()).collect();
-    text.push_str(&format!(
-        "*)\n  echo \"usage: {name} {}\" >&2\n  exit 2\n  ;;\nesac\n",
-        setups.join(" | ")
-    ));
-    text
+    let setups = setups.join(" | ");
+    text + &format!("*)\n  echo \"usage: {name} {setups}\" >&2\n  exit 2\n  ;;\nesac\n")
 }
 
-fn mig_commands(setups: &BTreeMap<&str, Vec<&Node<'_>>>) -> Printed {
-    let branches = setups.iter().filter_map(|(setup, nodes)| {
+/// Numbers of instances in a comment.
+fn numbers(nodes: &[&Node<'_>]) -> String {
+    let numbers = nodes.iter().map(|node| node.number.to_string());
+    numbers.collect::<Vec<_>>().join(", ")
+}
+
+fn mig_commands(setups: &Setups<'_>) -> Vec<(String, String)> {
+    let branches = setups.iter().map(|(setup, nodes)| {
         let mut commands = format!("  # instances {}\n", numbers(nodes));
-        for (gpu, card) in nodes.first()?.cards.iter().enumerate() {
+        let cards = nodes.iter().take(1).flat_map(|node| node.cards);
+        for (gpu, card) in cards.enumerate() {
             let slices = slices(card).into_iter();
-            let slices: Vec<String> = slices
-                .map(|(profile, start)| format!("{profile}:{start}"))
-                .collect();
-            if slices.is_empty() {
-                commands.push_str(&format!("  nvidia-smi -i {gpu} -mig 0\n"));
-            } else {
-                commands.push_str(&format!(
-                    "  nvidia-smi -i {gpu} -mig 1\n  nvidia-smi mig -i {gpu} -cgi {} -C\n",
-                    slices.join(",")
-                ));
-            }
+            let slices = slices.map(|(profile, start)| format!("{profile}:{start}"));
+            let slices = slices.collect::<Vec<_>>().join(",");
+            commands += &match slices.as_str() {
+                "" => format!("  nvidia-smi -i {gpu} -mig 0\n"),
+                _ => format!(
+                    "  nvidia-smi -i {gpu} -mig 1\n  nvidia-smi mig -i {gpu} -cgi {slices} -C\n"
+                ),
+            };
         }
-        Some(((*setup).to_owned(), commands))
+        ((*setup).to_owned(), commands)
     });
-    let branches: Vec<(String, String)> = branches.collect();
-    let opening =
-        "# Run it on a drained instance: MIG mode resets a GPU, and some need a reboot.\n";
-    Printed {
-        name: "mig.sh".to_owned(),
-        purpose: "divides the GPUs of an instance; CARDS says which setup an instance has"
-            .to_owned(),
-        text: script("mig.sh", opening, &branches),
-    }
+    branches.collect()
 }
 
-fn mig_parted(setups: &BTreeMap<&str, Vec<&Node<'_>>>, gpus: u16) -> String {
+fn mig_parted(setups: &Setups<'_>, gpus: u16) -> String {
     let mut text = String::from("version: v1\nmig-configs:\n");
     for (setup, nodes) in setups {
-        text.push_str(&format!("  {setup}:\n"));
+        text += &format!("  {setup}:\n");
         let cards = nodes.first().map(|node| node.cards).unwrap_or_default();
         // GPUs that are divided alike are one entry; those without tenants stay whole.
         let mut alike: BTreeMap<BTreeMap<&str, usize>, Vec<String>> = BTreeMap::new();
@@ -122,112 +106,82 @@ fn mig_parted(setups: &BTreeMap<&str, Vec<&Node<'_>>>, gpus: u16) -> String {
             alike.entry(counts).or_default().push(gpu.to_string());
         }
         for (counts, gpus) in alike {
-            text.push_str(&format!(
-                "    - devices: [{}]\n      mig-enabled: {}\n",
-                gpus.join(", "),
-                !counts.is_empty()
-            ));
-            if !counts.is_empty() {
-                text.push_str("      mig-devices:\n");
+            let (gpus, is_divided) = (gpus.join(", "), !counts.is_empty());
+            text += &format!("    - devices: [{gpus}]\n      mig-enabled: {is_divided}\n");
+            if is_divided {
+                text += "      mig-devices:\n";
             }
             for (profile, count) in counts {
-                text.push_str(&format!("        \"{profile}\": {count}\n"));
+                text += &format!("        \"{profile}\": {count}\n");
             }
         }
     }
     text
 }
 
-/// A ConfigMap for the namespace of the GPU operator, with indented documents by key.
-fn config_map(name: &str, comments: &str, data: &[(&str, String)]) -> String {
-    let mut text = format!(
-        "{comments}apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  \
-         namespace: gpu-operator\ndata:\n"
-    );
-    for (key, document) in data {
-        text.push_str(&format!("  {key}: |\n"));
-        for line in document.lines() {
-            text.push_str(&format!("    {line}\n"));
-        }
-    }
-    text
-}
+const MIG_PATCH: &str =
+    r#"{"spec":{"mig":{"strategy":"mixed"},"migManager":{"config":{"name":"gpucost-mig"}}}}"#;
+const SHARING_PATCH: &str = r#"{"spec":{"devicePlugin":{"config":{"name":"gpucost-sharing"}}}}"#;
 
-/// What to type for each setup: a label on a node.
-fn labels(setups: &BTreeMap<&str, Vec<&Node<'_>>>, label: &str) -> String {
-    let lines = setups.iter().map(|(setup, nodes)| {
+/// A ConfigMap for the namespace of the GPU operator, with indented documents by key. Before it
+/// in comments, what makes the operator use it, and what to type for each setup.
+fn config_map(
+    setups: &Setups<'_>,
+    (name, patch, label): (&str, &str, &str),
+    data: &[(&str, String)],
+) -> String {
+    // Without `# `, two lines are one command.
+    let mut text = format!(
+        "# kubectl patch clusterpolicies.nvidia.com/cluster-policy --type merge --patch \\\n\
+         #   '{patch}'\n"
+    );
+    for (setup, nodes) in setups {
         let which = format!("instances {}:", numbers(nodes));
         let command = format!("kubectl label node NODE {label}={setup} --overwrite");
         if which.len() + command.len() + COMMENT < LINE {
-            return format!("# {which} {command}\n");
+            text += &format!("# {which} {command}\n");
+            continue;
         }
-        let which = wrap(&which, LINE - COMMENT);
-        let which: Vec<String> = which.iter().map(|line| format!("# {line}\n")).collect();
-        format!("{}#   {command}\n", which.concat())
-    });
-    lines.collect()
-}
-
-/// A patch of the policy of the GPU operator: without `# `, two lines are one command.
-fn patched(patch: &str) -> String {
-    format!(
-        "# kubectl patch clusterpolicies.nvidia.com/cluster-policy --type merge --patch \\\n\
-         #   '{patch}'\n"
-    )
+        for line in wrap(&which, LINE - COMMENT) {
+            text += &format!("# {line}\n");
+        }
+        text += &format!("#   {command}\n");
+    }
+    text += &format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: gpu-operator\n\
+         data:\n"
+    );
+    for (key, document) in data {
+        text += &format!("  {key}: |\n");
+        for line in document.lines() {
+            text += &format!("    {line}\n");
+        }
+    }
+    text
 }
 
 /// Names of resources that pods ask for.
-fn resources(nodes: &[&Node<'_>]) -> String {
-    let cards = nodes.iter().flat_map(|node| {
+fn resources(setups: &Setups<'_>) -> String {
+    let cards = setups.values().flatten().flat_map(|node| {
         let cards = node.cards.iter();
-        cards.map(move |card| (node.mode_of(card), card))
+        cards.map(move |card| (node.mode_of(card), slices(card)))
     });
-    let names: BTreeSet<String> = cards
-        .flat_map(|(mode, card)| {
-            let own = slices(card);
-            let whole = own.is_empty().then(|| resource(mode, None));
-            let own: Vec<String> = own
-                .iter()
-                .map(|(profile, _)| resource(mode, Some(*profile)))
-                .collect();
-            own.into_iter().chain(whole)
-        })
-        .collect();
-    let names: Vec<String> = names.into_iter().collect();
-    names.join(", ")
+    let names = cards.flat_map(|(mode, slices)| match slices.as_slice() {
+        [] => vec![resource(mode, None)],
+        slices => slices
+            .iter()
+            .map(|(profile, _)| resource(mode, Some(*profile)))
+            .collect(),
+    });
+    let names: BTreeSet<String> = names.collect();
+    names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-fn mig_operator(
-    setups: &BTreeMap<&str, Vec<&Node<'_>>>,
-    nodes: &[Node<'_>],
-    parted: &str,
-) -> Printed {
-    let patch =
-        r#"{"spec":{"mig":{"strategy":"mixed"},"migManager":{"config":{"name":"gpucost-mig"}}}}"#;
-    let comments = patched(patch) + &labels(setups, "nvidia.com/mig.config");
-    let all: Vec<&Node<'_>> = nodes
-        .iter()
-        .filter(|node| node.mode() == CardMode::Mig)
-        .collect();
-    Printed {
-        name: "gpu-operator-mig.yaml".to_owned(),
-        purpose: format!(
-            "the same for the MIG manager of the GPU operator; pods ask for one of {}",
-            resources(&all)
-        ),
-        text: config_map(
-            "gpucost-mig",
-            &comments,
-            &[("config.yaml", parted.to_owned())],
-        ),
-    }
-}
-
-fn device_plugin(setups: &BTreeMap<&str, Vec<&Node<'_>>>) -> Printed {
-    let mut data = Vec::new();
-    for (setup, nodes) in setups {
-        let Some(node) = nodes.first() else { continue };
-        let sharing = match node.mode() {
+/// The configuration of the device plugin by setup.
+fn replicated<'a>(setups: &Setups<'a>) -> Vec<(&'a str, String)> {
+    let documents = setups.iter().filter_map(|(setup, nodes)| {
+        let node = nodes.first()?;
+        let sharing = match node.mode {
             CardMode::Mps => "mps",
             CardMode::TimeSlicing | CardMode::Mig | CardMode::Whole => "timeSlicing",
         };
@@ -236,58 +190,33 @@ fn device_plugin(setups: &BTreeMap<&str, Vec<&Node<'_>>>) -> Printed {
              - name: nvidia.com/gpu\n        replicas: {}\n",
             replicas(node.cards)
         );
-        data.push((*setup, document));
-    }
-    let patch = r#"{"spec":{"devicePlugin":{"config":{"name":"gpucost-sharing"}}}}"#;
-    let comments = patched(patch) + &labels(setups, "nvidia.com/device-plugin.config");
-    Printed {
-        name: "gpu-operator-sharing.yaml".to_owned(),
-        purpose: "replicas of whole GPUs by the device plugin of the GPU operator; pods ask for \
-                  nvidia.com/gpu.shared, and those of one owner are kept to its nodes by a \
-                  nodeSelector"
-            .to_owned(),
-        text: config_map("gpucost-sharing", &comments, &data),
-    }
+        Some((*setup, document))
+    });
+    documents.collect()
 }
 
-fn mps_commands(plan: &SharePlan, nodes: &[Node<'_>]) -> Printed {
+fn mps_commands(plan: &SharePlan, nodes: &[Node<'_>]) -> Vec<(String, String)> {
     let question = &plan.question;
-    let of_mps = nodes.iter().filter(|node| node.mode() == CardMode::Mps);
-    let branches = of_mps.map(|node| {
+    let nodes = nodes.iter().filter(|node| node.mode == CardMode::Mps);
+    let branches = nodes.map(|node| {
         let mut commands = String::new();
         for (gpu, card) in node.cards.iter().enumerate() {
-            commands.push_str(&format!("  start {gpu}\n"));
+            commands += &format!("  start {gpu}\n");
             for slice in &card.tenants {
                 let tenant = &question.tenants[slice.tenant];
-                let needed_mib = question.vram_needed_mib(tenant).ceil();
-                let threads = threads_percent(tenant.peak_percent.unwrap_or(100.0));
-                commands.push_str(&format!(
+                commands += &format!(
                     "  # environment of {}:\n  #   CUDA_MPS_PIPE_DIRECTORY=/tmp/gpucost-mps-{gpu}\n  \
-                     #   CUDA_MPS_ACTIVE_THREAD_PERCENTAGE={threads} \
-                     CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0={needed_mib:.0}M\n",
-                    safe(&tenant.name)
-                ));
+                     #   CUDA_MPS_ACTIVE_THREAD_PERCENTAGE={} \
+                     CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0={:.0}M\n",
+                    safe(&tenant.name),
+                    threads_percent(tenant.peak_percent.unwrap_or(100.0)),
+                    question.vram_needed_mib(tenant).ceil()
+                );
             }
         }
         (format!("instance-{}", node.number), commands)
     });
-    let branches: Vec<(String, String)> = branches.collect();
-    let opening = "\
-# One control daemon for each GPU, which its clients see as device 0.
-start() {
-  nvidia-smi -i \"$1\" -c EXCLUSIVE_PROCESS
-  mkdir -p \"/tmp/gpucost-mps-$1\" \"/var/log/gpucost-mps-$1\"
-  CUDA_VISIBLE_DEVICES=\"$1\" CUDA_MPS_PIPE_DIRECTORY=\"/tmp/gpucost-mps-$1\" \\
-    CUDA_MPS_LOG_DIRECTORY=\"/var/log/gpucost-mps-$1\" nvidia-cuda-mps-control -d
-}
-";
-    Printed {
-        name: "mps.sh".to_owned(),
-        purpose: "starts MPS on an instance without Kubernetes; each process gets threads for \
-                  its peak and the memory that it needs"
-            .to_owned(),
-        text: script("mps.sh", opening, &branches),
-    }
+    branches.collect()
 }
 
 /// Threads that leave a peak at the target, percent of the card.

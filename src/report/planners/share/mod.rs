@@ -1,23 +1,106 @@
-//! `gpucost share`: who shares which cards, in words.
+//! `gpucost share`: tenants on cards, and what that costs.
 
 mod caveats;
 mod files;
 mod nodes;
-mod sheets;
 mod steps;
-mod words;
 
+use super::figures::{missing, rows};
 use crate::analysis::NoTenant;
+use crate::catalog::MigProfile;
 use crate::domain::Money;
-use crate::planners::share::{Method, Packing, SharePlan};
-use crate::report::doc::{Doc, Missing};
+use crate::planners::share::{
+    CardMode, Method, MethodOutcome, PackedCard, Packing, SharePlan, ShareTenant, Today,
+};
+use crate::report::doc::{Doc, Missing, Table, columns};
 use crate::report::shared::text::{counted, money, money_or_absent, shell_word};
-use nodes::nodes;
+use crate::savings::Slice;
+use nodes::{Node, nodes, resource};
 use rust_decimal::Decimal;
-use words::{by_memory_alone, fleet_words, method_words};
 
-/// A sharing plan as an answer; `left_out` are those that share no card.
-pub fn share_answer(plan: &SharePlan, left_out: &[NoTenant]) -> Doc {
+/// A card with its instance and its place there.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    node: &'a Node<'a>,
+    gpu: usize,
+    card: &'a PackedCard,
+    mode: CardMode,
+}
+
+struct Placement<'a> {
+    place: Place<'a>,
+    tenant: &'a ShareTenant,
+    vram_needed_mib: f64,
+    slice: Option<&'a (MigProfile, u8)>,
+    total_slices: u8,
+}
+
+struct Way<'a> {
+    method: Method,
+    is_chosen: bool,
+    packing: Option<&'a Packing>,
+    saved: Option<Money>,
+    reason: Option<String>,
+}
+
+columns! {
+    fn placements<'a>(row: Placement<'a>) {
+        text "tenant", "tenant", Narrow(0), row.tenant.name.clone();
+        opt text "owner", "owner", Wide, row.tenant.owner.clone();
+        text "class", "class", Wide, row.tenant.isolation.name().to_owned();
+        count "instance", "instance", Narrow(0), row.place.node.number;
+        count "gpu", "GPU", Narrow(0), row.place.gpu;
+        text "mode", "mode", Narrow(0), row.place.mode.name().to_owned();
+        opt text "slice", "slice", Narrow(0), row.slice.map(|(profile, _)| profile.name.clone());
+        opt count "slice_start", "start", Wide, row.slice.map(|(_, start)| *start), "Memory slice.";
+        text "resource", "resource", Wide, resource(row.place.mode, row.slice.map(|(profile, _)| profile.name.as_str())), "Name in Kubernetes.";
+        number[0] "vram_peak_mib", "VRAM, MiB", Wide, row.tenant.vram_peak_mib;
+        number[0] "vram_needed_mib", "needs, MiB", Narrow(0), row.vram_needed_mib, "With headroom.";
+        opt percent "peak_percent", "peak", Narrow(0), row.tenant.peak_percent, "Of a whole card.";
+        opt number[2] "slowdown_bound", "slowdown", Narrow(0), row.slice.map(|(profile, _)| slowdown(row.total_slices, profile.compute_slices)), "Times as long, at most.";
+        text "source", "source", Wide, row.tenant.source.clone();
+    }
+}
+
+columns! {
+    fn cards<'a>(row: Place<'a>) {
+        count "instance", "instance", Narrow(0), row.node.number;
+        count "gpu", "GPU", Narrow(0), row.gpu;
+        text "mode", "mode", Narrow(0), row.mode.name().to_owned();
+        text "setup", "setup", Narrow(0), row.node.setup.clone();
+        opt text "owner", "owner", Wide, row.node.lot.owner.clone();
+        count "tenants", "tenants", Narrow(0), row.card.tenants.len();
+        opt percent "peak_percent", "peak", Narrow(0), row.card.peak_percent;
+        opt percent "separate_peaks_percent", "separate peaks", Wide, row.card.separate_percent;
+        number[0] "vram_needed_mib", "needs, MiB", Wide, row.card.vram_needed_mib;
+        opt count "compute_slices_free", "compute free", Narrow(0), row.card.fragments.map(|slices| slices.compute_free);
+        opt count "memory_slices_free", "memory free", Narrow(0), row.card.fragments.map(|slices| slices.memory_free);
+        opt count "memory_slices_stranded", "stranded", Narrow(0), row.card.fragments.map(|slices| slices.memory_stranded);
+    }
+}
+
+columns! {
+    fn ways<'a>(row: Way<'a>) {
+        text "method", "way", Narrow(0), way(row.method).to_owned();
+        flag "chosen", "chosen", Wide, row.is_chosen;
+        opt count "cards", "cards", Narrow(0), row.packing.map(Packing::cards);
+        opt count "least_cards", "at least", Narrow(0), row.packing.map(Packing::least_cards);
+        opt count "instances", "instances", Narrow(0), row.packing.map(Packing::instances_with_spare);
+        opt money "cost_monthly", "month", Narrow(0), row.packing.and_then(|packing| packing.monthly);
+        opt money "saved_monthly", "saved", Wide, row.saved;
+        opt text "reason", "out because", Narrow(0), row.reason.clone();
+    }
+}
+
+columns! {
+    fn skipped<'a>(row: &'a NoTenant) {
+        text "name", "name", Narrow(0), row.name.clone();
+        text "reason", "because", Narrow(0), row.reason.clone();
+    }
+}
+
+/// A sharing plan as an answer; `skipped` share no card.
+pub fn share_answer(plan: &SharePlan, skipped: &[NoTenant]) -> Doc {
     let chosen = plan.chosen();
     let packing = chosen.map(|(_, packing)| packing);
     let nodes = packing.map_or_else(Vec::new, |packing| nodes(packing, plan.question.on.cards));
@@ -26,40 +109,129 @@ pub fn share_answer(plan: &SharePlan, left_out: &[NoTenant]) -> Doc {
         headline: headline(plan, chosen),
         given: steps::given(plan),
         steps: steps::steps(plan, packing),
-        tables: sheets::sheets(plan, &nodes, left_out),
+        tables: tables(plan, &nodes, skipped),
         caveats: packing.map_or_else(Vec::new, |packing| caveats::caveats(plan, packing, &nodes)),
-        missing: missing(plan),
+        missing: missing_data(plan),
         files: files::files(plan, &nodes),
         next: next(plan, packing),
         ..Doc::default()
     }
 }
 
+/// A way to share, for people.
+fn way(method: Method) -> &'static str {
+    match method {
+        Method::Mig => "MIG",
+        Method::ByClass => "the sharing of each class",
+        Method::Mps => "MPS",
+        Method::TimeSlicing => "time-slicing",
+    }
+}
+
+/// How many times as long a request takes on a slice, at most.
+fn slowdown(total_slices: u8, compute_slices: u8) -> f64 {
+    f64::from(total_slices) / f64::from(compute_slices.max(1))
+}
+
+/// Instances of today, such as `5 × p4d.24xlarge`.
+fn fleet(today: &Today) -> String {
+    let types = today.instances.iter();
+    let types = types.map(|(name, (count, _))| format!("{count} × {name}"));
+    types.collect::<Vec<_>>().join(" + ")
+}
+
+fn count_of(number: usize, singular: &str, plural: &str) -> String {
+    counted(number as u64, singular, plural)
+}
+
+fn slices(packing: &Packing) -> impl Iterator<Item = &Slice> {
+    let cards = packing.lots.iter().flat_map(|lot| &lot.cards);
+    cards.flat_map(|card| &card.tenants)
+}
+
+/// Tenants of unknown peak on a part of a card: their memory fits, and whether the part
+/// computes fast enough for them is not known.
+fn by_memory_alone(plan: &SharePlan, packing: &Packing) -> usize {
+    let on_a_part = slices(packing).filter(|slice| {
+        let placed = slice.placement.as_ref();
+        placed.is_some_and(|(profile, _)| profile.compute_slices < plan.total_slices)
+    });
+    let tenants = on_a_part.filter_map(|slice| plan.question.tenants.get(slice.tenant));
+    tenants
+        .filter(|tenant| tenant.peak_percent.is_none())
+        .count()
+}
+
+fn tables(plan: &SharePlan, nodes: &[Node<'_>], skipped_tenants: &[NoTenant]) -> Vec<Table> {
+    let question = &plan.question;
+    let places = || {
+        nodes.iter().flat_map(|node| {
+            let cards = node.cards.iter().enumerate();
+            cards.map(move |(gpu, card)| Place {
+                node,
+                gpu,
+                card,
+                mode: node.mode_of(card),
+            })
+        })
+    };
+    let placed = places().flat_map(|place| {
+        let tenants = place.card.tenants.iter();
+        tenants.map(move |slice| {
+            let tenant = &question.tenants[slice.tenant];
+            Placement {
+                place,
+                tenant,
+                vram_needed_mib: question.vram_needed_mib(tenant),
+                slice: slice.placement.as_ref(),
+                total_slices: plan.total_slices,
+            }
+        })
+    });
+    let chosen = plan.chosen().map(|(method, _)| method);
+    let methods = plan
+        .methods
+        .iter()
+        .map(|MethodOutcome { method, outcome }| {
+            let packing = outcome.as_ref().ok();
+            Way {
+                method: *method,
+                is_chosen: chosen == Some(*method),
+                packing,
+                saved: packing.and_then(|packing| plan.saved(packing)),
+                reason: outcome.as_ref().err().map(ToString::to_string),
+            }
+        });
+    rows! {
+        Table::of("placements", "PLACEMENTS", ("tenant", "tenants"), placements(), placed);
+        Table::of("cards", "CARDS", ("card", "cards"), cards(), places());
+        Table::of("methods", "WAYS TO SHARE", ("way", "ways"), ways(), methods);
+        if !skipped_tenants.is_empty() => Table::of("left_out", "LEFT OUT", ("workload", "workloads"), skipped(), skipped_tenants);
+    }
+}
+
 fn headline(plan: &SharePlan, chosen: Option<(Method, &Packing)>) -> String {
     let question = &plan.question;
-    let tenants = counted(question.tenants.len() as u64, "tenant", "tenants");
+    let tenants = count_of(question.tenants.len(), "tenant", "tenants");
+    let per_month = |fleet: String, cost: Option<Money>| {
+        format!("{fleet}, {} per month", money_or_absent(cost))
+    };
     let on = |instances: usize| format!("{instances} × {}", question.on.instance_type);
     let before = match &question.today {
-        Some(today) => format!(
-            "today: {}, {} per month",
-            fleet_words(today),
-            money_or_absent(plan.today_monthly)
-        ),
-        None => format!(
-            "one GPU each: {}, {} per month",
-            on(plan.alone_instances),
-            money_or_absent(plan.alone_monthly)
+        Some(today) => per_month(format!("today: {}", fleet(today)), plan.today_monthly),
+        None => per_month(
+            format!("one GPU each: {}", on(plan.alone_instances)),
+            plan.alone_monthly,
         ),
     };
     let Some((method, packing)) = chosen else {
         return format!("{tenants} cannot share the GPUs of this type; {before}");
     };
-    let cards = counted(packing.cards() as u64, "card", "cards");
     let shared = format!(
-        "{tenants} on {cards} with {}: {}, {} per month",
-        method_words(method),
-        on(packing.instances_with_spare()),
-        money_or_absent(packing.monthly)
+        "{tenants} on {} with {}: {}",
+        count_of(packing.cards(), "card", "cards"),
+        way(method),
+        per_month(on(packing.instances_with_spare()), packing.monthly)
     );
     let gain = match plan.saved(packing) {
         Some(saved) if saved.amount() > Decimal::ZERO => String::new(),
@@ -72,51 +244,37 @@ fn headline(plan: &SharePlan, chosen: Option<(Method, &Packing)>) -> String {
     };
     let basis = match by_memory_alone(plan, packing) {
         0 => String::new(),
+        1 => "; this rests on memory alone for 1 tenant: measure its peak first".to_owned(),
         unknown => format!(
-            "; this rests on memory alone for {}: measure {} first",
-            counted(unknown as u64, "tenant", "tenants"),
-            if unknown == 1 {
-                "its peak"
-            } else {
-                "their peaks"
-            }
+            "; this rests on memory alone for {}: measure their peaks first",
+            count_of(unknown, "tenant", "tenants")
         ),
     };
     format!("{gain}{shared}; {before}{basis}")
 }
 
-fn missing(plan: &SharePlan) -> Vec<Missing> {
+fn missing_data(plan: &SharePlan) -> Vec<Missing> {
     let tenants = plan.question.tenants.iter();
     let unknown = tenants.filter(|tenant| tenant.peak_percent.is_none());
-    unknown
-        .map(|tenant| Missing {
-            what: format!("peak of {}", tenant.name),
-            remedy: "run it alone on a GPU beside `gpucost profile --duration 1h`, and pass its \
-                     99th percentile as PEAK"
-                .to_owned(),
-        })
-        .collect()
+    rows! {
+        for tenant in unknown => missing(format!("peak of {}", tenant.name), "run it alone on a GPU beside `gpucost profile --duration 1h`, and pass its 99th percentile as PEAK");
+    }
 }
 
 fn next(plan: &SharePlan, packing: Option<&Packing>) -> Vec<String> {
-    let on = shell_word(&plan.question.on.instance_type);
-    let region = shell_word(&plan.question.region);
-    if let Some(smaller) = packing.and_then(|packing| plan.smaller(packing)) {
-        let smaller = shell_word(&smaller.on.instance_type);
-        return vec![format!("gpucost pricing {smaller} --region {region}")];
-    }
-    let mut next = vec![format!("gpucost pricing {on} --region all")];
+    let question = &plan.question;
+    let name = shell_word(&question.on.instance_type);
+    let region = shell_word(&question.region);
+    let smaller = packing.and_then(|packing| plan.smaller(packing));
     // A commitment to what sharing does not make cheaper is not advice.
     let saves = |packing: &&Packing| {
         let saved = plan.saved(packing);
         saved.is_some_and(|saved| saved.amount() > Decimal::ZERO)
     };
-    let packing = packing.filter(saves);
-    if let Some(packing) = packing.filter(|_| plan.question.has_commitments) {
-        next.push(format!(
-            "gpucost reserved --type {on} --region {region} --count {}",
-            packing.instances_with_spare()
-        ));
+    let is_advised = smaller.is_none() && question.has_commitments;
+    rows! {
+        for smaller in smaller => format!("gpucost pricing {} --region {region}", shell_word(&smaller.on.instance_type));
+        if smaller.is_none() => format!("gpucost pricing {name} --region all");
+        for packing in packing.filter(saves).filter(|_| is_advised) => format!("gpucost reserved --type {name} --region {region} --count {}", packing.instances_with_spare());
     }
-    next
 }

@@ -8,63 +8,55 @@ pub(super) struct Node<'a> {
     pub number: usize,
     pub lot: &'a Lot,
     pub cards: &'a [PackedCard],
+    /// How its cards are shared. An instance of which no card has two tenants shares none: the
+    /// device plugin refuses less than two replicas.
+    pub mode: CardMode,
     /// Name of its setup, which other instances may have too.
     pub setup: String,
 }
 
 impl Node<'_> {
-    /// How its cards are shared. An instance of which no card has two tenants shares none: the
-    /// device plugin refuses less than two replicas.
-    pub(super) fn mode(&self) -> CardMode {
-        mode(self.lot.mode, self.cards)
-    }
-
     /// How the tenants of one of its cards share it.
     pub(super) fn mode_of(&self, card: &PackedCard) -> CardMode {
-        match self.mode() {
+        match self.mode {
             CardMode::Whole => CardMode::Whole,
             _ => card.mode,
         }
     }
 }
 
-fn mode(of_lot: CardMode, cards: &[PackedCard]) -> CardMode {
-    match of_lot {
-        CardMode::Mps | CardMode::TimeSlicing if replicas(cards) < 2 => CardMode::Whole,
-        other => other,
-    }
-}
-
 /// The instances of a packing, numbered in order of its lots.
 pub(super) fn nodes(packing: &Packing, cards: u16) -> Vec<Node<'_>> {
-    let mut nodes: Vec<Node<'_>> = Vec::new();
     let mut setups: Vec<Vec<Vec<(&str, u8)>>> = Vec::new();
-    for lot in &packing.lots {
-        for cards in lot.by_instance(cards) {
-            let setup = match mode(lot.mode, cards) {
-                CardMode::Mig => {
-                    let slices: Vec<Vec<(&str, u8)>> = cards.iter().map(slices).collect();
-                    let known = setups.iter().position(|known| *known == slices);
-                    let place = known.unwrap_or(setups.len());
-                    if known.is_none() {
-                        setups.push(slices);
-                    }
-                    format!("share-{}", place + 1)
+    let lots = packing.lots.iter();
+    let instances = lots.flat_map(|lot| lot.by_instance(cards).map(move |cards| (lot, cards)));
+    let nodes = instances.zip(1..).map(|((lot, cards), number)| {
+        let mode = match lot.mode {
+            CardMode::Mps | CardMode::TimeSlicing if replicas(cards) < 2 => CardMode::Whole,
+            mode => mode,
+        };
+        let setup = match mode {
+            CardMode::Mig => {
+                let slices: Vec<Vec<(&str, u8)>> = cards.iter().map(slices).collect();
+                let known = setups.iter().position(|known| *known == slices);
+                let place = known.unwrap_or(setups.len());
+                if known.is_none() {
+                    setups.push(slices);
                 }
-                CardMode::Mps | CardMode::TimeSlicing => {
-                    format!("{}-{}", lot.mode, replicas(cards))
-                }
-                CardMode::Whole => "whole".to_owned(),
-            };
-            nodes.push(Node {
-                number: nodes.len() + 1,
-                lot,
-                cards,
-                setup,
-            });
+                format!("share-{}", place + 1)
+            }
+            CardMode::Mps | CardMode::TimeSlicing => format!("{mode}-{}", replicas(cards)),
+            CardMode::Whole => "whole".to_owned(),
+        };
+        Node {
+            number,
+            lot,
+            cards,
+            mode,
+            setup,
         }
-    }
-    nodes
+    });
+    nodes.collect()
 }
 
 /// The slices of a card with where they begin; none for a whole card.

@@ -1,0 +1,375 @@
+//! `gpucost capacity`: GPUs for a rate of requests, and what they cost on instance types.
+
+use super::figures::{an_hour, basis, missing, rows, step};
+use crate::domain::{Provider, shell_word};
+use crate::planners::capacity::{
+    Candidate, Capacity, CapacityError, Demand, Fits, Fleet, FleetCost, Load, Need, Refusal,
+    ServiceTimes, ThroughputBasis,
+};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
+use crate::report::shared::text::{count, counted, money, unit_price};
+
+/// A type that serves the load; absent for GPUs of a kind without a type.
+struct FleetRow<'a> {
+    candidate: Option<&'a Candidate>,
+    is_derived: bool,
+    per_gpu_per_second: f64,
+    need: Need,
+    fleet: Fleet,
+    cost: Option<FleetCost>,
+}
+
+columns! {
+    fn fleets<'a>(row: FleetRow<'a>) {
+        opt text "instance_type", "type", Narrow(0), row.candidate.map(|candidate| candidate.shape.instance_type.clone());
+        opt text "gpu_model", "GPU", Wide, row.candidate.and_then(|candidate| candidate.shape.gpu.as_ref()).map(|gpu| gpu.model.name().to_owned());
+        count "gpus_per_instance", "GPUs each", Wide, row.fleet.gpus_per_instance;
+        word[&["derived", "given"]] "throughput", "throughput", Wide, if row.is_derived { "derived" } else { "given" };
+        number[2] "per_gpu_per_second", "per GPU/s", Narrow(0), row.per_gpu_per_second, "Requests.";
+        count "gpus_needed", "needed", Narrow(0), row.need.gpus;
+        percent "utilization_percent", "busy", Wide, row.need.utilization_percent;
+        opt number[3] "latency_seconds", "latency s", Narrow(0), row.need.latency.map(|latency| latency.seconds), "At the percentile of the objective.";
+        count "instances", "instances", Narrow(0), row.fleet.instances;
+        count "gpus", "GPUs", Narrow(0), row.fleet.gpus;
+        opt price "hourly_cost", "hour", Wide, row.cost.map(|cost| cost.hourly);
+        opt money "monthly_cost", "month", Narrow(0), row.cost.map(|cost| cost.monthly);
+        opt price "cost_per_million_requests", "1M requests", Narrow(0), row.cost.and_then(|cost| cost.per_million_requests);
+        opt price "cost_per_million_tokens", "1M tokens", Narrow(0), row.cost.and_then(|cost| cost.per_million_tokens);
+    }
+}
+
+columns! {
+    fn refused<'a>(row: (&'a str, &'a Refusal)) {
+        text "instance_type", "type", Narrow(0), row.0.to_owned();
+        text "reason", "reason", Narrow(0), refusal(row.1);
+    }
+}
+
+pub fn capacity_answer(plan: &Capacity<'_>) -> Doc {
+    Doc {
+        name: "capacity",
+        headline: headline(plan),
+        given: given(plan),
+        steps: steps(plan),
+        tables: tables(plan),
+        caveats: caveats(plan),
+        missing: missing_data(plan),
+        next: next(plan),
+        ..Doc::default()
+    }
+}
+
+/// A number with up to six decimals, and no zeros behind the last.
+fn plain(value: f64) -> String {
+    format!("{}", (value * 1e6).round() / 1e6)
+}
+
+fn fits<'a>(plan: &'a Capacity<'_>) -> impl Iterator<Item = (&'a Candidate, &'a Fits)> {
+    let candidates = plan.candidates.iter();
+    candidates.filter_map(|candidate| Some((candidate, candidate.fits.as_ref().ok()?)))
+}
+
+fn headline(plan: &Capacity<'_>) -> String {
+    let service = &plan.question.service;
+    let (load, zones) = (&service.load, service.zones);
+    let gpus = |gpus: u64| counted(gpus, "GPU", "GPUs");
+    let over = match (zones.count, zones.survive) {
+        (0 | 1, _) => String::new(),
+        (count, survive) => format!(" over {count} zones, of which {survive} may be lost"),
+    };
+    let rented = match fits(plan).next() {
+        Some((candidate, cheapest)) => format!(
+            "; {}{} × {} with {}{over}, {}",
+            if fits(plan).count() > 1 {
+                "cheapest: "
+            } else {
+                ""
+            },
+            cheapest.fleet.instances,
+            candidate.shape.instance_type,
+            gpus(cheapest.fleet.gpus),
+            cheapest.cost.map_or("unpriced".to_owned(), |cost| format!(
+                "{} per month",
+                money(cost.monthly)
+            ))
+        ),
+        None if over.is_empty() => over,
+        None => format!("; {}{over}", gpus(plan.fleet.gpus)),
+    };
+    let parts: Vec<String> = rows! {
+        format!("{} {} {} requests per second", gpus(plan.need.gpus), if plan.need.gpus == 1 { "serves" } else { "serve" }, plain(load.per_second));
+        if load.headroom_percent > 0.0 => format!(" with {}% headroom", plain(load.headroom_percent));
+        for objective in load.objective => format!(", p{} within {} s", plain(objective.percentile), plain(objective.seconds));
+        rented;
+    };
+    parts.concat()
+}
+
+fn given(plan: &Capacity<'_>) -> Vec<Given> {
+    let question = &plan.question;
+    let (service, load, counts) = (&question.service, &question.service.load, question.counts);
+    let tokens = match load.demand {
+        Demand::Recorded(recording) if recording.mean_tokens.is_some() => {
+            "mean of the recorded requests"
+        }
+        _ => "--tokens-per-request",
+    };
+    rows! {
+        basis("rate_per_second", "requests per second", Value::Number(load.per_second, 3), rate_source(plan));
+        for counts in counts => basis("mean_per_second", "requests per second, mean", Value::Number(counts.mean_per_second, 3), "over the periods with a count");
+        for counts in counts => basis("max_per_second", "requests per second, largest period", Value::Number(counts.max_per_second, 3), "the same");
+        basis("headroom_percent", "headroom", Value::Percent(load.headroom_percent), "--headroom");
+        basis("target_percent", "how busy a GPU may be", Value::Percent(load.target_percent), "serving_target_percent of the policy");
+        basis("per_gpu_per_second", "requests per second of a GPU", Value::Number(load.gpu.per_second(), 3), throughput_source(&question.basis));
+        basis("batch", "requests at the same time on a GPU", Value::make_count(load.gpu.batch), "--batch");
+        basis("service_seconds", "seconds of a request on a GPU, mean", Value::Number(load.gpu.service_seconds, 6), "batch / requests per second of a GPU");
+        for objective in load.objective => basis("objective_seconds", "objective, seconds", Value::Number(objective.seconds, 3), "--objective");
+        for objective in load.objective => basis("objective_percentile", "percentile of the objective", Value::Number(objective.percentile, 2), "--percentile");
+        for mean in service.tokens_per_request => basis("tokens_per_request", "tokens of a request", Value::Number(mean, 1), tokens);
+        for types in &question.types => basis("measured_type", "instance type", Value::text(&types.measured.instance_type), format!("where the throughput is known; prices of {}", types.key.region));
+    }
+}
+
+fn rate_source(plan: &Capacity<'_>) -> String {
+    let question = &plan.question;
+    let load = &question.service.load;
+    if let Some(counts) = question.counts {
+        let periods = counted(counts.periods, "period", "periods");
+        let seconds = plain(counts.period_seconds);
+        return format!(
+            "{}: {} of {periods} of {seconds} s",
+            counts.name, counts.peak
+        );
+    }
+    let (Demand::Recorded(recording), Some(file)) = (load.demand, &question.arrivals_file) else {
+        return "--rate".to_owned();
+    };
+    let requests = count(recording.count() as u64);
+    let recorded = format!(
+        "{file}: {requests} requests in {} s",
+        plain(recording.lasted_seconds())
+    );
+    if (recording.per_second - load.per_second).abs() < f64::EPSILON {
+        recorded
+    } else {
+        format!("--rate; {recorded}, replayed at it")
+    }
+}
+
+fn throughput_source(basis: &ThroughputBasis) -> String {
+    match basis {
+        ThroughputBasis::Stated => "--per-gpu".to_owned(),
+        ThroughputBasis::Latency => "--batch / --latency".to_owned(),
+        ThroughputBasis::Recorded => "recorded service times".to_owned(),
+        ThroughputBasis::Tokens {
+            per_second,
+            prompt_per_second,
+        } => prompt_per_second.map_or_else(
+            || {
+                format!(
+                    "{} tokens per second, --tokens-per-second",
+                    plain(*per_second)
+                )
+            },
+            |prompt| {
+                format!(
+                    "{} generated and {} prompt tokens per second",
+                    plain(*per_second),
+                    plain(prompt)
+                )
+            },
+        ),
+        ThroughputBasis::Utilization {
+            measured,
+            served_per_second,
+        } => format!(
+            "{}: {} per second on {} GPUs at {:.1}% ({} samples)",
+            measured.name,
+            plain(*served_per_second),
+            plain(measured.gpus),
+            measured.mean_percent,
+            count(measured.samples)
+        ),
+    }
+}
+
+fn steps(plan: &Capacity<'_>) -> Vec<Step> {
+    let (service, load, need) = (
+        &plan.question.service,
+        &plan.question.service.load,
+        &plan.need,
+    );
+    let (planned, per_gpu) = (load.planned_per_second(), load.gpu.per_second());
+    let (rate, headroom) = (plain(load.per_second), plain(load.headroom_percent));
+    let (gpus, batch, zones, fleet) = (need.gpus, load.gpu.batch, service.zones, plan.fleet);
+    let latency = load.objective.zip(need.latency);
+    let late = |percentile: f64| plain((100.0 - percentile) / 100.0);
+    let fewest = |percentile: f64, seconds: String| match load.demand {
+        Demand::Random => format!(
+            "fewest with P(T > {seconds} s) ≤ {} in M/M/c, c = {gpus} × {batch}",
+            late(percentile)
+        ),
+        Demand::Recorded(_) => format!(
+            "fewest with at most {} of the requests over {seconds} s, replayed on {gpus} × {batch}",
+            late(percentile)
+        ),
+    };
+    let rented = fits(plan).next();
+    let instances = |fleet: Fleet| match zones.count {
+        0 | 1 => format!(
+            "{} / {}, rounded up",
+            fleet.gpus_per_zone, fleet.gpus_per_instance
+        ),
+        zones => format!(
+            "{zones} × ({} / {}, rounded up)",
+            fleet.gpus_per_zone, fleet.gpus_per_instance
+        ),
+    };
+    let priced = rented
+        .and_then(|(_, fits)| Some((fits.fleet.instances, fits.quote.as_ref()?.rate, fits.cost?)));
+    rows! {
+        step("planned requests per second", format!("{rate} × (1 + {headroom} / 100)"), Value::Number(planned, 3));
+        step("GPUs for the rate", format!("{} / ({} × {}%) = {}, rounded up", plain(planned), plain(per_gpu), plain(load.target_percent), plain(planned / load.usable_per_second(load.gpu))), Value::Count(need.gpus_by_rate));
+        for (objective, _) in latency => step("GPUs for the objective", fewest(objective.percentile, plain(objective.seconds)), Value::Count(gpus));
+        for (objective, latency) in latency => step(format!("p{} on a GPU alone, seconds", plain(objective.percentile)), "no number of GPUs is faster", Value::Number(latency.floor_seconds, 3));
+        for (objective, latency) in latency => step(format!("p{} with these GPUs, seconds", plain(objective.percentile)), "from arrival to end", Value::Number(latency.seconds, 3));
+        for (_, latency) in latency => step("requests that wait", "all GPUs work on as many as they can", Value::Percent(latency.waiting_share * 100.0));
+        step("how busy they are", format!("{} / ({gpus} × {})", plain(planned), plain(per_gpu)), Value::Percent(need.utilization_percent));
+        if zones.count > 1 => step("GPUs per zone", format!("{gpus} / ({} − {}) = {}, rounded up", zones.count, zones.survive, plain(gpus as f64 / f64::from(zones.left()))), Value::Count(fleet.gpus_per_zone));
+        if zones.count > 1 => step("GPUs in all zones", format!("{} × {}", zones.count, fleet.gpus_per_zone), Value::Count(fleet.gpus));
+        for (candidate, fits) in rented => step(format!("instances of {}", candidate.shape.instance_type), instances(fits.fleet), Value::Count(fits.fleet.instances));
+        for (_, fits) in rented => step("GPUs rented", format!("{} × {}", fits.fleet.instances, fits.fleet.gpus_per_instance), Value::Count(fits.fleet.gpus));
+        for (instances, rate, cost) in priced => step("per month", format!("{instances} × {} × {}", unit_price(an_hour(rate)), service.hours_per_month.normalize()), Value::Money(cost.monthly));
+    }
+}
+
+fn tables(plan: &Capacity<'_>) -> Vec<Table> {
+    let alone = FleetRow {
+        candidate: None,
+        is_derived: false,
+        per_gpu_per_second: plan.question.service.load.gpu.per_second(),
+        need: plan.need,
+        fleet: plan.fleet,
+        cost: None,
+    };
+    let alone = plan.candidates.is_empty().then_some(alone);
+    let fits = fits(plan).map(|(candidate, fits)| FleetRow {
+        candidate: Some(candidate),
+        is_derived: fits.is_derived(),
+        per_gpu_per_second: fits.per_gpu_per_second,
+        need: fits.need,
+        fleet: fits.fleet,
+        cost: fits.cost,
+    });
+    let noun = ("type", "types");
+    let fleets = Table::of("fleets", "FLEETS", noun, fleets(), fits.chain(alone));
+    let reasons = plan.candidates.iter();
+    let reasons = reasons.filter_map(|candidate| {
+        Some((
+            candidate.shape.instance_type.as_str(),
+            candidate.fits.as_ref().err()?,
+        ))
+    });
+    let refused = Table::of("refused", "REFUSED", noun, refused(), reasons);
+    rows! {
+        fleets;
+        if !refused.rows.is_empty() => refused;
+    }
+}
+
+fn refusal(why: &Refusal) -> String {
+    match why {
+        Refusal::NoGpu => "it has no GPU".to_owned(),
+        Refusal::Vendor => "another maker's drivers and libraries".to_owned(),
+        Refusal::Architecture => "different CPU architecture".to_owned(),
+        Refusal::NotLaunchable => "it can no longer be launched".to_owned(),
+        Refusal::Vram {
+            needed_mib,
+            usable_mib,
+        } => format!(
+            "{} MiB of VRAM needed with headroom, {} MiB usable",
+            count(needed_mib.ceil() as u64),
+            count(*usable_mib)
+        ),
+        Refusal::Unknown(rejection) => rejection.to_string(),
+        Refusal::Load(CapacityError::BelowFloor {
+            percentile,
+            floor_seconds,
+            ..
+        }) => format!("p{percentile} is {floor_seconds:.3} s without any wait"),
+        Refusal::Load(error) => error.to_string(),
+    }
+}
+
+fn caveats(plan: &Capacity<'_>) -> Vec<String> {
+    let question = &plan.question;
+    let (load, counts) = (&question.service.load, question.counts);
+    let is_measured = matches!(question.basis, ThroughputBasis::Utilization { .. });
+    let busiest = counts.filter(|counts| counts.max_per_second > counts.peak_per_second);
+    let missing = counts
+        .map(|counts| counts.missing)
+        .filter(|missing| *missing > 0);
+    let quotes = fits(plan).filter_map(|(_, fits)| fits.quote.as_ref());
+    let oldest = quotes.min_by_key(|quote| quote.effective_date);
+    let rate = if counts.is_some() {
+        "mean rate"
+    } else {
+        "rate without headroom"
+    };
+    rows! {
+        if load.objective.is_none() => "without `--objective` waits are not bounded: close to 100% busy, requests queue".to_owned();
+        if is_measured => "assumed: twice the requests keep a GPU busy for twice the time; larger batches may serve more".to_owned();
+        if load.objective.is_some() => latency_basis(load);
+        if load.gpu.batch > 1 => "assumed: a request takes as long in a smaller batch, and a free place in a batch is taken at once (continuous batching)".to_owned();
+        if fits(plan).any(|(_, fits)| fits.is_derived()) => "derived: throughput and time on another GPU follow from specifications (memory bandwidth, dense FP16; the worse ratio where `--bound` is unknown); measure before you buy".to_owned();
+        if fits(plan).any(|(_, fits)| fits.fleet.gpus_per_instance > 1) => "assumed: each GPU runs a replica of its own".to_owned();
+        for counts in counts => format!("the counts span {} h in periods of {} s: shorter bursts and other hours may be busier", plain(counts.lasted_hours()), plain(counts.period_seconds));
+        for counts in busiest => format!("the busiest period has {} requests per second, {} times the peak that is planned for: `--request-peak max`", plain(counts.max_per_second), plain(counts.max_per_second / counts.peak_per_second));
+        for missing in missing => format!("{} no count, which is not taken for zero: the mean is that of the others", counted(missing, "period has", "periods have"));
+        for quote in oldest => format!("on-demand prices, the oldest dated {} ({}); cost per million at the {rate}", quote.effective_date, quote.origin);
+    }
+}
+
+/// What a latency rests on.
+fn latency_basis(load: &Load<'_>) -> String {
+    match (load.demand, load.service_times) {
+        (Demand::Random, ServiceTimes::Exponential) => {
+            "assumed: requests arrive independently at a steady rate, and their times on a GPU \
+             are exponentially distributed; bursts need more"
+                .to_owned()
+        }
+        (Demand::Random, ServiceTimes::Fixed) => {
+            "assumed: requests arrive independently at a steady rate and all take as long; \
+             waits are those of exponential times, which are longer; bursts need more"
+                .to_owned()
+        }
+        (Demand::Recorded(recording), _) => format!(
+            "the recording lasts {} s; other hours may be busier",
+            plain(recording.lasted_seconds())
+        ),
+    }
+}
+
+fn missing_data(plan: &Capacity<'_>) -> Vec<Missing> {
+    let question = &plan.question;
+    let measured = match (&question.basis, question.counts) {
+        (ThroughputBasis::Utilization { measured, .. }, None) => Some(&measured.name),
+        _ => None,
+    };
+    let unpriced = fits(plan).filter(|(_, fits)| fits.quote.is_none());
+    rows! {
+        for name in measured => missing(format!("requests per second of {name}"), "neither an estate nor samples hold them; read RequestCount of the load balancer from CloudWatch, or sum(increase(…)) of the server's request counter from Prometheus, and pass the answer as `--request-counts`, or the rate as `--served-rate`");
+        for (candidate, _) in unpriced => missing(format!("price of {}", candidate.shape.instance_type), "unpriced; `gpucost pricing refresh` reads it where it is sold");
+    }
+}
+
+fn next(plan: &Capacity<'_>) -> Vec<String> {
+    let Some(((candidate, _), types)) = fits(plan).next().zip(plan.question.types.as_ref()) else {
+        return vec!["gpucost pricing".to_owned()];
+    };
+    let name = shell_word(&candidate.shape.instance_type);
+    let region = shell_word(&types.key.region);
+    rows! {
+        if types.key.provider == Provider::Aws => format!("gpucost pricing {name} --region {region}");
+    }
+}
