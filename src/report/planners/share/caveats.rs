@@ -1,8 +1,7 @@
 //! What to know before cards are shared.
 
 use super::super::figures::rows;
-use super::nodes::{Node, replicas};
-use super::{count_of, slices, slowdown};
+use super::nodes::{Node, count_of, packed_slices, replicas, slowdown};
 use crate::planners::share::{CardMode, Packing, SharePlan};
 use crate::report::shared::text::{counted, money};
 
@@ -25,7 +24,7 @@ pub(super) fn caveats(plan: &SharePlan, packing: &Packing, nodes: &[Node<'_>]) -
     let empty = gpus.saturating_sub(packing.cards());
     let paid = format!("{empty} of {gpus} GPUs stay empty, and are paid for");
     let smaller = plan.smaller(packing);
-    let placements = slices(packing).filter_map(|slice| slice.placement.as_ref());
+    let placements = packed_slices(packing).filter_map(|slice| slice.placement.as_ref());
     let smallest = placements.map(|(profile, _)| profile.compute_slices).min();
     let shares = |mode: CardMode| nodes.iter().any(|node| node.mode == mode);
     let is_uneven = nodes.iter().any(|node| {

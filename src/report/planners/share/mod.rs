@@ -10,12 +10,11 @@ use crate::analysis::NoTenant;
 use crate::catalog::MigProfile;
 use crate::domain::Money;
 use crate::planners::share::{
-    CardMode, Method, MethodOutcome, PackedCard, Packing, SharePlan, ShareTenant, Today,
+    CardMode, Isolation, Method, MethodOutcome, PackedCard, Packing, SharePlan, ShareTenant,
 };
 use crate::report::doc::{Doc, Missing, Table, columns};
-use crate::report::shared::text::{counted, money, money_or_absent, shell_word};
-use crate::savings::Slice;
-use nodes::{Node, nodes, resource};
+use crate::report::shared::text::{money, money_or_absent, shell_word};
+use nodes::{Node, by_memory_alone, count_of, fleet, nodes, resource, slowdown};
 use rust_decimal::Decimal;
 
 /// A card with its instance and its place there.
@@ -47,10 +46,10 @@ columns! {
     fn placements<'a>(row: Placement<'a>) {
         text "tenant", "tenant", Narrow(0), row.tenant.name.clone();
         opt text "owner", "owner", Wide, row.tenant.owner.clone();
-        text "class", "class", Wide, row.tenant.isolation.name().to_owned();
+        word[Isolation::NAMES] "class", "class", Wide, row.tenant.isolation.name();
         count "instance", "instance", Narrow(0), row.place.node.number;
         count "gpu", "GPU", Narrow(0), row.place.gpu;
-        text "mode", "mode", Narrow(0), row.place.mode.name().to_owned();
+        word[CardMode::NAMES] "mode", "mode", Narrow(0), row.place.mode.name();
         opt text "slice", "slice", Narrow(0), row.slice.map(|(profile, _)| profile.name.clone());
         opt count "slice_start", "start", Wide, row.slice.map(|(_, start)| *start), "Memory slice.";
         text "resource", "resource", Wide, resource(row.place.mode, row.slice.map(|(profile, _)| profile.name.as_str())), "Name in Kubernetes.";
@@ -66,7 +65,7 @@ columns! {
     fn cards<'a>(row: Place<'a>) {
         count "instance", "instance", Narrow(0), row.node.number;
         count "gpu", "GPU", Narrow(0), row.gpu;
-        text "mode", "mode", Narrow(0), row.mode.name().to_owned();
+        word[CardMode::NAMES] "mode", "mode", Narrow(0), row.mode.name();
         text "setup", "setup", Narrow(0), row.node.setup.clone();
         opt text "owner", "owner", Wide, row.node.lot.owner.clone();
         count "tenants", "tenants", Narrow(0), row.card.tenants.len();
@@ -126,40 +125,6 @@ fn way(method: Method) -> &'static str {
         Method::Mps => "MPS",
         Method::TimeSlicing => "time-slicing",
     }
-}
-
-/// How many times as long a request takes on a slice, at most.
-fn slowdown(total_slices: u8, compute_slices: u8) -> f64 {
-    f64::from(total_slices) / f64::from(compute_slices.max(1))
-}
-
-/// Instances of today, such as `5 × p4d.24xlarge`.
-fn fleet(today: &Today) -> String {
-    let types = today.instances.iter();
-    let types = types.map(|(name, (count, _))| format!("{count} × {name}"));
-    types.collect::<Vec<_>>().join(" + ")
-}
-
-fn count_of(number: usize, singular: &str, plural: &str) -> String {
-    counted(number as u64, singular, plural)
-}
-
-fn slices(packing: &Packing) -> impl Iterator<Item = &Slice> {
-    let cards = packing.lots.iter().flat_map(|lot| &lot.cards);
-    cards.flat_map(|card| &card.tenants)
-}
-
-/// Tenants of unknown peak on a part of a card: their memory fits, and whether the part
-/// computes fast enough for them is not known.
-fn by_memory_alone(plan: &SharePlan, packing: &Packing) -> usize {
-    let on_a_part = slices(packing).filter(|slice| {
-        let placed = slice.placement.as_ref();
-        placed.is_some_and(|(profile, _)| profile.compute_slices < plan.total_slices)
-    });
-    let tenants = on_a_part.filter_map(|slice| plan.question.tenants.get(slice.tenant));
-    tenants
-        .filter(|tenant| tenant.peak_percent.is_none())
-        .count()
 }
 
 fn tables(plan: &SharePlan, nodes: &[Node<'_>], skipped_tenants: &[NoTenant]) -> Vec<Table> {

@@ -1,6 +1,8 @@
-//! Instances with their cards, and the setups that several of them have alike.
+//! Instances with their cards, the setups that several of them have alike, and words for them.
 
-use crate::planners::share::{CardMode, Lot, PackedCard, Packing};
+use crate::planners::share::{CardMode, Lot, PackedCard, Packing, SharePlan, Today};
+use crate::report::shared::text::counted;
+use crate::savings::Slice;
 
 /// One instance of a packing.
 pub(super) struct Node<'a> {
@@ -83,4 +85,38 @@ pub(super) fn resource(mode: CardMode, profile: Option<&str>) -> String {
         (CardMode::Mps | CardMode::TimeSlicing, _) => "nvidia.com/gpu.shared".to_owned(),
         (CardMode::Mig | CardMode::Whole, _) => "nvidia.com/gpu".to_owned(),
     }
+}
+
+/// How many times as long a request takes on a slice, at most.
+pub(super) fn slowdown(total_slices: u8, compute_slices: u8) -> f64 {
+    f64::from(total_slices) / f64::from(compute_slices.max(1))
+}
+
+/// Instances of today, such as `5 × p4d.24xlarge`.
+pub(super) fn fleet(today: &Today) -> String {
+    let types = today.instances.iter();
+    let types = types.map(|(name, (count, _))| format!("{count} × {name}"));
+    types.collect::<Vec<_>>().join(" + ")
+}
+
+pub(super) fn count_of(number: usize, singular: &str, plural: &str) -> String {
+    counted(number as u64, singular, plural)
+}
+
+pub(super) fn packed_slices(packing: &Packing) -> impl Iterator<Item = &Slice> {
+    let cards = packing.lots.iter().flat_map(|lot| &lot.cards);
+    cards.flat_map(|card| &card.tenants)
+}
+
+/// Tenants of unknown peak on a part of a card: their memory fits, and whether the part
+/// computes fast enough for them is not known.
+pub(super) fn by_memory_alone(plan: &SharePlan, packing: &Packing) -> usize {
+    let on_a_part = packed_slices(packing).filter(|slice| {
+        let placed = slice.placement.as_ref();
+        placed.is_some_and(|(profile, _)| profile.compute_slices < plan.total_slices)
+    });
+    let tenants = on_a_part.filter_map(|slice| plan.question.tenants.get(slice.tenant));
+    tenants
+        .filter(|tenant| tenant.peak_percent.is_none())
+        .count()
 }

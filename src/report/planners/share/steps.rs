@@ -1,7 +1,7 @@
 //! What a sharing plan was given, and how its figures follow.
 
 use super::super::figures::{an_hour, basis, rows, step};
-use super::{by_memory_alone, count_of, fleet, slices};
+use super::nodes::{by_memory_alone, count_of, fleet, packed_slices};
 use crate::domain::{HourlyRate, Money};
 use crate::planners::share::{Origin, Packing, SharePlan};
 use crate::report::doc::{Given, Step, Value};
@@ -148,7 +148,7 @@ fn largest(plan: &SharePlan, packing: &Packing) -> Vec<Step> {
         return Vec::new();
     };
     let needed = question.vram_needed_mib(tenant);
-    let slice = slices(packing).find(|slice| slice.tenant == index);
+    let slice = packed_slices(packing).find(|slice| slice.tenant == index);
     let profile = slice.and_then(|slice| Some(&slice.placement.as_ref()?.0));
     let alike = question
         .tenants
