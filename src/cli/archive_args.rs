@@ -1,6 +1,6 @@
 //! Flags of `gpucost archive`.
 
-use super::args::{OutputArgs, place};
+use super::args::{OutputArgs, place, valid};
 use super::aws_args::BucketArgs;
 use crate::domain::SeriesSource;
 use crate::report::archive_sql::{BillFormat, Dialect, Table, TimeUnit, days_of};
@@ -128,10 +128,7 @@ fn table(text: &str) -> Result<Table, String> {
 }
 
 fn source(text: &str) -> Result<SeriesSource, String> {
-    SeriesSource::from_name(text).ok_or_else(|| {
-        let names: Vec<&str> = SeriesSource::ALL.iter().map(|one| one.name()).collect();
-        format!("valid values: {}", names.join(", "))
-    })
+    valid(SeriesSource::from_name(text), SeriesSource::NAMES)
 }
 
 /// `gpucost archive sql`.

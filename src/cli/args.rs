@@ -43,12 +43,14 @@ pub(super) fn file_place() -> impl TypedValueParser<Value = Place> {
     OsStringValueParser::new().try_map(Place::of_file)
 }
 
+/// A value, unless it has no valid name.
+pub(super) fn valid<T>(value: Option<T>, names: &[&str]) -> Result<T, String> {
+    value.ok_or_else(|| format!("valid values: {}", names.join(", ")))
+}
+
 /// What a workload does.
 pub(super) fn kind(text: &str) -> Result<WorkloadKind, String> {
-    WorkloadKind::from_name(text).ok_or_else(|| {
-        let names: Vec<&str> = WorkloadKind::ALL.iter().map(|kind| kind.name()).collect();
-        format!("valid values: {}", names.join(", "))
-    })
+    valid(WorkloadKind::from_name(text), WorkloadKind::NAMES)
 }
 
 /// An amount of USD that is not below zero.

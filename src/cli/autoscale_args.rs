@@ -1,6 +1,7 @@
 //! Flags of `gpucost autoscale`.
 
 use super::args::{DocFormat, EstateArgs, time};
+use super::planner_flags::estate_flags;
 use super::rightsize_flags::percent;
 use crate::planners::autoscale::ScheduleWindow;
 use clap::Args;
@@ -46,15 +47,7 @@ pub(super) struct AutoscaleArgs {
     #[arg(long, value_name = "ID", help_heading = "Demand")]
     pub workload: Option<String>,
     /// CSV file of GPUs in use, with the columns time and gpus, instead of an account
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "instance_type",
-        help_heading = "Demand",
-        conflicts_with_all = ["workload", "demo", "from", "from_kubectl", "prometheus_url", "history",
-            "save", "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict",
-            "allow_empty", "profile_data"]
-    )]
+    #[arg(long, value_name = "FILE", requires = "instance_type", conflicts_with_all = estate_flags().chain(["workload"]), help_heading = "Demand")]
     pub demand: Option<PathBuf>,
     /// Instance type that serves the demand of the file, or of the run of `--profile-data` alone;
     /// `--region` sets its region

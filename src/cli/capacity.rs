@@ -19,7 +19,13 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     let settings = estate::settings(&args.estate.out, io)?;
     let format = audit::format(args.format, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
-    check_files(args)?;
+    let samples = args.estate.profile_data.iter();
+    let samples = samples.map(|path| ("--profile-data", Some(path.as_path())));
+    let read = samples.chain([
+        ("--arrivals", args.arrivals.as_deref()),
+        ("--request-counts", args.request_counts.as_deref()),
+    ]);
+    planner::check_output(&read.collect::<Vec<_>>(), &args.estate.out)?;
     let requests = match &args.arrivals {
         Some(path) => read_arrivals(path).map_err(|error| {
             Failure::new(ExitCode::Input, error)
@@ -52,41 +58,17 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
             None => None,
         },
     };
-    let found = capacity(question).map_err(|error| invalid(error, args))?;
-    let fits = found
-        .candidates
-        .iter()
-        .filter_map(|one| one.fits.as_ref().ok());
+    let plan = capacity(question).map_err(|error| invalid(error, args))?;
+    let candidates = plan.candidates.iter();
+    let fits = candidates.filter_map(|candidate| candidate.fits.as_ref().ok());
     let quotes = fits.filter_map(|fits| fits.quote.as_ref());
     let warning = age.check(quotes.map(|quote| quote.seen_on).min(), io.now)?;
-    let code = planner::print(&capacity_answer(&found), format, &args.estate.out, io)?;
+    let code = planner::print(&capacity_answer(&plan), format, &args.estate.out, io)?;
     output::warn(warning, &args.estate.out, io);
-    if let Some((instances, gaps)) = &measured.seen {
-        return Ok(output::close(
-            "analyzed",
-            *instances,
-            0,
-            gaps,
-            &args.estate,
-            io,
-        ));
-    }
-    Ok(code)
-}
-
-fn check_files(args: &CapacityArgs) -> Result<(), Failure> {
-    let named = [
-        ("--arrivals", args.arrivals.as_deref()),
-        ("--request-counts", args.request_counts.as_deref()),
-        ("--output", args.estate.out.output.as_deref()),
-    ];
-    let samples = args.estate.profile_data.iter();
-    let samples = samples.map(|path| ("--profile-data", Some(path.as_path())));
-    let named: Vec<(&str, &Path)> = samples
-        .chain(named)
-        .filter_map(|(flag, path)| Some((flag, path?)))
-        .collect();
-    output::check_distinct(&named)
+    Ok(match &measured.seen {
+        Some((count, gaps)) => output::close("analyzed", *count, 0, gaps, &args.estate, io),
+        None => code,
+    })
 }
 
 /// Requests of a file, with the peak that is asked for.

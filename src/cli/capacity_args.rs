@@ -1,6 +1,6 @@
 //! Flags of `gpucost capacity`.
 
-use super::args::{DocFormat, EstateArgs};
+use super::args::{DocFormat, EstateArgs, valid};
 use super::planner_flags::{self, rate};
 use super::rightsize_flags::{bound, size_mib};
 use crate::planners::capacity::{MOST_ZONES, PeakOf, ServiceTimes};
@@ -30,10 +30,7 @@ fn percentile(text: &str) -> Result<f64, String> {
 
 /// Which of the counted periods counts.
 fn peak(text: &str) -> Result<PeakOf, String> {
-    PeakOf::from_name(text).ok_or_else(|| {
-        let names: Vec<&str> = PeakOf::ALL.iter().map(|one| one.name()).collect();
-        format!("valid values: {}", names.join(", "))
-    })
+    valid(PeakOf::from_name(text), PeakOf::NAMES)
 }
 
 /// Percent beyond what is expected.

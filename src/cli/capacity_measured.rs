@@ -1,7 +1,7 @@
 //! The throughput that `gpucost capacity` rests on: stated, or measured on GPUs.
 
 use super::capacity_args::{CapacityArgs, ServiceTimesChoice};
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Failure, hint};
 use super::rightsize_flags::{known, unknown};
 use super::scope::invocation;
 use super::{Io, estate, pricing, sampled};
@@ -12,7 +12,7 @@ use crate::catalog::{self, Prices};
 use crate::config::SettingsFile;
 use crate::domain::{
     AcceleratorKind, Gap, GpuShare, InstanceShape, OperatingSystem, PriceBook, PriceKey,
-    RecordedRequest, RecordedWork, Risk, Window, WorkloadKind, shown,
+    RecordedRequest, RecordedWork, Risk, WorkloadKind, shown,
 };
 use crate::planners::capacity::{
     CapacityError, CountsError, Recording, RequestCounts, Throughput, ThroughputBasis, Utilized,
@@ -20,10 +20,11 @@ use crate::planners::capacity::{
 };
 use crate::profiling::RunProfile;
 use crate::savings::is_launchable;
+use crate::usage::Estate;
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const HOW_TO_MEASURE: &str = "pass `--per-gpu`, `--latency` with `--batch`, or \
     `--tokens-per-second`; or measure it: run a load test under \
@@ -37,39 +38,20 @@ fn audit_command(args: &CapacityArgs) -> String {
 }
 
 /// How the throughput of a GPU is known.
+#[derive(Clone, Copy)]
 enum Way<'a> {
     Stated(f64),
     Latency(f64),
     Tokens(f64),
     Recorded,
-    Profile(&'a Path, ServedRate<'a>),
-    Workload(&'a str, ServedRate<'a>),
-}
-
-/// How many requests were served while GPUs were measured.
-#[derive(Clone, Copy)]
-enum ServedRate<'a> {
-    Stated(f64),
-    /// Those of the time in which the GPUs were measured.
-    Counted(&'a RequestCounts),
-}
-
-impl ServedRate<'_> {
-    /// Requests a second between two instants.
-    fn within(self, from: Timestamp, to: Timestamp, of: &str) -> Result<f64, Failure> {
-        match self {
-            Self::Stated(per_second) => Ok(per_second),
-            Self::Counted(counts) => counts
-                .mean_within(from.as_millisecond(), to.as_millisecond(), of)
-                .map_err(|error| uncounted(&error)),
-        }
-    }
+    Profile(&'a Path),
+    Workload(&'a str),
 }
 
 impl<'a> Way<'a> {
     fn of(
         args: &'a CapacityArgs,
-        (requests, counts): (&[RecordedRequest], Option<&'a RequestCounts>),
+        (requests, counts): (&[RecordedRequest], Option<&RequestCounts>),
     ) -> Result<Self, Failure> {
         let estate = &args.estate;
         let reads_estate = estate.demo.is_some()
@@ -80,60 +62,57 @@ impl<'a> Way<'a> {
             return Err(Failure::input("an estate needs `--workload`")
                 .with_hint(format!("{} lists the workloads", audit_command(args))));
         }
-        let profile = estate.profile_data.first();
+        let profile = estate.profile_data.first().map(PathBuf::as_path);
         let profile = profile.filter(|_| args.workload.is_none());
-        let served = |flag: &str| {
-            let stated = args.served_rate.map(ServedRate::Stated);
-            let counted = counts.map(ServedRate::Counted);
-            stated.or(counted).ok_or_else(|| {
-                Failure::input(format!("`{flag}` needs `--served-rate`")).with_hint(
-                    "pass the requests per second that were served meanwhile, or \
-                     `--request-counts`",
-                )
-            })
-        };
-        let stated = [
+        let ways = [
             ("--per-gpu", args.per_gpu.map(Self::Stated)),
             ("--latency", args.latency.map(Self::Latency)),
             (
                 "--tokens-per-second",
                 args.tokens_per_second.map(Self::Tokens),
             ),
-            (
-                "--workload",
-                match &args.workload {
-                    Some(name) => Some(Self::Workload(name, served("--workload")?)),
-                    None => None,
-                },
-            ),
-            (
-                "--profile-data",
-                match profile {
-                    Some(path) => Some(Self::Profile(path, served("--profile-data")?)),
-                    None => None,
-                },
-            ),
+            ("--workload", args.workload.as_deref().map(Self::Workload)),
+            ("--profile-data", profile.map(Self::Profile)),
         ];
-        let mut stated = stated
+        let mut ways = ways
             .into_iter()
             .filter_map(|(flag, way)| Some((flag, way?)));
-        let first = stated.next();
-        if let (Some((one, _)), Some((other, _))) = (&first, stated.next()) {
-            return Err(Failure::input(format!(
-                "`{one}` and `{other}` both state the throughput of a GPU"
-            ))
-            .with_hint("pass one of them"));
-        }
         let states_time =
             |request: &RecordedRequest| matches!(request.work, RecordedWork::Seconds(_));
-        match first {
-            Some((_, way)) => Ok(way),
-            None if requests.iter().any(states_time) => Ok(Self::Recorded),
-            None => {
+        let is_counted = args.served_rate.is_some() || counts.is_some();
+        match (ways.next(), ways.next()) {
+            (Some((one, _)), Some((other, _))) => Err(Failure::input(format!(
+                "`{one}` and `{other}` both state the throughput of a GPU"
+            ))
+            .with_hint("pass one of them")),
+            (Some((flag, Self::Workload(_) | Self::Profile(_))), None) if !is_counted => Err(
+                Failure::input(format!("`{flag}` needs `--served-rate`")).with_hint(
+                    "pass the requests per second that were served meanwhile, or \
+                     `--request-counts`",
+                ),
+            ),
+            (Some((_, way)), _) => Ok(way),
+            (None, _) if requests.iter().any(states_time) => Ok(Self::Recorded),
+            (None, _) => {
                 Err(Failure::input("the throughput of a GPU is not known")
                     .with_hint(HOW_TO_MEASURE))
             }
         }
+    }
+}
+
+/// Requests a second that were served between two instants: as stated, else as counted.
+fn served(
+    args: &CapacityArgs,
+    counts: Option<&RequestCounts>,
+    (from, to): (Timestamp, Timestamp),
+    of: &str,
+) -> Result<f64, Failure> {
+    match (args.served_rate, counts) {
+        (None, Some(counts)) => counts
+            .mean_within(from.as_millisecond(), to.as_millisecond(), of)
+            .map_err(|error| uncounted(&error)),
+        (stated, _) => stated.ok_or_else(|| Failure::input("measured GPUs need `--served-rate`")),
     }
 }
 
@@ -155,8 +134,7 @@ impl Measured {
         settings: &SettingsFile,
         io: &mut Io<'_>,
     ) -> Result<Self, Failure> {
-        let way = Way::of(args, (requests, counts))?;
-        let mut ran_on: Option<String> = None;
+        let of_rate = |per_second: f64| Throughput::of_rate(per_second, args.batch);
         let utilization = |measured: Utilized, served_per_second: f64| {
             let per_second = measured.per_second(served_per_second);
             let per_second = per_second.map_err(|error| invalid(error, args))?;
@@ -164,34 +142,31 @@ impl Measured {
                 measured,
                 served_per_second,
             };
-            Ok::<_, Failure>((basis, Throughput::of_rate(per_second, args.batch)))
+            Ok::<_, Failure>((basis, of_rate(per_second)))
         };
-        let (basis, gpu) = match way {
-            Way::Workload(name, served) => {
-                let Served {
-                    service,
-                    prices,
-                    seen,
-                    window,
-                } = workload(name, args, settings, io)?;
-                let served = served.within(window.start, window.end, "the window of the estate")?;
-                let found = utilization(service.utilized, served)?;
+        let mut ran_on: Option<String> = None;
+        let throughput = match Way::of(args, (requests, counts))? {
+            Way::Workload(name) => {
+                let (service, estate) = workload(name, args, settings, io)?;
+                let window = (estate.window.start, estate.window.end);
+                let served = served(args, counts, window, "the window of the estate")?;
+                let throughput = utilization(service.utilized, served)?;
                 let place = Some((service.shape, service.key));
                 return Ok(Self {
-                    seen: Some(seen),
-                    ..Self::with(args, requests, found, place, prices)?
+                    seen: Some((estate.instances.len(), estate.gaps)),
+                    ..Self::with(args, requests, throughput, place, estate.prices)?
                 });
             }
-            Way::Profile(path, served) => {
+            Way::Profile(path) => {
                 let profile = sampled::profile_of(path, settings)?;
                 ran_on = profile.facts.instance_type.clone();
-                let served = served_in_run(served, &profile)?;
+                let from = profile.facts.started;
+                let millis = (profile.end.elapsed_seconds * 1e3) as i64;
+                let to = from.checked_add(SignedDuration::from_millis(millis));
+                let served = served(args, counts, (from, to.unwrap_or(from)), "the run")?;
                 utilization(utilized(&profile, shown(path))?, served)?
             }
-            Way::Stated(rate) => (
-                ThroughputBasis::Stated,
-                Throughput::of_rate(rate, args.batch),
-            ),
+            Way::Stated(rate) => (ThroughputBasis::Stated, of_rate(rate)),
             Way::Latency(service_seconds) => {
                 let batch = args.batch;
                 let gpu = Throughput {
@@ -208,15 +183,12 @@ impl Measured {
                 (basis, of_tokens(args, requests, per_second)?)
             }
             // The mean follows from the recording.
-            Way::Recorded => (
-                ThroughputBasis::Recorded,
-                Throughput::of_rate(1.0, args.batch),
-            ),
+            Way::Recorded => (ThroughputBasis::Recorded, of_rate(1.0)),
         };
         let prices = pricing::book(args.estate.offline, settings, io)?;
         let known = Prices::new(&prices, &settings.policy.discount_percent);
         let place = place(args, ran_on.as_ref(), (settings, &known), io)?;
-        Self::with(args, requests, (basis, gpu), place, prices)
+        Self::with(args, requests, throughput, place, prices)
     }
 
     fn with(
@@ -290,14 +262,6 @@ fn of_tokens(
     }
 }
 
-/// Requests a second while a run was sampled.
-fn served_in_run(served: ServedRate<'_>, profile: &RunProfile) -> Result<f64, Failure> {
-    let from = profile.facts.started;
-    let lasted = SignedDuration::from_millis((profile.end.elapsed_seconds * 1e3) as i64);
-    let to = from.checked_add(lasted).unwrap_or(from);
-    served.within(from, to, "the run")
-}
-
 /// The whole GPUs of a host together; all of them have to be measured.
 fn utilized(profile: &RunProfile, name: String) -> Result<Utilized, Failure> {
     let means: Option<Vec<f64>> = profile
@@ -317,53 +281,33 @@ fn utilized(profile: &RunProfile, name: String) -> Result<Utilized, Failure> {
     })
 }
 
-/// A workload of an estate that serves requests.
-struct Served {
-    service: MeasuredService,
-    prices: PriceBook,
-    /// Instances of the estate, and its gaps.
-    seen: (usize, Vec<Gap>),
-    window: Window,
-}
-
+/// A workload that serves requests, and its estate with the gaps of an audit.
 fn workload(
     name: &str,
     args: &CapacityArgs,
     settings: &SettingsFile,
     io: &mut Io<'_>,
-) -> Result<Served, Failure> {
-    let estate = estate::estate(&args.estate, settings, io)?;
+) -> Result<(MeasuredService, Estate), Failure> {
+    let mut estate = estate::estate(&args.estate, settings, io)?;
     let audit = audit(&estate, &settings.policy, Risk::Medium);
-    let found = measured_service(&audit, name, &settings.policy).map_err(|error| {
-        let hint = match &error {
-            NotMeasured::Unknown { nearest, .. } if !nearest.is_empty() => {
-                format!("did you mean {}?", nearest.join(", "))
-            }
-            NotMeasured::Unknown { .. } => {
-                format!("{} lists the workloads", audit_command(args))
-            }
-            NotMeasured::Several { first, .. } => {
-                format!("pass an ID of `gpucost audit --format json`, such as {first}")
-            }
-            NotMeasured::NoGpu(_) => "choose a workload with GPUs".to_owned(),
-            NotMeasured::Unmeasured(_) | NotMeasured::NoMemory(_) => {
-                format!("{} lists what is missing", audit_command(args))
-            }
+    let service = measured_service(&audit, name, &settings.policy).map_err(|error| {
+        let hint = hint! { &error;
+            NotMeasured::Unknown { nearest, .. } if !nearest.is_empty() => "did you mean {}?", nearest.join(", ");
+            NotMeasured::Unknown { .. } => "{} lists the workloads", audit_command(args);
+            NotMeasured::Several { first, .. } => "pass an ID of `gpucost audit --format json`, such as {first}";
+            NotMeasured::NoGpu(_) => "choose a workload with GPUs";
+            NotMeasured::Unmeasured(_) | NotMeasured::NoMemory(_) => "{} lists what is missing", audit_command(args);
         };
         Failure::new(ExitCode::Input, error).with_hint(hint)
     })?;
-    if found.kind == WorkloadKind::Training {
-        let name = &found.utilized.name;
+    if service.kind == WorkloadKind::Training {
+        let name = &service.utilized.name;
         let error = anyhow::anyhow!("{name} is training, which serves no requests");
         let hint = format!("pass a service: {} lists them", audit_command(args));
         return Err(Failure::new(ExitCode::Nothing, error).with_hint(hint));
     }
-    Ok(Served {
-        service: found,
-        prices: estate.prices,
-        seen: (estate.instances.len(), audit.gaps),
-        window: estate.window,
-    })
+    estate.gaps = audit.gaps;
+    Ok((service, estate))
 }
 
 /// The type on which the throughput is known: as stated, else as a profile says.
@@ -483,49 +427,31 @@ fn one_with(
 
 /// Why counts say nothing of a rate, with what to do about it.
 pub(super) fn uncounted(error: &CountsError) -> Failure {
-    let hint = match error {
-        CountsError::OnePeriod { .. } | CountsError::OffGrid { .. } => {
-            "pass the period that they were asked for, such as `--request-period 60s`"
-        }
-        CountsError::NoRequests { .. } => "pass `--request-peak max`, or counts of a busier time",
-        CountsError::NoneWithin { .. } => {
-            "ask for the same time, or pass the rate as `--served-rate`"
-        }
+    let hint = hint! { error;
+        CountsError::OnePeriod { .. } | CountsError::OffGrid { .. } => "pass the period that they were asked for, such as `--request-period 60s`";
+        CountsError::NoRequests { .. } => "pass `--request-peak max`, or counts of a busier time";
+        CountsError::NoneWithin { .. } => "ask for the same time, or pass the rate as `--served-rate`";
     };
     Failure::input(error).with_hint(hint)
 }
 
 /// An error with what to do about it.
 pub(super) fn invalid(error: CapacityError, args: &CapacityArgs) -> Failure {
-    let hint = match &error {
-        CapacityError::BelowFloor { floor_seconds, .. } => {
-            let spread = if args.arrivals.is_none()
-                && args.service_times == ServiceTimesChoice::Exponential
-            {
-                "; if requests all take about the same time, pass `--service-times fixed`"
-            } else {
-                ""
-            };
-            format!(
-                "pass `--objective` above {floor_seconds:.6}s, or make requests faster: a smaller \
-                 batch, a faster GPU, fewer tokens{spread}"
-            )
+    let is_random = args.arrivals.is_none();
+    let spread = match args.service_times {
+        ServiceTimesChoice::Exponential if is_random => {
+            "; if requests all take about the same time, pass `--service-times fixed`"
         }
-        CapacityError::TooMany { .. } => {
-            "check `--rate` and the time of a request: rate × time is what is in flight".to_owned()
-        }
-        CapacityError::NoRate => {
-            "record requests over some time, or pass `--rate` without `--arrivals`".to_owned()
-        }
-        CapacityError::NoWork => {
-            "add the column to every line, or pass `--per-gpu` or `--latency`".to_owned()
-        }
-        CapacityError::NeverBusy(_) => "measure while requests are served".to_owned(),
-        CapacityError::NoZoneLeft { .. } => {
-            "pass a `--survive-zones` below `--zones`, such as `--zones 3 --survive-zones 1`"
-                .to_owned()
-        }
-        CapacityError::NotAboveZero { .. } => "check the numbers that were passed".to_owned(),
+        _ => "",
+    };
+    let hint = hint! { &error;
+        CapacityError::BelowFloor { floor_seconds, .. } => "pass `--objective` above {floor_seconds:.6}s, or make requests faster: a smaller batch, a faster GPU, fewer tokens{spread}";
+        CapacityError::TooMany { .. } => "check `--rate` and the time of a request: rate × time is what is in flight";
+        CapacityError::NoRate => "record requests over some time, or pass `--rate` without `--arrivals`";
+        CapacityError::NoWork => "add the column to every line, or pass `--per-gpu` or `--latency`";
+        CapacityError::NeverBusy(_) => "measure while requests are served";
+        CapacityError::NoZoneLeft { .. } => "pass a `--survive-zones` below `--zones`, such as `--zones 3 --survive-zones 1`";
+        CapacityError::NotAboveZero { .. } => "check the numbers that were passed";
     };
     Failure::new(ExitCode::Input, error).with_hint(hint)
 }

@@ -49,6 +49,16 @@ pub(super) struct Failure {
     hint: Option<String>,
 }
 
+/// What to do about an error, a row for each of its patterns.
+macro_rules! hint {
+    ($error:expr; $($pattern:pat $(if $condition:expr)? => $words:literal $(, $value:expr)*;)+) => {
+        match $error {
+            $($pattern $(if $condition)? => format!($words $(, $value)*),)+
+        }
+    };
+}
+pub(super) use hint;
+
 impl Failure {
     /// An error with its code. A disk without room is nobody's input, whatever was being done.
     pub(super) fn new(code: ExitCode, error: impl Into<anyhow::Error>) -> Self {

@@ -36,6 +36,13 @@ pub(super) struct AnswerArgs {
     pub out: OutputArgs,
 }
 
+/// Flags of an estate, which conflict with those that stand in for it.
+pub(super) fn estate_flags() -> impl Iterator<Item = &'static str> {
+    "demo from from_kubectl prometheus_url history save commitments redact tag exclude_tag as_of \
+     lookback strict allow_empty profile_data"
+        .split(' ')
+}
+
 /// A rate per second, minute or hour, as one per second. Without a unit it is per second.
 pub(super) fn exact_rate(text: &str) -> Result<Decimal, String> {
     let expected = || {

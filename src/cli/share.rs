@@ -1,7 +1,6 @@
 //! `gpucost share`: who shares which cards.
 
-use super::args::DocFormat;
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Failure, hint};
 use super::planner_offers::has_commitments;
 use super::price_age::PriceAge;
 use super::rightsize_flags::unknown;
@@ -11,7 +10,8 @@ use crate::analysis::{FoundTenants, NoTenant, instance_shape, share_tenants};
 use crate::catalog::{Prices, shape, shapes};
 use crate::config::SettingsFile;
 use crate::domain::{
-    HourlyRate, InstanceShape, PriceBook, PriceKey, PriceQuote, ResourceId, nearest_names, shown,
+    Gap, HourlyRate, InstanceShape, PriceBook, PriceKey, PriceQuote, ResourceId, nearest_names,
+    shown,
 };
 use crate::planners::share::{
     MOST_TENANTS, Origin, ShareError, ShareQuestion, ShareTenant, SharedOn, SmallerType, Today,
@@ -30,145 +30,125 @@ use std::path::Path;
 const MOST_BYTES: u64 = 1_048_576;
 const COLUMNS: [&str; 5] = ["name", "vram", "peak_percent", "owner", "class"];
 
+/// What is shared, and by whom.
+struct Asked {
+    tenants: Vec<ShareTenant>,
+    skipped: Vec<NoTenant>,
+    shape: InstanceShape,
+    region: String,
+    /// Where type and region are from without their flags.
+    otherwise: Origin,
+    prices: PriceBook,
+    /// The instant that prices are compared with.
+    now: Timestamp,
+    /// What tenants of an estate are on, with its instances and gaps.
+    seen: Option<(Machines, usize, Vec<Gap>)>,
+}
+
 pub(super) fn run(args: &ShareArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let settings = estate::settings(&args.estate.out, io)?;
+    let out = &args.estate.out;
+    let settings = estate::settings(out, io)?;
     let format = audit::format(args.format, &settings, io)?;
     let read = [
         ("--tenants", args.tenants.as_deref()),
         ("--processes", args.processes.as_deref()),
     ];
-    planner::check_output(&read, &args.estate.out)?;
-    if args.are_given() {
-        by_hand(args, &settings, format, io)
+    planner::check_output(&read, out)?;
+    let age = PriceAge::of_estate(&args.estate, &settings)?;
+    let asked = if args.are_given() {
+        stated(args, &settings, io)?
     } else {
-        of_estate(args, &settings, format, io)
+        of_estate(args, &settings, io)?
+    };
+    let policy = &settings.policy;
+    let prices = Prices::new(&asked.prices, &policy.discount_percent);
+    let key = PriceKey::linux_on_demand(&asked.region, &asked.shape.instance_type);
+    let price: Option<PriceQuote> = prices.get(&key).ok();
+    let warning = age.check(price.as_ref().map(|quote| quote.seen_on), asked.now)?;
+    let count = asked.tenants.len() as u64;
+    let origin = |flag: Option<&String>| flag.map_or(asked.otherwise, |_| Origin::Flag);
+    let machines = asked.seen.as_ref().map(|(machines, _, _)| machines);
+    let on = SharedOn::of(&asked.shape).map_err(refused)?;
+    let plan = plan_sharing(ShareQuestion {
+        smaller: smaller_types(&on, &key, &prices),
+        on,
+        on_origin: origin(args.instance_type.as_ref()),
+        region_origin: origin(args.estate.aws.region.as_ref()),
+        price,
+        is_launched: is_launchable(&key),
+        has_commitments: has_commitments(&key, &prices),
+        today: machines.map(|machines| machines.today(&asked.region, &prices)),
+        region: asked.region,
+        hours_per_month: policy.hours_per_month,
+        vram_headroom: policy.vram_headroom,
+        survive_nodes: args.survive_nodes,
+        tenants: asked.tenants,
+    });
+    let answer = share_answer(&plan.map_err(refused)?, &asked.skipped);
+    let code = planner::print(&answer, format, out, io)?;
+    output::warn(warning, out, io);
+    if let Some((_, instances, gaps)) = &asked.seen {
+        return Ok(output::close(
+            "analyzed",
+            *instances,
+            0,
+            gaps,
+            &args.estate,
+            io,
+        ));
     }
+    output::say(
+        &format!("placed {}", counted(count, "tenant", "tenants")),
+        out,
+        io,
+    );
+    Ok(code)
 }
 
-fn by_hand(
-    args: &ShareArgs,
-    settings: &SettingsFile,
-    format: DocFormat,
-    io: &mut Io<'_>,
-) -> Result<ExitCode, Failure> {
-    let age = PriceAge::of(args.estate.max_price_age.as_deref(), settings)?;
+fn stated(args: &ShareArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<Asked, Failure> {
     // The parser asks for it beside tenants.
-    let name = args.instance_type.as_deref().unwrap_or_default();
-    let on = known(name)?;
-    let (tenants, left_out) = tenants(args, settings)?;
-    if let (true, Some(path)) = (tenants.is_empty() && !left_out.is_empty(), &args.processes) {
-        return Err(none_found(&shown(path), &left_out));
+    let shape = known(args.instance_type.as_deref().unwrap_or_default())?;
+    let (tenants, skipped) = tenants(args, settings)?;
+    if let (true, Some(path)) = (tenants.is_empty() && !skipped.is_empty(), &args.processes) {
+        return Err(none_found(&shown(path), &skipped));
     }
     let region = pricing::one_region(args.estate.aws.region.as_deref(), settings, io)?;
-    let book = pricing::book(args.estate.offline, settings, io)?;
-    let prices = Prices::new(&book, &settings.policy.discount_percent);
-    let regions = prices.regions();
+    let prices = pricing::book(args.estate.offline, settings, io)?;
+    let known = Prices::new(&prices, &settings.policy.discount_percent);
+    let regions = known.regions();
     if !regions.contains(region.as_str()) {
         return Err(unknown("region", &region, regions.into_iter()));
     }
-    let asked = Asked {
-        args,
-        settings,
-        shape: on,
+    Ok(Asked {
+        tenants,
+        skipped,
+        shape,
         region,
         otherwise: Origin::Home,
-        machines: None,
+        prices,
         now: io.now,
-    };
-    let count = asked.answer(tenants, &left_out, &book, (format, &age), io)?;
-    let said = counted(count as u64, "tenant", "tenants");
-    output::say(&format!("placed {said}"), &args.estate.out, io);
-    Ok(ExitCode::Done)
+        seen: None,
+    })
 }
 
-fn of_estate(
-    args: &ShareArgs,
-    settings: &SettingsFile,
-    format: DocFormat,
-    io: &mut Io<'_>,
-) -> Result<ExitCode, Failure> {
-    let age = PriceAge::of_estate(&args.estate, settings)?;
+fn of_estate(args: &ShareArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Result<Asked, Failure> {
     let estate = estate::estate(&args.estate, settings, io)?;
-    let found = share_tenants(&estate, &settings.policy, args.class);
-    let (on, region) = target(args, &estate, &found)?;
-    let (tenants, left_out, machines) = of_same_card(found, &on, &region);
+    let measured = share_tenants(&estate, &settings.policy, args.class);
+    let (shape, region) = target(args, &estate, &measured)?;
+    let (tenants, skipped, machines) = of_same_card(measured, &shape, &region);
     if tenants.is_empty() {
-        return Err(none_found(&on.instance_type, &left_out));
+        return Err(none_found(&shape.instance_type, &skipped));
     }
-    let asked = Asked {
-        args,
-        settings,
-        shape: on,
+    Ok(Asked {
+        tenants,
+        skipped,
+        shape,
         region,
         otherwise: Origin::MostTenants,
-        machines: Some(machines),
+        prices: estate.prices,
         now: estate.window.end,
-    };
-    asked.answer(tenants, &left_out, &estate.prices, (format, &age), io)?;
-    Ok(output::close(
-        "analyzed",
-        estate.instances.len(),
-        0,
-        &estate.gaps,
-        &args.estate,
-        io,
-    ))
-}
-
-/// What is asked, apart from the tenants.
-struct Asked<'a> {
-    args: &'a ShareArgs,
-    settings: &'a SettingsFile,
-    shape: InstanceShape,
-    region: String,
-    /// Where type and region are from without their flags.
-    otherwise: Origin,
-    /// What tenants of an estate are on.
-    machines: Option<Machines>,
-    /// The instant that prices are compared with.
-    now: Timestamp,
-}
-
-impl Asked<'_> {
-    /// Prints who shares which cards, and gives the number of tenants.
-    fn answer(
-        &self,
-        tenants: Vec<ShareTenant>,
-        left_out: &[NoTenant],
-        book: &PriceBook,
-        (format, age): (DocFormat, &PriceAge),
-        io: &mut Io<'_>,
-    ) -> Result<usize, Failure> {
-        let out = &self.args.estate.out;
-        let policy = &self.settings.policy;
-        let prices = Prices::new(book, &policy.discount_percent);
-        let key = PriceKey::linux_on_demand(&self.region, &self.shape.instance_type);
-        let price: Option<PriceQuote> = prices.get(&key).ok();
-        let warning = age.check(price.as_ref().map(|quote| quote.seen_on), self.now)?;
-        let count = tenants.len();
-        let origin = |flag: Option<&String>| flag.map_or(self.otherwise, |_| Origin::Flag);
-        let machines = self.machines.as_ref();
-        let on = SharedOn::of(&self.shape).map_err(refused)?;
-        let question = ShareQuestion {
-            smaller: smaller_types(&on, &key, &prices),
-            on,
-            on_origin: origin(self.args.instance_type.as_ref()),
-            region: self.region.clone(),
-            region_origin: origin(self.args.estate.aws.region.as_ref()),
-            price,
-            is_launched: is_launchable(&key),
-            has_commitments: has_commitments(&key, &prices),
-            today: machines.map(|machines| machines.today(&self.region, &prices)),
-            hours_per_month: policy.hours_per_month,
-            vram_headroom: policy.vram_headroom,
-            survive_nodes: self.args.survive_nodes,
-            tenants,
-        };
-        let plan = plan_sharing(question).map_err(refused)?;
-        planner::print(&share_answer(&plan, left_out), format, out, io)?;
-        output::warn(warning, out, io);
-        Ok(count)
-    }
+        seen: Some((machines, estate.instances.len(), estate.gaps)),
+    })
 }
 
 /// Types with fewer of the same cards that can be launched at a price.
@@ -199,38 +179,41 @@ fn known(name: &str) -> Result<InstanceShape, Failure> {
     })
 }
 
+/// The name that most have; of several the first in order.
+fn most<'a>(names: impl Iterator<Item = &'a String>) -> Option<String> {
+    let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
+    for name in names {
+        *counts.entry(name).or_default() += 1;
+    }
+    let counts = counts.into_iter().rev();
+    let (name, _) = counts.max_by_key(|(_, count)| *count)?;
+    Some(name.clone())
+}
+
 /// The type whose cards are shared, and the region of most of its tenants: that of `--type`,
 /// else the one with most tenants.
 fn target(
     args: &ShareArgs,
     estate: &Estate,
-    found: &FoundTenants,
+    measured: &FoundTenants,
 ) -> Result<(InstanceShape, String), Failure> {
-    let mut types: BTreeMap<&str, usize> = BTreeMap::new();
-    for one in &found.tenants {
-        *types.entry(&one.instance_type).or_default() += 1;
-    }
-    let most = |counts: BTreeMap<&str, usize>| {
-        let best = counts.into_iter().rev().max_by_key(|(_, count)| *count);
-        best.map(|(name, _)| name.to_owned())
-    };
+    let tenants = || measured.tenants.iter();
     let name = match &args.instance_type {
         Some(name) => name.to_ascii_lowercase(),
-        None => most(types).ok_or_else(|| none_found("this estate", &found.left_out))?,
+        None => most(tenants().map(|tenant| &tenant.instance_type))
+            .ok_or_else(|| none_found("this estate", &measured.left_out))?,
     };
-    let gathered = instance_shape(estate, &name).cloned();
-    let on = match gathered {
-        Some(on) => on,
+    let shape = match instance_shape(estate, &name) {
+        Some(gathered) => gathered.clone(),
         None => known(&name)?,
     };
-    let mut regions: BTreeMap<&str, usize> = BTreeMap::new();
-    for one in found.tenants.iter().filter(|one| one.instance_type == name) {
-        *regions.entry(&one.region).or_default() += 1;
-    }
-    let region = most(regions)
-        .or_else(|| estate.regions.first().cloned())
-        .unwrap_or_else(|| pricing::HOME_REGION.to_owned());
-    Ok((on, region))
+    let of_type = tenants().filter(|tenant| tenant.instance_type == name);
+    let region = most(of_type.map(|tenant| &tenant.region));
+    let region = region.or_else(|| estate.regions.first().cloned());
+    Ok((
+        shape,
+        region.unwrap_or_else(|| pricing::HOME_REGION.to_owned()),
+    ))
 }
 
 /// Instances that tenants are on.
@@ -262,7 +245,7 @@ impl Machines {
 /// The tenants of a region that were measured on the same card as that of a type, with what
 /// they are on: a peak says nothing about another card, and no machine is in two regions.
 fn of_same_card(
-    found: FoundTenants,
+    measured: FoundTenants,
     on: &InstanceShape,
     region: &str,
 ) -> (Vec<ShareTenant>, Vec<NoTenant>, Machines) {
@@ -272,39 +255,38 @@ fn of_same_card(
         .map(|offer| (offer.model.clone(), offer.vram_mib));
     let FoundTenants {
         tenants: all,
-        mut left_out,
+        left_out: mut skipped,
         with_others,
-    } = found;
+    } = measured;
     let mut tenants = Vec::new();
     let mut machines = Machines::default();
-    for one in all {
-        let reason = if Some(&one.card) != card.as_ref() {
-            format!(
-                "it was measured on a {} of {}",
-                one.card.0, one.instance_type
-            )
-        } else if one.region != region {
-            format!("it runs in {}, not in {region}", one.region)
+    for measured in all {
+        let (gpu, _) = &measured.card;
+        let reason = if Some(&measured.card) != card.as_ref() {
+            format!("it was measured on a {gpu} of {}", measured.instance_type)
+        } else if measured.region != region {
+            format!("it runs in {}, not in {region}", measured.region)
         } else {
-            tenants.push(one.tenant);
-            machines.types.insert(one.instance, one.instance_type);
+            tenants.push(measured.tenant);
+            machines
+                .types
+                .insert(measured.instance, measured.instance_type);
             continue;
         };
-        left_out.push(NoTenant {
-            name: one.tenant.name,
-            reason,
-        });
+        let name = measured.tenant.name;
+        skipped.push(NoTenant { name, reason });
     }
     let stays = |id: &&ResourceId| with_others.contains(*id);
     machines.kept = machines.types.keys().filter(stays).count();
-    left_out.sort();
-    (tenants, left_out, machines)
+    skipped.sort();
+    (tenants, skipped, machines)
 }
 
-fn none_found(place: &str, left_out: &[NoTenant]) -> Failure {
-    let why = left_out
+fn none_found(place: &str, skipped: &[NoTenant]) -> Failure {
+    let why = skipped
         .first()
-        .map_or_else(String::new, |one| format!(": {}: {}", one.name, one.reason));
+        .map(|tenant| format!(": {}: {}", tenant.name, tenant.reason));
+    let why = why.unwrap_or_default();
     let error = anyhow::anyhow!("no tenant for the GPUs of {place}{why}");
     Failure::new(ExitCode::Nothing, error).with_hint(
         "state tenants by hand, such as `gpucost share --type p4d.24xlarge --tenant chat:10GiB:33%`",
@@ -313,24 +295,13 @@ fn none_found(place: &str, left_out: &[NoTenant]) -> Failure {
 
 /// Why nothing was planned, with the nearest that can be.
 fn refused(error: ShareError) -> Failure {
-    let hint = match &error {
-        ShareError::LargerThanCard {
-            nearest: Some(nearest),
-            ..
-        } => format!("the smallest card that holds it is that of `--type {nearest}`"),
-        ShareError::LargerThanCard { nearest: None, .. } => {
-            "no card holds it: divide the model over several GPUs, which cannot share".to_owned()
-        }
-        ShareError::TooMany { .. } => {
-            "narrow them with `--tag` or `--region`, or divide the file".to_owned()
-        }
-        ShareError::SameName { .. } => "give each tenant a name of its own".to_owned(),
-        ShareError::NoTenants => "state tenants with `--tenant` or `--tenants`".to_owned(),
-        ShareError::NoWholeGpu { .. }
-        | ShareError::NotNvidia { .. }
-        | ShareError::MemoryUnknown { .. } => {
-            "`gpucost pricing --gpu A100` lists types whose GPUs can be shared".to_owned()
-        }
+    let hint = hint! { &error;
+        ShareError::LargerThanCard { nearest: Some(nearest), .. } => "the smallest card that holds it is that of `--type {nearest}`";
+        ShareError::LargerThanCard { nearest: None, .. } => "no card holds it: divide the model over several GPUs, which cannot share";
+        ShareError::TooMany { .. } => "narrow them with `--tag` or `--region`, or divide the file";
+        ShareError::SameName { .. } => "give each tenant a name of its own";
+        ShareError::NoTenants => "state tenants with `--tenant` or `--tenants`";
+        ShareError::NoWholeGpu { .. } | ShareError::NotNvidia { .. } | ShareError::MemoryUnknown { .. } => "`gpucost pricing --gpu A100` lists types whose GPUs can be shared";
     };
     Failure::input(error).with_hint(hint)
 }
@@ -341,18 +312,17 @@ fn tenants(
     settings: &SettingsFile,
 ) -> Result<(Vec<ShareTenant>, Vec<NoTenant>), Failure> {
     let typed = args.tenant.iter().cloned();
-    let mut tenants: Vec<ShareTenant> = typed
-        .map(|one| one.tenant(args.class, "--tenant"))
-        .collect();
+    let typed = typed.map(|tenant| tenant.tenant(args.class, "--tenant"));
+    let mut tenants: Vec<ShareTenant> = typed.collect();
     if let Some(path) = &args.tenants {
         let rows = file_of_tenants(path)?.into_iter();
-        tenants.extend(rows.map(|one| one.tenant(args.class, "--tenants")));
+        tenants.extend(rows.map(|tenant| tenant.tenant(args.class, "--tenants")));
     }
-    let mut left_out = Vec::new();
+    let mut skipped = Vec::new();
     if let Some(path) = &args.processes {
-        processes(path, args, settings, (&mut tenants, &mut left_out))?;
+        processes(path, args, settings, (&mut tenants, &mut skipped))?;
     }
-    Ok((tenants, left_out))
+    Ok((tenants, skipped))
 }
 
 /// A CSV file of tenants.
@@ -421,22 +391,23 @@ fn processes(
     path: &Path,
     args: &ShareArgs,
     settings: &SettingsFile,
-    (tenants, left_out): (&mut Vec<ShareTenant>, &mut Vec<NoTenant>),
+    (tenants, skipped): (&mut Vec<ShareTenant>, &mut Vec<NoTenant>),
 ) -> Result<(), Failure> {
     let profile = sampled::profile_of(path, settings)?;
     let mut gpus_of: BTreeMap<u32, BTreeSet<u16>> = BTreeMap::new();
     for gpu in &profile.gpus {
         for process in gpu.processes.iter().flatten() {
-            gpus_of
-                .entry(process.pid)
-                .or_default()
-                .insert(gpu.identity.index);
+            let gpus = gpus_of.entry(process.pid).or_default();
+            gpus.insert(gpu.identity.index);
         }
     }
+    let mut skip = |name: String, reason: &str| {
+        let reason = reason.to_owned();
+        skipped.push(NoTenant { name, reason });
+    };
     let mut names = BTreeSet::new();
     for gpu in &profile.gpus {
         let index = gpu.identity.index;
-        let peak = gpu.utilization.as_ref().map(|figures| figures.p99);
         for process in gpu.processes.iter().flatten() {
             let program = process.name.as_deref().unwrap_or("process");
             let name = format!("{program}/{}/gpu{index}", process.pid);
@@ -444,38 +415,27 @@ fn processes(
             if !names.insert(name.clone()) {
                 continue;
             }
-            let is_alone = gpus_of
-                .get(&process.pid)
-                .is_some_and(|gpus| gpus.len() == 1);
+            let gpus = gpus_of.get(&process.pid).map_or(0, BTreeSet::len);
             match process.vram_peak_mib.filter(|mib| *mib > 0) {
-                _ if !is_alone => left_out.push(NoTenant {
-                    name,
-                    reason: "it uses several GPUs together".to_owned(),
-                }),
+                _ if gpus != 1 => skip(name, "it uses several GPUs together"),
+                None => skip(name, "the driver did not report its memory"),
                 Some(vram_mib) => tenants.push(ShareTenant {
                     name,
                     owner: None,
                     isolation: args.class,
                     vram_peak_mib: vram_mib as f64,
-                    peak_percent: peak,
+                    peak_percent: gpu.utilization.as_ref().map(|figures| figures.p99),
                     hours: Vec::new(),
                     source: format!("{} samples of its GPU", profile.samples),
                 }),
-                None => left_out.push(NoTenant {
-                    name,
-                    reason: "the driver did not report its memory".to_owned(),
-                }),
             }
         }
-        let unseen = match (&gpu.processes, gpu.has_more_processes) {
-            (None, _) => "its processes were not sampled",
-            (Some(_), true) => "it had more processes than are listed",
-            (Some(_), false) => continue,
-        };
-        left_out.push(NoTenant {
-            name: format!("gpu{index}"),
-            reason: unseen.to_owned(),
-        });
+        let name = format!("gpu{index}");
+        match (&gpu.processes, gpu.has_more_processes) {
+            (None, _) => skip(name, "its processes were not sampled"),
+            (Some(_), true) => skip(name, "it had more processes than are listed"),
+            (Some(_), false) => {}
+        }
     }
     Ok(())
 }

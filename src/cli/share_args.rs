@@ -1,29 +1,11 @@
 //! Flags of `gpucost share`, and tenants as they are typed.
 
-use super::args::{DocFormat, EstateArgs};
+use super::args::{DocFormat, EstateArgs, valid};
+use super::planner_flags::estate_flags;
 use super::rightsize_flags::{percent, size_mib};
 use crate::planners::share::{Isolation, ShareTenant};
 use clap::Args;
 use std::path::PathBuf;
-
-/// Flags of an estate, which tenants that are given do not have.
-const OF_AN_ESTATE: [&str; 15] = [
-    "demo",
-    "from",
-    "from_kubectl",
-    "prometheus_url",
-    "history",
-    "save",
-    "commitments",
-    "redact",
-    "tag",
-    "exclude_tag",
-    "as_of",
-    "lookback",
-    "strict",
-    "allow_empty",
-    "profile_data",
-];
 
 /// `gpucost share`.
 #[derive(Debug, Args)]
@@ -34,32 +16,13 @@ pub(super) struct ShareArgs {
     pub instance_type: Option<String>,
     /// Tenant with its VRAM peak, such as `chat:10GiB`, `chat:10GiB:33%` or
     /// `chat:10GiB:33%:search:trusted` (can be repeated); needs no account
-    #[arg(
-        long,
-        value_name = "NAME:VRAM[:PEAK%][:OWNER][:CLASS]",
-        value_parser = tenant,
-        requires = "instance_type",
-        conflicts_with_all = OF_AN_ESTATE,
-        help_heading = "Tenants"
-    )]
+    #[arg(long, value_name = "NAME:VRAM[:PEAK%][:OWNER][:CLASS]", value_parser = tenant, requires = "instance_type", conflicts_with_all = estate_flags(), help_heading = "Tenants")]
     pub tenant: Vec<TypedTenant>,
     /// CSV file of tenants with the columns name, vram, peak_percent, owner and class
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "instance_type",
-        conflicts_with_all = OF_AN_ESTATE,
-        help_heading = "Tenants"
-    )]
+    #[arg(long, value_name = "FILE", requires = "instance_type", conflicts_with_all = estate_flags(), help_heading = "Tenants")]
     pub tenants: Option<PathBuf>,
     /// Take the processes of a file of `gpucost profile --samples` as tenants
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "instance_type",
-        conflicts_with_all = OF_AN_ESTATE,
-        help_heading = "Tenants"
-    )]
+    #[arg(long, value_name = "FILE", requires = "instance_type", conflicts_with_all = estate_flags(), help_heading = "Tenants")]
     pub processes: Option<PathBuf>,
     /// Class of tenants that state none: production (MIG), trusted (MPS with the same
     /// owner), development (time-slicing with the same owner)
@@ -149,10 +112,7 @@ fn tenant(text: &str) -> Result<TypedTenant, String> {
 }
 
 fn class(text: &str) -> Result<Isolation, String> {
-    Isolation::from_name(text).ok_or_else(|| {
-        let names: Vec<&str> = Isolation::ALL.iter().map(|one| one.name()).collect();
-        format!("valid values: {}", names.join(", "))
-    })
+    valid(Isolation::from_name(text), Isolation::NAMES)
 }
 
 #[cfg(test)]
