@@ -221,15 +221,6 @@ impl Serialize for Fields<'_> {
     }
 }
 
-/// A record as an object of another document.
-pub(in crate::report) struct Object(pub Record);
-
-impl Serialize for Object {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Fields::of(&self.0.heads, &self.0.values).serialize(serializer)
-    }
-}
-
 /// A value below its head.
 struct Cell<'a>(&'a Head, &'a Value);
 
