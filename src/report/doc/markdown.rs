@@ -4,7 +4,7 @@ use super::{Doc, Head, Level, Table, Value, shown};
 use crate::report::shared::gaps::{alike, places};
 use crate::report::shared::markdown::escape::{command, text};
 use crate::report::shared::style::worth_words;
-use crate::report::shared::text::{count, counted};
+use crate::report::shared::text::counted;
 use std::fmt::Write;
 
 /// Rows of a sheet, and items of a list, before the rest is counted.
@@ -12,8 +12,9 @@ const SHOWN: usize = 20;
 /// Characters of a cell and of a sentence, of which marks that combine take no column.
 const LONGEST_CELL: usize = 300;
 const LONGEST_SENTENCE: usize = 1_600;
-/// Bytes that the rows of tables fill at most: GitHub takes comments of 65,536 characters.
-const MOST_BYTES: usize = 48_000;
+/// Bytes before which rows, notes and items end and the rest of them is counted: a comment has
+/// room for 65,536, with the titles.
+const FULL: usize = 56_000;
 
 /// A document as GitHub-flavoured Markdown. Words from outside are shown and never read as
 /// markup, links or mentions.
@@ -64,12 +65,26 @@ fn draw(doc: &Doc, out: &mut String) -> std::fmt::Result {
 }
 
 fn rows(table: &Table, out: &mut String) -> std::fmt::Result {
-    if !table.title.is_empty() {
+    if table.is_folded {
+        writeln!(
+            out,
+            "\n<details>\n<summary>{}</summary>",
+            text(&table.title)
+        )?;
+    } else if !table.title.is_empty() {
         writeln!(out, "\n**{}**", text(&table.title))?;
     }
-    if table.columns.is_empty() {
-        return notes(table, out);
+    if !table.columns.is_empty() {
+        cells(table, out)?;
     }
+    items("\n", table.notes.iter().map(|note| text(note)), out)?;
+    if table.is_folded {
+        writeln!(out, "\n</details>")?;
+    }
+    Ok(())
+}
+
+fn cells(table: &Table, out: &mut String) -> std::fmt::Result {
     writeln!(out)?;
     let mut drawn = 0;
     if table.rows.is_empty() {
@@ -92,7 +107,7 @@ fn rows(table: &Table, out: &mut String) -> std::fmt::Result {
                 .iter()
                 .map(|(place, head)| cell(head, row.get(*place)));
             let line = format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
-            if out.len() + line.len() > MOST_BYTES {
+            if out.len() + line.len() > FULL {
                 break;
             }
             out.push_str(&line);
@@ -105,13 +120,6 @@ fn rows(table: &Table, out: &mut String) -> std::fmt::Result {
         let rest = counted(rest as u64, &format!("more {one}"), &format!("more {many}"));
         let worth = worth_words(table.worth_behind(drawn));
         writeln!(out, "\n… and {rest}{worth}: see `--format json`")?;
-    }
-    notes(table, out)
-}
-
-fn notes(table: &Table, out: &mut String) -> std::fmt::Result {
-    for note in &table.notes {
-        writeln!(out, "\n{}", text(note))?;
     }
     Ok(())
 }
@@ -131,11 +139,18 @@ fn list(title: &str, items: impl Iterator<Item = String>, out: &mut String) -> s
         return Ok(());
     }
     writeln!(out, "\n**{title}**\n")?;
-    for item in items.by_ref().take(SHOWN) {
-        writeln!(out, "- {item}")?;
+    self::items("- ", items, out)
+}
+
+/// Lines behind a mark, as many as are usual and as there is room for.
+fn items(mark: &str, lines: impl Iterator<Item = String>, out: &mut String) -> std::fmt::Result {
+    let mut lines = lines.enumerate();
+    while let Some((drawn, line)) = lines.next() {
+        if drawn == SHOWN || out.len() + line.len() > FULL {
+            let rest = counted(1 + lines.count() as u64, "more line", "more lines");
+            return writeln!(out, "\n… and {rest}: see `--format json`");
+        }
+        writeln!(out, "{mark}{line}")?;
     }
-    match items.count() as u64 {
-        0 => Ok(()),
-        rest => writeln!(out, "- … and {} more", count(rest)),
-    }
+    Ok(())
 }

@@ -185,6 +185,8 @@ pub struct Table {
     pub notes: Vec<String>,
     /// Whether a document that has no row for it is without its key, too.
     pub is_optional: bool,
+    /// Whether Markdown shows it only when somebody opens it.
+    pub is_folded: bool,
 }
 
 impl Table {
@@ -281,7 +283,11 @@ impl Table {
         let columns = self.columns.iter().enumerate();
         columns
             .filter(|(place, head)| {
-                let is_spare = matches!(head.level, Level::Spare(_));
+                let is_spare = match head.level {
+                    Level::Spare(_) => true,
+                    Level::Screen => !self.rows.is_empty(),
+                    _ => false,
+                };
                 head.is_on_screen(is_wide) && (!is_spare || is_known(*place))
             })
             .collect()

@@ -82,7 +82,9 @@ impl Text {
 fn rows(sheet: &Table) -> String {
     let mut lines = vec![format!("*{}*", sentence(&sheet.title))];
     if sheet.rows.is_empty() {
-        if !sheet.columns.is_empty() {
+        if sheet.columns.is_empty() {
+            lines.extend(sheet.notes.iter().map(|note| sentence(note)));
+        } else {
             lines.push("none".to_owned());
         }
         return lines.join("\n");
