@@ -1,7 +1,6 @@
 //! `gpucost check`: the audit as a gate.
 
 use super::Io;
-use super::args::DocFormat;
 use super::check_args::{CheckArgs, CheckFormat};
 use super::exit::{ExitCode, Failure};
 use super::history::read_nights;
@@ -13,8 +12,8 @@ use crate::config::{ConfigError, POLICY_FILE, SettingsFile, read_policy};
 use crate::domain::{Gap, GapSubject, shell_word, shown};
 use crate::report::text::{counted, minute, safe};
 use crate::report::{
-    GateBrief, Invocation, gate_doc, gate_github, gate_junit, gate_markdown, gate_sarif,
-    gate_slack, gate_table,
+    Doc, GateBrief, Invocation, gate_doc, gate_github, gate_junit, gate_markdown, gate_sarif,
+    gate_slack,
 };
 use clap::ValueEnum;
 use jiff::{SignedDuration, Timestamp};
@@ -57,19 +56,9 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     if let Some(stale) = stale_recording(args, &policy, &audit, io.now) {
         report.lack(&stale);
     }
-    let brief = GateBrief::of_audit(&audit, &invocation).since(before.as_ref());
-    let format = format(args, &settings, io);
-    match format.of_documents() {
-        Some(format @ (DocFormat::Table | DocFormat::Wide)) => {
-            let style = output::style(format == DocFormat::Wide, &args.estate.out, io);
-            output::document(&gate_table(&report, &audit, style), &args.estate.out, io)?;
-        }
-        Some(format) => {
-            let doc = gate_doc(&report, &audit, &brief);
-            planner::print(&doc, format, &args.estate.out, io)?;
-        }
-        None => print(&report, &brief, format, args, io)?,
-    }
+    let brief = GateBrief::of_audit(&audit, before.as_ref(), &invocation);
+    let doc = gate_doc(&report, &audit, &brief);
+    print(doc, (&report, &brief), args, &settings, io)?;
     output::warn(warning, &args.estate.out, io);
     for caution in before.iter().flat_map(|baseline| &baseline.cautions) {
         let line = safe(&format!(
@@ -191,31 +180,32 @@ pub(super) fn check_files(args: &CheckArgs, policy: Option<&Path>) -> Result<(),
     output::check_distinct(&named)
 }
 
-/// The format by precedence: flag, environment, file, table. A format that only
-/// other commands know is not an error there.
-pub(super) fn format(args: &CheckArgs, settings: &SettingsFile, io: &Io<'_>) -> CheckFormat {
-    let named = || io.variable("GPUCOST_FORMAT").or(settings.format.as_ref());
-    args.format
-        .or_else(|| CheckFormat::from_str(named()?, true).ok())
-        .unwrap_or(CheckFormat::Table)
-}
-
-/// Prints a report in a format that only the gate has: annotations are commands to the code
-/// host, and nothing else is.
+/// Prints a report in the format by precedence: flag, environment, file, table. A format that
+/// only other commands know is not an error there. Annotations are commands to the code host,
+/// and nothing else is.
 pub(super) fn print(
-    report: &GateReport,
-    brief: &GateBrief,
-    format: CheckFormat,
+    doc: Doc,
+    (report, brief): (&GateReport, &GateBrief),
     args: &CheckArgs,
+    settings: &SettingsFile,
     io: &mut Io<'_>,
 ) -> Result<(), Failure> {
+    let named = || io.variable("GPUCOST_FORMAT").or(settings.format.as_ref());
+    let format = args
+        .format
+        .or_else(|| CheckFormat::from_str(named()?, true).ok())
+        .unwrap_or(CheckFormat::Table);
     let out = &args.estate.out;
     let text = match format {
         CheckFormat::Github => return output::commands(&gate_github(report, brief), out, io),
         CheckFormat::Sarif => gate_sarif(report, brief).map_err(Failure::unexpected)?,
         CheckFormat::Junit => gate_junit(report, brief),
-        CheckFormat::Slack => gate_slack(report, brief).map_err(Failure::unexpected)?,
-        _ => gate_markdown(report, brief),
+        CheckFormat::Slack => gate_slack(report, doc).map_err(Failure::unexpected)?,
+        CheckFormat::Markdown => gate_markdown(report, doc),
+        _ => {
+            planner::print(&doc, format.of_documents(), out, io)?;
+            return Ok(());
+        }
     };
     output::document(&text, out, io)
 }

@@ -63,18 +63,11 @@ pub(super) enum CheckFormat {
 }
 
 impl CheckFormat {
-    /// The format that every document has and that it is; absent for those of the gate alone,
-    /// and for Markdown, which is a comment.
-    pub fn of_documents(self) -> Option<DocFormat> {
-        match self {
-            Self::Table => Some(DocFormat::Table),
-            Self::Wide => Some(DocFormat::Wide),
-            Self::Json => Some(DocFormat::Json),
-            Self::Csv => Some(DocFormat::Csv),
-            Self::Html => Some(DocFormat::Html),
-            Self::Xlsx => Some(DocFormat::Xlsx),
-            Self::Markdown | Self::Github | Self::Sarif | Self::Junit | Self::Slack => None,
-        }
+    /// The format of the same name that every document has; a table where none has it.
+    pub fn of_documents(self) -> DocFormat {
+        let name = self.to_possible_value();
+        let format = name.and_then(|name| DocFormat::from_str(name.get_name(), true).ok());
+        format.unwrap_or(DocFormat::Table)
     }
 }
 

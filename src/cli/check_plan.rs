@@ -1,10 +1,10 @@
 //! `gpucost check --terraform-plan`: the gate before anything runs.
 
-use super::check::{check_files, ending, format, found_policy, policy, print};
+use super::check::{check_files, ending, found_policy, policy, print};
 use super::check_args::CheckArgs;
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
-use super::{Io, estate, output, planner, pricing};
+use super::{Io, estate, output, pricing};
 use crate::analysis::gate::{GatePolicy, gate_plan, unjudged_by_plan};
 use crate::analysis::price_plan;
 use crate::catalog::Prices;
@@ -50,14 +50,8 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
         );
     }
     let brief = terraform_brief(&change, &unjudged, &name, io.now);
-    let format = format(args, &settings, io);
-    match format.of_documents() {
-        Some(format) => {
-            let doc = terraform_doc(&change, &report, &brief, &name);
-            planner::print(&doc, format, out, io)?;
-        }
-        None => print(&report, &brief, format, args, io)?,
-    }
+    let doc = terraform_doc(&change, &report, &brief, &name);
+    print(doc, (&report, &brief), args, &settings, io)?;
     output::warn(warning, out, io);
     let line = format!(
         "checked {} that {} GPU instances; {}",

@@ -48,8 +48,8 @@ pub use explain::{
 };
 pub use fix::{FixPlan, FixView, fix_doc, fix_markdown, fix_schema, fix_script};
 pub use gate::{
-    CostChange, GateBrief, gate_doc, gate_github, gate_junit, gate_markdown, gate_sarif,
-    gate_schema, gate_slack, gate_table,
+    GateBrief, gate_doc, gate_github, gate_junit, gate_markdown, gate_sarif, gate_schema,
+    gate_slack,
 };
 pub use groups::groups_doc;
 pub use history::{digest_answer, history_answer, history_html};

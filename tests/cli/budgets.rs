@@ -77,7 +77,7 @@ fn room_that_nobody_uses_is_in_every_rule_about_money_tags_and_types() {
             "(cr-1) is missing the required tag Name",
         ),
     ] {
-        let outcome = check(&world, policy, &estate, &[]);
+        let outcome = check(&world, policy, &estate, &["--format", "json"]);
         assert_eq!(outcome.code, 100, "{policy}: {}", outcome.stdout);
         assert!(outcome.stdout.contains(words), "{}", outcome.stdout);
     }
@@ -105,7 +105,7 @@ fn every_instance_counts_by_its_own_tags() {
     let required = |tag: &str| format!("[tags]\nrequired = [\"{tag}\"]\n");
     assert_eq!(check(&world, &required("team"), &estate, &[]).code, 0);
     estate["instances"][1]["tags"]["owner"] = json!("ann");
-    let outcome = check(&world, &required("owner"), &estate, &[]);
+    let outcome = check(&world, &required("owner"), &estate, &["--format", "json"]);
     assert_eq!(outcome.code, 100);
     let words = "1 of 2 instances of web";
     assert!(outcome.stdout.contains(words), "{}", outcome.stdout);

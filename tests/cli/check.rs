@@ -131,14 +131,8 @@ fn data_that_is_missing_for_one_reason_is_one_row() {
         table.contains("NOT EVALUATED  2 missing inputs\n"),
         "{table}"
     );
-    assert!(table.contains("of i-one and 1 other: "), "{table}");
-    assert_eq!(
-        table.matches("for: policy/utilization").count(),
-        1,
-        "{table}"
-    );
     let wide = check(&world, policy, &estate, &["--format", "wide"]).stdout;
-    assert!(wide.contains("of i-one, i-two: "), "{wide}");
+    assert_eq!(wide.matches("  i-one, i-two  ").count(), 1, "{wide}");
     let report = check(&world, policy, &estate, &["--format", "json"]).json();
     assert_eq!(report["missing_data"].as_array().map(Vec::len), Some(2));
     let log = check(&world, policy, &estate, &["--format", "sarif"]).json();
@@ -494,8 +488,8 @@ fn a_forbidden_finding_is_shown_with_its_caveats() {
     let world = World::new();
     let report = check(&world, policy, &estate, &["--format", "json"]).json();
     assert_eq!(report["violations"][0]["caveats"][1], caveat, "{report:#}");
-    let table = check(&world, policy, &estate, &[]).stdout;
-    assert!(table.contains(&format!("! {caveat}")), "{table}");
+    let wide = check(&world, policy, &estate, &["--format", "wide"]).stdout;
+    assert!(wide.contains(caveat), "{wide}");
 }
 
 #[test]
@@ -515,7 +509,7 @@ fn an_expired_suppression_may_be_shown_only() {
     let policy = KEPT.to_owned()
         + &suppressing("2026-01-01", "i-one").replacen("[tags]\nrequired = [\"team\"]\n", "", 1)
         + "\n[suppressions]\nexpired = \"warn\"\n";
-    let outcome = check(&world, &policy, &one(), &[]);
+    let outcome = check(&world, &policy, &one(), &["--format", "json"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     assert!(outcome.stdout.contains("policy/expired-suppression"));
 }

@@ -304,10 +304,10 @@ fn the_action_checks_a_plan() {
     assert_eq!(output.status.code(), Some(100), "{messages}");
     // By hand in tests/cli/terraform.rs.
     let summary = read(folder, "summary");
-    let cost = "**$12,991.08 → $38,507.86 per month**";
+    let cost = "; \\$12,991.08 → \\$38,507.86 per month; ";
     assert!(summary.contains(cost), "{summary}");
     assert!(
-        summary.contains("+$25,516.78 per month where priced; "),
+        summary.contains("+\\$25,516.78 per month where priced; "),
         "{summary}"
     );
     assert!(

@@ -326,7 +326,7 @@ fn half_a_row_is_in_no_sum() {
     let comment = check(&world, OPEN, &path, &["--format", "markdown"]).stdout;
     let headline = comment.lines().nth(1).expect("a headline");
     assert!(
-        headline.contains(" +$734.38 per month where priced; "),
+        headline.contains(" +\\$734.38 per month where priced; "),
         "{headline}"
     );
 }

@@ -1,40 +1,20 @@
-//! What a gate's report is about, for renderers that see no audit: a Terraform
-//! plan is checked without one.
+//! What a gate's report is about, for renderers that see no audit: a Terraform plan is checked
+//! without one. Each sentence that several formats show is here once.
 
-use crate::analysis::gate::{Baseline, GateOutcome, GateReport, Place, SettingChange, Violation};
+use crate::analysis::gate::{
+    Baseline, GateOutcome, GateReport, MissingData, Place, SettingChange, Suppression, Violation,
+};
 use crate::analysis::{Audit, PlannedTotals};
-use crate::domain::{Gap, Money};
+use crate::domain::{Gap, Money, Severity};
 use crate::report::shared::markdown::escape::{NAME_WIDTH, bounded};
 use crate::report::shared::next::Invocation;
 use crate::report::shared::text::{count, counted, money};
 use jiff::Timestamp;
 
-/// What a plan does to the cost of something.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CostChange {
-    /// What it is about, such as an address in a Terraform plan.
-    pub address: String,
-    /// What happens to it, such as `create`.
-    pub action: String,
-    /// What runs, such as `2 × g5.xlarge`.
-    pub runs: String,
-    /// Per month before; zero when it is not there then, absent when unknown.
-    pub before: Option<Money>,
-    /// Per month after, likewise.
-    pub after: Option<Money>,
-}
-
-impl CostChange {
-    /// How much more it costs afterwards; absent when that is not known.
-    pub(super) fn delta(&self) -> Option<Money> {
-        self.after?.checked_sub(self.before?).ok()
-    }
-}
-
 /// What was checked, in short.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GateBrief {
-    /// The instant that is judged.
+    /// The instant that is checked.
     pub as_of: Timestamp,
     /// What was checked, such as `3 instances`; in own words only.
     pub subject: String,
@@ -42,128 +22,60 @@ pub struct GateBrief {
     pub nothing: String,
     /// What it costs per month; absent when that is not known.
     pub monthly_cost: Option<Money>,
-    /// How much of the cost is waste; absent when that is not known.
-    pub monthly_waste: Option<Money>,
-    /// What changes, largest first; empty when nothing but a state was checked.
-    pub changes: Vec<CostChange>,
-    /// What the changes come to, by currency: what is not known is in no sum. Of an
-    /// audit, what it cost in the baseline and costs now.
-    pub totals: Vec<PlannedTotals>,
-    /// What the figures of the changes rest on, in own words only.
-    pub notes: Vec<String>,
+    /// The cost in words, from before to now where there is a before.
+    pub cost: String,
+    /// What the change costs, as a headline says it; absent where nothing changes.
+    pub delta: Option<String>,
     /// What is there and was not read, as a sentence; safe to print.
     pub unread: Option<String>,
-    /// Rules that what was checked cannot be held against, for want of
-    /// measurements.
+    /// Rules that what was checked cannot be held against, for want of measurements.
     pub unjudged: Vec<&'static str>,
     pub gaps: Vec<Gap>,
-    /// What the user typed to choose what is checked.
-    pub invocation: Invocation,
+    /// The command that shows everything, quoted for a shell.
+    pub again: String,
 }
 
 impl GateBrief {
-    /// Of an audit that a command led to.
-    pub fn of_audit(audit: &Audit, invocation: &Invocation) -> Self {
+    /// Of an audit that a command led to, and what it cost in a baseline where the sums can be
+    /// compared.
+    pub fn of_audit(audit: &Audit, baseline: Option<&Baseline>, invocation: &Invocation) -> Self {
         let totals = &audit.totals;
         let mut subject = counted(totals.instances, "instance", "instances");
         if totals.unpriced_instances > 0 {
             subject.push_str(&format!(", {} unpriced", count(totals.unpriced_instances)));
         }
+        let comparable = baseline.filter(|baseline| baseline.has_same_sums);
+        let before = comparable.and_then(|baseline| baseline.monthly_cost);
+        let sums = before.zip(totals.monthly_cost).and_then(|(before, after)| {
+            let delta = after.checked_sub(before).ok()?;
+            Some(PlannedTotals {
+                before,
+                after,
+                delta,
+            })
+        });
+        let sums: Vec<PlannedTotals> = sums.into_iter().collect();
+        let waste = totals
+            .monthly_waste
+            .filter(|waste| !waste.amount().is_zero());
+        let waste = waste.map_or(String::new(), |waste| format!(", including {waste} waste"));
         Self {
             as_of: audit.as_of,
             subject,
             nothing: "no GPU instances in scope".to_owned(),
             monthly_cost: totals.monthly_cost,
-            monthly_waste: totals.monthly_waste,
-            changes: Vec::new(),
-            totals: Vec::new(),
-            notes: Vec::new(),
+            cost: cost_words(&sums, totals.monthly_cost) + &waste,
+            delta: (!sums.is_empty()).then(|| delta_words(&sums, true)),
             unread: None,
             unjudged: Vec::new(),
             gaps: audit.gaps.clone(),
-            invocation: invocation.clone(),
+            again: again(invocation),
         }
     }
 
-    /// The same with what it cost in a baseline, where the sums can be compared.
-    pub fn since(mut self, baseline: Option<&Baseline>) -> Self {
-        let comparable = baseline.filter(|baseline| baseline.has_same_sums);
-        let before = comparable.and_then(|baseline| baseline.monthly_cost);
-        if let (Some(before), Some(after)) = (before, self.monthly_cost)
-            && let Ok(delta) = after.checked_sub(before)
-        {
-            self.totals = vec![PlannedTotals {
-                before,
-                after,
-                delta,
-            }];
-        }
-        self
-    }
-
-    /// The command that shows everything, quoted for a shell.
-    pub(super) fn again(&self) -> String {
-        self.invocation.short_command("check", "--format wide")
-    }
-
-    /// The delta as a headline says it; absent when there is no before.
-    pub(super) fn delta_words(&self) -> Option<String> {
-        let deltas: Vec<Money> = self.totals.iter().map(|sums| sums.delta).collect();
-        if deltas.is_empty() && self.changes.is_empty() {
-            return None;
-        }
-        let is_known = self.changes.iter().all(|one| one.delta().is_some());
-        if deltas.iter().any(|delta| !delta.amount().is_zero()) {
-            let deltas: Vec<String> = deltas.into_iter().map(Money::signed).collect();
-            let known = if is_known { "" } else { " where priced" };
-            return Some(format!("{} per month{known}", deltas.join(" and ")));
-        }
-        let words = if is_known {
-            "no cost change"
-        } else {
-            "no known cost change"
-        };
-        Some(words.to_owned())
-    }
-
-    /// The cost in words, from before to now where there is a before; absent where
-    /// there is nothing that could cost.
-    pub(super) fn cost_words(&self, report: &GateReport) -> Option<String> {
-        if report.outcome == GateOutcome::Nothing {
-            return None;
-        }
-        if self.totals.is_empty() {
-            let known = self
-                .monthly_cost
-                .map(|now| format!("{} per month", money(now)));
-            return Some(known.unwrap_or_else(|| "cost unknown".to_owned()));
-        }
-        let sums = self.totals.iter();
-        let sums: Vec<String> = sums
-            .map(|sums| format!("{} → {}", money(sums.before), money(sums.after)))
-            .collect();
-        Some(format!("{} per month", sums.join(" and ")))
-    }
-
-    /// The verdict in a line, behind what the change costs.
-    pub(super) fn headline(&self, report: &GateReport, verdict: &str) -> String {
-        let mark = match report.outcome {
-            GateOutcome::Violated => "❌",
-            GateOutcome::Incomplete => "⚠️",
-            GateOutcome::Clean if report.policy_file.is_none() => "ℹ️",
-            GateOutcome::Clean => "✅",
-            GateOutcome::Nothing => return format!("ℹ️ {verdict}"),
-        };
-        match self.delta_words() {
-            Some(delta) => format!("{mark} {delta}; {verdict}"),
-            None => format!("{mark} GPU {verdict}"),
-        }
-    }
-
-    /// What is said about rules that need measurements.
-    pub(super) fn unjudged_words(&self) -> Option<String> {
-        let rules = self.unjudged.join(", ");
-        (!rules.is_empty()).then(|| format!("{UNJUDGED}: {rules}"))
+    /// The cost in words; absent where there is nothing that could cost.
+    pub(super) fn cost(&self, report: &GateReport) -> Option<&str> {
+        (report.outcome != GateOutcome::Nothing).then_some(self.cost.as_str())
     }
 
     /// What is there and was not read, unless the verdict says so.
@@ -171,10 +83,133 @@ impl GateBrief {
         let is_said = report.outcome == GateOutcome::Nothing;
         self.unread.as_deref().filter(|_| !is_said)
     }
+
+    /// What no rule was held against, and rules that nothing was held against, as sentences
+    /// below what they are.
+    pub(super) fn not_checked(&self, report: &GateReport) -> Vec<(&'static str, String)> {
+        let unread = self.unread(report).map(str::to_owned);
+        let rules = self.unjudged.join(", ");
+        let unjudged = (!rules.is_empty()).then(|| format!("{UNJUDGED}: {rules}"));
+        let sentences = [("not read", unread), ("not evaluated", unjudged)];
+        let sentences = sentences.into_iter();
+        sentences
+            .filter_map(|(title, sentence)| Some((title, sentence?)))
+            .collect()
+    }
+
+    /// What a report says beside its violations and notices, settings first.
+    pub(super) fn remarks<'a>(&self, report: &'a GateReport) -> Vec<Remark<'a>> {
+        let settings = settings_lines(report);
+        let settings =
+            (!settings.is_empty()).then(|| Remark::whole("warning", "settings", settings));
+        // Missing data fails the gate unless something worse does.
+        let level = match report.outcome {
+            GateOutcome::Incomplete => "error",
+            _ => "warning",
+        };
+        let missing = report.missing_data.iter().map(|missing| Remark {
+            title: format!("not evaluated: {}", missing.rules.join(", ")),
+            resource: Some(&missing.place),
+            ..Remark::whole(
+                level,
+                "",
+                vec![missing_words(missing), missing.hint.clone()],
+            )
+        });
+        let rest = self.not_checked(report).into_iter();
+        let rest = rest.map(|(title, sentence)| Remark::whole("note", title, vec![sentence]));
+        settings.into_iter().chain(missing).chain(rest).collect()
+    }
+}
+
+/// What code hosts show as an entry of its own.
+pub(super) struct Remark<'a> {
+    /// `error`, `warning` or `note`.
+    pub(super) level: &'static str,
+    pub(super) title: String,
+    /// What is the case, then what to know and to do.
+    pub(super) lines: Vec<String>,
+    pub(super) place: &'a Place,
+    /// What it is about where that is in no file.
+    pub(super) resource: Option<&'a str>,
+}
+
+impl<'a> Remark<'a> {
+    /// About the report as a whole.
+    pub(super) fn whole(level: &'static str, title: &str, lines: Vec<String>) -> Self {
+        Self {
+            level,
+            title: title.to_owned(),
+            lines,
+            place: &Place::Nowhere,
+            resource: None,
+        }
+    }
+
+    pub(super) fn of(violation: &'a Violation, level: &'static str) -> Self {
+        let mut lines = vec![violation.title.clone()];
+        lines.extend(since_baseline(violation).map(|since| format!("baseline: {since}")));
+        lines.extend(violation.steps.iter().cloned());
+        Self {
+            place: &violation.place,
+            ..Self::whole(
+                level,
+                &format!("{}: {}", violation.rule, violation.scope),
+                lines,
+            )
+        }
+    }
+
+    /// The first line and the others as a list below it, each made safe.
+    pub(super) fn text(&self, safe: impl Fn(&str) -> String) -> String {
+        let lines = self.lines.iter().map(|line| safe(line));
+        lines.collect::<Vec<_>>().join("\n- ")
+    }
+}
+
+/// The level of what does not fail the gate: below an error.
+pub(super) fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Critical | Severity::Warning => "warning",
+        Severity::Info => "note",
+    }
 }
 
 /// What a plan says nothing about.
 pub(super) const UNJUDGED: &str = "not evaluated because measurements are required";
+
+/// The command that shows everything, quoted for a shell and of bounded length.
+pub(in crate::report) fn again(invocation: &Invocation) -> String {
+    invocation.short_command("check", "--format wide")
+}
+
+/// What a change costs. `is_known` says whether the sums have all of it.
+pub(in crate::report) fn delta_words(sums: &[PlannedTotals], is_known: bool) -> String {
+    let deltas = sums.iter().map(|sums| sums.delta);
+    let deltas: Vec<Money> = deltas.collect();
+    if deltas.iter().all(|delta| delta.amount().is_zero()) {
+        let known = if is_known { "" } else { "known " };
+        return format!("no {known}cost change");
+    }
+    let deltas: Vec<String> = deltas.into_iter().map(Money::signed).collect();
+    let known = if is_known { "" } else { " where priced" };
+    format!("{} per month{known}", deltas.join(" and "))
+}
+
+/// A cost from before to after, by currency; without sums, `now`.
+pub(in crate::report) fn cost_words(sums: &[PlannedTotals], now: Option<Money>) -> String {
+    let words: Vec<String> = match sums {
+        [] => now.map(money).into_iter().collect(),
+        sums => sums
+            .iter()
+            .map(|sums| format!("{} → {}", money(sums.before), money(sums.after)))
+            .collect(),
+    };
+    match words.join(" and ").as_str() {
+        "" => "cost unknown".to_owned(),
+        words => format!("{words} per month"),
+    }
+}
 
 /// Settings that decide amounts or findings, a line each below what they are: every format
 /// shows them first, because whoever may change them may open the gate. Empty without any.
@@ -182,11 +217,11 @@ pub(super) fn settings_lines(report: &GateReport) -> Vec<String> {
     let Some(used) = &report.settings else {
         return Vec::new();
     };
-    let line = |one: &SettingChange| {
-        let value = bounded(&one.value, NAME_WIDTH);
-        match &one.default {
-            Some(default) => format!("{} = {value} ({default} by default)", one.key),
-            None => format!("{} = {value}", one.key),
+    let line = |change: &SettingChange| {
+        let value = bounded(&change.value, NAME_WIDTH);
+        match &change.default {
+            Some(default) => format!("{} = {value} ({default} by default)", change.key),
+            None => format!("{} = {value}", change.key),
         }
     };
     let file = bounded(&used.file, NAME_WIDTH);
@@ -205,6 +240,16 @@ pub(super) fn since_baseline(violation: &Violation) -> Option<String> {
     })
 }
 
+/// Who accepts a violation, until when and why.
+pub(super) fn accepted_words(by: &Suppression) -> String {
+    format!("until {} by {}: {}", by.expires, by.owner, by.reason)
+}
+
+/// What is missing, where and why.
+pub(super) fn missing_words(missing: &MissingData) -> String {
+    format!("{} of {}: {}", missing.what, missing.place, missing.reason)
+}
+
 /// The file that something is written in; what was read from a stream is none.
 pub(super) fn file_of(place: &Place) -> Option<(&str, Option<usize>)> {
     let (file, line) = match place {
@@ -218,14 +263,11 @@ pub(super) fn file_of(place: &Place) -> Option<(&str, Option<usize>)> {
 
 /// How a gate ends, in a line; safe to print.
 pub(super) fn verdict_words(report: &GateReport, brief: &GateBrief) -> String {
-    let missing = counted(
-        report.missing_data.len() as u64,
-        "missing input",
-        "missing inputs",
-    );
+    let number = |items: usize, one, many| counted(items as u64, one, many);
+    let missing = number(report.missing_data.len(), "missing input", "missing inputs");
     match report.outcome {
         GateOutcome::Violated => {
-            let violations = counted(report.violations.len() as u64, "violation", "violations");
+            let violations = number(report.violations.len(), "violation", "violations");
             match report.missing_data.len() {
                 0 => format!("policy violated: {violations}"),
                 _ => format!("policy violated: {violations}; {missing} for other rules"),
@@ -235,7 +277,7 @@ pub(super) fn verdict_words(report: &GateReport, brief: &GateBrief) -> String {
         GateOutcome::Nothing => format!("nothing to check: {}", brief.nothing),
         GateOutcome::Clean if report.policy_file.is_none() => "no policy".to_owned(),
         GateOutcome::Clean => {
-            let rules = counted(report.checks.len() as u64, "rule", "rules");
+            let rules = number(report.checks.len(), "rule", "rules");
             format!("policy passed: {rules}")
         }
     }

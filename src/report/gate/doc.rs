@@ -1,21 +1,26 @@
 //! The gate's report as a document: of an audit, and what it has in common with that of a
 //! Terraform plan.
 
-use super::brief::{GateBrief, settings_lines, verdict_words};
-use super::caveats::Caveats;
+use super::brief::{GateBrief, settings_lines, since_baseline, verdict_words};
 use crate::analysis::Audit;
 use crate::analysis::gate::{
-    BaselineState, BaselineUse, Check, GateReport, MissingData, Place, SettingChange, SettingsUse,
-    Suppressed, Violation,
+    BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, MissingData, Place,
+    SettingChange, SettingsUse, Suppressed, Violation,
 };
-use crate::report::doc::{CsvRows, Doc, Record, Table, columns, doc_schema};
+use crate::domain::GapSubject;
+use crate::report::doc::{
+    CsvRows, Doc, Record, Table, columns, doc_markdown, doc_schema, doc_slack,
+};
 use crate::report::reserved::CURRENCIES;
-use crate::report::shared::text::{currency_code, minute};
+use crate::report::shared::text::{counted, currency_code, minute, some_of};
+use std::collections::BTreeMap;
 
 const OUTCOMES: &[&str] = &["clean", "nothing", "incomplete", "violated"];
 const RESULTS: &[&str] = &["passed", "accepted", "incomplete", "violated"];
 const SEVERITIES: &[&str] = &["info", "warning", "critical"];
 const STATES: &[&str] = &["new", "worse", "known"];
+/// Places that a row on screens names of data that is missing in several.
+const NAMED: usize = 3;
 
 columns! {
     fn outcome(report: GateReport) {
@@ -101,8 +106,10 @@ columns! {
         text "rule", "rule", Narrow(0), row.0.rule.clone(), "";
         text "scope", "scope", Narrow(0), row.0.scope.clone(), "A workload's id, `everything`, `account …`, `region …`, `tag key=value`, or an address in a Terraform plan.";
         text "title", "what", Narrow(0), row.0.title.clone(), "";
+        opt text "since", "baseline", Screen, since_baseline(row.0), "";
         opt text "at", "at", Screen, (row.0.place != Place::Nowhere).then(|| row.0.place.to_string()), "";
-        opt text "step", "first step", Screen, row.0.steps.first().cloned(), "";
+        opt text "fix", "how to fix", Screen, joined(&row.0.steps), "";
+        opt text "doubts", "caveats", Screen, joined(row.1), "";
         text "fingerprint", "", Data, row.0.fingerprint.clone(), "The same across runs for the same matter.";
         opt text "workload", "", Data, row.0.workload.clone(), "";
         text "observed", "", Data, row.0.observed.clone(), "With its unit.";
@@ -110,9 +117,9 @@ columns! {
         opt word[CURRENCIES] "currency", "", Data, currency_code(row.0.monthly), "";
         opt record[place] "place", "", Data, place_row(&row.0.place), "Where it is written.";
         texts "steps", "", Data, row.0.steps.clone(), "";
-        texts "caveats", "caveats", Wide, row.1.to_vec(), "What would stop an engineer from the steps, most serious first.";
-        opt word[STATES] "baseline_state", "baseline", Wide, row.0.baseline_state.map(BaselineState::name), "How it stands to the baseline; null without one, and for what is not compared.";
-        opt text "before", "before", Wide, row.0.before.clone(), "What the baseline observed, with its unit.";
+        texts "caveats", "", Data, row.1.to_vec(), "What would stop an engineer from the steps, most serious first.";
+        opt word[STATES] "baseline_state", "", Data, row.0.baseline_state.map(BaselineState::name), "How it stands to the baseline; null without one, and for what is not compared.";
+        opt text "before", "", Data, row.0.before.clone(), "What the baseline observed, with its unit.";
     }
 }
 
@@ -137,14 +144,39 @@ columns! {
 
 /// The gate's report on an audit.
 pub fn gate_doc(report: &GateReport, audit: &Audit, brief: &GateBrief) -> Doc {
+    let findings = audit.findings.iter();
+    let caveats = findings.map(|finding| (finding.id(), finding.recommendation.caveats.as_slice()));
     let compared = Record::of(compared(), report);
-    report_doc(
-        report,
-        brief,
-        Record::of(audited(), audit).and(compared),
-        &Caveats::of(audit),
-        Vec::new(),
-    )
+    let more = Record::of(audited(), audit).and(compared);
+    report_doc(report, brief, &caveats.collect(), more, Vec::new())
+}
+
+/// The document as a comment on a pull request, below the mark by which it is found again.
+pub fn gate_markdown(report: &GateReport, doc: Doc) -> String {
+    let comment = doc_markdown(&marked(report, doc));
+    format!("<!-- gpucost check -->\n{comment}")
+}
+
+/// The document as a message for Slack.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn gate_slack(report: &GateReport, doc: Doc) -> Result<String, serde_json::Error> {
+    doc_slack(&marked(report, doc))
+}
+
+/// The document with its outcome at a glance.
+fn marked(report: &GateReport, doc: Doc) -> Doc {
+    let mark = match report.outcome {
+        GateOutcome::Violated => "❌",
+        GateOutcome::Incomplete => "⚠️",
+        GateOutcome::Clean if report.policy_file.is_some() => "✅",
+        GateOutcome::Clean | GateOutcome::Nothing => "ℹ️",
+    };
+    Doc {
+        headline: format!("{mark} {}", doc.headline),
+        ..doc
+    }
 }
 
 /// The JSON schema of `gpucost check`.
@@ -158,25 +190,25 @@ pub fn gate_schema() -> Result<String, serde_json::Error> {
     doc_schema("check", about, &[report_form(record, Vec::new())])
 }
 
+/// What would stop an engineer from what findings advise, by their ids.
+pub(in crate::report) type Caveats<'a> = BTreeMap<String, &'a [String]>;
+
 /// A report with further keys, and tables before its own.
 pub(in crate::report) fn report_doc(
     report: &GateReport,
     brief: &GateBrief,
-    more: Record,
     caveats: &Caveats<'_>,
-    tables: Vec<Table>,
+    more: Record,
+    mut tables: Vec<Table>,
 ) -> Doc {
-    let settings = settings_table(report).into_iter();
-    let mut tables: Vec<Table> = settings.chain(tables).collect();
-    tables.extend(report_tables(Some(report), caveats));
-    if let (Some(last), Some(words)) = (tables.last_mut(), brief.unjudged_words()) {
-        last.notes.push(words);
-    }
+    let own = report_tables(Some(report), caveats);
+    let screens = screens(report, brief, &tables, &own);
+    tables.extend(own);
     let policy = report.policy_file.as_deref();
     let parts = [
-        brief.delta_words(),
+        brief.delta.clone(),
         Some(verdict_words(report, brief)),
-        brief.cost_words(report),
+        brief.cost(report).map(str::to_owned),
         Some(format!("{}, as of {}", brief.subject, minute(brief.as_of))),
         policy.map(|file| format!("policy {file}")),
     ];
@@ -186,6 +218,7 @@ pub(in crate::report) fn report_doc(
         record: Record::of(outcome(), report).and(more),
         csv: CsvRows::Named,
         tables,
+        screens,
         gaps: Some(brief.gaps.clone()),
         ..Doc::default()
     }
@@ -193,7 +226,7 @@ pub(in crate::report) fn report_doc(
 
 /// The same without a value, for its schema.
 pub(in crate::report) fn report_form(more: Record, mut tables: Vec<Table>) -> Doc {
-    tables.extend(report_tables(None, &Caveats::default()));
+    tables.extend(report_tables(None, &Caveats::new()));
     Doc {
         record: Record::heads(outcome()).and(more),
         tables,
@@ -202,59 +235,118 @@ pub(in crate::report) fn report_form(more: Record, mut tables: Vec<Table>) -> Do
     }
 }
 
-/// Settings that change amounts, before everything else on screens.
-fn settings_table(report: &GateReport) -> Option<Table> {
-    let mut lines = settings_lines(report).into_iter();
-    Some(Table {
-        key: "settings",
-        title: lines.next()?,
-        notes: lines.collect(),
+/// What screens show: settings and what fails first, then what a plan changes and what passes.
+fn screens(
+    report: &GateReport,
+    brief: &GateBrief,
+    before: &[Table],
+    own: &[Table; 5],
+) -> Vec<Table> {
+    let words = |key, title: String, notes| Table {
+        key,
+        title,
+        notes,
         ..Table::default()
-    })
+    };
+    let mut settings = settings_lines(report).into_iter();
+    let title = settings.next().unwrap_or_default();
+    let settings = words("settings", title, settings.collect());
+    let baseline = report.baseline.as_ref().map(|used| {
+        let (file, known, worse, new, gone) =
+            (&used.file, used.known, used.worse, used.new, used.gone);
+        let title =
+            format!("BASELINE  {known} known, {worse} worse, {new} new, {gone} gone since {file}");
+        let cautions = used.cautions.iter();
+        let cautions = cautions.map(|caution| format!("caution: {caution}"));
+        words("baseline", title, cautions.collect())
+    });
+    let not_checked = brief.not_checked(report).into_iter();
+    let not_checked = not_checked.map(|(_, sentence)| sentence).collect();
+    let not_checked = words("not_checked", "NOT CHECKED".to_owned(), not_checked);
+    let [
+        mut checks,
+        violations,
+        mut notices,
+        mut suppressed,
+        missing_data,
+    ] = own.clone();
+    let outcomes = CheckOutcome::ALL.iter().rev().filter_map(|outcome| {
+        let checks = report.checks.iter();
+        let number = checks.filter(|check| check.outcome == *outcome).count();
+        (number > 0).then(|| format!("{number} {outcome}"))
+    });
+    checks.title = format!("RULES  {}", outcomes.collect::<Vec<_>>().join(", "));
+    // The baseline counts what it knew.
+    let mut is_known = report.notices.iter().map(Violation::is_known);
+    notices.rows.retain(|_| is_known.next() != Some(true));
+    let (one, many) = missing_data.noun;
+    let number = counted(report.missing_data.len() as u64, one, many);
+    let title = format!("NOT EVALUATED  {number}");
+    let alike = alike(&report.missing_data);
+    let missing = Table::of("missing_data", title, (one, many), missing(), &alike);
+    for table in [&mut checks, &mut notices, &mut suppressed] {
+        table.is_folded = true;
+    }
+    let rest = [missing, not_checked];
+    let last = [checks, notices, suppressed];
+    let first = [settings].into_iter().chain(baseline).chain([violations]);
+    let tables = first.chain(before.iter().cloned()).chain(rest);
+    tables.chain(last).collect()
+}
+
+/// Data that is missing in several places for one reason, as one row.
+fn alike(missing: &[MissingData]) -> Vec<MissingData> {
+    fn cause(missing: &MissingData) -> (&GapSubject, &str, &str, &[String]) {
+        (
+            &missing.what,
+            &missing.reason,
+            &missing.hint,
+            &missing.rules,
+        )
+    }
+    let mut groups: Vec<(&MissingData, Vec<&str>)> = Vec::new();
+    for missing in missing {
+        match groups
+            .iter_mut()
+            .find(|(first, _)| cause(first) == cause(missing))
+        {
+            Some((_, places)) => places.push(&missing.place),
+            None => groups.push((missing, vec![&missing.place])),
+        }
+    }
+    let groups = groups.into_iter();
+    groups
+        .map(|(first, places)| MissingData {
+            place: some_of(places.into_iter(), NAMED),
+            ..first.clone()
+        })
+        .collect()
+}
+
+macro_rules! tables {
+    ($($key:literal, $title:literal, $noun:expr, $columns:expr, $rows:expr;)*) => {
+        [$(Table::of($key, $title, $noun, $columns, $rows)),*]
+    };
 }
 
 fn report_tables(report: Option<&GateReport>, caveats: &Caveats<'_>) -> [Table; 5] {
     let reports = || report.into_iter();
-    let row = |violation| (violation, caveats.about(violation));
-    [
-        Table::of(
-            "checks",
-            "RULES",
-            ("rule", "rules"),
-            checks(),
-            reports().flat_map(|report| &report.checks),
-        ),
-        Table::of(
-            "violations",
-            "VIOLATIONS  most severe first",
-            ("violation", "violations"),
-            violations(),
-            reports().flat_map(|report| &report.violations).map(row),
-        ),
-        Table::of(
-            "notices",
-            "NOTICES  which do not fail the check",
-            ("notice", "notices"),
-            violations(),
-            reports().flat_map(|report| &report.notices).map(row),
-        ),
-        Table::of(
-            "suppressed",
-            "SUPPRESSED",
-            ("suppressed violation", "suppressed violations"),
-            suppressed(),
-            reports()
-                .flat_map(|report| &report.suppressed)
-                .map(|suppressed| (suppressed, caveats.about(&suppressed.violation))),
-        ),
-        Table::of(
-            "missing_data",
-            "NOT EVALUATED  for want of data",
-            ("missing input", "missing inputs"),
-            missing(),
-            reports().flat_map(|report| &report.missing_data),
-        ),
-    ]
+    let caveats = |violation: &Violation| {
+        let caveats = caveats.get(&violation.fingerprint);
+        caveats.copied().unwrap_or_default()
+    };
+    tables! {
+        "checks", "RULES", ("rule", "rules"), checks(), reports().flat_map(|report| &report.checks);
+        "violations", "VIOLATIONS  most severe first", ("violation", "violations"), violations(), reports().flat_map(|report| &report.violations).map(|row| (row, caveats(row)));
+        "notices", "NOTICES  which do not fail the check", ("notice", "notices"), violations(), reports().flat_map(|report| &report.notices).map(|row| (row, caveats(row)));
+        "suppressed", "SUPPRESSED", ("suppressed violation", "suppressed violations"), suppressed(), reports().flat_map(|report| &report.suppressed).map(|row| (row, caveats(&row.violation)));
+        "missing_data", "NOT EVALUATED  for want of data", ("missing input", "missing inputs"), missing(), reports().flat_map(|report| &report.missing_data);
+    }
+}
+
+/// Sentences as one.
+fn joined(sentences: &[String]) -> Option<String> {
+    (!sentences.is_empty()).then(|| sentences.join("; "))
 }
 
 fn place_row(place: &Place) -> Option<PlaceRow<'_>> {

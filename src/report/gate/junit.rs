@@ -1,17 +1,17 @@
-//! `check --format junit`: the XML that build servers show as tests. A suite for
-//! every part of the policy; a case for every rule that holds, and for everything
-//! that violates one or kept it from being judged.
+//! `check --format junit`: the XML that build servers show as tests. A suite for every part of
+//! the policy; a case for every rule that holds, and for everything that violates one or kept it
+//! from being evaluated.
 
-use super::brief::{GateBrief, UNJUDGED, settings_lines, since_baseline, verdict_words};
-use super::rules::section_of;
-use crate::analysis::gate::{CheckOutcome, GateOutcome, GateReport, Violation};
+use super::brief::{
+    GateBrief, UNJUDGED, accepted_words, missing_words, settings_lines, since_baseline,
+    verdict_words,
+};
+use crate::analysis::gate::{CheckOutcome, GateOutcome, GateReport, Violation, policy_rule};
 use crate::report::shared::text::safe;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
-/// How a case ends.
+/// How a case that did not pass ends.
 enum Ending {
-    Passed,
     /// What is wrong, and the details.
     Failed(String, String),
     /// Why it is accepted.
@@ -19,193 +19,147 @@ enum Ending {
     /// What is missing, and what to do about it.
     Unknown(String, String),
 }
+use Ending::{Failed, Skipped, Unknown};
 
-struct Case {
-    rule: String,
-    name: String,
-    ending: Ending,
-}
+/// The rule, the name and how it ends; absent where it passed.
+type Case<'a> = (&'a str, String, Option<Ending>);
 
 pub fn gate_junit(report: &GateReport, brief: &GateBrief) -> String {
-    let mut suites: BTreeMap<&str, Vec<Case>> = BTreeMap::new();
-    for (rule, case) in cases(report, brief) {
-        suites.entry(section_of(rule)).or_default().push(case);
+    let mut suites: BTreeMap<&str, Vec<Case<'_>>> = BTreeMap::new();
+    for case in cases(report, brief) {
+        suites.entry(suite_of(case.0)).or_default().push(case);
     }
-    if let Some(unread) = brief.unread(report) {
-        suites.entry("plan").or_default().push(Case {
-            rule: "plan".to_owned(),
-            name: "parts not read".to_owned(),
-            ending: Ending::Skipped(unread.to_owned()),
-        });
-    }
-    let settings = settings_lines(report);
-    if !settings.is_empty() {
-        suites.entry("settings").or_default().push(Case {
-            rule: "settings".to_owned(),
-            name: "changed settings".to_owned(),
-            ending: Ending::Skipped(settings.join(" ")),
-        });
-    }
-    let all: Vec<&Case> = suites.values().flatten().collect();
-    let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        xml,
-        "<testsuites name=\"gpucost check\" {} time=\"0\">",
-        counts(all.iter().copied())
-    );
     let time = brief.as_of.strftime("%Y-%m-%dT%H:%M:%S");
-    for (section, cases) in &suites {
-        let _ = writeln!(
-            xml,
-            "  <testsuite name=\"{}\" {} skipped=\"{}\" timestamp=\"{time}\" time=\"0\">",
-            attribute(section),
+    let mut xml = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"gpucost check\" {} \
+         time=\"0\">\n",
+        counts(suites.values().flatten())
+    );
+    for (suite, cases) in &suites {
+        let skipped = cases.iter();
+        let skipped = skipped.filter(|(_, _, ending)| matches!(ending, Some(Skipped(_))));
+        xml.push_str(&format!(
+            "  <testsuite name=\"{}\" {} skipped=\"{}\" timestamp=\"{time}\" time=\"0\">\n",
+            attribute(suite),
             counts(cases.iter()),
-            cases.iter().filter(|case| case.is_skipped()).count(),
-        );
-        for case in cases {
-            case.write(&mut xml);
-        }
+            skipped.count(),
+        ));
+        xml.extend(cases.iter().map(element));
         xml.push_str("  </testsuite>\n");
     }
     xml.push_str("</testsuites>\n");
     xml
 }
 
-fn counts<'a>(cases: impl Iterator<Item = &'a Case>) -> String {
+/// The part of a policy that states a rule: rules about findings are stated by what is
+/// forbidden.
+fn suite_of(rule: &str) -> &str {
+    match rule {
+        policy_rule::EXPIRED_SUPPRESSION | policy_rule::UNMATCHED_SUPPRESSION => "suppressions",
+        "plan" | "settings" => rule,
+        _ => rule.strip_prefix("policy/").unwrap_or("forbid"),
+    }
+}
+
+fn counts<'a>(cases: impl Iterator<Item = &'a Case<'a>>) -> String {
     let (mut tests, mut failures, mut errors) = (0, 0, 0);
-    for case in cases {
+    for (_, _, ending) in cases {
         tests += 1;
-        match case.ending {
-            Ending::Failed(..) => failures += 1,
-            Ending::Unknown(..) => errors += 1,
-            Ending::Passed | Ending::Skipped(_) => {}
-        }
+        failures += u64::from(matches!(ending, Some(Failed(..))));
+        errors += u64::from(matches!(ending, Some(Unknown(..))));
     }
     format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\"")
 }
 
-/// Every case with the rule that puts it into a suite.
-fn cases<'a>(report: &'a GateReport, brief: &GateBrief) -> Vec<(&'a str, Case)> {
-    let mut cases = Vec::new();
-    let is_judged = report.outcome != GateOutcome::Nothing;
-    for check in &report.checks {
-        if check.outcome == CheckOutcome::Passed {
-            let case = Case {
-                rule: check.rule.clone(),
-                name: format!("{}: {}", check.scope, check.limit),
-                ending: if is_judged {
-                    Ending::Passed
-                } else {
-                    Ending::Skipped(verdict_words(report, brief))
-                },
-            };
-            cases.push((check.rule.as_str(), case));
-        }
-    }
-    cases.extend(brief.unjudged.iter().map(|rule| {
-        let case = Case {
-            rule: (*rule).to_owned(),
-            name: "everything".to_owned(),
-            ending: Ending::Skipped(UNJUDGED.to_owned()),
-        };
-        (*rule, case)
+fn cases<'a>(report: &'a GateReport, brief: &GateBrief) -> Vec<Case<'a>> {
+    let case = |violation: &'a Violation, ending: Ending| {
+        let name = format!("{}: {}", violation.scope, violation.limit);
+        (violation.rule.as_str(), name, Some(ending))
+    };
+    let is_nothing = report.outcome == GateOutcome::Nothing;
+    let passed = report.checks.iter();
+    let passed = passed.filter(|check| check.outcome == CheckOutcome::Passed);
+    let passed = passed.map(|check| {
+        let name = format!("{}: {}", check.scope, check.limit);
+        let ending = is_nothing.then(|| Skipped(verdict_words(report, brief)));
+        (check.rule.as_str(), name, ending)
+    });
+    let mut cases: Vec<Case<'a>> = passed.collect();
+    let skipped = |rule, name: &str, why| (rule, name.to_owned(), Some(Skipped(why)));
+    let unjudged = brief.unjudged.iter().copied();
+    cases.extend(unjudged.map(|rule| skipped(rule, "everything", UNJUDGED.to_owned())));
+    let violations = report.violations.iter();
+    cases.extend(violations.map(|violation| {
+        let ending = Failed(violation.title.clone(), details(violation));
+        case(violation, ending)
     }));
-    for one in &report.violations {
-        let ending = Ending::Failed(one.title.clone(), details(one));
-        cases.push((one.rule.as_str(), case_of(one, ending)));
-    }
-    for one in &report.suppressed {
-        let by = &one.by;
-        let why = format!("until {} by {}: {}", by.expires, by.owner, by.reason);
-        let case = case_of(&one.violation, Ending::Skipped(why));
-        cases.push((one.violation.rule.as_str(), case));
-    }
-    for one in &report.notices {
-        let known = match &one.before {
-            _ if !one.is_known() => String::new(),
-            Some(before) => format!("known in the baseline, previously {before}: "),
-            None => "known in the baseline: ".to_owned(),
+    let suppressed = report.suppressed.iter();
+    cases.extend(suppressed.map(|suppressed| {
+        let why = accepted_words(&suppressed.by);
+        case(&suppressed.violation, Skipped(why))
+    }));
+    cases.extend(report.notices.iter().map(|notice| {
+        let before = notice.before.as_ref();
+        let known = match before.map_or(String::new(), |before| format!(", previously {before}")) {
+            before if notice.is_known() => format!("known in the baseline{before}: "),
+            _ => String::new(),
         };
-        let case = case_of(one, Ending::Skipped(format!("{known}{}", one.title)));
-        cases.push((one.rule.as_str(), case));
+        case(notice, Skipped(format!("{known}{}", notice.title)))
+    }));
+    for missing in &report.missing_data {
+        cases.extend(missing.rules.iter().map(|rule| {
+            let name = format!("{}: {}", missing.place, missing.what);
+            let ending = Unknown(missing_words(missing), missing.hint.clone());
+            (rule.as_str(), name, Some(ending))
+        }));
     }
-    for missing_data in &report.missing_data {
-        for rule in &missing_data.rules {
-            let what = format!(
-                "{} of {}: {}",
-                missing_data.what, missing_data.place, missing_data.reason
-            );
-            let case = Case {
-                rule: rule.clone(),
-                name: format!("{}: {}", missing_data.place, missing_data.what),
-                ending: Ending::Unknown(what, missing_data.hint.clone()),
-            };
-            cases.push((rule.as_str(), case));
-        }
+    let unread = brief.unread(report);
+    cases.extend(unread.map(|unread| skipped("plan", "parts not read", unread.to_owned())));
+    let settings = settings_lines(report).join(" ");
+    if !settings.is_empty() {
+        cases.push(skipped("settings", "changed settings", settings));
     }
     cases
 }
 
-fn case_of(violation: &Violation, ending: Ending) -> Case {
-    Case {
-        rule: violation.rule.clone(),
-        name: format!("{}: {}", violation.scope, violation.limit),
-        ending,
-    }
-}
-
 fn details(violation: &Violation) -> String {
-    let mut lines = vec![
-        format!("observed: {}", violation.observed),
-        format!("limit: {}", violation.limit),
-    ];
-    let monthly = violation.monthly;
-    lines.extend(monthly.map(|monthly| format!("per month: {monthly}")));
-    lines.extend(since_baseline(violation).map(|since| format!("baseline: {since}")));
     let place = violation.place.to_string();
-    if !place.is_empty() {
-        lines.push(format!("defined at: {place}"));
-    }
-    lines.extend(violation.steps.iter().map(|step| format!("- {step}")));
-    lines.push(format!("fingerprint: {}", violation.fingerprint));
-    let lines: Vec<String> = lines.iter().map(|line| safe(line)).collect();
-    lines.join("\n")
+    let line = |name: &str, value: Option<String>| Some(format!("{name}: {}", value?));
+    let facts = [
+        line("observed", Some(violation.observed.clone())),
+        line("limit", Some(violation.limit.clone())),
+        line(
+            "per month",
+            violation.monthly.map(|amount| amount.to_string()),
+        ),
+        line("baseline", since_baseline(violation)),
+        line("defined at", Some(place).filter(|place| !place.is_empty())),
+    ];
+    let steps = violation.steps.iter().map(|step| format!("- {step}"));
+    let last = format!("fingerprint: {}", violation.fingerprint);
+    let lines = facts.into_iter().flatten().chain(steps).chain([last]);
+    lines.map(|line| safe(&line)).collect::<Vec<_>>().join("\n")
 }
 
-impl Case {
-    fn is_skipped(&self) -> bool {
-        matches!(self.ending, Ending::Skipped(_))
-    }
-
-    fn write(&self, xml: &mut String) {
-        let rule = attribute(&self.rule);
-        let _ = write!(
-            xml,
-            "    <testcase classname=\"{rule}\" name=\"{}\" time=\"0\"",
-            attribute(&self.name)
-        );
-        let _ = match &self.ending {
-            Ending::Passed => {
-                xml.push_str("/>\n");
-                return;
-            }
-            Ending::Failed(message, details) => write!(
-                xml,
-                "><failure type=\"{rule}\" message=\"{}\">{}</failure>",
-                attribute(message),
-                content(details)
-            ),
-            Ending::Skipped(why) => write!(xml, "><skipped message=\"{}\"/>", attribute(why)),
-            Ending::Unknown(what, hint) => write!(
-                xml,
-                "><error type=\"missing-data\" message=\"{}\">{}</error>",
-                attribute(what),
-                content(&safe(hint))
-            ),
-        };
-        xml.push_str("</testcase>\n");
-    }
+fn element((rule, name, ending): &Case<'_>) -> String {
+    let (rule, name) = (attribute(rule), attribute(name));
+    let ending = match ending {
+        None => {
+            return format!("    <testcase classname=\"{rule}\" name=\"{name}\" time=\"0\"/>\n");
+        }
+        Some(Failed(message, details)) => format!(
+            "<failure type=\"{rule}\" message=\"{}\">{}</failure>",
+            attribute(message),
+            content(details)
+        ),
+        Some(Skipped(why)) => format!("<skipped message=\"{}\"/>", attribute(why)),
+        Some(Unknown(what, hint)) => format!(
+            "<error type=\"missing-data\" message=\"{}\">{}</error>",
+            attribute(what),
+            content(&safe(hint))
+        ),
+    };
+    format!("    <testcase classname=\"{rule}\" name=\"{name}\" time=\"0\">{ending}</testcase>\n")
 }
 
 /// A value of an attribute, without the quotes.
@@ -215,7 +169,7 @@ fn attribute(text: &str) -> String {
         .replace('\'', "&apos;")
 }
 
-/// Text between tags. Of what XML cannot hold, `safe` has left two characters.
+/// Text between tags. `safe` keeps two characters that XML cannot hold.
 fn content(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -1,33 +1,67 @@
 //! `check --format sarif`: SARIF 2.1.0, for code scanning.
 
-use super::brief::{GateBrief, file_of, settings_lines, verdict_words};
-use super::rules::rule_words;
+use super::brief::{GateBrief, Remark, accepted_words, file_of, level, verdict_words};
 use crate::analysis::gate::{
-    BaselineState, GateOutcome, GateReport, MissingData, Place, Suppressed, Violation,
+    BaselineState, GateOutcome, GateReport, Place, Violation, policy_rule,
 };
-use crate::domain::Severity;
 use crate::report::shared::text::{json_document, json_money, safe};
+use crate::rules::RULES;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// The folder that relative files are in: the checkout.
 const ROOT: &str = "%SRCROOT%";
 
-/// The gate's report as a SARIF log with one run: violations are errors, notices
-/// warnings or notes, and what is suppressed says by whom.
+macro_rules! words {
+    ($($rule:ident: $demand:literal, $help:literal;)*) => { &[$((policy_rule::$rule, $demand, $help)),*] };
+}
+
+/// What a rule of a policy demands, and what to do when it is violated.
+const WORDS: &[(&str, &str, &str)] = words! {
+    BUDGET: "The cost of a scope is within its budget.", "Apply the plan of `gpucost audit`, or raise the budget.";
+    BUDGET_FORECAST: "The forecast of the month is within its budget.", "Apply the plan of `gpucost audit`, or raise the budget.";
+    WASTE: "Waste is within the limit of the policy.", "Stop or release what `gpucost audit` reports as waste.";
+    UTILIZATION: "GPU utilization meets the minimum of the policy.", "`gpucost rightsize` lists suitable types at lower cost.";
+    REQUIRED_TAGS: "Every workload has the tags required by the policy.", "Tag every instance of the workload with the same value.";
+    TYPES: "Only instance types allowed by the policy are used.", "Move to an allowed type, or allow this one.";
+    REGIONS: "Only regions allowed by the policy are used.", "Move to an allowed region, or allow this one.";
+    PRICE_AGE: "No price is older than the policy allows.", "Run `gpucost pricing refresh` to fetch current prices.";
+    COVERAGE: "Enough instances report GPU metrics.", "`gpucost metrics setup` prints the configuration for the others.";
+    EXPIRED_SUPPRESSION: "No suppression has expired.", "Fix what it covered, or set a new expiry date.";
+    UNMATCHED_SUPPRESSION: "Every suppression matches something.", "Remove it from the policy.";
+    EMPTY_SCOPE: "No scope with a budget is empty.", "Check the spelling of the scope, and the scope of the audit.";
+    UNLISTED_NAME: "Every name denied by the policy is known.", "Check the spelling of the name; a name newer than this program is also denied.";
+    IGNORED_WORKLOAD: "No tag excludes a workload from the policy.", "Suppress the intended rules instead, with owner and expiry date.";
+};
+
+/// The gate's report as a SARIF log with one run: violations are errors, notices warnings or
+/// notes, and what is suppressed says by whom.
 ///
 /// # Errors
 /// When a value cannot be written as JSON.
 pub fn gate_sarif(report: &GateReport, brief: &GateBrief) -> Result<String, serde_json::Error> {
-    let rules = rules(report);
-    let writer = Writer { report, rules };
-    let mut results: Vec<Value> = Vec::new();
-    let failing = |one| writer.result(one, "error");
-    results.extend(report.violations.iter().map(failing));
-    let shown = |one: &Violation| writer.result(one, below(one.severity));
-    results.extend(report.notices.iter().map(shown));
-    results.extend(report.suppressed.iter().map(|one| writer.suppressed(one)));
+    let violations = report.violations.iter();
+    let violations = violations.map(|violation| (violation, "error", None));
+    let notices = report.notices.iter();
+    let notices = notices.map(|notice| (notice, level(notice.severity), None));
+    let suppressed = report.suppressed.iter();
+    let suppressed = suppressed.map(|entry| (&entry.violation, "error", Some(&entry.by)));
+    let entries: Vec<_> = violations.chain(notices).chain(suppressed).collect();
+    let rules = entries
+        .iter()
+        .map(|(violation, ..)| violation.rule.as_str());
+    let rules: Vec<&str> = rules.collect::<BTreeSet<_>>().into_iter().collect();
+    let results = entries.into_iter().map(|(violation, level, by)| {
+        let mut result = result(violation, level, report);
+        result["ruleIndex"] = json!(rules.binary_search(&violation.rule.as_str()).ok());
+        if let Some(by) = by {
+            let accepted = safe(&accepted_words(by));
+            result["suppressions"] =
+                json!([{"kind": "external", "status": "accepted", "justification": accepted}]);
+        }
+        result
+    });
     json_document(&json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -35,16 +69,16 @@ pub fn gate_sarif(report: &GateReport, brief: &GateBrief) -> Result<String, serd
             "tool": {"driver": {
                 "name": "gpucost",
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "rules": writer.rules.keys().map(|id| descriptor(id)).collect::<Vec<_>>(),
+                "rules": rules.iter().map(|id| descriptor(id)).collect::<Vec<_>>(),
             }},
             "automationDetails": {"id": "gpucost/check/"},
             "columnKind": "unicodeCodePoints",
             "invocations": [{
                 "executionSuccessful": report.outcome != GateOutcome::Incomplete,
                 "endTimeUtc": brief.as_of.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-                "toolExecutionNotifications": notifications(report, brief),
+                "toolExecutionNotifications": brief.remarks(report).iter().map(notification).collect::<Vec<_>>(),
             }],
-            "results": results,
+            "results": results.collect::<Vec<_>>(),
             "properties": {
                 "outcome": report.outcome.name(),
                 "verdict": verdict_words(report, brief),
@@ -56,78 +90,43 @@ pub fn gate_sarif(report: &GateReport, brief: &GateBrief) -> Result<String, serd
     }))
 }
 
-/// Every rule that has something to say, with its place in the list.
-fn rules(report: &GateReport) -> BTreeMap<&str, usize> {
-    let suppressed = report.suppressed.iter().map(|one| &one.violation);
-    let violations = report.violations.iter().chain(&report.notices);
-    let mut rules: BTreeMap<&str, usize> = violations
-        .chain(suppressed)
-        .map(|one| (one.rule.as_str(), 0))
-        .collect();
-    for (index, place) in rules.values_mut().enumerate() {
-        *place = index;
-    }
-    rules
-}
-
 fn descriptor(id: &str) -> Value {
-    let words = rule_words(id);
-    let help = format!("{} {} See {}.", words.summary, words.help, words.page);
+    let of_policy = WORDS.iter().find(|(rule, ..)| *rule == id);
+    let (demand, help, page) = match of_policy {
+        Some((_, demand, help)) => ((*demand).to_owned(), *help, "docs/check.md".to_owned()),
+        None => {
+            let known = RULES.iter().find(|rule| rule.meta().id == id);
+            let title = known.map_or("A finding forbidden by the policy", |rule| {
+                rule.meta().title
+            });
+            (
+                format!("{}.", title.trim_end_matches('.')),
+                "`gpucost explain ID` with the finding ID shows the reasons.",
+                format!("docs/rules/{id}.md"),
+            )
+        }
+    };
+    let text = format!("{demand} {help} See {page}.");
     json!({
         "id": id,
-        "shortDescription": {"text": words.summary},
-        "fullDescription": {"text": format!("{} {}", words.summary, words.help)},
-        "help": {"text": help, "markdown": help},
+        "shortDescription": {"text": demand},
+        "fullDescription": {"text": format!("{demand} {help}")},
+        "help": {"text": text, "markdown": text},
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": ["cost", "gpu"]},
     })
 }
 
-/// What does not fail the gate is not an error.
-fn below(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Critical | Severity::Warning => "warning",
-        Severity::Info => "note",
-    }
-}
-
-/// Settings that decide amounts or findings, then what is not known.
-fn notifications(report: &GateReport, brief: &GateBrief) -> Vec<Value> {
-    let unread = brief.unread(report).map(str::to_owned);
-    let notes = [unread, brief.unjudged_words()].into_iter().flatten();
-    let notes = notes.map(|text| json!({"level": "note", "message": {"text": text}}));
-    let missing_data = report
-        .missing_data
-        .iter()
-        .map(|missing_data| notification(missing_data, report));
-    let settings = settings_lines(report);
-    let settings = (!settings.is_empty())
-        .then(|| json!({"level": "warning", "message": {"text": settings.join("\n")}}));
-    settings
-        .into_iter()
-        .chain(missing_data)
-        .chain(notes)
-        .collect()
-}
-
-/// What could not be evaluated, where, and what to do about it.
-fn notification(missing_data: &MissingData, report: &GateReport) -> Value {
-    let level = match report.outcome {
-        GateOutcome::Incomplete => "error",
-        _ => "warning",
+/// What is said about the whole, or about what could not be evaluated and where.
+fn notification(remark: &Remark<'_>) -> Value {
+    let text = remark.text(safe);
+    let Some(name) = remark.resource else {
+        return json!({"level": remark.level, "message": {"text": text}});
     };
-    let text = format!(
-        "{} could not be evaluated: {} of {}: {}; {}",
-        missing_data.rules.join(", "),
-        missing_data.what,
-        missing_data.place,
-        missing_data.reason,
-        missing_data.hint
-    );
     json!({
-        "level": level,
-        "message": {"text": safe(&text)},
-        "locations": [{"logicalLocations": [resource(&missing_data.place)]}],
+        "level": remark.level,
+        "message": {"text": format!("{}: {text}", safe(&remark.title))},
+        "locations": [{"logicalLocations": [resource(name)]}],
     })
 }
 
@@ -136,94 +135,56 @@ fn resource(name: &str) -> Value {
     json!({"fullyQualifiedName": safe(name), "kind": "resource"})
 }
 
-struct Writer<'a> {
-    report: &'a GateReport,
-    rules: BTreeMap<&'a str, usize>,
-}
-
-impl Writer<'_> {
-    fn result(&self, violation: &Violation, level: &str) -> Value {
-        let monthly = violation.monthly;
-        let mut result = json!({
-            "ruleId": violation.rule,
-            "ruleIndex": self.rules.get(violation.rule.as_str()),
-            "level": level,
-            "message": {"text": message(violation)},
-            "locations": [self.location(violation)],
-            "partialFingerprints": {
-                "gpucostFingerprint/v1": violation.fingerprint,
-                "primaryLocationLineHash": format!("{:016x}:1", hash(&violation.fingerprint)),
-            },
-            "properties": {
-                "severity": violation.severity.name(),
-                "observed": violation.observed,
-                "limit": violation.limit,
-                "workload": violation.workload,
-                "monthly": monthly.and_then(json_money),
-                "currency": monthly.map(|monthly| monthly.currency().code()),
-                "before": violation.before,
-            },
+fn result(violation: &Violation, level: &'static str, report: &GateReport) -> Value {
+    let monthly = violation.monthly;
+    let mut result = json!({
+        "ruleId": violation.rule,
+        "level": level,
+        "message": {"text": Remark::of(violation, level).text(safe)},
+        "locations": [location(violation, report)],
+        "partialFingerprints": {
+            "gpucostFingerprint/v1": violation.fingerprint,
+            "primaryLocationLineHash": format!("{:016x}:1", hash(&violation.fingerprint)),
+        },
+        "properties": {
+            "severity": violation.severity.name(),
+            "observed": violation.observed,
+            "limit": violation.limit,
+            "workload": violation.workload,
+            "monthly": monthly.and_then(json_money),
+            "currency": monthly.map(|monthly| monthly.currency().code()),
+            "before": violation.before,
+        },
+    });
+    if let Some(state) = violation.baseline_state {
+        result["baselineState"] = json!(match state {
+            BaselineState::New => "new",
+            BaselineState::Worse => "updated",
+            BaselineState::Known => "unchanged",
         });
-        if let Some(state) = violation.baseline_state {
-            result["baselineState"] = json!(baseline_state(state));
-        }
-        result
     }
-
-    fn suppressed(&self, suppressed: &Suppressed) -> Value {
-        let by = &suppressed.by;
-        let mut result = self.result(&suppressed.violation, "error");
-        let until = format!("until {} by {}: {}", by.expires, by.owner, by.reason);
-        result["suppressions"] = json!([{
-            "kind": "external",
-            "status": "accepted",
-            "justification": safe(&until),
-        }]);
-        result
-    }
-
-    /// Where a violation is shown. One that is written nowhere is shown at the top
-    /// of the policy, because code scanning refuses a result without a file. Of a
-    /// file of which no line is known, it is about the whole: a region would need one.
-    fn location(&self, violation: &Violation) -> Value {
-        let name = match &violation.place {
-            Place::PlanResource { address, .. } => address,
-            _ => &violation.scope,
-        };
-        let mut location = Map::new();
-        location.insert("logicalLocations".to_owned(), json!([resource(name)]));
-        let top = self
-            .report
-            .policy_file
-            .as_deref()
-            .map(|file| (file, Some(1)));
-        if let Some((file, line)) = file_of(&violation.place).or(top) {
-            let mut physical = json!({"artifactLocation": artifact(file)});
-            if let Some(line) = line {
-                physical["region"] = json!({"startLine": line.max(1)});
-            }
-            location.insert("physicalLocation".to_owned(), physical);
-        }
-        Value::Object(location)
-    }
+    result
 }
 
-/// The state as SARIF calls it.
-fn baseline_state(state: BaselineState) -> &'static str {
-    match state {
-        BaselineState::New => "new",
-        BaselineState::Worse => "updated",
-        BaselineState::Known => "unchanged",
+/// Where a violation is shown. One that is written nowhere is shown at the top of the policy,
+/// because code scanning refuses a result without a file. Of a file of which no line is known,
+/// it is about the whole: a region would need one.
+fn location(violation: &Violation, report: &GateReport) -> Value {
+    let name = match &violation.place {
+        Place::PlanResource { address, .. } => address,
+        _ => &violation.scope,
+    };
+    let mut location = Map::new();
+    location.insert("logicalLocations".to_owned(), json!([resource(name)]));
+    let policy = report.policy_file.as_deref();
+    if let Some((file, line)) = file_of(&violation.place).or(policy.map(|file| (file, Some(1)))) {
+        let mut physical = json!({"artifactLocation": artifact(file)});
+        if let Some(line) = line {
+            physical["region"] = json!({"startLine": line.max(1)});
+        }
+        location.insert("physicalLocation".to_owned(), physical);
     }
-}
-
-/// The sentence, and what to do about it.
-fn message(violation: &Violation) -> String {
-    let mut text = safe(&violation.title);
-    for step in &violation.steps {
-        text.push_str(&format!("\n- {}", safe(step)));
-    }
-    text
+    Value::Object(location)
 }
 
 /// A file as a URI: relative ones belong to the checkout.

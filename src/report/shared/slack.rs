@@ -1,7 +1,7 @@
 //! Blocks of a message for Slack. Words from outside are shown and never read as markup, links
 //! or mentions.
 
-use super::markdown::escape::{NAME_WIDTH, SENTENCE_WIDTH, bounded};
+use super::markdown::escape::{SENTENCE_WIDTH, bounded};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -9,8 +9,6 @@ use serde_json::{Value, json};
 pub(in crate::report) const MOST_BLOCKS: usize = 50;
 /// Characters of one text.
 const MOST_IN_TEXT: usize = 3_000;
-/// Characters of the header.
-const MOST_IN_HEADER: usize = 150;
 /// Characters of all blocks together. Slack states no such limit and refuses
 /// messages beyond about 13 000.
 pub(in crate::report) const MOST_IN_MESSAGE: usize = 10_000;
@@ -22,13 +20,6 @@ pub(in crate::report) struct Message {
     pub blocks: Vec<Value>,
 }
 
-pub(in crate::report) fn header(text: &str) -> Value {
-    json!({
-        "type": "header",
-        "text": {"type": "plain_text", "text": cut(text, MOST_IN_HEADER)},
-    })
-}
-
 pub(in crate::report) fn section(text: &str) -> Value {
     json!({"type": "section", "text": mrkdwn(text)})
 }
@@ -38,7 +29,7 @@ pub(in crate::report) fn context(text: &str) -> Value {
 }
 
 /// Text in which nothing but what is written becomes a link or a mention.
-pub(in crate::report) fn mrkdwn(text: &str) -> Value {
+fn mrkdwn(text: &str) -> Value {
     json!({"type": "mrkdwn", "verbatim": true, "text": cut(text, MOST_IN_TEXT)})
 }
 
@@ -46,11 +37,7 @@ pub(in crate::report) fn sentence(text: &str) -> String {
     escape(&bounded(text, SENTENCE_WIDTH))
 }
 
-/// A name as code. A backtick would end it, and cannot be escaped.
-pub(in crate::report) fn code(name: &str) -> String {
-    command(&bounded(name, NAME_WIDTH))
-}
-
+/// A text as code. A backtick would end it, and cannot be escaped.
 pub(in crate::report) fn command(shown: &str) -> String {
     format!("`{}`", escape(&shown.replace('`', "'")))
 }
@@ -88,7 +75,7 @@ mod tests {
             sentence("<!channel> & <@U1>"),
             "&lt;!channel&gt; &amp; &lt;@U1&gt;"
         );
-        assert_eq!(code("a`b<c>"), "`a'b&lt;c&gt;`");
+        assert_eq!(command("a`b<c>"), "`a'b&lt;c&gt;`");
     }
 
     #[test]

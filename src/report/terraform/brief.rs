@@ -1,8 +1,8 @@
 //! What a Terraform plan changes, in short: what runs, what it comes to, and what
 //! the figures rest on.
 
-use crate::analysis::{PlannedChange, PlannedSide};
-use crate::report::gate::brief::{CostChange, GateBrief};
+use crate::analysis::{PlannedChange, PlannedSide, PlannedTotals};
+use crate::report::gate::brief::{GateBrief, again, cost_words, delta_words};
 use crate::report::shared::markdown::escape::{SENTENCE_WIDTH, bounded};
 use crate::report::shared::next::Invocation;
 use crate::report::shared::text::{count, counted};
@@ -19,54 +19,38 @@ pub fn terraform_brief(
     name: &str,
     as_of: Timestamp,
 ) -> GateBrief {
-    let rows = change.rows.len() as u64;
-    let mut subject = counted(rows, "resource with GPUs", "resources with GPUs");
+    let rows = &change.rows;
+    let number = rows.len() as u64;
+    let mut subject = counted(number, "resource with GPUs", "resources with GPUs");
     if change.unpriced > 0 {
         subject.push_str(&format!(", {} not fully priced", count(change.unpriced)));
     }
     let shown = |sentence: String| bounded(&sentence, SENTENCE_WIDTH);
-    let mut totals = change.totals.values();
-    // A sum that leaves something out is not what the plan costs.
-    let is_whole = change.totals.len() == 1 && change.unpriced == 0;
-    let only = totals.next().filter(|_| is_whole);
+    let sums: Vec<PlannedTotals> = change.totals.values().copied().collect();
+    let is_known = rows.iter().all(|row| row.monthly_delta().is_some());
     GateBrief {
         as_of,
         subject,
         nothing: change.nothing().map(shown).unwrap_or_default(),
-        monthly_cost: only.map(|sums| sums.after),
-        monthly_waste: None,
-        changes: change
-            .rows
-            .iter()
-            .map(|row| {
-                let currency = row.currency();
-                CostChange {
-                    address: row.address.clone(),
-                    action: row.action.to_string(),
-                    runs: runs(row.before.as_ref(), row.after.as_ref()),
-                    before: currency.and_then(|currency| row.monthly_before(currency)),
-                    after: currency.and_then(|currency| row.monthly_after(currency)),
-                }
-            })
-            .collect(),
-        totals: change.totals.values().copied().collect(),
-        notes: if change.rows.is_empty() {
-            Vec::new()
-        } else {
-            notes(change)
+        // A sum that leaves something out is not what the plan costs.
+        monthly_cost: match sums.as_slice() {
+            [sums] if change.unpriced == 0 => Some(sums.after),
+            _ => None,
         },
+        cost: cost_words(&sums, None),
+        delta: (!rows.is_empty()).then(|| delta_words(&sums, is_known)),
         unread: change.nothing().or_else(|| change.unread()).map(shown),
         unjudged: unjudged.to_vec(),
         gaps: change.gaps.clone(),
-        invocation: Invocation {
+        again: again(&Invocation {
             scope: vec!["--terraform-plan".to_owned(), name.to_owned()],
             ..Invocation::default()
-        },
+        }),
     }
 }
 
 /// What the figures of a plan rest on and leave out, in own words only.
-fn notes(change: &PlannedChange) -> Vec<String> {
+pub(super) fn notes(change: &PlannedChange) -> Vec<String> {
     let oldest = change
         .oldest_seen_on()
         .map_or(String::new(), |day| format!(", oldest from {day},"));

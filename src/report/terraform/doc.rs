@@ -1,14 +1,13 @@
 //! `gpucost check --terraform-plan` as a document: what a plan does to the cost of GPU
 //! instances, then what the policy says of the result.
 
-use super::brief::runs;
+use super::brief::{notes, runs};
 use crate::analysis::gate::GateReport;
 use crate::analysis::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals};
 use crate::domain::{Currency, Missing, Money, Planned, PriceKey, PriceQuote};
 use crate::report::doc::{Doc, Kind, Record, Table, Value, columns, doc_schema};
 use crate::report::gate::brief::GateBrief;
-use crate::report::gate::caveats::Caveats;
-use crate::report::gate::doc::{report_doc, report_form};
+use crate::report::gate::doc::{Caveats, report_doc, report_form};
 use crate::report::reserved::{CURRENCIES, ORIGINS};
 use crate::report::shared::text::{count, counted};
 use rust_decimal::Decimal;
@@ -111,17 +110,11 @@ pub fn terraform_doc(
         counted(change.instances_after, "instance", "instances"),
         counted(change.resources, "resource", "resources")
     );
-    totals.notes.clone_from(&brief.notes);
     if !change.rows.is_empty() {
-        totals.notes.extend(change.unread());
+        totals.notes = notes(change);
     }
-    report_doc(
-        report,
-        brief,
-        record,
-        &Caveats::default(),
-        vec![changes, totals],
-    )
+    let tables = vec![changes, totals];
+    report_doc(report, brief, &Caveats::new(), record, tables)
 }
 
 /// The JSON schema of `gpucost check --terraform-plan`.

@@ -1,5 +1,4 @@
-//! `gpucost check --terraform-plan`: what a plan does to the cost. The formats that
-//! are missing here are those of the gate, which take the brief.
+//! `gpucost check --terraform-plan`: what a plan does to the cost, for the formats of the gate.
 
 mod brief;
 mod doc;

@@ -1,6 +1,3 @@
-//! `--format markdown`: made for a comment on a pull request. The verdict stands
-//! first, details are folded, and the whole stays below the size of a comment.
+//! Text from outside in Markdown.
 
 pub(in crate::report) mod escape;
-pub(in crate::report) mod gaps;
-pub(in crate::report) mod page;
