@@ -154,3 +154,53 @@ fn items(mark: &str, lines: impl Iterator<Item = String>, out: &mut String) -> s
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::column;
+    use super::*;
+
+    #[test]
+    fn a_comment_ends_before_it_is_full_and_counts_the_rest() {
+        let name = "n".repeat(290);
+        let blank = Head {
+            level: Level::Screen,
+            ..column("blank", "blank")
+        };
+        let table = Table {
+            title: "ROWS".to_owned(),
+            noun: ("row", "rows"),
+            columns: [vec![column("name", "name"); 9], vec![blank]].concat(),
+            rows: vec![[vec![Value::text(name.as_str()); 9], vec![Value::Absent]].concat(); 30],
+            notes: vec![name.clone(); 30],
+            is_folded: true,
+            ..Table::default()
+        };
+        let doc = Doc {
+            tables: vec![table.clone(), table],
+            caveats: vec![name.clone(); 30],
+            ..Doc::default()
+        };
+        let markdown = doc_markdown(&doc);
+        assert!((50_000..=65_536).contains(&markdown.len()));
+        assert!(markdown.contains("<summary>ROWS</summary>"), "{markdown}");
+        assert!(!markdown.contains("blank"), "{markdown}");
+        let hidden = |noun: &str| -> usize {
+            let lines = markdown.lines().filter_map(|line| {
+                let (number, rest) = line.strip_prefix("… and ")?.split_once(" more ")?;
+                rest.starts_with(noun)
+                    .then(|| number.parse::<usize>().expect("a number"))
+            });
+            lines.sum()
+        };
+        let shown = |begin: &str| {
+            markdown
+                .lines()
+                .filter(|line| line.starts_with(begin))
+                .count()
+        };
+        assert_eq!(shown("| nn") + hidden("row"), 60);
+        // The notes of both tables, and the caveats.
+        assert_eq!(shown("nn") + shown("- nn") + hidden("line"), 90);
+    }
+}
