@@ -55,6 +55,7 @@ pub struct Doc {
     /// What screens show instead of `tables`, where those are for programs; empty where screens
     /// show the same.
     pub screens: Vec<Table>,
+    /// Pictures of a page.
     pub plots: Vec<Plot>,
     /// What somebody who acts on it must know, the gravest first.
     pub caveats: Vec<String>,
@@ -155,6 +156,23 @@ pub struct Given {
     pub source: String,
 }
 
+impl Given {
+    pub(in crate::report) fn new(
+        key: &'static str,
+        name: &'static str,
+        value: Value,
+        source: impl Into<String>,
+    ) -> Self {
+        let source = source.into();
+        Self {
+            key,
+            name,
+            value,
+            source,
+        }
+    }
+}
+
 /// One line of arithmetic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
@@ -162,6 +180,21 @@ pub struct Step {
     /// The arithmetic with its figures, such as `500 / 200 = 2.5, rounded up`.
     pub arithmetic: String,
     pub result: Value,
+}
+
+impl Step {
+    pub(in crate::report) fn new(
+        name: impl Into<String>,
+        arithmetic: impl Into<String>,
+        result: Value,
+    ) -> Self {
+        let (name, arithmetic) = (name.into(), arithmetic.into());
+        Self {
+            name,
+            arithmetic,
+            result,
+        }
+    }
 }
 
 /// Rows to compare.
@@ -395,6 +428,13 @@ pub struct Missing {
     pub what: String,
     /// What to run or to set, in words that work when typed.
     pub remedy: String,
+}
+
+impl Missing {
+    pub(in crate::report) fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        let (what, remedy) = (what.into(), remedy.into());
+        Self { what, remedy }
+    }
 }
 
 /// A file that is printed and not applied.
