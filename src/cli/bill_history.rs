@@ -2,7 +2,7 @@
 
 use super::args::EstateArgs;
 use super::exit::{ExitCode, Failure};
-use super::{Io, estate, live, output, usage_history};
+use super::{Io, estate, history, live, output, usage_history};
 use crate::analysis::{RecordedExpectation, TooManyHours};
 use crate::billing::Expected;
 use crate::config::{SettingsFile, parse_duration};
@@ -35,12 +35,7 @@ pub(super) fn recorded(
     settings: &SettingsFile,
     io: &mut Io<'_>,
 ) -> Result<(BillAudit, Expected), Failure> {
-    if let Place::Folder(folder) = place
-        && !folder.is_dir()
-    {
-        return Err(Failure::input(format!("{place} is not a directory"))
-            .with_hint("pass the directory or URL that `gpucost history record` wrote to"));
-    }
+    history::check(place)?;
     let aws = estate::aws_options(&args.aws, settings, io);
     let access = usage_history::bucket_access(&aws, io);
     let (first, end) = days(args, io)?;
@@ -124,7 +119,7 @@ fn days(args: &EstateArgs, io: &Io<'_>) -> Result<(Option<Date>, Option<Date>), 
 
 /// The flags that lead to the same days, each with a blank before it.
 fn flags(args: &EstateArgs, place: &Place) -> String {
-    let mut flags = format!(" --history {}", shell_word(&place.word()));
+    let mut flags = history::flag(Some(place));
     if let Some(as_of) = args.as_of {
         flags.push_str(&format!(" --as-of {as_of}"));
     }

@@ -1,18 +1,18 @@
 //! `gpucost report`: what happened since an earlier audit, printed or sent.
 
-use super::args::{OutputArgs, place};
+use super::args::{DocFormat, OutputArgs, place};
 use super::aws_args::BucketArgs;
 use super::exit::{ExitCode, Failure};
-use super::history::{incomplete, public_price, read_nights};
-use super::{Io, estate, live, output, pricing};
-use crate::config::{SettingsFile, parse_duration};
-use crate::domain::shell_word;
+use super::history::{flag, incomplete, public_price, read_nights};
+use super::{Io, audit, estate, live, output, planner, pricing};
+use crate::config::parse_duration;
 use crate::report::text::counted;
-use crate::report::{Doc, digest_answer, doc_json, doc_markdown, doc_slack, doc_table};
+use crate::report::{digest_answer, doc_json, doc_slack};
 use crate::sources::aws::Notice;
 use crate::sources::store::Place;
 use crate::sources::webhook::{Webhook, WebhookError, WebhookOptions};
 use crate::trend::{Digest, Kept, NoDigest, Since};
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum, ValueHint};
 
 /// Where the URL of a webhook is: not on the command line, which other users can read.
@@ -54,18 +54,36 @@ pub(super) enum Receiver {
     Webhook,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+/// The formats of every document, and that of a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DigestFormat {
-    /// Table that fits the terminal
-    Table,
-    /// Table for a wide terminal, with every row and column
-    Wide,
-    /// JSON, for scripts
-    Json,
-    /// Markdown, for a wiki or a ticket
-    Markdown,
-    /// Block Kit, for an incoming webhook of Slack
+    Doc(DocFormat),
     Slack,
+}
+
+impl ValueEnum for DigestFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Self::Doc(DocFormat::Table),
+            Self::Doc(DocFormat::Wide),
+            Self::Doc(DocFormat::Json),
+            Self::Doc(DocFormat::Csv),
+            Self::Doc(DocFormat::Markdown),
+            Self::Doc(DocFormat::Html),
+            Self::Doc(DocFormat::Xlsx),
+            Self::Slack,
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Doc(format) => format.to_possible_value(),
+            Self::Slack => {
+                let slack = PossibleValue::new("slack");
+                Some(slack.help("Block Kit, for an incoming webhook of Slack"))
+            }
+        }
+    }
 }
 
 /// How long ago the earlier audit was.
@@ -90,6 +108,11 @@ pub(super) fn run(args: &DigestArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
         Some(receiver) if !args.dry_run => Some(webhook(receiver, io)?),
         _ => None,
     };
+    let format = match args.send {
+        Some(Receiver::Slack) => DigestFormat::Slack,
+        Some(Receiver::Webhook) => DigestFormat::Doc(DocFormat::Json),
+        None => audit::format(args.format, &settings, io)?,
+    };
     let aws = args.bucket.options(&settings, io);
     let recorded = read_nights(args.history.as_ref(), &aws, &args.out, io)?;
     let is_whole = recorded.problems.is_empty();
@@ -101,13 +124,19 @@ pub(super) fn run(args: &DigestArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
         actions: recorded.actions,
     };
     let digest = Digest::of(kept, args.since, &today, io.now).map_err(nothing)?;
-    let flags = args.history.as_ref().map_or(String::new(), |place| {
-        format!(" --history {}", shell_word(&place.word()))
-    });
-    let text = render(&digest_answer(&digest, &flags), args, &settings, io)?;
-    match receiver {
-        Some(webhook) => send(&webhook, &text, args, io)?,
-        None => output::document(&text, &args.out, io)?,
+    let answer = digest_answer(&digest, &flag(args.history.as_ref()));
+    if let (None, DigestFormat::Doc(format)) = (&receiver, format) {
+        planner::print(&answer, format, &args.out, io)?;
+    } else {
+        let text = match format {
+            DigestFormat::Slack => doc_slack(&answer),
+            DigestFormat::Doc(_) => doc_json(&answer),
+        };
+        let text = text.map_err(Failure::unexpected)?;
+        match receiver {
+            Some(webhook) => send(&webhook, &text, args, io)?,
+            None => output::document(&text, &args.out, io)?,
+        }
     }
     if is_whole {
         return Ok(ExitCode::Done);
@@ -128,36 +157,6 @@ fn nothing(why: NoDigest) -> Failure {
         ),
     };
     Failure::input(error).with_hint(hint)
-}
-
-fn render(
-    answer: &Doc,
-    args: &DigestArgs,
-    settings: &SettingsFile,
-    io: &Io<'_>,
-) -> Result<String, Failure> {
-    let format = match args.send {
-        Some(Receiver::Slack) => DigestFormat::Slack,
-        Some(Receiver::Webhook) => DigestFormat::Json,
-        None => format(args, settings, io),
-    };
-    let style = |wide| output::style(wide, &args.out, io);
-    match format {
-        DigestFormat::Table => Ok(doc_table(answer, style(false))),
-        DigestFormat::Wide => Ok(doc_table(answer, style(true))),
-        DigestFormat::Json => doc_json(answer).map_err(Failure::unexpected),
-        DigestFormat::Markdown => Ok(doc_markdown(answer)),
-        DigestFormat::Slack => doc_slack(answer).map_err(Failure::unexpected),
-    }
-}
-
-/// The format by precedence: flag, environment, file, table. A format that only other
-/// commands know is not an error there.
-fn format(args: &DigestArgs, settings: &SettingsFile, io: &Io<'_>) -> DigestFormat {
-    let named = || io.variable("GPUCOST_FORMAT").or(settings.format.as_ref());
-    args.format
-        .or_else(|| DigestFormat::from_str(named()?, true).ok())
-        .unwrap_or(DigestFormat::Table)
 }
 
 /// The webhook whose URL is in the environment.

@@ -52,7 +52,7 @@ pub use gate::{
     gate_slack,
 };
 pub use groups::groups_doc;
-pub use history::{digest_answer, history_answer, history_html};
+pub use history::{digest_answer, history_answer};
 pub use interactive::{CHOICE_TITLE, Effect, Key, Model, draw as draw_model};
 pub use inventory::{inventory_doc, inventory_rows, inventory_schema};
 pub use live::{History, LiveGpu, LiveVerdict, LiveView, draw as draw_live_view, status_line};

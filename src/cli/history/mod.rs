@@ -12,6 +12,7 @@ mod verify;
 pub(super) use args::HistoryArgs;
 pub(super) use keep::{Keeping, day_facts};
 pub(super) use nights::{incomplete, read_nights};
+pub(super) use places::{check, flag};
 pub(super) use trend::public_price;
 
 use super::Io;

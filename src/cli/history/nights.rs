@@ -1,6 +1,6 @@
 //! Reading the nights that a history keeps, for the commands that add them up.
 
-use super::places::{failed, place_of};
+use super::places::{check, failed, place_of};
 use crate::cli::args::OutputArgs;
 use crate::cli::exit::{ExitCode, Failure};
 use crate::cli::{Io, live, output, usage_history};
@@ -22,12 +22,7 @@ pub(in crate::cli) fn read_nights(
     io: &mut Io<'_>,
 ) -> Result<Recorded, Failure> {
     let place = place_of(named);
-    if let Place::Folder(folder) = &place
-        && !folder.is_dir()
-    {
-        return Err(Failure::input(format!("{place} is not a directory"))
-            .with_hint("pass the directory or URL that `gpucost history record` wrote to"));
-    }
+    check(&place)?;
     let access = usage_history::bucket_access(aws, io);
     let done = live::run(out, &Notice::default(), io, async |progress| {
         progress("history");

@@ -19,6 +19,24 @@ pub(super) fn place_of<'a>(named: impl IntoIterator<Item = &'a Place>) -> Place 
     first.unwrap_or_else(|| Place::Folder(DEFAULT_FOLDER.into()))
 }
 
+/// The flag that leads to a place, with a blank before it.
+pub(in crate::cli) fn flag(named: Option<&Place>) -> String {
+    named.map_or(String::new(), |place| {
+        format!(" --history {}", shell_word(&place.word()))
+    })
+}
+
+/// Fails where a place on this host is not a directory.
+pub(in crate::cli) fn check(place: &Place) -> Result<(), Failure> {
+    match place {
+        Place::Folder(folder) if !folder.is_dir() => {
+            Err(Failure::input(format!("{place} is not a directory"))
+                .with_hint("pass the directory or URL that `gpucost history record` wrote to"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A history that a command checks.
 pub(super) struct Open {
     pub place: Place,
@@ -30,12 +48,7 @@ impl Open {
         let settings = estate::settings(&args.out, io)?;
         let aws = args.bucket.options(&settings, io);
         let place = place_of(&args.place);
-        if let Place::Folder(folder) = &place
-            && !folder.is_dir()
-        {
-            return Err(Failure::input(format!("{place} is not a directory"))
-                .with_hint("pass the directory or URL that `gpucost history record` wrote to"));
-        }
+        check(&place)?;
         Ok(Self {
             place,
             access: usage_history::bucket_access(&aws, io),

@@ -1,21 +1,22 @@
 //! `gpucost history`: what the kept nights add up to.
 
 use super::nights::{incomplete, read_nights};
-use super::trend_args::{ByChoice, TrendArgs, TrendFormat};
+use super::places::flag;
+use super::trend_args::{ByChoice, TrendArgs};
 use crate::catalog::bundled_quote;
+use crate::cli::args::DocFormat;
 use crate::cli::exit::{ExitCode, Failure};
-use crate::cli::{Io, estate, output, pricing};
-use crate::config::SettingsFile;
+use crate::cli::{Io, audit, estate, output, planner, pricing};
 use crate::domain::{
-    DatedPrice, DatedUnits, PriceBook, PriceKey, PriceOrigin, PriceQuote, nearest_names, shell_word,
+    DatedPrice, DatedUnits, PriceBook, PriceKey, PriceOrigin, PriceQuote, nearest_names,
 };
-use crate::report::{doc_csv, doc_json, doc_table, history_answer, history_html};
+use crate::report::history_answer;
 use crate::sources::files::read_dated_units;
 use crate::trend::{AnomalyLimits, Ledger, Overview, TrendAsk, TrendKey, UnknownUnits};
-use clap::ValueEnum;
 
 pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.out, io)?;
+    let format = audit::format(args.format, &settings, io)?;
     let units = units(args)?;
     let aws = args.bucket.options(&settings, io);
     let recorded = read_nights(args.history.as_ref(), &aws, &args.out, io)?;
@@ -39,10 +40,9 @@ pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
             "run `gpucost history record` every night; `--since` must not be after its last day",
         )
     })?;
-    let text = render(&found, args, &settings, io)?;
-    output::document(&text, &args.out, io)?;
-    let is_csv = matches!(format(args, &settings, io), TrendFormat::Csv);
-    if is_csv && (args.forecast.is_some() || args.units.is_some()) {
+    let answer = history_answer(&found, &flag(args.history.as_ref()));
+    planner::print(&answer, format, &args.out, io)?;
+    if format == DocFormat::Csv && (args.forecast.is_some() || args.units.is_some()) {
         let warning = "warning: CSV has the trend alone; `--format json` has all of it";
         output::warn(Some(warning.to_owned()), &args.out, io);
     }
@@ -103,33 +103,4 @@ pub(in crate::cli) fn public_price(
 
 fn is_public(quote: &&PriceQuote) -> bool {
     quote.origin != PriceOrigin::User
-}
-
-/// The format by precedence: flag, environment, file, table. A format that only other
-/// commands know is not an error there.
-fn format(args: &TrendArgs, settings: &SettingsFile, io: &Io<'_>) -> TrendFormat {
-    let named = || io.variable("GPUCOST_FORMAT").or(settings.format.as_ref());
-    args.format
-        .or_else(|| TrendFormat::from_str(named()?, true).ok())
-        .unwrap_or(TrendFormat::Table)
-}
-
-fn render(
-    found: &Overview,
-    args: &TrendArgs,
-    settings: &SettingsFile,
-    io: &Io<'_>,
-) -> Result<String, Failure> {
-    let flags = args.history.as_ref().map_or(String::new(), |place| {
-        format!(" --history {}", shell_word(&place.word()))
-    });
-    let answer = || history_answer(found, &flags);
-    let style = |wide| output::style(wide, &args.out, io);
-    match format(args, settings, io) {
-        TrendFormat::Table => Ok(doc_table(&answer(), style(false))),
-        TrendFormat::Wide => Ok(doc_table(&answer(), style(true))),
-        TrendFormat::Json => doc_json(&answer()).map_err(Failure::unexpected),
-        TrendFormat::Csv => doc_csv(&answer()).map_err(Failure::unexpected),
-        TrendFormat::Html => Ok(history_html(found)),
-    }
 }

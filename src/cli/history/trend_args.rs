@@ -1,6 +1,6 @@
 //! Flags of `gpucost history` without an action.
 
-use crate::cli::args::{OutputArgs, not_negative, place};
+use crate::cli::args::{DocFormat, OutputArgs, not_negative, place};
 use crate::cli::aws_args::BucketArgs;
 use crate::sources::store::Place;
 use crate::trend::{Horizon, Step};
@@ -46,7 +46,7 @@ pub(in crate::cli) struct TrendArgs {
     pub bucket: BucketArgs,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<TrendFormat>,
+    pub format: Option<DocFormat>,
     #[command(flatten)]
     pub out: OutputArgs,
 }
@@ -99,18 +99,4 @@ impl HorizonChoice {
             Self::Quarter => Horizon::Quarter,
         }
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum TrendFormat {
-    /// Table that fits the terminal
-    Table,
-    /// Table for a wide terminal, with every row and column
-    Wide,
-    /// JSON, for scripts
-    Json,
-    /// The trend as CSV, for spreadsheets
-    Csv,
-    /// One page with plots, for a browser
-    Html,
 }

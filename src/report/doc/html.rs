@@ -21,7 +21,7 @@ pub fn doc_html(doc: &Doc) -> String {
         html!(page, "<p class=\"scope\">", cut(line, SENTENCE), "</p>\n");
     }
     html!(page, "</header>\n<main>\n");
-    body(doc, "arithmetic", &mut page);
+    body(doc, &mut page);
     if !doc.closing.is_empty() {
         html!(page, "<p><b>", cut(&doc.closing, SENTENCE), "</b></p>\n");
     }
@@ -29,8 +29,8 @@ pub fn doc_html(doc: &Doc) -> String {
     page.finish()
 }
 
-/// Everything below the headline; `steps` is the id of the section of the arithmetic.
-pub(in crate::report) fn body(doc: &Doc, steps: &'static str, page: &mut Page) {
+/// Everything below the headline.
+fn body(doc: &Doc, page: &mut Page) {
     let given = doc.given.iter();
     let given = given.map(|one| format!("{}: {} ({})", one.name, shown(&one.value), one.source));
     notes("Given", given, page);
@@ -40,8 +40,8 @@ pub(in crate::report) fn body(doc: &Doc, steps: &'static str, page: &mut Page) {
             vec![step.name.clone(), step.arithmetic.clone(), result]
         });
         let table = PageTable {
-            key: steps,
-            title: &title(steps),
+            key: "arithmetic",
+            title: "Arithmetic",
             columns: vec![("step", false), ("arithmetic", false), ("result", true)],
             rows: rows.collect(),
             most: usize::MAX,

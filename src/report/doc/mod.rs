@@ -17,7 +17,6 @@ mod workbook;
 pub(in crate::report) use columns::{Column, column, columns, detail, heads};
 pub use columns::{Head, Kind, Level};
 pub use csv::doc_csv;
-pub(in crate::report) use html::body;
 pub use html::doc_html;
 pub use json::doc_json;
 pub use markdown::doc_markdown;

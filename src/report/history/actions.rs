@@ -1,86 +1,52 @@
 //! What became of advised actions.
 
-use crate::domain::{RecordedAction, Target};
-use crate::report::doc::{Head, Table, Value, column, detail};
+use crate::domain::{Money, Target};
+use crate::report::doc::{Table, columns};
 use crate::report::shared::text::{counted, money};
-use crate::trend::{Overview, Realised};
-use jiff::civil::Date;
+use crate::trend::{Overview, Realised, SavedParts};
+use rust_decimal::Decimal;
 
-const OF_ACTIONS: [Head; 19] = [
-    column("name", "workload"),
-    detail("workload", "id"),
-    column("action", "action"),
-    detail("target", "to"),
-    column("status", "status"),
-    column("since", "since"),
-    detail("undone_on", "undone"),
-    column("days", "days"),
-    column("expected", "expected"),
-    column("saved", "saved"),
-    column("missed", "not done cost"),
-    detail("saved_usage", "usage"),
-    detail("saved_mix", "mix"),
-    detail("saved_rate", "rate"),
-    detail("saved_standing", "standing"),
-    detail("days_not_comparable", "grew"),
-    detail("days_unpriced", "unpriced"),
-    detail("risk", "risk"),
-    detail("action_id", "action id"),
-];
+columns! {
+    fn advised<'a>(row: &'a Realised) {
+        text "name", "workload", Narrow(0), row.action.name.clone(), "";
+        text "workload", "id", Wide, row.action.workload.clone(), "";
+        text "action", "action", Narrow(0), row.action.kind.name().to_owned(), "";
+        opt text "target", "to", Wide, row.action.target.as_ref().map(to), "";
+        text "status", "status", Narrow(0), row.status.name().to_owned(), "";
+        opt date "since", "since", Narrow(0), row.since, "The first day on which it was carried out, at least in part.";
+        opt date "undone_on", "undone", Wide, row.undone_on, "";
+        count "days", "days", Narrow(0), row.days, "Days on which it was carried out and that can be compared.";
+        money "expected", "expected", Narrow(0), row.expected, "What it was expected to save on these days.";
+        opt money "saved", "saved", Narrow(0), row.saved.map(|(saved, _)| saved), "What it saved on them: its four parts add up to it.";
+        opt money "missed", "not done cost", Narrow(0), row.missed, "What it was expected to save on the days on which it was not carried out.";
+        opt money "saved_usage", "usage", Wide, part(row, |parts| parts.usage), "";
+        opt money "saved_mix", "mix", Wide, part(row, |parts| parts.mix), "";
+        opt money "saved_rate", "rate", Wide, part(row, |parts| parts.rate), "";
+        opt money "saved_standing", "standing", Wide, part(row, |parts| parts.standing), "";
+        count "days_not_comparable", "grew", Wide, row.days_not_comparable, "Days on which more ran than before.";
+        count "days_unpriced", "unpriced", Wide, row.days_unpriced, "";
+        text "risk", "risk", Wide, row.action.risk.name().to_owned(), "";
+        text "action_id", "action id", Wide, row.action.action_id.clone(), "";
+    }
+}
+
+fn part(action: &Realised, of: fn(SavedParts) -> Decimal) -> Option<Money> {
+    let (saved, parts) = action.saved?;
+    Some(Money::new(of(parts), saved.currency()))
+}
 
 /// Every advised action; absent where none was.
 pub(super) fn actions(found: &Overview) -> Option<Table> {
-    let all = &found.realised.actions;
-    if all.is_empty() {
-        return None;
+    let realised = &found.realised;
+    let title = "ADVISED ACTIONS  saved so far, at the prices of each day";
+    let noun = ("action", "actions");
+    let mut table = Table::of("actions", title, noun, advised(), &realised.actions);
+    if realised.actions.iter().any(|action| action.saved.is_some()) {
+        let claimed = money(realised.claimed);
+        let note = format!("Together they saved {claimed}, without price cuts of the cloud.");
+        table.notes.push(note);
     }
-    let title = "ADVISED ACTIONS  saved so far, at the prices of each day".to_owned();
-    Some(Table {
-        key: "actions",
-        title,
-        noun: ("action", "actions"),
-        columns: OF_ACTIONS.to_vec(),
-        rows: all.iter().map(row).collect(),
-        ..Table::default()
-    })
-}
-
-fn row(one: &Realised) -> Vec<Value> {
-    let RecordedAction {
-        name,
-        workload,
-        kind,
-        target,
-        risk,
-        action_id,
-        ..
-    } = &one.action;
-    let currency = one.expected.currency();
-    let part = |amount| Value::Money(crate::domain::Money::new(amount, currency));
-    let parts = one.saved.map(|(_, parts)| parts);
-    let date = |day: Option<Date>| Value::of(day, |day| Value::text(day.to_string()));
-    let count = |number: u32| Value::Count(u64::from(number));
-    vec![
-        Value::text(name),
-        Value::text(workload),
-        Value::text(kind.name()),
-        Value::of(target.as_ref(), |target| Value::text(to(target))),
-        Value::text(one.status.name()),
-        date(one.since),
-        date(one.undone_on),
-        count(one.days),
-        Value::Money(one.expected),
-        Value::of(one.saved, |(saved, _)| Value::Money(saved)),
-        Value::of(one.missed, Value::Money),
-        Value::of(parts, |parts| part(parts.usage)),
-        Value::of(parts, |parts| part(parts.mix)),
-        Value::of(parts, |parts| part(parts.rate)),
-        Value::of(parts, |parts| part(parts.standing)),
-        count(one.days_not_comparable),
-        count(one.days_unpriced),
-        Value::text(risk.name()),
-        Value::text(action_id),
-    ]
+    (!table.rows.is_empty()).then_some(table)
 }
 
 pub(super) fn to(target: &Target) -> String {
@@ -90,44 +56,40 @@ pub(super) fn to(target: &Target) -> String {
 /// What may be read wrong in it.
 pub(super) fn claims(found: &Overview) -> Vec<String> {
     let realised = &found.realised;
-    let mut claims = Vec::new();
     if realised.actions.is_empty() {
-        return claims;
+        return Vec::new();
     }
-    if !realised.price.amount().is_zero() {
-        claims.push(format!(
-            "price changes of the cloud took off {}, which no action claims",
-            money(realised.price)
-        ));
-    }
-    if !realised.unclaimed.amount().is_zero() {
-        claims.push(format!(
-            "{} of the difference is of changes that none of these actions brings about",
-            money(realised.unclaimed)
-        ));
-    }
-    let grew: u32 = realised
-        .actions
-        .iter()
-        .map(|one| one.days_not_comparable)
-        .sum();
-    if grew > 0 {
-        let days = counted(u64::from(grew), "day", "days");
-        claims.push(format!(
-            "{days} of actions cannot be compared, because more ran than before; `--units FILE` \
-             compares per unit of work"
-        ));
-    }
-    let unpriced: u32 = realised.actions.iter().map(|one| one.days_unpriced).sum();
-    if unpriced > 0 {
-        let days = counted(u64::from(unpriced), "day", "days");
-        claims.push(format!(
-            "{days} of actions have no public price of that day, so that nothing is claimed"
-        ));
-    }
-    if realised.other_currencies > 0 {
-        let actions = counted(realised.other_currencies, "action is", "actions are");
-        claims.push(format!("{actions} in another currency and left out"));
-    }
-    claims
+    let amount = |amount: Money| (!amount.amount().is_zero()).then(|| money(amount));
+    let days = |of: fn(&Realised) -> u32| {
+        let actions = realised.actions.iter();
+        let days: u64 = actions.map(|action| u64::from(of(action))).sum();
+        (days > 0).then(|| counted(days, "day", "days"))
+    };
+    let others = Some(realised.other_currencies).filter(|others| *others > 0);
+    let claims = [
+        amount(realised.price).map(|price| {
+            format!("price changes of the cloud took off {price}, which no action claims")
+        }),
+        amount(realised.unclaimed).map(|rest| {
+            format!(
+                "{rest} of the difference is of changes that none of these actions brings about"
+            )
+        }),
+        days(|action| action.days_not_comparable).map(|days| {
+            format!(
+                "{days} of actions cannot be compared, because more ran than before; `--units \
+                 FILE` compares per unit of work"
+            )
+        }),
+        days(|action| action.days_unpriced).map(|days| {
+            format!(
+                "{days} of actions have no public price of that day, so that nothing is claimed"
+            )
+        }),
+        others.map(|others| {
+            let actions = counted(others, "action is", "actions are");
+            format!("{actions} in another currency and left out")
+        }),
+    ];
+    claims.into_iter().flatten().collect()
 }

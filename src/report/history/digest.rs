@@ -1,47 +1,62 @@
 //! `gpucost report`: what happened since an earlier audit, short enough for a chat.
 
 use super::actions::to;
+use super::days;
 use super::trend::{caveats, change, missing};
-use super::words::days;
 use crate::domain::{Money, PastTotals};
-use crate::report::doc::{Doc, Given, Head, Missing, Table, Value, column, detail};
+use crate::report::doc::{Doc, Given, Missing, Table, Value, columns};
 use crate::report::shared::text::{counted, minute, money};
 use crate::trend::{Digest, Realised, Span, Turn};
 
-const OF_TOTALS: [Head; 4] = [
-    column("figure", "figure"),
-    column("before", "before"),
-    column("now", "now"),
-    column("change", "change"),
-];
-const OF_ACTIONS: [Head; 10] = [
-    column("turn", "what"),
-    column("name", "workload"),
-    column("action", "action"),
-    column("target", "to"),
-    column("expected_monthly", "per month"),
-    detail("saved", "saved"),
-    column("missed", "not done cost"),
-    column("since", "since"),
-    detail("risk", "risk"),
-    detail("action_id", "action id"),
-];
+columns! {
+    fn totals(row: (&'static str, [Value; 3])) {
+        text "figure", "figure", Narrow(0), row.0.to_owned(), "";
+        opt cell "before", "before", Narrow(0), row.1[0].clone(), "Of the earlier audit.";
+        opt cell "now", "now", Narrow(0), row.1[1].clone(), "Of the last audit.";
+        opt cell "change", "change", Narrow(0), row.1[2].clone(), "";
+    }
+}
+
+columns! {
+    fn actions<'a>(row: (Turn, &'a Realised)) {
+        text "turn", "what", Narrow(0), row.0.name().to_owned(), "What it did since the earlier audit.";
+        text "name", "workload", Narrow(0), row.1.action.name.clone(), "";
+        text "action", "action", Narrow(0), row.1.action.kind.name().to_owned(), "";
+        opt text "target", "to", Narrow(0), row.1.action.target.as_ref().map(to), "";
+        money "expected_monthly", "per month", Narrow(0), row.1.action.expected_monthly, "What the plan said that it saves.";
+        opt money "saved", "saved", Wide, row.1.saved.map(|(saved, _)| saved), "";
+        opt money "missed", "not done cost", Narrow(0), row.1.missed, "";
+        opt date "since", "since", Narrow(0), row.1.since, "The first day on which it was carried out, at least in part.";
+        text "risk", "risk", Wide, row.1.action.risk.name().to_owned(), "";
+        text "action_id", "action id", Wide, row.1.action.action_id.clone(), "";
+    }
+}
 
 /// What happened between two audits; `flags` are those that lead to the history, each with a
 /// blank before it.
 pub fn digest_answer(digest: &Digest, flags: &str) -> Doc {
     let found = &digest.overview;
-    let mut sheets = vec![totals(digest)];
-    sheets.extend(change(found));
-    sheets.push(actions(digest));
+    let title = "ACTIONS  done, undone, new, open, no longer advised";
+    let noun = ("action", "actions");
+    let actions = Table::of("actions", title, noun, actions(), digest.actions());
+    let tables = [Some(both(digest)), change(found), Some(actions)];
     let first = found.span.first;
+    let mut missing = missing(found);
+    let gaps = digest.now.gaps_count;
+    if gaps > 0 {
+        let gaps = counted(gaps, "data gap", "data gaps");
+        missing.push(Missing::new(
+            format!("{gaps} of the last audit"),
+            "`gpucost audit` lists each with its fix",
+        ));
+    }
     Doc {
         name: "report",
         headline: headline(digest),
         given: given(digest),
-        tables: sheets,
+        tables: tables.into_iter().flatten().collect(),
         caveats: cautions(digest),
-        missing: gaps(digest),
+        missing,
         next: vec![
             "gpucost fix --format markdown --output runbook.md".to_owned(),
             format!("gpucost history{flags} --since {first}"),
@@ -86,137 +101,71 @@ fn in_days(span: Span) -> String {
 
 fn given(digest: &Digest) -> Vec<Given> {
     let found = &digest.overview;
-    let given = |key, name, value| Given {
-        key,
-        name,
-        value,
-        source: "history".to_owned(),
-    };
-    let recorded: u32 = found.periods.iter().map(|one| one.recorded_days).sum();
-    let mut given_all = vec![
-        given("before", "earlier audit", Value::Time(digest.before.as_of)),
-        given("now", "last audit", Value::Time(digest.now.as_of)),
-        given(
-            "recorded_days",
-            "days kept between",
-            Value::Count(u64::from(recorded)),
-        ),
+    let recorded = found.periods.iter().map(|period| period.recorded_days);
+    let recorded = Value::make_count(recorded.sum::<u32>());
+    let (before, now) = (digest.before.as_of, digest.now.as_of);
+    let ends = found.forecast.as_ref();
+    let ends = ends.map(|forecast| Value::Money(forecast.total()));
+    let given = [
+        ("before", "earlier audit", Some(Value::Time(before))),
+        ("now", "last audit", Some(Value::Time(now))),
+        ("recorded_days", "days kept between", Some(recorded)),
+        ("month_ends_at", "the month ends at", ends),
     ];
-    if let Some(forecast) = &found.forecast {
-        given_all.push(given(
-            "month_ends_at",
-            "the month ends at",
-            Value::Money(forecast.total()),
-        ));
-    }
-    given_all
+    let given = given.into_iter();
+    given
+        .filter_map(|(key, name, value)| Some(Given::new(key, name, value?, "history")))
+        .collect()
 }
 
 /// What both audits said, per month of what ran at their time.
-fn totals(digest: &Digest) -> Table {
+fn both(digest: &Digest) -> Table {
     let (before, now) = (&digest.before, &digest.now);
-    let amount = |name: &str, of: fn(&PastTotals) -> Option<Money>| {
+    let amount = |name, of: fn(&PastTotals) -> Option<Money>| {
         let (old, new) = (of(&before.totals), of(&now.totals));
-        let change = old
-            .zip(new)
-            .and_then(|(old, new)| new.checked_sub(old).ok());
-        vec![
-            Value::text(name),
-            Value::of(old, Value::Money),
-            Value::of(new, Value::Money),
-            Value::of(change, Value::Money),
-        ]
+        let change = old.zip(new);
+        let change = change.and_then(|(old, new)| new.checked_sub(old).ok());
+        (name, [old, new, change].map(Value::make_money))
     };
-    let number = |name: &str, old: u64, new: u64| {
+    let number = |name, old: u64, new: u64| {
         // A fleet has fewer than 2^53 of anything, so that the difference is exact.
-        let change = new as f64 - old as f64;
-        vec![
-            Value::text(name),
-            Value::Count(old),
-            Value::Count(new),
-            Value::Number(change, 0),
-        ]
+        let change = Value::Number(new as f64 - old as f64, 0);
+        (name, [Value::Count(old), Value::Count(new), change])
     };
-    Table {
-        key: "totals",
-        title: "TOTALS  per month, at the time of each audit".to_owned(),
-        noun: ("row", "rows"),
-        columns: OF_TOTALS.to_vec(),
-        rows: vec![
-            amount("monthly cost", |totals| totals.monthly_cost),
-            amount("waste", |totals| totals.monthly_waste),
-            amount("planned savings", |totals| totals.monthly_savings),
-            number("instances", before.totals.instances, now.totals.instances),
-            number("GPUs", before.totals.gpus, now.totals.gpus),
-            number("data gaps", before.gaps_count, now.gaps_count),
-        ],
-        ..Table::default()
-    }
-}
-
-fn actions(digest: &Digest) -> Table {
-    let rows = digest.actions().into_iter();
-    Table {
-        key: "actions",
-        title: "ACTIONS  done, undone, new, open, no longer advised".to_owned(),
-        noun: ("action", "actions"),
-        columns: OF_ACTIONS.to_vec(),
-        rows: rows.map(|(turn, one)| row(turn, one)).collect(),
-        ..Table::default()
-    }
-}
-
-fn row(turn: Turn, one: &Realised) -> Vec<Value> {
-    let action = &one.action;
-    vec![
-        Value::text(turn.name()),
-        Value::text(&action.name),
-        Value::text(action.kind.name()),
-        Value::of(action.target.as_ref(), |target| Value::text(to(target))),
-        Value::Money(action.expected_monthly),
-        Value::of(one.saved, |(saved, _)| Value::Money(saved)),
-        Value::of(one.missed, Value::Money),
-        Value::of(one.since, |day| Value::text(day.to_string())),
-        Value::text(action.risk.name()),
-        Value::text(&action.action_id),
-    ]
+    let (old, new) = (&before.totals, &now.totals);
+    let rows = [
+        amount("monthly cost", |totals| totals.monthly_cost),
+        amount("waste", |totals| totals.monthly_waste),
+        amount("planned savings", |totals| totals.monthly_savings),
+        number("instances", old.instances, new.instances),
+        number("GPUs", old.gpus, new.gpus),
+        number("data gaps", before.gaps_count, now.gaps_count),
+    ];
+    let title = "TOTALS  per month, at the time of each audit";
+    Table::of("totals", title, ("row", "rows"), totals(), rows)
 }
 
 fn cautions(digest: &Digest) -> Vec<String> {
-    let mut all = Vec::new();
-    if digest.begins_later {
-        all.push(format!(
-            "the history begins later than was asked: the earlier audit is its first, of {}",
-            minute(digest.before.as_of)
-        ));
-    }
-    if digest.other_scopes > 0 {
-        let scopes = counted(digest.other_scopes, "other scope", "other scopes");
-        all.push(format!(
-            "the history also has audits of {scopes}, which are in no figure: this is about the \
-             scope that was recorded last"
-        ));
-    }
     let (before, now) = (&digest.before.totals, &digest.now.totals);
-    if before.currency != now.currency {
-        all.push("the two audits are in different currencies".to_owned());
-    }
-    if now.unpriced_instances > 0 {
-        let instances = counted(now.unpriced_instances, "instance has", "instances have");
-        all.push(format!("{instances} no price and are in no amount"));
-    }
-    all.extend(caveats(&digest.overview));
-    all
-}
-
-fn gaps(digest: &Digest) -> Vec<Missing> {
-    let mut all = missing(&digest.overview);
-    let now = &digest.now;
-    if now.gaps_count > 0 {
-        all.push(Missing {
-            what: counted(now.gaps_count, "data gap", "data gaps") + " of the last audit",
-            remedy: "`gpucost audit` lists each with its fix".to_owned(),
-        });
-    }
-    all
+    let scopes = counted(digest.other_scopes, "other scope", "other scopes");
+    let unpriced = counted(now.unpriced_instances, "instance has", "instances have");
+    let cautions = [
+        digest.begins_later.then(|| {
+            format!(
+                "the history begins later than was asked: the earlier audit is its first, of {}",
+                minute(digest.before.as_of)
+            )
+        }),
+        (digest.other_scopes > 0).then(|| {
+            format!(
+                "the history also has audits of {scopes}, which are in no figure: this is about \
+                 the scope that was recorded last"
+            )
+        }),
+        (before.currency != now.currency)
+            .then(|| "the two audits are in different currencies".to_owned()),
+        (now.unpriced_instances > 0).then(|| format!("{unpriced} no price and are in no amount")),
+    ];
+    let cautions = cautions.into_iter().flatten();
+    cautions.chain(caveats(&digest.overview)).collect()
 }

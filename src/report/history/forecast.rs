@@ -1,32 +1,38 @@
 //! What the month ends at, how forecasts did, and whether the last day was unusual.
 
-use super::words::days;
+use super::days;
 use crate::domain::Money;
-use crate::report::doc::{Head, Step, Table, Value, column};
+use crate::report::doc::{Step, Table, Value, columns};
 use crate::report::shared::text::{counted, fit, money, percent};
 use crate::trend::{
     Band, Certainty, Forecast, JudgedDay, LEAST_CHECKED, LEAST_GAIN_PERCENT, LEAST_ORIGINS,
-    LEAST_TRIALS, Overview,
+    LEAST_TRIALS, Overview, PastForecast,
 };
 use rust_decimal::Decimal;
+use std::cmp::Reverse;
 
-const OF_PAST: [Head; 5] = [
-    column("month", "month"),
-    column("made_after", "made after"),
-    column("forecast", "forecast"),
-    column("actual", "actual"),
-    column("error_percent", "error"),
-];
-const OF_DAY: [Head; 8] = [
-    column("name", "what"),
-    column("expected", "expected"),
-    column("low", "low"),
-    column("high", "high"),
-    column("band_held", "band held"),
-    column("actual", "actual"),
-    column("is_unusual", "unusual"),
-    column("cause", "cause"),
-];
+columns! {
+    fn past<'a>(row: &'a PastForecast) {
+        date "month", "month", Narrow(0), row.month.first, "Its first day.";
+        date "made_after", "made after", Narrow(0), row.made_after, "The last day that it knew.";
+        money "forecast", "forecast", Narrow(0), row.forecast, "";
+        money "actual", "actual", Narrow(0), row.actual, "";
+        opt percent "error_percent", "error", Narrow(0), row.error_percent(), "The forecast less what came, of what came.";
+    }
+}
+
+columns! {
+    fn judged<'a>(row: (&'a JudgedDay, &'a str)) {
+        text "name", "what", Narrow(0), row.0.job.as_ref().map_or("total", |(_, name)| name.as_str()).to_owned(), "";
+        money "expected", "expected", Narrow(0), row.0.expected, "";
+        money "low", "low", Narrow(0), row.0.low, "";
+        money "high", "high", Narrow(0), row.0.high, "";
+        text "band_held", "band held", Narrow(0), format!("{} of {}", row.0.by.inside, row.0.by.checked), "How many bands of the past held.";
+        money "actual", "actual", Narrow(0), row.0.actual, "";
+        flag "is_unusual", "unusual", Narrow(0), row.0.is_unusual, "";
+        text "cause", "cause", Narrow(0), row.1.to_owned(), "";
+    }
+}
 
 /// Columns of a workload's name in a cause.
 const MOVER: usize = 40;
@@ -36,52 +42,37 @@ pub(super) fn forecast_steps(found: &Overview) -> Vec<Step> {
     let Some(forecast) = &found.forecast else {
         return Vec::new();
     };
-    let step = |name: &str, arithmetic: String, amount: Money| Step {
-        name: name.to_owned(),
-        arithmetic,
-        result: Value::Money(amount),
-    };
+    let step = |name, words: String, amount| Step::new(name, words, Value::Money(amount));
     let of_days = |number: u32| counted(u64::from(number), "day", "days");
     let mut left = of_days(forecast.days_left);
     if forecast.unrecorded_days > 0 {
-        left.push_str(&format!(
-            " ({} of them over and not recorded whole)",
-            forecast.unrecorded_days
-        ));
+        let over = forecast.unrecorded_days;
+        left.push_str(&format!(" ({over} of them over and not recorded whole)"));
     }
+    let recorded = format!("{} recorded", of_days(forecast.recorded_days));
+    let committed = format!("commitments on {left}, used or not");
+    let total = format!("spent + committed + running, {}", days(forecast.span));
     let mut steps = vec![
-        step(
-            "spent",
-            format!("{} recorded", of_days(forecast.recorded_days)),
-            forecast.spent,
-        ),
-        step(
-            "committed",
-            format!("commitments on {left}, used or not"),
-            forecast.committed,
-        ),
+        step("spent", recorded, forecast.spent),
+        step("committed", committed, forecast.committed),
         step("running", goes_on(forecast, &left), forecast.running),
-        step(
-            "total",
-            format!("spent + committed + running, {}", days(forecast.span)),
-            forecast.total(),
-        ),
+        step("total", total, forecast.total()),
     ];
-    match forecast.certainty {
-        Certainty::Band { low, high, by } => {
-            steps.push(step("low", band_words(&by), low));
-            steps.push(step("high", "of the same band".to_owned(), high));
-        }
-        Certainty::Range { low, high, origins } => {
+    let (least, most) = match forecast.certainty {
+        Certainty::Band { by, .. } => (band_words(&by), "of the same band"),
+        Certainty::Range { origins, .. } => {
+            let past = counted(origins as u64, "past forecast", "past forecasts");
             let words = format!(
-                "range, no band: least of last day, mean of 7 days and drift; \
-                 {} of as many days, {LEAST_ORIGINS} and {LEAST_CHECKED} checked bands are needed",
-                counted(origins as u64, "past forecast", "past forecasts")
+                "range, no band: least of last day, mean of 7 days and drift; {past} of as many \
+                 days, {LEAST_ORIGINS} and {LEAST_CHECKED} checked bands are needed"
             );
-            steps.push(step("low", words, low));
-            steps.push(step("high", "most of the same".to_owned(), high));
+            (words, "most of the same")
         }
-        Certainty::Over => {}
+        Certainty::Over => (String::new(), ""),
+    };
+    if let Some((low, high)) = forecast.bounds() {
+        steps.push(step("low", least, low));
+        steps.push(step("high", most.to_owned(), high));
     }
     steps
 }
@@ -97,26 +88,16 @@ fn goes_on(forecast: &Forecast, left: &str) -> String {
         ));
     }
     if forecast.launched > 0 {
-        words.push_str(&format!(
-            "; {} launched on it for whole days",
-            forecast.launched
-        ));
+        let launched = forecast.launched;
+        words.push_str(&format!("; {launched} launched on it for whole days"));
     }
     words
 }
 
 fn band_words(by: &Band) -> String {
     let coverage = by.past_coverage_percent().map_or(String::new(), percent);
-    format!(
-        "band of {} past errors, {} ({coverage})",
-        by.origins,
-        held(by)
-    )
-}
-
-/// How often bands of the past held.
-fn held(by: &Band) -> String {
-    format!("held {} of {} times", by.inside, by.checked)
+    let (origins, inside, checked) = (by.origins, by.inside, by.checked);
+    format!("band of {origins} past errors, held {inside} of {checked} times ({coverage})")
 }
 
 /// What is assumed of days that are over and were not recorded whole; empty without one.
@@ -146,104 +127,42 @@ pub(super) fn unrecorded_words(forecast: &Forecast) -> String {
 
 /// Forecasts of months that are over; absent without one.
 pub(super) fn past_forecasts(found: &Overview) -> Option<Table> {
-    let rows: Vec<Vec<Value>> = found
-        .past
-        .iter()
-        .map(|one| {
-            vec![
-                Value::text(one.month.first.to_string()),
-                Value::text(one.made_after.to_string()),
-                Value::Money(one.forecast),
-                Value::Money(one.actual),
-                Value::of(one.error_percent(), Value::Percent),
-            ]
-        })
-        .collect();
-    (!rows.is_empty()).then(|| Table {
-        key: "past_forecasts",
-        title: "FORECASTS OF THE PAST".to_owned(),
-        noun: ("forecast", "forecasts"),
-        columns: OF_PAST.to_vec(),
-        rows,
-        ..Table::default()
-    })
+    let noun = ("forecast", "forecasts");
+    let title = "FORECASTS OF THE PAST";
+    let table = Table::of("past_forecasts", title, noun, past(), &found.past);
+    (!table.rows.is_empty()).then_some(table)
 }
 
 /// The last day beside what was expected of it; absent where the past is too short.
 pub(super) fn last_day(found: &Overview) -> Option<Table> {
     let report = found.last_day.as_ref()?;
-    let judged = report.total.iter().chain(&report.jobs);
     let cause = cause(found);
-    let rows: Vec<Vec<Value>> = judged.map(|one| judged_row(one, &cause)).collect();
-    (!rows.is_empty()).then(|| Table {
-        key: "last_day",
-        title: format!("LAST DAY  {}", report.day),
-        noun: ("row", "rows"),
-        columns: OF_DAY.to_vec(),
-        rows,
-        ..Table::default()
-    })
-}
-
-fn judged_row(one: &JudgedDay, cause: &str) -> Vec<Value> {
-    let name = one.job.as_ref().map_or("total", |(_, name)| name.as_str());
-    let cause = if one.job.is_none() && one.is_unusual {
-        cause
-    } else {
-        ""
-    };
-    vec![
-        Value::text(name),
-        Value::Money(one.expected),
-        Value::Money(one.low),
-        Value::Money(one.high),
-        Value::text(format!("{} of {}", one.by.inside, one.by.checked)),
-        Value::Money(one.actual),
-        Value::Flag(one.is_unusual),
-        Value::text(cause),
-    ]
+    let rows = report.total.iter().chain(&report.jobs).map(|day| {
+        let has_cause = day.job.is_none() && day.is_unusual;
+        (day, if has_cause { cause.as_str() } else { "" })
+    });
+    let title = format!("LAST DAY  {}", report.day);
+    let table = Table::of("last_day", title, ("row", "rows"), judged(), rows);
+    (!table.rows.is_empty()).then_some(table)
 }
 
 /// The largest parts of the change since the day before, and the workloads that moved most.
 fn cause(found: &Overview) -> String {
-    let Some(report) = &found.last_day else {
-        return String::new();
-    };
-    let Some(change) = &report.change else {
+    let report = found.last_day.as_ref();
+    let Some((report, change)) = report.and_then(|report| Some((report, report.change?))) else {
         return String::new();
     };
     let mut parts = change.parts().to_vec();
     parts.retain(|(_, amount)| !amount.amount().is_zero());
-    parts.sort_by_key(|(_, amount)| std::cmp::Reverse(amount.amount().abs()));
+    parts.sort_by_key(|(_, amount)| Reverse(amount.amount().abs()));
     let parts = parts.iter().take(2);
-    let parts: Vec<String> = parts
-        .map(|(name, amount)| format!("{name} {}", amount.signed()))
-        .collect();
+    let parts = parts.map(|(name, amount)| format!("{name} {}", amount.signed()));
     let movers = report.movers.iter();
-    let movers: Vec<String> = movers
-        .map(|(name, amount)| format!("{} {}", fit(name, MOVER), amount.signed()))
-        .collect();
-    let words = [parts.join(", "), movers.join(", ")];
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let movers = movers.map(|(name, amount)| format!("{} {}", fit(name, MOVER), amount.signed()));
+    let words: [Vec<String>; 2] = [parts.collect(), movers.collect()];
+    let words = words.iter().filter(|words| !words.is_empty());
     words
-        .into_iter()
-        .filter(|one| !one.is_empty())
+        .map(|words| words.join(", "))
         .collect::<Vec<_>>()
         .join("; ")
-}
-
-/// An amount as a tile shows it.
-pub(super) fn bounds_words(forecast: &Forecast) -> String {
-    match (&forecast.certainty, forecast.bounds()) {
-        (Certainty::Band { by, .. }, Some((low, high))) => format!(
-            "{} to {}, a band that {}",
-            money(low),
-            money(high),
-            held(by)
-        ),
-        (_, Some((low, high))) => {
-            format!("range {} to {}, no band yet", money(low), money(high))
-        }
-        (_, None) => "no day is left".to_owned(),
-    }
 }

@@ -1,15 +1,29 @@
-//! `gpucost history`: what nights of audits add up to, as an answer and as a page with plots.
+//! `gpucost history`: what recorded audits add up to, and `gpucost report`, its digest.
 
 mod actions;
 mod digest;
 mod forecast;
-mod html;
 mod trend;
-mod words;
 
 pub use digest::digest_answer;
-pub use html::history_html;
 pub use trend::history_answer;
+
+use crate::trend::Span;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+
+/// A span as `2026-11-01 to 2026-11-30`, or its only day.
+fn days(span: Span) -> String {
+    if span.first == span.last {
+        span.first.to_string()
+    } else {
+        format!("{} to {}", span.first, span.last)
+    }
+}
+
+fn percentage(percent: Option<Decimal>) -> Option<f64> {
+    percent?.to_f64()
+}
 
 #[cfg(test)]
 mod tests;

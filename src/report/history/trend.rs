@@ -2,85 +2,108 @@
 
 use super::actions::{actions, claims};
 use super::forecast::{forecast_steps, last_day, past_forecasts, unrecorded_words};
-use super::words::{days, number, percent, rate};
-use crate::domain::{Money, UnitCost};
-use crate::report::doc::{Doc, Given, Head, Missing, Table, Value, column, detail};
+use super::{days, percentage};
+use crate::domain::Money;
+use crate::report::doc::{Doc, Given, Missing, Plot, PlotKind, Table, Value, columns};
+use crate::report::shared::kpis::per;
 use crate::report::shared::markup::NAME;
-use crate::report::shared::text::{counted, fit, money};
-use crate::trend::{Certainty, Overview, Period, Share, Step, TrendKey};
+use crate::report::shared::plots::{Bar, MOST_BARS};
+use crate::report::shared::text::{counted, fit, money, unit_price};
+use crate::trend::{Certainty, Ledger, Overview, Period, Share, Step, Sums, TrendKey, UnitMonth};
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
 
-const OF_PERIODS: [Head; 15] = [
-    column("first_day", "from"),
-    detail("last_day", "to"),
-    column("recorded_days", "days"),
-    detail("missing_days", "missing"),
-    detail("partial_days", "partial"),
-    column("spend", "spend"),
-    column("waste", "waste"),
-    column("gpu_hours", "GPU hours"),
-    column("useful_gpu_hours", "useful"),
-    detail("unmeasured_gpu_hours", "unmeasured"),
-    column("cost_per_useful_gpu_hour", "useful hour"),
-    column("effective_savings_rate_percent", "off list"),
-    column("commitment_coverage_percent", "covered"),
-    column("commitment_utilization_percent", "used"),
-    detail("unpriced_hours", "unpriced h"),
-];
-const OF_CHANGE: [Head; 3] = [
-    column("part", "part"),
-    column("amount_daily", "per day"),
-    column("meaning", "meaning"),
-];
-const OF_SHARES: [Head; 8] = [
-    column("name", "name"),
-    detail("key", "key"),
-    column("spend", "spend"),
-    column("spend_percent", "share"),
-    column("waste", "waste"),
-    column("gpu_hours", "GPU hours"),
-    column("gpu_utilization_percent", "use"),
-    column("cost_per_useful_gpu_hour", "useful hour"),
-];
-const OF_UNITS: [Head; 7] = [
-    column("month", "month"),
-    column("name", "name"),
-    column("unit", "unit"),
-    column("days", "days"),
-    column("count", "count"),
-    column("cost", "cost"),
-    column("cost_per_unit", "each"),
-];
-
-/// What a history says; `flags` are those that lead to it, each with a blank before it.
-pub fn history_answer(found: &Overview, flags: &str) -> Doc {
-    let mut sheets = vec![periods(found)];
-    sheets.extend(change(found));
-    sheets.push(shares(found));
-    sheets.extend(actions(found));
-    sheets.extend(past_forecasts(found));
-    sheets.extend(last_day(found));
-    sheets.extend(units(found));
-    let mut next = vec![format!(
-        "gpucost history{flags} --format html --output history.html"
-    )];
-    if found.forecast.is_none() {
-        next.push(format!("gpucost history{flags} --forecast month"));
-    }
-    Doc {
-        name: "history",
-        headline: headline(found),
-        given: given(found),
-        steps: forecast_steps(found),
-        tables: sheets,
-        caveats: caveats(found),
-        missing: missing(found),
-        next,
-        ..Doc::default()
+columns! {
+    fn periods<'a>(row: (&'a Period, &'a Ledger)) {
+        date "first_day", "from", Narrow(0), row.0.span.first, "";
+        date "last_day", "to", Wide, row.0.span.last, "";
+        count "recorded_days", "days", Narrow(0), row.0.recorded_days, "";
+        count "missing_days", "missing", Wide, row.0.missing_days(), "Days without a record, which no amount has.";
+        count "partial_days", "partial", Wide, row.0.partial_days, "Days with places that were not read.";
+        money "spend", "spend", Narrow(0), row.1.money(row.0.sums.spend), "Effective cost.";
+        money "waste", "waste", Narrow(0), row.1.money(row.0.sums.waste), "";
+        number "gpu_hours", "GPU hours", Narrow(0), row.0.sums.gpu_hours, "";
+        number "useful_gpu_hours", "useful", Narrow(0), row.0.sums.useful_gpu_hours, "GPU hours times mean utilization.";
+        number "unmeasured_gpu_hours", "unmeasured", Wide, row.0.sums.unmeasured_gpu_hours, "";
+        opt price "cost_per_useful_gpu_hour", "useful hour", Narrow(0), useful_hour(&row.0.sums, row.1), "Of what was measured.";
+        opt percent "effective_savings_rate_percent", "off list", Narrow(0), percentage(row.0.sums.effective_savings_rate_percent()), "";
+        opt percent "commitment_coverage_percent", "covered", Narrow(0), percentage(row.0.sums.commitment_coverage_percent()), "";
+        opt percent "commitment_utilization_percent", "used", Narrow(0), percentage(row.0.sums.commitment_utilization_percent()), "";
+        number "unpriced_hours", "unpriced h", Wide, row.0.sums.unpriced_hours, "Hours of instances without a price.";
     }
 }
 
-fn amount(found: &Overview, amount: rust_decimal::Decimal) -> Value {
-    Value::Money(found.ledger.money(amount))
+columns! {
+    fn parts(row: (&'static str, Money, String)) {
+        text "part", "part", Narrow(0), row.0.to_owned(), "";
+        money "amount_daily", "per day", Narrow(0), row.1, "Of a mean day.";
+        text "meaning", "meaning", Narrow(0), row.2.clone(), "";
+    }
+}
+
+columns! {
+    fn shares<'a>(row: (&'a Share, &'a Overview)) {
+        text "name", "name", Narrow(0), name(row.0, &row.1.ask.key).to_owned(), "";
+        text "key", "key", Wide, row.0.key.clone(), "";
+        money "spend", "spend", Narrow(0), row.1.ledger.money(row.0.sums.spend), "Effective cost.";
+        opt percent "spend_percent", "share", Narrow(0), percentage((row.0.sums.spend * Decimal::ONE_HUNDRED).checked_div(row.1.sums.spend)), "";
+        money "waste", "waste", Narrow(0), row.1.ledger.money(row.0.sums.waste), "";
+        number "gpu_hours", "GPU hours", Narrow(0), row.0.sums.gpu_hours, "";
+        opt percent "gpu_utilization_percent", "use", Narrow(0), percentage(row.0.sums.gpu_utilization_percent()), "";
+        opt price "cost_per_useful_gpu_hour", "useful hour", Narrow(0), useful_hour(&row.0.sums, &row.1.ledger), "Of what was measured.";
+    }
+}
+
+columns! {
+    fn units<'a>(row: &'a UnitMonth) {
+        text "month", "month", Narrow(0), row.month.to_string(), "Its first day.";
+        text "name", "name", Narrow(0), row.cost.name.clone(), "";
+        text "unit", "unit", Narrow(0), per(row.cost.per(), &row.cost.unit), "";
+        count "days", "days", Narrow(0), row.days, "Days with units and a whole cost.";
+        opt cell "count", "count", Narrow(0), Value::of(row.cost.count.to_f64(), |count| Value::Number(count, 0)), "";
+        opt money "cost", "cost", Narrow(0), row.cost.cost, "";
+        opt price "cost_per_unit", "each", Narrow(0), row.cost.price(), "";
+    }
+}
+
+/// What a history says; `flags` are those that lead to it, each with a blank before it.
+pub fn history_answer(found: &Overview, flags: &str) -> Doc {
+    let tables = [Some(by_step(found)), change(found), Some(by_key(found))];
+    let more = [
+        actions(found),
+        past_forecasts(found),
+        last_day(found),
+        work(found),
+    ];
+    let page = format!("gpucost history{flags} --format html --output history.html");
+    let forecast = format!("gpucost history{flags} --forecast month");
+    let recorded = found.periods.iter().map(|period| period.recorded_days);
+    let window = Value::text(days(found.span));
+    let currency = Value::text(found.ledger.currency().code());
+    Doc {
+        name: "history",
+        headline: headline(found),
+        given: vec![
+            Given::new("window", "days", window, "history"),
+            Given::new(
+                "recorded_days",
+                "recorded",
+                Value::make_count(recorded.sum::<u32>()),
+                "history",
+            ),
+            Given::new("currency", "currency", currency, "most rows of the history"),
+        ],
+        steps: forecast_steps(found),
+        tables: tables.into_iter().chain(more).flatten().collect(),
+        plots: plots(found),
+        caveats: caveats(found),
+        missing: missing(found),
+        next: [page]
+            .into_iter()
+            .chain(found.forecast.is_none().then_some(forecast))
+            .collect(),
+        ..Doc::default()
+    }
 }
 
 fn headline(found: &Overview) -> String {
@@ -96,95 +119,64 @@ fn headline(found: &Overview) -> String {
             Certainty::Over => "ended",
             _ => "is forecast to end",
         };
-        format!(
-            "; {} {word} at {}{}",
-            days(forecast.span),
-            money(forecast.total()),
-            unrecorded_words(forecast)
-        )
+        let (span, total) = (days(forecast.span), money(forecast.total()));
+        format!("; {span} {word} at {total}{}", unrecorded_words(forecast))
     });
     spent + &ends.unwrap_or_default()
 }
 
-fn given(found: &Overview) -> Vec<Given> {
-    let recorded: u32 = found.periods.iter().map(|one| one.recorded_days).sum();
-    let given = |key, name, value, source: &str| Given {
-        key,
-        name,
-        value,
-        source: source.to_owned(),
-    };
-    vec![
-        given("window", "days", Value::text(days(found.span)), "history"),
-        given(
-            "recorded_days",
-            "recorded",
-            Value::Count(u64::from(recorded)),
-            "history",
-        ),
-        given(
-            "currency",
-            "currency",
-            Value::text(found.ledger.currency().code()),
-            "most rows of the history",
-        ),
-    ]
+/// The cost of a useful GPU hour, to four decimals.
+fn useful_hour(sums: &Sums, ledger: &Ledger) -> Option<Money> {
+    let cost = sums.cost_per_useful_gpu_hour()?;
+    Some(ledger.money(cost.round_dp(4)))
 }
 
-fn sheet(
-    key: &'static str,
-    title: String,
-    noun: (&'static str, &'static str),
-    columns: &[Head],
-    rows: Vec<Vec<Value>>,
-) -> Table {
-    Table {
-        key,
-        title,
-        noun,
-        columns: columns.to_vec(),
-        rows,
-        ..Table::default()
-    }
-}
-
-fn periods(found: &Overview) -> Table {
+fn by_step(found: &Overview) -> Table {
     let title = match found.ask.step {
         Step::Day => "BY DAY",
         Step::Week => "BY WEEK",
         Step::Month => "BY MONTH",
     };
-    let rows = found.periods.iter().map(|one| period(found, one));
-    sheet(
-        "periods",
-        title.to_owned(),
-        ("row", "rows"),
-        &OF_PERIODS,
-        rows.collect(),
-    )
+    let rows = found.periods.iter().map(|period| (period, &found.ledger));
+    let mut table = Table::of("periods", title, ("row", "rows"), periods(), rows);
+    let useful = useful_hour(&found.sums, &found.ledger).filter(|_| table.rows.len() > 1);
+    table.notes.extend(useful.map(|cost| {
+        let cost = unit_price(cost);
+        format!("Over all of them a useful GPU hour cost {cost}, of what was measured.")
+    }));
+    table
 }
 
-fn period(found: &Overview, one: &Period) -> Vec<Value> {
-    let sums = &one.sums;
-    let count = |number: u32| Value::Count(u64::from(number));
+/// The newest periods that a plot has room for.
+fn plots(found: &Overview) -> Vec<Plot> {
+    let all = &found.periods;
+    let shown = &all[all.len().saturating_sub(MOST_BARS)..];
+    let (Some(first), Some(last)) = (shown.first(), shown.last()) else {
+        return Vec::new();
+    };
+    let ends = format!(
+        "From {} on the left to {} on the right. Days without a record are not drawn.",
+        first.span.first, last.span.last
+    );
+    let plot = |key, title: &str, words: String, bar: fn(&Sums) -> Bar| Plot {
+        key,
+        title: format!("{title} by {}", found.ask.step),
+        kind: PlotKind::Bars(shown.iter().map(|period| bar(&period.sums)).collect()),
+        notes: vec![words, ends.clone()],
+    };
+    let most = shown.iter().map(|period| period.sums.spend).max();
+    let most = money(found.ledger.money(most.unwrap_or_default()));
+    let spent = format!("The lower part of a bar did nothing. The highest bar is {most}.");
+    let useful = "The lower part of a bar was useful: GPU hours times mean utilization.".to_owned();
     vec![
-        Value::text(one.span.first.to_string()),
-        Value::text(one.span.last.to_string()),
-        count(one.recorded_days),
-        count(one.missing_days()),
-        count(one.partial_days),
-        amount(found, sums.spend),
-        amount(found, sums.waste),
-        number(sums.gpu_hours, 1),
-        number(sums.useful_gpu_hours, 1),
-        number(sums.unmeasured_gpu_hours, 1),
-        rate(sums.cost_per_useful_gpu_hour(), |one| {
-            found.ledger.money(one)
+        plot("plot", "Spend and waste", spent, |sums| Bar {
+            whole: Some(sums.spend),
+            part: sums.waste,
         }),
-        percent(sums.effective_savings_rate_percent()),
-        percent(sums.commitment_coverage_percent()),
-        percent(sums.commitment_utilization_percent()),
-        number(sums.unpriced_hours, 1),
+        plot("hours", "GPU hours", useful, |sums| Bar {
+            whole: Some(sums.gpu_hours),
+            part: sums.useful_gpu_hours,
+        }),
     ]
 }
 
@@ -202,136 +194,85 @@ fn meaning(part: &str) -> &'static str {
 
 pub(super) fn change(found: &Overview) -> Option<Table> {
     let compared = found.compared?;
-    let row = |part: &str, amount: Money, meaning: &str| {
-        vec![
-            Value::text(part),
-            Value::Money(amount),
-            Value::text(meaning),
-        ]
-    };
     let change = compared.change;
-    let mut rows = vec![row("before", change.before, &days(compared.before))];
-    let parts = change.parts().into_iter();
-    rows.extend(parts.map(|(part, amount)| row(part, amount, meaning(part))));
-    rows.push(row("after", change.after, &days(compared.after)));
-    Some(sheet(
-        "change",
-        "WHY IT CHANGED  mean day, the parts add up".to_owned(),
-        ("row", "rows"),
-        &OF_CHANGE,
-        rows,
-    ))
+    let mut rows = vec![("before", change.before, days(compared.before))];
+    let named = change.parts().into_iter();
+    rows.extend(named.map(|(part, amount)| (part, amount, meaning(part).to_owned())));
+    rows.push(("after", change.after, days(compared.after)));
+    let title = "WHY IT CHANGED  mean day, the parts add up";
+    Some(Table::of("change", title, ("row", "rows"), parts(), rows))
 }
 
-fn shares(found: &Overview) -> Table {
+fn by_key(found: &Overview) -> Table {
     let (title, noun) = match &found.ask.key {
         TrendKey::Workload => ("BY WORKLOAD".to_owned(), ("workload", "workloads")),
         TrendKey::Account => ("BY ACCOUNT".to_owned(), ("account", "accounts")),
         TrendKey::InstanceType => ("BY TYPE".to_owned(), ("type", "types")),
         TrendKey::Tag(key) => (format!("BY TAG {key}"), ("value", "values")),
     };
-    let rows = found.shares.iter().map(|one| share(found, one));
-    sheet("shares", title, noun, &OF_SHARES, rows.collect())
+    let rows = found.shares.iter().map(|share| (share, found));
+    Table::of("shares", title, noun, shares(), rows)
 }
 
-fn share(found: &Overview, one: &Share) -> Vec<Value> {
-    let name = match (&found.ask.key, one.name.as_str()) {
+fn name<'a>(share: &'a Share, key: &TrendKey) -> &'a str {
+    match (key, share.name.as_str()) {
         (TrendKey::Tag(_), "") => "untagged",
         (_, "") => "none",
         (_, name) => name,
-    };
-    let whole = found.sums.spend;
-    let part = (one.sums.spend * rust_decimal::Decimal::ONE_HUNDRED).checked_div(whole);
-    vec![
-        Value::text(name),
-        Value::text(&one.key),
-        amount(found, one.sums.spend),
-        percent(part),
-        amount(found, one.sums.waste),
-        number(one.sums.gpu_hours, 1),
-        percent(one.sums.gpu_utilization_percent()),
-        rate(one.sums.cost_per_useful_gpu_hour(), |one| {
-            found.ledger.money(one)
-        }),
-    ]
+    }
 }
 
-fn units(found: &Overview) -> Option<Table> {
-    let rows: Vec<Vec<Value>> = found
-        .units
-        .iter()
-        .map(|one| {
-            let UnitCost {
-                name, unit, count, ..
-            } = &one.cost;
-            vec![
-                Value::text(one.month.to_string()),
-                Value::text(name),
-                Value::text(crate::report::shared::kpis::per(one.cost.per(), unit)),
-                Value::Count(u64::from(one.days)),
-                number(*count, 0),
-                Value::of(one.cost.cost, Value::Money),
-                Value::of(one.cost.price(), Value::Price),
-            ]
-        })
-        .collect();
-    let title = "UNITS OF WORK".to_owned();
-    (!rows.is_empty()).then(|| sheet("units", title, ("row", "rows"), &OF_UNITS, rows))
+fn work(found: &Overview) -> Option<Table> {
+    let noun = ("row", "rows");
+    let table = Table::of("units", "UNITS OF WORK", noun, units(), &found.units);
+    (!table.rows.is_empty()).then_some(table)
 }
 
 pub(super) fn caveats(found: &Overview) -> Vec<String> {
-    let ended = found.ledger.ended_on();
-    let mut caveats: Vec<String> = ended
-        .map(|last| {
-            format!(
-                "{last} is the last day that was recorded: what was spent since is in no figure, \
-                 and a forecast goes on from that day. Check the job that records every night."
-            )
-        })
-        .into_iter()
-        .collect();
+    let mut caveats: Vec<String> = found.ledger.ended_on().map_or_else(Vec::new, |last| {
+        vec![format!(
+            "{last} is the last day that was recorded: what was spent since is in no figure, and \
+             a forecast goes on from that day. Check the job that records every night."
+        )]
+    });
     caveats.extend(claims(found));
-    let sums = &found.sums;
-    if !sums.unpriced_hours.is_zero() {
-        caveats.push(format!(
-            "{} hours of instances have no price and are in no amount",
-            sums.unpriced_hours.round_dp(1).normalize()
-        ));
+    let unpriced = found.sums.unpriced_hours.round_dp(1).normalize();
+    if !found.sums.unpriced_hours.is_zero() {
+        let words = "hours of instances have no price and are in no amount";
+        caveats.push(format!("{unpriced} {words}"));
     }
-    let left_out = found.ledger.left_out();
-    for (code, rows) in &left_out.other_currencies {
+    let skipped = found.ledger.left_out();
+    for (code, rows) in &skipped.other_currencies {
         let rows = counted(*rows, "row", "rows");
         caveats.push(format!(
             "{rows} in {code} are left out: currencies do not add up"
         ));
     }
-    let others = [
+    for (number, nouns, why) in [
         (
-            left_out.runs_ahead,
-            ("run", "runs"),
+            skipped.runs_ahead,
+            ["run", "runs"],
             "of a clock more than a day ahead",
         ),
         (
-            left_out.rows_without_run,
-            ("row", "rows"),
+            skipped.rows_without_run,
+            ["row", "rows"],
             "without a run that says so, or of a day that was not over",
         ),
         (
-            left_out.rows_beyond,
-            ("row", "rows"),
+            skipped.rows_beyond,
+            ["row", "rows"],
             "with figures that no day has",
         ),
-    ];
-    for (number, (one, many), why) in others {
+    ] {
         if number > 0 {
-            caveats.push(format!("{} {why} are left out", counted(number, one, many)));
+            let number = counted(number, nouns[0], nouns[1]);
+            caveats.push(format!("{number} {why} are left out"));
         }
     }
-    caveats.push(
-        "waste is compute by the share of its GPU hours without work, unused commitments, and \
-         storage of stopped instances"
-            .to_owned(),
-    );
+    let waste = "waste is compute by the share of its GPU hours without work, unused \
+                 commitments, and storage of stopped instances";
+    caveats.push(waste.to_owned());
     caveats
 }
 
@@ -343,15 +284,12 @@ pub(super) fn missing(found: &Overview) -> Vec<Missing> {
     let recorded: u32 = found.periods.iter().map(|one| one.recorded_days).sum();
     let days = days.max(found.span.days().saturating_sub(recorded));
     if days > 0 {
-        missing.push(Missing {
-            what: format!(
-                "{} without a record",
-                counted(u64::from(days), "day", "days")
-            ),
-            remedy: "run `gpucost history record` every night; a day that is over can be \
-                     recorded as long as its metrics are kept"
-                .to_owned(),
-        });
+        let days = counted(u64::from(days), "day", "days");
+        missing.push(Missing::new(
+            format!("{days} without a record"),
+            "run `gpucost history record` every night; a day that is over can be recorded as long \
+             as its metrics are kept",
+        ));
     }
     let partial: Vec<_> = found
         .ledger
@@ -359,14 +297,13 @@ pub(super) fn missing(found: &Overview) -> Vec<Missing> {
         .filter(|(day, read)| found.span.holds(*day) && !read.missing.is_empty())
         .collect();
     if let Some((day, read)) = partial.last() {
-        let names = read.missing.iter().take(3);
-        let names: Vec<String> = names.map(|row| fit(&row.name, NAME)).collect();
-        let named = names.join(", ");
+        let names = read.missing.iter().take(3).map(|row| fit(&row.name, NAME));
+        let named = names.collect::<Vec<_>>().join(", ");
         let days = counted(partial.len() as u64, "day", "days");
-        missing.push(Missing {
-            what: format!("what {named} cost on {day}, among {days} with unread places"),
-            remedy: "the gaps of the run of that night say why".to_owned(),
-        });
+        missing.push(Missing::new(
+            format!("what {named} cost on {day}, among {days} with unread places"),
+            "the gaps of the run of that night say why",
+        ));
     }
     missing
 }
