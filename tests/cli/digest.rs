@@ -107,6 +107,8 @@ fn every_format_is_printed() {
         ("wide", "$338.02 was spent on GPUs"),
         ("markdown", "### \\$338.02 was spent on GPUs"),
         ("slack", "*$338.02 was spent on GPUs"),
+        ("csv", "\nmonthly cost,734.38,1468.76,734.38\n"),
+        ("html", "<h1>gpucost report</h1>"),
     ] {
         let outcome = report(&world, &["--format", format]);
         assert_eq!(outcome.code, 0, "{format}: {}", outcome.stderr);

@@ -57,7 +57,7 @@ fn a_night_of_the_demo_is_a_trend() {
 fn every_format_and_breakdown_is_printed() {
     let world = recorded();
     for by in ["workload", "team", "account", "type"] {
-        for format in ["table", "wide", "csv", "html"] {
+        for format in ["table", "wide", "csv", "markdown", "html"] {
             let outcome = history(&world, &["--by", by, "--step", "week", "--format", format]);
             assert_eq!(outcome.code, 0, "{by} {format}: {}", outcome.stderr);
             assert!(!outcome.stdout.is_empty());

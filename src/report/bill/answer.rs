@@ -7,8 +7,10 @@ use super::origin::BillOrigin;
 use super::own_prices::negotiated_rates;
 use super::sheets;
 use crate::billing::{Bill, CurrencyBill, Tally, percent_of};
+use crate::domain::Window;
 use crate::report::doc::{Doc, Given, Step, Value};
 use crate::report::shared::text::{counted, minute, shell_word};
+use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
 /// What a bill amounts to.
@@ -58,151 +60,112 @@ fn headline(bill: &Bill) -> String {
 }
 
 fn given(bill: &Bill, origin: &BillOrigin) -> Vec<Given> {
-    let one = |key, name, value, source: String| Given {
-        key,
-        name,
-        value,
-        source,
-    };
     let forms: BTreeSet<&str> = origin.files.iter().map(|file| file.form).collect();
     let forms: Vec<&str> = forms.into_iter().collect();
-    let codes: Vec<&str> = bill
-        .currencies
-        .iter()
-        .map(|one| one.currency.code())
-        .collect();
-    let period = bill.period.map(|period| {
-        let (start, end) = (minute(period.start), minute(period.end));
-        Value::text(format!("{start} to {end}"))
-    });
-    let of_currency = if origin.stated_currency.is_some() {
-        "the bill, and --currency where it has none"
-    } else {
-        "the bill"
+    let codes = bill.currencies.iter().map(|part| part.currency.code());
+    let codes = codes.collect::<Vec<_>>().join(", ");
+    let hours = |window: Window| {
+        let (start, end) = (minute(window.start), minute(window.end));
+        Value::Text(format!("{start} to {end}"))
     };
+    let period = bill.period.map_or(Value::Absent, hours);
+    let stated = match origin.stated_currency {
+        Some(_) => "the bill, and --currency where it has none",
+        None => "the bill",
+    };
+    let files = Value::Count(origin.files.len() as u64);
+    let usage = "the first and the last usage";
     let mut given = vec![
-        one(
-            "files",
-            "files",
-            Value::Count(origin.files.len() as u64),
-            forms.join(", "),
-        ),
-        one(
-            "lines",
-            "lines",
-            Value::Count(bill.lines),
-            "the bill".to_owned(),
-        ),
-        one(
-            "period",
-            "period",
-            period.unwrap_or(Value::Absent),
-            "the first and the last usage".to_owned(),
-        ),
-        one(
-            "currencies",
-            "currency",
-            Value::text(codes.join(", ")),
-            of_currency.to_owned(),
-        ),
+        Given::new("files", "files", files, forms.join(", ")),
+        Given::new("lines", "lines", Value::Count(bill.lines), "the bill"),
+        Given::new("period", "period", period, usage),
+        Given::new("currencies", "currency", Value::Text(codes), stated),
     ];
-    if let Some(audit) = &origin.audit {
-        let (start, end) = (minute(audit.hours.start), minute(audit.hours.end));
-        given.push(one(
+    given.extend(origin.audit.as_ref().map(|audit| {
+        let source = match audit.flags.trim() {
+            "" => "the account",
+            flags => flags,
+        };
+        Given::new(
             "audit_hours",
             "hours of the audit",
-            Value::text(format!("{start} to {end}")),
-            match audit.flags.trim() {
-                "" => "the account".to_owned(),
-                flags => flags.to_owned(),
-            },
-        ));
-    }
-    if let Some(key) = &bill.grouped_by {
-        given.push(one(
-            "group_by",
-            "grouped by",
-            Value::text(key.to_string()),
-            "--group-by".to_owned(),
-        ));
-    }
+            hours(audit.hours),
+            source,
+        )
+    }));
+    given.extend(bill.grouped_by.as_ref().map(|key| {
+        let key = Value::Text(key.to_string());
+        Given::new("group_by", "grouped by", key, "--group-by")
+    }));
     given
 }
 
-/// Shares of a bill, each with what it is a share of. One that cannot be computed is left
-/// out.
+/// Shares of a bill, each with what it is a share of. One that cannot be computed is absent.
 fn steps_of(bill: &CurrencyBill, is_one_of_many: bool) -> Vec<Step> {
     let amounts = Amounts(bill.currency);
+    let text = |amount: Decimal| amounts.text(amount);
     let of_currency = if is_one_of_many {
         format!(", {}", bill.currency)
     } else {
         String::new()
     };
-    let step = |name: &str, arithmetic: String, result: Option<Value>| {
-        Some(Step {
-            name: format!("{name}{of_currency}"),
+    let step = |name: &str, arithmetic: String, result: Option<Decimal>| {
+        let result = Value::Percent(percentage(result)?);
+        Some(Step::new(
+            format!("{name}{of_currency}"),
             arithmetic,
-            result: result?,
-        })
+            result,
+        ))
     };
     let part_of = |name: &str, part: &Tally, whole: &Tally| {
         let words = format!("{} / {}", amounts.words(part), amounts.words(whole));
-        let (part, whole) = (part.sum().unwrap_or_default(), whole.sum()?);
-        step(name, words, percentage(percent_of(part, whole)?))
+        let part = part.sum().unwrap_or_default();
+        let share = whole.sum().and_then(|whole| percent_of(part, whole));
+        step(name, words, share)
     };
     let savings = &bill.savings;
     let parts = bill.parts();
     let (used, unused) = bill.used_and_unused();
-    let rate = step(
-        "effective savings rate",
-        format!(
-            "1 − ({} + {} of commitments that nothing used) / {} list price",
-            amounts.text(savings.effective),
-            amounts.text(savings.unused),
-            amounts.text(savings.list)
+    let [used, unused] = [used, unused].map(|part| text(part.sum().unwrap_or_default()));
+    let (covered, eligible) = parts.eligible().unwrap_or_default();
+    // Rounding does not save anything.
+    let rate = savings.rate_percent().filter(|_| bill.rounded.is_empty());
+    let mut steps = vec![
+        step(
+            "effective savings rate",
+            format!(
+                "1 − ({} + {} of commitments that nothing used) / {} list price",
+                text(savings.effective),
+                text(savings.unused),
+                text(savings.list)
+            ),
+            rate,
         ),
-        // Rounding does not save anything.
-        savings
-            .rate_percent()
-            .filter(|_| bill.rounded.is_empty())
-            .and_then(percentage),
-    );
-    let coverage = parts.eligible().and_then(|(covered, eligible)| {
         step(
             "coverage of GPU instances",
             format!(
                 "{} of commitments / {} without spot, at list price",
-                amounts.text(covered),
-                amounts.text(eligible)
+                text(covered),
+                text(eligible)
             ),
-            parts.coverage_percent().and_then(percentage),
-        )
-    });
-    let [used, unused] = [used, unused].map(|one| one.sum().unwrap_or_default());
-    let utilization = step(
-        "utilization of commitments",
-        format!(
-            "{} used / ({} + {} unused)",
-            amounts.text(used),
-            amounts.text(used),
-            amounts.text(unused)
+            parts.coverage_percent(),
         ),
-        bill.utilization_percent().and_then(percentage),
-    );
-    let mut steps = vec![rate, coverage, utilization];
+        step(
+            "utilization of commitments",
+            format!("{used} used / ({used} + {unused} unused)"),
+            bill.utilization_percent(),
+        ),
+    ];
     if !bill.groups.is_empty() {
         let (instances, all) = bill.unallocated();
-        let of_instances = bill.of_instances().effective;
-        steps.push(part_of("unallocated GPU cost", &instances, &of_instances));
+        let whole = bill.of_instances().effective;
+        steps.push(part_of("unallocated GPU cost", &instances, &whole));
         steps.push(part_of("unallocated cost", &all, &bill.total().effective));
     }
     let divided = &bill.divided;
     if divided.cost.sum().is_some() {
-        steps.push(part_of(
-            "divided among pods",
-            &divided.allocated,
-            &divided.cost,
-        ));
+        let (part, whole) = (&divided.allocated, &divided.cost);
+        steps.push(part_of("divided among pods", part, whole));
     }
     let steps = steps.into_iter().flatten();
     steps.chain(comparison::steps(bill, &of_currency)).collect()
@@ -211,17 +174,14 @@ fn steps_of(bill: &CurrencyBill, is_one_of_many: bool) -> Vec<Step> {
 fn next(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
     const LONGEST: usize = 400;
     // What begins with a dash would pass for a flag.
-    let word = |path: &String| {
-        if path.starts_with('-') {
-            shell_word(&format!("./{path}"))
-        } else {
-            shell_word(path)
-        }
-    };
-    let words: Vec<String> = origin.paths.iter().map(word).collect();
-    let mut files = words.join(" ");
+    let is_flag = |path: &str| path.starts_with('-');
+    let words = origin.paths.iter().map(|path| {
+        let folder = if is_flag(path) { "./" } else { "" };
+        shell_word(&format!("{folder}{path}"))
+    });
+    let mut files = words.collect::<Vec<_>>().join(" ");
     if files.len() > LONGEST {
-        files = "FILE".to_owned();
+        "FILE".clone_into(&mut files);
     }
     if let Some(currency) = origin.stated_currency {
         files.push_str(&format!(" --currency {}", currency.code()));

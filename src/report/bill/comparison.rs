@@ -1,42 +1,62 @@
 //! A bill beside an audit: differences by name, instances, and how what is billed was used.
 
 use super::cents::{cents, in_cents};
-use super::figures::{Amounts, hours, percent, text};
+use super::figures::{Amounts, hours, percentage};
 use crate::billing::{
     Bill, ComparedInstance, Comparison, CurrencyBill, DifferenceName, DifferenceReason, UsedCost,
 };
-use crate::domain::LineKind;
-use crate::report::doc::{Head, Step, Table, Value, column, detail};
+use crate::domain::{Currency, LineKind, Money};
+use crate::report::doc::{Step, Table, Value, columns};
+use crate::report::reserved::CURRENCIES;
 use rust_decimal::Decimal;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-const DIFFERENCES: [Head; 5] = [
-    column("difference", "difference"),
-    column("reason", "reason"),
-    column("hours", "hours"),
-    column("cost", "cost"),
-    detail("currency", "currency"),
-];
-const COMPARED: [Head; 17] = [
-    column("instance", "instance"),
-    detail("account", "account"),
-    detail("region", "region"),
-    column("instance_type", "type"),
-    column("billed_hours", "billed h"),
-    column("seen_hours", "seen h"),
-    column("bill_cost", "bill"),
-    column("audit_cost", "audit"),
-    detail("hours_cost", "hours"),
-    detail("price_cost", "price"),
-    detail("commitment_cost", "commitment"),
-    detail("scope_cost", "scope"),
-    detail("late_cost", "late"),
-    detail("unstated_cost", "unstated"),
-    column("difference_cost", "difference"),
-    column("idle_cost", "idle"),
-    detail("currency", "currency"),
-];
+columns! {
+    fn differences(row: (DifferenceReason, Decimal, Money)) {
+        text "difference", "difference", Narrow(0), row.0.name().name().to_owned(), "";
+        text "reason", "reason", Narrow(0), in_words(row.0).to_owned(), "";
+        opt cell "hours", "hours", Narrow(0), hours(Some(row.1).filter(|hours| !hours.is_zero())), "null where it is not about hours.";
+        money "cost", "cost", Narrow(0), row.2, "Bill less audit.";
+        word[CURRENCIES] "currency", "currency", Wide, row.2.currency().code(), "";
+    }
+}
+
+columns! {
+    fn compared<'a>(row: (&'a ComparedInstance, [Money; 6])) {
+        text "instance", "instance", Narrow(0), row.0.id.clone(), "";
+        text "account", "account", Wide, row.0.account.clone(), "";
+        text "region", "region", Wide, row.0.region.clone(), "";
+        text "instance_type", "type", Narrow(0), row.0.instance_type.clone(), "";
+        cell "billed_hours", "billed h", Narrow(0), hours(Some(row.0.billed_hours)), "In the hours of the audit.";
+        cell "seen_hours", "seen h", Narrow(0), hours(Some(row.0.seen_hours)), "";
+        money "bill_cost", "bill", Narrow(0), like(row.0.bill, row.1[0]), "Effective cost.";
+        opt money "audit_cost", "audit", Narrow(0), row.0.audit.map(|audit| like(audit, row.1[0])), "null where the audit has no price in this currency.";
+        money "hours_cost", "hours", Wide, row.1[0], "With the five parts after it, the difference.";
+        money "price_cost", "price", Wide, row.1[1], "";
+        money "commitment_cost", "commitment", Wide, row.1[2], "";
+        money "scope_cost", "scope", Wide, row.1[3], "";
+        money "late_cost", "late", Wide, row.1[4], "";
+        money "unstated_cost", "unstated", Wide, row.1[5], "";
+        money "difference_cost", "difference", Narrow(0), like(difference(row.0), row.1[0]), "Bill less audit.";
+        money "idle_cost", "idle", Narrow(0), like(row.0.used.idle, row.1[0]), "Of periods in which no GPU did anything.";
+        word[CURRENCIES] "currency", "currency", Wide, row.1[0].currency().code(), "";
+    }
+}
+
+columns! {
+    fn used<'a>(row: (Option<&'a str>, &'a UsedCost, [Money; 4])) {
+        opt text "group", "group", Narrow(0), row.0.map(str::to_owned), "null of what has no value of the key.";
+        money "effective_cost", "effective", Narrow(0), like(row.1.cost, row.2[0]), "The four parts after it add up to it.";
+        money "useful_cost", "useful", Narrow(0), row.2[0], "In proportion to mean utilization.";
+        money "spare_cost", "spare", Narrow(0), row.2[1], "The rest of periods in which a GPU worked.";
+        money "idle_cost", "idle", Narrow(0), row.2[2], "";
+        money "unmeasured_cost", "unmeasured", Narrow(0), row.2[3], "";
+        opt percent "idle_percent", "idle share", Narrow(0), percentage(row.1.idle_percent()), "Of what was measured.";
+        word[CURRENCIES] "currency", "currency", Wide, row.2[0].currency().code(), "";
+    }
+}
+
 /// What an instance can differ in, in the order of the columns.
 const NAMES: [DifferenceName; 6] = [
     DifferenceName::Hours,
@@ -46,61 +66,76 @@ const NAMES: [DifferenceName; 6] = [
     DifferenceName::Late,
     DifferenceName::Unstated,
 ];
-const USED: [Head; 8] = [
-    column("group", "group"),
-    column("effective_cost", "effective"),
-    column("useful_cost", "useful"),
-    column("spare_cost", "spare"),
-    column("idle_cost", "idle"),
-    column("unmeasured_cost", "unmeasured"),
-    column("idle_percent", "idle share"),
-    detail("currency", "currency"),
-];
 
-/// The sheets of a comparison; none without an audit.
-pub(super) fn sheets(bill: &Bill) -> Vec<Table> {
-    if bill.currencies.iter().all(|one| one.comparison.is_none()) {
+/// An amount in the currency of another.
+fn like(amount: Decimal, other: Money) -> Money {
+    Money::new(amount, other.currency())
+}
+
+/// Parts in cents that add up to a total.
+fn shown<const N: usize>(exact: [Decimal; N], total: Decimal, currency: Currency) -> [Money; N] {
+    let mut parts = in_cents(&exact, total).into_iter();
+    exact.map(|_| Money::new(parts.next().unwrap_or_default(), currency))
+}
+
+/// The tables of a comparison; none without an audit.
+pub(super) fn tables(bill: &Bill) -> Vec<Table> {
+    let parts = bill.currencies.iter();
+    let parts = parts.filter_map(|part| Some((part.comparison.as_ref()?, part.currency)));
+    let parts: Vec<(&Comparison, Currency)> = parts.collect();
+    if parts.is_empty() {
         return Vec::new();
     }
-    let rows = |of: fn(&Comparison, Amounts) -> Vec<Vec<Value>>| -> Vec<Vec<Value>> {
-        let all = bill.currencies.iter();
-        let all = all.filter_map(|one| Some((one.comparison.as_ref()?, Amounts(one.currency))));
-        all.flat_map(|(comparison, amounts)| of(comparison, amounts))
-            .collect()
-    };
-    let sheet = |key, title: String, noun, columns: &[Head], rows| Table {
-        key,
-        title,
-        noun,
-        columns: columns.to_vec(),
-        rows,
-        ..Table::default()
-    };
     let key = bill.grouped_by.as_ref();
     let key = key.map_or_else(|| "type".to_owned(), ToString::to_string);
+    let reasons = parts.iter().flat_map(|(comparison, currency)| {
+        let reasons = in_parts(comparison).into_iter();
+        reasons.map(|(reason, hours, cost)| (reason, hours, Money::new(cost, *currency)))
+    });
+    let instances = parts.iter().flat_map(|(comparison, currency)| {
+        comparison.instances.iter().map(|instance| {
+            let part = |name| instance.differences.get(&name).copied();
+            let exact = NAMES.map(|name| part(name).unwrap_or_default());
+            (instance, shown(exact, difference(instance), *currency))
+        })
+    });
+    let groups = parts.iter().flat_map(|(comparison, currency)| {
+        let mut groups: Vec<_> = comparison.used.iter().collect();
+        groups.sort_by_key(|(_, used)| Reverse(used.idle));
+        groups.into_iter().map(|(group, used)| {
+            let exact = [used.useful, used.spare, used.idle, used.unmeasured];
+            let costs = shown(exact, cents(used.cost), *currency);
+            (group.as_deref(), used, costs)
+        })
+    });
     vec![
-        sheet(
+        Table::of(
             "differences",
-            "BILL AND AUDIT  what differs".to_owned(),
+            "BILL AND AUDIT  what differs",
             ("difference", "differences"),
-            &DIFFERENCES,
-            rows(differences),
+            differences(),
+            reasons,
         ),
-        sheet(
+        Table::of(
             "compared",
-            "INSTANCES OF THE AUDIT  effective cost".to_owned(),
+            "INSTANCES OF THE AUDIT  effective cost",
             ("instance", "instances"),
-            &COMPARED,
-            rows(compared),
+            compared(),
+            instances,
         ),
-        sheet(
+        Table::of(
             "used",
             format!("USE OF GPU INSTANCES  effective cost by {key}"),
             ("group", "groups"),
-            &USED,
-            rows(used),
+            used(),
+            groups,
         ),
     ]
+}
+
+/// What an instance is billed more than the audit expects, in cents.
+fn difference(instance: &ComparedInstance) -> Decimal {
+    shown_difference(instance.bill, instance.audit.unwrap_or_default())
 }
 
 /// The difference of both sums, as they are shown.
@@ -117,20 +152,6 @@ fn in_parts(comparison: &Comparison) -> Vec<(DifferenceReason, Decimal, Decimal)
     let all = all.iter().zip(shown);
     all.map(|((reason, part), cost)| (*reason, part.hours, cost))
         .collect()
-}
-
-fn differences(comparison: &Comparison, amounts: Amounts) -> Vec<Vec<Value>> {
-    let parts = in_parts(comparison).into_iter();
-    let row = |(reason, of_hours, cost): (DifferenceReason, Decimal, Decimal)| {
-        vec![
-            Value::text(reason.name().name()),
-            Value::text(in_words(reason)),
-            hours((!of_hours.is_zero()).then_some(of_hours)),
-            amounts.of(Some(cost)),
-            amounts.code(),
-        ]
-    };
-    parts.map(row).collect()
 }
 
 fn in_words(reason: DifferenceReason) -> &'static str {
@@ -155,46 +176,6 @@ fn in_words(reason: DifferenceReason) -> &'static str {
     }
 }
 
-fn compared(comparison: &Comparison, amounts: Amounts) -> Vec<Vec<Value>> {
-    let row = |one: &ComparedInstance| {
-        let exact = NAMES.map(|name| one.differences.get(&name).copied().unwrap_or_default());
-        let total = shown_difference(one.bill, one.audit.unwrap_or_default());
-        let mut row = vec![
-            Value::text(&one.id),
-            Value::text(&one.account),
-            Value::text(&one.region),
-            Value::text(&one.instance_type),
-            hours(Some(one.billed_hours)),
-            hours(Some(one.seen_hours)),
-            amounts.of(Some(one.bill)),
-            amounts.of(one.audit),
-        ];
-        let shown = in_cents(&exact, total).into_iter();
-        row.extend(shown.map(|cost| amounts.of(Some(cost))));
-        row.extend([
-            amounts.of(Some(total)),
-            amounts.of(Some(one.used.idle)),
-            amounts.code(),
-        ]);
-        row
-    };
-    comparison.instances.iter().map(row).collect()
-}
-
-fn used(comparison: &Comparison, amounts: Amounts) -> Vec<Vec<Value>> {
-    let mut groups: Vec<(&Option<String>, &UsedCost)> = comparison.used.iter().collect();
-    groups.sort_by_key(|(_, one)| Reverse(one.idle));
-    let row = |(group, one): (&Option<String>, &UsedCost)| {
-        let parts = [one.useful, one.spare, one.idle, one.unmeasured];
-        let mut row = vec![text(group.as_deref()), amounts.of(Some(one.cost))];
-        let shown = in_cents(&parts, cents(one.cost)).into_iter();
-        row.extend(shown.map(|cost| amounts.of(Some(cost))));
-        row.extend([percent(one.idle_percent()), amounts.code()]);
-        row
-    };
-    groups.into_iter().map(row).collect()
-}
-
 /// The difference of a bill and an audit, and the idle share of what was measured.
 pub(super) fn steps(bill: &CurrencyBill, of_currency: &str) -> Vec<Step> {
     let Some(comparison) = &bill.comparison else {
@@ -215,28 +196,31 @@ pub(super) fn steps(bill: &CurrencyBill, of_currency: &str) -> Vec<Step> {
         amounts.text(comparison.bill),
         amounts.text(comparison.audit)
     );
-    let mut steps = vec![Step {
-        name: format!("bill − audit{of_currency}"),
-        arithmetic: if named.is_empty() {
-            both
-        } else {
-            format!("{both} = {}", named.join(" + "))
-        },
-        result: amounts.of(Some(total)),
-    }];
+    let arithmetic = if named.is_empty() {
+        both
+    } else {
+        format!("{both} = {}", named.join(" + "))
+    };
+    let total = Value::Money(Money::new(total, bill.currency));
+    let mut steps = vec![Step::new(
+        format!("bill − audit{of_currency}"),
+        arithmetic,
+        total,
+    )];
     let used = comparison.used();
-    if let Some(share) = used.idle_percent() {
-        steps.push(Step {
-            name: format!("idle GPU cost{of_currency}"),
-            arithmetic: format!(
-                "{} / ({} − {} not measured)",
-                amounts.text(used.idle),
-                amounts.text(used.cost),
-                amounts.text(used.unmeasured)
-            ),
-            result: percent(Some(share)),
-        });
-    }
+    steps.extend(percentage(used.idle_percent()).map(|share| {
+        let words = format!(
+            "{} / ({} − {} not measured)",
+            amounts.text(used.idle),
+            amounts.text(used.cost),
+            amounts.text(used.unmeasured)
+        );
+        Step::new(
+            format!("idle GPU cost{of_currency}"),
+            words,
+            Value::Percent(share),
+        )
+    }));
     steps
 }
 

@@ -2,9 +2,9 @@
 
 use super::figures::Amounts;
 use super::origin::BillOrigin;
-use crate::billing::{Bill, Comparison, CurrencyBill, DifferenceReason, RoundedCosts};
+use crate::billing::{Bill, Comparison, CurrencyBill, DifferenceReason};
 use crate::domain::{LineKind, Provider, PurchaseOption};
-use crate::report::doc::Missing;
+use crate::report::doc::{Missing, sentences};
 use crate::report::shared::markup::NAME;
 use crate::report::shared::text::{counted, fit};
 use rust_decimal::Decimal;
@@ -14,69 +14,37 @@ const MOST_DIVIDED: Decimal = Decimal::from_parts(101, 0, 0, false, 2);
 
 /// The gravest first.
 pub(super) fn caveats(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
+    let parts = || bill.currencies.iter();
+    let rounded = parts().flat_map(|part| part.rounded.iter().map(|costs| (part.currency, costs)));
+    let rounded = rounded.map(|(currency, costs)| (Amounts(currency), costs));
+    let of = |provider| match provider {
+        Some(Provider::Aws) => " of AWS",
+        Some(Provider::Azure) => " of Azure",
+        Some(Provider::Gcp) => " of Google Cloud",
+        _ => "",
+    };
+    let mut compared = parts().filter_map(|part| part.comparison.as_ref());
+    let is_apart = origin.audit.is_some() && compared.all(is_apart);
+    // Hours whose price is in another line, which no line of theirs names.
+    let prepaid = parts().filter_map(|part| part.parts().hours_of(PurchaseOption::CapacityBlock));
+    let uninvoiced: u64 = parts().map(|part| part.uninvoiced).sum();
+    let mut kinds = parts().flat_map(|part| &part.kinds);
+    let has_volumes = kinds.any(|lines| matches!(lines.kind, LineKind::Volume | LineKind::Address));
+    let is_compared = origin.audit.is_some();
     let mut caveats = Vec::new();
-    for payer in &origin.in_two_forms {
-        caveats.push(format!(
-            "Files of several formats have lines of the payer {}: what is in more than one of \
-             them is counted again. Pass the files of one export.",
-            fit(payer, NAME)
-        ));
-    }
-    if origin.estimates > 0 {
-        caveats.push(format!(
-            "{} of gpucost, from an export of an audit: no cloud has billed these amounts.",
-            counted(
-                origin.estimates,
-                "line is an estimate",
-                "lines are estimates"
-            )
-        ));
-    }
-    for one in &bill.currencies {
-        caveats.extend(one.rounded.iter().map(|costs| rounded(costs, one)));
-    }
-    caveats.extend(bill.currencies.iter().filter_map(taken_back));
-    if origin.untimed > 0 {
-        caveats.push(format!(
-            "{} a time that is none: the amounts count, and the period is without them.",
-            counted(origin.untimed, "row has", "rows have")
-        ));
-    }
-    let mut compared = bill
-        .currencies
-        .iter()
-        .filter_map(|one| one.comparison.as_ref());
-    if origin.audit.is_some() && compared.all(is_apart) {
-        caveats.push(
-            "The bill has no hour of any instance of the audit: compare the accounts, the \
-             regions and the times of both."
-                .to_owned(),
-        );
-    }
-    caveats.extend(bill.currencies.iter().filter_map(divided));
-    caveats.extend(bill.currencies.iter().filter_map(prepaid));
-    let uninvoiced: u64 = bill.currencies.iter().map(|one| one.uninvoiced).sum();
-    if uninvoiced > 0 {
-        caveats.push(format!(
-            "{} without an invoice: until the invoice is final, the bill may change.",
-            counted(uninvoiced, "line is", "lines are")
-        ));
-    }
-    if origin.superseded > 0 {
-        caveats.push(format!(
-            "Left out {} of earlier readings of a billing period.",
-            counted(origin.superseded, "file", "files")
-        ));
-    }
-    if bill.currencies.iter().any(has_volumes) {
-        let of_instances = if origin.audit.is_some() {
-            "Volumes and addresses belong to the instances that have them at the time of the \
-             audit. Others are in the sheet of kinds alone."
-        } else {
-            "A bill does not say to which instance a volume or an address belongs: they are in \
-             the sheet of kinds."
-        };
-        caveats.push(of_instances.to_owned());
+    sentences! { caveats;
+        for payer in &origin.in_two_forms => "Files of several formats have lines of the payer {}: what is in more than one of them is counted again. Pass the files of one export.", fit(payer, NAME);
+        if origin.estimates > 0 => "{} of gpucost, from an export of an audit: no cloud has billed these amounts.", counted(origin.estimates, "line is an estimate", "lines are estimates");
+        for (amounts, costs) in rounded => "Effective costs{} are rounded to whole units in each of {}: they add up to {}, and what was billed to {}. Trust the billed amounts.", of(costs.provider), counted(costs.lines, "line", "lines"), amounts.text(costs.effective), amounts.text(costs.billed);
+        for taken in parts().filter_map(taken_back) => "What instances and types are billed has the on-demand price of hours that savings plans cover. Lines of the kind negation take {taken} back, for all that is covered.";
+        if origin.untimed > 0 => "{} a time that is none: the amounts count, and the period is without them.", counted(origin.untimed, "row has", "rows have");
+        if is_apart => "The bill has no hour of any instance of the audit: compare the accounts, the regions and the times of both.";
+        for (allocated, cost) in parts().filter_map(divided) => "Pods have {allocated} of instances that cost {cost}: AWS divides an instance that ran for a part of an hour as though it ran for all of it.";
+        for hours in prepaid => "{} hours of GPU instances have a list price, cost nothing and name no commitment: they are taken as hours of Capacity Blocks. Their fees are in the sheet of kinds, under other, and not in what the GPU instances cost; rates and coverage leave the hours out.", hours.round_dp(2).normalize();
+        if uninvoiced > 0 => "{} without an invoice: until the invoice is final, the bill may change.", counted(uninvoiced, "line is", "lines are");
+        if origin.superseded > 0 => "Left out {} of earlier readings of a billing period.", counted(origin.superseded, "file", "files");
+        if has_volumes && is_compared => "Volumes and addresses belong to the instances that have them at the time of the audit. Others are in the sheet of kinds alone.";
+        if has_volumes && !is_compared => "A bill does not say to which instance a volume or an address belongs: they are in the sheet of kinds.";
     }
     caveats
 }
@@ -85,130 +53,70 @@ pub(super) fn caveats(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
 /// billed more than was billed.
 fn taken_back(bill: &CurrencyBill) -> Option<String> {
     let mut kinds = bill.kinds.iter();
-    let negation = kinds.find(|one| one.kind == LineKind::Negation)?;
+    let negation = kinds.find(|lines| lines.kind == LineKind::Negation)?;
     let taken = negation.costs.billed.sum().filter(|sum| !sum.is_zero())?;
     bill.parts().hours_of(PurchaseOption::SavingsPlan)?;
-    Some(format!(
-        "What instances and types are billed has the on-demand price of hours that savings plans \
-         cover. Lines of the kind negation take {} back, for all that is covered.",
-        Amounts(bill.currency).text(-taken)
-    ))
-}
-
-/// Hours whose price is in another line, which no line of theirs names.
-fn prepaid(bill: &CurrencyBill) -> Option<String> {
-    let hours = bill.parts().hours_of(PurchaseOption::CapacityBlock)?;
-    Some(format!(
-        "{} hours of GPU instances have a list price, cost nothing and name no commitment: they are \
-         taken as hours of Capacity Blocks. Their fees are in the sheet of kinds, under other, and \
-         not in what the GPU instances cost; rates and coverage leave the hours out.",
-        hours.round_dp(2).normalize()
-    ))
+    Some(Amounts(bill.currency).text(-taken))
 }
 
 /// Whether a bill and an audit have nothing in common.
 fn is_apart(comparison: &Comparison) -> bool {
     let mut instances = comparison.instances.iter();
-    instances.all(|one| one.billed_hours.is_zero())
+    instances.all(|instance| instance.billed_hours.is_zero())
 }
 
-fn rounded(costs: &RoundedCosts, bill: &CurrencyBill) -> String {
-    let amounts = Amounts(bill.currency);
-    let of = match costs.provider {
-        Some(Provider::Aws) => " of AWS",
-        Some(Provider::Azure) => " of Azure",
-        Some(Provider::Gcp) => " of Google Cloud",
-        _ => "",
-    };
-    format!(
-        "Effective costs{of} are rounded to whole units in each of {}: they add up to {}, and what \
-         was billed to {}. Trust the billed amounts.",
-        counted(costs.lines, "line", "lines"),
-        amounts.text(costs.effective),
-        amounts.text(costs.billed)
-    )
-}
-
-fn divided(bill: &CurrencyBill) -> Option<String> {
-    let divided = &bill.divided;
-    let (cost, allocated) = (divided.cost.sum()?, divided.allocated.sum()?);
-    let amounts = Amounts(bill.currency);
-    (allocated > cost * MOST_DIVIDED).then(|| {
-        format!(
-            "Pods have {} of instances that cost {}: AWS divides an instance that ran for a part \
-             of an hour as though it ran for all of it.",
-            amounts.text(allocated),
-            amounts.text(cost)
-        )
-    })
-}
-
-fn has_volumes(bill: &CurrencyBill) -> bool {
-    let is_one = |kind| matches!(kind, LineKind::Volume | LineKind::Address);
-    bill.kinds.iter().any(|one| is_one(one.kind))
+/// What pods have of instances, and what these cost, where it is too much.
+fn divided(bill: &CurrencyBill) -> Option<(String, String)> {
+    let (cost, allocated) = (bill.divided.cost.sum()?, bill.divided.allocated.sum()?);
+    let words = [allocated, cost].map(|amount| Amounts(bill.currency).text(amount));
+    (allocated > cost * MOST_DIVIDED).then(|| words.into())
 }
 
 pub(super) fn missing(bill: &Bill, origin: &BillOrigin) -> Vec<Missing> {
-    let counting = bill.currencies.iter().flat_map(|one| &one.kinds);
-    let counting = counting.filter(|one| one.kind.counts());
-    let absent: u64 = counting.map(|one| one.costs.effective.absent()).sum();
+    let counting = bill.currencies.iter().flat_map(|part| &part.kinds);
+    let counting = counting.filter(|lines| lines.kind.counts());
+    let absent: u64 = counting.map(|lines| lines.costs.effective.absent()).sum();
+    let audit = origin.audit.as_ref();
+    let others = audit.map_or(0, |audit| audit.left_out);
+    let days = audit.map_or(0, |audit| audit.days_missing);
     let mut missing = Vec::new();
     if absent > 0 {
-        missing.push(Missing {
-            what: format!("effective cost of {}", counted(absent, "line", "lines")),
-            remedy: "they are in no sum of effective costs; export the columns of effective \
-                     costs, fees and commitments that docs/bill.md lists"
-                .to_owned(),
-        });
+        missing.push(Missing::new(
+            format!("effective cost of {}", counted(absent, "line", "lines")),
+            "they are in no sum of effective costs; export the columns of effective costs, fees \
+             and commitments that docs/bill.md lists",
+        ));
     }
-    for one in &bill.currencies {
-        let unnamed = one.comparison.as_ref().and_then(unnamed);
-        missing.extend(unnamed.map(|cost| {
-            Missing {
-                what: format!(
-                    "instances of lines that cost {}",
-                    Amounts(one.currency).text(cost)
-                ),
-                remedy:
-                    "export the bill with resource ids; of SageMaker a bill names endpoints and \
-                     jobs"
-                        .to_owned(),
-            }
-        }));
+    missing.extend(bill.currencies.iter().filter_map(|part| {
+        // What lines cost that name no instance, or no time.
+        let unnamed = &part.comparison.as_ref()?.differences;
+        let cost = unnamed.get(&DifferenceReason::Unnamed)?.cost;
+        let cost = Amounts(part.currency).text(cost);
+        Some(Missing::new(
+            format!("instances of lines that cost {cost}"),
+            "export the bill with resource ids; of SageMaker a bill names endpoints and jobs",
+        ))
+    }));
+    if others > 0 {
+        missing.push(Missing::new(
+            format!("comparison of {}", counted(others, "instance", "instances")),
+            "only instances of EC2 are compared: bills name others differently",
+        ));
     }
-    let left_out = origin.audit.as_ref().map_or(0, |audit| audit.left_out);
-    if left_out > 0 {
-        missing.push(Missing {
-            what: format!(
-                "comparison of {}",
-                counted(left_out, "instance", "instances")
-            ),
-            remedy: "only instances of EC2 are compared: bills name others differently".to_owned(),
-        });
-    }
-    let days = origin.audit.as_ref().map_or(0, |audit| audit.days_missing);
     if days > 0 {
-        missing.push(Missing {
-            what: format!("hours of {}", counted(days, "day", "days")),
-            remedy: "record every night with `gpucost history record`: what was billed on these \
-                     days is outside the hours of the audit"
-                .to_owned(),
-        });
+        missing.push(Missing::new(
+            format!("hours of {}", counted(days, "day", "days")),
+            "record every night with `gpucost history record`: what was billed on these days is \
+             outside the hours of the audit",
+        ));
     }
-    for (code, rows) in &origin.other_currencies {
-        missing.push(Missing {
-            what: format!("amounts in {}", fit(code, NAME)),
-            remedy: format!(
-                "{} left out: gpucost adds up USD, CNY and EUR",
-                counted(*rows, "row is", "rows are")
-            ),
-        });
-    }
+    let codes = origin.other_currencies.iter();
+    missing.extend(codes.map(|(code, rows)| {
+        let rows = counted(*rows, "row is", "rows are");
+        Missing::new(
+            format!("amounts in {}", fit(code, NAME)),
+            format!("{rows} left out: gpucost adds up USD, CNY and EUR"),
+        )
+    }));
     missing
-}
-
-/// What lines cost that name no instance, or no time.
-fn unnamed(comparison: &Comparison) -> Option<Decimal> {
-    let part = comparison.differences.get(&DifferenceReason::Unnamed)?;
-    Some(part.cost)
 }

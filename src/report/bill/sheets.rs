@@ -1,385 +1,228 @@
 //! Rows of a bill.
 
 use super::comparison;
-use super::figures::{Amounts, hours, percent, text};
-use super::origin::BillOrigin;
+use super::figures::{Amounts, hours, percentage};
+use super::origin::{BillOrigin, BillSource};
 use crate::billing::{
-    Bill, CurrencyBill, DerivedRate, InstanceCost, Parts, RateRefusal, percent_of,
+    Bill, CommitmentUse, CurrencyBill, DerivedRate, GroupCost, InstanceCost, KindCost, Parts,
+    PodCost, RateRefusal, Tally, TypeCost, percent_of,
 };
-use crate::domain::PurchaseOption;
-use crate::report::doc::{Head, Table, Value, column, detail};
+use crate::domain::{Money, PurchaseOption};
+use crate::report::doc::{Column, Table, columns};
+use crate::report::reserved::CURRENCIES;
+use rust_decimal::Decimal;
 
-const INSTANCES: [Head; 16] = [
-    column("instance", "instance"),
-    detail("account", "account"),
-    column("region", "region"),
-    column("instance_type", "type"),
-    column("purchase_options", "paid as"),
-    column("hours", "hours"),
-    detail("gpu_hours", "GPU hours"),
-    column("list_cost", "list"),
-    detail("contracted_cost", "contracted"),
-    column("effective_cost", "effective"),
-    detail("billed_cost", "billed"),
-    column("transfer_cost", "transfer"),
-    detail("volumes_cost", "volumes"),
-    detail("addresses_cost", "addresses"),
-    detail("lines_without_effective_cost", "no effective cost"),
-    detail("currency", "currency"),
-];
-const TYPES: [Head; 16] = [
-    column("region", "region"),
-    column("instance_type", "type"),
-    detail("instances", "instances"),
-    column("hours", "hours"),
-    detail("gpu_hours", "GPU hours"),
-    detail("on_demand_hours", "on-demand h"),
-    detail("reserved_hours", "reserved h"),
-    detail("savings_plan_hours", "savings plan h"),
-    detail("spot_hours", "spot h"),
-    column("list_cost", "list"),
-    detail("contracted_cost", "contracted"),
-    column("effective_cost", "effective"),
-    column("billed_cost", "billed"),
-    column("coverage_percent", "covered"),
-    column("savings_percent", "saved"),
-    detail("currency", "currency"),
-];
-const KINDS: [Head; 8] = [
-    column("kind", "kind"),
-    column("lines", "lines"),
-    column("list_cost", "list"),
-    detail("contracted_cost", "contracted"),
-    column("effective_cost", "effective"),
-    column("billed_cost", "billed"),
-    detail("lines_without_effective_cost", "no effective cost"),
-    detail("currency", "currency"),
-];
-const UNUSED: [Head; 7] = [
-    column("reservation", "reservation"),
-    detail("account", "account"),
-    column("region", "region"),
-    column("instance_type", "type"),
-    column("hours", "hours"),
-    column("effective_cost", "effective"),
-    detail("currency", "currency"),
-];
-const COMMITMENTS: [Head; 9] = [
-    column("commitment", "commitment"),
-    column("purchase_option", "kind"),
-    detail("instance_types", "GPU types"),
-    column("used_cost", "used"),
-    column("used_by_gpu_instances_cost", "by GPU instances"),
-    column("unused_cost", "unused"),
-    column("utilization_percent", "utilization"),
-    detail("fees_cost", "fees"),
-    detail("currency", "currency"),
-];
-const GROUPS: [Head; 6] = [
-    column("group", "group"),
-    column("gpu_hours", "GPU hours"),
-    column("gpu_instances_cost", "GPU instances"),
-    column("effective_cost", "effective"),
-    column("share_percent", "share"),
-    detail("currency", "currency"),
-];
-const PODS: [Head; 9] = [
-    column("cluster", "cluster"),
-    column("namespace", "namespace"),
-    column("pod", "pod"),
-    column("accelerator_hours", "GPU hours"),
-    column("accelerators_cost", "GPUs"),
-    column("others_cost", "others"),
-    column("unused_cost", "unused"),
-    column("effective_cost", "effective"),
-    detail("currency", "currency"),
-];
-const RATES: [Head; 12] = [
-    column("instance_type", "type"),
-    column("region", "region"),
-    detail("operating_system", "system"),
-    detail("tenancy", "tenancy"),
-    column("option", "option"),
-    column("hours", "hours"),
-    column("list_hourly", "list"),
-    column("hourly", "paid"),
-    column("discount_percent", "discount"),
-    detail("effective_date", "last day"),
-    column("note", "note"),
-    detail("currency", "currency"),
-];
-const FILES: [Head; 3] = [
-    column("file", "file"),
-    column("form", "form"),
-    column("rows", "rows"),
-];
+/// A row, and the bill in whose currency its amounts are.
+type Row<'a, T> = (&'a T, &'a CurrencyBill);
 
-/// The sheets of a bill. Those that only some bills have are left out where they are empty.
-pub(super) fn all(bill: &Bill, origin: &BillOrigin) -> Vec<Table> {
-    let rows = |of: fn(&CurrencyBill) -> Vec<Vec<Value>>| -> Vec<Vec<Value>> {
-        bill.currencies.iter().flat_map(of).collect()
-    };
-    let sheet = |key, title: &str, noun, columns: &[Head], rows| Table {
-        key,
-        title: title.to_owned(),
-        noun,
-        columns: columns.to_vec(),
-        rows,
-        ..Table::default()
-    };
-    let row = ("row", "rows");
-    let group = match &bill.grouped_by {
-        Some(key) => format!("GROUPS  by {key}"),
-        None => String::new(),
-    };
-    let always = [
-        sheet(
-            "instances",
-            "GPU INSTANCES  with their data transfer",
-            ("instance", "instances"),
-            &INSTANCES,
-            rows(instances),
-        ),
-        sheet("types", "TYPES", ("type", "types"), &TYPES, rows(types)),
-        sheet(
-            "kinds",
-            "KINDS OF LINES  of the whole bill",
-            ("kind", "kinds"),
-            &KINDS,
-            rows(kinds),
-        ),
-    ];
-    let sometimes = [
-        sheet("groups", &group, ("group", "groups"), &GROUPS, rows(groups)),
-        sheet(
-            "commitments",
-            "COMMITMENTS  at effective cost",
-            ("commitment", "commitments"),
-            &COMMITMENTS,
-            rows(commitments),
-        ),
-        sheet(
-            "unused_reservations",
-            "RESERVED CAPACITY  in which nothing ran",
-            ("reservation", "reservations"),
-            &UNUSED,
-            rows(unused_reservations),
-        ),
-        sheet(
-            "pods",
-            "PODS  parts of the instances above, not costs beside them",
-            ("pod", "pods"),
-            &PODS,
-            rows(pods),
-        ),
-        sheet(
-            "rates",
-            "PRICES PER HOUR  that the bill shows",
-            ("price", "prices"),
-            &RATES,
-            rows(rates),
-        ),
-        sheet("sources", "FILES", row, &FILES, files(origin)),
-    ];
-    let filled = sometimes.into_iter().filter(|one| !one.rows.is_empty());
-    let always = always.into_iter().chain(comparison::sheets(bill));
-    always.chain(filled).collect()
-}
-
-fn options(parts: &Parts) -> Value {
-    let names: Vec<&str> = parts
-        .options()
-        .map(|option| option.map_or("unknown", PurchaseOption::name))
-        .collect();
-    Value::text(names.join(", "))
-}
-
-fn instances(bill: &CurrencyBill) -> Vec<Vec<Value>> {
-    let amounts = Amounts(bill.currency);
-    let row = |one: &InstanceCost| {
-        let total = one.parts.total();
-        vec![
-            text(one.id.as_deref()),
-            text(one.account.as_deref()),
-            text(one.region.as_deref()),
-            Value::text(&one.instance_type),
-            options(&one.parts),
-            hours(one.parts.hours().sum()),
-            hours(one.gpu_hours()),
-            amounts.sum(&total.list),
-            amounts.sum(&total.contracted),
-            amounts.sum(&total.effective),
-            amounts.sum(&total.billed),
-            amounts.of(one.transfer),
-            amounts.of(one.volumes),
-            amounts.of(one.addresses),
-            Value::Count(total.effective.absent()),
-            amounts.code(),
-        ]
-    };
-    bill.instances.iter().map(row).collect()
-}
-
-fn types(bill: &CurrencyBill) -> Vec<Vec<Value>> {
-    let amounts = Amounts(bill.currency);
-    let rows = bill.types.iter().map(|one| {
-        let total = one.parts.total();
-        let all_hours = one.parts.hours().sum();
-        let gpu_hours = one.gpus.zip(all_hours).map(|(gpus, hours)| gpus * hours);
-        let of = |option| hours(one.parts.hours_of(option));
-        vec![
-            text(one.region.as_deref()),
-            Value::text(&one.instance_type),
-            Value::Count(one.instances),
-            hours(all_hours),
-            hours(gpu_hours),
-            of(PurchaseOption::OnDemand),
-            of(PurchaseOption::Reserved),
-            of(PurchaseOption::SavingsPlan),
-            of(PurchaseOption::Spot),
-            amounts.sum(&total.list),
-            amounts.sum(&total.contracted),
-            amounts.sum(&total.effective),
-            amounts.sum(&total.billed),
-            percent(one.parts.coverage_percent()),
-            percent(one.parts.savings_percent()),
-            amounts.code(),
-        ]
-    });
-    rows.collect()
-}
-
-fn kinds(bill: &CurrencyBill) -> Vec<Vec<Value>> {
-    let amounts = Amounts(bill.currency);
-    let rows = bill.kinds.iter().map(|one| {
-        vec![
-            Value::text(one.kind.name()),
-            Value::Count(one.lines),
-            amounts.sum(&one.costs.list),
-            amounts.sum(&one.costs.contracted),
-            amounts.sum(&one.costs.effective),
-            amounts.sum(&one.costs.billed),
-            Value::Count(one.costs.effective.absent()),
-            amounts.code(),
-        ]
-    });
-    rows.collect()
-}
-
-fn unused_reservations(bill: &CurrencyBill) -> Vec<Vec<Value>> {
-    let amounts = Amounts(bill.currency);
-    let row = |one: &InstanceCost| {
-        vec![
-            text(one.id.as_deref()),
-            text(one.account.as_deref()),
-            text(one.region.as_deref()),
-            Value::text(&one.instance_type),
-            hours(one.parts.hours().sum()),
-            amounts.sum(&one.parts.total().effective),
-            amounts.code(),
-        ]
-    };
-    bill.unused_reservations.iter().map(row).collect()
-}
-
-fn commitments(bill: &CurrencyBill) -> Vec<Vec<Value>> {
-    let amounts = Amounts(bill.currency);
-    let rows = bill.commitments.iter().map(|one| {
-        let types: Vec<&str> = one.types.iter().map(String::as_str).collect();
-        vec![
-            Value::text(&one.id),
-            text(one.option.map(PurchaseOption::name)),
-            Value::text(types.join(", ")),
-            amounts.sum(&one.used),
-            amounts.sum(&one.used_by_instances),
-            amounts.sum(&one.unused),
-            percent(one.utilization_percent()),
-            amounts.sum(&one.fees),
-            amounts.code(),
-        ]
-    });
-    rows.collect()
-}
-
-fn groups(bill: &CurrencyBill) -> Vec<Vec<Value>> {
-    let amounts = Amounts(bill.currency);
-    let all = bill.total().effective.sum();
-    let rows = bill.groups.iter().map(|one| {
-        let share = one.all.sum().zip(all);
-        let share = share.and_then(|(one, all)| percent_of(one, all));
-        vec![
-            text(one.value.as_deref()),
-            hours(Some(one.gpu_hours)),
-            amounts.sum(&one.instances),
-            amounts.sum(&one.all),
-            percent(share),
-            amounts.code(),
-        ]
-    });
-    rows.collect()
-}
-
-fn pods(bill: &CurrencyBill) -> Vec<Vec<Value>> {
-    let amounts = Amounts(bill.currency);
-    let rows = bill.pods.iter().map(|one| {
-        vec![
-            text(one.cluster.as_deref()),
-            text(one.namespace.as_deref()),
-            text(one.name.as_deref()),
-            hours(one.accelerator_hours),
-            amounts.sum(&one.accelerators),
-            amounts.sum(&one.others),
-            amounts.sum(&one.unused),
-            amounts.of(one.total()),
-            amounts.code(),
-        ]
-    });
-    rows.collect()
-}
-
-fn rates(bill: &CurrencyBill) -> Vec<Vec<Value>> {
-    let amounts = Amounts(bill.currency);
-    let row = |one: &DerivedRate| {
-        vec![
-            Value::text(&one.key.instance_type),
-            Value::text(&one.key.region),
-            Value::text(one.key.operating_system.name()),
-            Value::text(one.key.tenancy.name()),
-            Value::text(one.key.option.to_string()),
-            hours(Some(one.hours)),
-            amounts.price(one.list_hourly),
-            amounts.price(one.hourly),
-            percent(one.discount_percent()),
-            text(one.last_day.map(|day| day.to_string()).as_deref()),
-            Value::text(note(one, amounts)),
-            amounts.code(),
-        ]
-    };
-    bill.rates.iter().map(row).collect()
-}
-
-fn note(rate: &DerivedRate, amounts: Amounts) -> String {
-    match rate.refusal {
-        None if rate.list_hourly.is_none() => "price of the commitment".to_owned(),
-        None => "negotiated".to_owned(),
-        Some(RateRefusal::Varies { least, most }) => {
-            format!("from {} to {}", amounts.text(least), amounts.text(most))
-        }
-        Some(RateRefusal::Unstated { lines: 1 }) => "1 line states none".to_owned(),
-        Some(RateRefusal::Unstated { lines }) => format!("{lines} lines state none"),
-        Some(RateRefusal::Unlisted) => "no list price beside it".to_owned(),
-        Some(RateRefusal::Public) => "public price".to_owned(),
-        Some(RateRefusal::NotAPrice) => "not for a price file".to_owned(),
+columns! {
+    fn instances<'a>(row: Row<'a, InstanceCost>) {
+        opt text "instance", "instance", Narrow(0), row.0.id.clone(), "";
+        opt text "account", "account", Wide, row.0.account.clone(), "";
+        opt text "region", "region", Narrow(0), row.0.region.clone(), "";
+        text "instance_type", "type", Narrow(0), row.0.instance_type.clone(), "";
+        text "purchase_options", "paid as", Narrow(0), options(&row.0.parts), "";
+        opt cell "hours", "hours", Narrow(0), hours(row.0.parts.hours().sum()), "";
+        opt cell "gpu_hours", "GPU hours", Wide, hours(row.0.gpu_hours()), "";
+        opt money "list_cost", "list", Narrow(0), sum(row.1, row.0.parts.total().list), "";
+        opt money "contracted_cost", "contracted", Wide, sum(row.1, row.0.parts.total().contracted), "";
+        opt money "effective_cost", "effective", Narrow(0), sum(row.1, row.0.parts.total().effective), "Commitments are spread over the hours that they cover.";
+        opt money "billed_cost", "billed", Wide, sum(row.1, row.0.parts.total().billed), "";
+        opt money "transfer_cost", "transfer", Narrow(0), amount(row.1, row.0.transfer), "Data transfer.";
+        opt money "volumes_cost", "volumes", Wide, amount(row.1, row.0.volumes), "null where it is not known which these are.";
+        opt money "addresses_cost", "addresses", Wide, amount(row.1, row.0.addresses), "null where it is not known which these are.";
+        count "lines_without_effective_cost", "no effective cost", Wide, row.0.parts.total().effective.absent(), "";
+        word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
     }
 }
 
-fn files(origin: &BillOrigin) -> Vec<Vec<Value>> {
-    let rows = origin.files.iter().map(|file| {
-        vec![
-            Value::text(&file.name),
-            Value::text(file.form),
-            Value::Count(file.rows),
-        ]
-    });
-    rows.collect()
+columns! {
+    fn types<'a>(row: Row<'a, TypeCost>) {
+        opt text "region", "region", Narrow(0), row.0.region.clone(), "";
+        text "instance_type", "type", Narrow(0), row.0.instance_type.clone(), "";
+        count "instances", "instances", Wide, row.0.instances, "";
+        opt cell "hours", "hours", Narrow(0), hours(row.0.parts.hours().sum()), "";
+        opt cell "gpu_hours", "GPU hours", Wide, hours(row.0.gpus.zip(row.0.parts.hours().sum()).map(|(gpus, hours)| gpus * hours)), "";
+        opt cell "on_demand_hours", "on-demand h", Wide, hours(row.0.parts.hours_of(PurchaseOption::OnDemand)), "";
+        opt cell "reserved_hours", "reserved h", Wide, hours(row.0.parts.hours_of(PurchaseOption::Reserved)), "";
+        opt cell "savings_plan_hours", "savings plan h", Wide, hours(row.0.parts.hours_of(PurchaseOption::SavingsPlan)), "";
+        opt cell "spot_hours", "spot h", Wide, hours(row.0.parts.hours_of(PurchaseOption::Spot)), "";
+        opt money "list_cost", "list", Narrow(0), sum(row.1, row.0.parts.total().list), "";
+        opt money "contracted_cost", "contracted", Wide, sum(row.1, row.0.parts.total().contracted), "";
+        opt money "effective_cost", "effective", Narrow(0), sum(row.1, row.0.parts.total().effective), "";
+        opt money "billed_cost", "billed", Narrow(0), sum(row.1, row.0.parts.total().billed), "";
+        opt percent "coverage_percent", "covered", Narrow(0), percentage(row.0.parts.coverage_percent()), "Of commitments, at list price.";
+        opt percent "savings_percent", "saved", Narrow(0), percentage(row.0.parts.savings_percent()), "Against the list price.";
+        word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
+    }
+}
+
+columns! {
+    fn kinds<'a>(row: Row<'a, KindCost>) {
+        text "kind", "kind", Narrow(0), row.0.kind.name().to_owned(), "";
+        count "lines", "lines", Narrow(0), row.0.lines, "";
+        opt money "list_cost", "list", Narrow(0), sum(row.1, row.0.costs.list), "";
+        opt money "contracted_cost", "contracted", Wide, sum(row.1, row.0.costs.contracted), "";
+        opt money "effective_cost", "effective", Narrow(0), sum(row.1, row.0.costs.effective), "";
+        opt money "billed_cost", "billed", Narrow(0), sum(row.1, row.0.costs.billed), "";
+        count "lines_without_effective_cost", "no effective cost", Wide, row.0.costs.effective.absent(), "";
+        word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
+    }
+}
+
+columns! {
+    fn unused<'a>(row: Row<'a, InstanceCost>) {
+        opt text "reservation", "reservation", Narrow(0), row.0.id.clone(), "";
+        opt text "account", "account", Wide, row.0.account.clone(), "";
+        opt text "region", "region", Narrow(0), row.0.region.clone(), "";
+        text "instance_type", "type", Narrow(0), row.0.instance_type.clone(), "";
+        opt cell "hours", "hours", Narrow(0), hours(row.0.parts.hours().sum()), "";
+        opt money "effective_cost", "effective", Narrow(0), sum(row.1, row.0.parts.total().effective), "";
+        word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
+    }
+}
+
+columns! {
+    fn commitments<'a>(row: Row<'a, CommitmentUse>) {
+        text "commitment", "commitment", Narrow(0), row.0.id.clone(), "";
+        opt text "purchase_option", "kind", Narrow(0), row.0.option.map(|option| option.name().to_owned()), "null where no line says it.";
+        text "instance_types", "GPU types", Wide, row.0.types.iter().map(String::as_str).collect::<Vec<_>>().join(", "), "";
+        opt money "used_cost", "used", Narrow(0), sum(row.1, row.0.used), "";
+        opt money "used_by_gpu_instances_cost", "by GPU instances", Narrow(0), sum(row.1, row.0.used_by_instances), "";
+        opt money "unused_cost", "unused", Narrow(0), sum(row.1, row.0.unused), "";
+        opt percent "utilization_percent", "utilization", Narrow(0), percentage(row.0.utilization_percent()), "";
+        opt money "fees_cost", "fees", Wide, sum(row.1, row.0.fees), "What was invoiced for it.";
+        word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
+    }
+}
+
+columns! {
+    fn groups<'a>(row: Row<'a, GroupCost>) {
+        opt text "group", "group", Narrow(0), row.0.value.clone(), "null of what has no value of the key.";
+        cell "gpu_hours", "GPU hours", Narrow(0), hours(Some(row.0.gpu_hours)), "";
+        opt money "gpu_instances_cost", "GPU instances", Narrow(0), sum(row.1, row.0.instances), "";
+        opt money "effective_cost", "effective", Narrow(0), sum(row.1, row.0.all), "";
+        opt percent "share_percent", "share", Narrow(0), percentage(share(row.0, row.1)), "Of the whole bill.";
+        word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
+    }
+}
+
+columns! {
+    fn pods<'a>(row: Row<'a, PodCost>) {
+        opt text "cluster", "cluster", Narrow(0), row.0.cluster.clone(), "";
+        opt text "namespace", "namespace", Narrow(0), row.0.namespace.clone(), "";
+        opt text "pod", "pod", Narrow(0), row.0.name.clone(), "";
+        opt cell "accelerator_hours", "GPU hours", Narrow(0), hours(row.0.accelerator_hours), "";
+        opt money "accelerators_cost", "GPUs", Narrow(0), sum(row.1, row.0.accelerators), "";
+        opt money "others_cost", "others", Narrow(0), sum(row.1, row.0.others), "Of processors and memory.";
+        opt money "unused_cost", "unused", Narrow(0), sum(row.1, row.0.unused), "Its part of what stayed unused.";
+        opt money "effective_cost", "effective", Narrow(0), amount(row.1, row.0.total()), "";
+        word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
+    }
+}
+
+columns! {
+    fn rates<'a>(row: Row<'a, DerivedRate>) {
+        text "instance_type", "type", Narrow(0), row.0.key.instance_type.clone(), "";
+        text "region", "region", Narrow(0), row.0.key.region.clone(), "";
+        text "operating_system", "system", Wide, row.0.key.operating_system.name().to_owned(), "";
+        text "tenancy", "tenancy", Wide, row.0.key.tenancy.name().to_owned(), "";
+        text "option", "option", Narrow(0), row.0.key.option.to_string(), "";
+        cell "hours", "hours", Narrow(0), hours(Some(row.0.hours)), "";
+        opt price "list_hourly", "list", Narrow(0), amount(row.1, row.0.list_hourly), "";
+        opt price "hourly", "paid", Narrow(0), amount(row.1, row.0.hourly), "";
+        opt percent "discount_percent", "discount", Narrow(0), percentage(row.0.discount_percent()), "";
+        opt date "effective_date", "last day", Wide, row.0.last_day, "The last day on which it held.";
+        text "note", "note", Narrow(0), note(row.0, Amounts(row.1.currency)), "";
+        word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
+    }
+}
+
+columns! {
+    fn sources<'a>(row: &'a BillSource) {
+        text "file", "file", Narrow(0), row.name.clone(), "";
+        text "form", "form", Narrow(0), row.form.to_owned(), "";
+        count "rows", "rows", Narrow(0), row.rows, "";
+    }
+}
+
+/// The tables of a bill. Those that only some bills have are absent where they are empty.
+pub(super) fn all(bill: &Bill, origin: &BillOrigin) -> Vec<Table> {
+    macro_rules! tables {
+        ($($key:literal, $title:expr, $one:literal, $many:literal, $rows:ident: $columns:expr;)*) => {
+            vec![$( table(bill, ($key, $title), ($one, $many), $columns, |part| &part.$rows) ),*]
+        };
+    }
+    let key = bill.grouped_by.as_ref().map(ToString::to_string);
+    let by = format!("GROUPS  by {}", key.unwrap_or_default());
+    let mut tables = tables! {
+        "instances", "GPU INSTANCES  with their data transfer", "instance", "instances", instances: instances();
+        "types", "TYPES", "type", "types", types: types();
+        "kinds", "KINDS OF LINES  of the whole bill", "kind", "kinds", kinds: kinds();
+    };
+    tables.extend(comparison::tables(bill));
+    let mut more = tables! {
+        "groups", &by, "group", "groups", groups: groups();
+        "commitments", "COMMITMENTS  at effective cost", "commitment", "commitments", commitments: commitments();
+        "unused_reservations", "RESERVED CAPACITY  in which nothing ran", "reservation", "reservations", unused_reservations: unused();
+        "pods", "PODS  parts of the instances above, not costs beside them", "pod", "pods", pods: pods();
+        "rates", "PRICES PER HOUR  that the bill shows", "price", "prices", rates: rates();
+    };
+    let noun = ("row", "rows");
+    more.push(Table::of(
+        "sources",
+        "FILES",
+        noun,
+        sources(),
+        &origin.files,
+    ));
+    tables.extend(more.into_iter().filter(|table| !table.rows.is_empty()));
+    tables
+}
+
+/// The rows of a kind in each currency.
+fn table<'a, T: 'a>(
+    bill: &'a Bill,
+    (key, title): (&'static str, &str),
+    noun: (&'static str, &'static str),
+    columns: Vec<Column<Row<'a, T>>>,
+    rows: fn(&'a CurrencyBill) -> &'a [T],
+) -> Table {
+    let parts = bill.currencies.iter();
+    let rows = parts.flat_map(|part| rows(part).iter().map(move |row| (row, part)));
+    Table::of(key, title, noun, columns, rows)
+}
+
+fn amount(bill: &CurrencyBill, amount: Option<Decimal>) -> Option<Money> {
+    Some(Money::new(amount?, bill.currency))
+}
+
+fn sum(bill: &CurrencyBill, tally: Tally) -> Option<Money> {
+    amount(bill, tally.sum())
+}
+
+fn share(group: &GroupCost, bill: &CurrencyBill) -> Option<Decimal> {
+    percent_of(group.all.sum()?, bill.total().effective.sum()?)
+}
+
+fn options(parts: &Parts) -> String {
+    let names = parts.options();
+    let names = names.map(|option| option.map_or("unknown", PurchaseOption::name));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn note(rate: &DerivedRate, amounts: Amounts) -> String {
+    let note = match rate.refusal {
+        None if rate.list_hourly.is_none() => "price of the commitment",
+        None => "negotiated",
+        Some(RateRefusal::Varies { least, most }) => {
+            return format!("from {} to {}", amounts.text(least), amounts.text(most));
+        }
+        Some(RateRefusal::Unstated { lines: 1 }) => "1 line states none",
+        Some(RateRefusal::Unstated { lines }) => return format!("{lines} lines state none"),
+        Some(RateRefusal::Unlisted) => "no list price beside it",
+        Some(RateRefusal::Public) => "public price",
+        Some(RateRefusal::NotAPrice) => "not for a price file",
+    };
+    note.to_owned()
 }

@@ -1,7 +1,7 @@
 //! What became of advised actions.
 
 use crate::domain::{Money, Target};
-use crate::report::doc::{Table, columns};
+use crate::report::doc::{Table, columns, sentences};
 use crate::report::shared::text::{counted, money};
 use crate::trend::{Overview, Realised, SavedParts};
 use rust_decimal::Decimal;
@@ -65,31 +65,13 @@ pub(super) fn claims(found: &Overview) -> Vec<String> {
         let days: u64 = actions.map(|action| u64::from(of(action))).sum();
         (days > 0).then(|| counted(days, "day", "days"))
     };
-    let others = Some(realised.other_currencies).filter(|others| *others > 0);
-    let claims = [
-        amount(realised.price).map(|price| {
-            format!("price changes of the cloud took off {price}, which no action claims")
-        }),
-        amount(realised.unclaimed).map(|rest| {
-            format!(
-                "{rest} of the difference is of changes that none of these actions brings about"
-            )
-        }),
-        days(|action| action.days_not_comparable).map(|days| {
-            format!(
-                "{days} of actions cannot be compared, because more ran than before; `--units \
-                 FILE` compares per unit of work"
-            )
-        }),
-        days(|action| action.days_unpriced).map(|days| {
-            format!(
-                "{days} of actions have no public price of that day, so that nothing is claimed"
-            )
-        }),
-        others.map(|others| {
-            let actions = counted(others, "action is", "actions are");
-            format!("{actions} in another currency and left out")
-        }),
-    ];
-    claims.into_iter().flatten().collect()
+    let mut claims = Vec::new();
+    sentences! { claims;
+        for price in amount(realised.price) => "price changes of the cloud took off {price}, which no action claims";
+        for rest in amount(realised.unclaimed) => "{rest} of the difference is of changes that none of these actions brings about";
+        for days in days(|action| action.days_not_comparable) => "{days} of actions cannot be compared, because more ran than before; `--units FILE` compares per unit of work";
+        for days in days(|action| action.days_unpriced) => "{days} of actions have no public price of that day, so that nothing is claimed";
+        if realised.other_currencies > 0 => "{} in another currency and left out", counted(realised.other_currencies, "action is", "actions are");
+    }
+    claims
 }

@@ -4,7 +4,7 @@ use super::actions::to;
 use super::days;
 use super::trend::{caveats, change, missing};
 use crate::domain::{Money, PastTotals};
-use crate::report::doc::{Doc, Given, Missing, Table, Value, columns};
+use crate::report::doc::{Doc, Given, Missing, Table, Value, columns, sentences};
 use crate::report::shared::text::{counted, minute, money};
 use crate::trend::{Digest, Realised, Span, Turn};
 
@@ -147,25 +147,13 @@ fn both(digest: &Digest) -> Table {
 
 fn cautions(digest: &Digest) -> Vec<String> {
     let (before, now) = (&digest.before.totals, &digest.now.totals);
-    let scopes = counted(digest.other_scopes, "other scope", "other scopes");
-    let unpriced = counted(now.unpriced_instances, "instance has", "instances have");
-    let cautions = [
-        digest.begins_later.then(|| {
-            format!(
-                "the history begins later than was asked: the earlier audit is its first, of {}",
-                minute(digest.before.as_of)
-            )
-        }),
-        (digest.other_scopes > 0).then(|| {
-            format!(
-                "the history also has audits of {scopes}, which are in no figure: this is about \
-                 the scope that was recorded last"
-            )
-        }),
-        (before.currency != now.currency)
-            .then(|| "the two audits are in different currencies".to_owned()),
-        (now.unpriced_instances > 0).then(|| format!("{unpriced} no price and are in no amount")),
-    ];
-    let cautions = cautions.into_iter().flatten();
-    cautions.chain(caveats(&digest.overview)).collect()
+    let mut cautions = Vec::new();
+    sentences! { cautions;
+        if digest.begins_later => "the history begins later than was asked: the earlier audit is its first, of {}", minute(digest.before.as_of);
+        if digest.other_scopes > 0 => "the history also has audits of {}, which are in no figure: this is about the scope that was recorded last", counted(digest.other_scopes, "other scope", "other scopes");
+        if before.currency != now.currency => "the two audits are in different currencies";
+        if now.unpriced_instances > 0 => "{} no price and are in no amount", counted(now.unpriced_instances, "instance has", "instances have");
+    }
+    cautions.extend(caveats(&digest.overview));
+    cautions
 }

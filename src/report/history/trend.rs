@@ -4,7 +4,7 @@ use super::actions::{actions, claims};
 use super::forecast::{forecast_steps, last_day, past_forecasts, unrecorded_words};
 use super::{days, percentage};
 use crate::domain::Money;
-use crate::report::doc::{Doc, Given, Missing, Plot, PlotKind, Table, Value, columns};
+use crate::report::doc::{Doc, Given, Missing, Plot, PlotKind, Table, Value, columns, sentences};
 use crate::report::shared::kpis::per;
 use crate::report::shared::markup::NAME;
 use crate::report::shared::plots::{Bar, MOST_BARS};
@@ -229,46 +229,19 @@ fn work(found: &Overview) -> Option<Table> {
 }
 
 pub(super) fn caveats(found: &Overview) -> Vec<String> {
-    let mut caveats: Vec<String> = found.ledger.ended_on().map_or_else(Vec::new, |last| {
-        vec![format!(
-            "{last} is the last day that was recorded: what was spent since is in no figure, and \
-             a forecast goes on from that day. Check the job that records every night."
-        )]
-    });
-    caveats.extend(claims(found));
-    let unpriced = found.sums.unpriced_hours.round_dp(1).normalize();
-    if !found.sums.unpriced_hours.is_zero() {
-        let words = "hours of instances have no price and are in no amount";
-        caveats.push(format!("{unpriced} {words}"));
-    }
     let skipped = found.ledger.left_out();
-    for (code, rows) in &skipped.other_currencies {
-        let rows = counted(*rows, "row", "rows");
-        caveats.push(format!(
-            "{rows} in {code} are left out: currencies do not add up"
-        ));
+    let unpriced = found.sums.unpriced_hours;
+    let mut caveats = Vec::new();
+    sentences! { caveats;
+        for last in found.ledger.ended_on() => "{last} is the last day that was recorded: what was spent since is in no figure, and a forecast goes on from that day. Check the job that records every night.";
     }
-    for (number, nouns, why) in [
-        (
-            skipped.runs_ahead,
-            ["run", "runs"],
-            "of a clock more than a day ahead",
-        ),
-        (
-            skipped.rows_without_run,
-            ["row", "rows"],
-            "without a run that says so, or of a day that was not over",
-        ),
-        (
-            skipped.rows_beyond,
-            ["row", "rows"],
-            "with figures that no day has",
-        ),
-    ] {
-        if number > 0 {
-            let number = counted(number, nouns[0], nouns[1]);
-            caveats.push(format!("{number} {why} are left out"));
-        }
+    caveats.extend(claims(found));
+    sentences! { caveats;
+        if !unpriced.is_zero() => "{} hours of instances have no price and are in no amount", unpriced.round_dp(1).normalize();
+        for (code, rows) in &skipped.other_currencies => "{} in {code} are left out: currencies do not add up", counted(*rows, "row", "rows");
+        if skipped.runs_ahead > 0 => "{} of a clock more than a day ahead are left out", counted(skipped.runs_ahead, "run", "runs");
+        if skipped.rows_without_run > 0 => "{} without a run that says so, or of a day that was not over are left out", counted(skipped.rows_without_run, "row", "rows");
+        if skipped.rows_beyond > 0 => "{} with figures that no day has are left out", counted(skipped.rows_beyond, "row", "rows");
     }
     let waste = "waste is compute by the share of its GPU hours without work, unused \
                  commitments, and storage of stopped instances";
