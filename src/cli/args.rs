@@ -515,18 +515,20 @@ impl DocFormat {
     }
 }
 
-/// Declares the formats of every document and one of its own.
-macro_rules! formats_with {
-    ($(#[$doc:meta])* $name:ident, $own:ident = $word:literal, $about:literal) => {
+/// Declares the formats of a document that has more of them than every document, each with its
+/// name and its help.
+macro_rules! doc_formats {
+    ($(#[$doc:meta])* $name:ident { $($variant:ident = $word:literal, $help:literal;)* }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(in crate::cli) enum $name {
-            Doc(DocFormat),
-            $own,
+            Doc($crate::cli::args::DocFormat),
+            $($variant),*
         }
 
         impl clap::ValueEnum for $name {
             fn value_variants<'a>() -> &'a [Self] {
+                use $crate::cli::args::DocFormat;
                 const {
                     &[
                         Self::Doc(DocFormat::Table),
@@ -536,7 +538,7 @@ macro_rules! formats_with {
                         Self::Doc(DocFormat::Markdown),
                         Self::Doc(DocFormat::Html),
                         Self::Doc(DocFormat::Xlsx),
-                        Self::$own,
+                        $(Self::$variant),*
                     ]
                 }
             }
@@ -544,13 +546,15 @@ macro_rules! formats_with {
             fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
                 match self {
                     Self::Doc(format) => format.to_possible_value(),
-                    Self::$own => Some(clap::builder::PossibleValue::new($word).help($about)),
+                    $(Self::$variant => {
+                        Some(clap::builder::PossibleValue::new($word).help($help))
+                    })*
                 }
             }
         }
     };
 }
-pub(super) use formats_with;
+pub(super) use doc_formats;
 
 /// The formats of an audit, which also comes as a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,6 @@
 //! `gpucost report`: what happened since an earlier audit, printed or sent.
 
-use super::args::{DocFormat, OutputArgs, place};
+use super::args::{DocFormat, OutputArgs, doc_formats, place};
 use super::aws_args::BucketArgs;
 use super::exit::{ExitCode, Failure};
 use super::history::{flag, incomplete, public_price, read_nights};
@@ -12,7 +12,6 @@ use crate::sources::aws::Notice;
 use crate::sources::store::Place;
 use crate::sources::webhook::{Webhook, WebhookError, WebhookOptions};
 use crate::trend::{Digest, Kept, NoDigest, Since};
-use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum, ValueHint};
 
 /// Where the URL of a webhook is: not on the command line, which other users can read.
@@ -54,35 +53,10 @@ pub(super) enum Receiver {
     Webhook,
 }
 
-/// The formats of every document, and that of a channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DigestFormat {
-    Doc(DocFormat),
-    Slack,
-}
-
-impl ValueEnum for DigestFormat {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[
-            Self::Doc(DocFormat::Table),
-            Self::Doc(DocFormat::Wide),
-            Self::Doc(DocFormat::Json),
-            Self::Doc(DocFormat::Csv),
-            Self::Doc(DocFormat::Markdown),
-            Self::Doc(DocFormat::Html),
-            Self::Doc(DocFormat::Xlsx),
-            Self::Slack,
-        ]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        match self {
-            Self::Doc(format) => format.to_possible_value(),
-            Self::Slack => {
-                let slack = PossibleValue::new("slack");
-                Some(slack.help("Block Kit, for an incoming webhook of Slack"))
-            }
-        }
+doc_formats! {
+    /// The formats of every document, and that of a channel.
+    DigestFormat {
+        Slack = "slack", "Block Kit, for an incoming webhook of Slack";
     }
 }
 

@@ -1,6 +1,6 @@
 //! `gpucost fix`.
 
-use super::args::{DocFormat, EstateArgs, RiskChoice, formats_with};
+use super::args::{DocFormat, EstateArgs, RiskChoice, doc_formats};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::scope::invocation;
@@ -70,9 +70,11 @@ pub(super) struct FixArgs {
     pub estate: EstateArgs,
 }
 
-formats_with! {
+doc_formats! {
     /// The formats of a document, where Markdown is a runbook, and a script.
-    FixFormat, Script = "script", "Script for bash, which runs nothing without `--yes`"
+    FixFormat {
+        Script = "script", "Script for bash, which runs nothing without `--yes`";
+    }
 }
 
 pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {

@@ -3,7 +3,7 @@
 use super::endpoint::{USUAL_ADDRESS, address};
 use super::guard::GuardArgs;
 use crate::catalog::time_zone;
-use crate::cli::args::{DocFormat, OutputArgs, RiskChoice, formats_with, kind, time};
+use crate::cli::args::{DocFormat, OutputArgs, RiskChoice, doc_formats, kind, time};
 use crate::cli::kpi_args::log_unit;
 use crate::cli::model_args::{ModelArgs, dtype, tokens};
 use crate::domain::WorkloadKind;
@@ -159,9 +159,11 @@ impl ProfileArgs {
     }
 }
 
-formats_with! {
+doc_formats! {
     /// The formats of a summary.
-    SummaryFormat, Openmetrics = "openmetrics", "OpenMetrics, for Prometheus"
+    SummaryFormat {
+        Openmetrics = "openmetrics", "OpenMetrics, for Prometheus";
+    }
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
