@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 /// What a bill amounts to.
 pub fn bill_answer(bill: &Bill, origin: &BillOrigin) -> Doc {
     let steps = bill.currencies.iter();
-    let steps = steps.flat_map(|one| steps_of(one, bill.currencies.len() > 1));
+    let steps = steps.flat_map(|part| steps_of(part, bill.currencies.len() > 1));
     Doc {
         name: "bill",
         headline: headline(bill),
@@ -31,23 +31,23 @@ pub fn bill_answer(bill: &Bill, origin: &BillOrigin) -> Doc {
 }
 
 fn headline(bill: &Bill) -> String {
-    let of = |one: &CurrencyBill| {
-        let amounts = Amounts(one.currency);
-        let instances = one.of_instances();
-        if one.instances.is_empty() {
+    let of = |part: &CurrencyBill| {
+        let amounts = Amounts(part.currency);
+        let instances = part.of_instances();
+        if part.instances.is_empty() {
             return format!(
                 "No line is for a GPU instance that gpucost knows, of {} in all",
-                amounts.words(&one.total().effective)
+                amounts.words(&part.total().effective)
             );
         }
         let paid = format!(
             "{} cost {} with commitments spread, {} as billed, of {} in all",
-            counted(one.instances.len() as u64, "GPU instance", "GPU instances"),
+            counted(part.instances.len() as u64, "GPU instance", "GPU instances"),
             amounts.words(&instances.effective),
             amounts.words(&instances.billed),
-            amounts.words(&one.total().effective),
+            amounts.words(&part.total().effective),
         );
-        match comparison::idle_words(one) {
+        match comparison::idle_words(part) {
             Some(idle) => format!("{paid}: {idle}"),
             None => paid,
         }

@@ -254,7 +254,11 @@ pub(super) fn missing(found: &Overview) -> Vec<Missing> {
     let mut missing = Vec::new();
     let days: u32 = found.periods.iter().map(Period::missing_days).sum();
     // Steps without any recorded day are no rows.
-    let recorded: u32 = found.periods.iter().map(|one| one.recorded_days).sum();
+    let recorded: u32 = found
+        .periods
+        .iter()
+        .map(|period| period.recorded_days)
+        .sum();
     let days = days.max(found.span.days().saturating_sub(recorded));
     if days > 0 {
         let days = counted(u64::from(days), "day", "days");
