@@ -4,9 +4,9 @@
 use super::Io;
 use super::exit::{ExitCode, Failure};
 use crate::report::{
-    audit_schema, diff_schema, doctor_schema, explain_schema, fix_schema, gate_schema,
-    inventory_schema, metrics_schema, price_status_schema, pricing_schema, profile_schema,
-    reserved_schema, rightsize_schema, spot_schema, terraform_schema,
+    answer_schema, audit_schema, diff_schema, doctor_schema, explain_schema, fix_schema,
+    gate_schema, inventory_schema, metrics_schema, price_status_schema, pricing_schema,
+    profile_schema, reserved_schema, rightsize_schema, spot_schema, terraform_schema,
 };
 use clap::ValueEnum;
 use std::borrow::Cow;
@@ -60,6 +60,7 @@ impl SchemaName {
     /// The schema as a JSON document.
     pub(super) fn text(self) -> Result<Cow<'static, str>, serde_json::Error> {
         let text = match self {
+            Self::Answer => return Ok(answer_schema()?.into()),
             Self::Doctor => return Ok(doctor_schema()?.into()),
             Self::PricingStatus => return Ok(price_status_schema()?.into()),
             Self::Pricing => return Ok(pricing_schema()?.into()),
@@ -75,7 +76,6 @@ impl SchemaName {
             Self::TerraformCheck => return Ok(terraform_schema()?.into()),
             Self::Rightsize => return Ok(rightsize_schema()?.into()),
             Self::Spot => return Ok(spot_schema()?.into()),
-            Self::Answer => include_str!("../../docs/schema/answer.schema.json"),
             Self::Commitments => include_str!("../../docs/schema/commitments.schema.json"),
             Self::Estate => include_str!("../../docs/schema/estate.schema.json"),
             Self::Policy => include_str!("../../docs/schema/policy.schema.json"),

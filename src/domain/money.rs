@@ -17,8 +17,11 @@ pub enum Currency {
 }
 
 impl Currency {
+    /// The code of each.
+    pub const CODES: &[&str] = &[Self::Usd.code(), Self::Cny.code(), Self::Eur.code()];
+
     /// The ISO 4217 code.
-    pub fn code(self) -> &'static str {
+    pub const fn code(self) -> &'static str {
         match self {
             Self::Usd => "USD",
             Self::Cny => "CNY",

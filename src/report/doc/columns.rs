@@ -376,7 +376,8 @@ pub(in crate::report) fn heads<R>(columns: Vec<Column<R>>) -> Vec<Head> {
 /// its level, its value, and what it means unless that is plain. `opt` stands before what may be
 /// absent; a word names all its words, a number or a price may name the decimals that screens
 /// show, and rows and records name the function of their columns. A `cell` is a number of a unit
-/// that its row decides, and is given as a `Value`; a `measured` number is never below zero.
+/// that its row decides, and `any` is whatever is not nested; both are given as a `Value`. A
+/// `measured` number is never below zero.
 macro_rules! columns {
     ($(#[$doc:meta])* $vis:vis fn $name:ident $(<$life:lifetime>)? ($row:ident: $type:ty) {
         $( $kind:ident $($sub:ident)? $([$of:expr])? $path:literal, $title:literal, $level:expr, $value:expr $(, $meaning:literal)?; )*
@@ -402,6 +403,7 @@ macro_rules! columns {
     (@optional opt $kind:ident) => { true };
     (@optional $kind:ident) => { false };
     (@kind opt $($rest:tt)+) => { columns!(@kind $($rest)+) };
+    (@kind any) => { $crate::report::doc::Kind::Inferred };
     (@kind text) => { $crate::report::doc::Kind::Text };
     (@kind word [$of:expr]) => { $crate::report::doc::Kind::Word($of) };
     (@kind texts) => { $crate::report::doc::Kind::Texts };
@@ -436,6 +438,7 @@ macro_rules! columns {
         $crate::report::doc::Value::of($value, |rows| $crate::report::doc::Value::make_rows(&$of(), rows))
     };
     (@value opt $kind:ident $($rest:tt)+) => { columns!(@value $kind $($rest)+) };
+    (@value any, $value:expr) => { $value };
     (@value text, $value:expr) => { $crate::report::doc::Value::make_text($value) };
     (@value word [$of:expr], $value:expr) => { $crate::report::doc::Value::make_word($value) };
     (@value texts, $value:expr) => { $crate::report::doc::Value::make_texts($value) };

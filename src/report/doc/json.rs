@@ -1,6 +1,7 @@
 //! `--format json`: tables are lists under their keys.
 
-use super::{Doc, Given, Head, Kind, Missing, Printed, Record, Step, Table, Value};
+use super::parts::{lists, parts, record};
+use super::{Doc, Head, Kind, Record, Table, Value};
 use crate::report::SCHEMA_VERSION;
 use crate::report::shared::gaps::GapView;
 use crate::report::shared::text::{json_document, json_figure, json_money, json_rate};
@@ -24,13 +25,9 @@ impl Serialize for Document<'_> {
         let doc = self.0;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("schema_version", SCHEMA_VERSION)?;
-        if doc.is_answer() {
-            map.serialize_entry("planner", doc.name)?;
-            map.serialize_entry("headline", &doc.headline)?;
-            map.serialize_entry("currency", &currency(doc))?;
-        }
+        let record = record(doc);
         let (heads, rows): (Vec<Head>, Vec<Value>) = doc.data_tables().map(Table::field).unzip();
-        let mut fields = Fields::of(&doc.record.heads, &doc.record.values);
+        let mut fields = Fields::of(&record.heads, &record.values);
         let mut extras = Fields::of(&doc.extras.heads, &doc.extras.values);
         extras.0.retain(|(_, _, value)| !value.is_empty());
         fields.0.extend(extras.0);
@@ -38,95 +35,26 @@ impl Serialize for Document<'_> {
         fields.write(&mut map)?;
         // Every answer has these; another document, those that say something.
         let is_said = |is_empty: bool| doc.is_answer() || !is_empty;
-        if is_said(doc.given.is_empty()) {
-            map.serialize_entry("given", &All(&doc.given))?;
+        for part in parts(doc) {
+            if is_said(part.rows.is_empty()) {
+                map.serialize_entry(part.key, &Rows(&part.columns, &part.rows))?;
+            }
         }
-        if is_said(doc.steps.is_empty()) {
-            map.serialize_entry("steps", &All(&doc.steps))?;
-        }
-        if is_said(doc.caveats.is_empty()) {
-            map.serialize_entry("caveats", &doc.caveats)?;
-        }
-        if is_said(doc.missing.is_empty()) {
-            map.serialize_entry("missing", &All(&doc.missing))?;
+        for (key, _, texts) in lists(doc) {
+            if is_said(texts.is_empty()) {
+                map.serialize_entry(key, texts)?;
+            }
         }
         if let Some(gaps) = &doc.gaps {
             map.serialize_entry("gaps", &GapView::list(gaps))?;
         }
-        if is_said(doc.files.is_empty()) {
-            map.serialize_entry("files", &All(&doc.files))?;
-        }
-        if is_said(doc.next.is_empty()) {
-            map.serialize_entry("next", &doc.next)?;
-        }
         map.end()
     }
 }
 
-/// The currency of the amounts; absent where none is in it, or more than one.
-fn currency(doc: &Doc) -> Option<&'static str> {
-    let given = doc.given.iter().map(|one| &one.value);
-    let steps = doc.steps.iter().map(|one| &one.result);
-    let cells = doc.tables.iter().flat_map(|table| &table.rows).flatten();
-    let amounts = given.chain(steps).chain(cells).filter_map(Value::amount);
-    let mut codes = amounts.map(|amount| amount.currency().code());
-    let first = codes.next()?;
-    codes.all(|code| code == first).then_some(first)
-}
+struct View<'a>(&'a Value);
 
-struct All<'a, T>(&'a [T]);
-
-impl<'a, T> Serialize for All<'a, T>
-where
-    View<'a, T>: Serialize,
-{
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(View))
-    }
-}
-
-struct View<'a, T>(&'a T);
-
-impl Serialize for View<'_, Given> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(3))?;
-        map.serialize_entry("key", self.0.key)?;
-        map.serialize_entry("value", &View(&self.0.value))?;
-        map.serialize_entry("source", &self.0.source)?;
-        map.end()
-    }
-}
-
-impl Serialize for View<'_, Step> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(3))?;
-        map.serialize_entry("name", &self.0.name)?;
-        map.serialize_entry("arithmetic", &self.0.arithmetic)?;
-        map.serialize_entry("result", &View(&self.0.result))?;
-        map.end()
-    }
-}
-
-impl Serialize for View<'_, Missing> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(2))?;
-        map.serialize_entry("what", &self.0.what)?;
-        map.serialize_entry("remedy", &self.0.remedy)?;
-        map.end()
-    }
-}
-
-impl Serialize for View<'_, Printed> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(3))?;
-        map.serialize_entry("name", &self.0.name)?;
-        map.serialize_entry("purpose", &self.0.purpose)?;
-        map.serialize_entry("text", &self.0.text)?;
-        map.end()
-    }
-}
-
-impl Serialize for View<'_, Value> {
+impl Serialize for View<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             // Only a column with heads holds what is nested: see `Cell`.

@@ -7,6 +7,7 @@ mod csv;
 mod html;
 mod json;
 mod markdown;
+mod parts;
 mod plot;
 mod schema;
 mod slack;

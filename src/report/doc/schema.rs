@@ -1,12 +1,16 @@
 //! The JSON schema of a document, by its columns.
 
-use super::{Doc, Head, Kind};
+use super::parts::{lists, parts, record};
+use super::{Doc, Head, Kind, Table};
 use crate::report::SCHEMA_VERSION;
 use crate::report::shared::text::json_document;
 use serde_json::{Map, Value as Json, json};
 
 /// An instant of RFC 3339.
 const INSTANT: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})$";
+
+/// Types of a value that is not nested.
+const ANY: [&str; 4] = ["string", "number", "boolean", "null"];
 
 /// The forms of a document as one schema of `docs/schema`: each has all its tables, also those
 /// without a row. `about` says what the document is.
@@ -36,7 +40,7 @@ fn merge(document: &mut Json, form: Json) {
 }
 
 fn form(doc: &Doc) -> Json {
-    let mut form = object(&doc.record.heads);
+    let mut form = object(&record(doc).heads);
     add(
         &mut form,
         "schema_version",
@@ -49,10 +53,8 @@ fn form(doc: &Doc) -> Json {
         }
     }
     for table in doc.data_tables() {
-        let rows =
-            json!({ "type": "array", "items": object(&table.columns), "description": table.title });
         let (place, key) = place(&mut form, table.key);
-        add(place, key, rows, !table.is_optional);
+        add(place, key, rows(table), !table.is_optional);
     }
     if doc.gaps.is_some() {
         let words = ["what", "where", "reason", "hint"];
@@ -69,29 +71,26 @@ fn form(doc: &Doc) -> Json {
             true,
         );
     }
-    for (key, what) in [
-        ("given", "What the figures rest on."),
-        ("steps", "The arithmetic, in order."),
-    ] {
-        add(
-            &mut form,
-            key,
-            json!({ "type": "array", "items": { "type": "object" }, "description": what }),
-            false,
-        );
+    for part in parts(doc) {
+        add(&mut form, part.key, rows(&part), doc.is_answer());
     }
-    for (key, what) in [
-        ("caveats", "What to know before acting on it."),
-        ("next", "Commands that go on from here."),
-    ] {
-        add(
-            &mut form,
-            key,
-            json!({ "type": "array", "items": { "type": "string" }, "description": what }),
-            false,
-        );
+    for (key, what, _) in lists(doc) {
+        let texts = json!({ "type": "array", "items": { "type": "string" }, "description": what });
+        add(&mut form, key, texts, doc.is_answer());
+    }
+    if doc.is_answer() {
+        let cell = json!({ "type": ANY });
+        form["additionalProperties"] = json!({
+            "type": "array",
+            "description": "Rows to compare; all rows of a list have the same keys.",
+            "items": { "type": "object", "additionalProperties": cell },
+        });
     }
     form
+}
+
+fn rows(table: &Table) -> Json {
+    json!({ "type": "array", "items": object(&table.columns), "description": table.title })
 }
 
 /// The schema of an object with these keys.
@@ -161,6 +160,9 @@ fn value(head: &Head) -> Json {
                 ..head.clone()
             };
             schema.insert("additionalProperties".to_owned(), value(&of));
+        }
+        Kind::Inferred => {
+            schema.insert("type".to_owned(), json!(ANY));
         }
         Kind::List => {
             schema.insert("items".to_owned(), json!({ "type": ["string", "null"] }));

@@ -1,5 +1,7 @@
 //! Words of planners: each fills an answer.
 
+use super::doc::{Doc, doc_schema};
+
 mod autoscale;
 mod batching;
 mod capacity;
@@ -22,3 +24,15 @@ pub use rent_or_buy::rent_or_buy_answer;
 pub use schedule::schedule_answer;
 pub use select::select_answer;
 pub use share::share_answer;
+
+/// The JSON schema of answers.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn answer_schema() -> Result<String, serde_json::Error> {
+    let about = "The form of the answers of planners, bills, key figures and histories. Every \
+                 other key is a list of rows, whose keys the page of the command names. Amounts \
+                 have cents, prices of small units up to six decimals; percentages are 0-100. \
+                 Keys may be added within a schema version.";
+    doc_schema("answer", about, &[Doc::default()])
+}
