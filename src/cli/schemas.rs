@@ -3,10 +3,12 @@
 
 use super::Io;
 use super::exit::{ExitCode, Failure};
+use crate::config::{POLICY_FILE, policy_schema, settings_schema};
 use crate::report::{
     answer_schema, audit_schema, diff_schema, doctor_schema, explain_schema, fix_schema,
     gate_schema, inventory_schema, metrics_schema, price_status_schema, pricing_schema,
-    profile_schema, reserved_schema, rightsize_schema, spot_schema, terraform_schema,
+    profile_schema, reserved_schema, rightsize_schema, schema_document, spot_schema,
+    terraform_schema,
 };
 use clap::ValueEnum;
 use std::borrow::Cow;
@@ -80,6 +82,16 @@ impl SchemaName {
             Self::Estate => include_str!("../../docs/schema/estate.schema.json"),
             Self::Policy => include_str!("../../docs/schema/policy.schema.json"),
             Self::Settings => include_str!("../../docs/schema/settings.schema.json"),
+            Self::Policy => {
+                let about = "What `gpucost check` demands. A rule that is not there demands \
+                             nothing; docs/check.md says what each key means.";
+                return Ok(schema_document("policy", POLICY_FILE, about, policy_schema())?.into());
+            }
+            Self::Settings => {
+                let about = "Settings of gpucost; docs/configuration.md says what each key means.";
+                let schema = settings_schema();
+                return Ok(schema_document("settings", "gpucost.toml", about, schema)?.into());
+            }
         };
         Ok(text.into())
     }

@@ -1,6 +1,9 @@
 //! Settings and policies: raw TOML with places in, validated values out. Every
 //! bad key is shown at once, with its line.
 
+#[macro_use]
+mod keys;
+
 mod changes;
 mod metric_map;
 mod policy_file;
@@ -9,8 +12,8 @@ mod settings;
 
 pub use crate::domain::parse_duration;
 pub use policy_file::{
-    POLICY_FILE, POLICY_FILE_KEYS, STARTING_POLICY, parse_policy, parse_rejected, read_policy,
+    POLICY_FILE, STARTING_POLICY, parse_policy, parse_rejected, policy_schema, read_policy,
     read_rejected, with_choice,
 };
 pub use reader::Problem;
-pub use settings::{ConfigError, PriceSettings, SettingsFile, read_settings};
+pub use settings::{ConfigError, PriceSettings, SettingsFile, read_settings, settings_schema};

@@ -88,6 +88,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// How many errors were noted.
+    pub(super) fn errors(&self) -> usize {
+        self.problems.len()
+    }
+
     fn is_full(&self) -> bool {
         self.problems.len() >= MOST_PROBLEMS
     }

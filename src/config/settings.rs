@@ -1,19 +1,21 @@
 //! `gpucost.toml`: what a user would otherwise type every time, and the
 //! thresholds of the policy.
 
+use super::keys::{TEXT, object};
+use super::metric_map::PROMETHEUS;
 use super::reader::{Problem, Reader};
 use crate::catalog;
-use crate::domain::{Policy, Risk, nearest_names, parse_duration, shown};
+use crate::domain::{Policy, Risk, nearest_names, shown};
 use crate::sources::files::read_written_text;
 use crate::sources::prometheus::MappedMetric;
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
+use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 /// What the file sets; absent where it is silent.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -104,8 +106,8 @@ pub fn read_settings(path: &Path) -> Result<SettingsFile, ConfigError> {
 
 fn parse(text: &str) -> Result<SettingsFile, Vec<Problem>> {
     let (mut reader, table) = Reader::parse(text)?;
-    let settings = reader.settings(table.get_ref());
-    reader.end(settings)
+    let settings = reader.read(table.get_ref(), 1, "settings", SETTINGS);
+    Ok(reader.end(settings)?.unwrap_or_default())
 }
 
 /// Formats that commands know; a command refuses those that it does not have.
@@ -126,128 +128,84 @@ const FORMATS: &[&str] = &[
     "openmetrics",
 ];
 
-const KEYS: &[&str] = &[
-    "profile",
-    "region",
-    "lookback",
-    "risk",
-    "format",
-    "metrics_namespace",
-    "max_api_cost",
-    "prometheus",
-    "prices",
-    "policy",
-];
+keys! {
+    const SETTINGS: SettingsFile = |reader, settings, value, entry| {
+        text "profile", settings.profile = Some(value), "AWS named profile.";
+        text "region", settings.region = Some(value), "Regions, separated by commas, or all.";
+        duration "lookback", settings.lookback = Some(value.0), "Length of the window in m, h or d, at most 455d; 14d by default.";
+        named[Risk] "risk", settings.risk = Some(value), "The risk that the plan accepts; medium by default.";
+        word[FORMATS] "format", settings.format = Some(value), "Format of documents; a command refuses those that it does not have.";
+        text "metrics_namespace", settings.metrics_namespace = Some(value), "CloudWatch namespace of the agent's metrics; CWAgent by default.";
+        amount "max_api_cost", settings.max_api_cost = Some(value), "Do not start when the AWS calls would cost more than this many USD.";
+        table[PROMETHEUS] "prometheus", settings.metric_map = value, "Servers of the Prometheus family.";
+        table[PRICES] "prices", (settings.prices, settings.policy.discount_percent) = value, "Your own prices.";
+        table[THRESHOLDS] "policy", reader.thresholds(value, entry.line, settings), "Thresholds of the verdicts.";
+    }
+}
 
-const PRICE_KEYS: &[&str] = &["file", "max_age", "discount_percent"];
+keys! {
+    const PRICES: (PriceSettings, BTreeMap<String, Decimal>) = |reader, prices, value, entry| {
+        text "file", prices.0.file = Some(value.into()), "CSV file of negotiated prices, relative to the settings file.";
+        duration "max_age", prices.0.max_age = Some(value.1), "Reject figures that rest on an older price.";
+        own[discount_schema, Reader::discounts] "discount_percent", prices.1 = value, "Discounts on on-demand list prices by family.";
+    }
+}
 
-const POLICY_KEYS: &[&str] = &[
-    "hours_per_month",
-    "overprovisioned_below_percent",
-    "underutilized_below_percent",
-    "min_hours",
-    "min_coverage_percent",
-    "idle_min_days",
-    "commit_min_days",
-    "works_cpu_percent",
-    "saturated_above_percent",
-    "bursty_p95_percent",
-    "vram_headroom",
-    "vcpu_headroom",
-    "spot_interruptions_per_day",
-    "serving_target_percent",
-    "slowdown_limit",
-    "max_latency_ratio",
-    "min_replicas",
-    "ended_after_hours",
-    "stale_after_hours",
-    "workload_tag",
-    "time_zone",
-];
+keys! {
+    const THRESHOLDS: Policy = |reader, policy, value, entry| {
+        number[1.0, 744.0] "hours_per_month", policy.hours_per_month = Decimal::try_from(value).unwrap_or(policy.hours_per_month), "Hours per month, for every monthly figure; 730 by default.";
+        number[0.0, 100.0] "overprovisioned_below_percent", policy.overprovisioned_below_percent = value, "Mean GPU utilization below which a workload is overprovisioned; 25 by default.";
+        number[0.0, 100.0] "underutilized_below_percent", policy.underutilized_below_percent = value, "Mean below which it is underutilized, at least the threshold of overprovisioned; 60 by default.";
+        number[0.0, 8_760.0] "min_hours", policy.min_hours = value, "Minimum hours of samples for a verdict; 30 by default.";
+        number[0.0, 100.0] "min_coverage_percent", policy.min_coverage = value / 100.0, "Minimum coverage for a verdict; 50 by default.";
+        number[1.0, 365.0] "idle_min_days", policy.idle_min_days = value, "Minimum days observed before anything is reported as idle; 7 by default.";
+        number[0.0, 365.0] "commit_min_days", policy.commit_min_days = value, "Minimum days observed before a commitment is advised; 7 by default.";
+        number[0.0, 100.0] "works_cpu_percent", policy.works_cpu_percent = value, "p95 of CPU utilization at or above which an instance with idle GPUs is not stopped; 10 by default.";
+        number[0.0, 100.0] "saturated_above_percent", policy.saturated_above_percent = value, "Mean above which a workload is saturated; 85 by default.";
+        number[0.0, 100.0] "bursty_p95_percent", policy.bursty_p95_percent = value, "p95 at or above which a workload with a low mean is bursty; 80 by default.";
+        number[1.0, 10.0] "vram_headroom", policy.vram_headroom = value, "Factor on the VRAM peak that a smaller type must hold; 1.2 by default.";
+        number[1.0, 10.0] "vcpu_headroom", policy.vcpu_headroom = value, "Factor on the CPU p95 that a smaller type must offer; 1.2 by default.";
+        number[0.0, 24.0] "spot_interruptions_per_day", policy.spot_interruptions_per_day = value, "Minimum rate of interruptions per day and node; 1 by default.";
+        number[1.0, 100.0] "serving_target_percent", policy.serving_target_percent = value, "Maximum projected peak of each GPU of a service on another type; 80 by default.";
+        number[1.0, 10.0] "slowdown_limit", policy.slowdown_limit = value, "How many times as long work without a deadline may take on another type; 1.25 by default.";
+        number[1.0, 100.0] "max_latency_ratio", policy.max_latency_ratio = value, "How many times as long a request may take on a slower GPU or slice; 2.5 by default.";
+        number[1.0, 1_000.0] "min_replicas", policy.min_replicas = value.ceil() as u32, "Replicas below which no service shrinks; 2 by default.";
+        number[0.0, 8_760.0] "ended_after_hours", policy.ended_after_hours = value, "Hours after which a stopped instance has ended; 72 by default.";
+        number[1.0, 8_760.0] "stale_after_hours", policy.stale_after_hours = value, "Hours that an instance may run after the last sample of a metric before no action rests on it; 24 by default.";
+        text "workload_tag", policy.workload_tag = value, "Tag whose value groups instances into a workload; gpucost:workload by default.";
+        form[TEXT, time_zone] "time_zone", policy.time_zone = Some(value), "IANA name of the time zone of the week of a schedule, such as Europe/Berlin; UTC by default.";
+    }
+}
+
+/// The JSON schema of a settings file.
+pub fn settings_schema() -> Json {
+    object(SETTINGS)
+}
+
+fn discount_schema() -> Json {
+    let percent = json!({ "type": "number", "minimum": 0, "exclusiveMaximum": 100 });
+    json!({ "type": "object", "additionalProperties": percent })
+}
+
+fn time_zone(name: &str) -> Result<String, String> {
+    match catalog::time_zone(name) {
+        Some(_) => Ok(name.to_owned()),
+        None => Err(format!(
+            "`{name}` is not a known time zone; use a name such as Europe/Berlin"
+        )),
+    }
+}
 
 impl Reader<'_> {
-    fn settings(&mut self, table: &DeTable<'_>) -> SettingsFile {
-        let mut settings = SettingsFile::default();
+    fn discounts(&mut self, value: &Spanned<DeValue<'_>>) -> Option<BTreeMap<String, Decimal>> {
+        let DeValue::Table(table) = value.get_ref() else {
+            let message = "expected one table [prices.discount_percent]".to_owned();
+            self.problem(value.span(), message);
+            return None;
+        };
+        let mut discounts = BTreeMap::new();
         for (key, value) in table {
-            match key.get_ref().as_ref() {
-                "profile" => settings.profile = self.string(value),
-                "region" => settings.region = self.string(value),
-                "lookback" => {
-                    settings.lookback = self.string(value);
-                    if let Some(Err(message)) = settings.lookback.as_deref().map(parse_duration) {
-                        self.problem(value.span(), message);
-                    }
-                }
-                "risk" => {
-                    settings.risk = self.string(value).and_then(|name| {
-                        let known = Risk::from_name(&name);
-                        if known.is_none() {
-                            let message = format!("`{name}` is not low, medium or high");
-                            self.problem(value.span(), message);
-                        }
-                        known
-                    });
-                }
-                "format" => {
-                    settings.format = self.string(value);
-                    if let Some(name) = settings.format.as_deref()
-                        && !FORMATS.contains(&name)
-                    {
-                        let message = format!("`{name}` is not one of {}", FORMATS.join(", "));
-                        self.problem(value.span(), message);
-                    }
-                }
-                "metrics_namespace" => settings.metrics_namespace = self.string(value),
-                "max_api_cost" => settings.max_api_cost = self.decimal(value),
-                "prometheus" => match value.get_ref() {
-                    DeValue::Table(table) => settings.metric_map = self.prometheus(table),
-                    _ => self.problem(value.span(), "`prometheus` must be a table".to_owned()),
-                },
-                "prices" => match value.get_ref() {
-                    DeValue::Table(prices) => self.prices(prices, &mut settings),
-                    _ => self.problem(value.span(), "`prices` must be a table".to_owned()),
-                },
-                "policy" => match value.get_ref() {
-                    DeValue::Table(policy) => {
-                        self.policy(policy, &mut settings.policy);
-                        self.check_order(key.span(), &settings.policy);
-                    }
-                    _ => self.problem(value.span(), "`policy` must be a table".to_owned()),
-                },
-                unknown => self.unknown(key.span(), unknown, KEYS),
-            }
-        }
-        settings
-    }
-
-    fn prices(&mut self, table: &DeTable<'_>, settings: &mut SettingsFile) {
-        for (key, value) in table {
-            match key.get_ref().as_ref() {
-                "file" => settings.prices.file = self.string(value).map(PathBuf::from),
-                "max_age" => {
-                    let parsed = self.string(value).as_deref().map(parse_duration);
-                    match parsed.transpose() {
-                        Ok(age) => settings.prices.max_age = age,
-                        Err(message) => self.problem(value.span(), message),
-                    }
-                }
-                "discount_percent" => match value.get_ref() {
-                    DeValue::Table(discounts) => {
-                        self.discounts(discounts, &mut settings.policy.discount_percent);
-                    }
-                    _ => self.problem(
-                        value.span(),
-                        "`discount_percent` must be a table".to_owned(),
-                    ),
-                },
-                unknown => self.unknown(key.span(), unknown, PRICE_KEYS),
-            }
-        }
-    }
-
-    fn discounts(&mut self, table: &DeTable<'_>, discounts: &mut BTreeMap<String, Decimal>) {
-        for (key, value) in table {
-            let family = key.get_ref().as_ref();
+            let family: &str = key.get_ref().as_ref();
             if catalog::family(family).is_none() {
                 let nearest = nearest_names(family, catalog::family_names());
                 let meant = if nearest.is_empty() {
@@ -274,96 +232,20 @@ impl Reader<'_> {
                 }
             }
         }
+        Some(discounts)
     }
 
-    fn policy(&mut self, table: &DeTable<'_>, policy: &mut Policy) {
-        for (key, value) in table {
-            let name = key.get_ref().as_ref();
-            match name {
-                "hours_per_month" => {
-                    if let Some(hours) = self.number(value, 1.0, 744.0) {
-                        policy.hours_per_month =
-                            Decimal::try_from(hours).unwrap_or(policy.hours_per_month);
-                    }
-                }
-                "overprovisioned_below_percent" => {
-                    self.set(value, 0.0, 100.0, &mut policy.overprovisioned_below_percent);
-                }
-                "underutilized_below_percent" => {
-                    self.set(value, 0.0, 100.0, &mut policy.underutilized_below_percent);
-                }
-                "min_hours" => self.set(value, 0.0, 8_760.0, &mut policy.min_hours),
-                "min_coverage_percent" => {
-                    if let Some(percent) = self.number(value, 0.0, 100.0) {
-                        policy.min_coverage = percent / 100.0;
-                    }
-                }
-                "idle_min_days" => self.set(value, 1.0, 365.0, &mut policy.idle_min_days),
-                "commit_min_days" => self.set(value, 0.0, 365.0, &mut policy.commit_min_days),
-                "works_cpu_percent" => {
-                    self.set(value, 0.0, 100.0, &mut policy.works_cpu_percent);
-                }
-                "saturated_above_percent" => {
-                    self.set(value, 0.0, 100.0, &mut policy.saturated_above_percent);
-                }
-                "bursty_p95_percent" => {
-                    self.set(value, 0.0, 100.0, &mut policy.bursty_p95_percent);
-                }
-                "vram_headroom" => self.set(value, 1.0, 10.0, &mut policy.vram_headroom),
-                "vcpu_headroom" => self.set(value, 1.0, 10.0, &mut policy.vcpu_headroom),
-                "spot_interruptions_per_day" => {
-                    self.set(value, 0.0, 24.0, &mut policy.spot_interruptions_per_day);
-                }
-                "serving_target_percent" => {
-                    self.set(value, 1.0, 100.0, &mut policy.serving_target_percent);
-                }
-                "slowdown_limit" => self.set(value, 1.0, 10.0, &mut policy.slowdown_limit),
-                "max_latency_ratio" => self.set(value, 1.0, 100.0, &mut policy.max_latency_ratio),
-                "min_replicas" => {
-                    if let Some(count) = self.number(value, 1.0, 1_000.0) {
-                        policy.min_replicas = count.ceil() as u32;
-                    }
-                }
-                "ended_after_hours" => {
-                    self.set(value, 0.0, 8_760.0, &mut policy.ended_after_hours);
-                }
-                "stale_after_hours" => {
-                    self.set(value, 1.0, 8_760.0, &mut policy.stale_after_hours);
-                }
-                "workload_tag" => {
-                    if let Some(tag) = self.string(value) {
-                        policy.workload_tag = tag;
-                    }
-                }
-                "time_zone" => {
-                    policy.time_zone = self.string(value);
-                    if let Some(name) = &policy.time_zone
-                        && catalog::time_zone(name).is_none()
-                    {
-                        let message = format!(
-                            "`{name}` is not a known time zone; use a name such as Europe/Berlin"
-                        );
-                        self.problem(value.span(), message);
-                    }
-                }
-                unknown => self.unknown(key.span(), unknown, POLICY_KEYS),
-            }
+    /// Takes thresholds over, but for the discounts, which stand elsewhere.
+    fn thresholds(&mut self, read: Policy, line: usize, settings: &mut SettingsFile) {
+        if read.overprovisioned_below_percent > read.underutilized_below_percent {
+            let message = "overprovisioned_below_percent is above underutilized_below_percent";
+            self.at(line, message);
         }
-    }
-
-    fn check_order(&mut self, span: Range<usize>, policy: &Policy) {
-        if policy.overprovisioned_below_percent > policy.underutilized_below_percent {
-            self.problem(
-                span,
-                "overprovisioned_below_percent is above underutilized_below_percent".to_owned(),
-            );
-        }
-    }
-
-    fn set(&mut self, value: &Spanned<DeValue<'_>>, least: f64, most: f64, into: &mut f64) {
-        if let Some(number) = self.number(value, least, most) {
-            *into = number;
-        }
+        let discount_percent = std::mem::take(&mut settings.policy.discount_percent);
+        settings.policy = Policy {
+            discount_percent,
+            ..read
+        };
     }
 }
 
@@ -438,9 +320,9 @@ mod tests {
             (2, "unknown key `url`"),
             (4, "`speed` is not one of utilization, engine-active"),
             (5, "expected a number from"),
-            (6, "`b` has no `quantity`"),
+            (6, "incomplete `b`: missing `quantity`"),
             (7, "unknown key `indx` (did you mean index?)"),
-            (9, "`c` must be a table with a `quantity`"),
+            (9, "`c` must be a table"),
         ];
         assert_eq!(found.len(), expected.len(), "{found:?}");
         for ((line, message), (at, start)) in found.into_iter().zip(expected) {

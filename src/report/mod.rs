@@ -40,7 +40,7 @@ pub use diff::{diff_doc, diff_schema};
 pub use doc::{
     CsvRows, Doc, Given, Head, Kind, Level, Missing, Plot, PlotKind, Printed, Record, Step, Table,
     Value, doc_csv, doc_html, doc_json, doc_markdown, doc_slack, doc_table, doc_xlsx,
-    elapsed_words,
+    elapsed_words, schema_document,
 };
 pub use doctor::{Check, CheckArea, CheckStatus, doctor_doc, doctor_schema};
 pub use explain::{
@@ -58,8 +58,8 @@ pub use inventory::{inventory_doc, inventory_rows, inventory_schema};
 pub use live::{History, LiveGpu, LiveVerdict, LiveView, draw as draw_live_view, status_line};
 pub use metrics::{AgentSetup, agent_setup, helm_values, metrics_doc, metrics_schema};
 pub use planners::{
-    answer_schema, autoscale_answer, batching_answer, capacity_answer, fit_answer, growth_answer, kpi_answer,
-    kpi_run_answer, rent_or_buy_answer, schedule_answer, select_answer, share_answer,
+    answer_schema, autoscale_answer, batching_answer, capacity_answer, fit_answer, growth_answer,
+    kpi_answer, kpi_run_answer, rent_or_buy_answer, schedule_answer, select_answer, share_answer,
 };
 pub use price_status::{price_status_doc, price_status_schema};
 pub use pricing::{pricing_doc, pricing_schema};

@@ -336,7 +336,7 @@ fn what_the_baseline_could_not_see_either_is_accepted_unless_the_policy_refuses_
     let refused = check(&world, &invalid, &own, "json");
     assert_eq!(refused.code, 2);
     assert!(
-        refused.stderr.contains("`ignore` is not fail or warn"),
+        refused.stderr.contains("`ignore` is not one of fail, warn"),
         "{}",
         refused.stderr
     );

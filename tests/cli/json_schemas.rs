@@ -4,12 +4,9 @@
 use crate::cli::contract::DEMO;
 use crate::cli::estates::{empty, one, owned, situations};
 use crate::cli::world::World;
-use gpucost::analysis::gate::policy_rule;
-use gpucost::config::{POLICY_FILE_KEYS, STARTING_POLICY, parse_policy};
-use gpucost::rules::{CLUSTER_RULES, COMMITMENT_RULES, RULES};
+use gpucost::config::{STARTING_POLICY, parse_policy};
 use jsonschema::Validator;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -240,48 +237,4 @@ fn the_schema_and_the_reader_of_policies_agree() {
         assert!(parse_policy(bad, "policy.toml").is_err(), "{bad}");
         assert!(!policies.is_valid(&as_json(bad)), "{bad}");
     }
-}
-
-#[test]
-fn the_schema_of_policies_names_every_key_and_no_other() {
-    let schema = schema("policy.schema.json");
-    let keys = |value: &Value| -> BTreeSet<String> {
-        let keys = value.as_object().expect("an object").keys();
-        keys.cloned().collect()
-    };
-    let tables: BTreeSet<String> = POLICY_FILE_KEYS
-        .iter()
-        .map(|(table, _)| (*table).to_owned())
-        .collect();
-    assert_eq!(keys(&schema["properties"]), tables);
-    for (table, known) in POLICY_FILE_KEYS {
-        let described = &schema["properties"][table];
-        let described = if described["type"] == "array" {
-            &described["items"]
-        } else {
-            described
-        };
-        let known: BTreeSet<String> = known.iter().map(|key| (*key).to_owned()).collect();
-        assert_eq!(keys(&described["properties"]), known, "{table}");
-        assert_eq!(described["additionalProperties"], false, "{table}");
-    }
-    let named = |value: &Value| -> BTreeSet<String> {
-        let names = value["enum"].as_array().expect("a list").iter();
-        names
-            .map(|name| name.as_str().expect("a name").to_owned())
-            .collect()
-    };
-    let mut rules: BTreeSet<String> = RULES
-        .iter()
-        .map(|rule| rule.meta().id)
-        .chain(COMMITMENT_RULES)
-        .chain(CLUSTER_RULES)
-        .map(str::to_owned)
-        .collect();
-    let tables = &schema["properties"];
-    let forbidden = &tables["forbid"]["items"]["properties"]["rule"];
-    assert_eq!(named(forbidden), rules);
-    rules.extend(policy_rule::SUPPRESSIBLE.map(str::to_owned));
-    let suppressed = &tables["suppress"]["items"]["properties"]["rule"];
-    assert_eq!(named(suppressed), rules);
 }

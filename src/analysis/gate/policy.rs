@@ -1,7 +1,7 @@
 //! What a policy demands, validated, each rule with the line that states it.
 
 use super::Glob;
-use crate::domain::{Money, RejectedAction, Severity, WorkloadKind};
+use crate::domain::{Money, RejectedAction, Severity, WorkloadKind, named_enum};
 use jiff::SignedDuration;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -123,14 +123,16 @@ impl fmt::Display for Scope {
     }
 }
 
-/// What of a scope a budget is held against.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum BudgetBasis {
-    /// A month of what runs now.
-    #[default]
-    RunRate,
-    /// What the month of the check is forecast to end at, by recorded days.
-    Forecast,
+named_enum! {
+    /// What of a scope a budget is held against.
+    #[derive(Default)]
+    BudgetBasis {
+        /// A month of what runs now.
+        #[default]
+        RunRate = "run-rate",
+        /// What the month of the check is forecast to end at, by recorded days.
+        Forecast = "forecast",
+    }
 }
 
 /// The most that a scope may cost.

@@ -23,6 +23,7 @@ pub use json::doc_json;
 pub use markdown::doc_markdown;
 pub use plot::{Plot, PlotKind};
 pub(in crate::report) use schema::doc_schema;
+pub use schema::schema_document;
 pub use slack::doc_slack;
 pub use table::doc_table;
 pub(in crate::report) use value::shown;

@@ -18,25 +18,35 @@ const ANY: [&str; 4] = ["string", "number", "boolean", "null"];
 /// # Errors
 /// When a value cannot be written as JSON.
 pub fn doc_schema(name: &str, about: &str, forms: &[Doc]) -> Result<String, serde_json::Error> {
+    let title = format!("gpucost {} --format json", name.replace('-', " "));
     let mut schemas: Vec<Json> = forms.iter().map(form).collect();
+    let body = match schemas.as_mut_slice() {
+        [form] => form.take(),
+        _ => json!({ "type": "object", "anyOf": schemas }),
+    };
+    schema_document(name, &title, about, body)
+}
+
+/// A schema of `docs/schema`. `about` says what it is of.
+///
+/// # Errors
+/// When a value cannot be written as JSON.
+pub fn schema_document(
+    name: &str,
+    title: &str,
+    about: &str,
+    body: Json,
+) -> Result<String, serde_json::Error> {
     let mut document = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": format!("urn:gpucost:schema:{name}:1"),
-        "title": format!("gpucost {} --format json", name.replace('-', " ")),
+        "title": title,
         "description": about,
-        "type": "object",
     });
-    match schemas.as_mut_slice() {
-        [one] => merge(&mut document, one.take()),
-        _ => document["anyOf"] = Json::Array(schemas),
+    if let (Json::Object(document), Json::Object(body)) = (&mut document, body) {
+        document.extend(body);
     }
     json_document(&document)
-}
-
-fn merge(document: &mut Json, form: Json) {
-    if let (Json::Object(document), Json::Object(form)) = (document, form) {
-        document.extend(form);
-    }
 }
 
 fn form(doc: &Doc) -> Json {
