@@ -10,6 +10,7 @@ use crate::report::{
     profile_schema, reserved_schema, rightsize_schema, schema_document, spot_schema,
     terraform_schema,
 };
+use crate::sources::files::{commitments_schema, estate_schema};
 use clap::ValueEnum;
 use std::borrow::Cow;
 
@@ -91,6 +92,21 @@ impl SchemaName {
                 let about = "Settings of gpucost; docs/configuration.md says what each key means.";
                 let schema = settings_schema();
                 return Ok(schema_document("settings", "gpucost.toml", about, schema)?.into());
+            }
+            Self::Commitments => {
+                let about = "A file for --commitments, which holds what an estate holds under \
+                             commitments; docs/estate.md says what each key means. Amounts are \
+                             decimal numbers as text.";
+                let title = "Commitments file of gpucost";
+                let schema = commitments_schema();
+                return Ok(schema_document("commitments", title, about, schema)?.into());
+            }
+            Self::Estate => {
+                let about = "All the input of one audit, as --save records it and --from reads \
+                             it; docs/estate.md says what each key means. Only a few keys are \
+                             required. Amounts of money are decimal numbers as text.";
+                let title = "Estate file of gpucost";
+                return Ok(schema_document("estate", title, about, estate_schema())?.into());
             }
         };
         Ok(text.into())

@@ -97,6 +97,20 @@ impl fmt::Display for PriceOption {
 }
 
 impl PriceOption {
+    /// Every offer.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let promises = [
+            Self::Reserved,
+            Self::Ec2InstanceSavingsPlan,
+            Self::ComputeSavingsPlan,
+        ];
+        let promised = promises
+            .into_iter()
+            .flat_map(|promise| CommitmentTerm::ALL.map(promise));
+        let hourly = [Self::OnDemand, Self::Spot, Self::CapacityBlock];
+        hourly.into_iter().chain(promised)
+    }
+
     /// Reads what `Display` writes.
     pub fn from_name(name: &str) -> Option<Self> {
         let commitment = |prefix: &str| CommitmentTerm::from_name(name.strip_prefix(prefix)?);

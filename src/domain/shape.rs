@@ -21,29 +21,11 @@ named_enum! {
     }
 }
 
-/// CPU instruction set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Architecture {
-    X86_64,
-    Arm64,
-}
-
-impl Architecture {
-    /// The name that EC2 uses.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::X86_64 => "x86_64",
-            Self::Arm64 => "arm64",
-        }
-    }
-
-    /// Reads EC2's name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        match name {
-            "x86_64" => Some(Self::X86_64),
-            "arm64" => Some(Self::Arm64),
-            _ => None,
-        }
+named_enum! {
+    /// CPU instruction set, as EC2 names it.
+    Architecture {
+        X86_64 = "x86_64",
+        Arm64 = "arm64",
     }
 }
 

@@ -1,7 +1,6 @@
 //! `gpucost pricing`: what is found, how it is shown, and what is refused.
 
-use crate::cli::schema::Shape::{Count, Date, Figure, Flag, Money, Name, Object, Rate, Word};
-use crate::cli::schema::{Shape, list, maybe, problems};
+use crate::cli::json_schemas::assert_described;
 use crate::cli::world::{Outcome, World};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -26,74 +25,10 @@ fn names(offers: &[Value]) -> Vec<&str> {
         .collect()
 }
 
-const BASES: &[&str] = &["observed", "derived"];
-const PAYMENTS: &[&str] = &["no-upfront", "partial-upfront", "all-upfront"];
-
-fn document() -> Shape {
-    let reserved = Object(vec![
-        ("term_years", Count),
-        ("payment", Word(PAYMENTS)),
-        ("class", Word(&["standard"])),
-        ("upfront", Money),
-        ("hourly", Rate),
-        ("effective_hourly", Rate),
-        ("basis", Word(BASES)),
-        ("date", Date),
-        ("origin", Word(&["bundled"])),
-    ]);
-    let plan = Object(vec![
-        ("plan", Word(&["ec2-instance", "compute"])),
-        ("term_years", Count),
-        ("payment", Word(PAYMENTS)),
-        ("hourly", Rate),
-        ("basis", Word(BASES)),
-        ("date", Date),
-    ]);
-    let gpu = Object(vec![
-        ("model", Name),
-        ("count", Figure),
-        ("vram_mib", maybe(Count)),
-    ]);
-    let offer = Object(vec![
-        ("provider", Name),
-        ("region", maybe(Name)),
-        ("instance_type", Name),
-        ("gpu", maybe(gpu)),
-        ("vcpu", maybe(Count)),
-        ("memory_mib", maybe(Count)),
-        ("price_basis", Word(&["machine", "gpu"])),
-        ("currency", maybe(Word(&["USD", "CNY", "EUR"]))),
-        ("on_demand_hourly", maybe(Rate)),
-        ("on_demand_monthly", maybe(Money)),
-        ("on_demand_per_gpu_hourly", maybe(Rate)),
-        ("on_demand_per_vram_gib_hourly", maybe(Rate)),
-        ("on_demand_per_bf16_tflops_hourly", maybe(Rate)),
-        ("spot_hourly", maybe(Rate)),
-        ("spot_date", maybe(Date)),
-        ("commitment_1yr_hourly", maybe(Rate)),
-        ("commitment_3yr_hourly", maybe(Rate)),
-        ("reserved", list(reserved)),
-        ("savings_plans", list(plan)),
-        ("capacity_block_hourly", maybe(Rate)),
-        ("capacity_block_date", maybe(Date)),
-        ("interruption_band_date", maybe(Date)),
-        ("zones", maybe(list(Name))),
-        ("launchable", maybe(Flag)),
-        ("effective_date", maybe(Date)),
-        ("seen_on", maybe(Date)),
-        ("origin", maybe(Word(&["bundled"]))),
-    ]);
-    Object(vec![
-        ("schema_version", Word(&["2"])),
-        ("currency", maybe(Name)),
-        ("prices", list(offer)),
-    ])
-}
-
 #[test]
-fn the_whole_book_is_as_the_contract_says() {
+fn the_whole_book_is_as_its_schema_says() {
     let all = pricing(&["--provider", "all", "--region", "all", "--format", "json"]);
-    assert_eq!(problems(&document(), &all.json()), Vec::<String>::new());
+    assert_described("pricing", &all.json());
     assert_eq!(all.json()["currency"], Value::Null, "three currencies");
     let csv = pricing(&["--provider", "all", "--region", "all", "--format", "csv"]);
     let rows: Result<Vec<_>, _> = csv::Reader::from_reader(csv.stdout.as_bytes())

@@ -20,7 +20,8 @@ pub use arrivals::{ArrivalsError, MOST_ARRIVALS, read_arrivals};
 pub use bills::{BillError, BillFile, BillFiles, BillForm, BillOptions, read_bill, read_bill_of};
 pub use estate::{
     CommitmentsError, Demo, EstateError, Keep, Recorder, Recording, RecordingError, Replaced,
-    demo_estate, parse_estate, read_commitments, read_estate, write_estate, write_recorded,
+    commitments_schema, demo_estate, estate_schema, parse_estate, read_commitments, read_estate,
+    write_estate, write_recorded,
 };
 pub use history::{
     History, HistoryError, HourRun, Imported, KeptMachine, KeptRuns, ROLLED_UP,

@@ -1,50 +1,66 @@
 //! Nodes, claims and uses in an estate.
 
 use super::fields::{Wire, decimal, named, time};
+use super::forms::{Amount, Time};
 use crate::domain::{
     Claim, ClaimState, Clusters, DeviceUnit, DeviceUse, Devices, Holder, Lifecycle, Node,
     NodeAmount, NodeDevices, Owner, Placement, PoolMaker, ResourceId, Scheduler,
 };
+use schemars::JsonSchema;
 use serde::de;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-#[derive(Debug, Serialize, Deserialize)]
+/// A machine of a Kubernetes or ECS cluster.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a node object")]
 pub(super) struct NodeWire {
     name: String,
-    /// Kubernetes where it is absent.
+    /// `kubernetes` unless said otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Scheduler>")]
     scheduler: Option<String>,
+    /// Where the machine is from, in the words of the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     provider_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cluster: Option<String>,
+    /// ID of its instance; one node per machine.
     machine: String,
-    /// Decimal as text.
+    /// Number of physical devices, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Amount>")]
     physical: Option<String>,
+    /// By resource, such as nvidia.com/gpu.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     devices: BTreeMap<String, NodeDevicesWire>,
+    /// How the machine was bought; absent if no label states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Lifecycle>")]
     price_class: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pool: Option<String>,
+    /// What makes the nodes of the pool; absent if no label states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<PoolMaker>")]
     pool_maker: Option<String>,
     cpu_millicores: AmountWire,
     memory_mib: AmountWire,
+    /// Pods on the node that have not ended; absent if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pods: Option<u32>,
+    /// Those among them that request no device and that neither a `DaemonSet` nor the node itself
+    /// created; absent if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cpu_only_pods: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ready: Option<bool>,
+    /// Whether the scheduler is kept from placing pods on it.
     #[serde(default)]
     cordoned: bool,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "devices with `unit`, `capacity` and `allocatable`"
@@ -56,24 +72,34 @@ struct NodeDevicesWire {
     allocatable: u32,
 }
 
-/// Without a key it is a whole device.
-#[derive(Debug, Default, Serialize, Deserialize)]
+/// What one of the devices is: without a key, a whole device.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("dependentRequired" = {
+    "profile": ["slices", "of"], "slices": ["profile", "of"], "of": ["profile", "slices"],
+}))]
 #[serde(
     deny_unknown_fields,
     expecting = "a unit with `profile`, `slices`, `of` and `replicas`"
 )]
 struct UnitWire {
+    /// MIG profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     profile: Option<String>,
+    /// Compute slices of the instance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 255))]
     slices: Option<u16>,
+    /// Compute slices of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 255))]
     of: Option<u16>,
+    /// Parts that share it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     replicas: Option<u32>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "an object with `capacity`, `allocatable` and `requested`"
@@ -81,14 +107,22 @@ struct UnitWire {
 struct AmountWire {
     capacity: u64,
     allocatable: u64,
+    /// By pods; absent if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     requested: Option<u64>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// Devices that a pod holds or waits for.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend(
+    "if" = {"properties": {"state": {"const": "running"}}},
+    "then" = {"properties": {"machine": {"type": "string"}}, "allOf": [{"required": ["machine"]}]},
+    "else" = {"properties": {"machine": {"type": "null"}}}
+))]
 #[serde(deny_unknown_fields, expecting = "a claim object")]
 pub(super) struct ClaimWire {
     namespace: String,
+    /// Absent for devices that are allocated to no pod.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pod: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,44 +132,61 @@ pub(super) struct ClaimWire {
     resource: String,
     #[serde(default)]
     unit: UnitWire,
+    /// Number of such units.
     count: u32,
+    #[schemars(with = "ClaimState")]
     state: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Time>")]
     since: Option<String>,
+    /// The machine of the node; required unless it is pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     machine: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     placement: Option<PlacementWire>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// What moving the pod takes.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "a placement with `cpu_millicores` and `memory_mib`"
 )]
 struct PlacementWire {
+    /// Requested.
     cpu_millicores: u64,
+    /// Requested.
     memory_mib: u64,
+    /// Whether something keeps it from another node of its pool and type.
     #[serde(default)]
     bound: bool,
+    /// Whether it keeps data on the disk of its node.
     #[serde(default)]
     local_data: bool,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// How a pod used a device.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a use object")]
 pub(super) struct UseWire {
     machine: String,
+    /// Index of the device on its machine.
     gpu: u32,
     namespace: String,
     pod: String,
     n_samples: u64,
+    /// Time between two samples.
+    #[schemars(range(min = 1))]
     sample_seconds: u32,
+    #[schemars(range(min = 0, max = 100))]
     mean_percent: f64,
+    /// Not below the mean.
+    #[schemars(range(min = 0, max = 100))]
     max_percent: f64,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// What made the pod.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "an owner with `kind` and `name`")]
 struct OwnerWire {
     kind: String,

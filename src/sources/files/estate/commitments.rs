@@ -2,6 +2,7 @@
 //! file of its own, of what a payer account bought.
 
 use super::fields::{Of, Wire, decimal, named, time};
+use super::forms::{Amount, CurrencyCode, Term, Time, described, generator};
 use crate::domain::{
     CapacityReservation, CommitmentTerm, Commitments, Currency, MOST_PER_HOUR, OfferingClass,
     OperatingSystem, PaymentOption, ReservedInstances, SavingsPlan, SavingsPlanKind, Tenancy,
@@ -13,7 +14,10 @@ use crate::sources::files::shared::plain_text::read_json_file;
 use crate::sources::files::shared::typed_json::typed;
 use jiff::Timestamp;
 use rust_decimal::Decimal;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, de};
+use serde_json::Value as Json;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::marker::PhantomData;
@@ -24,8 +28,8 @@ const MOST_INSTANCES: u32 = 1_000_000;
 /// Money committed for one instance, likewise.
 const MOST_UPFRONT: Decimal = Decimal::from_parts(1_000_000_000, 0, 0, false, 0);
 
-/// One commitment; amounts are decimals as text.
-#[derive(Debug, Serialize, Deserialize)]
+/// What is paid for whether it is used or not; amounts are decimals as text.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(
     tag = "kind",
     rename_all = "kebab-case",
@@ -40,76 +44,134 @@ pub(super) enum CommitmentWire {
     CapacityReservation(CapacityWire),
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// Reserved instances.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "reserved instances as an object")]
 pub(super) struct ReservedWire {
+    /// Must be unique.
     id: String,
+    /// The account that bought it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     account: Option<String>,
     region: String,
+    /// The zone that they apply to; absent if they apply to the region.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     zone: Option<String>,
     instance_type: String,
     #[serde(default = "linux")]
+    #[schemars(with = "OperatingSystem")]
     operating_system: String,
     #[serde(default = "shared")]
+    #[schemars(with = "Tenancy")]
     tenancy: String,
+    /// Number of instances.
+    #[schemars(range(min = 1, max = MOST_INSTANCES))]
     count: u32,
     #[serde(default = "standard")]
+    #[schemars(with = "OfferingClass")]
     class: String,
+    #[schemars(with = "PaymentOption")]
     payment: String,
+    /// Start of the term.
+    #[schemars(with = "Time")]
     start: String,
+    /// End of the term, exclusive.
+    #[schemars(with = "Time")]
     end: String,
     #[serde(default = "usd")]
+    #[schemars(with = "CurrencyCode")]
     currency: String,
+    /// Paid at the start of the term, per instance.
     #[serde(default = "nothing")]
+    #[schemars(with = "Amount")]
     upfront: String,
+    /// Paid every hour of the term, per instance.
     #[serde(default = "nothing")]
+    #[schemars(with = "Amount")]
     recurring_hourly: String,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// A savings plan.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend(
+    "if" = {"properties": {"plan": {"const": "ec2-instance"}}},
+    "then" = {
+        "properties": {"region": {"type": "string"}, "family": {"type": "string"}},
+        "allOf": [{"required": ["region", "family"]}],
+    }
+))]
 #[serde(deny_unknown_fields, expecting = "a savings plan as an object")]
 pub(super) struct PlanWire {
+    /// Must be unique.
     id: String,
+    /// The account that bought it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     account: Option<String>,
+    /// `other` for plans that cover no instances.
+    #[schemars(with = "SavingsPlanKind")]
     plan: String,
+    /// Required for an `ec2-instance` plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     region: Option<String>,
+    /// Such as p4d; required for an `ec2-instance` plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     family: Option<String>,
     #[serde(default = "usd")]
+    #[schemars(with = "CurrencyCode")]
     currency: String,
+    /// Committed per hour, at the plan's rates.
+    #[schemars(with = "Amount")]
     commitment_hourly: String,
+    #[schemars(with = "Term")]
     term: String,
+    /// Start of the term.
+    #[schemars(with = "Time")]
     start: String,
+    /// End of the term, exclusive.
+    #[schemars(with = "Time")]
     end: String,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// A capacity reservation.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a capacity reservation as an object")]
 pub(super) struct CapacityWire {
+    /// Must be unique.
     id: String,
+    /// The account that bought it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     account: Option<String>,
     region: String,
     zone: String,
     instance_type: String,
     #[serde(default = "linux")]
+    #[schemars(with = "OperatingSystem")]
     operating_system: String,
     #[serde(default = "shared")]
+    #[schemars(with = "Tenancy")]
     tenancy: String,
+    /// Number of instances that it has capacity for.
+    #[schemars(range(max = MOST_INSTANCES))]
     total: u32,
+    /// Of these, the capacity that no instance uses.
+    #[schemars(range(max = MOST_INSTANCES))]
     available: u32,
+    /// Whether it is a Capacity Block, which is paid for in advance.
     #[serde(default)]
     capacity_block: bool,
+    /// First time at which it holds capacity; before the window unless said otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Time>")]
     start: Option<String>,
+    /// Time until which it cannot be reduced or canceled; absent if it always can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Time>")]
     committed_until: Option<String>,
+    /// When it ends; absent if it must be canceled manually.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Time>")]
     end: Option<String>,
+    /// Its tags: they decide whose its unused room is.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     tags: BTreeMap<String, String>,
 }
@@ -350,9 +412,26 @@ pub(super) struct List(pub Commitments);
 /// An account has at most some thousands.
 const MOST_COMMITMENTS: usize = 100_000;
 
+type Listed = AtMost<Of<CommitmentWire>, MOST_COMMITMENTS>;
+
+impl JsonSchema for List {
+    fn schema_name() -> Cow<'static, str> {
+        "List".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Listed::json_schema(generator)
+    }
+}
+
+/// The JSON schema of a commitments file.
+pub fn commitments_schema() -> Json {
+    described::<List>(&mut generator(), "")
+}
+
 impl<'de> Deserialize<'de> for List {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let all = AtMost::<Of<CommitmentWire>, MOST_COMMITMENTS>::deserialize(deserializer)?;
+        let all = Listed::deserialize(deserializer)?;
         let mut ids = BTreeSet::new();
         let mut read = Commitments::default();
         for Of((id, one)) in all.0 {

@@ -1,8 +1,8 @@
 //! From wire fields to domain values; every error names the field.
 
 use super::wire::{
-    ApiWire, Cell, GapWire, InstanceWire, PriceWire, ProfileWire, RejectedWire, SeriesWire,
-    ShapeWire, SpotHistoryWire, StoragePriceWire, TagFilterWire,
+    ApiWire, Cell, GapWire, InstanceWire, MOST_VOLUME_GIB, PriceWire, ProfileWire, RejectedWire,
+    SeriesWire, ShapeWire, SpotHistoryWire, StoragePriceWire, TagFilterWire,
 };
 use crate::domain::{
     AcceleratorKind, Address, ApiUsage, Architecture, Cause, CauseKind, Currency, Gap, GapSubject,
@@ -15,14 +15,14 @@ use crate::domain::{
 use crate::sources::files::shared::bounded::AtMost;
 use crate::usage::{Points, Series};
 use jiff::Timestamp;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{self, Deserialize, Deserializer};
+use std::borrow::Cow;
 
 /// Values of one series: 500 days of minutes, more than any source keeps. More
 /// is an error that would fill the memory.
 pub(super) const MOST_PERIODS: u64 = 1_000_000;
 
-/// A volume of a pebibyte is beyond what is sold.
-const MOST_VOLUME_GIB: u64 = 1 << 20;
 const HOUR_SECONDS: u32 = 3_600;
 
 /// What has a wire form of its own that is checked where it stands, so that an error
@@ -36,6 +36,16 @@ pub(super) trait Wire {
 
 /// A value from its wire form.
 pub(super) struct Of<W: Wire>(pub W::Value);
+
+impl<W: Wire + JsonSchema> JsonSchema for Of<W> {
+    fn schema_name() -> Cow<'static, str> {
+        W::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        W::json_schema(generator)
+    }
+}
 
 impl<'de, W: Wire + Deserialize<'de>> Deserialize<'de> for Of<W> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

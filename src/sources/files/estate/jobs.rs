@@ -1,43 +1,57 @@
 //! Training jobs in an estate.
 
 use super::fields::{Wire, named, time};
+use super::forms::Time;
 use crate::domain::{JobStatus, TrainingJob};
 use crate::sources::files::shared::bounded::at_most;
+use schemars::JsonSchema;
 use serde::de;
 use serde::{Deserialize, Serialize};
 
 /// Types of one job.
 const MOST_TYPES: usize = 1_000;
 
-#[derive(Debug, Serialize, Deserialize)]
+/// A training job of `SageMaker`.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a training job object")]
 pub(super) struct JobWire {
     name: String,
     account: String,
     region: String,
+    /// By type.
     #[serde(deserialize_with = "at_most::<_, _, MOST_TYPES>")]
+    #[schemars(length(max = MOST_TYPES))]
     instances: Vec<PartWire>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<JobStatus>")]
     status: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Time>")]
     started: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Time>")]
     ended: Option<String>,
+    /// What each instance is billed for; absent while the job runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     billable_seconds: Option<u32>,
+    /// How long each instance trained.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     training_seconds: Option<u32>,
+    /// What each instance is billed for in a warm pool after the job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     warm_pool_seconds: Option<u32>,
+    /// Whether it used managed spot training.
     #[serde(default)]
     spot: bool,
+    /// Whether it saved checkpoints.
     #[serde(default)]
     checkpoints: bool,
+    /// The training plan that it ran in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     training_plan: Option<String>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "an object with `instance_type` and `count`"

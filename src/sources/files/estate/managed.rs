@@ -1,19 +1,22 @@
 //! Inference components and training plans of SageMaker in an estate.
 
 use super::fields::{Wire, decimal, named, time};
+use super::forms::{Amount, CurrencyCode, Time};
 use super::wire::MOST_PARTS;
 use crate::domain::{
     ComponentHost, Copies, Currency, InferenceComponent, Managed, Money, PlanStatus, TrainingPlan,
 };
 use crate::sources::files::shared::bounded::at_most;
 use rust_decimal::Decimal;
+use schemars::JsonSchema;
 use serde::de;
 use serde::{Deserialize, Serialize};
 
 /// GPUs of one copy, which is on one instance.
 const MOST_GPUS: Decimal = Decimal::from_parts(1_000, 0, 0, false, 0);
 
-#[derive(Debug, Serialize, Deserialize)]
+/// A variant of a `SageMaker` endpoint.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "an object with `group` and `components`"
@@ -21,13 +24,15 @@ const MOST_GPUS: Decimal = Decimal::from_parts(1_000, 0, 0, false, 0);
 pub(super) struct HostWire {
     account: String,
     region: String,
+    /// The `auto_scaling_group` of the instances.
     group: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
+    #[schemars(length(max = MOST_PARTS))]
     components: Vec<ComponentWire>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "an inference component with `name` and `copies`"
@@ -38,10 +43,11 @@ struct ComponentWire {
     desired_copies: Option<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
+    #[schemars(length(max = MOST_PARTS))]
     copies: Vec<CopiesWire>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "an object with `count` and `gpus_each`"
@@ -50,39 +56,52 @@ struct CopiesWire {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instance_type: Option<String>,
     count: u32,
-    /// Decimal as text.
+    /// GPUs that each copy reserves, up to 1,000; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Amount>")]
     gpus_each: Option<String>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// A training plan of `SageMaker`.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a training plan object")]
 pub(super) struct PlanWire {
+    /// ARN of the plan.
     id: String,
     account: String,
     region: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<PlanStatus>")]
     status: Option<String>,
+    /// By type.
     #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
+    #[schemars(length(max = MOST_PARTS))]
     instances: Vec<PartWire>,
+    /// Instances in the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     total: Option<u32>,
+    /// Those that something runs on now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     in_use: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Time>")]
     start: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Time>")]
     end: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     duration_minutes: Option<u64>,
+    /// USD unless said otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<CurrencyCode>")]
     currency: Option<String>,
-    /// Decimal as text.
+    /// Paid once for all instances.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Amount>")]
     upfront_fee: Option<String>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "an object with `instance_type` and `count`"

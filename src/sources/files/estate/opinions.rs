@@ -1,14 +1,21 @@
 //! What AWS advises, in an estate.
 
 use super::fields::{Wire, decimal, named};
+use super::forms::{Change, CurrencyCode};
 use super::wire::MOST_PARTS;
 use crate::domain::{AwsOpinion, Currency, ResourceId};
 use crate::sources::files::shared::bounded::at_most;
+use schemars::JsonSchema;
 use serde::de;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-#[derive(Debug, Serialize, Deserialize)]
+/// What AWS advises.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("oneOf" = [
+    {"properties": {"instance": {"type": "string"}, "instances": {"maxItems": 0}}, "allOf": [{"required": ["instance"]}]},
+    {"properties": {"instance": {"type": "null"}, "instances": {"minItems": 1}}, "allOf": [{"required": ["instances"]}]},
+]))]
 #[serde(
     deny_unknown_fields,
     expecting = "a recommendation of AWS as an object"
@@ -16,17 +23,20 @@ use std::collections::BTreeSet;
 pub(super) struct OpinionWire {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instance: Option<String>,
-    /// In place of it where there are several.
+    /// In place of `instance`, for those of an Auto Scaling group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
+    #[schemars(length(max = MOST_PARTS))]
     instances: Vec<String>,
     action: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to: Option<String>,
     #[serde(default = "usd")]
+    #[schemars(with = "CurrencyCode")]
     currency: String,
-    /// Decimal as text.
+    /// What AWS estimates, per month.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Change>")]
     monthly_savings: Option<String>,
 }
 

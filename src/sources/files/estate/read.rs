@@ -4,19 +4,20 @@ use super::cells::cells;
 use super::clusters::{self, ClaimWire, NodeWire, UseWire};
 use super::commitments;
 use super::error::EstateError;
-use super::fields::{MOST_PERIODS, Of, api, named, series, time};
+use super::fields::{MOST_PERIODS, Of, Wire, api, named, series, time};
+use super::forms::{Ignored, Positive, Time, Version, described, generator};
 use super::jobs::JobWire;
 use super::managed::{self, HostWire, PlanWire};
 use super::opinions::OpinionWire;
 use super::scaling::{self, ScalingGroupWire};
 use super::wire::{
-    GapWire, InstanceWire, PriceWire, ProfileWire, SeriesWire, ShapeWire, StoragePriceWire,
-    TagFilterWire,
+    ApiWire, GapWire, InstanceWire, PriceWire, ProfileWire, SeriesWire, ShapeWire,
+    StoragePriceWire, TagFilterWire,
 };
 use crate::domain::{
     ApiUsage, AwsOpinion, Cause, CauseKind, Clusters, Commitments, EstateSource, Gap, GapSubject,
-    Instance, InstanceShape, Managed, PriceBook, ProfiledRun, Provider, ResourceId, ScalingGroup,
-    SeriesSource, TagFilter, TrainingJob, Window, region_of,
+    Instance, InstanceShape, Managed, PriceBook, PriceKey, PriceQuote, ProfiledRun, Provider,
+    ResourceId, ScalingGroup, SeriesSource, SpotHistory, TagFilter, TrainingJob, Window, region_of,
 };
 use crate::sources::files::ESTATE_VERSION;
 use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json};
@@ -27,6 +28,7 @@ use flate2::read::GzDecoder;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
+use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Read};
@@ -216,129 +218,7 @@ impl<'de> Visitor<'de> for EstateSeed<'_> {
             if !read.insert(key.clone()) {
                 return Err(de::Error::custom(format!("duplicate key `{key}`")));
             }
-            match key.as_str() {
-                "estate_version" => {
-                    let version: String = map.next_value()?;
-                    if version != ESTATE_VERSION {
-                        parts.other_version = Some(version);
-                        return Err(de::Error::custom("another estate version"));
-                    }
-                    parts.version = Some(version);
-                }
-                "as_of" => parts.as_of = Some(time(&map.next_value::<String>()?)?),
-                "window_start" => parts.window_start = Some(edge(&map.next_value::<String>()?)?),
-                "window_end" => parts.window_end = Some(edge(&map.next_value::<String>()?)?),
-                "period_seconds" => {
-                    let period: u32 = map.next_value()?;
-                    if period == 0 {
-                        return Err(de::Error::custom("`period_seconds` must be at least 1"));
-                    }
-                    parts.period_seconds = Some(period);
-                }
-                "source" => {
-                    let name: String = map.next_value()?;
-                    parts.source = Some(named("source", &name, EstateSource::from_name)?);
-                }
-                "accounts" => parts.accounts = map.next_value::<AtMost<_, MOST_NAMES>>()?.0,
-                "regions" => parts.regions = map.next_value::<AtMost<_, MOST_NAMES>>()?.0,
-                "tag_filters" => {
-                    let all = map.next_value::<AtMost<Of<TagFilterWire>, MOST_NAMES>>()?;
-                    parts.tag_filters.extend(all.0.into_iter().map(|one| one.0));
-                }
-                "instances" => {
-                    let all = map.next_value::<AtMost<Of<InstanceWire>, MOST_INSTANCES>>()?;
-                    for Of((instance, has_tags)) in all.0 {
-                        if instance.id.provider() == Provider::SageMaker && !has_tags {
-                            parts.without_tags.insert(instance.region.clone());
-                        }
-                        parts.instances.push(instance);
-                    }
-                }
-                "out_of_scope" => {
-                    let all = map.next_value::<AtMost<Of<InstanceWire>, MOST_INSTANCES>>()?;
-                    parts
-                        .out_of_scope
-                        .extend(all.0.into_iter().map(|Of((one, _))| one));
-                }
-                "scaling_groups" => {
-                    let all = map.next_value::<AtMost<Of<ScalingGroupWire>, MOST_NAMES>>()?;
-                    parts
-                        .scaling_groups
-                        .extend(all.0.into_iter().map(|one| one.0));
-                }
-                "opinions" => {
-                    let all = map.next_value::<AtMost<Of<OpinionWire>, MOST_INSTANCES>>()?;
-                    parts.opinions.extend(all.0.into_iter().map(|one| one.0));
-                }
-                "shapes" => {
-                    let all = map.next_value::<AtMost<Of<ShapeWire>, MOST_NAMES>>()?;
-                    parts.shapes.extend(all.0.into_iter().map(|one| one.0));
-                }
-                "metrics" => map.next_value_seed(MetricsSeed(parts))?,
-                "profiles" => {
-                    let all = map.next_value::<AtMost<Of<ProfileWire>, MOST_INSTANCES>>()?;
-                    parts.profiles.extend(all.0.into_iter().map(|one| one.0));
-                }
-                "nodes" => {
-                    let all = map.next_value::<AtMost<Of<NodeWire>, MOST_INSTANCES>>()?;
-                    let all = all.0.into_iter().map(|one| one.0);
-                    parts.clusters.nodes.extend(all);
-                }
-                "claims" => {
-                    let all = map.next_value::<AtMost<Of<ClaimWire>, MOST_INSTANCES>>()?;
-                    let all = all.0.into_iter().map(|one| one.0);
-                    parts.clusters.claims.extend(all);
-                }
-                "uses" => {
-                    let all = map.next_value::<AtMost<Of<UseWire>, MOST_INSTANCES>>()?;
-                    let all = all.0.into_iter().map(|one| one.0);
-                    parts.clusters.uses.extend(all);
-                }
-                "component_hosts" => {
-                    let all = map.next_value::<AtMost<Of<HostWire>, MOST_INSTANCES>>()?;
-                    let all = all.0.into_iter().map(|one| one.0);
-                    parts.managed.hosts.extend(all);
-                }
-                "training_plans" => {
-                    let all = map.next_value::<AtMost<Of<PlanWire>, MOST_NAMES>>()?;
-                    let all = all.0.into_iter().map(|one| one.0);
-                    parts.managed.plans.extend(all);
-                }
-                "jobs" => {
-                    let all = map.next_value::<AtMost<Of<JobWire>, MOST_INSTANCES>>()?;
-                    parts.jobs.extend(all.0.into_iter().map(|one| one.0));
-                }
-                "prices" => {
-                    let all = map.next_value::<AtMost<Of<PriceWire>, MOST_PRICES>>()?;
-                    for Of((key, quote, history)) in all.0 {
-                        if let Some(history) = history {
-                            parts.prices.insert_spot_history(key.clone(), history);
-                        }
-                        parts.prices.insert(key, quote);
-                    }
-                }
-                "storage_prices" => {
-                    let all = map.next_value::<AtMost<Of<StoragePriceWire>, MOST_NAMES>>()?;
-                    for Of((region, resource, quote)) in all.0 {
-                        parts.prices.insert_storage(&region, resource, quote);
-                    }
-                }
-                "gaps" => {
-                    let all = map.next_value::<AtMost<Of<GapWire>, MOST_INSTANCES>>()?;
-                    parts.gaps.extend(all.0.into_iter().map(|one| one.0));
-                }
-                "api" => parts.api = api(map.next_value()?)?,
-                "commitments" => parts.commitments = map.next_value::<commitments::List>()?.0,
-                "commitment_sharing" => {
-                    parts.commitments_are_unshared = !map.next_value::<bool>()?;
-                }
-                "gpucost_version" => {
-                    map.next_value::<de::IgnoredAny>()?;
-                }
-                other => {
-                    return Err(de::Error::custom(format!("unknown key `{other}`")));
-                }
-            }
+            parts.read_key(&key, &mut map)?;
         }
         let missing = match (&parts.version, parts.as_of) {
             (Some(_), Some(as_of)) => {
@@ -352,6 +232,123 @@ impl<'de> Visitor<'de> for EstateSeed<'_> {
         };
         parts.is_other = true;
         Err(de::Error::missing_field(missing))
+    }
+}
+
+/// Declares the keys of an estate, a line each: the name, what is read and, where its schema is
+/// another one, its form, what is done with it, and what it means.
+macro_rules! estate_keys {
+    (|$parts:ident, $value:ident| { $( $key:literal: $type:ty $(as $form:ty)?, $set:expr, $meaning:literal; )* }) => {
+        impl Parts {
+            fn read_key<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+                let $parts = self;
+                match key {
+                    $( $key => {
+                        let $value = map.next_value::<$type>()?;
+                        $set;
+                    } )*
+                    "metrics" => map.next_value_seed(MetricsSeed($parts))?,
+                    other => return Err(de::Error::custom(format!("unknown key `{other}`"))),
+                }
+                Ok(())
+            }
+        }
+
+        /// The JSON schema of an estate file.
+        pub fn estate_schema() -> Json {
+            let mut generator = generator();
+            let metrics = described::<Vec<SeriesWire<'_>>>(&mut generator, "");
+            let mut keys = json!({ "metrics": metrics });
+            $( keys[$key] = described::<estate_keys!(@form $type $(, $form)?)>(&mut generator, $meaning); )*
+            json!({
+                "type": "object",
+                "properties": keys,
+                "required": ["estate_version", "as_of"],
+                "additionalProperties": false,
+            })
+        }
+    };
+    (@form $type:ty, $form:ty) => { $form };
+    (@form $type:ty) => { $type };
+}
+
+/// What many of a kind are read as.
+type All<W, const N: usize> = AtMost<Of<W>, N>;
+
+fn values<W: Wire, const N: usize>(all: All<W, N>) -> impl Iterator<Item = W::Value> {
+    all.0.into_iter().map(|Of(value)| value)
+}
+
+estate_keys! {
+    |parts, value| {
+        "estate_version": String as Version, parts.set_version(value)?, "Version of the form.";
+        "gpucost_version": de::IgnoredAny as Ignored, { let _: de::IgnoredAny = value; }, "Version of the program that wrote the file; ignored on reading.";
+        "as_of": String as Time, parts.as_of = Some(time(&value)?), "The time that the estate describes.";
+        "window_start": String as Time, parts.window_start = Some(edge(&value)?), "Start of the window of the metrics; 14 days before `as_of` unless said otherwise.";
+        "window_end": String as Time, parts.window_end = Some(edge(&value)?), "End of the window, exclusive; `as_of` unless said otherwise.";
+        "period_seconds": u32 as Positive, parts.set_period(value)?, "The grid of utilization, power and CPU series, in seconds; 300 unless said otherwise.";
+        "source": String as EstateSource, parts.source = Some(named("source", &value, EstateSource::from_name)?), "`estate` unless said otherwise.";
+        "accounts": AtMost<String, MOST_NAMES>, parts.accounts = value.0, "";
+        "regions": AtMost<String, MOST_NAMES>, parts.regions = value.0, "";
+        "tag_filters": All<TagFilterWire, MOST_NAMES>, parts.tag_filters.extend(values(value)), "The tags that selected the instances.";
+        "instances": All<InstanceWire, MOST_INSTANCES>, parts.add_instances(values(value)), "";
+        "out_of_scope": All<InstanceWire, MOST_INSTANCES>, parts.out_of_scope.extend(values(value).map(|(instance, _)| instance)), "Instances that a filter excluded and that commitments may pay for.";
+        "scaling_groups": All<ScalingGroupWire, MOST_NAMES>, parts.scaling_groups.extend(values(value)), "";
+        "opinions": All<OpinionWire, MOST_INSTANCES>, parts.opinions.extend(values(value)), "";
+        "shapes": All<ShapeWire, MOST_NAMES>, parts.shapes.extend(values(value)), "";
+        "profiles": All<ProfileWire, MOST_INSTANCES>, parts.profiles.extend(values(value)), "";
+        "nodes": All<NodeWire, MOST_INSTANCES>, parts.clusters.nodes.extend(values(value)), "";
+        "claims": All<ClaimWire, MOST_INSTANCES>, parts.clusters.claims.extend(values(value)), "";
+        "uses": All<UseWire, MOST_INSTANCES>, parts.clusters.uses.extend(values(value)), "";
+        "component_hosts": All<HostWire, MOST_INSTANCES>, parts.managed.hosts.extend(values(value)), "";
+        "training_plans": All<PlanWire, MOST_NAMES>, parts.managed.plans.extend(values(value)), "";
+        "jobs": All<JobWire, MOST_INSTANCES>, parts.jobs.extend(values(value)), "";
+        "prices": All<PriceWire, MOST_PRICES>, parts.add_prices(values(value)), "";
+        "storage_prices": All<StoragePriceWire, MOST_NAMES>, for (region, resource, quote) in values(value) { parts.prices.insert_storage(&region, resource, quote); }, "";
+        "gaps": All<GapWire, MOST_INSTANCES>, parts.gaps.extend(values(value)), "";
+        "api": ApiWire, parts.api = api(value)?, "";
+        "commitments": commitments::List, parts.commitments = value.0, "";
+        "commitment_sharing": bool, parts.commitments_are_unshared = !value, "Whether commitments of one account cover instances of others; true unless said otherwise.";
+    }
+}
+
+impl Parts {
+    fn set_version<E: de::Error>(&mut self, version: String) -> Result<(), E> {
+        if version != ESTATE_VERSION {
+            self.other_version = Some(version);
+            return Err(E::custom("another estate version"));
+        }
+        self.version = Some(version);
+        Ok(())
+    }
+
+    fn set_period<E: de::Error>(&mut self, seconds: u32) -> Result<(), E> {
+        if seconds == 0 {
+            return Err(E::custom("`period_seconds` must be at least 1"));
+        }
+        self.period_seconds = Some(seconds);
+        Ok(())
+    }
+
+    fn add_instances(&mut self, instances: impl Iterator<Item = (Instance, bool)>) {
+        for (instance, has_tags) in instances {
+            if instance.id.provider() == Provider::SageMaker && !has_tags {
+                self.without_tags.insert(instance.region.clone());
+            }
+            self.instances.push(instance);
+        }
+    }
+
+    fn add_prices(
+        &mut self,
+        prices: impl Iterator<Item = (PriceKey, PriceQuote, Option<SpotHistory>)>,
+    ) {
+        for (key, quote, history) in prices {
+            if let Some(history) = history {
+                self.prices.insert_spot_history(key.clone(), history);
+            }
+            self.prices.insert(key, quote);
+        }
     }
 }
 

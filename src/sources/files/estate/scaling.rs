@@ -4,45 +4,63 @@ use super::fields::Wire;
 use super::wire::MOST_PARTS;
 use crate::domain::{BatchEnvironment, ResourceId, ScalingGroup, WarmPool};
 use crate::sources::files::shared::bounded::at_most;
+use schemars::JsonSchema;
 use serde::de;
 use serde::{Deserialize, Deserializer, Serialize};
 
-#[derive(Debug, Serialize, Deserialize)]
+/// An Auto Scaling group.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "an Auto Scaling group as an object")]
 pub(super) struct ScalingGroupWire {
     name: String,
     account: String,
     region: String,
+    /// Desired capacity.
     desired: u32,
+    /// Minimum size.
     min: u32,
+    /// Maximum size.
     max: u32,
+    /// Whether these count something else than instances: weights, `vCPUs` or memory.
     #[serde(default)]
     weighted: bool,
+    /// Types of the mixed instances policy, in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
+    #[schemars(length(max = MOST_PARTS))]
     instance_types: Vec<String>,
+    /// `OnDemandBaseCapacity`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     on_demand_base: Option<u32>,
+    /// `OnDemandPercentageAboveBaseCapacity`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     on_demand_above_base_percent: Option<u32>,
+    /// `SpotAllocationStrategy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     spot_allocation: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     warm_pool: Option<WarmPoolWire>,
+    /// Processes that are suspended, such as Launch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
+    #[schemars(length(max = MOST_PARTS))]
     suspended: Vec<String>,
+    /// IDs of instances that are protected from scale-in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
+    #[schemars(length(max = MOST_PARTS))]
     protected: Vec<String>,
+    /// IDs of the instances that are in service; absent if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(deserialize_with = "some_names")]
+    #[schemars(length(max = MOST_PARTS))]
     in_service: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     batch: Option<BatchWire>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// The compute environment of AWS Batch that set the group up.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "a compute environment of AWS Batch as an object"
@@ -53,11 +71,14 @@ struct BatchWire {
     desired_vcpus: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
+    #[schemars(length(max = MOST_PARTS))]
     instance_types: Vec<String>,
     #[serde(default)]
     spot: bool,
+    /// Its enabled queues; absent if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(deserialize_with = "some_names")]
+    #[schemars(length(max = MOST_PARTS))]
     queues: Option<Vec<String>>,
 }
 
@@ -65,7 +86,7 @@ fn some_names<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<String>>,
     at_most::<_, _, MOST_PARTS>(from).map(Some)
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a warm pool as an object")]
 struct WarmPoolWire {
     min_size: u32,

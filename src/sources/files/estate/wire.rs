@@ -1,7 +1,14 @@
 //! The wire form of an estate. Kept apart from the domain types, so that a
 //! refactor cannot change the file format by accident.
 
+use super::forms::{Amount, Change, CurrencyCode, Day, Devices, Offer, Price, Time, renamed};
+use crate::domain::{
+    AcceleratorKind, Architecture, InstanceState, JoinedBy, Lifecycle, MOST_GPUS, Metric,
+    OperatingSystem, PriceBasis, PriceOrigin, Provider, SeriesSource, Statistic, StorageResource,
+    Tenancy,
+};
 use crate::sources::files::shared::bounded::{AtMost, at_most};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, SeqAccess, Visitor};
 use serde::ser::SerializeTuple;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -9,44 +16,62 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Everything but the metrics, which are streamed.
-#[derive(Debug, Serialize, Deserialize)]
+/// An instance.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "an instance object")]
 pub(super) struct InstanceWire {
+    /// Must be unique.
     pub id: String,
     pub account: String,
     pub region: String,
+    /// Such as us-east-1a; determines the spot price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
     pub instance_type: String,
+    #[schemars(with = "InstanceState")]
     pub state: String,
     #[serde(default = "on_demand")]
+    #[schemars(with = "Lifecycle")]
     pub lifecycle: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_reservation_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_block_id: Option<String>,
     #[serde(default = "linux")]
+    #[schemars(with = "OperatingSystem")]
     pub operating_system: String,
     #[serde(default = "shared")]
+    #[schemars(with = "Tenancy")]
     pub tenancy: String,
+    /// Time of the last start.
+    #[schemars(with = "Time")]
     pub launch_time: String,
+    /// When the primary network interface was attached; taken as the time when the instance was
+    /// first seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Time>")]
     pub attached_time: Option<String>,
+    /// The text from EC2; for a stopped instance it states when the instance stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state_transition_reason: Option<String>,
-    /// Absent where there are none, and of SageMaker where they were not read.
+    /// For an instance of `SageMaker`, an empty object states that there are none; without the
+    /// key they are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<BTreeMap<String, String>>,
+    /// Groups instances into a workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_scaling_group: Option<String>,
+    /// The host name that the `CloudWatch` agent uses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_dns_name: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
+    #[schemars(length(max = MOST_PARTS))]
     pub volumes: Vec<VolumeWire>,
+    /// Each public address that is billed while the instance is stopped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
+    #[schemars(length(max = MOST_PARTS))]
     pub addresses: Vec<AddressWire>,
 }
 
@@ -62,144 +87,201 @@ fn shared() -> String {
     "shared".to_owned()
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "a volume such as {\"id\": \"vol-1\"}"
 )]
 pub(super) struct VolumeWire {
     pub id: String,
+    /// `null` if unknown.
     pub volume_type: Option<String>,
+    /// In GiB; `null` if unknown.
+    #[schemars(range(max = MOST_VOLUME_GIB))]
     pub size_gib: Option<u64>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "an address such as {\"id\": \"eipalloc-1\"}"
 )]
 pub(super) struct AddressWire {
+    /// Such as `eipalloc-0123`.
     pub id: String,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// Samples inside the window.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = renamed("told", "reported"))]
 #[serde(
     deny_unknown_fields,
     expecting = "the sample counts of a run as an object"
 )]
 pub(super) struct SampleCountsWire {
-    /// Earlier recordings call it `told`.
+    /// By at least half of the GPUs.
     #[serde(alias = "told")]
     pub reported: u64,
     pub taken: u64,
     pub missed: u64,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// A run of `gpucost profile` on an instance.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = renamed("looks", "samples"))]
 #[serde(deny_unknown_fields, expecting = "a profiled run object")]
 pub(super) struct ProfileWire {
+    /// ID of one of the instances.
     pub instance: String,
+    #[schemars(with = "Time")]
     pub start: String,
+    /// If the run was cut short, the last sample.
+    #[schemars(with = "Time")]
     pub end: String,
+    /// Whether the run covers a command from its start to its successful end.
     #[serde(default)]
     pub covers_a_command: bool,
-    /// Earlier recordings call it `looks`.
+    /// Without these counts the run is not evaluated.
     #[serde(default, alias = "looks", skip_serializing_if = "Option::is_none")]
     pub samples: Option<SampleCountsWire>,
+    /// Mean over the samples of the mean over all GPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100))]
     pub gpu_mean_percent: Option<f64>,
+    /// 95th percentile of the host's CPU utilization.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100))]
     pub cpu_p95_percent: Option<f64>,
+    /// 95th percentile of the memory of the host in use, in MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub memory_p95_mib: Option<f64>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// The specification of an instance type.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a shape object")]
 pub(super) struct ShapeWire {
     pub instance_type: String,
+    #[schemars(with = "AcceleratorKind")]
     pub accelerator: String,
     pub gpu: Option<GpuWire>,
     pub vcpu: u32,
+    /// In MiB.
     pub memory_mib: u64,
+    #[schemars(with = "Option<Architecture>")]
     pub architecture: Option<String>,
+    /// In GB.
     pub local_storage_gb: Option<u64>,
     pub efa: Option<bool>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "a GPU with `model`, `count` and `vram_mib`"
 )]
 pub(super) struct GpuWire {
     pub model: String,
-    /// Decimal as text: whole devices, or a fraction of one.
+    /// As text: a whole number up to 256, or a fraction of one GPU such as 0.125.
+    #[schemars(with = "Devices")]
     pub count: String,
+    /// Of each GPU, in MiB.
     pub vram_mib: Option<u64>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// A price. Amounts are decimal numbers as text.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("dependentRequired" = {"upfront": ["recurring_hourly"], "recurring_hourly": ["upfront"]}))]
 #[serde(deny_unknown_fields, expecting = "a price object")]
 pub(super) struct PriceWire {
-    /// AWS where absent.
+    /// `aws` unless said otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Provider>")]
     pub provider: Option<String>,
     pub region: String,
+    /// For spot prices of one zone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
     pub instance_type: String,
+    #[schemars(with = "OperatingSystem")]
     pub operating_system: String,
+    #[schemars(with = "Tenancy")]
     pub tenancy: String,
+    #[schemars(with = "Offer")]
     pub option: String,
+    #[schemars(with = "CurrencyCode")]
     pub currency: String,
-    /// Decimal as text, per hour; of a commitment, effective over its term.
+    /// Per hour and above zero; of a commitment, effective over its term.
+    #[schemars(with = "Price")]
     pub hourly: String,
-    /// Decimal as text: what a commitment costs at its beginning.
+    /// What a commitment costs at its beginning; only with `recurring_hourly`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Amount>")]
     pub upfront: Option<String>,
-    /// Decimal as text: what a commitment costs every hour.
+    /// What a commitment costs every hour; only with `upfront`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Amount>")]
     pub recurring_hourly: Option<String>,
+    #[schemars(with = "PriceOrigin")]
     pub origin: String,
+    /// `observed` unless said otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<PriceBasis>")]
     pub basis: Option<String>,
+    #[schemars(with = "Day")]
     pub effective_date: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spot_history: Option<SpotHistoryWire>,
+    /// The day on which it was last seen; the effective date unless said otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Day>")]
     pub seen_on: Option<String>,
+    /// Free text.
     pub source: String,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// A price of storage or of an address.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a storage price object")]
 pub(super) struct StoragePriceWire {
     pub region: String,
+    #[schemars(with = "StorageResource")]
     pub resource: String,
+    #[schemars(with = "CurrencyCode")]
     pub currency: String,
-    /// Decimal as text, per GiB-month or address-hour.
+    /// Per GiB-month, or per hour of an address.
+    #[schemars(with = "Price")]
     pub unit_price: String,
+    #[schemars(with = "PriceOrigin")]
     pub origin: String,
+    #[schemars(with = "Option<Day>")]
     pub effective_date: Option<String>,
+    /// Free text.
     pub source: String,
 }
 
-/// What a spot price did; its mean is the price. Decimals as text.
-#[derive(Debug, Serialize, Deserialize)]
+/// What a spot price did over the window.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "a spot history with `now`, `min`, `max`, `p95` and `volatility_percent`"
 )]
 pub(super) struct SpotHistoryWire {
+    #[schemars(with = "Amount")]
     pub now: String,
+    #[schemars(with = "Amount")]
     pub min: String,
+    #[schemars(with = "Amount")]
     pub max: String,
+    #[schemars(with = "Amount")]
     pub p95: String,
+    /// Standard deviation divided by the mean, in percent.
+    #[schemars(with = "Amount")]
     pub volatility_percent: String,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "a tag filter with `key`, `value` and `excluded`"
@@ -207,35 +289,45 @@ pub(super) struct SpotHistoryWire {
 pub(super) struct TagFilterWire {
     pub key: String,
     pub value: String,
+    /// Whether instances with it were excluded.
     #[serde(default)]
     pub excluded: bool,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// Something that could not be read.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "a gap with `what`, `where`, `reason` and `hint`"
 )]
 pub(super) struct GapWire {
+    /// What could not be read.
     pub what: String,
+    /// Where.
     #[serde(rename = "where")]
     pub place: String,
+    /// Used as it is without a cause.
     pub reason: String,
+    /// Used as it is without a cause.
     pub hint: String,
-    /// What the reason and the hint are made of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<CauseWire>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// What the reason and the hint are derived from.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a cause with `kind` and `details`")]
 pub(super) struct CauseWire {
+    /// Name of the cause.
+    #[schemars(length(min = 1))]
     pub kind: String,
+    /// As many as the kind has.
     #[serde(default, deserialize_with = "at_most::<_, _, 8>")]
+    #[schemars(length(max = 8))]
     pub details: Vec<String>,
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "an object with `calls`, `retries` and `estimated_cost_usd`"
@@ -243,13 +335,15 @@ pub(super) struct CauseWire {
 pub(super) struct ApiWire {
     pub calls: u64,
     pub retries: u64,
-    /// Decimal as text.
+    /// In USD, as text.
+    #[schemars(with = "Change")]
     pub estimated_cost_usd: String,
     #[serde(default)]
     pub by_operation: BTreeMap<String, u64>,
 }
 
-#[derive(Debug, Default, Clone, Copy, Serialize, Deserialize)]
+/// Data points that were dropped during recording, by reason.
+#[derive(Debug, Default, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "an object with a number per reason",
@@ -263,26 +357,43 @@ pub(super) struct RejectedWire {
     pub future: u64,
 }
 
-/// One series. Values stand on a regular grid from `start`, or beside explicit
-/// `timestamps` (seconds since the epoch) of the same number.
-#[derive(Debug, Serialize, Deserialize)]
+/// One metric of one instance, or of one of its GPUs.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("oneOf" = [
+    {"properties": {"start": {"type": "string"}, "timestamps": {"type": "null"}}, "allOf": [{"required": ["start"]}]},
+    {"properties": {"start": {"type": "null"}, "timestamps": {"type": "array"}}, "allOf": [{"required": ["timestamps"]}]},
+]))]
 #[serde(deny_unknown_fields, expecting = "a series object")]
 pub(super) struct SeriesWire<'a, V = Vec<Cell>> {
+    /// ID of one of the instances, including those out of scope.
     pub instance: Cow<'a, str>,
+    /// Index on the host; absent for metrics of the instance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = MOST_GPUS - 1))]
     pub gpu: Option<u16>,
+    /// Utilization is 0-100, memory in MiB, power in watts.
+    #[schemars(with = "Metric")]
     pub metric: Cow<'a, str>,
+    #[schemars(with = "Statistic")]
     pub statistic: Cow<'a, str>,
+    #[schemars(with = "SeriesSource")]
     pub source: Cow<'a, str>,
     #[serde(default = "by_instance_id")]
+    #[schemars(with = "JoinedBy")]
     pub joined_by: Cow<'a, str>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected: Option<RejectedWire>,
+    /// Period of this series.
+    #[schemars(range(min = 1))]
     pub period_seconds: u32,
+    /// Time of the first value; one value per period follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Time>")]
     pub start: Option<String>,
+    /// Instead of `start`: seconds since the epoch, one per value, in any order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamps: Option<AtMost<i64, MOST_CELLS>>,
+    #[schemars(length(max = MOST_CELLS))]
     pub values: V,
 }
 
@@ -311,8 +422,13 @@ impl<'a, V> SeriesWire<'a, V> {
     }
 }
 
+/// A volume of a pebibyte is beyond what is sold.
+pub(super) const MOST_VOLUME_GIB: u64 = 1 << 20;
 /// Volumes or addresses that one instance may have.
 pub(super) const MOST_PARTS: usize = 10_000;
+/// A window holds at most some hundred thousand periods; more is an error that would otherwise
+/// fill the memory.
+const MOST_TIMES: u32 = 1_000_000;
 /// Cells that one series may have.
 pub(super) const MOST_CELLS: usize = 1_000_000;
 
@@ -325,6 +441,27 @@ fn by_instance_id() -> Cow<'static, str> {
 pub(super) struct Cell {
     pub value: Option<f64>,
     pub times: u32,
+}
+
+impl JsonSchema for Cell {
+    fn schema_name() -> Cow<'static, str> {
+        "Cell".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let number = "^(NaN|-?Infinity)$";
+        json_schema!({
+            "description": "A value, null for none, or [value, times] for a repetition; NaN as text is an invalid point.",
+            "type": ["number", "null", "array", "string"],
+            "pattern": number,
+            "prefixItems": [
+                { "type": ["number", "null", "string"], "pattern": number },
+                { "type": "integer", "minimum": 1, "maximum": MOST_TIMES },
+            ],
+            "minItems": 2,
+            "maxItems": 2,
+        })
+    }
 }
 
 impl Serialize for Cell {
@@ -410,12 +547,10 @@ impl<'de> Visitor<'de> for CellVisitor {
         let times: u32 = pair
             .next_element()?
             .ok_or_else(|| de::Error::invalid_length(1, &self))?;
-        // A window holds at most some hundred thousand periods; more is an error
-        // that would otherwise fill the memory.
-        if times == 0 || times > 1_000_000 {
-            return Err(de::Error::custom(
-                "a repetition count must be between 1 and 1000000",
-            ));
+        if times == 0 || times > MOST_TIMES {
+            return Err(de::Error::custom(format!(
+                "a repetition count must be between 1 and {MOST_TIMES}"
+            )));
         }
         Ok(Cell { value, times })
     }

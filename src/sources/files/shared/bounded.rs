@@ -3,7 +3,9 @@
 
 use super::invalid_json::InvalidJson;
 use super::typed_json::{Lost, Typed};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
+use std::borrow::Cow;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -203,6 +205,21 @@ pub(in crate::sources) fn read_json<'de, S: DeserializeSeed<'de>>(
 #[derive(Debug, serde::Serialize)]
 #[serde(transparent)]
 pub(in crate::sources) struct AtMost<T, const N: usize>(pub Vec<T>);
+
+impl<T: JsonSchema, const N: usize> JsonSchema for AtMost<T, N> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let items = generator.subschema_for::<T>();
+        json_schema!({ "type": "array", "items": items, "maxItems": N })
+    }
+}
 
 impl<T, const N: usize> Default for AtMost<T, N> {
     fn default() -> Self {
