@@ -84,14 +84,15 @@ struct NodeDevicesWire {
 struct UnitWire {
     /// MIG profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     profile: Option<String>,
     /// Compute slices of the instance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 255))]
+    #[schemars(with = "u16", range(min = 1, max = 255))]
     slices: Option<u16>,
     /// Compute slices of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 255))]
+    #[schemars(with = "u16", range(min = 1, max = 255))]
     of: Option<u16>,
     /// Parts that share it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

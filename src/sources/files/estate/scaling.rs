@@ -53,7 +53,7 @@ pub(super) struct ScalingGroupWire {
     /// IDs of the instances that are in service; absent if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(deserialize_with = "some_names")]
-    #[schemars(length(max = MOST_PARTS))]
+    #[schemars(with = "Vec<String>", length(max = MOST_PARTS))]
     in_service: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     batch: Option<BatchWire>,
@@ -78,7 +78,7 @@ struct BatchWire {
     /// Its enabled queues; absent if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(deserialize_with = "some_names")]
-    #[schemars(length(max = MOST_PARTS))]
+    #[schemars(with = "Vec<String>", length(max = MOST_PARTS))]
     queues: Option<Vec<String>>,
 }
 

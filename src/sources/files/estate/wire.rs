@@ -217,11 +217,11 @@ pub(super) struct PriceWire {
     pub hourly: String,
     /// What a commitment costs at its beginning; only with `recurring_hourly`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Amount>")]
+    #[schemars(with = "Amount")]
     pub upfront: Option<String>,
     /// What a commitment costs every hour; only with `upfront`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Amount>")]
+    #[schemars(with = "Amount")]
     pub recurring_hourly: Option<String>,
     #[schemars(with = "PriceOrigin")]
     pub origin: String,
