@@ -12,7 +12,6 @@ use crate::report::{
 };
 use crate::sources::files::{commitments_schema, estate_schema};
 use clap::ValueEnum;
-use std::borrow::Cow;
 
 /// A document or a file that has a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -61,37 +60,33 @@ pub(super) enum SchemaName {
 
 impl SchemaName {
     /// The schema as a JSON document.
-    pub(super) fn text(self) -> Result<Cow<'static, str>, serde_json::Error> {
-        let text = match self {
-            Self::Answer => return Ok(answer_schema()?.into()),
-            Self::Doctor => return Ok(doctor_schema()?.into()),
-            Self::PricingStatus => return Ok(price_status_schema()?.into()),
-            Self::Pricing => return Ok(pricing_schema()?.into()),
-            Self::Fix => return Ok(fix_schema()?.into()),
-            Self::Explain => return Ok(explain_schema()?.into()),
-            Self::Inventory => return Ok(inventory_schema()?.into()),
-            Self::Metrics => return Ok(metrics_schema()?.into()),
-            Self::Audit => return Ok(audit_schema()?.into()),
-            Self::Profile => return Ok(profile_schema()?.into()),
-            Self::Reserved => return Ok(reserved_schema()?.into()),
-            Self::Diff => return Ok(diff_schema()?.into()),
-            Self::Check => return Ok(gate_schema()?.into()),
-            Self::TerraformCheck => return Ok(terraform_schema()?.into()),
-            Self::Rightsize => return Ok(rightsize_schema()?.into()),
-            Self::Spot => return Ok(spot_schema()?.into()),
-            Self::Commitments => include_str!("../../docs/schema/commitments.schema.json"),
-            Self::Estate => include_str!("../../docs/schema/estate.schema.json"),
-            Self::Policy => include_str!("../../docs/schema/policy.schema.json"),
-            Self::Settings => include_str!("../../docs/schema/settings.schema.json"),
+    pub(super) fn text(self) -> Result<String, serde_json::Error> {
+        Ok(match self {
+            Self::Answer => answer_schema()?,
+            Self::Doctor => doctor_schema()?,
+            Self::PricingStatus => price_status_schema()?,
+            Self::Pricing => pricing_schema()?,
+            Self::Fix => fix_schema()?,
+            Self::Explain => explain_schema()?,
+            Self::Inventory => inventory_schema()?,
+            Self::Metrics => metrics_schema()?,
+            Self::Audit => audit_schema()?,
+            Self::Profile => profile_schema()?,
+            Self::Reserved => reserved_schema()?,
+            Self::Diff => diff_schema()?,
+            Self::Check => gate_schema()?,
+            Self::TerraformCheck => terraform_schema()?,
+            Self::Rightsize => rightsize_schema()?,
+            Self::Spot => spot_schema()?,
             Self::Policy => {
                 let about = "What `gpucost check` demands. A rule that is not there demands \
                              nothing; docs/check.md says what each key means.";
-                return Ok(schema_document("policy", POLICY_FILE, about, policy_schema())?.into());
+                schema_document("policy", POLICY_FILE, about, policy_schema())?
             }
             Self::Settings => {
                 let about = "Settings of gpucost; docs/configuration.md says what each key means.";
                 let schema = settings_schema();
-                return Ok(schema_document("settings", "gpucost.toml", about, schema)?.into());
+                schema_document("settings", "gpucost.toml", about, schema)?
             }
             Self::Commitments => {
                 let about = "A file for --commitments, which holds what an estate holds under \
@@ -99,17 +94,16 @@ impl SchemaName {
                              decimal numbers as text.";
                 let title = "Commitments file of gpucost";
                 let schema = commitments_schema();
-                return Ok(schema_document("commitments", title, about, schema)?.into());
+                schema_document("commitments", title, about, schema)?
             }
             Self::Estate => {
                 let about = "All the input of one audit, as --save records it and --from reads \
                              it; docs/estate.md says what each key means. Only a few keys are \
                              required. Amounts of money are decimal numbers as text.";
                 let title = "Estate file of gpucost";
-                return Ok(schema_document("estate", title, about, estate_schema())?.into());
+                schema_document("estate", title, about, estate_schema())?
             }
-        };
-        Ok(text.into())
+        })
     }
 }
 
@@ -117,7 +111,7 @@ impl SchemaName {
 pub(super) fn print(name: Option<SchemaName>, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let text = match name {
         Some(name) => name.text().map_err(Failure::unexpected)?,
-        None => list().into(),
+        None => list(),
     };
     io.stdout
         .write_all(text.as_bytes())

@@ -3,7 +3,7 @@
 use super::endpoint::{USUAL_ADDRESS, address};
 use super::guard::GuardArgs;
 use crate::catalog::time_zone;
-use crate::cli::args::{DocFormat, OutputArgs, RiskChoice, doc_formats, kind, time};
+use crate::cli::args::{OutputArgs, RiskChoice, doc_formats, kind, time};
 use crate::cli::kpi_args::log_unit;
 use crate::cli::model_args::{ModelArgs, dtype, tokens};
 use crate::domain::WorkloadKind;

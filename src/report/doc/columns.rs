@@ -205,11 +205,6 @@ pub(in crate::report) const fn column(path: &'static str, title: &'static str) -
     head(path, title, Level::Narrow(0))
 }
 
-/// A column of wide tables, JSON and CSV.
-pub(in crate::report) const fn detail(path: &'static str, title: &'static str) -> Head {
-    head(path, title, Level::Wide)
-}
-
 const fn head(path: &'static str, title: &'static str, level: Level) -> Head {
     Head {
         path: Cow::Borrowed(path),

@@ -1,7 +1,7 @@
 //! `--format json`: tables are lists under their keys.
 
 use super::parts::{lists, parts, record};
-use super::{Doc, Head, Kind, Record, Table, Value};
+use super::{Doc, Head, Kind, Table, Value};
 use crate::report::SCHEMA_VERSION;
 use crate::report::shared::gaps::GapView;
 use crate::report::shared::text::{json_document, json_figure, json_money, json_rate};

@@ -15,7 +15,7 @@ mod table;
 mod value;
 mod workbook;
 
-pub(in crate::report) use columns::{Column, column, columns, detail, heads};
+pub(in crate::report) use columns::{Column, column, columns, heads};
 pub use columns::{Head, Kind, Level};
 pub use csv::doc_csv;
 pub use html::doc_html;

@@ -134,7 +134,10 @@ fn answer() -> Doc {
             noun: ("type", "types"),
             columns: vec![
                 column("instance_type", "type"),
-                detail("requests", "requests"),
+                Head {
+                    level: Level::Wide,
+                    ..column("requests", "requests")
+                },
                 column("cost_usd_monthly", "month"),
                 column("cost_usd_hourly", "hour"),
             ],
