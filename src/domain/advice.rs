@@ -23,6 +23,19 @@ named_enum! {
     }
 }
 
+impl ActionKind {
+    /// The stage in which a plan is carried out: what is certain first, promises last.
+    pub fn stage(self) -> u8 {
+        match self {
+            Self::Stop | Self::Release => 0,
+            Self::Schedule => 1,
+            Self::Rightsize | Self::Share => 2,
+            Self::Spot => 3,
+            Self::Commit => 4,
+        }
+    }
+}
+
 named_enum! {
     /// How much risk an action carries, or a user accepts.
     Risk {

@@ -171,7 +171,7 @@ fn each_violation_says_how_it_stands_and_what_was_before() {
     for said in [
         "  worse, previously $190,906.88 per month  ",
         "  new  ",
-        &format!("BASELINE  {known} known, 1 worse, 1 new, "),
+        &format!("{known} known, 1 worse, 1 new, "),
     ] {
         assert!(wide.contains(said), "{said}: {wide}");
     }

@@ -536,11 +536,8 @@ fn the_page_names_every_metric_and_every_alert() {
     let text = page("dashboards.md");
     let quoted = quoted(&text);
     let mut names: BTreeSet<String> = BTreeSet::new();
-    for folder in ["audit", "live", "profile"] {
-        let path = root()
-            .join("src/report")
-            .join(folder)
-            .join("openmetrics.rs");
+    for file in ["audit/openmetrics.rs", "run_metrics.rs"] {
+        let path = root().join("src/report").join(file);
         let source = std::fs::read_to_string(path).expect("a source");
         let words = source.split('"').skip(1).step_by(2);
         let found = words.filter(|word| word.starts_with("gpucost_"));

@@ -60,7 +60,7 @@ pub(in crate::analysis) fn differences_of_scope(old: &PastAudit, new: &PastAudit
     let left_out = [old, new].map(|audit| audit.left_out_workloads);
     if left_out != [0, 0] {
         caveats.push(format!(
-            "only data read by both audits is compared: {} before and {} now are excluded",
+            "only data read by both audits is compared, which excludes {} before and {} now",
             workloads(left_out[0]),
             workloads(left_out[1])
         ));

@@ -14,6 +14,7 @@ use super::{Audit, AuditedWorkload};
 use crate::domain::{ActionKind, Policy, Risk, TerraformPlan};
 use crate::savings::{Purchase, ScopeChange};
 use crate::usage::Estate;
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// The actions of a plan that are asked for, in the order of certainty: what ends first, then
@@ -52,19 +53,10 @@ pub fn fixes<'a>(
         purchases.filter(|purchase| purchase.shares.iter().any(|one| chosen.contains(&one.id)));
     let commitments = changes.map(rescoped).chain(purchases.map(bought));
     found.extend(commitments.filter(|fix| choice.has(fix.kind, &[fix.name(), &fix.subject()])));
-    found.sort_by_key(|fix| certainty(fix.kind));
+    // Room of a reservation is released after the machines in it have stopped.
+    let saved = |fix: &Fix<'_>| (fix.kind.stage() > 0).then_some(fix.monthly_savings.amount());
+    found.sort_by_cached_key(|fix| (fix.kind.stage(), Reverse(saved(fix))));
     found
-}
-
-/// The order in which a plan is carried out: what is certain first, promises last.
-fn certainty(kind: ActionKind) -> u8 {
-    match kind {
-        ActionKind::Stop | ActionKind::Release => 0,
-        ActionKind::Schedule => 1,
-        ActionKind::Rightsize | ActionKind::Share => 2,
-        ActionKind::Spot => 3,
-        ActionKind::Commit => 4,
-    }
 }
 
 fn rescoped(change: &ScopeChange) -> Fix<'_> {

@@ -107,7 +107,7 @@ impl<'a> Step<'a> {
             let mut steps: Vec<Self> = steps.chain(unused().filter(|_| with_unused)).collect();
             steps.sort_by_cached_key(|step| {
                 let saved = step.action.monthly_savings().amount();
-                (step.place(), Reverse(saved), step.id.clone())
+                (step.action.kind().stage(), Reverse(saved), step.id.clone())
             });
             steps
         };
@@ -115,17 +115,6 @@ impl<'a> Step<'a> {
             sorted(&picked.kept, !is_filtered),
             sorted(&picked.left_out, is_filtered),
         )
-    }
-
-    /// The place of its kind among those that are carried out one after the other.
-    fn place(&self) -> usize {
-        use ActionKind::{Commit, Release, Rightsize, Schedule, Share, Spot, Stop};
-        let order = [Release, Stop, Schedule, Rightsize, Spot, Share, Commit];
-        let kind = self.action.kind();
-        order
-            .iter()
-            .position(|other| *other == kind)
-            .unwrap_or(order.len())
     }
 
     /// Whether no running work is at risk.

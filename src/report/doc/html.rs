@@ -114,14 +114,21 @@ fn notes_of(table: &Table, page: &mut Page) {
 /// A heading of a table as one of a page: its words in capitals are for terminals.
 fn title(text: &str) -> String {
     let (head, rest) = text.split_once("  ").unwrap_or((text, ""));
-    let mut head = if head == head.to_uppercase() {
-        head.to_lowercase()
-    } else {
-        head.to_owned()
+    let word = |(place, word): (usize, &str)| match word {
+        "AWS" | "CPU" | "EC2" | "GPU" | "MIG" | "VRAM" => word.to_owned(),
+        "GPUS" => "GPUs".to_owned(),
+        _ if place == 0 => format!("{}{}", &word[..1], word[1..].to_lowercase()),
+        _ => word.to_lowercase(),
     };
-    if let Some(first) = head.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
+    // What is not in capitals is a name, or says itself how it is written.
+    let is_heading = head.is_ascii() && head == head.to_uppercase();
+    let head = match is_heading {
+        true => {
+            let words = head.split_whitespace().enumerate().map(word);
+            words.collect::<Vec<_>>().join(" ")
+        }
+        false => head.to_owned(),
+    };
     match rest {
         "" => head,
         rest => format!("{head}: {rest}"),

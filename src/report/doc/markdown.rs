@@ -32,7 +32,10 @@ fn draw(doc: &Doc, out: &mut String) -> std::fmt::Result {
     }
     if !doc.given.is_empty() {
         let given = doc.given.iter();
-        let given = given.map(|one| format!("{}: {}", one.name, text(&shown(&one.value))));
+        let given = given.map(|one| {
+            let source = text(&one.source);
+            format!("{}: {} ({source})", one.name, text(&shown(&one.value)))
+        });
         writeln!(out, "\n{}", given.collect::<Vec<_>>().join(" · "))?;
     }
     for step in &doc.steps {

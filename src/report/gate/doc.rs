@@ -105,11 +105,12 @@ columns! {
         word[SEVERITIES] "severity", "severity", Narrow(0), row.0.severity.name(), "";
         text "rule", "rule", Narrow(0), row.0.rule.clone(), "";
         text "scope", "scope", Narrow(0), row.0.scope.clone(), "A workload's id, `everything`, `account …`, `region …`, `tag key=value`, or an address in a Terraform plan.";
-        text "title", "what", Narrow(0), row.0.title.clone(), "";
+        text "title", "", Data, row.0.title.clone(), "";
+        text "words", "what", Below, row.0.title.clone(), "";
         opt text "since", "baseline", Screen, since_baseline(row.0), "";
         opt text "at", "at", Screen, (row.0.place != Place::Nowhere).then(|| row.0.place.to_string()), "";
-        opt text "fix", "how to fix", Screen, joined(&row.0.steps), "";
-        opt text "doubts", "caveats", Screen, joined(row.1), "";
+        opt text "fix", "how to fix", Below, joined("fix: ", &row.0.steps), "";
+        opt text "doubts", "caveats", Below, (!row.1.is_empty()).then(|| format!("caveats: {}", row.1.join(", "))), "";
         text "fingerprint", "", Data, row.0.fingerprint.clone(), "The same across runs for the same matter.";
         opt text "workload", "", Data, row.0.workload.clone(), "";
         text "observed", "", Data, row.0.observed.clone(), "With its unit.";
@@ -136,9 +137,11 @@ columns! {
     fn missing<'a>(missing: &'a MissingData) {
         text "what", "what", Narrow(0), missing.what.to_string(), "";
         text "where", "where", Narrow(0), missing.place.clone(), "";
-        text "reason", "reason", Narrow(0), missing.reason.clone(), "";
+        text "reason", "", Data, missing.reason.clone(), "";
         texts "rules", "rules", Narrow(0), missing.rules.clone(), "The rules that lacked it.";
-        text "hint", "hint", Narrow(0), missing.hint.clone(), "";
+        text "hint", "", Data, missing.hint.clone(), "";
+        text "words", "reason", Below, missing.reason.clone(), "";
+        text "remedy", "how to fix", Below, format!("hint: {}", missing.hint), "";
     }
 }
 
@@ -254,11 +257,11 @@ fn screens(
     let baseline = report.baseline.as_ref().map(|used| {
         let (file, known, worse, new, gone) =
             (&used.file, used.known, used.worse, used.new, used.gone);
-        let title =
-            format!("BASELINE  {known} known, {worse} worse, {new} new, {gone} gone since {file}");
+        let counts = format!("{known} known, {worse} worse, {new} new, {gone} gone since {file}");
         let cautions = used.cautions.iter();
         let cautions = cautions.map(|caution| format!("caution: {caution}"));
-        words("baseline", title, cautions.collect())
+        let notes = std::iter::once(counts).chain(cautions).collect();
+        words("baseline", "BASELINE".to_owned(), notes)
     });
     let not_checked = brief.not_checked(report).into_iter();
     let not_checked = not_checked.map(|(_, sentence)| sentence).collect();
@@ -344,9 +347,9 @@ fn report_tables(report: Option<&GateReport>, caveats: &Caveats<'_>) -> [Table; 
     }
 }
 
-/// Sentences as one.
-fn joined(sentences: &[String]) -> Option<String> {
-    (!sentences.is_empty()).then(|| sentences.join("; "))
+/// Sentences below a row, whole: none of them is cut off where a line ends.
+fn joined(name: &str, sentences: &[String]) -> Option<String> {
+    (!sentences.is_empty()).then(|| format!("{name}{}", sentences.join(", then ")))
 }
 
 fn place_row(place: &Place) -> Option<PlaceRow<'_>> {

@@ -109,20 +109,36 @@ fn records_of_one_series_are_one_whatever_their_order() {
 
 #[test]
 fn records_that_are_apart_in_a_file_are_one_series() {
-    let early = box_in("i-1", WORKS, HELD_MIB, |period| period < PERIODS / 2);
-    let late = box_in("i-1", WORKS, HELD_MIB, |period| period >= PERIODS / 2);
-    let other = box_in("i-2", WORKS, HELD_MIB, |_| true);
-    let mut written = estate(vec![early.clone(), other]);
-    written.metrics.extend(late.series.iter().cloned());
+    let early = |id| box_in(id, WORKS, HELD_MIB, |period| period < PERIODS / 2);
+    let late = |id| box_in(id, WORKS, HELD_MIB, |period| period >= PERIODS / 2);
+    let mut written = estate(vec![early("i-1"), early("i-2")]);
+    for id in ["i-1", "i-2"] {
+        written.metrics.extend(late(id).series.iter().cloned());
+    }
     let file = tempfile::NamedTempFile::new().expect("a file");
     write_estate(&written, &mut file.as_file()).expect("written");
-    let read = |keep| audited(&read_estate(file.path(), keep).expect("an estate"));
-    let (points, usage) = (read(Keep::Points), read(Keep::Usage));
-    // 2 × 734.38; two reservations save 2 × 271.7206.
-    assert_totals(&usage, ["1468.76", "925.32", "0", "543.44"]);
-    assert_totals(&points, ["1468.76", "925.32", "0", "543.44"]);
-    for (one, other) in points.workloads.iter().zip(&usage.workloads) {
-        assert_eq!(one.workload.utilization, other.workload.utilization);
+    // The window stands before the series, behind them, and nowhere: 14 days are usual.
+    let text = std::fs::read_to_string(file.path()).expect("a file");
+    let ahead: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let mut nowhere = ahead.clone();
+    nowhere
+        .as_object_mut()
+        .expect("an object")
+        .retain(|key, _| !key.starts_with("window_"));
+    let files = [ahead, nowhere].map(|value| {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        serde_json::to_writer(&file, &value).expect("written");
+        file
+    });
+    for file in files.iter().chain([&file]) {
+        let read = |keep| audited(&read_estate(file.path(), keep).expect("an estate"));
+        let (points, usage) = (read(Keep::Points), read(Keep::Usage));
+        // 2 × 734.38; two reservations save 2 × 271.7206.
+        assert_totals(&usage, ["1468.76", "925.32", "0", "543.44"]);
+        assert_totals(&points, ["1468.76", "925.32", "0", "543.44"]);
+        for (one, other) in points.workloads.iter().zip(&usage.workloads) {
+            assert_eq!(one.workload.utilization, other.workload.utilization);
+        }
     }
 }
 

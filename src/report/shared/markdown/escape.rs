@@ -7,6 +7,8 @@ use crate::report::shared::text::fit;
 pub(in crate::report) const NAME_WIDTH: usize = 64;
 /// Columns of a sentence in a report.
 pub(in crate::report) const SENTENCE_WIDTH: usize = 300;
+/// The same of a text in Markdown, where a paragraph has room.
+const TEXT_WIDTH: usize = 1_600;
 
 /// A name without what a terminal would obey, bounded in columns and, because
 /// combining marks take none, in characters.
@@ -24,7 +26,7 @@ pub(in crate::report) fn bounded(name: &str, width: usize) -> String {
 /// people: neither a backslash nor an entity does, because links are made after
 /// those are gone.
 pub(in crate::report) fn text(sentence: &str) -> String {
-    let shown = bounded(sentence, SENTENCE_WIDTH);
+    let shown = bounded(sentence, TEXT_WIDTH);
     let mut escaped = String::with_capacity(shown.len() + shown.len() / 4);
     let mut rest = shown.as_str();
     while let Some(c) = rest.chars().next() {

@@ -222,6 +222,8 @@ impl<'de> Visitor<'de> for EstateSeed<'_> {
         }
         let missing = match (&parts.version, parts.as_of) {
             (Some(_), Some(as_of)) => {
+                // Which series are apart in the file is known once all of them are placed.
+                parts.place_series(as_of)?;
                 let split = std::mem::take(&mut parts.split);
                 let estate = std::mem::take(parts).into_estate(as_of);
                 parts.split = split;
@@ -507,11 +509,17 @@ impl Parts {
         stated_grid(window.start, window.end, period)
     }
 
-    fn into_estate<E: de::Error>(mut self, as_of: Timestamp) -> Result<Estate, E> {
+    /// Adds the series that stood in the file before the window.
+    fn place_series<E: de::Error>(&mut self, as_of: Timestamp) -> Result<(), E> {
         let (window, period) = self.grid(as_of).map_err(E::custom)?;
         for wire in std::mem::take(&mut self.unplaced) {
             self.add(series(wire, window, period)?, window, period);
         }
+        Ok(())
+    }
+
+    fn into_estate<E: de::Error>(mut self, as_of: Timestamp) -> Result<Estate, E> {
+        let (window, period) = self.grid(as_of).map_err(E::custom)?;
         let usage = self
             .usage
             .take()

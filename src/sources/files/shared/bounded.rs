@@ -212,7 +212,7 @@ impl<T: JsonSchema, const N: usize> JsonSchema for AtMost<T, N> {
     }
 
     fn schema_name() -> Cow<'static, str> {
-        T::schema_name()
+        format!("Of{}", T::schema_name()).into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
