@@ -102,7 +102,7 @@ pub(super) fn shortened(program: Command) -> Command {
         });
     program.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}\nOptions:\n{{options}}\n\n\
-         `gpucost COMMAND -h` shows the flags that matter most, `--help` all of them.\n"
+         -h after a command shows the flags that matter most, --help all of them.\n"
     ))
 }
 

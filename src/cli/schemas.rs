@@ -30,7 +30,7 @@ pub(super) enum SchemaName {
     Doctor,
     /// Estate file, which `--save` writes and `--from` reads
     Estate,
-    /// Derivation of `gpucost explain --format json`
+    /// Derivations of figures, with `--format json`
     Explain,
     /// Steps of `gpucost fix --format json`
     Fix,

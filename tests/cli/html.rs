@@ -129,8 +129,11 @@ fn every_workload_finding_gap_and_action_of_the_json_is_on_the_page() {
         assert_eq!(row[0], workload["name"].as_str().expect("a name"));
         assert!(row.contains(&shown(&workload["monthly_cost"])), "{row:?}");
         for action in workload["plan"]["actions"].as_array().expect("actions") {
-            actions += usize::from(action["action"] != "commit");
-            assert!(text.contains(&shown(&action["monthly_savings"])));
+            // A workload has a part of what a purchase saves; the page has the purchase.
+            if action["action"] != "commit" {
+                actions += 1;
+                assert!(text.contains(&shown(&action["monthly_savings"])));
+            }
         }
     }
     let steps = ["do_first", "with_owner"].map(|key| rows(section(&PAGE, key)).len());
@@ -208,7 +211,7 @@ fn a_day_without_a_price_is_a_gap() {
     assert!(bars.contains("Nothing to plot."), "{bars}");
     assert!(bars.contains("Part of the cost is unknown on 13 days"));
     let days = rows(section(&page, "days"));
-    assert!(days.iter().all(|day| day[1] == "—" && day[2] == "—"));
+    assert!(days.iter().all(|day| day[1..].iter().all(|cell| cell == "—")));
 }
 
 /// What the page is made of; nothing else may stand in it.

@@ -426,7 +426,10 @@ fn plots(audit: &Audit, days: &[DayCost]) -> Vec<Plot> {
 
 /// Commands that go on from here.
 fn next(audit: &Audit, invocation: &Invocation) -> Vec<String> {
-    let mut next = vec![invocation.short_command("audit", "--format json")];
+    let mut next = vec![
+        invocation.short_command("audit", "--format wide"),
+        invocation.short_command("audit", "--format json"),
+    ];
     if audit.funnel.unmeasured_gpus > 0 {
         next.push(Setup::of(audit.source).command(invocation));
     }

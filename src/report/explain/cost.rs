@@ -1,6 +1,6 @@
 //! What a workload and a commitment cost: each rate with its hours, its source and its date.
 
-use super::{Derivation, Line};
+use super::line::{Derivation, Line};
 use crate::domain::{InstanceCost, PriceKey, PriceQuote, Workload, counted};
 use crate::report::shared::text::money;
 use crate::savings::{CommitmentUse, UnusedCommitment};

@@ -1,6 +1,6 @@
 //! Every lever with its result: planned, offered and not planned, or refused, and why.
 
-use super::Derivation;
+use super::line::Derivation;
 use crate::analysis::AuditedWorkload;
 use crate::domain::ActionKind;
 use crate::report::doc::columns;

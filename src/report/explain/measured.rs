@@ -1,6 +1,6 @@
 //! What was measured, the verdict on it, and what AWS advises.
 
-use super::Line;
+use super::line::Line;
 use crate::analysis::AuditedWorkload;
 use crate::domain::{
     ACTIVE_PERCENT, ActionKind, Classification, GpuUsage, Policy, UsageState, Workload, counted,

@@ -1,28 +1,8 @@
 //! `gpucost explain`: the derivation of a verdict, a cost, a finding, a plan or a commitment, so
 //! that each figure can be worked out again.
 
-/// Adds lines to a derivation, a row each: its name and its words, said once, for each of several
-/// values, or on a condition.
-macro_rules! steps {
-    ($lines:ident;) => {};
-    ($lines:ident; $name:tt => $words:literal $(, $value:expr)*; $($rest:tt)*) => {
-        $lines.push($crate::report::explain::line($name, format_args!($words $(, $value)*)));
-        steps!($lines; $($rest)*);
-    };
-    ($lines:ident; $name:tt if $condition:expr => $words:literal $(, $value:expr)*; $($rest:tt)*) => {
-        if $condition {
-            $lines.push($crate::report::explain::line($name, format_args!($words $(, $value)*)));
-        }
-        steps!($lines; $($rest)*);
-    };
-    ($lines:ident; $name:tt for $pattern:pat_param in $values:expr => $words:literal $(, $value:expr)*; $($rest:tt)*) => {
-        $lines.extend(IntoIterator::into_iter($values).map(|$pattern| {
-            $crate::report::explain::line($name, format_args!($words $(, $value)*))
-        }));
-        steps!($lines; $($rest)*);
-    };
-}
-
+#[macro_use]
+mod line;
 mod cost;
 mod find;
 mod levers;
@@ -32,53 +12,23 @@ mod plan;
 mod purchases;
 mod rightsize;
 
+pub use line::Derivation;
 pub use find::{Explained, NotFound, explainable_ids, find_explained};
 
 use self::cost::{commitment, cost, unused};
+use self::line::{Line, lines};
 use self::levers::{LeverRow, lever, levers};
 use self::measured::{gpus, measurements, opinion, verdict};
 use self::plan::{Planned, actions, alternatives, balance, planned};
-use crate::analysis::{Audit, AuditedWorkload};
+use crate::analysis::AuditedWorkload;
 use crate::domain::{
-    Action, Commitments, Evidence, Finding, GpuUsage, Money, Observation, Policy, Risk, Workload,
+    Action, Evidence, Finding, GpuUsage, Money, Observation, Risk, Workload,
 };
 use crate::report::audit::findings::evidence;
 use crate::report::doc::{CsvRows, Doc, Record, Table, columns, doc_schema};
 use crate::report::shared::text::money;
 use crate::savings::LEVERS;
 use std::collections::BTreeSet;
-
-/// What figures were worked out by.
-#[derive(Debug, Clone, Copy)]
-pub struct Derivation<'a> {
-    /// Of all workloads.
-    pub audit: &'a Audit,
-    pub policy: &'a Policy,
-    /// What the account has bought.
-    pub commitments: &'a Commitments,
-    pub accepted: Risk,
-}
-
-/// A line of a derivation.
-#[derive(Debug, Clone)]
-struct Line {
-    name: &'static str,
-    derivation: String,
-}
-
-fn line(name: &'static str, derivation: std::fmt::Arguments<'_>) -> Line {
-    Line {
-        name,
-        derivation: derivation.to_string(),
-    }
-}
-
-columns! {
-    fn lines(line: Line) {
-        text "name", "what", Narrow(0), line.name.to_owned(), "What the line is about.";
-        text "derivation", "derivation", Narrow(0), line.derivation.clone(), "How it follows, with its figures and their sources.";
-    }
-}
 
 columns! {
     fn sections(section: (&'static str, Vec<Line>)) {

@@ -1,8 +1,7 @@
 //! What stops, schedules, shared cards and the spot market rest on.
 
-use super::Line;
+use super::line::{Line, PlanState};
 use super::cost::{figure, price, rates, share};
-use super::plan::PlanState;
 use crate::analysis::AuditedWorkload;
 use crate::catalog::{MigProfile, mig_profiles};
 use crate::domain::{ACTIVE_PERCENT, Action, InstanceCost, Money, Workload, counted};

@@ -4,12 +4,12 @@ use super::cost::{figure, price, share};
 use super::moves::{schedule, sharing, spot, stopped};
 use super::purchases::commit;
 use super::rightsize::rightsize;
-use super::{Derivation, Line, lines};
+use super::line::{Derivation, Line, PlanState, lines};
 use crate::analysis::AuditedWorkload;
 use crate::domain::{Action, ActionKind, Money};
 use crate::report::doc::columns;
 use crate::report::shared::text::money;
-use crate::savings::{Proposal, ScheduledHours, Stage};
+use crate::savings::{Proposal, Stage};
 use rust_decimal::Decimal;
 
 /// An action with its arithmetic.
@@ -43,17 +43,6 @@ fn notes(action: &Action) -> Vec<String> {
     std::iter::once(action.detail().to_owned())
         .chain(caveats)
         .collect()
-}
-
-/// How a workload runs between two actions of the plan.
-pub(super) struct PlanState<'a> {
-    /// The workload with what was chosen from.
-    pub audited: &'a AuditedWorkload,
-    /// What is left per month, unrounded.
-    pub monthly: Decimal,
-    /// The hours that a schedule leaves on.
-    hours: Option<&'a ScheduledHours>,
-    pub instance_type: String,
 }
 
 /// Actions with what each leaves of a cost.

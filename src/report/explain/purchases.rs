@@ -1,8 +1,7 @@
 //! How many of a pool pay to be bought ahead, and whose the saving is.
 
 use super::cost::{figure, price, share};
-use super::plan::PlanState;
-use super::{Derivation, Line};
+use super::line::{Derivation, Line, PlanState};
 use crate::domain::Action;
 use crate::report::promises::promised;
 use crate::report::shared::text::money;

@@ -2,7 +2,7 @@
 
 use super::cost::{figure, rates};
 use super::levers::{SHOWN, candidate};
-use super::{Derivation, Line};
+use super::line::{Derivation, Line};
 use crate::catalog::network_gbps;
 use crate::domain::{GpuOffer, InstanceUsage, Policy, Risk, Workload, WorkloadKind, counted};
 use crate::report::shared::text::{ABSENT, count, money};

@@ -1,88 +1,23 @@
 //! `gpucost profile`: what a run says.
 
 mod columns;
+mod report;
+mod used;
 mod words;
 
+pub use report::ProfileReport;
 pub use words::alert_line;
 
-use crate::analysis::{Candidate, Mfu, RunCost, RunWork, UnitWork};
-use crate::domain::{Gap, Risk, Verdict};
-use crate::profiling::{Alert, Diagnosis, GpuProfile, Phase, RunProfile};
+use crate::analysis::{Candidate, RunCost, UnitWork};
+use crate::profiling::{Alert, GpuProfile, Phase};
 use crate::report::doc::{Doc, Record, Table, doc_schema};
 use crate::report::rightsize::candidates;
-use crate::usage::Figures;
 use columns::{
     alert, counters, document, fact, gpu_figures, gpu_names, phase, processes, suitable, unit,
     used_figures,
 };
-use words::{facts, gpu_recommendation, recommendation, trouble};
-
-/// A run with its price, ready to be printed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ProfileReport {
-    pub profile: RunProfile,
-    /// What it cost; absent when the host has no known price, which is a gap.
-    pub cost: Option<RunCost>,
-    /// What it did; absent where nothing was counted.
-    pub work: Option<RunWork>,
-    /// Risk that was accepted of another type.
-    pub accepted: Risk,
-    pub gaps: Vec<Gap>,
-}
-
-impl ProfileReport {
-    /// The cheapest type that would do.
-    fn best(&self) -> Option<&Candidate> {
-        self.cost.as_ref()?.sizing.as_ref().ok()?.accepted().next()
-    }
-
-    /// Model FLOPs utilization, or why it is unknown; absent where nothing states what a step
-    /// computes.
-    fn mfu(&self) -> Option<Result<&Mfu, &String>> {
-        Some(self.work.as_ref()?.mfu.as_ref()?.as_ref())
-    }
-
-    /// A figure of the pace: a log of another program does not say when a sample was due.
-    fn paced<T>(&self, figure: T) -> Option<T> {
-        self.profile.facts.interval_seconds.map(|_| figure)
-    }
-}
-
-/// What the run and each GPU have in common.
-struct Used<'a> {
-    utilization: Option<Figures>,
-    vram_peak_mib: Option<f64>,
-    vram_p95_mib: Option<f64>,
-    recommendation: String,
-    verdict: &'a Verdict,
-    diagnosis: &'a Diagnosis,
-}
-
-impl<'a> Used<'a> {
-    fn of_run(report: &'a ProfileReport) -> Self {
-        let profile = &report.profile;
-        let memory = || profile.gpus.iter().filter_map(|gpu| gpu.vram_used_mib);
-        Self {
-            utilization: profile.utilization,
-            vram_peak_mib: memory().map(|used| used.max).reduce(f64::max),
-            vram_p95_mib: memory().map(|used| used.p95).reduce(f64::max),
-            recommendation: recommendation(report),
-            verdict: &profile.verdict,
-            diagnosis: &profile.diagnosis,
-        }
-    }
-
-    fn of_gpu(gpu: &'a GpuProfile) -> Self {
-        Self {
-            utilization: gpu.utilization,
-            vram_peak_mib: gpu.vram_used_mib.map(|used| used.max),
-            vram_p95_mib: gpu.vram_used_mib.map(|used| used.p95),
-            recommendation: gpu_recommendation(gpu),
-            verdict: &gpu.verdict,
-            diagnosis: &gpu.diagnosis,
-        }
-    }
-}
+use used::Used;
+use words::{facts, recommendation, trouble};
 
 /// The summary of a run.
 pub fn profile_doc(report: &ProfileReport) -> Doc {

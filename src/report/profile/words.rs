@@ -1,6 +1,6 @@
 //! What a run says, in sentences that one can act on.
 
-use super::ProfileReport;
+use super::report::ProfileReport;
 use crate::analysis::{Mfu, RunCost};
 use crate::domain::{
     Classification, GpuIdentity, GpuModel, HourlyRate, SpotRun, Verdict, after_number,

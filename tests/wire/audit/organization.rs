@@ -233,7 +233,7 @@ fn the_external_id_is_handed_over_and_not_printed() {
         .json(0);
     assert_eq!(cost(&report), 2190.0);
 
-    let table = Gpucost::new(&["audit", "--org", "--external-id", "a-word"])
+    let table = Gpucost::new(&["audit", "--org", "--external-id", "a-word", "--all"])
         .args(&["--region", "us-east-1", "--lookback", "14d"])
         .args(&["--as-of", &Days::ahead().as_of()])
         .of(&company.own)
