@@ -227,9 +227,12 @@ fn terms(offer: &Offer, years: u8) -> Option<String> {
     ))
 }
 
+/// A quote of an offer.
+type QuoteOf = fn(&Offer) -> Option<&PriceQuote>;
+
 /// How old the prices of each option are, and where they are from.
 fn dates(offers: &[Offer]) -> Option<String> {
-    let options: [(&str, fn(&Offer) -> Option<&PriceQuote>); 5] = [
+    let options: [(&str, QuoteOf); 5] = [
         ("on-demand", |offer| offer.on_demand.as_ref()),
         ("spot", |offer| offer.spot.as_ref()),
         ("1 year", |offer| offer.commitment_1yr.as_ref()),

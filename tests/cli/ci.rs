@@ -284,7 +284,9 @@ fn the_action_compares_with_a_baseline() {
     let output = bash(&script_of_action(), folder, &more);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
-    assert!(read(folder, "summary").contains("1 known, 0 worse, 0 new, 0 gone since old report.json"));
+    assert!(
+        read(folder, "summary").contains("1 known, 0 worse, 0 new, 0 gone since old report.json")
+    );
 }
 
 #[test]

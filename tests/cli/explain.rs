@@ -804,7 +804,10 @@ fn what_aws_says_is_text_in_every_page() {
     markup::parse(&page);
     let rows = markup::rows(markup::section(&page, "workloads"));
     let mut cells = rows[0].iter();
-    assert!(cells.any(|cell| cell.starts_with("<img src=x>|`")), "{rows:?}");
+    assert!(
+        cells.any(|cell| cell.starts_with("<img src=x>|`")),
+        "{rows:?}"
+    );
     let page = audit("markdown");
     let line = |words: &str| {
         let found = page.lines().find(|line| line.contains(words));

@@ -211,7 +211,10 @@ fn a_day_without_a_price_is_a_gap() {
     assert!(bars.contains("Nothing to plot."), "{bars}");
     assert!(bars.contains("Part of the cost is unknown on 13 days"));
     let days = rows(section(&page, "days"));
-    assert!(days.iter().all(|day| day[1..].iter().all(|cell| cell == "—")));
+    assert!(
+        days.iter()
+            .all(|day| day[1..].iter().all(|cell| cell == "—"))
+    );
 }
 
 /// What the page is made of; nothing else may stand in it.

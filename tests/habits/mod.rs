@@ -13,10 +13,7 @@ use std::process::{Command, Output};
 const MARK: &str = "REPLACE:";
 
 /// Documents that have formats, with their folder.
-const DOCUMENTS: [(&str, &str); 2] = [
-    ("audit", "audit"),
-    ("gate", "gate"),
-];
+const DOCUMENTS: [(&str, &str); 2] = [("audit", "audit"), ("gate", "gate")];
 
 /// Names as short and as long as they may be.
 const NAMES: [&str; 3] = ["a", "cold-gpu", "abcdefghijklmnopqrstuvwxyz-123"];

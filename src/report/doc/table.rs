@@ -102,6 +102,9 @@ fn steps(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
+/// Heads of columns with their places.
+type Columns<'a> = Vec<(usize, &'a Head)>;
+
 fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result {
     if !table.title.is_empty() {
         let title = fit(&table.title, LONGEST_CELL);
@@ -123,7 +126,7 @@ fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result 
         return notes(table, &[], style, out);
     }
     let heads = table.on_screen(style.wide).into_iter();
-    let (below, heads): (Vec<(usize, &Head)>, Vec<(usize, &Head)>) =
+    let (below, heads): (Columns<'_>, Columns<'_>) =
         heads.partition(|(_, head)| head.level == Level::Below);
     let header: Vec<String> = heads
         .iter()

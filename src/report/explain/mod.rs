@@ -12,18 +12,16 @@ mod plan;
 mod purchases;
 mod rightsize;
 
-pub use line::Derivation;
 pub use find::{Explained, NotFound, explainable_ids, find_explained};
+pub use line::Derivation;
 
 use self::cost::{commitment, cost, unused};
-use self::line::{Line, lines};
 use self::levers::{LeverRow, lever, levers};
+use self::line::{Line, lines};
 use self::measured::{gpus, measurements, opinion, verdict};
 use self::plan::{Planned, actions, alternatives, balance, planned};
 use crate::analysis::AuditedWorkload;
-use crate::domain::{
-    Action, Evidence, Finding, GpuUsage, Money, Observation, Risk, Workload,
-};
+use crate::domain::{Action, Evidence, Finding, GpuUsage, Money, Observation, Risk, Workload};
 use crate::report::audit::findings::evidence;
 use crate::report::doc::{CsvRows, Doc, Record, Table, columns, doc_schema};
 use crate::report::shared::text::money;

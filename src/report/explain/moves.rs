@@ -1,7 +1,7 @@
 //! What stops, schedules, shared cards and the spot market rest on.
 
-use super::line::{Line, PlanState};
 use super::cost::{figure, price, rates, share};
+use super::line::{Line, PlanState};
 use crate::analysis::AuditedWorkload;
 use crate::catalog::{MigProfile, mig_profiles};
 use crate::domain::{ACTIVE_PERCENT, Action, InstanceCost, Money, Workload, counted};

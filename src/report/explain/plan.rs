@@ -1,10 +1,10 @@
 //! A workload's part of the plan: each action on what the one before left.
 
 use super::cost::{figure, price, share};
+use super::line::{Derivation, Line, PlanState, lines};
 use super::moves::{schedule, sharing, spot, stopped};
 use super::purchases::commit;
 use super::rightsize::rightsize;
-use super::line::{Derivation, Line, PlanState, lines};
 use crate::analysis::AuditedWorkload;
 use crate::domain::{Action, ActionKind, Money};
 use crate::report::doc::columns;

@@ -1,8 +1,8 @@
 //! What a profiled run, its GPUs, its phases and its work are declared by.
 
-use super::words::{JOULES_PER_KWH, alert_line, gib, label, model_name};
 use super::report::ProfileReport;
 use super::used::Used;
+use super::words::{JOULES_PER_KWH, alert_line, gib, label, model_name};
 use crate::analysis::{Candidate, Mfu, RunCost, UnitWork};
 use crate::domain::{
     Classification, Comparator, Confidence, HourlyRate, Money, PriceQuote, SpotAction,

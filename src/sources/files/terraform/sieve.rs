@@ -322,7 +322,9 @@ impl<'a> Sieve<'a> {
         let start = text.trim_end_matches(['*', '.', '-']);
         // Karpenter has the families of a requirement under `values`.
         let lists_families = self.key == "values"
-            || ["famil", "instance_type"].iter().any(|word| self.key.contains(word));
+            || ["famil", "instance_type"]
+                .iter()
+                .any(|word| self.key.contains(word));
         let is_name = |part: &&str| {
             let any_size = part.strip_suffix(".*").or(part.strip_suffix("-*"));
             names_accelerated_type(part.trim_matches('*')) || any_size.is_some_and(is_family)
