@@ -511,10 +511,12 @@ fn a_name_that_a_row_shares_with_its_rows_stands_for_the_row() {
     );
     let schema: serde_json::Value =
         serde_json::from_str(&doc_schema("x", "", &[doc]).expect("JSON")).expect("JSON");
-    assert_eq!(schema["required"], serde_json::json!(["schema_version"]));
+    let required = schema["required"].as_array().expect("keys");
+    assert!(!required.contains(&"machines".into()), "{required:?}");
     let machine = &schema["properties"]["machines"]["items"]["properties"];
     assert_eq!(machine["mean"]["maximum"], 100);
-    assert_eq!(machine["tags"]["additionalProperties"]["type"], "string");
+    let words = serde_json::json!(["string", "null"]);
+    assert_eq!(machine["tags"]["additionalProperties"]["type"], words);
 }
 
 struct Row {
