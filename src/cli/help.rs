@@ -144,25 +144,16 @@ mod tests {
     }
 
     #[test]
-    fn every_command_is_in_a_group_and_hides_what_it_has() {
+    fn every_command_is_in_a_group() {
         let program = crate::cli::command();
-        let rows = || COMMANDS.lines().filter_map(row);
-        let listed: Vec<&str> = rows().map(|(name, ..)| name).collect();
+        let rows = COMMANDS.lines().filter_map(row);
+        let listed: Vec<&str> = rows.map(|(name, ..)| name).collect();
         for command in program.get_subcommands() {
             let name = command.get_name();
             assert!(
                 name == "help" || listed.contains(&name),
                 "{name} has no group"
             );
-        }
-        for (name, _, hidden) in rows() {
-            let command = program.find_subcommand(name).expect("a command");
-            for name in hidden {
-                let mut flags = command.get_arguments();
-                let is_there =
-                    flags.any(|arg| arg.get_help_heading() == Some(name) || arg.get_id() == name);
-                assert!(is_there, "{name} is neither a heading nor a flag");
-            }
         }
     }
 }
