@@ -278,7 +278,7 @@ fn machines_in_another_currency_are_named() {
     let found = json(jobs, &["--region", "us-east-1,cn-north-1"]);
     assert_eq!(found["jobs"][0]["region"], "us-east-1");
     let missing = found["missing"].to_string();
-    let expected = "6 offers with T4, priced in CNY and not in USD: left out";
+    let expected = "6 offers with T4, priced in CNY and not in USD: skipped";
     assert!(missing.contains(expected), "{missing}");
     let asked = [&PLAN[..], &["--region", "cn-north-1"]].concat();
     let outcome = run_with(jobs, &asked);

@@ -214,18 +214,21 @@ impl<'a> Row<'a> {
     }
 }
 
+/// What adds up to the totals of an audit.
+const SUMMED: &[&str] = &[
+    "monthly_cost",
+    "committed_monthly_cost",
+    "plan_monthly_savings",
+    "plan_planned_monthly_cost",
+];
+
 /// Workloads as a table.
 pub(super) fn workloads_table<'a>(
     workloads: impl IntoIterator<Item = &'a AuditedWorkload>,
     ascii: bool,
 ) -> Table {
     Table {
-        summed: &[
-            "monthly_cost",
-            "committed_monthly_cost",
-            "plan_monthly_savings",
-            "plan_planned_monthly_cost",
-        ],
+        summed: SUMMED,
         ..Table::of(
             "workloads",
             "WORKLOADS",
@@ -239,12 +242,7 @@ pub(super) fn workloads_table<'a>(
 /// What is paid for and does not run, as a table.
 pub(super) fn unused_table(commitments: &[UnusedCommitment]) -> Table {
     Table {
-        summed: &[
-            "monthly_cost",
-            "committed_monthly_cost",
-            "plan_monthly_savings",
-            "plan_planned_monthly_cost",
-        ],
+        summed: SUMMED,
         ..Table::of(
             "unused_commitments",
             "UNUSED  included in the monthly cost, paid for but not running",

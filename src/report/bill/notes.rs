@@ -42,7 +42,7 @@ pub(super) fn caveats(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
         for (allocated, cost) in parts().filter_map(divided) => "Pods have {allocated} of instances that cost {cost}: AWS divides an instance that ran for a part of an hour as though it ran for all of it.";
         for hours in prepaid => "{} hours of GPU instances have a list price, cost nothing and name no commitment: they are taken as hours of Capacity Blocks. Their fees are in the sheet of kinds, under other, and not in what the GPU instances cost; rates and coverage leave the hours out.", hours.round_dp(2).normalize();
         if uninvoiced > 0 => "{} without an invoice: until the invoice is final, the bill may change.", counted(uninvoiced, "line is", "lines are");
-        if origin.superseded > 0 => "Left out {} of earlier readings of a billing period.", counted(origin.superseded, "file", "files");
+        if origin.superseded > 0 => "Skipped {} of earlier readings of a billing period.", counted(origin.superseded, "file", "files");
         if has_volumes && is_compared => "Volumes and addresses belong to the instances that have them at the time of the audit. Others are in the sheet of kinds alone.";
         if has_volumes && !is_compared => "A bill does not say to which instance a volume or an address belongs: they are in the sheet of kinds.";
     }
@@ -115,7 +115,7 @@ pub(super) fn missing(bill: &Bill, origin: &BillOrigin) -> Vec<Missing> {
         let rows = counted(*rows, "row is", "rows are");
         Missing::new(
             format!("amounts in {}", fit(code, NAME)),
-            format!("{rows} left out: gpucost adds up USD, CNY and EUR"),
+            format!("{rows} skipped: gpucost adds up USD, CNY and EUR"),
         )
     }));
     missing

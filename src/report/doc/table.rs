@@ -16,6 +16,9 @@ const MOST_PARTS: usize = 12;
 
 /// Columns of a text in a cell before it is cut, and of a sentence. JSON and CSV have all of it.
 const LONGEST_CELL: usize = 480;
+/// The same where a row has more than so many cells.
+const LONGEST_OF_MANY: usize = 120;
+const MANY: usize = 8;
 const LONGEST_SENTENCE: usize = 1_600;
 
 /// A document as text. Lines of files and commands are never cut, so that they can be
@@ -147,11 +150,16 @@ fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result 
     spare.sort_unstable_by(|one, other| other.cmp(one));
     let spare: Vec<usize> = spare.into_iter().map(|(_, index)| index).collect();
     let most = style.shown(table.rows.len(), table.most.unwrap_or(SHOWN));
+    let longest = if heads.len() > MANY {
+        LONGEST_OF_MANY
+    } else {
+        LONGEST_CELL
+    };
     for row in &table.rows[..most] {
         let cells = heads
             .iter()
             .map(|(place, _)| row.get(*place).map_or(String::new(), shown));
-        drawn.row(cells.map(|cell| fit(&cell, LONGEST_CELL)).collect());
+        drawn.row(cells.map(|cell| fit(&cell, longest)).collect());
     }
     // Where a screen has words of its own, the name of a row gives way.
     let is_own = |(_, head): &(usize, &Head)| matches!(head.level, Level::Spare(_));

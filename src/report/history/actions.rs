@@ -71,7 +71,7 @@ pub(super) fn claims(found: &Overview) -> Vec<String> {
         for rest in amount(realised.unclaimed) => "{rest} of the difference is of changes that none of these actions brings about";
         for days in days(|action| action.days_not_comparable) => "{days} of actions cannot be compared, because more ran than before; `--units FILE` compares per unit of work";
         for days in days(|action| action.days_unpriced) => "{days} of actions have no public price of that day, so that nothing is claimed";
-        if realised.other_currencies > 0 => "{} in another currency and left out", counted(realised.other_currencies, "action is", "actions are");
+        if realised.other_currencies > 0 => "{} in another currency and skipped", counted(realised.other_currencies, "action is", "actions are");
     }
     claims
 }

@@ -238,10 +238,10 @@ pub(super) fn caveats(found: &Overview) -> Vec<String> {
     caveats.extend(claims(found));
     sentences! { caveats;
         if !unpriced.is_zero() => "{} hours of instances have no price and are in no amount", unpriced.round_dp(1).normalize();
-        for (code, rows) in &skipped.other_currencies => "{} in {code} are left out: currencies do not add up", counted(*rows, "row", "rows");
-        if skipped.runs_ahead > 0 => "{} of a clock more than a day ahead are left out", counted(skipped.runs_ahead, "run", "runs");
-        if skipped.rows_without_run > 0 => "{} without a run that says so, or of a day that was not over are left out", counted(skipped.rows_without_run, "row", "rows");
-        if skipped.rows_beyond > 0 => "{} with figures that no day has are left out", counted(skipped.rows_beyond, "row", "rows");
+        for (code, rows) in &skipped.other_currencies => "{} in {code} are skipped: currencies do not add up", counted(*rows, "row", "rows");
+        if skipped.runs_ahead > 0 => "{} of a clock more than a day ahead are skipped", counted(skipped.runs_ahead, "run", "runs");
+        if skipped.rows_without_run > 0 => "{} without a run that says so, or of a day that was not over are skipped", counted(skipped.rows_without_run, "row", "rows");
+        if skipped.rows_beyond > 0 => "{} with figures that no day has are skipped", counted(skipped.rows_beyond, "row", "rows");
     }
     let waste = "waste is compute by the share of its GPU hours without work, unused \
                  commitments, and storage of stopped instances";

@@ -262,7 +262,7 @@ fn unknown(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Vec<
     };
     rows! {
         for (reason, jobs) in unplaced => missing(format!("{}: {reason}", counted(*jobs as u64, "training job", "training jobs")), "write jobs that are to be placed into a file, and pass `--jobs FILE`");
-        for (need, (currency, offers)) in others => missing(format!("{} with {}, priced in {currency} and not in {}: left out", counted(*offers as u64, "offer", "offers"), need.name, ask.currency), remedy(&need.name));
+        for (need, (currency, offers)) in others => missing(format!("{} with {}, priced in {currency} and not in {}: skipped", counted(*offers as u64, "offer", "offers"), need.name, ask.currency), remedy(&need.name));
         for gpu in without_spot => missing(format!("spot price of a machine with {gpu}"), remedy(gpu));
     }
 }

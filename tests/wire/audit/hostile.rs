@@ -99,10 +99,9 @@ fn tags_neither_drive_a_terminal_nor_run_in_a_spreadsheet() {
                 !table.lines().any(|line| line.starts_with("error: your")),
                 "{command} {format}: a name made a line of its own:\n{table}"
             );
-            // Two cells of 256 characters, and the other columns of a wide table.
             let widest = table.lines().map(|line| line.chars().count()).max();
             assert!(
-                widest < Some(800),
+                widest < Some(400),
                 "{command} {format}: a line of {widest:?}"
             );
         }

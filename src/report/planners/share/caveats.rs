@@ -41,7 +41,7 @@ pub(super) fn caveats(plan: &SharePlan, packing: &Packing, nodes: &[Node<'_>]) -
     rows! {
         if !question.is_launched => format!("AWS launches no new {}: only instances that run already can be shared, and one that stops may not start again", on.instance_type);
         if without_peak > 0 => format!("the peak of {} is unknown: placed by memory alone, and the peaks of their cards are unknown as well", of_tenants(without_peak));
-        for today in kept => format!("on {} of {} of today, other GPUs do work that is left out: they stay until it moves, and what sharing saves is not known", today.kept, of_instances(today.count()));
+        for today in kept => format!("on {} of {} of today, other GPUs do work that is skipped: they stay until it moves, and what sharing saves is not known", today.kept, of_instances(today.count()));
         for smaller in smaller => format!("{paid}: {} × {name} with {} hold the same cards for {} per month. Check its CPUs and memory, and plan it with `--type {name}`", smaller.instances, counted(smaller.on.cards.into(), "such GPU each", "such GPUs each"), money(smaller.monthly), name = smaller.on.instance_type);
         if smaller.is_none() && empty > 0 && empty * 2 >= gpus => format!("{paid}: no type with fewer of these GPUs is cheaper in this region");
         if packing.spare > 0 => format!("after the loss of {} all tenants have room; a spare instance must be set up like the lost one first", of_instances(packing.spare));

@@ -171,7 +171,7 @@ fn tables(plan: &SharePlan, nodes: &[Node<'_>], skipped_tenants: &[NoTenant]) ->
         Table::of("placements", "PLACEMENTS", ("tenant", "tenants"), placements(), placed);
         Table::of("cards", "CARDS", ("card", "cards"), cards(), places());
         Table::of("methods", "WAYS TO SHARE", ("way", "ways"), ways(), methods);
-        if !skipped_tenants.is_empty() => Table::of("left_out", "LEFT OUT", ("workload", "workloads"), skipped(), skipped_tenants);
+        if !skipped_tenants.is_empty() => Table::of("left_out", "SKIPPED", ("workload", "workloads"), skipped(), skipped_tenants);
     }
 }
 
