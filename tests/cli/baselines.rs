@@ -102,8 +102,8 @@ fn what_the_baseline_did_not_read_is_not_known_to_it() {
         json!([
             "regions in scope only before: sa-east-1",
             "regions in scope only now: us-east-1",
-            "only data read by both audits is compared: 1 workload before and 1 workload now are \
-             excluded",
+            "only data read by both audits is compared, which excludes 1 workload before and 1 \
+             workload now",
         ])
     );
     let said = "warning: limited comparability with the baseline: regions in scope only";

@@ -391,7 +391,7 @@ fn a_scope_that_holds_nothing_costs_nothing() {
 }
 
 const LEFT_OUT: &str =
-    "only data read by both audits is compared: THEN before and NOW now are excluded";
+    "only data read by both audits is compared, which excludes THEN before and NOW now";
 
 #[test]
 fn audits_of_different_tags_or_places_are_not_compared() {

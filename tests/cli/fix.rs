@@ -276,8 +276,8 @@ fn actions_are_in_the_order_of_certainty_and_a_purchase_comes_once_and_last() {
         ("stop", "notebook-pavel"),
         ("release", "speech-prototype"),
         ("schedule", "nightly-eval"),
-        ("share", "chat-serving"),
         ("rightsize", "experiments"),
+        ("share", "chat-serving"),
         ("spot", "experiments"),
         ("commit", "p4d.24xlarge"),
     ];

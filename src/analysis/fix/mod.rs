@@ -53,8 +53,12 @@ pub fn fixes<'a>(
         purchases.filter(|purchase| purchase.shares.iter().any(|one| chosen.contains(&one.id)));
     let commitments = changes.map(rescoped).chain(purchases.map(bought));
     found.extend(commitments.filter(|fix| choice.has(fix.kind, &[fix.name(), &fix.subject()])));
-    // Room of a reservation is released after the machines in it have stopped.
-    let saved = |fix: &Fix<'_>| (fix.kind.stage() > 0).then_some(fix.monthly_savings.amount());
+    // Room of a reservation is released after the machines in it have stopped, and purchases have
+    // the order of the plan.
+    let saved = |fix: &Fix<'_>| {
+        let is_by_savings = matches!(fix.kind.stage(), 1..=3);
+        is_by_savings.then_some(fix.monthly_savings.amount())
+    };
     found.sort_by_cached_key(|fix| (fix.kind.stage(), Reverse(saved(fix))));
     found
 }
