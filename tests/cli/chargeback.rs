@@ -2,8 +2,6 @@
 
 use crate::cli::contract::DEMO;
 use crate::cli::estates::{one, owned};
-use crate::cli::hostile::{fleet, is_harmless};
-use crate::cli::markup::parse;
 use crate::cli::world::World;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
@@ -387,39 +385,4 @@ fn a_workload_without_a_price_is_missed_by_name() {
         "{}",
         outcome.stderr
     );
-}
-
-#[test]
-fn hostile_names_stay_names() {
-    let world = World::new();
-    let estate = fleet();
-    let path = world.estate("estate.json", &estate);
-    for format in [
-        &["--format", "focus"][..],
-        &["--group-by", "tag:Name,tag:owner", "--format", "csv"],
-        &["--group-by", "tag:Name,tag:owner", "--format", "json"],
-        &["--group-by", "tag:Name,tag:owner", "--format", "wide"],
-        &["--group-by", "tag:Name,tag:owner", "--format", "markdown"],
-        &["--group-by", "tag:Name,tag:owner", "--format", "html"],
-        &["--group-by", "tag:\u{1b}[2J"],
-    ] {
-        let outcome = world.run(&[&["audit", "--from", &path], format].concat());
-        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        let bad = outcome.stdout.chars().find(|c| !is_harmless(*c));
-        assert_eq!(bad, None, "{format:?}");
-        if format.contains(&"html") {
-            parse(&outcome.stdout);
-        }
-        if !format.contains(&"focus") && !format.contains(&"csv") {
-            continue;
-        }
-        let (_, rows) = read(&outcome.stdout);
-        assert!(!rows.is_empty());
-        for cell in rows.iter().flat_map(BTreeMap::values) {
-            assert!(!cell.starts_with(['=', '+', '-', '@', '\t']), "{cell}");
-        }
-        if format.contains(&"focus") {
-            rows.iter().for_each(check_row);
-        }
-    }
 }

@@ -2,7 +2,6 @@
 //! that no spreadsheet runs.
 
 use crate::cli::contract::{DEMO, DEMO_CSV};
-use crate::cli::estates::one;
 use crate::cli::world::World;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -227,36 +226,5 @@ fn inventory_and_metrics_have_a_row_for_each_instance_and_gpu() {
         let cell: f64 = rows[1][column].parse().expect("a number");
         let figure = figure.as_f64().expect("a number");
         assert!((cell - figure).abs() < 2e-4, "{column}: {cell} {figure}");
-    }
-}
-
-#[test]
-fn hostile_cells_are_disarmed_and_stay_in_their_row() {
-    for name in [
-        "=cmd|' /C calc'!A0",
-        "+1+1",
-        "-2",
-        "@SUM(A1)",
-        "\t=1",
-        "\r\n=1",
-        "  =1",
-        "a,b\"c\nd",
-    ] {
-        let mut estate = one();
-        estate["instances"][0]["tags"] = json!({"Name": name, "gpucost:ignore": name, "=k": name});
-        let world = World::new();
-        let path = world.estate("estate.json", &estate);
-        for command in ["audit", "inventory", "metrics"] {
-            let outcome = world.run(&[command, "--from", &path, "--format", "csv"]);
-            let (_, rows) = table(&outcome.stdout);
-            assert_eq!(rows.len(), 1, "{command}: {}", outcome.stdout);
-            for (column, cell) in &rows[0] {
-                let armed = cell
-                    .trim_start()
-                    .starts_with(['=', '+', '-', '@', '\t', '\r']);
-                assert!(!armed, "{command} {column}: {cell:?}");
-                assert!(!cell.contains('\n'), "{command} {column}: {cell:?}");
-            }
-        }
     }
 }

@@ -632,23 +632,9 @@ fn the_release_of_storage_is_net_of_snapshots() {
 }
 
 #[test]
-fn hostile_names_are_harmless() {
+fn hostile_ids_are_harmless() {
     let world = World::new();
     let path = world.estate("hostile.json", &fleet());
-    let audit = world
-        .run(&["audit", "--from", &path, "--format", "json"])
-        .json();
-    let workloads = audit["workloads"].as_array().expect("a list");
-    for workload in workloads.iter().step_by(5) {
-        let id = workload["id"].as_str().expect("an id");
-        // A command line cannot carry it.
-        if id.contains('\0') {
-            continue;
-        }
-        let outcome = world.run(&["explain", "--from", &path, "--", id]);
-        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        assert_readable(&outcome.stdout);
-    }
     for id in ["\u{1b}[2J\u{202e}", &"x".repeat(100_000), ""] {
         let outcome = world.run(&["explain", "--from", &path, "--", id]);
         assert_eq!(outcome.stderr.chars().find(|c| !is_harmless(*c)), None);

@@ -77,25 +77,6 @@ pub fn fleet() -> Value {
 }
 
 #[test]
-fn no_name_drives_a_terminal_or_breaks_a_document() {
-    let world = World::new();
-    let path = world.estate("hostile.json", &fleet());
-    for command in ["audit", "inventory", "metrics"] {
-        for format in ["table", "wide", "json", "csv"] {
-            let outcome = world.run(&[command, "--from", &path, "--format", format]);
-            assert_eq!(outcome.code, 0, "{command} {format}: {}", outcome.stderr);
-            for text in [&outcome.stdout, &outcome.stderr] {
-                let stray = text.chars().find(|c| !is_harmless(*c));
-                assert_eq!(stray, None, "{command} {format}");
-            }
-        }
-    }
-    let setup = world.run(&["metrics", "setup", "--from", &path]);
-    let stray = setup.stderr.chars().find(|c| !is_harmless(*c));
-    assert_eq!(stray, None, "metrics setup");
-}
-
-#[test]
 fn a_table_stays_within_100_columns_whatever_the_names() {
     let world = World::new();
     let path = world.estate("hostile.json", &fleet());
@@ -153,95 +134,11 @@ const COMMANDS: [&str; 4] = [
 ];
 
 /// Lines that a runner of GitHub or Azure would obey.
-fn commands(text: &str) -> Vec<&str> {
+pub fn commands(text: &str) -> Vec<&str> {
     let is_one = |line: &&str| {
         line.trim_start().starts_with("::") || line.contains("##[") || line.contains("##vso[")
     };
     text.lines().filter(is_one).collect()
-}
-
-#[test]
-fn no_name_is_a_command_to_a_code_host() {
-    let mut estate = one();
-    let template = estate["instances"][0].clone();
-    let names = COMMANDS.iter().enumerate();
-    let instances: Vec<Value> = names
-        .map(|(number, name)| {
-            let mut instance = template.clone();
-            instance["id"] = json!(format!("{name}-{number}"));
-            instance["instance_type"] = json!(format!("::t{number}::"));
-            instance["tags"] = json!({"Name": name, *name: name, "gpucost:workload": name});
-            instance
-        })
-        .collect();
-    estate["instances"] = json!(instances);
-    estate["metrics"] = json!([]);
-    let mut world = World::new();
-    let path = world.estate("hostile.json", &estate);
-    let wrote = world.run(&["policy", "init"]);
-    assert_eq!(wrote.code, 0, "{}", wrote.stderr);
-    let mut tried = 0;
-    for host in ["GITHUB_ACTIONS", "TF_BUILD", "GITLAB_CI"] {
-        world.set(host, "true");
-        for (command, formats) in [
-            (
-                "audit",
-                &[
-                    "table",
-                    "wide",
-                    "json",
-                    "csv",
-                    "focus",
-                    "markdown",
-                    "html",
-                    "openmetrics",
-                ][..],
-            ),
-            (
-                "inventory",
-                &["table", "wide", "json", "csv", "markdown", "html"],
-            ),
-            (
-                "metrics",
-                &["table", "wide", "json", "csv", "markdown", "html"],
-            ),
-            (
-                "check",
-                &[
-                    "table", "wide", "json", "csv", "markdown", "html", "sarif", "junit", "slack",
-                ],
-            ),
-            ("reserved", &["table", "json", "csv"]),
-            ("spot", &["table", "json", "csv"]),
-            ("rightsize", &["table", "json", "csv"]),
-            ("kpi", &["table", "wide", "json", "csv"]),
-        ] {
-            for format in formats {
-                let arguments = [command, "--from", &path, "--format", format];
-                let outcome = world.run(&arguments);
-                assert_eq!(
-                    commands(&outcome.stdout),
-                    [""; 0],
-                    "{host}: {command} {format}"
-                );
-                assert_eq!(
-                    commands(&outcome.stderr),
-                    [""; 0],
-                    "{host}: {command} {format}"
-                );
-                tried += usize::from(outcome.stdout.contains("forged"));
-                // Key figures list workloads with GPUs, and no type of these is known.
-                let has_names = command != "kpi" && !outcome.stdout.is_empty();
-                if *format == "json" && has_names {
-                    let document: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
-                    let text = document.to_string();
-                    assert!(text.contains("::stop-commands::x"), "{command}: {text}");
-                }
-            }
-        }
-        world.set(host, "");
-    }
-    assert!(tried > 40, "names are shown: {tried}");
 }
 
 #[test]

@@ -250,7 +250,7 @@ const ATTRIBUTES: &[&str] = &[
 
 /// Checks that a page is well formed, holds nothing but what it is made of, and
 /// asks nothing of anybody; gives its elements.
-fn assert_alone(page: &str) -> Vec<Element> {
+pub fn assert_alone(page: &str) -> Vec<Element> {
     let elements = parse(page);
     let mut ids = BTreeSet::new();
     for element in &elements {

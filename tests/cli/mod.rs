@@ -49,6 +49,7 @@ mod hints;
 mod history;
 mod history_trend;
 mod hostile;
+mod hostile_documents;
 mod html;
 mod html_browser;
 pub mod installed;

@@ -192,6 +192,21 @@ fn cases(commands: &str) -> Vec<(String, String)> {
     cases
 }
 
+/// What is typed for each command that reads an estate, in each of its formats.
+pub fn typed_for(flags: &str) -> Vec<(String, String)> {
+    let reads = |words: &&str| words.contains("INPUT") && !words.starts_with("COLUMNS");
+    let mut typed = Vec::new();
+    for words in COMMANDS.lines().filter(reads) {
+        for format in formats(words) {
+            let flag = (!format.is_empty() && !words.contains("--format"))
+                .then(|| format!(" --format {format}"));
+            let words = words.replace("INPUT", flags) + &flag.unwrap_or_default();
+            typed.push((format, words));
+        }
+    }
+    typed
+}
+
 /// Runs everything: what writes files in its order, the rest on every core.
 fn outputs() -> BTreeMap<String, Output> {
     // It is not there at the first time.
