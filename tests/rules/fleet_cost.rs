@@ -6,8 +6,8 @@ use crate::rules::committed::reserved;
 use crate::rules::honest::{cases, draft};
 use gpucost::analysis::{Audit, audit};
 use gpucost::domain::{
-    ActionKind, CommitmentTerm, Currency, Metric, Money, PaymentOption, Policy, PurchaseOption,
-    ReservedInstances, ResourceId, Risk, SavingsPlan, SavingsPlanKind, Statistic,
+    ActionKind, CommitmentTerm, Currency, Metric, Money, Policy, PurchaseOption, ReservedInstances,
+    ResourceId, Risk, SavingsPlan, SavingsPlanKind, Statistic,
 };
 use gpucost::usage::Estate;
 use jiff::SignedDuration;
@@ -101,26 +101,75 @@ fn where_nobody_can_use_the_cover_a_stop_saves_nothing() {
 #[test]
 fn a_savings_plan_is_paid_on_when_all_that_it_covers_ends() {
     let mut fleet = estate(vec![machine("i-1", false)]);
-    let reserved = reserved(1);
-    fleet.commitments.savings_plans = vec![SavingsPlan {
-        id: "sp-1".to_owned(),
-        kind: SavingsPlanKind::Ec2Instance,
-        region: Some("us-east-1".to_owned()),
-        family: Some("g5".to_owned()),
-        currency: Currency::Usd,
-        commitment_hourly: decimal("0.5"),
-        term: CommitmentTerm {
-            years: 1,
-            payment: PaymentOption::NoUpfront,
-        },
-        start: reserved.start,
-        end: reserved.end,
-    }];
+    fleet.commitments.savings_plans = vec![plan_of("0.5")];
     let found = audited(&fleet);
     // 0.50 an hour is 365.00 a month, and covers less than a g5.xlarge at 1.006 an hour: the
     // rest of its hours is all that its stop saves.
     assert!(total(&found) > decimal("365.00") && total(&found) < decimal("734.38"));
     assert_eq!(planned(&found), decimal("365.00"));
+}
+
+/// So much an hour for g5, of which a g5.xlarge takes 0.63378.
+fn plan_of(hourly: &str) -> SavingsPlan {
+    let reserved = reserved(1);
+    SavingsPlan {
+        id: "sp-1".to_owned(),
+        kind: SavingsPlanKind::Ec2Instance,
+        region: Some("us-east-1".to_owned()),
+        family: Some("g5".to_owned()),
+        currency: Currency::Usd,
+        commitment_hourly: decimal(hourly),
+        term: CommitmentTerm::ONE_YEAR_NO_UPFRONT,
+        start: reserved.start,
+        end: reserved.end,
+    }
+}
+
+/// A g5.xlarge that works in 8 of 24 hours.
+fn by_day(id: &str) -> Machine {
+    let day = |value: f64| move |period: u32| (period % 288 < 96).then_some(value);
+    Machine::new(id, "g5.xlarge")
+        .cpu(day(5.0))
+        .gpu(0, day(90.0))
+        .vram(0, 200.0, A10G_MIB)
+        .seen_before()
+}
+
+#[test]
+fn a_plan_that_is_used_up_pays_the_same_cents_whatever_the_ids() {
+    for (always, day) in [("i-1", "i-2"), ("i-2", "i-1")] {
+        let mut fleet = estate(vec![machine(always, true), by_day(day)]);
+        fleet.commitments.savings_plans = vec![plan_of("0.5")];
+        let found = audited(&fleet);
+        let cost = |id: &str| {
+            let mut all = found.workloads.iter();
+            let one = all.find(|one| one.workload.instances == [ResourceId::named(id)]);
+            amount(one.and_then(|one| one.workload.monthly_cost()))
+        };
+        // The plan pays 0.5 / 0.63378 = 78.89% of what runs longest: (0.5 + 21.11% × 1.006) × 730
+        // = 520.0149; 1.006 × 730 / 3 = 244.7933.
+        assert_eq!(cost(always), decimal("520.01"));
+        assert_eq!(cost(day), decimal("244.79"));
+        // The other way around, 591.47 + 173.34 would be 764.81.
+        assert_eq!(total(&found), decimal("764.80"));
+    }
+}
+
+#[test]
+fn fees_that_are_used_in_part_are_the_same_cents_whatever_the_ids() {
+    let fee = |id: &str, hourly: &str| ReservedInstances {
+        id: id.to_owned(),
+        recurring_hourly: decimal(hourly),
+        ..reserved(1)
+    };
+    for (low, high) in [("ri-1", "ri-2"), ("ri-2", "ri-1")] {
+        let mut fleet = estate(vec![by_day("i-1")]);
+        fleet.commitments.reserved_instances = vec![fee(low, "0.60001"), fee(high, "0.60002")];
+        let found = audited(&fleet);
+        // 0.60001 × 730 = 438.0073, of which 146.0024 are used and 292.0049 are not; and 438.0146.
+        // With the other one used it would be 146.0049 + 292.0097 + 438.0073 = 876.02.
+        assert_eq!(total(&found), decimal("876.01"));
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::savings::{INSTANCE, MemberHours, whole_hours};
 use crate::usage::{Estate, Timeline, Usages};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An instance whose hours a commitment may cover.
@@ -39,6 +40,17 @@ pub struct UsedInstance {
     pub is_room: bool,
     /// Whether it is known to compute nothing.
     pub rests: bool,
+}
+
+impl UsedInstance {
+    /// The place among those that a commitment may cover alike: what works goes before what
+    /// rests, and what runs longest goes first. Each cost is rounded, so that ids decide between
+    /// twins alone: between others they would move a total by a cent.
+    pub(super) fn shown_covered(&self) -> impl Ord + '_ {
+        let ran: u64 = self.hours.iter().sum();
+        let ran = Reverse((ran, &self.hours));
+        (self.rests, ran, &self.zone, &self.id)
+    }
 }
 
 /// What is known of the members of a fleet beside their hours.

@@ -1,6 +1,6 @@
 //! What the commitments that an account has cover, hour by hour, in the order
 //! in which AWS applies them: zonal reserved instances, regional ones, EC2
-//! Instance Savings Plans, Compute Savings Plans; of one kind by id. Of one kind, each
+//! Instance Savings Plans, Compute Savings Plans; of one kind the cheapest first. Of one kind, each
 //! covers its own account first, and what is left then covers the others.
 
 mod fleet;
@@ -223,7 +223,7 @@ pub fn existing_coverage(
 /// What the commitments that are active at an instant cover of so many hours of instances. Every
 /// hour of an instance is covered at most once, and no commitment covers more than it has.
 /// Among instances, size-flexible reserved instances cover the smallest first
-/// and savings plans those that save the most, as AWS does; ties by id.
+/// and savings plans those that save the most, as AWS does; of equals those that run longest.
 pub fn coverage(
     instances: &[UsedInstance],
     commitments: &Commitments,

@@ -76,10 +76,12 @@ pub(super) fn pools(
         Some((Some(one.term), plan(one, owner, instances)?))
     });
     let mut pools: Vec<(Option<CommitmentTerm>, Pool)> = reservations.chain(plans).collect();
-    // Plans of a longer term or more upfront have the lower rates.
+    // Plans of a longer term or more upfront have the lower rates. Of equal commitments the
+    // cheaper unit goes first: which of two fees is rounded as used must not follow their ids.
     pools.sort_by(|(left_term, left), (right_term, right)| {
-        let key = |term: &Option<CommitmentTerm>| term.map(|term| (term.years, term.payment));
-        (left.kind, key(right_term), &left.id).cmp(&(right.kind, key(left_term), &right.id))
+        let term = |term: &Option<CommitmentTerm>| term.map(|term| (term.years, term.payment));
+        let key = |pool: &Pool| (pool.unit_cost, pool.units, pool.end, pool.id.clone());
+        (left.kind, term(right_term), key(left)).cmp(&(right.kind, term(left_term), key(right)))
     });
     pools.into_iter().map(|(_, pool)| pool).collect()
 }
@@ -165,13 +167,13 @@ fn reserved(one: &ReservedInstances, owner: Ownership<'_>, instances: &[UsedInst
         })
         .collect();
     // Running instances first, then room that nothing runs in.
-    members.sort_by_key(|member| {
+    members.sort_by_cached_key(|member| {
         let instance = &instances[member.instance];
         (
             instance.is_room,
             member.units_per_hour,
-            instance.rests,
-            &instance.id,
+            &instance.instance_type,
+            instance.shown_covered(),
         )
     });
     let per_instance = factor.unwrap_or(Decimal::ONE);
@@ -234,7 +236,7 @@ fn plan(one: &SavingsPlan, owner: Ownership<'_>, instances: &[UsedInstance]) -> 
         }
     }
     unrated.sort();
-    members.sort_by_key(|member| {
+    members.sort_by_cached_key(|member| {
         let instance = &instances[member.instance];
         let rate_share = instance
             .on_demand_hourly
@@ -246,8 +248,7 @@ fn plan(one: &SavingsPlan, owner: Ownership<'_>, instances: &[UsedInstance]) -> 
             &instance.instance_type,
             instance.operating_system,
             instance.tenancy,
-            instance.rests,
-            &instance.id,
+            instance.shown_covered(),
         )
     });
     let pool = match (&one.region, &one.family) {

@@ -6,6 +6,7 @@ use crate::domain::ReservedInstances;
 use crate::savings::instances as instances_of;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use std::cmp::Reverse;
 
 /// A token is 24 units: a vt1.3xlarge, an eighth of a vt1.24xlarge.
 const TYPES: [(&str, usize); 3] = [("vt1.3xlarge", 1), ("vt1.6xlarge", 2), ("vt1.24xlarge", 8)];
@@ -22,15 +23,19 @@ fn token_by_token(
     let mut all = Vec::new();
     for hour in 0..hours {
         let mut covered = vec![0_usize; instances.len()];
-        let mut give = |tokens: usize, takes: &dyn Fn(usize) -> bool, by_size: bool| {
+        // The smallest first; of equals what runs longest, and then by zone and place.
+        let place = |one: &usize| {
+            let (kind, zone, running) = &instances[*one];
+            let hours = running.iter().filter(|ran| **ran).count();
+            (TYPES[*kind].1, Reverse((hours, running)), *zone, *one)
+        };
+        let mut give = |tokens: usize, takes: &dyn Fn(usize) -> bool| {
             for _ in 0..tokens {
                 let mut hungry: Vec<usize> = (0..instances.len())
                     .filter(|one| instances[*one].2[hour] && takes(*one))
                     .filter(|one| covered[*one] < TYPES[instances[*one].0].1)
                     .collect();
-                if by_size {
-                    hungry.sort_by_key(|one| (TYPES[instances[*one].0].1, *one));
-                }
+                hungry.sort_by_key(place);
                 if let Some(next) = hungry.first() {
                     covered[*next] += 1;
                 }
@@ -40,17 +45,17 @@ fn token_by_token(
             let tokens = *count as usize * TYPES[*kind].1;
             if let Some(zone) = zone {
                 let fits = |one: usize| instances[one].0 == *kind && instances[one].1 == *zone;
-                give(tokens, &fits, false);
+                give(tokens, &fits);
             }
         }
         for (kind, zone, count) in reserved {
             if zone.is_none() {
-                give(*count as usize * TYPES[*kind].1, &|_| true, true);
+                give(*count as usize * TYPES[*kind].1, &|_| true);
             }
         }
         // Every size saves half under a plan: the lowest rate comes first.
         for tokens in plans {
-            give(*tokens as usize, &|_| true, true);
+            give(*tokens as usize, &|_| true);
         }
         all.push(covered);
     }
