@@ -17,6 +17,8 @@ named_enum! {
         GpuTemperature = "gpu_temperature",
         /// Encoder sessions, per GPU.
         GpuEncoderSessions = "gpu_encoder_sessions",
+        /// Share of time that its multiprocessors had work, over all of them, percent, per GPU.
+        GpuSmActivity = "gpu_sm_activity",
         /// Agentless power draw as a percentage of the maximum.
         GpuPowerUtilization = "gpu_power_utilization",
         /// CPU utilization of the instance, percent. Proves that the instance
@@ -32,7 +34,7 @@ named_enum! {
 impl Metric {
     /// Whether values are percentages, so that over 100 is an error.
     pub fn is_percent(self) -> bool {
-        self.is_on_grid()
+        self.is_on_grid() || self == Self::GpuSmActivity
     }
 
     /// Whether verdicts and running times read it period by period.

@@ -62,6 +62,14 @@ pub struct PowerSummary {
     pub samples: Samples,
 }
 
+/// Activity of the multiprocessors of one GPU, from averages.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SmSummary {
+    /// 95th percentile, 0–100.
+    pub p95_percent: f64,
+    pub samples: Samples,
+}
+
 /// Maxima of the utilization of one GPU: what tells work that averages hide.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Maxima {
@@ -130,6 +138,8 @@ pub struct GpuUsage {
     pub vram_days: Vec<(i64, f64)>,
     /// Power draw; absent when it was not measured.
     pub power: Option<PowerSummary>,
+    /// Activity of its multiprocessors; absent when it was not measured.
+    pub sm: Option<SmSummary>,
     pub temperature_max_c: Option<f64>,
     /// Most encoder sessions at once; absent when they were not measured.
     pub encoder_sessions_max: Option<f64>,

@@ -5,12 +5,15 @@
 use crate::catalog::{BUSY_POWER_PERCENT, gpu_spec};
 use crate::domain::{
     ACTIVE_PERCENT, Classification, Confidence, GpuUsage, InstanceShape, Measured, Policy,
-    ProfileBasis, Signal, UsageState, UtilizationSummary, Verdict, decimals_apart, floored,
+    ProfileBasis, Samples, Signal, UsageState, UtilizationSummary, Verdict, decimals_apart,
+    floored,
 };
 use jiff::Timestamp;
 
-/// Mean from which GPUs that draw hardly any power are stalled.
+/// Mean from which GPUs that do no work are stalled.
 pub(super) const STALLED_FROM_PERCENT: f64 = 60.0;
+/// SM activity below which a busy GPU does no work.
+pub(super) const STALLED_SM_PERCENT: f64 = 5.0;
 /// Points within which a power p99 counts as the card's idle draw.
 pub(super) const IDLE_POWER_MARGIN_POINTS: f64 = 5.0;
 /// Share of hours close to 100% from which a workload is saturated.
@@ -222,27 +225,54 @@ fn computes_nothing(workload: Measured<'_>, utilization: &UtilizationSummary) ->
     utilization.maximum_p99.map(|p99| p99 < ACTIVE_PERCENT)
 }
 
-/// Watts up to which a card does no work, whatever its utilization says: a hung collective and
-/// a spinning kernel read 100%. `None` without its idle draw and limit.
+/// Why busy GPUs do no work: a hung collective and a spinning kernel read 100%.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub(super) enum Standstill {
+    /// Each draws what an idle card does: p95 of the one that draws most, and the watts up to
+    /// which a card does no work.
+    Power { watts: f64, rests_up_to: f64 },
+    /// The multiprocessors of each have nothing to do: p95 of the busiest, percent.
+    Sm { percent: f64 },
+}
+
+/// Watts up to which a card does no work. `None` without its idle draw and limit.
 pub(super) fn stalled_below_watts(shape: Option<&InstanceShape>) -> Option<f64> {
     gpu_spec(shape?.gpu.as_ref()?)?.rests_up_to_watts()
 }
 
-/// Whether the GPUs of one instance are busy by their utilization and each of them draws what
-/// an idle one does. Of several instances nothing is said: each is evaluated by itself.
-fn is_stalled(workload: Measured<'_>, utilization: &UtilizationSummary, policy: &Policy) -> bool {
-    let ([_], Some(watts)) = (workload.usage, stalled_below_watts(workload.shape)) else {
-        return false;
+/// What shows that GPUs do no work, however busy they are; `None` where one of them works, or
+/// neither power nor SM activity was measured on each for long enough.
+pub(super) fn standstill(
+    gpus: &[GpuUsage],
+    shape: Option<&InstanceShape>,
+    policy: &Policy,
+) -> Option<Standstill> {
+    let most = |figure: fn(&GpuUsage) -> Option<(f64, Samples)>| {
+        let each = gpus.iter().map(|gpu| figure(gpu));
+        let each = each.map(|found| found.filter(|(_, samples)| samples.suffice(policy)));
+        let each: Option<Vec<f64>> = each.map(|found| Some(found?.0)).collect();
+        each?.into_iter().reduce(f64::max)
     };
-    let draws_little = |gpu: &GpuUsage| {
-        let power = gpu.power.filter(|power| power.samples.suffice(policy));
-        power
-            .and_then(|power| power.p95_w)
-            .is_some_and(|p95| p95 <= watts)
+    let watts = most(|gpu| gpu.power.and_then(|one| Some((one.p95_w?, one.samples))));
+    let power = watts.zip(stalled_below_watts(shape));
+    let power = power.filter(|(watts, rests_up_to)| watts <= rests_up_to);
+    if let Some((watts, rests_up_to)) = power {
+        return Some(Standstill::Power { watts, rests_up_to });
+    }
+    let percent = most(|gpu| gpu.sm.map(|one| (one.p95_percent, one.samples)));
+    let percent = percent.filter(|percent| *percent < STALLED_SM_PERCENT)?;
+    Some(Standstill::Sm { percent })
+}
+
+/// Whether the GPUs of one instance are busy by their utilization and do no work. Of several
+/// instances nothing is said: each is evaluated by itself.
+fn is_stalled(workload: Measured<'_>, utilization: &UtilizationSummary, policy: &Policy) -> bool {
+    let [only] = workload.usage else {
+        return false;
     };
     utilization.distribution.mean >= STALLED_FROM_PERCENT
         && workload.visible_gpus() == Some(workload.gpus().count())
-        && workload.gpus().all(draws_little)
+        && standstill(&only.gpus, workload.shape, policy).is_some()
 }
 
 /// Periods of a week in which an idle GPU may have worked: one, which is a health check

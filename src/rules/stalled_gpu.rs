@@ -1,10 +1,12 @@
-//! Catches GPUs that report work and draw hardly any power: a hung collective, a kernel that
-//! spins on a lock, a deadlocked step.
+//! Catches GPUs that report work and do none, by their power or by the activity of their
+//! multiprocessors: a hung collective, a kernel that spins on a lock, a deadlocked step.
 //!
 //! Must not be fooled by utilization, which reads 100% for all of them, nor by light kernels:
-//! memory-bound work draws far more than an idle card. Without power it is silent.
+//! memory-bound work draws far more than an idle card. Without power and activity it is silent.
 
-use super::classification::{STALLED_FROM_PERCENT, stalled_below_watts};
+use super::classification::{
+    STALLED_FROM_PERCENT, STALLED_SM_PERCENT, Standstill, stalled_below_watts, standstill,
+};
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
     Classification, Comparator, Evidence, Finding, FindingKind, Judgement, Observation,
@@ -15,9 +17,9 @@ pub struct StalledGpu;
 
 const META: RuleMeta = RuleMeta {
     id: "stalled-gpu",
-    title: "GPUs that report work and draw no power for it",
+    title: "GPUs that report work and do none",
     severity: Severity::Critical,
-    needs: &[Need::Utilization, Need::Power],
+    needs: &[Need::Utilization, Need::PowerOrSm],
 };
 
 impl Rule for StalledGpu {
@@ -30,18 +32,21 @@ impl Rule for StalledGpu {
         subject.workload.key.running
             && subject.verdict.classification == Classification::WellUtilized
             && !subject.is_judged_by_power()
-            && stalled_below_watts(subject.workload.shape.as_ref()).is_some()
+            && (stalled_below_watts(subject.workload.shape.as_ref()).is_some()
+                || subject.has(Need::PowerOrSm))
     }
 
     fn check(&self, subject: &Subject<'_>) -> Option<Finding> {
         if subject.verdict.state != Some(UsageState::Stalled) {
             return None;
         }
-        let threshold = stalled_below_watts(subject.workload.shape.as_ref())?;
-        let powers = subject.workload.gpus().filter_map(|gpu| gpu.power);
-        let watts = powers.filter_map(|power| power.p95_w).reduce(f64::max)?;
+        let (shape, policy) = (subject.workload.shape.as_ref(), subject.policy);
+        let usage = subject.workload.usage.iter();
+        let found = usage.filter_map(|one| standstill(&one.gpus, shape, policy));
+        // Of members that different signs speak for, those of the activity are shown.
+        let found = found.reduce(|left, right| if left < right { right } else { left })?;
         let mean = subject.utilization()?.distribution.mean;
-        let decimals = decimals_apart(watts, threshold);
+        let (said, decisive) = shown(found);
         let at_stake = subject
             .workload
             .monthly_cost()
@@ -57,8 +62,7 @@ impl Rule for StalledGpu {
             confidence: subject.confidence(),
             kind: FindingKind::Risk,
             title: format!(
-                "{} is stalled: {mean:.1}% average utilization at {watts:.decimals$} W (p95), \
-                 little more than the idle draw{at_stake}",
+                "{} is stalled: {mean:.1}% average utilization at {said}{at_stake}",
                 subject.members()
             ),
             // Work that should be done saves nothing by being stopped.
@@ -78,16 +82,6 @@ impl Rule for StalledGpu {
                 caveats: Vec::new(),
             },
         };
-        let decisive = Evidence {
-            observation: Observation::Fact {
-                name: "p95 of the power draw of the GPU that draws most",
-                origin: "idle draw and 15% of the way from there to the limit".to_owned(),
-            },
-            observed: watts,
-            comparator: Comparator::AtMost,
-            threshold,
-            unit: "W",
-        };
         let busy = subject.mean_evidence(Comparator::AtLeast, STALLED_FROM_PERCENT)?;
         Some(Finding::new(
             META.id,
@@ -96,5 +90,43 @@ impl Rule for StalledGpu {
             decisive,
             vec![busy],
         ))
+    }
+}
+
+/// What shows that GPUs do no work, in words and as evidence.
+fn shown(found: Standstill) -> (String, Evidence) {
+    let evidence = |name, origin: &str, (observed, comparator, threshold), unit| Evidence {
+        observation: Observation::Fact {
+            name,
+            origin: origin.to_owned(),
+        },
+        observed,
+        comparator,
+        threshold,
+        unit,
+    };
+    match found {
+        Standstill::Power { watts, rests_up_to } => {
+            let decimals = decimals_apart(watts, rests_up_to);
+            let said = format!("{watts:.decimals$} W (p95), little more than the idle draw");
+            let decisive = evidence(
+                "p95 of the power draw of the GPU that draws most",
+                "idle draw and 15% of the way from there to the limit",
+                (watts, Comparator::AtMost, rests_up_to),
+                "W",
+            );
+            (said, decisive)
+        }
+        Standstill::Sm { percent } => {
+            let decimals = decimals_apart(percent, STALLED_SM_PERCENT);
+            let said = format!("{percent:.decimals$}% SM activity (p95)");
+            let decisive = evidence(
+                "p95 of the SM activity of the busiest GPU",
+                "SM activity that no work keeps below",
+                (percent, Comparator::LessThan, STALLED_SM_PERCENT),
+                "%",
+            );
+            (said, decisive)
+        }
     }
 }

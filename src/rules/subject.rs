@@ -41,6 +41,8 @@ pub enum Need {
     VramAverages,
     /// Power draw of each GPU, with its percentiles.
     Power,
+    /// The same, or the SM activity of each GPU.
+    PowerOrSm,
     /// Temperature of each GPU.
     Temperature,
     Price,
@@ -55,7 +57,7 @@ impl Need {
             Self::Maxima => GapSubject::GpuUtilizationMaxima,
             Self::HourlyMaxima => GapSubject::HourlyGpuUtilizationMaxima,
             Self::Vram | Self::VramAverages => GapSubject::VramUse,
-            Self::Power => GapSubject::from(Metric::GpuPowerDraw),
+            Self::Power | Self::PowerOrSm => GapSubject::from(Metric::GpuPowerDraw),
             Self::Temperature => GapSubject::from(Metric::GpuTemperature),
             Self::Price => GapSubject::Price,
         }
@@ -70,6 +72,7 @@ impl Need {
             | Self::Vram
             | Self::VramAverages
             | Self::Power
+            | Self::PowerOrSm
             | Self::Temperature => CauseKind::NotReported,
             Self::Price => CauseKind::PriceUnknown,
         };
@@ -132,6 +135,13 @@ impl Subject<'_> {
                 let power = gpu.power.filter(|power| power.p95_w.is_some());
                 power.is_some_and(|power| self.workload.suffices(power.samples, self.policy))
             }),
+            Need::PowerOrSm => {
+                let suffices = |gpu: &GpuUsage| {
+                    let sm = gpu.sm.map(|sm| sm.samples);
+                    sm.is_some_and(|samples| self.workload.suffices(samples, self.policy))
+                };
+                self.has(Need::Power) || self.every_gpu(suffices)
+            }
             Need::Temperature => self.every_gpu(|gpu| gpu.temperature_max_c.is_some()),
             Need::Price => self.workload.monthly_cost().is_some(),
         }

@@ -9,6 +9,7 @@ use super::hour_means::HourSums;
 use super::kept::KeptFigures;
 use super::power::Power;
 use super::series::widen;
+use super::sm_activity::SmActivity;
 use super::statistics::quantile;
 use super::together::Moments;
 use crate::domain::{
@@ -85,6 +86,7 @@ pub(super) struct DeviceUsage {
     memory_peaks: Option<Memory>,
     memory_total_mib: Option<f64>,
     power: Option<Power>,
+    sm: Option<SmActivity>,
     temperature_max_c: Option<f64>,
     encoder_sessions_max: Option<f64>,
     /// Its averages by hour; absent of days that were read by their figures.
@@ -394,6 +396,10 @@ impl DeviceUsage {
                 let watts = counts(points, Scale::Mebibytes, scratch);
                 self.power = Some(Power::of(points, watts));
             }
+            Metric::GpuSmActivity if statistic == average => {
+                let percents = counts(points, Scale::Percent, scratch);
+                self.sm = Some(SmActivity::of(points, percents));
+            }
             Metric::GpuTemperature if statistic == maximum => {
                 self.temperature_max_c = extreme(points, f32::max);
             }
@@ -416,6 +422,7 @@ impl DeviceUsage {
             Metric::GpuMemoryUsed => (self.memory, self.memory_peaks) = (None, None),
             Metric::GpuMemoryTotal => self.memory_total_mib = None,
             Metric::GpuPowerDraw => self.power = None,
+            Metric::GpuSmActivity => self.sm = None,
             Metric::GpuTemperature => self.temperature_max_c = None,
             Metric::GpuEncoderSessions => self.encoder_sessions_max = None,
             _ => {}
@@ -439,6 +446,7 @@ impl DeviceUsage {
             }
             (Metric::GpuMemoryTotal, Statistic::Maximum) => Some(largest(self.memory_total_mib)),
             (Metric::GpuPowerDraw, Statistic::Average) => self.power.as_ref().map(Power::kept),
+            (Metric::GpuSmActivity, Statistic::Average) => self.sm.as_ref().map(SmActivity::kept),
             (Metric::GpuTemperature, Statistic::Maximum) => Some(largest(self.temperature_max_c)),
             (Metric::GpuEncoderSessions, Statistic::Maximum) => {
                 Some(largest(self.encoder_sessions_max))
@@ -477,6 +485,9 @@ impl DeviceUsage {
             (Metric::GpuPowerDraw, Statistic::Average) => {
                 self.power = Some(Power::of_kept(kept)?);
             }
+            (Metric::GpuSmActivity, Statistic::Average) => {
+                self.sm = Some(SmActivity::of_kept(kept)?);
+            }
             (Metric::GpuTemperature, Statistic::Maximum) => {
                 self.temperature_max_c = Some(kept.max?);
             }
@@ -506,6 +517,7 @@ impl DeviceUsage {
             larger,
         );
         join(&mut self.power, other.power.as_ref(), Power::merge);
+        join(&mut self.sm, other.sm.as_ref(), SmActivity::merge);
         join(
             &mut self.temperature_max_c,
             other.temperature_max_c.as_ref(),
@@ -548,6 +560,8 @@ impl DeviceUsage {
         let of_memory = cadence(Metric::GpuMemoryUsed, of_memory);
         let of_memory_averages = cadence(Metric::GpuMemoryUsed, Statistic::Average);
         let of_power = cadence(Metric::GpuPowerDraw, Statistic::Average);
+        let of_sm = cadence(Metric::GpuSmActivity, Statistic::Average);
+        let (power, sm) = (self.power.as_ref(), self.sm.as_ref());
         GpuUsage {
             instance: instance.clone(),
             index,
@@ -572,10 +586,8 @@ impl DeviceUsage {
                 memory.seconds_above(total * NEARLY_FULL_VRAM_PERCENT / 100.0, of_memory_averages)
             }),
             vram_days: memory.map_or_else(Vec::new, |memory| memory.daily.days().to_vec()),
-            power: self
-                .power
-                .as_ref()
-                .and_then(|power| power.figures(running_seconds, of_power)),
+            power: power.and_then(|power| power.figures(running_seconds, of_power)),
+            sm: sm.and_then(|sm| sm.figures(running_seconds, of_sm)),
             temperature_max_c: self.temperature_max_c,
             encoder_sessions_max: self.encoder_sessions_max,
             days: averages

@@ -19,7 +19,7 @@ const FINE: i64 = 300;
 
 /// What is asked of a machine with two GPUs: the metric, the GPU, the statistic, and the
 /// seconds of a period.
-const ASKED: [(Metric, Option<u16>, Statistic, i64); 17] = {
+const ASKED: [(Metric, Option<u16>, Statistic, i64); 18] = {
     use Metric::*;
     use Statistic::*;
     [
@@ -35,6 +35,7 @@ const ASKED: [(Metric, Option<u16>, Statistic, i64); 17] = {
         (GpuPowerDraw, Some(1), Average, HOUR),
         (GpuTemperature, Some(0), Maximum, HOUR),
         (GpuEncoderSessions, Some(1), Maximum, HOUR),
+        (GpuSmActivity, Some(0), Average, HOUR),
         (GpuPowerUtilization, None, Average, FINE),
         (GpuPowerUtilization, None, Maximum, FINE),
         (CpuUtilization, None, Average, FINE),

@@ -27,6 +27,7 @@ mod profiled;
 mod records;
 mod series;
 mod sketch;
+mod sm_activity;
 mod statistics;
 mod tally;
 mod timeline;

@@ -29,7 +29,7 @@ const BYTES_OF_MIB: f64 = 1_048_576.0;
 /// A metric, whether it is of a GPU, and the statistics and periods that are kept.
 type Kept = (&'static str, bool, &'static [(&'static str, i64)]);
 
-const METRICS: [Kept; 10] = [
+const METRICS: [Kept; 11] = [
     (
         "gpu_utilization",
         true,
@@ -49,6 +49,7 @@ const METRICS: [Kept; 10] = [
         false,
         &[("average", 300), ("maximum", 300)],
     ),
+    ("gpu_sm_activity", true, &[("average", 300)]),
     ("cpu_utilization", false, &[("average", 300)]),
     ("network_in", false, &[("sum", 3_600)]),
     ("network_out", false, &[("sum", 3_600)]),

@@ -16,11 +16,13 @@ KEPT = [
     ("gpu_encoder_sessions", "maximum", 300),
     ("gpu_power_utilization", "average", 300),
     ("gpu_power_utilization", "maximum", 300),
+    ("gpu_sm_activity", "average", 300),
     ("cpu_utilization", "average", 300),
     ("network_in", "sum", 3_600),
     ("network_out", "sum", 3_600),
 ]
-PERCENT = {"gpu_utilization", "gpu_power_utilization", "cpu_utilization"}
+DISTRIBUTED = {"gpu_utilization", "gpu_sm_activity", "cpu_utilization"}
+PERCENT = DISTRIBUTED | {"gpu_power_utilization"}
 OF_INSTANCE = {"cpu_utilization", "network_in", "network_out"}
 KNOWN = {metric for metric, _, _ in KEPT}
 
@@ -90,7 +92,7 @@ def figures(metric, statistic, period, points):
     if (metric, statistic) == ("gpu_utilization", "maximum"):
         active = sum(value >= 1.0 for value in values)
         return count + [None, most, None, active, points[0][0], points[-1][0]]
-    if metric in ("gpu_utilization", "cpu_utilization"):
+    if metric in DISTRIBUTED:
         return count + none[2:]
     if metric == "gpu_memory_used":
         return count + [least, most] + none[4:]
@@ -142,7 +144,7 @@ def tables(rows, account, region, date):
                 step = None
                 if statistic == "average" and metric in ("gpu_memory_used", "gpu_power_draw"):
                     step = mebibytes(value)
-                elif statistic == "average" and metric in ("gpu_utilization", "cpu_utilization"):
+                elif statistic == "average" and metric in DISTRIBUTED:
                     step = hundredths
                 if step is not None:
                     steps[step] = steps.get(step, 0) + 1

@@ -117,10 +117,13 @@ fn the_index_names_the_data_that_every_rule_needs() {
             (Need::Vram, "VRAM"),
             (Need::VramAverages, "its averages"),
             (Need::Power, "power"),
+            (Need::PowerOrSm, "power or SM activity"),
             (Need::Temperature, "temperature"),
             (Need::Price, "price"),
         ] {
-            let is_named = needs.contains(words);
+            // The power of one is part of the words of the other.
+            let is_named = needs.contains(words)
+                && !(need == Need::Power && meta.needs.contains(&Need::PowerOrSm));
             assert_eq!(meta.needs.contains(&need), is_named, "{}: {words}", meta.id);
         }
     }

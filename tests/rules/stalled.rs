@@ -1,4 +1,4 @@
-//! GPUs that report work and draw no power for it.
+//! GPUs that report work and do none.
 
 use crate::rules::builder::{A10G_MIB, Judged, Machine, audited, estate, flat, g5, judge};
 use crate::rules::fixtures::{audit_of, dollars, only};
@@ -66,6 +66,91 @@ fn every_gpu_must_draw_little() {
         .series
         .retain(|one| !is_last(one.gpu, one.metric));
     assert_eq!(judge(unmeasured).verdict(), "well-utilized/saturated");
+}
+
+/// The same with so much SM activity and no power.
+fn active(machine: Machine, gpus: u16, percent: f64, sm: f64) -> Machine {
+    (0..gpus).fold(machine, |machine, gpu| {
+        let metric = Metric::GpuSmActivity;
+        machine
+            .gpu(gpu, flat(percent))
+            .vram(gpu, 12_000.0, A10G_MIB)
+            .series(metric, Statistic::Average, Some(gpu), flat(sm))
+    })
+}
+
+/// Whether a gap says that the rule needs the power draw or the SM activity.
+fn misses_a_sign(machine: Machine) -> bool {
+    let audit = audited(&estate(vec![machine]));
+    let mut gaps = audit.gaps.iter();
+    gaps.any(|gap| gap.what.name() == "gpu_power_draw" && gap.reason.contains("stalled-gpu"))
+}
+
+#[test]
+fn busy_gpus_whose_multiprocessors_do_nothing_are_stalled() {
+    for (percent, sm, verdict) in [
+        (98.0, 0.0, "well-utilized/stalled"),
+        (98.0, 4.9, "well-utilized/stalled"),
+        (98.0, 5.0, "well-utilized/saturated"),
+        (60.0, 4.9, "well-utilized/stalled"),
+        (59.9, 4.9, "underutilized/steady"),
+    ] {
+        let machine = active(g5("i-1"), 1, percent, sm);
+        assert_eq!(
+            judge(machine.clone()).verdict(),
+            verdict,
+            "{percent}% at {sm}%"
+        );
+        assert!(!misses_a_sign(machine), "{percent}% at {sm}%");
+    }
+    // Of 4,032 periods 201 are 4.99%: the 95th percentile is in the others.
+    let mostly = |period: u32| Some(if period < 201 { 90.0 } else { 2.0 });
+    let silent = |machine: Machine| {
+        let all = machine.gpu(0, flat(98.0)).vram(0, 12_000.0, A10G_MIB);
+        all.series(Metric::GpuSmActivity, Statistic::Average, Some(0), mostly)
+    };
+    let judged = judge(silent(g5("i-1")));
+    assert_eq!(judged.verdict(), "well-utilized/stalled");
+    let finding = judged.finding("stalled-gpu").expect("a finding");
+    let decisive = &finding.evidence()[0];
+    assert_eq!((decisive.observed, decisive.threshold), (2.0, 5.0));
+    // 1.006 × 730 = 734.38.
+    let title =
+        "98.0% average utilization at 2.0% SM activity (p95): USD 734.38 per month at stake";
+    assert!(finding.title.ends_with(title), "{}", finding.title);
+    assert_eq!((dollars(finding), judged.actions().len()), (None, 0));
+    // The idle draw of a V100 is not known, and the activity does not need it.
+    let unknown = active(
+        Machine::new("i-1", "p3.2xlarge").cpu(flat(4.0)),
+        1,
+        98.0,
+        2.0,
+    );
+    assert_eq!(judge(unknown).verdict(), "well-utilized/stalled");
+}
+
+#[test]
+fn either_sign_is_enough_and_each_is_of_every_gpu() {
+    let both = |watts: f64, sm: f64| {
+        let metric = Metric::GpuSmActivity;
+        let machine = drawing(g5("i-1"), 1, 98.0, watts);
+        judge(machine.series(metric, Statistic::Average, Some(0), flat(sm))).verdict()
+    };
+    assert_eq!(both(280.0, 2.0), "well-utilized/stalled");
+    assert_eq!(both(62.0, 80.0), "well-utilized/stalled");
+    assert_eq!(both(280.0, 80.0), "well-utilized/saturated");
+    let mut four = active(
+        Machine::new("i-1", "g5.12xlarge").cpu(flat(4.0)),
+        4,
+        98.0,
+        2.0,
+    );
+    assert_eq!(judge(four.clone()).verdict(), "well-utilized/stalled");
+    let is_last =
+        |gpu: Option<u16>, metric: Metric| gpu == Some(3) && metric == Metric::GpuSmActivity;
+    four.series.retain(|one| !is_last(one.gpu, one.metric));
+    assert_eq!(judge(four.clone()).verdict(), "well-utilized/saturated");
+    assert!(misses_a_sign(four));
 }
 
 #[test]

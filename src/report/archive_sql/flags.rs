@@ -157,6 +157,6 @@ mod tests {
         ] {
             assert!(of(text).is_err(), "{text}");
         }
-        assert_eq!(measures(&[]).map(|all| all.len()), Ok(10));
+        assert_eq!(measures(&[]).map(|all| all.len()), Ok(11));
     }
 }

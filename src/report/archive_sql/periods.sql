@@ -20,14 +20,16 @@ from (
       cast(floor(second / 300) as bigint) * 300 as period,
       case
         when not (value < case
-            when metric in ('gpu_utilization', 'gpu_power_utilization', 'cpu_utilization')
+            when metric in ('gpu_utilization', 'gpu_power_utilization', 'gpu_sm_activity',
+                'cpu_utilization')
               then 3.4028235677973366e38
             when metric in ('network_in', 'network_out') then 1e15
             else 2147483632e0 end)
           or value <= -3.4028235677973366e38 then 1
         when value <= -1e-300 then 2
         when value > 100
-          and metric in ('gpu_utilization', 'gpu_power_utilization', 'cpu_utilization') then 3
+          and metric in ('gpu_utilization', 'gpu_power_utilization', 'gpu_sm_activity',
+            'cpu_utilization') then 3
         else 0
       end as fault
     from (

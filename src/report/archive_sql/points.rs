@@ -11,13 +11,14 @@ const DAY_SECONDS: i64 = 86_400;
 
 /// What a point measures, as a history names it. Beside it, whether it is of the instance,
 /// whatever GPU a point names.
-pub const GAUGES: [(&str, bool); 10] = [
+pub const GAUGES: [(&str, bool); 11] = [
     ("gpu_utilization", false),
     ("gpu_memory_used", false),
     ("gpu_memory_total", false),
     ("gpu_power_draw", false),
     ("gpu_temperature", false),
     ("gpu_encoder_sessions", false),
+    ("gpu_sm_activity", false),
     ("gpu_power_utilization", false),
     ("cpu_utilization", true),
     ("network_in", true),

@@ -27,7 +27,8 @@ from (
     select p.*, case when p.n > 0 then cast(cast({mean} as {real}) as double) end as value
     from {periods} as p
     where p.metric in
-      ('gpu_utilization', 'gpu_memory_used', 'gpu_power_utilization', 'cpu_utilization')
+      ('gpu_utilization', 'gpu_memory_used', 'gpu_power_utilization', 'gpu_sm_activity',
+        'cpu_utilization')
   ) as p
   group by p.account, p.region, p.instance, p.metric, p.gpu, {day}
 ) as g
@@ -153,7 +154,8 @@ from (
         floor(cast(cast({mean} as {real}) as double)
           * case when p.metric = 'gpu_memory_used' then 1 else 100 end + 0.5) as step
       from {periods} as p
-      where p.metric in ('gpu_utilization', 'gpu_memory_used', 'cpu_utilization') and p.n > 0
+      where p.metric in ('gpu_utilization', 'gpu_memory_used', 'gpu_sm_activity',
+        'cpu_utilization') and p.n > 0
     ) as p
   ) as p
   group by p.account, p.region, p.instance, p.metric, p.gpu, p.day, p.bucket

@@ -159,6 +159,7 @@ pub(super) fn usage(name: &str, maxima: &[f64]) -> InstanceUsage {
         power: None,
         temperature_max_c: None,
         encoder_sessions_max: None,
+        sm: None,
         days: Vec::new(),
     };
     InstanceUsage {

@@ -31,6 +31,7 @@ pub fn cloudwatch_name(metric: Metric) -> &'static str {
         Metric::GpuPowerDraw => "nvidia_smi_power_draw",
         Metric::GpuTemperature => "nvidia_smi_temperature_gpu",
         Metric::GpuEncoderSessions => "nvidia_smi_encoder_stats_session_count",
+        Metric::GpuSmActivity => "DCGM_FI_PROF_SM_ACTIVE",
         Metric::GpuPowerUtilization => "GPUPowerUtilization",
         Metric::CpuUtilization => "CPUUtilization",
         Metric::NetworkIn => "NetworkIn",

@@ -20,6 +20,8 @@ named_enum! {
         MemoryReserved = "memory-reserved",
         MemoryTotal = "memory-total",
         Power = "power",
+        /// Share of time that the multiprocessors had work, over all of them.
+        SmActive = "sm-active",
         Temperature = "temperature",
     }
 }
@@ -32,6 +34,7 @@ impl Quantity {
             Self::MemoryUsed | Self::MemoryUsedPart => Metric::GpuMemoryUsed,
             Self::MemoryFree | Self::MemoryReserved | Self::MemoryTotal => Metric::GpuMemoryTotal,
             Self::Power => Metric::GpuPowerDraw,
+            Self::SmActive => Metric::GpuSmActivity,
             Self::Temperature => Metric::GpuTemperature,
         }
     }
@@ -204,7 +207,7 @@ const BUILTIN: &[(Exporter, &str, Quantity, f64)] = {
     use Exporter::{Amd, Dcgm, Gaudi, Neuron, NvidiaGpuExporter};
     use Quantity::{
         EngineActive, MemoryFree, MemoryReserved, MemoryTotal, MemoryUsed, MemoryUsedPart, Power,
-        Temperature, Utilization,
+        SmActive, Temperature, Utilization,
     };
     &[
         (Dcgm, "DCGM_FI_DEV_GPU_UTIL", Utilization, 1.0),
@@ -219,6 +222,7 @@ const BUILTIN: &[(Exporter, &str, Quantity, f64)] = {
         (Dcgm, "DCGM_FI_DEV_FB_RESERVED", MemoryReserved, 1.0),
         (Dcgm, "DCGM_FI_DEV_FB_TOTAL", MemoryTotal, 1.0),
         (Dcgm, "DCGM_FI_DEV_POWER_USAGE", Power, 1.0),
+        (Dcgm, "DCGM_FI_PROF_SM_ACTIVE", SmActive, PERCENT_OF_RATIO),
         (Dcgm, "DCGM_FI_DEV_GPU_TEMP", Temperature, 1.0),
         (
             NvidiaGpuExporter,

@@ -127,6 +127,7 @@ struct Choices {
     used: Choice,
     total: Total,
     power: Option<usize>,
+    sm: Option<usize>,
     temperature: Option<usize>,
 }
 
@@ -364,6 +365,7 @@ fn choices(map: &MetricMap, device: &Device) -> Choices {
         },
         total,
         power: first(Quantity::Power, whole),
+        sm: first(Quantity::SmActive, whole),
         temperature: first(Quantity::Temperature, whole),
     }
 }
@@ -393,6 +395,7 @@ impl Choices {
             + both(&self.used)
             + usize::from(self.total != Total::Unknown)
             + usize::from(self.power.is_some())
+            + usize::from(self.sm.is_some())
             + usize::from(self.temperature.is_some())
     }
 
@@ -418,6 +421,7 @@ impl Choices {
             Quantity::MemoryUsed | Quantity::MemoryUsedPart => choice(&self.used),
             Quantity::MemoryTotal => (self.total == Total::Stated(row), false),
             Quantity::Power => one(self.power),
+            Quantity::SmActive => one(self.sm),
             Quantity::Temperature => one(self.temperature),
             Quantity::MemoryFree | Quantity::MemoryReserved => (false, false),
         };

@@ -47,6 +47,7 @@ fn what_says_the_same_is_asked_once() {
         "DCGM_FI_DEV_FB_RESERVED",
         "DCGM_FI_DEV_FB_TOTAL",
         "DCGM_FI_DEV_POWER_USAGE",
+        "DCGM_FI_PROF_SM_ACTIVE",
         "DCGM_FI_DEV_GPU_TEMP",
     ]
     .map(|name| (name, gpu(0, 0, "")));
@@ -58,11 +59,12 @@ fn what_says_the_same_is_asked_once() {
             ("DCGM_FI_DEV_FB_USED", Metric::GpuMemoryUsed),
             ("DCGM_FI_DEV_FB_TOTAL", Metric::GpuMemoryTotal),
             ("DCGM_FI_DEV_POWER_USAGE", Metric::GpuPowerDraw),
+            ("DCGM_FI_PROF_SM_ACTIVE", Metric::GpuSmActivity),
             ("DCGM_FI_DEV_GPU_TEMP", Metric::GpuTemperature),
         ]
     );
     // Two of utilization and of memory in use, one of each of the rest.
-    assert_eq!(plan.series, 7);
+    assert_eq!(plan.series, 8);
     assert_eq!(plan.gaps, []);
     let [chunk] = &plan.chunks[..] else {
         panic!("{} chunks", plan.chunks.len());

@@ -18,13 +18,14 @@ const DAY_SECONDS: u32 = 86_400;
 
 /// What is wanted, and by which period at least: verdict metrics on the full grid, the
 /// rest by the hour or day, which costs a fraction of the points.
-pub(super) const WANTED: [(Metric, Statistic, u32); 7] = [
+pub(super) const WANTED: [(Metric, Statistic, u32); 8] = [
     (Metric::GpuUtilization, Statistic::Average, 0),
     (Metric::GpuUtilization, Statistic::Maximum, 0),
     (Metric::GpuMemoryUsed, Statistic::Average, 0),
     (Metric::GpuMemoryUsed, Statistic::Maximum, 0),
     (Metric::GpuMemoryTotal, Statistic::Maximum, DAY_SECONDS),
     (Metric::GpuPowerDraw, Statistic::Average, HOUR_SECONDS),
+    (Metric::GpuSmActivity, Statistic::Average, HOUR_SECONDS),
     (Metric::GpuTemperature, Statistic::Maximum, HOUR_SECONDS),
 ];
 /// Values from here on mean that there is none: DCGM's blanks begin at 2147483632, and
