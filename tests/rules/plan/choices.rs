@@ -1,11 +1,11 @@
 //! A plan that is made again without some actions is the plan of an audit whose policy
 //! rejects them.
 
-use crate::rules::builder::estate;
+use crate::rules::builder::{Machine, estate, flat};
 use crate::rules::fixtures::root;
 use crate::rules::properties::{fleet, machines};
 use gpucost::analysis::{Audit, audit, audit_to_choose};
-use gpucost::domain::{ActionKind, Policy, RejectedAction, Risk};
+use gpucost::domain::{ActionKind, Money, Policy, RejectedAction, Risk};
 use gpucost::savings::{LeftOut, RejectedKinds};
 use gpucost::sources::files::{Keep, read_estate};
 use gpucost::usage::Estate;
@@ -102,6 +102,66 @@ fn the_demo_without_some_actions_is_planned_as_under_a_policy_that_rejects_them(
         holds(&demo, accepted, (0, 1));
         holds(&demo, accepted, (1, 2));
     }
+}
+
+/// A batch job on a g4dn.2xlarge around the clock: 0.752 × 730 = 548.96. Its GPU works at 15%,
+/// and 3,000 MiB × 1.2 = 3,600 of its memory are needed.
+fn oversized() -> Estate {
+    let machine = Machine::new("i-1", "g4dn.2xlarge")
+        .tag("gpucost:kind", "batch")
+        .cpu(flat(20.0))
+        .gpu(0, flat(15.0))
+        .vram(0, 3_000.0, 15_360.0);
+    estate(vec![machine])
+}
+
+#[test]
+fn the_cheapest_resize_gives_way_to_one_that_a_commitment_makes_cheaper() {
+    let plan = |rejected: &[ActionKind]| {
+        let rejected = rejected.iter().map(|kind| RejectedAction {
+            workload: "i-1".to_owned(),
+            action: *kind,
+            reason: "a test".to_owned(),
+        });
+        let policy = Policy {
+            rejected: rejected.collect(),
+            ..Policy::default()
+        };
+        let found = audit(&oversized(), &policy, Risk::Medium);
+        let money = |money: Option<Money>| money.expect("priced").amount().to_string();
+        let (today, planned) = (
+            money(found.totals.monthly_cost),
+            money(found.totals.planned_monthly_cost),
+        );
+        let actions = found.workloads[0].actions.iter().map(|action| {
+            let to = action.target().map(|to| to.instance_type.clone());
+            (action.kind(), to, money(Some(action.monthly_savings())))
+        });
+        (today, actions.collect::<Vec<_>>(), planned)
+    };
+    let (resize, commit) = (ActionKind::Rightsize, ActionKind::Commit);
+    let to = |name: &str| Some(name.to_owned());
+    // A quarter of an L4 is 0.475 × 730 = 346.75, and nobody sells reservations of it.
+    let saved = "202.21".to_owned();
+    let alone = (
+        "548.96".to_owned(),
+        vec![(resize, to("g6f.2xlarge"), saved)],
+        "346.75".to_owned(),
+    );
+    assert_eq!(plan(&[commit]), alone);
+    // A g4dn.xlarge is 0.526 × 730 = 383.98, which saves 164.98; reserved for a year it is
+    // 0.331 × 730 = 241.63, which saves 142.35 more.
+    let (today, actions, planned) = plan(&[]);
+    assert_eq!((today.as_str(), planned.as_str()), ("548.96", "241.63"));
+    let [(first, target, moved), (second, _, bought)] = actions.as_slice() else {
+        panic!("two actions: {actions:?}");
+    };
+    assert_eq!((*first, *second), (resize, commit));
+    assert_eq!(*target, to("g4dn.xlarge"));
+    assert_eq!((moved.as_str(), bought.as_str()), ("164.98", "142.35"));
+    // Without a resize, 0.474 × 730 = 346.02 for a reserved g4dn.2xlarge.
+    let (_, _, planned) = plan(&[resize]);
+    assert_eq!(planned, "346.02");
 }
 
 proptest! {
