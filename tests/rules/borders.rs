@@ -404,6 +404,21 @@ fn memory_without_utilization_is_not_idle() {
 }
 
 #[test]
+fn memory_of_slices_is_allocated_in_the_funnel() {
+    // A card in MIG mode reports no utilization. 2,048 of 40,960 MiB are 5%.
+    let machine = Machine::new("i-1", "p4d.24xlarge").cpu(flat(5.0));
+    let held = [20_000.0, 9_000.0, 2_048.0, 2_047.0, 0.0, 0.0, 0.0, 0.0];
+    let machine = (0..).zip(held).fold(machine, |machine, (gpu, used)| {
+        machine.vram(gpu, used, 40_960.0)
+    });
+    let funnel = audited(&estate(vec![machine])).funnel;
+    let (all, allocated) = (funnel.total_gpus, funnel.allocated_gpus);
+    assert_eq!((all, allocated, funnel.unmeasured_gpus), (8, 3, 8));
+    assert_eq!((funnel.active_gpus, funnel.effective_gpus), (0, 0.0));
+    assert_eq!(funnel.unknown_allocation_gpus, 0);
+}
+
+#[test]
 fn a_silent_cpu_never_makes_a_busy_gpu_idle() {
     let machine = Machine::new("i-1", "g5.xlarge")
         .cpu(flat(0.0))

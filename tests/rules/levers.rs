@@ -4,7 +4,7 @@
 use crate::rules::builder::{A10G_MIB, Machine, audited, estate, flat, g5, judge};
 use crate::rules::fixtures::{decimal, dollars, only, root};
 use gpucost::analysis::{Audit, AuditedWorkload, audit};
-use gpucost::domain::{Finding, Metric, Policy, Risk, Statistic};
+use gpucost::domain::{Confidence, Finding, Metric, Policy, Risk, Statistic};
 use gpucost::savings::{NoSchedule, NoSharing, SharingMode, off_in_unused_hours, share};
 use gpucost::sources::files::{Keep, read_estate};
 use gpucost::usage::Estate;
@@ -302,6 +302,105 @@ fn one_machine_is_left_at_high_risk_only() {
         "16 tenants need 8 cards: no instance would be freed"
     );
     assert_eq!(shared(Risk::High), Ok((SharingMode::Mig, 1)));
+}
+
+/// Machines of one service whose GPUs each hold so much of so much memory.
+fn holding(instance_type: &str, machines: usize, used_mib: f64, total_mib: f64) -> Vec<Machine> {
+    let named = (0..machines).map(|number| Machine::new(&format!("i-{number}"), instance_type));
+    let named = named.map(|machine| {
+        let machine = machine
+            .tag("gpucost:workload", "models")
+            .tag("gpucost:kind", "serving")
+            .tag("env", "production")
+            .cpu(flat(10.0));
+        (0..8).fold(machine, |machine, index| {
+            machine
+                .gpu(index, flat(20.0))
+                .vram(index, used_mib, total_mib)
+        })
+    });
+    named.collect()
+}
+
+#[test]
+fn slices_that_no_driver_reported_have_their_nominal_memory_less_seven_percent() {
+    for (instance_type, total_mib, fits, is_too_large, model) in [
+        // A 3g.40gb has 40 × 1,024 × 0.93 = 38,092 MiB: 31,740 × 1.2 = 38,088 and
+        // 31,750 × 1.2 = 38,100.
+        ("p4de.24xlarge", 81_920.0, 31_740.0, 31_750.0, "A100"),
+        // A 3g.90gb has 90 × 1,024 × 0.93 = 85,708 MiB: 71,420 × 1.2 = 85,704 and
+        // 71,430 × 1.2 = 85,716.
+        ("p6-b200.48xlarge", 183_359.0, 71_420.0, 71_430.0, "B200"),
+    ] {
+        let of = |used_mib| holding(instance_type, 2, used_mib, total_mib);
+        // 20 × 7 / 3 = 46.7%, two on a card: 16 tenants on 8 cards of one machine.
+        let found = shared(of(fits), Risk::High);
+        assert_eq!(found, Ok((SharingMode::Mig, 1)), "{instance_type}");
+        let whole = shared(of(is_too_large), Risk::High).expect_err("whole cards");
+        assert!(whole.starts_with("16 tenants need 16 cards"), "{whole}");
+        let found = audit(&estate(of(fits)), &Policy::default(), Risk::High);
+        let finding = only(&found, "shareable-gpu");
+        assert_eq!(finding.confidence, Confidence::Derived);
+        let assumed = format!("0.93 × the nominal size is assumed of {model}");
+        let steps = &finding.recommendation.steps;
+        assert!(
+            steps.iter().any(|step| step.contains(&assumed)),
+            "{steps:?}"
+        );
+    }
+}
+
+#[test]
+fn as_many_cards_as_today_are_no_finding() {
+    // 30,000 × 1.2 = 36,000 MiB take a whole A100. Five machines are 5 × 16,029.07866 =
+    // 80,145.3933, a cent less than five times 16,029.08.
+    let machines = holding("p4d.24xlarge", 5, 30_000.0, 40_960.0);
+    let reported = shared(machines.clone(), Risk::Medium).expect_err("as many cards");
+    assert_eq!(
+        reported,
+        "40 tenants need 40 cards: no instance would be freed"
+    );
+    let found = audited(&estate(machines));
+    let rules = found.findings.iter().map(|finding| finding.rule());
+    assert_eq!(rules.filter(|rule| *rule == "shareable-gpu").count(), 0);
+    let cost = found.totals.monthly_cost.expect("priced");
+    assert_eq!(cost.amount(), decimal("80145.40"));
+}
+
+/// Two g5.12xlarge whose tenants hold so much in their half of the day, by turns.
+fn by_turns(most_mib: f64) -> Vec<Machine> {
+    let mut number = 0_u32;
+    let mut machines = replicas("g5.12xlarge", 0, "serving", "dev");
+    for machine in &mut machines {
+        for gpu in 0..4 {
+            let turn = number % 2;
+            number += 1;
+            let held = move |period: u32| {
+                let is_mine = period / 144 % 2 == turn;
+                Some(if is_mine { most_mib } else { 1_000.0 })
+            };
+            let mut next = machine.clone().gpu(gpu, flat(10.0));
+            for statistic in [Statistic::Average, Statistic::Maximum] {
+                next = next.series(Metric::GpuMemoryUsed, statistic, Some(gpu), held);
+            }
+            let total = Metric::GpuMemoryTotal;
+            *machine = next.series(total, Statistic::Maximum, Some(gpu), flat(A10G_MIB));
+        }
+    }
+    machines
+}
+
+#[test]
+fn memory_of_tenants_is_the_sum_of_their_peaks_whenever_they_are() {
+    // 2 × 9,500 × 1.2 = 22,800 of 23,028 MiB: two on a card, 8 tenants on 4 cards.
+    assert_eq!(
+        shared(by_turns(9_500.0), Risk::High),
+        Ok((SharingMode::Mps, 1))
+    );
+    // 2 × 9,600 × 1.2 = 23,040. Hour by hour it would be (9,600 + 1,000) × 1.2 = 12,720, but
+    // a process that is not ready for the peak of its neighbor ends with it.
+    let refused = shared(by_turns(9_600.0), Risk::High).expect_err("a card each");
+    assert!(refused.contains("A10G does not support MIG"), "{refused}");
 }
 
 #[test]
