@@ -184,6 +184,29 @@ fn a_network_that_is_not_measured_weakens_a_stop_as_a_missing_cpu_does() {
 }
 
 #[test]
+fn neither_cpu_nor_network_measured_is_a_stop_without_waste() {
+    let audit = at(Risk::Medium, vec![idle("i-1").without_network()]);
+    let action = only(&audit);
+    assert_eq!(
+        (action.kind(), action.risk()),
+        (ActionKind::Stop, Risk::Medium)
+    );
+    assert_eq!(action.monthly_savings().amount(), decimal("884.76"));
+    assert_eq!(action.certain().amount(), decimal("0"));
+    assert_eq!(
+        action.caveats(),
+        [
+            "CPU was not measured on i-1: check what runs there",
+            "network traffic was not measured on i-1: check what uses it",
+        ]
+    );
+    assert_eq!(audit.findings[0].confidence, Confidence::Derived);
+    assert_eq!(waste(&audit), "0");
+    let low = at(Risk::Low, vec![idle("i-1").without_network()]);
+    assert!(low.workloads[0].actions.is_empty());
+}
+
+#[test]
 fn an_encoder_that_is_not_measured_is_no_sign_beside_a_quiet_cpu_and_network() {
     let quiet = || idle("i-1").cpu(flat(2.0));
     let encoding = |sessions: f64| {

@@ -2,9 +2,9 @@
 
 use super::config;
 use super::draft::{Bought, estate_of, fleet};
-use crate::rules::builder::audited;
+use crate::rules::builder::{A10G_MIB, Machine, audited, estate, flat, g5};
 use gpucost::analysis::{Audit, AuditedWorkload};
-use gpucost::domain::{Action, ActionKind, Metric, ResourceId, Window};
+use gpucost::domain::{Action, ActionKind, Metric, ResourceId, Risk, Statistic, Window};
 use gpucost::usage::{Estate, Points, Series};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
@@ -36,6 +36,37 @@ const SIGNS: [(Metric, &str); 3] = [
     (Metric::NetworkIn, "network traffic was "),
     (Metric::NetworkOut, "network traffic was "),
 ];
+
+/// Power is none of these. Most fleets have none, and where the counters stand still it can only
+/// contradict them: then nothing is known of the GPU. A machine whose contradiction nobody
+/// measures is judged by its counters, as those without power are; this is the one case in which
+/// a signal that is taken away adds waste.
+#[test]
+fn power_that_is_not_measured_changes_no_stop_but_one_that_it_contradicts() {
+    let drawing = |watts: Option<f64>| {
+        let machine = g5("i-1").gpu(0, flat(0.0)).vram(0, 200.0, A10G_MIB);
+        let series = |machine: Machine, watts: f64| {
+            let metric = Metric::GpuPowerDraw;
+            machine.series(metric, Statistic::Average, Some(0), flat(watts))
+        };
+        let audit = audited(&estate(vec![match watts {
+            Some(watts) => series(machine, watts),
+            None => machine,
+        }]));
+        let stop = stop_of(&audit, &ResourceId::named("i-1"));
+        let waste = audit.totals.monthly_waste.expect("priced").amount();
+        (
+            stop.map(|stop| (stop.monthly_savings().amount(), stop.risk())),
+            waste,
+        )
+    };
+    // 1.006 × 730, and an A10G rests up to 57 + 15% × (300 − 57) = 93.45 W.
+    let saved = Decimal::new(73_438, 2);
+    let stopped = (Some((saved, Risk::Low)), saved);
+    assert_eq!(drawing(Some(93.0)), stopped);
+    assert_eq!(drawing(None), stopped);
+    assert_eq!(drawing(Some(94.0)), (None, Decimal::ZERO));
+}
 
 /// The estate without most points of a metric of one instance: none, or twelve.
 fn without(estate: &Estate, id: &ResourceId, metric: Metric, keeps: usize) -> Estate {
