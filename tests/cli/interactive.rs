@@ -11,6 +11,7 @@ use gpucost::sources::files::{Keep, read_estate};
 use gpucost::usage::Estate;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -231,6 +232,67 @@ fn an_action_that_is_off_moves_the_total_as_a_policy_does() {
     press(&mut again, &[Key::Tab, Key::Char(' ')]);
     assert_eq!(again.monthly_savings(), Some(whole));
     assert!(!exported(&mut again).contains("[[reject]]"));
+}
+
+/// What `PLAN` has: the number of actions that it says, and the saving of each that it lists.
+fn listed(model: &mut Model<'_>) -> (String, Vec<Decimal>) {
+    press(model, &[Key::Tab]);
+    let lines = screen(model, (160, 200));
+    let title = lines[3].strip_prefix("PLAN  ").expect("the plan");
+    let (number, _) = title.split_once(',').expect("a number of actions");
+    (number.to_owned(), savings(&lines))
+}
+
+/// The amounts of the actions that are on, above the last line.
+fn savings(lines: &[String]) -> Vec<Decimal> {
+    let on = lines[5..lines.len() - 1]
+        .iter()
+        .filter(|line| !line.contains("[ ]"));
+    let amounts = on.filter_map(|line| {
+        let amount = line.split_once('$')?.1.split_whitespace().next()?;
+        Some(amount.replace(',', "").parse().expect("an amount"))
+    });
+    amounts.collect()
+}
+
+#[test]
+fn the_list_has_every_action_of_the_total_and_every_command_as_many() {
+    for (file, demo) in [
+        ("estate.json.gz", "starter"),
+        ("quarter-used.json.gz", "quarter-used"),
+        ("mixed-fleet.json.gz", "mixed-fleet"),
+    ] {
+        let path = demo_path().with_file_name(file);
+        let estate = read_estate(&path, Keep::Usage).expect("a demo");
+        let mut model = model(&estate, &[]);
+        let (number, each) = listed(&mut model);
+        let total = model.monthly_savings().expect("priced").amount();
+        assert_eq!(each.iter().sum::<Decimal>(), total, "{demo}");
+        assert_eq!(number, format!("{} actions", each.len()), "{demo}");
+        let header = screen(&model, (160, 200));
+        assert!(
+            header[2].starts_with(&format!("{number} on, 0 off")),
+            "{demo}"
+        );
+        let world = World::new();
+        let fix = world.run(&["fix", "--demo", demo]);
+        assert!(fix.stdout.starts_with(&number), "{demo}: {}", fix.stdout);
+        let audit = world.run(&["audit", "--demo", demo, "--format", "json"]);
+        let audit = audit.json();
+        let lists = ["workloads", "unused_commitments"].map(|key| audit[key].as_array());
+        let rows = lists.into_iter().flatten().flatten();
+        let actions: usize = rows
+            .filter_map(|row| row["plan"]["actions"].as_array().map(Vec::len))
+            .sum();
+        assert_eq!(actions, each.len(), "{demo}");
+        // What is off is listed still, and is in no sum.
+        press(&mut model, &[Key::Char(' ')]);
+        let lines = screen(&model, (160, 200));
+        let off = lines.iter().filter(|line| line.contains("[ ]"));
+        assert_eq!(off.count(), 1, "{demo}");
+        let left = model.monthly_savings().expect("priced").amount();
+        assert_eq!(savings(&lines).iter().sum::<Decimal>(), left, "{demo}");
+    }
 }
 
 #[test]
