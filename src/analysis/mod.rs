@@ -86,6 +86,7 @@ pub use tenants::{FoundTenant, FoundTenants, NoTenant, share_tenants};
 pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price_plan};
 pub use workloads::{instance_shape, is_vocabulary, kind_of_name};
 
+use self::kpis::planned_utilization_percent;
 use self::plan::{Offers, Owned, Planned, Planner, machine_facts};
 use self::remedy::Asked;
 use self::workloads::Grouped;
@@ -143,6 +144,9 @@ pub struct Audit {
     pub week: WeekUsage,
     /// Its key figures.
     pub kpis: Kpis,
+    /// Useful of the GPU hours of the measured instances after the plan, 0–100; absent where it
+    /// leaves none of them, or nothing was measured.
+    pub planned_utilization_percent: Option<f64>,
     /// The prices that figures rest on.
     pub prices: PriceUse,
     /// What the gathering cost.
@@ -164,7 +168,7 @@ pub fn audit_to_choose(estate: &Estate, policy: &Policy, accepted: Risk) -> (Aud
         (policy, accepted, false),
         Some(&mut levels),
     );
-    (audit, Choices::new(levels))
+    (audit, Choices::new(levels, policy.clone()))
 }
 
 /// Audits an estate for the types that its workloads could move to: at this level of risk
@@ -331,6 +335,7 @@ fn judge(
         funnel: Funnel::of(&audited),
         week,
         kpis,
+        planned_utilization_percent: planned_utilization_percent(&audited, policy),
         workloads: audited,
         purchases: plan.purchases,
         scope_changes: plan.scope_changes,

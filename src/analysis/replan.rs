@@ -1,5 +1,6 @@
 //! The plan of an audit again, with other actions rejected.
 
+use super::kpis::planned_utilization_percent;
 use super::plan::Choices;
 use super::{Audit, Totals};
 use crate::savings::RejectedKinds;
@@ -21,5 +22,7 @@ impl Audit {
         self.scope_changes = plan.scope_changes;
         // The gaps of sums are among those of the audit already.
         self.totals = Totals::of(&self.workloads, &self.unused, &mut Vec::new());
+        self.planned_utilization_percent =
+            planned_utilization_percent(&self.workloads, &choices.policy);
     }
 }

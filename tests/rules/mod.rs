@@ -18,6 +18,7 @@ mod honest;
 mod levers;
 mod owned;
 mod plan;
+mod planned_use;
 mod profiled;
 mod properties;
 mod prose;

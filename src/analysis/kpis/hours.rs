@@ -42,8 +42,8 @@ pub struct GpuUse {
 
 /// What was measured of the GPUs of one instance.
 #[derive(Debug, Clone, Copy)]
-struct Activity {
-    mean_percent: f64,
+pub(super) struct Activity {
+    pub mean_percent: f64,
     /// Share of the time in which a GPU did nothing, mean over its GPUs, 0–1.
     idle_share: f64,
 }
@@ -64,20 +64,10 @@ impl GpuUse {
 
     /// Adds the instances of a workload that runs. One of an unknown type has no GPU hours.
     pub fn add(&mut self, workload: &Workload, policy: &Policy) {
-        let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
-        let Some(offer) = offer.filter(|_| workload.key.running) else {
-            return;
-        };
-        for (place, usage) in workload.usage.iter().enumerate() {
-            let share = usage.running.share().unwrap_or(Decimal::ONE);
-            let hours = policy.hours_per_month * share * offer.share.count();
-            let Some(hours) = hours.to_f64() else {
-                continue;
-            };
+        for (place, hours, activity) in gpu_hours(workload, policy) {
             self.instances += 1;
             self.hours.all += hours;
-            let visible = usize::from(offer.share.visible_devices());
-            let Some(activity) = activity(workload, place, visible, policy) else {
+            let Some(activity) = activity else {
                 self.hours.unmeasured += hours;
                 continue;
             };
@@ -150,6 +140,26 @@ impl GpuUse {
             ),
         ]
     }
+}
+
+/// The GPU hours per month of each instance of a workload that runs, by its place, with what was
+/// measured of them. One of an unknown type has none.
+pub(super) fn gpu_hours(
+    workload: &Workload,
+    policy: &Policy,
+) -> impl Iterator<Item = (usize, f64, Option<Activity>)> {
+    let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
+    let offer = offer.filter(|_| workload.key.running).into_iter();
+    offer.flat_map(move |offer| {
+        let visible = usize::from(offer.share.visible_devices());
+        let usage = workload.usage.iter().enumerate();
+        usage.filter_map(move |(place, usage)| {
+            let share = usage.running.share().unwrap_or(Decimal::ONE);
+            let hours = policy.hours_per_month * share * offer.share.count();
+            let activity = activity(workload, place, visible, policy);
+            Some((place, hours.to_f64()?, activity))
+        })
+    })
 }
 
 /// What was measured of an instance: absent where its samples are too few, where they are

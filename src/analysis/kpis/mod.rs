@@ -3,11 +3,13 @@
 
 mod hours;
 mod jobs;
+mod planned;
 mod run;
 mod units;
 
 pub use hours::{GpuHours, GpuUse, waits_for_work};
 pub use jobs::JobCost;
+pub(super) use planned::planned_utilization_percent;
 pub use run::{CountedRun, RunKpis};
 pub use units::{UnitError, unit_costs};
 

@@ -1,7 +1,7 @@
 //! What a plan was chosen from, so that it may be made again.
 
 use super::planning::{Offers, saved};
-use crate::domain::{Action, ActionKind, CommitmentPool, Risk};
+use crate::domain::{Action, ActionKind, CommitmentPool, Policy, Risk};
 use crate::savings::{LeftOut, Purchase, RejectedKinds, ScopeChange};
 use std::collections::BTreeMap;
 
@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone)]
 pub struct Choices {
     levels: BTreeMap<Risk, Offers>,
+    pub(in crate::analysis) policy: Policy,
 }
 
 /// What a plan does with one workload, and what it does without.
@@ -25,8 +26,8 @@ pub(in crate::analysis) struct Replanned {
 }
 
 impl Choices {
-    pub(in crate::analysis) fn new(levels: BTreeMap<Risk, Offers>) -> Self {
-        Self { levels }
+    pub(in crate::analysis) fn new(levels: BTreeMap<Risk, Offers>, policy: Policy) -> Self {
+        Self { levels, policy }
     }
 
     /// The plan without some kinds of actions: the one that saves the most, and of those that

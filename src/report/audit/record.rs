@@ -31,6 +31,8 @@ columns! {
         opt money "summary.monthly_waste", "", Data, audit.totals.monthly_waste, "Savings that are certain.";
         opt money "summary.monthly_optimization", "", Data, audit.totals.monthly_optimization, "The other savings.";
         opt percent "summary.savings_percent", "", Data, audit.totals.savings_percent().and_then(|percent| percent.round_dp(2).to_f64()), "";
+        opt percent "summary.utilization_percent", "", Data, measured(audit, Kpi::Utilization), "Of the GPU hours of measured instances, today.";
+        opt percent "summary.planned_utilization_percent", "", Data, audit.planned_utilization_percent, "The same after the plan; no unmeasured GPU counts.";
         opt money "summary.annual_savings", "", Data, audit.totals.annual_savings(), "";
         opt cost "summary.committed_monthly_cost", "", Data, audit.totals.committed_monthly_cost, "Paid whether anything runs or not.";
         opt cost "summary.unused_monthly_cost", "", Data, audit.totals.unused_monthly_cost, "Paid for what does not run.";

@@ -93,7 +93,7 @@ pub(super) fn headline(audit: &Audit) -> String {
     )
 }
 
-/// From today's cost to that after the plan.
+/// From today's cost and utilization to those after the plan.
 fn closing(audit: &Audit) -> String {
     let totals = &audit.totals;
     let (Some(today), Some(planned)) = (totals.monthly_cost, totals.planned_monthly_cost) else {
@@ -102,8 +102,22 @@ fn closing(audit: &Audit) -> String {
     let year = totals.annual_savings().map_or(String::new(), |saved| {
         format!(", {} less per year", money(saved))
     });
+    let busy = measured(audit, Kpi::Utilization);
+    let busy = busy.zip(audit.planned_utilization_percent);
+    let busy = busy.map_or(String::new(), |(today, planned)| {
+        let unmeasured = audit.funnel.unmeasured_gpus;
+        let without = (unmeasured > 0).then(|| {
+            let gpus = counted(unmeasured, "unmeasured GPU", "unmeasured GPUs");
+            format!(" without {gpus}")
+        });
+        let (today, planned) = (percent(today), percent(planned));
+        format!(
+            "; GPUs {today} busy today → {planned} after the plan{}",
+            without.unwrap_or_default()
+        )
+    });
     format!(
-        "Total: {} per month today → {} after the plan{year}",
+        "Total: {} per month today → {} after the plan{year}{busy}",
         money(today),
         money(planned)
     )
