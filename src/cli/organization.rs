@@ -10,13 +10,12 @@ pub(super) struct OrgArgs {
     /// Read every active account of the AWS organization
     #[arg(long, conflicts_with_all = ["from", "demo"], help_heading = "AWS organization")]
     pub org: bool,
-    /// Comma-separated account IDs to read
+    /// Comma-separated account IDs to read, or to select from a recorded estate
     #[arg(
         long,
         value_name = "ID[,ID…]",
         value_delimiter = ',',
         value_parser = account_id,
-        conflicts_with_all = ["from", "demo"],
         help_heading = "AWS organization"
     )]
     pub account: Vec<String>,

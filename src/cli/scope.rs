@@ -16,19 +16,23 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Scope {
     /// Recorded regions to keep; `None` for all.
     regions: Option<BTreeSet<String>>,
+    /// Recorded accounts to keep; empty for all.
+    accounts: BTreeSet<String>,
     /// Tags that select instances.
     tags: Vec<TagFilter>,
 }
 
 impl Scope {
-    /// Reads the flags; `--region` selects in what was recorded only, because a
-    /// live account was asked about these regions alone.
+    /// Reads the flags; `--region` and `--account` select in what was recorded only, because
+    /// they are all that is read of what is live.
     pub(super) fn of(args: &EstateArgs) -> Result<Self, Failure> {
         let is_recorded = args.demo.is_some() || args.from.is_some();
         // A cluster is not asked for regions either.
         let is_whole = is_recorded || args.kubernetes.is_given();
         let names = args.aws.region.as_deref().filter(|_| is_whole);
+        let accounts = args.organization.account.iter().filter(|_| is_recorded);
         Ok(Self {
+            accounts: accounts.cloned().collect(),
             regions: match names {
                 Some(names) => regions(names)?.map(BTreeSet::from_iter),
                 None => None,
@@ -46,8 +50,15 @@ impl Scope {
     /// they give to one instance they do not give to another.
     pub(super) fn keep(&self, estate: &mut Estate) {
         let of_region = |name: &str| self.regions.as_ref().is_none_or(|r| r.contains(name));
+        let of_account = |id: &str| self.accounts.is_empty() || self.accounts.contains(id);
         let mut dropped = BTreeSet::new();
         estate.regions.retain(|region| of_region(region));
+        let (kept, others): (Vec<String>, _) = std::mem::take(&mut estate.accounts)
+            .into_iter()
+            .partition(|id| of_account(id));
+        estate.accounts = kept;
+        dropped.extend(others);
+        estate.commitments.retain_accounts(of_account);
         estate.commitments.retain_regions(of_region);
         estate.tag_filters.extend_from_slice(&self.tags);
         estate.tag_filters.sort();
@@ -61,6 +72,7 @@ impl Scope {
         let mut out_of_scope = std::mem::take(&mut estate.out_of_scope);
         estate.instances.retain(|instance| {
             let kept = of_region(&instance.region)
+                && of_account(&instance.account)
                 && self.tags.iter().all(|filter| filter.keeps(&instance.tags));
             if !kept {
                 dropped.insert(instance.id.to_string());
@@ -82,7 +94,9 @@ impl Scope {
         clusters
             .uses
             .retain(|one| !dropped.contains(one.machine.as_str()));
-        estate.jobs.retain(|job| of_region(&job.region));
+        estate
+            .jobs
+            .retain(|job| of_region(&job.region) && of_account(&job.account));
         estate.managed.plans.retain(|plan| of_region(&plan.region));
         let instances = &estate.instances;
         estate

@@ -72,7 +72,7 @@ pub(super) struct VerdictArgs {
     /// Sort the workloads: amounts and utilization from the largest on
     #[arg(long, value_name = "KEY", value_parser = sort_key(), help_heading = "Rows of the tables")]
     pub sort: Option<SortKey>,
-    /// Show only workloads of these classes
+    /// Show only workloads of these classes or states
     #[arg(long, value_name = "CLASS[,CLASS…]", value_delimiter = ',', value_parser = class(), help_heading = "Rows of the tables")]
     pub class: Vec<String>,
     /// Show only workloads that can save at least this much per month

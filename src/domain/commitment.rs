@@ -289,6 +289,14 @@ impl Commitments {
             .retain(|one| one.region.as_deref().is_none_or(&keep));
         self.capacity_reservations.retain(|one| keep(&one.region));
     }
+
+    /// Keeps the capacity reservations of the accounts that pass, and those of unknown ones:
+    /// only its own account pays for unused room.
+    pub fn retain_accounts(&mut self, keep: impl Fn(&str) -> bool) {
+        let owners = &self.owners;
+        self.capacity_reservations
+            .retain(|one| owners.get(&one.id).is_none_or(|owner| keep(owner)));
+    }
 }
 
 fn replace<T>(present: &mut Vec<T>, others: Vec<T>, id: impl Fn(&T) -> String) {

@@ -58,6 +58,8 @@ pub struct UtilizationSummary {
     pub idle_share: Option<f64>,
     /// 99th percentile over time of the largest maximum; absent without maxima.
     pub maximum_p99: Option<f64>,
+    /// Share of the hours with data in which a GPU reached 1%, 0–1; absent without maxima.
+    pub active_hours_share: Option<f64>,
     /// Periods of any seven days in which a GPU averaged at least 5%, at most.
     pub working_periods_a_week: u64,
     /// From the first period that counts to the end of the last one.

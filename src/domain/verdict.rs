@@ -43,6 +43,8 @@ named_enum! {
         IdleHeld = "idle-held",
         /// Nothing ran in all that was seen, which is too little to call it idle.
         IdleSoFar = "idle-so-far",
+        /// Works in under a tenth of the hours, which is no reason to stop it for good.
+        MostlyIdle = "mostly-idle",
         /// Kernels run and do no work: power stays close to the idle draw.
         Stalled = "stalled",
         /// Close to what the GPUs can do.

@@ -16,6 +16,8 @@ pub(super) const STALLED_FROM_PERCENT: f64 = 60.0;
 pub(super) const STALLED_SM_PERCENT: f64 = 5.0;
 /// Points within which a power p99 counts as the card's idle draw.
 pub(super) const IDLE_POWER_MARGIN_POINTS: f64 = 5.0;
+/// Share of hours in which a GPU works below which a workload is mostly idle.
+pub const MOSTLY_IDLE_HOURS_SHARE: f64 = 0.10;
 /// Share of hours close to 100% from which a workload is saturated.
 pub const SATURATED_HOURS_SHARE: f64 = 0.10;
 
@@ -162,7 +164,8 @@ fn sees_all_of(gpu: &GpuUsage, policy: &Policy) -> bool {
     .all(|samples| samples.coverage() >= policy.measured_coverage)
 }
 
-/// First that holds: idle, idle-held, idle-so-far, stalled, saturated, bursty, steady. `None`
+/// First that holds: idle, idle-so-far, idle-held, mostly-idle, stalled, saturated, bursty,
+/// steady. `None`
 /// when the GPUs seem idle but maxima or memory were not measured: without maxima a
 /// short job is not seen, without memory idle and idle-held cannot be distinguished.
 fn state(
@@ -190,6 +193,9 @@ fn state(
     }
     if is_stalled(workload, utilization, policy) {
         return Some(UsageState::Stalled);
+    }
+    if is_mostly_idle(workload, utilization) {
+        return Some(UsageState::MostlyIdle);
     }
     let distribution = &utilization.distribution;
     let saturated = distribution.mean > policy.saturated_above_percent
@@ -223,6 +229,15 @@ fn computes_nothing(workload: Measured<'_>, utilization: &UtilizationSummary) ->
         return Some(false);
     }
     utilization.maximum_p99.map(|p99| p99 < ACTIVE_PERCENT)
+}
+
+/// Whether GPUs work in few of the hours. Where one of them is not seen, or encodes, the hours
+/// do not tell.
+fn is_mostly_idle(workload: Measured<'_>, utilization: &UtilizationSummary) -> bool {
+    let share = utilization.active_hours_share;
+    share.is_some_and(|share| share < MOSTLY_IDLE_HOURS_SHARE)
+        && workload.sees_every_gpu()
+        && !workload.gpus().any(GpuUsage::encodes)
 }
 
 /// Why busy GPUs do no work: a hung collective and a spinning kernel read 100%.

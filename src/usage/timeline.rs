@@ -272,6 +272,7 @@ impl Timeline {
             } else {
                 None
             },
+            active_hours_share: maxima_complete.then(|| self.active_hours_share()),
             working_periods_a_week: samples(self.most_working_a_week()),
             observed_seconds: self.observed_seconds(),
             largest_sum_percent: self.largest_sum_percent(),
@@ -365,28 +366,43 @@ impl Timeline {
 
     /// Share (0–1) of the hours with data whose mean is above a percentage.
     pub fn share_of_hours_above(&self, percent: f64) -> f64 {
+        self.share_of_hours(self.means(), |hour| {
+            let sum: f64 = hour.iter().map(|(_, mean)| mean).sum();
+            sum / hour.len() as f64 > percent
+        })
+    }
+
+    /// Share (0–1) of the hours with data in which a GPU reached 1%, by the maxima.
+    fn active_hours_share(&self) -> f64 {
+        let maxima = self.counted().filter_map(|(index, slot)| {
+            let maximum = slot.maximum.map(percent)?;
+            Some((index, maximum))
+        });
+        let is_active = |(_, maximum): &(usize, f64)| *maximum >= ACTIVE_PERCENT;
+        self.share_of_hours(maxima, |hour| hour.iter().any(is_active))
+    }
+
+    /// Share (0–1) of the hours with values, each with the index of its period, that a test
+    /// holds for.
+    fn share_of_hours(
+        &self,
+        values: impl Iterator<Item = (usize, f64)>,
+        holds: impl Fn(&[(usize, f64)]) -> bool,
+    ) -> f64 {
         let per_hour = (3600 / self.period_seconds.max(1)).max(1) as usize;
         let offset = self.window.start.as_second().rem_euclid(3600) as usize
             / self.period_seconds.max(1) as usize;
-        let mut hours: Vec<(usize, f64, u32)> = Vec::new();
-        for (index, value) in self.means() {
-            let hour = (index + offset) / per_hour;
-            match hours.last_mut() {
-                Some((last, sum, count)) if *last == hour => {
-                    *sum += value;
-                    *count += 1;
-                }
-                _ => hours.push((hour, value, 1)),
-            }
-        }
-        if hours.is_empty() {
+        let values: Vec<(usize, f64)> = values
+            .map(|(index, value)| ((index + offset) / per_hour, value))
+            .collect();
+        let hours = values.chunk_by(|left, right| left.0 == right.0);
+        let (number, held) = hours.fold((0_u32, 0_u32), |(number, held), hour| {
+            (number + 1, held + u32::from(holds(hour)))
+        });
+        if number == 0 {
             return 0.0;
         }
-        let above = hours
-            .iter()
-            .filter(|(_, sum, count)| sum / f64::from(*count) > percent)
-            .count();
-        above as f64 / hours.len() as f64
+        f64::from(held) / f64::from(number)
     }
 }
 

@@ -236,10 +236,10 @@ fn two_periods_of_five_percent_in_a_week_spare_it() {
         )
         .verdict()
     };
-    assert_eq!(blips(1, 5.0), "overprovisioned/steady");
+    assert_eq!(blips(1, 5.0), "overprovisioned/mostly-idle");
     assert_eq!(blips(1, 4.99), "overprovisioned/idle");
-    assert_eq!(blips(2, 6.0), "overprovisioned/steady");
-    assert_eq!(blips(7 * DAY - 1, 6.0), "overprovisioned/steady");
+    assert_eq!(blips(2, 6.0), "overprovisioned/mostly-idle");
+    assert_eq!(blips(7 * DAY - 1, 6.0), "overprovisioned/mostly-idle");
     assert_eq!(blips(7 * DAY, 6.0), "overprovisioned/idle");
 }
 
@@ -275,6 +275,25 @@ fn serving_with_saturated_hours_is_a_risk_by_its_hours() {
     assert!((decisive.observed - 34.0 / 336.0 * 100.0).abs() < 1e-9);
     assert_eq!(decisive.threshold, 10.0);
     assert_eq!(finding.monthly_savings, None);
+}
+
+#[test]
+fn work_in_under_a_tenth_of_the_hours_is_mostly_idle_and_never_stopped() {
+    // Of 336 hours, 33 are 9.8% and 34 are 10.1%.
+    for peak in [1.0, 40.0, 100.0] {
+        let judged = judge(at(split(33 * HOUR, peak, 0.0)));
+        assert_eq!(judged.verdict(), "overprovisioned/mostly-idle", "{peak}");
+        assert!(!judged.actions().contains(&ActionKind::Stop), "{peak}");
+    }
+    let judged = judge(at(split(34 * HOUR, 40.0, 0.0)));
+    assert_eq!(judged.verdict(), "overprovisioned/steady");
+    // Work in one period makes an hour active.
+    let first_of_three_hours =
+        |period: u32| Some(if period.is_multiple_of(36) { 2.0 } else { 0.0 });
+    assert_eq!(
+        judge(at(first_of_three_hours)).verdict(),
+        "overprovisioned/steady"
+    );
 }
 
 #[test]

@@ -57,6 +57,7 @@ pub(super) fn verdict(audited: &AuditedWorkload, policy: &Policy) -> Vec<Line> {
         "threshold" if is(UsageState::IdleHeld) => "VRAM of {held}% or more (policy)";
         "threshold" if is(UsageState::IdleSoFar) => "no GPU reached {ACTIVE_PERCENT}% in the observed time, which is less than {days} (policy)";
         "threshold" if is(UsageState::Stalled) => "mean of 60% or more, while no GPU draws more than its idle draw and 15% of the way from there to its limit (p95), or has an SM activity of 5% or more (p95)";
+        "threshold" if is(UsageState::MostlyIdle) => "a GPU reached {ACTIVE_PERCENT}% in fewer than a tenth of the hours";
         "threshold" if is(UsageState::Saturated) => "mean above {}%, or 95% in a tenth of the hours (policy)", policy.saturated_above_percent;
         "threshold" if is(UsageState::Bursty) => "mean below {low}%, p95 of {}% or more (policy)", policy.bursty_p95_percent;
         "confidence" for confidence in verdict.confidence => "{confidence}";

@@ -3,7 +3,9 @@
 
 use super::text::{counted, money};
 use crate::analysis::{Audit, AuditedWorkload};
-use crate::domain::{Classification, Money, matches_pattern, named_enum, nearest_names, tag_value};
+use crate::domain::{
+    Classification, Money, UsageState, matches_pattern, named_enum, nearest_names, tag_value,
+};
 use rust_decimal::Decimal;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,10 +45,20 @@ const STOPPED: &str = "stopped";
 /// Tags that name a team, the first one first.
 const TEAM_TAGS: [&str; 2] = ["team", "owner"];
 
-/// The names of classes that a view can ask for.
+/// The names of classes and states that a view can ask for.
 pub fn class_names() -> impl Iterator<Item = &'static str> {
     let classes = Classification::ALL.iter().map(|class| class.name());
-    classes.chain([STOPPED])
+    let states = UsageState::ALL.iter().map(|state| state.name());
+    classes.chain(states).chain([STOPPED])
+}
+
+/// The states of a workload and of its members that behave alike.
+fn states_of(audited: &AuditedWorkload) -> BTreeSet<&'static str> {
+    let parts = audited.parts.iter().map(|part| &part.verdict);
+    let verdicts = parts.chain([&audited.verdict]);
+    verdicts
+        .filter_map(|verdict| Some(verdict.state?.name()))
+        .collect()
 }
 
 /// The class of a workload in lists.
@@ -72,7 +84,7 @@ pub struct View {
     pub limit: Option<usize>,
     /// Patterns of instance types.
     pub types: Vec<String>,
-    /// Names of classes.
+    /// Names of classes and states.
     pub classes: Vec<String>,
     /// Patterns of names, IDs and instances.
     pub names: Vec<String>,
@@ -91,6 +103,8 @@ pub struct RowFacts {
     pub region: String,
     /// Its class; empty where rows have none.
     pub class: &'static str,
+    /// How it and its members behave; empty where that cannot be said.
+    pub states: BTreeSet<&'static str>,
     pub team: Option<String>,
     /// Mean utilization, percent.
     pub utilization: Option<f64>,
@@ -111,6 +125,7 @@ impl RowFacts {
             instance_type: workload.key.instance_type.clone(),
             region: workload.key.region.clone(),
             class: class_of(audited),
+            states: states_of(audited),
             team: team_of(&workload.tags).map(str::to_owned),
             utilization: use_of_gpus.map(|summary| summary.distribution.mean),
             cost: workload.monthly_cost(),
@@ -180,9 +195,10 @@ impl View {
             let mut patterns = patterns.iter();
             patterns.any(|pattern| matches_pattern(pattern, word))
         };
+        let is_of_class = |name: &String| name == row.class || row.states.contains(name.as_str());
         let saves = |least: Decimal| amount(row.monthly_savings).is_some_and(|one| one >= least);
         (self.types.is_empty() || any(&self.types, &row.instance_type))
-            && (self.classes.is_empty() || self.classes.iter().any(|class| class == row.class))
+            && (self.classes.is_empty() || self.classes.iter().any(is_of_class))
             && (self.names.is_empty() || row.names.iter().any(|name| any(&self.names, name)))
             && (self.teams.is_empty() || row.team.iter().any(|team| any(&self.teams, team)))
             && self.min_savings.is_none_or(saves)
