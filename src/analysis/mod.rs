@@ -28,6 +28,7 @@ mod run;
 mod selection;
 mod served;
 mod sums;
+mod target;
 mod tenants;
 mod terraform;
 mod workloads;
@@ -96,7 +97,9 @@ use crate::domain::{
     Window, Workload,
 };
 use crate::rules::{self, ClusterFacts, Silence, Subject};
-use crate::savings::{CommitmentUse, HeldMachines, Purchase, ScopeChange, UnusedCommitment};
+use crate::savings::{
+    CommitmentUse, HeldMachines, Purchase, SavingsTarget, ScopeChange, UnusedCommitment,
+};
 use crate::usage::{Estate, Usages, WeekUsage};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -133,6 +136,8 @@ pub struct Audit {
     /// The risk at which the plan was made: the accepted one, or a lower one whose plan
     /// costs less.
     pub plan_risk: Risk,
+    /// What the plan was to save, where it is a part of one; absent for the whole plan.
+    pub target: Option<SavingsTarget>,
     /// What is paid for and does not run.
     pub unused: Vec<UnusedCommitment>,
     /// How well each commitment is used, in the order of application.
@@ -342,6 +347,7 @@ fn judge(
         pools: plan.pools,
         accepted,
         plan_risk,
+        target: None,
         unused,
         commitments: owned.coverage().commitments.clone(),
         findings,

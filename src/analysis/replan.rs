@@ -3,6 +3,7 @@
 use super::kpis::planned_utilization_percent;
 use super::plan::Choices;
 use super::{Audit, Totals};
+use crate::domain::Risk;
 use crate::savings::RejectedKinds;
 
 impl Audit {
@@ -10,7 +11,17 @@ impl Audit {
     /// purchases and totals become those of an audit whose policy rejects the same. What each
     /// lever offers by itself, and the findings, stay as they are.
     pub fn replan(&mut self, choices: &Choices, rejected: &RejectedKinds) {
-        let Some(mut plan) = choices.plan(rejected) else {
+        self.replan_within(choices, rejected, self.accepted);
+    }
+
+    /// The same with no more risk than `most`.
+    pub(super) fn replan_within(
+        &mut self,
+        choices: &Choices,
+        rejected: &RejectedKinds,
+        most: Risk,
+    ) {
+        let Some(mut plan) = choices.plan(rejected, most) else {
             return;
         };
         for one in &mut self.workloads {

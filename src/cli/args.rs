@@ -6,6 +6,7 @@ use super::export_args::ExportArgs;
 use super::kubernetes::KubernetesArgs;
 pub(super) use super::numbers::{not_negative, positive};
 use super::organization::OrgArgs;
+use super::plan_args::PlanArgs;
 use super::prometheus::PrometheusArgs;
 use super::view_args::{InventorySort, LimitArgs, RowArgs, TypeArgs, VerdictArgs};
 use crate::config::parse_duration;
@@ -246,9 +247,8 @@ pub(super) struct EstateArgs {
 pub(super) struct AuditArgs {
     #[command(flatten)]
     pub estate: EstateArgs,
-    /// Maximum risk level of the plan [default: medium]
-    #[arg(long, value_enum)]
-    pub risk: Option<RiskChoice>,
+    #[command(flatten)]
+    pub plan: PlanArgs,
     /// Add a cost breakdown by account, region, type, kind, class, purchase-option, gpu or
     /// tag:NAME (comma-separated); or, for pods on Kubernetes nodes, by namespace, owner,
     /// cluster, pool, node or label:NAME
@@ -274,7 +274,7 @@ pub(super) struct AuditArgs {
     pub policy: Option<PathBuf>,
     /// Browse workloads and their hours in the terminal, switch actions of the plan on and off,
     /// and export the choice as a policy
-    #[arg(long, conflicts_with_all = ["format", "group_by", "units", "record", "redact", "limit", "all", "bom", "by_day", "csv_table"])]
+    #[arg(long, conflicts_with_all = ["format", "target", "group_by", "units", "record", "redact", "limit", "all", "bom", "by_day", "csv_table"])]
     pub interactive: bool,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]

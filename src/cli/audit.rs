@@ -42,7 +42,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         return Err(Failure::input(what).with_hint(hint));
     }
     let counted = units::counted(args.units.as_deref(), &args.estate.out)?;
-    let accepted = risk(args.risk, &settings, io)?;
+    let accepted = risk(args.plan.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     let mut estate = estate::estate_to_group(&args.estate, &settings, keys.as_ref(), io)?;
     // Once, for every reader of it below.
@@ -63,7 +63,8 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         keys,
         hours_per_month: settings.policy.hours_per_month,
     };
-    let mut audit = audit_once(estate, &settings.policy, accepted);
+    let aimed = args.plan.aimed(&estate, (&settings.policy, accepted));
+    let mut audit = aimed.unwrap_or_else(|| audit_once(estate, &settings.policy, accepted));
     units::price(&mut audit, &counted, &settings.policy)?;
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;
     let rows: Vec<RowFacts> = audit.workloads.iter().map(RowFacts::of).collect();
@@ -167,7 +168,8 @@ fn render(
     io: &Io<'_>,
 ) -> Result<Rendered, Failure> {
     let args = wanted.args;
-    let mut invocation = invocation(&args.estate, args.risk);
+    let mut invocation = invocation(&args.estate, args.plan.risk);
+    invocation.audit.extend(args.plan.target_words());
     for names in &args.group_by {
         let words = ["--group-by".to_owned(), names.clone()];
         invocation.audit.extend(words);

@@ -1,7 +1,8 @@
 //! `gpucost fix`.
 
-use super::args::{DocFormat, EstateArgs, RiskChoice, doc_formats};
+use super::args::{DocFormat, EstateArgs, doc_formats};
 use super::exit::{ExitCode, Failure};
+use super::plan_args::PlanArgs;
 use super::price_age::PriceAge;
 use super::scope::invocation;
 use super::{Io, audit, check_plan, estate, output, planner};
@@ -56,9 +57,8 @@ pub(super) struct FixArgs {
     /// Print every action of the plan with its steps
     #[arg(long)]
     pub all: bool,
-    /// Maximum risk level of the plan [default: medium]
-    #[arg(long, value_enum)]
-    pub risk: Option<RiskChoice>,
+    #[command(flatten)]
+    pub plan: PlanArgs,
     /// Terraform plan that manages the same resources, as `terraform show -json` writes it:
     /// changes of them are printed as changes of the configuration
     #[arg(long, value_name = "FILE")]
@@ -89,7 +89,7 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
             ),
         );
     }
-    let accepted = audit::risk(args.risk, &settings, io)?;
+    let accepted = audit::risk(args.plan.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
     planner::check_output(&[("--terraform", args.terraform.as_deref())], out)?;
     let terraform = match &args.terraform {
@@ -97,7 +97,8 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
         None => None,
     };
     let estate = estate::estate(&args.estate, &settings, io)?;
-    let audited = audit_estate(&estate, &settings.policy, accepted);
+    let aimed = args.plan.aimed(&estate, (&settings.policy, accepted));
+    let audited = aimed.unwrap_or_else(|| audit_estate(&estate, &settings.policy, accepted));
     let warning = age.check(audited.prices.oldest_seen_on(), audited.window.end)?;
     let choice = FixChoice {
         actions: args.action.iter().flatten().cloned().collect(),
@@ -176,7 +177,8 @@ fn view(args: &FixArgs, format: DocFormat) -> FixView {
 
 /// What was typed to select these actions.
 fn typed(args: &FixArgs) -> Invocation {
-    let mut invocation = invocation(&args.estate, args.risk);
+    let mut invocation = invocation(&args.estate, args.plan.risk);
+    invocation.audit.extend(args.plan.target_words());
     let actions = args.action.iter().flatten().map(|(kind, name)| match name {
         Some(name) => ("--action", format!("{kind}:{name}")),
         None => ("--action", kind.to_string()),

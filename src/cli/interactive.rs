@@ -37,7 +37,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         sort: None,
     };
     let view = flags.view();
-    let accepted = audit_command::risk(args.risk, settings, io)?;
+    let accepted = audit_command::risk(args.plan.risk, settings, io)?;
     let age = PriceAge::of_estate(&args.estate, settings)?;
     let estate = estate::estate(&args.estate, settings, io)?;
     let (audit, choices) = audit_to_choose(&estate, &settings.policy, accepted);

@@ -56,6 +56,7 @@ mod model_args;
 mod numbers;
 mod organization;
 mod output;
+mod plan_args;
 mod planner;
 mod planner_flags;
 mod planner_offers;

@@ -29,6 +29,7 @@ mod run_diff;
 mod run_metrics;
 mod shared;
 mod spot;
+mod target;
 mod terraform;
 
 pub use audit::{

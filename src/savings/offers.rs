@@ -237,6 +237,21 @@ pub enum LeftOut {
     SavesNothing,
     /// A person decided against it.
     Rejected,
+    /// Less risky actions reach the target of the plan.
+    Target,
+}
+
+/// A share of today's cost that a plan is to save.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SavingsTarget {
+    /// Of today's cost, above 0 and at most 100.
+    pub percent: Decimal,
+    /// The same per month, not rounded.
+    pub monthly_savings: Money,
+    /// The lowest risk whose plan reaches it, or the accepted one where none does.
+    pub risk: Risk,
+    /// How much less the plan saves per month; absent where it reaches the target.
+    pub missing: Option<Money>,
 }
 
 /// Kinds of actions that a plan does without, by the ID of the workload.

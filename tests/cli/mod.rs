@@ -22,6 +22,7 @@ mod capacity_counts;
 mod chargeback;
 mod check;
 mod check_settings;
+mod choosing;
 mod ci;
 mod comment;
 mod commitments;

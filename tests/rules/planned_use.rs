@@ -7,7 +7,7 @@ use gpucost::usage::Estate;
 
 /// An idle machine; one of four GPUs, of which one works at 40%; and one for development that
 /// works at 60% from 8 to 16 o'clock.
-fn fleet() -> Estate {
+pub fn fleet() -> Estate {
     let hours = |period: u32| {
         Some(if (96..192).contains(&(period % 288)) {
             60.0

@@ -182,6 +182,7 @@ fn stays(one: &AuditedWorkload) -> String {
         Some(LeftOut::Instead(kind)) => format!("the plan takes {kind} instead, which costs less"),
         Some(LeftOut::SavesNothing) => "it saves nothing after the other actions".to_owned(),
         Some(LeftOut::Rejected) => "the policy rejects it".to_owned(),
+        Some(LeftOut::Target) => "less risky actions reach the target".to_owned(),
         None => match one.actions.first() {
             Some(action) => format!("the plan leaves nothing to move: {}", action.kind()),
             None => "the plan leaves it as it is".to_owned(),

@@ -30,10 +30,15 @@ impl Choices {
         Self { levels, policy }
     }
 
-    /// The plan without some kinds of actions: the one that saves the most, and of those that
-    /// save the same the one at the highest level. `None` without any level.
-    pub(in crate::analysis) fn plan(&self, rejected: &RejectedKinds) -> Option<Replanned> {
-        let levels = self.levels.iter();
+    /// The plan without some kinds of actions at a level of risk or below: the one that saves the
+    /// most, and of those that save the same the one at the highest level. `None` without any
+    /// level.
+    pub(in crate::analysis) fn plan(
+        &self,
+        rejected: &RejectedKinds,
+        most: Risk,
+    ) -> Option<Replanned> {
+        let levels = self.levels.range(..=most);
         let plans = levels.map(|(risk, offers)| (*risk, offers, offers.plan(rejected)));
         let (risk, offers, plan) = plans.reduce(|best, next| {
             if saved(&next.2) >= saved(&best.2) {

@@ -5,8 +5,8 @@ use crate::analysis::PriceUse;
 use crate::analysis::workloads::Grouped;
 use crate::catalog::{self, Prices};
 use crate::domain::{
-    Action, ActionKind, Cause, CauseKind, CommitmentPool, Gap, KindBasis, Money, Policy, Risk,
-    WORK, WorkUnit, Workload, WorkloadKind,
+    Action, ActionKind, Cause, CauseKind, CommitmentPool, Gap, KindBasis, Money, Policy,
+    RejectedAction, Risk, WORK, WorkUnit, Workload, WorkloadKind,
 };
 use crate::savings::{
     Alternatives, Bought, Existing, Facts, HeldMachines, Members, NOTHING_SMALLER, Plan, Proposals,
@@ -332,7 +332,9 @@ impl Planner<'_> {
             hours_per_month: self.policy.hours_per_month,
             window_hours: self.window_hours(),
         };
-        let composed = offers.plan(&self.rejected(groups));
+        let ids = groups.iter().map(|group| &group.workload);
+        let ids: Vec<(String, &str)> = ids.map(|one| (one.id(), one.name.as_str())).collect();
+        let composed = offers.plan(&rejected_kinds(&self.policy.rejected, &ids));
         for (proposals, actions) in proposals.iter_mut().zip(&composed.actions) {
             let kind = ActionKind::Rightsize;
             let taken = actions.iter().find(|action| action.kind() == kind);
@@ -363,31 +365,32 @@ impl Planner<'_> {
         }
     }
 
-    /// What the policy rejects of these.
-    fn rejected(&self, groups: &[Grouped]) -> RejectedKinds {
-        let mut rejected = RejectedKinds::new();
-        if self.policy.rejected.is_empty() {
-            return rejected;
-        }
-        let ids: BTreeSet<String> = groups.iter().map(|one| one.workload.id()).collect();
-        for group in groups {
-            let (id, name) = (group.workload.id(), &group.workload.name);
-            let own = self.policy.rejected.iter();
-            let own = own.filter(|one| one.is_about(&id, name, &ids));
-            let kinds: BTreeSet<ActionKind> = own.map(|one| one.action).collect();
-            if !kinds.is_empty() {
-                rejected.insert(id, kinds);
-            }
-        }
-        rejected
-    }
-
     /// Whole hours of the window.
     fn window_hours(&self) -> usize {
         let window = self.estate.window;
         let empty = Timeline::new(window, self.estate.period_seconds);
         empty.activity(None, window.start).len()
     }
+}
+
+/// The kinds of actions that a policy rejects of workloads, each with its ID and its name.
+pub(in crate::analysis) fn rejected_kinds(
+    policy: &[RejectedAction],
+    workloads: &[(String, &str)],
+) -> RejectedKinds {
+    let mut rejected = RejectedKinds::new();
+    if policy.is_empty() {
+        return rejected;
+    }
+    let ids: BTreeSet<String> = workloads.iter().map(|(id, _)| id.clone()).collect();
+    for (id, name) in workloads {
+        let own = policy.iter().filter(|one| one.is_about(id, name, &ids));
+        let kinds: BTreeSet<ActionKind> = own.map(|one| one.action).collect();
+        if !kinds.is_empty() {
+            rejected.insert(id.clone(), kinds);
+        }
+    }
+    rejected
 }
 
 /// The gap of data without which a lever stays silent.

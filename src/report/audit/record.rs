@@ -7,6 +7,7 @@ use crate::domain::{
 use crate::report::doc::{Kind, Record, Value, columns};
 use crate::report::groups::{groups, showback};
 use crate::report::reserved::CURRENCIES;
+use crate::report::target::target;
 use rust_decimal::prelude::ToPrimitive;
 
 columns! {
@@ -96,6 +97,7 @@ type Asked<'a> = (&'a Audit, Option<&'a Grouping>);
 
 columns! {
     fn extras<'a>(asked: Asked<'a>) {
+        opt record[target] "target", "", Json, asked.0.target, "Only with --target: what the plan was to save.";
         rows[unit_costs] "unit_costs", "", Json, &asked.0.kpis.unit_costs, "Only with --units: what units of work cost, in the order of the file.";
         opt record[groups] "groups", "", Json, of_workloads(asked.1), "Only with --group-by: the cost by account, region, tag and so on. Rows sum to the total to the cent.";
         opt record[showback] "showback", "", Json, of_claims(asked.1), "Only with --group-by and keys of pods: the cost by who holds GPUs of Kubernetes nodes. Rows sum to the total to the cent.";

@@ -14,6 +14,7 @@ use crate::report::shared::next::{Invocation, Setup};
 use crate::report::shared::plots::{Bar, MOST_BARS};
 use crate::report::shared::text::{count, counted, minute, money, percent, rounded};
 use crate::report::shared::view::{Picked, View, sum, summed};
+use crate::report::target::target_in_words;
 use crate::savings::{LeftOut, averaged_away};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -163,6 +164,7 @@ fn about(audit: &Audit, how: &AuditScreen<'_>) -> Vec<String> {
     let oldest = audit.prices.oldest_effective_date();
     let oldest = oldest.map_or(String::new(), |date| format!(", oldest from {date}"));
     about.extend((!origins.is_empty()).then(|| format!("Prices: {origins}{oldest}")));
+    about.extend(audit.target.as_ref().map(target_in_words));
     about.extend(how.view.is_filtered().then(|| OF_FILTERS.to_owned()));
     if !how.is_brief && audit.api.calls > 0 {
         let calls = counted(audit.api.calls, "API call", "API calls");
@@ -223,7 +225,7 @@ fn plan(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Vec<Table>
     if !how.is_brief {
         owned.notes.extend(averages(&picked.kept));
     }
-    if audit.plan_risk < audit.accepted {
+    if audit.plan_risk < audit.accepted && audit.target.is_none() {
         let risk = audit.plan_risk;
         owned.notes.push(format!(
             "The plan of `--risk {risk}` costs less and is shown."
@@ -293,7 +295,7 @@ fn summed_cost(cost: Option<Money>) -> String {
 /// Why the plan does nothing with a workload.
 fn cause(audited: &AuditedWorkload) -> &'static str {
     let workload = &audited.workload;
-    let mut offers = audited.left_out.values();
+    let reasons: Vec<LeftOut> = audited.left_out.values().copied().collect();
     if workload.ignored.is_some() {
         "a tag takes it out of advice"
     } else if !workload.key.running {
@@ -302,13 +304,11 @@ fn cause(audited: &AuditedWorkload) -> &'static str {
         "its price is unknown"
     } else if audited.verdict.classification == Classification::InsufficientData {
         "too little was measured"
-    } else if offers.any(|why| matches!(why, LeftOut::Risk(_))) {
+    } else if reasons.contains(&LeftOut::Target) {
+        "less risky actions reach the target"
+    } else if reasons.iter().any(|why| matches!(why, LeftOut::Risk(_))) {
         "savings take a higher `--risk`"
-    } else if audited
-        .left_out
-        .values()
-        .any(|why| matches!(why, LeftOut::Rejected))
-    {
+    } else if reasons.contains(&LeftOut::Rejected) {
         "a person decided against it"
     } else {
         "nothing that is offered costs less"

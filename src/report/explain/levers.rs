@@ -78,6 +78,7 @@ fn left_out(
         }
         Some(LeftOut::SavesNothing) => "it saves nothing after the other actions".to_owned(),
         Some(LeftOut::Rejected) => "the policy rejects it".to_owned(),
+        Some(LeftOut::Target) => "less risky actions reach the target".to_owned(),
         // A type that the plan leads to may have no offer where others have one.
         None => {
             let last = audited

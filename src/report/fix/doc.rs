@@ -10,6 +10,7 @@ use crate::report::promises::RISKS;
 use crate::report::reserved::CURRENCIES;
 use crate::report::shared::next::Invocation;
 use crate::report::shared::text::{minute, money, money_or_absent, safe, shell_word};
+use crate::report::target::{target, target_in_words};
 use crate::savings::{Promise, Purchase};
 use rust_decimal::prelude::ToPrimitive;
 
@@ -45,6 +46,12 @@ columns! {
         word[RISKS] "plan_risk", "", Data, plan.risk.name(), "Maximum risk of the plan.";
         opt word[CURRENCIES] "currency", "", Data, plan.monthly_savings().map(|sum| sum.currency().code()), "null without any action, and in several currencies.";
         opt money "monthly_savings", "", Data, plan.monthly_savings(), "The sum over the actions; null without any, and in several currencies.";
+    }
+}
+
+columns! {
+    fn extras<'a>(plan: &'a FixPlan<'a>) {
+        opt record[target] "target", "", Json, plan.target, "Only with --target: what the plan was to save.";
     }
 }
 
@@ -146,7 +153,9 @@ pub fn fix_doc(plan: &FixPlan<'_>, invocation: &Invocation, view: FixView) -> Do
             plan.risk,
             money_or_absent(plan.monthly_savings())
         ),
+        about: plan.target.iter().map(target_in_words).collect(),
         record: Record::of(document(), &plan),
+        extras: Record::of(extras(), &plan),
         tables: tables(&plan.items).into(),
         next: next(plan, invocation, view),
         ..Doc::default()
@@ -175,6 +184,7 @@ pub fn fix_schema() -> Result<String, serde_json::Error> {
                  Keys may be added within a schema version.";
     let form = Doc {
         record: Record::heads(document()),
+        extras: Record::heads(extras()),
         tables: tables(&[]).into(),
         ..Doc::default()
     };

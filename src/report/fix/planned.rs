@@ -6,6 +6,7 @@ use super::{groups, kubernetes, machines, purchase, schedule, share, terraform};
 use crate::analysis::{Audit, Fix, FixTarget, WorkloadFix};
 use crate::domain::{ActionKind, Money, Provider, Risk, WorkloadKind, counted};
 use crate::report::shared::text::money;
+use crate::savings::SavingsTarget;
 use jiff::Timestamp;
 use std::collections::BTreeSet;
 
@@ -15,6 +16,7 @@ pub struct FixPlan<'a> {
     pub(super) as_of: Timestamp,
     /// The risk at which the plan was made.
     pub(super) risk: Risk,
+    pub(super) target: Option<SavingsTarget>,
     pub(super) items: Vec<FixItem<'a>>,
 }
 
@@ -58,6 +60,7 @@ impl<'a> FixPlan<'a> {
         Self {
             as_of: audit.as_of,
             risk: audit.plan_risk,
+            target: audit.target,
             items: items.collect(),
         }
     }

@@ -5,3 +5,4 @@ mod choices;
 mod compared;
 mod load;
 mod reaudit;
+mod targets;

@@ -1,0 +1,141 @@
+//! The part of a plan that reaches a target: the least risky actions that save enough.
+
+use super::plan::{Choices, rejected_kinds};
+use super::{Audit, AuditedWorkload};
+use crate::domain::{ActionKind, Money, Risk};
+use crate::savings::{LeftOut, RejectedKinds, SavingsTarget};
+use rust_decimal::Decimal;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+/// Actions on one workload that are taken together: each applies to what the one before it
+/// leaves.
+struct Unit {
+    id: String,
+    kinds: BTreeSet<ActionKind>,
+    risk: Risk,
+    /// In which stage of a plan its first action is.
+    stage: u8,
+    saved: Decimal,
+}
+
+impl Unit {
+    /// What ends members, and what changes those that stay, are independent of each other.
+    fn of(audited: &AuditedWorkload) -> impl Iterator<Item = Self> + '_ {
+        [true, false].into_iter().filter_map(|ends| {
+            let actions = || {
+                let all = audited.actions.iter();
+                all.filter(move |action| (action.kind().stage() == 0) == ends)
+            };
+            Some(Self {
+                id: audited.workload.id(),
+                kinds: actions().map(|action| action.kind()).collect(),
+                risk: actions().map(|action| action.risk()).max()?,
+                stage: actions().map(|action| action.kind().stage()).min()?,
+                saved: actions()
+                    .map(|action| action.monthly_savings().amount())
+                    .sum(),
+            })
+        })
+    }
+}
+
+fn kinds(audited: &AuditedWorkload) -> Vec<ActionKind> {
+    let actions = audited.actions.iter();
+    actions.map(|action| action.kind()).collect()
+}
+
+impl Audit {
+    /// Leaves in the plan the least risky actions that save a percentage of today's cost, and
+    /// notes how far it gets. Actions are taken by risk, then in the order in which to carry them
+    /// out, until the plan of the taken ones saves enough; a lower level of risk that reaches it
+    /// comes before a higher one. Without any priced workload nothing changes.
+    pub fn aim(&mut self, choices: &Choices, percent: Decimal) {
+        let Some(cost) = self.totals.monthly_cost else {
+            return;
+        };
+        let whole: Vec<Vec<ActionKind>> = self.workloads.iter().map(kinds).collect();
+        let wanted = cost.amount() * percent / Decimal::ONE_HUNDRED;
+        let ids = self.workloads.iter();
+        let ids = ids.map(|one| (one.workload.id(), one.workload.name.as_str()));
+        let given = rejected_kinds(&choices.policy.rejected, &ids.collect::<Vec<_>>());
+        let accepted = self.accepted;
+        let mut risk = accepted;
+        for level in Risk::ALL.iter().filter(|level| **level <= accepted) {
+            self.replan_within(choices, &given, *level);
+            if self.saved() >= wanted {
+                risk = *level;
+                self.leave_fewest(choices, (*level, wanted));
+                self.note_left_out(&whole, &given);
+                break;
+            }
+        }
+        let missing = wanted - self.saved();
+        let money = |amount| Money::new(amount, cost.currency());
+        self.target = Some(SavingsTarget {
+            percent,
+            monthly_savings: money(wanted),
+            risk,
+            missing: (missing > Decimal::ZERO).then(|| money(missing)),
+        });
+    }
+
+    fn saved(&self) -> Decimal {
+        let saved = self.totals.monthly_savings();
+        saved.map_or(Decimal::ZERO, Money::amount)
+    }
+
+    /// Plans with the fewest first units that save enough. More actions never save less, so that
+    /// halving finds their number.
+    fn leave_fewest(&mut self, choices: &Choices, (level, wanted): (Risk, Decimal)) {
+        let mut units: Vec<Unit> = self.workloads.iter().flat_map(Unit::of).collect();
+        units.sort_by(|left, right| {
+            let key = |unit: &Unit| (unit.risk, unit.stage, Reverse(unit.saved));
+            key(left).cmp(&key(right)).then(left.id.cmp(&right.id))
+        });
+        let (mut too_few, mut enough) = (0, units.len());
+        while too_few < enough {
+            let half = (too_few + enough) / 2;
+            self.replan_within(choices, &self.all_but(&units[..half]), level);
+            if self.saved() >= wanted {
+                enough = half;
+            } else {
+                too_few = half + 1;
+            }
+        }
+        self.replan_within(choices, &self.all_but(&units[..enough]), level);
+    }
+
+    /// Says of the actions of the whole plan that are not taken, and of what was rejected for the
+    /// target, why they are not there.
+    fn note_left_out(&mut self, whole: &[Vec<ActionKind>], given: &RejectedKinds) {
+        for (one, whole) in self.workloads.iter_mut().zip(whole) {
+            let taken = kinds(one);
+            let skipped = whole.iter().filter(|kind| !taken.contains(kind));
+            let skipped = skipped.map(|kind| (*kind, LeftOut::Target));
+            one.left_out.extend(skipped);
+            let of_policy = given.get(&one.workload.id());
+            for (kind, why) in &mut one.left_out {
+                let is_given = of_policy.is_some_and(|kinds| kinds.contains(kind));
+                if *why == LeftOut::Rejected && !is_given {
+                    *why = LeftOut::Target;
+                }
+            }
+        }
+    }
+
+    /// Every kind of action on every workload, without those of some units.
+    fn all_but(&self, units: &[Unit]) -> RejectedKinds {
+        let kinds: BTreeSet<ActionKind> = ActionKind::ALL.iter().copied().collect();
+        let workloads = self.workloads.iter();
+        let mut rejected: RejectedKinds = workloads
+            .map(|one| (one.workload.id(), kinds.clone()))
+            .collect();
+        for unit in units {
+            if let Some(own) = rejected.get_mut(&unit.id) {
+                own.retain(|kind| !unit.kinds.contains(kind));
+            }
+        }
+        rejected
+    }
+}

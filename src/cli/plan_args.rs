@@ -1,0 +1,55 @@
+//! Flags that choose a plan.
+
+use super::args::RiskChoice;
+use crate::analysis::{Audit, audit_to_choose};
+use crate::domain::{Policy, Risk};
+use crate::usage::Estate;
+use clap::Args;
+use rust_decimal::Decimal;
+
+/// How much risk a plan takes, and how much it is to save.
+#[derive(Debug, Args)]
+pub(super) struct PlanArgs {
+    /// Maximum risk level of the plan [default: medium]
+    #[arg(long, value_enum)]
+    pub risk: Option<RiskChoice>,
+    /// Plan only the least risky actions that save this percentage of the cost, such as `40%`
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub target: Option<Decimal>,
+}
+
+impl PlanArgs {
+    /// The audit whose plan saves the target, where one is given; the rest as it comes.
+    pub(super) fn aimed(&self, estate: &Estate, by: (&Policy, Risk)) -> Option<Audit> {
+        let target = self.target?;
+        let (mut audit, choices) = audit_to_choose(estate, by.0, by.1);
+        audit.aim(&choices, target);
+        Some(audit)
+    }
+
+    /// The target in words of a command line; none without it.
+    pub(super) fn target_words(&self) -> Option<String> {
+        self.target.map(|percent| format!("--target={percent}%"))
+    }
+}
+
+fn percent(text: &str) -> Result<Decimal, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    number
+        .filter(|percent: &Decimal| *percent > Decimal::ZERO && *percent <= Decimal::ONE_HUNDRED)
+        .ok_or_else(|| "expected a percentage above 0 and up to 100, such as 40%".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_a_percentage_with_or_without_its_sign() {
+        assert_eq!(percent("40%"), Ok(Decimal::from(40)));
+        assert_eq!(percent("12.5"), Ok(Decimal::new(125, 1)));
+        for bad in ["0", "-1%", "100.1%", "%", "40%%", "much"] {
+            assert!(percent(bad).is_err(), "{bad}");
+        }
+    }
+}

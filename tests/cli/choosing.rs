@@ -1,0 +1,112 @@
+//! What is shown and planned of an estate: states, accounts of a recording, and the part of a plan
+//! that reaches a target.
+
+use crate::cli::estates::one;
+use crate::cli::world::{Outcome, World};
+use serde_json::{Value, json};
+
+fn demo(arguments: &[&str]) -> Outcome {
+    let outcome = World::new().run(&[arguments, &["--demo"]].concat());
+    assert_eq!(outcome.code, 0, "{arguments:?}: {}", outcome.stderr);
+    outcome
+}
+
+#[test]
+fn states_choose_workloads_as_classes_do() {
+    let shown = |class: &str| demo(&["audit", "--all", "--class", class]).stdout;
+    let (idle, mostly) = (shown("idle"), shown("mostly-idle"));
+    let names = |text: &str| {
+        let rows = text.split("WORKLOADS").nth(1).unwrap_or_default();
+        let all = [
+            "llm-poc-old",
+            "nightly-eval",
+            "notebook-pavel",
+            "experiments",
+        ];
+        let listed = rows.split("\n\n").next().unwrap_or_default().to_owned();
+        all.map(|name| listed.contains(name))
+    };
+    assert_eq!(names(&idle), [true, false, false, false], "{idle}");
+    assert_eq!(names(&mostly), [false, true, false, false], "{mostly}");
+    let both = shown("idle,mostly-idle,idle-held");
+    assert_eq!(names(&both), [true, true, true, false], "{both}");
+}
+
+/// Two accounts with one instance each.
+fn accounts() -> Value {
+    let mut estate = one();
+    let mut other = estate["instances"][0].clone();
+    other["id"] = json!("i-other");
+    other["account"] = json!("444455556666");
+    other["instance_type"] = json!("g5.2xlarge");
+    estate["instances"] = json!([estate["instances"][0], other]);
+    estate["accounts"] = json!(["111122223333", "444455556666"]);
+    estate
+}
+
+#[test]
+fn accounts_choose_in_a_recording() {
+    let world = World::new();
+    let path = world.estate("estate.json", &accounts());
+    let audit = |accounts: &str| {
+        let arguments = ["audit", "--from", &path, "--format", "json"];
+        world.run(&[&arguments[..], &["--account", accounts]].concat())
+    };
+    for (account, number, instance_type) in [
+        ("111122223333", 1, "g5.xlarge"),
+        ("444455556666", 1, "g5.2xlarge"),
+        ("444455556666,111122223333", 2, "g5.2xlarge"),
+    ] {
+        let found = audit(account).json();
+        let workloads = found["workloads"].as_array().expect("a list");
+        assert_eq!(workloads.len(), number, "{account}");
+        assert_eq!(workloads[0]["instance_type"], instance_type);
+        let scope = found["scope"]["accounts"].as_array().expect("a list");
+        assert_eq!(scope.len(), number, "{account}");
+    }
+    assert_eq!(audit("777788889999").code, 4);
+}
+
+#[test]
+fn a_target_leaves_the_least_risky_actions() {
+    let whole = demo(&["audit", "--format", "json"]).json();
+    assert_eq!(whole.get("target"), None);
+    let found = demo(&["audit", "--target", "5%", "--format", "json"]).json();
+    let target = &found["target"];
+    // Of $200,906.88.
+    assert_eq!(target["monthly_savings"], 10_045.34);
+    assert_eq!(target["risk"], "low");
+    assert_eq!(target["reached"], true);
+    assert_eq!(target["missing_monthly_savings"], Value::Null);
+    // Stops and releases save $8,974.03, which is less: the schedule is taken too.
+    assert_eq!(found["summary"]["monthly_savings"], 28_690.98);
+    let actions = found["workloads"].as_array().expect("a list").iter();
+    let actions = actions.flat_map(|one| one["plan"]["actions"].as_array().cloned());
+    let mut kinds: Vec<Value> = actions.flatten().map(|one| one["action"].clone()).collect();
+    kinds.retain(|kind| kind != "none");
+    kinds.sort_by_key(Value::to_string);
+    assert_eq!(kinds, ["release", "schedule", "stop", "stop"]);
+    let text = demo(&["audit", "--target", "5"]).stdout;
+    assert!(
+        text.contains("less risky actions reach the target"),
+        "{text}"
+    );
+    assert!(text.contains("Target 5%, $10,045.34 per month"), "{text}");
+}
+
+#[test]
+fn a_target_out_of_reach_says_what_is_missing() {
+    let text = demo(&["audit", "--target", "95%"]).stdout;
+    // 95% of $200,906.88 are $190,861.54; the plan saves $146,755.07.
+    let said = "the whole plan at risk medium saves $44,106.47 less; `--risk high` allows more";
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(said), "{text}");
+    let low = demo(&["fix", "--target", "4%", "--format", "json"]).json();
+    assert_eq!(low["target"]["reached"], true);
+    let actions = low["actions"].as_array().expect("a list");
+    assert!(actions.iter().all(|one| one["risk"] == "low"), "{low}");
+    for bad in ["0", "101%", "x"] {
+        let outcome = World::new().run(&["audit", "--demo", "--target", bad]);
+        assert_eq!(outcome.code, 2, "{bad}");
+    }
+}
