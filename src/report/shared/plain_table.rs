@@ -12,6 +12,9 @@ const LEAST_WORDS: usize = 16;
 /// Names up to here are left whole where the columns allow it; longer ones are paths.
 const LONGEST_WHOLE: usize = 24;
 
+/// Words that a name has at most.
+const NAME_WORDS: usize = 3;
+
 /// A borderless table with some columns aligned right.
 pub(in crate::report) struct PlainTable {
     header: Vec<String>,
@@ -129,18 +132,13 @@ impl PlainTable {
         }
     }
 
-    /// The width of the longest name of a column: 0 where a cell has several words, between
-    /// which it is wrapped.
+    /// The width of the longest word of the names of a column. A cell of more words is a
+    /// sentence, which is wrapped between them.
     fn longest_name(&self, column: usize) -> usize {
         let cells = self.rows.iter().filter_map(|row| row.get(column));
-        let widths = cells.map(|cell| {
-            let is_name = cell.split_whitespace().nth(1).is_none();
-            is_name.then(|| cell.width())
-        });
-        let widths: Option<Vec<usize>> = widths.collect();
-        widths
-            .and_then(|widths| widths.into_iter().max())
-            .unwrap_or(0)
+        let names = cells.filter(|cell| cell.split_whitespace().nth(NAME_WORDS).is_none());
+        let words = names.flat_map(|name| name.split_whitespace());
+        words.map(UnicodeWidthStr::width).max().unwrap_or(0)
     }
 
     /// Divides what numbers leave of a width among the other columns, each at least as wide
@@ -411,6 +409,18 @@ mod tests {
             "NAME                       COST\n\
              a-name-of-twenty-chr  $1,000.00\n    YEAR: $12,000.00\n\n"
         );
+    }
+
+    #[test]
+    fn a_name_of_two_words_divides_no_other() {
+        let mut table = PlainTable::new(&["NAME", "WHY", "COST"], [2]);
+        let sentence = "a sentence that is wrapped between its words";
+        for name in ["a-name-of-twenty-chr", "two words"] {
+            table.row([name, sentence, "$1.00"].map(str::to_owned).to_vec());
+        }
+        let text = table.wrapped(style(40));
+        assert!(text.contains("\na-name-of-twenty-chr  a "), "{text}");
+        assert!(text.contains("\ntwo words             a "), "{text}");
     }
 
     #[test]
