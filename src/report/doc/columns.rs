@@ -29,6 +29,8 @@ pub enum Level {
     Spare(u8),
     /// The same, below its row on terminals: a sentence about it.
     Below,
+    /// The same, after its title.
+    Titled,
 }
 
 /// What a column holds.
@@ -106,14 +108,16 @@ impl Head {
     pub(super) fn is_json(&self) -> bool {
         match self.level {
             Level::Narrow(_) | Level::Wide | Level::Data | Level::Json => true,
-            Level::Flat | Level::Screen | Level::Spare(_) | Level::Below => false,
+            Level::Flat | Level::Screen | Level::Spare(_) | Level::Below | Level::Titled => false,
         }
     }
 
     /// Whether a screen may have it.
     pub(super) fn is_on_screen(&self, is_wide: bool) -> bool {
         match self.level {
-            Level::Narrow(_) | Level::Screen | Level::Spare(_) | Level::Below => true,
+            Level::Narrow(_) | Level::Screen | Level::Spare(_) | Level::Below | Level::Titled => {
+                true
+            }
             Level::Wide => is_wide,
             Level::Data | Level::Json | Level::Flat => false,
         }
@@ -124,7 +128,7 @@ impl Head {
         match self.level {
             Level::Narrow(_) | Level::Wide | Level::Flat => true,
             Level::Data => self.below().is_none(),
-            Level::Json | Level::Screen | Level::Spare(_) | Level::Below => false,
+            Level::Json | Level::Screen | Level::Spare(_) | Level::Below | Level::Titled => false,
         }
     }
 

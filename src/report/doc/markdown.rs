@@ -130,7 +130,7 @@ fn cells(table: &Table, out: &mut String) -> std::fmt::Result {
 fn cell(head: &Head, value: Option<&Value>) -> String {
     let words = value.map_or_else(String::new, shown);
     let most = match head.level {
-        Level::Below => LONGEST_SENTENCE,
+        Level::Below | Level::Titled => LONGEST_SENTENCE,
         _ => LONGEST_CELL,
     };
     text(&words.chars().take(most).collect::<String>())

@@ -319,7 +319,7 @@ impl Table {
             .filter(|(place, head)| {
                 let is_spare = match head.level {
                     Level::Spare(_) => true,
-                    Level::Screen | Level::Below => !self.rows.is_empty(),
+                    Level::Screen | Level::Below | Level::Titled => !self.rows.is_empty(),
                     _ => false,
                 };
                 head.is_on_screen(is_wide) && (!is_spare || is_known(*place))

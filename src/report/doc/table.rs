@@ -130,7 +130,7 @@ fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result 
     }
     let heads = table.on_screen(style.wide).into_iter();
     let (below, heads): (Columns<'_>, Columns<'_>) =
-        heads.partition(|(_, head)| head.level == Level::Below);
+        heads.partition(|(_, head)| matches!(head.level, Level::Below | Level::Titled));
     let header: Vec<String> = heads
         .iter()
         .map(|(_, head)| safe(&head.title.to_uppercase()))
@@ -174,7 +174,6 @@ fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result 
     let (one, many) = table.noun;
     let worth = table.worth_behind(most);
     if !below.is_empty() {
-        let below: Vec<usize> = below.into_iter().map(|(place, _)| place).collect();
         listed(&drawn, &table.rows, &below, style, out)?;
         style.left_out(table.rows.len() - most, one, many, worth, out)?;
         return notes(table, &[], style, out);
@@ -197,7 +196,7 @@ fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result 
 fn listed(
     drawn: &PlainTable,
     rows: &[Vec<Value>],
-    below: &[usize],
+    below: &[(usize, &Head)],
     style: TableStyle,
     out: &mut String,
 ) -> std::fmt::Result {
@@ -206,9 +205,15 @@ fn listed(
         for line in lines {
             writeln!(out, "  {line}")?;
         }
-        let sentences = below.iter().filter_map(|place| row.get(*place));
-        for sentence in sentences.filter(|sentence| **sentence != Value::Absent) {
-            let sentence = shown(sentence);
+        let sentences = below.iter().filter_map(|(place, head)| {
+            let sentence = row.get(*place).filter(|one| **one != Value::Absent)?;
+            Some((shown(sentence), head))
+        });
+        for (sentence, head) in sentences {
+            let sentence = match head.level {
+                Level::Titled => format!("{}: {sentence}", head.title),
+                _ => sentence,
+            };
             let sentence = match style.lists_members() {
                 true => fit(&sentence, LONGEST_SENTENCE),
                 false => beginning(&sentence, style.width.saturating_sub(6)).to_owned(),

@@ -109,8 +109,8 @@ columns! {
         text "words", "what", Below, row.0.title.clone(), "";
         opt text "since", "baseline", Screen, since_baseline(row.0), "";
         opt text "at", "at", Screen, (row.0.place != Place::Nowhere).then(|| row.0.place.to_string()), "";
-        opt text "fix", "how to fix", Below, joined("fix: ", &row.0.steps), "";
-        opt text "doubts", "caveats", Below, (!row.1.is_empty()).then(|| format!("caveats: {}", row.1.join(", "))), "";
+        opt text "fix", "how to fix", Titled, (!row.0.steps.is_empty()).then(|| row.0.steps.join(", then ")), "";
+        opt text "doubts", "caveats", Titled, (!row.1.is_empty()).then(|| row.1.join(", ")), "";
         text "fingerprint", "", Data, row.0.fingerprint.clone(), "The same across runs for the same matter.";
         opt text "workload", "", Data, row.0.workload.clone(), "";
         text "observed", "", Data, row.0.observed.clone(), "With its unit.";
@@ -141,7 +141,7 @@ columns! {
         texts "rules", "rules", Narrow(0), missing.rules.clone(), "The rules that lacked it.";
         text "hint", "", Data, missing.hint.clone(), "";
         text "words", "reason", Below, missing.reason.clone(), "";
-        text "remedy", "how to fix", Below, format!("hint: {}", missing.hint), "";
+        text "remedy", "how to fix", Titled, missing.hint.clone(), "";
     }
 }
 
@@ -348,10 +348,6 @@ fn report_tables(report: Option<&GateReport>, caveats: &Caveats<'_>) -> [Table; 
 }
 
 /// Sentences below a row, whole: none of them is cut off where a line ends.
-fn joined(name: &str, sentences: &[String]) -> Option<String> {
-    (!sentences.is_empty()).then(|| format!("{name}{}", sentences.join(", then ")))
-}
-
 fn place_row(place: &Place) -> Option<PlaceRow<'_>> {
     match place {
         Place::PolicyLine { file, line } => Some((file, Some(*line), None)),
