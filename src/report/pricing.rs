@@ -215,7 +215,7 @@ fn terms(offer: &Offer, years: u8) -> Option<String> {
         .map(|(term, quote)| {
             let basis = match quote.basis {
                 PriceBasis::Observed => "",
-                PriceBasis::Derived => " (derived)",
+                PriceBasis::Derived => " (calculated)",
             };
             format!("{} {}{basis}", price_with(rate(quote), 4), term.payment)
         })

@@ -323,7 +323,10 @@ fn uses(demand: &Demand) -> String {
     }
     let peak = demand.gpu_peak.filter(|_| demand.gpus_active > 0);
     parts.extend(peak.map(|peak| format!("{} peak per GPU", percent(peak))));
-    parts.push(format!("VRAM peak {:.0} MiB", demand.vram_peak_mib));
+    parts.push(format!(
+        "VRAM peak {} MiB",
+        count(demand.vram_peak_mib.round() as u64)
+    ));
     parts.push(match demand.cpu_p95 {
         Some(p95) => format!("CPU p95 {}", percent(p95)),
         None => "CPU unknown".to_owned(),
@@ -388,7 +391,7 @@ fn one_workload(sizing: &Sizing) -> Vec<Table> {
     counts.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
     let counts: Vec<String> = counts
         .iter()
-        .map(|(reason, number)| format!("{number} {reason}"))
+        .map(|(reason, number)| format!("{number} {}", reason.replace('-', " ")))
         .collect();
     others.notes = vec![format!("rejected {all}: {}", counts.join(", "))];
     vec![accepted, others]

@@ -66,7 +66,7 @@ columns! {
         opt price "on_demand_hourly", "on-demand", Wide, row.on_demand.as_ref().map(|quote| amount(quote.rate)), "";
         opt date "on_demand_date", "", Data, row.on_demand.as_ref().map(|quote| quote.seen_on), "";
         opt price "spot_hourly", "spot", Narrow(0), figures(row, |found| amount(found.spot.rate)), "";
-        opt word[SPOT_BASES] "spot_basis", "spot is", Wide, figures(row, |found| found.spot.basis.name()), "";
+        opt word[SPOT_BASES] "spot_basis", "", Data, figures(row, |found| found.spot.basis.name()), "";
         opt date "spot_date", "", Data, figures(row, |found| found.spot.seen_on), "";
         rows[zone] "zones", "", Data, row.zones.iter().map(|price| (row.key.instance_type.as_str(), price)), "Spot prices by zone.";
         opt word[BANDS] "interruption_band", "interrupted", Wide, row.band.map(|(band, _)| band.name()), "Share of instances that are interrupted per month.";

@@ -206,7 +206,7 @@ fn the_demo_is_sized_in_every_format() {
         assert!(table.stdout.contains(text), "{text}: {}", table.stdout);
     }
     let one = rightsize(&["--demo", "--workload", "experiments"]).stdout;
-    for text in ["NOT SUITABLE", "not-launchable", "and 7 other workloads"] {
+    for text in ["NOT SUITABLE", "not launchable", "and 7 other workloads"] {
         assert!(one.contains(text), "{text}: {one}");
     }
     let json = rightsize(&["--demo", "--format", "json"]).json();

@@ -53,7 +53,7 @@ columns! {
         texts "steps", "", Flat, row.finding.recommendation.steps.clone(), "";
         texts "caveats", "", Flat, row.finding.recommendation.caveats.clone(), "";
         text "what", "what", Below, row.what(), "";
-        opt text "why", "why", Below, row.decisive().map(|decisive| format!("{} ({})", evidence(decisive), row.finding.confidence)), "";
+        opt text "why", "why", Below, row.decisive().map(|decisive| in_words(decisive, row.finding.confidence)), "";
         text "advice", "advice", Below, row.advice(), "";
     }
 }
@@ -212,8 +212,50 @@ fn origin(evidence: &Evidence) -> String {
     }
 }
 
-/// One piece of evidence in words.
+/// One piece of evidence as it is recorded, with its figures.
 pub(in crate::report) fn evidence(evidence: &Evidence) -> String {
+    let judged = judged(evidence, &format!(" {}", evidence.comparator.sign()));
+    of(evidence, name(evidence), &judged)
+}
+
+/// The same for people: metrics and comparisons by their words, and how sure it is.
+fn in_words(evidence: &Evidence, confidence: Confidence) -> String {
+    let words = name(evidence).split('_').map(|word| match word {
+        "gpu" | "vram" | "cpu" | "sm" => word.to_uppercase(),
+        _ => word.to_owned(),
+    });
+    let judged = judged(
+        evidence,
+        match evidence.comparator {
+            Comparator::LessThan => ", below",
+            Comparator::AtMost => ", at most",
+            Comparator::GreaterThan => ", above",
+            Comparator::AtLeast => ", at least",
+            Comparator::Equal => ", exactly",
+        },
+    );
+    let sure = match confidence {
+        Confidence::Measured => "measured",
+        Confidence::Derived => "estimated",
+        Confidence::Heuristic => "guessed",
+    };
+    let words = words.collect::<Vec<_>>().join(" ");
+    format!("{}; {sure}", of(evidence, &words, &judged))
+}
+
+fn of(evidence: &Evidence, name: &str, judged: &str) -> String {
+    match sampled(evidence) {
+        Some((_, figure, _, n_samples, coverage)) => format!(
+            "{figure} of {name} {judged}; {}, coverage {}%",
+            counted(n_samples, "sample", "samples"),
+            floored(coverage * 100.0, 0)
+        ),
+        None => format!("{name}: {judged}"),
+    }
+}
+
+/// What was observed, how it compares, and its threshold.
+fn judged(evidence: &Evidence, comparison: &str) -> String {
     let decimals = decimals_apart(evidence.observed, evidence.threshold);
     // Parts of GPUs are rounded as in titles.
     let decimals = match evidence.unit {
@@ -232,24 +274,9 @@ pub(in crate::report) fn evidence(evidence: &Evidence) -> String {
         "%" => "%",
         _ => "",
     };
-    let comparator = evidence.comparator.sign();
-    let judged = format!(
-        "{}{unit} {comparator} {}{unit}",
+    format!(
+        "{}{unit}{comparison} {}{unit}",
         number(evidence.observed),
         number(evidence.threshold),
-    );
-    match &evidence.observation {
-        Observation::Sampled {
-            metric,
-            figure,
-            n_samples,
-            coverage,
-            ..
-        } => format!(
-            "{figure} of {metric} {judged}; {}, coverage {}%",
-            counted(*n_samples, "sample", "samples"),
-            floored(coverage * 100.0, 0)
-        ),
-        Observation::Fact { name, .. } => format!("{name}: {judged}"),
-    }
+    )
 }
