@@ -84,8 +84,15 @@ fn headline(plan: &Autoscale) -> String {
         format!("{} of its demand waits or fails", percent(share))
     });
     let today = plan.today.as_ref().filter(|_| commitment(plan).is_none());
+    let refused = match plan.is_accepted(&plan.replay) {
+        true => String::new(),
+        false => format!(
+            ", which is more than the {} that may: the policy is not accepted",
+            percent(ask.max_unserved_percent)
+        ),
+    };
     format!(
-        "With {}, {} takes {}{} over {} h; {unserved}",
+        "With {}, {} takes {}{} over {} h; {unserved}{refused}",
         target(ask.policy.trigger),
         ask.subject.name,
         amount(&plan.replay),
