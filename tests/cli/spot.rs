@@ -70,7 +70,7 @@ fn documents_have_their_stated_keys() {
             let cell = &row[index];
             match value {
                 Value::Null => assert_eq!(cell, "", "{key}"),
-                Value::Bool(flag) => assert_eq!(cell, if *flag { "yes" } else { "no" }, "{key}"),
+                Value::Bool(flag) => assert_eq!(cell, flag.to_string(), "{key}"),
                 Value::String(text) => assert_eq!(cell, text, "{key}"),
                 Value::Array(items) => {
                     let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();

@@ -4,7 +4,7 @@ use super::columns::{column, flat_heads, flat_row, flattened};
 use super::json::{millionths, rounded};
 use super::{CsvRows, Doc, Head, Table, Value};
 use crate::report::shared::csv;
-use crate::report::shared::text::{spreadsheet_safe, yes_or_no};
+use crate::report::shared::text::spreadsheet_safe;
 
 /// A document as CSV; what is absent is an empty cell.
 ///
@@ -89,7 +89,7 @@ pub(super) fn cell(value: &Value) -> String {
         }
         Value::Time(at) => at.to_string(),
         Value::Date(day) => day.to_string(),
-        Value::Flag(flag) => yes_or_no(*flag).to_owned(),
+        Value::Flag(flag) => flag.to_string(),
         Value::Count(number) => number.to_string(),
         Value::Number(value, _) | Value::Seconds(value) | Value::Percent(value) => {
             csv::figure(Some(*value))
