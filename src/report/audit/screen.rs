@@ -53,13 +53,13 @@ pub fn audit_screen(audit: &Audit, how: &AuditScreen<'_>) -> Doc {
         about: about(audit, how),
         record: record(audit),
         closing: closing(audit),
+        next: next(audit, how),
         ..Doc::default()
     };
     if !how.is_brief {
         tables.extend(lists(audit, &picked, how));
         doc.plots = plots(audit, how.days);
         doc.gaps = Some(audit.gaps.clone());
-        doc.next = next(audit, how.invocation);
     }
     if let Some(limit) = how.view.limit {
         for table in &mut tables {
@@ -383,7 +383,13 @@ fn lists(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Vec<Table
     let apart = how.view.lists_members();
     let findings = findings_table(audit, |id| picked.keeps(id), apart);
     let shown = &how.days[how.days.len().saturating_sub(MOST_BARS)..];
-    let by_day = Table::of("days", "COST BY DAY", ("day", "days"), days(), shown);
+    let by_day = Table::of(
+        "days",
+        "DAYS  what each cost, and what of it did not run",
+        ("day", "days"),
+        days(),
+        shown,
+    );
     vec![
         workloads,
         of_classes,
@@ -439,13 +445,17 @@ fn plots(audit: &Audit, days: &[DayCost]) -> Vec<Plot> {
 }
 
 /// Commands that go on from here.
-fn next(audit: &Audit, invocation: &Invocation) -> Vec<String> {
-    let mut next = vec![
-        invocation.short_command("audit", "--format wide"),
-        invocation.short_command("audit", "--format json"),
-    ];
+fn next(audit: &Audit, how: &AuditScreen<'_>) -> Vec<String> {
+    let of_audit = |rest| how.invocation.short_command("audit", rest);
+    let has_steps = audit.workloads.iter().any(|one| !one.actions.is_empty());
+    let mut next = match (how.is_brief, how.by) {
+        (false, _) => vec![of_audit("--format wide"), of_audit("--format json")],
+        // Groups are those of an audit alone.
+        (true, None) if has_steps => vec![how.invocation.short_command("fix", "")],
+        (true, _) => Vec::new(),
+    };
     if audit.funnel.unmeasured_gpus > 0 {
-        next.push(Setup::of(audit.source).command(invocation));
+        next.push(Setup::of(audit.source).command(how.invocation));
     }
     next
 }
