@@ -45,7 +45,7 @@ columns! {
         opt percent[100] "p95", "p95", Narrow(0), row.1.summary.as_ref().map(|summary| summary.distribution.p95), "";
         opt percent[100] "p99", "p99", Wide, row.1.summary.as_ref().map(|summary| summary.distribution.p99), "";
         opt percent[100] "max", "max", Narrow(1), row.1.summary.as_ref().map(|summary| summary.max), "";
-        opt number "vram_peak_mib", "VRAM MiB", Narrow(2), vram_peak_mib(row.1), "Of the GPU that used the most.";
+        opt number[0] "vram_peak_mib", "VRAM MiB", Narrow(2), vram_peak_mib(row.1), "Of the GPU that used the most.";
         opt fraction "idle_share", "", Data, row.1.summary.as_ref().and_then(|summary| summary.idle_share), "Share of the periods in which no GPU reached 1%.";
         count "n_samples", "", Data, row.1.summary.as_ref().map_or(0, |summary| summary.n_samples), "Periods with data.";
         opt count "expected_samples", "", Data, row.1.summary.as_ref().map(|summary| summary.expected_samples), "Periods in which it ran.";
@@ -66,9 +66,9 @@ columns! {
         opt percent[100] "p99", "p99", Narrow(0), gpu.utilization.map(|figures| figures.p99), "";
         opt percent[100] "max", "max", Narrow(0), gpu.utilization.map(|figures| figures.max), "";
         count "n_samples", "samples", Narrow(0), gpu.samples.count, "";
-        opt number "vram_peak_mib", "peak VRAM MiB", Narrow(0), gpu.vram.map(|vram| vram.peak_mib), "";
-        opt number "vram_p95_mib", "p95 VRAM MiB", Narrow(0), gpu.vram.and_then(|vram| vram.p95_mib), "";
-        opt number "vram_total_mib", "VRAM MiB", Narrow(0), gpu.vram.and_then(|vram| vram.total_mib), "";
+        opt number[0] "vram_peak_mib", "peak VRAM MiB", Narrow(0), gpu.vram.map(|vram| vram.peak_mib), "";
+        opt number[0] "vram_p95_mib", "p95 VRAM MiB", Narrow(0), gpu.vram.and_then(|vram| vram.p95_mib), "";
+        opt number[0] "vram_total_mib", "VRAM MiB", Narrow(0), gpu.vram.and_then(|vram| vram.total_mib), "";
         opt number "power_mean_w", "mean W", Narrow(0), gpu.power.map(|power| power.mean_w), "In watts.";
         opt number "temperature_max_c", "max °C", Narrow(0), gpu.temperature_max_c, "In °C.";
     }
