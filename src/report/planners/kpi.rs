@@ -44,6 +44,13 @@ impl<'a> Row<'a> {
         })
     }
 
+    /// The same figure as that of the audit: its rate over the GPUs and their mean utilization.
+    fn useful_hour(&self) -> Option<Money> {
+        let cost = self.used.cost_per_useful_gpu_hour()?;
+        let each = self.workload.workload.cost_per_useful_gpu_hour()?;
+        Some(Money::new(each, cost.currency()))
+    }
+
     fn longest_wait_hours(&self) -> Option<f64> {
         let waits = waits_for_work(&self.workload.workload);
         let hours = waits.map(|wait| wait.as_secs_f64() / 3_600.0);
@@ -61,7 +68,7 @@ columns! {
         opt number "idle_gpu_hours_monthly", "idle", Narrow(0), row.utilization.map(|_| row.hours.idle);
         number "unmeasured_gpu_hours_monthly", "unmeasured", Narrow(0), row.hours.unmeasured;
         opt percent "utilization_percent", "use", Narrow(0), row.utilization;
-        opt price "cost_per_useful_gpu_hour", "useful hour", Narrow(0), row.used.cost_per_useful_gpu_hour().map(|cost| Money::new(cost.amount().round_dp(4), cost.currency()));
+        opt price "cost_per_useful_gpu_hour", "useful hour", Narrow(0), row.useful_hour();
         opt number[2] "time_to_first_work_hours", "first work h", Wide, row.longest_wait_hours();
     }
 }
