@@ -367,6 +367,59 @@ fn the_filter_and_the_sort_choose_rows() {
     assert_ne!(sorted[5..], all[5..]);
 }
 
+#[test]
+fn both_lists_are_grouped_by_account_and_by_team() {
+    let mut estate = one();
+    let template = estate["instances"][0].clone();
+    let machine = |id: &str, account: &str, team: Option<&str>| {
+        let mut machine = template.clone();
+        (machine["id"], machine["account"]) = (json!(id), json!(account));
+        machine["tags"] = json!({"Name": id});
+        if let Some(team) = team {
+            machine["tags"]["team"] = json!(team);
+        }
+        machine
+    };
+    estate["instances"] = json!([
+        machine("i-one", "444455556666", Some("vision")),
+        machine("i-two", "111122223333", None),
+        machine("i-three", "111122223333", Some("vision")),
+    ]);
+    let estate = read(&World::new(), &estate);
+    let mut model = model(&estate, &[]);
+    let rows = |model: &Model<'_>| -> Vec<String> {
+        let lines = screen(model, (100, 24)).into_iter().skip(5);
+        lines.take_while(|line| !line.is_empty()).collect()
+    };
+    let begin = |rows: &[String], words: &[&str]| {
+        assert_eq!(rows.len(), words.len(), "{rows:#?}");
+        for (row, word) in rows.iter().zip(words) {
+            assert!(
+                row.trim_start_matches(['>', ' ']).starts_with(word),
+                "{rows:#?}"
+            );
+        }
+    };
+    press(&mut model, &[Key::Char('b')]);
+    let accounts = rows(&model);
+    // A g5.xlarge is 730 h × $1.006.
+    let two = "account 111122223333: 2 workloads, $1,468.76 per month";
+    let one = "account 444455556666: 1 workload, $734.38 per month";
+    begin(&accounts, &[two, "i-", "i-", one, "i-one"]);
+    press(&mut model, &[Key::Char('b'), Key::End]);
+    let teams = rows(&model);
+    begin(
+        &teams,
+        &["no team: 1", "i-two", "team vision: 2", "i-", "i-"],
+    );
+    assert!(teams[4].starts_with("> "), "{teams:#?}");
+    press(&mut model, &[Key::Tab]);
+    let plan = rows(&model).join("\n");
+    assert!(plan.contains("team vision: 1 workload"), "{plan}");
+    press(&mut model, &[Key::Char('b')]);
+    assert!(!rows(&model).join("\n").contains("team vision"));
+}
+
 /// A machine with four GPUs.
 fn several_gpus() -> Value {
     let mut estate = one();

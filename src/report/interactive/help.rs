@@ -4,7 +4,7 @@ use super::words::{bold, left};
 use crate::report::shared::text::fit;
 use ratatui::text::Line;
 
-const KEYS: [(&str, &str); 13] = [
+const KEYS: [(&str, &str); 14] = [
     ("↑ ↓ or k j", "move by a row"),
     (
         "PgUp PgDn",
@@ -22,6 +22,7 @@ const KEYS: [(&str, &str); 13] = [
         "s",
         "sort by cost, savings, utilization, name, type, region, class",
     ),
+    ("b", "group the lists by account, by team, or not"),
     ("Space", "switch an action on or off, and plan again"),
     ("← →", "in a workload, its machines and each GPU of them"),
     (

@@ -1,7 +1,8 @@
 //! The list of workloads.
 
+use super::groups::{Listed, listed};
 use super::model::Model;
-use super::words::{bold, first_row, left, right, row};
+use super::words::{bold, left, right, row};
 use crate::analysis::AuditedWorkload;
 use crate::domain::Money;
 use crate::report::shared::sparkline::sparkline;
@@ -76,11 +77,17 @@ pub(super) fn lines(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<
         Line::styled(fit(&format!("  {header}"), width), bold()),
     ];
     let rows = height.saturating_sub(lines.len());
-    let first = first_row(model.cursor, model.shown.len(), rows);
-    let visible = model.shown.iter().enumerate().skip(first).take(rows);
-    for (index, place) in visible {
+    for one in listed(model, &model.shown, model.cursor, (width, rows)) {
+        let index = match one {
+            Listed::Heading(line) => {
+                lines.push(line);
+                continue;
+            }
+            Listed::Row(index) => index,
+        };
+        let place = model.shown[index];
         let (Some(audited), Some(facts)) =
-            (model.audit.workloads.get(*place), model.facts.get(*place))
+            (model.audit.workloads.get(place), model.facts.get(place))
         else {
             continue;
         };

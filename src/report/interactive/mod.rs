@@ -6,6 +6,7 @@
 mod actions;
 mod draw;
 mod export;
+mod groups;
 mod help;
 mod hours;
 mod list;

@@ -52,6 +52,14 @@ pub(super) enum Screen {
     },
 }
 
+/// What the rows of both lists are grouped by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Groups {
+    Nothing,
+    Account,
+    Team,
+}
+
 /// An action of the list of all: its workload, by its place in the audit, and its kind.
 pub(super) type Entry = (usize, ActionKind);
 
@@ -64,6 +72,7 @@ pub struct Model<'a> {
     /// What the filter searches, of each workload.
     searched: Vec<String>,
     pub(super) view: View,
+    groups: Groups,
     pub(super) filter: String,
     pub(super) is_typing: bool,
     pub(super) screen: Screen,
@@ -105,6 +114,7 @@ impl<'a> Model<'a> {
             facts,
             searched,
             view,
+            groups: Groups::Nothing,
             filter: String::new(),
             is_typing: false,
             screen: Screen::Workloads,
@@ -205,6 +215,7 @@ impl<'a> Model<'a> {
         match key {
             Key::Char('/') => self.is_typing = true,
             Key::Char('s' | 'S') => self.sort(),
+            Key::Char('b' | 'B') => self.group(),
             Key::Tab => self.screen = Screen::Plan,
             Key::Escape if !self.filter.is_empty() => self.clear_filter(),
             Key::Enter | Key::Right => {
@@ -219,6 +230,7 @@ impl<'a> Model<'a> {
     fn in_plan(&mut self, key: Key) {
         match key {
             Key::Char('/') => self.is_typing = true,
+            Key::Char('b' | 'B') => self.group(),
             Key::Tab => self.screen = Screen::Workloads,
             Key::Escape if !self.filter.is_empty() => self.clear_filter(),
             Key::Escape => self.screen = Screen::Workloads,
@@ -336,6 +348,33 @@ impl<'a> Model<'a> {
         self.list();
     }
 
+    /// By account, by team, and by nothing again.
+    fn group(&mut self) {
+        self.groups = match self.groups {
+            Groups::Nothing => Groups::Account,
+            Groups::Account => Groups::Team,
+            Groups::Team => Groups::Nothing,
+        };
+        (self.cursor, self.plan_cursor) = (0, 0);
+        self.list();
+    }
+
+    /// The group of a workload; absent where rows are not grouped.
+    pub(super) fn group_of(&self, place: usize) -> Option<String> {
+        let account = || Some(&self.audit.workloads.get(place)?.workload.key.account);
+        match self.groups {
+            Groups::Nothing => None,
+            Groups::Account => Some(match account() {
+                Some(id) if !id.is_empty() => format!("account {id}"),
+                _ => "no account".to_owned(),
+            }),
+            Groups::Team => {
+                let team = self.facts.get(place).and_then(|facts| facts.team.as_ref());
+                Some(team.map_or("no team".to_owned(), |team| format!("team {team}")))
+            }
+        }
+    }
+
     fn clear_filter(&mut self) {
         self.filter.clear();
         (self.cursor, self.plan_cursor) = (0, 0);
@@ -351,6 +390,8 @@ impl<'a> Model<'a> {
             let text = self.searched.get(*place);
             text.is_some_and(|text| words.iter().all(|word| text.contains(word)))
         });
+        // A stable sort keeps the order of the list in each group.
+        shown.sort_by_cached_key(|place| self.group_of(*place));
         self.shown = shown;
         self.cursor = self.cursor.min(self.shown.len().saturating_sub(1));
         self.list_actions();
@@ -364,12 +405,13 @@ impl<'a> Model<'a> {
             };
             for switch in self.switches.of_workload(audited) {
                 let saved = switch.action.map(|one| one.monthly_savings().amount());
-                entries.push((Reverse(saved), *place, switch.kind));
+                let group = self.group_of(*place);
+                entries.push((group, Reverse(saved), *place, switch.kind));
             }
         }
         entries.sort();
         let entries = entries.into_iter();
-        self.entries = entries.map(|(_, place, kind)| (place, kind)).collect();
+        self.entries = entries.map(|(.., place, kind)| (place, kind)).collect();
         self.plan_cursor = self.plan_cursor.min(self.entries.len().saturating_sub(1));
     }
 }

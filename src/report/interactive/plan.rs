@@ -1,10 +1,12 @@
 //! The plan: every action with its switch, and one workload with its actions and hours.
 
 use super::actions::Switch;
+use super::groups::{Listed, listed};
 use super::model::Model;
 use super::words::{bold, first_row, left, right, row};
 use crate::domain::Action;
 use crate::report::shared::text::{ABSENT, counted, fit, money_or_absent, wrap};
+use crate::report::shared::view::sum;
 use ratatui::text::Line;
 use unicode_width::UnicodeWidthStr;
 
@@ -43,15 +45,24 @@ pub(super) fn list(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'
         Line::styled(fit(&header, width), bold()),
     ];
     let beside = released.len().min(MOST_RELEASED);
-    let rows = height.saturating_sub(lines.len() + beside);
-    let first = first_row(model.plan_cursor, model.entries.len(), rows);
-    let visible = model.entries.iter().enumerate().skip(first).take(rows);
-    for (index, (place, kind)) in visible {
-        let Some(audited) = model.audit.workloads.get(*place) else {
+    let hidden = released.len() - beside;
+    let below = beside + usize::from(hidden > 0);
+    let rows = height.saturating_sub(lines.len() + below);
+    let places: Vec<usize> = model.entries.iter().map(|(place, _)| *place).collect();
+    for one in listed(model, &places, model.plan_cursor, (width, rows)) {
+        let index = match one {
+            Listed::Heading(line) => {
+                lines.push(line);
+                continue;
+            }
+            Listed::Row(index) => index,
+        };
+        let (place, kind) = model.entries[index];
+        let Some(audited) = model.audit.workloads.get(place) else {
             continue;
         };
         let switches = model.switches.of_workload(audited);
-        let Some(switch) = switches.iter().find(|one| one.kind == *kind) else {
+        let Some(switch) = switches.iter().find(|one| one.kind == kind) else {
             continue;
         };
         let text = format!(
@@ -71,6 +82,16 @@ pub(super) fn list(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'
             one.id,
             one.name,
             action.risk()
+        );
+        lines.push(Line::from(fit(&text, width)));
+    }
+    if hidden > 0 {
+        let saved = released.iter().skip(beside);
+        let saved = sum(saved.map(|(_, action)| Some(action.monthly_savings())));
+        let text = format!(
+            "       {}  {}",
+            right(&money_or_absent(saved), AMOUNT),
+            counted(hidden as u64, "more release", "more releases")
         );
         lines.push(Line::from(fit(&text, width)));
     }

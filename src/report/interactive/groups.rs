@@ -1,0 +1,57 @@
+//! Rows of a list below the headings of their groups.
+
+use super::model::Model;
+use super::words::{bold, first_row};
+use crate::domain::Money;
+use crate::report::shared::text::{counted, fit, money_or_absent};
+use crate::report::shared::view::{RowFacts, sum};
+use ratatui::text::Line;
+use std::collections::BTreeSet;
+
+/// A line of a list.
+pub(super) enum Listed {
+    Heading(Line<'static>),
+    /// The row of this index.
+    Row(usize),
+}
+
+/// The lines that a height has room for, with the row of the cursor among them; `places` are the
+/// workloads of the rows. Without groups these are the rows.
+pub(super) fn listed(
+    model: &Model<'_>,
+    places: &[usize],
+    cursor: usize,
+    (width, height): (usize, usize),
+) -> impl Iterator<Item = Listed> {
+    let groups: Vec<Option<String>> = places.iter().map(|place| model.group_of(*place)).collect();
+    let mut all = Vec::new();
+    let mut at_cursor = 0;
+    for (index, group) in groups.iter().enumerate() {
+        let is_first = index == 0 || groups[index - 1] != *group;
+        if let Some(name) = group.as_ref().filter(|_| is_first) {
+            let number = groups[index..].iter().take_while(|one| *one == group);
+            let own = &places[index..index + number.count()];
+            all.push(Listed::Heading(heading(model, name, own, width)));
+        }
+        if index == cursor {
+            at_cursor = all.len();
+        }
+        all.push(Listed::Row(index));
+    }
+    let first = first_row(at_cursor, all.len(), height);
+    all.into_iter().skip(first).take(height)
+}
+
+/// A group with the cost and the savings of its workloads.
+fn heading(model: &Model<'_>, name: &str, places: &[usize], width: usize) -> Line<'static> {
+    let places: BTreeSet<usize> = places.iter().copied().collect();
+    let facts = || places.iter().filter_map(|place| model.facts.get(*place));
+    let of = |amount: fn(&RowFacts) -> Option<Money>| money_or_absent(sum(facts().map(amount)));
+    let text = format!(
+        "{name}: {}, {} per month, saves {}",
+        counted(places.len() as u64, "workload", "workloads"),
+        of(|facts| facts.cost),
+        of(|facts| facts.monthly_savings),
+    );
+    Line::styled(fit(&text, width), bold())
+}
