@@ -11,7 +11,7 @@ use crate::catalog::{Prices, shape, shapes};
 use crate::config::SettingsFile;
 use crate::domain::{
     Gap, HourlyRate, InstanceShape, PriceBook, PriceKey, PriceQuote, ResourceId, nearest_names,
-    shown,
+    shown, with_article,
 };
 use crate::planners::share::{
     MOST_TENANTS, Origin, ShareError, ShareQuestion, ShareTenant, SharedOn, SmallerType, Today,
@@ -263,7 +263,8 @@ fn of_same_card(
     for measured in all {
         let (gpu, _) = &measured.card;
         let reason = if Some(&measured.card) != card.as_ref() {
-            format!("it was measured on a {gpu} of {}", measured.instance_type)
+            let gpu = with_article(gpu.name());
+            format!("it was measured on {gpu} of {}", measured.instance_type)
         } else if measured.region != region {
             format!("it runs in {}, not in {region}", measured.region)
         } else {

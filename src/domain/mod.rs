@@ -106,7 +106,7 @@ pub use ledger::{
 pub use managed::{Component, Managed};
 pub use member::{Measured, Member, Until};
 pub use metric::{JoinedBy, Metric, Rejected, SeriesSource, Statistic};
-pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money};
+pub use money::{Currency, CurrencyMismatch, HourlyRate, MOST_PER_HOUR, Money, per_hour};
 pub(crate) use named::{named_enum, named_key};
 pub use names::{is_unsafe, safe, shell_word, shown, spreadsheet_safe};
 pub use node::{
@@ -124,7 +124,7 @@ pub use price::{
     PriceKey, PriceOption, PriceOrigin, PriceQuote, StorageQuote, StorageResource,
 };
 pub use profiled::{ProfileBasis, ProfiledRun, SampleCounts};
-pub use prose::{after_number, counted, decimals_apart, floored, separated};
+pub use prose::{after_number, counted, decimals_apart, floored, separated, with_article};
 pub use reading::{
     Activity, FineSample, GpuProcess, GpuReading, GpuSample, HostReading, Loss, MIB, Sample,
     ThrottleReasons,

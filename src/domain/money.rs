@@ -200,12 +200,30 @@ impl HourlyRate {
     }
 }
 
+impl fmt::Display for HourlyRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&per_hour(self.amount, self.currency))
+    }
+}
+
+/// An amount per hour with up to six decimals, such as `$1.46885/h`.
+pub fn per_hour(amount: Decimal, currency: Currency) -> String {
+    format!("{}{}/h", currency.sign(), amount.round_dp(6).normalize())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn usd(text: &str) -> Money {
         Money::new(text.parse().expect("a decimal"), Currency::Usd)
+    }
+
+    #[test]
+    fn a_rate_has_its_sign_and_no_zeros_behind_it() {
+        let rate = HourlyRate::new(Decimal::new(1_468_850, 6), Currency::Usd);
+        assert_eq!(rate.expect("a rate").to_string(), "$1.46885/h");
+        assert_eq!(per_hour(Decimal::from(10), Currency::Cny), "¥10/h");
     }
 
     #[test]

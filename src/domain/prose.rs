@@ -29,11 +29,29 @@ pub fn after_number(unit: &str) -> String {
     }
 }
 
-/// A number as it is shown, and its noun, in the plural unless the number reads `1`.
+/// A number as it is shown, with separators where it is whole, and its noun, in the plural
+/// unless the number reads `1`.
 pub fn counted(number: impl Display, singular: &str, plural: &str) -> String {
     let number = number.to_string();
     let noun = if number == "1" { singular } else { plural };
+    let is_whole = number.bytes().all(|digit| digit.is_ascii_digit());
+    let number = if is_whole { separated(&number) } else { number };
     format!("{number} {noun}")
+}
+
+/// A name after `a` or `an`. Capitals and digits at its beginning are read letter by letter: an
+/// L40S, a T4.
+pub fn with_article(name: &str) -> String {
+    let mut letters = name.chars();
+    let first = letters.next().unwrap_or_default();
+    let is_spelled = !letters.next().is_some_and(|second| second.is_lowercase());
+    let vowels = if is_spelled {
+        "AEFHILMNORSX8"
+    } else {
+        "AEIOUaeiou"
+    };
+    let article = if vowels.contains(first) { "an" } else { "a" };
+    format!("{article} {name}")
 }
 
 /// The digits of a whole number with thousands separators.
@@ -60,6 +78,24 @@ pub fn floored(percent: f64, decimals: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_numbers_have_separators_and_names_their_article() {
+        assert_eq!(counted(4_296, "GiB", "GiB"), "4,296 GiB");
+        assert_eq!(counted("1.5", "GPU", "GPUs"), "1.5 GPUs");
+        assert_eq!(counted(1, "GPU", "GPUs"), "1 GPU");
+        for (name, expected) in [
+            ("L40S", "an L40S"),
+            ("T4", "a T4"),
+            ("A100", "an A100"),
+            ("V100", "a V100"),
+            ("Gaudi", "a Gaudi"),
+            ("Inferentia2", "an Inferentia2"),
+            ("RTX PRO 6000", "an RTX PRO 6000"),
+        ] {
+            assert_eq!(with_article(name), expected);
+        }
+    }
 
     #[test]
     fn only_one_takes_the_singular() {

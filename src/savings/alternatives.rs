@@ -199,13 +199,12 @@ fn in_words(name: &str, figures: &SpotFigures, effective: HourlyRate) -> String 
         .round_dp(2)
         .normalize();
     format!(
-        "{name} on spot at {}/h ({}); checkpoints each {:#} and lost work take {percent}% of \
-         the time, so an hour of work costs {}/h instead of {}/h",
-        figures.spot.rate.amount().normalize(),
-        figures.spot.basis,
+        "{name} on spot at {} ({}); checkpoints each {:#} and lost work take {percent}% of \
+         the time, so an hour of work costs {effective} instead of {}",
+        figures.spot.rate,
+        figures.spot.basis.name().replace('-', " "),
         figures.checkpoint_interval,
-        effective.amount().round_dp(6).normalize(),
-        figures.on_demand.amount().normalize(),
+        figures.on_demand,
     )
 }
 

@@ -3,7 +3,7 @@
 use crate::catalog::Prices;
 use crate::domain::{
     Action, ActionKind, CommitmentTerm, Money, Policy, PriceKey, PriceOption, PriceQuote, Risk,
-    Workload,
+    Workload, per_hour,
 };
 use rust_decimal::Decimal;
 
@@ -61,10 +61,10 @@ pub fn one_year_no_upfront(
         ActionKind::Commit,
         None,
         format!(
-            "{count} × standard reserved instance, 1 year, no upfront, at {}/h instead of \
-             {}/h; breaks even at {}% of the hours",
-            quote.rate.amount().normalize(),
-            on_demand.normalize(),
+            "{count} × standard reserved instance, 1 year, no upfront, at {} instead of {}; breaks \
+             even at {}% of the hours",
+            quote.rate,
+            per_hour(on_demand, quote.rate.currency()),
             (break_even * Decimal::ONE_HUNDRED).round_dp(1)
         ),
         Money::new(saved, currency),

@@ -70,8 +70,10 @@ pub fn released(idle_storage: &IdleStorageCosts, region: &str) -> Option<Release
     let most = Money::new(USD_PER_GB_MONTH * Decimal::from(gib), Currency::Usd).rounded();
     let saved = (monthly.amount() - most.amount()).max(Decimal::ZERO);
     let saved = Money::new(saved, monthly.currency());
-    let bound =
-        format!("{gib} GiB × ${USD_PER_GB_MONTH} = {most}/month (list price of {PRICED_REGION})");
+    let bound = format!(
+        "{} × ${USD_PER_GB_MONTH} = {most}/month (list price of {PRICED_REGION})",
+        counted(gib, "GiB", "GiB")
+    );
     let beside = match beside.as_str() {
         "" => beside,
         _ => format!("; {beside}"),

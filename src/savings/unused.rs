@@ -131,7 +131,7 @@ impl Unused<'_> {
         );
         let rate = quote.as_ref().map_or_else(
             || format!("no price for {}: unpriced", room.price_key()),
-            |(_, quote)| format!("{}/h", quote.rate.amount().normalize()),
+            |(_, quote)| quote.rate.to_string(),
         );
         let detail = format!(
             "{} on average over {} h × {rate} × {} h{}",

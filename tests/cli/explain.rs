@@ -221,7 +221,7 @@ fn right_sizing_and_spot_by_hand() {
         &[
             "GPUs 1 in use (all except those known to be always inactive) and 1 held on the fullest \
              instance, of 4; 1 needed, 1 available",
-            "peak 13312 MiB × 1.2 = 15974 MiB needed; L40S reports 46,068 MiB",
+            "peak 13,312 MiB × 1.2 = 15,974 MiB needed; L40S reports 46,068 MiB",
             "p95 14.0% of 32 × 1.2 = 5.38 needed; 16 available",
             "V100 900 GB/s / L40S 864 GB/s = 1.0417",
             "p95 88.0% × 1.0417 = 91.7% of each L40S projected",
@@ -245,7 +245,7 @@ fn sharing_and_commitments_by_hand() {
     assert_tells(
         &demo("plan:chat-serving"),
         &[
-            "40 × 3g.20gb: at most 19584 MiB needed",
+            "40 × 3g.20gb: at most 19,584 MiB needed",
             "peak at most 32.2% × 7 / 3 slices = 75.2% ≤ 80%",
             "20 cards / 8 per instance: 3 instances",
             "break-even 13.921094 / 21.957642 = 63.3998%",
@@ -606,7 +606,7 @@ fn unused_room_of_a_capacity_reservation() {
     assert_tells(
         &words.join(" "),
         &[
-            "1 unused instance on average over 336 h × 55.04/h × 730 h total $40,179.20 per month",
+            "1 unused instance on average over 336 h × $55.04/h × 730 h total $40,179.20 per month",
             "costs $40,179.20 per month, $0.00 after the plan",
             "release, $40,179.20 saved per month, risk low, $0.00 left",
             "caveat: capacity of this type may not be available again",
@@ -625,7 +625,7 @@ fn the_release_of_storage_is_net_of_snapshots() {
         &[
             "costs $343.68 per month, $214.80 after the plan",
             "release, $128.88 saved per month, risk low, $214.80 left",
-            "less snapshots of all data: 4296 GiB × $0.05 = $214.80/month (list price of us-east-1)",
+            "less snapshots of all data: 4,296 GiB × $0.05 = $214.80/month (list price of us-east-1)",
             "$343.68 − $214.80 for snapshots = $128.88, of which $128.88 is certain",
         ],
     );

@@ -123,7 +123,7 @@ fn a_partly_priced_box_counts_with_its_priced_part_and_names_the_rest() {
     let finding = only(&audit, "stopped-with-storage");
     assert_eq!(
         finding.title,
-        "stopped g5.2xlarge still has 1100 GiB and 1 volume of unknown size"
+        "stopped g5.2xlarge still has 1,100 GiB and 1 volume of unknown size"
     );
     // 100 × 0.08 + 730 × 0.005 = 8.00 + 3.65, less 100 × 0.05 for a snapshot of the one
     // volume that has a price.
@@ -139,7 +139,7 @@ fn a_partly_priced_box_counts_with_its_priced_part_and_names_the_rest() {
     assert_eq!(action.monthly_savings().amount(), saved_in_all);
     assert!(
         action.detail().ends_with(
-            "; unpriced and not included: 1000 GiB unheard-of (vol-2), unknown size gp3 (vol-3)"
+            "; unpriced and not included: 1,000 GiB unheard-of (vol-2), unknown size gp3 (vol-3)"
         ),
         "{}",
         action.detail()

@@ -85,13 +85,13 @@ fn bought(purchase: &Purchase) -> Fix<'_> {
         monthly_savings: purchase.monthly_savings,
         risk: purchase.term.risk,
         detail: format!(
-            "{} × {} in {}, {}, at {}/h instead of {}/h in every hour",
+            "{} × {} in {}, {}, at {} instead of {} in every hour",
             purchase.count,
             purchase.key.instance_type,
             purchase.key.region,
             purchase.what(),
-            purchase.term.effective_hourly.amount().normalize(),
-            purchase.on_demand_hourly.amount().normalize()
+            purchase.term.effective_hourly,
+            purchase.on_demand_hourly
         ),
         caveats: purchase.caveats.clone(),
         advice: Vec::new(),

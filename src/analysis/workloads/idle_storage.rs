@@ -3,6 +3,7 @@
 use crate::catalog::Prices;
 use crate::domain::{
     Currency, IdleStorageCosts, Instance, Money, Policy, Provider, StorageQuote, StorageResource,
+    counted,
 };
 use rust_decimal::Decimal;
 
@@ -32,7 +33,9 @@ pub(in crate::analysis) fn idle_storage_costs(
                 "{} {}",
                 volume
                     .size_gib
-                    .map_or("unknown size".to_owned(), |size| format!("{size} GiB")),
+                    .map_or("unknown size".to_owned(), |size| counted(
+                        size, "GiB", "GiB"
+                    )),
                 volume.volume_type.as_deref().unwrap_or("unknown type"),
             );
             let resource = volume

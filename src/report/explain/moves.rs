@@ -134,8 +134,9 @@ pub(super) fn sharing(workload: &Workload, found: &Sharing, lines: &mut Vec<Line
         let memory = profile
             .memory_mib
             .map_or_else(|| "unknown".to_owned(), count);
+        let needed = counted(format!("{needed:.0}"), "MiB", "MiB");
         steps! { lines;
-            "slices" => "{tenants} × {name}: at most {needed:.0} MiB needed (peak with headroom) of {memory} MiB; peak at most {peak:.1}% × {all} / {slices} slices = {:.1}% ≤ {SHARED_TARGET_PERCENT}%", peak * all / slices;
+            "slices" => "{tenants} × {name}: at most {needed} needed (peak with headroom) of {memory} MiB; peak at most {peak:.1}% × {all} / {slices} slices = {:.1}% ≤ {SHARED_TARGET_PERCENT}%", peak * all / slices;
         }
     }
     let fullest = found

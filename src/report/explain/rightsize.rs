@@ -139,12 +139,14 @@ fn vram(
         |reason| reason.to_string(),
         |mib| format!("{} reports {} MiB", other.model, count(mib)),
     );
-    let needed = peak * headroom;
+    let mib = |mib: f64| counted(format!("{mib:.0}"), "MiB", "MiB");
+    let needed = mib(peak * headroom * f64::from(number));
+    let peak = mib(peak);
     steps! { lines;
-        "VRAM" if is_same => "the same GPU holds the peak of {peak:.0} MiB";
-        "VRAM" if !is_same && is_reserved => "{peak:.0} MiB are reserved and the need is unknown, so as much as today's card; {usable}";
-        "VRAM" if !is_same && !is_reserved && number == 1 => "peak {peak:.0} MiB × {headroom} = {needed:.0} MiB needed; {usable}";
-        "VRAM" if !is_same && !is_reserved && number > 1 => "peak {peak:.0} MiB × {headroom} × {number} on each GPU = {:.0} MiB needed; {usable}", needed * f64::from(number);
+        "VRAM" if is_same => "the same GPU holds the peak of {peak}";
+        "VRAM" if !is_same && is_reserved => "{peak} are reserved and the need is unknown, so as much as today's card; {usable}";
+        "VRAM" if !is_same && !is_reserved && number == 1 => "peak {peak} × {headroom} = {needed} needed; {usable}";
+        "VRAM" if !is_same && !is_reserved && number > 1 => "peak {peak} × {headroom} × {number} on each GPU = {needed} needed; {usable}";
     }
 }
 

@@ -183,12 +183,12 @@ fn throughput_source(basis: &ThroughputBasis) -> String {
             measured,
             served_per_second,
         } => format!(
-            "{}: {} per second on {} GPUs at {:.1}% ({} samples)",
+            "{}: {} per second on {} at {:.1}% ({})",
             measured.name,
             plain(*served_per_second),
-            plain(measured.gpus),
+            crate::domain::counted(plain(measured.gpus), "GPU", "GPUs"),
             measured.mean_percent,
-            count(measured.samples)
+            counted(measured.samples, "sample", "samples")
         ),
     }
 }

@@ -131,8 +131,8 @@ fn steps(found: &RentOrBuy) -> Vec<Step> {
         };
         let price = rental.per_gpu_hour.round_dp(6).normalize();
         format!(
-            "{price} × {} GPUs × {hours} h{share}",
-            rental.billed_gpus(own)
+            "{price} × {} × {hours} h{share}",
+            counted(rental.billed_gpus(own).into(), "GPU", "GPUs")
         )
     };
     rows! {

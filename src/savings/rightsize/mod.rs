@@ -25,7 +25,7 @@ pub use spread::Spread;
 pub(super) use steps::unit_of_work;
 pub use steps::{averaged, averaged_away, caveats, reserved_vram, steps};
 
-use crate::domain::{Action, ActionKind, PriceKey, PriceQuote, Risk, Target};
+use crate::domain::{Action, ActionKind, PriceKey, PriceQuote, Risk, Target, per_hour};
 use crate::savings::Fewer;
 use rust_decimal::Decimal;
 use std::mem::take;
@@ -182,12 +182,13 @@ fn detail(
     } else {
         String::new()
     };
+    let currency = today.cost.compute_monthly.currency();
     let mut text = format!(
-        "{} × {} at {}/h instead of {of_today}{}/h",
+        "{} × {} at {} instead of {of_today}{}",
         found.count,
         found.shape.instance_type,
-        hourly.round_dp(6).normalize(),
-        today.cost.per_instance().round_dp(6).normalize(),
+        per_hour(hourly, currency),
+        per_hour(today.cost.per_instance(), currency),
     );
     if let Some(offer) = &today.shape.gpu {
         text.push_str(&format!(

@@ -169,14 +169,18 @@ impl fmt::Display for Rejection {
                 usable_mib,
             } => write!(
                 f,
-                "VRAM: {needed_mib:.0} MiB needed, {usable_mib} MiB usable"
+                "VRAM: {} needed, {} usable",
+                counted(format!("{needed_mib:.0}"), "MiB", "MiB"),
+                counted(usable_mib, "MiB", "MiB")
             ),
             Self::ReservedVram {
                 reserved_mib,
                 usable_mib,
             } => write!(
                 f,
-                "VRAM: {reserved_mib:.0} MiB reserved, need unknown, {usable_mib} MiB usable"
+                "VRAM: {} reserved, need unknown, {} usable",
+                counted(format!("{reserved_mib:.0}"), "MiB", "MiB"),
+                counted(usable_mib, "MiB", "MiB")
             ),
             Self::NvLink => f.write_str("the GPUs would lose NVLink"),
             Self::Efa => f.write_str("the GPUs would lose EFA"),

@@ -6,7 +6,9 @@ use super::price::Today;
 use super::projection::{RatioBasis, is_same_gpu};
 use super::spread::Spread;
 use crate::catalog::{gpu_spec, has_full_rate_fp64, zones};
-use crate::domain::{AcceleratorKind, GpuOffer, InstanceShape, VRAM_TAG, WorkloadKind, counted};
+use crate::domain::{
+    AcceleratorKind, GpuOffer, InstanceShape, VRAM_TAG, WorkloadKind, counted, with_article,
+};
 use std::cmp::Ordering;
 
 fn has_nvlink(offer: &GpuOffer) -> bool {
@@ -104,8 +106,12 @@ pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<Strin
         && new.local_storage_gb.is_none_or(|after| after < before)
     {
         caveats.push(match new.local_storage_gb {
-            None => format!("{before} GB of instance store are lost"),
-            Some(after) => format!("{after} GB of instance store instead of {before} GB"),
+            None => format!("{} of instance store are lost", counted(before, "GB", "GB")),
+            Some(after) => format!(
+                "{} of instance store instead of {}",
+                counted(after, "GB", "GB"),
+                counted(before, "GB", "GB")
+            ),
         });
     }
     caveats
@@ -203,9 +209,9 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
     }
     if shape.memory_mib < today.shape.memory_mib && demand.memory_p95_mib.is_none() {
         steps.push(format!(
-            "verify host memory: {} GiB instead of {} GiB",
-            shape.memory_mib / 1024,
-            today.shape.memory_mib / 1024
+            "verify host memory: {} instead of {}",
+            counted(shape.memory_mib / 1024, "GiB", "GiB"),
+            counted(today.shape.memory_mib / 1024, "GiB", "GiB")
         ));
     }
     if demand.network_gbps.is_none()
@@ -257,7 +263,11 @@ pub(super) fn advice(today: &Today<'_>, demand: &Demand, to: &Considered) -> Str
     if !is_same_gpu(offer, other) {
         let what = match other.share {
             crate::domain::GpuShare::Fraction(part) => {
-                format!("{} of an {}", part.normalize(), other.model)
+                format!(
+                    "{} of {}",
+                    part.normalize(),
+                    with_article(other.model.name())
+                )
             }
             crate::domain::GpuShare::Whole(_) => format!("{} GPUs", other.model),
         };

@@ -1,5 +1,6 @@
 //! The policy as the systems that scale write it down. Nothing is applied.
 
+use crate::domain::counted;
 use crate::planners::autoscale::{Autoscale, ScalingPolicy, ScheduleWindow, Trigger};
 use crate::report::doc::Printed;
 use serde_json::{Value as Json, json};
@@ -151,9 +152,9 @@ fn scaled_object(plan: &Autoscale) -> Printed {
         stabilization = cool_down.min(LONGEST_STABILIZATION)
     );
     let mut purpose = format!(
-        "KEDA, for a Deployment of which each replica takes {} GPUs: kubectl apply -f \
+        "KEDA, for a Deployment of which each replica takes {}: kubectl apply -f \
          scaledobject.yaml. Set the address of your server.",
-        ask.gpus_per_instance
+        counted(ask.gpus_per_instance, "GPU", "GPUs")
     );
     let mut differs = String::new();
     match policy.trigger {
