@@ -200,8 +200,8 @@ pub fn diff_doc(diff: &AuditDiff<'_>) -> Doc {
 /// When a value cannot be written as JSON.
 pub fn diff_schema() -> Result<String, serde_json::Error> {
     let about = "What changed between two audits, or between two profiled runs; docs/diff.md says \
-                 what each key means. Amounts are per month and have cents; percentages are 0-100. \
-                 Keys may be added within a schema version.";
+                 how audits are compared. Amounts are per month and have cents; percentages are \
+                 0-100. Keys may be added within a schema version.";
     let mut record = Record::heads(document());
     record.heads.extend(kpi_heads());
     let audits = Doc {

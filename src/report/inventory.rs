@@ -238,9 +238,9 @@ pub fn inventory_doc(listing: &Listing<'_>, shown: &[usize]) -> Doc {
 /// # Errors
 /// When a value cannot be written as JSON.
 pub fn inventory_schema() -> Result<String, serde_json::Error> {
-    let about = "The instances with their shape, state and price; docs/json.md says what each key \
-                 means. Rates per hour have up to six decimals, amounts per month cents. Keys may \
-                 be added within a schema version.";
+    let about = "The instances with their shape, state and price; docs/json.md has the promises of \
+                 every document. Rates per hour have up to six decimals, amounts per month cents. \
+                 Keys may be added within a schema version.";
     let meanings = [
         "Sorted by account, region, type and ID.",
         "Machines of clusters; absent where none was read.",

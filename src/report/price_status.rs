@@ -101,8 +101,8 @@ pub fn price_status_doc(path: &Path, estate: Option<&Estate>, now: Timestamp) ->
 /// # Errors
 /// When a value cannot be written as JSON.
 pub fn price_status_schema() -> Result<String, serde_json::Error> {
-    let about = "The prices there are, and how old they are; docs/json.md says what each key \
-                 means. Keys may be added within a schema version.";
+    let about = "The prices there are, and how old they are; docs/json.md has the promises of \
+                 every document. Keys may be added within a schema version.";
     let form = price_status_doc(Path::new(""), None, Timestamp::UNIX_EPOCH);
     doc_schema("pricing-status", about, &[form])
 }

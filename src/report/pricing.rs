@@ -117,8 +117,9 @@ pub fn pricing_doc(offers: &[Offer], total: usize, sort: SortBy, hours_per_month
 /// # Errors
 /// When a value cannot be written as JSON.
 pub fn pricing_schema() -> Result<String, serde_json::Error> {
-    let about = "Offers, sorted as requested; docs/json.md says what each key means. Prices are per \
-                 hour, with at most six decimals. Keys may be added within a schema_version.";
+    let about = "Offers, sorted as requested; docs/json.md has the promises of every document. \
+                 Prices are per hour, with at most six decimals. Keys may be added within a \
+                 schema_version.";
     let form = pricing_doc(&[], 0, SortBy::Price, Decimal::ZERO);
     doc_schema("pricing", about, &[form])
 }

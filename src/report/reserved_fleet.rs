@@ -184,9 +184,10 @@ pub fn reserved_fleet_doc(fleet: &ReservedFleet) -> Doc {
 /// When a value cannot be written as JSON.
 pub fn reserved_schema() -> Result<String, serde_json::Error> {
     let about = "Commitments compared with on-demand prices, of one type with --type, otherwise of \
-                 the pools of a fleet; docs/json.md says what each key means. Rates per hour have \
-                 up to six decimals, amounts cents; shares are 0-1 and percentages 0-100. With \
-                 --growth, the document is an answer. Keys may be added within a schema version.";
+                 the pools of a fleet; docs/json.md has the promises of every document. Rates per \
+                 hour have up to six decimals, amounts cents; shares are 0-1 and percentages \
+                 0-100. With --growth, the document is an answer. Keys may be added within a \
+                 schema version.";
     let fleet = Doc {
         record: Record::heads(document()),
         tables: tables(&[], &[], &[], &[]).into(),

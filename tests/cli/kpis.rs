@@ -220,7 +220,6 @@ fn units_of_workloads_and_jobs_have_a_price() {
         json!(["lab", 2_816.64, 1, null]),
     ];
     assert_eq!(found, expected);
-    assert_explains("json.md", &audit["unit_costs"]);
     assert_explains("kpis.md", &audit["unit_costs"]);
     let arguments = ["kpi", "--from", &path, "--units", &units, "--format", "csv"];
     let csv = world.run(&arguments).stdout;

@@ -1,7 +1,7 @@
 //! `gpucost reserved`: the figures, how they are shown, and what is refused.
 
 use crate::cli::json_schemas::assert_described;
-use crate::cli::pages::{assert_explains, blocks, page};
+use crate::cli::pages::{blocks, page};
 use crate::cli::world::{Outcome, World};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -187,7 +187,7 @@ fn own_prices_of_the_settings_count() {
 }
 
 #[test]
-fn the_document_is_as_the_contract_and_the_page_say() {
+fn the_document_is_as_the_contract_says() {
     for arguments in [
         &P3[..],
         &["--type", "p4d.24xlarge"],
@@ -203,7 +203,6 @@ fn the_document_is_as_the_contract_and_the_page_say() {
     ] {
         let found = figures(arguments);
         assert_described("reserved", &found);
-        assert_explains("json.md", &found);
     }
 }
 

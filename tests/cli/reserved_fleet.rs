@@ -3,7 +3,7 @@
 
 use crate::cli::estates::{START_SECOND, empty, one, owned, series};
 use crate::cli::json_schemas::assert_described;
-use crate::cli::pages::{assert_explains, page};
+use crate::cli::pages::page;
 use crate::cli::world::{Outcome, World};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -380,13 +380,12 @@ fn flags_of_one_type_do_not_go_with_a_fleet() {
 }
 
 #[test]
-fn the_document_is_as_the_contract_and_the_page_say() {
+fn the_document_is_as_the_contract_says() {
     let demo = World::new().run(&["reserved", "--demo", "--format", "json"]);
     let mut estate = three();
     estate["commitments"] = owned()["commitments"].clone();
     for found in [demo.json(), figures(&estate), figures(&one())] {
         assert_described("reserved", &found);
-        assert_explains("json.md", &found);
     }
 }
 

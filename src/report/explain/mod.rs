@@ -105,7 +105,7 @@ pub fn explain_doc(explained: Explained<'_>, by: &Derivation<'_>) -> Doc {
 /// When a value cannot be written as JSON.
 pub fn explain_schema() -> Result<String, serde_json::Error> {
     let about = "How a finding, a verdict, a cost, a plan or a commitment follows; docs/explain.md \
-                 explains the keys. Amounts are per month and have cents, the figures of a \
+                 says how to read it. Amounts are per month and have cents, the figures of a \
                  derivation as many decimals as they need. Keys may be added within a schema \
                  version.";
     doc_schema("explain", about, &[Subject::default().doc()])

@@ -180,7 +180,7 @@ pub fn fix_doc(plan: &FixPlan<'_>, invocation: &Invocation, view: FixView) -> Do
 /// # Errors
 /// When a value cannot be written as JSON.
 pub fn fix_schema() -> Result<String, serde_json::Error> {
-    let about = "How the actions of a plan are carried out; docs/fix.md says what each key means. \
+    let about = "How the actions of a plan are carried out; docs/fix.md says what the steps are. \
                  Keys may be added within a schema version.";
     let form = Doc {
         record: Record::heads(document()),

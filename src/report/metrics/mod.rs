@@ -107,9 +107,9 @@ pub fn metrics_doc(audit: &Audit, period_seconds: u32, invocation: &Invocation) 
 /// # Errors
 /// When a value cannot be written as JSON.
 pub fn metrics_schema() -> Result<String, serde_json::Error> {
-    let about = "GPU utilization and metric coverage of each running instance; docs/json.md says \
-                 what each key means. Utilization is 0-100, shares 0-1, memory in MiB; absent is \
-                 null, not zero. Keys may be added within a schema version.";
+    let about = "GPU utilization and metric coverage of each running instance; docs/json.md has \
+                 the promises of every document. Utilization is 0-100, shares 0-1, memory in MiB; \
+                 absent is null, not zero. Keys may be added within a schema version.";
     let form = Doc {
         record: Record::heads(scope()),
         tables: vec![table(std::iter::empty())],
