@@ -98,7 +98,7 @@ impl SchemaName {
             }
             Self::Estate => {
                 let about = "All the input of one audit, as --save records it and --from reads \
-                             it; docs/estate.md says what each key means. Only a few keys are \
+                             it; docs/estate.md says how to write one. Only a few keys are \
                              required. Amounts of money are decimal numbers as text.";
                 let title = "Estate file of gpucost";
                 schema_document("estate", title, about, estate_schema())?

@@ -436,7 +436,6 @@ fn two_audits_are_compared_by_key_figures() {
     // 734.38 × 336 ÷ 730 = 338.02: per 1,000 of 1,000 and of 2,000.
     let unit = json!({"old": 338.02, "new": 169.01, "change": -169.01});
     assert_eq!(diff["unit_costs"][0]["cost_per_units"], unit);
-    assert_explains("diff.md", &diff["unit_costs"]);
     let table = world.run(&["diff", &old, &new]).stdout;
     for cells in [
         &["useful GPU hours per month", "949.0", "1,131.5", "+182.5"][..],
