@@ -28,12 +28,8 @@ fn step<'a>(answer: &'a Value, name: &str) -> &'a Value {
 fn examples_print_what_the_page_shows() {
     let text = page("planners/capacity.md");
     let examples = blocks(&text, "text");
-    assert!(examples.len() >= 4, "{}", examples.len());
+    assert!(examples.len() >= 2, "{}", examples.len());
     let folder = tempfile::tempdir().expect("a scratch folder");
-    let recording = blocks(&text, "csv").remove(0);
-    std::fs::write(folder.path().join("requests.csv"), recording).expect("a writable folder");
-    let counts = blocks(&text, "json").remove(0);
-    std::fs::write(folder.path().join("counts.json"), counts).expect("a writable folder");
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
         let arguments = command

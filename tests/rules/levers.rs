@@ -100,8 +100,8 @@ fn the_worked_example_of_schedules_is_the_demo() {
     for figure in [
         "160",
         "in two windows",
-        "$20 702.80",
-        "$19 716.95",
+        "$20,702.80",
+        "$19,716.95",
         "$985.85",
     ] {
         assert!(page.contains(figure), "{figure} is not in the page");
@@ -143,7 +143,7 @@ fn the_worked_example_of_sharing_is_the_demo() {
     );
     assert_eq!(high.map(|found| found.mode), Ok(SharingMode::Mig));
     let page = std::fs::read_to_string(root().join("docs/levers/sharing.md")).expect("a page");
-    for figure in ["3 × p4d.24xlarge", "$80 145.39", "$48 087.24", "$32 058.15"] {
+    for figure in ["3 × p4d.24xlarge", "$80,145.39", "$48,087.24", "$32,058.15"] {
         assert!(page.contains(figure), "{figure} is not in the page");
     }
 }
