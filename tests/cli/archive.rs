@@ -51,7 +51,7 @@ fn examples_in_the_page_print_statements() {
         .lines()
         .filter_map(|line| line.strip_prefix("gpucost archive sql "));
     let commands: Vec<&str> = commands.collect();
-    assert_eq!(commands.len(), 7);
+    assert_eq!(commands.len(), 5);
     for command in commands {
         let (command, _) = command.split_once(" > ").unwrap_or((command, ""));
         let arguments = words(command);
