@@ -4,6 +4,8 @@ use super::ResourceId;
 use super::named::named_enum;
 use jiff::Timestamp;
 use rust_decimal::Decimal;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 named_enum! {
@@ -16,13 +18,15 @@ named_enum! {
 }
 
 /// What one of several alike devices, as a scheduler counts them, is of a physical one.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(try_from = "UnitKeys", into = "UnitKeys")]
 pub enum DeviceUnit {
+    #[default]
     Whole,
     /// One of the replicas among which a device is shared.
-    Replica {
-        per_device: u32,
-    },
+    Replica { per_device: u32 },
     /// A MIG instance, or one of the replicas among which it is shared.
     Slice {
         /// NVIDIA's name, such as `3g.20gb`.
@@ -52,6 +56,83 @@ impl DeviceUnit {
     }
 }
 
+/// What one of the devices is: without a key, a whole device.
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("dependentRequired" = {
+    "profile": ["slices", "of"], "slices": ["profile", "of"], "of": ["profile", "slices"],
+}))]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a unit with `profile`, `slices`, `of` and `replicas`"
+)]
+struct UnitKeys {
+    /// MIG profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    profile: Option<String>,
+    /// Compute slices of the instance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u16", range(min = 1, max = 255))]
+    slices: Option<u16>,
+    /// Compute slices of the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u16", range(min = 1, max = 255))]
+    of: Option<u16>,
+    /// Parts that share it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    replicas: Option<u32>,
+}
+
+impl TryFrom<UnitKeys> for DeviceUnit {
+    type Error = &'static str;
+
+    fn try_from(keys: UnitKeys) -> Result<Self, Self::Error> {
+        let replicas = keys.replicas.unwrap_or(1);
+        let slices = keys.slices.zip(keys.of).and_then(|(slices, of)| {
+            let parts = (u8::try_from(slices).ok()?, u8::try_from(of).ok()?);
+            (1..=parts.1).contains(&parts.0).then_some(parts)
+        });
+        match (keys.profile, slices, (keys.slices, keys.of)) {
+            _ if replicas == 0 => Err("`replicas` must be at least 1"),
+            (None, _, (None, None)) if keys.replicas.is_some() => Ok(Self::Replica {
+                per_device: replicas,
+            }),
+            (None, _, (None, None)) => Ok(Self::Whole),
+            (Some(profile), Some((slices, of)), _) => Ok(Self::Slice {
+                profile,
+                slices,
+                of,
+                replicas,
+            }),
+            _ => Err("a slice needs `profile`, and `slices` of at least 1 and at most `of`"),
+        }
+    }
+}
+
+impl From<DeviceUnit> for UnitKeys {
+    fn from(unit: DeviceUnit) -> Self {
+        match unit {
+            DeviceUnit::Whole => Self::default(),
+            DeviceUnit::Replica { per_device } => Self {
+                replicas: Some(per_device),
+                ..Self::default()
+            },
+            DeviceUnit::Slice {
+                profile,
+                slices,
+                of,
+                replicas,
+            } => Self {
+                profile: Some(profile),
+                slices: Some(u16::from(slices)),
+                of: Some(u16::from(of)),
+                replicas: (replicas != 1).then_some(replicas),
+            },
+        }
+    }
+}
+
 /// Devices of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Devices {
@@ -74,14 +155,19 @@ pub const ECS_SERVICE: &str = "Service";
 pub const ECS_FAMILY: &str = "task family";
 
 /// What made a pod, such as the Deployment `ranker`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "an owner with `kind` and `name`")]
 pub struct Owner {
     pub kind: String,
     pub name: String,
 }
 
 /// What moving a pod to another node of the same pool and type takes, beside its devices.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a placement with `cpu_millicores` and `memory_mib`"
+)]
 pub struct Placement {
     /// Requested CPU, in thousandths of a core.
     pub cpu_millicores: u64,
@@ -90,8 +176,10 @@ pub struct Placement {
     /// Whether something keeps it where it is, or from one of these nodes: a selector or an
     /// affinity that one does not meet, a taint that it does not tolerate, pods that it must
     /// be beside or apart from, a port of its node, or an annotation.
+    #[serde(default, rename = "bound")]
     pub is_bound: bool,
     /// Whether it keeps data on the disk of its node, which a move leaves behind.
+    #[serde(default, rename = "local_data")]
     pub has_local_data: bool,
 }
 

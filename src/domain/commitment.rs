@@ -2,12 +2,15 @@
 //! and capacity reservations. An estate holds those that are active and those that are queued.
 
 use super::named::named_enum;
+use super::wire::{Amount, Maybe, Time};
 use super::{
     CommitmentTerm, Currency, OperatingSystem, PaymentOption, PriceKey, PriceOption, Provider,
     Tenancy,
 };
 use jiff::Timestamp;
 use rust_decimal::Decimal;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 named_enum! {
@@ -31,29 +34,64 @@ named_enum! {
     }
 }
 
+/// Instances of one purchase: more is an error.
+pub(crate) const MOST_COMMITTED: u32 = 1_000_000;
+
+fn linux() -> OperatingSystem {
+    OperatingSystem::Linux
+}
+
+fn shared() -> Tenancy {
+    Tenancy::Shared
+}
+
+fn standard() -> OfferingClass {
+    OfferingClass::Standard
+}
+
+fn usd() -> Currency {
+    Currency::Usd
+}
+
 /// Reserved instances of one purchase: hours paid for, used or not.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "reserved instances as an object")]
 pub struct ReservedInstances {
+    /// Must be unique.
     pub id: String,
+    /// The account that bought it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
     pub region: String,
-    /// The zone that it holds for; absent when it holds for the whole region.
+    /// The zone that they apply to; absent if they apply to the region.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zone: Option<String>,
     pub instance_type: String,
+    #[serde(default = "linux")]
     pub operating_system: OperatingSystem,
+    #[serde(default = "shared")]
     pub tenancy: Tenancy,
+    /// Number of instances.
+    #[schemars(range(min = 1, max = MOST_COMMITTED))]
     pub count: u32,
     /// Whether it can be exchanged.
+    #[serde(default = "standard")]
     pub class: OfferingClass,
     pub payment: PaymentOption,
-    /// First instant of the term.
+    /// Start of the term.
+    #[serde(with = "Time")]
     pub start: Timestamp,
-    /// First instant after the term.
+    /// End of the term, exclusive.
+    #[serde(with = "Time")]
     pub end: Timestamp,
     /// The currency of its amounts.
+    #[serde(default = "usd")]
     pub currency: Currency,
-    /// Paid at the beginning, per instance.
+    /// Paid at the start of the term, per instance.
+    #[serde(default, with = "Amount")]
     pub upfront: Decimal,
     /// Paid every hour of the term, per instance.
+    #[serde(default, with = "Amount")]
     pub recurring_hourly: Decimal,
 }
 
@@ -74,48 +112,93 @@ impl ReservedInstances {
 }
 
 /// A savings plan: dollars an hour paid for, used or not.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend(
+    "if" = {"properties": {"plan": {"const": "ec2-instance"}}},
+    "then" = {
+        "properties": {"region": {"type": "string"}, "family": {"type": "string"}},
+        "allOf": [{"required": ["region", "family"]}],
+    }
+))]
+#[serde(deny_unknown_fields, expecting = "a savings plan as an object")]
 pub struct SavingsPlan {
+    /// Must be unique.
     pub id: String,
-    /// What it covers.
+    /// The account that bought it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// `other` for plans that cover no instances.
+    #[serde(rename = "plan")]
     pub kind: SavingsPlanKind,
-    /// The region that it holds for; absent when it holds everywhere.
+    /// The region that it applies to, all of them if absent; required for an `ec2-instance` plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    /// The family that it holds for, such as `p4d`; absent when it holds for all.
+    /// Such as p4d, all of them if absent; required for an `ec2-instance` plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<String>,
     /// The currency of the commitment.
+    #[serde(default = "usd")]
     pub currency: Currency,
-    /// Committed per hour at the plan's rates, what was committed included.
+    /// Committed per hour, at the plan's rates.
+    #[serde(with = "Amount")]
     pub commitment_hourly: Decimal,
     pub term: CommitmentTerm,
-    /// First instant of the term.
+    /// Start of the term.
+    #[serde(with = "Time")]
     pub start: Timestamp,
-    /// First instant after the term.
+    /// End of the term, exclusive.
+    #[serde(with = "Time")]
     pub end: Timestamp,
 }
 
 /// Capacity that is held ready, and billed, whether instances run in it or not.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a capacity reservation as an object")]
 pub struct CapacityReservation {
+    /// Must be unique.
     pub id: String,
+    /// The account that bought it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
     pub region: String,
     pub zone: String,
     pub instance_type: String,
+    #[serde(default = "linux")]
     pub operating_system: OperatingSystem,
+    #[serde(default = "shared")]
     pub tenancy: Tenancy,
-    /// Instances that it has room for.
+    /// Number of instances that it has capacity for.
+    #[schemars(range(max = MOST_COMMITTED))]
     pub total: u32,
-    /// Of these, the room that nothing runs in.
+    /// Of these, the capacity that no instance uses.
+    #[schemars(range(max = MOST_COMMITTED))]
     pub available: u32,
-    /// Whether it is a Capacity Block, which is paid for ahead.
+    /// Whether it is a Capacity Block, which is paid for in advance.
+    #[serde(default)]
     pub capacity_block: bool,
-    /// First instant in which it holds capacity; absent where a recording does not
-    /// tell, and then it holds from before the window on.
+    /// First time at which it holds capacity; before the window unless said otherwise.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "Maybe::<Time>"
+    )]
     pub start: Option<Timestamp>,
-    /// Until when it cannot be lowered or cancelled; absent when it always can.
+    /// Time until which it cannot be reduced or canceled; absent if it always can.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "Maybe::<Time>"
+    )]
     pub committed_until: Option<Timestamp>,
-    /// When it ends; absent when somebody has to cancel it.
+    /// When it ends; absent if it must be canceled manually.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "Maybe::<Time>"
+    )]
     pub end: Option<Timestamp>,
+    /// Its tags: they decide whose its unused room is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<String, String>,
 }
 
@@ -172,8 +255,6 @@ pub struct Commitments {
     pub reserved_instances: Vec<ReservedInstances>,
     pub savings_plans: Vec<SavingsPlan>,
     pub capacity_reservations: Vec<CapacityReservation>,
-    /// The account that each belongs to, by id, as far as that is known.
-    pub owners: BTreeMap<String, String>,
     /// Whether accounts share none of them. AWS shares reserved instances and savings plans
     /// over an organization unless somebody turns it off.
     pub is_unshared: bool,
@@ -225,22 +306,28 @@ impl Commitments {
         reserved.chain(plans).chain(capacity)
     }
 
+    /// Every account that bought one, with its id, to be changed.
+    pub fn accounts_mut(&mut self) -> impl Iterator<Item = (&str, &mut Option<String>)> {
+        let reserved = self.reserved_instances.iter_mut();
+        let plans = self.savings_plans.iter_mut();
+        let capacity = self.capacity_reservations.iter_mut();
+        reserved
+            .map(|one| (one.id.as_str(), &mut one.account))
+            .chain(plans.map(|one| (one.id.as_str(), &mut one.account)))
+            .chain(capacity.map(|one| (one.id.as_str(), &mut one.account)))
+    }
+
     /// Says that all of them belong to an account.
     pub fn set_owner(&mut self, account: &str) {
-        let ids: Vec<String> = self.ids().map(str::to_owned).collect();
-        let owned = ids.into_iter().map(|id| (id, account.to_owned()));
-        self.owners.extend(owned);
+        for (_, owner) in self.accounts_mut() {
+            *owner = Some(account.to_owned());
+        }
     }
 
-    /// The account that a commitment belongs to.
-    pub fn owner(&self, id: &str) -> Option<&str> {
-        self.owners.get(id).map(String::as_str)
-    }
-
-    /// Whose hours a commitment may cover.
-    pub fn ownership(&self, id: &str) -> Ownership<'_> {
+    /// Whose hours a commitment of an account may cover.
+    pub fn ownership<'a>(&self, account: Option<&'a str>) -> Ownership<'a> {
         Ownership {
-            account: self.owner(id).filter(|account| !account.is_empty()),
+            account: account.filter(|account| !account.is_empty()),
             is_shared: !self.is_unshared,
         }
     }
@@ -265,20 +352,19 @@ impl Commitments {
     /// Adds others; one whose id is there already takes its place, with the owner that was
     /// known before where it names none.
     pub fn add(&mut self, others: Self) {
-        self.owners.extend(others.owners);
         self.is_unshared |= others.is_unshared;
         replace(
             &mut self.reserved_instances,
             others.reserved_instances,
-            |one| one.id.clone(),
+            |one| (one.id.clone(), &mut one.account),
         );
         replace(&mut self.savings_plans, others.savings_plans, |one| {
-            one.id.clone()
+            (one.id.clone(), &mut one.account)
         });
         replace(
             &mut self.capacity_reservations,
             others.capacity_reservations,
-            |one| one.id.clone(),
+            |one| (one.id.clone(), &mut one.account),
         );
     }
 
@@ -299,12 +385,20 @@ impl Commitments {
     }
 }
 
-fn replace<T>(present: &mut Vec<T>, others: Vec<T>, id: impl Fn(&T) -> String) {
-    let all: BTreeMap<String, T> = std::mem::take(present)
-        .into_iter()
-        .chain(others)
-        .map(|one| (id(&one), one))
-        .collect();
+fn replace<T>(
+    present: &mut Vec<T>,
+    others: Vec<T>,
+    owner: impl Fn(&mut T) -> (String, &mut Option<String>),
+) {
+    let mut all: BTreeMap<String, T> = BTreeMap::new();
+    for mut one in std::mem::take(present).into_iter().chain(others) {
+        let (id, account) = owner(&mut one);
+        if let Some(before) = all.get_mut(&id) {
+            let (_, known) = owner(before);
+            *account = account.take().or_else(|| known.take());
+        }
+        all.insert(id, one);
+    }
     *present = all.into_values().collect();
 }
 
@@ -315,6 +409,7 @@ mod tests {
     fn reserved(id: &str, upfront: i64, start: &str, end: &str) -> ReservedInstances {
         ReservedInstances {
             id: id.to_owned(),
+            account: None,
             region: "us-east-1".to_owned(),
             zone: None,
             instance_type: "p4d.24xlarge".to_owned(),
@@ -346,6 +441,7 @@ mod tests {
     fn a_plan_of_another_service_may_cover_what_sagemaker_runs_and_no_instance_of_ec2() {
         let plan = |kind: SavingsPlanKind| SavingsPlan {
             id: "sp-1".to_owned(),
+            account: None,
             kind,
             region: None,
             family: None,

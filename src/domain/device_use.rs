@@ -1,10 +1,13 @@
 //! Who used a device, and how much.
 
 use super::ResourceId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
 /// How a pod used one device that it held, as metrics that name pods tell.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a use object")]
 pub struct DeviceUse {
     pub machine: ResourceId,
     /// Index of the device on its machine.
@@ -14,10 +17,12 @@ pub struct DeviceUse {
     /// Samples of GPU utilization in the window that name this pod.
     pub n_samples: u64,
     /// Time between two samples.
+    #[schemars(range(min = 1))]
     pub sample_seconds: u32,
-    /// 0–100.
+    #[schemars(range(min = 0, max = 100))]
     pub mean_percent: f64,
-    /// The largest sample, 0–100.
+    /// The largest sample; not below the mean.
+    #[schemars(range(min = 0, max = 100))]
     pub max_percent: f64,
 }
 

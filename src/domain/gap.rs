@@ -2,17 +2,27 @@
 //! an error.
 
 use super::{Cause, CauseKind, GapSubject};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Something the audit did not see, why, and what to do about it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a gap with `what`, `where`, `reason` and `hint`"
+)]
 pub struct Gap {
     pub what: GapSubject,
     /// Where: a region, an instance, a workload.
+    #[serde(rename = "where")]
     pub place: String,
+    /// Used as it is without a cause.
     pub reason: String,
+    /// Used as it is without a cause.
     pub hint: String,
-    /// What the reason and the hint are made of; absent only where a file has text of
+    /// What the reason and the hint are derived from; absent only where a file has text of
     /// its own instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Box<Cause>>,
 }
 

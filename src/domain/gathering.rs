@@ -1,7 +1,10 @@
 //! How an estate was gathered: from where, by which tags, and with how many calls.
 
 use super::named::named_enum;
+use super::wire::Change;
 use rust_decimal::Decimal;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -20,15 +23,21 @@ named_enum! {
 }
 
 /// What the gathering cost, as reported by the tool itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object with `calls`, `retries` and `estimated_cost_usd`"
+)]
 pub struct ApiUsage {
     /// Calls to the cloud, retries not counted.
     pub calls: u64,
     /// Further attempts after throttling or a passing fault.
     pub retries: u64,
-    /// Estimated price of the calls in USD.
+    /// Of the calls, in USD.
+    #[serde(with = "Change")]
     pub estimated_cost_usd: Decimal,
     /// Calls by service and operation, such as `ec2:DescribeInstances`.
+    #[serde(default)]
     pub by_operation: BTreeMap<String, u64>,
 }
 
@@ -45,12 +54,17 @@ impl ApiUsage {
 }
 
 /// A tag by which instances were selected.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a tag filter with `key`, `value` and `excluded`"
+)]
 pub struct TagFilter {
     /// The key; case counts, as on AWS.
     pub key: String,
     pub value: String,
-    /// Whether instances with the tag were left out, instead of those without it.
+    /// Whether instances with the tag were excluded, instead of those without it.
+    #[serde(default, rename = "excluded")]
     pub is_excluded: bool,
 }
 

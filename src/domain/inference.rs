@@ -1,39 +1,71 @@
 //! Inference components of SageMaker: models that share the instances of an endpoint. Each
 //! copy of one reserves GPUs, which no other component can use.
 
+use super::wire::{Amount, Maybe, Parts};
 use super::{Instance, Provider};
 use rust_decimal::Decimal;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Copies of a component on instances of one type.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object with `count` and `gpus_each`"
+)]
 pub struct Copies {
     /// Such as `ml.g5.12xlarge-hosting`; absent where all instances are of one type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_type: Option<String>,
     pub count: u32,
-    /// GPUs that each of them reserves, zero for one on CPUs; absent where that is not
-    /// known, as for a part of a GPU.
+    /// GPUs that each copy reserves, up to 1,000: zero for one on CPUs; absent if unknown, as for a
+    /// part of a GPU.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "Maybe::<Amount>"
+    )]
     pub gpus_each: Option<Decimal>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an inference component with `name` and `copies`"
+)]
 pub struct InferenceComponent {
     /// Unique in its account and region.
     pub name: String,
     /// Copies that were asked for; others are being started or ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub desired_copies: Option<u32>,
     /// Those that are there.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        with = "Parts::<Copies>"
+    )]
     pub copies: Vec<Copies>,
 }
 
 /// A variant of an endpoint whose instances have no model of their own: inference
 /// components are placed on them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object with `group` and `components`"
+)]
 pub struct ComponentHost {
     pub account: String,
     pub region: String,
-    /// The group that its instances are in, such as `endpoint/chat/main`.
+    /// The `auto_scaling_group` of its instances, such as `endpoint/chat/main`.
     pub group: String,
     /// In order of name; none where its instances wait for the first.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        with = "Parts::<InferenceComponent>"
+    )]
     pub components: Vec<InferenceComponent>,
 }
 

@@ -6,6 +6,8 @@ use super::named::named_enum;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 named_enum! {
@@ -137,20 +139,32 @@ named_enum! {
     }
 }
 
+/// A volume of a pebibyte is beyond what is sold.
+pub(crate) const MOST_VOLUME_GIB: u64 = 1 << 20;
+
 /// A block-storage volume attached to an instance.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a volume such as {\"id\": \"vol-1\"}"
+)]
 pub struct Volume {
     pub id: String,
-    /// Volume type, such as `gp3`; absent when it could not be read.
+    /// Such as `gp3`; `null` if unknown.
     pub volume_type: Option<String>,
-    /// Size in GiB; absent when it could not be read.
+    /// Size in GiB; `null` if unknown.
+    #[schemars(range(max = MOST_VOLUME_GIB))]
     pub size_gib: Option<u64>,
 }
 
 /// An address that is billed while it is allocated.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an address such as {\"id\": \"eipalloc-1\"}"
+)]
 pub struct Address {
-    /// The address's id or, failing that, the address itself.
+    /// Such as `eipalloc-0123`, or the address itself.
     pub id: String,
 }
 

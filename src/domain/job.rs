@@ -2,9 +2,12 @@
 
 use super::named::named_enum;
 use super::time::HOUR_SECONDS;
+use super::wire::{Counts, Maybe, Time};
 use super::{HourlyRate, Money, PriceKey, Provider};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 named_enum! {
     JobStatus {
@@ -18,29 +21,53 @@ named_enum! {
 }
 
 /// A training job of SageMaker.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a training job object")]
 pub struct TrainingJob {
     /// Unique in its account and region.
     pub name: String,
     pub account: String,
     pub region: String,
-    /// Types such as `ml.p4d.24xlarge-training`, each with the number of instances; several
-    /// in a heterogeneous cluster.
+    /// By type, such as `ml.p4d.24xlarge-training`; several in a heterogeneous cluster.
+    #[serde(with = "Counts::<1_000>")]
     pub instances: Vec<(String, u32)>,
     /// Absent where the service says something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<JobStatus>,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "Maybe::<Time>"
+    )]
     pub started: Option<Timestamp>,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "Maybe::<Time>"
+    )]
     pub ended: Option<Timestamp>,
     /// What each instance is billed for at the on-demand price; absent until the end. With
     /// managed spot training it is less than the training time: that is the discount.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub billable_seconds: Option<u32>,
+    /// How long each instance trained.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub training_seconds: Option<u32>,
     /// What each instance is billed for in a warm pool after the job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_pool_seconds: Option<u32>,
-    /// Managed spot training.
+    /// Whether it used managed spot training.
+    #[serde(default, rename = "spot")]
     pub is_spot: bool,
+    /// Whether it saved checkpoints.
+    #[serde(default, rename = "checkpoints")]
     pub has_checkpoints: bool,
     /// The training plan that it ran in, which is paid for ahead.
+    #[serde(
+        default,
+        rename = "training_plan",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub plan: Option<String>,
 }
 

@@ -1,6 +1,8 @@
 //! What a series of samples is about: its metric, its statistic, its source.
 
 use super::named::named_enum;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 named_enum! {
     /// What a series measures.
@@ -90,7 +92,9 @@ named_enum! {
 }
 
 /// Points that were dropped when a series was read, by reason.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[serde(deny_unknown_fields, expecting = "an object with a number per reason")]
 pub struct Rejected {
     /// Not a number, or infinite.
     pub not_a_number: u64,

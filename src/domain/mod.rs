@@ -1,4 +1,4 @@
-//! Pure types of the field: no I/O, no clock, no wire formats.
+//! Pure types of the field: no I/O and no clock. Documents hold them as they are.
 
 mod advice;
 mod aws_partition;
@@ -59,6 +59,8 @@ mod usage;
 mod use_signs;
 mod utilization;
 mod verdict;
+mod wire;
+mod words;
 mod work;
 mod workload;
 mod workload_cost;
@@ -74,6 +76,7 @@ pub use claim::{
     Claim, ClaimState, DeviceUnit, Devices, ECS_FAMILY, ECS_SERVICE, Holder, InitRequest, Owner,
     Placement, effective_request,
 };
+pub(crate) use commitment::MOST_COMMITTED;
 pub use commitment::{
     CapacityReservation, CommitmentPool, Commitments, OfferingClass, Ownership, ReservedInstances,
     SavingsPlan, SavingsPlanKind,
@@ -92,6 +95,7 @@ pub use gathering::{ApiUsage, EstateSource, TagFilter};
 pub use gpu::{GpuModel, GpuShare, MOST_GPUS};
 pub use hours::{ActivityHour, HourCell, HourlyActivity};
 pub use inference::{ComponentHost, Copies, InferenceComponent};
+pub(crate) use instance::MOST_VOLUME_GIB;
 pub use instance::{
     Address, Instance, InstanceState, Lifecycle, OperatingSystem, PurchaseOption, Tenancy, Volume,
 };
@@ -163,6 +167,9 @@ pub use utilization::{
     ACTIVE_PERCENT, Distribution, SATURATED_HOUR_PERCENT, Signal, UtilizationSummary,
 };
 pub use verdict::{Classification, UsageState, Verdict};
+pub(crate) use wire::{
+    Amount, AtMost, Change, Counts, Day, Form, MOST_PARTS, Maybe, Parts, Price, Time, at_most,
+};
 pub use work::{BegunWork, WORK, Work, WorkPiece, WorkUnit};
 pub use workload::{
     GPUS_TAG, INDEPENDENT, KindBasis, LINKED, VRAM_TAG, Workload, WorkloadKind, says_production,

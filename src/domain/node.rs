@@ -2,16 +2,24 @@
 
 use super::claim::{Claim, DeviceUnit, Holder};
 use super::named::named_enum;
+use super::wire::{Amount, Maybe};
 use super::{DeviceUse, Lifecycle, ResourceId};
 use rust_decimal::Decimal;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Decimals of a number of devices: sums of sevenths are whole again.
 pub const DEVICE_DECIMALS: u32 = 6;
 
 /// Devices that a node offers under one name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "devices with `unit`, `capacity` and `allocatable`"
+)]
 pub struct NodeDevices {
+    #[serde(default)]
     pub unit: DeviceUnit,
     pub capacity: u32,
     /// Less than the capacity where devices are unhealthy or set aside.
@@ -19,11 +27,16 @@ pub struct NodeDevices {
 }
 
 /// CPU or memory of a node.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object with `capacity`, `allocatable` and `requested`"
+)]
 pub struct NodeAmount {
     pub capacity: u64,
     pub allocatable: u64,
-    /// What pods on it asked for; absent where nothing tells.
+    /// By pods; absent if not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested: Option<u64>,
 }
 
@@ -47,39 +60,64 @@ named_enum! {
     }
 }
 
-/// A machine with accelerators that belongs to a cluster.
-#[derive(Debug, Clone, PartialEq, Eq)]
+fn kubernetes() -> Scheduler {
+    Scheduler::Kubernetes
+}
+
+fn is_kubernetes(scheduler: &Scheduler) -> bool {
+    *scheduler == Scheduler::Kubernetes
+}
+
+/// A machine with accelerators that belongs to a Kubernetes or ECS cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a node object")]
 pub struct Node {
     pub name: String,
+    /// `kubernetes` unless said otherwise.
+    #[serde(default = "kubernetes", skip_serializing_if = "is_kubernetes")]
     pub scheduler: Scheduler,
-    /// What the cluster says where the machine is from, such as
+    /// Where the machine is from, in the words of the cluster, such as
     /// `aws:///us-east-1a/i-0123456789abcdef0`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<String>,
-    /// The machine; an instance of the same id is what pays for it.
+    /// ID of its instance, which is what pays for it; one node per machine.
     pub machine: ResourceId,
-    /// Devices that it has, shared and divided or not; absent where nothing tells.
+    /// Number of physical devices, shared and divided or not.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "Maybe::<Amount>"
+    )]
     pub physical: Option<Decimal>,
-    /// By resource; each device under one name only.
+    /// By resource, such as nvidia.com/gpu; each device under one name only.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub devices: BTreeMap<String, NodeDevices>,
-    /// How it was bought; absent where no label tells.
+    /// How the machine was bought; absent if no label states it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_class: Option<Lifecycle>,
     /// The group of nodes that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
-    /// Absent where no label states it.
+    /// What makes the nodes of the pool; absent if no label states it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool_maker: Option<PoolMaker>,
     /// In thousandths of a core.
     pub cpu_millicores: NodeAmount,
     pub memory_mib: NodeAmount,
-    /// Pods on it that have not ended; absent where pods were not read, or nothing tells all
-    /// that they request.
+    /// Pods on the node that have not ended; absent if not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods: Option<u32>,
-    /// Those among them that ask for no device, and that neither a DaemonSet nor the node
-    /// itself made: they keep the node from being removed. Absent where nothing tells.
+    /// Those among them that request no device and that neither a `DaemonSet` nor the node itself
+    /// created: they keep the node from being removed. Absent if not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_only_pods: Option<u32>,
     /// Absent where the node does not tell.
+    #[serde(default, rename = "ready", skip_serializing_if = "Option::is_none")]
     pub is_ready: Option<bool>,
-    /// No pod is scheduled to it.
+    /// Whether the scheduler is kept from placing pods on it.
+    #[serde(default, rename = "cordoned")]
     pub is_cordoned: bool,
 }
 

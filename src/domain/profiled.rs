@@ -1,13 +1,22 @@
 //! Runs of `gpucost profile` on instances, and what a workload is judged by when
 //! runs are all there is.
 
+use super::wire::{Time, renamed};
 use super::{ResourceId, Window};
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Samples of a run, by what became of them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = renamed("told", "reported"))]
+#[serde(
+    deny_unknown_fields,
+    expecting = "the sample counts of a run as an object"
+)]
 pub struct SampleCounts {
     /// Those that reported at least half of the GPUs, or of the one in question.
+    #[serde(alias = "told")]
     pub reported: u64,
     pub taken: u64,
     /// Those that were due and not taken.
@@ -31,23 +40,36 @@ impl SampleCounts {
 
 /// One run of the sampler on one instance. Its GPU readings are series of the
 /// source `profile`; this is what they do not tell.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = renamed("looks", "samples"))]
+#[serde(deny_unknown_fields, expecting = "a profiled run object")]
 pub struct ProfiledRun {
+    /// ID of one of the instances.
     pub instance: ResourceId,
     /// When sampling began.
+    #[serde(with = "Time")]
     pub start: Timestamp,
-    /// When it ended: of a run that was cut short, the last sample.
+    /// If the run was cut short, the last sample.
+    #[serde(with = "Time")]
     pub end: Timestamp,
-    /// Whether it covers a command from its start to its success.
+    /// Whether the run covers a command from its start to its successful end.
+    #[serde(default)]
     pub covers_a_command: bool,
-    /// Its samples inside the window; absent where a recording does not tell.
+    /// Inside the window; without these counts the run is not evaluated.
+    #[serde(default, alias = "looks", skip_serializing_if = "Option::is_none")]
     pub samples: Option<SampleCounts>,
     /// Mean over its samples of the mean over all GPUs, percent; absent when it has
     /// no utilization.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100))]
     pub gpu_mean_percent: Option<f64>,
-    /// 95th percentile of the host's CPU, percent.
+    /// 95th percentile of the host's CPU utilization.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 100))]
     pub cpu_p95_percent: Option<f64>,
-    /// 95th percentile of the host's memory in use.
+    /// 95th percentile of the memory of the host in use, in MiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub memory_p95_mib: Option<f64>,
 }
 

@@ -1,16 +1,22 @@
 //! Auto Scaling groups: who starts a new instance in place of one that ended.
 
+use super::wire::{Parts, StatedParts};
 use super::{Instance, Provider, ResourceId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Instances that a group keeps stopped, to start them faster.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a warm pool as an object")]
 pub struct WarmPool {
     /// The least number that it keeps.
     pub min_size: u32,
     /// The state that they are kept in, such as `Stopped`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// How many there are; absent where that was not reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u32>,
 }
 
@@ -23,17 +29,32 @@ impl WarmPool {
 
 /// A managed compute environment of AWS Batch: it sets the sizes of its Auto Scaling group by
 /// the jobs that wait.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a compute environment of AWS Batch as an object"
+)]
 pub struct BatchEnvironment {
     pub name: String,
     /// vCPUs that it keeps without jobs, enabled or not.
     pub min_vcpus: u32,
     pub desired_vcpus: u32,
     /// Types and families, in its order.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        with = "Parts::<String>"
+    )]
     pub instance_types: Vec<String>,
+    #[serde(default, rename = "spot")]
     pub is_spot: bool,
     /// Names of the enabled job queues that place jobs in it, ascending; absent where they
     /// were not read.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "StatedParts::<String>"
+    )]
     pub queues: Option<Vec<String>>,
 }
 
@@ -56,7 +77,8 @@ impl BatchEnvironment {
 }
 
 /// An Auto Scaling group as its settings say.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "an Auto Scaling group as an object")]
 pub struct ScalingGroup {
     pub name: String,
     pub account: String,
@@ -64,27 +86,52 @@ pub struct ScalingGroup {
     pub desired: u32,
     pub min: u32,
     pub max: u32,
-    /// Whether its sizes count something else than instances: weights, vCPUs or memory.
+    /// Whether its sizes count something else than instances: weights, `vCPUs` or memory.
+    #[serde(default, rename = "weighted")]
     pub is_weighted: bool,
     /// The types of its mixed instances policy, in its order; empty where the launch template
     /// says the type.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        with = "Parts::<String>"
+    )]
     pub instance_types: Vec<String>,
-    /// Instances that it buys on demand before any other; absent without a mixed instances
-    /// policy, as are the next two.
+    /// `OnDemandBaseCapacity`; absent without a mixed instances policy, as are the next two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_demand_base: Option<u32>,
-    /// Share of the others that it buys on demand.
+    /// `OnDemandPercentageAboveBaseCapacity`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_demand_above_base_percent: Option<u32>,
-    /// How it chooses among spot markets, such as `price-capacity-optimized`.
+    /// `SpotAllocationStrategy`, such as `price-capacity-optimized`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spot_allocation: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_pool: Option<WarmPool>,
     /// Processes that are suspended, such as `Launch`, ascending.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        with = "Parts::<String>"
+    )]
     pub suspended: Vec<String>,
-    /// Instances that it does not end by itself, ascending.
+    /// IDs of instances that are protected from scale-in, ascending.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        with = "Parts::<ResourceId>"
+    )]
     pub protected: Vec<ResourceId>,
     /// Instances in service, ascending: those that its desired capacity counts, unless it
     /// changes right now. Absent where they were not read.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "StatedParts::<ResourceId>"
+    )]
     pub in_service: Option<Vec<ResourceId>>,
     /// Who set it up and sets its sizes; absent unless AWS Batch was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<BatchEnvironment>,
 }
 

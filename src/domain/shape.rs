@@ -2,6 +2,8 @@
 
 use super::named::named_enum;
 use super::{GpuModel, GpuShare};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 named_enum! {
     /// What kind of accelerator a type carries.
@@ -29,19 +31,24 @@ named_enum! {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a GPU with `model`, `count` and `vram_mib`"
+)]
 pub struct GpuOffer {
     /// Model of every device.
     pub model: GpuModel,
-    /// Number of devices, or the fraction of one.
+    /// As text: a whole number up to 256, or a fraction of one GPU such as 0.125.
+    #[serde(rename = "count")]
     pub share: GpuShare,
-    /// Memory per visible device in MiB; for a fraction, the partition's.
-    /// Absent when no source states it.
+    /// Of each visible device, in MiB; for a fraction, that of the partition.
     pub vram_mib: Option<u64>,
 }
 
 /// What an instance type offers, apart from its price.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a shape object")]
 pub struct InstanceShape {
     /// The type, such as `p4d.24xlarge`.
     pub instance_type: String,
@@ -53,7 +60,7 @@ pub struct InstanceShape {
     pub memory_mib: u64,
     /// CPU instruction set; absent when no source states it.
     pub architecture: Option<Architecture>,
-    /// Instance store in GB; zero-disk types have `None`.
+    /// Instance store in GB; absent for types without disks.
     pub local_storage_gb: Option<u64>,
     /// Whether it offers an Elastic Fabric Adapter; absent when unknown.
     pub efa: Option<bool>,

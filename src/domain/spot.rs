@@ -1,26 +1,39 @@
 //! What a spot price did over a window.
 
 use super::Window;
+use super::wire::Amount;
 use jiff::Timestamp;
 use rust_decimal::Decimal;
 use rust_decimal::prelude::{FromPrimitive, ToPrimitive};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Figures of the spot price of one type in one zone over a window. The history
 /// gives changes only; each price counts by how long it held.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a spot history with `now`, `min`, `max`, `p95` and `volatility_percent`"
+)]
 pub struct SpotHistory {
     /// The price that held at the end of the window, per hour.
+    #[serde(with = "Amount")]
     pub now: Decimal,
-    /// Time-weighted mean, per hour, to six decimals.
+    /// Time-weighted mean, per hour, to six decimals: the price itself, which documents state.
+    #[serde(skip)]
     pub mean: Decimal,
     /// Lowest price that held in the window, per hour.
+    #[serde(with = "Amount")]
     pub min: Decimal,
     /// Highest price that held in the window, per hour.
+    #[serde(with = "Amount")]
     pub max: Decimal,
     /// Lowest price that, with all below it, held for at least 95% of the time.
+    #[serde(with = "Amount")]
     pub p95: Decimal,
     /// Time-weighted standard deviation as a percentage of the mean, to four
     /// decimals.
+    #[serde(with = "Amount")]
     pub volatility_percent: Decimal,
 }
 

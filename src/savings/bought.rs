@@ -49,7 +49,7 @@ impl<'a> Bought<'a> {
             let option = plan.kind.price_option(plan.term);
             plan.end > self.as_of
                 && plan.may_cover(key)
-                && self.commitments.ownership(&plan.id).may_cover(account)
+                && self.commitments.ownership(plan.account.as_deref()).may_cover(account)
                 // Rates of plans of other services are not read.
                 && option.is_none_or(|option| self.prices.get(&key.with_option(option)).is_err())
         })

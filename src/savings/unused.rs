@@ -95,12 +95,12 @@ impl Unused<'_> {
     }
 
     /// Whose a commitment is: where only one account was read, it is that one's.
-    fn account(&self, id: &str) -> Option<String> {
+    fn account(&self, owner: Option<&str>) -> Option<String> {
         let sole = match self.accounts {
             [account] => Some(account.as_str()),
             _ => None,
         };
-        let owner = self.commitments.owner(id).or(sole)?;
+        let owner = owner.or(sole)?;
         (!owner.is_empty()).then(|| owner.to_owned())
     }
 
@@ -175,7 +175,7 @@ impl Unused<'_> {
         let row = UnusedCommitment {
             id: one.id.clone(),
             kind: "capacity-reservation",
-            account: self.account(&one.id),
+            account: self.account(one.account.as_deref()),
             name,
             region: Some(one.region.clone()),
             instance_type: Some(one.instance_type.clone()),
@@ -221,10 +221,12 @@ impl Unused<'_> {
         let reserved = reserved.find(|own| own.id == one.id);
         let mut plans = self.commitments.savings_plans.iter();
         let plan = plans.find(|own| own.id == one.id);
+        let owner = reserved.and_then(|own| own.account.as_deref());
+        let owner = owner.or(plan.and_then(|own| own.account.as_deref()));
         Some(UnusedCommitment {
             id: one.id.clone(),
             kind: one.kind.name(),
-            account: self.account(&one.id),
+            account: self.account(owner),
             name: one.name.clone(),
             region: reserved
                 .map(|own| own.region.clone())

@@ -164,7 +164,7 @@ const SLIPS: &[InvalidValue] = &[
     ),
     (
         |all| all[0]["upfront"] = json!("-1"),
-        "`upfront` is not between 0 and",
+        "`upfront`: `-1` is negative",
     ),
     (
         |all| all[0]["currency"] = json!("XAU"),

@@ -413,7 +413,7 @@ fn slips_in_an_estate_are_named() {
         ),
         (
             |e| e["prices"][0]["hourly"] = json!("free"),
-            "`hourly` is not a decimal number: `free`",
+            "at `prices[0].hourly`\n  caused by: `free` is not a decimal number",
         ),
         (
             |e| e["prices"][0]["currency"] = json!("DEM"),

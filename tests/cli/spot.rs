@@ -320,7 +320,7 @@ fn the_median_over_zones_outranks_the_book() {
     assert!(
         refused
             .stderr
-            .contains("`max` is not a decimal number: `much`"),
+            .contains("spot_history.max`\n  caused by: `much` is not a decimal number"),
         "{}",
         refused.stderr
     );

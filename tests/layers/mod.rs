@@ -246,12 +246,6 @@ fn pure_layers_touch_neither_files_nor_network_nor_clock() {
 }
 
 #[test]
-fn domain_types_carry_no_wire_form() {
-    let files = files_under("src/domain");
-    assert_none(&places_of(&files, &["serde", "Serialize", "Deserialize"]));
-}
-
-#[test]
 fn no_file_is_too_long() {
     let problems: Vec<String> = files_under("src")
         .iter()

@@ -25,6 +25,7 @@ fn decimal(text: &str) -> Decimal {
 pub fn reserved(count: u32) -> ReservedInstances {
     ReservedInstances {
         id: "ri-1".to_owned(),
+        account: None,
         region: "us-east-1".to_owned(),
         zone: None,
         instance_type: "g5.xlarge".to_owned(),
@@ -163,6 +164,7 @@ fn a_savings_plan_pays_for_what_it_reaches() {
     // One and a half machines at the rate of the catalog, 0.63378.
     one.commitments.savings_plans = vec![SavingsPlan {
         id: "sp-1".to_owned(),
+        account: None,
         kind: SavingsPlanKind::Ec2Instance,
         region: Some("us-east-1".to_owned()),
         family: Some("g5".to_owned()),
@@ -275,8 +277,7 @@ fn a_reservation_covers_other_sizes_of_a_flexible_family_alone() {
 fn what_is_unused_belongs_to_its_account() {
     let mut one = owned(vec![machine("i-1", 90.0)], 2);
     one.accounts = vec!["111122223333".to_owned(), "444455556666".to_owned()];
-    let owner = ("ri-1".to_owned(), "444455556666".to_owned());
-    one.commitments.owners = [owner].into();
+    one.commitments.set_owner("444455556666");
     let found = audited(&one);
     // One of two at 0.63378 × 730 = 462.6594 is unused, and the owner pays for it.
     let rows: Vec<(Option<String>, Decimal)> = Groups::of(&found, &[GroupKey::Account])
@@ -292,7 +293,7 @@ fn what_is_unused_belongs_to_its_account() {
     assert!(rows.contains(&of("444455556666")), "{rows:?}");
     assert_eq!(rows.len(), 2);
     // Whose it is cannot be said of several accounts without its owner.
-    one.commitments.owners.clear();
+    one.commitments.reserved_instances[0].account = None;
     assert_eq!(audited(&one).unused[0].account, None);
     // Of one account it is that one's.
     one.accounts.truncate(1);
@@ -317,6 +318,7 @@ fn a_capacity_block_at_its_own_price_is_committed_cost() {
     let end = as_of() + SignedDuration::from_hours(24 * 10);
     one.commitments.capacity_reservations = vec![CapacityReservation {
         id: "cr-1".to_owned(),
+        account: None,
         region: "us-east-1".to_owned(),
         zone: "us-east-1a".to_owned(),
         instance_type: "p4d.24xlarge".to_owned(),

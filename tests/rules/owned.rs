@@ -23,6 +23,7 @@ fn decimal(text: &str) -> Decimal {
 fn reserved(days: i64) -> ReservedInstances {
     ReservedInstances {
         id: "ri-1".to_owned(),
+        account: None,
         region: "us-east-1".to_owned(),
         zone: None,
         instance_type: "p4d.24xlarge".to_owned(),
@@ -257,6 +258,7 @@ fn the_border_of_underuse_is_four_fifths_and_that_of_expiry_sixty_days() {
 fn a_compute_plan_is_not_called_underused_but_it_does_end() {
     let plan = SavingsPlan {
         id: "sp-1".to_owned(),
+        account: None,
         kind: SavingsPlanKind::Compute,
         region: None,
         family: None,

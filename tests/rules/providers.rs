@@ -46,6 +46,7 @@ fn three() -> Estate {
     three.accounts = vec!["lab".to_owned(), "other".to_owned()];
     three.commitments.savings_plans.push(SavingsPlan {
         id: "sp-1".to_owned(),
+        account: None,
         kind: SavingsPlanKind::Compute,
         region: None,
         family: None,

@@ -89,6 +89,7 @@ fn commitments() -> Commitments {
     Commitments {
         reserved_instances: vec![ReservedInstances {
             id: "7b1f0c52-93de-4a68-8f21-5c0a6e4d9b37".to_owned(),
+            account: None,
             region: REGION.to_owned(),
             zone: None,
             instance_type: "p4d.24xlarge".to_owned(),
@@ -105,6 +106,7 @@ fn commitments() -> Commitments {
         }],
         savings_plans: vec![SavingsPlan {
             id: "2e9d4a16-0f7c-4b53-a8c1-6d3f5e7b9024".to_owned(),
+            account: None,
             kind: SavingsPlanKind::Ec2Instance,
             region: Some(REGION.to_owned()),
             family: Some("g5".to_owned()),
@@ -116,6 +118,7 @@ fn commitments() -> Commitments {
         }],
         capacity_reservations: vec![CapacityReservation {
             id: RESERVED_CAPACITY.to_owned(),
+            account: None,
             region: REGION.to_owned(),
             zone: format!("{REGION}d"),
             instance_type: "p5.48xlarge".to_owned(),

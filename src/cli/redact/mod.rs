@@ -425,20 +425,17 @@ impl Masks {
     }
 
     fn commitments(&mut self, commitments: &mut Commitments) {
+        let mut owners: Vec<_> = commitments.accounts_mut().collect();
+        owners.sort_by_key(|(id, _)| *id);
+        for (_, account) in owners {
+            self.each(Named::Account, account);
+        }
         let Commitments {
             reserved_instances,
             savings_plans,
             capacity_reservations,
-            owners,
             is_unshared: _,
         } = commitments;
-        *owners = std::mem::take(owners)
-            .into_iter()
-            .map(|(id, account)| {
-                let id = self.masked(Named::Commitment, &id);
-                (id, self.masked(Named::Account, &account))
-            })
-            .collect();
         for ReservedInstances {
             id,
             region,

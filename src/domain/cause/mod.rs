@@ -12,11 +12,19 @@ pub use failure::FailureKind;
 pub use kinds::CauseKind;
 pub use vocabulary::{ANSWER_FIELDS, Detail, FALLBACKS, FIGURES, POINT_REJECTIONS};
 
+use super::wire::at_most;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use words::filled;
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a cause with `kind` and `details`")]
 pub struct Cause {
+    /// Name of the cause.
     kind: CauseKind,
+    /// As many as the kind has.
+    #[serde(default, deserialize_with = "at_most::<_, _, 8>")]
+    #[schemars(length(max = 8))]
     details: Vec<String>,
 }
 
@@ -32,7 +40,13 @@ impl Cause {
 
     /// A cause that was recorded; `None` unless there is a detail for each that its kind has.
     pub fn new(kind: CauseKind, details: Vec<String>) -> Option<Self> {
-        (details.len() == kind.details().len()).then_some(Self { kind, details })
+        let cause = Self { kind, details };
+        cause.is_whole().then_some(cause)
+    }
+
+    /// Whether there is a detail for each that its kind has.
+    pub fn is_whole(&self) -> bool {
+        self.details.len() == self.kind.details().len()
     }
 
     pub fn kind(&self) -> CauseKind {

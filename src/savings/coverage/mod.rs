@@ -206,7 +206,7 @@ pub fn existing_coverage(
     let mut instances = used_instances((estate, usage), prices, standing);
     let billed = rooms.iter().filter(|room| !room.reservation.capacity_block);
     instances.extend(billed.map(|room| {
-        let account = owned.owner(&room.reservation.id);
+        let account = room.reservation.account.as_deref();
         hours::room_of(room, account, prices)
     }));
     let hours = hours::hours_of_window(estate);

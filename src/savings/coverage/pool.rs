@@ -66,13 +66,13 @@ pub(super) fn pools(
     let reservations = commitments.reserved_instances.iter();
     let reservations = reservations.filter(|one| counts(one.start, one.end));
     let reservations = reservations.map(|one| {
-        let owner = commitments.ownership(&one.id);
+        let owner = commitments.ownership(one.account.as_deref());
         (None, reserved(one, owner, instances))
     });
     let plans = commitments.savings_plans.iter();
     let plans = plans.filter(|one| counts(one.start, one.end));
     let plans = plans.filter_map(|one| {
-        let owner = commitments.ownership(&one.id);
+        let owner = commitments.ownership(one.account.as_deref());
         Some((Some(one.term), plan(one, owner, instances)?))
     });
     let mut pools: Vec<(Option<CommitmentTerm>, Pool)> = reservations.chain(plans).collect();

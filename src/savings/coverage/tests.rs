@@ -39,6 +39,7 @@ pub(super) fn used(id: &str, instance_type: &str, running: &[bool]) -> UsedInsta
 pub(super) fn reserved(id: &str, instance_type: &str, count: u32) -> ReservedInstances {
     ReservedInstances {
         id: id.to_owned(),
+        account: None,
         region: "us-east-1".to_owned(),
         zone: None,
         instance_type: instance_type.to_owned(),
@@ -58,6 +59,7 @@ pub(super) fn reserved(id: &str, instance_type: &str, count: u32) -> ReservedIns
 pub(super) fn plan(id: &str, family: &str, hourly: &str) -> SavingsPlan {
     SavingsPlan {
         id: id.to_owned(),
+        account: None,
         kind: SavingsPlanKind::Ec2Instance,
         region: Some("us-east-1".to_owned()),
         family: Some(family.to_owned()),
@@ -459,10 +461,9 @@ fn every_account_uses_its_own_before_those_of_others() {
     let fleet = of_two_accounts();
     let both = [("r-1", 2), ("r-2", 1)].map(|(id, count)| reserved(id, "p4d.24xlarge", count));
     let mut mine = owned(both.into(), Vec::new());
-    mine.owners = BTreeMap::from([
-        ("r-1".to_owned(), "A".to_owned()),
-        ("r-2".to_owned(), "B".to_owned()),
-    ]);
+    for (one, account) in mine.reserved_instances.iter_mut().zip(["A", "B"]) {
+        one.account = Some(account.to_owned());
+    }
     let found = covered(&fleet, &mine, 2);
     let by: Vec<&str> = found
         .instances

@@ -135,6 +135,7 @@ fn reserved_instances(found: &Ec2Reserved, region: &str) -> Result<ReservedInsta
     let usage = found.usage_price().map_or(Some(Decimal::ZERO), decimal);
     Ok(ReservedInstances {
         id: id.to_owned(),
+        account: None,
         region: region.to_owned(),
         zone: text(found.availability_zone()),
         instance_type: found
@@ -223,6 +224,7 @@ fn capacity_reservation(found: &Ec2Capacity, region: &str) -> Result<CapacityRes
     let total = number(found.total_instance_count()).ok_or_else(missing_data("total"))?;
     Ok(CapacityReservation {
         id: id.to_owned(),
+        account: None,
         region: region.to_owned(),
         zone: text(found.availability_zone()).ok_or_else(missing_data("zone"))?,
         instance_type: text(found.instance_type()).ok_or_else(missing_data("type"))?,
@@ -290,6 +292,7 @@ fn savings_plan(found: &Plan) -> Result<SavingsPlan, Gap> {
     };
     Ok(SavingsPlan {
         id: id.to_owned(),
+        account: None,
         kind,
         region: of_family(found.region(), "region")?,
         family: of_family(found.ec2_instance_family(), "family")?,

@@ -94,6 +94,7 @@ fn a_plan_of_unknown_rate_keeps_its_own_account_from_buying() {
         let until = jiff::SignedDuration::from_hours(24 * 100);
         all.commitments.savings_plans = vec![SavingsPlan {
             id: "sp-1".to_owned(),
+            account: None,
             kind: SavingsPlanKind::Compute,
             region: None,
             family: None,

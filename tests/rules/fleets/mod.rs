@@ -144,6 +144,7 @@ fn inside(mut machine: Machine) -> Machine {
 pub fn capacity(total: u32, available: u32) -> CapacityReservation {
     CapacityReservation {
         id: "cr-1".to_owned(),
+        account: None,
         region: "us-east-1".to_owned(),
         zone: "us-east-1a".to_owned(),
         instance_type: "g5.xlarge".to_owned(),

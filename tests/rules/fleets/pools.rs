@@ -43,6 +43,7 @@ fn g5_key() -> PriceKey {
 fn savings_plan(kind: SavingsPlanKind, hourly: &str) -> SavingsPlan {
     SavingsPlan {
         id: "sp-1".to_owned(),
+        account: None,
         kind,
         region: None,
         family: None,

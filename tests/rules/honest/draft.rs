@@ -265,6 +265,7 @@ pub fn estate_of(boxes: &[Box_], bought: &Bought) -> Estate {
             .zip(capacity_type)
             .map(|((room, can_be_lowered), kind)| CapacityReservation {
                 id: "cr-1".to_owned(),
+                account: None,
                 region: "us-east-1".to_owned(),
                 zone: "us-east-1a".to_owned(),
                 instance_type: TYPES[kind].0.to_owned(),
@@ -295,6 +296,7 @@ fn reserved((kind, count, days, zone): &(usize, u32, i64, Option<usize>)) -> Res
     let (_, end) = term_times();
     ReservedInstances {
         id: "ri-1".to_owned(),
+        account: None,
         region: "us-east-1".to_owned(),
         zone: zone.map(|zone| format!("us-east-1{}", ZONES[zone])),
         instance_type: TYPES[*kind].0.to_owned(),
@@ -320,6 +322,7 @@ fn savings_plan((kind, dollars, is_compute): &(usize, u32, bool)) -> SavingsPlan
         .map(|(family, _)| family.to_owned());
     SavingsPlan {
         id: "sp-1".to_owned(),
+        account: None,
         kind: if *is_compute {
             SavingsPlanKind::Compute
         } else {

@@ -99,10 +99,6 @@ fn lower_reservations(after: &mut Estate, audit: &Audit, before: &Estate) {
 /// whole window as everything else does.
 fn buy(estate: &mut Estate, purchase: &Purchase, index: usize) {
     let id = format!("planned-{index}");
-    if let Some(account) = &purchase.account {
-        let owners = &mut estate.commitments.owners;
-        owners.insert(id.clone(), account.clone());
-    }
     let (term, is_reserved) = match purchase.term.option {
         PriceOption::Reserved(term) => (term, true),
         PriceOption::Ec2InstanceSavingsPlan(term) => (term, false),
@@ -118,6 +114,7 @@ fn buy(estate: &mut Estate, purchase: &Purchase, index: usize) {
             .reserved_instances
             .push(ReservedInstances {
                 id,
+                account: purchase.account.clone(),
                 region: purchase.key.region.clone(),
                 zone: None,
                 instance_type: purchase.key.instance_type.clone(),
@@ -135,6 +132,7 @@ fn buy(estate: &mut Estate, purchase: &Purchase, index: usize) {
     } else {
         estate.commitments.savings_plans.push(SavingsPlan {
             id,
+            account: purchase.account.clone(),
             kind: SavingsPlanKind::Ec2Instance,
             region: Some(purchase.key.region.clone()),
             family: Some(purchase.key.family().to_owned()),

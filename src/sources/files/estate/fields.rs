@@ -1,16 +1,11 @@
-//! From wire fields to domain values; every error names the field.
+//! What serde alone does not check, and what an estate states in another layout than the types
+//! of the domain.
 
-use super::wire::{
-    ApiWire, Cell, GapWire, InstanceWire, MOST_VOLUME_GIB, PriceWire, ProfileWire, RejectedWire,
-    SeriesWire, ShapeWire, SpotHistoryWire, StoragePriceWire, TagFilterWire,
-};
+use super::wire::{Cell, InstanceWire, PriceWire, SeriesWire, StoragePriceWire};
 use crate::domain::{
-    AcceleratorKind, Address, ApiUsage, Architecture, Cause, CauseKind, Currency, Gap, GapSubject,
-    GpuModel, GpuOffer, GpuShare, HourlyRate, Instalments, Instance, InstanceShape, InstanceState,
-    JoinedBy, Lifecycle, MOST_GPUS, MOST_PER_HOUR, Metric, Money, OperatingSystem, PriceBasis,
-    PriceKey, PriceOption, PriceOrigin, PriceQuote, ProfiledRun, Provider, Rejected, ResourceId,
-    SampleCounts, SeriesSource, SpotHistory, Statistic, StorageQuote, StorageResource, TagFilter,
-    Tenancy, Volume, Window,
+    DeviceUse, Gap, HourlyRate, Instalments, Instance, MOST_GPUS, MOST_PER_HOUR, MOST_VOLUME_GIB,
+    Money, PriceBasis, PriceKey, PriceQuote, ProfiledRun, Provider, SeriesSource, SpotHistory,
+    StorageQuote, StorageResource, Window,
 };
 use crate::sources::files::shared::bounded::AtMost;
 use crate::usage::{Points, Series};
@@ -25,8 +20,7 @@ pub(super) const MOST_PERIODS: u64 = 1_000_000;
 
 const HOUR_SECONDS: u32 = 3_600;
 
-/// What has a wire form of its own that is checked where it stands, so that an error
-/// names its place.
+/// What is checked where it is in a document, so that an error names its place.
 pub(super) trait Wire {
     type Value;
 
@@ -34,7 +28,7 @@ pub(super) trait Wire {
     fn value<E: de::Error>(self) -> Result<Self::Value, E>;
 }
 
-/// A value from its wire form.
+/// A value that was checked.
 pub(super) struct Of<W: Wire>(pub W::Value);
 
 impl<W: Wire + JsonSchema> JsonSchema for Of<W> {
@@ -53,140 +47,177 @@ impl<'de, W: Wire + Deserialize<'de>> Deserialize<'de> for Of<W> {
     }
 }
 
-macro_rules! wires {
-    ($($wire:ty => $value:ty, $read:ident;)+) => {
-        $(impl Wire for $wire {
-            type Value = $value;
-
-            fn value<E: de::Error>(self) -> Result<$value, E> {
-                $read(self)
-            }
-        })+
-    };
-}
-
-wires! {
-    InstanceWire => (Instance, bool), instance;
-    ShapeWire => InstanceShape, shape;
-    ProfileWire => ProfiledRun, profile;
-    PriceWire => (PriceKey, PriceQuote, Option<SpotHistory>), price;
-    StoragePriceWire => (String, StorageResource, StorageQuote), storage_price;
-    GapWire => Gap, gap;
-    TagFilterWire => TagFilter, tag_filter;
-}
-
-pub(super) fn time<E: de::Error>(text: &str) -> Result<Timestamp, E> {
-    text.parse()
-        .map_err(|error| E::custom(format!("`{text}` is not an RFC 3339 time: {error}")))
-}
-
-pub(super) fn named<T, E: de::Error>(
-    field: &str,
-    name: &str,
-    read: impl Fn(&str) -> Option<T>,
-) -> Result<T, E> {
-    read(name).ok_or_else(|| E::custom(format!("`{name}` is not a known {field}")))
-}
-
-pub(super) fn decimal<E: de::Error>(field: &str, text: &str) -> Result<rust_decimal::Decimal, E> {
-    text.parse()
-        .map_err(|_| E::custom(format!("`{field}` is not a decimal number: `{text}`")))
-}
-
 /// An instance, and whether its tags are stated.
-fn instance<E: de::Error>(wire: InstanceWire) -> Result<(Instance, bool), E> {
-    if let Some(volume) = wire
-        .volumes
-        .iter()
-        .find(|volume| volume.size_gib.is_some_and(|size| size > MOST_VOLUME_GIB))
-    {
-        return Err(E::custom(format!(
-            "volume {} of {} is larger than {MOST_VOLUME_GIB} GiB",
-            volume.id, wire.id
-        )));
+impl Wire for InstanceWire {
+    type Value = (Instance, bool);
+
+    fn value<E: de::Error>(self) -> Result<(Instance, bool), E> {
+        let is_too_large = |size: u64| size > MOST_VOLUME_GIB;
+        let mut volumes = self.volumes.iter();
+        if let Some(volume) = volumes.find(|volume| volume.size_gib.is_some_and(is_too_large)) {
+            return Err(E::custom(format!(
+                "volume {} of {} is larger than {MOST_VOLUME_GIB} GiB",
+                volume.id, self.id
+            )));
+        }
+        let has_tags = self.tags.is_some();
+        let instance = Instance {
+            id: self.id,
+            account: self.account,
+            region: self.region,
+            zone: self.zone,
+            instance_type: self.instance_type,
+            state: self.state,
+            lifecycle: self.lifecycle,
+            capacity_reservation_id: self.capacity_reservation_id,
+            capacity_block_id: self.capacity_block_id,
+            operating_system: self.operating_system,
+            tenancy: self.tenancy,
+            launch_time: self.launch_time,
+            attached_time: self.attached_time,
+            state_transition_reason: self.state_transition_reason,
+            tags: self.tags.unwrap_or_default(),
+            auto_scaling_group: self.auto_scaling_group,
+            private_dns_name: self.private_dns_name,
+            volumes: self.volumes,
+            addresses: self.addresses,
+        };
+        Ok((instance, has_tags))
     }
-    let has_tags = wire.tags.is_some();
-    let instance = Instance {
-        id: ResourceId::named(wire.id),
-        account: wire.account,
-        region: wire.region,
-        zone: wire.zone,
-        instance_type: wire.instance_type,
-        state: named("state", &wire.state, InstanceState::from_name)?,
-        lifecycle: named("lifecycle", &wire.lifecycle, Lifecycle::from_name)?,
-        capacity_reservation_id: wire.capacity_reservation_id,
-        capacity_block_id: wire.capacity_block_id,
-        operating_system: named(
-            "operating system",
-            &wire.operating_system,
-            OperatingSystem::from_name,
-        )?,
-        tenancy: named("tenancy", &wire.tenancy, Tenancy::from_name)?,
-        launch_time: time(&wire.launch_time)?,
-        attached_time: wire.attached_time.as_deref().map(time).transpose()?,
-        state_transition_reason: wire.state_transition_reason,
-        tags: wire.tags.unwrap_or_default(),
-        auto_scaling_group: wire.auto_scaling_group,
-        private_dns_name: wire.private_dns_name,
-        volumes: wire
-            .volumes
-            .into_iter()
-            .map(|volume| Volume {
-                id: volume.id,
-                volume_type: volume.volume_type,
-                size_gib: volume.size_gib,
-            })
-            .collect(),
-        addresses: wire
-            .addresses
-            .into_iter()
-            .map(|address| Address { id: address.id })
-            .collect(),
-    };
-    Ok((instance, has_tags))
 }
 
-fn shape<E: de::Error>(wire: ShapeWire) -> Result<InstanceShape, E> {
-    let gpu = match wire.gpu {
-        None => None,
-        Some(gpu) => {
-            let count = decimal("count", &gpu.count)?;
-            let share = GpuShare::from_count(count).ok_or_else(|| {
-                E::custom(format!(
-                    "{}: a GPU count must be an integer of at most {MOST_GPUS} or a fraction \
-                     of one, not {count}",
-                    wire.instance_type
-                ))
-            })?;
-            Some(GpuOffer {
-                model: GpuModel::from_name(&gpu.model),
-                share,
-                vram_mib: gpu.vram_mib,
-            })
+impl Wire for ProfiledRun {
+    type Value = Self;
+
+    fn value<E: de::Error>(self) -> Result<Self, E> {
+        let name = format!("the profile of {}", self.instance);
+        if self.end < self.start {
+            return Err(E::custom(format!("{name} ends before it starts")));
         }
-    };
-    Ok(InstanceShape {
-        accelerator: named("accelerator", &wire.accelerator, AcceleratorKind::from_name)?,
-        architecture: wire
-            .architecture
-            .as_deref()
-            .map(|name| named("architecture", name, Architecture::from_name))
-            .transpose()?,
-        instance_type: wire.instance_type,
-        gpu,
-        vcpu: wire.vcpu,
-        memory_mib: wire.memory_mib,
-        local_storage_gb: wire.local_storage_gb,
-        efa: wire.efa,
-    })
+        for (key, value, most) in [
+            ("gpu_mean_percent", self.gpu_mean_percent, 100.0),
+            ("cpu_p95_percent", self.cpu_p95_percent, 100.0),
+            ("memory_p95_mib", self.memory_p95_mib, f64::MAX),
+        ] {
+            if let Some(value) = value.filter(|value| !(0.0..=most).contains(value)) {
+                return Err(E::custom(format!(
+                    "{name} has an invalid `{key}` of {value}"
+                )));
+            }
+        }
+        let samples = self.samples;
+        if samples.is_some_and(|samples| samples.reported > samples.taken) {
+            return Err(E::custom(format!(
+                "more samples of {name} reported than were taken"
+            )));
+        }
+        Ok(self)
+    }
+}
+
+impl Wire for DeviceUse {
+    type Value = Self;
+
+    fn value<E: de::Error>(self) -> Result<Self, E> {
+        let percents = [self.mean_percent, self.max_percent];
+        if !percents.iter().all(|one| (0.0..=100.0).contains(one)) {
+            return Err(E::custom("a percentage of a use is not between 0 and 100"));
+        }
+        if self.mean_percent > self.max_percent {
+            return Err(E::custom("`mean_percent` is larger than `max_percent`"));
+        }
+        if self.sample_seconds == 0 {
+            return Err(E::custom("`sample_seconds` must be at least 1"));
+        }
+        Ok(self)
+    }
+}
+
+/// The reason and the hint of one with a cause are those of the cause.
+impl Wire for Gap {
+    type Value = Self;
+
+    fn value<E: de::Error>(self) -> Result<Self, E> {
+        match self.cause {
+            None => Ok(self),
+            Some(cause) if cause.is_whole() => Ok(Self::of(self.what, self.place, *cause)),
+            Some(cause) => {
+                let (kind, needed) = (cause.kind(), cause.kind().details().len());
+                let words = format!("the cause `{kind}` needs {needed} `details`");
+                Err(E::custom(words))
+            }
+        }
+    }
+}
+
+impl Wire for PriceWire {
+    type Value = (PriceKey, PriceQuote, Option<SpotHistory>);
+
+    fn value<E: de::Error>(self) -> Result<Self::Value, E> {
+        let key = PriceKey {
+            provider: self.provider.unwrap_or(Provider::Aws),
+            region: self.region,
+            instance_type: self.instance_type,
+            operating_system: self.operating_system,
+            tenancy: self.tenancy,
+            option: self.option,
+            zone: self.zone,
+        };
+        let rate = HourlyRate::new(self.hourly, self.currency).ok_or_else(|| {
+            E::custom(format!(
+                "the price of {key} is not between 0 and {MOST_PER_HOUR}: {}",
+                self.hourly
+            ))
+        })?;
+        if self.upfront.is_some() != self.recurring_hourly.is_some() {
+            return Err(E::custom(format!(
+                "the price of {key} needs both `upfront` and `recurring_hourly`, or neither"
+            )));
+        }
+        let instalments = self.upfront.zip(self.recurring_hourly);
+        let quote = PriceQuote {
+            rate,
+            instalments: instalments.map(|(upfront, hourly)| Instalments { upfront, hourly }),
+            origin: self.origin,
+            basis: self.basis.unwrap_or(PriceBasis::Observed),
+            effective_date: self.effective_date,
+            seen_on: self.seen_on.unwrap_or(self.effective_date),
+            source: self.source,
+        };
+        let history = self.spot_history.map(|history| SpotHistory {
+            mean: rate.amount(),
+            ..history
+        });
+        Ok((key, quote, history))
+    }
+}
+
+impl Wire for StoragePriceWire {
+    type Value = (String, StorageResource, StorageQuote);
+
+    fn value<E: de::Error>(self) -> Result<Self::Value, E> {
+        if HourlyRate::new(self.unit_price, self.currency).is_none() {
+            return Err(E::custom(format!(
+                "the price of {} is not between 0 and {MOST_PER_HOUR}: {}",
+                self.resource, self.unit_price
+            )));
+        }
+        let quote = StorageQuote {
+            unit_price: Money::new(self.unit_price, self.currency),
+            origin: self.origin,
+            effective_date: self.effective_date,
+            source: self.source,
+        };
+        Ok((self.region, self.resource, quote))
+    }
 }
 
 pub(super) fn series<E: de::Error>(
-    wire: SeriesWire<'_>,
+    wire: SeriesWire,
     window: Window,
     grid_period: u32,
 ) -> Result<Series, E> {
-    let metric = named("metric", &wire.metric, Metric::from_name)?;
+    let metric = wire.metric;
     let name = format!("series {metric} of {}", wire.instance);
     if wire.gpu.is_some_and(|gpu| gpu >= MOST_GPUS) {
         return Err(E::custom(format!(
@@ -196,7 +227,7 @@ pub(super) fn series<E: de::Error>(
     // Whole hours may stand on a finer grid.
     let is_on_grid = wire.period_seconds == grid_period
         || (wire.period_seconds == HOUR_SECONDS
-            && wire.source != SeriesSource::Profile.name()
+            && wire.source != SeriesSource::Profile
             && HOUR_SECONDS.is_multiple_of(grid_period)
             && window.start.as_second() % i64::from(HOUR_SECONDS) == 0);
     if wire.period_seconds == 0 || (metric.is_on_grid() && !is_on_grid) {
@@ -211,12 +242,11 @@ pub(super) fn series<E: de::Error>(
             "{name} has {periods} values; the maximum is {MOST_PERIODS}"
         )));
     }
-    let statistic = named("statistic", &wire.statistic, Statistic::from_name)?;
-    let what = (metric, statistic);
-    let (points, rejected) = match (wire.start.as_deref(), &wire.timestamps) {
+    let what = (metric, wire.statistic);
+    let (points, rejected) = match (wire.start, &wire.timestamps) {
         (Some(start), None) => {
             let cells = wire.values.iter().map(|cell| (cell.value, cell.times));
-            Points::regular(time(start)?, cells, what, window, wire.period_seconds)
+            Points::regular(start, cells, what, window, wire.period_seconds)
         }
         (None, Some(AtMost(stamps))) => {
             let values: Vec<Option<f64>> = expand(&wire.values).collect();
@@ -242,199 +272,19 @@ pub(super) fn series<E: de::Error>(
         }
     };
     Ok(Series {
-        instance: ResourceId::named(wire.instance),
+        instance: wire.instance,
         gpu: wire.gpu,
         metric,
-        statistic,
-        source: named("series source", &wire.source, SeriesSource::from_name)?,
-        joined_by: named("join method", &wire.joined_by, JoinedBy::from_name)?,
+        statistic: wire.statistic,
+        source: wire.source,
+        joined_by: wire.joined_by,
         points,
-        rejected: rejected.plus(wire.rejected.map_or_else(Rejected::default, rejected_of)),
+        rejected: rejected.plus(wire.rejected.unwrap_or_default()),
     })
-}
-
-fn profile<E: de::Error>(wire: ProfileWire) -> Result<ProfiledRun, E> {
-    let name = format!("the profile of {}", wire.instance);
-    let (start, end) = (time(&wire.start)?, time(&wire.end)?);
-    if end < start {
-        return Err(E::custom(format!("{name} ends before it starts")));
-    }
-    let figure = |key: &str, value: Option<f64>, most: f64| match value {
-        Some(value) if !(0.0..=most).contains(&value) => Err(E::custom(format!(
-            "{name} has an invalid `{key}` of {value}"
-        ))),
-        value => Ok(value),
-    };
-    let samples = wire.samples.map(|samples| SampleCounts {
-        reported: samples.reported,
-        taken: samples.taken,
-        missed: samples.missed,
-    });
-    if samples.is_some_and(|samples| samples.reported > samples.taken) {
-        return Err(E::custom(format!(
-            "more samples of {name} reported than were taken"
-        )));
-    }
-    Ok(ProfiledRun {
-        start,
-        end,
-        covers_a_command: wire.covers_a_command,
-        samples,
-        gpu_mean_percent: figure("gpu_mean_percent", wire.gpu_mean_percent, 100.0)?,
-        cpu_p95_percent: figure("cpu_p95_percent", wire.cpu_p95_percent, 100.0)?,
-        memory_p95_mib: figure("memory_p95_mib", wire.memory_p95_mib, f64::MAX)?,
-        instance: ResourceId::named(wire.instance),
-    })
-}
-
-fn rejected_of(wire: RejectedWire) -> Rejected {
-    Rejected {
-        not_a_number: wire.not_a_number,
-        negative: wire.negative,
-        over_100: wire.over_100,
-        duplicate: wire.duplicate,
-        future: wire.future,
-    }
 }
 
 fn expand(cells: &[Cell]) -> impl Iterator<Item = Option<f64>> + '_ {
     cells
         .iter()
         .flat_map(|cell| std::iter::repeat_n(cell.value, cell.times as usize))
-}
-
-fn price<E: de::Error>(wire: PriceWire) -> Result<(PriceKey, PriceQuote, Option<SpotHistory>), E> {
-    let key = PriceKey {
-        provider: match &wire.provider {
-            Some(name) => named("provider", name, Provider::from_name)?,
-            None => Provider::Aws,
-        },
-        region: wire.region,
-        instance_type: wire.instance_type,
-        operating_system: named(
-            "operating system",
-            &wire.operating_system,
-            OperatingSystem::from_name,
-        )?,
-        tenancy: named("tenancy", &wire.tenancy, Tenancy::from_name)?,
-        option: named("price option", &wire.option, PriceOption::from_name)?,
-        zone: wire.zone,
-    };
-    let currency = named("currency", &wire.currency, Currency::from_code)?;
-    let amount = decimal("hourly", &wire.hourly)?;
-    let rate = HourlyRate::new(amount, currency).ok_or_else(|| {
-        E::custom(format!(
-            "the price of {key} is not between 0 and {MOST_PER_HOUR}: {amount}"
-        ))
-    })?;
-    let instalments = match (wire.upfront, wire.recurring_hourly) {
-        (None, None) => None,
-        (Some(upfront), Some(hourly)) => Some(Instalments {
-            upfront: instalment("upfront", &upfront)?,
-            hourly: instalment("recurring_hourly", &hourly)?,
-        }),
-        _ => {
-            return Err(E::custom(format!(
-                "the price of {key} needs both `upfront` and `recurring_hourly`, or neither"
-            )));
-        }
-    };
-    let effective_date = date(&wire.effective_date)?;
-    let seen_on = wire.seen_on.as_deref().map(date).transpose()?;
-    let basis = wire.basis.as_deref();
-    let quote = PriceQuote {
-        rate,
-        instalments,
-        origin: named("price origin", &wire.origin, PriceOrigin::from_name)?,
-        basis: basis.map_or(Ok(PriceBasis::Observed), |name| {
-            named("price basis", name, PriceBasis::from_name)
-        })?,
-        effective_date,
-        seen_on: seen_on.unwrap_or(effective_date),
-        source: wire.source,
-    };
-    let history = wire.spot_history.as_ref();
-    let history = history.map(|history| spot_history(history, quote.rate.amount()));
-    Ok((key, quote, history.transpose()?))
-}
-
-/// What the price did over the window, where that was recorded.
-fn spot_history<E: de::Error>(
-    wire: &SpotHistoryWire,
-    mean: rust_decimal::Decimal,
-) -> Result<SpotHistory, E> {
-    Ok(SpotHistory {
-        now: instalment("now", &wire.now)?,
-        mean,
-        min: instalment("min", &wire.min)?,
-        max: instalment("max", &wire.max)?,
-        p95: instalment("p95", &wire.p95)?,
-        volatility_percent: instalment("volatility_percent", &wire.volatility_percent)?,
-    })
-}
-
-fn instalment<E: de::Error>(field: &str, text: &str) -> Result<rust_decimal::Decimal, E> {
-    let amount = decimal(field, text)?;
-    if amount.is_sign_negative() {
-        return Err(E::custom(format!("`{field}` is negative: {amount}")));
-    }
-    Ok(amount)
-}
-
-fn date<E: de::Error>(text: &str) -> Result<jiff::civil::Date, E> {
-    text.parse()
-        .map_err(|error| E::custom(format!("`{text}` is not a date: {error}")))
-}
-
-fn storage_price<E: de::Error>(
-    wire: StoragePriceWire,
-) -> Result<(String, StorageResource, StorageQuote), E> {
-    let resource = named(
-        "storage resource",
-        &wire.resource,
-        StorageResource::from_name,
-    )?;
-    let currency = named("currency", &wire.currency, Currency::from_code)?;
-    let amount = decimal("unit_price", &wire.unit_price)?;
-    if HourlyRate::new(amount, currency).is_none() {
-        return Err(E::custom(format!(
-            "the price of {resource} is not between 0 and {MOST_PER_HOUR}: {amount}"
-        )));
-    }
-    let quote = StorageQuote {
-        unit_price: Money::new(amount, currency),
-        origin: named("price origin", &wire.origin, PriceOrigin::from_name)?,
-        effective_date: wire.effective_date.as_deref().map(date).transpose()?,
-        source: wire.source,
-    };
-    Ok((wire.region, resource, quote))
-}
-
-fn tag_filter<E: de::Error>(wire: TagFilterWire) -> Result<TagFilter, E> {
-    Ok(TagFilter {
-        key: wire.key,
-        value: wire.value,
-        is_excluded: wire.excluded,
-    })
-}
-
-fn gap<E: de::Error>(wire: GapWire) -> Result<Gap, E> {
-    let what = GapSubject::named(&wire.what);
-    let Some(cause) = wire.cause else {
-        return Ok(Gap::in_words(what, wire.place, wire.reason, wire.hint));
-    };
-    let kind = named("cause", &cause.kind, CauseKind::from_name)?;
-    let needed = kind.details().len();
-    let cause = Cause::new(kind, cause.details)
-        .ok_or_else(|| E::custom(format!("the cause `{kind}` needs {needed} `details`")))?;
-    Ok(Gap::of(what, wire.place, cause))
-}
-
-pub(super) fn api<E: de::Error>(wire: ApiWire) -> Result<ApiUsage, E> {
-    Ok(ApiUsage {
-        calls: wire.calls,
-        retries: wire.retries,
-        estimated_cost_usd: decimal("estimated_cost_usd", &wire.estimated_cost_usd)?,
-        by_operation: wire.by_operation,
-    })
 }

@@ -8,7 +8,6 @@ mod demo;
 mod error;
 mod fields;
 mod forms;
-mod jobs;
 mod managed;
 mod opinions;
 mod read;

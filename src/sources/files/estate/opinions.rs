@@ -1,10 +1,8 @@
 //! What AWS advises, in an estate.
 
-use super::fields::{Wire, decimal, named};
-use super::forms::{Change, CurrencyCode};
-use super::wire::MOST_PARTS;
-use crate::domain::{AwsOpinion, Currency, ResourceId};
-use crate::sources::files::shared::bounded::at_most;
+use super::fields::Wire;
+use crate::domain::{AwsOpinion, Change, Currency, Maybe, Money, Parts, ResourceId};
+use rust_decimal::Decimal;
 use schemars::JsonSchema;
 use serde::de;
 use serde::{Deserialize, Serialize};
@@ -22,39 +20,43 @@ use std::collections::BTreeSet;
 )]
 pub(super) struct OpinionWire {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    instance: Option<String>,
+    instance: Option<ResourceId>,
     /// In place of `instance`, for those of an Auto Scaling group.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[serde(deserialize_with = "at_most::<_, _, MOST_PARTS>")]
-    #[schemars(length(max = MOST_PARTS))]
-    instances: Vec<String>,
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        with = "Parts::<ResourceId>"
+    )]
+    instances: Vec<ResourceId>,
     action: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     to: Option<String>,
     #[serde(default = "usd")]
-    #[schemars(with = "CurrencyCode")]
-    currency: String,
+    currency: Currency,
     /// What AWS estimates, per month.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Change>")]
-    monthly_savings: Option<String>,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "Maybe::<Change>"
+    )]
+    monthly_savings: Option<Decimal>,
 }
 
-fn usd() -> String {
-    "USD".to_owned()
+fn usd() -> Currency {
+    Currency::Usd
 }
 
 pub(super) fn to_wire(opinion: &AwsOpinion) -> OpinionWire {
     let savings = opinion.monthly_savings;
-    let mut instances: Vec<String> = opinion.instances.iter().map(ToString::to_string).collect();
+    let mut instances = opinion.instances.clone();
     let instance = (instances.len() == 1).then(|| instances.remove(0));
     OpinionWire {
         instance,
         instances,
         action: opinion.action.clone(),
         to: opinion.to.clone(),
-        currency: savings.map_or_else(usd, |money| money.currency().code().to_owned()),
-        monthly_savings: savings.map(|money| money.amount().to_string()),
+        currency: savings.map_or_else(usd, Money::currency),
+        monthly_savings: savings.map(Money::amount),
     }
 }
 
@@ -62,18 +64,15 @@ impl Wire for OpinionWire {
     type Value = AwsOpinion;
 
     fn value<E: de::Error>(self) -> Result<AwsOpinion, E> {
-        let currency = named("currency", &self.currency, Currency::from_code)?;
-        let amount = self.monthly_savings.as_deref();
-        let amount = amount.map(|text| {
-            let amount = decimal("monthly_savings", text)?;
-            AwsOpinion::estimate(amount, currency)
+        let amount = self.monthly_savings.map(|amount| {
+            AwsOpinion::estimate(amount, self.currency)
                 .ok_or_else(|| E::custom(format!("`monthly_savings` is too large: {amount}")))
         });
         if self.instance.is_some() != self.instances.is_empty() {
             return Err(E::custom("an opinion has either `instance` or `instances`"));
         }
         let instances = self.instance.into_iter().chain(self.instances);
-        let instances: BTreeSet<ResourceId> = instances.map(ResourceId::named).collect();
+        let instances: BTreeSet<ResourceId> = instances.collect();
         Ok(AwsOpinion {
             instances: instances.into_iter().collect(),
             action: self.action,

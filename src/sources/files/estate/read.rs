@@ -1,23 +1,20 @@
 //! Reading an estate: every error is named with its place, nothing is guessed.
 
 use super::cells::cells;
-use super::clusters::{self, ClaimWire, NodeWire, UseWire};
+use super::clusters::{self, ClaimWire};
 use super::commitments;
 use super::error::EstateError;
-use super::fields::{MOST_PERIODS, Of, Wire, api, named, series, time};
-use super::forms::{Ignored, Positive, Time, Version, described, generator};
-use super::jobs::JobWire;
-use super::managed::{self, HostWire, PlanWire};
+use super::fields::{MOST_PERIODS, Of, Wire, series};
+use super::forms::{Ignored, Positive, Version, described, generator};
+use super::managed::{self, PlanWire};
 use super::opinions::OpinionWire;
-use super::scaling::{self, ScalingGroupWire};
-use super::wire::{
-    ApiWire, GapWire, InstanceWire, PriceWire, ProfileWire, SeriesWire, ShapeWire,
-    StoragePriceWire, TagFilterWire,
-};
+use super::scaling;
+use super::wire::{InstanceWire, PriceWire, SeriesWire, StoragePriceWire};
 use crate::domain::{
-    ApiUsage, AwsOpinion, Cause, CauseKind, Clusters, Commitments, EstateSource, Gap, GapSubject,
-    Instance, InstanceShape, Managed, PriceBook, PriceKey, PriceQuote, ProfiledRun, Provider,
-    ResourceId, ScalingGroup, SeriesSource, SpotHistory, TagFilter, TrainingJob, Window, region_of,
+    ApiUsage, AwsOpinion, Cause, CauseKind, Clusters, Commitments, ComponentHost, DeviceUse,
+    EstateSource, Form, Gap, GapSubject, Instance, InstanceShape, Managed, Node, PriceBook,
+    PriceKey, PriceQuote, ProfiledRun, Provider, ResourceId, ScalingGroup, SeriesSource,
+    SpotHistory, TagFilter, Time, TrainingJob, Window, region_of,
 };
 use crate::sources::files::ESTATE_VERSION;
 use crate::sources::files::shared::bounded::{AtMost, JsonError, read_json};
@@ -150,6 +147,10 @@ impl<'de> DeserializeSeed<'de> for EstateSeed<'_> {
     }
 }
 
+fn time<E: de::Error>(text: &str) -> Result<Timestamp, E> {
+    Time::read(text).map_err(E::custom)
+}
+
 /// An edge of the window, on a whole second: its grid has no fractions.
 fn edge<E: de::Error>(text: &str) -> Result<Timestamp, E> {
     let edge = time(text)?;
@@ -188,7 +189,7 @@ struct Parts {
     split: BTreeSet<ResourceId>,
     /// The instances whose series are wanted; absent for all.
     only: Option<BTreeSet<ResourceId>>,
-    unplaced: Vec<SeriesWire<'static>>,
+    unplaced: Vec<SeriesWire>,
     /// Values of all series, repetitions counted, and cells of those not placed yet.
     values: u64,
     cells: usize,
@@ -259,7 +260,7 @@ macro_rules! estate_keys {
         /// The JSON schema of an estate file.
         pub fn estate_schema() -> Json {
             let mut generator = generator();
-            let metrics = described::<Vec<SeriesWire<'_>>>(&mut generator, "");
+            let metrics = described::<Vec<SeriesWire>>(&mut generator, "");
             let mut keys = json!({ "metrics": metrics });
             $( keys[$key] = described::<estate_keys!(@form $type $(, $form)?)>(&mut generator, $meaning); )*
             json!({
@@ -289,26 +290,26 @@ estate_keys! {
         "window_start": String as Time, parts.window_start = Some(edge(&value)?), "Start of the window of the metrics; 14 days before `as_of` unless said otherwise.";
         "window_end": String as Time, parts.window_end = Some(edge(&value)?), "End of the window, exclusive; `as_of` unless said otherwise.";
         "period_seconds": u32 as Positive, parts.set_period(value)?, "The grid of utilization, power and CPU series, in seconds; 300 unless said otherwise.";
-        "source": String as EstateSource, parts.source = Some(named("source", &value, EstateSource::from_name)?), "`estate` unless said otherwise.";
+        "source": EstateSource, parts.source = Some(value), "`estate` unless said otherwise.";
         "accounts": AtMost<String, MOST_NAMES>, parts.accounts = value.0, "";
         "regions": AtMost<String, MOST_NAMES>, parts.regions = value.0, "";
-        "tag_filters": All<TagFilterWire, MOST_NAMES>, parts.tag_filters.extend(values(value)), "The tags that selected the instances.";
+        "tag_filters": AtMost<TagFilter, MOST_NAMES>, parts.tag_filters = value.0, "The tags that selected the instances.";
         "instances": All<InstanceWire, MOST_INSTANCES>, parts.add_instances(values(value)), "";
         "out_of_scope": All<InstanceWire, MOST_INSTANCES>, parts.out_of_scope.extend(values(value).map(|(instance, _)| instance)), "Instances that a filter excluded and that commitments may pay for.";
-        "scaling_groups": All<ScalingGroupWire, MOST_NAMES>, parts.scaling_groups.extend(values(value)), "";
+        "scaling_groups": All<ScalingGroup, MOST_NAMES>, parts.scaling_groups.extend(values(value)), "";
         "opinions": All<OpinionWire, MOST_INSTANCES>, parts.opinions.extend(values(value)), "";
-        "shapes": All<ShapeWire, MOST_NAMES>, parts.shapes.extend(values(value)), "";
-        "profiles": All<ProfileWire, MOST_INSTANCES>, parts.profiles.extend(values(value)), "";
-        "nodes": All<NodeWire, MOST_INSTANCES>, parts.clusters.nodes.extend(values(value)), "";
+        "shapes": AtMost<InstanceShape, MOST_NAMES>, parts.shapes = value.0, "";
+        "profiles": All<ProfiledRun, MOST_INSTANCES>, parts.profiles.extend(values(value)), "";
+        "nodes": AtMost<Node, MOST_INSTANCES>, parts.clusters.nodes = value.0, "";
         "claims": All<ClaimWire, MOST_INSTANCES>, parts.clusters.claims.extend(values(value)), "";
-        "uses": All<UseWire, MOST_INSTANCES>, parts.clusters.uses.extend(values(value)), "";
-        "component_hosts": All<HostWire, MOST_INSTANCES>, parts.managed.hosts.extend(values(value)), "";
+        "uses": All<DeviceUse, MOST_INSTANCES>, parts.clusters.uses.extend(values(value)), "";
+        "component_hosts": All<ComponentHost, MOST_INSTANCES>, parts.managed.hosts.extend(values(value)), "";
         "training_plans": All<PlanWire, MOST_NAMES>, parts.managed.plans.extend(values(value)), "";
-        "jobs": All<JobWire, MOST_INSTANCES>, parts.jobs.extend(values(value)), "";
+        "jobs": AtMost<TrainingJob, MOST_INSTANCES>, parts.jobs = value.0, "";
         "prices": All<PriceWire, MOST_PRICES>, parts.add_prices(values(value)), "";
         "storage_prices": All<StoragePriceWire, MOST_NAMES>, for (region, resource, quote) in values(value) { parts.prices.insert_storage(&region, resource, quote); }, "";
-        "gaps": All<GapWire, MOST_INSTANCES>, parts.gaps.extend(values(value)), "";
-        "api": ApiWire, parts.api = api(value)?, "";
+        "gaps": All<Gap, MOST_INSTANCES>, parts.gaps.extend(values(value)), "";
+        "api": ApiUsage, parts.api = value, "";
         "commitments": commitments::List, parts.commitments = value.0, "";
         "commitment_sharing": bool, parts.commitments_are_unshared = !value, "Whether commitments of one account cover instances of others; true unless said otherwise.";
     }

@@ -1,13 +1,12 @@
 //! Series on their way into an estate file, on disk: their points are not held.
 
-use super::wire::{Cell, RejectedWire, SeriesWire};
-use crate::domain::{Rejected, ResourceId};
+use super::wire::{Cell, SeriesWire};
+use crate::domain::ResourceId;
 use crate::usage::{Estate, Points, Series};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use serde_json::value::RawValue;
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
@@ -192,29 +191,19 @@ impl Recording {
     }
 }
 
-pub(super) fn series_wire(series: &Series) -> SeriesWire<'_> {
+pub(super) fn series_wire(series: &Series) -> SeriesWire {
     SeriesWire {
-        instance: Cow::Borrowed(series.instance.as_str()),
+        instance: series.instance.clone(),
         gpu: series.gpu,
-        metric: Cow::Borrowed(series.metric.name()),
-        statistic: Cow::Borrowed(series.statistic.name()),
-        source: Cow::Borrowed(series.source.name()),
-        joined_by: Cow::Borrowed(series.joined_by.name()),
-        rejected: (series.rejected.total() > 0).then(|| rejected_wire(series.rejected)),
+        metric: series.metric,
+        statistic: series.statistic,
+        source: series.source,
+        joined_by: series.joined_by,
+        rejected: (series.rejected.total() > 0).then_some(series.rejected),
         period_seconds: series.points.period_seconds(),
-        start: Some(series.points.start().to_string()),
+        start: Some(series.points.start()),
         timestamps: None,
         values: cells(&series.points),
-    }
-}
-
-fn rejected_wire(rejected: Rejected) -> RejectedWire {
-    RejectedWire {
-        not_a_number: rejected.not_a_number,
-        negative: rejected.negative,
-        over_100: rejected.over_100,
-        duplicate: rejected.duplicate,
-        future: rejected.future,
     }
 }
 

@@ -3,13 +3,11 @@
 
 use super::invalid_json::InvalidJson;
 use super::typed_json::{Lost, Typed};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
-use std::borrow::Cow;
-use std::fmt;
+pub(in crate::sources) use crate::domain::AtMost;
+pub(in crate::sources::files) use crate::domain::at_most;
+use serde::de::DeserializeSeed;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::marker::PhantomData;
 use std::path::Path;
 
 /// Bytes of text in any document, unpacked: an estate of 10,000 instances has half.
@@ -201,79 +199,11 @@ pub(in crate::sources) fn read_json<'de, S: DeserializeSeed<'de>>(
     })
 }
 
-/// A list of at most `N` elements.
-#[derive(Debug, serde::Serialize)]
-#[serde(transparent)]
-pub(in crate::sources) struct AtMost<T, const N: usize>(pub Vec<T>);
-
-impl<T: JsonSchema, const N: usize> JsonSchema for AtMost<T, N> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        format!("Of{}", T::schema_name()).into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let items = generator.subschema_for::<T>();
-        json_schema!({ "type": "array", "items": items, "maxItems": N })
-    }
-}
-
-impl<T, const N: usize> Default for AtMost<T, N> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
-
-impl<'de, T: Deserialize<'de>, const N: usize> Deserialize<'de> for AtMost<T, N> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        at_most::<_, _, N>(deserializer).map(Self)
-    }
-}
-
-/// A list of at most `N` elements, for `deserialize_with`.
-///
-/// # Errors
-/// When it has more.
-pub(in crate::sources::files) fn at_most<'de, D, T, const N: usize>(
-    deserializer: D,
-) -> Result<Vec<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    deserializer.deserialize_seq(Elements::<T, N>(PhantomData))
-}
-
-struct Elements<T, const N: usize>(PhantomData<T>);
-
-impl<'de, T: Deserialize<'de>, const N: usize> Visitor<'de> for Elements<T, N> {
-    type Value = Vec<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
-        let mut elements = Vec::new();
-        while let Some(element) = list.next_element()? {
-            if elements.len() == N {
-                return Err(de::Error::custom(format!(
-                    "a list here has at most {N} elements"
-                )));
-            }
-            elements.push(element);
-        }
-        Ok(elements)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::Value;
+    use std::marker::PhantomData;
 
     fn read(text: &str, longest: usize) -> Result<Value, JsonError> {
         read_json(text.as_bytes(), longest, PhantomData::<Value>)

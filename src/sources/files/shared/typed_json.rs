@@ -345,15 +345,21 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Typed<'_, A> {
 /// For `deserialize_with`: reads what serde has buffered, as in a tagged enum.
 ///
 /// # Errors
-/// In the same words as those of a document.
+/// In the same words as those of a document, after the keys that lead to the value.
 pub(in crate::sources::files) fn typed<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
 {
     let lost = Lost::default();
-    T::deserialize(Typed::new(deserializer, &lost)).map_err(|fault| match fault {
+    let mut track = serde_path_to_error::Track::new();
+    let typed = Typed::new(deserializer, &lost);
+    let read = T::deserialize(serde_path_to_error::Deserializer::new(typed, &mut track));
+    read.map_err(|fault| match fault {
         Fault::Parser(error) => error,
-        Fault::Value(value, _) => de::Error::custom(value),
+        Fault::Value(value, _) => match track.path().to_string().as_str() {
+            "." => de::Error::custom(value),
+            place => de::Error::custom(format_args!("`{place}`: {value}")),
+        },
     })
 }
