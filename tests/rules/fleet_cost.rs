@@ -114,6 +114,7 @@ fn plan_of(hourly: &str) -> SavingsPlan {
     let reserved = reserved(1);
     SavingsPlan {
         id: "sp-1".to_owned(),
+        account: None,
         kind: SavingsPlanKind::Ec2Instance,
         region: Some("us-east-1".to_owned()),
         family: Some("g5".to_owned()),
