@@ -3,7 +3,7 @@
 
 use crate::domain::{ApiUsage, CauseKind, EstateSource, Gap, Provider};
 
-const HELM: &str = "`gpucost metrics setup --prometheus` prints the Helm values of its exporters";
+const HELM: &str = "`gpucost setup metrics --prometheus` prints the Helm values of its exporters";
 
 /// Who was asked for metrics.
 #[derive(Debug, Clone, Copy)]
@@ -76,7 +76,7 @@ mod tests {
             gap.hint
         };
         let hint = |provider, prometheus| hint_of(provider, prometheus, true);
-        let agent = "`gpucost metrics setup` prints the CloudWatch agent configuration";
+        let agent = "`gpucost setup metrics` prints the CloudWatch agent configuration";
         assert_eq!(hint(Provider::Aws, false), agent);
         assert_eq!(
             hint(Provider::Aws, true),

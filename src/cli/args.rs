@@ -15,7 +15,7 @@ use crate::savings::MOST_GROWTH;
 use crate::sources::aws::AwsService;
 use crate::sources::store::Place;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
 use std::path::PathBuf;
@@ -322,38 +322,12 @@ pub(super) struct InventoryArgs {
 
 /// `gpucost metrics`.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct MetricsArgs {
-    #[command(subcommand)]
-    pub action: Option<MetricsAction>,
     #[command(flatten)]
     pub estate: EstateArgs,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<DocFormat>,
-}
-
-/// What to do about metrics.
-#[derive(Debug, Subcommand)]
-pub(super) enum MetricsAction {
-    /// Print the CloudWatch agent configuration for instances without GPU metrics, or Helm
-    /// values for exporters
-    Setup(Box<SetupArgs>),
-}
-
-/// `gpucost metrics setup`.
-#[derive(Debug, Args)]
-pub(super) struct SetupArgs {
-    /// Print Helm values for exporters that a Prometheus server scrapes, without reading
-    /// anything
-    #[arg(
-        long,
-        conflicts_with_all = ["from", "demo", "from_kubectl", "prometheus_url"],
-        help_heading = "Prometheus"
-    )]
-    pub prometheus: bool,
-    #[command(flatten)]
-    pub estate: EstateArgs,
 }
 
 /// `gpucost reserved`.

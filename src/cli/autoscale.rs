@@ -330,7 +330,7 @@ fn no_demand(error: NoDemand) -> Failure {
         NoDemand::Training { services, .. } if services.is_empty() => "`gpucost schedule --jobs FILE` places training jobs";
         NoDemand::Training { services, .. } => "pass a service, such as `--workload {}`", first(services);
         NoDemand::UnknownType { .. } => "pass its demand as a file with `--demand` and `--type`";
-        NoDemand::Unmeasured { .. } => "`gpucost metrics setup` prints the configuration of the agent that measures it";
+        NoDemand::Unmeasured { .. } => "`gpucost setup metrics` prints the configuration of the agent that measures it";
         NoDemand::Demand { .. } => "pass a shorter `--lookback`";
     };
     let code = match error {

@@ -334,7 +334,7 @@ fn hint_of_bucket(url: &str, source: &io::Error) -> String {
             "download the files, or build gpucost with the feature `s3`".to_owned()
         }
         _ => format!(
-            "check the names of the bucket and the key; `gpucost iam-policy --bill {}` prints the \
+            "check the names of the bucket and the key; `gpucost setup iam --bill {}` prints the \
              permissions that it takes",
             shell_word(url)
         ),

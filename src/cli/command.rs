@@ -1,9 +1,7 @@
 //! The commands.
 
 use super::archive_args::ArchiveAction;
-use super::args::{
-    AuditArgs, EstateArgs, ExplainArgs, InventoryArgs, MetricsAction, MetricsArgs, ReservedArgs,
-};
+use super::args::{AuditArgs, EstateArgs, ExplainArgs, InventoryArgs, MetricsArgs, ReservedArgs};
 use super::autoscale_args::AutoscaleArgs;
 use super::batching::BatchingArgs;
 use super::bill::BillArgs;
@@ -19,19 +17,16 @@ use super::help;
 use super::history::HistoryArgs;
 use super::kpi_args::KpiArgs;
 use super::mcp_args::McpArgs;
-use super::policy_args::IamPolicyArgs;
 use super::pricing_args::PricingArgs;
 use super::profile::ProfileArgs;
 use super::rent_or_buy::RentOrBuyArgs;
 use super::rightsize_flags::RightsizeArgs;
 use super::schedule::ScheduleArgs;
-use super::schemas::SchemaName;
 use super::select_args::SelectArgs;
+use super::setup_args::SetupAction;
 use super::share_args::ShareArgs;
-use super::shell::ManArgs;
 use super::spot_args::SpotArgs;
 use clap::{CommandFactory, Parser, Subcommand};
-use clap_complete::Shell;
 
 /// Audit GPU instances: what they cost, what is wasted, and why.
 #[derive(Debug, Parser)]
@@ -178,31 +173,17 @@ pub(super) enum Command {
         #[command(subcommand)]
         action: ArchiveAction,
     },
-    /// Print the read-only IAM policy that gpucost needs, as JSON
-    IamPolicy(IamPolicyArgs),
-    /// Print the read-only ClusterRole that `--kubernetes` needs, as YAML
-    KubernetesRbac,
-    /// Print shell completions
-    Completions {
-        /// Shell to print completions for
-        shell: Shell,
+    /// Print permissions, agent configuration, schemas, completions and manual pages
+    Setup {
+        #[command(subcommand)]
+        action: SetupAction,
     },
-    /// Print the manual page of a command, or write those of all commands
-    Man(ManArgs),
     /// Serve read-only tools to AI assistants, over the Model Context Protocol
     ///
     /// A client starts it and speaks on stdin and stdout. The tools are commands: audit,
     /// inventory, explain, pricing, select and fit. They answer from recorded estates below
     /// `--root` and from the price catalog, without using the network unless `--live` is given.
     Mcp(McpArgs),
-    /// Print the JSON schema of a document or a file that gpucost reads or writes
-    ///
-    /// Without a name, lists all of them.
-    Schema {
-        /// Name of the schema
-        #[arg(value_enum)]
-        name: Option<SchemaName>,
-    },
 }
 
 impl Command {
@@ -224,10 +205,7 @@ impl Command {
             Self::Audit(args) => Some(&args.estate),
             Self::Check(args) => Some(&args.estate),
             Self::Inventory(args) => Some(&args.estate),
-            Self::Metrics(args) => match &args.action {
-                Some(MetricsAction::Setup(setup)) => Some(&setup.estate),
-                None => Some(&args.estate),
-            },
+            Self::Metrics(args) => Some(&args.estate),
             Self::Rightsize(args) => Some(&args.estate),
             Self::Spot(args) => Some(&args.estate),
             Self::Reserved(args) => Some(&args.estate),
@@ -240,6 +218,10 @@ impl Command {
             Self::Bill(args) => Some(&args.estate),
             Self::Explain(args) => Some(&args.estate),
             Self::Fix(args) => Some(&args.estate),
+            Self::Setup { action } => match action {
+                SetupAction::Metrics(args) => Some(&args.estate),
+                _ => None,
+            },
             Self::Policy { .. }
             | Self::Archive { .. }
             | Self::Diff(_)
@@ -251,12 +233,7 @@ impl Command {
             | Self::RentOrBuy(_)
             | Self::Profile(_)
             | Self::Report(_)
-            | Self::IamPolicy(_)
-            | Self::KubernetesRbac
-            | Self::Completions { .. }
-            | Self::Man(_)
-            | Self::Mcp(_)
-            | Self::Schema { .. } => None,
+            | Self::Mcp(_) => None,
         }
     }
 }

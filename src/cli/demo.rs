@@ -1,7 +1,7 @@
 //! `--demo`: which of the estates inside the program, and what they are called.
 
-use super::Io;
 use super::exit::{ExitCode, Failure};
+use super::{Io, output};
 use crate::sources::files::Demo;
 use clap::builder::PossibleValue;
 use clap::{Command, ValueEnum};
@@ -73,11 +73,7 @@ pub(super) fn list(io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         let about = DemoChoice::One(*demo).about();
         text.push_str(&format!("{:width$}  {about}\n", demo.name()));
     }
-    io.stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| io.stdout.flush())
-        .map_err(|error| Failure::write("to stdout", error))?;
-    Ok(ExitCode::Done)
+    output::print(text.as_bytes(), io)
 }
 
 /// Tells the name of a demo from a word of the command: where a command takes words
@@ -140,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_word_that_is_no_name_belongs_to_the_command() {
-        for command in ["explain", "metrics"] {
+        for command in ["explain", "setup"] {
             assert_eq!(
                 reported(&["gpucost", command, "--demo", "word"]),
                 ["gpucost", command, "--demo=starter", "word"]

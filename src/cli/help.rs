@@ -56,13 +56,9 @@ profile | profile --duration 10m | profile -- python train.py | Model, Price, Sp
 Data:
 inventory | inventory --demo | inventory --region all --format csv
 pricing | pricing g5.xlarge p5.48xlarge | pricing --gpu H100 --count 8 --region 'eu-*' | max-price, provider, sort
-metrics | metrics --demo | metrics setup
+metrics | metrics --demo | metrics --region all --format csv
 Setup:
-iam-policy | iam-policy | iam-policy --org --account 111122223333
-kubernetes-rbac | kubernetes-rbac | kubernetes-rbac --help
-schema | schema audit | schema estate
-completions | completions bash | completions zsh
-man | man audit | man --out man
+setup | setup iam | setup metrics --region us-east-1
 mcp | mcp | mcp --help";
 
 /// A line of [`COMMANDS`]: a command, two examples, and what of it only `--help` shows; none for

@@ -1,9 +1,10 @@
-//! `gpucost metrics` and `gpucost metrics setup`.
+//! `gpucost metrics` and `gpucost setup metrics`.
 
 use super::Io;
-use super::args::{EstateArgs, MetricsAction, MetricsArgs};
+use super::args::{EstateArgs, MetricsArgs};
 use super::exit::{ExitCode, Failure};
 use super::scope::invocation;
+use super::setup_args::MetricsSetupArgs;
 use super::{audit as audit_command, estate, output, planner};
 use crate::analysis::{Audit, audit};
 use crate::config::SettingsFile;
@@ -12,13 +13,6 @@ use crate::report::{AgentSetup, agent_setup, helm_values, metrics_doc};
 use crate::usage::Estate;
 
 pub(super) fn run(args: &MetricsArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    if let Some(MetricsAction::Setup(setup)) = &args.action {
-        if setup.prometheus {
-            output::document(helm_values(), &setup.estate.out, io)?;
-            return Ok(ExitCode::Done);
-        }
-        return self::setup(&setup.estate, io);
-    }
     let (settings, estate, audit) = measure(&args.estate, io)?;
     let format = audit_command::format(args.format, &settings, io)?;
     let invocation = invocation(&args.estate, None);
@@ -42,7 +36,12 @@ fn measure(args: &EstateArgs, io: &mut Io<'_>) -> Result<(SettingsFile, Estate, 
     Ok((settings, estate, audit))
 }
 
-fn setup(args: &EstateArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn setup(args: &MetricsSetupArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let (prometheus, args) = (args.prometheus, &args.estate);
+    if prometheus {
+        output::document(helm_values(), &args.out, io)?;
+        return Ok(ExitCode::Done);
+    }
     let (settings, _, audit) = measure(args, io)?;
     let namespace = estate::agent_namespace(args, &settings, io);
     let setup = agent_setup(&audit, &namespace).map_err(Failure::unexpected)?;

@@ -62,7 +62,6 @@ mod planner_flags;
 mod planner_offers;
 mod planning;
 mod policy;
-mod policy_args;
 mod price_age;
 mod price_cache;
 mod pricing;
@@ -84,9 +83,10 @@ mod scope;
 mod select;
 mod select_args;
 mod select_measured;
+mod setup;
+mod setup_args;
 mod share;
 mod share_args;
-mod shell;
 mod spot;
 mod spot_args;
 mod start;
@@ -209,12 +209,8 @@ fn dispatch(command: &Command, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         Command::Fix(fix) => fix::run(fix, io),
         Command::Doctor(asked) => doctor::run(asked, io),
         Command::Archive { action } => archive::run(action, io),
-        Command::IamPolicy(policies) => shell::policies(policies, io),
-        Command::KubernetesRbac => shell::kubernetes_rbac(io),
-        Command::Completions { shell } => shell::completions(*shell, io),
-        Command::Man(pages) => shell::man(pages, io),
+        Command::Setup { action } => setup::run(action, io),
         Command::Mcp(server) => mcp::run(server, dispatch, io),
-        Command::Schema { name } => schemas::print(*name, io),
     }
 }
 

@@ -45,6 +45,15 @@ pub(super) fn bytes(document: &[u8], args: &OutputArgs, io: &mut Io<'_>) -> Resu
     }
 }
 
+/// Writes what belongs to the program itself to stdout, as it is.
+pub(super) fn print(text: &[u8], io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    io.stdout
+        .write_all(text)
+        .and_then(|()| io.stdout.flush())
+        .map_err(|error| Failure::write("to stdout", error))?;
+    Ok(ExitCode::Done)
+}
+
 /// Fails where a document that is not text would go to a terminal.
 pub(super) fn refuse_binary(out: &OutputArgs, io: &Io<'_>) -> Result<(), Failure> {
     if out.output.is_none() && io.stdout_is_terminal {

@@ -1,9 +1,9 @@
 //! `gpucost policy`.
 
-use super::Io;
 use super::check_args::{InitArgs, PolicyAction};
 use super::exit::{ExitCode, Failure};
 use super::schemas::SchemaName;
+use super::{Io, output};
 use crate::config::{POLICY_FILE, STARTING_POLICY};
 use crate::domain::{shell_word, shown};
 use crate::sources::files::write_whole;
@@ -23,9 +23,11 @@ fn init(args: &InitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
             return Err(Failure::input(
                 "`--schema` writes a file beside the policy, not to stdout",
             )
-            .with_hint("run `gpucost schema policy` to print the schema"));
+            .with_hint("run `gpucost setup schema policy` to print the schema"));
         }
-        Some(path) if path.as_os_str() == "-" => return print(io),
+        Some(path) if path.as_os_str() == "-" => {
+            return output::print(STARTING_POLICY.as_bytes(), io);
+        }
         Some(path) => path.clone(),
         None => io.folder.join(POLICY_FILE),
     };
@@ -59,14 +61,6 @@ fn init(args: &InitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         // A closed stderr does not change what was written.
         let _ = io.stderr.write_all(line.as_bytes());
     }
-    Ok(ExitCode::Done)
-}
-
-fn print(io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    io.stdout
-        .write_all(STARTING_POLICY.as_bytes())
-        .and_then(|()| io.stdout.flush())
-        .map_err(|error| Failure::write("to stdout", error))?;
     Ok(ExitCode::Done)
 }
 

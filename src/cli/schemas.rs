@@ -1,8 +1,8 @@
-//! `gpucost schema`: the JSON schemas of `docs/schema`, so that editors and programs have those
+//! `gpucost setup schema`: the JSON schemas of `docs/schema`, so that editors and programs have those
 //! of the version that runs.
 
-use super::Io;
 use super::exit::{ExitCode, Failure};
+use super::{Io, output};
 use crate::config::{POLICY_FILE, policy_schema, settings_schema};
 use crate::report::{
     answer_schema, audit_schema, diff_schema, doctor_schema, explain_schema, fix_schema,
@@ -113,11 +113,7 @@ pub(super) fn print(name: Option<SchemaName>, io: &mut Io<'_>) -> Result<ExitCod
         Some(name) => name.text().map_err(Failure::unexpected)?,
         None => list(),
     };
-    io.stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| io.stdout.flush())
-        .map_err(|error| Failure::write("to stdout", error))?;
-    Ok(ExitCode::Done)
+    output::print(text.as_bytes(), io)
 }
 
 fn list() -> String {

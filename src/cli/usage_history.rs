@@ -127,7 +127,7 @@ pub(super) fn unopened(error: HistoryError) -> Failure {
     }
     if let Some(url) = error.bucket_url() {
         let hint = format!(
-            "check the name of the bucket; `gpucost iam-policy --history {}` prints the \
+            "check the name of the bucket; `gpucost setup iam --history {}` prints the \
              permissions that it takes",
             shell_word(url)
         );

@@ -106,11 +106,11 @@ fn recommendation(subject: &Subject<'_>, by_power: bool) -> Recommendation {
             0,
             match subject.workload.key.provider {
                 Provider::Aws => {
-                    "install the CloudWatch agent (`gpucost metrics setup`): power data alone does \
+                    "install the CloudWatch agent (`gpucost setup metrics`): power data alone does \
                      not justify a stop"
                 }
                 _ => {
-                    "publish GPU utilization to Prometheus (`gpucost metrics setup --prometheus`): \
+                    "publish GPU utilization to Prometheus (`gpucost setup metrics --prometheus`): \
                      power data alone does not justify a stop"
                 }
             }

@@ -84,8 +84,7 @@ fn flags_that_do_not_exist_or_contradict_are_the_users_slip() {
         &["audit", "--max-api-cost=-1"],
         &["audit", "--endpoint-url", "nonsense"],
         &["audit", "--demo", "--endpoint-url", "https://"],
-        &["metrics", "--demo", "setup"],
-        &["completions", "csh"],
+        &["setup", "completions", "csh"],
         &["audit", "--from"],
     ] {
         let outcome = world.run(arguments);
@@ -670,7 +669,7 @@ fn quiet_leaves_stderr_to_errors() {
         &["audit"][..],
         &["inventory"],
         &["metrics"],
-        &["metrics", "setup"],
+        &["setup", "metrics"],
     ] {
         let run = |more: &[&str]| world.run(&[command, &["--from", &path], more].concat());
         assert_eq!(run(&["--quiet"]).stderr, "", "{command:?}");

@@ -223,7 +223,7 @@ fn a_place_that_cannot_be_one_is_an_error() {
         ),
         (&["audit", "--demo", "--record=s3://B"], "a bucket has 3"),
         (
-            &["iam-policy", "--history", "nights"],
+            &["setup", "iam", "--history", "nights"],
             "a history in a directory takes no permissions of AWS",
         ),
     ] {
@@ -241,11 +241,11 @@ fn a_place_that_cannot_be_one_is_an_error() {
 #[test]
 fn the_permissions_of_a_bucket_are_printed_on_request() {
     let world = World::new();
-    let outcome = world.run(&["iam-policy", "--history", "s3://nights/gpu/cost"]);
+    let outcome = world.run(&["setup", "iam", "--history", "s3://nights/gpu/cost"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let objects = &outcome.json()["Statement"][1]["Resource"];
     assert_eq!(objects, "arn:aws:s3:::nights/gpu/cost/v1/*");
-    assert!(!world.run(&["iam-policy"]).stdout.contains("s3:"));
+    assert!(!world.run(&["setup", "iam"]).stdout.contains("s3:"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `inventory`, `metrics` and `metrics setup`: what is unknown is said to be,
+//! `inventory`, `metrics` and `setup metrics`: what is unknown is said to be,
 //! and what cannot be seen is listed.
 
 use crate::cli::estates::{PERIODS, START, one};
@@ -218,7 +218,7 @@ fn gaps_of_other_regions_and_instances_are_out_of_scope() {
 #[test]
 fn helm_values_are_two_documents_that_need_no_account() {
     let world = World::new();
-    let outcome = world.run(&["metrics", "setup", "--prometheus"]);
+    let outcome = world.run(&["setup", "metrics", "--prometheus"]);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
     let documents: Vec<&str> = outcome.stdout.split("\n---\n").collect();
     let [dcgm, state] = &documents[..] else {
@@ -240,7 +240,7 @@ fn helm_values_are_two_documents_that_need_no_account() {
     assert!(state.contains("\n  - nodes=[node.kubernetes.io/instance-type,"));
     // What YAML does not allow for indentation.
     assert!(!outcome.stdout.contains('\t'));
-    let with_demo = world.run(&["metrics", "setup", "--prometheus", "--demo"]);
+    let with_demo = world.run(&["setup", "metrics", "--prometheus", "--demo"]);
     assert_eq!(with_demo.code, 2, "it reads nothing");
 }
 
@@ -269,7 +269,7 @@ fn setup_is_for_nvidia_gpus_that_do_not_report_their_utilization() {
         series("i-reports", "gpu_utilization", "cloudwatch-agent", json!(0)),
     ]);
     let path = world.estate("estate.json", &recorded);
-    let outcome = world.run(&["metrics", "setup", "--from", &path]);
+    let outcome = world.run(&["setup", "metrics", "--from", &path]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     assert!(outcome.json()["metrics"]["metrics_collected"]["nvidia_gpu"].is_object());
     let (_, lists) = outcome

@@ -461,7 +461,7 @@ impl Inputs {
                 self.run(command, &with(&["--format", format]));
             }
         }
-        self.run(&["metrics", "setup"], redact);
+        self.run(&["setup", "metrics"], redact);
         let saved = self.world.path("saved.json");
         let audit = self.run(
             &["audit", "-vv", "--risk", "high", "--format", "json"],

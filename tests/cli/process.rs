@@ -85,8 +85,8 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
         &["audit", "--demo", "--format", "json"][..],
         &["inventory", "--from", SITUATION],
         &["metrics", "--from", SITUATION, "--format", "csv"],
-        &["completions", "bash"],
-        &["man"],
+        &["setup", "completions", "bash"],
+        &["setup", "man"],
         &["--help"],
         &["audit", "--help"],
     ] {

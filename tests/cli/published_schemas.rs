@@ -1,4 +1,4 @@
-//! The schemas that `gpucost schema` prints: those of `docs/schema`, each with what it describes;
+//! The schemas that `gpucost setup schema` prints: those of `docs/schema`, each with what it describes;
 //! those of prices and settings against the program itself.
 
 use crate::cli::contract::DEMO;
@@ -27,7 +27,7 @@ fn files() -> BTreeSet<String> {
 #[test]
 fn every_schema_is_printed_by_its_name() {
     let world = World::new();
-    let listed = world.run(&["schema"]);
+    let listed = world.run(&["setup", "schema"]);
     assert_eq!((listed.code, listed.stderr.as_str()), (0, ""));
     let names: Vec<&str> = listed
         .stdout
@@ -40,14 +40,14 @@ fn every_schema_is_printed_by_its_name() {
         .collect();
     assert_eq!(of_files, files());
     for name in names {
-        let printed = world.run(&["schema", name]);
+        let printed = world.run(&["setup", "schema", name]);
         assert_eq!((printed.code, printed.stderr.as_str()), (0, ""));
         let expected = schema(&format!("{name}.schema.json"));
         assert_eq!(printed.json(), expected);
         assert_eq!(expected["$id"], format!("urn:gpucost:schema:{name}:1"));
         jsonschema::meta::validate(&expected).expect("a schema");
     }
-    assert_eq!(world.run(&["schema", "nothing"]).code, 2);
+    assert_eq!(world.run(&["setup", "schema", "nothing"]).code, 2);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_policy_names_its_schema_on_request() {
     );
     parse_policy(&text, "gpucost-policy.toml").expect("the reader takes it");
     let written = fs::read_to_string(world.path(beside)).expect("the schema");
-    assert_eq!(written, world.run(&["schema", "policy"]).stdout);
+    assert_eq!(written, world.run(&["setup", "schema", "policy"]).stdout);
     // A name that would end the comment does not.
     let odd = world.path("odd\nname = 1.toml");
     assert_eq!(
@@ -172,7 +172,7 @@ fn a_policy_names_its_schema_on_request() {
     let refused = world.run(&["policy", "init", "--schema", "--output", "-"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
     assert!(
-        refused.stderr.contains("`gpucost schema policy`"),
+        refused.stderr.contains("`gpucost setup schema policy`"),
         "{}",
         refused.stderr
     );

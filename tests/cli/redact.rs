@@ -60,7 +60,7 @@ fn no_identity_of_the_demo_leaves_in_any_format() {
             assert_silent(&outcome.stderr, &secrets, &name);
         }
     }
-    let setup = world.run(&["metrics", "setup", "--from", &light, "--redact"]);
+    let setup = world.run(&["setup", "metrics", "--from", &light, "--redact"]);
     assert_silent(&setup.stdout, &secrets, "setup");
     assert_silent(&setup.stderr, &secrets, "setup");
 }

@@ -34,12 +34,8 @@ const COMMANDS: &[&str] = &[
     "fix",
     "doctor",
     "archive",
-    "iam-policy",
-    "kubernetes-rbac",
-    "completions",
-    "man",
+    "setup",
     "mcp",
-    "schema",
 ];
 
 #[test]
@@ -53,7 +49,7 @@ fn every_command_is_known_here() {
 #[test]
 fn completions_name_every_command() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let outcome = World::new().run(&["completions", shell]);
+        let outcome = World::new().run(&["setup", "completions", shell]);
         assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""), "{shell}");
         for command in COMMANDS {
             assert!(outcome.stdout.contains(command), "{shell}: {command}");
@@ -67,7 +63,7 @@ fn completions_name_every_command() {
 
 #[test]
 fn the_manual_names_every_command() {
-    let outcome = World::new().run(&["man"]);
+    let outcome = World::new().run(&["setup", "man"]);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
     assert!(outcome.stdout.contains(".TH gpucost"), "it is roff");
     for command in COMMANDS {
@@ -81,7 +77,7 @@ fn the_manual_names_every_command() {
 fn each_command_has_a_page_of_its_own() {
     let world = World::new();
     let folder = world.path("pages");
-    let outcome = world.run(&["man", "--out", &folder]);
+    let outcome = world.run(&["setup", "man", "--out", &folder]);
     assert_eq!(outcome.all(), "exit code 0\n--- stdout\n--- stderr\n");
     let page = |name: &str| {
         let path = std::path::Path::new(&folder).join(name);
@@ -94,19 +90,19 @@ fn each_command_has_a_page_of_its_own() {
     }
     // A command of a command, in a file and by its words.
     assert!(page("gpucost-history-record.1").contains("allow\\-empty"));
-    let one = world.run(&["man", "history", "record"]);
+    let one = world.run(&["setup", "man", "history", "record"]);
     assert_eq!((one.code, one.stderr.as_str()), (0, ""));
     assert!(one.stdout.contains("allow\\-empty"), "{}", one.stdout);
-    let none = world.run(&["man", "history", "erase"]);
+    let none = world.run(&["setup", "man", "history", "erase"]);
     assert_eq!(none.code, 2);
     assert!(none.stderr.contains("`history erase`"), "{}", none.stderr);
     let file = world.file("file", "");
-    assert_eq!(world.run(&["man", "--out", &file]).code, 1);
+    assert_eq!(world.run(&["setup", "man", "--out", &file]).code, 1);
 }
 
 #[test]
 fn the_policy_is_printed_as_the_library_makes_it() {
-    let outcome = World::new().run(&["iam-policy"]);
+    let outcome = World::new().run(&["setup", "iam"]);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
     assert_eq!(outcome.stdout, gpucost::sources::aws::iam_policy());
     assert!(outcome.json().is_object());
@@ -115,7 +111,7 @@ fn the_policy_is_printed_as_the_library_makes_it() {
 #[test]
 fn an_organization_trusts_nobody_who_was_not_named() {
     let world = World::new();
-    let refused = world.run(&["iam-policy", "--org"]);
+    let refused = world.run(&["setup", "iam", "--org"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
     assert!(
         refused
@@ -123,18 +119,18 @@ fn an_organization_trusts_nobody_who_was_not_named() {
             .starts_with("error: `--org` needs the account")
             && refused
                 .stderr
-                .contains("\nhint: run `gpucost iam-policy --org --account ID`"),
+                .contains("\nhint: run `gpucost setup iam --org --account ID`"),
         "{}",
         refused.stderr
     );
-    let named = world.run(&["iam-policy", "--org", "--account", "444455556666"]);
+    let named = world.run(&["setup", "iam", "--org", "--account", "444455556666"]);
     let trust = &named.json()["member_trust_policy"]["Statement"][0];
     assert_eq!(trust["Principal"]["AWS"], "arn:aws:iam::444455556666:root");
 }
 
 #[test]
 fn the_role_is_printed_as_the_library_makes_it() {
-    let outcome = World::new().run(&["kubernetes-rbac"]);
+    let outcome = World::new().run(&["setup", "kubernetes"]);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
     assert_eq!(outcome.stdout, gpucost::sources::kubernetes::cluster_role());
 }
@@ -148,12 +144,12 @@ fn what_needs_no_settings_reads_none() {
         &["--help"][..],
         &["--version"],
         &["audit", "--help"],
-        &["iam-policy"],
-        &["kubernetes-rbac"],
-        &["completions", "fish"],
-        &["man"],
-        &["schema"],
-        &["schema", "policy"],
+        &["setup", "iam"],
+        &["setup", "kubernetes"],
+        &["setup", "completions", "fish"],
+        &["setup", "man"],
+        &["setup", "schema"],
+        &["setup", "schema", "policy"],
     ] {
         let outcome = world.run(arguments);
         assert_eq!(
@@ -187,12 +183,12 @@ fn a_full_disk_is_1_and_a_closed_pipe_is_no_failure() {
     for arguments in [
         &["audit", "--from", &path][..],
         &["inventory", "--from", &path],
-        &["metrics", "setup", "--from", &path, "-q"],
-        &["iam-policy"],
-        &["kubernetes-rbac"],
-        &["completions", "zsh"],
-        &["man"],
-        &["schema", "audit"],
+        &["setup", "metrics", "--from", &path, "-q"],
+        &["setup", "iam"],
+        &["setup", "kubernetes"],
+        &["setup", "completions", "zsh"],
+        &["setup", "man"],
+        &["setup", "schema", "audit"],
         &["--help"],
     ] {
         for (kind, code) in [

@@ -33,7 +33,7 @@ fn metrics_table() {
 
 #[test]
 fn metrics_setup() {
-    insta::assert_snapshot!(demo(&["metrics", "setup", "--demo"]));
+    insta::assert_snapshot!(demo(&["setup", "metrics", "--demo"]));
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn help_of_every_command() {
         &["policy", "init", "--help"],
         &["inventory", "--help"],
         &["metrics", "--help"],
-        &["metrics", "setup", "--help"],
+        &["setup", "metrics", "--help"],
         &["pricing", "--help"],
         &["pricing", "refresh", "--help"],
         &["pricing", "status", "--help"],
@@ -74,12 +74,12 @@ fn help_of_every_command() {
         &["archive", "--help"],
         &["archive", "sql", "--help"],
         &["archive", "import", "--help"],
-        &["iam-policy", "--help"],
-        &["kubernetes-rbac", "--help"],
-        &["completions", "--help"],
-        &["man", "--help"],
+        &["setup", "iam", "--help"],
+        &["setup", "kubernetes", "--help"],
+        &["setup", "completions", "--help"],
+        &["setup", "man", "--help"],
         &["mcp", "--help"],
-        &["schema", "--help"],
+        &["setup", "schema", "--help"],
     ] {
         all.push_str(&format!(
             "$ gpucost {}\n{}\n",

@@ -200,7 +200,7 @@ fn a_right_that_is_missing_is_a_gap_that_names_it() {
         let document = Lab::of(&server).read("inventory", &[]).json();
         let why = format!("kubernetes:{name}: HTTP 403: Forbidden; {fallback}");
         let hint = format!(
-            "allow the verb `list` on {name}; `gpucost kubernetes-rbac` prints the full role"
+            "allow the verb `list` on {name}; `gpucost setup kubernetes` prints the full role"
         );
         let expected = [(what, why.as_str(), hint.as_str())];
         assert_eq!(list_gaps(&document), expected, "{resource}");
@@ -244,7 +244,7 @@ fn without_nodes_there_is_no_document() {
     assert_eq!(
         run.error(1),
         "error: kubernetes:nodes: HTTP 403: Forbidden\n\
-         hint: allow the verb `list` on nodes; `gpucost kubernetes-rbac` prints the full role\n"
+         hint: allow the verb `list` on nodes; `gpucost setup kubernetes` prints the full role\n"
     );
     let server = ApiServer::start(&objects(), 500);
     server.inject("nodes", 0, ALWAYS, Fault::Unauthorized);

@@ -141,7 +141,7 @@ fn a_bucket_that_cannot_be_read_is_named_with_what_it_takes() {
     let gone = run(&account, "s3://gpucost-is-not-there/e", &[]);
     let expected = "error: cannot read the bill s3://gpucost-is-not-there/e\n\
                     \x20 caused by: 404 Not Found: NoSuchBucket: The specified bucket does not exist\n\
-                    hint: check the names of the bucket and the key; `gpucost iam-policy --bill \
+                    hint: check the names of the bucket and the key; `gpucost setup iam --bill \
                     s3://gpucost-is-not-there/e` prints the permissions that it takes\n";
     assert_eq!(gone.error(1), expected);
 
@@ -160,7 +160,7 @@ fn a_bucket_that_cannot_be_read_is_named_with_what_it_takes() {
         let denied = run(&account, &bucket.url("e"), &[]);
         let said = denied.error(1);
         assert!(said.contains("403 Forbidden: AccessDenied: "), "{said}");
-        assert!(said.contains("`gpucost iam-policy --bill s3://"), "{said}");
+        assert!(said.contains("`gpucost setup iam --bill s3://"), "{said}");
         loopback.clear_faults();
     }
     // What passes is waited for.

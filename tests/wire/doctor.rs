@@ -168,7 +168,7 @@ fn a_denied_action_is_named_with_its_fix() {
     );
     assert_eq!(
         one["fix"],
-        "allow cloudwatch:GetMetricData; `gpucost iam-policy` prints the full policy"
+        "allow cloudwatch:GetMetricData; `gpucost setup iam` prints the full policy"
     );
     let other = check(&report, "sagemaker:ListTrainingJobs");
     assert_eq!(
@@ -183,7 +183,7 @@ fn a_denied_action_is_named_with_its_fix() {
     assert_eq!(check(&report, "sagemaker:ListTrainingJobs")["needed"], true);
     // For people, the same.
     let table = doctor(&loopback, &[]).stdout;
-    let fix = "fix: allow cloudwatch:GetMetricData; `gpucost iam-policy` prints the full policy";
+    let fix = "fix: allow cloudwatch:GetMetricData; `gpucost setup iam` prints the full policy";
     assert!(
         table.contains("permissions  denied   cloudwatch:GetMetricData\n"),
         "{table}"

@@ -273,7 +273,7 @@ fn what_is_wrong_with_an_object_is_named() {
     let denied = run(&account, "verify", &url, &[]);
     let said = denied.error(1);
     assert!(said.contains(": 403 Forbidden: AccessDenied: "), "{said}");
-    assert!(said.contains(&format!("`gpucost iam-policy --history {url}`")));
+    assert!(said.contains(&format!("`gpucost setup iam --history {url}`")));
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn a_bucket_that_takes_nothing_keeps_nothing() {
     let denied = run(&account, "record", &url, &["--demo"]);
     let said = denied.error(1);
     assert!(said.contains(": 403 Forbidden: AccessDenied: "), "{said}");
-    assert!(said.contains(&format!("`gpucost iam-policy --history {url}`")));
+    assert!(said.contains(&format!("`gpucost setup iam --history {url}`")));
     assert!(bucket.keys("").is_empty());
     // What passes is waited for.
     loopback.clear_faults();

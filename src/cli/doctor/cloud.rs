@@ -218,7 +218,7 @@ impl Asked {
                 name,
                 CheckStatus::Missing,
                 "no instance reports GPU utilization",
-                "`gpucost metrics setup` prints the CloudWatch agent configuration; or name a \
+                "`gpucost setup metrics` prints the CloudWatch agent configuration; or name a \
                  Prometheus server with `--prometheus-url`",
             ),
             (found, _) => {

@@ -148,7 +148,7 @@ impl Asked {
                 let fix = match &place {
                     Place::Folder(_) => "use a directory that can be listed".to_owned(),
                     Place::Bucket(_) => format!(
-                        "check the name of the bucket; `gpucost iam-policy --history {}` prints \
+                        "check the name of the bucket; `gpucost setup iam --history {}` prints \
                          the permissions that it takes",
                         shell_word(&place.word())
                     ),

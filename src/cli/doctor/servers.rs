@@ -60,7 +60,7 @@ impl Asked {
                     name,
                     CheckStatus::Missing,
                     "it answers, and has no GPU metrics now",
-                    "`gpucost metrics setup --prometheus` prints Helm values for exporters",
+                    "`gpucost setup metrics --prometheus` prints Helm values for exporters",
                 ),
                 Ok(found) => {
                     let parts = found.iter();

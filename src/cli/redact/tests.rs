@@ -26,7 +26,7 @@ fn a_gap_keeps_its_words_and_loses_what_they_name() {
         (
             "eu-west-1",
             "ec2:DescribeVolumes: UnauthorizedOperation: (masked)",
-            "allow ec2:DescribeVolumes; `gpucost iam-policy` prints the full policy"
+            "allow ec2:DescribeVolumes; `gpucost setup iam` prints the full policy"
         )
     );
     let cause = Cause::of(CauseKind::ProfileOfNone, ["falcon 7"]);

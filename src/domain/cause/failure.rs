@@ -44,7 +44,7 @@ impl FailureKind {
         match self {
             Self::Denied if action == "sts:AssumeRole" => {
                 "allow sts:AssumeRole to the caller, and let the role of the account trust it; \
-                 `gpucost iam-policy --org --account ID` prints both"
+                 `gpucost setup iam --org --account ID` prints both"
             }
             Self::Denied | Self::Other if action.starts_with("organizations:") => {
                 "use credentials of the management account or of a delegated administrator, or \
@@ -60,9 +60,9 @@ impl FailureKind {
             Self::RejectedCredentials => {
                 "check the access keys and whether the region is enabled for the account"
             }
-            Self::Denied if action.is_empty() => "`gpucost iam-policy` prints the full policy",
+            Self::Denied if action.is_empty() => "`gpucost setup iam` prints the full policy",
             Self::Denied => {
-                return format!("allow {action}; `gpucost iam-policy` prints the full policy");
+                return format!("allow {action}; `gpucost setup iam` prints the full policy");
             }
             Self::Throttled => {
                 "run again later, audit fewer regions at once, or raise `--deadline`"
@@ -137,7 +137,7 @@ impl FailureKind {
             }
             Self::Denied => {
                 return format!(
-                    "allow the verb `list` on {resource}; `gpucost kubernetes-rbac` prints the \
+                    "allow the verb `list` on {resource}; `gpucost setup kubernetes` prints the \
                      full role"
                 );
             }
@@ -171,7 +171,7 @@ mod tests {
             for action in ["prometheus:query", "kubernetes:replicasets.apps"] {
                 let hint = kind.hint(action);
                 assert!(!hint.is_empty(), "{kind}: {action}");
-                for word in ["AWS", "aws", "iam-policy", "--endpoint-url", "region"] {
+                for word in ["AWS", "aws", "setup iam", "--endpoint-url", "region"] {
                     assert!(!hint.contains(word), "{kind}: {hint}");
                 }
             }
@@ -182,7 +182,7 @@ mod tests {
     fn a_right_that_is_missing_in_a_cluster_is_named() {
         assert_eq!(
             FailureKind::Denied.hint("kubernetes:replicasets.apps"),
-            "allow the verb `list` on replicasets.apps; `gpucost kubernetes-rbac` prints the full \
+            "allow the verb `list` on replicasets.apps; `gpucost setup kubernetes` prints the full \
              role"
         );
     }

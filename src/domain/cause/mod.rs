@@ -116,7 +116,7 @@ mod tests {
         );
         assert_eq!(
             failed.hint(),
-            "allow ec2:DescribeVolumes; `gpucost iam-policy` prints the full policy"
+            "allow ec2:DescribeVolumes; `gpucost setup iam` prints the full policy"
         );
         let details = ["ec2:DescribeRegions", "denied", "", "", "us-east-1"];
         let regions = Cause::of(CauseKind::RegionsNotListed, details);

@@ -21,7 +21,7 @@ pub(super) const RECORD_CLUSTER: &str = "record the whole cluster: `kubectl get 
                               jobs.batch --all-namespaces -o json`";
 pub(super) const SEE_BILL: &str = "see the purchase on the bill";
 pub(super) const SET_UP_METRICS: &str =
-    "`gpucost metrics setup` prints the CloudWatch agent configuration";
+    "`gpucost setup metrics` prints the CloudWatch agent configuration";
 pub(super) const COMPARE_COUNTERS: &str = "run `nvidia-smi dmon -s pu` on the machine: where it shows work, restart the exporter or the \
      agent; where it shows none, check that the power is of the same GPU";
 pub(super) const ADD_MAXIMA: &str =

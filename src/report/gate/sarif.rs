@@ -27,7 +27,7 @@ const WORDS: &[(&str, &str, &str)] = words! {
     TYPES: "Only instance types allowed by the policy are used.", "Move to an allowed type, or allow this one.";
     REGIONS: "Only regions allowed by the policy are used.", "Move to an allowed region, or allow this one.";
     PRICE_AGE: "No price is older than the policy allows.", "Run `gpucost pricing refresh` to fetch current prices.";
-    COVERAGE: "Enough instances report GPU metrics.", "`gpucost metrics setup` prints the configuration for the others.";
+    COVERAGE: "Enough instances report GPU metrics.", "`gpucost setup metrics` prints the configuration for the others.";
     EXPIRED_SUPPRESSION: "No suppression has expired.", "Fix what it covered, or set a new expiry date.";
     UNMATCHED_SUPPRESSION: "Every suppression matches something.", "Remove it from the policy.";
     EMPTY_SCOPE: "No scope with a budget is empty.", "Check the spelling of the scope, and the scope of the audit.";

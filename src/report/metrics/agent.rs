@@ -1,4 +1,4 @@
-//! `gpucost metrics setup`: the CloudWatch agent configuration that makes GPU
+//! `gpucost setup metrics`: the CloudWatch agent configuration that makes GPU
 //! metrics carry the instance id and the GPU's index, and whom it is for.
 
 use super::instances;
@@ -41,7 +41,7 @@ pub fn agent_setup(audit: &Audit, namespace: &str) -> Result<AgentSetup, serde_j
         let own = match workload.key.component() {
             Some(component) => Some(of_component(component)),
             None if workload.key.provider != Provider::Aws => {
-                Some("not on AWS; `gpucost metrics setup --prometheus` is for it")
+                Some("not on AWS; `gpucost setup metrics --prometheus` is for it")
             }
             None => other_agent(workload.shape.as_ref()),
         };

@@ -1,4 +1,4 @@
-//! `gpucost metrics setup --prometheus`: Helm values for what a Prometheus server scrapes.
+//! `gpucost setup metrics --prometheus`: Helm values for what a Prometheus server scrapes.
 
 /// Values of the charts `dcgm-exporter` and `kube-state-metrics`, a document each. Nothing
 /// in them depends on a cluster.

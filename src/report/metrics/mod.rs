@@ -1,5 +1,5 @@
 //! `gpucost metrics`: utilization per instance and GPU with its coverage, and the
-//! agent configuration and the Helm values of `metrics setup`.
+//! agent configuration and the Helm values of `setup metrics`.
 
 mod agent;
 mod helm;

@@ -174,7 +174,7 @@ fn unknown(audit: &Audit, flags: &str) -> Vec<Missing> {
     let unmeasured = audit.funnel.unmeasured_gpus;
     let unpriced = kpis.jobs.iter().filter(|job| job.cost.is_none()).count() as u64;
     rows! {
-        if unmeasured > 0 => missing(format!("use of {}", counted(unmeasured, "GPU", "GPUs")), format!("`gpucost metrics setup{flags}` prints the agent configuration"));
+        if unmeasured > 0 => missing(format!("use of {}", counted(unmeasured, "GPU", "GPUs")), format!("`gpucost setup metrics{flags}` prints the agent configuration"));
         if unpriced > 0 => missing(format!("cost of {}", counted(unpriced, "training job", "training jobs")), "`prices.file` in gpucost.toml adds prices; what a training plan paid for has none");
         if kpis.jobs.is_empty() => missing("training jobs", "with `--services ec2,sagemaker`, jobs of the window are read");
         if kpis.get(Kpi::TimeToFirstWork).is_none() => missing("hours from launch to first GPU work", "an instance shows them that was launched in the window and whose GPU worked in it");

@@ -81,8 +81,8 @@ impl Setup {
     /// The command that prints its configuration.
     pub(in crate::report) fn command(self, invocation: &Invocation) -> String {
         match self {
-            Self::Agent => invocation.command("metrics setup", false, ""),
-            Self::Exporters => "gpucost metrics setup --prometheus".to_owned(),
+            Self::Agent => invocation.command("setup metrics", false, ""),
+            Self::Exporters => "gpucost setup metrics --prometheus".to_owned(),
         }
     }
 }

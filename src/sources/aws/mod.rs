@@ -1,5 +1,5 @@
 //! AWS, read-only: no mutating call exists here, and a test compares every
-//! operation with the policy that `gpucost iam-policy` prints.
+//! operation with the policy that `gpucost setup iam` prints.
 
 #[cfg(feature = "s3")]
 mod access;

@@ -173,7 +173,7 @@ fn a_bucket_that_cannot_be_listed_ends_an_audit_before_it_costs() {
     let said = gone.error(1);
     let expected = "error: s3://gpucost-is-not-there/nights/v1/usage_run: 404 Not Found: \
                     NoSuchBucket: The specified bucket does not exist\n\
-                    hint: check the name of the bucket; `gpucost iam-policy --history \
+                    hint: check the name of the bucket; `gpucost setup iam --history \
                     s3://gpucost-is-not-there/nights` prints the permissions that it takes\n";
     assert_eq!(said, expected);
 

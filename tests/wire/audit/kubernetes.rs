@@ -149,5 +149,5 @@ fn a_cluster_that_is_asked_adds_its_labels_and_never_hides_the_account() {
         (&json!("cluster"), &json!("call-failed"))
     );
     let hint = cluster["hint"].as_str().expect("text");
-    assert!(hint.contains("`gpucost kubernetes-rbac`"), "{hint}");
+    assert!(hint.contains("`gpucost setup kubernetes`"), "{hint}");
 }

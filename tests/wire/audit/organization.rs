@@ -197,7 +197,7 @@ fn an_account_that_refuses_the_role_is_a_gap() {
         "{reason}"
     );
     assert!(reason.ends_with("; it is omitted"), "{reason}");
-    assert!(text("hint").contains("`gpucost iam-policy --org --account ID`"));
+    assert!(text("hint").contains("`gpucost setup iam --org --account ID`"));
 
     // A region that cannot be read names its account.
     let loopback = &company.own.loopback;

@@ -119,7 +119,7 @@ fn without_any_price_list_the_cache_is_not_touched() {
         "error: no region could be read (2 tried)\n  \
          caused by: pricing:GetProducts: AccessDeniedException: User is not authorized to \
          perform: pricing:GetProducts\n\
-         hint: allow pricing:GetProducts; `gpucost iam-policy` prints the full policy\n"
+         hint: allow pricing:GetProducts; `gpucost setup iam` prints the full policy\n"
     );
     assert_eq!(cache.bytes(), untouched);
     assert_eq!(cache.names(), ["prices.json.gz"]);

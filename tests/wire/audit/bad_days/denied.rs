@@ -26,7 +26,7 @@ fn names(action: &str, (_, reason, hint): (&str, &str, &str)) {
         reason.starts_with(&format!("{action}: {code}: ")),
         "{reason}"
     );
-    let cure = format!("allow {action}; `gpucost iam-policy` prints the full policy");
+    let cure = format!("allow {action}; `gpucost setup iam` prints the full policy");
     assert!(hint.starts_with(&cure), "{hint}");
 }
 
@@ -69,7 +69,7 @@ fn every_region_is_an_error() {
         "error: no region could be read (2 tried)\n  \
          caused by: ec2:DescribeInstances: UnauthorizedOperation: User is not authorized to \
          perform: ec2:DescribeInstances\n\
-         hint: allow ec2:DescribeInstances; `gpucost iam-policy` prints the full policy\n"
+         hint: allow ec2:DescribeInstances; `gpucost setup iam` prints the full policy\n"
     );
 }
 

@@ -157,7 +157,7 @@ fn all_regions_find_the_same_as_the_three_named() {
 #[test]
 fn the_policy_allows_every_call_and_nothing_else() {
     let Some(fleet) = gathered() else { return };
-    let policy = Gpucost::new(&["iam-policy"]).run().json(0);
+    let policy = Gpucost::new(&["setup", "iam"]).run().json(0);
     let allowed: BTreeSet<&str> = policy["Statement"][0]["Action"]
         .as_array()
         .expect("a list of actions")

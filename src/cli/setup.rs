@@ -1,33 +1,31 @@
-//! Commands that print something about the program itself.
+//! `gpucost setup`: what gpucost takes and provides on an account, a cluster and a shell.
 
 use super::exit::{ExitCode, Failure};
 use super::organization::named_role;
-use super::policy_args::IamPolicyArgs;
-use super::{Io, command};
+use super::setup_args::{IamArgs, ManArgs, SetupAction};
+use super::{Io, command, metrics, output, schemas};
 use crate::domain::shown;
 use crate::sources::aws::{Trusted, bill_policy, history_policy, iam_policy, organization_policy};
 use crate::sources::kubernetes;
 use crate::sources::store::{BucketPlace, Place};
-use clap::{Args, ValueHint};
 use clap_complete::Shell;
 use std::fs;
-use std::path::PathBuf;
 
-/// `gpucost man`.
-#[derive(Debug, Args)]
-pub(super) struct ManArgs {
-    /// Command that the page is about, such as `history record` [default: the program]
-    #[arg(value_name = "COMMAND", conflicts_with = "out")]
-    pub command: Vec<String>,
-    /// Directory to write one page per command to
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub out: Option<PathBuf>,
+pub(super) fn run(action: &SetupAction, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    match action {
+        SetupAction::Iam(args) => iam(args, io),
+        SetupAction::Kubernetes => output::print(kubernetes::cluster_role().as_bytes(), io),
+        SetupAction::Metrics(args) => metrics::setup(args, io),
+        SetupAction::Schema { name } => schemas::print(*name, io),
+        SetupAction::Completions { shell } => completions(*shell, io),
+        SetupAction::Man(args) => man(args, io),
+    }
 }
 
-pub(super) fn policies(args: &IamPolicyArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+fn iam(args: &IamArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     match &args.history {
         Some(Place::Bucket(BucketPlace { bucket, prefix })) => {
-            return print(history_policy(bucket, prefix).as_bytes(), io);
+            return output::print(history_policy(bucket, prefix).as_bytes(), io);
         }
         Some(Place::Folder(_)) => {
             return Err(
@@ -39,7 +37,7 @@ pub(super) fn policies(args: &IamPolicyArgs, io: &mut Io<'_>) -> Result<ExitCode
     }
     match &args.bill {
         Some(Place::Bucket(BucketPlace { bucket, prefix })) => {
-            return print(bill_policy(bucket, prefix).as_bytes(), io);
+            return output::print(bill_policy(bucket, prefix).as_bytes(), io);
         }
         Some(Place::Folder(_)) => {
             return Err(
@@ -50,13 +48,13 @@ pub(super) fn policies(args: &IamPolicyArgs, io: &mut Io<'_>) -> Result<ExitCode
         None => {}
     }
     if !args.org {
-        return print(iam_policy().as_bytes(), io);
+        return output::print(iam_policy().as_bytes(), io);
     }
     // No default: what is printed is pasted, and lets whoever it names into every account.
     let Some(named) = args.account.as_deref() else {
         return Err(
             Failure::input("`--org` needs the account that assumes the role").with_hint(
-                "run `gpucost iam-policy --org --account ID`, with the account ID or the ARN of \
+                "run `gpucost setup iam --org --account ID`, with the account ID or the ARN of \
                  who runs gpucost; `aws sts get-caller-identity` prints both",
             ),
         );
@@ -66,20 +64,16 @@ pub(super) fn policies(args: &IamPolicyArgs, io: &mut Io<'_>) -> Result<ExitCode
     };
     let role = named_role(args.role.as_deref());
     let text = organization_policy(&trusted, &role, args.external_id.as_deref());
-    print(text.as_bytes(), io)
+    output::print(text.as_bytes(), io)
 }
 
-pub(super) fn kubernetes_rbac(io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    print(kubernetes::cluster_role().as_bytes(), io)
-}
-
-pub(super) fn completions(shell: Shell, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+fn completions(shell: Shell, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut command(), "gpucost", &mut text);
-    print(&text, io)
+    output::print(&text, io)
 }
 
-pub(super) fn man(args: &ManArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+fn man(args: &ManArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     if let Some(folder) = &args.out {
         return fs::create_dir_all(folder)
             .and_then(|()| clap_mangen::generate_to(command(), folder))
@@ -91,7 +85,7 @@ pub(super) fn man(args: &ManArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
     clap_mangen::Man::new(named(&args.command)?)
         .render(&mut page)
         .map_err(|error| Failure::write("the manual page", error))?;
-    print(&page, io)
+    output::print(&page, io)
 }
 
 /// The program, or a command of it by its words.
@@ -110,12 +104,4 @@ fn named(words: &[String]) -> Result<clap::Command, Failure> {
         })?;
     }
     Ok(found)
-}
-
-fn print(text: &[u8], io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    io.stdout
-        .write_all(text)
-        .and_then(|()| io.stdout.flush())
-        .map_err(|error| Failure::write("to stdout", error))?;
-    Ok(ExitCode::Done)
 }

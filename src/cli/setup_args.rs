@@ -1,0 +1,94 @@
+//! Flags of `gpucost setup`.
+
+use super::args::{EstateArgs, file_place, place};
+use super::organization::{external_id, role};
+use super::schemas::SchemaName;
+use crate::sources::aws::Trusted;
+use crate::sources::store::Place;
+use clap::{Args, Subcommand, ValueHint};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// What to print.
+#[derive(Debug, Subcommand)]
+pub(super) enum SetupAction {
+    /// Print the read-only IAM policy that gpucost needs, as JSON
+    Iam(IamArgs),
+    /// Print the read-only ClusterRole that `--kubernetes` needs, as YAML
+    Kubernetes,
+    /// Print the CloudWatch agent configuration for instances without GPU metrics, or Helm
+    /// values for exporters
+    Metrics(Box<MetricsSetupArgs>),
+    /// Print the JSON schema of a document or a file that gpucost reads or writes
+    ///
+    /// Without a name, lists all of them.
+    Schema {
+        /// Name of the schema
+        #[arg(value_enum)]
+        name: Option<SchemaName>,
+    },
+    /// Print shell completions
+    Completions {
+        /// Shell to print completions for
+        shell: Shell,
+    },
+    /// Print the manual page of a command, or write those of all commands
+    Man(ManArgs),
+}
+
+/// `gpucost setup iam`.
+#[derive(Debug, Args)]
+pub(super) struct IamArgs {
+    /// Also print the role of each account, its trust, and a template that creates it
+    #[arg(long)]
+    pub org: bool,
+    /// Account or ARN that assumes the role; required by `--org`
+    #[arg(long, value_name = "ID|ARN", value_parser = trusted, requires = "org")]
+    pub account: Option<String>,
+    /// Role to create in each account [default: GpucostReadOnly]
+    #[arg(long, value_name = "NAME|ARN", value_parser = role, requires = "org")]
+    pub role: Option<String>,
+    /// External ID that the role requires
+    #[arg(long, value_name = "ID", value_parser = external_id, requires = "org")]
+    pub external_id: Option<String>,
+    /// Print instead what keeping a history in s3://BUCKET/PREFIX takes
+    #[arg(long, value_name = "URL", value_parser = place(), conflicts_with = "org")]
+    pub history: Option<Place>,
+    /// Print instead what reading a bill in s3://BUCKET/KEY takes
+    #[arg(long, value_name = "URL", value_parser = file_place(),
+        conflicts_with_all = ["org", "history"])]
+    pub bill: Option<Place>,
+}
+
+/// `gpucost setup metrics`.
+#[derive(Debug, Args)]
+pub(super) struct MetricsSetupArgs {
+    /// Print Helm values for exporters that a Prometheus server scrapes, without reading
+    /// anything
+    #[arg(
+        long,
+        conflicts_with_all = ["from", "demo", "from_kubectl", "prometheus_url"],
+        help_heading = "Prometheus"
+    )]
+    pub prometheus: bool,
+    #[command(flatten)]
+    pub estate: EstateArgs,
+}
+
+/// `gpucost setup man`.
+#[derive(Debug, Args)]
+pub(super) struct ManArgs {
+    /// Command that the page is about, such as `history record` [default: the program]
+    #[arg(value_name = "COMMAND", conflicts_with = "out")]
+    pub command: Vec<String>,
+    /// Directory to write one page per command to
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub out: Option<PathBuf>,
+}
+
+fn trusted(text: &str) -> Result<String, String> {
+    match Trusted::named(text) {
+        Some(_) => Ok(text.to_owned()),
+        None => Err("expected an account ID of 12 digits, or the ARN of a role or user".to_owned()),
+    }
+}
