@@ -327,7 +327,7 @@ fn no_demand(error: NoDemand) -> Failure {
         NoDemand::NotFound { nearest, .. } => "did you mean {}?", nearest.join(", ");
         NoDemand::NotNamed { some, .. } => "pass one, such as `--workload {}`", first(some);
         NoDemand::Empty => "check `--region`, `--tag` and the account";
-        NoDemand::Training { services, .. } if services.is_empty() => "`gpucost schedule --jobs FILE` places training jobs";
+        NoDemand::Training { services, .. } if services.is_empty() => "`gpucost place --jobs FILE` places training jobs";
         NoDemand::Training { services, .. } => "pass a service, such as `--workload {}`", first(services);
         NoDemand::UnknownType { .. } => "pass its demand as a file with `--demand` and `--type`";
         NoDemand::Unmeasured { .. } => "`gpucost setup metrics` prints the configuration of the agent that measures it";

@@ -17,11 +17,11 @@ use super::help;
 use super::history::HistoryArgs;
 use super::kpi_args::KpiArgs;
 use super::mcp_args::McpArgs;
+use super::place::JobsArgs;
 use super::pricing_args::PricingArgs;
 use super::profile::ProfileArgs;
 use super::rent_or_buy::RentOrBuyArgs;
 use super::rightsize_flags::RightsizeArgs;
-use super::schedule::ScheduleArgs;
 use super::select_args::SelectArgs;
 use super::setup_args::SetupAction;
 use super::share_args::ShareArgs;
@@ -125,7 +125,7 @@ pub(super) enum Command {
     ///
     /// Places the jobs of a list without calling a cloud, or training jobs that were seen in
     /// an estate, and compares with on demand at once.
-    Schedule(Box<ScheduleArgs>),
+    Place(Box<JobsArgs>),
     /// Show what GPU instances really cost, from the bill: CUR or FOCUS
     ///
     /// Reads CSV, gzip-compressed CSV and Parquet, here or in a bucket of S3, without calling
@@ -213,7 +213,7 @@ impl Command {
             Self::Share(args) => Some(&args.estate),
             Self::Kpi(args) => Some(&args.estate),
             Self::Autoscale(args) => Some(&args.estate),
-            Self::Schedule(args) => Some(&args.estate),
+            Self::Place(args) => Some(&args.estate),
             Self::History(args) => args.estate(),
             Self::Bill(args) => Some(&args.estate),
             Self::Explain(args) => Some(&args.estate),

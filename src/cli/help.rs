@@ -39,7 +39,7 @@ select | select --params 70b --dtype fp8 --budget-monthly 4000 | select --kind t
 fit | fit --model llama-3.1-8b --concurrency 4 | fit --params 70b --dtype fp8 --context 32k --concurrency 16 | Assumptions, Measured, active-params, head-dim, heads, kv-dtype, kv-heads, layers, utilization
 capacity | capacity --rate 500 --per-gpu 200 | capacity --rate 500 --per-gpu 200 --headroom 20 | Throughput of a GPU, Types, Zones, arrivals, request-peak, request-period, service-times, tokens-per-request
 batching | batching --help | batching --model llama-3.1-8b --rate 10/s --latency 2s | Measured, Model, curve, max-wait, profile-data, unit
-schedule | schedule --jobs jobs.csv | schedule --jobs jobs.csv --idle-hours --demo
+place | place --jobs jobs.csv | place --jobs jobs.csv --idle-hours --demo
 rent-or-buy | rent-or-buy --help | rent-or-buy --type p5.48xlarge --purchase 270000 --watts 8000 --rack-monthly 1500 --staff-hours 8 --spares-percent 5 --residual-percent 10 --years 4 --utilization 80 | Own server
 Money:
 bill | bill cur.csv | bill focus.parquet --from estate.json

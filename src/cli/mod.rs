@@ -56,6 +56,7 @@ mod model_args;
 mod numbers;
 mod organization;
 mod output;
+mod place;
 mod plan_args;
 mod planner;
 mod planner_flags;
@@ -77,7 +78,6 @@ mod reserved;
 mod rightsize;
 mod rightsize_flags;
 mod sampled;
-mod schedule;
 mod schemas;
 mod scope;
 mod select;
@@ -200,7 +200,7 @@ fn dispatch(command: &Command, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         Command::Share(share) => share::run(share, io),
         Command::Kpi(figures) => kpi::run(figures, io),
         Command::Autoscale(autoscale) => autoscale::run(autoscale, io),
-        Command::Schedule(schedule) => schedule::run(schedule, io),
+        Command::Place(asked) => place::run(asked, io),
         Command::Bill(asked) => bill::run(asked, io),
         Command::Profile(profile) => profile::run(profile, io),
         Command::History(asked) => history::run(asked, io),

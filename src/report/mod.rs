@@ -60,7 +60,7 @@ pub use live::{History, LiveGpu, LiveVerdict, LiveView, draw as draw_live_view, 
 pub use metrics::{AgentSetup, agent_setup, helm_values, metrics_doc, metrics_schema};
 pub use planners::{
     answer_schema, autoscale_answer, batching_answer, capacity_answer, fit_answer, growth_answer,
-    kpi_answer, kpi_run_answer, rent_or_buy_answer, schedule_answer, select_answer, share_answer,
+    kpi_answer, kpi_run_answer, place_answer, rent_or_buy_answer, select_answer, share_answer,
 };
 pub use price_status::{price_status_doc, price_status_schema};
 pub use pricing::{pricing_doc, pricing_schema};

@@ -279,7 +279,7 @@ fn every_answer_has_the_one_form() {
         format!(
             "autoscale --demand {demand} --type g6.xlarge --today 4 --target 60% --start-up 10m"
         ),
-        format!("schedule --jobs {jobs} --start 2026-11-02T00:00:00Z"),
+        format!("place --jobs {jobs} --start 2026-11-02T00:00:00Z"),
         format!("bill {bill}"),
         format!("kpi --from {two}"),
         format!("reserved --from {two} --growth 3%/month"),

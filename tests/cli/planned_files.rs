@@ -19,7 +19,7 @@ fn run(command: &[&str], content: &[u8], more: &[&str]) -> (Outcome, String) {
 
 const DEMAND: [&str; 5] = ["autoscale", "--offline", "--type", "g6.xlarge", "--demand"];
 const JOBS: [&str; 5] = [
-    "schedule",
+    "place",
     "--offline",
     "--start",
     "2026-11-02T00:00:00Z",
@@ -221,7 +221,7 @@ fn jobs_that_are_no_jobs_are_refused_with_their_line() {
         .iter()
         .map(|(content, line, message)| (content.as_slice(), *line, message.as_str()))
         .collect();
-    are_refused(&JOBS, "schedule", &rows);
+    are_refused(&JOBS, "place", &rows);
     let long = format!("name,gpu,gpus,hours,{}\n", "h".repeat(1_000_000));
     let all = "name, gpu, gpus, hours, release, deadline, restartable, data_region, data_gb";
     let cut = format!("unknown column `{}…`; did you mean {all}?", "h".repeat(80));
@@ -229,7 +229,7 @@ fn jobs_that_are_no_jobs_are_refused_with_their_line() {
     let unknown = format!("unknown column `x`; did you mean {all}?");
     are_refused(
         &JOBS,
-        "schedule",
+        "place",
         &[
             (b"", 1, "no column `name`"),
             (b"name,gpu,gpus\n", 1, "no column `hours`"),
@@ -267,7 +267,7 @@ fn ten_thousand_jobs_are_the_most() {
     }
     are_refused(
         &JOBS,
-        "schedule",
+        "place",
         &[(content.as_bytes(), 10_002, "more than 10000 jobs")],
     );
 }
@@ -282,7 +282,7 @@ fn a_file_that_is_not_read_is_named() {
     let folder = world.path("");
     for (command, page, what) in [
         (&DEMAND[..], "autoscale", "cannot read "),
-        (&JOBS, "schedule", "cannot read "),
+        (&JOBS, "place", "cannot read "),
         (&ARRIVALS, "capacity", "cannot read the arrivals in "),
     ] {
         let outcome = world.run(&[command, &[huge.as_str()]].concat());

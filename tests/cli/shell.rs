@@ -25,7 +25,7 @@ const COMMANDS: &[&str] = &[
     "share",
     "kpi",
     "autoscale",
-    "schedule",
+    "place",
     "bill",
     "profile",
     "history",

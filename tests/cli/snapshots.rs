@@ -62,7 +62,7 @@ fn help_of_every_command() {
         &["share", "--help"],
         &["kpi", "--help"],
         &["autoscale", "--help"],
-        &["schedule", "--help"],
+        &["place", "--help"],
         &["bill", "--help"],
         &["profile", "--help"],
         &["history", "--help"],

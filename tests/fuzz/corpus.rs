@@ -176,7 +176,7 @@ pub fn demand() -> Vec<Vec<u8>> {
 }
 
 pub fn jobs() -> Vec<Vec<u8>> {
-    let mut all = blocks("docs/planners/schedule.md", "csv");
+    let mut all = blocks("docs/planners/place.md", "csv");
     all.push(
         b"name,gpu,gpus,hours,release,deadline,restartable,data_region,data_gb\n\
           a,A10G,1,10.5,,480h,yes,us-east-1,0\n\

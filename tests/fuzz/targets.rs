@@ -319,7 +319,7 @@ pub fn jobs() -> Target {
             let name = path.to_str().expect("UTF-8");
             let start = ["--start", "2026-11-02T00:00:00Z"];
             for format in ["table", "json"] {
-                let asked = ["schedule", "--jobs", name, "--format", format];
+                let asked = ["place", "--jobs", name, "--format", format];
                 let (code, _, stderr) = run(&[&asked[..], &start].concat());
                 assert!([0, 2].contains(&code), "{stderr}");
             }

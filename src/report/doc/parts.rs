@@ -13,10 +13,10 @@ const ANSWERS: &[&str] = &[
     "fit",
     "history",
     "kpi",
+    "place",
     "rent-or-buy",
     "report",
     "reserved",
-    "schedule",
     "select",
     "share",
 ];

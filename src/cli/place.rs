@@ -1,4 +1,4 @@
-//! `gpucost schedule`: jobs placed into idle hours, onto spot and on demand.
+//! `gpucost place`: jobs placed into idle hours, onto spot and on demand.
 
 use super::Io;
 use super::args::{DocFormat, EstateArgs, time};
@@ -14,7 +14,7 @@ use crate::planners::schedule::{
     Host, Job, JobSchedule, ScheduleAsk, ScheduleError, schedule_jobs,
 };
 use crate::profiling::RunProfile;
-use crate::report::schedule_answer;
+use crate::report::place_answer;
 use crate::savings::Checkpointing;
 use crate::sources::files::read_jobs;
 use crate::usage::Estate;
@@ -46,9 +46,9 @@ fn price_per_gb(text: &str) -> Result<Decimal, String> {
         .ok_or_else(|| "expected USD from 0 to 100".to_owned())
 }
 
-/// `gpucost schedule`.
+/// `gpucost place`.
 #[derive(Debug, Args)]
-pub(super) struct ScheduleArgs {
+pub(super) struct JobsArgs {
     /// CSV file of jobs, with the columns name, gpu, gpus and hours, and perhaps release,
     /// deadline, restartable, data_region and data_gb [default: the runs of `--profile-data`, else
     /// training jobs that were seen]
@@ -93,7 +93,7 @@ struct Wanted {
     job: Job,
 }
 
-pub(super) fn run(args: &ScheduleArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &JobsArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let samples = args.estate.profile_data.iter();
     let samples = samples.map(|path| ("--profile-data", Some(path.as_path())));
     let jobs = [("--jobs", args.jobs.as_deref())];
@@ -134,7 +134,7 @@ pub(super) fn run(args: &ScheduleArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
         io,
     )?;
     let found = schedule_jobs(ask).map_err(refused)?;
-    let answer = schedule_answer(&found, &unplaced);
+    let answer = place_answer(&found, &unplaced);
     let code = planning.print(&answer, oldest(&found), now, io)?;
     Ok(match &estate {
         // Jobs are placed without machines of one's own too.
@@ -148,8 +148,7 @@ pub(super) fn run(args: &ScheduleArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
 
 fn requests(path: &Path) -> Result<Vec<JobRequest>, Failure> {
     read_jobs(path).map_err(|error| {
-        Failure::new(ExitCode::Input, error)
-            .with_hint("see docs/planners/schedule.md for the columns")
+        Failure::new(ExitCode::Input, error).with_hint("see docs/planners/place.md for the columns")
     })
 }
 
@@ -175,7 +174,7 @@ fn written(path: &Path, requests: &[JobRequest], begin: i64) -> Vec<Wanted> {
 
 /// Runs that were sampled, as though they came again: as long on as many of the same GPUs.
 fn sampled_runs(
-    args: &ScheduleArgs,
+    args: &JobsArgs,
     settings: &SettingsFile,
     begin: i64,
 ) -> Result<Vec<Wanted>, Failure> {
@@ -273,7 +272,7 @@ fn seen(
 }
 
 fn ask(
-    args: &ScheduleArgs,
+    args: &JobsArgs,
     settings: &SettingsFile,
     (mut wanted, begin): (Vec<Wanted>, i64),
     (estate, prices): (Option<&Estate>, &Prices<'_>),
@@ -332,7 +331,7 @@ fn ask(
 /// The regions of `--region`, else the home region, those of data and those of idle
 /// machines; the home region first.
 fn rented_in(
-    args: &ScheduleArgs,
+    args: &JobsArgs,
     home: &str,
     wanted: &[Wanted],
     hosts: &[(Host, GpuOffer)],

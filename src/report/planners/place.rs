@@ -1,4 +1,4 @@
-//! `gpucost schedule` in words.
+//! `gpucost place` in words.
 
 use super::figures::{basis, missing, on_arm, rows, step};
 use crate::analysis::UnplacedJob;
@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Jobs with where and when each runs, and what that costs; beside them how many jobs that
 /// were seen cannot be placed.
-pub fn schedule_answer(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Doc {
+pub fn place_answer(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Doc {
     let noun = ("plan", "plans");
     let plans = Table::of("plans", "PLANS", noun, of_plans(), compared(found));
     Doc {
-        name: "schedule",
+        name: "place",
         headline: headline(found),
         given: given(found),
         steps: steps(found),

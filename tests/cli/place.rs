@@ -1,4 +1,4 @@
-//! `gpucost schedule`: what is placed, printed and refused.
+//! `gpucost place`: what is placed, printed and refused.
 
 use crate::cli::pages::{assert_explains, assert_shows, blocks, page};
 use crate::cli::world::{Outcome, World};
@@ -6,7 +6,7 @@ use serde_json::{Value, json as value};
 
 /// The jobs of the page.
 fn jobs() -> String {
-    blocks(&page("planners/schedule.md"), "csv").remove(0)
+    blocks(&page("planners/place.md"), "csv").remove(0)
 }
 
 fn run_with(jobs: &str, arguments: &[&str]) -> Outcome {
@@ -23,7 +23,7 @@ fn run_with(jobs: &str, arguments: &[&str]) -> Outcome {
             }
         })
         .collect();
-    world.run(&[&["schedule"], arguments.as_slice()].concat())
+    world.run(&[&["place"], arguments.as_slice()].concat())
 }
 
 const PLAN: [&str; 4] = ["--jobs", "jobs.csv", "--start", "2026-11-02T00:00:00Z"];
@@ -73,7 +73,7 @@ fn three_jobs_cost_what_the_page_works_out() {
 }
 
 /// It is expected to end by 10:25:29. By 10:26 it misses its deadline in 30% of all cases and by
-/// 11 h in 11%, as docs/planners/schedule.md works out, so that it is on demand. By 12 h it
+/// 11 h in 11%, as docs/planners/place.md works out, so that it is on demand. By 12 h it
 /// does so in 0.64%.
 #[test]
 fn a_deadline_on_spot_leaves_room_for_interruptions() {
@@ -204,7 +204,7 @@ fn trainings() -> Value {
 fn of_trainings(estate: &Value, further: &[&str]) -> Outcome {
     let world = World::new();
     let path = world.estate("trainings.json", estate);
-    world.run(&[&["schedule", "--from", &path], further].concat())
+    world.run(&[&["place", "--from", &path], further].concat())
 }
 
 /// `sweep` is the first job of the page: 10 h that take 37,529 s on a g5.2xlarge as spot,
@@ -316,13 +316,13 @@ fn bad_input_ends_with_the_nearest_possibility() {
             row("fit,A10G,0,1,,"),
             &[],
             "jobs.csv:2",
-            "docs/planners/schedule.md",
+            "docs/planners/place.md",
         ),
         (
             "name,gpu\n".to_owned(),
             &[],
             "no column `gpus`",
-            "docs/planners/schedule.md",
+            "docs/planners/place.md",
         ),
     ] {
         let outcome = run_with(&jobs, &[&PLAN[..], further].concat());
@@ -369,23 +369,21 @@ fn names_of_jobs_are_harmless() {
 
 #[test]
 fn the_example_of_the_page_prints_what_it_shows() {
-    let examples = blocks(&page("planners/schedule.md"), "text");
+    let examples = blocks(&page("planners/place.md"), "text");
     assert_eq!(examples.len(), 1);
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
-        let arguments = command
-            .strip_prefix("$ gpucost schedule ")
-            .expect("a command");
+        let arguments = command.strip_prefix("$ gpucost place ").expect("a command");
         let arguments: Vec<&str> = arguments.split(' ').collect();
         let outcome = run_with(&jobs(), &arguments);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        assert_shows("docs/planners/schedule.md", shown, &outcome.stdout);
+        assert_shows("docs/planners/place.md", shown, &outcome.stdout);
     }
 }
 
 #[test]
 fn every_key_is_in_the_page() {
-    assert_explains("planners/schedule.md", &json(&jobs(), &[]));
+    assert_explains("planners/place.md", &json(&jobs(), &[]));
 }
 
 /// 9,000 s on one A10G with 15 GiB in use: 2.5 h × 1.006 on a g5.xlarge in the region of the run.
@@ -396,7 +394,7 @@ fn a_run_that_was_sampled_is_a_job() {
     world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
     let samples = std::fs::read_to_string(path).expect("samples");
     let run = world.file("run.jsonl", samples.as_str());
-    let arguments = ["schedule", "--profile-data", &run, "--format", "json"];
+    let arguments = ["place", "--profile-data", &run, "--format", "json"];
     let outcome = world.run(&arguments);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let found = outcome.json();
@@ -416,7 +414,7 @@ fn a_run_that_was_sampled_is_a_job() {
         "\"utilization_percent\":0.0",
     );
     let idle = world.file("idle.jsonl", idle);
-    let refused = world.run(&["schedule", "--profile-data", &idle]);
+    let refused = world.run(&["place", "--profile-data", &idle]);
     assert_eq!(refused.code, 2);
     assert!(
         refused
