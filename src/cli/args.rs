@@ -215,7 +215,7 @@ pub(super) struct EstateArgs {
     #[arg(long, value_name = "FILE", help_heading = "Estate")]
     pub profile_data: Vec<PathBuf>,
     /// Read how GPUs were used from the roll-ups of an archive in this directory or
-    /// s3://BUCKET/PREFIX, as `archive rollup` and `archive import` write them
+    /// s3://BUCKET/PREFIX, as `history rollup` and `history import` write them
     #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, help_heading = "Estate", conflicts_with_all = ["demo", "save"])]
     pub rollups: Option<Place>,
     /// Do not cache a copy of a live estate, which `explain` reads

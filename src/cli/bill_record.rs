@@ -70,7 +70,7 @@ pub(super) fn keep(
 pub(super) fn refused(error: NotKept) -> Failure {
     let hint = match error {
         NotKept::TooLarge => {
-            "record fewer billing periods at a time, or use `gpucost archive bill`, which writes \
+            "record fewer billing periods at a time, or use `gpucost history bill`, which writes \
              the same table of bills of any size"
         }
         NotKept::Undated(_) => "export the bill with its billing period",

@@ -1,6 +1,5 @@
 //! The commands.
 
-use super::archive_args::ArchiveAction;
 use super::args::{AuditArgs, EstateArgs, ExplainArgs, InventoryArgs, MetricsArgs, ReservedArgs};
 use super::autoscale_args::AutoscaleArgs;
 use super::batching::BatchingArgs;
@@ -9,7 +8,6 @@ use super::capacity_args::CapacityArgs;
 use super::check_args::{CheckArgs, PolicyAction};
 use super::demo::DemoChoice;
 use super::diff::DiffArgs;
-use super::digest::DigestArgs;
 use super::doctor::DoctorArgs;
 use super::fit::FitArgs;
 use super::fix::FixArgs;
@@ -140,19 +138,13 @@ pub(super) enum Command {
     /// `gpucost profile -- python train.py`. The summary shows GPU utilization, the
     /// bottleneck, the cost, and a suitable instance type.
     Profile(Box<ProfileArgs>),
-    /// Show what audits add up to that are kept night after night, and check them
+    /// Record audits; show trend, realized savings and forecast, send a digest, roll up archives
     ///
     /// Without an action: spend and why it changed, what advised actions saved, and what the
     /// month will end at. `gpucost history record` keeps what each workload cost on each day
     /// that is over, and what the plan advised, in Parquet that DuckDB, Spark and Athena read
-    /// as it is.
+    /// as it is. Archives of metrics and bills of any size become roll-ups on an SQL engine.
     History(Box<HistoryArgs>),
-    /// Report what happened since an earlier audit, and send it to Slack or a webhook
-    ///
-    /// Compares two audits that `gpucost history record` kept: spend and why it changed, what
-    /// became of advised actions, new ones, and missing data. `--since last` is for a schedule
-    /// of its own; the default is a week.
-    Report(Box<DigestArgs>),
     /// Show how a finding, verdict, cost or plan was derived
     ///
     /// Uses the last audit of a live account, unless `--from` or `--demo` is given.
@@ -168,11 +160,6 @@ pub(super) enum Command {
     /// Takes the flags of `gpucost audit`, and asks for everything that this audit would rest
     /// on. Reads no instance, and one value of a metric.
     Doctor(Box<DoctorArgs>),
-    /// Turn archives of metrics and bills of any size into roll-ups, on an SQL engine
-    Archive {
-        #[command(subcommand)]
-        action: ArchiveAction,
-    },
     /// Print permissions, agent configuration, schemas, completions and manual pages
     Setup {
         #[command(subcommand)]
@@ -223,7 +210,6 @@ impl Command {
                 _ => None,
             },
             Self::Policy { .. }
-            | Self::Archive { .. }
             | Self::Diff(_)
             | Self::Doctor(_)
             | Self::Fit(_)
@@ -232,7 +218,6 @@ impl Command {
             | Self::Select(_)
             | Self::RentOrBuy(_)
             | Self::Profile(_)
-            | Self::Report(_)
             | Self::Mcp(_) => None,
         }
     }

@@ -43,9 +43,7 @@ place | place --jobs jobs.csv | place --jobs jobs.csv --idle-hours --demo
 rent-or-buy | rent-or-buy --help | rent-or-buy --type p5.48xlarge --purchase 270000 --watts 8000 --rack-monthly 1500 --staff-hours 8 --spares-percent 5 --residual-percent 10 --years 4 --utilization 80 | Own server
 Money:
 bill | bill cur.csv | bill focus.parquet --from estate.json
-history | history record --history history | history --history history --forecast month | anomaly-amount, anomaly-percent
-report | report --since last | report --since last --format slack
-archive | archive sql --dialect duckdb --table points | archive --help | account, distinct, measured-by, only, region, time-unit
+history | history record --history history | history digest --since last | account, anomaly-amount, anomaly-percent, distinct, measured-by, only, time-unit
 kpi | kpi --demo | kpi --type g5.xlarge --hours 10
 CI:
 check | check --region us-east-1 | check --terraform-plan plan.json

@@ -1,9 +1,6 @@
 //! The command line: arguments in, a document on stdout, everything else on
 //! stderr, and an exit code.
 
-mod archive;
-mod archive_args;
-mod archive_import;
 mod args;
 mod audit;
 mod autoscale;
@@ -22,10 +19,8 @@ mod check;
 mod check_args;
 mod check_plan;
 mod command;
-mod companion;
 mod demo;
 mod diff;
-mod digest;
 mod doctor;
 mod estate;
 mod exit;
@@ -204,11 +199,9 @@ fn dispatch(command: &Command, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         Command::Bill(asked) => bill::run(asked, io),
         Command::Profile(profile) => profile::run(profile, io),
         Command::History(asked) => history::run(asked, io),
-        Command::Report(asked) => digest::run(asked, io),
         Command::Explain(explain) => explain::run(explain, io),
         Command::Fix(fix) => fix::run(fix, io),
         Command::Doctor(asked) => doctor::run(asked, io),
-        Command::Archive { action } => archive::run(action, io),
         Command::Setup { action } => setup::run(action, io),
         Command::Mcp(server) => mcp::run(server, dispatch, io),
     }

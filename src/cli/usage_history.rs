@@ -89,7 +89,7 @@ pub(super) fn rollups(args: &EstateArgs, metrics: bool) -> Result<Option<&Place>
         && !folder.is_dir()
     {
         return Err(Failure::input(format!("{place} is not a directory"))
-            .with_hint("pass the directory or URL of `--out` of `archive rollup`"));
+            .with_hint("pass the directory or URL of `--out` of `history rollup`"));
     }
     Ok(Some(place))
 }

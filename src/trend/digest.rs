@@ -1,5 +1,5 @@
 //! What happened between two kept audits of the same scope: the document behind
-//! `gpucost report`.
+//! `gpucost history digest`.
 
 use super::anomaly::AnomalyLimits;
 use super::dates::{Horizon, Step, date_of, plus_days};

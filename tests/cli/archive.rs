@@ -1,4 +1,4 @@
-//! `gpucost archive`: statements that are printed, and the companion that is started.
+//! `gpucost history sql`: statements that are printed, and the companion that is started.
 
 use crate::cli::pages::{blocks, page};
 use crate::cli::process::program;
@@ -14,7 +14,7 @@ use std::path::Path;
 const DIALECTS: [&str; 4] = ["datafusion", "duckdb", "spark", "trino"];
 
 fn printed(arguments: &[&str]) -> String {
-    let mut all = vec!["archive", "sql"];
+    let mut all = vec!["history", "sql"];
     all.extend(arguments);
     let outcome = World::new().run(&all);
     assert_eq!((outcome.code, &*outcome.stderr), (0, ""), "{arguments:?}");
@@ -49,7 +49,7 @@ fn examples_in_the_page_print_statements() {
     let blocks = blocks(&page("scale.md"), "sh").concat();
     let commands = blocks
         .lines()
-        .filter_map(|line| line.strip_prefix("gpucost archive sql "));
+        .filter_map(|line| line.strip_prefix("gpucost history sql "));
     let commands: Vec<&str> = commands.collect();
     assert_eq!(commands.len(), 5);
     for command in commands {
@@ -137,7 +137,7 @@ fn duckdb_copies_results_to_files_of_their_own() {
             "has a control character",
         ),
     ] {
-        let arguments = [&["archive", "sql", "--table", "points"][..], flags].concat();
+        let arguments = [&["history", "sql", "--table", "points"][..], flags].concat();
         let outcome = World::new().run(&arguments);
         assert_eq!(outcome.code, 2, "{flags:?}");
         assert!(outcome.stderr.contains(words), "{}", outcome.stderr);
@@ -217,7 +217,7 @@ fn what_cannot_be_printed_is_an_error_with_a_hint() {
             "no statement reads the column `x`",
         ),
     ] {
-        let mut all = vec!["archive", "sql"];
+        let mut all = vec!["history", "sql"];
         all.extend(&flags);
         let outcome = World::new().run(&all);
         assert_eq!(outcome.code, 2, "{flags:?}");
@@ -233,7 +233,7 @@ fn what_cannot_be_printed_is_an_error_with_a_hint() {
         joined(&duckdb, &["--measured-by", "me"]),
         joined(&duckdb, &["--bill", "cur2", "--columns", "ts=a"]),
     ] {
-        let mut all = vec!["archive", "sql"];
+        let mut all = vec!["history", "sql"];
         all.extend(&flags);
         assert_eq!(World::new().run(&all).code, 2, "{flags:?}");
     }
@@ -277,7 +277,7 @@ fn a_companion_that_is_not_on_the_path_is_named_with_how_to_install_it() {
             if let Some(path) = path {
                 world.set("PATH", path);
             }
-            let outcome = world.run(&["archive", command, "--input", "x", "--out", "y"]);
+            let outcome = world.run(&["history", command, "--input", "x", "--out", "y"]);
             assert_eq!(outcome.code, 2);
             assert!(
                 outcome
@@ -317,7 +317,7 @@ fn the_companion_gets_its_arguments_and_gives_its_exit_code() {
     companion(folder.path(), env!("CARGO_PKG_VERSION"));
     let output = program(folder.path())
         .env("PATH", folder.path())
-        .args(["archive", "rollup", "--input", "a b", "--help", "-x"])
+        .args(["history", "rollup", "--input", "a b", "--help", "-x"])
         .output()
         .expect("it starts");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -339,7 +339,7 @@ fn a_companion_of_another_version_is_refused() {
         companion(folder.path(), says);
         let output = program(folder.path())
             .env("PATH", folder.path())
-            .args(["archive", "bill"])
+            .args(["history", "bill"])
             .output()
             .expect("it starts");
         let text = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! `gpucost report`: what happened between two kept audits, printed and sent.
+//! `gpucost history digest`: what happened between two kept audits, printed and sent.
 
 use crate::cli::pages::{assert_shows, blocks, page};
 use crate::cli::world::{Outcome, World};
@@ -59,7 +59,7 @@ fn two_audits(second: &str) -> World {
 
 fn report(world: &World, arguments: &[&str]) -> Outcome {
     let place = world.path("nights");
-    let first = ["report", "--offline", "--history", &place];
+    let first = ["history", "digest", "--offline", "--history", &place];
     world.run(&[&first[..], arguments].concat())
 }
 
@@ -76,7 +76,7 @@ fn a_week_is_compared_with_the_one_before() {
         let outcome = report(&world, &["--since", since, "--format", "json"]);
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         let found = outcome.json();
-        assert_eq!(found["planner"], "report");
+        assert_eq!(found["planner"], "history digest");
         assert_eq!(found["currency"], "USD");
         // 7 days × 24 hours × 2 × 1.006 = 338.016.
         let headline = found["headline"].as_str().expect("a sentence");
@@ -108,7 +108,7 @@ fn every_format_is_printed() {
         ("markdown", "### \\$338.02 was spent on GPUs"),
         ("slack", "*$338.02 was spent on GPUs"),
         ("csv", "\nmonthly cost,734.38,1468.76,734.38\n"),
-        ("html", "<h1>gpucost report</h1>"),
+        ("html", "<h1>gpucost history digest</h1>"),
     ] {
         let outcome = report(&world, &["--format", format]);
         assert_eq!(outcome.code, 0, "{format}: {}", outcome.stderr);
@@ -128,7 +128,10 @@ fn the_page_shows_what_is_printed() {
     let examples = blocks(&page("digest.md"), "text");
     assert_eq!(examples.len(), 1);
     let (command, shown) = examples[0].split_once('\n').expect("a command line");
-    assert_eq!(command, "$ gpucost report --history nights --since last");
+    assert_eq!(
+        command,
+        "$ gpucost history digest --history nights --since last"
+    );
     assert_shows("docs/digest.md", shown, &printed);
 }
 

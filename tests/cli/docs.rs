@@ -179,7 +179,7 @@ fn every_variable_is_in_the_page() {
         "estate.rs",
         "audit.rs",
         "check.rs",
-        "digest.rs",
+        "history/digest.rs",
         "price_cache.rs",
         "pricing.rs",
         "prometheus.rs",

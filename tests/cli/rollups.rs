@@ -235,7 +235,7 @@ fn tables_of_others_are_imported_whole() {
     fleet.keep(Path::new(&first), 0..3, ACCOUNT, REGION);
     // Below their version, the tables of a history have the form of those of an engine.
     let tables = format!("{first}/v1");
-    let run = |input: &str| world.run(&["archive", "import", "--input", input, "--out", &second]);
+    let run = |input: &str| world.run(&["history", "import", "--input", input, "--out", &second]);
     let outcome = run(&tables);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let expected = "imported 3 days (2026-11-01 to 2026-11-03) of 6 instances, ";

@@ -29,11 +29,9 @@ const COMMANDS: &[&str] = &[
     "bill",
     "profile",
     "history",
-    "report",
     "explain",
     "fix",
     "doctor",
-    "archive",
     "setup",
     "mcp",
 ];

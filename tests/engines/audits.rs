@@ -19,7 +19,7 @@ fn rolled_up(world: &World, fleet: &Fleet, tables: &str) -> bool {
     let text = done(
         world,
         &[
-            "archive",
+            "history",
             "sql",
             "--dialect",
             "duckdb",
@@ -45,7 +45,7 @@ fn an_audit_of_tables_of_duckdb_is_that_of_the_points() {
     assert!(rolled_up(&world, &fleet, &tables));
     let said = done(
         &world,
-        &["archive", "import", "--input", &tables, "--out", &history],
+        &["history", "import", "--input", &tables, "--out", &history],
     );
     let expected = "imported 9 days (2026-11-01 to 2026-11-09) of 6 instances, ";
     assert!(said.starts_with(expected), "{said}");
@@ -101,7 +101,7 @@ fn tables_that_do_not_add_up_are_refused() {
         let away = world.path("away.parquet");
         fs::rename(&path, &away).expect("ours");
         let history = world.path(&format!("history-{table}"));
-        let outcome = world.run(&["archive", "import", "--input", &tables, "--out", &history]);
+        let outcome = world.run(&["history", "import", "--input", &tables, "--out", &history]);
         assert_eq!(outcome.code, 2, "{table}: {}", outcome.stderr);
         assert!(
             outcome.stderr.contains(words),
@@ -118,13 +118,13 @@ fn tables_that_do_not_add_up_are_refused() {
         // There twice.
         let again = path.with_file_name("again.parquet");
         fs::copy(&path, &again).expect("ours");
-        let outcome = world.run(&["archive", "import", "--input", &tables, "--out", &history]);
+        let outcome = world.run(&["history", "import", "--input", &tables, "--out", &history]);
         assert_eq!(outcome.code, 2, "{table}: {}", outcome.stderr);
         fs::remove_file(&again).expect("ours");
     }
     let history = world.path("history");
     done(
         &world,
-        &["archive", "import", "--input", &tables, "--out", &history],
+        &["history", "import", "--input", &tables, "--out", &history],
     );
 }

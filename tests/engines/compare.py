@@ -1,4 +1,4 @@
-"""Runs the statements of `gpucost archive sql` on an engine, and compares their rows with the
+"""Runs the statements of `gpucost history sql` on an engine, and compares their rows with the
 tables that gpucost writes of the same points, and with those of brute.py.
 
     compare.py duckdb|sail usage SQL POINTS HISTORY ACCOUNT REGION

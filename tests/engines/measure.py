@@ -1,4 +1,4 @@
-"""Runs the statements of `gpucost archive sql` on an engine, and says what they cost.
+"""Runs the statements of `gpucost history sql` on an engine, and says what they cost.
 
     measure.py duckdb SQL        of `--copy-to`, which writes the tables itself
     measure.py sail SQL OUT      writes the rows to OUT/TABLE/dt=DAY

@@ -1,4 +1,4 @@
-//! The statements of `gpucost archive sql` on engines that read them, row for row beside the
+//! The statements of `gpucost history sql` on engines that read them, row for row beside the
 //! tables that gpucost writes of the same points, and beside a program of a few lines.
 
 pub mod archive;
@@ -63,7 +63,7 @@ fn compare_archive(engine: &str, dialect: &str, archive: &Archive, comes_twice: 
         _ => points.clone(),
     };
     let mut arguments = vec![
-        "archive",
+        "history",
         "sql",
         "--dialect",
         dialect,
@@ -121,7 +121,7 @@ fn bills_add_up_to_the_last_digit() {
         let world = World::new();
         let source = world.path("bill.parquet");
         let outcome = world.run(&[
-            "archive",
+            "history",
             "sql",
             "--dialect",
             dialect,

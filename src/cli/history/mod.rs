@@ -1,19 +1,23 @@
-//! `gpucost history`: audits that are kept night after night, and what they add up to.
+//! `gpucost history`: recorded audits and what they add up to, and archives of any size.
 
 mod args;
+mod companion;
+mod digest;
+mod import;
 mod keep;
 mod nights;
 mod places;
 mod record;
+mod sql;
+mod sql_args;
 mod trend;
 mod trend_args;
 mod verify;
 
 pub(super) use args::HistoryArgs;
 pub(super) use keep::{Keeping, day_facts};
-pub(super) use nights::{incomplete, read_nights};
+pub(super) use nights::read_nights;
 pub(super) use places::{check, flag};
-pub(super) use trend::public_price;
 
 use super::Io;
 use super::exit::{ExitCode, Failure};
@@ -26,5 +30,10 @@ pub(super) fn run(args: &HistoryArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
     match action {
         HistoryAction::Record(args) => record::run(args, io),
         HistoryAction::Verify(args) => verify::run(args, io),
+        HistoryAction::Digest(args) => digest::run(args, io),
+        HistoryAction::Sql(args) => sql::run(args, io),
+        HistoryAction::Import(args) => import::run(args, io),
+        HistoryAction::Rollup(args) => companion::run("rollup", &args.arguments, io),
+        HistoryAction::Bill(args) => companion::run("bill", &args.arguments, io),
     }
 }

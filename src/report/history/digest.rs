@@ -1,4 +1,4 @@
-//! `gpucost report`: what happened since an earlier audit, short enough for a chat.
+//! `gpucost history digest`: what happened since an earlier audit, short enough for a chat.
 
 use super::actions::to;
 use super::days;
@@ -51,7 +51,7 @@ pub fn digest_answer(digest: &Digest, flags: &str) -> Doc {
         ));
     }
     Doc {
-        name: "report",
+        name: "history digest",
         headline: headline(digest),
         given: given(digest),
         tables: tables.into_iter().flatten().collect(),

@@ -1,4 +1,4 @@
-//! `gpucost history`: what recorded audits add up to, and `gpucost report`, its digest.
+//! `gpucost history`: what recorded audits add up to, and `gpucost history digest`, its digest.
 
 mod actions;
 mod digest;

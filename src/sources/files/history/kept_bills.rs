@@ -1,6 +1,6 @@
 //! Bills that are kept: a table of the hours of resources for each month and payer.
 //!
-//! The layout is that of `gpucost archive bill`. Of a month and a payer, the newest reading
+//! The layout is that of `gpucost history bill`. Of a month and a payer, the newest reading
 //! counts.
 
 use super::columns::{AMOUNT_SCALE, Cell, Kind, Schema, TableError};
@@ -32,7 +32,7 @@ const LEAST_PERCENT: u64 = 95;
 /// How the unit of hours is named.
 const HOURS: &str = "Hrs";
 
-/// What resources cost by the hour. `gpucost archive bill` writes the same columns.
+/// What resources cost by the hour. `gpucost history bill` writes the same columns.
 const BILL: Schema = Schema {
     name: "bill",
     columns: &[

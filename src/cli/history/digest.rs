@@ -1,10 +1,12 @@
-//! `gpucost report`: what happened since an earlier audit, printed or sent.
+//! `gpucost history digest`: what happened since an earlier audit, printed or sent.
 
-use super::args::{DocFormat, OutputArgs, doc_formats, place};
-use super::aws_args::BucketArgs;
-use super::exit::{ExitCode, Failure};
-use super::history::{flag, incomplete, public_price, read_nights};
-use super::{Io, audit, estate, live, output, planner, pricing};
+use super::nights::{incomplete, read_nights};
+use super::places::flag;
+use super::trend::public_price;
+use crate::cli::args::{DocFormat, OutputArgs, doc_formats, place};
+use crate::cli::aws_args::BucketArgs;
+use crate::cli::exit::{ExitCode, Failure};
+use crate::cli::{Io, audit, estate, live, output, planner, pricing};
 use crate::config::parse_duration;
 use crate::report::text::counted;
 use crate::report::{digest_answer, doc_json, doc_slack};
@@ -18,9 +20,9 @@ use clap::{Args, ValueEnum, ValueHint};
 const SLACK_URL: &str = "GPUCOST_SLACK_WEBHOOK_URL";
 const WEBHOOK_URL: &str = "GPUCOST_WEBHOOK_URL";
 
-/// `gpucost report`.
+/// `gpucost history digest`.
 #[derive(Debug, Args)]
-pub(super) struct DigestArgs {
+pub(in crate::cli) struct DigestArgs {
     /// Earlier audit: `last`, so long ago such as 7d, or a date such as 2026-10-01
     #[arg(long, value_name = "WHEN", value_parser = since, default_value = "7d")]
     pub since: Since,
@@ -46,7 +48,7 @@ pub(super) struct DigestArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Receiver {
+pub(in crate::cli) enum Receiver {
     /// An incoming webhook of Slack, with Block Kit
     Slack,
     /// Any other receiver, with the JSON of `--format json`

@@ -1,8 +1,8 @@
 //! `gpucost-engine`, which does what needs an SQL engine. It is built and installed apart, and
 //! found on the path.
 
-use super::Io;
-use super::exit::{ExitCode, Failure};
+use crate::cli::Io;
+use crate::cli::exit::{ExitCode, Failure};
 use crate::domain::{safe, shown};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

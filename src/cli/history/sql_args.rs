@@ -1,53 +1,13 @@
-//! Flags of `gpucost archive`.
+//! Flags of `gpucost history sql`.
 
-use super::args::{OutputArgs, place, valid};
-use super::aws_args::BucketArgs;
+use crate::cli::args::{OutputArgs, valid};
 use crate::domain::SeriesSource;
 use crate::report::archive_sql::{BillFormat, Dialect, Table, TimeUnit, days_of};
-use crate::sources::store::Place;
-use clap::{ArgGroup, Args, Subcommand, ValueEnum, ValueHint};
-use std::ffi::OsString;
+use clap::{ArgGroup, Args, ValueEnum};
 use std::ops::Range;
 
-/// What is done with an archive.
-#[derive(Debug, Subcommand)]
-pub(super) enum ArchiveAction {
-    /// Print SQL that turns an archive of points into the tables of a history
-    ///
-    /// Calls nothing and reads nothing. The rows are those that gpucost itself keeps of the
-    /// same points; `docs/scale.md` has the limits. With `--bill`, the statements turn a bill
-    /// into hours of resources.
-    Sql(Box<SqlArgs>),
-    /// Keep the roll-ups that an engine wrote in a history, for `--rollups`
-    ///
-    /// The tables are those of the statements that `gpucost archive sql` prints, as Parquet
-    /// files in `TABLE/dt=DAY/`. Each day is read, checked, and written as gpucost writes it.
-    Import(Box<ImportArgs>),
-    /// Turn an archive of points into a history, with `gpucost-engine`
-    ///
-    /// `gpucost archive rollup --help` shows the flags of `gpucost-engine rollup`.
-    #[command(disable_help_flag = true, disable_version_flag = true)]
-    Rollup(CompanionArgs),
-    /// Turn a bill into hours of resources, with `gpucost-engine`
-    ///
-    /// `gpucost archive bill --help` shows the flags of `gpucost-engine bill`.
-    #[command(disable_help_flag = true, disable_version_flag = true)]
-    Bill(CompanionArgs),
-}
-
-#[derive(Debug, Args)]
-pub(super) struct CompanionArgs {
-    /// Arguments of `gpucost-engine`
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "ARGUMENTS"
-    )]
-    pub arguments: Vec<OsString>,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum DialectChoice {
+pub(in crate::cli) enum DialectChoice {
     /// DataFusion, and Ballista
     Datafusion,
     /// DuckDB
@@ -70,7 +30,7 @@ impl DialectChoice {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum TimeUnitChoice {
+pub(in crate::cli) enum TimeUnitChoice {
     /// Seconds since 1970, as a number
     Seconds,
     /// Milliseconds since 1970, as a number
@@ -96,7 +56,7 @@ impl TimeUnitChoice {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum BillChoice {
+pub(in crate::cli) enum BillChoice {
     /// AWS Cost and Usage Report 2.0, or the version before it as Parquet
     Cur2,
     /// AWS Cost and Usage Report before 2.0, as CSV
@@ -131,10 +91,10 @@ fn source(text: &str) -> Result<SeriesSource, String> {
     valid(SeriesSource::from_name(text), SeriesSource::NAMES)
 }
 
-/// `gpucost archive sql`.
+/// `gpucost history sql`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("from").args(["table", "source"]).required(true).multiple(true))]
-pub(super) struct SqlArgs {
+pub(in crate::cli) struct SqlArgs {
     /// Engine that will run the statements
     #[arg(long, value_enum)]
     pub dialect: DialectChoice,
@@ -177,7 +137,7 @@ pub(super) struct SqlArgs {
     /// Print only the statements of these tables
     #[arg(long, value_name = "TABLE[,TABLE…]", value_parser = table, value_delimiter = ',', conflicts_with = "bill")]
     pub only: Vec<Table>,
-    /// Copy each result to files in this directory, for `archive import`
+    /// Copy each result to files in this directory, for `history import`
     #[arg(long, value_name = "DIR", conflicts_with = "bill")]
     pub copy_to: Option<String>,
     /// Read a bill of this format instead of points
@@ -201,21 +161,6 @@ pub(super) struct SqlArgs {
         help_heading = "Bills"
     )]
     pub without_column: Vec<String>,
-    #[command(flatten)]
-    pub out: OutputArgs,
-}
-
-/// `gpucost archive import`.
-#[derive(Debug, Args)]
-pub(super) struct ImportArgs {
-    /// Directory or s3://BUCKET/PREFIX of the tables
-    #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath)]
-    pub input: Place,
-    /// Directory or s3://BUCKET/PREFIX of the history
-    #[arg(long = "out", value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath)]
-    pub history: Place,
-    #[command(flatten)]
-    pub bucket: BucketArgs,
     #[command(flatten)]
     pub out: OutputArgs,
 }

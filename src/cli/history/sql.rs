@@ -1,8 +1,8 @@
-//! `gpucost archive`: archives of any size, on an engine.
+//! `gpucost history sql`: statements for archives of any size, on an engine.
 
-use super::archive_args::{ArchiveAction, SqlArgs};
-use super::exit::{ExitCode, Failure};
-use super::{Io, archive_import, companion, output};
+use super::sql_args::SqlArgs;
+use crate::cli::exit::{ExitCode, Failure};
+use crate::cli::{Io, output};
 use crate::domain::safe;
 use crate::report::archive_sql::{
     BillLines, Dialect, Key, Measure, PointColumns, Points, Table, bill_script, files_as_table,
@@ -13,16 +13,7 @@ use crate::report::archive_sql::{
 const POINTS: &str = "points";
 const BILL: &str = "bill";
 
-pub(super) fn run(action: &ArchiveAction, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    match action {
-        ArchiveAction::Sql(args) => sql(args, io),
-        ArchiveAction::Import(args) => archive_import::run(args, io),
-        ArchiveAction::Rollup(args) => companion::run("rollup", &args.arguments, io),
-        ArchiveAction::Bill(args) => companion::run("bill", &args.arguments, io),
-    }
-}
-
-fn sql(args: &SqlArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &SqlArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let text = match args.bill {
         Some(choice) => {
             let (before, from) = relation(args, BILL)?;

@@ -1,9 +1,9 @@
-//! `gpucost archive import`.
+//! `gpucost history import`.
 
-use super::archive_args::ImportArgs;
-use super::exit::{ExitCode, Failure};
-use super::usage_history::{bucket_access, unopened};
-use super::{Io, estate, live, output};
+use super::args::ImportArgs;
+use crate::cli::exit::{ExitCode, Failure};
+use crate::cli::usage_history::{bucket_access, unopened};
+use crate::cli::{Io, estate, live, output};
 use crate::report::text::counted;
 use crate::sources::aws::Notice;
 use crate::sources::files::{HistoryError, Imported, import_rollups};
