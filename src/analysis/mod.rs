@@ -74,8 +74,7 @@ pub use run::{
 };
 pub use selection::select_types;
 pub use served::{
-    MeasuredService, NotMeasured, RunningWorkload, measured_memory, measured_service,
-    running_workload,
+    MeasuredService, NotMeasured, RunningWorkload, measured_service, running_workload,
 };
 pub use sums::{
     Charge, ChargeKind, ClaimKey, ClassTotals, CostSplit, CostSteps, Entry, EntrySubject, Funnel,

@@ -7,8 +7,8 @@ use crate::planners::select::{OfferedType, Selection, Wanted, select};
 use crate::savings::Checkpointing;
 use std::collections::BTreeSet;
 
-/// Selects among every type of the catalog in the regions of a question; its GPU says which
-/// accelerators answer.
+/// Selects among the types of a question, or every type of the catalog, in its regions; its GPU
+/// says which accelerators answer.
 pub fn select_types(
     question: &Question,
     wanted: Wanted,
@@ -35,8 +35,9 @@ pub fn select_types(
         .iter()
         .map(|one| one.instance_type.as_str())
         .collect();
+    let named = |shape: &InstanceShape| question.instance_types.contains(&shape.instance_type);
     let unsold: Vec<&InstanceShape> = shapes()
-        .filter(|shape| wanted.vcpu_without_gpu.is_some() || !is_cpu(shape))
+        .filter(|shape| wanted.vcpu_without_gpu.is_some() || !is_cpu(shape) || named(shape))
         .filter(|shape| !sold.contains(shape.instance_type.as_str()))
         .collect();
     let filter = question.gpu.as_ref();
@@ -61,6 +62,7 @@ pub fn select_types(
             ..unpriced(shape, filter)
         });
     }
+    offered.retain(|one| question.instance_types.is_empty() || named(one.shape));
     select(wanted, offered)
 }
 

@@ -42,6 +42,8 @@ pub struct RunningWorkload {
     pub running_share: Option<Decimal>,
     /// What it uses of its type.
     pub demand: Result<Demand, MissingData>,
+    /// What its GPUs held; absent where one of them did not report its memory.
+    pub memory: Option<MeasuredMemory>,
 }
 
 impl RunningWorkload {
@@ -85,8 +87,6 @@ pub enum NotMeasured {
     NoGpu(String),
     #[error("the GPU utilization of `{0}` was not measured for long enough")]
     Unmeasured(String),
-    #[error("the memory of every GPU of `{0}` was not measured")]
-    NoMemory(String),
 }
 
 /// The workload of an id or a name.
@@ -125,22 +125,6 @@ pub fn measured_service(
     })
 }
 
-/// What GPUs of the workload of an id or a name held.
-///
-/// # Errors
-/// When none or several have it, or when a GPU of it did not report its memory.
-pub fn measured_memory(audit: &Audit, name: &str) -> Result<MeasuredMemory, NotMeasured> {
-    let workload = find(audit, name)?;
-    let vram = workload.vram();
-    let vram = vram.ok_or_else(|| NotMeasured::NoMemory(workload.name.clone()))?;
-    Ok(MeasuredMemory {
-        name: workload.name.clone(),
-        instance_type: workload.key.instance_type.clone(),
-        region: Some(workload.key.region.clone()),
-        peak_mib: vram.peak_mib,
-    })
-}
-
 /// What the workload of an id or a name runs on, what it uses and what that costs.
 ///
 /// # Errors
@@ -165,6 +149,11 @@ pub fn running_workload(
         rate: cost.and_then(|cost| HourlyRate::new(cost.per_instance(), cost.hourly.currency())),
         running_share: workload.running_share,
         demand: Demand::of(workload, policy),
+        memory: workload.vram().map(|vram| MeasuredMemory {
+            name: workload.name.clone(),
+            instance_type: workload.key.instance_type.clone(),
+            peak_mib: vram.peak_mib,
+        }),
     })
 }
 

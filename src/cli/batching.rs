@@ -1,120 +1,66 @@
-//! `gpucost batching`: how long requests wait for each other, and what that saves.
+//! `gpucost capacity` for requests in batches: how long they wait for each other, and what that
+//! saves.
 
-use super::batching_measured::{MeasuredCurve, SampledBatch, sampled_batch};
+use super::batching_measured::MeasuredCurve;
+use super::capacity_args::{BatchArgs, CapacityArgs};
+use super::capacity_measured::{check_estate, running};
 use super::exit::{ExitCode, Failure};
-use super::model_args::{ModelArgs, dtype, share, tokens};
-use super::planner_flags::CatalogArgs;
+use super::model_args::{MemoryArgs, ModelArgs, with_less};
 use super::planning::Planning;
-use super::workload_args::WorkloadArgs;
-use super::{Io, fit, planner_flags, pricing};
+use super::{Io, output, pricing};
 use crate::analysis::{Question, RunningWorkload};
-use crate::catalog::{Prices, shape};
-use crate::config::SettingsFile;
-use crate::domain::{HourlyRate, PriceKey, shell_word};
+use crate::catalog::shape;
+use crate::domain::{HourlyRate, InstanceShape, Policy, PriceKey, shell_word};
 use crate::planners::batching::{BatchingAsk, BatchingError, Machine, batching};
 use crate::planners::curve::{CurveError, CurvePoint, ThroughputCurve};
-use crate::planners::fit::NothingFits;
+use crate::planners::fit::{FitRefusal, Load, ServedModel};
 use crate::planners::model::Dtype;
 use crate::report::batching_answer;
-use clap::Args;
 
-/// Seconds that a request may wait.
-const LONGEST: f64 = 3_600.0;
+/// Sizes of batches of a computed curve: up to 1,024.
+const MOST_DOUBLINGS: u32 = 11;
+/// Seconds that the first request of a batch waits.
+const MAX_WAIT: f64 = 0.05;
+/// Tokens of a prompt and of an answer.
+const INPUT_TOKENS: u64 = 1_024;
+const OUTPUT_TOKENS: u64 = 128;
 
-/// A length of time up to an hour, in seconds.
-fn seconds(text: &str) -> Result<f64, String> {
-    planner_flags::seconds(text)
-        .filter(|seconds| (0.0..=LONGEST).contains(seconds))
-        .ok_or_else(|| "expected a time up to one hour, such as 20ms, 1.5s or 2m".to_owned())
-}
-
-/// A point such as 8:210.
-fn point(text: &str) -> Result<CurvePoint, String> {
-    let read = || {
-        let (batch, items) = text.split_once(':')?;
-        Some(CurvePoint {
-            batch: batch.trim().parse().ok()?,
-            items_per_second: items.trim().parse().ok()?,
-        })
-    };
-    read().ok_or_else(|| "expected BATCH:ITEMS_PER_SECOND, such as 8:210".to_owned())
-}
-
-/// `gpucost batching`.
-#[derive(Debug, Args)]
-pub(super) struct BatchingArgs {
-    /// Requests of all servers, such as 300, 300/s, 18000/min or 1080000/h
-    #[arg(long, value_name = "RATE", value_parser = planner_flags::rate, allow_hyphen_values = true)]
-    pub rate: f64,
-    /// Measured throughput of one GPU by batch, such as 1:35,8:210,32:520
-    #[arg(long, value_name = "BATCH:ITEMS_PER_SECOND,…", value_parser = point, value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["model", "params"])]
-    pub curve: Vec<CurvePoint>,
-    /// Samples of a run at a batch, written by `gpucost profile --samples --log-unit`; a point of
-    /// the curve for each (can be repeated)
-    #[arg(long, value_name = "BATCH:FILE", value_parser = sampled_batch, conflicts_with_all = ["curve", "model", "params"])]
-    pub profile_data: Vec<SampledBatch>,
-    /// Unit of these runs that is a request [default: the only one]
-    #[arg(long, value_name = "NAME", requires = "profile_data")]
-    pub unit: Option<String>,
-    /// Longest time that the first request of a batch waits for others
-    #[arg(long, value_name = "TIME", value_parser = seconds, allow_hyphen_values = true, default_value = "50ms")]
-    pub max_wait: f64,
-    /// Longest time that a request may take, such as 200ms
-    #[arg(long, value_name = "TIME", value_parser = seconds, allow_hyphen_values = true)]
-    pub latency: Option<f64>,
-    /// Percentage of its largest throughput that a server has to do at most [default:
-    /// serving_target_percent of the policy, 80]
-    #[arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true)]
-    pub target: Option<f64>,
-    /// Instance type, for the cost; required with `--params` or `--model`, unless `--workload` or
-    /// samples name it
-    #[arg(long = "type", value_name = "TYPE")]
-    pub instance_type: Option<String>,
-
-    #[command(flatten)]
-    pub model: ModelArgs,
-    /// Type of the weights: fp32, fp16, bf16, fp8, int8, int4
-    #[arg(long, value_name = "DTYPE", value_parser = dtype, default_value = "fp16", help_heading = "Model")]
-    pub dtype: Dtype,
-    /// Mean tokens of a prompt
-    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, default_value = "1024", help_heading = "Model")]
-    pub input_tokens: u64,
-    /// Mean tokens of an answer
-    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, default_value = "128", help_heading = "Model")]
-    pub output_tokens: u64,
-
-    #[command(flatten)]
-    pub of: WorkloadArgs,
-    /// Region of the prices [default: that of the workload or of the samples, else us-east-1]
-    #[arg(long, value_name = "R")]
-    pub region: Option<String>,
-    #[command(flatten)]
-    pub catalog: CatalogArgs,
-}
-
-pub(super) fn run(args: &BatchingArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let answer = &args.catalog.answer;
-    let samples = args.profile_data.iter();
-    let samples = samples.map(|one| ("--profile-data", Some(one.path.as_path())));
-    let estate = [("--from", args.of.from.as_deref())];
-    let read: Vec<_> = samples.chain(estate).collect();
-    let planning = Planning::of(answer, &read, io)?;
+pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    let (batches, estate) = (&args.batches, &args.estate);
+    let samples = batches.curve_data.iter();
+    let samples = samples.map(|one| ("--curve-data", Some(one.path.as_path())));
+    let read: Vec<_> = samples
+        .chain([("--from", estate.from.as_deref())])
+        .collect();
+    let planning = Planning::of_estate(estate, args.format, &read, io)?;
     let settings = &planning.settings;
-    let (running, gathered) = args.of.running(settings)?.unzip();
-    let measured = MeasuredCurve::read(&args.profile_data, args.unit.as_deref(), settings)?;
-    let book = planning.book(gathered, answer.offline, io)?;
+    check_estate(args)?;
+    if args.workload.is_none() && !estate.profile_data.is_empty() {
+        return Err(
+            Failure::input("`--profile-data` shows the throughput at one load alone")
+                .with_hint("pass a run at each batch, as in `--curve-data 8:run.jsonl`"),
+        );
+    }
+    let named = args.workload.as_deref();
+    let found = named.map(|name| running(name, args, settings, io));
+    let (running, estate) = found.transpose()?.unzip();
+    let (gathered, seen) = estate
+        .map(|estate| (estate.prices, (estate.instances.len(), estate.gaps)))
+        .unzip();
+    let measured = MeasuredCurve::read(&batches.curve_data, batches.unit.as_deref(), settings)?;
+    let book = planning.book(gathered, args.estate.offline, io)?;
     let prices = planning.prices(&book);
     let (ran_on, ran_in) = match (&running, &measured) {
         (Some(one), _) => (Some(&one.key.instance_type), Some(&one.key.region)),
         (None, Some(run)) => (run.instance_type.as_ref(), run.region.as_ref()),
         (None, None) => (None, None),
     };
-    let region = args.region.as_ref().or(ran_in).map(String::as_str);
-    let region = pricing::one_region(region, settings, io)?;
+    let region = args.estate.aws.region.as_ref().or(ran_in);
+    let region = pricing::one_region(region.map(String::as_str), settings, io)?;
     let name = args.instance_type.as_ref().or(ran_on);
     let name = name.map(|name| name.trim().to_ascii_lowercase());
     let question = Question {
-        operating_system: pricing::operating_system(&args.catalog.os)?,
+        operating_system: pricing::operating_system(&args.os)?,
         ..Question::of_aws(name.iter().cloned().collect(), vec![region.clone()])
     };
     pricing::refuse_unknown(&question, &prices)?;
@@ -123,17 +69,16 @@ pub(super) fn run(args: &BatchingArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
         ..PriceKey::linux_on_demand(&region, name)
     });
     let price = key.and_then(|key| prices.get(&key).ok());
-    let paid = paid(running.as_ref(), name.as_deref(), &region);
-    let place = (name.as_deref(), region.as_str());
-    let throughput = throughput(args, measured, place, settings, &prices)?;
+    let paid = paid(running.as_ref(), &region);
+    let on = name.as_deref().and_then(shape);
+    let throughput = throughput(batches, measured, on, &settings.policy)?;
+    let target = settings.policy.serving_target_percent / 100.0;
     let ask = BatchingAsk {
         curve: throughput.curve,
-        requests_per_second: args.rate,
-        max_wait_seconds: args.max_wait,
-        target: args
-            .target
-            .unwrap_or(settings.policy.serving_target_percent / 100.0),
-        objective_seconds: args.latency,
+        requests_per_second: args.rate.unwrap_or_default(),
+        max_wait_seconds: batches.max_wait.unwrap_or(MAX_WAIT),
+        target: args.target.unwrap_or(target),
+        objective_seconds: args.objective,
         machine: Machine {
             servers: throughput.servers,
             rate: paid.or(price.as_ref().map(|quote| quote.rate)),
@@ -149,14 +94,17 @@ pub(super) fn run(args: &BatchingArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
         throughput.server,
         today.as_ref(),
     );
-    planning.print(&doc, price.map(|quote| quote.seen_on), io.now, io)
+    let code = planning.print(&doc, price.map(|quote| quote.seen_on), io.now, io)?;
+    Ok(match seen {
+        Some((count, gaps)) => output::close("analyzed", count, 0, &gaps, &args.estate, io),
+        None => code,
+    })
 }
 
-/// What an hour of the type costs a workload that runs on it there.
-fn paid(running: Option<&RunningWorkload>, name: Option<&str>, region: &str) -> Option<HourlyRate> {
-    let one = running?;
-    let is_there = name == Some(one.key.instance_type.as_str()) && one.key.region == region;
-    one.rate.filter(|_| is_there)
+/// What an hour of its type costs a workload that runs in a region.
+fn paid(running: Option<&RunningWorkload>, region: &str) -> Option<HourlyRate> {
+    let one = running.filter(|one| one.key.region == region)?;
+    one.rate
 }
 
 /// What a server does, and how many an instance has.
@@ -169,17 +117,16 @@ struct Throughput {
 }
 
 fn throughput(
-    args: &BatchingArgs,
+    args: &BatchArgs,
     measured: Option<MeasuredCurve>,
-    (name, region): (Option<&str>, &str),
-    settings: &SettingsFile,
-    prices: &Prices<'_>,
+    on: Option<&InstanceShape>,
+    policy: &Policy,
 ) -> Result<Throughput, Failure> {
     let of_gpu = measured.map(|run| (run.points, run.source));
     let stated = || (args.curve.clone(), "--curve".to_owned());
     let of_gpu = of_gpu.or_else(|| (!args.curve.is_empty()).then(stated));
     if let Some((points, source)) = of_gpu {
-        let gpus = name.and_then(shape).and_then(|shape| shape.gpu.as_ref());
+        let gpus = on.and_then(|shape| shape.gpu.as_ref());
         return Ok(Throughput {
             curve: ThroughputCurve::new(points).map_err(no_curve)?,
             source,
@@ -187,46 +134,91 @@ fn throughput(
             servers: gpus.map_or(1, |gpu| gpu.share.visible_devices().into()),
         });
     }
-    let Some(name) = name else {
+    let Some(shape) = on else {
         return Err(
-            Failure::input("no throughput and no model is given").with_hint(
-                "pass `--curve 1:35,8:210,32:520`, `--profile-data 8:run.jsonl` of a run at each \
-                 batch, or `--params 8b --type g6e.xlarge`",
-            ),
+            Failure::input("how fast a model is served depends on the instance type")
+                .with_hint("pass `--type`, such as `--type g6e.xlarge`"),
         );
     };
-    let place = fit::Place {
-        region,
-        operating_system: pricing::operating_system(&args.catalog.os)?,
-    };
-    let load = fit::Request {
-        model: args.model.model()?,
-        dtype: args.dtype,
-        input_tokens: args.input_tokens,
-        output_tokens: args.output_tokens,
-    };
-    let points = fit::computed_curve(&load, name, &place, &settings.policy, prices)
-        .map_err(|error| does_not_fit(error, &args.model))?;
+    let points = computed_curve(args, shape, policy)?;
     Ok(Throughput {
         curve: ThroughputCurve::new(points).map_err(no_curve)?,
-        source: "computed as by gpucost fit".to_owned(),
+        source: "computed as by gpucost select".to_owned(),
         server: ("instance", "instances"),
         servers: 1,
     })
 }
 
+/// Requests a second of an instance by how many it serves at a time, as far as they fit and
+/// the throughput rises.
+fn computed_curve(
+    args: &BatchArgs,
+    shape: &InstanceShape,
+    policy: &Policy,
+) -> Result<Vec<CurvePoint>, Failure> {
+    let input_tokens = args.input_tokens.unwrap_or(INPUT_TOKENS);
+    let output_tokens = args.output_tokens.unwrap_or(OUTPUT_TOKENS);
+    let mut served = ServedModel {
+        model: args.model.model()?,
+        dtype: args.dtype.unwrap_or(Dtype::Fp16),
+        load: Load {
+            context_tokens: input_tokens.saturating_add(output_tokens),
+            input_tokens,
+            output_tokens,
+            sequences: 1,
+        },
+        terms: MemoryArgs::default().terms(policy),
+    };
+    let mut points: Vec<CurvePoint> = Vec::new();
+    for batch in (0..MOST_DOUBLINGS).map(|power| 1 << power) {
+        served.load.sequences = batch;
+        let held = match served.on(shape) {
+            Ok(held) => held,
+            Err(reason) if points.is_empty() => {
+                return Err(does_not_fit(&reason, &served, shape, &args.model));
+            }
+            Err(_) => break,
+        };
+        let items_per_second = held.tokens_per_second / output_tokens as f64;
+        let rises = |before: &CurvePoint| items_per_second > before.items_per_second;
+        if points.last().is_none_or(rises) {
+            points.push(CurvePoint {
+                batch,
+                items_per_second,
+            });
+        }
+    }
+    Ok(points)
+}
+
 /// No batch fits: not even one request does.
-fn does_not_fit(error: NothingFits, model: &ModelArgs) -> Failure {
+fn does_not_fit(
+    reason: &FitRefusal,
+    served: &ServedModel,
+    shape: &InstanceShape,
+    model: &ModelArgs,
+) -> Failure {
     let of_model = match (&model.model, model.params) {
         (Some(name), _) => format!("--model {}", shell_word(name)),
-        (None, Some(params)) => format!("--params {params}"),
-        (None, None) => String::new(),
+        (None, params) => format!("--params {}", params.unwrap_or_default()),
     };
-    let ways = fit::Ways {
-        less: "fewer `--input-tokens` or `--output-tokens`",
-        list: &format!("`gpucost fit {of_model}` lists the types that hold the model"),
+    let hint = match (served.nearest_on(shape), reason) {
+        (Some(nearest), _) => with_less(&nearest),
+        (
+            None,
+            FitRefusal::Memory {
+                weights_fit: true, ..
+            },
+        ) => "pass fewer `--input-tokens` or `--output-tokens`, or a smaller model".to_owned(),
+        (None, _) => format!(
+            "pass another `--type`; `gpucost select {of_model}` lists the types that hold the model"
+        ),
     };
-    fit::nothing(error, &ways)
+    let (name, dtype) = (&shape.instance_type, served.dtype);
+    Failure::input(format!(
+        "{name} does not hold the model in {dtype}: {reason}"
+    ))
+    .with_hint(hint)
 }
 
 fn no_curve(error: CurveError) -> Failure {
@@ -252,30 +244,9 @@ fn missed(error: BatchingError) -> Failure {
         BatchingError::Objective {
             shortest_seconds, ..
         } => format!(
-            "pass a shorter `--max-wait`, or `--latency {:.0}ms`",
+            "pass a shorter `--max-wait`, or `--objective {:.0}ms`",
             (shortest_seconds * 1e3).ceil()
         ),
     };
     Failure::input(error).with_hint(hint)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_units_and_points_two_numbers() {
-        assert_eq!(seconds("20ms"), Ok(0.02));
-        assert_eq!(seconds("1.5s"), Ok(1.5));
-        assert_eq!(seconds("2m"), Ok(120.0));
-        assert_eq!(seconds("0ms"), Ok(0.0));
-        for bad in ["", "20", "ms", "-1s", "nans", "2h", "61m"] {
-            assert!(seconds(bad).is_err(), "{bad}");
-        }
-        let read = point("8:210").expect("a point");
-        assert_eq!((read.batch, read.items_per_second), (8, 210.0));
-        for bad in ["", "8", "8:", ":210", "-1:5", "1.5:5", "8:210:3"] {
-            assert!(point(bad).is_err(), "{bad}");
-        }
-    }
 }

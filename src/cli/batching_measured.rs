@@ -56,7 +56,7 @@ impl MeasuredCurve {
             match &mut found {
                 Some(curve) if curve.instance_type != facts.instance_type => {
                     return Err(Failure::input(format!(
-                        "{} was sampled on another type than the first of `--profile-data`",
+                        "{} was sampled on another type than the first of `--curve-data`",
                         shown(&run.path)
                     ))
                     .with_hint("pass runs on one type"));
@@ -65,7 +65,7 @@ impl MeasuredCurve {
                 None => {
                     found = Some(Self {
                         points: vec![point],
-                        source: format!("{unit} per second and GPU in --profile-data"),
+                        source: format!("{unit} per second and GPU in --curve-data"),
                         instance_type: facts.instance_type,
                         region: facts.region,
                     });

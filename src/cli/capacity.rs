@@ -4,7 +4,7 @@ use super::capacity_args::CapacityArgs;
 use super::capacity_measured::{Measured, gpu_question, invalid, uncounted};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
-use super::{Io, audit, estate, output, planner, pricing};
+use super::{Io, audit, batching, estate, output, planner, pricing};
 use crate::catalog::{self, Prices};
 use crate::config::SettingsFile;
 use crate::domain::{AcceleratorKind, InstanceShape, PriceKey, shown};
@@ -16,6 +16,17 @@ use crate::sources::files::{read_arrivals, read_request_counts};
 use std::path::Path;
 
 pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+    if args.batches.is_stated() {
+        return batching::run(args, io);
+    }
+    if let Some(flag) = args.batches.stray() {
+        return Err(
+            Failure::input(format!("`--{flag}` is about batches")).with_hint(
+                "pass their throughput as in `--curve 1:35,8:210,32:520`, or a `--model` and its \
+             `--type`",
+            ),
+        );
+    }
     let settings = estate::settings(&args.estate.out, io)?;
     let format = audit::format(args.format, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
@@ -43,6 +54,7 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     let question = CapacityQuestion {
         service: service(args, &measured, counts.as_ref(), &settings),
         basis: measured.basis.clone(),
+        is_target_stated: args.target.is_some(),
         arrivals_file: args.arrivals.as_deref().map(shown),
         counts: counts.as_ref(),
         types: match place {
@@ -90,6 +102,7 @@ fn service<'a>(
     counts: Option<&RequestCounts>,
     settings: &SettingsFile,
 ) -> Service<'a> {
+    let of_policy = settings.policy.serving_target_percent;
     let recording = measured.recording.as_ref();
     let recorded = recording.map(|recording| recording.per_second);
     let counted = counts.map(|counts| counts.peak_per_second);
@@ -100,7 +113,7 @@ fn service<'a>(
             per_second: args.rate.or(counted).or(recorded).unwrap_or_default(),
             headroom_percent: args.headroom,
             gpu: measured.gpu,
-            target_percent: settings.policy.serving_target_percent,
+            target_percent: args.target.map_or(of_policy, |share| share * 100.0),
             objective: args.objective.map(|seconds| Objective {
                 seconds,
                 percentile: args.percentile,

@@ -1,9 +1,13 @@
 //! Flags of `gpucost capacity`.
 
 use super::args::{DocFormat, EstateArgs, valid};
+use super::batching_measured::{SampledBatch, sampled_batch};
+use super::model_args::{self, ModelArgs, dtype, share};
 use super::planner_flags::{self, rate};
 use super::rightsize_flags::{bound, size_mib};
 use crate::planners::capacity::{MOST_ZONES, PeakOf, ServiceTimes};
+use crate::planners::curve::CurvePoint;
+use crate::planners::model::Dtype;
 use crate::savings::Bound;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -12,6 +16,10 @@ use std::path::PathBuf;
 const SECONDS: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 const MOST_TOKENS: f64 = 1e9;
 const MOST_HEADROOM_PERCENT: f64 = 1_000.0;
+/// Longest wait for a batch, in seconds.
+const LONGEST_WAIT: f64 = 3_600.0;
+/// What states that requests are served in batches.
+const BATCHED: [&str; 4] = ["curve", "curve_data", "model", "params"];
 
 /// A length of time in seconds.
 fn seconds(text: &str) -> Result<f64, String> {
@@ -49,6 +57,25 @@ fn tokens(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a number of tokens above zero, at most 1000000000".to_owned())
 }
 
+/// A wait up to an hour, in seconds.
+fn wait(text: &str) -> Result<f64, String> {
+    planner_flags::seconds(text)
+        .filter(|seconds| (0.0..=LONGEST_WAIT).contains(seconds))
+        .ok_or_else(|| "expected a time up to one hour, such as 20ms, 1.5s or 2m".to_owned())
+}
+
+/// A point such as 8:210.
+fn point(text: &str) -> Result<CurvePoint, String> {
+    let read = || {
+        let (batch, items) = text.split_once(':')?;
+        Some(CurvePoint {
+            batch: batch.trim().parse().ok()?,
+            items_per_second: items.trim().parse().ok()?,
+        })
+    };
+    read().ok_or_else(|| "expected BATCH:ITEMS_PER_SECOND, such as 8:210".to_owned())
+}
+
 /// How long GPUs work on requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ServiceTimesChoice {
@@ -67,6 +94,62 @@ impl From<ServiceTimesChoice> for ServiceTimes {
     }
 }
 
+/// Requests that are served in batches: by a curve of throughput, or by a language model.
+#[derive(Debug, Args)]
+pub(super) struct BatchArgs {
+    /// Measured throughput of one GPU by batch, such as 1:35,8:210,32:520
+    #[arg(long, value_name = "BATCH:ITEMS_PER_SECOND,…", value_parser = point, value_delimiter = ',', allow_hyphen_values = true, conflicts_with_all = ["model", "params"], help_heading = "Batches")]
+    pub curve: Vec<CurvePoint>,
+    /// Samples of a run at a batch, written by `gpucost profile --samples --log-unit`; a point of
+    /// the curve for each (can be repeated)
+    #[arg(long, value_name = "BATCH:FILE", value_parser = sampled_batch, conflicts_with_all = ["curve", "model", "params"], help_heading = "Batches")]
+    pub curve_data: Vec<SampledBatch>,
+    /// Unit of these runs that is a request [default: the only one]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "curve_data",
+        help_heading = "Batches"
+    )]
+    pub unit: Option<String>,
+    /// Longest time that the first request of a batch waits for others [default: 50ms]
+    #[arg(long, value_name = "TIME", value_parser = wait, allow_hyphen_values = true, help_heading = "Batches")]
+    pub max_wait: Option<f64>,
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Type of the weights: fp32, fp16, bf16, fp8, int8, int4 [default: fp16]
+    #[arg(long, value_name = "DTYPE", value_parser = dtype, help_heading = "Model")]
+    pub dtype: Option<Dtype>,
+    /// Mean tokens of a prompt [default: 1024]
+    #[arg(long, value_name = "TOKENS", value_parser = model_args::tokens, allow_hyphen_values = true, help_heading = "Model")]
+    pub input_tokens: Option<u64>,
+    /// Mean tokens of an answer [default: 128]
+    #[arg(long, value_name = "TOKENS", value_parser = model_args::tokens, allow_hyphen_values = true, help_heading = "Model")]
+    pub output_tokens: Option<u64>,
+}
+
+impl BatchArgs {
+    /// Whether a throughput by batch is stated, or a model of which it is computed.
+    pub(super) fn is_stated(&self) -> bool {
+        let model = &self.model;
+        let is_measured = !self.curve.is_empty() || !self.curve_data.is_empty();
+        is_measured || model.model.is_some() || model.params.is_some()
+    }
+
+    /// A flag that says nothing without such a throughput.
+    pub(super) fn stray(&self) -> Option<&'static str> {
+        let flags = [
+            ("max-wait", self.max_wait.is_some()),
+            ("dtype", self.dtype.is_some()),
+            ("input-tokens", self.input_tokens.is_some()),
+            ("output-tokens", self.output_tokens.is_some()),
+        ];
+        let passed = flags.into_iter().filter(|(_, is_passed)| *is_passed);
+        let mut passed = passed.map(|(flag, _)| flag).chain(self.model.passed());
+        passed.next().filter(|_| !self.is_stated())
+    }
+}
+
 /// `gpucost capacity`.
 #[derive(Debug, Args)]
 pub(super) struct CapacityArgs {
@@ -75,11 +158,11 @@ pub(super) struct CapacityArgs {
     pub rate: Option<f64>,
     /// Recorded requests as CSV: a column `timestamp`, and `service_seconds` or tokens;
     /// replayed at `--rate`, or as fast as they came
-    #[arg(long, value_name = "FILE", help_heading = "Requests")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = BATCHED, help_heading = "Requests")]
     pub arrivals: Option<PathBuf>,
     /// Requests counted by period: what `aws cloudwatch get-metric-data` or `query_range` of
     /// Prometheus prints, or CSV with the columns `time` and `requests`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "arrivals"], help_heading = "Requests")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "arrivals", "curve", "curve_data", "model", "params"], help_heading = "Requests")]
     pub request_counts: Option<PathBuf>,
     /// Length of these periods [default: the shortest time between two of them]
     #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true, requires = "request_counts", conflicts_with_all = ["rate", "arrivals"], help_heading = "Requests")]
@@ -88,29 +171,29 @@ pub(super) struct CapacityArgs {
     #[arg(long, value_name = "WHICH", value_parser = peak, default_value = "p99", requires = "request_counts", conflicts_with_all = ["rate", "arrivals"], help_heading = "Requests")]
     pub request_peak: PeakOf,
     /// Percentage to plan for beyond that rate
-    #[arg(long, value_name = "PERCENT", value_parser = headroom, allow_negative_numbers = true, default_value = "0", help_heading = "Requests")]
+    #[arg(long, value_name = "PERCENT", value_parser = headroom, allow_negative_numbers = true, default_value = "0", conflicts_with_all = BATCHED, help_heading = "Requests")]
     pub headroom: f64,
     /// Tokens of a request, prompt and generated
-    #[arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true, help_heading = "Requests")]
+    #[arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true, conflicts_with_all = BATCHED, help_heading = "Requests")]
     pub tokens_per_request: Option<f64>,
     /// Requests that one GPU serves, per second or as for `--rate`
-    #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true, help_heading = "Throughput of a GPU")]
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true, conflicts_with_all = BATCHED, help_heading = "Throughput of a GPU")]
     pub per_gpu: Option<f64>,
     /// Time that a request takes on a GPU at that batch
-    #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true, help_heading = "Throughput of a GPU")]
+    #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true, conflicts_with_all = BATCHED, help_heading = "Throughput of a GPU")]
     pub latency: Option<f64>,
     /// Requests that a GPU works on at the same time
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_096), default_value_t = 1, help_heading = "Throughput of a GPU")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_096), default_value_t = 1, conflicts_with_all = BATCHED, help_heading = "Throughput of a GPU")]
     pub batch: u32,
     /// Tokens per second of one GPU over all requests that it works on
-    #[arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true, help_heading = "Throughput of a GPU")]
+    #[arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true, conflicts_with_all = BATCHED, help_heading = "Throughput of a GPU")]
     pub tokens_per_second: Option<f64>,
     /// The same for tokens of prompts, where they are faster [default: as the others]
     #[arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true, requires_all = ["tokens_per_second", "arrivals"], help_heading = "Throughput of a GPU")]
     pub prompt_tokens_per_second: Option<f64>,
     /// Requests that were served while `--workload` or `--profile-data` was measured, per
     /// second or as for `--rate` [default: those of `--request-counts` in that time]
-    #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true, help_heading = "Throughput of a GPU")]
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true, conflicts_with_all = BATCHED, help_heading = "Throughput of a GPU")]
     pub served_rate: Option<f64>,
     /// Workload of the estate, by name or ID, whose GPU utilization shows its throughput
     #[arg(
@@ -120,34 +203,40 @@ pub(super) struct CapacityArgs {
         help_heading = "Throughput of a GPU"
     )]
     pub workload: Option<String>,
+    /// Percentage of its largest throughput that a GPU has to do at most [default:
+    /// serving_target_percent of the policy, 80]
+    #[arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true, help_heading = "Objective")]
+    pub target: Option<f64>,
     /// Time in which requests have to be answered
     #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true, help_heading = "Objective")]
     pub objective: Option<f64>,
     /// Share of the requests that the objective holds for
-    #[arg(long, value_name = "pN", value_parser = percentile, default_value = "p95", requires = "objective", help_heading = "Objective")]
+    #[arg(long, value_name = "pN", value_parser = percentile, default_value = "p95", requires = "objective", conflicts_with_all = BATCHED, help_heading = "Objective")]
     pub percentile: f64,
     /// How long GPUs work on requests that are not recorded
-    #[arg(long, value_enum, value_name = "HOW", default_value_t = ServiceTimesChoice::Exponential, requires = "objective", conflicts_with = "arrivals", help_heading = "Objective")]
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = ServiceTimesChoice::Exponential, requires = "objective", conflicts_with_all = ["arrivals", "curve", "curve_data", "model", "params"], help_heading = "Objective")]
     pub service_times: ServiceTimesChoice,
+    #[command(flatten)]
+    pub batches: BatchArgs,
     /// Availability zones that the instances are in
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ZONES)), default_value_t = 1, help_heading = "Zones")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ZONES)), default_value_t = 1, conflicts_with_all = BATCHED, help_heading = "Zones")]
     pub zones: u32,
     /// Zones that may be lost while the others serve everything
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Zones")]
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with_all = BATCHED, help_heading = "Zones")]
     pub survive_zones: u32,
     /// Instance type on which the throughput was measured; `--region` sets its region
     #[arg(long = "type", value_name = "TYPE", help_heading = "Types")]
     pub instance_type: Option<String>,
     /// Also evaluate types with these GPUs: H100, A100:80GB, 24GB.., 24GB..48GB; without `--type`,
     /// the GPU on which the throughput was measured
-    #[arg(long, value_name = "GPU", help_heading = "Types")]
+    #[arg(long, value_name = "GPU", conflicts_with_all = BATCHED, help_heading = "Types")]
     pub gpu: Option<String>,
     /// Peak memory use of a GPU, such as 18GiB, that other types must hold with headroom;
     /// evaluates every GPU type unless `--gpu` is given
-    #[arg(long, value_name = "SIZE", value_parser = size_mib, allow_negative_numbers = true, help_heading = "Types")]
+    #[arg(long, value_name = "SIZE", value_parser = size_mib, allow_negative_numbers = true, conflicts_with_all = BATCHED, help_heading = "Types")]
     pub vram_peak: Option<f64>,
     /// Bottleneck of the GPU, by which others are compared: bandwidth, compute, unknown
-    #[arg(long, value_name = "WHAT", value_parser = bound, default_value = "unknown", help_heading = "Types")]
+    #[arg(long, value_name = "WHAT", value_parser = bound, default_value = "unknown", conflicts_with_all = BATCHED, help_heading = "Types")]
     pub bound: Bound,
     /// Operating system
     #[arg(
@@ -198,6 +287,20 @@ mod tests {
         assert_eq!(percentile("99.9"), Ok(99.9));
         for bad in ["p49", "p100", "pNaN", "p", ""] {
             assert!(percentile(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn waits_have_units_and_points_two_numbers() {
+        assert_eq!(wait("20ms"), Ok(0.02));
+        assert_eq!(wait("0ms"), Ok(0.0));
+        for bad in ["", "20", "ms", "-1s", "nans", "2h", "61m"] {
+            assert!(wait(bad).is_err(), "{bad}");
+        }
+        let read = point("8:210").expect("a point");
+        assert_eq!((read.batch, read.items_per_second), (8, 210.0));
+        for bad in ["", "8", "8:", ":210", "-1:5", "1.5:5", "8:210:3"] {
+            assert!(point(bad).is_err(), "{bad}");
         }
     }
 }

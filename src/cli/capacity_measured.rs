@@ -6,7 +6,8 @@ use super::rightsize_flags::{known, unknown};
 use super::scope::invocation;
 use super::{Io, estate, pricing, sampled};
 use crate::analysis::{
-    AWS, GpuFilter, MeasuredService, NotMeasured, Question, SortBy, audit, measured_service,
+    AWS, GpuFilter, MeasuredService, NotMeasured, Question, RunningWorkload, SortBy, audit,
+    measured_service, running_workload,
 };
 use crate::catalog::{self, Prices};
 use crate::config::SettingsFile;
@@ -26,8 +27,8 @@ use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-const HOW_TO_MEASURE: &str = "pass `--per-gpu`, `--latency` with `--batch`, or \
-    `--tokens-per-second`; or measure it: run a load test under \
+const HOW_TO_MEASURE: &str = "pass `--per-gpu`, `--latency` with `--batch`, \
+    `--tokens-per-second`, a `--curve` of batches, or a `--model` and its `--type`; or measure it: run a load test under \
     `gpucost profile --samples FILE.jsonl`, then pass `--profile-data FILE.jsonl` and \
     `--served-rate`";
 
@@ -35,6 +36,20 @@ const HOW_TO_MEASURE: &str = "pass `--per-gpu`, `--latency` with `--batch`, or \
 fn audit_command(args: &CapacityArgs) -> String {
     let flags = invocation(&args.estate, None).estate_flags();
     format!("`gpucost audit{flags}`")
+}
+
+/// Fails for an estate of which no workload is named.
+pub(super) fn check_estate(args: &CapacityArgs) -> Result<(), Failure> {
+    let estate = &args.estate;
+    let reads_estate = estate.demo.is_some()
+        || estate.from.is_some()
+        || estate.save.is_some()
+        || estate.kubernetes.is_given();
+    if args.workload.is_none() && reads_estate {
+        return Err(Failure::input("an estate needs `--workload`")
+            .with_hint(format!("{} lists the workloads", audit_command(args))));
+    }
+    Ok(())
 }
 
 /// How the throughput of a GPU is known.
@@ -53,16 +68,8 @@ impl<'a> Way<'a> {
         args: &'a CapacityArgs,
         (requests, counts): (&[RecordedRequest], Option<&RequestCounts>),
     ) -> Result<Self, Failure> {
-        let estate = &args.estate;
-        let reads_estate = estate.demo.is_some()
-            || estate.from.is_some()
-            || estate.save.is_some()
-            || estate.kubernetes.is_given();
-        if args.workload.is_none() && reads_estate {
-            return Err(Failure::input("an estate needs `--workload`")
-                .with_hint(format!("{} lists the workloads", audit_command(args))));
-        }
-        let profile = estate.profile_data.first().map(PathBuf::as_path);
+        check_estate(args)?;
+        let profile = args.estate.profile_data.first().map(PathBuf::as_path);
         let profile = profile.filter(|_| args.workload.is_none());
         let ways = [
             ("--per-gpu", args.per_gpu.map(Self::Stated)),
@@ -281,6 +288,32 @@ fn utilized(profile: &RunProfile, name: String) -> Result<Utilized, Failure> {
     })
 }
 
+fn unmeasured(error: NotMeasured, args: &CapacityArgs) -> Failure {
+    let hint = hint! { &error;
+        NotMeasured::Unknown { nearest, .. } if !nearest.is_empty() => "did you mean {}?", nearest.join(", ");
+        NotMeasured::Unknown { .. } => "{} lists the workloads", audit_command(args);
+        NotMeasured::Several { first, .. } => "pass an ID of `gpucost audit --format json`, such as {first}";
+        NotMeasured::NoGpu(_) => "choose a workload with GPUs";
+        NotMeasured::Unmeasured(_) => "{} lists what is missing", audit_command(args);
+    };
+    Failure::new(ExitCode::Input, error).with_hint(hint)
+}
+
+/// A workload as it runs and is paid, and its estate with the gaps of an audit.
+pub(super) fn running(
+    name: &str,
+    args: &CapacityArgs,
+    settings: &SettingsFile,
+    io: &mut Io<'_>,
+) -> Result<(RunningWorkload, Estate), Failure> {
+    let mut estate = estate::estate(&args.estate, settings, io)?;
+    let audit = audit(&estate, &settings.policy, Risk::Medium);
+    let found = running_workload(&audit, name, &settings.policy);
+    let found = found.map_err(|error| unmeasured(error, args))?;
+    estate.gaps = audit.gaps;
+    Ok((found, estate))
+}
+
 /// A workload that serves requests, and its estate with the gaps of an audit.
 fn workload(
     name: &str,
@@ -290,16 +323,8 @@ fn workload(
 ) -> Result<(MeasuredService, Estate), Failure> {
     let mut estate = estate::estate(&args.estate, settings, io)?;
     let audit = audit(&estate, &settings.policy, Risk::Medium);
-    let service = measured_service(&audit, name, &settings.policy).map_err(|error| {
-        let hint = hint! { &error;
-            NotMeasured::Unknown { nearest, .. } if !nearest.is_empty() => "did you mean {}?", nearest.join(", ");
-            NotMeasured::Unknown { .. } => "{} lists the workloads", audit_command(args);
-            NotMeasured::Several { first, .. } => "pass an ID of `gpucost audit --format json`, such as {first}";
-            NotMeasured::NoGpu(_) => "choose a workload with GPUs";
-            NotMeasured::Unmeasured(_) | NotMeasured::NoMemory(_) => "{} lists what is missing", audit_command(args);
-        };
-        Failure::new(ExitCode::Input, error).with_hint(hint)
-    })?;
+    let service = measured_service(&audit, name, &settings.policy);
+    let service = service.map_err(|error| unmeasured(error, args))?;
     if service.kind == WorkloadKind::Training {
         let name = &service.utilized.name;
         let error = anyhow::anyhow!("{name} is training, which serves no requests");

@@ -2,14 +2,12 @@
 
 use super::args::{AuditArgs, EstateArgs, ExplainArgs, InventoryArgs, MetricsArgs, ReservedArgs};
 use super::autoscale_args::AutoscaleArgs;
-use super::batching::BatchingArgs;
 use super::bill::BillArgs;
 use super::capacity_args::CapacityArgs;
 use super::check_args::{CheckArgs, PolicyAction};
 use super::demo::DemoChoice;
 use super::diff::DiffArgs;
 use super::doctor::DoctorArgs;
-use super::fit::FitArgs;
 use super::fix::FixArgs;
 use super::help;
 use super::history::HistoryArgs;
@@ -80,20 +78,11 @@ pub(super) enum Command {
     ///
     /// Evaluates the fleet, or with `--type` one instance type, without calling a cloud.
     Reserved(Box<ReservedArgs>),
-    /// Find the types that hold a language model, and what serving it costs
-    ///
-    /// Computes memory and speed from the number of parameters, the type of the weights, the
-    /// context and the sequences in flight, without calling a cloud.
-    Fit(Box<FitArgs>),
-    /// Find how long requests should wait for each other, and what batches save
-    ///
-    /// Computes latency, GPUs and cost from the rate of requests and a throughput that was
-    /// measured at two sizes of batches or more, or computed for a language model.
-    Batching(Box<BatchingArgs>),
     /// Estimate the GPUs that a rate of requests needs, with an objective for latency
     ///
     /// From the throughput of a GPU: stated, measured by `gpucost profile`, or that of a
-    /// workload of an estate. Arrivals are random, or replayed from a recording.
+    /// workload of an estate. Arrivals are random, or replayed from a recording. With
+    /// `--curve` or a language model, requests are batched.
     Capacity(Box<CapacityArgs>),
     /// Rank the instance types that suit a piece of work, and show why others are out
     ///
@@ -168,7 +157,7 @@ pub(super) enum Command {
     /// Serve read-only tools to AI assistants, over the Model Context Protocol
     ///
     /// A client starts it and speaks on stdin and stdout. The tools are commands: audit,
-    /// inventory, explain, pricing, select and fit. They answer from recorded estates below
+    /// inventory, explain, pricing and select. They answer from recorded estates below
     /// `--root` and from the price catalog, without using the network unless `--live` is given.
     Mcp(McpArgs),
 }
@@ -177,8 +166,6 @@ impl Command {
     /// Whether it is only asked for the names of the demos.
     pub(super) fn lists_demos(&self) -> bool {
         let asked = match self {
-            Self::Batching(args) => args.of.demo,
-            Self::Fit(args) => args.measured.of.demo,
             Self::RentOrBuy(args) => args.of.demo,
             Self::Select(args) => args.of.demo,
             other => other.estate().and_then(|estate| estate.demo),
@@ -212,8 +199,6 @@ impl Command {
             Self::Policy { .. }
             | Self::Diff(_)
             | Self::Doctor(_)
-            | Self::Fit(_)
-            | Self::Batching(_)
             | Self::Pricing(_)
             | Self::Select(_)
             | Self::RentOrBuy(_)

@@ -35,10 +35,8 @@ reserved | reserved --demo | reserved --type p4d.24xlarge --region us-east-1 | C
 share | share --demo | share --type p4d.24xlarge --tenant chat:10GiB:33% --tenant search:10GiB:33% | class, processes, survive-nodes
 autoscale | autoscale --demo --workload chat-serving | autoscale --demo --workload chat-serving --format json | cool-down, late-after, max-unserved, on-demand-base, queue-length, request-seconds, schedule, spot-share, start-up, today
 Plan ahead:
-select | select --params 70b --dtype fp8 --budget-monthly 4000 | select --kind training --restartable --vram 40GiB | Assumptions, Load, Measured, active-params, arch, cpu-seconds, efa, head-dim, heads, hours-per-month, kv-dtype, kv-heads, layers, memory, rank-by, rate, vram-total
-fit | fit --model llama-3.1-8b --concurrency 4 | fit --params 70b --dtype fp8 --context 32k --concurrency 16 | Assumptions, Measured, active-params, head-dim, heads, kv-dtype, kv-heads, layers, utilization
-capacity | capacity --rate 500 --per-gpu 200 | capacity --rate 500 --per-gpu 200 --headroom 20 | Throughput of a GPU, Types, Zones, arrivals, request-peak, request-period, service-times, tokens-per-request
-batching | batching --help | batching --model llama-3.1-8b --rate 10/s --latency 2s | Measured, Model, curve, max-wait, profile-data, unit
+select | select --params 70b --dtype fp8,int4 --context 32k | select --kind training --restartable --vram 40GiB | Assumptions, Load, Measured, active-params, arch, cpu-seconds, efa, head-dim, heads, hours-per-month, kv-dtype, kv-heads, layers, memory, rank-by, rate, vram-total
+capacity | capacity --rate 500 --per-gpu 200 | capacity --rate 10/s --model llama-3.1-8b --type g6e.xlarge --objective 9s | Throughput of a GPU, Types, Zones, active-params, arrivals, curve-data, dtype, head-dim, heads, input-tokens, kv-heads, layers, max-wait, output-tokens, params, request-counts, request-peak, request-period, service-times, target, tokens-per-request, unit
 place | place --jobs jobs.csv | place --jobs jobs.csv --idle-hours --demo
 rent-or-buy | rent-or-buy --help | rent-or-buy --type p5.48xlarge --purchase 270000 --watts 8000 --rack-monthly 1500 --staff-hours 8 --spares-percent 5 --residual-percent 10 --years 4 --utilization 80 | Own server
 Money:

@@ -27,8 +27,6 @@ mod exit;
 mod explain;
 mod export;
 mod export_args;
-mod fit;
-mod fit_measured;
 mod fix;
 mod group_by;
 mod guard;
@@ -187,8 +185,6 @@ fn dispatch(command: &Command, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         Command::Rightsize(rightsize) => rightsize::run(rightsize, io),
         Command::Spot(spot) => spot::run(spot, io),
         Command::Reserved(reserved) => reserved::run(reserved, io),
-        Command::Fit(fit) => fit::run(fit, io),
-        Command::Batching(batching) => batching::run(batching, io),
         Command::Capacity(asked) => capacity::run(asked, io),
         Command::Select(asked) => select::run(asked, io),
         Command::RentOrBuy(asked) => rent_or_buy::run(asked, io),

@@ -2,7 +2,7 @@
 
 use super::exit::Failure;
 use crate::domain::Policy;
-use crate::planners::fit::{FitTerms, Load};
+use crate::planners::fit::{FitTerms, Load, Nearest};
 use crate::planners::model::{Dtype, Model, ModelAsk, ModelError};
 use clap::Args;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ const MOST_TOKENS: f64 = 1e8;
 /// Tokens of a sequence where none are given.
 const CONTEXT_TOKENS: u64 = 8_192;
 /// GiB of each GPU beside weights and cache: between the 1.1 and the 3.1 that logs of vLLM
-/// show, see docs/planners/fit.md.
+/// show, see docs/planners/select.md.
 const RUNTIME_GIB: f64 = 2.0;
 const MIB_OF_GIB: f64 = 1024.0;
 
@@ -150,39 +150,67 @@ pub(super) struct MemoryArgs {
     /// Tokens that the cache holds for each sequence, such as 32k [default: 8k]
     #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load")]
     pub context: Option<u64>,
+    /// Mean tokens of a prompt [default: the rest of the context, or half of it]
+    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load")]
+    pub input_tokens: Option<u64>,
+    /// Mean tokens of an answer [default: the rest of the context, or half of it]
+    #[arg(long, value_name = "TOKENS", value_parser = tokens, allow_hyphen_values = true, help_heading = "Load")]
+    pub output_tokens: Option<u64>,
     /// Sequences in flight at a time [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), allow_negative_numbers = true, help_heading = "Load")]
     pub concurrency: Option<u32>,
+    /// Percentage of the hours in which so many sequences are in flight [default: 100]
+    #[arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true, help_heading = "Load")]
+    pub utilization: Option<f64>,
     /// GiB of each GPU for the CUDA context, activations and buffers [default: 2]
     #[arg(long, value_name = "GIB", value_parser = runtime, allow_negative_numbers = true, help_heading = "Assumptions")]
     pub runtime_gib: Option<f64>,
     /// Factor on all memory [default: vram_headroom of the policy, 1.2]
     #[arg(long, value_name = "FACTOR", value_parser = headroom, allow_negative_numbers = true, help_heading = "Assumptions")]
     pub headroom: Option<f64>,
+    /// Percentage of the peak that the engine reaches [default: 65, on linked GPUs 50]
+    #[arg(long, value_name = "PERCENT", value_parser = share, allow_negative_numbers = true, help_heading = "Assumptions")]
+    pub efficiency: Option<f64>,
 }
 
 impl MemoryArgs {
-    /// Sequences whose context is half prompt and half answer.
-    pub(super) fn load(&self) -> Load {
+    /// What is served at a time; what is not stated of prompt and answer is the rest of the
+    /// context, or half of it.
+    ///
+    /// # Errors
+    /// When prompt and answer are longer than the context.
+    pub(super) fn load(&self) -> Result<Load, Failure> {
         let context = self.context.unwrap_or(CONTEXT_TOKENS);
-        let half = (context / 2).max(1);
-        Load {
-            context_tokens: context,
-            input_tokens: half,
-            output_tokens: half,
-            sequences: self.concurrency.unwrap_or(1),
+        let (half, rest) = ((context / 2).max(1), |of| context.saturating_sub(of).max(1));
+        let (input, output) = match (self.input_tokens, self.output_tokens) {
+            (Some(input), Some(output)) => (input, output),
+            (Some(input), None) => (input, rest(input)),
+            (None, Some(output)) => (rest(output), output),
+            (None, None) => (half, half),
+        };
+        let longest = input.saturating_add(output);
+        if longest > context.max(2) {
+            return Err(Failure::input(format!(
+                "a prompt of {input} and an answer of {output} tokens do not fit into a context \
+                 of {context}"
+            ))
+            .with_hint(format!("pass `--context {longest}`, or fewer tokens")));
         }
+        Ok(Load {
+            context_tokens: context,
+            input_tokens: input,
+            output_tokens: output,
+            sequences: self.concurrency.unwrap_or(1),
+        })
     }
 
-    /// With the usual efficiency, at work in every hour.
     pub(super) fn terms(&self, policy: &Policy) -> FitTerms {
         FitTerms {
             kv_dtype: self.kv_dtype.unwrap_or(Dtype::Fp16),
             runtime_mib: self.runtime_gib.unwrap_or(RUNTIME_GIB) * MIB_OF_GIB,
             headroom: self.headroom.unwrap_or(policy.vram_headroom),
-            efficiency: None,
-            utilization: 1.0,
-            hours_per_month: policy.hours_per_month,
+            efficiency: self.efficiency,
+            utilization: self.utilization.unwrap_or(1.0),
         }
     }
 
@@ -191,15 +219,38 @@ impl MemoryArgs {
         passed(&[
             ("kv-dtype", self.kv_dtype.is_some()),
             ("context", self.context.is_some()),
+            ("input-tokens", self.input_tokens.is_some()),
+            ("output-tokens", self.output_tokens.is_some()),
             ("concurrency", self.concurrency.is_some()),
+            ("utilization", self.utilization.is_some()),
             ("runtime-gib", self.runtime_gib.is_some()),
             ("headroom", self.headroom.is_some()),
+            ("efficiency", self.efficiency.is_some()),
         ])
     }
 }
 
+/// What to pass to come to what is nearest.
+pub(super) fn with_less(nearest: &Nearest) -> String {
+    match nearest {
+        Nearest::Fewer {
+            dtype,
+            instance_type,
+            sequences,
+        } => {
+            format!(
+                "{instance_type} holds {sequences} in {dtype}: pass `--concurrency {sequences}`"
+            )
+        }
+        Nearest::Smaller {
+            dtype,
+            instance_type,
+        } => format!("{instance_type} holds it in {dtype}: pass `--dtype {dtype}`"),
+    }
+}
+
 /// The names of flags that were passed.
-pub(super) fn passed(flags: &[(&'static str, bool)]) -> BTreeSet<&'static str> {
+fn passed(flags: &[(&'static str, bool)]) -> BTreeSet<&'static str> {
     let given = flags.iter().filter(|(_, is_passed)| *is_passed);
     given.map(|(name, _)| *name).collect()
 }
@@ -210,7 +261,7 @@ fn hint(error: &ModelError) -> String {
             "pass `--params`, such as `--params 70b`, or `--model llama-3.1-70b`".to_owned()
         }
         ModelError::Name { nearest, .. } if nearest.is_empty() => {
-            "pass its size with `--params`; docs/planners/fit.md lists the published models"
+            "pass its size with `--params`; docs/planners/select.md lists the published models"
                 .to_owned()
         }
         ModelError::Name { nearest, .. } => format!("did you mean {}?", nearest.join(", ")),

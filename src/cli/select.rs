@@ -1,10 +1,11 @@
 //! `gpucost select`: which type to rent.
 
 use super::exit::{ExitCode, Failure};
+use super::model_args::with_less;
 use super::planning::Planning;
 use super::select_args::SelectArgs;
 use super::select_measured::{of_run, of_workload};
-use super::{Io, fit, output, pricing, sampled};
+use super::{Io, output, pricing, sampled};
 use crate::analysis::{GpuFilter, Question, RunningWorkload, select_types};
 use crate::config::SettingsFile;
 use crate::domain::{GpuShare, Policy};
@@ -13,7 +14,7 @@ use crate::planners::model::Dtype;
 use crate::planners::select::{Budget, Refusal, Selection, Wanted, vcpus_for};
 use crate::report::select_answer;
 use crate::report::text::counted;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let out = &args.catalog.answer.out;
@@ -38,8 +39,15 @@ pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
         output::complain(&nothing(&found), &hint(&found), io);
         return Ok(ExitCode::Nothing);
     }
-    let checked = found.fits.iter().filter(|one| one.is_checked()).count();
-    let unchecked = match found.fits.len() - checked {
+    // An offer that holds a model in several types of numbers is one.
+    let count = |is_checked: bool| {
+        let fits = found.fits.iter();
+        let alike = fits.filter(|one| one.is_checked() == is_checked);
+        let offers = alike.map(|one| (&one.offered.shape.instance_type, &one.offered.region));
+        offers.collect::<BTreeSet<_>>().len()
+    };
+    let checked = count(true);
+    let unchecked = match count(false) {
         0 => String::new(),
         count => format!(", {count} not checked for the rate"),
     };
@@ -58,12 +66,15 @@ pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
 fn hint(found: &Selection) -> String {
     let nearest = found.refused.first();
     let of_model = nearest.and_then(|one| {
-        let served = found.wanted.model.as_ref();
-        let served = served.filter(|_| matches!(one.reason, Refusal::Model { .. }))?;
-        served.nearest_on(one.offered.shape)
+        let mut models = found.wanted.models.iter();
+        let is_out = |served: &&ServedModel| match one.reason {
+            Refusal::Model { dtype, .. } => dtype == served.dtype,
+            _ => false,
+        };
+        models.find(is_out)?.nearest_on(one.offered.shape)
     });
     if let Some(nearest) = of_model {
-        return fit::with_less(&nearest);
+        return with_less(&nearest);
     }
     match nearest.map(|one| &one.reason) {
         Some(Refusal::Currency) => {
@@ -99,6 +110,7 @@ fn question(
         Failure::input(message)
             .with_hint("use `--gpu MODEL`, `--gpu MODEL:SIZE` or a range of sizes")
     })?;
+    let names = args.instance_types.iter();
     let regions = args.region.as_deref().unwrap_or_default().split(',');
     let regions = regions.map(str::trim).filter(|name| !name.is_empty());
     Ok(Question {
@@ -108,7 +120,10 @@ fn question(
             |one| one.key.region.clone(),
         ),
         operating_system: pricing::operating_system(&args.catalog.os)?,
-        ..Question::of_aws(Vec::new(), regions.map(str::to_owned).collect())
+        ..Question::of_aws(
+            names.map(|name| name.trim().to_ascii_lowercase()).collect(),
+            regions.map(str::to_owned).collect(),
+        )
     })
 }
 
@@ -120,18 +135,17 @@ fn wanted(
 ) -> Result<Wanted, Failure> {
     let policy = &settings.policy;
     let filter = question.gpu.as_ref();
-    let model = served(args, policy)?;
+    let models = served(args, policy)?;
     // Without a number, a model is held by as many as it needs.
-    let gpus = args.gpus.or(match model {
-        Some(_) => None,
-        None => Some(GpuShare::Whole(1)),
-    });
+    let one = GpuShare::Whole(1);
+    let gpus = args.gpus.or(models.is_empty().then_some(one));
     let mut wanted = Wanted {
         kind: args.kind,
         restartable: args.restartable,
         paying: args.rank_by.map(super::select_args::RankChoice::paying),
         gpus,
-        model,
+        models,
+        measured: None,
         names_accelerator: filter.is_some_and(|filter| filter.model().is_some()),
         vram_mib: args.vram,
         vram_total_mib: args.vram_total,
@@ -152,14 +166,14 @@ fn wanted(
         sources: BTreeMap::new(),
     };
     if args.gpus.is_none() {
-        let source = if wanted.model.is_some() {
-            "as many as hold the model"
-        } else {
-            "default"
+        let source = match wanted.model() {
+            Some(_) => "as many as hold the model",
+            None => "default",
         };
         wanted.sources.insert("gpus", source.to_owned());
     }
-    wanted.sources.extend(model_sources(args));
+    let sources = wanted.model().map(|served| model_sources(args, served));
+    wanted.sources.extend(sources.into_iter().flatten());
     if let Some((rate, seconds)) = args.rate.zip(args.cpu_seconds) {
         let target = policy.serving_target_percent;
         wanted.vcpu_without_gpu = vcpus_for(rate, seconds, target);
@@ -186,42 +200,80 @@ fn wanted(
     Ok(wanted)
 }
 
-/// The model that the flags describe.
-fn served(args: &SelectArgs, policy: &Policy) -> Result<Option<ServedModel>, Failure> {
+/// The flags of a model that were passed.
+fn passed(args: &SelectArgs) -> BTreeSet<&'static str> {
     let mut passed = args.model.passed();
     passed.extend(args.model_memory.passed());
-    passed.extend(args.dtype.is_some().then_some("dtype"));
-    if args.model.model.is_none() && args.model.params.is_none() {
-        return match passed.first() {
-            Some(flag) => Err(Failure::input(format!("`--{flag}` is about a model"))
-                .with_hint("pass `--params`, such as `--params 70b`, or `--model`")),
-            None => Ok(None),
-        };
-    }
-    Ok(Some(ServedModel {
-        model: args.model.model()?,
-        dtype: args.dtype.unwrap_or(Dtype::Fp16),
-        load: args.model_memory.load(),
-        terms: args.model_memory.terms(policy),
-    }))
+    passed.extend((!args.dtype.is_empty()).then_some("dtype"));
+    passed
 }
 
-/// Where what is said of the model is from, unless a flag of its name was passed.
-fn model_sources(args: &SelectArgs) -> Vec<(&'static str, String)> {
-    let (memory, model) = (&args.model_memory, &args.model);
-    let assumed = "assumed, see docs/planners/fit.md";
+/// The model that the flags describe, in each type of numbers once.
+fn served(args: &SelectArgs, policy: &Policy) -> Result<Vec<ServedModel>, Failure> {
+    if args.model.model.is_none() && args.model.params.is_none() {
+        return match passed(args).first() {
+            Some(flag) => Err(Failure::input(format!("`--{flag}` is about a model"))
+                .with_hint("pass `--params`, such as `--params 70b`, or `--model`")),
+            None => Ok(Vec::new()),
+        };
+    }
+    let served = ServedModel {
+        model: args.model.model()?,
+        dtype: Dtype::Fp16,
+        load: args.model_memory.load()?,
+        terms: args.model_memory.terms(policy),
+    };
+    let mut models: Vec<ServedModel> = Vec::new();
+    for &dtype in &args.dtype {
+        if models.iter().all(|one| one.dtype != dtype) {
+            let served = served.clone();
+            models.push(ServedModel { dtype, ..served });
+        }
+    }
+    if models.is_empty() {
+        models.push(served);
+    }
+    Ok(models)
+}
+
+/// Where what is said of the model is from.
+fn model_sources(args: &SelectArgs, served: &ServedModel) -> Vec<(&'static str, String)> {
+    let passed = passed(args);
+    let shape = served.model.shape_of;
+    let shape = shape.map_or("flags".to_owned(), |name| format!("config.json of {name}"));
+    let active = match served.model.is_mixture() {
+        true => &shape,
+        false => "all of a dense model",
+    };
+    let assumed = "assumed, see docs/planners/select.md";
     let of_policy = "vram_headroom of the policy";
-    let default = [
-        ("dtype", args.dtype.is_some(), "default"),
-        ("params_billion", model.params.is_some(), "--model"),
-        ("kv_dtype", memory.kv_dtype.is_some(), "default"),
-        ("context_tokens", memory.context.is_some(), "default"),
-        ("sequences", memory.concurrency.is_some(), "default"),
-        ("runtime_gib", memory.runtime_gib.is_some(), assumed),
-        ("headroom", memory.headroom.is_some(), of_policy),
-    ];
-    let default = default.into_iter().filter(|(_, is_passed, _)| !is_passed);
-    default
-        .map(|(key, _, source)| (key, source.to_owned()))
-        .collect()
+    let rest = "the rest of the context, or half of it";
+    let of_shape = shape.as_str();
+    [
+        ("dtype", "dtype", "default"),
+        ("params_billion", "params", "--model"),
+        ("active_params_billion", "active-params", active),
+        ("layers", "layers", of_shape),
+        ("heads", "heads", of_shape),
+        ("kv_heads", "kv-heads", of_shape),
+        ("head_dim", "head-dim", of_shape),
+        ("kv_dtype", "kv-dtype", "default"),
+        ("context_tokens", "context", "default"),
+        ("sequences", "concurrency", "default"),
+        ("input_tokens", "input-tokens", rest),
+        ("output_tokens", "output-tokens", rest),
+        ("runtime_gib", "runtime-gib", assumed),
+        ("headroom", "headroom", of_policy),
+        ("efficiency_percent", "efficiency", assumed),
+        ("linked_efficiency_percent", "efficiency", assumed),
+        ("utilization_percent", "utilization", "default"),
+    ]
+    .map(|(key, flag, otherwise)| {
+        let source = match passed.contains(flag) {
+            true => format!("--{flag}"),
+            false => otherwise.to_owned(),
+        };
+        (key, source)
+    })
+    .to_vec()
 }

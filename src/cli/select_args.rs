@@ -55,14 +55,16 @@ pub(super) struct SelectArgs {
     pub cpu_seconds: Option<Decimal>,
     #[command(flatten)]
     pub model: ModelArgs,
-    /// Type of the weights: fp32, fp16, bf16, fp8, int8, int4 [default: fp16]
-    #[arg(long, value_name = "DTYPE", value_parser = dtype, help_heading = "Model")]
-    pub dtype: Option<Dtype>,
+    /// Types of the weights to compare, the preferred one first: fp32, fp16, bf16, fp8, int8,
+    /// int4 [default: fp16]
+    #[arg(long, value_name = "DTYPE[,DTYPE…]", value_parser = dtype, value_delimiter = ',', help_heading = "Model")]
+    pub dtype: Vec<Dtype>,
     #[command(flatten)]
     pub model_memory: MemoryArgs,
     #[command(flatten)]
     pub of: WorkloadArgs,
-    /// Samples written by `gpucost profile --samples`, to take the needs from
+    /// Samples written by `gpucost profile --samples`, to take the needs from; with a model, to
+    /// compare its memory with theirs
     #[arg(
         long,
         value_name = "FILE",
@@ -82,6 +84,9 @@ pub(super) struct SelectArgs {
     /// Price to rank by [default: spot where --restartable allows it, else on-demand]
     #[arg(long, value_enum, value_name = "PRICE", help_heading = "Budget")]
     pub rank_by: Option<RankChoice>,
+    /// Instance types to check [default: every type]
+    #[arg(long = "type", value_name = "TYPE[,TYPE…]", value_delimiter = ',')]
+    pub instance_types: Vec<String>,
     /// Comma-separated regions, with `*` as a wildcard, or `all` [default: that of the workload,
     /// else us-east-1]
     #[arg(long, value_name = "R[,R…]|all")]

@@ -5,6 +5,7 @@ use super::exit::Failure;
 use super::select_args::SelectArgs;
 use crate::analysis::RunningWorkload;
 use crate::domain::{GpuShare, Policy, WorkloadKind, shown};
+use crate::planners::fit::MeasuredMemory;
 use crate::planners::select::Wanted;
 use crate::profiling::RunProfile;
 use std::path::Path;
@@ -27,7 +28,8 @@ pub(super) fn of_workload(
         wanted.restartable = true;
         sources.insert("restartable", format!("tag of {name}"));
     }
-    if wanted.model.is_some() {
+    if !wanted.models.is_empty() {
+        wanted.measured = running.memory.clone();
         return Ok(());
     }
     let demand = match &running.demand {
@@ -70,6 +72,21 @@ pub(super) fn of_workload(
     Ok(())
 }
 
+/// What the fullest whole GPU of a run held; absent where that or the type it ran on is unknown.
+fn held(run: &RunProfile, file: &str, types: &[String]) -> Option<MeasuredMemory> {
+    let held = run.whole().filter_map(|gpu| Some(gpu.vram_used_mib?.max));
+    let stated = match types {
+        [one] => Some(one.trim()),
+        _ => None,
+    };
+    let ran_on = run.facts.instance_type.as_deref().or(stated)?;
+    Some(MeasuredMemory {
+        name: file.to_owned(),
+        instance_type: ran_on.to_ascii_lowercase(),
+        peak_mib: held.max_by(f64::total_cmp)?,
+    })
+}
+
 /// Takes what the flags leave open from a run that was sampled.
 pub(super) fn of_run(
     wanted: &mut Wanted,
@@ -85,13 +102,17 @@ pub(super) fn of_run(
                 .with_hint("pass `--vram` and `--gpus` instead"),
         );
     };
+    let has_model = !wanted.models.is_empty();
+    if has_model {
+        wanted.measured = held(run, &file, &args.instance_types);
+    }
     let sources = &mut wanted.sources;
-    if args.gpus.is_none() && wanted.model.is_none() {
+    if args.gpus.is_none() && !has_model {
         let gpus = u16::try_from(used.max(1)).unwrap_or(u16::MAX);
         wanted.gpus = Some(GpuShare::Whole(gpus));
         sources.insert("gpus", format!("GPUs used in {file}"));
     }
-    let needs_vram = args.vram.is_none() && wanted.model.is_none() && used > 0;
+    let needs_vram = args.vram.is_none() && !has_model && used > 0;
     let peak = run.fullest().and_then(|gpu| gpu.vram_used_mib);
     if let Some(peak) = peak.filter(|_| needs_vram) {
         let (peak, headroom) = (peak.max, policy.vram_headroom);

@@ -3,7 +3,7 @@
 use super::demo::DemoChoice;
 use super::estate;
 use super::exit::{ExitCode, Failure};
-use crate::analysis::{Audit, NotMeasured, RunningWorkload, audit, running_workload};
+use crate::analysis::{NotMeasured, RunningWorkload, audit, running_workload};
 use crate::config::SettingsFile;
 use crate::domain::{PriceBook, Risk, shell_word};
 use clap::Args;
@@ -35,46 +35,34 @@ pub(super) struct WorkloadArgs {
     pub workload: Option<String>,
 }
 
-/// An estate with what an audit says of it, and the workload that was named.
-pub(super) struct Named<'a> {
-    pub audit: Audit,
-    pub workload: &'a str,
-    pub prices: PriceBook,
-}
-
 impl WorkloadArgs {
-    /// What was named; `None` where no flag names any.
-    pub(super) fn named(&self, settings: &SettingsFile) -> Result<Option<Named<'_>>, Failure> {
-        let estate = estate::recorded(self.from.as_deref(), self.demo, settings)?;
-        match (estate, &self.workload) {
-            (None, None) => Ok(None),
-            (None, Some(_)) => Err(Failure::input("`--workload` is one of an estate")
-                .with_hint("pass `--from FILE` or `--demo` with it")),
-            (Some(_), None) => Err(Failure::input("an estate needs `--workload`")
-                .with_hint(format!("{} lists the workloads", self.audit_command()))),
-            (Some(estate), Some(workload)) => Ok(Some(Named {
-                audit: audit(&estate, &settings.policy, Risk::Low),
-                workload,
-                prices: estate.prices,
-            })),
-        }
-    }
-
-    /// What the workload runs on and is paid, with the prices of its estate.
+    /// What the workload runs on and is paid, with the prices of its estate; `None` where no flag
+    /// names any.
     pub(super) fn running(
         &self,
         settings: &SettingsFile,
     ) -> Result<Option<(RunningWorkload, PriceBook)>, Failure> {
-        let Some(named) = self.named(settings)? else {
-            return Ok(None);
+        let estate = estate::recorded(self.from.as_deref(), self.demo, settings)?;
+        let (estate, name) = match (estate, &self.workload) {
+            (None, None) => return Ok(None),
+            (None, Some(_)) => {
+                return Err(Failure::input("`--workload` is one of an estate")
+                    .with_hint("pass `--from FILE` or `--demo` with it"));
+            }
+            (Some(_), None) => {
+                return Err(Failure::input("an estate needs `--workload`")
+                    .with_hint(format!("{} lists the workloads", self.audit_command())));
+            }
+            (Some(estate), Some(name)) => (estate, name),
         };
-        let found = running_workload(&named.audit, named.workload, &settings.policy);
+        let audit = audit(&estate, &settings.policy, Risk::Low);
+        let found = running_workload(&audit, name, &settings.policy);
         let found = found.map_err(|error| self.unmeasured(error))?;
-        Ok(Some((found, named.prices)))
+        Ok(Some((found, estate.prices)))
     }
 
     /// The failure where a workload does not say what is asked.
-    pub(super) fn unmeasured(&self, error: NotMeasured) -> Failure {
+    fn unmeasured(&self, error: NotMeasured) -> Failure {
         let hint = match &error {
             NotMeasured::Unknown { nearest, .. } if !nearest.is_empty() => {
                 format!("did you mean {}?", nearest.join(", "))
@@ -82,10 +70,7 @@ impl WorkloadArgs {
             NotMeasured::Several { first, .. } => {
                 format!("pass an ID of `gpucost audit --format json`, such as {first}")
             }
-            NotMeasured::Unknown { .. }
-            | NotMeasured::NoGpu(_)
-            | NotMeasured::Unmeasured(_)
-            | NotMeasured::NoMemory(_) => {
+            NotMeasured::Unknown { .. } | NotMeasured::NoGpu(_) | NotMeasured::Unmeasured(_) => {
                 format!(
                     "{} lists workloads and what is missing",
                     self.audit_command()

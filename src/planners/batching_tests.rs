@@ -211,7 +211,7 @@ fn at_random(asked: &BatchingAsk, one: &BatchChoice, seed: u64) -> AtRandom {
     }
 }
 
-/// The figures of docs/planners/batching.md, which a program in another language found too.
+/// The figures of docs/planners/capacity.md, which a program in another language found too.
 /// Below its limit, a batch takes a burst, and 99% of requests are within the time that is
 /// computed for even arrivals. At its limit, requests queue.
 #[test]

@@ -5,7 +5,7 @@
 use super::model::{Dtype, Model};
 
 /// Share of the peak that is reached on one GPU, and on several that are linked: medians of
-/// the published measurements in `docs/planners/fit.md`, rounded down.
+/// the published measurements in `docs/planners/select.md`, rounded down.
 pub const EFFICIENCY: f64 = 0.65;
 pub const LINKED_EFFICIENCY: f64 = 0.5;
 

@@ -263,7 +263,7 @@ fn median(ascending: &[f64]) -> f64 {
     }
 }
 
-/// The errors that `docs/planners/fit.md` states. A second program, in another language,
+/// The errors that `docs/planners/select.md` states. A second program, in another language,
 /// found the same from the same tables.
 #[test]
 fn errors_against_published_measurements_are_those_of_the_page() {

@@ -59,8 +59,8 @@ pub use inventory::{inventory_doc, inventory_rows, inventory_schema};
 pub use live::{History, LiveGpu, LiveVerdict, LiveView, draw as draw_live_view, status_line};
 pub use metrics::{AgentSetup, agent_setup, helm_values, metrics_doc, metrics_schema};
 pub use planners::{
-    answer_schema, autoscale_answer, batching_answer, capacity_answer, fit_answer, growth_answer,
-    kpi_answer, kpi_run_answer, place_answer, rent_or_buy_answer, select_answer, share_answer,
+    answer_schema, autoscale_answer, batching_answer, capacity_answer, growth_answer, kpi_answer,
+    kpi_run_answer, place_answer, rent_or_buy_answer, select_answer, share_answer,
 };
 pub use price_status::{price_status_doc, price_status_schema};
 pub use pricing::{pricing_doc, pricing_schema};

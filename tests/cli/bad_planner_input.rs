@@ -58,7 +58,7 @@ fn refused(command: &[&str], flag: &str, value: &str, says: &Says) {
 
 #[test]
 fn models_that_cannot_be() {
-    let model = ["fit", "--params", "7b"];
+    let model = ["select", "--params", "7b"];
     for (flag, value, says) in [
         ("--layers", "0", Flag("0 is not in 1..=1000")),
         ("--layers", "-1", Flag("-1 is not in 1..=1000")),
@@ -131,16 +131,16 @@ fn models_that_cannot_be() {
         refused(&model, flag, value, &says);
     }
     for value in ["0", "-7b", "nan", "inf", "1e30", "999999t", ""] {
-        refused(&["fit"], "--params", value, &Flag(A_COUNT));
-        let of_batching = ["batching", "--rate", "5"];
-        refused(&of_batching, "--params", value, &Flag(A_COUNT));
+        refused(&["select"], "--params", value, &Flag(A_COUNT));
+        let of_batches = ["capacity", "--rate", "5"];
+        refused(&of_batches, "--params", value, &Flag(A_COUNT));
     }
     let active = Error(
         "50000000000 active parameters are more than all 47000000000",
         "pass at most `--active-params 47000000000`",
     );
     refused(
-        &["fit", "--params", "47b"],
+        &["select", "--params", "47b"],
         "--active-params",
         "50b",
         &active,
@@ -150,7 +150,7 @@ fn models_that_cannot_be() {
         "pass `--layers`, `--heads`, `--kv-heads` and `--head-dim`; qwen2.5-3b has 36, 16, 2 and \
          128",
     );
-    refused(&["fit"], "--params", "1m", &nearest);
+    refused(&["select"], "--params", "1m", &nearest);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn curves_rates_and_times_that_cannot_be() {
             Error("a batch of 0 is not between 1 and 1,000,000", MEASURE),
         ),
     ] {
-        refused(&["batching", "--rate", "5"], "--curve", value, &says);
+        refused(&["capacity", "--rate", "5"], "--curve", value, &says);
     }
     for items in ["0", "-1", "nan", "inf", "1e300"] {
         let points = format!("1:35,8:{items}");
@@ -197,24 +197,23 @@ fn curves_rates_and_times_that_cannot_be() {
             "the throughput at batch 8 is not above 0 and at most 1,000,000,000 items per second",
             MEASURE,
         );
-        refused(&["batching", "--rate", "5"], "--curve", &points, &says);
+        refused(&["capacity", "--rate", "5"], "--curve", &points, &says);
     }
     for point in ["8", "8:", ":60", "-1:60", "1.5:60", "9999999999:60"] {
         refused(
-            &["batching", "--rate", "5"],
+            &["capacity", "--rate", "5"],
             "--curve",
             point,
             &Flag(A_POINT),
         );
     }
-    let curve = ["batching", "--curve", "1:35,8:60"];
+    let curve = ["capacity", "--curve", "1:35,8:60"];
     for rate in ["0", "-5", "-1/s", "nan", "inf", "1e30", "2/day", ""] {
         refused(&curve, "--rate", rate, &Flag(A_RATE));
     }
-    let served = ["batching", "--rate", "5", "--curve", "1:35,8:60"];
+    let served = ["capacity", "--rate", "5", "--curve", "1:35,8:60"];
     for time in ["nan", "infs", "-1s", "-5ms", "61m", "20"] {
         refused(&served, "--max-wait", time, &Flag(A_TIME));
-        refused(&served, "--latency", time, &Flag(A_TIME));
     }
     for share in ["0", "-1", "101", "nan"] {
         refused(&served, "--target", share, &Flag(A_SHARE));

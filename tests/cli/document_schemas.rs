@@ -269,10 +269,10 @@ fn every_answer_has_the_one_form() {
     let bill = fixture("bills/cur2.csv");
     let bill = bill.to_str().expect("UTF-8");
     let lines = [
-        "fit --model llama-3.1-8b".to_owned(),
+        "select --model llama-3.1-8b".to_owned(),
         "select --kind training --restartable --vram 40GiB".to_owned(),
         "capacity --rate 500 --per-gpu 200 --type g5.xlarge".to_owned(),
-        "batching --rate 300 --curve 1:35,8:210,32:520 --type g5.xlarge".to_owned(),
+        "capacity --rate 300 --curve 1:35,8:210,32:520 --type g5.xlarge".to_owned(),
         "rent-or-buy --type p5.48xlarge --purchase 270000 --watts 8000 --rack-monthly 1500 \
          --staff-hours 8 --spares-percent 5 --residual-percent 10 --years 4 --utilization 80"
             .to_owned(),

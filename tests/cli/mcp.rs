@@ -104,7 +104,7 @@ fn answers_are_those_of_the_commands() {
             &json!({"vram": "20GiB", "nvlink": true, "gpus": 8, "limit": whole}),
         ),
         call(
-            "fit",
+            "select",
             &json!({"params": "7b", "dtype": ["fp16", "int4"], "type": ["g5.xlarge"], "limit": whole}),
         ),
         call("explain", &json!({"demo": "starter", "id": id})),
@@ -119,7 +119,7 @@ fn answers_are_those_of_the_commands() {
         ]),
         json_of(&["select", "--vram", "20GiB", "--nvlink", "--gpus", "8"]),
         json_of(&[
-            "fit",
+            "select",
             "--params",
             "7b",
             "--dtype",
@@ -162,7 +162,7 @@ fn answers_are_those_of_the_commands() {
         .collect();
     assert_eq!(
         names,
-        ["audit", "inventory", "explain", "pricing", "select", "fit"]
+        ["audit", "inventory", "explain", "pricing", "select"]
     );
     for tool in tools {
         let annotations = &tool["annotations"];
@@ -302,7 +302,7 @@ fn mistakes_are_explained_and_files_elsewhere_stay_unread() {
         call("pricing", &json!({"types": ["refresh"]})),
         call("pricing", &json!({"types": ["--output=/tmp/x"]})),
         call("pricing", &json!({"gpu": "H100", "region": "nowhere"})),
-        call("fit", &json!({"params": "-7b"})),
+        call("select", &json!({"params": "-7b"})),
         call("select", &json!({"vram": "lots"})),
     ]);
     let problems = calls.len();

@@ -17,8 +17,6 @@ const COMMANDS: &[&str] = &[
     "rightsize",
     "spot",
     "reserved",
-    "fit",
-    "batching",
     "capacity",
     "select",
     "rent-or-buy",

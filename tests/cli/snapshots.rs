@@ -54,8 +54,6 @@ fn help_of_every_command() {
         &["rightsize", "--help"],
         &["spot", "--help"],
         &["reserved", "--help"],
-        &["fit", "--help"],
-        &["batching", "--help"],
         &["capacity", "--help"],
         &["select", "--help"],
         &["rent-or-buy", "--help"],

@@ -85,7 +85,7 @@ fn a_batch_between_two_measured_ones_takes_about_what_the_curve_says() {
         errors.len()
     );
     assert_eq!((errors.len(), close), (28, 23));
-    // The figures of docs/planners/batching.md.
+    // The figures of docs/planners/capacity.md.
     assert!((median - 1.75).abs() < 0.01, "{median}");
     assert!((worst - 53.38).abs() < 0.01, "{worst}");
 }
@@ -217,7 +217,7 @@ fn replayed(arrivals: &[f64], ask: &BatchingAsk, servers: u32, limit: u32) -> [f
     [0.5, 0.95].map(|share| taken[(taken.len() as f64 * share) as usize])
 }
 
-/// The figures of docs/planners/batching.md; a program in another language found the same.
+/// The figures of docs/planners/capacity.md; a program in another language found the same.
 #[test]
 fn a_plan_for_the_mean_rate_of_real_requests_is_late() {
     let Some(arrivals) = arrivals() else {

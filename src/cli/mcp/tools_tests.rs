@@ -103,7 +103,7 @@ fn only_a_live_server_reads_the_account() {
     let found = words("explain", &given, Some(&live())).expect("valid");
     assert_eq!(found[found.len() - 2..], ["--", "-x"]);
     assert_eq!(
-        words("fit", &json!({"params": 7}), None).map(|found| found.len()),
+        words("select", &json!({"params": 7}), None).map(|found| found.len()),
         Ok(4)
     );
 }
@@ -131,8 +131,8 @@ fn what_a_schema_refuses_is_refused() {
         ("explain", json!({"demo": "starter"})),
         ("explain", json!({"demo": "starter", "id": "x", "limit": 3})),
         ("pricing", json!({"count": "8"})),
-        ("fit", json!({"params": "7b", "concurrency": 0})),
-        ("fit", json!({"params": "7b", "concurrency": 1.5})),
+        ("select", json!({"params": "7b", "concurrency": 0})),
+        ("select", json!({"params": "7b", "concurrency": 1.5})),
     ] {
         let problem = words(tool, &given, None).expect_err(tool);
         assert!(

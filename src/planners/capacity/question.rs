@@ -9,6 +9,8 @@ use super::{
 pub struct CapacityQuestion<'a> {
     pub service: Service<'a>,
     pub basis: ThroughputBasis,
+    /// Whether how busy a GPU may be was stated, and not the policy's.
+    pub is_target_stated: bool,
     /// The file of recorded arrivals; absent without.
     pub arrivals_file: Option<String>,
     /// The counts that the rate is from; absent without.

@@ -461,6 +461,7 @@ fn types_together_need_what_each_needs_alone() {
             Recording::new(&seconds_each(&requests), WorkOf::Recorded).expect("a recording");
         let load = replayed(&recording, batch, p(90.0, 2.5));
         let question = CapacityQuestion {
+            is_target_stated: false,
             service: Service {
                 load,
                 zones: ONE_ZONE,
@@ -508,6 +509,7 @@ fn types_cost_what_their_instances_cost() {
     let key = PriceKey::linux_on_demand("us-east-1", "g5.xlarge");
     let of = |name: &str| shape(name).expect("a type of the catalog");
     let question = CapacityQuestion {
+        is_target_stated: false,
         service: Service {
             load: Load {
                 headroom_percent: 25.0,

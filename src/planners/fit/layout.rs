@@ -2,13 +2,14 @@
 
 use super::card::Card;
 use super::refusal::FitRefusal;
-use crate::domain::{InstanceShape, MIB};
+use crate::domain::{HourlyRate, InstanceShape, MIB, Money};
 use crate::planners::model::{Dtype, Model};
 use crate::planners::roofline::{EFFICIENCY, LINKED_EFFICIENCY, Pace, Peak, Work};
 use rust_decimal::Decimal;
 
 /// GPUs that hold one copy together.
 const GROUPS: [u16; 4] = [1, 2, 4, 8];
+const SECONDS_OF_HOUR: f64 = 3_600.0;
 /// By how much a larger group must be faster to be worth it.
 const FASTER: f64 = 1.0 + 1e-9;
 
@@ -37,7 +38,6 @@ pub struct FitTerms {
     pub efficiency: Option<f64>,
     /// Share of the hours in which so many sequences are in flight, above 0 and at most 1.
     pub utilization: f64,
-    pub hours_per_month: Decimal,
 }
 
 impl FitTerms {
@@ -49,6 +49,14 @@ impl FitTerms {
             LINKED_EFFICIENCY
         };
         self.efficiency.unwrap_or(usual)
+    }
+
+    /// Of an hour in which so many sequences are in flight, rounded to six decimals: it pays
+    /// for the others as well.
+    pub fn hourly_of_use(&self, rate: HourlyRate) -> Option<Money> {
+        let share = Decimal::try_from(self.utilization).ok()?;
+        let cost = rate.amount().checked_div(share)?;
+        Some(Money::new(cost.round_dp(6), rate.currency()))
     }
 }
 
@@ -67,11 +75,11 @@ impl ServedModel {
     /// # Errors
     /// [`FitRefusal`] where it does not.
     pub fn on(&self, shape: &InstanceShape) -> Result<Layout, FitRefusal> {
-        self.on_card(&Card::of(shape, self.dtype)?)
-    }
-
-    pub(super) fn on_card(&self, card: &Card) -> Result<Layout, FitRefusal> {
-        let layouts = Layouts { served: self, card };
+        let card = Card::of(shape, self.dtype)?;
+        let layouts = Layouts {
+            served: self,
+            card: &card,
+        };
         layouts.fastest()
     }
 
@@ -123,8 +131,11 @@ pub(super) struct Layouts<'a> {
 }
 
 /// One of these ways.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
+    /// Of the weights.
+    pub dtype: Dtype,
+    pub card: Card,
     /// GPUs that hold one copy.
     pub gpus_each: u16,
     pub copies: u32,
@@ -136,6 +147,17 @@ pub struct Layout {
     pub pace: Pace,
     /// Output tokens of all copies.
     pub tokens_per_second: f64,
+}
+
+impl Layout {
+    /// Of a million output tokens with the prompts before them, at the price of an hour;
+    /// rounded to four decimals.
+    pub fn per_million(&self, rate: HourlyRate, terms: &FitTerms) -> Option<Money> {
+        let an_hour = self.tokens_per_second * SECONDS_OF_HOUR * terms.utilization;
+        let millions = Decimal::try_from(an_hour / 1e6).ok()?;
+        let cost = rate.amount().checked_div(millions)?;
+        Some(Money::new(cost.round_dp(4), rate.currency()))
+    }
 }
 
 impl Layouts<'_> {
@@ -207,6 +229,8 @@ impl Layouts<'_> {
             tokens_per_second += f64::from(copies - full) * rest.tokens_per_second();
         }
         Some(Layout {
+            dtype: self.served.dtype,
+            card: self.card.clone(),
             gpus_each,
             copies,
             needed_mib,
@@ -268,7 +292,7 @@ impl Layouts<'_> {
 }
 
 /// Types of numbers below so many bytes, the largest first.
-pub(super) fn smaller_than(bytes: f64) -> impl Iterator<Item = Dtype> {
+fn smaller_than(bytes: f64) -> impl Iterator<Item = Dtype> {
     let all = [Dtype::Fp16, Dtype::Fp8, Dtype::Int4].into_iter();
     all.filter(move |dtype| dtype.bytes() < bytes)
 }

@@ -7,10 +7,6 @@ const MIB_OF_GIB: f64 = 1024.0;
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FitRefusal {
-    #[error("AWS launches no new instances of the type")]
-    NotLaunchable,
-    #[error("no price in the region: not sold there, as far as the price catalog shows")]
-    NotSold,
     #[error("only NVIDIA GPUs are computed")]
     Vendor,
     #[error("the {fact} of {model} is unknown")]

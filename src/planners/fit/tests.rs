@@ -1,7 +1,8 @@
 use super::*;
-use crate::domain::PriceBook;
-use crate::planners::model::ModelAsk;
-use std::collections::BTreeMap;
+use crate::catalog::shapes;
+use crate::domain::{Currency, HourlyRate, InstanceShape, Money};
+use crate::planners::model::{Model, ModelAsk};
+use rust_decimal::Decimal;
 
 fn published(name: &str) -> Model {
     let ask = ModelAsk {
@@ -11,10 +12,10 @@ fn published(name: &str) -> Model {
     ask.model().expect("published")
 }
 
-fn ask(model: Model, dtype: Dtype, types: &[&str], sequences: u32) -> FitAsk {
-    FitAsk {
+fn served(model: Model, dtype: Dtype, sequences: u32) -> ServedModel {
+    ServedModel {
         model,
-        dtypes: vec![dtype],
+        dtype,
         load: Load {
             context_tokens: 8_192,
             input_tokens: 4_096,
@@ -27,23 +28,16 @@ fn ask(model: Model, dtype: Dtype, types: &[&str], sequences: u32) -> FitAsk {
             headroom: 1.2,
             efficiency: None,
             utilization: 1.0,
-            hours_per_month: Decimal::from(730),
         },
-        region: "us-east-1".to_owned(),
-        operating_system: OperatingSystem::Linux,
-        instance_types: types.iter().map(|name| (*name).to_owned()).collect(),
-        flags: BTreeSet::new(),
     }
 }
 
-fn answered(ask: FitAsk) -> Result<Fit, NothingFits> {
-    let (gathered, no_discount) = (PriceBook::default(), BTreeMap::new());
-    fit(ask, &Prices::new(&gathered, &no_discount))
+fn of(name: &str) -> &'static InstanceShape {
+    shape(name).expect("a type")
 }
 
-fn reason(ask: FitAsk) -> FitRefusal {
-    let error = answered(ask).expect_err("nothing fits");
-    *error.reason.expect("one type has one reason")
+fn reason(served: &ServedModel, name: &str) -> FitRefusal {
+    served.on(of(name)).expect_err("it does not fit")
 }
 
 /// By hand, Llama 3.1 8B in 16 bits on an L40S of 46,068 MiB and 864 GB/s, four sequences:
@@ -54,19 +48,11 @@ fn reason(ask: FitAsk) -> FitRefusal {
 /// attention, 280.73e12 / (362e12 × 0.65) = 1.1931 s; a step
 /// (16.0605e9 + 4 × 6,144 × 131,072) / (864e9 × 0.65) = 34.334 ms, so 16,384 tokens
 /// 1.1931 + 4,096 × 0.034334 = 141.823 s: 115.52 tokens a second. At $1.861 an hour that is
-/// 1.861 / 0.41589 = $4.4748 per million, and $1,358.53 a month.
+/// 1.861 / 0.41589 = $4.4748 per million.
 #[test]
 fn one_card_by_hand() {
-    let found = answered(ask(
-        published("llama-3.1-8b"),
-        Dtype::Fp16,
-        &["g6e.xlarge"],
-        4,
-    ));
-    let found = found.expect("it fits");
-    let [one] = &found.candidates[..] else {
-        panic!("one type: {found:?}");
-    };
+    let model = served(published("llama-3.1-8b"), Dtype::Fp16, 4);
+    let one = model.on(of("g6e.xlarge")).expect("it fits");
     assert_eq!((one.gpus_each, one.copies, one.holds), (1, 1, 20));
     assert!(
         (one.needed_mib - 25_752.6).abs() < 0.1,
@@ -76,33 +62,35 @@ fn one_card_by_hand() {
     assert!((one.pace.prefill_seconds - 1.1931).abs() < 1e-4);
     assert!((one.pace.step_seconds - 0.034_334).abs() < 1e-6);
     assert!((one.tokens_per_second - 115.524).abs() < 0.01);
-    let terms = &found.ask.terms;
+    let rate = HourlyRate::new(Decimal::new(1_861, 3), Currency::Usd).expect("a rate");
     let text = |money: Option<Money>| money.map(|money| money.amount().round_dp(3).to_string());
-    assert_eq!(text(one.per_million(terms)).as_deref(), Some("4.475"));
-    assert_eq!(text(one.monthly(terms)).as_deref(), Some("1358.53"));
+    assert_eq!(
+        text(one.per_million(rate, &model.terms)).as_deref(),
+        Some("4.475")
+    );
     let half = FitTerms {
         utilization: 0.5,
-        ..terms.clone()
+        ..model.terms.clone()
     };
-    assert_eq!(text(one.per_million(&half)).as_deref(), Some("8.950"));
+    assert_eq!(text(one.per_million(rate, &half)).as_deref(), Some("8.950"));
     // Of two hours that are paid, one is used.
-    assert_eq!(text(one.hourly_of_use(terms)).as_deref(), Some("1.861"));
-    assert_eq!(text(one.hourly_of_use(&half)).as_deref(), Some("3.722"));
-    assert!(one.has_commitment);
+    let hour = |terms: &FitTerms| text(terms.hourly_of_use(rate));
+    assert_eq!(hour(&model.terms).as_deref(), Some("1.861"));
+    assert_eq!(hour(&half).as_deref(), Some("3.722"));
 }
 
 /// A second way to the same layout: sequences are dealt to copies one by one, memory is
 /// added up per GPU, and tokens are generated one after the other while the cache grows.
 #[test]
 fn the_layout_is_the_best_of_all_by_a_simulation() {
-    let simulated = |asked: &FitAsk, card: &Card, gpus: u16| -> Option<f64> {
+    let simulated = |asked: &ServedModel, card: &Card, gpus: u16| -> Option<f64> {
         let (load, terms) = (&asked.load, &asked.terms);
         let mut dealt = vec![0_u32; usize::from(card.gpus / gpus)];
         let copies = dealt.len();
         for sequence in 0..load.sequences as usize {
             dealt[sequence % copies] += 1;
         }
-        let weights = asked.model.weight_bytes(asked.dtypes[0]);
+        let weights = asked.model.weight_bytes(asked.dtype);
         let of_token = asked.model.kv_bytes_per_token(terms.kv_dtype);
         let rate = terms.efficiency_of(gpus) * f64::from(gpus);
         let mut total = 0.0;
@@ -138,18 +126,20 @@ fn the_layout_is_the_best_of_all_by_a_simulation() {
         ("qwen2.5-7b", Dtype::Bf16, 100),
         ("llama-2-13b", Dtype::Int4, 7),
     ] {
-        let asked = ask(published(model), dtype, &[], sequences);
-        let found = answered(asked.clone()).expect("something holds it");
-        for one in &found.candidates {
+        let asked = served(published(model), dtype, sequences);
+        for one in shapes() {
+            let Ok(held) = asked.on(one) else {
+                continue;
+            };
             let groups = [1, 2, 4, 8].into_iter().filter(|gpus| {
-                *gpus <= one.card.gpus
-                    && (*gpus == 1 || one.card.has_nvlink)
+                *gpus <= held.card.gpus
+                    && (*gpus == 1 || held.card.has_nvlink)
                     && asked.model.kv_heads.is_multiple_of(u32::from(*gpus))
             });
             let best = groups
-                .filter_map(|gpus| simulated(&asked, &one.card, gpus))
+                .filter_map(|gpus| simulated(&asked, &held.card, gpus))
                 .fold(0.0, f64::max);
-            let off = (one.tokens_per_second / best - 1.0).abs();
+            let off = (held.tokens_per_second / best - 1.0).abs();
             assert!(off < 0.001, "{model} on {}: {off}", one.instance_type);
             compared += 1;
         }
@@ -159,27 +149,25 @@ fn the_layout_is_the_best_of_all_by_a_simulation() {
 
 #[test]
 fn as_many_sequences_fit_as_it_says_and_no_more() {
-    let model = || published("llama-3.1-70b");
     for (name, dtype) in [
         ("p4de.24xlarge", Dtype::Fp16),
         ("p5.48xlarge", Dtype::Fp8),
         ("g7e.2xlarge", Dtype::Int4),
     ] {
-        let first = answered(ask(model(), dtype, &[name], 1)).expect("one fits");
+        let model = |sequences: u64| {
+            let sequences = u32::try_from(sequences).expect("few");
+            served(published("llama-3.1-70b"), dtype, sequences)
+        };
         // The layout may change with the load: it is asked again until it does not.
-        let mut holds = first.candidates[0].holds;
+        let mut holds = 1;
         for _ in 0..8 {
-            let many = u32::try_from(holds).expect("few");
-            match answered(ask(model(), dtype, &[name], many)) {
-                Ok(found) if found.candidates[0].holds > holds => {
-                    holds = found.candidates[0].holds;
-                }
+            match model(holds).on(of(name)) {
+                Ok(found) if found.holds > holds => holds = found.holds,
                 Ok(_) => break,
                 Err(error) => panic!("{name} holds {holds}: {error}"),
             }
         }
-        let more = u32::try_from(holds + 1).expect("few");
-        let refused = reason(ask(model(), dtype, &[name], more));
+        let refused = reason(&model(holds + 1), name);
         assert!(
             matches!(refused, FitRefusal::Memory { holds: most, .. } if most == holds),
             "{name}: {refused:?}"
@@ -189,13 +177,13 @@ fn as_many_sequences_fit_as_it_says_and_no_more() {
 
 #[test]
 fn a_model_is_spread_over_linked_gpus_alone() {
-    let large = |types: &[&str]| ask(published("llama-3.1-70b"), Dtype::Fp16, types, 1);
+    let large = served(published("llama-3.1-70b"), Dtype::Fp16, 1);
     assert_eq!(
-        reason(large(&["g6e.12xlarge"])).to_string(),
+        reason(&large, "g6e.12xlarge").to_string(),
         "4 GPUs would hold it, but L40S has no NVLink"
     );
-    let linked = answered(large(&["p4de.24xlarge"])).expect("eight A100");
-    assert_eq!(linked.candidates[0].gpus_each, 8);
+    let linked = large.on(of("p4de.24xlarge")).expect("eight A100");
+    assert_eq!(linked.gpus_each, 8);
     let wide = ModelAsk {
         params: Some(1_500_000_000_000),
         layers: Some(160),
@@ -205,9 +193,8 @@ fn a_model_is_spread_over_linked_gpus_alone() {
         ..ModelAsk::default()
     };
     let wide = wide.model().expect("whole");
-    let refused = reason(ask(wide, Dtype::Int4, &["p5en.48xlarge"], 1));
     assert_eq!(
-        refused,
+        reason(&served(wide, Dtype::Int4, 1), "p5en.48xlarge"),
         FitRefusal::Heads {
             gpus: 8,
             kv_heads: 4
@@ -217,32 +204,23 @@ fn a_model_is_spread_over_linked_gpus_alone() {
 
 #[test]
 fn what_a_card_does_not_compute_is_read_in_16_bits_or_refused() {
-    let small = |dtype, name: &str| ask(published("llama-3.2-3b"), dtype, &[name], 1);
+    let small = |dtype| served(published("llama-3.2-3b"), dtype, 1);
     let computes = |dtype, name: &str| {
-        let found = answered(small(dtype, name)).expect("it fits");
-        found.candidates[0].card.computes
+        let held = small(dtype).on(of(name)).expect("it fits");
+        held.card.computes
     };
     assert_eq!(computes(Dtype::Fp8, "g6.xlarge"), Computes::AsStored);
     assert_eq!(computes(Dtype::Fp8, "g5.xlarge"), Computes::In16Bits);
     assert_eq!(computes(Dtype::Int4, "g4dn.xlarge"), Computes::In16Bits);
     assert_eq!(
-        reason(small(Dtype::Bf16, "g4dn.xlarge")).to_string(),
+        reason(&small(Dtype::Bf16), "g4dn.xlarge").to_string(),
         "T4 does not run bf16"
     );
-    assert_eq!(
-        reason(small(Dtype::Fp16, "p3.2xlarge")),
-        FitRefusal::NotLaunchable
-    );
-    assert_eq!(
-        reason(small(Dtype::Fp16, "g4ad.xlarge")),
-        FitRefusal::Vendor
-    );
-    assert_eq!(
-        reason(small(Dtype::Fp16, "trn1.2xlarge")),
-        FitRefusal::Vendor
-    );
+    for other in ["g4ad.xlarge", "trn1.2xlarge"] {
+        assert_eq!(reason(&small(Dtype::Fp16), other), FitRefusal::Vendor);
+    }
     assert!(matches!(
-        reason(small(Dtype::Fp16, "g7.2xlarge")),
+        reason(&small(Dtype::Fp16), "g7.2xlarge"),
         FitRefusal::Unknown { .. }
     ));
 }
@@ -250,59 +228,34 @@ fn what_a_card_does_not_compute_is_read_in_16_bits_or_refused() {
 /// An eighth of an L4 has 2,861 MiB and an eighth of 300 GB/s and 121 TFLOPS.
 #[test]
 fn a_part_of_a_gpu_has_its_part_of_the_speed() {
-    let shape = shapes().find(|shape| shape.instance_type == "g6f.large");
-    let card = Card::of(shape.expect("known"), Dtype::Fp16).expect("a card");
+    let card = Card::of(of("g6f.large"), Dtype::Fp16).expect("a card");
     assert_eq!((card.gpus, card.usable_mib), (1, 2_861));
     assert!((card.bytes_per_second - 37.5e9).abs() < 1.0);
     assert!((card.flops - 15.125e12).abs() < 1e3);
 }
 
 #[test]
-fn where_nothing_fits_the_nearest_is_said() {
-    let nearest = |ask: FitAsk| answered(ask).expect_err("too large").nearest;
-    let many = ask(published("llama-3.1-8b"), Dtype::Fp16, &["g6e.xlarge"], 21);
+fn where_a_type_does_not_hold_it_the_nearest_is_reported() {
+    let nearest = |model: &str, dtype, name: &str, sequences| {
+        served(published(model), dtype, sequences).nearest_on(of(name))
+    };
     assert_eq!(
-        nearest(many),
+        nearest("llama-3.1-8b", Dtype::Fp16, "g6e.xlarge", 21),
         Some(Nearest::Fewer {
             dtype: Dtype::Fp16,
             instance_type: "g6e.xlarge".to_owned(),
             sequences: 20,
         })
     );
-    let large = ask(published("llama-3.1-70b"), Dtype::Fp16, &["g7e.2xlarge"], 1);
     assert_eq!(
-        nearest(large),
+        nearest("llama-3.1-70b", Dtype::Fp16, "g7e.2xlarge", 1),
         Some(Nearest::Smaller {
             dtype: Dtype::Fp8,
             instance_type: "g7e.2xlarge".to_owned(),
         })
     );
-    let never = ask(
-        published("llama-3.1-405b"),
-        Dtype::Int4,
-        &["g4dn.xlarge"],
-        1,
+    assert_eq!(
+        nearest("llama-3.1-405b", Dtype::Int4, "g4dn.xlarge", 1),
+        None
     );
-    assert_eq!(nearest(never), None);
-}
-
-#[test]
-fn types_stand_cheapest_first_in_each_type_of_numbers() {
-    let mut asked = ask(published("llama-3.1-8b"), Dtype::Fp16, &[], 4);
-    asked.dtypes = vec![Dtype::Fp16, Dtype::Int4];
-    let found = answered(asked).expect("much fits");
-    for dtype in [Dtype::Fp16, Dtype::Int4] {
-        let prices: Vec<_> = found.of(dtype).filter_map(Candidate::hourly).collect();
-        let amounts: Vec<Decimal> = prices.iter().map(|price| price.amount()).collect();
-        assert!(amounts.len() > 20 && amounts.is_sorted(), "{amounts:?}");
-        let least = found.least_per_million(dtype).expect("priced");
-        let cost = |one: &Candidate| one.per_million(&found.ask.terms).map(Money::amount);
-        assert!(
-            found
-                .of(dtype)
-                .filter_map(cost)
-                .all(|one| Some(one) >= cost(least))
-        );
-    }
-    assert!(found.of(Dtype::Int4).count() >= found.of(Dtype::Fp16).count());
 }

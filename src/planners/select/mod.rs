@@ -5,7 +5,8 @@ mod refusal;
 
 pub use refusal::Refusal;
 
-use super::fit::{FitRefusal, Layout, ServedModel};
+use super::fit::{FitRefusal, Layout, MeasuredMemory, ServedModel};
+use super::model::Dtype;
 use super::paying::{Paying, Today};
 use crate::catalog::{family, whole_device_spec};
 use crate::domain::{
@@ -38,8 +39,11 @@ pub struct Wanted {
     pub gpus: Option<GpuShare>,
     /// Whether an accelerator is named; others than NVIDIA's are there for those who do.
     pub names_accelerator: bool,
-    /// A language model that the GPUs of one instance hold.
-    pub model: Option<ServedModel>,
+    /// A language model that the GPUs of one instance hold: the same in each type of numbers
+    /// that will do, the preferred one first. Empty for other work.
+    pub models: Vec<ServedModel>,
+    /// The memory that GPUs were seen to hold, beside that of the models.
+    pub measured: Option<MeasuredMemory>,
     /// Memory of each GPU, MiB.
     pub vram_mib: Option<f64>,
     /// Memory of all GPUs together, MiB.
@@ -129,7 +133,7 @@ pub struct SelectedType {
     pub serves_rate: Option<bool>,
     /// Of a thousand requests at the rate that was stated, where it is served; unrounded.
     pub per_thousand_requests: Option<Money>,
-    /// How its GPUs hold the model; absent without one.
+    /// How its GPUs hold the model, and in which type of numbers; absent without one.
     pub layout: Option<Layout>,
     /// What a month costs less than on one instance of today, below zero where it costs more;
     /// absent where that is unknown or in another currency, where commitments pay of today's, and
@@ -141,6 +145,11 @@ impl SelectedType {
     /// Whether it does everything that was asked for, as far as that can be known.
     pub fn is_checked(&self) -> bool {
         self.serves_rate != Some(false)
+    }
+
+    /// Type of the weights of its model.
+    pub fn dtype(&self) -> Option<Dtype> {
+        Some(self.layout.as_ref()?.dtype)
     }
 }
 
@@ -162,13 +171,20 @@ pub struct ReasonCount<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selection {
     pub wanted: Wanted,
-    /// Those that serve the rate first; then by currency, by price, by name and region.
+    /// Those that serve the rate first; then by type of numbers as asked, by currency, by price,
+    /// by name and region.
     pub fits: Vec<SelectedType>,
     /// Nearest first: by reason, by how much is missing, by on-demand price, by name.
     pub refused: Vec<RefusedType>,
 }
 
 impl Selection {
+    /// The types that hold the model in a type of numbers, cheapest first.
+    pub fn of(&self, dtype: Dtype) -> impl Iterator<Item = &SelectedType> {
+        let fits = self.fits.iter();
+        fits.filter(move |one| one.dtype() == Some(dtype))
+    }
+
     /// Reasons with how many types they keep out, nearest first.
     pub fn reasons(&self) -> Vec<ReasonCount<'_>> {
         let mut reasons: Vec<ReasonCount<'_>> = Vec::new();
@@ -191,7 +207,10 @@ pub fn select(wanted: Wanted, offered: Vec<OfferedType>) -> Selection {
     let mut refused = Vec::new();
     for one in offered {
         match wanted.judge(&one) {
-            Ok(judged) => fits.push(wanted.selected(one, judged)),
+            Ok(judged) => {
+                let judged = judged.into_iter();
+                fits.extend(judged.map(|judged| wanted.selected(one.clone(), judged)));
+            }
             Err(reason) => refused.push(RefusedType {
                 offered: one,
                 reason,
@@ -200,8 +219,10 @@ pub fn select(wanted: Wanted, offered: Vec<OfferedType>) -> Selection {
     }
     fits.sort_by(|left, right| {
         let key = |one: &SelectedType| {
-            let rate = one.rate;
-            (!one.is_checked(), rate.currency(), rate.amount())
+            let (rate, dtype) = (one.rate, one.dtype());
+            let mut dtypes = wanted.models.iter().map(|served| Some(served.dtype));
+            let preferred = dtypes.position(|one| one == dtype);
+            (!one.is_checked(), preferred, rate.currency(), rate.amount())
         };
         key(left)
             .cmp(&key(right))
@@ -216,13 +237,9 @@ pub fn select(wanted: Wanted, offered: Vec<OfferedType>) -> Selection {
 }
 
 fn nearer(left: &RefusedType, right: &RefusedType) -> Ordering {
-    let missing = |one: &RefusedType| one.reason.shortfall().unwrap_or_default();
     let price = |one: &RefusedType| one.offered.on_demand_amount();
-    right
-        .reason
-        .rank()
-        .cmp(&left.reason.rank())
-        .then_with(|| missing(left).total_cmp(&missing(right)))
+    left.reason
+        .nearer(&right.reason)
         .then_with(|| price(left).is_none().cmp(&price(right).is_none()))
         .then_with(|| price(left).cmp(&price(right)))
         .then_with(|| left.offered.place().cmp(&right.offered.place()))
@@ -236,12 +253,37 @@ struct Judged {
 }
 
 impl Wanted {
-    /// The way to pay for a type, its rate, and how it holds the model.
-    fn judge(&self, one: &OfferedType) -> Result<Judged, Refusal> {
+    /// The model in the preferred type of numbers; absent for other work.
+    pub fn model(&self) -> Option<&ServedModel> {
+        self.models.first()
+    }
+
+    /// What speaks for a type, once for each type of numbers in which it holds the model; or
+    /// against it, in the one that comes nearest.
+    fn judge(&self, one: &OfferedType) -> Result<Vec<Judged>, Refusal> {
+        if self.models.is_empty() {
+            return Ok(vec![self.judge_in(one, None)?]);
+        }
+        let (mut held, mut refused) = (Vec::new(), Vec::new());
+        for served in &self.models {
+            match self.judge_in(one, Some(served)) {
+                Ok(judged) => held.push(judged),
+                Err(reason) => refused.push(reason),
+            }
+        }
+        let nearest = refused.into_iter().min_by(Refusal::nearer);
+        match nearest.filter(|_| held.is_empty()) {
+            Some(reason) => Err(reason),
+            None => Ok(held),
+        }
+    }
+
+    /// The way to pay for a type, its rate, and how it holds a model.
+    fn judge_in(&self, one: &OfferedType, served: Option<&ServedModel>) -> Result<Judged, Refusal> {
         let mut layout = None;
         if one.is_cpu() {
             // A model is computed on GPUs alone.
-            let needed = self.vcpu_without_gpu.filter(|_| self.model.is_none());
+            let needed = self.vcpu_without_gpu.filter(|_| served.is_none());
             let needed = needed.ok_or(Refusal::NoGpu)?;
             if is_burstable(one.shape) {
                 return Err(Refusal::Unknown {
@@ -253,7 +295,7 @@ impl Wanted {
         } else {
             self.ask_accelerator(one)?;
             self.ask_architecture(one.shape)?;
-            layout = self.ask_gpus(one.shape)?;
+            layout = self.ask_gpus(one.shape, served)?;
             Self::ask_memory(one.shape, self.memory_mib)?;
             if let Some(needed) = self.vcpu {
                 Self::ask_vcpu(one.shape, needed)?;
@@ -303,7 +345,11 @@ impl Wanted {
         }
     }
 
-    fn ask_gpus(&self, shape: &InstanceShape) -> Result<Option<Layout>, Refusal> {
+    fn ask_gpus(
+        &self,
+        shape: &InstanceShape,
+        served: Option<&ServedModel>,
+    ) -> Result<Option<Layout>, Refusal> {
         let unknown = |fact: &'static str| Refusal::Unknown { fact };
         let gpu = shape
             .gpu
@@ -321,7 +367,7 @@ impl Wanted {
         if self.vram_mib.is_some() || self.vram_total_mib.is_some() {
             self.ask_vram(gpu)?;
         }
-        let layout = self.ask_model(shape)?;
+        let layout = served.map(|served| held_by(shape, served)).transpose()?;
         if self.nvlink {
             let linked = whole_device_spec(gpu).and_then(|spec| spec.nvlink_gbps);
             if linked.ok_or(unknown("NVLink"))? <= 0.0 {
@@ -332,26 +378,6 @@ impl Wanted {
             return Err(Refusal::Efa);
         }
         Ok(layout)
-    }
-
-    /// How the GPUs of a type hold the model.
-    fn ask_model(&self, shape: &InstanceShape) -> Result<Option<Layout>, Refusal> {
-        let Some(served) = &self.model else {
-            return Ok(None);
-        };
-        match served.on(shape) {
-            Ok(layout) => Ok(Some(layout)),
-            Err(FitRefusal::Unknown { fact, .. }) => Err(Refusal::Unknown { fact }),
-            Err(reason) => Err(Refusal::Model {
-                params: served.model.params,
-                dtype: served.dtype,
-                gpus: shape
-                    .gpu
-                    .as_ref()
-                    .map_or(0, |gpu| gpu.share.visible_devices()),
-                reason,
-            }),
-        }
     }
 
     fn ask_vram(&self, gpu: &GpuOffer) -> Result<(), Refusal> {
@@ -466,7 +492,7 @@ impl Wanted {
         } = judged;
         let monthly = self.monthly(paying, rate);
         let today = self.today.as_ref();
-        let today = today.filter(|today| self.model.is_none() && !today.is_committed);
+        let today = today.filter(|today| self.models.is_empty() && !today.is_committed);
         let today = today.and_then(|today| today.rate);
         let today = today.map(|rate| self.monthly(Paying::OnDemand, rate));
         let requests = self.rate_per_second.map(|rate| rate * Decimal::from(3_600));
@@ -491,6 +517,22 @@ impl Wanted {
             rate,
         }
     }
+}
+
+/// How the GPUs of a type hold a model.
+fn held_by(shape: &InstanceShape, served: &ServedModel) -> Result<Layout, Refusal> {
+    served.on(shape).map_err(|reason| match reason {
+        FitRefusal::Unknown { fact, .. } => Refusal::Unknown { fact },
+        reason => Refusal::Model {
+            params: served.model.params,
+            dtype: served.dtype,
+            gpus: shape
+                .gpu
+                .as_ref()
+                .map_or(0, |gpu| gpu.share.visible_devices()),
+            reason,
+        },
+    })
 }
 
 /// Whether a type earns credits for its CPUs and is slowed down without them: families

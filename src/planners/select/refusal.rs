@@ -5,6 +5,7 @@ use crate::planners::fit::FitRefusal;
 use crate::planners::model::{Dtype, parameters};
 use crate::planners::paying::Paying;
 use rust_decimal::prelude::ToPrimitive;
+use std::cmp::Ordering;
 use std::fmt;
 
 const MIB_OF_GIB: f64 = 1024.0;
@@ -34,7 +35,7 @@ pub enum Refusal {
         needed_mib: f64,
         usable_mib: u64,
     },
-    /// Its GPUs do not hold the model, by the arithmetic of `gpucost fit`.
+    /// Its GPUs do not hold the model, whatever they cost.
     Model {
         params: u64,
         dtype: Dtype,
@@ -83,8 +84,15 @@ impl Refusal {
     }
 
     /// How near it came: higher is nearer.
-    pub(super) fn rank(&self) -> u8 {
+    fn rank(&self) -> u8 {
         self.name_and_rank().1
+    }
+
+    /// The one that came nearer first: the later reason, then what misses by less.
+    pub(super) fn nearer(&self, other: &Self) -> Ordering {
+        let missing = |one: &Self| one.shortfall().unwrap_or_default();
+        let by_rank = other.rank().cmp(&self.rank());
+        by_rank.then_with(|| missing(self).total_cmp(&missing(other)))
     }
 
     fn name_and_rank(&self) -> (&'static str, u8) {

@@ -7,10 +7,8 @@ use std::borrow::Cow;
 /// The commands whose documents are answers.
 const ANSWERS: &[&str] = &[
     "autoscale",
-    "batching",
     "bill",
     "capacity",
-    "fit",
     "history",
     "history digest",
     "kpi",

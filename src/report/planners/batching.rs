@@ -1,4 +1,4 @@
-//! `gpucost batching` in words.
+//! `gpucost capacity` for requests in batches, in words.
 
 use super::figures::{
     an_hour, basis, current, decimal, decimals_of, missing, not_launched, rows, step,
@@ -24,7 +24,7 @@ pub fn batching_answer(
     let named = found.ask.machine.instance_type.as_ref();
     let choices = found.choices.iter().map(|choice| (choice, found));
     Doc {
-        name: "batching",
+        name: "capacity",
         headline: headline(found, best, server),
         given: given(found, curve_source, today),
         steps: steps(found, best, today),
@@ -88,7 +88,7 @@ fn given(found: &Batching, curve_source: &str, today: Option<&Today>) -> Vec<Giv
         basis("curve_points", "points of the curve", Value::Count(points), curve_source);
         basis("max_wait_ms", "longest wait for a batch, ms", Value::Number(ask.max_wait_seconds * 1e3, 1), "--max-wait");
         basis("target_percent", "load at most", Value::Percent(ask.target * 100.0), "--target, or serving_target_percent of the policy");
-        basis("latency_ms", "objective, ms", Value::make_number(objective_ms, 1), "--latency");
+        basis("objective_ms", "objective, ms", Value::make_number(objective_ms, 1), "--objective");
         basis("servers_per_instance", "servers on an instance", Value::Count(ask.machine.servers.into()), "--type");
         ..today.into_iter().flat_map(current);
     }

@@ -119,7 +119,7 @@ fn given(plan: &Capacity<'_>) -> Vec<Given> {
         for counts in counts => basis("mean_per_second", "requests per second, mean", Value::Number(counts.mean_per_second, 3), "over the periods with a count");
         for counts in counts => basis("max_per_second", "requests per second, largest period", Value::Number(counts.max_per_second, 3), "the same");
         basis("headroom_percent", "headroom", Value::Percent(load.headroom_percent), "--headroom");
-        basis("target_percent", "how busy a GPU may be", Value::Percent(load.target_percent), "serving_target_percent of the policy");
+        basis("target_percent", "how busy a GPU may be", Value::Percent(load.target_percent), if question.is_target_stated { "--target" } else { "serving_target_percent of the policy" });
         basis("per_gpu_per_second", "requests per second of a GPU", Value::Number(load.gpu.per_second(), 3), throughput_source(&question.basis));
         basis("batch", "requests at the same time on a GPU", Value::make_count(load.gpu.batch), "--batch");
         basis("service_seconds", "seconds of a request on a GPU, mean", Value::Number(load.gpu.service_seconds, 6), "batch / requests per second of a GPU");

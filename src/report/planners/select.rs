@@ -1,6 +1,7 @@
 //! Which instance type to rent.
 
-use super::figures::{MIB_OF_GIB, an_hour, basis, current, decimal, gib, missing, rows, step};
+use super::figures::{MIB_OF_GIB, an_hour, basis, current, missing, rows, step};
+use super::model;
 use crate::domain::{
     Architecture, Currency, GpuShare, InstanceShape, Money, PriceQuote, WorkloadKind,
 };
@@ -20,7 +21,7 @@ pub fn select_answer(selection: &Selection) -> Doc {
         selection.reasons(),
     );
     let is_sized = wanted.vram_mib.is_some() || wanted.vram_total_mib.is_some();
-    let is_known = is_sized || wanted.model.is_some() || wanted.vcpu_without_gpu.is_some();
+    let is_known = is_sized || wanted.model().is_some() || wanted.vcpu_without_gpu.is_some();
     Doc {
         name: "select",
         headline: headline(selection),
@@ -28,12 +29,14 @@ pub fn select_answer(selection: &Selection) -> Doc {
         steps: steps(selection),
         tables: rows! {
             types(selection);
+            ..model::tables(selection);
             Table::of("reasons", "WHY OTHERS ARE OUT, NEAREST FIRST", ("reason", "reasons"), of_reasons(), reasons);
             Table::of("refused", "TYPES THAT ARE OUT", noun(is_spread), of_refused(), refused).wide_unless(is_spread, &["region"]);
         },
         caveats: caveats(selection),
         missing: rows! {
-            if !is_known => missing("memory that the work needs on a GPU", "measure a run with `gpucost profile --samples run.jsonl -- COMMAND` and pass `--profile-data run.jsonl`, compute it for a language model with `gpucost fit --params 8b`, or pass `--vram SIZE`");
+            if !is_known => missing("memory that the work needs on a GPU", "measure a run with `gpucost profile --samples run.jsonl -- COMMAND` and pass `--profile-data run.jsonl`, compute it for a language model with `gpucost select --params 8b`, or pass `--vram SIZE`");
+            ..model::unknown(wanted);
         },
         next: next(selection),
         ..Doc::default()
@@ -50,15 +53,26 @@ fn headline(selection: &Selection) -> String {
     };
     let count = |is_checked: bool| {
         let fits = selection.fits.iter();
-        fits.filter(|one| one.is_checked() == is_checked).count() as u64
+        let alike = fits.filter(|one| one.dtype() == best.dtype());
+        alike.filter(|one| one.is_checked() == is_checked).count() as u64
     };
     let (checked, unchecked) = (count(true), count(false));
+    let served = selection.wanted.models.iter();
+    let served = served
+        .filter(|one| Some(one.dtype) == best.dtype())
+        .map(model::served);
+    let tokens = model::per_million(best, selection);
     let name = place(&best.offered);
+    let name = served.fold(name, |name, served| format!("{served}: {name}"));
     let costs = format!(
-        "{} per hour {}, {} per month",
+        "{} per hour {}, {} per month{}",
         unit_price(an_hour(best.rate)),
         best.paying,
         money(best.monthly),
+        tokens.map_or(String::new(), |cost| format!(
+            ", about {} per million output tokens",
+            money(cost)
+        ))
     );
     let rate = selection.wanted.rate_per_second.unwrap_or_default();
     let rate = format!("{} requests per second", rate.round_dp(6).normalize());
@@ -101,18 +115,11 @@ fn given(wanted: &Wanted) -> Vec<Given> {
     };
     let usd = |amount: Decimal| Money::new(amount, Currency::Usd);
     let architecture = wanted.architecture.map_or("any", Architecture::name);
-    let served = wanted.model.as_ref();
     rows! {
         line("kind", "kind of work", Value::text(wanted.kind.to_string()), "--kind");
         if wanted.restartable => line("restartable", "restartable", Value::Flag(true), "--restartable");
         line("gpus", "GPUs", gpus, "--gpus");
-        for served in served => line("params_billion", "parameters, billions", Value::Number(served.model.params as f64 / 1e9, 2), "--params");
-        for served in served => line("dtype", "numbers of the weights", Value::text(served.dtype.name()), "--dtype");
-        for served in served => line("context_tokens", "cache of a sequence, tokens", Value::Count(served.load.context_tokens), "--context");
-        for served in served => line("sequences", "sequences in flight", Value::Count(served.load.sequences.into()), "--concurrency");
-        for served in served => line("kv_dtype", "numbers in the cache", Value::text(served.terms.kv_dtype.name()), "--kv-dtype");
-        for served in served => line("runtime_gib", "CUDA context and buffers, GiB per GPU", Value::Number(served.terms.runtime_mib / MIB_OF_GIB, 1), "--runtime-gib");
-        for served in served => line("headroom", "headroom on memory, factor", Value::Number(served.terms.headroom, 2), "--headroom");
+        ..model::given(wanted);
         for mib in wanted.vram_mib => line("vram_mib", "MiB of each GPU", Value::Number(mib, 0), "--vram");
         for mib in wanted.vram_total_mib => line("vram_total_mib", "MiB of all GPUs", Value::Number(mib, 0), "--vram-total");
         for mib in wanted.memory_mib => line("memory_mib", "MiB of host memory", Value::Number(mib, 0), "--memory");
@@ -140,7 +147,7 @@ fn steps(selection: &Selection) -> Vec<Step> {
             Value::Money(best.monthly),
         );
         ..best.and_then(|best| against_today(best, wanted));
-        ..best.and_then(|best| memory(best, wanted));
+        ..best.into_iter().flat_map(|best| model::steps(best, wanted));
         for (offer, requests) in priced.zip(wanted.rate_per_second) => step(
             "1,000 requests without a GPU",
             format!("{} of {} / ({} × 3,600) × 1,000", offer.rate.amount().normalize(), offer.offered.shape.instance_type, requests.normalize()),
@@ -157,26 +164,6 @@ fn against_today(best: &SelectedType, wanted: &Wanted) -> Option<Step> {
         format!("month less than one {}", today.instance_type),
         format!("{} × {hours} h - {}", rate.normalize(), money(best.monthly)),
         Value::Money(best.saved_monthly?),
-    ))
-}
-
-/// What each GPU of the cheapest needs for the model.
-fn memory(best: &SelectedType, wanted: &Wanted) -> Option<Step> {
-    let (served, layout) = (wanted.model.as_ref()?, best.layout?);
-    let cache = layout.pace.sequences
-        * served.load.context_tokens as f64
-        * served.model.kv_bytes_per_token(served.terms.kv_dtype);
-    Some(step(
-        "needed on each GPU, GiB",
-        format!(
-            "({} of weights + {} of cache) / {} + {}, × {}",
-            decimal(gib(served.model.weight_bytes(served.dtype)), 2),
-            decimal(gib(cache), 2),
-            layout.gpus_each,
-            decimal(served.terms.runtime_mib / MIB_OF_GIB, 2),
-            decimal(served.terms.headroom, 2)
-        ),
-        Value::Number(layout.needed_mib / MIB_OF_GIB, 2),
     ))
 }
 
@@ -199,25 +186,38 @@ fn types(selection: &Selection) -> Table {
     let (fits, wanted) = (&selection.fits, &selection.wanted);
     let has_regions = has_regions(fits.iter().map(|offer| &offer.offered));
     let is_on_demand = fits.iter().all(|offer| offer.paying == Paying::OnDemand);
-    let (today, has_model) = (wanted.today.as_ref(), wanted.model.is_some());
+    let (today, has_model) = (wanted.today.as_ref(), wanted.model().is_some());
     // Names of types need their room: the headline says how the first is paid, and the next
     // commands what commitments cost.
     let is_wide = today.is_some() || has_model;
     let is_saved = today.is_some_and(|today| !today.is_committed);
+    let several = wanted.models.len() > 1;
+    let is_in_part = wanted
+        .model()
+        .is_some_and(|one| one.terms.utilization < 1.0);
+    let rows = fits.iter().map(|offer| (offer, selection));
     Table::of(
         "types",
         "TYPES THAT FIT",
         noun(has_regions),
         of_types(),
-        fits,
+        rows,
     )
     .wide_unless(has_regions, &["region"])
+    .wide_unless(several, &["dtype"])
     .wide_unless(!(has_regions || is_wide) || !is_on_demand, &["paying"])
     .wide_unless(is_saved && !has_model, &["saved_monthly"])
     .wide_unless(
         has_model,
-        &["copies", "gpus_of_a_copy", "gpu_memory_needed_gib"],
+        &[
+            "gpus_of_a_copy",
+            "gpu_memory_needed_gib",
+            "output_tokens_per_second",
+            "cost_per_million_output_tokens",
+        ],
     )
+    .wide_unless(is_in_part, &["cost_per_hour_of_use"])
+    .wide_unless(!has_model, &["on_demand_hourly", "spot_hourly"])
     .wide_unless(wanted.rate_per_second.is_some(), &["per_thousand_requests"])
     // Nothing else may be interrupted.
     .wide_unless(wanted.restartable, &["interruption_band"])
@@ -225,29 +225,37 @@ fn types(selection: &Selection) -> Table {
 }
 
 columns! {
-    fn of_types<'a>(row: &'a SelectedType) {
-        text "instance_type", "type", Narrow(0), row.offered.shape.instance_type.clone();
-        opt text "region", "region", Narrow(0), row.offered.region.clone();
-        opt text "gpu", "gpu", Narrow(0), gpus(row.offered.shape);
-        text "paying", "by", Narrow(0), row.paying.to_string();
-        price "hourly", "hour", Wide, an_hour(row.rate);
-        money "monthly_cost", "month", Narrow(0), row.monthly;
-        opt money "saved_monthly", "saves", Narrow(0), row.saved_monthly;
-        opt count "copies", "copies", Narrow(0), row.layout.map(|held| held.copies);
-        opt count "gpus_of_a_copy", "GPUs each", Narrow(0), row.layout.map(|held| held.gpus_each);
-        opt number "gpu_memory_needed_gib", "needs GiB", Narrow(0), row.layout.map(|held| held.needed_mib / MIB_OF_GIB);
-        opt count "most_sequences", "most sequences", Wide, row.layout.map(|held| held.holds);
-        opt number "output_tokens_per_second", "tokens/s", Wide, row.layout.map(|held| held.tokens_per_second);
-        opt flag "serves_rate", "serves the rate", Wide, row.serves_rate.filter(|serves| *serves), "Absent where that was not checked.";
-        opt price "per_thousand_requests", "1k requests", Narrow(0), row.per_thousand_requests;
-        opt price "on_demand_hourly", "on-demand", Narrow(0), price(row.offered.on_demand.as_ref());
-        opt price "spot_hourly", "spot", Narrow(0), price(row.offered.spot.as_ref());
-        opt text "interruption_band", "interrupted", Narrow(0), row.offered.interruption.map(|band| band.to_string());
-        opt price "reserved_1yr_hourly", "1 yr", Narrow(0), price(row.offered.reserved_1yr.as_ref());
-        opt price "reserved_3yr_hourly", "3 yr", Narrow(0), price(row.offered.reserved_3yr.as_ref());
-        count "vcpu", "vcpu", Wide, row.offered.shape.vcpu;
-        count "memory_mib", "memory MiB", Wide, row.offered.shape.memory_mib;
-        opt date "price_date", "price seen", Wide, row.offered.quote(row.paying).map(|quote| quote.seen_on);
+    fn of_types<'a>(row: (&'a SelectedType, &'a Selection)) {
+        text "instance_type", "type", Narrow(0), row.0.offered.shape.instance_type.clone();
+        opt text "region", "region", Narrow(0), row.0.offered.region.clone();
+        opt text "dtype", "dtype", Narrow(0), row.0.dtype().map(|dtype| dtype.name().to_owned());
+        opt text "gpu", "gpu", Narrow(0), gpus(row.0.offered.shape);
+        text "paying", "by", Narrow(0), row.0.paying.to_string();
+        price "hourly", "hour", Wide, an_hour(row.0.rate);
+        opt price "cost_per_hour_of_use", "hour of use", Narrow(0), model::hour_of_use(row.0, row.1);
+        money "monthly_cost", "month", Narrow(0), row.0.monthly;
+        opt money "saved_monthly", "saves", Narrow(0), row.0.saved_monthly;
+        opt count "copies", "copies", Wide, row.0.layout.as_ref().map(|held| held.copies);
+        opt count "gpus_of_a_copy", "GPUs each", Narrow(0), row.0.layout.as_ref().map(|held| held.gpus_each);
+        opt number "gpu_memory_needed_gib", "needs GiB", Narrow(0), row.0.layout.as_ref().map(|held| held.needed_mib / MIB_OF_GIB);
+        opt number "gpu_memory_gib", "GiB per GPU", Wide, row.0.layout.as_ref().map(|held| held.card.usable_mib as f64 / MIB_OF_GIB);
+        opt count "most_sequences", "most sequences", Wide, row.0.layout.as_ref().map(|held| held.holds);
+        opt text "computes_in", "computes in", Wide, row.0.layout.as_ref().map(model::computes_in);
+        opt number "token_ms", "ms per token", Wide, row.0.layout.as_ref().map(|held| held.pace.step_seconds * 1e3);
+        opt number[2] "first_tokens_seconds", "s to first tokens", Wide, row.0.layout.as_ref().map(|held| held.pace.prefill_seconds);
+        opt number[0] "output_tokens_per_second", "tokens/s", Narrow(0), row.0.layout.as_ref().map(|held| held.tokens_per_second);
+        opt price "cost_per_million_output_tokens", "1M tokens", Narrow(0), model::per_million(row.0, row.1);
+        opt flag "serves_rate", "serves the rate", Wide, row.0.serves_rate.filter(|serves| *serves), "Absent where that was not checked.";
+        opt price "per_thousand_requests", "1k requests", Narrow(0), row.0.per_thousand_requests;
+        opt price "on_demand_hourly", "on-demand", Narrow(0), price(row.0.offered.on_demand.as_ref());
+        opt price "spot_hourly", "spot", Narrow(0), price(row.0.offered.spot.as_ref());
+        opt text "interruption_band", "interrupted", Narrow(0), row.0.offered.interruption.map(|band| band.to_string());
+        opt price "reserved_1yr_hourly", "1 yr", Narrow(0), price(row.0.offered.reserved_1yr.as_ref());
+        opt price "reserved_3yr_hourly", "3 yr", Narrow(0), price(row.0.offered.reserved_3yr.as_ref());
+        count "vcpu", "vcpu", Wide, row.0.offered.shape.vcpu;
+        count "memory_mib", "memory MiB", Wide, row.0.offered.shape.memory_mib;
+        opt text "price_origin", "origin", Wide, row.0.offered.quote(row.0.paying).map(|quote| quote.origin.to_string());
+        opt date "price_date", "price seen", Wide, row.0.offered.quote(row.0.paying).map(|quote| quote.seen_on);
     }
 }
 
@@ -286,7 +294,7 @@ fn caveats(selection: &Selection) -> Vec<String> {
     let today = wanted.today.as_ref();
     let several = today.filter(|today| today.instances > 1);
     let committed = today.filter(|today| today.is_committed);
-    let modeled = today.filter(|_| wanted.model.is_some());
+    let modeled = today.filter(|_| wanted.model().is_some());
     rows! {
         if fits.any(|offer| offer.paying == Paying::Spot) => "spot instances are interrupted; checkpoints and lost work are not in these prices, and spot capacity may not be there".to_owned();
         if wanted.restartable && is_serving => "serving is never ranked by spot: requests fail when an instance is interrupted".to_owned();
@@ -295,8 +303,8 @@ fn caveats(selection: &Selection) -> Vec<String> {
         for today in several => format!("{} has {} instances, and each row is about one: how many of another type do their work was not computed; `gpucost rightsize` projects that", today.name, today.instances);
         for today in committed => format!("commitments pay of {}, and cost as much when it moves: what a type saves was not computed", today.name);
         for today in modeled => format!("the needs are those of the model and not what was measured of {}: what a type saves was not computed, because GPUs that hold a model may serve fewer requests than {} does today", today.name, today.instance_type);
-        if wanted.model.is_some() => "the types are ranked by the hour and not by what they serve: `fit` takes the flags of the model too, and ranks them by the price of a million tokens".to_owned();
-        if wanted.model.is_none() => "how fast the work is on each type was not computed: a cheaper hour may do less work; `gpucost fit --params 7b` computes the speed of a language model of that size".to_owned();
+        ..model::caveats(selection);
+        if wanted.model().is_none() => "how fast the work is on each type was not computed: a cheaper hour may do less work; `--params 7b` computes the speed of a language model of that size".to_owned();
     }
 }
 

@@ -1,6 +1,6 @@
-//! `gpucost batching`: what batches save, and what is refused.
+//! `gpucost capacity` for requests in batches: what they save, and what is refused.
 
-use crate::cli::pages::{assert_explains, assert_shows, blocks, page};
+use crate::cli::pages::assert_explains;
 use crate::cli::world::{Outcome, World};
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ const CURVE: [&str; 4] = ["--rate", "300", "--curve", "1:35,8:210,32:520"];
 fn batching(arguments: &[&str]) -> Outcome {
     let mut world = World::new();
     world.set("GPUCOST_CACHE_DIR", &world.path("empty"));
-    world.run(&[&["batching"], arguments].concat())
+    world.run(&[&["capacity"], arguments].concat())
 }
 
 fn json(arguments: &[&str]) -> Value {
@@ -24,7 +24,7 @@ fn a_batch_saves_ten_gpus_of_eleven() {
     let more = [
         "--max-wait",
         "100ms",
-        "--latency",
+        "--objective",
         "200ms",
         "--type",
         "g5.xlarge",
@@ -125,7 +125,7 @@ fn servers_fill_instances() {
 /// against 16.06 GB of weights at 561.6 GB/s = 28.6 ms, then
 /// 128 × (16.0605e9 + 1,088 × 131,072) / 561.6e9 = 3.693 s: 0.26567 a second, shown as 0.2657.
 #[test]
-fn a_model_has_the_throughput_that_fit_computes() {
+fn a_model_has_the_throughput_that_select_computes() {
     let found = json(&[
         "--rate",
         "2",
@@ -139,7 +139,7 @@ fn a_model_has_the_throughput_that_fit_computes() {
     let first = curve[0]["items_per_second"].as_f64().expect("a number");
     assert!((first - 0.2657).abs() < 1e-9, "{first}");
     let arguments = [
-        "fit",
+        "select",
         "--model",
         "llama-3.1-8b",
         "--type",
@@ -153,8 +153,8 @@ fn a_model_has_the_throughput_that_fit_computes() {
         "--format",
         "json",
     ];
-    let fit = World::new().run(&arguments).json();
-    let tokens = fit["types"][0]["output_tokens_per_second"].as_f64();
+    let selected = World::new().run(&arguments).json();
+    let tokens = selected["types"][0]["output_tokens_per_second"].as_f64();
     let at_16 = curve.iter().find(|point| point["batch"] == 16);
     let items = at_16.expect("a point")["items_per_second"].as_f64();
     let ratio = tokens.expect("a number") / (items.expect("a number") * 128.0);
@@ -165,29 +165,9 @@ fn a_model_has_the_throughput_that_fit_computes() {
 fn bad_input_ends_with_the_nearest_possibility() {
     for (arguments, error, hint) in [
         (
-            &["--rate", "9", "--curve", "1:35,8:210,32:180"][..],
-            "throughput falls from 210 at batch 8 to 180 at batch 32",
-            "leave out what is beyond batch 8",
-        ),
-        (
-            &["--rate", "9", "--curve", "8:210,1:35"],
-            "batch 1 follows batch 8",
-            "sort the points",
-        ),
-        (
-            &["--rate", "9", "--curve", "1:35"],
-            "at least two points",
-            "--curve 1:35,8:210",
-        ),
-        (
-            &["--rate", "9", "--curve", "1:0,2:5"],
-            "the throughput at batch 1 is not above 0",
-            "--curve 1:35",
-        ),
-        (
-            &["--rate", "9"],
-            "no throughput and no model",
-            "--curve 1:35,8:210",
+            &["--rate", "9"][..],
+            "the throughput of a GPU is not known",
+            "a `--curve` of batches",
         ),
         (
             &[
@@ -195,11 +175,11 @@ fn bad_input_ends_with_the_nearest_possibility() {
                 "300",
                 "--curve",
                 "1:35,8:210",
-                "--latency",
+                "--objective",
                 "20ms",
             ],
             "the shortest is 28.6 ms, at batch 1",
-            "`--latency 29ms`",
+            "`--objective 29ms`",
         ),
         (
             &["--rate", "1000000000", "--curve", "1:35,8:210"],
@@ -215,13 +195,13 @@ fn bad_input_ends_with_the_nearest_possibility() {
                 "--type",
                 "g6e.xlarge",
             ],
-            "no instance type in us-east-1 holds the model",
-            "pass another `--type`; `gpucost fit --model llama-3.1-70b` lists the types",
+            "g6e.xlarge does not hold the model in fp16: needs",
+            "pass another `--type`; `gpucost select --model llama-3.1-70b` lists the types",
         ),
         (
             &["--rate", "1", "--params", "70b", "--type", "g6e.xlarge"],
             "holds 0 sequences",
-            "`gpucost fit --params 70000000000` lists the types that hold the model",
+            "`gpucost select --params 70000000000` lists the types that hold the model",
         ),
         (
             &[
@@ -236,6 +216,21 @@ fn bad_input_ends_with_the_nearest_possibility() {
             ],
             "holds 0 sequences",
             "pass fewer `--input-tokens` or `--output-tokens`, or a smaller model",
+        ),
+        (
+            &["--rate", "1", "--params", "8b"],
+            "how fast a model is served depends on the instance type",
+            "--type g6e.xlarge",
+        ),
+        (
+            &["--rate", "9", "--per-gpu", "5", "--max-wait", "1s"],
+            "`--max-wait` is about batches",
+            "--curve 1:35,8:210,32:520",
+        ),
+        (
+            &["--rate", "9", "--curve", "1:35,8:210", "--demo"],
+            "an estate needs `--workload`",
+            "`gpucost audit --demo` lists the workloads",
         ),
         (
             &[
@@ -261,46 +256,15 @@ fn bad_input_ends_with_the_nearest_possibility() {
         let (_, said) = stderr.split_once("hint: ").expect("a hint");
         assert!(said.contains(hint), "{arguments:?}: {stderr}");
     }
-    for bad in [
-        ["--rate", "0"],
-        ["--rate", "-5"],
-        ["--rate", "nan"],
-        ["--rate", "inf"],
-    ] {
-        let outcome = batching(&[&bad[..], &["--curve", "1:35,8:210"]].concat());
+    for bad in [["--zones", "3"], ["--latency", "1s"]] {
+        let outcome = batching(&[&["--rate", "9", "--curve", "1:35,8:210"], &bad[..]].concat());
         assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{bad:?}");
-    }
-    for bad in [
-        ["--max-wait", "2h"],
-        ["--max-wait", "20"],
-        ["--target", "0"],
-        ["--target", "101"],
-        ["--curve", "8-210"],
-    ] {
-        let outcome = batching(&[&["--rate", "9"], &bad[..]].concat());
-        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""), "{bad:?}");
-    }
-}
-
-#[test]
-fn examples_of_the_page_print_what_it_shows() {
-    let examples = blocks(&page("planners/batching.md"), "text");
-    assert_eq!(examples.len(), 2);
-    for example in examples {
-        let (command, shown) = example.split_once('\n').expect("a command line");
-        let arguments = command
-            .strip_prefix("$ gpucost batching ")
-            .expect("a command");
-        let arguments: Vec<&str> = arguments.split(' ').collect();
-        let outcome = batching(&arguments);
-        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
-        assert_shows("docs/planners/batching.md", shown, &outcome.stdout);
     }
 }
 
 #[test]
 fn every_key_is_in_the_page() {
-    assert_explains("planners/batching.md", &json(&CURVE));
+    assert_explains("planners/capacity.md", &json(&CURVE));
 }
 
 /// `nightly-eval` has 5 g5.12xlarge for 28.36 / 5 = 5.672 an hour each: 20,702.80 a month. One by
@@ -320,7 +284,7 @@ fn a_workload_states_its_type_and_what_it_pays() {
         .iter()
         .find(|step| step["name"] == "a month of today's instances");
     assert_eq!(today.expect("a step")["result"], 20_702.8);
-    assert_explains("planners/batching.md", &found);
+    assert_explains("planners/capacity.md", &found);
 }
 
 /// The five of `nightly-eval` are reserved until February: three of them instead save nothing then.
@@ -342,7 +306,7 @@ fn what_commitments_pay_is_said_beside_fewer_instances() {
     }]);
     let reserved = world.estate("reserved.json", &estate);
     for (estate, is_said) in [(reserved.as_str(), true), (path.as_str(), false)] {
-        let asked = ["batching", "--from", estate, "--workload", "nightly-eval"];
+        let asked = ["capacity", "--from", estate, "--workload", "nightly-eval"];
         let outcome = world.run(&[&asked[..], &CURVE[..], &["--format", "json"]].concat());
         assert_eq!(outcome.code, 0, "{}", outcome.stderr);
         let caveats = outcome.json()["caveats"].to_string();
@@ -366,14 +330,14 @@ fn runs_at_several_batches_are_a_curve() {
     let eight = world.file("eight.jsonl", large);
     let (one, eight) = (format!("1:{one}"), format!("8:{eight}"));
     let runs = [
-        "batching",
+        "capacity",
         "--rate",
         "1",
         "--max-wait",
         "1m",
-        "--profile-data",
+        "--curve-data",
         &eight,
-        "--profile-data",
+        "--curve-data",
         &one,
     ];
     let outcome = world.run(&[&runs[..], &["--unit", "steps", "--format", "json"]].concat());
