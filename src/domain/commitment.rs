@@ -379,9 +379,8 @@ impl Commitments {
     /// Keeps the capacity reservations of the accounts that pass, and those of unknown ones:
     /// only its own account pays for unused room.
     pub fn retain_accounts(&mut self, keep: impl Fn(&str) -> bool) {
-        let owners = &self.owners;
         self.capacity_reservations
-            .retain(|one| owners.get(&one.id).is_none_or(|owner| keep(owner)));
+            .retain(|one| one.account.as_deref().is_none_or(&keep));
     }
 }
 
