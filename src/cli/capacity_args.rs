@@ -154,7 +154,7 @@ impl BatchArgs {
 #[derive(Debug, Args)]
 pub(super) struct CapacityArgs {
     /// Requests to serve, such as 500, 500/s, 30000/min or 1800000/h
-    #[arg(long, value_name = "RATE", value_parser = rate, allow_negative_numbers = true, required_unless_present_any = ["arrivals", "request_counts"], help_heading = "Requests")]
+    #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true, required_unless_present_any = ["arrivals", "request_counts"], help_heading = "Requests")]
     pub rate: Option<f64>,
     /// Recorded requests as CSV: a column `timestamp`, and `service_seconds` or tokens;
     /// replayed at `--rate`, or as fast as they came

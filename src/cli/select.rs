@@ -9,7 +9,7 @@ use super::{Io, output, pricing, sampled};
 use crate::analysis::{GpuFilter, Question, RunningWorkload, select_types};
 use crate::config::SettingsFile;
 use crate::domain::{GpuShare, Policy};
-use crate::planners::fit::ServedModel;
+use crate::planners::fit::{FitRefusal, Nearest, ServedModel};
 use crate::planners::model::Dtype;
 use crate::planners::select::{Budget, Refusal, Selection, Wanted, vcpus_for};
 use crate::report::select_answer;
@@ -73,7 +73,7 @@ fn hint(found: &Selection) -> String {
         };
         models.find(is_out)?.nearest_on(one.offered.shape)
     });
-    if let Some(nearest) = of_model {
+    if let Some(nearest) = most_held(found).or(of_model) {
         return with_less(&nearest);
     }
     match nearest.map(|one| &one.reason) {
@@ -89,6 +89,26 @@ fn hint(found: &Selection) -> String {
               regions with `--region all`"
             .to_owned(),
     }
+}
+
+/// The type that holds the model with the most sequences, where that is too few of them.
+fn most_held(found: &Selection) -> Option<Nearest> {
+    let held = found.refused.iter().filter_map(|one| match one.reason {
+        Refusal::Model {
+            dtype,
+            reason: FitRefusal::Memory { holds, .. },
+            ..
+        } => Some((holds, dtype, one)),
+        _ => None,
+    });
+    let held = held.filter(|(holds, ..)| *holds > 0);
+    // Of equal ones, the nearest.
+    let (sequences, dtype, one) = held.rev().max_by_key(|(holds, ..)| *holds)?;
+    Some(Nearest::Fewer {
+        dtype,
+        instance_type: one.offered.shape.instance_type.clone(),
+        sequences,
+    })
 }
 
 fn nothing(found: &Selection) -> String {

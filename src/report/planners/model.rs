@@ -278,7 +278,7 @@ pub(super) fn caveats(found: &Selection) -> Vec<String> {
         if wanted.measured.is_some() => "measured is the fullest GPU at its peak, computed is one copy of the model without headroom; an engine that reserves its cache ahead, such as vLLM, holds what it may hold".to_owned();
         if is_assumed => "speed is computed from data sheets and an assumed efficiency; of 70 published measurements, half are within 11.4% of it and 64 within 50%; with hundreds of sequences on linked GPUs, it was up to 3.2 times too high".to_owned();
         if is_assumed && is_long => format!("the longest prompt of these measurements has {} tokens: the speed of longer ones was compared with none", count(MEASURED_TOKENS));
-        if is_quantized => "quantization changes the answers of a model: only memory, speed and cost are compared, and its quality is yours to judge".to_owned();
+        if is_quantized => "quantization changes the answers of a model: only memory, speed and cost are compared; evaluate its quality on your own data".to_owned();
         if !cards.is_empty() => format!("weights only, computed in 16 bits: {cards}");
         ..on_arm(names);
     }
