@@ -306,20 +306,18 @@ impl Commitments {
         reserved.chain(plans).chain(capacity)
     }
 
-    /// Every account that bought one, with its id, to be changed.
-    pub fn accounts_mut(&mut self) -> impl Iterator<Item = (&str, &mut Option<String>)> {
-        let reserved = self.reserved_instances.iter_mut();
-        let plans = self.savings_plans.iter_mut();
-        let capacity = self.capacity_reservations.iter_mut();
-        reserved
-            .map(|one| (one.id.as_str(), &mut one.account))
-            .chain(plans.map(|one| (one.id.as_str(), &mut one.account)))
-            .chain(capacity.map(|one| (one.id.as_str(), &mut one.account)))
-    }
-
     /// Says that all of them belong to an account.
     pub fn set_owner(&mut self, account: &str) {
-        for (_, owner) in self.accounts_mut() {
+        let reserved = self
+            .reserved_instances
+            .iter_mut()
+            .map(|one| &mut one.account);
+        let plans = self.savings_plans.iter_mut().map(|one| &mut one.account);
+        let capacity = self
+            .capacity_reservations
+            .iter_mut()
+            .map(|one| &mut one.account);
+        for owner in reserved.chain(plans).chain(capacity) {
             *owner = Some(account.to_owned());
         }
     }

@@ -3,29 +3,25 @@
 //! in order of first sight, so the same estate gives the same masks, and what
 //! belonged together still does.
 
-mod clusters;
-mod jobs;
-mod managed;
+mod records;
 mod reveal;
-mod scaling;
 mod vocabulary;
 
 use crate::analysis::{is_vocabulary, kind_of_name};
 use crate::domain::{
-    ANSWER_FIELDS, Address, CapacityReservation, Cause, Commitments, Currency, Detail, FALLBACKS,
-    FIGURES, FailureKind, Gap, GapSubject, GpuModel, Instance, InstanceShape, PriceBook, PriceKey,
-    ProfiledRun, ReservedInstances, ResourceId, SavingsPlan, StorageResource, TagFilter, Volume,
-    region_of,
+    ANSWER_FIELDS, Cause, Currency, Detail, FALLBACKS, FIGURES, FailureKind, Gap, GapSubject,
+    GpuModel, PriceBook, PriceKey, ResourceId, region_of,
 };
 use crate::rules::{CLUSTER_RULES, RULES};
 use crate::savings::MissingData;
 use crate::sources::{aws, kubernetes, prometheus};
-use crate::usage::{Estate, Series};
+use crate::usage::Estate;
 use jiff::Timestamp;
+use records::{Record, Texts};
 use std::collections::{BTreeMap, BTreeSet};
 use vocabulary::{
     MASKED, is_common_key, is_family, is_given_id, is_price_source, is_region, is_rejection,
-    is_time_span, is_type, is_zone, state_transition,
+    is_time_span, is_type, is_zone,
 };
 
 /// Digits of the masks of ids: ids are sorted as text, and their masks in the same
@@ -138,6 +134,11 @@ impl Masks {
         }
         let id = ResourceId::named(text.as_str());
         let prefix = match (named, id.place()) {
+            // A name keeps the kind that it suggests, so that verdicts stay the same.
+            (Named::Name, _) => {
+                let kind = kind_of_name(text);
+                kind.map_or(named.prefix(), |kind| kind.name()).to_owned()
+            }
             // The id of a machine without a name is its name.
             (Named::Instance, Some((provider, ..))) => {
                 let kind = kind_of_name(id.native());
@@ -165,20 +166,17 @@ impl Masks {
         text
     }
 
-    fn each(&mut self, named: Named, text: &mut Option<String>) {
-        if let Some(text) = text {
-            self.mask(named, text);
-        }
+    fn all(&mut self, named: Named, texts: &mut impl Texts) {
+        texts.each(&mut |text| self.mask(named, text));
     }
 
-    fn instance_id(&mut self, id: &mut ResourceId) {
-        *id = ResourceId::named(self.masked(Named::Instance, id.as_str()));
-    }
-
-    /// A name keeps the kind that it suggests, so that verdicts stay the same.
-    fn name(&mut self, text: &mut String) {
-        let prefix = kind_of_name(text).map_or(Named::Name.prefix(), |kind| kind.name());
-        self.mask_as(Named::Name, prefix, text);
+    /// Masks those that are none of some words.
+    fn unless(&mut self, words: &[&str], named: Named, texts: &mut impl Texts) {
+        texts.each(&mut |text| {
+            if !words.contains(&text.as_str()) {
+                self.mask(named, text);
+            }
+        });
     }
 
     fn estate(&mut self, estate: &mut Estate) {
@@ -216,61 +214,33 @@ impl Masks {
         for id in ids {
             self.masked(Named::Commitment, id);
         }
-        for account in accounts {
-            self.mask(Named::Account, account);
-        }
-        for region in regions {
-            self.mask(Named::Region, region);
-        }
-        for filter in tag_filters {
-            let TagFilter {
-                key,
-                value,
-                is_excluded: _,
-            } = filter;
-            (*key, *value) = self.tag(std::mem::take(key), std::mem::take(value));
-        }
-        for instance in instances.iter_mut().chain(out_of_scope) {
-            self.instance(instance);
-        }
-        for group in scaling_groups.iter_mut() {
-            self.scaling_group(group);
-        }
+        self.all(Named::Account, accounts);
+        self.all(Named::Region, regions);
+        tag_filters.mask(self);
+        instances.mask(self);
+        out_of_scope.mask(self);
+        scaling_groups.mask(self);
         scaling_groups.sort_by(|left, right| left.key().cmp(&right.key()));
         *shapes = std::mem::take(shapes)
             .into_values()
-            .map(|shape| self.shape(shape))
+            .map(|mut shape| {
+                shape.mask(self);
+                (shape.instance_type.clone(), shape)
+            })
             .collect();
         usage.rename(|mut id| {
-            self.instance_id(&mut id);
+            self.all(Named::Instance, &mut id);
             id
         });
-        for series in metrics {
-            self.series(series);
-        }
-        for run in profiles {
-            let ProfiledRun {
-                instance,
-                start: _,
-                end: _,
-                covers_a_command: _,
-                samples: _,
-                gpu_mean_percent: _,
-                cpu_p95_percent: _,
-                memory_p95_mib: _,
-            } = run;
-            self.instance_id(instance);
-        }
-        self.clusters(clusters);
-        self.managed(managed);
-        for job in jobs {
-            self.job(job);
-        }
+        metrics.mask(self);
+        profiles.mask(self);
+        clusters.mask(self);
+        managed.mask(self);
+        managed.sort();
+        jobs.mask(self);
         *prices = self.prices(prices);
-        self.commitments(commitments);
-        for opinion in opinions.iter_mut() {
-            self.opinion(opinion);
-        }
+        commitments.mask(self);
+        opinions.mask(self);
         opinions.sort_by(|left, right| left.key().cmp(&right.key()));
         for gap in gaps {
             *gap = self.gap(gap);
@@ -279,61 +249,6 @@ impl Masks {
             .into_iter()
             .map(|(operation, calls)| (self.masked(Named::Operation, &operation), calls))
             .collect();
-    }
-
-    fn instance(&mut self, instance: &mut Instance) {
-        let Instance {
-            id,
-            account,
-            region,
-            zone,
-            instance_type,
-            state: _,
-            lifecycle: _,
-            capacity_reservation_id,
-            capacity_block_id,
-            operating_system: _,
-            tenancy: _,
-            launch_time: _,
-            attached_time: _,
-            state_transition_reason,
-            tags,
-            auto_scaling_group,
-            private_dns_name,
-            volumes,
-            addresses,
-        } = instance;
-        self.instance_id(id);
-        self.mask(Named::Account, account);
-        self.mask(Named::Region, region);
-        self.each(Named::Zone, zone);
-        self.mask(Named::Type, instance_type);
-        self.each(Named::Commitment, capacity_reservation_id);
-        self.each(Named::Commitment, capacity_block_id);
-        if let Some(reason) = state_transition_reason {
-            *reason = state_transition(reason);
-        }
-        if let Some(group) = auto_scaling_group {
-            self.name(group);
-        }
-        self.tags(tags);
-        self.each(Named::Host, private_dns_name);
-        for Volume {
-            id,
-            volume_type,
-            size_gib: _,
-        } in volumes
-        {
-            self.mask(Named::Volume, id);
-            if let Some(kind) = volume_type
-                && StorageResource::from_name(kind).is_none()
-            {
-                self.mask(Named::Type, kind);
-            }
-        }
-        for Address { id } in addresses {
-            self.mask(Named::Address, id);
-        }
     }
 
     fn tags(&mut self, tags: &mut BTreeMap<String, String>) {
@@ -346,8 +261,10 @@ impl Masks {
             return (key, value);
         }
         match key.as_str() {
-            "Name" | "gpucost:workload" | "aws:autoscaling:groupName" => self.name(&mut value),
-            key if self.kept_keys.contains(key) => self.name(&mut value),
+            "Name" | "gpucost:workload" | "aws:autoscaling:groupName" => {
+                self.mask(Named::Name, &mut value);
+            }
+            key if self.kept_keys.contains(key) => self.mask(Named::Name, &mut value),
             _ => self.mask(Named::Value, &mut value),
         }
         (self.tag_key(key), value)
@@ -363,38 +280,6 @@ impl Masks {
             .find(|owner| key.starts_with(owner));
         self.mask_as(Named::Key, Named::Key.prefix(), &mut key);
         format!("{}{key}", owner.unwrap_or_default())
-    }
-
-    fn shape(&mut self, mut shape: InstanceShape) -> (String, InstanceShape) {
-        let InstanceShape {
-            instance_type,
-            accelerator: _,
-            gpu,
-            vcpu: _,
-            memory_mib: _,
-            architecture: _,
-            local_storage_gb: _,
-            efa: _,
-        } = &mut shape;
-        self.mask(Named::Type, instance_type);
-        if let Some(offer) = gpu {
-            offer.model = GpuModel::from_name(&self.masked(Named::Gpu, offer.model.name()));
-        }
-        (instance_type.clone(), shape)
-    }
-
-    fn series(&mut self, series: &mut Series) {
-        let Series {
-            instance,
-            gpu: _,
-            metric: _,
-            statistic: _,
-            source: _,
-            joined_by: _,
-            points: _,
-            rejected: _,
-        } = series;
-        self.instance_id(instance);
     }
 
     fn prices(&mut self, prices: &PriceBook) -> PriceBook {
@@ -422,56 +307,6 @@ impl Masks {
             masked.insert_storage(&self.masked(Named::Region, region), resource, quote);
         }
         masked
-    }
-
-    fn commitments(&mut self, commitments: &mut Commitments) {
-        let mut owners: Vec<_> = commitments.accounts_mut().collect();
-        owners.sort_by_key(|(id, _)| *id);
-        for (_, account) in owners {
-            self.each(Named::Account, account);
-        }
-        let Commitments {
-            reserved_instances,
-            savings_plans,
-            capacity_reservations,
-            is_unshared: _,
-        } = commitments;
-        for ReservedInstances {
-            id,
-            region,
-            zone,
-            instance_type,
-            ..
-        } in reserved_instances
-        {
-            self.mask(Named::Commitment, id);
-            self.mask(Named::Region, region);
-            self.each(Named::Zone, zone);
-            self.mask(Named::Type, instance_type);
-        }
-        for SavingsPlan {
-            id, region, family, ..
-        } in savings_plans
-        {
-            self.mask(Named::Commitment, id);
-            self.each(Named::Region, region);
-            self.each(Named::Family, family);
-        }
-        for CapacityReservation {
-            id,
-            region,
-            zone,
-            instance_type,
-            tags,
-            ..
-        } in capacity_reservations
-        {
-            self.tags(tags);
-            self.mask(Named::Commitment, id);
-            self.mask(Named::Region, region);
-            self.mask(Named::Zone, zone);
-            self.mask(Named::Type, instance_type);
-        }
     }
 
     /// A gap keeps the words of its cause; one that has none keeps what it is about.

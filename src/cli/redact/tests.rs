@@ -5,7 +5,9 @@ use crate::domain::{CauseKind, Provider};
 fn the_same_name_gets_the_same_mask() {
     let mut masks = Masks::default();
     let mut texts = ["a".to_owned(), "b".to_owned(), "a".to_owned()];
-    texts.iter_mut().for_each(|text| masks.name(text));
+    texts
+        .iter_mut()
+        .for_each(|text| masks.mask(Named::Name, text));
     assert_eq!(texts, ["name-1", "name-2", "name-1"]);
 }
 
