@@ -6,6 +6,7 @@ use super::{
     region_of,
 };
 use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// An audit that was made before, or the one of now in the same form. Words such
@@ -138,14 +139,21 @@ pub struct PastUnused {
     pub planned_monthly_cost: Option<Money>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastGap {
     pub what: GapSubject,
-    /// Where: a region, an instance, a workload.
+    /// Where: a region, an instance, a workload. Reports call it so.
+    #[serde(alias = "where")]
     pub place: String,
     /// Its cause; absent when it has none that this program knows, and in reports that do
     /// not say it yet.
+    #[serde(default, deserialize_with = "known_cause")]
     pub cause: Option<CauseKind>,
+}
+
+fn known_cause<'de, D: Deserializer<'de>>(cause: D) -> Result<Option<CauseKind>, D::Error> {
+    let name = Option::<String>::deserialize(cause)?;
+    Ok(name.as_deref().and_then(CauseKind::from_name))
 }
 
 impl PastGap {

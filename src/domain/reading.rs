@@ -2,6 +2,7 @@
 //! unsupported is never 0.
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// Bytes in a MiB.
 pub const MIB: f64 = 1_048_576.0;
@@ -66,17 +67,22 @@ impl ThrottleReasons {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GpuProcess {
     pub pid: u32,
     /// Name of its program; absent when it was gone before it could be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Memory that it holds, in MiB; absent where the driver does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vram_mib: Option<u64>,
     /// Time that it kept multiprocessors busy since the last sample, percent; absent where
     /// the driver does not say, and in files of samples.
+    #[serde(skip)]
     pub sm_percent: Option<u32>,
     /// Whether it belongs to the command that runs under the sampler.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_of_command: bool,
 }
 

@@ -2,42 +2,56 @@
 
 use super::spot_run::SpotRun;
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// A slice of a GPU in MIG mode.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MigSlot {
     /// Position among the MIG devices of its GPU.
     pub index: u16,
     /// GPU instance id; absent where the driver did not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_instance: Option<u32>,
     /// Compute instance id; absent where the driver did not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compute_instance: Option<u32>,
     /// Its profile, such as `1g.10gb`; absent where the driver did not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
 }
 
 /// What does not change about a GPU, or about a MIG instance of one, which is a
 /// row of its own. What the driver does not tell is absent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GpuIdentity {
     /// Index of the GPU on its host, from 0.
     pub index: u16,
     /// The slice, when this is a MIG instance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mig: Option<MigSlot>,
     /// Unique id, such as `GPU-…` or `MIG-…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
     /// Product name as the driver gives it, such as `NVIDIA A10G`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Memory as the driver reports it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vram_total_mib: Option<f64>,
     /// Power limit in force, in watts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_limit_w: Option<f64>,
     /// Power limit out of the factory, in watts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_default_limit_w: Option<f64>,
     /// What its PCIe link carries at most in one direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pcie_max_bytes_per_second: Option<f64>,
     /// Whether the GPU is divided: utilization of the whole is then not
     /// available, which is not idle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_mig_enabled: Option<bool>,
 }
 
@@ -85,7 +99,8 @@ pub struct RunEnd {
 }
 
 /// Units of work of one kind that a run did.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct UnitsDone {
     /// What was counted, such as `steps`.
     pub unit: String,

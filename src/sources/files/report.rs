@@ -2,8 +2,8 @@
 //! what a newer layout may mean is not guessed.
 
 use crate::domain::{
-    CauseKind, Currency, GapSubject, Kpi, KpiValue, Money, PastAudit, PastFinding, PastGap,
-    PastTotals, PastUnitCost, PastUnused, PastWorkload, TagFilter, Window, shown,
+    Currency, Kpi, KpiValue, Money, PastAudit, PastFinding, PastGap, PastTotals, PastUnitCost,
+    PastUnused, PastWorkload, TagFilter, Window, shown,
 };
 use crate::sources::files::shared::bounded::{Bounded, MOST_REPORT_BYTES};
 use crate::sources::files::shared::plain_text::open;
@@ -131,7 +131,7 @@ struct Report {
     unused_commitments: Vec<Unused>,
     findings: Vec<Finding>,
     #[serde(default)]
-    gaps: Vec<Gap>,
+    gaps: Vec<PastGap>,
 }
 
 /// RFC 3339.
@@ -161,14 +161,6 @@ struct Filter {
     value: String,
     #[serde(default)]
     excluded: bool,
-}
-
-#[derive(Deserialize)]
-struct Gap {
-    what: String,
-    #[serde(rename = "where")]
-    place: String,
-    cause: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -398,7 +390,7 @@ impl Report {
             workloads,
             unused,
             findings,
-            gaps: self.gaps.into_iter().map(Gap::past).collect(),
+            gaps: self.gaps,
             left_out_workloads: 0,
         })
     }
@@ -410,16 +402,6 @@ impl Filter {
             key: self.key,
             value: self.value,
             is_excluded: self.excluded,
-        }
-    }
-}
-
-impl Gap {
-    fn past(self) -> PastGap {
-        PastGap {
-            what: GapSubject::named(&self.what),
-            place: self.place,
-            cause: self.cause.as_deref().and_then(CauseKind::from_name),
         }
     }
 }

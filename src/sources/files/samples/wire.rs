@@ -71,7 +71,7 @@ figures! {
     } and {
         lost: String,
         throttle: u64,
-        processes: Vec<ProcessWire>,
+        processes: Vec<GpuProcess>,
         activity: ActivityWire,
         fine: Vec<(u64, f64)>,
         xids: Vec<u64>,
@@ -95,39 +95,6 @@ figures! {
     } and {
         cores: u32,
     }
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ProcessWire {
-    pid: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    vram_mib: Option<u64>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    is_of_command: bool,
-}
-
-pub(super) fn processes_wire(processes: &[GpuProcess]) -> Vec<ProcessWire> {
-    let wire = |process: &GpuProcess| ProcessWire {
-        pid: process.pid,
-        name: process.name.clone(),
-        vram_mib: process.vram_mib,
-        is_of_command: process.is_of_command,
-    };
-    processes.iter().map(wire).collect()
-}
-
-pub(super) fn processes(wire: Vec<ProcessWire>) -> Vec<GpuProcess> {
-    let process = |wire: ProcessWire| GpuProcess {
-        pid: wire.pid,
-        name: wire.name,
-        vram_mib: wire.vram_mib,
-        sm_percent: None,
-        is_of_command: wire.is_of_command,
-    };
-    wire.into_iter().map(process).collect()
 }
 
 pub(super) fn fine_wire(fine: &[FineSample]) -> Vec<(u64, f64)> {
@@ -161,7 +128,7 @@ impl GpuWire {
         };
         Self {
             throttle: reading.throttle.map(|reasons| reasons.0),
-            processes: reading.processes.as_deref().map(processes_wire),
+            processes: reading.processes.clone(),
             activity: reading.activity.as_ref().map(ActivityWire::of_figures),
             fine: unless_empty(fine_wire(&reading.fine)),
             xids: unless_empty(reading.xids.clone()),
@@ -177,7 +144,7 @@ impl GpuWire {
         let mut reading = GpuReading::default();
         self.put_figures(&mut reading);
         reading.throttle = self.throttle.map(ThrottleReasons);
-        reading.processes = self.processes.map(processes);
+        reading.processes = self.processes;
         reading.activity = self.activity.map(|wire| {
             let mut activity = Activity::default();
             wire.put_figures(&mut activity);

@@ -1,9 +1,7 @@
 //! The file of a run: what it read and summed up, and the tables that it wrote.
 
 use super::sealed::{check, sealed};
-use crate::domain::{
-    CauseKind, Currency, GapSubject, Money, PastGap, PastTotals, RecordedRun, TagFilter,
-};
+use crate::domain::{Currency, Money, PastGap, PastTotals, RecordedRun, TagFilter};
 use crate::sources::files::history::layout::Named;
 use crate::sources::files::history::seal::Seal;
 use crate::sources::files::shared::bounded::Bounded;
@@ -42,7 +40,7 @@ struct Wire {
     days: Vec<String>,
     totals: TotalsWire,
     gaps: u64,
-    unread: Vec<GapWire>,
+    unread: Vec<PastGap>,
     prices_seen_on: Option<String>,
     files: BTreeMap<String, Seal>,
 }
@@ -64,13 +62,6 @@ struct TotalsWire {
     planned_monthly_cost: Option<String>,
     monthly_savings: Option<String>,
     monthly_waste: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct GapWire {
-    what: String,
-    place: String,
-    cause: Option<String>,
 }
 
 impl RunFile {
@@ -137,7 +128,7 @@ impl Wire {
                 monthly_waste: amount(totals.monthly_waste),
             },
             gaps: run.gaps_count,
-            unread: run.unread.iter().map(GapWire::of).collect(),
+            unread: run.unread.clone(),
             prices_seen_on: run.prices_seen_on.map(|day| day.to_string()),
             files: file.files.clone(),
         }
@@ -174,7 +165,7 @@ impl Wire {
                 monthly_waste: money(totals.monthly_waste)?,
             },
             gaps_count: self.gaps,
-            unread: self.unread.into_iter().map(GapWire::gap).collect(),
+            unread: self.unread,
             gpucost_version: self.gpucost_version,
             prices_seen_on: seen_on,
         };
@@ -204,24 +195,6 @@ impl TagWire {
             key: self.key,
             value: self.value,
             is_excluded: self.is_excluded,
-        }
-    }
-}
-
-impl GapWire {
-    fn of(gap: &PastGap) -> Self {
-        Self {
-            what: gap.what.name().into_owned(),
-            place: gap.place.clone(),
-            cause: gap.cause.map(|cause| cause.name().to_owned()),
-        }
-    }
-
-    fn gap(self) -> PastGap {
-        PastGap {
-            what: GapSubject::named(&self.what),
-            place: self.place,
-            cause: self.cause.as_deref().and_then(CauseKind::from_name),
         }
     }
 }

@@ -1,9 +1,7 @@
 //! Reading one row.
 
 use super::super::cells;
-use super::super::wire::{
-    ACTIVITY_COLUMNS, FigureColumn, GPU_COLUMNS, HOST_COLUMNS, fine, processes, time,
-};
+use super::super::wire::{ACTIVITY_COLUMNS, FigureColumn, GPU_COLUMNS, HOST_COLUMNS, fine, time};
 use super::{activity_column, host_column};
 use crate::domain::{
     Activity, GpuIdentity, GpuReading, GpuSample, HostReading, Loss, MigSlot, RunFacts, Sample,
@@ -167,7 +165,7 @@ impl<'a> Row<'a> {
         let mut reading = GpuReading::default();
         self.figures(GPU_COLUMNS, &mut reading, str::to_owned)?;
         reading.throttle = self.value("throttle")?.map(ThrottleReasons);
-        reading.processes = self.list("processes")?.map(processes);
+        reading.processes = self.list("processes")?;
         reading.fine = fine(self.list("fine")?.unwrap_or_default());
         reading.xids = xids;
         let mut activity = Activity::default();

@@ -1,9 +1,7 @@
 //! Writing the rows of a sample.
 
 use super::super::json_form::json_line;
-use super::super::wire::{
-    ACTIVITY_COLUMNS, FigureColumn, GPU_COLUMNS, HOST_COLUMNS, fine_wire, processes_wire,
-};
+use super::super::wire::{ACTIVITY_COLUMNS, FigureColumn, GPU_COLUMNS, HOST_COLUMNS, fine_wire};
 use crate::domain::{GpuIdentity, GpuSample, RunFacts, Sample, spreadsheet_safe};
 use std::io;
 
@@ -123,7 +121,7 @@ fn reading_cells(gpu: &GpuSample) -> io::Result<Vec<String>> {
         reading.and_then(|one| one.throttle).map(|bits| bits.0),
     ));
     cells.push(match reading.and_then(|one| one.processes.as_ref()) {
-        Some(list) => json(&processes_wire(list))?,
+        Some(list) => json(list)?,
         None => String::new(),
     });
     cells.push(match reading {
