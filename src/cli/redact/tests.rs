@@ -101,7 +101,7 @@ fn the_mask_of_an_id_keeps_provider_and_kind_alone() {
     let mut masks = Masks::default();
     let mut masked = |account, native| {
         let mut id = ResourceId::new(Provider::Gcp, account, "us-central1", native);
-        masks.instance_id(&mut id);
+        masks.all(Named::Instance, &mut id);
         id.to_string()
     };
     let first = masked("secret/project", "secret-vm");
