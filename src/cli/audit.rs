@@ -80,6 +80,10 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         let kept = keeping.keep(&audit, &settings.policy, &args.estate.out, io)?;
         output::say(&kept, &args.estate.out, io);
     }
+    let promises = args.export.unlisted_promises(format, &audit);
+    if let Some(line) = promises.filter(|_| wanted.keys.is_none()) {
+        output::say(&line, &args.estate.out, io);
+    }
     if format == AuditFormat::Focus {
         output::warn(left_out_of_bill(&audit), &args.estate.out, io);
     }

@@ -200,7 +200,7 @@ pub(super) fn print(
         CheckFormat::Github => return output::commands(&gate_github(report, brief), out, io),
         CheckFormat::Sarif => gate_sarif(report, brief).map_err(Failure::unexpected)?,
         CheckFormat::Junit => gate_junit(report, brief),
-        CheckFormat::Slack => gate_slack(report, doc).map_err(Failure::unexpected)?,
+        CheckFormat::Slack => gate_slack(report, brief, doc).map_err(Failure::unexpected)?,
         CheckFormat::Markdown => gate_markdown(report, doc),
         _ => {
             planner::print(&doc, format.of_documents(), out, io)?;

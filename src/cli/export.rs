@@ -10,8 +10,9 @@ use crate::analysis::{
 };
 use crate::domain::Policy;
 use crate::report::{
-    AuditTable, audit_doc, audit_list, audit_workbook, doc_csv, doc_xlsx, focus_csv,
+    AuditTable, audit_doc, audit_list, audit_workbook, doc_csv, doc_xlsx, focus_csv, promises_words,
 };
+use crate::savings::term_totals;
 use crate::usage::Estate;
 use rust_decimal::Decimal;
 
@@ -46,6 +47,16 @@ impl ExportArgs {
             output::refuse_binary(out, io)?;
         }
         Ok(())
+    }
+
+    /// What the plan promises to pay, where the list that is printed says nothing of it.
+    pub(super) fn unlisted_promises(&self, format: AuditFormat, audit: &Audit) -> Option<String> {
+        let is_listed = self.csv_table == Some(CsvTable::Purchases);
+        let words = promises_words(&term_totals(&audit.purchases));
+        let words = words.filter(|_| format == AuditFormat::Csv && !is_listed)?;
+        Some(format!(
+            "promises: {words}; `--csv-table purchases` lists them"
+        ))
     }
 
     /// Text of CSV or FOCUS, with a mark where one was asked for.

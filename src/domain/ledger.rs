@@ -221,6 +221,9 @@ pub struct RecordedRun {
     pub days: Vec<Date>,
     /// Sums per month, as its report had them.
     pub totals: PastTotals,
+    /// What each purchase of its plan is paid until its term ends, in cents and in the order of
+    /// the plan; absent in runs that did not record it.
+    pub promises: Option<Vec<Money>>,
     /// Everything that it could not see.
     pub gaps_count: u64,
     /// Those gaps that may hide instances, so that what is missing did not end.

@@ -1,11 +1,13 @@
 //! Purchases as the promises that they are, in words.
 
-use crate::domain::{HourlyRate, Money, Risk};
+use crate::domain::{Currency, HourlyRate, Money, Risk};
 use crate::report::doc::{Table, columns};
 use crate::report::reserved::{CURRENCIES, PAYMENTS, TERMS};
-use crate::report::shared::text::{counted_figure, money, percent};
+use crate::report::shared::text::{counted, counted_figure, money, percent};
 use crate::savings::{Promise, Purchase};
+use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
+use std::collections::BTreeMap;
 
 /// What a purchase asks for and gives, after its count, type and term.
 pub(in crate::report) fn promise_words(purchase: &Purchase, promise: &Promise) -> String {
@@ -30,6 +32,20 @@ pub(in crate::report) fn promised(purchase: &Purchase) -> Option<String> {
     let promise = purchase.promise()?;
     let (total, words) = (money(promise.term_total), promise_words(purchase, &promise));
     Some(format!("{total} until the term ends: {words}"))
+}
+
+/// What so many purchases are paid until their terms end, such as `4 purchases, $150,572.42
+/// over the term`; absent without any.
+pub fn promises_words(term_totals: &[Money]) -> Option<String> {
+    let mut sums: BTreeMap<Currency, Decimal> = BTreeMap::new();
+    for total in term_totals {
+        *sums.entry(total.currency()).or_default() += total.amount();
+    }
+    let sums = sums.into_iter();
+    let sums = sums.map(|(currency, sum)| money(Money::new(sum, currency)));
+    let sums = sums.collect::<Vec<_>>().join(" and ");
+    let number = counted(term_totals.len() as u64, "purchase", "purchases");
+    (!term_totals.is_empty()).then(|| format!("{number}, {sums} over the term"))
 }
 
 const KINDS: &[&str] = &["standard-reserved-instance", "ec2-instance-savings-plan"];

@@ -72,7 +72,7 @@ pub use plan_pool::{PlanPool, TypeUsage};
 pub use pool::{ConcurrentUsage, INSTANCE, PoolRates, allocate, instances};
 use pool_members::whole_hours;
 pub use pool_members::{MemberHours, pooled_hours};
-pub use promise::Promise;
+pub use promise::{Promise, term_totals};
 pub use purchase::{Purchase, PurchaseShare};
 pub use rebalancing::PROCESS as REBALANCING;
 pub(in crate::savings) use rightsize::NEAREST;

@@ -23,6 +23,12 @@ pub struct Promise {
     pub evidence_days: Decimal,
 }
 
+/// What each purchase is paid until its term ends, in cents and in their order.
+pub fn term_totals(purchases: &[Purchase]) -> Vec<Money> {
+    let promises = purchases.iter().filter_map(Purchase::promise);
+    promises.map(|promise| promise.term_total).collect()
+}
+
 impl Purchase {
     /// What it binds to; `None` for what has no term.
     pub fn promise(&self) -> Option<Promise> {

@@ -115,6 +115,7 @@ pub(crate) fn run(number: i64) -> RecordedRun {
             monthly_savings: None,
             monthly_waste: None,
         },
+        promises: None,
         gaps_count: 0,
         unread: Vec::new(),
         gpucost_version: "0.1.0".to_owned(),

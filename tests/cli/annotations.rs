@@ -63,6 +63,7 @@ fn brief() -> GateBrief {
         unread: None,
         unjudged: Vec::new(),
         gaps: Vec::new(),
+        promises: vec![dollars(555_191), dollars(44_809)],
         again: "gpucost check --terraform-plan 'a`b $(c).json' --format wide".to_owned(),
     }
 }
@@ -196,7 +197,7 @@ fn rendered(format: &str, report: &GateReport) -> String {
         "github" => gate_github(report, &brief()),
         "sarif" => gate_sarif(report, &brief()).expect("JSON"),
         "junit" => gate_junit(report, &brief()),
-        _ => gate_slack(report, document(report)).expect("JSON"),
+        _ => gate_slack(report, &brief(), document(report)).expect("JSON"),
     }
 }
 
@@ -566,6 +567,9 @@ fn a_message_for_slack_stays_within_its_limits() {
         let message: Value = serde_json::from_str(&text).expect("JSON");
         let blocks = message["blocks"].as_array().expect("a list");
         assert!(blocks.len() <= 50, "{} blocks", blocks.len());
+        // 5,551.91 and 448.09.
+        let promises = "promises: 2 purchases, $6,000.00 over the term";
+        assert_eq!(blocks[1]["elements"][0]["text"], promises);
         let mut texts = Vec::new();
         for block in blocks {
             match block["type"].as_str().expect("a type") {

@@ -135,6 +135,52 @@ fn the_page_shows_what_is_printed() {
     assert_shows("docs/digest.md", shown, &printed);
 }
 
+/// A g5.xlarge that is busy in every hour is reserved for a year at 0.63378 an hour, which is
+/// 5,551.91.
+#[test]
+fn promises_are_in_every_form_of_the_message() {
+    let busy = || {
+        let mut estate = crate::cli::estates::one();
+        for series in estate["metrics"].as_array_mut().expect("a list") {
+            if series["metric"] == "gpu_utilization" {
+                series["values"][0][0] = json!(90.0);
+            }
+        }
+        estate
+    };
+    let world = World::new();
+    for week in [0, 7] {
+        let mut estate = busy();
+        let shifted = |day: u32| format!("2026-11-{:02}T00:00:00Z", day + week);
+        if week > 0 {
+            estate["as_of"] = json!(shifted(1));
+            for series in estate["metrics"].as_array_mut().expect("a list") {
+                series["start"] = json!("2026-10-25T00:00:00Z");
+            }
+        }
+        let estate = world.estate("estate.json", &estate);
+        let place = world.path("nights");
+        let outcome = world.run(&["history", "record", &place, "--from", &estate, "--offline"]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let words = "promises: 1 purchase, $5,551.91 over the term";
+        let listed = format!("{words}; `--csv-table purchases` lists them\n");
+        let csv = world.run(&["audit", "--from", &estate, "--offline", "--format", "csv"]);
+        assert!(csv.stderr.contains(&listed), "{}", csv.stderr);
+        let policy = world.file(
+            "gpucost-policy.toml",
+            "[[budget]]\nmonthly_limit = 10_000\n",
+        );
+        let check = ["check", "--policy", &policy, "--from", &estate, "--offline"];
+        let check = world.run(&[&check[..], &["--format", "slack"]].concat());
+        assert!(check.stdout.contains(words), "{}", check.stdout);
+    }
+    let slack = report(&world, &["--format", "slack"]).stdout;
+    assert!(
+        slack.contains("promises: 1 purchase, $5,551.91 over the term"),
+        "{slack}"
+    );
+}
+
 #[test]
 fn hostile_names_are_data() {
     let hostile = "<!channel> `x` |y| @all [a](http://b) \u{1b}[2J";

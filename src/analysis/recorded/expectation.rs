@@ -276,6 +276,7 @@ mod tests {
                 monthly_savings: None,
                 monthly_waste: None,
             },
+            promises: None,
             gaps_count: 0,
             unread: Vec::new(),
             gpucost_version: String::new(),

@@ -7,6 +7,7 @@ use crate::analysis::Audit;
 use crate::domain::{
     Fnv, Hidden, InstanceHour, PastAudit, PastGap, RecordedAction, RecordedRun, WorkloadDay, hidden,
 };
+use crate::savings::term_totals;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use rust_decimal::Decimal;
@@ -50,6 +51,7 @@ impl KeptAudit {
             tag_filters: past.tag_filters,
             days: facts.days().to_vec(),
             totals: past.totals,
+            promises: Some(term_totals(&audit.purchases)),
             gaps_count: audit.gaps.len() as u64,
             unread: past.gaps.into_iter().filter(hides).collect(),
             gpucost_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -9,6 +9,7 @@ use crate::domain::{Gap, Money, Severity};
 use crate::report::shared::markdown::escape::{NAME_WIDTH, bounded};
 use crate::report::shared::next::Invocation;
 use crate::report::shared::text::{count, counted, money};
+use crate::savings::term_totals;
 use jiff::Timestamp;
 
 /// What was checked, in short.
@@ -31,6 +32,8 @@ pub struct GateBrief {
     /// Rules that what was checked cannot be held against, for want of measurements.
     pub unjudged: Vec<&'static str>,
     pub gaps: Vec<Gap>,
+    /// What each purchase of the plan is paid until its term ends.
+    pub promises: Vec<Money>,
     /// The command that shows everything, quoted for a shell.
     pub again: String,
 }
@@ -69,6 +72,7 @@ impl GateBrief {
             unread: None,
             unjudged: Vec::new(),
             gaps: audit.gaps.clone(),
+            promises: term_totals(&audit.purchases),
             again: again(invocation),
         }
     }

@@ -9,8 +9,9 @@ use crate::analysis::gate::{
 };
 use crate::domain::GapSubject;
 use crate::report::doc::{
-    CsvRows, Doc, Record, Table, columns, doc_markdown, doc_schema, doc_slack,
+    CsvRows, Doc, Given, Record, Table, Value, columns, doc_markdown, doc_schema, doc_slack,
 };
+use crate::report::promises::promises_words;
 use crate::report::reserved::CURRENCIES;
 use crate::report::shared::text::{counted, currency_code, minute, some_of};
 use std::collections::BTreeMap;
@@ -160,12 +161,22 @@ pub fn gate_markdown(report: &GateReport, doc: Doc) -> String {
     format!("<!-- gpucost check -->\n{comment}")
 }
 
-/// The document as a message for Slack.
+/// The document as a message for Slack, with what the plan promises to pay.
 ///
 /// # Errors
 /// When a value cannot be written as JSON.
-pub fn gate_slack(report: &GateReport, doc: Doc) -> Result<String, serde_json::Error> {
-    doc_slack(&marked(report, doc))
+pub fn gate_slack(
+    report: &GateReport,
+    brief: &GateBrief,
+    doc: Doc,
+) -> Result<String, serde_json::Error> {
+    let promises = promises_words(&brief.promises);
+    let given =
+        promises.map(|words| Given::new("promises", "promises", Value::Text(words), "plan"));
+    doc_slack(&Doc {
+        given: given.into_iter().collect(),
+        ..marked(report, doc)
+    })
 }
 
 /// The document with its outcome at a glance.

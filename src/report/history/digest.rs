@@ -5,6 +5,7 @@ use super::days;
 use super::trend::{caveats, change, missing};
 use crate::domain::{Money, PastTotals};
 use crate::report::doc::{Doc, Given, Missing, Table, Value, columns, sentences};
+use crate::report::promises::promises_words;
 use crate::report::shared::text::{counted, minute, money};
 use crate::trend::{Digest, Realised, Span, Turn};
 
@@ -106,11 +107,13 @@ fn given(digest: &Digest) -> Vec<Given> {
     let (before, now) = (digest.before.as_of, digest.now.as_of);
     let ends = found.forecast.as_ref();
     let ends = ends.map(|forecast| Value::Money(forecast.total()));
+    let promises = digest.now.promises.as_deref().and_then(promises_words);
     let given = [
         ("before", "earlier audit", Some(Value::Time(before))),
         ("now", "last audit", Some(Value::Time(now))),
         ("recorded_days", "days kept between", Some(recorded)),
         ("month_ends_at", "the month ends at", ends),
+        ("promises", "promises", promises.map(Value::Text)),
     ];
     let given = given.into_iter();
     given

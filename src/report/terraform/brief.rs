@@ -42,6 +42,7 @@ pub fn terraform_brief(
         unread: change.nothing().or_else(|| change.unread()).map(shown),
         unjudged: unjudged.to_vec(),
         gaps: change.gaps.clone(),
+        promises: Vec::new(),
         again: again(&Invocation {
             scope: vec!["--terraform-plan".to_owned(), name.to_owned()],
             ..Invocation::default()

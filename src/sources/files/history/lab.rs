@@ -50,6 +50,7 @@ pub(super) fn run(as_of: &str, scope: &str, days: &[i8]) -> RecordedRun {
             monthly_savings: Some(usd("234.56")),
             monthly_waste: None,
         },
+        promises: Some(vec![usd("5575.04"), usd("27537.24")]),
         gaps_count: 2,
         unread: vec![PastGap {
             what: GapSubject::Region,

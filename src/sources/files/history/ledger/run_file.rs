@@ -39,6 +39,9 @@ struct Wire {
     tag_filters: Vec<TagWire>,
     days: Vec<String>,
     totals: TotalsWire,
+    /// Absent in files of runs that did not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    promises: Option<Vec<PromiseWire>>,
     gaps: u64,
     unread: Vec<PastGap>,
     prices_seen_on: Option<String>,
@@ -62,6 +65,12 @@ struct TotalsWire {
     planned_monthly_cost: Option<String>,
     monthly_savings: Option<String>,
     monthly_waste: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PromiseWire {
+    currency: String,
+    term_total: String,
 }
 
 impl RunFile {
@@ -127,6 +136,10 @@ impl Wire {
                 monthly_savings: amount(totals.monthly_savings),
                 monthly_waste: amount(totals.monthly_waste),
             },
+            promises: run
+                .promises
+                .as_ref()
+                .map(|all| all.iter().map(PromiseWire::of).collect()),
             gaps: run.gaps_count,
             unread: run.unread.clone(),
             prices_seen_on: run.prices_seen_on.map(|day| day.to_string()),
@@ -136,8 +149,11 @@ impl Wire {
 
     fn run_file(self) -> io::Result<RunFile> {
         let totals = self.totals;
-        let currency = Currency::from_code(&totals.currency);
-        let currency = currency.ok_or_else(|| invalid("it has a currency that is not known"))?;
+        let currency = currency_of(&totals.currency)?;
+        let promises = self.promises.map(|all| {
+            let all = all.into_iter().map(PromiseWire::money);
+            all.collect::<io::Result<Vec<Money>>>()
+        });
         let money = |amount: Option<String>| -> io::Result<Option<Money>> {
             let amount = amount.map(|amount| parsed::<Decimal>(&amount));
             let amount = amount.transpose()?;
@@ -164,6 +180,7 @@ impl Wire {
                 monthly_savings: money(totals.monthly_savings)?,
                 monthly_waste: money(totals.monthly_waste)?,
             },
+            promises: promises.transpose()?,
             gaps_count: self.gaps,
             unread: self.unread,
             gpucost_version: self.gpucost_version,
@@ -174,6 +191,10 @@ impl Wire {
             files: self.files,
         })
     }
+}
+
+fn currency_of(code: &str) -> io::Result<Currency> {
+    Currency::from_code(code).ok_or_else(|| invalid("it has a currency that is not known"))
 }
 
 fn parsed<T: FromStr>(text: &str) -> io::Result<T> {
@@ -196,5 +217,19 @@ impl TagWire {
             value: self.value,
             is_excluded: self.is_excluded,
         }
+    }
+}
+
+impl PromiseWire {
+    fn of(term_total: &Money) -> Self {
+        Self {
+            currency: term_total.currency().code().to_owned(),
+            term_total: term_total.amount().to_string(),
+        }
+    }
+
+    fn money(self) -> io::Result<Money> {
+        let currency = currency_of(&self.currency)?;
+        Ok(Money::new(parsed(&self.term_total)?, currency))
     }
 }
