@@ -34,12 +34,13 @@ pub(in crate::cli) fn read_nights(
         run.days.retain(|day| !found.lost.contains(day));
     }
     let latest = latest_believed(io.now);
-    let ahead = found.runs.iter().filter(|run| run.as_of > latest);
-    for run in ahead.take(MOST_NAMED) {
+    let of_now = found.runs.iter().filter(|run| run.as_of > latest);
+    let of_now = of_now.map(|run| (&run.run_id, "is of a clock ahead of now"));
+    let of_others = found.ahead.iter();
+    let of_others = of_others.map(|id| (id, "is of a clock that was ahead of the other runs"));
+    for (run_id, why) in of_now.chain(of_others).take(MOST_NAMED) {
         let line = safe(&format!(
-            "warning: the run {} is of a clock ahead of now and does not count; remove its file \
-             below v1/run before that time comes",
-            run.run_id
+            "warning: the run {run_id} {why} and does not count; remove its file below v1/run"
         ));
         output::say(&line, out, io);
     }

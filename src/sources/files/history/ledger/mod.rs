@@ -1,6 +1,7 @@
 //! Audits that are kept: a file for each run, and tables of what workloads cost on each day and
 //! of what was advised.
 
+mod ahead;
 mod hour_rows;
 mod hours;
 mod read;
@@ -23,6 +24,7 @@ use super::seal::Seal;
 use super::table_writer::TableWriter;
 use crate::domain::{InstanceHour, RecordedAction, RecordedRun, WorkloadDay, latest_believed};
 use crate::sources::store::{BucketAccess, Created, Listed, Place, Store, connect};
+use ahead::ahead;
 use futures_util::future::try_join_all;
 use hour_rows::cells_of_hour;
 use jiff::Timestamp;
@@ -112,7 +114,11 @@ impl Records {
                 kept.runs.extend(id_of(&one.name).map(str::to_owned));
             }
         }
-        for table in self.listed(COST.name).await? {
+        let tables = self.listed(COST.name).await?;
+        let names = tables.iter().map(|table| table.name.as_str());
+        let ahead = ahead(names.filter(|name| id_of(name).is_some_and(|id| kept.has(id))));
+        kept.runs.retain(|id| !ahead.contains(id));
+        for table in tables {
             let Some(named) = Named::of(&table.name) else {
                 continue;
             };

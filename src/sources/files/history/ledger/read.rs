@@ -1,5 +1,6 @@
 //! Reading back the audits that were kept, each row once.
 
+use super::ahead::ahead;
 use super::{ACTION, COST, MOST_RUN_BYTES, Records, RunFile, action_of, day_of};
 use crate::domain::{RecordedAction, RecordedRun, WorkloadDay};
 use crate::sources::files::history::columns::{Schema, TableError};
@@ -21,6 +22,8 @@ pub struct Recorded {
     /// By the time that they describe; also those of a clock that is ahead, whose rows and
     /// actions are not read.
     pub runs: Vec<RecordedRun>,
+    /// The ids of runs that were recorded by a clock that was ahead, which do not count.
+    pub ahead: BTreeSet<String>,
     /// Of each day and scope those of the newest run alone, by day and scope.
     pub rows: Vec<WorkloadDay>,
     /// Those of every run, by run.
@@ -45,10 +48,12 @@ impl Records {
         let files = self.runs(since, &mut found.problems).await?;
         let there = self.listed(COST.name).await?;
 
-        let believed: Vec<&RunFile> = files
-            .iter()
-            .filter(|file| file.run.as_of <= self.latest)
-            .collect();
+        let is_past = |file: &&RunFile| file.run.as_of <= self.latest;
+        let past = files.iter().filter(is_past);
+        let names = past.clone().flat_map(|file| file.files.keys());
+        found.ahead = ahead(names.map(String::as_str));
+        let is_believed = |file: &&RunFile| !found.ahead.contains(&file.run.run_id);
+        let believed: Vec<&RunFile> = past.filter(is_believed).collect();
         let of_days = newest(&believed, since);
         for name in unnamed(&there, &files, &found.problems, since) {
             found.lost.extend(Named::of(name).map(|named| named.day));
@@ -78,7 +83,9 @@ impl Records {
                 Err(problem) => found.problems.push(problem),
             }
         }
-        found.runs = files.into_iter().map(|file| file.run).collect();
+        let runs = files.into_iter().map(|file| file.run);
+        let runs = runs.filter(|run| !found.ahead.contains(&run.run_id));
+        found.runs = runs.collect();
         found
             .runs
             .sort_by(|left, right| (left.as_of, &left.run_id).cmp(&(right.as_of, &right.run_id)));

@@ -135,6 +135,18 @@ fn a_night_of_a_clock_that_is_ahead_takes_no_day_of_true_nights() {
     assert_eq!(of, [(21, truth), (22, truth)]);
     // The run is still there to be named.
     assert_eq!((found.runs.len(), found.actions.len()), (2, 1));
+
+    // Nor does it once its time has come: 30 days lie between two runs of one day.
+    let believed = records(folder.path()).at(at("2026-12-24T04:00:00Z"));
+    let kept = done(believed.kept()).expect("readable");
+    let days: Vec<Date> = kept.days(SCOPE).into_iter().collect();
+    assert_eq!(days, [date(2026, 11, 21), date(2026, 11, 22)]);
+    let found = read(&believed, None);
+    let of = found.rows.iter().map(|row| row.run_id.as_str());
+    assert_eq!(of.collect::<Vec<_>>(), [truth, truth]);
+    let named: Vec<&str> = found.ahead.iter().map(String::as_str).collect();
+    assert_eq!(named, [ahead.run_id.as_str()]);
+    assert_eq!((found.runs.len(), found.actions.len()), (1, 1));
 }
 
 /// A directory whose device is full after so many files.
