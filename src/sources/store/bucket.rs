@@ -400,6 +400,8 @@ fn failed(error: Error) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
 
     fn path_error(path: &str) -> PathError {
         Path::parse(path).expect_err("it is not read")
@@ -446,6 +448,63 @@ mod tests {
             assert_eq!(pages.next().page_token.as_deref(), Some(token));
         }
         assert!(pages.follow("a".to_owned()).is_err());
+    }
+
+    /// Every listing of it goes on where it went on before.
+    const SAME_PAGE: &str = "<ListBucketResult><IsTruncated>true</IsTruncated>\
+        <NextContinuationToken>again</NextContinuationToken><Contents><Key>p/v1/a</Key>\
+        <LastModified>2026-11-01T00:00:00.000Z</LastModified><ETag>1</ETag><Size>1</Size>\
+        </Contents></ListBucketResult>";
+
+    #[tokio::test]
+    async fn a_listing_that_repeats_its_token_ends_with_an_error() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("it is bound");
+        let served = async {
+            let mut pages = 0;
+            loop {
+                let (mut stream, _) = listener.accept().await.expect("a connection");
+                let mut request = [0; 4_096];
+                let length = stream.read(&mut request).await.expect("a request");
+                assert!(request[..length].starts_with(b"GET "), "{pages}");
+                pages += 1;
+                let length = SAME_PAGE.len();
+                let answer = format!(
+                    "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n\
+                     {SAME_PAGE}"
+                );
+                let sent = stream.write_all(answer.as_bytes()).await;
+                sent.expect("it is read");
+                if pages > 2 {
+                    return;
+                }
+            }
+        };
+        let connector = SharedHttpConnector::new(aws_connector(CONNECT_WITHIN));
+        let store = AmazonS3Builder::new()
+            .with_bucket_name("b")
+            .with_region("us-east-1")
+            .with_endpoint(format!("http://{address}"))
+            .with_access_key_id("a")
+            .with_secret_access_key("b")
+            .with_allow_http(true)
+            .with_http_connector(Transport::new(connector, Signed::default()));
+        let bucket = Bucket {
+            store: store.build().expect("a store"),
+            place: BucketPlace {
+                bucket: "b".to_owned(),
+                prefix: "p/".to_owned(),
+            },
+            scratch: tempfile::tempdir().expect("a scratch folder"),
+            read: RefCell::default(),
+        };
+        tokio::select! {
+            () = served => panic!("it went on after the second page"),
+            listed = bucket.listed("v1", None) => {
+                let error = listed.expect_err("it does not end");
+                assert!(error.to_string().contains("goes back to a page"), "{error}");
+            }
+        }
     }
 
     #[tokio::test]
