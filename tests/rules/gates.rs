@@ -1,90 +1,16 @@
 //! What a gate did not read never turns it into a pass.
 
 use crate::rules::fixtures::path;
-use crate::rules::honest::{cases, draft};
 use gpucost::analysis::audit;
-use gpucost::analysis::gate::{
-    Budget, BudgetBasis, Forbidden, GateOutcome, GatePolicy, Scope, WasteLimit, gate,
-};
-use gpucost::domain::{
-    Cause, CauseKind, Currency, Gap, GapSubject, Metric, Money, Policy, ResourceId, Risk, Severity,
-    Statistic,
-};
+use gpucost::analysis::gate::{Forbidden, GateOutcome, GatePolicy, gate};
+use gpucost::domain::{Metric, Policy, ResourceId, Risk, Severity, Statistic};
 use gpucost::sources::files::{Keep, read_estate};
 use gpucost::usage::Estate;
-use proptest::prelude::*;
-use rust_decimal::Decimal;
 use std::collections::BTreeSet;
-
-fn policy(limit: u32) -> GatePolicy {
-    let limit = Money::new(Decimal::from(limit), Currency::Usd);
-    GatePolicy {
-        budgets: vec![Budget {
-            name: None,
-            scope: Scope::Everything,
-            basis: BudgetBasis::RunRate,
-            monthly_limit: limit,
-            line: 1,
-        }],
-        waste: Some(WasteLimit {
-            monthly: Some((limit, 2)),
-            percent: None,
-        }),
-        ..GatePolicy::default()
-    }
-}
 
 fn outcome(estate: &Estate, policy: &GatePolicy) -> GateOutcome {
     let audit = audit(estate, &Policy::default(), Risk::Medium);
     gate(&audit, policy, None, None, estate.as_of).outcome
-}
-
-/// The same without one part, and with the gap that its reader states.
-fn without(estate: &Estate, part: usize, place: usize) -> Estate {
-    let mut less = estate.clone();
-    let (what, at) = match part {
-        0 => {
-            let gone = less.instances.remove(place % estate.instances.len());
-            (GapSubject::Instance, gone.id.to_string())
-        }
-        1 => {
-            let region = estate.instances[place % estate.instances.len()]
-                .region
-                .clone();
-            less.instances.retain(|one| one.region != region);
-            (GapSubject::Region, region)
-        }
-        2 => {
-            less.commitments.reserved_instances.clear();
-            (GapSubject::ReservedInstances, "us-east-1".to_owned())
-        }
-        _ => {
-            less.commitments.capacity_reservations.clear();
-            (GapSubject::CapacityReservations, "us-east-1".to_owned())
-        }
-    };
-    let cause = Cause::of(CauseKind::InstanceNotReadable, ["state"]);
-    less.gaps.push(Gap::of(what, at, cause));
-    less
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(48)) })]
-
-    #[test]
-    fn what_was_not_read_passes_nothing(
-        (boxes, bought) in draft::fleet(),
-        part in 0..4_usize,
-        place in 0..8_usize,
-        limit in prop_oneof![Just(0_u32), 1..20_000_u32, Just(10_000_000_u32)],
-    ) {
-        let estate = draft::estate_of(&boxes, &bought);
-        let policy = policy(limit);
-        let whole = outcome(&estate, &policy);
-        let less = outcome(&without(&estate, part, place), &policy);
-        let passes = |outcome| matches!(outcome, GateOutcome::Clean | GateOutcome::Nothing);
-        prop_assert!(!passes(less), "{whole:?} became {less:?}");
-    }
 }
 
 /// The recording in which a rule fires, and a policy that forbids the findings of another.

@@ -14,6 +14,7 @@ mod fixtures;
 mod fleet_cost;
 mod fleets;
 mod gates;
+mod gates_drawn;
 mod honest;
 mod levers;
 mod owned;
