@@ -5,6 +5,9 @@ use crate::rules::builder::estate;
 use crate::rules::fixtures::root;
 use crate::rules::honest::{cases, draft};
 use crate::rules::properties::{fleet, machines};
+use gpucost::analysis::gate::{
+    Budget, BudgetBasis, GateOutcome, GatePolicy, GateReport, Scope, gate,
+};
 use gpucost::analysis::{
     Audit, AuditedWorkload, Charge, ChargeKind, GroupKey, GroupSums, Groups, ListPrices,
     Reconciliation, RunDays, audit, charges, daily_charges, ledger,
@@ -116,7 +119,32 @@ proptest! {
             prop_assert_eq!(of_team, charged.map_or(Decimal::ZERO, |row| amount(row.sums.monthly_cost)));
         }
         check_groups(&audit, &["tag:team"])?;
+        let headline = Money::new(amount(audit.totals.monthly_cost), currency);
+        let cent = Money::new(Decimal::new(1, 2), currency);
+        for (limit, fails) in [(Some(headline), false), (headline.checked_sub(cent).ok(), true)] {
+            let report = budget_of_everything(&audit, limit.expect("one currency"));
+            let observed = report.checks[0].observed.as_deref();
+            let expected = format!("{headline} per month");
+            prop_assert_eq!(observed, Some(expected.as_str()));
+            prop_assert_eq!(report.outcome == GateOutcome::Violated, fails);
+        }
     }
+}
+
+/// The gate of a policy that states nothing but what everything may cost.
+fn budget_of_everything(audit: &Audit, monthly_limit: Money) -> GateReport {
+    let budget = Budget {
+        name: None,
+        scope: Scope::Everything,
+        basis: BudgetBasis::RunRate,
+        monthly_limit,
+        line: 1,
+    };
+    let policy = GatePolicy {
+        budgets: vec![budget],
+        ..GatePolicy::default()
+    };
+    gate(audit, &policy, None, None, audit.as_of)
 }
 
 /// What the hours of the window cost, from the rates and the running time.
