@@ -67,6 +67,7 @@ pub mod markup;
 mod mcp;
 mod next_commands;
 pub mod on_terminal;
+mod one_plan;
 mod own_prices;
 mod packages;
 pub mod pages;

@@ -29,7 +29,7 @@ const NOT_RUN: [(&str, &str); 1] = [("mcp", "its requests come from the stdin of
 /// Where commands and this test write.
 const SCRATCH: &str = "target/golden";
 /// The estates of the program with their files.
-const DEMOS: [(&str, &str); 3] = [
+pub const DEMOS: [(&str, &str); 3] = [
     ("starter", "estate"),
     ("quarter-used", "quarter-used"),
     ("mixed-fleet", "mixed-fleet"),
@@ -38,7 +38,7 @@ const CLUSTER: &str =
     "--from-kubectl fixtures/kubernetes/nodes.json,fixtures/kubernetes/objects.json";
 
 /// Estates with the flags that name them.
-fn inputs() -> Vec<(String, String)> {
+pub fn inputs() -> Vec<(String, String)> {
     let bills = "--from fixtures/bills/estate.json";
     let own = [("bills", bills), ("cluster", CLUSTER)];
     let mut inputs = Vec::from(own.map(|(name, flags)| (name.to_owned(), flags.to_owned())));
@@ -72,7 +72,7 @@ fn is_run(input: &str, command: &str, format: &str) -> bool {
 }
 
 /// A demo with a point for each hour.
-fn by_the_hour(file: &str) -> String {
+pub fn by_the_hour(file: &str) -> String {
     let packed = fs::read(format!("fixtures/demo/{file}.json.gz")).expect("a demo");
     let mut text = String::new();
     let mut reader = GzDecoder::new(&packed[..]);

@@ -1,0 +1,388 @@
+//! One plan in every view: over every estate that ships, each command and each format names the
+//! same action, target, cents, risk and caveats as `audit`.
+
+use crate::cli::world::{Outcome, World};
+use crate::golden::{DEMOS, by_the_hour, inputs};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// What a view says of an action, caveats in their order.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Said {
+    workload: String,
+    action: String,
+    /// `2 × g6.xlarge`; empty for an action without a target.
+    to: String,
+    monthly_savings: String,
+    risk: String,
+    caveats: String,
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn cents(value: &Value) -> String {
+    format!("{:.2}", value.as_f64().expect("money"))
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn joined(values: &Value) -> String {
+    let words: Vec<String> = list(values).iter().map(text).collect();
+    words.join("; ")
+}
+
+/// A target as its object, or in words.
+fn target(to: &Value) -> String {
+    match to {
+        Value::Object(to) => format!("{} × {}", to["count"], text(&to["instance_type"])),
+        words => text(words),
+    }
+}
+
+fn said(workload: &str, action: &Value) -> Said {
+    Said {
+        workload: workload.to_owned(),
+        action: text(&action["action"]),
+        to: target(&action["to"]),
+        monthly_savings: cents(&action["monthly_savings"]),
+        risk: text(&action["risk"]),
+        caveats: joined(&action["caveats"]),
+    }
+}
+
+/// `$1,234.56`, as pages print it.
+fn dollars(amount: &str) -> String {
+    let (whole, cents) = amount.split_once('.').expect("cents");
+    let mut grouped = String::new();
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("${grouped}.{cents}")
+}
+
+/// The rows of a page without their markup.
+fn rows_of(page: &str) -> Vec<String> {
+    let row = |row: &str| {
+        let words = row.split('<').map(|part| part.rsplit('>').next());
+        let words: Vec<&str> = words.flatten().collect();
+        let words = words.join(" ").replace("&lt;", "<").replace("&gt;", ">");
+        words
+            .replace("&quot;", "\"")
+            .replace("&#39;", "'")
+            .replace("&amp;", "&")
+    };
+    page.split("<tr").skip(1).map(row).collect()
+}
+
+/// An estate as the flags that name it, with what `audit` says of it.
+struct Views<'a> {
+    flags: Vec<&'a str>,
+    audit: Value,
+    actions: Vec<Said>,
+}
+
+impl<'a> Views<'a> {
+    /// `None` of an estate for which nothing is planned.
+    fn of(flags: &'a str) -> Option<Self> {
+        let mut views = Self {
+            flags: flags.split(' ').collect(),
+            audit: Value::Null,
+            actions: Vec::new(),
+        };
+        views.audit = views.json("audit");
+        let subjects = ["workloads", "unused_commitments"].into_iter();
+        let subjects = subjects.flat_map(|key| list(&views.audit[key]));
+        views.actions = subjects
+            .flat_map(|one| {
+                let actions = list(&one["plan"]["actions"]).iter();
+                actions.map(|action| said(one["id"].as_str().expect("an id"), action))
+            })
+            .collect();
+        views.actions.sort();
+        (!views.actions.is_empty()).then_some(views)
+    }
+
+    fn run(&self, words: &str) -> Outcome {
+        let mut typed: Vec<&str> = words.split(' ').collect();
+        typed.extend(&self.flags);
+        typed.push("--offline");
+        let outcome = World::new().run(&typed);
+        assert_eq!(outcome.code, 0, "{typed:?}: {}", outcome.stderr);
+        outcome
+    }
+
+    fn json(&self, command: &str) -> Value {
+        self.run(&format!("{command} --format json")).json()
+    }
+
+    /// The rows of a table by the names of its columns.
+    fn csv(&self, words: &str) -> Vec<BTreeMap<String, String>> {
+        let outcome = self.run(words);
+        let mut reader = csv::Reader::from_reader(outcome.stdout.as_bytes());
+        let rows = reader.deserialize();
+        rows.map(|row| row.expect("a row")).collect()
+    }
+
+    fn workloads(&self) -> &[Value] {
+        list(&self.audit["workloads"])
+    }
+
+    fn purchases(&self) -> &[Value] {
+        list(&self.audit["purchases"])
+    }
+
+    /// Actions of a kind, and by its id the workload of each in a document that lists them.
+    fn each<'d>(
+        &'d self,
+        kind: &'static str,
+        document: &'d Value,
+    ) -> impl Iterator<Item = (&'d Said, &'d Value)> {
+        let own = self.actions.iter().filter(move |said| said.action == kind);
+        own.map(|said| {
+            let mut rows = list(&document["workloads"]).iter();
+            let row = rows.find(|row| row["id"] == said.workload.as_str());
+            (said, row.unwrap_or_else(|| panic!("{said:?}")))
+        })
+    }
+
+    fn check_tables(&self) {
+        let rows = self.csv("audit --format csv --csv-table actions");
+        let rows = rows.into_iter().map(|mut row| {
+            let mut take = |key: &str| row.remove(key).expect("a column");
+            let (count, name) = (take("to_count"), take("to_instance_type"));
+            Said {
+                workload: take("workload"),
+                action: take("action"),
+                to: match name.as_str() {
+                    "" => name,
+                    _ => format!("{count} × {name}"),
+                },
+                monthly_savings: take("monthly_savings"),
+                risk: take("risk"),
+                caveats: take("caveats"),
+            }
+        });
+        let mut rows: Vec<Said> = rows.collect();
+        rows.sort();
+        assert_eq!(rows, self.actions);
+        let rows = self.csv("audit --format csv --csv-table purchases");
+        assert_eq!(rows.len(), self.purchases().len());
+        for (row, purchase) in rows.iter().zip(self.purchases()) {
+            for key in ["kind", "option", "region", "instance_type", "risk"] {
+                assert_eq!(row[key], text(&purchase[key]), "{key}");
+            }
+            for key in ["upfront", "monthly", "term_total", "monthly_savings"] {
+                assert_eq!(row[key], cents(&purchase[key]), "{key}");
+            }
+            for key in ["caveats", "steps"] {
+                assert_eq!(row[key], joined(&purchase[key]), "{key}");
+            }
+            assert_eq!(row["count"], purchase["count"].to_string());
+        }
+    }
+
+    /// The actions of `fix`, each for all that are changed together, and its promises.
+    fn check_fix(&self) {
+        let fix = self.json("fix");
+        let actions = list(&fix["actions"]).iter();
+        let actions = actions.filter(|action| action["action"] != "commit");
+        let mut steps: Vec<Said> = actions
+            .flat_map(|action| {
+                let of = list(&action["workloads"]).iter();
+                of.map(|id| said(id.as_str().expect("an id"), action))
+            })
+            .collect();
+        steps.sort();
+        let own = self.actions.iter().filter(|said| said.action != "commit");
+        assert_eq!(steps, own.cloned().collect::<Vec<_>>());
+        let terms = |one: &Value| {
+            let amounts = ["upfront", "monthly", "term_total"].map(|key| cents(&one[key]));
+            (one["count"].clone(), text(&one["instance_type"]), amounts)
+        };
+        let sorted = |all: &[Value]| {
+            let mut terms: Vec<String> =
+                all.iter().map(|one| format!("{:?}", terms(one))).collect();
+            terms.sort();
+            terms
+        };
+        assert_eq!(sorted(list(&fix["promises"])), sorted(self.purchases()));
+    }
+
+    fn check_explain(&self) {
+        for one in self.workloads() {
+            let id = one["id"].as_str().expect("an id");
+            if list(&one["plan"]["actions"]).is_empty() {
+                continue;
+            }
+            let explained = self.json(&format!("explain {id}"));
+            let planned = "planned_monthly_cost";
+            assert_eq!(explained[planned], one["plan"][planned], "{id}");
+            let of = |actions: &Value| -> Vec<Said> {
+                list(actions)
+                    .iter()
+                    .map(|action| said(id, action))
+                    .collect()
+            };
+            assert_eq!(of(&explained["plan"]), of(&one["plan"]["actions"]));
+        }
+    }
+
+    /// The three reports about one lever, and the planner of another.
+    fn check_levers(&self) {
+        let sizings = self.json("rightsize");
+        for (said, row) in self.each("rightsize", &sizings) {
+            let words = format!("rightsize to {}", said.to);
+            assert!(list(&row["plan"]).contains(&words.into()), "{said:?}");
+            let candidates = list(&row["candidates"]).iter();
+            let mut accepted = candidates.filter(|one| one["accepted"] == true);
+            let chosen = accepted
+                .find(|one| target(one) == said.to)
+                .expect("the target");
+            assert_eq!(cents(&chosen["monthly_savings"]), said.monthly_savings);
+            assert_eq!(text(&chosen["risk"]), said.risk);
+            assert_eq!(joined(&chosen["caveats"]), said.caveats);
+        }
+        let spot = self.json("spot");
+        for (said, row) in self.each("spot", &spot) {
+            assert_eq!(row["eligible"], true, "{said:?}");
+            assert_eq!(
+                cents(&row["effective_monthly_savings"]),
+                said.monthly_savings
+            );
+            assert_eq!(text(&row["risk"]), said.risk);
+        }
+        let reserved = self.json("reserved");
+        let pools = ["reserved_pools", "savings_plan_pools"].into_iter();
+        let pools = pools.flat_map(|key| list(&reserved[key]));
+        let bought = pools.map(|pool| &pool["purchase"]);
+        let sorted = |all: Vec<&Value>| {
+            let mut all: Vec<String> = all.into_iter().map(Value::to_string).collect();
+            all.sort();
+            all
+        };
+        let bought = bought.filter(|one| !one.is_null()).collect();
+        assert_eq!(sorted(bought), sorted(self.purchases().iter().collect()));
+        let mut shares = self.actions.iter().filter(|said| said.action == "share");
+        if let Some(said) = shares.next() {
+            assert_eq!(shares.next(), None, "of one type");
+            let share = self.json("share");
+            let mut methods = list(&share["methods"]).iter();
+            let chosen = methods.find(|one| one["chosen"] == true).expect("a method");
+            assert_eq!(cents(&chosen["saved_monthly"]), said.monthly_savings);
+            let (count, _) = said.to.split_once(" × ").expect("a target");
+            assert_eq!(chosen["instances"].to_string(), count);
+        }
+    }
+
+    fn check_page(&self) {
+        let rows = rows_of(&self.run("audit --format html").stdout);
+        let stands = |words: &[&str]| {
+            let mut rows = rows.iter();
+            let stands = rows.any(|row| words.iter().all(|word| row.contains(word)));
+            assert!(stands, "{words:?}\n{}", rows.as_slice().join("\n"));
+        };
+        let names: BTreeMap<&str, &str> = ["workloads", "unused_commitments"]
+            .into_iter()
+            .flat_map(|key| list(&self.audit[key]))
+            .filter_map(|one| Some((one["id"].as_str()?, one["name"].as_str()?)))
+            .collect();
+        for said in self.actions.iter().filter(|said| said.action != "commit") {
+            let saved = dollars(&said.monthly_savings);
+            let mut words = vec![
+                names[said.workload.as_str()],
+                &said.action,
+                &said.to,
+                &said.risk,
+            ];
+            words.push(&saved);
+            words.extend(said.caveats.split("; "));
+            stands(&words);
+        }
+        for purchase in self.purchases() {
+            let total = dollars(&cents(&purchase["term_total"]));
+            let (caveats, steps) = (joined(&purchase["caveats"]), joined(&purchase["steps"]));
+            stands(&[&target(purchase), &total, &caveats, &steps]);
+        }
+    }
+
+    /// What these say of the machines that the plan is about.
+    fn check_inventory_and_focus(&self) {
+        let inventory = self.json("inventory");
+        let instances = list(&inventory["instances"]).iter();
+        let instances: BTreeMap<&str, &Value> = instances
+            .map(|one| (one["id"].as_str().expect("an id"), one))
+            .collect();
+        for one in self.workloads() {
+            let own = list(&one["instances"]).iter();
+            let own = own.map(|id| instances[id.as_str().expect("an id")]);
+            let mut hourly = 0.0;
+            for instance in own {
+                for key in ["account", "region", "instance_type"] {
+                    assert_eq!(instance[key], one[key], "{key}");
+                }
+                hourly += instance["hourly_cost"].as_f64().unwrap_or_default();
+            }
+            if one["purchase_option"] == "on-demand" && one["running_share"] == 1.0 {
+                let stated = one["hourly_cost"].as_f64().unwrap_or_default();
+                assert!((hourly - stated).abs() < 1e-6, "{hourly}: {one}");
+            }
+        }
+        for row in self.csv("audit --format focus") {
+            let mut all = self.workloads().iter();
+            let Some(one) = all.find(|one| one["id"] == row["x_WorkloadId"].as_str()) else {
+                continue;
+            };
+            let class = match one["running"] == true {
+                true => text(&one["classification"]),
+                false => "stopped".to_owned(),
+            };
+            let said = (row["x_Classification"].clone(), row["x_State"].clone());
+            assert_eq!(said, (class, text(&one["state"])), "{one}");
+        }
+    }
+}
+
+#[test]
+fn every_view_of_every_estate_names_the_actions_of_the_audit() {
+    let world = World::new();
+    let demos = DEMOS.map(|(name, file)| {
+        let path = world.file(&format!("{name}.json"), by_the_hour(file));
+        format!("--from {path}")
+    });
+    let others = inputs().into_iter().map(|(_, flags)| flags);
+    let others = others.filter(|flags| flags.starts_with("--from ") && !flags.contains("target/"));
+    let all: Vec<String> = demos.into_iter().chain(others).collect();
+    let (next, planned) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let check = || {
+        while let Some(flags) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let Some(views) = Views::of(flags) else {
+                continue;
+            };
+            planned.fetch_add(1, Ordering::Relaxed);
+            views.check_tables();
+            views.check_fix();
+            views.check_explain();
+            views.check_levers();
+            views.check_page();
+            views.check_inventory_and_focus();
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(check)).collect();
+        workers
+            .into_iter()
+            .for_each(|worker| worker.join().expect("every view agrees"));
+    });
+    let planned = planned.into_inner();
+    assert!(planned >= 30, "{planned} of {} estates", all.len());
+}
