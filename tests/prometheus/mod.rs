@@ -7,6 +7,7 @@
 //! installed, the tests that need them are skipped, saying so; `tests/run` installs them.
 
 mod bad_days;
+mod cards;
 mod counts;
 mod expected;
 mod figures;
