@@ -17,7 +17,8 @@ named_enum! {
     }
 }
 
-/// What one of several alike devices, as a scheduler counts them, is of a physical one.
+/// What one of several alike devices, as a scheduler counts them, is of a physical one: without
+/// a key, a whole device.
 #[derive(
     Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]

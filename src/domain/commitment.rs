@@ -151,7 +151,7 @@ pub struct SavingsPlan {
     pub end: Timestamp,
 }
 
-/// Capacity that is held ready, and billed, whether instances run in it or not.
+/// A capacity reservation: capacity that is held, and billed, whether instances run in it or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a capacity reservation as an object")]
 pub struct CapacityReservation {

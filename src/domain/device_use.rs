@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
-/// How a pod used one device that it held, as metrics that name pods tell.
+/// How a pod used one device that it held, from metrics that name pods.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a use object")]
 pub struct DeviceUse {

@@ -5,7 +5,7 @@ use super::{Cause, CauseKind, GapSubject};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Something the audit did not see, why, and what to do about it.
+/// Something that could not be read, why, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(
     deny_unknown_fields,

@@ -36,10 +36,10 @@ pub struct Copies {
 pub struct InferenceComponent {
     /// Unique in its account and region.
     pub name: String,
-    /// Copies that were asked for; others are being started or ended.
+    /// Desired copies; others are being started or ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub desired_copies: Option<u32>,
-    /// Those that are there.
+    /// Current copies.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
@@ -48,7 +48,7 @@ pub struct InferenceComponent {
     pub copies: Vec<Copies>,
 }
 
-/// A variant of an endpoint whose instances have no model of their own: inference
+/// A variant of a `SageMaker` endpoint whose instances have no model of their own: inference
 /// components are placed on them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(

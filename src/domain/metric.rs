@@ -91,7 +91,7 @@ named_enum! {
     }
 }
 
-/// Points that were dropped when a series was read, by reason.
+/// Data points that were dropped during recording, or when a series was read, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[serde(deny_unknown_fields, expecting = "an object with a number per reason")]

@@ -6,7 +6,7 @@ use super::wire::{Amount, Maybe};
 use super::{DeviceUse, Lifecycle, ResourceId};
 use rust_decimal::Decimal;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Decimals of a number of devices: sums of sevenths are whole again.
@@ -22,7 +22,7 @@ pub struct NodeDevices {
     #[serde(default)]
     pub unit: DeviceUnit,
     pub capacity: u32,
-    /// Less than the capacity where devices are unhealthy or set aside.
+    /// Less than the capacity where devices are unhealthy or reserved.
     pub allocatable: u32,
 }
 
@@ -64,6 +64,10 @@ fn kubernetes() -> Scheduler {
     Scheduler::Kubernetes
 }
 
+fn kubernetes_unless_stated<'de, D: Deserializer<'de>>(from: D) -> Result<Scheduler, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_else(kubernetes))
+}
+
 fn is_kubernetes(scheduler: &Scheduler) -> bool {
     *scheduler == Scheduler::Kubernetes
 }
@@ -74,7 +78,12 @@ fn is_kubernetes(scheduler: &Scheduler) -> bool {
 pub struct Node {
     pub name: String,
     /// `kubernetes` unless said otherwise.
-    #[serde(default = "kubernetes", skip_serializing_if = "is_kubernetes")]
+    #[serde(
+        default = "kubernetes",
+        deserialize_with = "kubernetes_unless_stated",
+        skip_serializing_if = "is_kubernetes"
+    )]
+    #[schemars(with = "Option<Scheduler>")]
     pub scheduler: Scheduler,
     /// Where the machine is from, in the words of the cluster, such as
     /// `aws:///us-east-1a/i-0123456789abcdef0`.
@@ -113,7 +122,7 @@ pub struct Node {
     /// created: they keep the node from being removed. Absent if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_only_pods: Option<u32>,
-    /// Absent where the node does not tell.
+    /// Absent if not known.
     #[serde(default, rename = "ready", skip_serializing_if = "Option::is_none")]
     pub is_ready: Option<bool>,
     /// Whether the scheduler is kept from placing pods on it.

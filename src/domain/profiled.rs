@@ -38,8 +38,8 @@ impl SampleCounts {
     }
 }
 
-/// One run of the sampler on one instance. Its GPU readings are series of the
-/// source `profile`; this is what they do not tell.
+/// A run of `gpucost profile` on an instance. Its GPU readings are series of the source
+/// `profile`; this is the rest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = renamed("looks", "samples"))]
 #[serde(deny_unknown_fields, expecting = "a profiled run object")]

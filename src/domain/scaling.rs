@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a warm pool as an object")]
 pub struct WarmPool {
-    /// The least number that it keeps.
+    /// Minimum size.
     pub min_size: u32,
-    /// The state that they are kept in, such as `Stopped`.
+    /// The state of its instances, such as `Stopped`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// How many there are; absent where that was not reported.
@@ -36,7 +36,7 @@ impl WarmPool {
 )]
 pub struct BatchEnvironment {
     pub name: String,
-    /// vCPUs that it keeps without jobs, enabled or not.
+    /// Minimum number of vCPUs, with jobs or without, enabled or not.
     pub min_vcpus: u32,
     pub desired_vcpus: u32,
     /// Types and families, in its order.
@@ -130,7 +130,8 @@ pub struct ScalingGroup {
         with = "StatedParts::<ResourceId>"
     )]
     pub in_service: Option<Vec<ResourceId>>,
-    /// Who set it up and sets its sizes; absent unless AWS Batch was read.
+    /// The compute environment of AWS Batch that set it up and sets its sizes; absent unless AWS
+    /// Batch was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<BatchEnvironment>,
 }
