@@ -3,7 +3,7 @@
 
 use crate::rules::builder::{A10G_MIB, Machine, as_of, audited, estate, flat, last};
 use crate::rules::committed::reserved;
-use crate::rules::honest::{cases, draft};
+use crate::rules::same_fleet::renamed;
 use gpucost::analysis::{Audit, audit};
 use gpucost::domain::{
     ActionKind, CommitmentTerm, Currency, Metric, Money, Policy, PurchaseOption, ReservedInstances,
@@ -11,9 +11,7 @@ use gpucost::domain::{
 };
 use gpucost::usage::Estate;
 use jiff::SignedDuration;
-use proptest::prelude::*;
 use rust_decimal::Decimal;
-use std::collections::BTreeMap;
 
 fn decimal(text: &str) -> Decimal {
     text.parse().expect("a decimal")
@@ -271,30 +269,6 @@ fn a_zonal_reservation_changes_its_scope_before_anything_is_bought() {
     assert!(action.caveats()[0].contains("us-east-1b"));
 }
 
-/// The same fleet with other ids, in another order.
-fn renamed(estate: &Estate, seed: usize) -> Estate {
-    let mut other = estate.clone();
-    let count = estate.instances.len();
-    let names: BTreeMap<ResourceId, ResourceId> = estate
-        .instances
-        .iter()
-        .enumerate()
-        .map(|(place, one)| {
-            let name = format!("i-{:02}", (place * 7 + seed * 3 + 5) % 97);
-            (one.id.clone(), ResourceId::named(name))
-        })
-        .collect();
-    for instance in &mut other.instances {
-        instance.id = names[&instance.id].clone();
-    }
-    for series in &mut other.metrics {
-        series.instance = names[&series.instance].clone();
-    }
-    other.instances.rotate_left(seed % count.max(1));
-    other.metrics.reverse();
-    other
-}
-
 #[test]
 fn what_a_row_saves_beyond_its_cost_is_saved_by_those_that_take_its_cover() {
     let light = Machine::new("i-1", "g5.xlarge")
@@ -303,7 +277,7 @@ fn what_a_row_saves_beyond_its_cost_is_saved_by_those_that_take_its_cover() {
         .vram(0, 10_000.0, A10G_MIB);
     let fleet = with(vec![machine("i-0", true), light], at_sixty_cents(1));
     for (seed, of_light) in [(0, "146.88"), (29, "85.19")] {
-        let found = audit(&renamed(&fleet, seed), &Policy::default(), Risk::High);
+        let found = audit(&renamed(&fleet, seed).0, &Policy::default(), Risk::High);
         // 734.38 + 438.00: which of the two is reserved, their ids decide.
         assert_eq!(total(&found), decimal("1172.38"));
         // The busy one takes the reservation, the other becomes a g6.xlarge that is bought for
@@ -354,46 +328,5 @@ fn every_machine_of_a_split_takes_what_is_reserved_for_its_type() {
             .target()
             .map(|to| (to.instance_type.as_str(), to.count));
         assert_eq!(to, Some(("g5.xlarge", 4)));
-    }
-}
-
-/// What no id may decide.
-fn facts(audit: &Audit) -> String {
-    let mut states: Vec<String> = audit
-        .workloads
-        .iter()
-        .flat_map(|one| &one.workload.members)
-        .map(|one| format!("{:?}", one.state))
-        .collect();
-    states.sort();
-    let purchases: Vec<String> = audit
-        .purchases
-        .iter()
-        .map(|one| format!("{} {} {}", one.key, one.count, one.monthly_savings.amount()))
-        .collect();
-    let totals = &audit.totals;
-    format!(
-        "{:?} {:?} {:?} {:?} {purchases:?} {states:?}",
-        totals.monthly_cost, totals.planned_monthly_cost, totals.monthly_waste, audit.plan_risk
-    )
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(48)) })]
-
-    #[test]
-    fn no_id_and_no_order_moves_a_total((boxes, bought) in draft::fleet(), seed in 0..40_usize) {
-        let fleet = draft::estate_of(&boxes, &bought);
-        for risk in [Risk::Medium, Risk::High] {
-            let policy = Policy::default();
-            let today = audit(&fleet, &policy, risk);
-            let other = audit(&renamed(&fleet, seed), &policy, risk);
-            prop_assert_eq!(facts(&today), facts(&other));
-            // No row saves more than it costs.
-            for one in &today.workloads {
-                let planned = one.planned_monthly_cost().map(Money::amount);
-                prop_assert!(planned.is_none_or(|left| !left.is_sign_negative()));
-            }
-        }
     }
 }

@@ -29,6 +29,7 @@ mod registry;
 mod resolution;
 mod rightsizing;
 mod runs;
+mod same_fleet;
 mod second_opinion;
 mod showback;
 mod situations;
