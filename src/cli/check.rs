@@ -135,7 +135,7 @@ pub(super) fn policy_file(args: &CheckArgs, io: &Io<'_>) -> Result<(PathBuf, Str
         Failure::input(format!(
             "no policy found: {POLICY_FILE} is not in the current directory"
         ))
-        .with_hint("run `gpucost policy init` to create a starter policy, or pass `--policy FILE`")
+        .with_hint("run `gpucost check init` to create a starter policy, or pass `--policy FILE`")
     })
 }
 
@@ -323,8 +323,7 @@ fn kept(report: &GateReport, nothing: &str) -> String {
         return nothing.to_owned();
     }
     if report.policy_file.is_none() {
-        return "nothing is demanded without a policy; `gpucost policy init` creates one"
-            .to_owned();
+        return "nothing is demanded without a policy; `gpucost check init` creates one".to_owned();
     }
     let rules = counted(report.checks.len() as u64, "rule", "rules");
     let mut line = format!("policy passed: {rules}");

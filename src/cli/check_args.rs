@@ -1,4 +1,4 @@
-//! Flags of `gpucost check` and `gpucost policy`.
+//! Flags of `gpucost check`.
 
 use super::args::{DocFormat, EstateArgs, RiskChoice, place};
 use crate::sources::store::Place;
@@ -7,7 +7,10 @@ use std::path::PathBuf;
 
 /// `gpucost check`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct CheckArgs {
+    #[command(subcommand)]
+    pub action: Option<CheckAction>,
     /// Policy file [default: gpucost-policy.toml in the current directory]
     #[arg(long, value_name = "FILE")]
     pub policy: Option<PathBuf>,
@@ -71,14 +74,14 @@ impl CheckFormat {
     }
 }
 
-/// What to do about policies.
+/// What to do instead of a check.
 #[derive(Debug, Subcommand)]
-pub(super) enum PolicyAction {
+pub(super) enum CheckAction {
     /// Write a commented starter policy; an existing file is not overwritten
     Init(InitArgs),
 }
 
-/// `gpucost policy init`.
+/// `gpucost check init`.
 #[derive(Debug, Args)]
 pub(super) struct InitArgs {
     /// File to write; `-` for stdout [default: gpucost-policy.toml in the current

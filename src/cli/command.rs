@@ -4,7 +4,7 @@ use super::args::{AuditArgs, EstateArgs, ExplainArgs, InventoryArgs, MetricsArgs
 use super::autoscale_args::AutoscaleArgs;
 use super::bill::BillArgs;
 use super::capacity_args::CapacityArgs;
-use super::check_args::{CheckArgs, PolicyAction};
+use super::check_args::CheckArgs;
 use super::demo::DemoChoice;
 use super::diff::DiffArgs;
 use super::doctor::DoctorArgs;
@@ -47,14 +47,9 @@ pub(super) enum Command {
     Audit(Box<AuditArgs>),
     /// Check the audit against a policy in CI; a violation exits with code 100
     ///
-    /// The policy file is `gpucost-policy.toml`; `gpucost policy init` creates a starter
+    /// The policy file is `gpucost-policy.toml`; `gpucost check init` creates a starter
     /// policy. With `--baseline`, only new or worse violations fail.
     Check(Box<CheckArgs>),
-    /// Create a policy file
-    Policy {
-        #[command(subcommand)]
-        action: PolicyAction,
-    },
     /// Show what changed between two audits
     ///
     /// OLD and NEW are reports of `gpucost audit --format json`, or recorded estates.
@@ -196,8 +191,7 @@ impl Command {
                 SetupAction::Metrics(args) => Some(&args.estate),
                 _ => None,
             },
-            Self::Policy { .. }
-            | Self::Diff(_)
+            Self::Diff(_)
             | Self::Doctor(_)
             | Self::Pricing(_)
             | Self::Select(_)

@@ -77,20 +77,22 @@ pub(super) fn list(io: &mut Io<'_>) -> Result<ExitCode, Failure> {
 }
 
 /// Tells the name of a demo from a word of the command: where a command takes words
-/// of its own, as in `explain --demo ID`, one that is not a name stays such a word.
+/// of its own, as in `explain --demo ID`, one that is not a name stays such a word, and where it
+/// has commands below it, their names do.
 /// Elsewhere it is left for the parser to refuse, which lists the names.
 pub(super) fn tell_apart(arguments: Vec<OsString>, program: &Command) -> Vec<OsString> {
     let command = arguments
         .get(1)
         .and_then(|name| program.find_subcommand(name));
-    if !command.is_some_and(takes_words) {
+    let Some(command) = command else {
         return arguments;
-    }
+    };
+    let is_own = |word: &OsString| !is_name(word) && takes(command, word);
     let mut reported = Vec::with_capacity(arguments.len());
     let mut rest = arguments.into_iter().peekable();
     while let Some(argument) = rest.next() {
         let is_last_flag = argument == "--";
-        if argument == "--demo" && rest.peek().is_none_or(|next| !is_name(next)) {
+        if argument == "--demo" && rest.peek().is_none_or(is_own) {
             reported.push(OsString::from(UNNAMED));
         } else {
             reported.push(argument);
@@ -103,8 +105,9 @@ pub(super) fn tell_apart(arguments: Vec<OsString>, program: &Command) -> Vec<OsS
     reported
 }
 
-fn takes_words(command: &Command) -> bool {
-    command.has_subcommands() || command.get_positionals().next().is_some()
+/// Whether a word can be one of the command's own.
+fn takes(command: &Command, word: &OsStr) -> bool {
+    command.get_positionals().next().is_some() || command.find_subcommand(word).is_some()
 }
 
 fn is_name(word: &OsStr) -> bool {
@@ -136,25 +139,27 @@ mod tests {
 
     #[test]
     fn a_word_that_is_no_name_belongs_to_the_command() {
-        for command in ["explain", "setup"] {
+        for (command, word) in [("explain", "word"), ("check", "init")] {
             assert_eq!(
-                reported(&["gpucost", command, "--demo", "word"]),
-                ["gpucost", command, "--demo=starter", "word"]
+                reported(&["gpucost", command, "--demo", word]),
+                ["gpucost", command, "--demo=starter", word]
             );
             assert_eq!(
                 reported(&["gpucost", command, "--demo"]),
                 ["gpucost", command, "--demo=starter"]
             );
             for same in [
-                &["gpucost", command, "--demo", "quarter-used", "word"][..],
-                &["gpucost", command, "--demo=quarter-used", "word"],
-                &["gpucost", command, "--", "--demo", "word"],
+                &["gpucost", command, "--demo", "quarter-used", word][..],
+                &["gpucost", command, "--demo=quarter-used", word],
+                &["gpucost", command, "--", "--demo", word],
             ] {
                 assert_eq!(reported(same), same);
             }
         }
-        let same = ["gpucost", "audit", "--demo", "word"];
-        assert_eq!(reported(&same), same);
+        for command in ["audit", "check", "setup"] {
+            let same = ["gpucost", command, "--demo", "word"];
+            assert_eq!(reported(&same), same);
+        }
         assert_eq!(reported(&["gpucost"]), ["gpucost"]);
     }
 }

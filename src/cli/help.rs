@@ -44,8 +44,7 @@ bill | bill cur.csv | bill focus.parquet --from estate.json
 history | history record --history history | history digest --since last | account, anomaly-amount, anomaly-percent, distinct, measured-by, only, time-unit
 kpi | kpi --demo | kpi --type g5.xlarge --hours 10
 CI:
-check | check --region us-east-1 | check --terraform-plan plan.json
-policy | policy init | policy init --help
+check | check init | check --terraform-plan plan.json
 diff | diff old.json new.json | diff old.json new.json --format markdown
 Host:
 profile | profile --duration 10m | profile -- python train.py | Model, Price, Spot guard, Units of work, command-log, nvml-lib, read-columns, read-zone, record

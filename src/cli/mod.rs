@@ -17,6 +17,7 @@ mod capacity_args;
 mod capacity_measured;
 mod check;
 mod check_args;
+mod check_init;
 mod check_plan;
 mod command;
 mod demo;
@@ -55,7 +56,6 @@ mod planner;
 mod planner_flags;
 mod planner_offers;
 mod planning;
-mod policy;
 mod price_age;
 mod price_cache;
 mod pricing;
@@ -93,6 +93,7 @@ pub use command::command;
 pub use exit::ExitCode;
 pub use io::Io;
 
+use check_args::CheckAction;
 use clap::FromArgMatches;
 use command::{Cli, Command};
 use exit::Failure;
@@ -173,11 +174,11 @@ fn dispatch(command: &Command, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         asked if asked.lists_demos() => demo::list(io),
         Command::Audit(audit) if audit.interactive => interactive::run(audit, io),
         Command::Audit(audit) => audit::run(audit, io),
-        Command::Check(check) => match &check.terraform_plan {
-            Some(plan) => check_plan::run(plan, check, io),
-            None => check::run(check, io),
+        Command::Check(check) => match (&check.action, &check.terraform_plan) {
+            (Some(CheckAction::Init(args)), _) => check_init::run(args, io),
+            (None, Some(plan)) => check_plan::run(plan, check, io),
+            (None, None) => check::run(check, io),
         },
-        Command::Policy { action } => policy::run(action, io),
         Command::Diff(diff) => diff::run(diff, io),
         Command::Inventory(inventory) => inventory::run(inventory, io),
         Command::Metrics(metrics) => metrics::run(metrics, io),
@@ -209,11 +210,6 @@ fn usage(error: &clap::Error, io: &mut Io<'_>) -> ExitCode {
     if error.use_stderr() {
         // Nothing more can be done when stderr itself is gone.
         let _ = write!(io.stderr, "{text}");
-        let text = text.to_string();
-        if text.contains("'init'") && text.contains("gpucost check") {
-            let hint = "hint: `gpucost policy init` creates a starter policy";
-            let _ = writeln!(io.stderr, "{hint}");
-        }
         return ExitCode::Input;
     }
     match write!(io.stdout, "{text}") {

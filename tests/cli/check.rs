@@ -292,7 +292,7 @@ fn without_a_policy_nothing_passes() {
     let outcome = world.run(&["check", "--demo"]);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
     assert!(
-        outcome.stderr.contains("`gpucost policy init`"),
+        outcome.stderr.contains("`gpucost check init`"),
         "{}",
         outcome.stderr
     );
@@ -374,7 +374,7 @@ fn what_is_read_is_never_written_over() {
 #[test]
 fn the_starting_policy_is_written_once_and_works() {
     let world = World::new();
-    let first = world.run(&["policy", "init"]);
+    let first = world.run(&["check", "init"]);
     assert_eq!((first.code, first.stdout.as_str()), (0, ""));
     assert!(
         first.stderr.contains("wrote gpucost-policy.toml"),
@@ -386,7 +386,7 @@ fn the_starting_policy_is_written_once_and_works() {
     assert_eq!(world.listing(), [POLICY]);
 
     world.file(POLICY, "mine");
-    let second = world.run(&["policy", "init"]);
+    let second = world.run(&["check", "init"]);
     assert_eq!(second.code, 2);
     assert!(
         second.stderr.contains("already exists"),
@@ -396,10 +396,10 @@ fn the_starting_policy_is_written_once_and_works() {
     let left = std::fs::read_to_string(world.path(POLICY)).expect("the policy");
     assert_eq!(left, "mine");
 
-    let printed = world.run(&["policy", "init", "--output", "-"]);
+    let printed = world.run(&["check", "init", "--output", "-"]);
     assert_eq!(printed.code, 0);
     assert!(printed.stdout.contains("[[forbid]]"));
-    let lost = world.run(&["policy", "init", "--output", &world.path("no/such")]);
+    let lost = world.run(&["check", "init", "--output", &world.path("no/such")]);
     assert_eq!(lost.code, 1, "{}", lost.stderr);
 }
 
@@ -639,12 +639,4 @@ fn machines_of_which_the_tags_are_unknown_leave_what_selects_by_tag_incomplete()
     }]);
     let outcome = check(&World::new(), budget, &denied, &[]);
     assert_eq!(outcome.code, 3, "{}", outcome.stderr);
-}
-
-#[test]
-fn check_init_names_the_command_that_writes_a_policy() {
-    let outcome = World::new().run(&["check", "init"]);
-    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
-    let hint = "hint: `gpucost policy init` creates a starter policy";
-    assert!(outcome.stderr.contains(hint), "{}", outcome.stderr);
 }

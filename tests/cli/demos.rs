@@ -76,6 +76,9 @@ fn a_word_of_the_command_may_follow_the_flag() {
     let named = run(&["explain", "--demo", "quarter-used", "plan:sweeps"]);
     assert_eq!(named.code, 0, "{}", named.stderr);
     assert!(named.stdout.contains("g7e.12xlarge"), "{}", named.stdout);
+    let Outcome { code, stderr, .. } = run(&["check", "--demo", "init"]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("cannot be used with"), "{stderr}");
     let setup = run(&["setup", "metrics", "--demo", "quarter-used"]);
     assert_eq!(setup.code, 0, "{}", setup.stderr);
 }

@@ -84,6 +84,7 @@ fn flags_that_do_not_exist_or_contradict_are_the_users_slip() {
         &["audit", "--max-api-cost=-1"],
         &["audit", "--endpoint-url", "nonsense"],
         &["audit", "--demo", "--endpoint-url", "https://"],
+        &["check", "--demo", "init"],
         &["setup", "completions", "csh"],
         &["audit", "--from"],
     ] {

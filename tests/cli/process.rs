@@ -146,7 +146,7 @@ fn unread(folder: &std::path::Path, arguments: &[&str]) -> Option<i32> {
 #[test]
 fn a_reader_that_stops_changes_no_verdict() {
     let folder = tempfile::tempdir().expect("a scratch folder");
-    let wrote = run_in(folder.path(), &["policy", "init"]);
+    let wrote = run_in(folder.path(), &["check", "init"]);
     assert!(wrote.status.success(), "{wrote:?}");
     let formats = [
         "table", "wide", "json", "csv", "markdown", "html", "github", "sarif", "junit", "slack",

@@ -146,7 +146,7 @@ fn the_schema_and_the_reader_of_settings_agree() {
 #[test]
 fn a_policy_names_its_schema_on_request() {
     let world = World::new();
-    let outcome = world.run(&["policy", "init", "--schema"]);
+    let outcome = world.run(&["check", "init", "--schema"]);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let beside = "gpucost-policy.schema.json";
     assert_eq!(world.listing(), [beside, "gpucost-policy.toml"]);
@@ -162,14 +162,14 @@ fn a_policy_names_its_schema_on_request() {
     let odd = world.path("odd\nname = 1.toml");
     assert_eq!(
         world
-            .run(&["policy", "init", "--schema", "--output", &odd])
+            .run(&["check", "init", "--schema", "--output", &odd])
             .code,
         0
     );
     let text = fs::read_to_string(&odd).expect("the policy");
     parse_policy(&text, "odd.toml").expect("the reader takes it");
 
-    let refused = world.run(&["policy", "init", "--schema", "--output", "-"]);
+    let refused = world.run(&["check", "init", "--schema", "--output", "-"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
     assert!(
         refused.stderr.contains("`gpucost setup schema policy`"),

@@ -9,7 +9,6 @@ use std::io::{self, ErrorKind, Write};
 const COMMANDS: &[&str] = &[
     "audit",
     "check",
-    "policy",
     "diff",
     "inventory",
     "metrics",

@@ -126,7 +126,7 @@ fn without_a_policy_the_difference_is_shown_and_nothing_is_demanded() {
         assert!(outcome.stdout.contains(part), "{part}: {}", outcome.stdout);
     }
     assert!(!outcome.stdout.contains("RULES"), "{}", outcome.stdout);
-    let said = "nothing is demanded without a policy; `gpucost policy init` creates one";
+    let said = "nothing is demanded without a policy; `gpucost check init` creates one";
     assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
     let markdown = run(&["--format", "markdown"]).stdout;
     let headline = "\n### ℹ️ +\\$25,516.78 per month where priced; no policy; ";
@@ -145,7 +145,7 @@ fn without_a_policy_the_difference_is_shown_and_nothing_is_demanded() {
 #[test]
 fn the_starter_policy_has_a_rule_for_plans() {
     let world = World::new();
-    assert_eq!(world.run(&["policy", "init"]).code, 0);
+    assert_eq!(world.run(&["check", "init"]).code, 0);
     let plan = fixture();
     let outcome = world.run(&[
         "check",

@@ -19,7 +19,7 @@ use tables::POLICY;
 /// The file that is read where none is named.
 pub const POLICY_FILE: &str = "gpucost-policy.toml";
 
-/// The policy that `gpucost policy init` writes.
+/// The policy that `gpucost check init` writes.
 pub const STARTING_POLICY: &str = include_str!("starting.toml");
 
 /// The JSON schema of a policy file.
@@ -82,7 +82,7 @@ pub fn parse_policy(text: &str, named: &str) -> Result<GatePolicy, Vec<Problem>>
     if policy.rules() == 0 {
         return Err(vec![Problem {
             line: 1,
-            message: "no rule is defined, so everything would pass; run `gpucost policy \
+            message: "no rule is defined, so everything would pass; run `gpucost check \
                       init` to create a starter policy"
                 .to_owned(),
         }]);

@@ -1,6 +1,6 @@
-//! `gpucost policy`.
+//! `gpucost check init`.
 
-use super::check_args::{InitArgs, PolicyAction};
+use super::check_args::InitArgs;
 use super::exit::{ExitCode, Failure};
 use super::schemas::SchemaName;
 use super::{Io, output};
@@ -11,13 +11,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-pub(super) fn run(action: &PolicyAction, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    match action {
-        PolicyAction::Init(args) => init(args, io),
-    }
-}
-
-fn init(args: &InitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &InitArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let path = match &args.output {
         Some(path) if path.as_os_str() == "-" && args.schema => {
             return Err(Failure::input(
