@@ -3,117 +3,30 @@
 //! in order of first sight, so the same estate gives the same masks, and what
 //! belonged together still does.
 
+mod masks;
 mod records;
 mod reveal;
 mod vocabulary;
 
-use crate::analysis::{is_vocabulary, kind_of_name};
 use crate::domain::{
     ANSWER_FIELDS, Cause, Currency, Detail, FALLBACKS, FIGURES, FailureKind, Gap, GapSubject,
-    GpuModel, PriceBook, PriceKey, ResourceId, region_of,
+    PriceBook, PriceKey, region_of,
 };
 use crate::rules::{CLUSTER_RULES, RULES};
 use crate::savings::MissingData;
 use crate::sources::{aws, kubernetes, prometheus};
 use crate::usage::Estate;
 use jiff::Timestamp;
-use records::{Record, Texts};
+use masks::{Named, is_action};
+use records::Record;
 use std::collections::{BTreeMap, BTreeSet};
-use vocabulary::{
-    MASKED, is_common_key, is_family, is_given_id, is_price_source, is_region, is_rejection,
-    is_time_span, is_type, is_zone,
-};
+use vocabulary::{MASKED, is_common_key, is_region, is_rejection, is_time_span};
 
-/// Digits of the masks of ids: ids are sorted as text, and their masks in the same
-/// order.
-const ID_DIGITS: usize = 6;
-
-/// What a text names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Named {
-    Account,
-    Address,
-    Commitment,
-    Family,
-    Gpu,
-    Host,
-    Instance,
-    Key,
-    Name,
-    Operation,
-    Place,
-    Region,
-    Source,
-    Type,
-    Value,
-    Volume,
-    Zone,
-}
-
-/// Whether a text is what this program asks of a service.
-fn is_action(text: &str) -> bool {
-    let all = [
-        aws::ACTIONS,
-        aws::ORG_ACTIONS,
-        kubernetes::ACTIONS,
-        prometheus::ACTIONS,
-    ];
-    all.iter().any(|actions| actions.contains(&text))
-}
+pub(super) use masks::Masks;
 
 /// Whether a text is a code of a failure that contains no name.
 fn is_code(text: &str) -> bool {
     aws::is_known_code(text) || kubernetes::is_known_code(text) || prometheus::is_known_code(text)
-}
-
-impl Named {
-    fn prefix(self) -> &'static str {
-        match self {
-            Self::Account => "account",
-            Self::Address => "address",
-            Self::Commitment => "commitment",
-            Self::Family => "family",
-            Self::Gpu => "gpu",
-            Self::Host => "host",
-            Self::Instance => "instance",
-            Self::Key => "key",
-            Self::Name => "name",
-            Self::Operation => "operation",
-            Self::Place => "place",
-            Self::Region => "region",
-            Self::Source => "source",
-            Self::Type => "type",
-            Self::Value => "value",
-            Self::Volume => "volume",
-            Self::Zone => "zone",
-        }
-    }
-
-    /// Whether a text contains no name.
-    fn may_stay(self, text: &str) -> bool {
-        match self {
-            // The account of a machine that only its cluster shows.
-            Self::Account => text.is_empty(),
-            Self::Family => is_family(text),
-            Self::Gpu => !matches!(GpuModel::from_name(text), GpuModel::Other(_)),
-            Self::Instance => is_given_id("i-", text),
-            Self::Operation => is_action(text),
-            Self::Region => is_region(text),
-            Self::Source => is_price_source(text),
-            Self::Type => is_type(text),
-            Self::Volume => is_given_id("vol-", text),
-            Self::Zone => is_zone(text),
-            _ => false,
-        }
-    }
-}
-
-/// Hands out masks such as `name-1`.
-#[derive(Debug, Default)]
-pub(super) struct Masks {
-    given: BTreeMap<Named, BTreeMap<String, String>>,
-    /// Keys of tags that stay because the user's own settings speak of them.
-    kept_keys: BTreeSet<String>,
 }
 
 /// Masks everything in an estate that can name somebody. Tags stay where a key is
@@ -128,57 +41,6 @@ pub(super) fn redact(estate: &mut Estate, kept_keys: BTreeSet<String>) -> Masks 
 }
 
 impl Masks {
-    fn mask(&mut self, named: Named, text: &mut String) {
-        if named.may_stay(text) {
-            return;
-        }
-        let id = ResourceId::named(text.as_str());
-        let prefix = match (named, id.place()) {
-            // A name keeps the kind that it suggests, so that verdicts stay the same.
-            (Named::Name, _) => {
-                let kind = kind_of_name(text);
-                kind.map_or(named.prefix(), |kind| kind.name()).to_owned()
-            }
-            // The id of a machine without a name is its name.
-            (Named::Instance, Some((provider, ..))) => {
-                let kind = kind_of_name(id.native());
-                let prefix = kind.map_or(named.prefix(), |kind| kind.name());
-                format!("{provider}/account/region/{prefix}")
-            }
-            _ => named.prefix().to_owned(),
-        };
-        self.mask_as(named, &prefix, text);
-    }
-
-    fn mask_as(&mut self, named: Named, prefix: &str, text: &mut String) {
-        let given = self.given.entry(named).or_default();
-        let next = given.len() + 1;
-        let mask = given.entry(text.clone()).or_insert_with(|| match named {
-            Named::Instance | Named::Commitment => format!("{prefix}-{next:0ID_DIGITS$}"),
-            _ => format!("{prefix}-{next}"),
-        });
-        text.clone_from(mask);
-    }
-
-    fn masked(&mut self, named: Named, text: &str) -> String {
-        let mut text = text.to_owned();
-        self.mask(named, &mut text);
-        text
-    }
-
-    fn all(&mut self, named: Named, texts: &mut impl Texts) {
-        texts.each(&mut |text| self.mask(named, text));
-    }
-
-    /// Masks those that are none of some words.
-    fn unless(&mut self, words: &[&str], named: Named, texts: &mut impl Texts) {
-        texts.each(&mut |text| {
-            if !words.contains(&text.as_str()) {
-                self.mask(named, text);
-            }
-        });
-    }
-
     fn estate(&mut self, estate: &mut Estate) {
         // Whatever a text is, it is decided here: a new field does not compile
         // before it is.
@@ -249,37 +111,6 @@ impl Masks {
             .into_iter()
             .map(|(operation, calls)| (self.masked(Named::Operation, &operation), calls))
             .collect();
-    }
-
-    fn tags(&mut self, tags: &mut BTreeMap<String, String>) {
-        let own = std::mem::take(tags).into_iter();
-        *tags = own.map(|(key, value)| self.tag(key, value)).collect();
-    }
-
-    fn tag(&mut self, key: String, mut value: String) -> (String, String) {
-        if is_vocabulary(&key, &value) {
-            return (key, value);
-        }
-        match key.as_str() {
-            "Name" | "gpucost:workload" | "aws:autoscaling:groupName" => {
-                self.mask(Named::Name, &mut value);
-            }
-            key if self.kept_keys.contains(key) => self.mask(Named::Name, &mut value),
-            _ => self.mask(Named::Value, &mut value),
-        }
-        (self.tag_key(key), value)
-    }
-
-    /// A key keeps whose it is: those of AWS and of this program are not grouped by.
-    fn tag_key(&mut self, mut key: String) -> String {
-        if is_common_key(&key) || self.kept_keys.contains(&key) {
-            return key;
-        }
-        let owner = ["aws:", "gpucost:"]
-            .into_iter()
-            .find(|owner| key.starts_with(owner));
-        self.mask_as(Named::Key, Named::Key.prefix(), &mut key);
-        format!("{}{key}", owner.unwrap_or_default())
     }
 
     fn prices(&mut self, prices: &PriceBook) -> PriceBook {

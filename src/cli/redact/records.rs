@@ -1,13 +1,13 @@
 //! What every text of a record names.
 
+use super::masks::{Masks, Named};
 use super::vocabulary::{is_device_resource, is_mig_profile, is_owner_kind, state_transition};
-use super::{Masks, Named};
 use crate::domain::{
     Address, AwsOpinion, BatchEnvironment, CapacityReservation, Claim, Clusters, Commitments,
-    ComponentHost, Copies, DeviceUnit, DeviceUse, Devices, GpuModel, GpuOffer, Holder,
-    InferenceComponent, Instance, InstanceShape, Managed, Node, NodeDevices, Owner, ProfiledRun,
-    ReservedInstances, ResourceId, SavingsPlan, ScalingGroup, StorageResource, TagFilter,
-    TrainingJob, TrainingPlan, Volume, WarmPool,
+    ComponentHost, Copies, DeviceUnit, DeviceUse, Devices, GpuOffer, Holder, InferenceComponent,
+    Instance, InstanceShape, Managed, Node, NodeDevices, Owner, ProfiledRun, ReservedInstances,
+    SavingsPlan, ScalingGroup, StorageResource, TagFilter, TrainingJob, TrainingPlan, Volume,
+    WarmPool,
 };
 use crate::usage::Series;
 
@@ -40,51 +40,6 @@ const ACTIONS: &[&str] = &[
     "Stop",
     "Upgrade",
 ];
-
-/// Texts of one kind.
-pub(super) trait Texts {
-    fn each(&mut self, change: &mut dyn FnMut(&mut String));
-}
-
-impl Texts for String {
-    fn each(&mut self, change: &mut dyn FnMut(&mut String)) {
-        change(self);
-    }
-}
-
-impl Texts for ResourceId {
-    fn each(&mut self, change: &mut dyn FnMut(&mut String)) {
-        let mut name = self.to_string();
-        change(&mut name);
-        *self = Self::named(name);
-    }
-}
-
-impl Texts for GpuModel {
-    fn each(&mut self, change: &mut dyn FnMut(&mut String)) {
-        let mut name = self.name().to_owned();
-        change(&mut name);
-        *self = Self::from_name(&name);
-    }
-}
-
-impl Texts for (String, u32) {
-    fn each(&mut self, change: &mut dyn FnMut(&mut String)) {
-        change(&mut self.0);
-    }
-}
-
-impl<T: Texts> Texts for Option<T> {
-    fn each(&mut self, change: &mut dyn FnMut(&mut String)) {
-        self.iter_mut().for_each(|one| one.each(change));
-    }
-}
-
-impl<T: Texts> Texts for Vec<T> {
-    fn each(&mut self, change: &mut dyn FnMut(&mut String)) {
-        self.iter_mut().for_each(|one| one.each(change));
-    }
-}
 
 /// What names somebody.
 pub(super) trait Record {

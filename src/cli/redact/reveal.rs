@@ -1,6 +1,6 @@
 //! Which masked id stands for a real one.
 
-use super::{Masks, Named};
+use super::masks::{Masks, Named};
 use crate::domain::ResourceId;
 use std::collections::BTreeMap;
 

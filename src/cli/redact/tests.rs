@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::{CauseKind, Provider};
+use crate::domain::{CauseKind, Provider, ResourceId};
 
 #[test]
 fn the_same_name_gets_the_same_mask() {

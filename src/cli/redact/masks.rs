@@ -1,0 +1,225 @@
+//! Masks, and what is handed one.
+
+use super::vocabulary::{
+    is_common_key, is_family, is_given_id, is_price_source, is_region, is_type, is_zone,
+};
+use crate::analysis::{is_vocabulary, kind_of_name};
+use crate::domain::{GpuModel, ResourceId};
+use crate::sources::{aws, kubernetes, prometheus};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Digits of the masks of ids: ids are sorted as text, and their masks in the same
+/// order.
+const ID_DIGITS: usize = 6;
+
+/// What a text names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Named {
+    Account,
+    Address,
+    Commitment,
+    Family,
+    Gpu,
+    Host,
+    Instance,
+    Key,
+    Name,
+    Operation,
+    Place,
+    Region,
+    Source,
+    Type,
+    Value,
+    Volume,
+    Zone,
+}
+
+/// Whether a text is what this program asks of a service.
+pub(super) fn is_action(text: &str) -> bool {
+    let all = [
+        aws::ACTIONS,
+        aws::ORG_ACTIONS,
+        kubernetes::ACTIONS,
+        prometheus::ACTIONS,
+    ];
+    all.iter().any(|actions| actions.contains(&text))
+}
+
+impl Named {
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Account => "account",
+            Self::Address => "address",
+            Self::Commitment => "commitment",
+            Self::Family => "family",
+            Self::Gpu => "gpu",
+            Self::Host => "host",
+            Self::Instance => "instance",
+            Self::Key => "key",
+            Self::Name => "name",
+            Self::Operation => "operation",
+            Self::Place => "place",
+            Self::Region => "region",
+            Self::Source => "source",
+            Self::Type => "type",
+            Self::Value => "value",
+            Self::Volume => "volume",
+            Self::Zone => "zone",
+        }
+    }
+
+    /// Whether a text contains no name.
+    pub(super) fn may_stay(self, text: &str) -> bool {
+        match self {
+            // The account of a machine that only its cluster shows.
+            Self::Account => text.is_empty(),
+            Self::Family => is_family(text),
+            Self::Gpu => !matches!(GpuModel::from_name(text), GpuModel::Other(_)),
+            Self::Instance => is_given_id("i-", text),
+            Self::Operation => is_action(text),
+            Self::Region => is_region(text),
+            Self::Source => is_price_source(text),
+            Self::Type => is_type(text),
+            Self::Volume => is_given_id("vol-", text),
+            Self::Zone => is_zone(text),
+            _ => false,
+        }
+    }
+}
+
+/// Texts of one kind.
+pub(super) trait Texts {
+    fn each(&mut self, change: &mut dyn FnMut(&mut String));
+}
+
+impl Texts for String {
+    fn each(&mut self, change: &mut dyn FnMut(&mut String)) {
+        change(self);
+    }
+}
+
+impl Texts for ResourceId {
+    fn each(&mut self, change: &mut dyn FnMut(&mut String)) {
+        let mut name = self.to_string();
+        change(&mut name);
+        *self = Self::named(name);
+    }
+}
+
+impl Texts for GpuModel {
+    fn each(&mut self, change: &mut dyn FnMut(&mut String)) {
+        let mut name = self.name().to_owned();
+        change(&mut name);
+        *self = Self::from_name(&name);
+    }
+}
+
+impl Texts for (String, u32) {
+    fn each(&mut self, change: &mut dyn FnMut(&mut String)) {
+        change(&mut self.0);
+    }
+}
+
+impl<T: Texts> Texts for Option<T> {
+    fn each(&mut self, change: &mut dyn FnMut(&mut String)) {
+        self.iter_mut().for_each(|one| one.each(change));
+    }
+}
+
+impl<T: Texts> Texts for Vec<T> {
+    fn each(&mut self, change: &mut dyn FnMut(&mut String)) {
+        self.iter_mut().for_each(|one| one.each(change));
+    }
+}
+
+/// Hands out masks such as `name-1`.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct Masks {
+    pub(super) given: BTreeMap<Named, BTreeMap<String, String>>,
+    /// Keys of tags that stay because the user's own settings speak of them.
+    pub(super) kept_keys: BTreeSet<String>,
+}
+
+impl Masks {
+    pub(super) fn mask(&mut self, named: Named, text: &mut String) {
+        if named.may_stay(text) {
+            return;
+        }
+        let id = ResourceId::named(text.as_str());
+        let prefix = match (named, id.place()) {
+            // A name keeps the kind that it suggests, so that verdicts stay the same.
+            (Named::Name, _) => {
+                let kind = kind_of_name(text);
+                kind.map_or(named.prefix(), |kind| kind.name()).to_owned()
+            }
+            // The id of a machine without a name is its name.
+            (Named::Instance, Some((provider, ..))) => {
+                let kind = kind_of_name(id.native());
+                let prefix = kind.map_or(named.prefix(), |kind| kind.name());
+                format!("{provider}/account/region/{prefix}")
+            }
+            _ => named.prefix().to_owned(),
+        };
+        self.mask_as(named, &prefix, text);
+    }
+
+    fn mask_as(&mut self, named: Named, prefix: &str, text: &mut String) {
+        let given = self.given.entry(named).or_default();
+        let next = given.len() + 1;
+        let mask = given.entry(text.clone()).or_insert_with(|| match named {
+            Named::Instance | Named::Commitment => format!("{prefix}-{next:0ID_DIGITS$}"),
+            _ => format!("{prefix}-{next}"),
+        });
+        text.clone_from(mask);
+    }
+
+    pub(super) fn masked(&mut self, named: Named, text: &str) -> String {
+        let mut text = text.to_owned();
+        self.mask(named, &mut text);
+        text
+    }
+
+    pub(super) fn all(&mut self, named: Named, texts: &mut impl Texts) {
+        texts.each(&mut |text| self.mask(named, text));
+    }
+
+    /// Masks those that are none of some words.
+    pub(super) fn unless(&mut self, words: &[&str], named: Named, texts: &mut impl Texts) {
+        texts.each(&mut |text| {
+            if !words.contains(&text.as_str()) {
+                self.mask(named, text);
+            }
+        });
+    }
+
+    pub(super) fn tags(&mut self, tags: &mut BTreeMap<String, String>) {
+        let own = std::mem::take(tags).into_iter();
+        *tags = own.map(|(key, value)| self.tag(key, value)).collect();
+    }
+
+    pub(super) fn tag(&mut self, key: String, mut value: String) -> (String, String) {
+        if is_vocabulary(&key, &value) {
+            return (key, value);
+        }
+        match key.as_str() {
+            "Name" | "gpucost:workload" | "aws:autoscaling:groupName" => {
+                self.mask(Named::Name, &mut value);
+            }
+            key if self.kept_keys.contains(key) => self.mask(Named::Name, &mut value),
+            _ => self.mask(Named::Value, &mut value),
+        }
+        (self.tag_key(key), value)
+    }
+
+    /// A key keeps whose it is: those of AWS and of this program are not grouped by.
+    fn tag_key(&mut self, mut key: String) -> String {
+        if is_common_key(&key) || self.kept_keys.contains(&key) {
+            return key;
+        }
+        let owner = ["aws:", "gpucost:"]
+            .into_iter()
+            .find(|owner| key.starts_with(owner));
+        self.mask_as(Named::Key, Named::Key.prefix(), &mut key);
+        format!("{}{key}", owner.unwrap_or_default())
+    }
+}
