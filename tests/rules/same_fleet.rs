@@ -86,6 +86,7 @@ impl More {
         if let Some((kind, count, age, left, is_convertible, is_upfront)) = self.reserved {
             bought.reserved_instances.push(ReservedInstances {
                 id: "ri-2".to_owned(),
+                account: None,
                 region: "us-east-1".to_owned(),
                 zone: None,
                 instance_type: FAMILIES[kind].0.to_owned(),
@@ -112,6 +113,7 @@ impl More {
         if let Some((family, cents, age)) = self.plan {
             bought.savings_plans.push(SavingsPlan {
                 id: "sp-2".to_owned(),
+                account: None,
                 kind: SavingsPlanKind::Ec2Instance,
                 region: Some("us-east-1".to_owned()),
                 family: Some(FAMILIES[family].1.to_owned()),
@@ -206,7 +208,14 @@ fn with_accounts(fleet: &mut Estate, names: [&str; 2]) {
     fleet.accounts.sort();
     let instances = fleet.instances.iter_mut();
     instances.for_each(|one| name(&mut one.account));
-    fleet.commitments.owners.values_mut().for_each(name);
+    let bought = &mut fleet.commitments;
+    let reserved = bought.reserved_instances.iter_mut();
+    let plans = bought.savings_plans.iter_mut();
+    let rooms = bought.capacity_reservations.iter_mut();
+    let owners = reserved.filter_map(|reserved| reserved.account.as_mut());
+    let owners = owners.chain(plans.filter_map(|plan| plan.account.as_mut()));
+    let owners = owners.chain(rooms.filter_map(|room| room.account.as_mut()));
+    owners.for_each(name);
 }
 
 /// What was bought under other ids, in their order.
@@ -218,8 +227,6 @@ fn with_other_purchases(fleet: &mut Estate) {
     };
     let bought = &mut fleet.commitments;
     bought.ids_mut().for_each(|id| *id = name(id));
-    let owners = std::mem::take(&mut bought.owners).into_iter();
-    bought.owners = owners.map(|(id, owner)| (name(&id), owner)).collect();
     bought.reserved_instances.reverse();
     bought.savings_plans.reverse();
     for instance in &mut fleet.instances {
