@@ -68,6 +68,16 @@ fn accounts_choose_in_a_recording() {
 }
 
 #[test]
+fn the_total_ends_with_the_utilization_today_and_after_the_plan() {
+    let text = demo(&["audit"]).stdout;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // 15,202.5 useful of 76,650 measured GPU hours; the plan leaves 24, 8, 20 × 8 / 168 and 8 GPUs
+    // of 730 h, which are 29,895.
+    let said = "; GPUs 19.8% busy today → 50.9% after, 4 unmeasured excluded";
+    assert!(text.ends_with(said), "{text}");
+}
+
+#[test]
 fn a_target_leaves_the_least_risky_actions() {
     let whole = demo(&["audit", "--format", "json"]).json();
     assert_eq!(whole.get("target"), None);

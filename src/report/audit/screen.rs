@@ -107,14 +107,12 @@ fn closing(audit: &Audit) -> String {
     let busy = busy.zip(audit.planned_utilization_percent);
     let busy = busy.map_or(String::new(), |(today, planned)| {
         let unmeasured = audit.funnel.unmeasured_gpus;
-        let without = (unmeasured > 0).then(|| {
-            let gpus = counted(unmeasured, "unmeasured GPU", "unmeasured GPUs");
-            format!(" without {gpus}")
-        });
+        let excluded =
+            (unmeasured > 0).then(|| format!(", {} unmeasured excluded", count(unmeasured)));
         let (today, planned) = (percent(today), percent(planned));
         format!(
-            "; GPUs {today} busy today → {planned} after the plan{}",
-            without.unwrap_or_default()
+            "; GPUs {today} busy today → {planned} after{}",
+            excluded.unwrap_or_default()
         )
     });
     format!(
