@@ -142,8 +142,11 @@ fn promises_are_in_every_form_of_the_message() {
     let busy = || {
         let mut estate = crate::cli::estates::one();
         for series in estate["metrics"].as_array_mut().expect("a list") {
-            if series["metric"] == "gpu_utilization" {
-                series["values"][0][0] = json!(90.0);
+            // At the power of an idle card it would be stalled.
+            match series["metric"].as_str() {
+                Some("gpu_utilization") => series["values"][0][0] = json!(90.0),
+                Some("gpu_power_draw") => series["values"][0][0] = json!(200.0),
+                _ => {}
             }
         }
         estate

@@ -78,6 +78,7 @@ fn rows_of(page: &str) -> Vec<String> {
         words
             .replace("&quot;", "\"")
             .replace("&#39;", "'")
+            .replace("&#96;", "`")
             .replace("&amp;", "&")
     };
     page.split("<tr").skip(1).map(row).collect()

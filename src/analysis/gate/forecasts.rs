@@ -106,9 +106,8 @@ fn judge(
         let hours = unpriced.ceil().to_u64().unwrap_or(u64::MAX).to_string();
         judge.missing_data(&missing(budget, CauseKind::HistoryUnpriced, [&hours]));
     }
-    for (what, place) in unread(&ledger, forecast.state_day, &budget.scope) {
-        let day = forecast.state_day.to_string();
-        let cause = Cause::of(CauseKind::HistoryUnread, [day.as_str()]);
+    for ((what, place), day) in unread(&ledger, (month, forecast.state_day), &budget.scope) {
+        let cause = Cause::of(CauseKind::HistoryUnread, [day.to_string().as_str()]);
         judge.missing_data(&Gap::of(what, place, cause));
     }
     for (code, jobs) in other_currencies(history, budget, month, policy) {
@@ -131,27 +130,29 @@ fn unpriced_hours(ledger: &Ledger, month: Span, forecast: &Forecast) -> Decimal 
     Sums::of(ledger, earlier).unpriced_hours + forecast.unpriced_hours
 }
 
-/// What of a scope no run read for a day: more may run there than is known.
-fn unread(ledger: &Ledger, day: Date, scope: &Scope) -> Vec<(GapSubject, String)> {
-    let Some(read) = ledger.day(day) else {
-        return Vec::new();
-    };
-    let mut found = Vec::new();
-    for gap in read.unread().iter().filter(|gap| concerns(gap, scope)) {
-        let one = (gap.what.clone(), gap.place.clone());
+/// What of a scope no run read for the day whose state goes on, or was denied on another day of
+/// the month, each with the last such day: more may have run there than is known.
+fn unread(
+    ledger: &Ledger,
+    (month, state_day): (Span, Date),
+    scope: &Scope,
+) -> BTreeMap<(GapSubject, String), Date> {
+    let mut found = BTreeMap::new();
+    let days = ledger.days();
+    for (day, read) in days.filter(|(day, _)| month.holds(*day) || *day == state_day) {
+        let gaps = read.unread().iter().filter(|gap| concerns(gap, scope));
         // Runs of several scopes may say the same.
-        if !found.contains(&one) {
-            found.push(one);
+        found.extend(gaps.map(|gap| ((gap.what.clone(), gap.place.clone()), day)));
+        let is_unasked = day == state_day;
+        match scope {
+            Scope::Account(account) if is_unasked && !read.reads_account(account) => {
+                found.insert((GapSubject::Account, account.clone()), day);
+            }
+            Scope::Region(region) if is_unasked && !read.reads_region(region) => {
+                found.insert((GapSubject::Region, region.clone()), day);
+            }
+            _ => {}
         }
-    }
-    match scope {
-        Scope::Account(account) if !read.reads_account(account) => {
-            found.push((GapSubject::Account, account.clone()));
-        }
-        Scope::Region(region) if !read.reads_region(region) => {
-            found.push((GapSubject::Region, region.clone()));
-        }
-        _ => {}
     }
     found
 }
@@ -436,6 +437,16 @@ mod tests {
             scopes.iter().map(of_scope).collect()
         };
         // What no run has in its scope is open whatever was denied: 999999999999, ap-south-1.
+        // On the fourth of ten days, of which the ledger knows no more than of the others.
+        let mut nights = history(10, steady(10, "a", "24"));
+        nights.runs[3].unread = vec![PastGap {
+            what: GapSubject::Region,
+            place: "eu-west-1".to_owned(),
+            cause: None,
+        }];
+        let (_, _, missing) = judged(&policy("1000"), Some(&nights), 10);
+        assert_eq!(missing.len(), 1, "{missing:?}");
+        assert!(missing[0].contains("2026-06-04"), "{missing:?}");
         for (what, place, expected) in [
             (GapSubject::Region, "eu-west-1", [1, 1, 0, 2, 1]),
             (
