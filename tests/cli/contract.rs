@@ -50,6 +50,7 @@ const STATES: &[&str] = &[
     "idle",
     "idle-so-far",
     "idle-held",
+    "mostly-idle",
     "stalled",
     "saturated",
     "bursty",
