@@ -374,6 +374,13 @@ impl PlanGate<'_> {
         let count = |side: Option<&PlannedSide>| side.and_then(|side| side.count);
         let grows = count(row.accelerated_after()) > count(row.accelerated_before());
         let is_kept = row.action != PlanAction::Create && was_so && !grows;
+        let after = row.accelerated_after().map(|side| &side.instances.count);
+        if let Some(Err(missing)) = after.filter(|_| is_kept) {
+            // Whether there would be more of it is not known.
+            let cause = Cause::of(CauseKind::NotPlanned, [&missing.to_string()]);
+            let address = row.address.as_str();
+            judge.missing_data(&Gap::of(GapSubject::InstanceCount, address, cause));
+        }
         let violation = Violation {
             rule: rule.to_owned(),
             severity: Severity::Warning,
