@@ -44,8 +44,10 @@ struct More {
     /// The account that owns what was bought, and whether it shares it.
     owner: Option<usize>,
     is_unshared: bool,
-    /// Seconds between the points of each machine's series, in turn.
-    cadences: Vec<u32>,
+    /// Seconds between the points of the series of machines that are not read by the hour, and
+    /// whether each is, in turn.
+    cadence: u32,
+    are_hourly: Vec<bool>,
 }
 
 fn more() -> impl Strategy<Value = More> {
@@ -59,21 +61,25 @@ fn more() -> impl Strategy<Value = More> {
         any::<bool>(),
         any::<bool>(),
     );
-    let cadence = prop_oneof![6 => Just(3_600_u32), 1 => Just(900_u32), 1 => Just(300_u32)];
+    let cadence = prop_oneof![4 => Just(3_600_u32), 1 => Just(900_u32), 1 => Just(300_u32)];
     (
         prop::option::weighted(0.4, reserved),
         prop::option::weighted(0.3, (0..FAMILIES.len(), 10..300_i64, age)),
         prop::option::weighted(0.7, 0..ACCOUNTS.len()),
         prop::bool::weighted(0.3),
-        prop::collection::vec(cadence, 1..4),
+        cadence,
+        prop::collection::vec(any::<bool>(), 1..4),
     )
-        .prop_map(|(reserved, plan, owner, is_unshared, cadences)| More {
-            reserved,
-            plan,
-            owner,
-            is_unshared,
-            cadences,
-        })
+        .prop_map(
+            |(reserved, plan, owner, is_unshared, cadence, are_hourly)| More {
+                reserved,
+                plan,
+                owner,
+                is_unshared,
+                cadence,
+                are_hourly,
+            },
+        )
 }
 
 fn days(count: i64) -> SignedDuration {
@@ -104,7 +110,8 @@ impl More {
                     PaymentOption::NoUpfront
                 },
                 start: as_of() - days(age),
-                end: as_of() + days(left),
+                // One that is queued ends after it begins.
+                end: as_of() + days(left.max(1 - age)),
                 currency: Currency::Usd,
                 upfront: Decimal::from(if is_upfront { 4_000 } else { 0 }),
                 recurring_hourly: Decimal::new(if is_upfront { 0 } else { 55 }, 2),
@@ -128,17 +135,19 @@ impl More {
         if let Some(owner) = self.owner {
             bought.set_owner(ACCOUNTS[owner]);
         }
-        let cadences = self.cadences.iter().copied().cycle();
-        let of: BTreeMap<ResourceId, u32> = fleet
+        let hourly = self.are_hourly.iter().copied().cycle();
+        let of: BTreeMap<ResourceId, bool> = fleet
             .instances
             .iter()
             .map(|one| one.id.clone())
-            .zip(cadences)
+            .zip(hourly)
             .collect();
         for series in &mut fleet.metrics {
-            *series = at_cadence(series, of[&series.instance], fleet.window);
+            if !of[&series.instance] {
+                *series = at_cadence(series, self.cadence, fleet.window);
+            }
         }
-        fleet.period_seconds = of.into_values().min().unwrap_or(3_600);
+        fleet.period_seconds = self.cadence;
     }
 }
 
