@@ -178,11 +178,7 @@ fn without(estate: &Estate, part: usize, place: &Index) -> Estate {
             None
         }
         6 => {
-            let metrics = [
-                Metric::GpuUtilization,
-                Metric::CpuUtilization,
-                Metric::GpuMemoryUsed,
-            ];
+            let metrics = [Metric::GpuUtilization, Metric::GpuMemoryUsed];
             let metric = metrics[place.index(metrics.len())];
             less.metrics.retain(|series| series.metric != metric);
             None
