@@ -199,7 +199,13 @@ impl<'a> Views<'a> {
         let mut steps: Vec<Said> = actions
             .flat_map(|action| {
                 let of = list(&action["workloads"]).iter();
-                of.map(|id| said(id.as_str().expect("an id"), action))
+                let mut of: Vec<&str> = of.filter_map(Value::as_str).collect();
+                if of.is_empty() {
+                    // What nothing uses is of no workload, and in the id of its action.
+                    let id = action["id"].as_str().and_then(|id| id.split_once(':'));
+                    of.extend(id.map(|(_, id)| id));
+                }
+                of.into_iter().map(|id| said(id, action))
             })
             .collect();
         steps.sort();
