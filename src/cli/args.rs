@@ -7,6 +7,7 @@ use super::kubernetes::KubernetesArgs;
 pub(super) use super::numbers::{not_negative, positive};
 use super::organization::OrgArgs;
 use super::plan_args::PlanArgs;
+pub(super) use super::plan_args::RiskChoice;
 use super::prometheus::PrometheusArgs;
 use super::view_args::{InventorySort, LimitArgs, RowArgs, TypeArgs, VerdictArgs};
 use crate::config::parse_duration;
@@ -259,7 +260,7 @@ pub(super) struct AuditArgs {
     pub units: Option<PathBuf>,
     /// Keep the audit as `gpucost history record` does [default: the place of `--history`, or
     /// the directory `history`]
-    #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, num_args = 0..=1, require_equals = true)]
+    #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, num_args = 0..=1, require_equals = true, conflicts_with = "target")]
     pub record: Option<Option<Place>>,
     #[command(flatten)]
     pub rows: RowArgs,
@@ -433,28 +434,6 @@ pub(super) enum ColorChoice {
     Always,
     /// Never
     Never,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum RiskChoice {
-    /// Stop, release, and right-size to the same GPU model
-    Low,
-    /// Low, plus other GPU models, MIG slices, spot and one-year commitments
-    Medium,
-    /// All actions
-    High,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
-    /// Table that fits the terminal
-    Table,
-    /// Table with every column and every row
-    Wide,
-    /// JSON, for scripts
-    Json,
-    /// CSV, for spreadsheets
-    Csv,
 }
 
 /// The formats that every document has.

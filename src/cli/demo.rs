@@ -1,7 +1,5 @@
 //! `--demo`: which of the estates inside the program, and what they are called.
 
-use super::exit::{ExitCode, Failure};
-use super::{Io, output};
 use crate::sources::files::Demo;
 use clap::builder::PossibleValue;
 use clap::{Command, ValueEnum};
@@ -64,8 +62,8 @@ impl ValueEnum for DemoChoice {
     }
 }
 
-/// Prints the name of every estate, one a line, with what it shows.
-pub(super) fn list(io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+/// The name of every estate, one a line, with what it shows.
+pub(super) fn list() -> String {
     let widest = Demo::ALL.iter().map(|demo| demo.name().len()).max();
     let width = widest.unwrap_or(0);
     let mut text = String::new();
@@ -73,7 +71,7 @@ pub(super) fn list(io: &mut Io<'_>) -> Result<ExitCode, Failure> {
         let about = DemoChoice::One(*demo).about();
         text.push_str(&format!("{:width$}  {about}\n", demo.name()));
     }
-    output::print(text.as_bytes(), io)
+    text
 }
 
 /// Tells the name of a demo from a word of the command: where a command takes words

@@ -171,7 +171,7 @@ fn run(
 /// Runs what was parsed.
 fn dispatch(command: &Command, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     match command {
-        asked if asked.lists_demos() => demo::list(io),
+        asked if asked.lists_demos() => output::print(demo::list().as_bytes(), io),
         Command::Audit(audit) if audit.interactive => interactive::run(audit, io),
         Command::Audit(audit) => audit::run(audit, io),
         Command::Check(check) => match (&check.action, &check.terraform_plan) {

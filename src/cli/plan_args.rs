@@ -1,11 +1,20 @@
 //! Flags that choose a plan.
 
-use super::args::RiskChoice;
 use crate::analysis::{Audit, audit_to_choose};
 use crate::domain::{Policy, Risk};
 use crate::usage::Estate;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use rust_decimal::Decimal;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum RiskChoice {
+    /// Stop, release, and right-size to the same GPU model
+    Low,
+    /// Low, plus other GPU models, MIG slices, spot and one-year commitments
+    Medium,
+    /// All actions
+    High,
+}
 
 /// How much risk a plan takes, and how much it is to save.
 #[derive(Debug, Args)]

@@ -97,7 +97,8 @@ impl Scope {
         estate
             .jobs
             .retain(|job| of_region(&job.region) && of_account(&job.account));
-        estate.managed.plans.retain(|plan| of_region(&plan.region));
+        let plans = &mut estate.managed.plans;
+        plans.retain(|plan| of_region(&plan.region) && of_account(&plan.account));
         let instances = &estate.instances;
         estate
             .managed
@@ -130,7 +131,8 @@ impl Scope {
         estate.gaps.retain(|gap| {
             let region = region_of(&gap.place);
             let elsewhere = is_region(region) && !of_region(region);
-            !elsewhere && !dropped.contains(&gap.place)
+            let account = gap.place.split('/').next().unwrap_or_default();
+            !elsewhere && !dropped.contains(&gap.place) && !dropped.contains(account)
         });
     }
 }

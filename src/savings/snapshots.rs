@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(found.snapshots, Some(usd("214.80")));
         assert_eq!(
             found.bound.as_deref(),
-            Some("4296 GiB × $0.05 = $214.80/month (list price of us-east-1)")
+            Some("4,296 GiB × $0.05 = $214.80/month (list price of us-east-1)")
         );
         assert_eq!(
             found.caveat.as_deref(),

@@ -373,7 +373,7 @@ fn bad_input_ends_with_the_nearest_possibility() {
         (
             &["--model", "llama-3.1-70b", "--type", "g7e.2xlarge"],
             4,
-            "the nearest is g7e.2xlarge: 70b in fp16: needs",
+            "the nearest is g7e.2xlarge: 70.55b in fp16: needs",
             "`--dtype fp8`",
         ),
         // 16 GB of weights fit on 48 GiB; a million tokens are 128 GiB of cache.

@@ -1,6 +1,6 @@
 //! Flags of `gpucost history`.
 
-use super::digest::DigestArgs;
+use super::digest_args::DigestArgs;
 use super::sql_args::SqlArgs;
 use super::trend_args::TrendArgs;
 use crate::cli::args::{EstateArgs, OutputArgs, RiskChoice, place};

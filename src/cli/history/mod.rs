@@ -3,6 +3,7 @@
 mod args;
 mod companion;
 mod digest;
+mod digest_args;
 mod import;
 mod keep;
 mod nights;

@@ -53,13 +53,13 @@ pub fn audit_screen(audit: &Audit, how: &AuditScreen<'_>) -> Doc {
         about: about(audit, how),
         record: record(audit),
         closing: closing(audit),
-        next: next(audit, how),
         ..Doc::default()
     };
     if !how.is_brief {
         tables.extend(lists(audit, &picked, how));
         doc.plots = plots(audit, how.days);
         doc.gaps = Some(audit.gaps.clone());
+        doc.next = next(audit, how.invocation);
     }
     if let Some(limit) = how.view.limit {
         for table in &mut tables {
@@ -443,17 +443,13 @@ fn plots(audit: &Audit, days: &[DayCost]) -> Vec<Plot> {
 }
 
 /// Commands that go on from here.
-fn next(audit: &Audit, how: &AuditScreen<'_>) -> Vec<String> {
-    let of_audit = |rest| how.invocation.short_command("audit", rest);
-    let has_steps = audit.workloads.iter().any(|one| !one.actions.is_empty());
-    let mut next = match (how.is_brief, how.by) {
-        (false, _) => vec![of_audit("--format wide"), of_audit("--format json")],
-        // Groups are those of an audit alone.
-        (true, None) if has_steps => vec![how.invocation.short_command("fix", "")],
-        (true, _) => Vec::new(),
-    };
+fn next(audit: &Audit, invocation: &Invocation) -> Vec<String> {
+    let mut next = vec![
+        invocation.short_command("audit", "--format wide"),
+        invocation.short_command("audit", "--format json"),
+    ];
     if audit.funnel.unmeasured_gpus > 0 {
-        next.push(Setup::of(audit.source).command(how.invocation));
+        next.push(Setup::of(audit.source).command(invocation));
     }
     next
 }

@@ -11,9 +11,13 @@ pub(super) async fn keep(store: &dyn Store, name: &str, bytes: &[u8]) -> io::Res
     let created = store.create(name, bytes).await?;
     if created == Created::Before {
         let mut there = Vec::new();
-        let mut file = store.open(name, bytes.len() as u64).await?;
-        file.read_to_end(&mut there)?;
-        if there != bytes {
+        let is_same = match store.open(name, bytes.len() as u64).await {
+            Ok(mut file) => file.read_to_end(&mut there).map(|_| there == bytes)?,
+            // It is larger.
+            Err(why) if why.kind() == ErrorKind::InvalidData => false,
+            Err(why) => return Err(why),
+        };
+        if !is_same {
             let why = "it is there, and holds something else";
             return Err(io::Error::new(ErrorKind::AlreadyExists, why));
         }

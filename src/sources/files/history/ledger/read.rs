@@ -50,8 +50,14 @@ impl Records {
 
         let is_past = |file: &&RunFile| file.run.as_of <= self.latest;
         let past = files.iter().filter(is_past);
+        // A table that is gone holds no day, and its day may be recorded again.
         let names = past.clone().flat_map(|file| file.files.keys());
-        found.ahead = ahead(names.map(String::as_str));
+        let stored: BTreeSet<&str> = there.iter().map(|table| table.name.as_str()).collect();
+        found.ahead = ahead(
+            names
+                .map(String::as_str)
+                .filter(|name| stored.contains(name)),
+        );
         let is_believed = |file: &&RunFile| !found.ahead.contains(&file.run.run_id);
         let believed: Vec<&RunFile> = past.filter(is_believed).collect();
         let of_days = newest(&believed, since);
