@@ -37,8 +37,8 @@ fn a_mean_just_below_a_bound_reads_below_it() {
     assert_eq!(reason(at(60.0)), "mean GPU utilization 60.0% (≥ 60%)");
     let shown = table(at(24.96));
     assert!(shown.contains("has 24.96% average utilization"), "{shown}");
-    assert!(shown.contains("24.96% < 25%"), "{shown}");
-    assert!(!shown.contains("25.0% < 25%"), "{shown}");
+    assert!(shown.contains("24.96%, below 25%"), "{shown}");
+    assert!(!shown.contains("25.0%, below 25%"), "{shown}");
 }
 
 #[test]

@@ -314,7 +314,7 @@ pub const ROWS: &[Row] = &[
     row(
         "weekly",
         1,
-        (OVER, STEADY, MEASURED),
+        (OVER, Some("mostly-idle"), MEASURED),
         Some(0.3571),
         (766_50, &[("schedule", None, 752_81)]),
         &["overprovisioned-gpu", "off-hours"],
