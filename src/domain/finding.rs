@@ -99,6 +99,28 @@ pub struct Evidence {
     pub unit: &'static str,
 }
 
+impl Evidence {
+    /// A fact beside its threshold: where the fact is from, and the unit of both.
+    pub fn fact(
+        name: &'static str,
+        origin: &str,
+        observed: f64,
+        (comparator, threshold): (Comparator, f64),
+        unit: &'static str,
+    ) -> Self {
+        Self {
+            observation: Observation::Fact {
+                name,
+                origin: origin.to_owned(),
+            },
+            observed,
+            comparator,
+            threshold,
+            unit,
+        }
+    }
+}
+
 /// What to do about a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recommendation {

@@ -164,9 +164,8 @@ fn sees_all_of(gpu: &GpuUsage, policy: &Policy) -> bool {
     .all(|samples| samples.coverage() >= policy.measured_coverage)
 }
 
-/// First that holds: idle, idle-so-far, idle-held, mostly-idle, stalled, saturated, bursty,
-/// steady. `None`
-/// when the GPUs seem idle but maxima or memory were not measured: without maxima a
+/// First that holds: idle, idle-so-far, idle-held, stalled, mostly-idle, saturated, bursty,
+/// steady. `None` when the GPUs seem idle but maxima or memory were not measured: without maxima a
 /// short job is not seen, without memory idle and idle-held cannot be distinguished.
 fn state(
     workload: Measured<'_>,

@@ -9,8 +9,8 @@ use super::classification::{
 };
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    Classification, Comparator, Evidence, Finding, FindingKind, Judgement, Observation,
-    Recommendation, Severity, UsageState, decimals_apart,
+    Classification, Comparator, Evidence, Finding, FindingKind, Judgement, Recommendation,
+    Severity, UsageState, decimals_apart,
 };
 
 pub struct StalledGpu;
@@ -95,24 +95,15 @@ impl Rule for StalledGpu {
 
 /// What shows that GPUs do no work, in words and as evidence.
 fn shown(found: Standstill) -> (String, Evidence) {
-    let evidence = |name, origin: &str, (observed, comparator, threshold), unit| Evidence {
-        observation: Observation::Fact {
-            name,
-            origin: origin.to_owned(),
-        },
-        observed,
-        comparator,
-        threshold,
-        unit,
-    };
     match found {
         Standstill::Power { watts, rests_up_to } => {
             let decimals = decimals_apart(watts, rests_up_to);
             let said = format!("{watts:.decimals$} W (p95), little more than the idle draw");
-            let decisive = evidence(
+            let decisive = Evidence::fact(
                 "p95 of the power draw of the GPU that draws most",
                 "idle draw and 15% of the way from there to the limit",
-                (watts, Comparator::AtMost, rests_up_to),
+                watts,
+                (Comparator::AtMost, rests_up_to),
                 "W",
             );
             (said, decisive)
@@ -120,10 +111,11 @@ fn shown(found: Standstill) -> (String, Evidence) {
         Standstill::Sm { percent } => {
             let decimals = decimals_apart(percent, STALLED_SM_PERCENT);
             let said = format!("{percent:.decimals$}% SM activity (p95)");
-            let decisive = evidence(
+            let decisive = Evidence::fact(
                 "p95 of the SM activity of the busiest GPU",
                 "SM activity that no work keeps below",
-                (percent, Comparator::LessThan, STALLED_SM_PERCENT),
+                percent,
+                (Comparator::LessThan, STALLED_SM_PERCENT),
                 "%",
             );
             (said, decisive)

@@ -57,7 +57,9 @@ impl Need {
             Self::Maxima => GapSubject::GpuUtilizationMaxima,
             Self::HourlyMaxima => GapSubject::HourlyGpuUtilizationMaxima,
             Self::Vram | Self::VramAverages => GapSubject::VramUse,
-            Self::Power | Self::PowerOrSm => GapSubject::from(Metric::GpuPowerDraw),
+            Self::Power => GapSubject::from(Metric::GpuPowerDraw),
+            // The gap of power stands beside it, where a rule needs power alone.
+            Self::PowerOrSm => GapSubject::from(Metric::GpuSmActivity),
             Self::Temperature => GapSubject::from(Metric::GpuTemperature),
             Self::Price => GapSubject::Price,
         }

@@ -436,7 +436,6 @@ mod tests {
             };
             scopes.iter().map(of_scope).collect()
         };
-        // What no run has in its scope is open whatever was denied: 999999999999, ap-south-1.
         // On the fourth of ten days, of which the ledger knows no more than of the others.
         let mut nights = history(10, steady(10, "a", "24"));
         nights.runs[3].unread = vec![PastGap {
@@ -447,6 +446,7 @@ mod tests {
         let (_, _, missing) = judged(&policy("1000"), Some(&nights), 10);
         assert_eq!(missing.len(), 1, "{missing:?}");
         assert!(missing[0].contains("2026-06-04"), "{missing:?}");
+        // What no run has in its scope is open whatever was denied: 999999999999, ap-south-1.
         for (what, place, expected) in [
             (GapSubject::Region, "eu-west-1", [1, 1, 0, 2, 1]),
             (

@@ -214,8 +214,8 @@ fn origin(evidence: &Evidence) -> String {
 
 /// One piece of evidence as it is recorded, with its figures.
 pub(in crate::report) fn evidence(evidence: &Evidence) -> String {
-    let judged = judged(evidence, &format!(" {}", evidence.comparator.sign()));
-    of(evidence, name(evidence), &judged)
+    let compared = compared(evidence, &format!(" {}", evidence.comparator.sign()));
+    of(evidence, name(evidence), &compared)
 }
 
 /// The same for people: metrics and comparisons by their words, and how sure it is.
@@ -224,7 +224,7 @@ fn in_words(evidence: &Evidence, confidence: Confidence) -> String {
         "gpu" | "vram" | "cpu" | "sm" => word.to_uppercase(),
         _ => word.to_owned(),
     });
-    let judged = judged(
+    let compared = compared(
         evidence,
         match evidence.comparator {
             Comparator::LessThan => ", below",
@@ -240,22 +240,22 @@ fn in_words(evidence: &Evidence, confidence: Confidence) -> String {
         Confidence::Heuristic => "guessed",
     };
     let words = words.collect::<Vec<_>>().join(" ");
-    format!("{}; {sure}", of(evidence, &words, &judged))
+    format!("{}; {sure}", of(evidence, &words, &compared))
 }
 
-fn of(evidence: &Evidence, name: &str, judged: &str) -> String {
+fn of(evidence: &Evidence, name: &str, compared: &str) -> String {
     match sampled(evidence) {
         Some((_, figure, _, n_samples, coverage)) => format!(
-            "{figure} of {name} {judged}; {}, coverage {}%",
+            "{figure} of {name} {compared}; {}, coverage {}%",
             counted(n_samples, "sample", "samples"),
             floored(coverage * 100.0, 0)
         ),
-        None => format!("{name}: {judged}"),
+        None => format!("{name}: {compared}"),
     }
 }
 
 /// What was observed, how it compares, and its threshold.
-fn judged(evidence: &Evidence, comparison: &str) -> String {
+fn compared(evidence: &Evidence, comparison: &str) -> String {
     let decimals = decimals_apart(evidence.observed, evidence.threshold);
     // Parts of GPUs are rounded as in titles.
     let decimals = match evidence.unit {

@@ -4,11 +4,12 @@
 //! node that has just started, or by GPUs that work without a request. What the node costs
 //! is in the finding of `unallocated-gpus` about it, and is not stated twice.
 
-use super::facts::{Host, UNASKED, View, fact, gpus};
+use super::facts::{Host, UNASKED, View, gpus};
 use super::pool::{Pool, resource_of};
 use super::words::{FIND_OUT, SCHEDULER};
 use crate::domain::{
-    Comparator, Confidence, Finding, FindingKind, Judgement, Recommendation, Severity, counted,
+    Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Recommendation, Severity,
+    counted,
 };
 
 pub(super) const ID: &str = "cpu-only-pods-on-gpu-node";
@@ -54,14 +55,14 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
             caveats: caveats(),
         },
     };
-    let decisive = fact(
+    let decisive = Evidence::fact(
         "pods that request no GPU and do not belong to the node",
         SCHEDULER,
         f64::from(pods),
         (Comparator::GreaterThan, 0.0),
         "pods",
     );
-    let none = fact(
+    let none = Evidence::fact(
         "requested GPUs",
         SCHEDULER,
         0.0,

@@ -2,9 +2,8 @@
 
 use super::words::Words;
 use crate::domain::{
-    Claim, ClaimState, Clusters, Comparator, DeviceFunnel, DeviceUnit, DeviceUse, Evidence, Holder,
-    InstanceUsage, Lifecycle, Money, Node, Observation, Policy, ResourceId, Scheduler, Window,
-    counted, floored,
+    Claim, ClaimState, Clusters, DeviceFunnel, DeviceUnit, DeviceUse, Holder, InstanceUsage,
+    Lifecycle, Money, Node, Policy, ResourceId, Scheduler, Window, counted, floored,
 };
 use crate::savings::Ending;
 use jiff::{SignedDuration, Timestamp};
@@ -287,26 +286,6 @@ fn seconds_since(as_of: Timestamp, since: Timestamp) -> f64 {
 /// The step that lowers a capacity reservation with machines that leave it.
 pub(super) fn lowering(reservation: &str, machines: usize) -> String {
     format!("lower the capacity reservation {reservation} by {machines} in the same step")
-}
-
-/// A fact as evidence.
-pub(super) fn fact(
-    name: &'static str,
-    origin: &str,
-    observed: f64,
-    (comparator, threshold): (Comparator, f64),
-    unit: &'static str,
-) -> Evidence {
-    Evidence {
-        observation: Observation::Fact {
-            name,
-            origin: origin.to_owned(),
-        },
-        observed,
-        comparator,
-        threshold,
-        unit,
-    }
 }
 
 /// A number of devices as a measurement.

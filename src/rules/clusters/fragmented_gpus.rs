@@ -6,7 +6,7 @@
 //! by a pod that has only just been created or that no repacking would help, or by
 //! nodes of other types, pools and price classes.
 
-use super::facts::{Holding, Host, View, fact, lowering};
+use super::facts::{Holding, Host, View, lowering};
 use super::packing::{Bin, Packing, Size, can_gather, pack};
 use super::pending_gpu_pods::LEAST_WAIT_MINUTES;
 use super::pool::shrinking;
@@ -239,7 +239,7 @@ fn finding(
     }
     let mut evidence: Vec<Evidence> = Vec::new();
     if !packing.freed.is_empty() {
-        evidence.push(fact(
+        evidence.push(Evidence::fact(
             "nodes that fewer nodes could stand in for",
             SCHEDULER,
             packing.freed.len() as f64,
@@ -248,7 +248,7 @@ fn finding(
         ));
     }
     if let Some(count) = blocked {
-        evidence.push(fact(
+        evidence.push(Evidence::fact(
             "free GPUs on nodes that have fewer each than a pod waits for",
             SCHEDULER,
             free as f64,

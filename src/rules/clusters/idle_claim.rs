@@ -5,10 +5,10 @@
 //! measured (absent is not idle), by another pod that works on the same node, or by a GPU
 //! that only encodes.
 
-use super::facts::{Holding, View, cost_words, fact, gpus, span};
+use super::facts::{Holding, View, cost_words, gpus, span};
 use crate::domain::{
-    ACTIVE_PERCENT, Comparator, Confidence, ECS_SERVICE, Finding, FindingKind, GpuUsage, Holder,
-    Judgement, Maxima, Recommendation, Scheduler, Severity, counted,
+    ACTIVE_PERCENT, Comparator, Confidence, ECS_SERVICE, Evidence, Finding, FindingKind, GpuUsage,
+    Holder, Judgement, Maxima, Recommendation, Scheduler, Severity, counted,
 };
 use rust_decimal::Decimal;
 
@@ -220,14 +220,14 @@ fn finding(view: &View<'_>, idle: &IdleUse<'_>) -> Finding {
             caveats: vec!["a service may wait for requests that come seldom".to_owned()],
         },
     };
-    let decisive = fact(
+    let decisive = Evidence::fact(
         "largest GPU utilization",
         &idle.origin,
         idle.largest_percent,
         (Comparator::LessThan, ACTIVE_PERCENT),
         "%",
     );
-    let measured = fact(
+    let measured = Evidence::fact(
         "hours of samples",
         &idle.origin,
         idle.measured_hours,

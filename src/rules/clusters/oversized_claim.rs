@@ -3,11 +3,11 @@
 //! Must not be fooled by a device that is not measured, by samples of a time before the
 //! pod had its devices, or by a pod that is idle as a whole.
 
-use super::facts::{Holding, View, cost_words, fact, gpus};
+use super::facts::{Holding, View, cost_words, gpus};
 use super::idle_claim::{confidence, contradicts_itself, least_hours};
 use crate::domain::{
-    ACTIVE_PERCENT, Comparator, DeviceUse, Finding, FindingKind, Judgement, Recommendation,
-    Scheduler, Severity,
+    ACTIVE_PERCENT, Comparator, DeviceUse, Evidence, Finding, FindingKind, Judgement,
+    Recommendation, Scheduler, Severity,
 };
 use rust_decimal::Decimal;
 
@@ -78,7 +78,7 @@ fn finding(view: &View<'_>, holding: &Holding<'_>) -> Option<Finding> {
             caveats: vec!["a pod may hold GPUs for work that comes seldom".to_owned()],
         },
     };
-    let decisive = fact(
+    let decisive = Evidence::fact(
         "GPUs of the pod that were never active",
         &origin,
         unused.len() as f64,
@@ -87,14 +87,14 @@ fn finding(view: &View<'_>, holding: &Holding<'_>) -> Option<Finding> {
     );
     let largest = unused.iter().map(|one| one.max_percent);
     let further = vec![
-        fact(
+        Evidence::fact(
             "largest utilization of the unused GPUs",
             &origin,
             largest.fold(0.0, f64::max),
             (Comparator::LessThan, ACTIVE_PERCENT),
             "%",
         ),
-        fact(
+        Evidence::fact(
             "hours of samples of each",
             &origin,
             measured,

@@ -3,12 +3,12 @@
 //! Must not be fooled by a pod that has only just been created, by devices of another
 //! resource, or by a cluster that is too full of work for what a pod waits for.
 
-use super::facts::{View, fact, gpus, number, span};
+use super::facts::{View, gpus, number, span};
 use super::idle_claim::Use;
 use super::words::SCHEDULER;
 use crate::domain::{
-    Comparator, Confidence, DEVICE_DECIMALS, Finding, FindingKind, Judgement, Recommendation,
-    Severity, counted,
+    Comparator, Confidence, DEVICE_DECIMALS, Evidence, Finding, FindingKind, Judgement,
+    Recommendation, Severity, counted,
 };
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -144,14 +144,14 @@ pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
             ],
         },
     };
-    let decisive = fact(
+    let decisive = Evidence::fact(
         "longest wait",
         SCHEDULER,
         longest,
         (Comparator::AtLeast, LEAST_WAIT_MINUTES),
         "min",
     );
-    let beside = fact(
+    let beside = Evidence::fact(
         "free GPUs and those that idle pods hold",
         SCHEDULER,
         number(free + idle),

@@ -4,12 +4,12 @@
 //! Must not be fooled by a node on which no pod is placed anyway, or by less than a whole
 //! free device.
 
-use super::facts::{Host, View, cost_words, fact, gpus, number};
+use super::facts::{Host, View, cost_words, gpus, number};
 use super::pool::Pool;
 use super::words::SCHEDULER;
 use crate::domain::{
-    Comparator, Confidence, Finding, FindingKind, Judgement, NodeAmount, Recommendation, Severity,
-    floored,
+    Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, NodeAmount, Recommendation,
+    Severity, floored,
 };
 use rust_decimal::Decimal;
 
@@ -71,14 +71,14 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
             caveats: vec!["this is one instant: pods of other hours are not seen".to_owned()],
         },
     };
-    let decisive = fact(
+    let decisive = Evidence::fact(
         "largest requested share of CPU and memory",
         SCHEDULER,
         most,
         (Comparator::AtLeast, FULL_PERCENT),
         "%",
     );
-    let free = fact(
+    let free = Evidence::fact(
         "free GPUs",
         SCHEDULER,
         number(free),

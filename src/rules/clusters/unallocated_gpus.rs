@@ -4,10 +4,11 @@
 //! by GPUs that work without a request, or by the part of a device that a MIG layout leaves over on a full node.
 
 use super::cpu_only_pods_on_gpu_node as cpu_only;
-use super::facts::{Host, UNASKED, View, cost_words, fact, gpus, lowering, number};
+use super::facts::{Host, UNASKED, View, cost_words, gpus, lowering, number};
 use super::pool::shrinking;
 use crate::domain::{
-    Comparator, Confidence, DeviceUnit, Finding, FindingKind, Judgement, Recommendation, Severity,
+    Comparator, Confidence, DeviceUnit, Evidence, Finding, FindingKind, Judgement, Recommendation,
+    Severity,
 };
 use rust_decimal::Decimal;
 
@@ -63,7 +64,7 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
             caveats: caveats(host, is_whole),
         },
     };
-    let decisive = fact(
+    let decisive = Evidence::fact(
         words.unrequested,
         words.origin,
         number(unallocated),
@@ -71,21 +72,21 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
         "GPUs",
     );
     let further = vec![
-        fact(
+        Evidence::fact(
             "physical GPUs",
             words.physical_origin,
             number(physical),
             (Comparator::GreaterThan, number(requested)),
             "GPUs",
         ),
-        fact(
+        Evidence::fact(
             "allocatable GPUs",
             words.origin,
             number(host.devices.allocatable),
             (Comparator::AtLeast, 0.0),
             "GPUs",
         ),
-        fact(
+        Evidence::fact(
             "requested GPUs",
             words.origin,
             number(requested),

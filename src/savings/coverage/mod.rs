@@ -1,7 +1,7 @@
 //! What the commitments that an account has cover, hour by hour, in the order
 //! in which AWS applies them: zonal reserved instances, regional ones, EC2
-//! Instance Savings Plans, Compute Savings Plans; of one kind the cheapest first. Of one kind, each
-//! covers its own account first, and what is left then covers the others.
+//! Instance Savings Plans, Compute Savings Plans. Each covers its own account first, and what is
+//! left then covers the others.
 
 mod fleet;
 mod hours;

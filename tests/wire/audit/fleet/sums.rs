@@ -85,8 +85,9 @@ pub const OLDEST_PRICE: &str = "2026-01-21";
 
 /// Where no power is reported, which a card near its limit would show in.
 const POWER: &str = "not reported or unknown; silent: power-near-limit";
-/// The same of whole cards at 60% or more, which might be stalled.
-const POWER_OF_BUSY: &str = "not reported or unknown; silent: stalled-gpu";
+/// Where neither power nor SM activity is reported of whole cards at 60% or more, which might be
+/// stalled.
+const ACTIVITY_OF_BUSY: &str = "not reported or unknown; silent: stalled-gpu";
 const TEMPERATURE: &str = "not reported or unknown; silent: hot-gpu";
 
 /// What is missing, where (a name of the roster or a region), and words of the
@@ -119,18 +120,18 @@ pub const GAPS: &[(&str, &str, &str)] = &[
     ("gpu_power_draw", "four-of-ten", POWER),
     ("gpu_power_draw", "fractions", POWER),
     ("gpu_power_draw", "full", POWER),
-    ("gpu_power_draw", "full", POWER_OF_BUSY),
     ("gpu_power_draw", "office", POWER),
-    ("gpu_power_draw", "office", POWER_OF_BUSY),
     ("gpu_power_draw", "pretrain", POWER),
-    ("gpu_power_draw", "pretrain", POWER_OF_BUSY),
     ("gpu_power_draw", "render", POWER),
     ("gpu_power_draw", "six-of-ten", POWER),
     ("gpu_power_draw", "speech", POWER),
     ("gpu_power_draw", "spotty", POWER),
-    ("gpu_power_draw", "spotty", POWER_OF_BUSY),
     ("gpu_power_draw", "weekly", POWER),
     ("gpu_power_draw", "wide", POWER),
+    ("gpu_sm_activity", "full", ACTIVITY_OF_BUSY),
+    ("gpu_sm_activity", "office", ACTIVITY_OF_BUSY),
+    ("gpu_sm_activity", "pretrain", ACTIVITY_OF_BUSY),
+    ("gpu_sm_activity", "spotty", ACTIVITY_OF_BUSY),
     ("gpu_temperature", "bursty", TEMPERATURE),
     ("gpu_temperature", "chat", TEMPERATURE),
     ("gpu_temperature", "dirty", TEMPERATURE),
