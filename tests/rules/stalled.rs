@@ -83,7 +83,7 @@ fn active(machine: Machine, gpus: u16, percent: f64, sm: f64) -> Machine {
 fn misses_a_sign(machine: Machine) -> bool {
     let audit = audited(&estate(vec![machine]));
     let mut gaps = audit.gaps.iter();
-    gaps.any(|gap| gap.what.name() == "gpu_power_draw" && gap.reason.contains("stalled-gpu"))
+    gaps.any(|gap| gap.what.name() == "gpu_sm_activity" && gap.reason.contains("stalled-gpu"))
 }
 
 #[test]

@@ -272,8 +272,8 @@ fn what_was_not_seen_is_a_gap_and_nothing_else_is() {
     let old = format!("warning: the oldest price is from {}, ", sums::OLDEST_PRICE);
     assert!(said[0].starts_with(&old), "{said:?}");
     // The unmeasured: windows, five silent ones and the unknown type. Gaps: 9 of
-    // utilization, 1 of memory, 14 each of power and temperature, 6 others.
-    assert_eq!(said[2..], ["audited 55 of 62 instances; 44 gaps"]);
+    // utilization, 1 of memory, 14 each of power and temperature, 4 of activity, 6 others.
+    assert_eq!(said[2..], ["audited 55 of 62 instances; 48 gaps"]);
 }
 
 #[test]
