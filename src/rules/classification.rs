@@ -262,7 +262,7 @@ pub(super) fn standstill(
     policy: &Policy,
 ) -> Option<Standstill> {
     let most = |figure: fn(&GpuUsage) -> Option<(f64, Samples)>| {
-        let each = gpus.iter().map(|gpu| figure(gpu));
+        let each = gpus.iter().map(&figure);
         let each = each.map(|found| found.filter(|(_, samples)| samples.suffice(policy)));
         let each: Option<Vec<f64>> = each.map(|found| Some(found?.0)).collect();
         each?.into_iter().reduce(f64::max)
