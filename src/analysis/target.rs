@@ -6,7 +6,7 @@ use crate::domain::{ActionKind, Money, Risk};
 use crate::savings::{LeftOut, RejectedKinds, SavingsTarget};
 use rust_decimal::Decimal;
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Actions on one workload that are taken together: each applies to what the one before it
 /// leaves.
@@ -45,6 +45,12 @@ fn kinds(audited: &AuditedWorkload) -> Vec<ActionKind> {
     actions.map(|action| action.kind()).collect()
 }
 
+/// What the whole plan does with a workload, and what it does without.
+struct Whole {
+    kinds: Vec<ActionKind>,
+    left_out: BTreeMap<ActionKind, LeftOut>,
+}
+
 impl Audit {
     /// Leaves in the plan the least risky actions that save a percentage of today's cost, and
     /// notes how far it gets. Actions are taken by risk, then in the order in which to carry them
@@ -54,7 +60,12 @@ impl Audit {
         let Some(cost) = self.totals.monthly_cost else {
             return;
         };
-        let whole: Vec<Vec<ActionKind>> = self.workloads.iter().map(kinds).collect();
+        let workloads = self.workloads.iter();
+        let whole = workloads.map(|audited| Whole {
+            kinds: kinds(audited),
+            left_out: audited.left_out.clone(),
+        });
+        let whole: Vec<Whole> = whole.collect();
         let wanted = cost.amount() * percent / Decimal::ONE_HUNDRED;
         let ids = self.workloads.iter();
         let ids = ids.map(|one| (one.workload.id(), one.workload.name.as_str()));
@@ -65,7 +76,7 @@ impl Audit {
             self.replan_within(choices, &given, *level);
             if self.saved() >= wanted {
                 risk = *level;
-                self.leave_fewest(choices, (*level, wanted));
+                self.leave_fewest(choices, &given, (*level, wanted));
                 self.note_left_out(&whole, &given);
                 break;
             }
@@ -85,9 +96,14 @@ impl Audit {
         saved.map_or(Decimal::ZERO, Money::amount)
     }
 
-    /// Plans with the fewest first units that save enough. More actions never save less, so that
-    /// halving finds their number.
-    fn leave_fewest(&mut self, choices: &Choices, (level, wanted): (Risk, Decimal)) {
+    /// Plans with the fewest first units that save enough; halving finds their number. Where the
+    /// plan of a part chooses other targets and misses, all of the level is taken.
+    fn leave_fewest(
+        &mut self,
+        choices: &Choices,
+        given: &RejectedKinds,
+        (level, wanted): (Risk, Decimal),
+    ) {
         let mut units: Vec<Unit> = self.workloads.iter().flat_map(Unit::of).collect();
         units.sort_by(|left, right| {
             let key = |unit: &Unit| (unit.risk, unit.stage, Reverse(unit.saved));
@@ -104,21 +120,30 @@ impl Audit {
             }
         }
         self.replan_within(choices, &self.all_but(&units[..enough]), level);
+        if self.saved() < wanted {
+            self.replan_within(choices, given, level);
+        }
     }
 
     /// Says of the actions of the whole plan that are not taken, and of what was rejected for the
     /// target, why they are not there.
-    fn note_left_out(&mut self, whole: &[Vec<ActionKind>], given: &RejectedKinds) {
-        for (one, whole) in self.workloads.iter_mut().zip(whole) {
-            let taken = kinds(one);
-            let skipped = whole.iter().filter(|kind| !taken.contains(kind));
+    fn note_left_out(&mut self, whole: &[Whole], given: &RejectedKinds) {
+        for (audited, whole) in self.workloads.iter_mut().zip(whole) {
+            let taken = kinds(audited);
+            let skipped = whole.kinds.iter().filter(|kind| !taken.contains(kind));
             let skipped = skipped.map(|kind| (*kind, LeftOut::Target));
-            one.left_out.extend(skipped);
-            let of_policy = given.get(&one.workload.id());
-            for (kind, why) in &mut one.left_out {
+            audited.left_out.extend(skipped);
+            let of_policy = given.get(&audited.workload.id());
+            for (kind, why) in &mut audited.left_out {
                 let is_given = of_policy.is_some_and(|kinds| kinds.contains(kind));
                 if *why == LeftOut::Rejected && !is_given {
-                    *why = LeftOut::Target;
+                    // What the whole plan does without has its own reason.
+                    let own = whole.left_out.get(kind).copied();
+                    let holds = |why: &LeftOut| match why {
+                        LeftOut::Instead(other) => taken.contains(other),
+                        _ => true,
+                    };
+                    *why = own.filter(holds).unwrap_or(LeftOut::Target);
                 }
             }
         }

@@ -63,7 +63,7 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         keys,
         hours_per_month: settings.policy.hours_per_month,
     };
-    let aimed = args.plan.aimed(&estate, (&settings.policy, accepted));
+    let aimed = args.plan.aimed(&estate, (&settings.policy, accepted))?;
     let mut audit = aimed.unwrap_or_else(|| audit_once(estate, &settings.policy, accepted));
     units::price(&mut audit, &counted, &settings.policy)?;
     let warning = age.check(audit.prices.oldest_seen_on(), audit.window.end)?;

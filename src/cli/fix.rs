@@ -97,7 +97,7 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
         None => None,
     };
     let estate = estate::estate(&args.estate, &settings, io)?;
-    let aimed = args.plan.aimed(&estate, (&settings.policy, accepted));
+    let aimed = args.plan.aimed(&estate, (&settings.policy, accepted))?;
     let audited = aimed.unwrap_or_else(|| audit_estate(&estate, &settings.policy, accepted));
     let warning = age.check(audited.prices.oldest_seen_on(), audited.window.end)?;
     let choice = FixChoice {

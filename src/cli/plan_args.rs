@@ -1,5 +1,6 @@
 //! Flags that choose a plan.
 
+use super::exit::Failure;
 use crate::analysis::{Audit, audit_to_choose};
 use crate::domain::{Policy, Risk};
 use crate::usage::Estate;
@@ -29,11 +30,23 @@ pub(super) struct PlanArgs {
 
 impl PlanArgs {
     /// The audit whose plan saves the target, where one is given; the rest as it comes.
-    pub(super) fn aimed(&self, estate: &Estate, by: (&Policy, Risk)) -> Option<Audit> {
-        let target = self.target?;
+    pub(super) fn aimed(
+        &self,
+        estate: &Estate,
+        by: (&Policy, Risk),
+    ) -> Result<Option<Audit>, Failure> {
+        let Some(target) = self.target else {
+            return Ok(None);
+        };
         let (mut audit, choices) = audit_to_choose(estate, by.0, by.1);
         audit.aim(&choices, target);
-        Some(audit)
+        if audit.target.is_none() && !audit.workloads.is_empty() {
+            return Err(Failure::input(
+                "no workload has a price, so `--target` has no cost to save a percentage of",
+            )
+            .with_hint("run without `--target`; its data gaps name the missing prices"));
+        }
+        Ok(Some(audit))
     }
 
     /// The target in words of a command line; none without it.

@@ -43,18 +43,24 @@ impl InstanceUsage {
             let coverage = samples.map_or(0.0, Samples::coverage);
             (coverage < policy.measured_coverage).then_some(coverage)
         };
+        let missing = [
+            unmeasured(self.cpu_samples).map(UseSign::CpuUnmeasured),
+            unmeasured(self.network.map(|network| network.samples)).map(UseSign::NetworkUnmeasured),
+        ];
+        missing
+            .into_iter()
+            .flatten()
+            .chain(self.measured_signs())
+            .collect()
+    }
+
+    /// Those of them that were seen.
+    pub fn measured_signs(&self) -> impl Iterator<Item = UseSign> + use<> {
         let cpu = self.cpu_max.filter(|max| *max >= IDLE_CPU_PERCENT);
         let network = self
             .network_mb_per_day()
             .filter(|megabytes| *megabytes >= IDLE_NETWORK_MB_PER_DAY);
-        [
-            unmeasured(self.cpu_samples).map(UseSign::CpuUnmeasured),
-            unmeasured(self.network.map(|network| network.samples)).map(UseSign::NetworkUnmeasured),
-            cpu.map(UseSign::Cpu),
-            network.map(UseSign::Network),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        let signs = [cpu.map(UseSign::Cpu), network.map(UseSign::Network)];
+        signs.into_iter().flatten()
     }
 }

@@ -1,5 +1,6 @@
 //! What a rule is and is asked about, and the parts rules share.
 
+use super::classification::stalled_below_watts;
 use super::managed;
 use crate::domain::{
     Action, Cause, CauseKind, Comparator, Confidence, Evidence, Finding, FindingKind, GapSubject,
@@ -142,7 +143,9 @@ impl Subject<'_> {
                     let sm = gpu.sm.map(|sm| sm.samples);
                     sm.is_some_and(|samples| self.workload.suffices(samples, self.policy))
                 };
-                self.has(Need::Power) || self.every_gpu(suffices)
+                // Power tells nothing of a card whose idle draw is not known.
+                let power_tells = stalled_below_watts(self.workload.shape.as_ref()).is_some();
+                power_tells && self.has(Need::Power) || self.every_gpu(suffices)
             }
             Need::Temperature => self.every_gpu(|gpu| gpu.temperature_max_c.is_some()),
             Need::Price => self.workload.monthly_cost().is_some(),

@@ -183,9 +183,19 @@ fn without(estate: &Estate, part: usize, place: &Index) -> Estate {
             less.metrics.retain(|series| series.metric != metric);
             None
         }
-        _ => {
+        7 => {
             let gpu = Some(place.index(4) as u16);
             less.metrics.retain(|series| series.gpu != gpu);
+            None
+        }
+        _ => {
+            let signs = [
+                Metric::CpuUtilization,
+                Metric::NetworkIn,
+                Metric::GpuPowerDraw,
+            ];
+            let metric = signs[place.index(signs.len())];
+            less.metrics.retain(|series| series.metric != metric);
             None
         }
     };
@@ -440,7 +450,7 @@ proptest! {
     fn an_estate_of_which_less_is_read_passes_nothing_that_failed(
         (boxes, bought) in draft::fleet(),
         policy in policy(),
-        (part, place) in (0..8_usize, any::<Index>()),
+        (part, place) in (0..9_usize, any::<Index>()),
         has_baseline in any::<bool>(),
     ) {
         let mut estate = draft::estate_of(&boxes, &bought);

@@ -482,7 +482,7 @@ fn a_rule_without_its_data_is_silent_and_says_so() {
             "no utilization of a whole",
         ),
         ("shareable-gpu", "VRAM use", "not reported"),
-        ("stalled-gpu", "gpu_power_draw", "not reported"),
+        ("stalled-gpu", "gpu_sm_activity", "not reported"),
         ("steady-on-demand", "price", "no price for"),
         ("underutilized-gpu", "GPU utilization", "29.0 h of samples"),
         ("unreserved-gpus", "price", "no price for"),

@@ -6,7 +6,9 @@ use super::judged::{
 };
 use super::{Budget, BudgetBasis, GatePolicy, Scope, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload, Entry, EntrySubject, ledger};
-use crate::domain::{Cause, CauseKind, Currency, Gap, GapSubject, Hidden, Money, Severity};
+use crate::domain::{
+    Cause, CauseKind, Confidence, Currency, Gap, GapSubject, Hidden, Money, Severity, UsageState,
+};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::collections::{BTreeMap, BTreeSet};
@@ -316,13 +318,22 @@ fn lacking_waste(audit: &Audit, judge: &mut Judge<'_>, holds: impl Fn(Decimal) -
         let all = audit.workloads.iter();
         all.filter(|audited| audited.workload.ignored.is_none())
     };
+    let currency = audit.totals.currency;
     // What was not measured wastes at most what it costs.
-    let unmeasured = workloads().filter(|audited| idle_silences(audit, audited).next().is_some());
-    let most: Option<Decimal> = unmeasured
-        .map(|audited| cost_in(audited, audit.totals.currency))
+    let most: Option<Decimal> = workloads()
+        .map(|audited| match idle_silences(audit, audited).next() {
+            Some(_) => money_in(audited.workload.monthly_cost(), currency),
+            None => uncertain_stops(audited)
+                .map(|cost| money_in(Some(cost), currency))
+                .sum(),
+        })
         .sum();
     let is_open = !most.is_some_and(holds);
     for audited in workloads() {
+        if is_open && uncertain_stops(audited).next().is_some() {
+            let cause = Cause::of(CauseKind::StopNotCertain, []);
+            judge.missing_data(&Gap::of(GapSubject::Waste, audited.workload.id(), cause));
+        }
         let of_price = unpriced(audited);
         let of_rules = idle_silences(audit, audited)
             .filter(|_| is_open)
@@ -346,10 +357,29 @@ fn idle_silences<'a>(
         .map(|(_, gap)| gap)
 }
 
-/// What a workload costs per month; absent where that is not known in a currency.
-fn cost_in(audited: &AuditedWorkload, currency: Currency) -> Option<Decimal> {
-    let cost = audited.workload.monthly_cost()?;
-    (cost.currency() == currency).then(|| cost.amount())
+/// The monthly cost of each member with idle GPUs whose stop might be waste if more were
+/// measured: no sign of use was seen beside them, and the idleness is not certain.
+fn uncertain_stops(audited: &AuditedWorkload) -> impl Iterator<Item = Money> {
+    let idle = audited.parts.iter();
+    let idle = idle.filter(|part| part.idle.is_some_and(UsageState::is_idle));
+    let members = idle.flat_map(|part| {
+        let cost = part.workload.cost.iter().flat_map(|cost| &cost.instances);
+        part.workload
+            .members
+            .iter()
+            .zip(&part.workload.usage)
+            .zip(cost)
+    });
+    let uncertain = members.filter(|((member, usage), _)| {
+        member.confidence != Some(Confidence::Measured) && usage.measured_signs().next().is_none()
+    });
+    uncertain.map(|(_, cost)| cost.monthly())
+}
+
+/// An amount in a currency; absent where it is not known in that one.
+fn money_in(money: Option<Money>, currency: Currency) -> Option<Decimal> {
+    let money = money.filter(|money| money.currency() == currency);
+    money.map(Money::amount)
 }
 
 const EVERYTHING: &str = "everything";

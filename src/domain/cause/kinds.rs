@@ -399,6 +399,10 @@ causes! {
     /// A planned resource costs in another currency than its budget.
     PlannedNotInBudget = "planned-not-in-budget" [Currency Currency]
         "costs are in {} but the budget is in {}", "add a [[budget]] with `currency = \"{0}\"`";
+    /// GPUs of a workload are idle, and something that would make their stop certain is not measured.
+    StopNotCertain = "stop-not-certain" []
+        "GPUs are idle; how certain that is cannot be said without full measurements of GPU, CPU \
+         and network", SET_UP_METRICS;
     /// The waste is in another currency than its limit.
     WasteNotInLimit = "waste-not-in-limit" [Currency]
         "the sum is in {}", "set the limit with `currency = \"{0}\"`";
