@@ -1,11 +1,13 @@
 //! What CPU and network say of idle GPUs: they find nothing, and forbid a stop or weaken it.
 
-use crate::rules::builder::{A10G_MIB, Machine, PERIODS, estate, first, flat, g5, judge};
+use crate::rules::builder::{A10G_MIB, Machine, PERIODS, as_of, estate, first, flat, g5, judge};
 use crate::rules::fixtures::{decimal, dollars};
+use gpucost::analysis::gate::{GateOutcome, GatePolicy, WasteLimit, gate};
 use gpucost::analysis::{Audit, audit};
 use gpucost::domain::{
-    Action, ActionKind, Confidence, FindingKind, Metric, Policy, Risk, Statistic,
+    Action, ActionKind, Confidence, Currency, FindingKind, Metric, Money, Policy, Risk, Statistic,
 };
+use rust_decimal::Decimal;
 
 /// A g5.2xlarge whose GPU does nothing and holds 2% of its memory. 1.212 × 730 = 884.76.
 fn idle(id: &str) -> Machine {
@@ -279,4 +281,37 @@ fn a_stop_without_any_sign_has_no_caveat() {
     };
     assert_eq!(stop.caveats(), [""; 0]);
     assert_eq!(stop.certain(), stop.monthly_savings());
+}
+
+#[test]
+fn a_limit_of_waste_is_open_while_a_stop_is_not_certain() {
+    // The g5.2xlarge is waste of 884.76, which is all of the cost, once CPU and network are
+    // measured as well.
+    let quiet = || idle("i-1").cpu(flat(2.0));
+    let outcome = |machine: Machine, monthly: u32, percent: u32| {
+        let policy = GatePolicy {
+            waste: Some(WasteLimit {
+                monthly: Some((Money::new(Decimal::from(monthly), Currency::Usd), 1)),
+                percent: Some((Decimal::from(percent), 2)),
+            }),
+            ..GatePolicy::default()
+        };
+        let audit = at(Risk::Medium, vec![machine]);
+        let report = gate(&audit, &policy, None, None, as_of());
+        let lacks = report.missing_data.iter();
+        let lacks = lacks.map(|gap| (gap.what.name().into_owned(), gap.place.clone()));
+        (report.outcome, lacks.collect::<Vec<_>>())
+    };
+    let clean = (GateOutcome::Clean, Vec::new());
+    let open = vec![("waste".to_owned(), "i-1".to_owned())];
+    let incomplete = (GateOutcome::Incomplete, open);
+    for machine in [idle("i-1").without_network(), quiet().without_network()] {
+        assert_eq!(outcome(machine, 884, 100), incomplete);
+    }
+    assert_eq!(outcome(idle("i-1"), 885, 99), incomplete);
+    assert_eq!(outcome(idle("i-1"), 885, 100), clean);
+    // A sign of use that was seen decides, whatever else is missing.
+    let working = idle("i-1").cpu(flat(7.0)).without_network();
+    assert_eq!(outcome(working, 0, 0), clean);
+    assert_eq!(outcome(quiet(), 884, 100).0, GateOutcome::Violated);
 }
