@@ -178,6 +178,19 @@ impl Alternatives {
     }
 }
 
+/// What a plan does with members before it may commit to them: a commitment on GPUs that are
+/// used too little would keep them for its term.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CommitAfter {
+    /// Nothing: they are used enough, or nothing less would do.
+    #[default]
+    Nothing,
+    /// It turns them off in their idle hours, or moves them.
+    Schedule,
+    /// It moves them to a smaller type, fewer instances or shared cards.
+    Move,
+}
+
 /// A member that is billed by the hour unless a commitment covers it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BilledMember {
@@ -186,8 +199,9 @@ pub struct BilledMember {
     pub place: Option<usize>,
     /// Whether the stop ends it.
     pub is_ended: bool,
-    /// Whether a purchase may be sized by it.
+    /// Whether a purchase may be sized by it, and what comes before that.
     pub is_sized: bool,
+    pub after: CommitAfter,
     /// What commitments see of it with today's type, in its own system and tenancy.
     pub class: Class,
     /// How much of each hour it ran until the end of the window, in billionths, since

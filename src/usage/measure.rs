@@ -227,18 +227,24 @@ impl Usage {
 }
 
 /// Why the utilization of a GPU cannot be right: its counter stands still beside the power of
-/// work.
+/// work, in the mean or for more than a twentieth of the time.
 fn contradiction(gpu: &GpuUsage, offer: &GpuOffer) -> Option<String> {
-    let (watts, spec) = (gpu.power?.mean_w, gpu_spec(offer)?);
+    let (power, spec) = (gpu.power?, gpu_spec(offer)?);
     let limit = spec.power_limit_w?;
     let works_above = spec.rests_up_to_watts();
     let at_rest = spec.idle_w.map_or_else(String::new, |idle| {
         format!(", where idle is about {idle:.0} W")
     });
-    let is_at_work = watts > works_above.unwrap_or(limit * BUSY_POWER_PERCENT / 100.0);
-    (gpu.works() == Some(false) && is_at_work).then(|| {
+    let works_above = works_above.unwrap_or(limit * BUSY_POWER_PERCENT / 100.0);
+    let figures = [("mean", Some(power.mean_w)), ("p95", power.p95_w)];
+    let mut at_work = figures.into_iter().filter_map(|(name, watts)| {
+        let watts = watts.filter(|watts| *watts > works_above)?;
+        Some((name, watts))
+    });
+    let (name, watts) = at_work.next()?;
+    (gpu.works() == Some(false)).then(|| {
         format!(
-            "utilization of GPU {} stays below {ACTIVE_PERCENT}% beside a mean power of \
+            "utilization of GPU {} stays below {ACTIVE_PERCENT}% beside a {name} power of \
              {watts:.0} of {limit:.0} W{at_rest}: the metrics contradict each other",
             gpu.index
         )

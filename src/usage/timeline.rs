@@ -249,9 +249,11 @@ impl Timeline {
         let means: Vec<f64> = self.means().map(|(_, value)| value).collect();
         let periods = means.len();
         let distribution = distribution(means)?;
+        // A GPU whose maximum is missing may have worked for less than its average shows.
+        let complete = |slot: &Slot| slot.maximum.filter(|_| slot.maxima >= slot.reported);
         let mut maxima: Vec<f64> = self
             .counted()
-            .filter_map(|(_, slot)| slot.maximum.map(percent))
+            .filter_map(|(_, slot)| complete(slot).map(percent))
             .collect();
         maxima.sort_unstable_by(f64::total_cmp);
         let maxima_complete = maxima.len() == periods;
@@ -262,7 +264,7 @@ impl Timeline {
             source,
             window: self.window,
             period_seconds: self.period_seconds * self.step.max(1),
-            max: maxima.last().copied().unwrap_or(distribution.max),
+            max: self.largest_maximum().unwrap_or(distribution.max),
             idle_share: maxima_complete.then(|| {
                 let idle = maxima.iter().filter(|value| **value < ACTIVE_PERCENT);
                 idle.count() as f64 / periods as f64
@@ -282,6 +284,12 @@ impl Timeline {
             expected_samples: samples(expected as u64),
             outage: self.outage(),
         })
+    }
+
+    /// The largest maximum of any GPU, percent.
+    fn largest_maximum(&self) -> Option<f64> {
+        let maxima = self.counted().filter_map(|(_, slot)| slot.maximum);
+        maxima.max().map(percent)
     }
 
     /// What is missing of the periods that count.
