@@ -69,7 +69,8 @@ pub(super) fn run(args: &CheckArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     Ok(verdict(&report, &audit, args, io))
 }
 
-/// A recording that is too old to tell what runs today. A demo is of no day, and whoever reads
+/// A recording that is too old to tell what runs today, or of a clock that is ahead, which
+/// would never grow old. A demo is of no day, and whoever reads
 /// kubectl's lists states the instant with `--as-of`.
 fn stale_recording(
     args: &CheckArgs,
@@ -80,7 +81,8 @@ fn stale_recording(
     let file = args.estate.from.as_deref()?;
     let most = policy.max_recording_age();
     let age = now.duration_since(audit.as_of);
-    if age <= most {
+    let is_ahead = age < SignedDuration::from_hours(-24);
+    if age <= most && !is_ahead {
         return None;
     }
     let days = |age: SignedDuration| counted((age.as_hours() / 24).unsigned_abs(), "day", "days");
@@ -92,11 +94,18 @@ fn stale_recording(
     Some(Gap::in_words(
         GapSubject::named("recent recording"),
         shown(file),
-        format!(
-            "it describes {}, {} ago; the policy allows {words}",
-            minute(audit.as_of),
-            days(age)
-        ),
+        if is_ahead {
+            format!(
+                "it describes {}, which is in the future",
+                minute(audit.as_of)
+            )
+        } else {
+            format!(
+                "it describes {}, {} ago; the policy allows {words}",
+                minute(audit.as_of),
+                days(age)
+            )
+        },
         format!(
             "`gpucost audit --save {}` records the account again; `max_age` in [recording] of the \
              policy allows more",

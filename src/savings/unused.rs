@@ -225,7 +225,7 @@ impl Unused<'_> {
         let owner = owner.or(plan.and_then(|own| own.account.as_deref()));
         // Of what another account bought, the used part alone is in scope.
         let is_elsewhere = |owner: &str| !self.accounts.iter().any(|account| account == owner);
-        if owner.is_some_and(is_elsewhere) {
+        if !self.accounts.is_empty() && owner.is_some_and(is_elsewhere) {
             return None;
         }
         Some(UnusedCommitment {

@@ -7,7 +7,7 @@ use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
     ActionKind, Cause, CauseKind, Finding, Gap, GapSubject, Hidden, Money, Severity, counted,
 };
-use crate::rules::{CLUSTER_RULES, COMMITMENT_RULES, RULES, keeps_silent};
+use crate::rules::{CLUSTER_RULES, COMMITMENT_RULES, Need, RULES, keeps_silent};
 use crate::savings::{NoSharing, Refusal};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -56,6 +56,11 @@ fn judge_ban(
             let mut violation = banned(policy, ban, finding, name, &limit);
             violation.before = then.and_then(|then| Some(format!("{} per month", (*then)?)));
             let past = past(finding, then.copied());
+            if matches!(then, Some(Some(_))) && finding.monthly_savings.is_none() {
+                // Without its price, it may be worse than it was.
+                let cause = Need::Price.unreported();
+                judge.missing_data(&Gap::of(Need::Price.subject(), finding.workload(), cause));
+            }
             judge.add(violation, name.map(str::to_owned), past);
         }
     }

@@ -71,7 +71,7 @@ fn judge(
     if spent.amount() > budget.monthly_limit.amount() {
         judge.observed(format!("{spent} so far"));
         violated(&mut judge, (budget, &history.place), month, spent, true);
-        return judge.done();
+        judge.lacks_if_accepted();
     }
     let whole = ledger.days().filter(|(_, read)| read.missing.is_empty());
     let whole = whole.count();
@@ -86,15 +86,18 @@ fn judge(
         return judge.done();
     }
     let total = forecast.total();
-    judge.observed(format!("{total} forecast, {spent} so far"));
+    let is_over = judge.count() > 0;
+    if !is_over {
+        judge.observed(format!("{total} forecast, {spent} so far"));
+    }
     if whole < LEAST_DAYS {
         let (whole, least) = (whole.to_string(), LEAST_DAYS.to_string());
         judge.missing_data(&missing(budget, CauseKind::HistoryShort, [&whole, &least]));
         return judge.done();
     }
-    if total.amount() > budget.monthly_limit.amount() {
+    if !is_over && total.amount() > budget.monthly_limit.amount() {
         violated(&mut judge, (budget, &history.place), month, total, false);
-        return judge.done();
+        judge.lacks_if_accepted();
     }
     for problem in &history.problems {
         let hint = format!("`gpucost history verify {}` names its files", history.place);

@@ -16,6 +16,9 @@ pub(super) struct Judged {
     pub(super) violations: Vec<Candidate>,
     /// What it could not be judged for.
     pub(super) missing_data: Vec<MissingData>,
+    /// Whether that counts only where what violates the rule is accepted: a violation that fails
+    /// needs nothing else.
+    pub(super) lacks_if_accepted: bool,
 }
 
 impl Judged {
@@ -73,6 +76,7 @@ impl<'a> Judge<'a> {
                 },
                 violations: Vec::new(),
                 missing_data: Vec::new(),
+                lacks_if_accepted: false,
             },
         }
     }
@@ -170,6 +174,11 @@ impl<'a> Judge<'a> {
             name,
             past,
         });
+    }
+
+    /// Lets missing data count only where the violations so far are accepted.
+    pub(super) fn lacks_if_accepted(&mut self) {
+        self.judged.lacks_if_accepted = self.count() > 0;
     }
 
     /// How many violations there are so far.

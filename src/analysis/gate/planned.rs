@@ -222,7 +222,7 @@ impl PlanGate<'_> {
             };
             judge.violated(Severity::Critical, words, past);
             if is_new {
-                return judge.done();
+                judge.lacks_if_accepted();
             }
             open_before.iter().for_each(|gap| judge.missing_data(gap));
         }

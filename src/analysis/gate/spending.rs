@@ -86,7 +86,7 @@ fn judge_budget(
             before: then.map(|then| format!("{then} per month")),
         };
         judge.violated(Severity::Critical, words, past);
-        return judge.done();
+        judge.lacks_if_accepted();
     }
     let mut open: Vec<Gap> = inside.iter().flat_map(unpriced_entry).collect();
     open.dedup();
@@ -311,9 +311,7 @@ fn shown_over(share: Decimal, limit: Decimal) -> Decimal {
 /// Without every price and every measurement there may be more waste. `holds` tells whether
 /// the limit holds with that much more of it.
 fn lacking_waste(audit: &Audit, judge: &mut Judge<'_>, holds: impl Fn(Decimal) -> bool) {
-    if judge.count() > 0 {
-        return;
-    }
+    judge.lacks_if_accepted();
     let workloads = || {
         let all = audit.workloads.iter();
         all.filter(|audited| audited.workload.ignored.is_none())

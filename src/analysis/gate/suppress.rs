@@ -124,6 +124,7 @@ impl Settling<'_> {
             mut check,
             violations,
             missing_data,
+            lacks_if_accepted,
         } = judged;
         let mut accepted = false;
         let mut fails = false;
@@ -133,7 +134,8 @@ impl Settling<'_> {
             accepted |= !failed;
         }
         let mut lacking = false;
-        for missing_data in missing_data {
+        let is_settled = fails && lacks_if_accepted;
+        for missing_data in missing_data.into_iter().filter(|_| !is_settled) {
             let accepted_missing_data = self.missing_data(missing_data, &check.place);
             lacking |= !accepted_missing_data;
             accepted |= accepted_missing_data;
