@@ -38,7 +38,7 @@ pub fn price_file(bill: &Bill) -> Result<String, csv::Error> {
             key.operating_system.name().to_owned(),
             key.tenancy.name().to_owned(),
             key.option.to_string(),
-            rate(one.hourly),
+            one.hourly.map_or(String::new(), rate),
             of.currency.code().to_owned(),
             day.unwrap_or_default(),
         ]

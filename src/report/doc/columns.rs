@@ -69,6 +69,29 @@ pub enum Kind {
     Rows(Vec<Head>),
 }
 
+impl Kind {
+    /// The type of its values in JSON; absent where values say it.
+    pub(super) fn json_type(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Inferred => return None,
+            Self::Text | Self::Word(_) | Self::Time | Self::Date => "string",
+            Self::Texts | Self::List | Self::Rows(_) => "array",
+            Self::Flag => "boolean",
+            Self::Count | Self::CountOf(_) => "integer",
+            Self::Record(_) | Self::Map(_) => "object",
+            Self::Number
+            | Self::Measured
+            | Self::Quantity
+            | Self::Percent
+            | Self::NumberTo(_)
+            | Self::Share
+            | Self::Money
+            | Self::Cost
+            | Self::Price => "number",
+        })
+    }
+}
+
 /// What is said of a column once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
@@ -265,82 +288,63 @@ impl<T: Figure> Figure for Option<T> {
     }
 }
 
-/// The constructors that `columns!` names: each takes what it needs or an option of it.
-impl Value {
-    pub(in crate::report) fn make_text(text: impl Into<Option<String>>) -> Self {
-        Self::of(text.into(), Self::Text)
-    }
+/// What columns of each kind hold and how a cell becomes a value, a row for each: its name in
+/// `columns!`, the constructor of its values, which takes what it needs or an option of it, and
+/// the kind.
+macro_rules! cells {
+    ($($name:ident: $make:ident($value:ident: $type:ty) => $kind:expr, $cell:expr;)*) => {
+        impl Value {
+            $(pub(in crate::report) fn $make($value: $type) -> Self { $cell })*
+        }
 
+        pub(in crate::report) mod cells {
+            use super::*;
+            $(pub(in crate::report) fn $name($value: $type) -> Value { Value::$make($value) })*
+        }
+
+        pub(in crate::report) mod kinds {
+            use super::Kind;
+            $(pub(in crate::report) fn $name() -> Kind { $kind })*
+        }
+    };
+}
+cells! {
+    any: make_any(value: Value) => Kind::Inferred, value;
+    text: make_text(text: impl Into<Option<String>>) => Kind::Text, Self::of(text.into(), Self::Text);
+    texts: make_texts(texts: impl Into<Option<Vec<String>>>) => Kind::Texts, Self::of(texts.into(), Self::Texts);
+    list: make_list(values: Vec<Value>) => Kind::List, Self::List(values);
+    time: make_time(at: impl Into<Option<Timestamp>>) => Kind::Time, Self::of(at.into(), Self::Time);
+    date: make_date(day: impl Into<Option<Date>>) => Kind::Date, Self::of(day.into(), Self::Date);
+    flag: make_flag(flag: impl Into<Option<bool>>) => Kind::Flag, Self::of(flag.into(), Self::Flag);
+    count: make_count(number: impl Integer) => Kind::Count, Self::of(number.integer(), Self::Count);
+    number: make_decimal(number: impl Figure) => Kind::Number, Self::make_number(number, 1);
+    fraction: make_fraction(number: impl Figure) => Kind::NumberTo(1), Self::make_number(number, 1);
+    seconds: make_seconds(seconds: impl Into<Option<f64>>) => Kind::Measured, Self::of(seconds.into(), Self::Seconds);
+    quantity: make_quantity(number: impl Into<Option<Decimal>>) => Kind::Quantity, Self::of(number.into(), Self::Quantity);
+    cell: make_cell(value: Value) => Kind::Number, value;
+    pairs: make_pairs(pairs: &BTreeMap<String, String>) => Kind::Map(Box::new(Kind::Text)), Self::make_map(pairs.iter().map(|(name, text)| (name.clone(), Self::text(text))));
+    millionths: make_millionths(number: impl Into<Option<f64>>) => Kind::Number, Self::of(number.into(), Self::Millionths);
+    percent: make_percent(percent: impl Figure) => Kind::Percent, Self::of(percent.figure(), Self::Percent);
+    utilization: make_utilization(percent: impl Figure) => Kind::NumberTo(100), Self::make_percent(percent);
+    share: make_share(share: impl Into<Option<Decimal>>) => Kind::Share, Self::of(share.into(), Self::Share);
+    money: make_money(amount: impl Into<Option<Money>>) => Kind::Money, Self::of(amount.into(), Self::Money);
+    whole: make_whole(amount: impl Into<Option<Money>>) => Kind::Money, Self::of(amount.into(), Self::Whole);
+    cost: make_cost(amount: impl Into<Option<Money>>) => Kind::Cost, Self::make_money(amount);
+    price: make_price(price: impl Into<Option<Money>>) => Kind::Price, Self::of(price.into(), Self::Price);
+}
+
+impl Value {
     pub(in crate::report) fn make_word(word: impl Into<Option<&'static str>>) -> Self {
         Self::of(word.into(), Self::text)
-    }
-
-    pub(in crate::report) fn make_texts(texts: impl Into<Option<Vec<String>>>) -> Self {
-        Self::of(texts.into(), Self::Texts)
-    }
-
-    pub(in crate::report) fn make_time(at: impl Into<Option<Timestamp>>) -> Self {
-        Self::of(at.into(), Self::Time)
-    }
-
-    pub(in crate::report) fn make_date(day: impl Into<Option<Date>>) -> Self {
-        Self::of(day.into(), Self::Date)
-    }
-
-    pub(in crate::report) fn make_flag(flag: impl Into<Option<bool>>) -> Self {
-        Self::of(flag.into(), Self::Flag)
-    }
-
-    pub(in crate::report) fn make_count(number: impl Integer) -> Self {
-        Self::of(number.integer(), Self::Count)
-    }
-
-    /// Of which screens show so many decimals.
-    pub(in crate::report) fn make_number(number: impl Figure, decimals: usize) -> Self {
-        Self::of(number.figure(), |number| Self::Number(number, decimals))
-    }
-
-    pub(in crate::report) fn make_pairs(pairs: &BTreeMap<String, String>) -> Self {
-        let texts = pairs
-            .iter()
-            .map(|(name, text)| (name.clone(), Self::text(text)));
-        Self::Map(texts.collect())
-    }
-
-    pub(in crate::report) fn make_seconds(seconds: impl Into<Option<f64>>) -> Self {
-        Self::of(seconds.into(), Self::Seconds)
-    }
-
-    pub(in crate::report) fn make_millionths(number: impl Into<Option<f64>>) -> Self {
-        Self::of(number.into(), Self::Millionths)
-    }
-
-    pub(in crate::report) fn make_quantity(number: impl Into<Option<Decimal>>) -> Self {
-        Self::of(number.into(), Self::Quantity)
     }
 
     pub(in crate::report) fn make_map(values: impl IntoIterator<Item = (String, Self)>) -> Self {
         Self::Map(values.into_iter().collect())
     }
 
-    pub(in crate::report) fn make_percent(percent: impl Figure) -> Self {
-        Self::of(percent.figure(), Self::Percent)
-    }
-
-    pub(in crate::report) fn make_share(share: impl Into<Option<Decimal>>) -> Self {
-        Self::of(share.into(), Self::Share)
-    }
-
-    pub(in crate::report) fn make_money(amount: impl Into<Option<Money>>) -> Self {
-        Self::of(amount.into(), Self::Money)
-    }
-
-    pub(in crate::report) fn make_whole(amount: impl Into<Option<Money>>) -> Self {
-        Self::of(amount.into(), Self::Whole)
-    }
-
-    pub(in crate::report) fn make_price(price: impl Into<Option<Money>>) -> Self {
-        Self::of(price.into(), Self::Price)
+    /// Of which screens show so many decimals.
+    pub(in crate::report) fn make_number(number: impl Figure, decimals: usize) -> Self {
+        Self::of(number.figure(), |number| Self::Number(number, decimals))
     }
 
     /// Of which screens show so many decimals.
@@ -352,18 +356,20 @@ impl Value {
         columns: &[Column<R>],
         rows: impl IntoIterator<Item = R>,
     ) -> Self {
-        let row = |row: R| columns.iter().map(|column| (column.value)(&row)).collect();
-        Self::Rows(rows.into_iter().map(row).collect())
+        Self::Rows(rows.into_iter().map(|row| values(columns, &row)).collect())
     }
 
     pub(in crate::report) fn make_record<R>(
         columns: &[Column<R>],
         row: impl Into<Option<R>>,
     ) -> Self {
-        Self::of(row.into(), |row: R| {
-            Self::Record(columns.iter().map(|column| (column.value)(&row)).collect())
-        })
+        Self::of(row.into(), |row: R| Self::Record(values(columns, &row)))
     }
+}
+
+/// What columns say of a row.
+pub(super) fn values<R>(columns: &[Column<R>], row: &R) -> Vec<Value> {
+    columns.iter().map(|column| (column.value)(row)).collect()
 }
 
 /// The heads of columns.
@@ -402,71 +408,25 @@ macro_rules! columns {
     (@optional opt $kind:ident) => { true };
     (@optional $kind:ident) => { false };
     (@kind opt $($rest:tt)+) => { columns!(@kind $($rest)+) };
-    (@kind any) => { $crate::report::doc::Kind::Inferred };
-    (@kind text) => { $crate::report::doc::Kind::Text };
     (@kind word [$of:expr]) => { $crate::report::doc::Kind::Word($of) };
-    (@kind texts) => { $crate::report::doc::Kind::Texts };
-    (@kind list) => { $crate::report::doc::Kind::List };
-    (@kind time) => { $crate::report::doc::Kind::Time };
-    (@kind date) => { $crate::report::doc::Kind::Date };
-    (@kind flag) => { $crate::report::doc::Kind::Flag };
     (@kind count [$of:expr]) => { $crate::report::doc::Kind::CountOf($of) };
-    (@kind count) => { $crate::report::doc::Kind::Count };
-    (@kind number [$of:expr]) => { $crate::report::doc::Kind::Number };
-    (@kind fraction) => { $crate::report::doc::Kind::NumberTo(1) };
-    (@kind number) => { $crate::report::doc::Kind::Number };
-    (@kind measured [$of:expr]) => { $crate::report::doc::Kind::Measured };
-    (@kind seconds) => { $crate::report::doc::Kind::Measured };
-    (@kind quantity) => { $crate::report::doc::Kind::Quantity };
-    (@kind cell) => { $crate::report::doc::Kind::Number };
-    (@kind map [$of:expr]) => { $crate::report::doc::Kind::Map(Box::new($of)) };
-    (@kind millionths) => { $crate::report::doc::Kind::Number };
     (@kind percent [$of:expr]) => { $crate::report::doc::Kind::NumberTo($of) };
-    (@kind percent) => { $crate::report::doc::Kind::Percent };
-    (@kind utilization) => { $crate::report::doc::Kind::NumberTo(100) };
-    (@kind share) => { $crate::report::doc::Kind::Share };
-    (@kind money) => { $crate::report::doc::Kind::Money };
-    (@kind whole) => { $crate::report::doc::Kind::Money };
-    (@kind price [$of:expr]) => { $crate::report::doc::Kind::Price };
-    (@kind cost) => { $crate::report::doc::Kind::Cost };
-    (@kind price) => { $crate::report::doc::Kind::Price };
-    (@kind pairs) => { $crate::report::doc::Kind::Map(Box::new($crate::report::doc::Kind::Text)) };
+    (@kind measured [$of:expr]) => { $crate::report::doc::Kind::Measured };
+    (@kind map [$of:expr]) => { $crate::report::doc::Kind::Map(Box::new($of)) };
     (@kind rows [$of:expr]) => { $crate::report::doc::Kind::Rows($crate::report::doc::heads($of())) };
     (@kind record [$of:expr]) => { $crate::report::doc::Kind::Record($crate::report::doc::heads($of())) };
+    (@kind $kind:ident $([$of:expr])?) => { $crate::report::doc::kinds::$kind() };
     (@value opt rows [$of:expr], $value:expr) => {
         $crate::report::doc::Value::of($value, |rows| $crate::report::doc::Value::make_rows(&$of(), rows))
     };
     (@value opt $kind:ident $($rest:tt)+) => { columns!(@value $kind $($rest)+) };
-    (@value any, $value:expr) => { $value };
-    (@value text, $value:expr) => { $crate::report::doc::Value::make_text($value) };
     (@value word [$of:expr], $value:expr) => { $crate::report::doc::Value::make_word($value) };
-    (@value texts, $value:expr) => { $crate::report::doc::Value::make_texts($value) };
-    (@value list, $value:expr) => { $crate::report::doc::Value::List($value) };
-    (@value time, $value:expr) => { $crate::report::doc::Value::make_time($value) };
-    (@value date, $value:expr) => { $crate::report::doc::Value::make_date($value) };
-    (@value flag, $value:expr) => { $crate::report::doc::Value::make_flag($value) };
-    (@value count [$of:expr], $value:expr) => { $crate::report::doc::Value::make_count($value) };
-    (@value count, $value:expr) => { $crate::report::doc::Value::make_count($value) };
-    (@value number [$of:expr], $value:expr) => { $crate::report::doc::Value::make_number($value, $of) };
-    (@value number, $value:expr) => { $crate::report::doc::Value::make_number($value, 1) };
-    (@value fraction, $value:expr) => { $crate::report::doc::Value::make_number($value, 1) };
-    (@value measured [$of:expr], $value:expr) => { $crate::report::doc::Value::make_number($value, $of) };
-    (@value seconds, $value:expr) => { $crate::report::doc::Value::make_seconds($value) };
-    (@value quantity, $value:expr) => { $crate::report::doc::Value::make_quantity($value) };
-    (@value cell, $value:expr) => { $value };
     (@value map [$of:expr], $value:expr) => { $crate::report::doc::Value::make_map($value) };
-    (@value millionths, $value:expr) => { $crate::report::doc::Value::make_millionths($value) };
-    (@value utilization, $value:expr) => { $crate::report::doc::Value::make_percent($value) };
-    (@value percent [$of:expr], $value:expr) => { $crate::report::doc::Value::make_percent($value) };
-    (@value percent, $value:expr) => { $crate::report::doc::Value::make_percent($value) };
-    (@value share, $value:expr) => { $crate::report::doc::Value::make_share($value) };
-    (@value money, $value:expr) => { $crate::report::doc::Value::make_money($value) };
-    (@value whole, $value:expr) => { $crate::report::doc::Value::make_whole($value) };
+    (@value number [$of:expr], $value:expr) => { $crate::report::doc::Value::make_number($value, $of) };
+    (@value measured [$of:expr], $value:expr) => { $crate::report::doc::Value::make_number($value, $of) };
     (@value price [$of:expr], $value:expr) => { $crate::report::doc::Value::make_rate($value, $of) };
-    (@value cost, $value:expr) => { $crate::report::doc::Value::make_money($value) };
-    (@value price, $value:expr) => { $crate::report::doc::Value::make_price($value) };
-    (@value pairs, $value:expr) => { $crate::report::doc::Value::make_pairs($value) };
     (@value rows [$of:expr], $value:expr) => { $crate::report::doc::Value::make_rows(&$of(), $value) };
     (@value record [$of:expr], $value:expr) => { $crate::report::doc::Value::make_record(&$of(), $value) };
+    (@value $kind:ident $([$of:expr])?, $value:expr) => { $crate::report::doc::cells::$kind($value) };
 }
 pub(in crate::report) use columns;

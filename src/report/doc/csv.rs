@@ -4,7 +4,7 @@ use super::columns::{column, flat_heads, flat_row, flattened};
 use super::json::{millionths, rounded};
 use super::{CsvRows, Doc, Head, Table, Value};
 use crate::report::shared::csv;
-use crate::report::shared::text::spreadsheet_safe;
+use crate::report::shared::text::{rounded as decimals, spreadsheet_safe};
 
 /// A document as CSV; what is absent is an empty cell.
 ///
@@ -92,12 +92,12 @@ pub(super) fn cell(value: &Value) -> String {
         Value::Flag(flag) => flag.to_string(),
         Value::Count(number) => number.to_string(),
         Value::Number(value, _) | Value::Seconds(value) | Value::Percent(value) => {
-            csv::figure(Some(*value))
+            format!("{value:.4}")
         }
-        Value::Quantity(number) => csv::rate(Some(*number)),
+        Value::Quantity(number) => csv::rate(*number),
         Value::Millionths(value) => millionths(*value).to_string(),
-        Value::Share(share) => csv::cell(rounded(*share)),
-        Value::Money(amount) | Value::Whole(amount) => csv::money(Some(*amount)),
-        Value::Price(price) | Value::Rate(price, _) => csv::rate(Some(price.amount())),
+        Value::Share(share) => rounded(*share).map_or(String::new(), |share| share.to_string()),
+        Value::Money(amount) | Value::Whole(amount) => decimals(amount.amount(), 2),
+        Value::Price(price) | Value::Rate(price, _) => csv::rate(price.amount()),
     }
 }

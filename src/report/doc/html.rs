@@ -2,13 +2,11 @@
 
 use super::plot::plots;
 use super::{Doc, Table, shown};
-use crate::report::shared::gaps::{alike, places};
-use crate::report::shared::markup::{Page, SENTENCE, STYLE_ONLY, begin, cut, html};
-use crate::report::shared::page_table::PageTable;
+use crate::report::shared::markup::{NAME, Page, SENTENCE, begin, cut, html};
 
 /// A document as a page that stands alone.
 pub fn doc_html(doc: &Doc) -> String {
-    let mut page = begin(STYLE_ONLY, &doc.headline);
+    let mut page = begin(&doc.headline);
     html!(
         page,
         "<header>\n<h1>gpucost ",
@@ -33,20 +31,14 @@ pub fn doc_html(doc: &Doc) -> String {
 fn body(doc: &Doc, page: &mut Page) {
     let given = doc.given.iter();
     let given = given.map(|one| format!("{}: {} ({})", one.name, shown(&one.value), one.source));
-    notes("Given", given, page);
+    notes("Given", &given.collect::<Vec<_>>(), page);
     if !doc.steps.is_empty() {
         let rows = doc.steps.iter().map(|step| {
             let result = shown(&step.result);
             vec![step.name.clone(), step.arithmetic.clone(), result]
         });
-        let table = PageTable {
-            key: "arithmetic",
-            title: "Arithmetic",
-            columns: vec![("step", false), ("arithmetic", false), ("result", true)],
-            rows: rows.collect(),
-            most: usize::MAX,
-        };
-        table.write(page);
+        let columns = [("step", false), ("arithmetic", false), ("result", true)];
+        list("arithmetic", "Arithmetic", &columns, rows, page);
     }
     for table in doc.said() {
         for (number, part) in table.screens(true).iter().enumerate() {
@@ -54,23 +46,10 @@ fn body(doc: &Doc, page: &mut Page) {
         }
     }
     plots(&doc.plots, page);
-    notes("Caveats", doc.caveats.iter().cloned(), page);
-    let missing = doc.missing.iter();
-    let missing = missing.map(|one| format!("{}: {}", one.what, one.remedy));
-    notes("Missing data", missing, page);
-    let gaps = alike(doc.gaps.as_deref().unwrap_or_default(), false);
-    let gaps = gaps.iter().filter_map(|group| {
-        let first = group.first()?;
-        Some(format!(
-            "{} of {}: {}; {}",
-            first.what,
-            places(group),
-            first.reason,
-            first.hint
-        ))
-    });
-    notes("Data gaps", gaps, page);
-    notes("Next", doc.next.iter().cloned(), page);
+    for (name, lines) in doc.remarks() {
+        notes(name, &lines, page);
+    }
+    notes("Next", &doc.next, page);
 }
 
 /// A table; `number` tells those of one key apart.
@@ -85,24 +64,61 @@ fn section(table: &Table, number: usize, page: &mut Page) {
         .iter()
         .map(|(place, head)| (head.title.as_ref(), *place > 0 && table.is_figures(*place)));
     let rows = table.rows.iter().map(|row| {
-        let cells = heads
-            .iter()
-            .map(|(place, _)| row.get(*place).map_or(String::new(), shown));
+        let cells = heads.iter();
+        let cells = cells.map(|(place, _)| row.get(*place).map_or(String::new(), shown));
         cells.collect()
     });
     let key = match number {
         0 => table.key.to_owned(),
         _ => format!("{}-{number}", table.key),
     };
-    let drawn = PageTable {
-        key: &key,
-        title: &title,
-        columns: columns.collect(),
-        rows: rows.collect(),
-        most: usize::MAX,
-    };
-    drawn.write(page);
+    list(&key, &title, &columns.collect::<Vec<_>>(), rows, page);
     notes_of(table, page);
+}
+
+/// A section with one table below its heading. The first column names the rows; a title stands
+/// with whether its column has figures.
+fn list(
+    key: &str,
+    title: &str,
+    columns: &[(&str, bool)],
+    rows: impl Iterator<Item = Vec<String>>,
+    page: &mut Page,
+) {
+    html!(
+        page,
+        "<section id=\"",
+        key,
+        "\">\n<h2>",
+        title,
+        "</h2>\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"",
+        title,
+        "\">\n<table class=\"list\">\n<thead><tr>"
+    );
+    for (title, is_figure) in columns {
+        page.markup(match is_figure {
+            true => "<th scope=\"col\" class=\"n\">",
+            false => "<th scope=\"col\">",
+        });
+        html!(page, title, "</th>");
+    }
+    html!(page, "</tr></thead>\n<tbody>\n");
+    for row in rows {
+        html!(page, "<tr>");
+        for (place, (cell, (_, is_figure))) in row.iter().zip(columns).enumerate() {
+            if place == 0 {
+                html!(page, "<th scope=\"row\">", cut(cell, NAME), "</th>");
+            } else if *is_figure {
+                html!(page, "<td class=\"n\">", cut(cell, NAME), "</td>");
+            } else if cell.contains(' ') {
+                html!(page, "<td class=\"words\">", cut(cell, SENTENCE), "</td>");
+            } else {
+                html!(page, "<td>", cut(cell, SENTENCE), "</td>");
+            }
+        }
+        html!(page, "</tr>\n");
+    }
+    html!(page, "</tbody>\n</table>\n</div>\n</section>\n");
 }
 
 fn notes_of(table: &Table, page: &mut Page) {
@@ -135,16 +151,15 @@ fn title(text: &str) -> String {
     }
 }
 
-fn notes(name: &'static str, lines: impl Iterator<Item = String>, page: &mut Page) {
-    let mut lines = lines.peekable();
-    if lines.peek().is_none() {
+fn notes(name: &'static str, lines: &[String], page: &mut Page) {
+    if lines.is_empty() {
         return;
     }
     html!(page, "<section>\n<h2>");
     page.markup(name);
     html!(page, "</h2>\n<ul>\n");
     for line in lines {
-        html!(page, "<li>", cut(&line, SENTENCE), "</li>\n");
+        html!(page, "<li>", cut(line, SENTENCE), "</li>\n");
     }
     html!(page, "</ul>\n</section>\n");
 }

@@ -1,9 +1,8 @@
 //! `--format json`: tables are lists under their keys.
 
-use super::parts::{lists, parts, record};
+use super::parts::{gaps_table, lists, parts, record};
 use super::{Doc, Head, Kind, Table, Value};
 use crate::report::SCHEMA_VERSION;
-use crate::report::shared::gaps::GapView;
 use crate::report::shared::text::{json_document, json_figure, json_money, json_rate};
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
@@ -46,7 +45,8 @@ impl Serialize for Document<'_> {
             }
         }
         if let Some(gaps) = &doc.gaps {
-            map.serialize_entry("gaps", &GapView::list(gaps))?;
+            let table = gaps_table(gaps);
+            map.serialize_entry(table.key, &Rows(&table.columns, &table.rows))?;
         }
         map.end()
     }

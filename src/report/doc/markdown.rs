@@ -1,10 +1,9 @@
 //! `--format markdown`: a document for a wiki, a ticket or a message, what it says first.
 
 use super::{Doc, Head, Level, Table, Value, shown};
-use crate::report::shared::gaps::{alike, places};
 use crate::report::shared::markdown::escape::{command, text};
 use crate::report::shared::style::worth_words;
-use crate::report::shared::text::counted;
+use crate::report::shared::text::{counted, written};
 use std::fmt::Write;
 
 /// Rows of a sheet, and items of a list, before the rest is counted.
@@ -19,10 +18,7 @@ const FULL: usize = 56_000;
 /// A document as GitHub-flavoured Markdown. Words from outside are shown and never read as
 /// markup, links or mentions.
 pub fn doc_markdown(doc: &Doc) -> String {
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    let _ = draw(doc, &mut out);
-    out
+    written(|out| draw(doc, out))
 }
 
 fn draw(doc: &Doc, out: &mut String) -> std::fmt::Result {
@@ -46,20 +42,9 @@ fn draw(doc: &Doc, out: &mut String) -> std::fmt::Result {
     for part in doc.said().flat_map(|table| table.screens(false)) {
         rows(&part, out)?;
     }
-    list("Caveats", doc.caveats.iter().map(|one| text(one)), out)?;
-    let missing = doc.missing.iter();
-    let missing = missing.map(|one| text(&format!("{}: {}", one.what, one.remedy)));
-    list("Missing data", missing, out)?;
-    let gaps = alike(doc.gaps.as_deref().unwrap_or_default(), false);
-    let gaps = gaps.iter().filter_map(|group| {
-        let first = group.first()?;
-        let (what, reason, hint) = (&first.what, &first.reason, &first.hint);
-        Some(text(&format!(
-            "{what} of {}: {reason}; {hint}",
-            places(group)
-        )))
-    });
-    list("Data gaps", gaps, out)?;
+    for (title, sentences) in doc.remarks() {
+        list(title, sentences.iter().map(|one| text(one)), out)?;
+    }
     list("Next", doc.next.iter().map(|one| command(one)), out)?;
     if doc.closing.is_empty() {
         return Ok(());

@@ -15,12 +15,13 @@ mod table;
 mod value;
 mod workbook;
 
-pub(in crate::report) use columns::{Column, column, columns, heads};
+pub(in crate::report) use columns::{Column, cells, column, columns, heads, kinds};
 pub use columns::{Head, Kind, Level};
 pub use csv::doc_csv;
 pub use html::doc_html;
 pub use json::doc_json;
 pub use markdown::doc_markdown;
+pub(in crate::report) use parts::gaps_table;
 pub use plot::{Plot, PlotKind};
 pub(in crate::report) use schema::doc_schema;
 pub use schema::schema_document;
@@ -30,7 +31,9 @@ pub(in crate::report) use value::shown;
 pub use value::{Value, elapsed_words};
 pub use workbook::doc_xlsx;
 
+use self::columns::values;
 use crate::domain::{Gap, Money};
+use crate::report::shared::gaps::{alike, places};
 use std::borrow::Cow;
 
 /// A document. Text in it may hold names from outside: each format makes them safe.
@@ -73,6 +76,41 @@ pub struct Doc {
 }
 
 impl Doc {
+    /// The form of documents for their schema: their own keys, and tables without a row.
+    pub(in crate::report) fn form(record: Record, tables: impl Into<Vec<Table>>) -> Self {
+        Self {
+            record,
+            tables: tables.into(),
+            ..Self::default()
+        }
+    }
+
+    /// The form of documents that say what could not be read.
+    pub(in crate::report) fn form_with_gaps(record: Record, tables: impl Into<Vec<Table>>) -> Self {
+        Self {
+            gaps: Some(Vec::new()),
+            ..Self::form(record, tables)
+        }
+    }
+
+    /// What to know besides the tables, in lists of sentences below their titles.
+    fn remarks(&self) -> [(&'static str, Vec<String>); 3] {
+        let missing = self.missing.iter();
+        let missing = missing.map(|one| format!("{}: {}", one.what, one.remedy));
+        let gaps = alike(self.gaps.as_deref().unwrap_or_default(), false);
+        let gaps = gaps.iter().filter_map(|group| {
+            let Gap {
+                what, reason, hint, ..
+            } = group.first()?;
+            Some(format!("{what} of {}: {reason}; {hint}", places(group)))
+        });
+        [
+            ("Caveats", self.caveats.clone()),
+            ("Missing data", missing.collect()),
+            ("Data gaps", gaps.collect()),
+        ]
+    }
+
     /// Whether it is a planner's answer.
     fn is_answer(&self) -> bool {
         self.record.heads.is_empty()
@@ -139,8 +177,8 @@ impl Record {
     /// The record of what `columns` say of a row.
     pub(in crate::report) fn of<R>(columns: Vec<Column<R>>, row: &R) -> Self {
         Self {
-            values: columns.iter().map(|column| (column.value)(row)).collect(),
-            heads: columns.into_iter().map(|column| column.head).collect(),
+            values: values(&columns, row),
+            heads: heads(columns),
         }
     }
 }
@@ -232,13 +270,13 @@ impl Table {
         columns: Vec<Column<R>>,
         rows: impl IntoIterator<Item = R>,
     ) -> Self {
-        let cells = |row: R| columns.iter().map(|column| (column.value)(&row)).collect();
+        let rows = rows.into_iter().map(|row| values(&columns, &row));
         Self {
             key,
             title: title.into(),
             noun,
-            rows: rows.into_iter().map(cells).collect(),
-            columns: columns.into_iter().map(|column| column.head).collect(),
+            rows: rows.collect(),
+            columns: heads(columns),
             ..Self::default()
         }
     }
@@ -350,20 +388,19 @@ impl Table {
         if !table.columns.iter().any(is_nested) {
             return vec![table];
         }
-        let heading = Self {
+        let part = |title: &str, columns: &[Head], rows: &[Vec<Value>]| Self {
             key: self.key,
-            title: self.title.clone(),
+            title: title.to_owned(),
             noun: self.noun,
+            columns: columns.to_vec(),
+            rows: rows.to_vec(),
             ..Self::default()
         };
-        let mut tables = vec![heading];
+        let mut tables = vec![part(&self.title, &[], &[])];
         for row in &table.rows {
             let cells = || {
-                table
-                    .columns
-                    .iter()
-                    .zip(row)
-                    .filter(|(head, _)| is_shown(head))
+                let cells = table.columns.iter().zip(row);
+                cells.filter(|(head, _)| is_shown(head))
             };
             let said = cells().filter(|(head, value)| {
                 !is_nested(head) && !matches!(value, Value::Absent | Value::Texts(_))
@@ -378,18 +415,11 @@ impl Table {
                 _ => None,
             });
             let nested = cells().filter_map(|(head, value)| match (&head.kind, value) {
-                (Kind::Rows(heads), Value::Rows(rows)) => Some((heads, rows)),
+                (Kind::Rows(heads), Value::Rows(rows)) => Some(part(&title, heads, rows)),
                 _ => None,
             });
             let first = tables.len();
-            tables.extend(nested.map(|(heads, rows)| Self {
-                title: title.clone(),
-                columns: heads.clone(),
-                rows: rows.clone(),
-                key: self.key,
-                noun: self.noun,
-                ..Self::default()
-            }));
+            tables.extend(nested);
             if let Some(table) = tables[first..].last_mut() {
                 table.notes = notes.flatten().collect();
             }
@@ -407,21 +437,23 @@ impl Table {
                 let mut known = self.rows.iter().filter_map(|row| row.get(place));
                 known.any(|value| *value != Value::Absent && !value.is_words())
             }
-            Kind::Count
-            | Kind::CountOf(_)
-            | Kind::Number
-            | Kind::Measured
-            | Kind::Percent
-            | Kind::NumberTo(_)
-            | Kind::Quantity
-            | Kind::Share
-            | Kind::Money
-            | Kind::Cost
-            | Kind::Price => true,
-            _ => false,
+            ref kind => kind
+                .json_type()
+                .is_some_and(|name| ["integer", "number"].contains(&name)),
         }
     }
 }
+
+/// Tables, a row each: key, title, noun, columns and rows, then fields that are not as usual.
+macro_rules! tables {
+    ($($key:literal, $title:expr, $noun:expr, $columns:expr, $rows:expr $(, $field:ident: $value:expr)*;)*) => {
+        [$($crate::report::doc::Table {
+            $($field: $value,)*
+            ..$crate::report::doc::Table::of($key, $title, $noun, $columns, $rows)
+        }),*]
+    };
+}
+pub(in crate::report) use tables;
 
 /// Something that was not known, and how to measure it.
 #[derive(Debug, Clone, PartialEq, Eq)]

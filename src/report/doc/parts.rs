@@ -1,7 +1,7 @@
 //! What documents of every command have in common, by its columns.
 
-use super::{Doc, Given, Missing, Printed, Record, Step, Table, Value};
-use crate::domain::Currency;
+use super::{Doc, Given, Missing, Printed, Record, Step, Table, Value, tables};
+use crate::domain::{Currency, Gap};
 use std::borrow::Cow;
 
 /// The commands whose documents are answers.
@@ -58,6 +58,21 @@ columns! {
     }
 }
 
+columns! {
+    fn gaps<'a>(gap: &'a Gap) {
+        text "what", "", Data, gap.what.to_string(), "";
+        text "where", "", Data, gap.place.clone(), "";
+        text "reason", "", Data, gap.reason.clone(), "";
+        text "hint", "", Data, gap.hint.clone(), "";
+        opt text "cause", "", Data, gap.cause.as_ref().map(|cause| cause.kind().name().to_owned()), "The name of its cause; null where an estate states its reason in its own words.";
+    }
+}
+
+/// What could not be read, for programs.
+pub(in crate::report) fn gaps_table(list: &[Gap]) -> Table {
+    Table::of("gaps", "GAPS", ("gap", "gaps"), gaps(), list)
+}
+
 /// The keys of the document itself.
 pub(super) fn record(doc: &Doc) -> Cow<'_, Record> {
     if doc.is_answer() {
@@ -70,36 +85,12 @@ pub(super) fn record(doc: &Doc) -> Cow<'_, Record> {
 /// The parts of a document that are rows; the titles are for schemas.
 pub(super) fn parts(doc: &Doc) -> [Table; 4] {
     let noun = ("row", "rows");
-    [
-        Table::of(
-            "given",
-            "What the figures rest on.",
-            noun,
-            given(),
-            &doc.given,
-        ),
-        Table::of(
-            "steps",
-            "How the figures follow, in order.",
-            noun,
-            step(),
-            &doc.steps,
-        ),
-        Table::of(
-            "missing",
-            "What was not known, and how to measure it.",
-            noun,
-            missing(),
-            &doc.missing,
-        ),
-        Table::of(
-            "files",
-            "Configuration to apply; none of it was applied.",
-            noun,
-            file(),
-            &doc.files,
-        ),
-    ]
+    tables! {
+        "given", "What the figures rest on.", noun, given(), &doc.given;
+        "steps", "How the figures follow, in order.", noun, step(), &doc.steps;
+        "missing", "What was not known, and how to measure it.", noun, missing(), &doc.missing;
+        "files", "Configuration to apply; none of it was applied.", noun, file(), &doc.files;
+    }
 }
 
 /// The parts that are texts, with what they mean.

@@ -4,7 +4,7 @@ use super::parts::{lists, parts, record};
 use super::{Doc, Head, Kind, Table};
 use crate::report::SCHEMA_VERSION;
 use crate::report::shared::text::json_document;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 /// An instant of RFC 3339.
 const INSTANT: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})$";
@@ -136,32 +136,12 @@ fn add(object: &mut Json, key: &str, schema: Json, is_required: bool) {
 }
 
 fn value(head: &Head) -> Json {
-    let mut schema = Map::new();
-    let kind = match &head.kind {
-        Kind::Inferred => None,
-        Kind::Text | Kind::Word(_) | Kind::Time | Kind::Date => Some("string"),
-        Kind::Texts | Kind::List | Kind::Rows(_) => Some("array"),
-        Kind::Flag => Some("boolean"),
-        Kind::Count | Kind::CountOf(_) => Some("integer"),
-        Kind::Number
-        | Kind::Measured
-        | Kind::Quantity
-        | Kind::Percent
-        | Kind::NumberTo(_)
-        | Kind::Share
-        | Kind::Money
-        | Kind::Cost
-        | Kind::Price => Some("number"),
-        Kind::Record(_) | Kind::Map(_) => Some("object"),
-    };
-    match &head.kind {
-        Kind::Record(heads) => merge_into(&mut schema, object(heads)),
-        Kind::Rows(heads) => {
-            schema.insert("items".to_owned(), object(heads));
-        }
-        Kind::Texts => {
-            schema.insert("items".to_owned(), json!({ "type": "string" }));
-        }
+    let mut schema = match &head.kind {
+        Kind::Inferred => json!({ "type": ANY }),
+        Kind::Record(heads) => object(heads),
+        Kind::Rows(heads) => json!({ "items": object(heads) }),
+        Kind::Texts => json!({ "items": { "type": "string" } }),
+        Kind::List => json!({ "items": { "type": ["string", "null"] } }),
         Kind::Map(kind) => {
             let of = Head {
                 kind: kind.as_ref().clone(),
@@ -169,55 +149,30 @@ fn value(head: &Head) -> Json {
                 meaning: "",
                 ..head.clone()
             };
-            schema.insert("additionalProperties".to_owned(), value(&of));
-        }
-        Kind::Inferred => {
-            schema.insert("type".to_owned(), json!(ANY));
-        }
-        Kind::List => {
-            schema.insert("items".to_owned(), json!({ "type": ["string", "null"] }));
+            json!({ "additionalProperties": value(&of) })
         }
         Kind::Word(words) => {
             let absent = head.is_optional.then_some(Json::Null);
             let words = words.iter().map(|word| Json::from(*word)).chain(absent);
-            schema.insert("enum".to_owned(), words.collect());
+            json!({ "enum": words.collect::<Vec<_>>() })
         }
         Kind::Count | Kind::Measured | Kind::Quantity | Kind::Share | Kind::Cost | Kind::Price => {
-            schema.insert("minimum".to_owned(), 0.into());
+            json!({ "minimum": 0 })
         }
-        Kind::NumberTo(most) => {
-            schema.insert("minimum".to_owned(), 0.into());
-            schema.insert("maximum".to_owned(), json!(most));
-        }
-        Kind::CountOf(numbers) => {
-            schema.insert("enum".to_owned(), json!(numbers));
-        }
-        Kind::Date => {
-            schema.insert("format".to_owned(), "date".into());
-            schema.insert("pattern".to_owned(), "^[0-9]{4}-[0-9]{2}-[0-9]{2}$".into());
-        }
-        Kind::Time => {
-            schema.insert("format".to_owned(), "date-time".into());
-            schema.insert("pattern".to_owned(), INSTANT.into());
-        }
-        _ => {}
-    }
-    if let Some(kind) = kind {
-        let kind = if head.is_optional {
-            json!([kind, "null"])
-        } else {
-            json!(kind)
+        Kind::NumberTo(most) => json!({ "minimum": 0, "maximum": most }),
+        Kind::CountOf(numbers) => json!({ "enum": numbers }),
+        Kind::Date => json!({ "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$" }),
+        Kind::Time => json!({ "format": "date-time", "pattern": INSTANT }),
+        Kind::Text | Kind::Flag | Kind::Number | Kind::Percent | Kind::Money => json!({}),
+    };
+    if let Some(name) = head.kind.json_type() {
+        schema["type"] = match head.is_optional {
+            true => json!([name, "null"]),
+            false => json!(name),
         };
-        schema.insert("type".to_owned(), kind);
     }
     if !head.meaning.is_empty() {
-        schema.insert("description".to_owned(), head.meaning.into());
+        schema["description"] = head.meaning.into();
     }
-    Json::Object(schema)
-}
-
-fn merge_into(schema: &mut Map<String, Json>, object: Json) {
-    if let Json::Object(object) = object {
-        schema.extend(object);
-    }
+    schema
 }

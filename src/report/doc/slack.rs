@@ -12,38 +12,43 @@ const SHOWN: usize = 8;
 /// Columns of a cell.
 const CELL_WIDTH: usize = 60;
 
+/// What makes a block of a text.
+type Block = fn(&str) -> Json;
+type Text = (Block, String);
+
 /// An answer as a message for Slack: the headline, the figures, and as much of everything else
 /// as a message holds.
 ///
 /// # Errors
 /// When a value cannot be written as JSON.
 pub fn doc_slack(answer: &Doc) -> Result<String, serde_json::Error> {
-    let mut texts = vec![Text::Section(format!("*{}*", sentence(&answer.headline)))];
+    let mut texts: Vec<Text> = vec![(section, format!("*{}*", sentence(&answer.headline)))];
     if !answer.given.is_empty() {
         let given = answer.given.iter();
         let given = given.map(|one| format!("{}: {}", one.name, sentence(&shown(&one.value))));
-        texts.push(Text::Context(given.collect::<Vec<_>>().join(" · ")));
+        texts.push((context, given.collect::<Vec<_>>().join(" · ")));
     }
     let tables = answer.said().flat_map(|table| table.screens(false));
-    texts.extend(tables.map(|table| Text::Section(rows(&table))));
+    texts.extend(tables.map(|table| (section as Block, rows(&table))));
     let caveats = answer.caveats.iter();
-    texts.extend(caveats.map(|one| Text::Context(format!("! {}", sentence(one)))));
+    texts.extend(caveats.map(|one| (context as Block, format!("! {}", sentence(one)))));
     let missing = answer.missing.iter();
     texts.extend(missing.map(|one| {
         let words = format!("{}: {}", one.what, one.remedy);
-        Text::Context(format!("missing: {}", sentence(&words)))
+        (context as Block, format!("missing: {}", sentence(&words)))
     }));
     let next = answer.next.iter().map(|one| command(one));
     let next = next.collect::<Vec<_>>().join("\n");
     let mut used = next.chars().count();
-    let fits = |text: &&Text| {
-        used += text.words().chars().count();
+    let fits = |(_, words): &&Text| {
+        used += words.chars().count();
         used <= MOST_IN_MESSAGE
     };
     // The last two blocks say what is left out and what to type next.
     let room = MOST_BLOCKS - 2;
     let most = texts.iter().take(room).take_while(fits).count();
-    let mut blocks: Vec<Json> = texts[..most].iter().map(Text::block).collect();
+    let blocks = texts[..most].iter().map(|(block, words)| block(words));
+    let mut blocks: Vec<Json> = blocks.collect();
     let hidden = texts.len() - most;
     if hidden > 0 {
         let more = counted(hidden as u64, "more part", "more parts");
@@ -56,26 +61,6 @@ pub fn doc_slack(answer: &Doc) -> Result<String, serde_json::Error> {
         text: escape(&answer.headline),
         blocks,
     })
-}
-
-enum Text {
-    Section(String),
-    Context(String),
-}
-
-impl Text {
-    fn words(&self) -> &str {
-        match self {
-            Self::Section(words) | Self::Context(words) => words,
-        }
-    }
-
-    fn block(&self) -> Json {
-        match self {
-            Self::Section(words) => section(words),
-            Self::Context(words) => context(words),
-        }
-    }
 }
 
 /// A line for each row, below one with the names of the columns.

@@ -4,7 +4,7 @@ use super::{Doc, Head, Level, Plot, Printed, Table, Value, shown};
 use crate::report::shared::gaps::gap_section;
 use crate::report::shared::plain_table::PlainTable;
 use crate::report::shared::style::{TableStyle, columns_left_out};
-use crate::report::shared::text::{fit, hanging, safe, wrap};
+use crate::report::shared::text::{fit, hanging, safe, wrap, written};
 use std::fmt::Write;
 use unicode_width::UnicodeWidthStr;
 
@@ -24,10 +24,7 @@ const LONGEST_SENTENCE: usize = 1_600;
 /// A document as text. Lines of files and commands are never cut, so that they can be
 /// copied.
 pub fn doc_table(doc: &Doc, style: TableStyle) -> String {
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    let _ = write_doc(doc, style, &mut out);
-    out
+    written(|out| write_doc(doc, style, out))
 }
 
 fn write_doc(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result {
@@ -39,8 +36,16 @@ fn write_doc(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result
         hanging("", 0, &fit(line, LONGEST_SENTENCE), style.width, out)?;
     }
     writeln!(out)?;
-    given(doc, style, out)?;
-    steps(doc, style, out)?;
+    let given = doc.given.iter().map(|one| {
+        let source = fit(&one.source, LONGEST_CELL);
+        [one.name.to_owned(), shown(&one.value), source]
+    });
+    three(["GIVEN", "VALUE", "SOURCE"], 1, given, style, out);
+    let steps = doc.steps.iter().map(|step| {
+        let (name, arithmetic) = (safe(&step.name), safe(&step.arithmetic));
+        [name, arithmetic, shown(&step.result)]
+    });
+    three(["STEP", "ARITHMETIC", "RESULT"], 2, steps, style, out);
     for table in doc.said() {
         let parts = table.screens(style.wide);
         // Beside the heading of a table of tables.
@@ -78,31 +83,21 @@ fn write_doc(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result
     Ok(())
 }
 
-fn given(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result {
-    if doc.given.is_empty() {
-        return Ok(());
+/// Three columns, of which one has figures; nothing without rows.
+fn three(
+    header: [&str; 3],
+    figures: usize,
+    rows: impl Iterator<Item = [String; 3]>,
+    style: TableStyle,
+    out: &mut String,
+) {
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        return;
     }
-    let mut table = PlainTable::new(&["GIVEN", "VALUE", "SOURCE"], [1]);
-    for one in &doc.given {
-        let source = fit(&one.source, LONGEST_CELL);
-        table.row(vec![one.name.to_owned(), shown(&one.value), source]);
-    }
+    let mut table = PlainTable::new(&header, [figures]);
+    rows.for_each(|cells| table.row(cells.into()));
     out.push_str(&table.wrapped(style));
-    Ok(())
-}
-
-fn steps(doc: &Doc, style: TableStyle, out: &mut String) -> std::fmt::Result {
-    if doc.steps.is_empty() {
-        return Ok(());
-    }
-    let mut table = PlainTable::new(&["STEP", "ARITHMETIC", "RESULT"], [2]);
-    for step in &doc.steps {
-        let cells = [&step.name, &step.arithmetic].map(|text| safe(text));
-        let [name, arithmetic] = cells;
-        table.row(vec![name, arithmetic, shown(&step.result)]);
-    }
-    out.push_str(&table.wrapped(style));
-    Ok(())
 }
 
 /// Heads of columns with their places.
@@ -119,11 +114,8 @@ fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result 
             }
         }
     }
-    if table.columns.is_empty() {
-        return notes(table, &[], style, out);
-    }
-    if table.rows.is_empty() {
-        if table.notes.is_empty() {
+    if table.columns.is_empty() || table.rows.is_empty() {
+        if !table.columns.is_empty() && table.notes.is_empty() {
             writeln!(out, "  none")?;
         }
         return notes(table, &[], style, out);
@@ -131,41 +123,34 @@ fn rows(table: &Table, style: TableStyle, out: &mut String) -> std::fmt::Result 
     let heads = table.on_screen(style.wide).into_iter();
     let (below, heads): (Columns<'_>, Columns<'_>) =
         heads.partition(|(_, head)| matches!(head.level, Level::Below | Level::Titled));
-    let header: Vec<String> = heads
+    let titles = heads
         .iter()
-        .map(|(_, head)| safe(&head.title.to_uppercase()))
-        .collect();
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    let numbers = heads
-        .iter()
-        .enumerate()
-        .filter(|(_, (place, _))| table.is_figures(*place));
-    let mut drawn = PlainTable::new(&header, numbers.map(|(index, _)| index));
-    let mut spare: Vec<(u8, usize)> = Vec::new();
-    for (index, (_, head)) in heads.iter().enumerate() {
-        if let Level::Narrow(order @ 1..) | Level::Spare(order @ 1..) = head.level {
-            spare.push((order, index));
-        }
-    }
+        .map(|(_, head)| safe(&head.title.to_uppercase()));
+    let titles: Vec<String> = titles.collect();
+    let header: Vec<&str> = titles.iter().map(String::as_str).collect();
+    let figures = heads.iter().map(|(place, _)| table.is_figures(*place));
+    let figures = (0..).zip(figures).filter(|(_, is_figures)| *is_figures);
+    let mut drawn = PlainTable::new(&header, figures.map(|(index, _)| index));
+    let orders = heads.iter().map(|(_, head)| match head.level {
+        Level::Narrow(order) | Level::Spare(order) => order,
+        _ => 0,
+    });
+    let mut spare: Vec<(u8, usize)> = orders.zip(0..).filter(|(order, _)| *order > 0).collect();
     spare.sort_unstable_by(|one, other| other.cmp(one));
     let spare: Vec<usize> = spare.into_iter().map(|(_, index)| index).collect();
     let most = style.shown(table.rows.len(), table.most.unwrap_or(SHOWN));
-    let longest = if heads.len() > MANY {
-        LONGEST_OF_MANY
-    } else {
-        LONGEST_CELL
+    let longest = match heads.len() {
+        0..=MANY => LONGEST_CELL,
+        _ => LONGEST_OF_MANY,
     };
     for row in &table.rows[..most] {
-        let cells = heads
-            .iter()
-            .map(|(place, _)| row.get(*place).map_or(String::new(), shown));
-        drawn.row(cells.map(|cell| fit(&cell, longest)).collect());
+        let cells = heads.iter().map(|(place, _)| row.get(*place));
+        let cells = cells.map(|cell| fit(&cell.map_or(String::new(), shown), longest));
+        drawn.row(cells.collect());
     }
     // Where a screen has words of its own, the name of a row gives way.
     let is_own = |(_, head): &(usize, &Head)| matches!(head.level, Level::Spare(_));
-    let name = heads
-        .iter()
-        .position(|(place, _)| !table.is_figures(*place));
+    let name = (heads.iter()).position(|(place, _)| !table.is_figures(*place));
     drawn = match name.filter(|_| heads.iter().any(is_own)) {
         Some(name) => drawn.giving(name, &spare),
         None if spare.is_empty() && below.is_empty() => drawn,
@@ -275,10 +260,7 @@ fn list(
     writeln!(out, "{}", style.heading(title))?;
     for item in items {
         let item = fit(&item, LONGEST_SENTENCE);
-        for (index, line) in wrap(&item, style.width.saturating_sub(4))
-            .iter()
-            .enumerate()
-        {
+        for (index, line) in (0..).zip(wrap(&item, style.width.saturating_sub(4))) {
             writeln!(out, "  {}{line}", if index == 0 { "" } else { "  " })?;
         }
     }

@@ -95,6 +95,28 @@ impl Formats {
             time: of("yyyy-mm-dd hh:mm"),
         }
     }
+
+    /// A figure as a number with its format; absent where it is none that a sheet holds.
+    fn number(&self, figure: &Value) -> (Option<f64>, &Format) {
+        match figure {
+            Value::Count(count) => (Some(*count as f64), &self.count),
+            Value::Share(share) => (rounded(*share), &self.number),
+            Value::Quantity(number) => (number.round_dp(6).to_f64(), &self.number),
+            Value::Money(amount) | Value::Whole(amount) => {
+                (amount.rounded().amount().to_f64(), &self.money)
+            }
+            Value::Price(price) | Value::Rate(price, _) => {
+                (price.amount().round_dp(6).to_f64(), &self.price)
+            }
+            Value::Number(value, _)
+            | Value::Seconds(value)
+            | Value::Millionths(value)
+            | Value::Percent(value) => {
+                (Some(*value).filter(|value| value.is_finite()), &self.number)
+            }
+            _ => (None, &self.number),
+        }
+    }
 }
 
 impl Workbook {
@@ -166,54 +188,27 @@ impl Workbook {
         figure: &Value,
     ) -> Result<(), XlsxError> {
         let formats = &self.formats;
-        let number = |value: Option<f64>| value.filter(|value| value.is_finite());
-        let (value, format) = match figure {
+        let written = match figure {
             Value::Absent | Value::Record(_) | Value::Rows(_) => return Ok(()),
-            // Never a formula, whatever it begins with.
-            Value::Text(text) => {
-                sheet.write_string(row, col, cell_text(text))?;
-                return Ok(());
-            }
-            Value::Texts(texts) => {
-                sheet.write_string(row, col, cell_text(&texts.join("; ")))?;
-                return Ok(());
-            }
             Value::Signed(value) => return self.write(sheet, (row, col), value),
+            // Never a formula, whatever it begins with.
+            Value::Text(text) => sheet.write_string(row, col, cell_text(text)),
+            Value::Texts(texts) => sheet.write_string(row, col, cell_text(&texts.join("; "))),
             Value::List(_) | Value::Map(_) => {
-                sheet.write_string(row, col, cell_text(&super::csv::cell(figure)))?;
-                return Ok(());
+                sheet.write_string(row, col, cell_text(&super::csv::cell(figure)))
             }
-            Value::Flag(flag) => {
-                sheet.write_boolean(row, col, *flag)?;
-                return Ok(());
-            }
+            Value::Flag(flag) => sheet.write_boolean(row, col, *flag),
             Value::Time(at) => {
                 let at = at.to_zoned(TimeZone::UTC).datetime();
-                sheet.write_datetime_with_format(row, col, at, &formats.time)?;
-                return Ok(());
+                sheet.write_datetime_with_format(row, col, at, &formats.time)
             }
-            Value::Date(day) => {
-                sheet.write_datetime_with_format(row, col, *day, &formats.date)?;
-                return Ok(());
-            }
-            Value::Count(count) => (Some(*count as f64), &formats.count),
-            Value::Number(value, _)
-            | Value::Seconds(value)
-            | Value::Millionths(value)
-            | Value::Percent(value) => (number(Some(*value)), &formats.number),
-            Value::Share(share) => (rounded(*share), &formats.number),
-            Value::Quantity(number) => (number.round_dp(6).to_f64(), &formats.number),
-            Value::Money(amount) | Value::Whole(amount) => {
-                (amount.rounded().amount().to_f64(), &formats.money)
-            }
-            Value::Price(price) | Value::Rate(price, _) => {
-                (price.amount().round_dp(6).to_f64(), &formats.price)
-            }
+            Value::Date(day) => sheet.write_datetime_with_format(row, col, *day, &formats.date),
+            figure => match formats.number(figure) {
+                (Some(number), format) => sheet.write_number_with_format(row, col, number, format),
+                (None, _) => return Ok(()),
+            },
         };
-        if let Some(value) = value {
-            sheet.write_number_with_format(row, col, value, format)?;
-        }
-        Ok(())
+        written.map(|_| ())
     }
 
     /// A line for each currency in which the table has an amount that adds up.

@@ -1,7 +1,5 @@
-//! Comma-separated values: a document and its cells. What is absent is an empty cell.
+//! Comma-separated values: a document and its cells.
 
-use super::text::rounded;
-use crate::domain::Money;
 use rust_decimal::Decimal;
 
 /// A header, then rows.
@@ -23,22 +21,7 @@ pub(in crate::report) fn document(
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A number, or a name of this program's own.
-pub(in crate::report) fn cell(value: Option<impl ToString>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
-}
-
-/// A measured figure with four decimals.
-pub(in crate::report) fn figure(value: Option<f64>) -> String {
-    cell(value.map(|value| format!("{value:.4}")))
-}
-
-/// An amount in cents.
-pub(in crate::report) fn money(amount: Option<Money>) -> String {
-    cell(amount.map(|amount| rounded(amount.amount(), 2)))
-}
-
 /// A rate or a number of GPUs with as many decimals as it has, six at most.
-pub(in crate::report) fn rate(value: Option<Decimal>) -> String {
-    cell(value.map(|value| value.round_dp(6).normalize()))
+pub(in crate::report) fn rate(number: Decimal) -> String {
+    number.round_dp(6).normalize().to_string()
 }

@@ -3,7 +3,6 @@
 use super::style::TableStyle;
 use super::text::{counted, hanging, some_of};
 use crate::domain::Gap;
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -11,33 +10,6 @@ use std::fmt::Write;
 const SHOWN: usize = 8;
 /// Places that a group of equal gaps names.
 const NAMED: usize = 3;
-
-/// A gap as JSON.
-#[derive(Serialize)]
-pub(in crate::report) struct GapView {
-    what: String,
-    #[serde(rename = "where")]
-    place: String,
-    reason: String,
-    hint: String,
-    /// The name of its cause; `null` where an estate states its reason in its own words.
-    cause: Option<&'static str>,
-}
-
-impl GapView {
-    /// Gaps as JSON, in their order.
-    pub(in crate::report) fn list(gaps: &[Gap]) -> Vec<Self> {
-        gaps.iter()
-            .map(|gap| Self {
-                what: gap.what.to_string(),
-                place: gap.place.clone(),
-                reason: gap.reason.clone(),
-                hint: gap.hint.clone(),
-                cause: gap.cause.as_ref().map(|cause| cause.kind().name()),
-            })
-            .collect()
-    }
-}
 
 /// The section GAPS with an empty line after it; nothing when there are none.
 pub(in crate::report) fn gap_section(
@@ -72,18 +44,24 @@ pub(in crate::report) fn gap_section(
 /// Gaps that differ in nothing but their place, in the order of the first of each; `apart`
 /// leaves each on its own.
 pub(in crate::report) fn alike(gaps: &[Gap], apart: bool) -> Vec<Vec<&Gap>> {
-    let mut groups: Vec<Vec<&Gap>> = Vec::new();
+    let key = |gap: &Gap| (gap.what.to_string(), gap.reason.clone(), gap.hint.clone());
+    groups_of(gaps, |gap| (!apart).then(|| key(gap)))
+}
+
+/// Things with the same key as one group, in the order of the first of each; what has no key is
+/// a group by itself.
+pub(in crate::report) fn groups_of<T: Copy, K: Ord>(
+    things: impl IntoIterator<Item = T>,
+    key: impl Fn(T) -> Option<K>,
+) -> Vec<Vec<T>> {
+    let mut groups: Vec<Vec<T>> = Vec::new();
     let mut places = BTreeMap::new();
-    for gap in gaps {
-        let key = (gap.what.to_string(), &gap.reason, &gap.hint);
-        let place = if apart {
-            groups.len()
-        } else {
-            *places.entry(key).or_insert(groups.len())
-        };
+    for thing in things {
+        let next = groups.len();
+        let place = key(thing).map_or(next, |key| *places.entry(key).or_insert(next));
         match groups.get_mut(place) {
-            Some(group) => group.push(gap),
-            None => groups.push(vec![gap]),
+            Some(group) => group.push(thing),
+            None => groups.push(vec![thing]),
         }
     }
     groups

@@ -5,10 +5,10 @@ use crate::report::shared::text::{count, safe};
 use std::fmt::{self, Display, Write};
 
 /// The style of every page; their policies allow it by its SHA-256.
-pub(in crate::report) const STYLE: &str = include_str!("page.css");
+const STYLE: &str = include_str!("page.css");
 
 /// What a page without a script may do: its own style, by its SHA-256, and nothing else.
-pub(in crate::report) const STYLE_ONLY: &str = concat!(
+const STYLE_ONLY: &str = concat!(
     "default-src 'none'; ",
     "style-src 'sha256-Eu3mocioUmzkwN0tyyvXooBLel4rwk3dlWeNhBDixJw='; ",
     "base-uri 'none'; form-action 'none'"
@@ -76,14 +76,14 @@ pub(in crate::report) use html;
 
 /// A page that stands alone, up to the beginning of its body: with a Content Security Policy,
 /// a title and the style of every page.
-pub(in crate::report) fn begin(policy: &'static str, title: &str) -> Page {
+pub(in crate::report) fn begin(title: &str) -> Page {
     let mut page = Page::default();
     html!(
         page,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
         "<meta http-equiv=\"Content-Security-Policy\" content=\""
     );
-    page.markup(policy);
+    page.markup(STYLE_ONLY);
     html!(
         page,
         "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",

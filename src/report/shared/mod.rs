@@ -8,7 +8,6 @@ pub(super) mod markdown;
 pub(super) mod markup;
 pub(super) mod next;
 pub(super) mod openmetrics;
-pub(super) mod page_table;
 pub(super) mod plain_table;
 pub(super) mod plots;
 pub(super) mod slack;

@@ -115,6 +115,24 @@ impl Exposition {
     }
 }
 
+/// Adds gauges, a line each, with a sample for each row; `[money]` stands before an amount, whose
+/// sample has a label with its currency.
+macro_rules! gauges {
+    ($page:ident, $row:ident in $rows:expr, $labels:expr;) => {};
+    ($page:ident, $row:ident in $rows:expr, $labels:expr; $name:literal $help:literal [money] $amount:expr; $($rest:tt)*) => {
+        $page.family($name, $help, $rows.iter().map(|$row| {
+            let amount = Option::from($amount);
+            ($labels.in_currency_of(amount), $crate::report::shared::openmetrics::money(amount))
+        }));
+        gauges!($page, $row in $rows, $labels; $($rest)*);
+    };
+    ($page:ident, $row:ident in $rows:expr, $labels:expr; $name:literal $help:literal $value:expr; $($rest:tt)*) => {
+        $page.family($name, $help, $rows.iter().map(|$row| ($labels, $value)));
+        gauges!($page, $row in $rows, $labels; $($rest)*);
+    };
+}
+pub(in crate::report) use gauges;
+
 /// A whole number.
 pub(in crate::report) fn number(value: impl ToString) -> Option<String> {
     Some(value.to_string())

@@ -154,6 +154,13 @@ pub(in crate::report) fn hanging(
     Ok(())
 }
 
+/// What writes to a string, as that string: writing to one cannot fail.
+pub(in crate::report) fn written(write: impl FnOnce(&mut String) -> std::fmt::Result) -> String {
+    let mut out = String::new();
+    let _ = write(&mut out);
+    out
+}
+
 /// Some of many names, and how many there are beside them.
 pub(in crate::report) fn some_of<'a>(
     names: impl ExactSizeIterator<Item = &'a str>,

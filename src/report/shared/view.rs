@@ -167,16 +167,17 @@ impl View {
         let types = rows.iter().map(|row| row.instance_type.as_str());
         let names = rows.iter().flat_map(|row| &row.names);
         let teams = rows.iter().filter_map(|row| row.team.as_deref());
-        let of_types = || unknown("--type", &self.types, types.collect());
-        let of_names = || {
-            unknown(
+        let flags = [
+            ("--type", &self.types, types.collect()),
+            (
                 "--workload",
                 &self.names,
                 names.map(String::as_str).collect(),
-            )
-        };
-        let of_teams = || unknown("--team", &self.teams, teams.collect());
-        of_types().or_else(of_names).or_else(of_teams)
+            ),
+            ("--team", &self.teams, teams.collect()),
+        ];
+        let mut flags = flags.into_iter();
+        flags.find_map(|(flag, patterns, known)| unknown(flag, patterns, known))
     }
 
     /// The places of the rows that it keeps, in its order, and those that it leaves out.
