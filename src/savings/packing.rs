@@ -46,7 +46,7 @@ impl SharedCard {
         });
     }
 
-    pub(super) fn placements(&self) -> impl Iterator<Item = &(MigProfile, u8)> {
+    pub fn placements(&self) -> impl Iterator<Item = &(MigProfile, u8)> {
         self.slices
             .iter()
             .filter_map(|slice| slice.placement.as_ref())

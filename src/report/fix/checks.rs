@@ -67,8 +67,7 @@ pub(super) fn erased_store(workload: &Workload) -> Option<Step> {
 
 /// No scheduled action of somebody else may start others in place of instances that end.
 pub(super) fn no_schedules(workload: &Workload, group: &GroupFix<'_>) -> Step {
-    let region = &workload.key.region;
-    step! { expect [0] "its scheduled actions: delete those that would start instances again", "aws autoscaling describe-scheduled-actions --region {} --auto-scaling-group-name {} --query 'length(ScheduledUpdateGroupActions[?!starts_with(ScheduledActionName, `\"gpucost-\"`)])' --output text", region, group.name }
+    step! { expect [0] "its scheduled actions: delete those that would start instances again", "aws autoscaling describe-scheduled-actions --region {} --auto-scaling-group-name {} --query 'length(ScheduledUpdateGroupActions[?!starts_with(ScheduledActionName, `\"gpucost-\"`)])' --output text", workload.key.region, group.name }
 }
 
 /// A capacity reservation must have the size from which an action lowers it: an earlier one
@@ -194,9 +193,8 @@ pub(super) fn quota(workload: &Workload, instance_type: &str, market: Market) ->
         Market::OnDemand => "On-Demand",
         Market::Spot => "Spot Instance Requests",
     };
-    let region = &workload.key.region;
     let query = format!("Quotas[?contains(QuotaName, `\"{named}\"`)].[QuotaName, Value]");
-    step! { read "the quota of vCPUs leaves room for {instance_type}", "aws service-quotas list-service-quotas --region {} --service-code ec2 --query {} --output text", region, query }
+    step! { read "the quota of vCPUs leaves room for {instance_type}", "aws service-quotas list-service-quotas --region {} --service-code ec2 --query {} --output text", workload.key.region, query }
 }
 
 /// What runs on instances that are replaced or stopped. `image` says whose image needs the
@@ -241,12 +239,10 @@ pub(super) fn in_service(workload: &Workload, members: &[MemberFix<'_>]) -> Vec<
 
 /// Nothing is changed while a group is replaced.
 pub(super) fn policies(workload: &Workload, group: &GroupFix<'_>) -> Step {
-    let region = &workload.key.region;
-    step! { read "its scaling policies: adapt those that would start instances again", "aws autoscaling describe-policies --region {} --auto-scaling-group-name {}", region, group.name }
+    step! { read "its scaling policies: adapt those that would start instances again", "aws autoscaling describe-policies --region {} --auto-scaling-group-name {}", workload.key.region, group.name }
 }
 
 /// No scaling policy may start others in place of instances that end.
 pub(super) fn no_policies(workload: &Workload, group: &GroupFix<'_>) -> Step {
-    let region = &workload.key.region;
-    step! { expect [0] "its enabled scaling policies: adapt those that would start instances again, and disable them until the instances have ended", "aws autoscaling describe-policies --region {} --auto-scaling-group-name {} --query 'length(ScalingPolicies[?Enabled == `true`])' --output text", region, group.name }
+    step! { expect [0] "its enabled scaling policies: adapt those that would start instances again, and disable them until the instances have ended", "aws autoscaling describe-policies --region {} --auto-scaling-group-name {} --query 'length(ScalingPolicies[?Enabled == `true`])' --output text", workload.key.region, group.name }
 }

@@ -1,28 +1,20 @@
 //! The actions of a plan as a document: one page, and the steps of the selected ones.
 
 use super::checks::valid_until;
-use super::planned::{FixItem, FixPlan, total};
+use super::planned::{FixItem, FixPlan};
 use super::procedure::{FixFile, Line};
 use crate::analysis::FixTarget;
-use crate::domain::counted;
-use crate::report::doc::{Doc, Printed, Record, Table, columns, doc_schema};
+use crate::domain::{ActionKind, counted};
+use crate::report::doc::{Doc, Printed, Record, Table, columns, doc_schema, tables};
 use crate::report::promises::RISKS;
 use crate::report::reserved::CURRENCIES;
 use crate::report::shared::next::Invocation;
 use crate::report::shared::text::{minute, money, money_or_absent, safe, shell_word};
+use crate::report::shared::view::sum;
 use crate::report::target::{target, target_in_words};
 use crate::savings::{Promise, Purchase};
 use rust_decimal::prelude::ToPrimitive;
 
-const ACTIONS: &[&str] = &[
-    "stop",
-    "release",
-    "schedule",
-    "rightsize",
-    "share",
-    "spot",
-    "commit",
-];
 const KINDS: &[&str] = &["check", "change", "undo", "watch"];
 
 /// What a document of a plan has.
@@ -59,7 +51,7 @@ columns! {
     fn actions<'a>(item: &'a FixItem<'a>) {
         count "number", "#", Narrow(0), item.number, "Its place in the order of the plan, from 1.";
         money "monthly_savings", "saves", Narrow(0), item.fix.monthly_savings, "Per month.";
-        word[ACTIONS] "action", "action", Narrow(0), item.fix.kind.name(), "";
+        word[ActionKind::NAMES] "action", "action", Narrow(0), item.fix.kind.name(), "";
         text "name", "name", Narrow(0), item.fix.name().to_owned(), "The workload, the capacity reservation, or the type that is bought.";
         word[RISKS] "risk", "risk", Narrow(0), item.fix.risk.name(), "";
         text "effort", "effort", Screen, item.effort(), "";
@@ -121,7 +113,7 @@ columns! {
     /// A step beside its action; a sum over the rows counts the saving of an action once.
     fn rows<'a>(row: (&'a FixItem<'a>, Line<'a>)) {
         text "id", "", Data, row.0.fix.id(), "";
-        word[ACTIONS] "action", "action", Narrow(0), row.0.fix.kind.name(), "";
+        word[ActionKind::NAMES] "action", "action", Narrow(0), row.0.fix.kind.name(), "";
         text "name", "name", Narrow(0), row.0.fix.name().to_owned(), "";
         texts "workloads", "", Data, row.0.fix.workloads(), "";
         opt text "account", "", Data, row.0.place().0.map(str::to_owned), "";
@@ -183,10 +175,8 @@ pub fn fix_schema() -> Result<String, serde_json::Error> {
     let about = "How the actions of a plan are carried out; docs/fix.md says what the steps are. \
                  Keys may be added within a schema version.";
     let form = Doc {
-        record: Record::heads(document()),
         extras: Record::heads(extras()),
-        tables: tables(&[]).into(),
-        ..Doc::default()
+        ..Doc::form(Record::heads(document()), tables(&[]))
     };
     doc_schema("fix", about, &[form])
 }
@@ -197,28 +187,19 @@ fn tables<'a>(items: &'a [FixItem<'a>]) -> [Table; 2] {
         _ => None,
     });
     let promised: Vec<(&FixItem<'_>, &Purchase, Promise)> = promised.collect();
-    let paid = total(promised.iter().map(|(_, _, promise)| promise.term_total));
-    let upfront = total(promised.iter().map(|(_, _, promise)| promise.upfront));
-    let sum = paid.zip(upfront).map(|(paid, upfront)| {
+    let paid = sum(promised
+        .iter()
+        .map(|(.., promise)| Some(promise.term_total)));
+    let upfront = sum(promised.iter().map(|(.., promise)| Some(promise.upfront)));
+    let sums = paid.zip(upfront).map(|(paid, upfront)| {
         let (paid, upfront) = (money(paid), money(upfront));
         format!("  {paid} until the terms end, {upfront} of it upfront")
     });
-    [
-        Table::of(
-            "actions",
-            "ACTIONS  in the order in which to carry them out",
-            ("action", "actions"),
-            actions(),
-            items,
-        ),
-        Table::of(
-            "promises",
-            format!("PROMISES{}", sum.unwrap_or_default()),
-            ("promise", "promises"),
-            promises(),
-            promised,
-        ),
-    ]
+    let promises_title = format!("PROMISES{}", sums.unwrap_or_default());
+    tables! {
+        "actions", "ACTIONS  in the order in which to carry them out", ("action", "actions"), actions(), items;
+        "promises", promises_title, ("promise", "promises"), promises(), promised;
+    }
 }
 
 /// What a reader of the actions must know.

@@ -18,6 +18,9 @@ use serde_json::json;
 #[derive(Clone, Copy)]
 struct Known<'a> {
     workload: &'a Workload,
+    /// Its region and name, by which every command finds it.
+    region: &'a str,
+    name: &'a str,
     group: GroupFix<'a>,
     settings: &'a ScalingGroup,
     begins: GroupSizes,
@@ -28,18 +31,16 @@ impl<'a> Known<'a> {
     fn of(one: &'a WorkloadFix<'_>) -> Option<Self> {
         let group = one.group?;
         let (begins, ends) = group.sizes?;
+        let workload = &*one.audited.workload;
         Some(Self {
-            workload: &one.audited.workload,
+            workload,
+            region: &workload.key.region,
+            name: group.name,
             settings: group.settings?,
             group,
             begins,
             ends,
         })
-    }
-
-    /// Its region and name, by which every command finds it.
-    fn place(&self) -> (&'a str, &'a str) {
-        (&self.workload.key.region, self.group.name)
     }
 
     /// What begins with the account and the sizes of the group.
@@ -61,8 +62,7 @@ impl<'a> Known<'a> {
     }
 
     fn sized(&self, GroupSizes { desired, min }: GroupSizes, again: &str) -> Step {
-        let (region, name) = self.place();
-        step! { run "desired capacity {desired} and minimum size {min}{again}", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --min-size {} --desired-capacity {}", region, name, min, desired }
+        step! { run "desired capacity {desired} and minimum size {min}{again}", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --min-size {} --desired-capacity {}", self.region, self.name, min, desired }
     }
 
     /// Sets the sizes with which the action began.
@@ -72,24 +72,21 @@ impl<'a> Known<'a> {
 
     /// The launch template of the group, in two variables.
     fn template(&self) -> [Step; 2] {
-        let (region, name) = self.place();
         [
-            step! { keep ["LAUNCH_TEMPLATE_ID"] "its launch template", "aws autoscaling describe-auto-scaling-groups --region {} --auto-scaling-group-names {} --query AutoScalingGroups[0].LaunchTemplate.LaunchTemplateId --output text", region, name },
-            step! { keep ["LAUNCH_TEMPLATE_VERSION"] "the version that it uses", "aws autoscaling describe-auto-scaling-groups --region {} --auto-scaling-group-names {} --query AutoScalingGroups[0].LaunchTemplate.Version --output text", region, name },
+            step! { keep ["LAUNCH_TEMPLATE_ID"] "its launch template", "aws autoscaling describe-auto-scaling-groups --region {} --auto-scaling-group-names {} --query AutoScalingGroups[0].LaunchTemplate.LaunchTemplateId --output text", self.region, self.name },
+            step! { keep ["LAUNCH_TEMPLATE_VERSION"] "the version that it uses", "aws autoscaling describe-auto-scaling-groups --region {} --auto-scaling-group-names {} --query AutoScalingGroups[0].LaunchTemplate.Version --output text", self.region, self.name },
         ]
     }
 
     fn refresh(&self) -> Step {
-        let (region, name) = self.place();
         let preferences = json!({"MinHealthyPercentage": 90});
-        step! { run "replace its instances, a tenth of them at a time: an instance refresh fails if another one runs", "aws autoscaling start-instance-refresh --region {} --auto-scaling-group-name {} --preferences {}", region, name, preferences }
+        step! { run "replace its instances, a tenth of them at a time: an instance refresh fails if another one runs", "aws autoscaling start-instance-refresh --region {} --auto-scaling-group-name {} --preferences {}", self.region, self.name, preferences }
     }
 
     /// Sets an end of hours off, or their beginning: these sizes hold in the other hours.
     fn scheduled(&self, edge: &Edge<'_>, sizes: GroupSizes, about: &str) -> Step {
-        let (region, name) = self.place();
         let GroupSizes { desired, min } = edge.sizes(sizes);
-        step! { run "{about}", "aws autoscaling put-scheduled-update-group-action --region {} --auto-scaling-group-name {} --scheduled-action-name {} --recurrence {} --time-zone {} --min-size {} --desired-capacity {}", region, name, edge.name(), edge.recurrence(), edge.zone, min, desired }
+        step! { run "{about}", "aws autoscaling put-scheduled-update-group-action --region {} --auto-scaling-group-name {} --scheduled-action-name {} --recurrence {} --time-zone {} --min-size {} --desired-capacity {}", self.region, self.name, edge.name(), edge.recurrence(), edge.zone, min, desired }
     }
 
     /// Sets what a schedule puts back when the hours off end.
@@ -110,40 +107,29 @@ pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
     if !one.lowered.is_empty() || one.members.is_empty() {
         return None;
     }
-    let (region, name) = known.place();
     let mut procedure = known.begun(known.quiet());
     let before = &mut procedure.before;
     before.extend(kubernetes::same(&one.members)?);
     before.extend(in_service(known.workload, &one.members));
     before.extend(still_idle(known.workload, &one.members, as_of)?);
-    before.push(Step::manual(
-        "ask the owner: ended instances do not come back",
-    ));
+    before.push(step! { manual "ask the owner: ended instances do not come back" });
     if known.group.suspends_rebalancing {
-        steps! { procedure.steps;
-            run "suspend the rebalancing of zones, which may end other instances, busy ones too", "aws autoscaling suspend-processes --region {} --auto-scaling-group-name {} --scaling-processes {}", region, name, REBALANCING;
-        }
+        procedure.steps.push(step! { run "suspend the rebalancing of zones, which may end other instances, busy ones too", "aws autoscaling suspend-processes --region {} --auto-scaling-group-name {} --scaling-processes {}", known.region, known.name, REBALANCING });
     }
     procedure.steps.extend(kubernetes::drained(&one.members));
     let (GroupSizes { min, .. }, begins) = (known.ends, known.begins.min);
     if min < begins {
-        steps! { procedure.steps;
-            run "lower its minimum size from {begins} to {min}", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --min-size {}", region, name, min;
-        }
+        procedure.steps.push(step! { run "lower its minimum size from {begins} to {min}", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --min-size {}", known.region, known.name, min });
     }
     for member in &one.members {
         let id = member.member.id.native();
-        steps! { procedure.steps;
-            run "end {id}", "aws autoscaling terminate-instance-in-auto-scaling-group --region {} --instance-id {} --should-decrement-desired-capacity", region, id;
-        }
+        procedure.steps.push(step! { run "end {id}", "aws autoscaling terminate-instance-in-auto-scaling-group --region {} --instance-id {} --should-decrement-desired-capacity", known.region, id });
     }
     let sizes = group_sizes(known.workload, &known.group, known.ends);
     procedure.steps.push(sizes);
     procedure.back.push(known.undo());
     if known.group.suspends_rebalancing {
-        steps! { procedure.back;
-            typed "resume the rebalancing of zones, once they hold the same numbers of instances: before that, the group ends other instances, busy ones too", "aws autoscaling resume-processes --region {} --auto-scaling-group-name {} --scaling-processes {}", region, name, REBALANCING;
-        }
+        procedure.back.push(step! { typed "resume the rebalancing of zones, once they hold the same numbers of instances: before that, the group ends other instances, busy ones too", "aws autoscaling resume-processes --region {} --auto-scaling-group-name {} --scaling-processes {}", known.region, known.name, REBALANCING });
     }
     Some(procedure)
 }
@@ -151,14 +137,11 @@ pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
 /// Runs a group in some hours of the week; absent where a person has to.
 pub(super) fn schedule(one: &WorkloadFix<'_>) -> Option<Procedure> {
     let known = Known::of(one)?;
-    let (region, name) = known.place();
     let mut procedure = known.begun(known.quiet());
     for edge in edges(one.audited.proposals.schedule()?) {
         let set = known.scheduled(&edge, known.begins, &edge.about());
         procedure.steps.push(set);
-        steps! { procedure.back;
-            run "delete the scheduled action", "aws autoscaling delete-scheduled-action --region {} --auto-scaling-group-name {} --scheduled-action-name {}", region, name, edge.name();
-        }
+        procedure.back.push(step! { run "delete the scheduled action", "aws autoscaling delete-scheduled-action --region {} --auto-scaling-group-name {} --scheduled-action-name {}", known.region, known.name, edge.name() });
     }
     procedure.back.push(known.undo());
     Some(procedure)
@@ -209,18 +192,15 @@ pub(super) fn resize(one: &WorkloadFix<'_>) -> Option<Procedure> {
 
 /// Another type in the launch template of a group.
 fn other_type(known: &Known<'_>, to: &Target, procedure: &mut Procedure) {
-    let (region, name) = known.place();
     let instance_type = &to.instance_type;
     let data = json!({"InstanceType": instance_type});
     procedure.steps.extend(known.template());
     steps! { procedure.steps;
-        keep ["OLD_VERSION"] "the number of that version", "aws ec2 describe-launch-template-versions --region {} --launch-template-id $LAUNCH_TEMPLATE_ID --versions $LAUNCH_TEMPLATE_VERSION --query LaunchTemplateVersions[0].VersionNumber --output text", region;
-        keep ["NEW_VERSION"] "a version of it with {instance_type}", "aws ec2 create-launch-template-version --region {} --launch-template-id $LAUNCH_TEMPLATE_ID --source-version $OLD_VERSION --launch-template-data {} --query LaunchTemplateVersion.VersionNumber --output text", region, data;
-        run "the group uses the new version", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --launch-template LaunchTemplateId=$LAUNCH_TEMPLATE_ID,Version=$NEW_VERSION", region, name;
+        keep ["OLD_VERSION"] "the number of that version", "aws ec2 describe-launch-template-versions --region {} --launch-template-id $LAUNCH_TEMPLATE_ID --versions $LAUNCH_TEMPLATE_VERSION --query LaunchTemplateVersions[0].VersionNumber --output text", known.region;
+        keep ["NEW_VERSION"] "a version of it with {instance_type}", "aws ec2 create-launch-template-version --region {} --launch-template-id $LAUNCH_TEMPLATE_ID --source-version $OLD_VERSION --launch-template-data {} --query LaunchTemplateVersion.VersionNumber --output text", known.region, data;
+        run "the group uses the new version", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --launch-template LaunchTemplateId=$LAUNCH_TEMPLATE_ID,Version=$NEW_VERSION", known.region, known.name;
     }
-    steps! { procedure.back;
-        typed "the old version: set LAUNCH_TEMPLATE_ID and OLD_VERSION to what the steps printed", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --launch-template LaunchTemplateId=$LAUNCH_TEMPLATE_ID,Version=$OLD_VERSION", region, name;
-    }
+    procedure.back.push(step! { typed "the old version: set LAUNCH_TEMPLATE_ID and OLD_VERSION to what the steps printed", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --launch-template LaunchTemplateId=$LAUNCH_TEMPLATE_ID,Version=$OLD_VERSION", known.region, known.name });
 }
 
 /// The spot market for a whole group; absent where a person has to.
@@ -235,7 +215,7 @@ pub(super) fn spot(one: &WorkloadFix<'_>) -> Option<Procedure> {
     procedure
         .before
         .push(Step::new(about, StepKind::Disruptive));
-    let (settings, (region, name)) = (known.settings, known.place());
+    let settings = known.settings;
     if let Some(percent) = settings.on_demand_above_base_percent {
         let policy = |base: u32, percent: u32, strategy: &str| {
             json!({"InstancesDistribution": {
@@ -246,20 +226,12 @@ pub(super) fn spot(one: &WorkloadFix<'_>) -> Option<Procedure> {
         };
         let base = settings.on_demand_base.unwrap_or(0);
         let strategy = settings.spot_allocation.as_deref().unwrap_or(STRATEGY);
-        steps! { procedure.steps;
-            run "buy every instance on the spot market", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --mixed-instances-policy {}", region, name, policy(0, 0, STRATEGY);
-        }
-        steps! { procedure.back;
-            run "{base} instances and {percent}% of the others on demand again", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --mixed-instances-policy {}", region, name, policy(base, percent, strategy);
-        }
+        procedure.steps.push(step! { run "buy every instance on the spot market", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --mixed-instances-policy {}", known.region, known.name, policy(0, 0, STRATEGY) });
+        procedure.back.push(step! { run "{base} instances and {percent}% of the others on demand again", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --mixed-instances-policy {}", known.region, known.name, policy(base, percent, strategy) });
     } else {
         procedure.steps.extend(known.template());
-        steps! { procedure.steps;
-            run "a mixed instances policy that buys every instance on the spot market", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --mixed-instances-policy LaunchTemplate={LaunchTemplateSpecification={LaunchTemplateId=$LAUNCH_TEMPLATE_ID,Version=$LAUNCH_TEMPLATE_VERSION}},InstancesDistribution={OnDemandBaseCapacity=0,OnDemandPercentageAboveBaseCapacity=0,SpotAllocationStrategy=price-capacity-optimized}", region, name;
-        }
-        steps! { procedure.back;
-            typed "the launch template alone: set LAUNCH_TEMPLATE_ID and LAUNCH_TEMPLATE_VERSION to what the steps printed", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --launch-template LaunchTemplateId=$LAUNCH_TEMPLATE_ID,Version=$LAUNCH_TEMPLATE_VERSION", region, name;
-        }
+        procedure.steps.push(step! { run "a mixed instances policy that buys every instance on the spot market", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --mixed-instances-policy LaunchTemplate={LaunchTemplateSpecification={LaunchTemplateId=$LAUNCH_TEMPLATE_ID,Version=$LAUNCH_TEMPLATE_VERSION}},InstancesDistribution={OnDemandBaseCapacity=0,OnDemandPercentageAboveBaseCapacity=0,SpotAllocationStrategy=price-capacity-optimized}", known.region, known.name });
+        procedure.back.push(step! { typed "the launch template alone: set LAUNCH_TEMPLATE_ID and LAUNCH_TEMPLATE_VERSION to what the steps printed", "aws autoscaling update-auto-scaling-group --region {} --auto-scaling-group-name {} --launch-template LaunchTemplateId=$LAUNCH_TEMPLATE_ID,Version=$LAUNCH_TEMPLATE_VERSION", known.region, known.name });
     }
     procedure.steps.push(known.refresh());
     procedure.back.push(known.refresh());

@@ -67,23 +67,15 @@ pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
     let before = &mut procedure.before;
     before.extend(same(&one.members)?);
     before.extend(still_idle(workload, &one.members, as_of)?);
-    before.push(Step::manual(
-        "ask the owner: Karpenter ends the instance, and volumes that end with it are gone",
-    ));
+    before.push(step! { manual "ask the owner: Karpenter ends the instance, and volumes that end with it are gone" });
     before.extend(erased_store(workload));
     procedure.steps.extend(drained(&one.members));
     for node in karpenter {
         let name = &node.name;
-        steps! { procedure.before;
-            read "the pods on {name}", "kubectl get pods --all-namespaces --field-selector spec.nodeName={}", name;
-        }
-        steps! { procedure.steps;
-            run "delete {name}: Karpenter ends its instance", "kubectl delete node {}", name;
-        }
+        procedure.before.push(step! { read "the pods on {name}", "kubectl get pods --all-namespaces --field-selector spec.nodeName={}", name });
+        procedure.steps.push(step! { run "delete {name}: Karpenter ends its instance", "kubectl delete node {}", name });
     }
-    procedure.back.push(Step::manual(
-        "Karpenter starts a node for pods that wait for one: nothing else is needed",
-    ));
+    procedure.back.push(step! { manual "Karpenter starts a node for pods that wait for one: nothing else is needed" });
     Some(procedure)
 }
 

@@ -39,9 +39,7 @@ pub(super) fn stop(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure>
     }
     lower(one, &mut procedure);
     for some in one.members.chunks(MOST_IDS) {
-        steps! { procedure.back;
-            run "start them again, as long as they are not terminated: capacity may be missing then", "aws ec2 start-instances --region {} --instance-ids {}", region, ids(some);
-        }
+        procedure.back.push(step! { run "start them again, as long as they are not terminated: capacity may be missing then", "aws ec2 start-instances --region {} --instance-ids {}", region, ids(some) });
     }
     procedure.back.extend(kubernetes::uncordoned(&one.members));
     Some(procedure)
@@ -57,19 +55,11 @@ fn lower(one: &WorkloadFix<'_>, procedure: &mut Procedure) {
     {
         let (id, region) = (&reservation.id, &reservation.region);
         if to == 0 {
-            steps! { procedure.steps;
-                run "cancel the capacity reservation {id}", "aws ec2 cancel-capacity-reservation --region {} --capacity-reservation-id {}", region, id;
-            }
-            steps! { procedure.back;
-                manual "create a capacity reservation like {id}, as far as there is capacity";
-            }
+            procedure.steps.push(step! { run "cancel the capacity reservation {id}", "aws ec2 cancel-capacity-reservation --region {} --capacity-reservation-id {}", region, id });
+            procedure.back.push(step! { manual "create a capacity reservation like {id}, as far as there is capacity" });
         } else {
-            steps! { procedure.steps;
-                run "lower the capacity reservation {id} from {from} to {to}", "aws ec2 modify-capacity-reservation --region {} --capacity-reservation-id {} --instance-count {}", region, id, to;
-            }
-            steps! { procedure.back;
-                run "raise the capacity reservation again, as far as there is capacity", "aws ec2 modify-capacity-reservation --region {} --capacity-reservation-id {} --instance-count {}", region, id, from;
-            }
+            procedure.steps.push(step! { run "lower the capacity reservation {id} from {from} to {to}", "aws ec2 modify-capacity-reservation --region {} --capacity-reservation-id {} --instance-count {}", region, id, to });
+            procedure.back.push(step! { run "raise the capacity reservation again, as far as there is capacity", "aws ec2 modify-capacity-reservation --region {} --capacity-reservation-id {} --instance-count {}", region, id, from });
         }
     }
 }
@@ -160,9 +150,7 @@ fn image_name(id: &str, as_of: Timestamp) -> String {
 /// has to.
 pub(super) fn release(one: &WorkloadFix<'_>, as_of: Timestamp) -> Option<Procedure> {
     let mut procedure = on_instances(one, "stopped");
-    steps! { procedure.before;
-        manual "ask the owner which data is needed: an image keeps it, and its snapshots are billed for what the volumes hold";
-    }
+    procedure.before.push(step! { manual "ask the owner which data is needed: an image keeps it, and its snapshots are billed for what the volumes hold" });
     for member in &one.members {
         let region = &one.audited.workload.key.region;
         release_one(region, member, as_of, &mut procedure);
@@ -181,9 +169,7 @@ fn release_one(region: &str, member: &MemberFix<'_>, as_of: Timestamp, procedure
             run "wait until the image is complete", "aws ec2 wait image-available --region {} --image-ids $IMAGE_ID", region;
             read "bytes that its snapshots hold, which are billed per GB and month", "aws ec2 describe-snapshots --region {} --owner-ids self --filters Name=volume-id,Values={} --query 'Snapshots[].[SnapshotId, VolumeId, FullSnapshotSizeInBytes]' --output text", region, volumes.join(",");
         }
-        steps! { procedure.back;
-            typed "{id}: start an instance from the image; set IMAGE_ID, and add its subnet, security groups and role", "aws ec2 run-instances --region {} --image-id $IMAGE_ID --instance-type {}", region, instance_type;
-        }
+        procedure.back.push(step! { typed "{id}: start an instance from the image; set IMAGE_ID, and add its subnet, security groups and role", "aws ec2 run-instances --region {} --image-id $IMAGE_ID --instance-type {}", region, instance_type });
     }
     for volume in volumes {
         steps! { procedure.steps;
@@ -200,9 +186,7 @@ fn release_one(region: &str, member: &MemberFix<'_>, as_of: Timestamp, procedure
             run "detach the address", "aws ec2 disassociate-address --region {} --association-id $ASSOCIATION_ID", region;
             run "release {address}", "aws ec2 release-address --region {} --allocation-id {}", region, address;
         }
-        steps! { procedure.back;
-            manual "{address}: a released address comes back only with `aws ec2 allocate-address --address`, and only while no other account has it";
-        }
+        procedure.back.push(step! { manual "{address}: a released address comes back only with `aws ec2 allocate-address --address`, and only while no other account has it" });
     }
 }
 
@@ -239,16 +223,12 @@ fn replaced_by_spot(
             "InstanceInterruptionBehavior": "stop",
         },
     });
-    steps! { procedure.before;
-        read "{id}: its subnet, its first security group, its key and its role", "aws ec2 describe-instances --region {} --instance-ids {} --query 'Reservations[].Instances[].[SubnetId, SecurityGroups[0].GroupId, KeyName, IamInstanceProfile.Arn]' --output text", region, id;
-    }
+    procedure.before.push(step! { read "{id}: its subnet, its first security group, its key and its role", "aws ec2 describe-instances --region {} --instance-ids {} --query 'Reservations[].Instances[].[SubnetId, SecurityGroups[0].GroupId, KeyName, IamInstanceProfile.Arn]' --output text", region, id });
     steps! { procedure.steps;
         keep ["IMAGE_ID"] "{id}: at a checkpoint of its job, an image of all of its volumes: this restarts it", "aws ec2 create-image --region {} --instance-id {} --name {} --query ImageId --output text", region, id, format!("gpucost spot {id}");
         run "wait until the image is complete", "aws ec2 wait image-available --region {} --image-ids $IMAGE_ID", region;
         typed "in place of {id}: set SUBNET_ID, SECURITY_GROUP_ID, KEY_NAME and PROFILE_ARN to those of the instance, and leave out what it does not have, because an instance that runs cannot move to the spot market", "aws ec2 run-instances --region {} --image-id $IMAGE_ID --instance-type {} --subnet-id $SUBNET_ID --security-group-ids $SECURITY_GROUP_ID --key-name $KEY_NAME --iam-instance-profile Arn=$PROFILE_ARN --instance-market-options {}", region, instance_type, market;
         typed "{id}: stop it once the job runs on the spot instance", "aws ec2 stop-instances --region {} --instance-ids {}", region, id;
     }
-    steps! { procedure.back;
-        run "{id}: start it again, and end the spot request and its instance", "aws ec2 start-instances --region {} --instance-ids {}", region, id;
-    }
+    procedure.back.push(step! { run "{id}: start it again, and end the spot request and its instance", "aws ec2 start-instances --region {} --instance-ids {}", region, id });
 }

@@ -4,15 +4,12 @@ use super::checks::VALID_DAYS;
 use super::planned::{FixItem, FixPlan};
 use super::procedure::{FixFile, Step};
 use crate::report::shared::markdown::escape::{code, text};
-use crate::report::shared::text::{minute, money_or_absent, safe};
+use crate::report::shared::text::{minute, money_or_absent, safe, written};
 use std::fmt::Write;
 
 /// The runbook of some actions.
 pub fn fix_markdown(plan: &FixPlan<'_>) -> String {
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    let _ = draw(plan, &mut out);
-    out
+    written(|out| draw(plan, out))
 }
 
 fn draw(plan: &FixPlan<'_>, out: &mut String) -> std::fmt::Result {

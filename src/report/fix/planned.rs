@@ -1,11 +1,12 @@
 //! The actions that are asked for, each with how it is carried out.
 
 use super::checks::account;
-use super::procedure::{Procedure, Step};
+use super::procedure::{Procedure, Step, step};
 use super::{groups, kubernetes, machines, purchase, schedule, share, terraform};
 use crate::analysis::{Audit, Fix, FixTarget, WorkloadFix};
 use crate::domain::{ActionKind, Money, Provider, Risk, WorkloadKind, counted};
 use crate::report::shared::text::money;
+use crate::report::shared::view::sum;
 use crate::savings::SavingsTarget;
 use jiff::Timestamp;
 use std::collections::BTreeSet;
@@ -86,14 +87,8 @@ impl<'a> FixPlan<'a> {
 
     /// What all of them save per month.
     pub(super) fn monthly_savings(&self) -> Option<Money> {
-        total(self.items.iter().map(|item| item.fix.monthly_savings))
+        sum(self.items.iter().map(|item| Some(item.fix.monthly_savings)))
     }
-}
-
-/// The sum of amounts; absent without any, and in several currencies.
-pub(super) fn total(mut amounts: impl Iterator<Item = Money>) -> Option<Money> {
-    let first = amounts.next()?;
-    amounts.try_fold(first, |sum, next| sum.checked_add(next).ok())
 }
 
 impl FixItem<'_> {
@@ -147,9 +142,10 @@ impl FixItem<'_> {
     /// Where it leads, such as `8 × g6e.4xlarge`; absent when nowhere.
     pub(super) fn to(&self) -> Option<String> {
         match &self.fix.target {
-            FixTarget::Workload(one) => one
-                .to
-                .map(|to| format!("{} × {}", to.count, to.instance_type)),
+            FixTarget::Workload(one) => {
+                let to = one.to?;
+                Some(format!("{} × {}", to.count, to.instance_type))
+            }
             FixTarget::Reservation(_) => None,
             FixTarget::Scope(change) => Some(change.region.clone()),
             FixTarget::Purchase(one) => Some(format!("{} × {}", one.count, one.term.name)),
@@ -161,21 +157,16 @@ impl FixItem<'_> {
         let (account, region) = match &self.fix.target {
             FixTarget::Workload(one) => {
                 let key = &one.audited.workload.key;
-                (key.account.as_str(), key.region.as_str())
+                (Some(&key.account), Some(&key.region))
             }
-            FixTarget::Reservation(one) => ("", one.row.region.as_deref().unwrap_or("")),
-            FixTarget::Scope(change) => ("", change.region.as_str()),
-            FixTarget::Purchase(one) => (
-                one.account.as_deref().unwrap_or(""),
-                one.key.region.as_str(),
-            ),
+            FixTarget::Reservation(one) => (None, one.row.region.as_ref()),
+            FixTarget::Scope(change) => (None, Some(&change.region)),
+            FixTarget::Purchase(one) => (one.account.as_ref(), Some(&one.key.region)),
         };
-        (known(account), known(region))
+        let known = |name: &&str| !name.is_empty();
+        let [account, region] = [account, region].map(|name| name.map(String::as_str));
+        (account.filter(known), region.filter(known))
     }
-}
-
-fn known(name: &str) -> Option<&str> {
-    (!name.is_empty()).then_some(name)
 }
 
 /// Whether an action cannot be undone: data that is deleted, and a term that is paid for.
@@ -186,13 +177,11 @@ fn is_final(kind: ActionKind) -> bool {
 /// Whether an action stops or replaces machines that train. How much of a run that loses, and
 /// whether it goes on by itself, only its owner knows; a wrong guess costs days of all machines.
 fn interrupts_training(fix: &Fix<'_>) -> bool {
+    let FixTarget::Workload(one) = &fix.target else {
+        return false;
+    };
     let interrupts = matches!(fix.kind, ActionKind::Rightsize | ActionKind::Spot);
-    match &fix.target {
-        FixTarget::Workload(one) => {
-            interrupts && one.audited.workload.kind == WorkloadKind::Training
-        }
-        FixTarget::Reservation(_) | FixTarget::Scope(_) | FixTarget::Purchase(_) => false,
-    }
+    interrupts && one.audited.workload.kind == WorkloadKind::Training
 }
 
 fn procedure(fix: &Fix<'_>, as_of: Timestamp) -> Procedure {
@@ -217,7 +206,7 @@ fn procedure(fix: &Fix<'_>, as_of: Timestamp) -> Procedure {
             procedure.before.insert(0, Step::manual(about));
         }
     }
-    procedure.watch = watch(fix.kind);
+    procedure.watch = words_of(fix.kind).1.map(Step::manual).into();
     procedure.checked()
 }
 
@@ -254,9 +243,9 @@ fn manual(fix: &Fix<'_>) -> Procedure {
     {
         before.push(account(&one.audited.workload.key.account));
     }
-    before.push(Step::manual(
-        "run the audit again, and check that its plan still has this action",
-    ));
+    before.push(
+        step! { manual "run the audit again, and check that its plan still has this action" },
+    );
     let mut steps: Vec<Step> = fix.advice.iter().map(Step::manual).collect();
     if steps.is_empty() {
         steps.push(Step::manual(&fix.detail));
@@ -265,55 +254,28 @@ fn manual(fix: &Fix<'_>) -> Procedure {
     Procedure {
         before,
         steps,
-        back: vec![Step::manual(match fix.kind {
-            ActionKind::Stop => {
-                "start the instances again, or set the sizes of their group to what they were"
-            }
-            ActionKind::Release => {
-                "restore volumes from their snapshots, and capacity as far as there is any"
-            }
-            ActionKind::Schedule => "remove the schedule, and start what is off",
-            ActionKind::Rightsize => "set the type and the number of today again",
-            ActionKind::Share => "give each tenant a GPU of its own again",
-            ActionKind::Spot => "buy on demand again",
-            ActionKind::Commit => "nothing ends a commitment before its term does",
-        })],
+        back: vec![Step::manual(words_of(fix.kind).0)],
         ..Procedure::default()
     }
 }
 
-/// What to watch after an action, and for how long.
-fn watch(kind: ActionKind) -> Vec<Step> {
-    let lines: [&str; 2] = match kind {
-        ActionKind::Stop => [
-            "7 days: requests and jobs that fail because an instance is missing",
-            "2 days: the cost of the instances in the bill, which falls to that of their volumes",
-        ],
-        ActionKind::Release => [
-            "7 days: requests for data of the volumes; the image brings them back",
-            "2 days: the cost of the volumes in the bill, which ends but for the snapshots",
-        ],
-        ActionKind::Schedule => [
-            "14 days: every start, which can fail with insufficient capacity",
-            "14 days: requests and jobs in the hours off",
-        ],
-        ActionKind::Rightsize => [
-            "7 days: GPU utilization at most 80% on average and VRAM below 85% at its peak",
-            "7 days: latency at p95, or the duration of jobs, compared with the week before",
-        ],
-        ActionKind::Share => [
-            "7 days: latency at p95 of every tenant, compared with the week before",
-            "7 days: memory and activity of each slice (DCGM_FI_DEV_FB_USED, \
-             DCGM_FI_PROF_GR_ENGINE_ACTIVE)",
-        ],
-        ActionKind::Spot => [
-            "14 days: interruptions per day and instance, of which the plan counts with one",
-            "14 days: work that is lost between checkpoints",
-        ],
-        ActionKind::Commit => [
-            "30 days: the utilization of the commitment, which is to stay near 100%",
-            "until it ends: its expiry, 60 days ahead",
-        ],
+/// A row for each kind of action: the way back from what a person did, then what to watch after
+/// it, and for how long.
+macro_rules! words_of {
+    ($($kind:ident: $back:literal, $watch:literal, $money:literal;)*) => {
+        fn words_of(kind: ActionKind) -> (&'static str, [&'static str; 2]) {
+            match kind {
+                $(ActionKind::$kind => ($back, [$watch, $money]),)*
+            }
+        }
     };
-    lines.map(Step::manual).into()
+}
+words_of! {
+    Stop: "start the instances again, or set the sizes of their group to what they were", "7 days: requests and jobs that fail because an instance is missing", "2 days: the cost of the instances in the bill, which falls to that of their volumes";
+    Release: "restore volumes from their snapshots, and capacity as far as there is any", "7 days: requests for data of the volumes; the image brings them back", "2 days: the cost of the volumes in the bill, which ends but for the snapshots";
+    Schedule: "remove the schedule, and start what is off", "14 days: every start, which can fail with insufficient capacity", "14 days: requests and jobs in the hours off";
+    Rightsize: "set the type and the number of today again", "7 days: GPU utilization at most 80% on average and VRAM below 85% at its peak", "7 days: latency at p95, or the duration of jobs, compared with the week before";
+    Share: "give each tenant a GPU of its own again", "7 days: latency at p95 of every tenant, compared with the week before", "7 days: memory and activity of each slice (DCGM_FI_DEV_FB_USED, DCGM_FI_PROF_GR_ENGINE_ACTIVE)";
+    Spot: "buy on demand again", "14 days: interruptions per day and instance, of which the plan counts with one", "14 days: work that is lost between checkpoints";
+    Commit: "nothing ends a commitment before its term does", "30 days: the utilization of the commitment, which is to stay near 100%", "until it ends: its expiry, 60 days ahead";
 }

@@ -30,12 +30,19 @@ macro_rules! step {
     (manual $about:literal) => {
         $crate::report::fix::procedure::Step::manual(std::fmt::format(format_args!($about)))
     };
-    ($kind:ident $([$with:expr])? $about:literal, $template:expr $(, $value:expr)*) => {
-        $crate::report::fix::procedure::Step::$kind(
-            std::fmt::format(format_args!($about)),
-            $crate::report::fix::command::Command::of($template, &[$(&$value),*])
-            $(, $with)?
-        )
+    ($kind:ident $([$with:expr])? $about:literal, $template:expr $(, $value:expr)*) => {{
+        let command = $crate::report::fix::command::Command::of($template, &[$(&$value),*]);
+        let kind = $crate::report::fix::procedure::step!(@kind $kind command $(, $with)?);
+        $crate::report::fix::procedure::Step::new(std::fmt::format(format_args!($about)), kind)
+    }};
+    (@kind read $command:ident) => { $crate::report::fix::procedure::StepKind::Read($command) };
+    (@kind run $command:ident) => { $crate::report::fix::procedure::StepKind::Run($command) };
+    (@kind typed $command:ident) => { $crate::report::fix::procedure::StepKind::Typed($command) };
+    (@kind expect $command:ident, $text:expr) => {
+        $crate::report::fix::procedure::StepKind::Expect($command, ToString::to_string(&$text))
+    };
+    (@kind keep $command:ident, $name:expr) => {
+        $crate::report::fix::procedure::StepKind::Keep($name, $command)
     };
 }
 pub(super) use step;
@@ -57,30 +64,6 @@ pub(super) struct Step {
 impl Step {
     pub(super) fn manual(about: impl Into<String>) -> Self {
         Self::new(about, StepKind::Manual)
-    }
-
-    pub(super) fn read(about: impl Into<String>, command: Command) -> Self {
-        Self::new(about, StepKind::Read(command))
-    }
-
-    pub(super) fn expect(
-        about: impl Into<String>,
-        command: Command,
-        expected: impl ToString,
-    ) -> Self {
-        Self::new(about, StepKind::Expect(command, expected.to_string()))
-    }
-
-    pub(super) fn run(about: impl Into<String>, command: Command) -> Self {
-        Self::new(about, StepKind::Run(command))
-    }
-
-    pub(super) fn keep(about: impl Into<String>, command: Command, name: &'static str) -> Self {
-        Self::new(about, StepKind::Keep(name, command))
-    }
-
-    pub(super) fn typed(about: impl Into<String>, command: Command) -> Self {
-        Self::new(about, StepKind::Typed(command))
     }
 
     pub(super) fn new(about: impl Into<String>, kind: StepKind) -> Self {
@@ -126,32 +109,35 @@ impl Step {
         })
     }
 
-    /// Who does it, to stand before its words; empty for a command of the script.
-    pub(super) fn who(&self) -> &'static str {
-        match &self.kind {
-            StepKind::Manual => "manual: ",
-            StepKind::Destructive => {
-                "manual; the script goes on with `--erase-instance-stores` only: "
-            }
-            StepKind::Disruptive => "manual; the script goes on with `--interrupt-work` only: ",
-            StepKind::Typed(_) => "to type: ",
-            _ => "",
-        }
+    /// Who does it, to stand before its words, and its own reason for a person to do it; empty for
+    /// a command of the script.
+    fn by_hand(&self) -> (&'static str, Option<&'static str>) {
+        let (who, why) = match &self.kind {
+            StepKind::Manual => ("manual: ", "a person decides or does it"),
+            StepKind::Destructive => (
+                "manual; the script goes on with `--erase-instance-stores` only: ",
+                "it erases data: the script needs --erase-instance-stores for it",
+            ),
+            StepKind::Disruptive => (
+                "manual; the script goes on with `--interrupt-work` only: ",
+                "it interrupts work: the script needs --interrupt-work for it",
+            ),
+            StepKind::Typed(_) => (
+                "to type: ",
+                "it runs on a host, or needs values that a person sets",
+            ),
+            _ => return ("", None),
+        };
+        (who, Some(why))
     }
 
-    /// Its own reason for a person to do it.
+    /// Its words behind who does it.
+    pub(super) fn who(&self) -> &'static str {
+        self.by_hand().0
+    }
+
     fn why_manual(&self) -> Option<&'static str> {
-        match self.kind {
-            StepKind::Manual => Some("a person decides or does it"),
-            StepKind::Destructive => {
-                Some("it erases data: the script needs --erase-instance-stores for it")
-            }
-            StepKind::Disruptive => {
-                Some("it interrupts work: the script needs --interrupt-work for it")
-            }
-            StepKind::Typed(_) => Some("it runs on a host, or needs values that a person sets"),
-            _ => None,
-        }
+        self.by_hand().1
     }
 }
 
@@ -197,29 +183,24 @@ impl Procedure {
             ("undo", &self.back, back),
             ("watch", &self.watch, Some("a person watches")),
         ];
-        let steps = parts.into_iter().flat_map(|(kind, steps, why)| {
-            let steps = steps.iter();
-            steps.map(move |step| (kind, step, why))
-        });
-        steps
-            .enumerate()
-            .map(|(index, (kind, step, why))| {
+        let mut lines = Vec::new();
+        for (part, steps, why) in parts {
+            for step in steps {
                 let reads = matches!(step.kind, StepKind::Read(_) | StepKind::Expect(..));
-                Line {
-                    number: index + 1,
-                    kind: if kind == "change" && reads {
+                let own = step.why_manual().filter(|_| part != "watch");
+                lines.push(Line {
+                    number: lines.len() + 1,
+                    kind: if part == "change" && reads {
                         "check"
                     } else {
-                        kind
+                        part
                     },
                     step,
-                    why_manual: match kind {
-                        "watch" => why,
-                        _ => step.why_manual().or(why),
-                    },
-                }
-            })
-            .collect()
+                    why_manual: own.or(why),
+                });
+            }
+        }
+        lines
     }
 
     /// The lists of a runbook, each with its heading.
@@ -276,10 +257,8 @@ impl Procedure {
     pub(super) fn checked(mut self) -> Self {
         let lists = [&mut self.before, &mut self.steps, &mut self.back];
         let steps: Vec<&mut Step> = lists.into_iter().flatten().collect();
-        if !steps
-            .iter()
-            .any(|step| step.command().is_some_and(Command::is_refused))
-        {
+        let mut commands = steps.iter().filter_map(|step| step.command());
+        if !commands.any(Command::is_refused) {
             return self;
         }
         for step in steps {

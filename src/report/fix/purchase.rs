@@ -1,7 +1,7 @@
 //! Buying commitments, and cancelling capacity that nothing runs in.
 
 use super::checks::account;
-use super::procedure::{Procedure, Step, steps};
+use super::procedure::{Procedure, Step, step, steps};
 use crate::analysis::ReservationFix;
 use crate::domain::{
     CommitmentTerm, OperatingSystem, PaymentOption, PriceOption, Provider, Tenancy,
@@ -23,10 +23,7 @@ pub(super) fn buy(purchase: &Purchase) -> Option<Procedure> {
              organization",
         ),
     });
-    procedure.before.push(Step::manual(
-        "check that the other actions on these workloads are done and stay: it is sized by what \
-         runs after them",
-    ));
+    procedure.before.push(step! { manual "check that the other actions on these workloads are done and stay: it is sized by what runs after them" });
     let steps = purchase.steps.iter().cloned();
     procedure.before.extend(steps.map(Step::manual));
     if let Some(promised) = promised(purchase) {
@@ -51,15 +48,9 @@ pub(super) fn rescope(change: &ScopeChange) -> Procedure {
     let (id, zone, region) = (&change.id, &change.zone, &change.region);
     let count = change.count;
     let mut procedure = Procedure::default();
-    steps! { procedure.before;
-        manual "check that nobody counts on capacity in {zone}: the reservation then holds none";
-    }
-    steps! { procedure.steps;
-        run "change its scope from {zone} to {region}", "aws ec2 modify-reserved-instances --region {} --reserved-instances-ids {} --target-configurations Scope=Region,InstanceCount={}", region, id, count;
-    }
-    steps! { procedure.back;
-        run "change its scope back to {zone}", "aws ec2 modify-reserved-instances --region {} --reserved-instances-ids {} --target-configurations AvailabilityZone={},InstanceCount={}", region, id, zone, count;
-    }
+    procedure.before.push(step! { manual "check that nobody counts on capacity in {zone}: the reservation then holds none" });
+    procedure.steps.push(step! { run "change its scope from {zone} to {region}", "aws ec2 modify-reserved-instances --region {} --reserved-instances-ids {} --target-configurations Scope=Region,InstanceCount={}", region, id, count });
+    procedure.back.push(step! { run "change its scope back to {zone}", "aws ec2 modify-reserved-instances --region {} --reserved-instances-ids {} --target-configurations AvailabilityZone={},InstanceCount={}", region, id, zone, count });
     procedure
 }
 
@@ -103,10 +94,7 @@ fn reserve(purchase: &Purchase, term: CommitmentTerm, procedure: &mut Procedure)
         keep ["OFFERING_ID"] "the offering", "aws ec2 describe-reserved-instances-offerings --region {} --instance-type {} --product-description {} --instance-tenancy {} --offering-class standard --offering-type {} --min-duration {} --max-duration {} --filters Name=scope,Values=Region --no-include-marketplace --query ReservedInstancesOfferings[].ReservedInstancesOfferingId --output text", region, instance_type, system, tenancy, payment, seconds, seconds;
         run "buy {count} × {what}", "aws ec2 purchase-reserved-instances-offering --region {} --reserved-instances-offering-id $OFFERING_ID --instance-count {}", region, count;
     }
-    procedure.back.push(Step::manual(
-        "AWS cancels no reserved instance: a registered seller can offer a standard one in the \
-         Reserved Instance Marketplace (`aws ec2 create-reserved-instances-listing`)",
-    ));
+    procedure.back.push(step! { manual "AWS cancels no reserved instance: a registered seller can offer a standard one in the Reserved Instance Marketplace (`aws ec2 create-reserved-instances-listing`)" });
     Some(())
 }
 
@@ -117,17 +105,12 @@ fn plan(purchase: &Purchase, term: CommitmentTerm, procedure: &mut Procedure) {
     let currency = purchase.on_demand_hourly.currency().code();
     let hourly = purchase.term.effective_hourly.amount() * Decimal::from(purchase.count);
     let hourly = hourly.round_dp(5).normalize().to_string();
-    steps! { procedure.before;
-        read "savings plans that exist already", "aws savingsplans describe-savings-plans --states active";
-    }
+    procedure.before.push(step! { read "savings plans that exist already", "aws savingsplans describe-savings-plans --states active" });
     steps! { procedure.steps;
         keep ["OFFERING_ID"] "the offering", "aws savingsplans describe-savings-plans-offerings --product-type EC2 --plan-types EC2Instance --payment-options {} --durations {} --currencies {} --filters name=region,values={} name=instanceFamily,values={} --query searchResults[].offeringId --output text", payment, seconds, currency, &key.region, key.family();
         run "commit to {hourly} per hour, used or not", "aws savingsplans create-savings-plan --savings-plan-offering-id $OFFERING_ID --commitment {}", hourly;
     }
-    procedure.back.push(Step::manual(
-        "it can be returned until the time that `aws savingsplans describe-savings-plans` shows \
-         as `returnableUntil` (`aws savingsplans return-savings-plan`); after that nothing ends it",
-    ));
+    procedure.back.push(step! { manual "it can be returned until the time that `aws savingsplans describe-savings-plans` shows as `returnableUntil` (`aws savingsplans return-savings-plan`); after that nothing ends it" });
 }
 
 /// Cancels a capacity reservation that nothing runs in; absent where it is used in part.
@@ -139,14 +122,8 @@ pub(super) fn cancel(fix: &ReservationFix<'_>) -> Option<Procedure> {
     }
     let (id, region, total) = (&reservation.id, &reservation.region, reservation.total);
     let mut procedure = Procedure::default();
-    steps! { procedure.before;
-        expect [format!("{total} {total}")] "{id}: its instances, and how many of them are free", "aws ec2 describe-capacity-reservations --region {} --capacity-reservation-ids {} --query 'CapacityReservations[].[TotalInstanceCount, AvailableInstanceCount]' --output text", region, id;
-    }
-    steps! { procedure.steps;
-        run "cancel {id}", "aws ec2 cancel-capacity-reservation --region {} --capacity-reservation-id {}", region, id;
-    }
-    steps! { procedure.back;
-        typed "reserve it again, as far as there is capacity; set PLATFORM, such as Linux/UNIX", "aws ec2 create-capacity-reservation --region {} --instance-type {} --instance-platform $PLATFORM --availability-zone {} --instance-count {}", region, &reservation.instance_type, &reservation.zone, total;
-    }
+    procedure.before.push(step! { expect [format!("{total} {total}")] "{id}: its instances, and how many of them are free", "aws ec2 describe-capacity-reservations --region {} --capacity-reservation-ids {} --query 'CapacityReservations[].[TotalInstanceCount, AvailableInstanceCount]' --output text", region, id });
+    procedure.steps.push(step! { run "cancel {id}", "aws ec2 cancel-capacity-reservation --region {} --capacity-reservation-id {}", region, id });
+    procedure.back.push(step! { typed "reserve it again, as far as there is capacity; set PLATFORM, such as Linux/UNIX", "aws ec2 create-capacity-reservation --region {} --instance-type {} --instance-platform $PLATFORM --availability-zone {} --instance-count {}", region, &reservation.instance_type, &reservation.zone, total });
     Some(procedure)
 }

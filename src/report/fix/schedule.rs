@@ -90,9 +90,9 @@ pub(super) fn alone(one: &WorkloadFix<'_>) -> Option<Procedure> {
     }
     let region = &key.region;
     let mut procedure = on_instances(one, "running");
-    procedure.before.push(Step::manual(
-        "check that the work begins by itself when an instance starts",
-    ));
+    procedure
+        .before
+        .push(step! { manual "check that the work begins by itself when an instance starts" });
     procedure.before.extend(erased_store(workload));
     let role = Role::of(one, first);
     role.create(&mut procedure);
@@ -100,15 +100,11 @@ pub(super) fn alone(one: &WorkloadFix<'_>) -> Option<Procedure> {
         for (part, some) in one.members.chunks(MOST_IDS).enumerate() {
             let name = format!("{}-{}-{}", edge.name(), part + 1, role.suffix);
             procedure.steps.push(role.schedule(&edge, &name, some));
-            steps! { procedure.back;
-                run "delete the schedule", "aws scheduler delete-schedule --region {} --name {}", region, name;
-            }
+            procedure.back.push(step! { run "delete the schedule", "aws scheduler delete-schedule --region {} --name {}", region, name });
         }
     }
     for some in one.members.chunks(MOST_IDS) {
-        steps! { procedure.back;
-            run "start them, if they are off", "aws ec2 start-instances --region {} --instance-ids {}", region, ids(some);
-        }
+        procedure.back.push(step! { run "start them, if they are off", "aws ec2 start-instances --region {} --instance-ids {}", region, ids(some) });
     }
     let role = role.name();
     steps! { procedure.back;

@@ -3,7 +3,7 @@
 use super::checks::{VALID_DAYS, valid_until};
 use super::planned::{FixItem, FixPlan};
 use super::procedure::{Step, StepKind};
-use crate::report::shared::text::{minute, safe, shell_word};
+use crate::report::shared::text::{minute, safe, shell_word, written};
 use std::fmt::Write;
 
 /// What every script begins with after its heading.
@@ -11,10 +11,7 @@ const FUNCTIONS: &str = include_str!("script.sh");
 
 /// The script of some actions.
 pub fn fix_script(plan: &FixPlan<'_>) -> String {
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    let _ = draw(plan, &mut out);
-    out
+    written(|out| draw(plan, out))
 }
 
 fn draw(plan: &FixPlan<'_>, out: &mut String) -> std::fmt::Result {

@@ -2,13 +2,12 @@
 
 use super::checks::on_instances;
 use super::kubernetes::patched;
-use super::procedure::{FixFile, Procedure, Step, steps};
+use super::procedure::{FixFile, Procedure, step, steps};
 use super::yaml::yaml;
 use crate::analysis::WorkloadFix;
 use crate::savings::{SharedCard, Sharing, SharingMode};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 /// How many instances of each profile a card has.
 type Slices<'a> = BTreeMap<&'a str, usize>;
@@ -20,20 +19,14 @@ pub(super) fn share(one: &WorkloadFix<'_>) -> Option<Procedure> {
     let offer = workload.shape.as_ref()?.gpu.as_ref()?;
     let per_instance = usize::from(offer.share.visible_devices()).max(1);
     let mut procedure = on_instances(one, "running");
-    procedure.before.push(Step::manual(
-        "check that each GPU holds a model of its own, and measure a request on one slice",
-    ));
+    procedure.before.push(step! { manual "check that each GPU holds a model of its own, and measure a request on one slice" });
     match found.mode {
         SharingMode::Mig => mig(one, found, per_instance, &mut procedure),
         SharingMode::Mps => mps(&mut procedure),
     }
     let count = found.action.target().map_or(0, |to| to.count);
-    steps! { procedure.steps;
-        manual "move the tenants to {count} instances, one by one, and stop the other instances once nothing runs on them";
-    }
-    procedure.back.push(Step::manual(
-        "start the other instances again, and move the tenants back before a card leaves its mode",
-    ));
+    procedure.steps.push(step! { manual "move the tenants to {count} instances, one by one, and stop the other instances once nothing runs on them" });
+    procedure.back.push(step! { manual "start the other instances again, and move the tenants back before a card leaves its mode" });
     Some(procedure)
 }
 
@@ -53,13 +46,9 @@ fn mig(one: &WorkloadFix<'_>, found: &Sharing, per_instance: usize, procedure: &
     });
     for number in 1..=instances.len() {
         let configuration = format!("gpucost-{number}");
-        steps! { procedure.steps;
-            typed "on host {number}, with nothing on its GPUs: make the slices", "nvidia-mig-parted apply -f mig-parted.yaml -c {}", configuration;
-        }
+        procedure.steps.push(step! { typed "on host {number}, with nothing on its GPUs: make the slices", "nvidia-mig-parted apply -f mig-parted.yaml -c {}", configuration });
     }
-    steps! { procedure.steps;
-        typed "on each host: every slice is listed with its ID, which a tenant gets in CUDA_VISIBLE_DEVICES", "nvidia-smi -L";
-    }
+    procedure.steps.push(step! { typed "on each host: every slice is listed with its ID, which a tenant gets in CUDA_VISIBLE_DEVICES", "nvidia-smi -L" });
     let slices: BTreeMap<&str, usize> = found.slices_by_profile();
     for profile in slices.keys() {
         // A device plugin with the strategy `mixed` names slices like this.
@@ -80,11 +69,7 @@ fn mig(one: &WorkloadFix<'_>, found: &Sharing, per_instance: usize, procedure: &
 
 fn slices(card: &SharedCard) -> Slices<'_> {
     let mut slices = Slices::new();
-    let placed = card
-        .slices
-        .iter()
-        .filter_map(|slice| slice.placement.as_ref());
-    for (profile, _) in placed {
+    for (profile, _) in card.placements() {
         *slices.entry(&profile.name).or_insert(0) += 1;
     }
     slices
@@ -115,41 +100,24 @@ fn mig_parted(instances: &[&[SharedCard]]) -> Value {
 /// The commands of each host, slices at the places where the packing has them.
 fn nvidia_smi(instances: &[&[SharedCard]]) -> String {
     let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _ = write_commands(instances, &mut text);
+    for (host, cards) in (1..).zip(instances) {
+        text.push_str(&format!("# host {host}\n"));
+        for (device, card) in cards.iter().enumerate() {
+            let places = card
+                .placements()
+                .map(|(profile, start)| format!("{}:{start}", profile.name));
+            let places = places.collect::<Vec<_>>().join(",");
+            if !places.is_empty() {
+                text.push_str(&format!(
+                    "nvidia-smi -i {device} -mig 1\nnvidia-smi mig -i {device} -cgi {places} -C\n"
+                ));
+            }
+        }
+    }
     text
 }
 
-fn write_commands(instances: &[&[SharedCard]], out: &mut String) -> std::fmt::Result {
-    for (index, cards) in instances.iter().enumerate() {
-        writeln!(out, "# host {}", index + 1)?;
-        for (device, card) in cards.iter().enumerate() {
-            let placed = card
-                .slices
-                .iter()
-                .filter_map(|slice| slice.placement.as_ref());
-            let places: Vec<String> = placed
-                .map(|(profile, start)| format!("{}:{start}", profile.name))
-                .collect();
-            if places.is_empty() {
-                continue;
-            }
-            writeln!(out, "nvidia-smi -i {device} -mig 1")?;
-            writeln!(
-                out,
-                "nvidia-smi mig -i {device} -cgi {} -C",
-                places.join(",")
-            )?;
-        }
-    }
-    Ok(())
-}
-
 fn mps(procedure: &mut Procedure) {
-    steps! { procedure.steps;
-        typed "on each host that stays: set CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and CUDA_MPS_PINNED_DEVICE_MEM_LIMIT for each tenant first", "nvidia-cuda-mps-control -d";
-    }
-    procedure.back.push(Step::manual(
-        "on each host: stop the tenants, then type `echo quit | nvidia-cuda-mps-control`",
-    ));
+    procedure.steps.push(step! { typed "on each host that stays: set CUDA_MPS_ACTIVE_THREAD_PERCENTAGE and CUDA_MPS_PINNED_DEVICE_MEM_LIMIT for each tenant first", "nvidia-cuda-mps-control -d" });
+    procedure.back.push(step! { manual "on each host: stop the tenants, then type `echo quit | nvidia-cuda-mps-control`" });
 }

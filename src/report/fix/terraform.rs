@@ -5,7 +5,6 @@ use super::procedure::{FixFile, Procedure, Step};
 use crate::analysis::{GROUP_RESOURCE, GroupFix, WorkloadFix};
 use crate::domain::{ActionKind, PlannedResource};
 use crate::savings::GroupSizes;
-use std::fmt::Write;
 
 /// Adds what the configuration needs, and leaves to Terraform what it would set back.
 pub(super) fn managed(kind: ActionKind, one: &WorkloadFix<'_>, procedure: &mut Procedure) {
@@ -55,25 +54,14 @@ pub(super) fn managed(kind: ActionKind, one: &WorkloadFix<'_>, procedure: &mut P
 
 fn another_type(one: &WorkloadFix<'_>, resource: &PlannedResource) -> Option<FixFile> {
     let (old, new) = (one.instance_type, &one.to?.instance_type);
-    let mut text = header();
-    // Writing to a string cannot fail.
-    let _ = match &resource.type_reference {
-        None => write!(
-            text,
-            "@@ {} @@\n-  instance_type = {}\n+  instance_type = {}\n",
-            resource.address,
-            quoted(old),
-            quoted(new)
-        ),
-        Some(reference) => write!(
-            text,
-            "@@ {reference}, the instance_type of {} @@\n-  {}\n+  {}\n",
-            resource.address,
-            quoted(old),
-            quoted(new)
-        ),
+    let (address, old, new) = (&resource.address, quoted(old), quoted(new));
+    let change = match &resource.type_reference {
+        None => format!("@@ {address} @@\n-  instance_type = {old}\n+  instance_type = {new}\n"),
+        Some(reference) => {
+            format!("@@ {reference}, the instance_type of {address} @@\n-  {old}\n+  {new}\n")
+        }
     };
-    Some(file(resource, text))
+    Some(file(resource, &change))
 }
 
 fn of_group(
@@ -83,31 +71,27 @@ fn of_group(
 ) -> Option<FixFile> {
     let group: GroupFix<'_> = one.group?;
     let (begins, ends) = group.sizes?;
-    let mut text = header();
-    let _ = writeln!(text, "@@ {} @@", resource.address);
+    let mut text = format!("@@ {} @@\n", resource.address);
     if kind == ActionKind::Schedule {
         text.push_str("+  lifecycle {\n+    ignore_changes = [min_size, desired_capacity]\n+  }\n");
-        return Some(file(resource, text));
+        return Some(file(resource, &text));
     }
     (begins != ends).then(|| {
         for (sign, GroupSizes { desired, min }) in [("-", begins), ("+", ends)] {
-            let _ = writeln!(text, "{sign}  min_size         = {min}");
-            let _ = writeln!(text, "{sign}  desired_capacity = {desired}");
+            text.push_str(&format!(
+                "{sign}  min_size         = {min}\n{sign}  desired_capacity = {desired}\n"
+            ));
         }
-        file(resource, text)
+        file(resource, &text)
     })
 }
 
-fn header() -> String {
-    "--- a configuration\n+++ b configuration\n".to_owned()
-}
-
-fn file(resource: &PlannedResource, text: String) -> FixFile {
+fn file(resource: &PlannedResource, change: &str) -> FixFile {
     FixFile {
         name: format!("{}.diff", resource.address),
         language: "diff",
         about: "in the file that holds the resource, which a plan does not name".to_owned(),
-        text,
+        text: format!("--- a configuration\n+++ b configuration\n{change}"),
     }
 }
 

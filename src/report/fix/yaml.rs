@@ -1,16 +1,13 @@
 //! JSON values as YAML in blocks. Every text is quoted as JSON quotes it, which YAML reads
 //! the same.
 
-use crate::report::shared::text::json_escaped;
+use crate::report::shared::text::{json_escaped, written};
 use serde_json::Value;
 use std::fmt::Write;
 
 /// A document. Keys of our own and names of a resource are plain; everything else is quoted.
 pub(super) fn yaml(value: &Value) -> String {
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    let _ = block(value, 0, &mut out);
-    out
+    written(|out| block(value, 0, out))
 }
 
 fn block(value: &Value, depth: usize, out: &mut String) -> std::fmt::Result {
