@@ -5,17 +5,10 @@
 use super::live::{LiveGpu, LiveView};
 use super::profile::ProfileReport;
 use super::shared::openmetrics::{
-    Exposition, Labels, bytes_of_mib, figure, money, number, ratio, ratio_of_percent,
+    Exposition, Labels, bytes_of_mib, figure, gauges, money, number, ratio, ratio_of_percent,
 };
 use super::shared::text::rounded;
 use crate::domain::{HourlyRate, ThrottleReasons};
-
-/// Adds gauges, a line each, with a sample for each row.
-macro_rules! gauges {
-    ($page:ident, $row:ident in $rows:expr, $labels:expr; $($name:literal $help:literal $value:expr;)*) => {$(
-        $page.family($name, $help, $rows.iter().map(|$row| ($labels, $value)));
-    )*};
-}
 
 /// A run so far. Only the GPUs that there are, before the first sample.
 pub fn live_openmetrics(view: &LiveView) -> String {

@@ -36,17 +36,15 @@ pub fn audit_schema() -> Result<String, serde_json::Error> {
                  decimals; percentages are 0-100 and shares 0-1. Keys may be added within a schema \
                  version.";
     let [record, extras] = forms();
+    let tables = [
+        workloads_table([], false),
+        unused_table(&[]),
+        purchases_table(&[]),
+        Table::of("findings", "", ("", ""), findings(), []),
+    ];
     let form = Doc {
-        record,
         extras,
-        tables: vec![
-            workloads_table([], false),
-            unused_table(&[]),
-            purchases_table(&[]),
-            Table::of("findings", "", ("", ""), findings(), []),
-        ],
-        gaps: Some(Vec::new()),
-        ..Doc::default()
+        ..Doc::form_with_gaps(record, tables)
     };
     doc_schema("audit", about, &[form])
 }

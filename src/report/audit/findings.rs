@@ -7,6 +7,7 @@ use crate::domain::{
 };
 use crate::report::doc::{Table, columns};
 use crate::report::reserved::CURRENCIES;
+use crate::report::shared::gaps::groups_of;
 use crate::report::shared::text::{counted, money, some_of};
 use std::collections::BTreeMap;
 
@@ -82,31 +83,27 @@ pub(super) fn findings_table<'a>(
     apart: bool,
 ) -> Table {
     let workloads = audit.workloads.iter();
-    let names: BTreeMap<String, &str> = workloads
-        .map(|audited| (audited.workload.id(), audited.workload.name.as_str()))
-        .collect();
-    let kept: Vec<&Finding> = audit
-        .findings
-        .iter()
-        .filter(|finding| keeps(finding.workload()))
-        .collect();
-    let row = |alike: Vec<&'a Finding>| {
-        Some(Row {
-            finding: alike.first().copied()?,
-            names: alike
-                .iter()
-                .map(|one| names.get(one.workload()).copied().unwrap_or(one.workload()))
-                .collect(),
+    let names = workloads.map(|one| (one.workload.id(), one.workload.name.as_str()));
+    let names: BTreeMap<String, &str> = names.collect();
+    let findings = audit.findings.iter();
+    let kept: Vec<&Finding> = findings.filter(|one| keeps(one.workload())).collect();
+    let rows = alike(&kept, apart).into_iter().map(|alike| {
+        let called = alike.iter().map(|one| one.workload());
+        let called = called.map(|id| names.get(id).copied().unwrap_or(id));
+        Row {
+            finding: alike[0],
+            names: called.collect(),
             alike,
             currency: audit.totals.currency.code(),
-        })
-    };
+        }
+    });
+    let title = "FINDINGS  savings are per finding; they overlap and do not add up";
     Table::of(
         "findings",
-        "FINDINGS  savings are per finding; they overlap and do not add up",
+        title,
         ("finding", "findings"),
-        findings(),
-        alike(&kept, apart).into_iter().filter_map(row),
+        self::findings(),
+        rows,
     )
 }
 
@@ -156,22 +153,9 @@ fn alike<'a>(findings: &[&'a Finding], apart: bool) -> Vec<Vec<&'a Finding>> {
     for one in findings {
         *numbers.entry(key(one)).or_insert(0_usize) += 1;
     }
-    let mut groups: Vec<Vec<&'a Finding>> = Vec::new();
-    let mut places = BTreeMap::new();
-    for one in findings {
-        let key = key(one);
-        let is_one_of_many = numbers.get(&key).is_some_and(|number| *number >= MANY);
-        let place = if apart || !is_one_of_many {
-            groups.len()
-        } else {
-            *places.entry(key).or_insert(groups.len())
-        };
-        match groups.get_mut(place) {
-            Some(group) => group.push(*one),
-            None => groups.push(vec![*one]),
-        }
-    }
-    groups
+    groups_of(findings.iter().copied(), |one| {
+        Some(key(one)).filter(|key| !apart && numbers[key] >= MANY)
+    })
 }
 
 /// The least and the most that a member of a group saves by itself; absent where that is the

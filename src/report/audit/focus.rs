@@ -41,21 +41,21 @@ columns! {
         money "ContractedCost", "", Flat, charge.list, "";
         opt text "ContractedUnitPrice", "", Flat, charge.unit_price.map(plain), "";
         money "EffectiveCost", "", Flat, charge.effective, "";
-        text "InvoiceIssuerName", "", Flat, provider_and_issuer(charge.one.workload.key.provider).1.to_owned(), "";
+        text "InvoiceIssuerName", "", Flat, cloud(charge.one.workload.key.provider)[1].to_owned(), "";
         money "ListCost", "", Flat, charge.list, "";
         opt text "ListUnitPrice", "", Flat, charge.unit_price.map(plain), "";
         word[&[]] "PricingCategory", "", Flat, pricing(charge.kind), "";
         text "PricingQuantity", "", Flat, plain(charge.hours), "";
         text "PricingUnit", "", Flat, "Hours".to_owned(), "";
-        text "ProviderName", "", Flat, provider_and_issuer(charge.one.workload.key.provider).0.to_owned(), "";
-        text "PublisherName", "", Flat, provider_and_issuer(charge.one.workload.key.provider).1.to_owned(), "";
+        text "ProviderName", "", Flat, cloud(charge.one.workload.key.provider)[0].to_owned(), "";
+        text "PublisherName", "", Flat, cloud(charge.one.workload.key.provider)[1].to_owned(), "";
         text "RegionId", "", Flat, charge.one.workload.key.region.clone(), "";
         text "RegionName", "", Flat, charge.one.workload.key.region.clone(), "";
         text "ResourceId", "", Flat, charge.instance.map_or_else(|| charge.one.workload.id(), |id| id.native().to_owned()), "";
         text "ResourceName", "", Flat, charge.one.workload.name.clone(), "";
         word[&[]] "ResourceType", "", Flat, if instances(charge) == 1 { "instance" } else { "instances" }, "";
         word[&[]] "ServiceCategory", "", Flat, if is_idle_storage(charge) { "Storage" } else { "Compute" }, "";
-        word[&[]] "ServiceName", "", Flat, service(charge.one.workload.key.provider), "";
+        word[&[]] "ServiceName", "", Flat, cloud(charge.one.workload.key.provider)[2], "";
         text "SkuId", "", Flat, sku(charge), "";
         text "SkuPriceId", "", Flat, format!("{}/{}/{}", charge.one.workload.key.region, sku(charge), price_name(charge.kind)), "";
         text "SubAccountId", "", Flat, account(charge), "";
@@ -99,20 +99,20 @@ columns! {
         opt word[&[]] "CommitmentDiscountType", "", Flat, discount(charge).map(|(_, kind)| kind), "";
         money "ContractedCost", "", Flat, charge.billed, "";
         money "EffectiveCost", "", Flat, charge.effective, "";
-        text "InvoiceIssuerName", "", Flat, provider_and_issuer(Provider::Aws).1.to_owned(), "";
+        text "InvoiceIssuerName", "", Flat, cloud(Provider::Aws)[1].to_owned(), "";
         money "ListCost", "", Flat, charge.billed, "";
         word[&[]] "PricingCategory", "", Flat, if discount(charge).is_some() { "Committed" } else { "Standard" }, "";
         opt text "PricingQuantity", "", Flat, charge.hours.map(plain), "";
         opt word[&[]] "PricingUnit", "", Flat, charge.hours.map(|_| "Hours"), "";
-        text "ProviderName", "", Flat, provider_and_issuer(Provider::Aws).0.to_owned(), "";
-        text "PublisherName", "", Flat, provider_and_issuer(Provider::Aws).1.to_owned(), "";
+        text "ProviderName", "", Flat, cloud(Provider::Aws)[0].to_owned(), "";
+        text "PublisherName", "", Flat, cloud(Provider::Aws)[1].to_owned(), "";
         opt text "RegionId", "", Flat, charge.one.region.clone(), "";
         opt text "RegionName", "", Flat, charge.one.region.clone(), "";
         text "ResourceId", "", Flat, charge.one.id.clone(), "";
         text "ResourceName", "", Flat, charge.one.name.clone(), "";
         word[&[]] "ResourceType", "", Flat, charge.one.kind, "";
         text "ServiceCategory", "", Flat, "Compute".to_owned(), "";
-        word[&[]] "ServiceName", "", Flat, service(Provider::Aws), "";
+        word[&[]] "ServiceName", "", Flat, cloud(Provider::Aws)[2], "";
         word[&[]] "SkuId", "", Flat, charge.one.kind, "";
         text "SkuPriceId", "", Flat, format!("{}/unused", charge.one.kind), "";
         text "SubAccountId", "", Flat, unused_account(charge), "";
@@ -141,24 +141,50 @@ pub fn focus_csv(
     })
 }
 
-/// Who makes a resource available, and who sends the invoice.
-fn provider_and_issuer(provider: Provider) -> (&'static str, &'static str) {
-    match provider {
-        Provider::Aws | Provider::SageMaker => ("AWS", "Amazon Web Services, Inc."),
-        Provider::Azure => ("Microsoft", "Microsoft Corporation"),
-        Provider::Gcp => ("Google Cloud", "Google LLC"),
-        Provider::OnPremises => ("On-premises", "On-premises"),
-    }
+/// A row for each cloud: who makes a resource available, who sends the invoice, and the service.
+macro_rules! clouds {
+    ($($provider:ident: $name:literal, $issuer:literal, $service:literal;)*) => {
+        fn cloud(provider: Provider) -> [&'static str; 3] {
+            match provider { $(Provider::$provider => [$name, $issuer, $service],)* }
+        }
+    };
+}
+clouds! {
+    Aws: "AWS", "Amazon Web Services, Inc.", "Amazon Elastic Compute Cloud";
+    SageMaker: "AWS", "Amazon Web Services, Inc.", "Amazon SageMaker";
+    Azure: "Microsoft", "Microsoft Corporation", "Virtual Machines";
+    Gcp: "Google Cloud", "Google LLC", "Compute Engine";
+    OnPremises: "On-premises", "On-premises", "On-premises";
 }
 
-fn service(provider: Provider) -> &'static str {
-    match provider {
-        Provider::Aws => "Amazon Elastic Compute Cloud",
-        Provider::Azure => "Virtual Machines",
-        Provider::Gcp => "Compute Engine",
-        Provider::OnPremises => "On-premises",
-        Provider::SageMaker => "Amazon SageMaker",
-    }
+/// A row for each kind of charge: what it is for in words, its price, its category, and the
+/// category and type of the commitment that pays.
+macro_rules! charges {
+    ($($kind:ident: $what:literal, $price:literal, $pricing:literal, $commitment:expr;)*) => {
+        fn what(kind: ChargeKind) -> &'static str {
+            match kind { $(ChargeKind::$kind => $what,)* }
+        }
+
+        fn price_name(kind: ChargeKind) -> &'static str {
+            match kind { $(ChargeKind::$kind => $price,)* }
+        }
+
+        fn pricing(kind: ChargeKind) -> &'static str {
+            match kind { $(ChargeKind::$kind => $pricing,)* }
+        }
+
+        fn commitment(kind: ChargeKind) -> Option<(&'static str, &'static str)> {
+            match kind { $(ChargeKind::$kind => $commitment,)* }
+        }
+    };
+}
+charges! {
+    OnDemand: "on-demand hours of", "on-demand", "Standard", None;
+    Spot: "spot hours of", "spot", "Dynamic", None;
+    Reserved: "hours covered by reserved instances for", "on-demand", "Committed", Some(("Usage", "Reserved Instance"));
+    SavingsPlan: "hours covered by a savings plan for", "on-demand", "Committed", Some(("Spend", "Savings Plan"));
+    CapacityBlock: "hours in a Capacity Block of", "capacity-block", "Committed", Some(("Usage", "Capacity Block"));
+    IdleStorage: "volumes and addresses of stopped", "idle-storage", "Standard", None;
 }
 
 /// How many instances it is about.
@@ -169,36 +195,9 @@ fn instances(charge: &Charge<'_>) -> usize {
     }
 }
 
-/// Category and type of a commitment that pays.
-fn commitment(kind: ChargeKind) -> Option<(&'static str, &'static str)> {
-    match kind {
-        ChargeKind::Reserved => Some(("Usage", "Reserved Instance")),
-        ChargeKind::SavingsPlan => Some(("Spend", "Savings Plan")),
-        ChargeKind::CapacityBlock => Some(("Usage", "Capacity Block")),
-        ChargeKind::OnDemand | ChargeKind::Spot | ChargeKind::IdleStorage => None,
-    }
-}
-
-fn price_name(kind: ChargeKind) -> &'static str {
-    match kind {
-        ChargeKind::Spot => "spot",
-        ChargeKind::IdleStorage => "idle-storage",
-        ChargeKind::CapacityBlock => "capacity-block",
-        ChargeKind::OnDemand | ChargeKind::Reserved | ChargeKind::SavingsPlan => "on-demand",
-    }
-}
-
 fn description(charge: &Charge<'_>) -> String {
-    let key = &charge.one.workload.key;
-    let what = match charge.kind {
-        ChargeKind::OnDemand => "on-demand hours of",
-        ChargeKind::Spot => "spot hours of",
-        ChargeKind::Reserved => "hours covered by reserved instances for",
-        ChargeKind::SavingsPlan => "hours covered by a savings plan for",
-        ChargeKind::CapacityBlock => "hours in a Capacity Block of",
-        ChargeKind::IdleStorage => "volumes and addresses of stopped",
-    };
-    format!("Estimate by gpucost: {what} {}", key.instance_type)
+    let name = &charge.one.workload.key.instance_type;
+    format!("Estimate by gpucost: {} {name}", what(charge.kind))
 }
 
 /// Category and type of the commitment of which a part is unused.
@@ -232,14 +231,6 @@ fn sku(charge: &Charge<'_>) -> String {
         "storage".to_owned()
     } else {
         format!("{name}/{}/{}", price.operating_system, price.tenancy)
-    }
-}
-
-fn pricing(kind: ChargeKind) -> &'static str {
-    match kind {
-        ChargeKind::OnDemand | ChargeKind::IdleStorage => "Standard",
-        ChargeKind::Spot => "Dynamic",
-        ChargeKind::Reserved | ChargeKind::SavingsPlan | ChargeKind::CapacityBlock => "Committed",
     }
 }
 

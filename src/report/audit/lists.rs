@@ -5,9 +5,9 @@ use super::document::audit_doc;
 use super::findings::findings_table;
 use crate::analysis::{Audit, ReconciledRow, Reconciliation};
 use crate::domain::{
-    Gap, Money, PriceBasis, PriceKey, PriceOrigin, PriceQuote, StorageQuote, StorageResource,
+    Money, PriceBasis, PriceKey, PriceOrigin, PriceQuote, StorageQuote, StorageResource,
 };
-use crate::report::doc::{CsvRows, Doc, Table, columns};
+use crate::report::doc::{CsvRows, Doc, Table, columns, gaps_table, tables};
 use crate::report::promises::purchases_table;
 use crate::report::reserved::CURRENCIES;
 
@@ -24,14 +24,7 @@ pub enum AuditTable<'a> {
 
 /// A list of an audit as a document.
 pub fn audit_list(audit: &Audit, list: AuditTable<'_>) -> Doc {
-    let tables = match list {
-        AuditTable::Actions => vec![actions_table(audit)],
-        AuditTable::Purchases => vec![purchases_table(&audit.purchases)],
-        AuditTable::Findings => vec![findings_table(audit, |_| true, true)],
-        AuditTable::Gaps => vec![gaps_table(audit)],
-        AuditTable::Prices => prices_tables(audit).into(),
-        AuditTable::Reconciliation(reconciled) => vec![reconciliation_table(reconciled)],
-    };
+    let tables = tables_of(audit, list);
     Doc {
         csv: CsvRows::Tables(tables.len()),
         tables,
@@ -42,21 +35,47 @@ pub fn audit_list(audit: &Audit, list: AuditTable<'_>) -> Doc {
 /// An audit with all its lists, for a workbook.
 pub fn audit_workbook(audit: &Audit, reconciled: &Reconciliation) -> Doc {
     let mut doc = audit_doc(audit, None);
-    doc.tables.extend([actions_table(audit), gaps_table(audit)]);
-    doc.tables.extend(prices_tables(audit));
-    doc.tables.push(reconciliation_table(reconciled));
+    let lists = [
+        AuditTable::Actions,
+        AuditTable::Gaps,
+        AuditTable::Prices,
+        AuditTable::Reconciliation(reconciled),
+    ];
+    let tables = lists.into_iter().flat_map(|list| tables_of(audit, list));
+    doc.tables.extend(tables);
     doc
 }
 
-columns! {
-    fn gaps<'a>(gap: &'a Gap) {
-        text "what", "", Flat, gap.what.to_string(), "";
-        text "where", "", Flat, gap.place.clone(), "";
-        text "reason", "", Flat, gap.reason.clone(), "";
-        text "hint", "", Flat, gap.hint.clone(), "";
-        opt text "cause", "", Flat, gap.cause.as_ref().map(|cause| cause.kind().name().to_owned()), "";
+/// The tables of a list. A price stands once, whatever figures rest on it.
+fn tables_of(audit: &Audit, list: AuditTable<'_>) -> Vec<Table> {
+    match list {
+        AuditTable::Actions => Vec::from(tables! {
+            "actions", "ACTIONS", ("action", "actions"), actions(), Step::all(audit), summed: &["monthly_savings", "waste_monthly_savings"];
+        }),
+        AuditTable::Purchases => vec![purchases_table(&audit.purchases)],
+        AuditTable::Findings => vec![findings_table(audit, |_| true, true)],
+        AuditTable::Gaps => vec![gaps_table(&audit.gaps)],
+        AuditTable::Prices => Vec::from(tables! {
+            "prices", "PRICES", ("price", "prices"), prices(), audit.prices.quotes();
+            "storage_prices", "", ("price", "prices"), storage_prices(), audit.prices.storage();
+        }),
+        AuditTable::Reconciliation(reconciled) => Vec::from(tables! {
+            "reconciliation", "", ("row", "rows"), reconciliation(), &reconciled.rows, summed: RECONCILED;
+        }),
     }
 }
+
+/// The steps from list prices to the cost.
+const RECONCILED: &[&str] = &[
+    "list_monthly_cost",
+    "unlisted_monthly_cost",
+    "discount_monthly",
+    "spot_monthly",
+    "commitment_monthly",
+    "idle_storage_monthly_cost",
+    "unused_monthly_cost",
+    "monthly_cost",
+];
 
 columns! {
     fn prices<'a>(price: (&'a PriceKey, &'a PriceQuote)) {
@@ -108,55 +127,5 @@ columns! {
         money "idle_storage_monthly_cost", "", Flat, Money::new(row.steps.idle_storage, row.currency), "";
         money "unused_monthly_cost", "", Flat, Money::new(row.steps.unused, row.currency), "";
         money "monthly_cost", "", Flat, Money::new(row.steps.cost, row.currency), "";
-    }
-}
-
-fn actions_table(audit: &Audit) -> Table {
-    let steps = Step::all(audit);
-    Table {
-        summed: &["monthly_savings", "waste_monthly_savings"],
-        ..Table::of(
-            "actions",
-            "ACTIONS",
-            ("action", "actions"),
-            actions(),
-            steps,
-        )
-    }
-}
-
-fn gaps_table(audit: &Audit) -> Table {
-    Table::of("gaps", "GAPS", ("gap", "gaps"), gaps(), &audit.gaps)
-}
-
-/// Every price that a figure of the audit rests on, each once.
-fn prices_tables(audit: &Audit) -> [Table; 2] {
-    let noun = ("price", "prices");
-    let storage = audit.prices.storage();
-    [
-        Table::of("prices", "PRICES", noun, prices(), audit.prices.quotes()),
-        Table::of("storage_prices", "", noun, storage_prices(), storage),
-    ]
-}
-
-fn reconciliation_table(reconciled: &Reconciliation) -> Table {
-    Table {
-        summed: &[
-            "list_monthly_cost",
-            "unlisted_monthly_cost",
-            "discount_monthly",
-            "spot_monthly",
-            "commitment_monthly",
-            "idle_storage_monthly_cost",
-            "unused_monthly_cost",
-            "monthly_cost",
-        ],
-        ..Table::of(
-            "reconciliation",
-            "",
-            ("row", "rows"),
-            reconciliation(),
-            &reconciled.rows,
-        )
     }
 }

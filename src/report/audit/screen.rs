@@ -7,11 +7,12 @@ use super::record::{measured, record};
 use super::workloads::{unused_table, workloads_table};
 use crate::analysis::{Audit, AuditedWorkload, ClassTotals, DayCost, Grouping};
 use crate::domain::{ActionKind, Classification, EstateSource, Kpi, Money};
-use crate::report::doc::{Doc, Plot, PlotKind, Table, columns};
+use crate::report::doc::{Doc, Plot, PlotKind, Table, columns, tables};
 use crate::report::groups::groups_table;
 use crate::report::promises::purchases_table;
 use crate::report::shared::next::{Invocation, Setup};
 use crate::report::shared::plots::{Bar, MOST_BARS};
+use crate::report::shared::style::worth_words;
 use crate::report::shared::text::{count, counted, minute, money, percent, rounded};
 use crate::report::shared::view::{Picked, View, sum, summed};
 use crate::report::target::target_in_words;
@@ -25,6 +26,8 @@ const FIRST: usize = 3;
 const OWNED: usize = 3;
 const PROMISED: usize = 1;
 const CAUSES: usize = 2;
+/// What a list of actions adds up to.
+const SUMMED: &[&str] = &["monthly_savings"];
 const OF_FILTERS: &str = "Filters choose the rows of workloads, actions and findings; all other \
                           figures are of everything in scope.";
 
@@ -195,30 +198,18 @@ fn not_counted(audit: &Audit) -> Vec<String> {
 fn plan(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Vec<Table> {
     let (steps, outside) = Step::in_order(audit, picked, how.view);
     let most = |rows: usize| how.is_brief.then_some(rows);
-    let list = |key, title: &str, steps: Vec<Step<'_>>, rows| Table {
-        summed: &["monthly_savings"],
-        most: most(rows),
-        ..Table::of(key, title, ("action", "actions"), actions(), steps)
-    };
     let steps = steps.into_iter().filter(|step| !step.is_purchase());
     let (first, owned): (Vec<_>, Vec<_>) = steps.partition(Step::is_harmless);
-    let first = list(
-        "do_first",
-        "DO FIRST  no running work is at risk",
-        first,
-        FIRST,
-    );
-    let title = "WITH THE OWNER  each action applies after the ones before it";
-    let mut owned = list("with_owner", title, owned, OWNED);
+    let [first, mut owned] = tables! {
+        "do_first", "DO FIRST  no running work is at risk", ("action", "actions"), actions(), first, summed: SUMMED, most: most(FIRST);
+        "with_owner", "WITH THE OWNER  each action applies after the ones before it", ("action", "actions"), actions(), owned, summed: SUMMED, most: most(OWNED);
+    };
     if !outside.is_empty() {
-        let saved = outside
-            .iter()
-            .map(|step| Some(step.action.monthly_savings()));
-        let worth = sum(saved).map_or(String::new(), |sum| format!(" worth {}", money(sum)));
+        let saved = outside.iter().map(|step| step.action.monthly_savings());
+        let worth = worth_words(sum(saved.map(Some)));
         let number = counted(outside.len() as u64, "action", "actions");
-        owned
-            .notes
-            .push(format!("{number}{worth} outside of the filters."));
+        let notes = &mut owned.notes;
+        notes.push(format!("{number}{worth} outside of the filters."));
     }
     if !how.is_brief {
         owned.notes.extend(averages(&picked.kept));
@@ -262,7 +253,8 @@ fn silent(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Table {
     let most = if how.is_brief { CAUSES } else { causes.len() };
     let line = |(cause, workloads): &(&str, Vec<&AuditedWorkload>)| {
         let number = counted(workloads.len() as u64, "workload", "workloads");
-        let cost = self::summed_cost(cost(workloads));
+        let cost =
+            cost(workloads).map_or(String::new(), |cost| format!(", {} per month", money(cost)));
         format!("{number}{cost}: {cause}")
     };
     let mut notes: Vec<String> = causes.iter().take(most).map(line).collect();
@@ -284,10 +276,6 @@ fn silent(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Table {
         notes,
         ..Table::default()
     }
-}
-
-fn summed_cost(cost: Option<Money>) -> String {
-    cost.map_or(String::new(), |cost| format!(", {} per month", money(cost)))
 }
 
 /// Why the plan does nothing with a workload.
@@ -363,40 +351,22 @@ fn lists(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Vec<Table
     let of_classes = totals.running_by_classification.iter();
     let of_classes = of_classes.map(|(class, sums)| (class.name(), *sums));
     let stopped = (totals.stopped.workloads > 0).then_some(("stopped", totals.stopped));
-    let noun = ("class", "classes");
-    let of_classes = of_classes.chain(stopped);
-    let of_classes = Table::of("classes", "CLASSES", noun, classes(), of_classes);
     let kinds = totals.by_action.iter();
     let kinds = kinds.map(|(kind, saved)| (kind.name(), *saved));
-    let noun = ("action", "actions");
-    let title = "SAVINGS BY ACTION  each kind applies after the ones before it";
-    let kinds = Table::of("savings", title, noun, steps(), kinds);
     let tagged = audit.workloads.iter().filter_map(|audited| {
         let workload = &audited.workload;
         Some((workload.name.clone(), workload.ignored.clone()?))
     });
-    let noun = ("workload", "workloads");
-    let title = "IGNORED  excluded from recommendations by tag";
-    let tagged = Table::of("ignored", title, noun, ignored(), tagged);
     let apart = how.view.lists_members();
     let findings = findings_table(audit, |id| picked.keeps(id), apart);
-    let shown = &how.days[how.days.len().saturating_sub(MOST_BARS)..];
-    let by_day = Table::of(
-        "days",
-        "DAYS  what each cost, and what of it did not run",
-        ("day", "days"),
-        days(),
-        shown,
-    );
-    vec![
-        workloads,
-        of_classes,
-        kinds,
-        unused_table(&audit.unused),
-        findings,
-        tagged,
-        by_day,
-    ]
+    let [classes, kinds, tagged, by_day] = tables! {
+        "classes", "CLASSES", ("class", "classes"), classes(), of_classes.chain(stopped);
+        "savings", "SAVINGS BY ACTION  each kind applies after the ones before it", ("action", "actions"), steps(), kinds;
+        "ignored", "IGNORED  excluded from recommendations by tag", ("workload", "workloads"), ignored(), tagged;
+        "days", "DAYS  what each cost, and what of it did not run", ("day", "days"), days(), &how.days[how.days.len().saturating_sub(MOST_BARS)..];
+    };
+    let unused = unused_table(&audit.unused);
+    vec![workloads, classes, kinds, unused, findings, tagged, by_day]
 }
 
 /// Utilization by hour of the week, and the cost of each day.

@@ -7,7 +7,7 @@ use crate::domain::{
     Money, PurchaseOption, Risk, Target, UsageState, UtilizationSummary, Workload, WorkloadKind,
     floored,
 };
-use crate::report::doc::{Kind, Table, Value, columns};
+use crate::report::doc::{Kind, Table, Value, columns, tables};
 use crate::report::reserved::CURRENCIES;
 use crate::report::shared::sparkline::sparkline;
 use crate::report::shared::text::{a_year, json_account};
@@ -227,30 +227,19 @@ pub(super) fn workloads_table<'a>(
     workloads: impl IntoIterator<Item = &'a AuditedWorkload>,
     ascii: bool,
 ) -> Table {
-    Table {
-        summed: SUMMED,
-        ..Table::of(
-            "workloads",
-            "WORKLOADS",
-            ("workload", "workloads"),
-            self::workloads(),
-            workloads.into_iter().map(|audited| Row::of(audited, ascii)),
-        )
-    }
+    let rows = workloads.into_iter().map(|audited| Row::of(audited, ascii));
+    let [table] = tables! {
+        "workloads", "WORKLOADS", ("workload", "workloads"), self::workloads(), rows, summed: SUMMED;
+    };
+    table
 }
 
 /// What is paid for and does not run, as a table.
 pub(super) fn unused_table(commitments: &[UnusedCommitment]) -> Table {
-    Table {
-        summed: SUMMED,
-        ..Table::of(
-            "unused_commitments",
-            "UNUSED  included in the monthly cost, paid for but not running",
-            ("commitment", "commitments"),
-            unused(),
-            commitments,
-        )
-    }
+    let [table] = tables! {
+        "unused_commitments", "UNUSED  included in the monthly cost, paid for but not running", ("commitment", "commitments"), unused(), commitments, summed: SUMMED;
+    };
+    table
 }
 
 fn last_day(commitment: &UnusedCommitment) -> Option<Date> {
