@@ -6,7 +6,7 @@ use crate::analysis::{
 };
 use crate::domain::{Kpi, KpiValue, Money, PastAudit, PastFinding, PastWorkload};
 use crate::report::doc::{
-    CsvRows, Doc, Head, Kind, Record, Table, Value, column, columns, doc_schema, heads,
+    CsvRows, Doc, Head, Kind, Record, Table, Value, column, columns, doc_schema, heads, tables,
 };
 use crate::report::reserved::CURRENCIES;
 use crate::report::run_diff::run_diff_form;
@@ -175,13 +175,11 @@ pub fn diff_doc(diff: &AuditDiff<'_>) -> Doc {
         format!("{} per month", change.signed())
     });
     let [new, old] = [diff.new, diff.old].map(|audit| minute(audit.as_of));
-    let mut record = Record::of(document(), diff);
-    record.heads.extend(kpi_heads());
-    record.values.extend(
-        diff.kpis
-            .iter()
-            .map(|kpi| Value::make_record(&amounts(), kpi_amounts(kpi))),
-    );
+    let kpis_of = |kpi| Value::make_record(&amounts(), kpi_amounts(kpi));
+    let record = Record::of(document(), diff).and(Record {
+        values: diff.kpis.iter().map(kpis_of).collect(),
+        ..kpi_form()
+    });
     let mut tables = vec![totals(diff), kpis(diff)];
     tables.extend(data_tables(Some(diff)));
     Doc {
@@ -202,147 +200,103 @@ pub fn diff_schema() -> Result<String, serde_json::Error> {
     let about = "What changed between two audits, or between two profiled runs; docs/diff.md says \
                  how audits are compared. Amounts are per month and have cents; percentages are \
                  0-100. Keys may be added within a schema version.";
-    let mut record = Record::heads(document());
-    record.heads.extend(kpi_heads());
-    let audits = Doc {
-        record,
-        tables: data_tables(None).into(),
-        ..Doc::default()
-    };
+    let record = Record::heads(document()).and(kpi_form());
+    let audits = Doc::form(record, data_tables(None));
     doc_schema("diff", about, &[audits, run_diff_form()])
 }
 
 /// Cost, waste and what the plan saves; below them what was counted, what became of the plan,
 /// and what limits the comparison.
 fn totals(diff: &AuditDiff<'_>) -> Table {
-    let mut totals = Table::of(
-        "totals",
-        "TOTALS  per month",
-        ("sum", "sums"),
-        figures(),
-        [
-            ("cost", diff.monthly_cost),
-            ("waste", diff.monthly_waste),
-            ("planned savings", diff.monthly_savings),
-        ]
-        .map(|(name, amounts)| (name.to_owned(), delta(amounts))),
-    );
+    let sums = [
+        ("cost", diff.monthly_cost),
+        ("waste", diff.monthly_waste),
+        ("planned savings", diff.monthly_savings),
+    ];
+    let sums = sums.map(|(name, amounts)| (name.to_owned(), delta(amounts)));
+    let noun = ("sum", "sums");
+    let mut totals = Table::of("totals", "TOTALS  per month", noun, figures(), sums);
+    let number = |rows: usize| count(rows as u64);
     totals.notes.push(format!(
         "workloads: {} added, {} removed, {} changed, {} unchanged; findings: {} gone, {} new, {} \
          unchanged",
-        count(diff.added.len() as u64),
-        count(diff.removed.len() as u64),
-        count(diff.changed.len() as u64),
+        number(diff.added.len()),
+        number(diff.removed.len()),
+        number(diff.changed.len()),
         count(diff.unchanged),
-        count(diff.gone.len() as u64),
-        count(diff.appeared.len() as u64),
+        number(diff.gone.len()),
+        number(diff.appeared.len()),
         count(diff.kept),
     ));
     totals.notes.extend(diff.plan.as_ref().map(outcome));
     let caveats = diff.caveats.iter();
-    totals
-        .notes
-        .extend(caveats.map(|caveat| format!("caution: {caveat}")));
+    let caveats = caveats.map(|caveat| format!("caution: {caveat}"));
+    totals.notes.extend(caveats);
     totals
 }
 
 /// The key figures that changed.
 fn kpis(diff: &AuditDiff<'_>) -> Table {
     let changed = diff.kpis.iter().filter(|kpi| kpi.is_changed());
+    let changed = changed.map(|kpi| (title(kpi.kpi).to_owned(), kpi_amounts(kpi)));
+    let noun = ("key figure", "key figures");
     Table::of(
         "kpis",
         "KEY FIGURES  that changed",
-        ("key figure", "key figures"),
+        noun,
         figures(),
-        changed.map(|kpi| (title(kpi.kpi).to_owned(), kpi_amounts(kpi))),
+        changed,
     )
 }
 
 fn data_tables<'a>(diff: Option<&'a AuditDiff<'a>>) -> [Table; 7] {
     let diffs = || diff.into_iter();
-    let workload = ("workload", "workloads");
-    let finding = ("finding", "findings");
+    let (workload, finding) = (("workload", "workloads"), ("finding", "findings"));
+    let gone = diff.map_or("GONE  findings".to_owned(), gone_title);
     let mut endings_last = findings();
     let sentence = endings_last.pop();
     endings_last.extend(endings());
     endings_last.extend(sentence);
-    [
-        Table::of(
-            "unit_costs",
-            "COSTS OF WORK",
-            ("unit of work", "units of work"),
-            unit_costs(),
-            diffs().flat_map(|diff| &diff.unit_costs),
-        ),
-        Table::of(
-            "added",
-            "ADDED  most expensive first",
-            workload,
-            workloads(),
-            diffs().flat_map(|diff| diff.added.iter().copied()),
-        ),
-        Table::of(
-            "removed",
-            "REMOVED  most expensive first",
-            workload,
-            workloads(),
-            diffs().flat_map(|diff| diff.removed.iter().copied()),
-        ),
-        Table::of(
-            "changed",
-            "CHANGED  largest change of the cost first",
-            workload,
-            changed(),
-            diffs().flat_map(|diff| &diff.changed),
-        ),
-        Table::of(
-            "unused_commitments",
-            "PAID FOR BUT NOT RUNNING  where its cost changed",
-            ("commitment", "commitments"),
-            unused(),
-            diffs().flat_map(|diff| &diff.unused),
-        ),
-        Table::of(
-            "findings_gone",
-            diff.map_or("GONE  findings".to_owned(), gone_title),
-            finding,
-            endings_last,
-            diffs().flat_map(|diff| {
-                let names = diff.old.names();
-                let row = move |gone: &'a GoneFinding<'a>| -> FindingRow<'a> {
-                    (gone.finding, gone.finding.about(&names), Some(gone))
-                };
-                diff.gone.iter().map(row)
-            }),
-        ),
-        Table::of(
-            "findings_new",
-            "NEW  findings",
-            finding,
-            findings(),
-            diffs().flat_map(|diff| {
-                let names = diff.new.names();
-                let row = move |finding: &&'a PastFinding| -> FindingRow<'a> {
-                    (finding, finding.about(&names), None)
-                };
-                diff.appeared.iter().map(row)
-            }),
-        ),
-    ]
+    tables! {
+        "unit_costs", "COSTS OF WORK", ("unit of work", "units of work"), unit_costs(), diffs().flat_map(|diff| &diff.unit_costs);
+        "added", "ADDED  most expensive first", workload, workloads(), diffs().flat_map(|diff| diff.added.iter().copied());
+        "removed", "REMOVED  most expensive first", workload, workloads(), diffs().flat_map(|diff| diff.removed.iter().copied());
+        "changed", "CHANGED  largest change of the cost first", workload, changed(), diffs().flat_map(|diff| &diff.changed);
+        "unused_commitments", "PAID FOR BUT NOT RUNNING  where its cost changed", ("commitment", "commitments"), unused(), diffs().flat_map(|diff| &diff.unused);
+        "findings_gone", gone, finding, endings_last, diffs().flat_map(gone_rows);
+        "findings_new", "NEW  findings", finding, findings(), diffs().flat_map(new_rows);
+    }
+}
+
+fn gone_rows<'a>(diff: &'a AuditDiff<'a>) -> impl Iterator<Item = FindingRow<'a>> {
+    let names = diff.old.names();
+    let rows = diff.gone.iter();
+    rows.map(move |gone| (gone.finding, gone.finding.about(&names), Some(gone)))
+}
+
+fn new_rows<'a>(diff: &'a AuditDiff<'a>) -> impl Iterator<Item = FindingRow<'a>> {
+    let names = diff.new.names();
+    let rows = diff.appeared.iter();
+    rows.map(move |finding| (*finding, finding.about(&names), None))
 }
 
 fn delta(delta: Delta) -> [Value; 3] {
     [delta.old, delta.new, delta.change()].map(Value::make_money)
 }
 
-fn kpi_heads() -> impl Iterator<Item = Head> {
-    Kpi::ALL.iter().map(|kpi| Head {
+/// The key figures, which have no values yet.
+fn kpi_form() -> Record {
+    let heads = Kpi::ALL.iter().map(|kpi| Head {
         path: format!("kpis.{}", kpi.name()).into(),
         kind: Kind::Record(heads(amounts())),
         is_optional: false,
         meaning: title(*kpi),
         ..column("", "")
-    })
+    });
+    Record {
+        heads: heads.collect(),
+        values: Vec::new(),
+    }
 }
 
 fn kpi_amounts(delta: &KpiDelta) -> [Value; 3] {
@@ -366,22 +320,13 @@ fn outcome(plan: &PlanOutcome) -> String {
         money(plan.planned),
         less(plan.saved)
     );
+    let storage = "for idle storage while stopped";
+    let lost = "that the plan budgeted for work lost on spot";
+    let snapshots = "that the plan budgeted for snapshots of released volumes";
     for (amount, before, after) in [
-        (
-            plan.storage_of_stopped,
-            "net of",
-            "for idle storage while stopped",
-        ),
-        (
-            plan.lost_work,
-            "with",
-            "that the plan budgeted for work lost on spot",
-        ),
-        (
-            plan.snapshots,
-            "with",
-            "that the plan budgeted for snapshots of released volumes",
-        ),
+        (plan.storage_of_stopped, "net of", storage),
+        (plan.lost_work, "with", lost),
+        (plan.snapshots, "with", snapshots),
     ] {
         if !amount.amount().is_zero() {
             words.push_str(&format!(", {before} {} {after}", money(amount)));
@@ -415,20 +360,18 @@ fn gone_title(diff: &AuditDiff<'_>) -> String {
 
 /// What differs of a workload but its cost, which has a column.
 fn differences(change: &WorkloadChange<'_>) -> String {
-    let parts: Vec<String> = change
-        .fields
-        .iter()
-        .filter(|field| field.name != "monthly_cost")
-        .map(|field| {
-            let name = match field.name {
-                "instance_type" => "type",
-                "purchase_option" => "option",
-                "classification" => "class",
-                other => other,
-            };
-            format!("{name} {} → {}", field.old, field.new)
-        })
-        .collect();
+    let fields = change.fields.iter();
+    let fields = fields.filter(|field| field.name != "monthly_cost");
+    let parts = fields.map(|field| {
+        let name = match field.name {
+            "instance_type" => "type",
+            "purchase_option" => "option",
+            "classification" => "class",
+            other => other,
+        };
+        format!("{name} {} → {}", field.old, field.new)
+    });
+    let parts: Vec<String> = parts.collect();
     if parts.is_empty() {
         "cost only".to_owned()
     } else {
@@ -438,15 +381,10 @@ fn differences(change: &WorkloadChange<'_>) -> String {
 
 /// Type, count, option and class of a workload.
 fn described(workload: &PastWorkload) -> String {
-    format!(
-        "{} × {}, {}, {}",
-        workload.instances.len(),
-        workload.instance_type,
-        workload.purchase_option,
-        if workload.running {
-            &workload.classification
-        } else {
-            "stopped"
-        }
-    )
+    let class = match workload.running {
+        true => workload.classification.as_str(),
+        false => "stopped",
+    };
+    let (number, name) = (workload.instances.len(), &workload.instance_type);
+    format!("{number} × {name}, {}, {class}", workload.purchase_option)
 }

@@ -94,55 +94,56 @@ fn claim_rows<'a>() -> Vec<Column<Line<'a, ShowbackSums>>> {
 /// The groups as comma-separated values: without a total, so that a spreadsheet can sum them.
 pub fn groups_doc(by: &Grouping, currency: Currency) -> Doc {
     Doc {
-        tables: vec![match by {
-            Grouping::Workloads(by) => {
-                let lines = group_lines(by, currency);
-                table(&names(&by.keys), group_rows(), lines, false)
-            }
-            Grouping::Claims(by) => {
-                let lines = claim_lines(by, currency);
-                table(&names(&by.keys), claim_rows(), lines, false)
-            }
-        }],
+        tables: vec![grouped(by, currency, false)],
         ..Doc::default()
     }
 }
 
 /// The groups for a screen, below their total.
 pub(in crate::report) fn groups_table(by: &Grouping) -> Table {
-    let (mut table, number, unpriced) = match by {
+    let mut table = grouped(by, Currency::Usd, true);
+    let (split, number, unpriced) = match by {
         Grouping::Workloads(by) => {
-            let lines = std::iter::once(total(&by.total)).chain(group_lines(by, Currency::Usd));
             let number = by.total.unpriced_workloads;
+            let split = "Cost is split into useful (cost times mean GPU utilization), idle, \
+                         unmeasured and stopped.";
             let unpriced = counted(number, "workload is", "workloads are");
-            let mut table = table(&names(&by.keys), group_rows(), lines, true);
-            table.notes.push(
-                "Cost is split into useful (cost times mean GPU utilization), idle, unmeasured \
-                 and stopped."
-                    .to_owned(),
-            );
-            (table, number, unpriced)
+            (split.to_owned(), number, unpriced)
         }
         Grouping::Claims(by) => {
-            let lines = std::iter::once(total(&by.total)).chain(claim_lines(by, Currency::Usd));
             let number = by.total.unpriced_nodes;
-            let unpriced = counted(number, "node is", "nodes are");
-            let mut table = table(&names(&by.keys), claim_rows(), lines, true);
-            table.notes.push(format!(
+            let split = format!(
                 "The cost of what pods hold is split into used (cost times mean GPU utilization), \
                  idle and unmeasured, by the GPUs that pods held at {}; pods that ended before \
                  are not included.",
                 minute(by.as_of)
-            ));
-            (table, number, unpriced)
+            );
+            (split, number, counted(number, "node is", "nodes are"))
         }
     };
+    table.notes.push(split);
     if number > 0 {
         table.notes.push(format!(
             "{unpriced} not in the totals: no price, or a different currency."
         ));
     }
     table
+}
+
+/// A row for each group; on a screen, the total stands above them.
+fn grouped(by: &Grouping, currency: Currency, is_screen: bool) -> Table {
+    match by {
+        Grouping::Workloads(by) => {
+            let total = is_screen.then(|| total(&by.total)).into_iter();
+            let lines = total.chain(group_lines(by, currency));
+            table(&names(&by.keys), group_rows(), lines, is_screen)
+        }
+        Grouping::Claims(by) => {
+            let total = is_screen.then(|| total(&by.total)).into_iter();
+            let lines = total.chain(claim_lines(by, currency));
+            table(&names(&by.keys), claim_rows(), lines, is_screen)
+        }
+    }
 }
 
 fn table<'a, S: 'a>(

@@ -64,13 +64,10 @@ pub fn run_diff_doc(diff: &RunDiff<'_>) -> Doc {
         "one run of each: a change of at most {}% counts as noise (`--noise`)",
         diff.noise_percent
     ));
+    let [old, new] = [diff.old, diff.new].map(place);
     Doc {
         name: "diff",
-        headline: format!(
-            "Two runs compared: old {}; new {}",
-            place(diff.old),
-            place(diff.new)
-        ),
+        headline: format!("Two runs compared: old {old}; new {new}"),
         record: Record::of(document(), diff),
         tables: vec![table],
         ..Doc::default()
@@ -79,21 +76,12 @@ pub fn run_diff_doc(diff: &RunDiff<'_>) -> Doc {
 
 /// The document without a value, for its schema.
 pub(super) fn run_diff_form() -> Doc {
-    Doc {
-        record: Record::heads(document()),
-        tables: vec![table(&[])],
-        ..Doc::default()
-    }
+    Doc::form(Record::heads(document()), [table(&[])])
 }
 
 fn table(rows: &[RunFigure]) -> Table {
-    Table::of(
-        "figures",
-        "FIGURES  per unit of work first, then of the whole runs",
-        ("figure", "figures"),
-        figures(),
-        rows,
-    )
+    let title = "FIGURES  per unit of work first, then of the whole runs";
+    Table::of("figures", title, ("figure", "figures"), figures(), rows)
 }
 
 fn currency(figure: &RunFigure) -> Option<&'static str> {
@@ -141,19 +129,14 @@ fn name(figure: &RunFigure) -> String {
 
 /// `g5.12xlarge, us-east-1, 4 × A10G`.
 fn place(run: &PastRun) -> String {
-    let mut parts: Vec<String> = [&run.instance_type, &run.region]
-        .into_iter()
-        .flatten()
-        .cloned()
-        .collect();
+    let parts = [&run.instance_type, &run.region].into_iter().flatten();
+    let mut parts: Vec<String> = parts.cloned().collect();
     if parts.is_empty() {
         parts.extend(run.hostname.clone());
     }
-    let models: Vec<Option<GpuModel>> = run
-        .gpus
-        .iter()
-        .map(|name| name.as_deref().map(GpuModel::from_driver_name))
-        .collect();
+    let names = run.gpus.iter().map(Option::as_deref);
+    let models = names.map(|name| name.map(GpuModel::from_driver_name));
+    let models: Vec<Option<GpuModel>> = models.collect();
     if let Some(first) = models.first() {
         let is_one = models.iter().all(|model| model == first);
         let model = first.as_ref().filter(|_| is_one);

@@ -3,7 +3,7 @@
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{Clusters, Finding};
 use crate::savings::{CommitmentUse, UnusedCommitment};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// Before the ID of a workload: its part of the plan alone.
 const PLAN: &str = "plan:";
@@ -50,7 +50,8 @@ pub fn find_explained<'a>(audit: &'a Audit, clusters: &Clusters, id: &str) -> Fo
         let all = explainable_ids(audit).into_iter();
         let all = all.chain(instances.map(ToString::to_string));
         let begun = all.filter(|other| !id.is_empty() && other.starts_with(id));
-        let whole = only(begun.collect(), NotFound::Several).ok_or(NotFound::Unknown)??;
+        let begun = begun.map(|id| (id.clone(), id));
+        let whole = only(begun, NotFound::Several).ok_or(NotFound::Unknown)??;
         by_name(audit, clusters, &whole).ok_or(NotFound::Unknown)?
     })
 }
@@ -96,12 +97,18 @@ fn by_name<'a>(audit: &'a Audit, clusters: &Clusters, id: &str) -> Option<Found<
     found.or_else(|| Some(workload(id.strip_prefix(PLAN)?)?.map(Explained::Plan)))
 }
 
-/// The only one of some IDs; `None` of none, and `several` of more.
-fn only(ids: BTreeSet<String>, several: fn(Vec<String>) -> NotFound) -> Option<Found<String>> {
-    let mut ids: Vec<String> = ids.into_iter().collect();
-    match ids.len() {
-        0 | 1 => ids.pop().map(Ok),
-        _ => Some(Err(several(ids))),
+/// The only one of some things with their IDs; `None` of none, and `several` of more IDs.
+fn only<T>(
+    things: impl Iterator<Item = (String, T)>,
+    several: fn(Vec<String>) -> NotFound,
+) -> Option<Found<T>> {
+    let mut first: BTreeMap<String, T> = BTreeMap::new();
+    for (id, thing) in things {
+        first.entry(id).or_insert(thing);
+    }
+    match first.len() {
+        0 | 1 => first.pop_first().map(|(_, thing)| Ok(thing)),
+        _ => Some(Err(several(first.into_keys().collect()))),
     }
 }
 
@@ -111,10 +118,9 @@ fn finding<'a>(
     is_meant: impl Fn(&Finding) -> bool,
     several: fn(Vec<String>) -> NotFound,
 ) -> Option<Found<Explained<'a>>> {
-    let all = || audit.findings.iter().filter(|one| is_meant(one));
-    let id = only(all().map(Finding::id).collect(), several)?;
-    let first = all().next()?;
-    Some(id.map(|_| explained(audit, first)))
+    let meant = audit.findings.iter().filter(|one| is_meant(one));
+    let meant = only(meant.map(|one| (one.id(), one)), several)?;
+    Some(meant.map(|one| explained(audit, one)))
 }
 
 /// A finding with the workload that it is about, where it is about one.
@@ -132,9 +138,9 @@ fn workload_or_node<'a>(
 ) -> Option<Found<&'a AuditedWorkload>> {
     workload(audit, id).or_else(|| {
         let nodes = clusters.nodes.iter().filter(|node| node.name == id);
-        let machines = nodes.map(|node| node.machine.to_string()).collect();
+        let machines = nodes.map(|node| (node.machine.to_string(), &node.machine));
         match only(machines, NotFound::Several)? {
-            Ok(machine) => workload(audit, &machine),
+            Ok(machine) => workload(audit, machine.as_str()),
             Err(several) => Some(Err(several)),
         }
     })
@@ -154,13 +160,11 @@ fn workload<'a>(audit: &'a Audit, id: &str) -> Option<Found<&'a AuditedWorkload>
         let mut instances = one.workload.instances.iter();
         one.workload.name == id || instances.any(|instance| instance.native() == id)
     };
-    let named = || workloads().filter(is_named);
-    let whole = only(
-        named().map(|one| one.workload.id()).collect(),
+    let named = workloads().filter(is_named);
+    only(
+        named.map(|one| (one.workload.id(), one)),
         NotFound::Ambiguous,
-    )?;
-    let first = named().next()?;
-    Some(whole.map(|_| first))
+    )
 }
 
 /// Every ID of a finding, a workload, a commitment or an unused reservation, in the order of the

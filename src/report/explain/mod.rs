@@ -23,7 +23,7 @@ use self::plan::{Planned, actions, alternatives, balance, planned};
 use crate::analysis::AuditedWorkload;
 use crate::domain::{Action, Evidence, Finding, GpuUsage, Money, Observation, Risk, Workload};
 use crate::report::audit::findings::evidence;
-use crate::report::doc::{CsvRows, Doc, Record, Table, columns, doc_schema};
+use crate::report::doc::{CsvRows, Doc, Record, columns, doc_schema, tables};
 use crate::report::shared::text::money;
 use crate::savings::LEVERS;
 use std::collections::BTreeSet;
@@ -177,25 +177,19 @@ impl<'a> Subject<'a> {
             )
         }));
         self.sections.retain(|(_, lines)| !lines.is_empty());
-        let (section, gpu) = (("section", "sections"), ("GPU", "GPUs"));
-        let (lever, action) = (("lever", "levers"), ("action", "actions"));
-        let others = "ALTERNATIVES  possible individually, not in the plan";
-        let tables = vec![
-            Table::of("sections", "DERIVATION", section, sections(), self.sections),
-            Table::of("gpus", "GPUS", gpu, gpus(), self.gpus),
-            Table::of("levers", "LEVERS", lever, levers(), self.levers),
-            Table {
-                notes,
-                ..Table::of("plan", title, action, actions(), self.plan)
-            },
-            Table::of("alternatives", others, action, actions(), self.alternatives),
-        ];
+        let tables = tables! {
+            "sections", "DERIVATION", ("section", "sections"), sections(), self.sections;
+            "gpus", "GPUS", ("GPU", "GPUs"), gpus(), self.gpus;
+            "levers", "LEVERS", ("lever", "levers"), levers(), self.levers;
+            "plan", title, ("action", "actions"), actions(), self.plan, notes: notes;
+            "alternatives", "ALTERNATIVES  possible individually, not in the plan", ("action", "actions"), actions(), self.alternatives;
+        };
         Doc {
             name: "explain",
             headline,
             record,
             csv: CsvRows::Tables(tables.len()),
-            tables,
+            tables: tables.into(),
             ..Doc::default()
         }
     }

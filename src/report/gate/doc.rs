@@ -7,26 +7,23 @@ use crate::analysis::gate::{
     BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GateReport, MissingData, Place,
     SettingChange, SettingsUse, Suppressed, Violation,
 };
-use crate::domain::GapSubject;
+use crate::domain::Severity;
 use crate::report::doc::{
-    CsvRows, Doc, Given, Record, Table, Value, columns, doc_markdown, doc_schema, doc_slack,
+    CsvRows, Doc, Given, Record, Table, Value, columns, doc_markdown, doc_schema, doc_slack, tables,
 };
 use crate::report::promises::promises_words;
 use crate::report::reserved::CURRENCIES;
+use crate::report::shared::gaps::groups_of;
 use crate::report::shared::text::{counted, currency_code, minute, some_of};
 use std::collections::BTreeMap;
 
-const OUTCOMES: &[&str] = &["clean", "nothing", "incomplete", "violated"];
-const RESULTS: &[&str] = &["passed", "accepted", "incomplete", "violated"];
-const SEVERITIES: &[&str] = &["info", "warning", "critical"];
-const STATES: &[&str] = &["new", "worse", "known"];
 /// Places that a row on screens names of data that is missing in several.
 const NAMED: usize = 3;
 
 columns! {
     fn outcome(report: GateReport) {
         text "gpucost_version", "", Data, env!("CARGO_PKG_VERSION").to_owned(), "";
-        word[OUTCOMES] "outcome", "", Data, report.outcome.name(), "";
+        word[GateOutcome::NAMES] "outcome", "", Data, report.outcome.name(), "";
         opt text "policy", "", Data, report.policy_file.clone(), "The policy file, as it was named.";
         opt record[settings] "settings", "", Wide, report.settings.as_ref(), "Settings beside the policy that change amounts or findings and differ from the defaults; null without any.";
     }
@@ -77,7 +74,7 @@ columns! {
 
 columns! {
     fn checks<'a>(check: &'a Check) {
-        word[RESULTS] "outcome", "result", Narrow(0), check.outcome.name(), "";
+        word[CheckOutcome::NAMES] "outcome", "result", Narrow(0), check.outcome.name(), "";
         text "rule", "rule", Narrow(0), check.rule.clone(), "";
         text "scope", "scope", Narrow(0), check.scope.clone(), "";
         opt text "observed", "observed", Narrow(0), check.observed.clone(), "";
@@ -103,7 +100,7 @@ type ViolationRow<'a> = (&'a Violation, &'a [String]);
 columns! {
     fn violations<'a>(row: ViolationRow<'a>) {
         opt money "monthly", "monthly", Narrow(0), row.0.monthly, "The money that it is about; these overlap and do not add up.";
-        word[SEVERITIES] "severity", "severity", Narrow(0), row.0.severity.name(), "";
+        word[Severity::NAMES] "severity", "severity", Narrow(0), row.0.severity.name(), "";
         text "rule", "rule", Narrow(0), row.0.rule.clone(), "";
         text "scope", "scope", Narrow(0), row.0.scope.clone(), "A workload's id, `everything`, `account …`, `region …`, `tag key=value`, or an address in a Terraform plan.";
         text "title", "", Data, row.0.title.clone(), "";
@@ -120,7 +117,7 @@ columns! {
         opt record[place] "place", "", Data, place_row(&row.0.place), "Where it is written.";
         texts "steps", "", Data, row.0.steps.clone(), "";
         texts "caveats", "", Data, row.1.to_vec(), "What would stop an engineer from the steps, most serious first.";
-        opt word[STATES] "baseline_state", "", Data, row.0.baseline_state.map(BaselineState::name), "How it stands to the baseline; null without one, and for what is not compared.";
+        opt word[BaselineState::NAMES] "baseline_state", "", Data, row.0.baseline_state.map(BaselineState::name), "How it stands to the baseline; null without one, and for what is not compared.";
         opt text "before", "", Data, row.0.before.clone(), "What the baseline observed, with its unit.";
     }
 }
@@ -241,12 +238,7 @@ pub(in crate::report) fn report_doc(
 /// The same without a value, for its schema.
 pub(in crate::report) fn report_form(more: Record, mut tables: Vec<Table>) -> Doc {
     tables.extend(report_tables(None, &Caveats::new()));
-    Doc {
-        record: Record::heads(outcome()).and(more),
-        tables,
-        gaps: Some(Vec::new()),
-        ..Doc::default()
-    }
+    Doc::form_with_gaps(Record::heads(outcome()).and(more), tables)
 }
 
 /// What screens show: settings and what fails first, then what a plan changes and what passes.
@@ -310,37 +302,23 @@ fn screens(
 
 /// Data that is missing in several places for one reason, as one row.
 fn alike(missing: &[MissingData]) -> Vec<MissingData> {
-    fn cause(missing: &MissingData) -> (&GapSubject, &str, &str, &[String]) {
-        (
-            &missing.what,
-            &missing.reason,
-            &missing.hint,
-            &missing.rules,
-        )
-    }
-    let mut groups: Vec<(&MissingData, Vec<&str>)> = Vec::new();
-    for missing in missing {
-        match groups
-            .iter_mut()
-            .find(|(first, _)| cause(first) == cause(missing))
-        {
-            Some((_, places)) => places.push(&missing.place),
-            None => groups.push((missing, vec![&missing.place])),
-        }
-    }
-    let groups = groups.into_iter();
+    let cause = |missing: &MissingData| {
+        let MissingData {
+            what,
+            reason,
+            hint,
+            rules,
+            ..
+        } = missing.clone();
+        Some((what.to_string(), reason, hint, rules))
+    };
+    let groups = groups_of(missing, cause).into_iter();
     groups
-        .map(|(first, places)| MissingData {
-            place: some_of(places.into_iter(), NAMED),
-            ..first.clone()
+        .map(|group| MissingData {
+            place: some_of(group.iter().map(|one| one.place.as_str()), NAMED),
+            ..group[0].clone()
         })
         .collect()
-}
-
-macro_rules! tables {
-    ($($key:literal, $title:literal, $noun:expr, $columns:expr, $rows:expr;)*) => {
-        [$(Table::of($key, $title, $noun, $columns, $rows)),*]
-    };
 }
 
 fn report_tables(report: Option<&GateReport>, caveats: &Caveats<'_>) -> [Table; 5] {

@@ -77,9 +77,8 @@ columns! {
 /// The metrics of an audit as a document. `period_seconds` is the grid of the series.
 pub fn metrics_doc(audit: &Audit, period_seconds: u32, invocation: &Invocation) -> Doc {
     let having = |wanted: Option<Signal>| {
-        instances(audit)
-            .filter(|(_, usage)| usage.signal.map(|(signal, _)| signal) == wanted)
-            .count() as u64
+        let signals = instances(audit).map(|(_, usage)| usage.signal.map(|(signal, _)| signal));
+        signals.filter(|signal| *signal == wanted).count() as u64
     };
     let (silent, power) = (having(None), having(Some(Signal::GpuPowerUtilization)));
     let total = instances(audit).count() as u64;
@@ -110,39 +109,21 @@ pub fn metrics_schema() -> Result<String, serde_json::Error> {
     let about = "GPU utilization and metric coverage of each running instance; docs/json.md has \
                  the promises of every document. Utilization is 0-100, shares 0-1, memory in MiB; \
                  absent is null, not zero. Keys may be added within a schema version.";
-    let form = Doc {
-        record: Record::heads(scope()),
-        tables: vec![table(std::iter::empty())],
-        gaps: Some(Vec::new()),
-        ..Doc::default()
-    };
+    let tables = [table(std::iter::empty())];
+    let form = Doc::form_with_gaps(Record::heads(scope()), tables);
     doc_schema("metrics", about, &[form])
 }
 
 fn table<'a>(rows: impl Iterator<Item = (&'a Workload, &'a InstanceUsage)>) -> Table {
-    let noun = ("instance", "instances");
-    Table::of(
-        "instances",
-        "INSTANCES  GPU utilization",
-        noun,
-        machines(),
-        rows,
-    )
+    let (title, noun) = ("INSTANCES  GPU utilization", ("instance", "instances"));
+    Table::of("instances", title, noun, machines(), rows)
 }
 
 /// Running instances with their workload, in order of the audit.
 fn instances(audit: &Audit) -> impl Iterator<Item = (&Workload, &InstanceUsage)> {
-    audit
-        .workloads
-        .iter()
-        .filter(|audited| audited.workload.key.running)
-        .flat_map(|audited| {
-            audited
-                .workload
-                .usage
-                .iter()
-                .map(|usage| (&*audited.workload, usage))
-        })
+    let workloads = audit.workloads.iter().map(|audited| &*audited.workload);
+    let running = workloads.filter(|workload| workload.key.running);
+    running.flat_map(|workload| workload.usage.iter().map(move |usage| (workload, usage)))
 }
 
 fn signal(usage: &InstanceUsage) -> &'static str {

@@ -5,7 +5,7 @@ use super::brief::{notes, runs};
 use crate::analysis::gate::GateReport;
 use crate::analysis::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals};
 use crate::domain::{Currency, Missing, Money, Planned, PriceKey, PriceQuote};
-use crate::report::doc::{Doc, Kind, Record, Table, Value, columns, doc_schema};
+use crate::report::doc::{Doc, Kind, Record, Table, Value, columns, doc_schema, tables};
 use crate::report::gate::brief::GateBrief;
 use crate::report::gate::doc::{Caveats, report_doc, report_form};
 use crate::report::reserved::{CURRENCIES, ORIGINS};
@@ -129,23 +129,11 @@ pub fn terraform_schema() -> Result<String, serde_json::Error> {
 }
 
 fn tables(change: Option<&PlannedChange>) -> [Table; 2] {
-    let changes_of = || change.into_iter();
-    [
-        Table::of(
-            "plan.changes",
-            "CHANGE  unknown costs first, then the largest rise",
-            ("row", "rows"),
-            changes(),
-            changes_of().flat_map(|change| &change.rows),
-        ),
-        Table::of(
-            "plan.totals",
-            "TOTAL  per month, of what is known at both ends",
-            ("currency", "currencies"),
-            totals(),
-            changes_of().flat_map(|change| &change.totals),
-        ),
-    ]
+    let plans = || change.into_iter();
+    tables! {
+        "plan.changes", "CHANGE  unknown costs first, then the largest rise", ("row", "rows"), changes(), plans().flat_map(|change| &change.rows);
+        "plan.totals", "TOTAL  per month, of what is known at both ends", ("currency", "currencies"), totals(), plans().flat_map(|change| &change.totals);
+    }
 }
 
 fn hourly(side: &PlannedSide) -> Option<Money> {
