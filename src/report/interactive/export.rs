@@ -2,7 +2,7 @@
 
 use crate::analysis::Audit;
 use crate::domain::{RejectedAction, is_unsafe};
-use crate::report::shared::text::{minute, money, money_or_absent, safe};
+use crate::report::shared::text::{minute, money, money_or_absent, safe, written};
 use std::fmt::Write;
 
 /// Begins the comment above a choice.
@@ -11,10 +11,7 @@ pub const CHOICE_TITLE: &str = "# Actions that were chosen in `gpucost audit --i
 /// The text of a policy file: what is accepted as comments, and a table for each action that
 /// is off.
 pub(super) fn policy(audit: &Audit, rejected: &[RejectedAction]) -> String {
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    let _ = draw(audit, rejected, &mut out);
-    out
+    written(|out| draw(audit, rejected, out))
 }
 
 fn draw(audit: &Audit, rejected: &[RejectedAction], out: &mut String) -> std::fmt::Result {

@@ -9,49 +9,65 @@ use ratatui::text::Line;
 use std::collections::BTreeSet;
 
 /// A line of a list.
-pub(super) enum Listed {
+enum Listed {
     Heading(Line<'static>),
     /// The row of this index.
     Row(usize),
 }
 
 /// The lines that a height has room for, with the row of the cursor among them; `places` are the
-/// workloads of the rows. Without groups these are the rows.
+/// workloads of the rows, and `row` draws one of them by its index. Without groups these are the
+/// rows.
 pub(super) fn listed(
     model: &Model<'_>,
     places: &[usize],
     cursor: usize,
     (width, height): (usize, usize),
-) -> impl Iterator<Item = Listed> {
+    row: impl Fn(usize) -> Option<Line<'static>>,
+) -> Vec<Line<'static>> {
     let groups: Vec<Option<String>> = places.iter().map(|place| model.group_of(*place)).collect();
-    let mut all = Vec::new();
+    let mut lines = Vec::new();
     let mut at_cursor = 0;
     for (index, group) in groups.iter().enumerate() {
         let is_first = index == 0 || groups[index - 1] != *group;
         if let Some(name) = group.as_ref().filter(|_| is_first) {
             let number = groups[index..].iter().take_while(|one| *one == group);
             let own = &places[index..index + number.count()];
-            all.push(Listed::Heading(heading(model, name, own, width)));
+            lines.push(Listed::Heading(heading(model, name, own, width)));
         }
         if index == cursor {
-            at_cursor = all.len();
+            at_cursor = lines.len();
         }
-        all.push(Listed::Row(index));
+        lines.push(Listed::Row(index));
     }
-    let first = first_row(at_cursor, all.len(), height);
-    all.into_iter().skip(first).take(height)
+    let first = first_row(at_cursor, lines.len(), height);
+    let lines = lines.into_iter().skip(first).take(height);
+    let drawn = lines.filter_map(|line| match line {
+        Listed::Heading(line) => Some(line),
+        Listed::Row(index) => row(index),
+    });
+    drawn.collect()
 }
 
 /// A group with the cost and the savings of its workloads.
 fn heading(model: &Model<'_>, name: &str, places: &[usize], width: usize) -> Line<'static> {
     let places: BTreeSet<usize> = places.iter().copied().collect();
-    let facts = || places.iter().filter_map(|place| model.facts.get(*place));
-    let of = |amount: fn(&RowFacts) -> Option<Money>| money_or_absent(sum(facts().map(amount)));
-    let text = format!(
-        "{name}: {}, {} per month, saves {}",
-        counted(places.len() as u64, "workload", "workloads"),
-        of(|facts| facts.cost),
-        of(|facts| facts.monthly_savings),
-    );
+    let number = counted(places.len() as u64, "workload", "workloads");
+    let text = format!("{name}: {number}, {}", sums(model, &places));
     Line::styled(fit(&text, width), bold())
+}
+
+/// What workloads cost and what the plan saves of that, in words.
+pub(super) fn sums<'a>(
+    model: &Model<'_>,
+    places: impl IntoIterator<Item = &'a usize> + Copy,
+) -> String {
+    let of = |amount: fn(&RowFacts) -> Option<Money>| {
+        let facts = places
+            .into_iter()
+            .filter_map(|place| model.facts.get(*place));
+        money_or_absent(sum(facts.map(amount)))
+    };
+    let (cost, saved) = (of(|facts| facts.cost), of(|facts| facts.monthly_savings));
+    format!("{cost} per month, saves {saved}")
 }

@@ -1,13 +1,12 @@
 //! The list of workloads.
 
-use super::groups::{Listed, listed};
+use super::groups::{listed, sums};
 use super::model::Model;
 use super::words::{bold, left, right, row};
 use crate::analysis::AuditedWorkload;
-use crate::domain::Money;
 use crate::report::shared::sparkline::sparkline;
 use crate::report::shared::text::{ABSENT, count, counted, fit, money_or_absent, percent};
-use crate::report::shared::view::{RowFacts, SortKey, sum};
+use crate::report::shared::view::{RowFacts, SortKey};
 use ratatui::text::Line;
 
 /// Columns that the name takes at least.
@@ -17,83 +16,61 @@ const MARK: usize = 2;
 /// Hours of a bar's part of the window.
 const BARS: usize = 14;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Column {
-    Name,
-    Type,
-    Region,
-    Class,
-    Team,
-    Mean,
-    Bars,
-    Cost,
-    Savings,
-    Actions,
+/// A column beside the name of a workload.
+struct Column {
+    title: &'static str,
+    width: usize,
+    /// Its place in the order in which columns are wanted.
+    wanted: usize,
+    /// On which side it stands.
+    side: fn(&str, usize) -> String,
+    cell: fn(&AuditedWorkload, &RowFacts, bool) -> String,
 }
 
-/// Columns beside the name in the order in which they are wanted, with their widths.
-const WANTED: [(Column, usize); 9] = [
-    (Column::Cost, 12),
-    (Column::Savings, 12),
-    (Column::Mean, 6),
-    (Column::Type, 15),
-    (Column::Class, 17),
-    (Column::Actions, 20),
-    (Column::Bars, BARS),
-    (Column::Region, 14),
-    (Column::Team, 14),
-];
-const ORDER: [Column; 10] = [
-    Column::Name,
-    Column::Type,
-    Column::Region,
-    Column::Class,
-    Column::Team,
-    Column::Mean,
-    Column::Bars,
-    Column::Cost,
-    Column::Savings,
-    Column::Actions,
-];
+macro_rules! beside_the_name {
+    ($($title:literal, $width:expr, $wanted:literal, $side:ident, $cell:expr;)*) => {
+        /// Columns beside the name of a workload, in their order.
+        static COLUMNS: &[Column] = &[
+            $(Column { title: $title, width: $width, wanted: $wanted, side: $side, cell: $cell }),*
+        ];
+    };
+}
+beside_the_name! {
+    "TYPE", 15, 3, left, |audited, facts, _| types(audited, facts);
+    "REGION", 14, 7, left, |_, facts, _| facts.region.clone();
+    "CLASS", 17, 4, left, |_, facts, _| facts.class.to_owned();
+    "TEAM", 14, 8, left, |_, facts, _| facts.team.clone().unwrap_or_else(|| ABSENT.to_owned());
+    "UTIL", 6, 2, right, |_, facts, _| facts.utilization.map_or_else(|| ABSENT.to_owned(), percent);
+    "BUSIEST", BARS, 6, left, |audited, _, ascii| bars(audited, ascii);
+    "COST/MONTH", 12, 0, right, |_, facts, _| money_or_absent(facts.cost);
+    "SAVES/MONTH", 12, 1, right, |_, facts, _| money_or_absent(facts.monthly_savings);
+    "PLAN", 20, 5, left, |audited, _, _| planned(audited);
+}
 
 pub(super) fn lines(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'static>> {
-    let columns = columns(width);
+    let (columns, name) = columns(width);
     let sorted = model.view.sort.unwrap_or(SortKey::Cost);
-    let header = |column: Column| match column {
-        Column::Name => "WORKLOAD",
-        Column::Type => "TYPE",
-        Column::Region => "REGION",
-        Column::Class => "CLASS",
-        Column::Team => "TEAM",
-        Column::Mean => "UTIL",
-        Column::Bars => "BUSIEST",
-        Column::Cost => "COST/MONTH",
-        Column::Savings => "SAVES/MONTH",
-        Column::Actions => "PLAN",
+    let line = |first: &str, cell: &dyn Fn(&Column) -> String| {
+        let columns = columns.iter().copied();
+        let cells = columns.map(|one| (one.side)(&cell(one), one.width));
+        let first = std::iter::once(left(first, name));
+        first.chain(cells).collect::<Vec<String>>().join(" ")
     };
-    let header = joined(&columns, |column| header(column).to_owned());
+    let header = line("WORKLOAD", &|column| column.title.to_owned());
     let mut lines = vec![
         Line::from(fit(&summary(model, sorted), width)),
         Line::styled(fit(&format!("  {header}"), width), bold()),
     ];
     let rows = height.saturating_sub(lines.len());
-    for one in listed(model, &model.shown, model.cursor, (width, rows)) {
-        let index = match one {
-            Listed::Heading(line) => {
-                lines.push(line);
-                continue;
-            }
-            Listed::Row(index) => index,
-        };
+    let rows = listed(model, &model.shown, model.cursor, (width, rows), |index| {
         let place = model.shown[index];
-        let (Some(audited), Some(facts)) =
-            (model.audit.workloads.get(place), model.facts.get(place))
-        else {
-            continue;
-        };
-        let text = joined(&columns, |column| cell(column, audited, facts, model.ascii));
-        lines.push(row(&text, index == model.cursor));
-    }
+        let audited = model.audit.workloads.get(place)?;
+        let facts = model.facts.get(place)?;
+        let cell = |column: &Column| (column.cell)(audited, facts, model.ascii);
+        let text = line(&audited.workload.name, &cell);
+        Some(row(&text, index == model.cursor))
+    });
+    lines.extend(rows);
     lines
 }
 
@@ -101,77 +78,46 @@ pub(super) fn lines(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<
 fn summary(model: &Model<'_>, sorted: SortKey) -> String {
     let all = model.audit.workloads.len();
     let shown = model.shown.len();
-    let facts = || {
-        model
-            .shown
-            .iter()
-            .filter_map(|place| model.facts.get(*place))
-    };
-    let of = |amount: fn(&RowFacts) -> Option<Money>| money_or_absent(sum(facts().map(amount)));
+    let sums = sums(model, &model.shown);
     let number = if shown == all {
         counted(all as u64, "workload", "workloads")
     } else {
         format!("{} of {} workloads", count(shown as u64), count(all as u64))
     };
-    let filter = if model.filter.is_empty() {
-        String::new()
-    } else {
-        format!(" · filter `{}`", model.filter)
-    };
-    format!(
-        "{number}, {} per month, saves {} · by {sorted}{filter}",
-        of(|facts| facts.cost),
-        of(|facts| facts.monthly_savings),
-    )
+    let filter = model.filter_words();
+    format!("{number}, {sums} · by {sorted}{filter}")
 }
 
-/// The columns that fit, in their order.
-fn columns(width: usize) -> Vec<(Column, usize)> {
+/// The columns that fit, in their order, and the width that they leave to the name.
+fn columns(width: usize) -> (Vec<&'static Column>, usize) {
+    let mut places: Vec<usize> = (0..COLUMNS.len()).collect();
+    places.sort_by_key(|place| COLUMNS[*place].wanted);
     let mut left = width.saturating_sub(MARK + LEAST_NAME);
-    let mut chosen = Vec::new();
-    for (column, columns) in WANTED {
-        if left > columns {
-            left -= columns + 1;
-            chosen.push((column, columns));
-        }
-    }
-    chosen.push((Column::Name, LEAST_NAME + left));
-    chosen.sort_by_key(|(column, _)| ORDER.iter().position(|other| other == column));
-    chosen
-}
-
-fn joined(columns: &[(Column, usize)], cell: impl Fn(Column) -> String) -> String {
-    let cells = columns.iter().map(|(column, width)| {
-        let text = cell(*column);
-        match column {
-            Column::Mean | Column::Cost | Column::Savings => right(&text, *width),
-            _ => left(&text, *width),
-        }
+    places.retain(|place| {
+        let columns = COLUMNS[*place].width;
+        let fits = left > columns;
+        left -= if fits { columns + 1 } else { 0 };
+        fits
     });
-    cells.collect::<Vec<String>>().join(" ")
+    places.sort_unstable();
+    let chosen = places.into_iter().map(|place| &COLUMNS[place]);
+    (chosen.collect(), LEAST_NAME + left)
 }
 
-fn cell(column: Column, audited: &AuditedWorkload, facts: &RowFacts, ascii: bool) -> String {
-    match column {
-        Column::Name => audited.workload.name.clone(),
-        Column::Type => match audited.workload.instances.len() {
-            1 => facts.instance_type.clone(),
-            number => format!("{number}×{}", facts.instance_type),
-        },
-        Column::Region => facts.region.clone(),
-        Column::Class => facts.class.to_owned(),
-        Column::Team => facts.team.clone().unwrap_or_else(|| ABSENT.to_owned()),
-        Column::Mean => facts.utilization.map_or_else(|| ABSENT.to_owned(), percent),
-        Column::Bars => {
-            let hours = audited.workload.activity.hours();
-            let maxima: Vec<Option<f64>> = hours.map(|hour| hour.maximum).collect();
-            sparkline(&maxima, BARS, ascii).unwrap_or_else(|| ABSENT.to_owned())
-        }
-        Column::Cost => money_or_absent(facts.cost),
-        Column::Savings => money_or_absent(facts.monthly_savings),
-        Column::Actions => {
-            let kinds = audited.actions.iter().map(|action| action.kind().name());
-            kinds.collect::<Vec<&str>>().join(", ")
-        }
+fn types(audited: &AuditedWorkload, facts: &RowFacts) -> String {
+    match audited.workload.instances.len() {
+        1 => facts.instance_type.clone(),
+        number => format!("{number}×{}", facts.instance_type),
     }
+}
+
+fn bars(audited: &AuditedWorkload, ascii: bool) -> String {
+    let hours = audited.workload.activity.hours();
+    let maxima: Vec<Option<f64>> = hours.map(|hour| hour.maximum).collect();
+    sparkline(&maxima, BARS, ascii).unwrap_or_else(|| ABSENT.to_owned())
+}
+
+fn planned(audited: &AuditedWorkload) -> String {
+    let kinds = audited.actions.iter().map(|action| action.kind().name());
+    kinds.collect::<Vec<&str>>().join(", ")
 }

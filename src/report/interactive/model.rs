@@ -177,8 +177,8 @@ impl<'a> Model<'a> {
                 return Effect::Export(export::policy(&self.audit, &rejected));
             }
             _ => match self.screen {
-                Screen::Workloads => self.in_workloads(key),
-                Screen::Plan => self.in_plan(key),
+                Screen::Workloads => self.in_list(key, false),
+                Screen::Plan => self.in_list(key, true),
                 Screen::Workload { from_plan } => self.in_workload(key, from_plan),
             },
         }
@@ -207,44 +207,31 @@ impl<'a> Model<'a> {
             Key::Char(c) => self.filter.push(c),
             _ => {}
         }
-        (self.cursor, self.plan_cursor) = (0, 0);
-        self.list();
+        self.list_from_the_top();
     }
 
-    fn in_workloads(&mut self, key: Key) {
-        match key {
-            Key::Char('/') => self.is_typing = true,
-            Key::Char('s' | 'S') => self.sort(),
-            Key::Char('b' | 'B') => self.group(),
-            Key::Tab => self.screen = Screen::Plan,
-            Key::Escape if !self.filter.is_empty() => self.clear_filter(),
-            Key::Enter | Key::Right => {
-                if let Some(place) = self.shown.get(self.cursor).copied() {
-                    self.open_workload(place, None, false);
-                }
+    fn in_list(&mut self, key: Key, is_plan: bool) {
+        let entry = match is_plan {
+            true => self.entries.get(self.plan_cursor).copied(),
+            false => None,
+        };
+        let place = match is_plan {
+            true => entry.map(|(place, _)| place),
+            false => self.shown.get(self.cursor).copied(),
+        };
+        match (key, entry, place) {
+            (Key::Char('/'), ..) => self.is_typing = true,
+            (Key::Char('s' | 'S'), ..) if !is_plan => self.sort(),
+            (Key::Char('b' | 'B'), ..) => self.group(),
+            (Key::Tab, ..) if !is_plan => self.screen = Screen::Plan,
+            (Key::Escape, ..) if !self.filter.is_empty() => self.clear_filter(),
+            (Key::Tab | Key::Escape, ..) => self.screen = Screen::Workloads,
+            (Key::Char(' '), Some((place, kind)), _) => self.toggle(place, kind),
+            (Key::Enter | Key::Right, entry, Some(place)) => {
+                self.open_workload(place, entry.map(|(_, kind)| kind), is_plan);
             }
+            _ if is_plan => self.plan_cursor = moved(self.plan_cursor, self.entries.len(), key),
             _ => self.cursor = moved(self.cursor, self.shown.len(), key),
-        }
-    }
-
-    fn in_plan(&mut self, key: Key) {
-        match key {
-            Key::Char('/') => self.is_typing = true,
-            Key::Char('b' | 'B') => self.group(),
-            Key::Tab => self.screen = Screen::Workloads,
-            Key::Escape if !self.filter.is_empty() => self.clear_filter(),
-            Key::Escape => self.screen = Screen::Workloads,
-            Key::Char(' ') => {
-                if let Some((place, kind)) = self.entries.get(self.plan_cursor).copied() {
-                    self.toggle(place, kind);
-                }
-            }
-            Key::Enter | Key::Right => {
-                if let Some((place, kind)) = self.entries.get(self.plan_cursor).copied() {
-                    self.open_workload(place, Some(kind), true);
-                }
-            }
-            _ => self.plan_cursor = moved(self.plan_cursor, self.entries.len(), key),
         }
     }
 
@@ -252,10 +239,9 @@ impl<'a> Model<'a> {
         let kinds: Vec<ActionKind> = self.open_switches().iter().map(|one| one.kind).collect();
         match key {
             Key::Escape | Key::Tab | Key::Backspace => {
-                self.screen = if from_plan {
-                    Screen::Plan
-                } else {
-                    Screen::Workloads
+                self.screen = match from_plan {
+                    true => Screen::Plan,
+                    false => Screen::Workloads,
                 };
             }
             Key::Char(' ') => {
@@ -355,8 +341,7 @@ impl<'a> Model<'a> {
             Groups::Account => Groups::Team,
             Groups::Team => Groups::Nothing,
         };
-        (self.cursor, self.plan_cursor) = (0, 0);
-        self.list();
+        self.list_from_the_top();
     }
 
     /// The group of a workload; absent where rows are not grouped.
@@ -375,8 +360,20 @@ impl<'a> Model<'a> {
         }
     }
 
+    /// The filter, to stand after the title of a list; empty without any.
+    pub(super) fn filter_words(&self) -> String {
+        match self.filter.as_str() {
+            "" => String::new(),
+            filter => format!(" · filter `{filter}`"),
+        }
+    }
+
     fn clear_filter(&mut self) {
         self.filter.clear();
+        self.list_from_the_top();
+    }
+
+    fn list_from_the_top(&mut self) {
         (self.cursor, self.plan_cursor) = (0, 0);
         self.list();
     }

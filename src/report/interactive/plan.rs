@@ -1,7 +1,7 @@
 //! The plan: every action with its switch, and one workload with its actions and hours.
 
 use super::actions::Switch;
-use super::groups::{Listed, listed};
+use super::groups::listed;
 use super::model::Model;
 use super::words::{bold, first_row, left, right, row};
 use crate::domain::Action;
@@ -23,11 +23,7 @@ const SENTENCE: usize = 2;
 
 /// Every action of the workloads that are shown.
 pub(super) fn list(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'static>> {
-    let filter = if model.filter.is_empty() {
-        String::new()
-    } else {
-        format!(" · filter `{}`", model.filter)
-    };
+    let filter = model.filter_words();
     let released = model.released();
     let number = model.entries.len() + released.len();
     let title = format!(
@@ -49,30 +45,17 @@ pub(super) fn list(model: &Model<'_>, width: usize, height: usize) -> Vec<Line<'
     let below = beside + usize::from(hidden > 0);
     let rows = height.saturating_sub(lines.len() + below);
     let places: Vec<usize> = model.entries.iter().map(|(place, _)| *place).collect();
-    for one in listed(model, &places, model.plan_cursor, (width, rows)) {
-        let index = match one {
-            Listed::Heading(line) => {
-                lines.push(line);
-                continue;
-            }
-            Listed::Row(index) => index,
-        };
+    let rows = listed(model, &places, model.plan_cursor, (width, rows), |index| {
         let (place, kind) = model.entries[index];
-        let Some(audited) = model.audit.workloads.get(place) else {
-            continue;
-        };
+        let audited = model.audit.workloads.get(place)?;
         let switches = model.switches.of_workload(audited);
-        let Some(switch) = switches.iter().find(|one| one.kind == kind) else {
-            continue;
-        };
-        let text = format!(
-            "{}  {}",
-            switched(switch),
-            described(switch, &audited.workload.name)
-        );
+        let switch = switches.iter().find(|one| one.kind == kind)?;
+        let action = described(switch, &audited.workload.name);
+        let text = format!("{}  {action}", switched(switch));
         let line = left(&text, width.saturating_sub(2));
-        lines.push(row(&line, index == model.plan_cursor));
-    }
+        Some(row(&line, index == model.plan_cursor))
+    });
+    lines.extend(rows);
     // They belong to no workload and are not switched.
     for (one, action) in released.iter().take(beside) {
         let text = format!(
