@@ -195,23 +195,6 @@ pub struct Given {
     pub source: String,
 }
 
-impl Given {
-    pub(in crate::report) fn new(
-        key: &'static str,
-        name: &'static str,
-        value: Value,
-        source: impl Into<String>,
-    ) -> Self {
-        let source = source.into();
-        Self {
-            key,
-            name,
-            value,
-            source,
-        }
-    }
-}
-
 /// One line of arithmetic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
@@ -219,21 +202,6 @@ pub struct Step {
     /// The arithmetic with its figures, such as `500 / 200 = 2.5, rounded up`.
     pub arithmetic: String,
     pub result: Value,
-}
-
-impl Step {
-    pub(in crate::report) fn new(
-        name: impl Into<String>,
-        arithmetic: impl Into<String>,
-        result: Value,
-    ) -> Self {
-        let (name, arithmetic) = (name.into(), arithmetic.into());
-        Self {
-            name,
-            arithmetic,
-            result,
-        }
-    }
 }
 
 /// Rows to compare.
@@ -463,13 +431,6 @@ pub struct Missing {
     pub remedy: String,
 }
 
-impl Missing {
-    pub(in crate::report) fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        let (what, remedy) = (what.into(), remedy.into());
-        Self { what, remedy }
-    }
-}
-
 /// Adds sentences to a list, a line each: where a condition holds, or for each of some values.
 macro_rules! sentences {
     ($list:ident;) => {};
@@ -496,14 +457,21 @@ pub struct Printed {
     pub text: String,
 }
 
-impl Printed {
-    pub(in crate::report) fn new(name: &str, purpose: impl Into<String>, text: String) -> Self {
-        Self {
-            name: name.to_owned(),
-            purpose: purpose.into(),
-            text,
+/// A constructor from the fields of a type in their order.
+macro_rules! constructors {
+    ($($type:ident($($field:ident: $from:ty),*);)*) => {$(
+        impl $type {
+            pub(in crate::report) fn new($($field: $from),*) -> Self {
+                Self { $($field: $field.into()),* }
+            }
         }
-    }
+    )*};
+}
+constructors! {
+    Given(key: &'static str, name: &'static str, value: Value, source: impl Into<String>);
+    Step(name: impl Into<String>, arithmetic: impl Into<String>, result: Value);
+    Missing(what: impl Into<String>, remedy: impl Into<String>);
+    Printed(name: impl Into<String>, purpose: impl Into<String>, text: String);
 }
 
 #[cfg(test)]

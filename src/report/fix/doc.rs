@@ -2,7 +2,7 @@
 
 use super::checks::valid_until;
 use super::planned::{FixItem, FixPlan};
-use super::procedure::{FixFile, Line};
+use super::procedure::Line;
 use crate::analysis::FixTarget;
 use crate::domain::{ActionKind, counted};
 use crate::report::doc::{Doc, Printed, Record, Table, columns, doc_schema, tables};
@@ -85,9 +85,9 @@ columns! {
 }
 
 columns! {
-    fn files<'a>(file: &'a FixFile) {
+    fn files<'a>(file: &'a Printed) {
         text "name", "", Data, file.name.clone(), "";
-        text "about", "", Data, file.about.clone(), "";
+        text "about", "", Data, file.purpose.clone(), "";
         text "text", "", Data, file.text.clone(), "";
     }
 }
@@ -258,16 +258,9 @@ fn printed(item: &FixItem<'_>) -> Vec<Printed> {
     let comments = why.into_iter().chain(caveats).chain(advice);
     let comments = comments.map(|line| format!("# {}", safe(&line)));
     let lines: Vec<String> = comments.chain(item.procedure.shell_lines()).collect();
-    let steps = Printed {
-        name: item.heading(),
-        purpose: facts.collect::<Vec<_>>().join("; "),
-        text: lines.join("\n"),
-    };
-    let files = item.procedure.files.iter().map(|file| Printed {
-        name: file.name.clone(),
-        purpose: file.about.clone(),
-        text: file.text.clone(),
-    });
+    let purpose = facts.collect::<Vec<_>>().join("; ");
+    let steps = Printed::new(item.heading(), purpose, lines.join("\n"));
+    let files = item.procedure.files.iter().cloned();
     std::iter::once(steps).chain(files).collect()
 }
 

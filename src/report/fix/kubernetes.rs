@@ -1,10 +1,11 @@
 //! Nodes of Kubernetes: emptying them, and what sends pods to another type.
 
 use super::checks::{erased_store, on_instances, still_idle};
-use super::procedure::{FixFile, Procedure, Step, step, steps};
+use super::procedure::{Procedure, Step, step, steps};
 use super::yaml::yaml;
 use crate::analysis::{MemberFix, WorkloadFix};
 use crate::domain::{Node, Owner, PoolMaker};
+use crate::report::doc::Printed;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -87,14 +88,12 @@ pub(super) fn moved(one: &WorkloadFix<'_>, procedure: &mut Procedure) {
         .filter_map(|node| node.pool.as_deref())
         .collect();
     for (number, pool) in pools.into_iter().enumerate() {
-        procedure.files.push(FixFile {
-            name: format!("nodepool-{}.yaml", number + 1),
-            language: "yaml",
-            about: format!(
-                "the requirement on the type in the NodePool {pool}; keep its other requirements"
-            ),
-            text: yaml(&node_pool(pool, &to.instance_type)),
-        });
+        let purpose = format!(
+            "the requirement on the type in the NodePool {pool}; keep its other requirements"
+        );
+        let text = yaml(&node_pool(pool, &to.instance_type));
+        let name = format!("nodepool-{}.yaml", number + 1);
+        procedure.files.push(Printed::new(name, purpose, text));
     }
     for (namespace, owner) in &one.owners {
         let (to_new, to_old) = (&to.instance_type, one.instance_type);

@@ -2,7 +2,8 @@
 
 use super::checks::VALID_DAYS;
 use super::planned::{FixItem, FixPlan};
-use super::procedure::{FixFile, Step};
+use super::procedure::Step;
+use crate::report::doc::Printed;
 use crate::report::shared::markdown::escape::{code, text};
 use crate::report::shared::text::{minute, money_or_absent, safe, written};
 use std::fmt::Write;
@@ -113,10 +114,15 @@ fn steps(title: &str, steps: &[Step], out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-fn file(file: &FixFile, out: &mut String) -> std::fmt::Result {
+fn file(file: &Printed, out: &mut String) -> std::fmt::Result {
     writeln!(out, "\n### {}\n", code(&file.name))?;
-    writeln!(out, "{}:\n", text(&file.about))?;
-    block(file.language, file.text.trim_end(), "", out)
+    writeln!(out, "{}:\n", text(&file.purpose))?;
+    // Commands of a shell are in a file of text.
+    let language = match file.name.rsplit('.').next() {
+        Some(name @ ("diff" | "yaml")) => name,
+        _ => "sh",
+    };
+    block(language, file.text.trim_end(), "", out)
 }
 
 /// A block of code, which nothing within can end.

@@ -2,6 +2,7 @@
 //! what to watch.
 
 use super::command::Command;
+use crate::report::doc::Printed;
 use crate::report::shared::text::safe;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,16 +142,6 @@ impl Step {
     }
 }
 
-/// A file to apply; nothing of it was applied.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FixFile {
-    pub(super) name: String,
-    /// The language of a block of code in Markdown.
-    pub(super) language: &'static str,
-    pub(super) about: String,
-    pub(super) text: String,
-}
-
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Procedure {
     /// What must hold; only reads.
@@ -159,7 +150,7 @@ pub(super) struct Procedure {
     pub(super) back: Vec<Step>,
     /// What to watch afterwards, and for how long.
     pub(super) watch: Vec<Step>,
-    pub(super) files: Vec<FixFile>,
+    pub(super) files: Vec<Printed>,
 }
 
 /// A step with what it is for.

@@ -2,9 +2,10 @@
 
 use super::checks::on_instances;
 use super::kubernetes::patched;
-use super::procedure::{FixFile, Procedure, step, steps};
+use super::procedure::{Procedure, step, steps};
 use super::yaml::yaml;
 use crate::analysis::WorkloadFix;
+use crate::report::doc::Printed;
 use crate::savings::{SharedCard, Sharing, SharingMode};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -32,18 +33,16 @@ pub(super) fn share(one: &WorkloadFix<'_>) -> Option<Procedure> {
 
 fn mig(one: &WorkloadFix<'_>, found: &Sharing, per_instance: usize, procedure: &mut Procedure) {
     let instances: Vec<&[SharedCard]> = found.cards.chunks(per_instance).collect();
-    procedure.files.push(FixFile {
-        name: "mig-parted.yaml".to_owned(),
-        language: "yaml",
-        about: "the slices of each instance, for nvidia-mig-parted and the GPU operator".to_owned(),
-        text: yaml(&mig_parted(&instances)),
-    });
-    procedure.files.push(FixFile {
-        name: "nvidia-smi.txt".to_owned(),
-        language: "sh",
-        about: "the same without nvidia-mig-parted, on each host".to_owned(),
-        text: nvidia_smi(&instances),
-    });
+    let slices_of_each = "the slices of each instance, for nvidia-mig-parted and the GPU operator";
+    let same = "the same without nvidia-mig-parted, on each host";
+    procedure.files.extend([
+        Printed::new(
+            "mig-parted.yaml",
+            slices_of_each,
+            yaml(&mig_parted(&instances)),
+        ),
+        Printed::new("nvidia-smi.txt", same, nvidia_smi(&instances)),
+    ]);
     for number in 1..=instances.len() {
         let configuration = format!("gpucost-{number}");
         procedure.steps.push(step! { typed "on host {number}, with nothing on its GPUs: make the slices", "nvidia-mig-parted apply -f mig-parted.yaml -c {}", configuration });

@@ -1,9 +1,10 @@
 //! What a change means for a Terraform configuration that manages the same resources: a plan
 //! names a resource and its values, and not the file and the line.
 
-use super::procedure::{FixFile, Procedure, Step};
+use super::procedure::{Procedure, Step};
 use crate::analysis::{GROUP_RESOURCE, GroupFix, WorkloadFix};
 use crate::domain::{ActionKind, PlannedResource};
+use crate::report::doc::Printed;
 use crate::savings::GroupSizes;
 
 /// Adds what the configuration needs, and leaves to Terraform what it would set back.
@@ -52,7 +53,7 @@ pub(super) fn managed(kind: ActionKind, one: &WorkloadFix<'_>, procedure: &mut P
     }
 }
 
-fn another_type(one: &WorkloadFix<'_>, resource: &PlannedResource) -> Option<FixFile> {
+fn another_type(one: &WorkloadFix<'_>, resource: &PlannedResource) -> Option<Printed> {
     let (old, new) = (one.instance_type, &one.to?.instance_type);
     let (address, old, new) = (&resource.address, quoted(old), quoted(new));
     let change = match &resource.type_reference {
@@ -68,7 +69,7 @@ fn of_group(
     kind: ActionKind,
     one: &WorkloadFix<'_>,
     resource: &PlannedResource,
-) -> Option<FixFile> {
+) -> Option<Printed> {
     let group: GroupFix<'_> = one.group?;
     let (begins, ends) = group.sizes?;
     let mut text = format!("@@ {} @@\n", resource.address);
@@ -86,13 +87,10 @@ fn of_group(
     })
 }
 
-fn file(resource: &PlannedResource, change: &str) -> FixFile {
-    FixFile {
-        name: format!("{}.diff", resource.address),
-        language: "diff",
-        about: "in the file that holds the resource, which a plan does not name".to_owned(),
-        text: format!("--- a configuration\n+++ b configuration\n{change}"),
-    }
+fn file(resource: &PlannedResource, change: &str) -> Printed {
+    let purpose = "in the file that holds the resource, which a plan does not name";
+    let text = format!("--- a configuration\n+++ b configuration\n{change}");
+    Printed::new(format!("{}.diff", resource.address), purpose, text)
 }
 
 /// A text as Terraform writes it: templates in it are none.

@@ -7,7 +7,7 @@ use crate::domain::{
     AcceleratorKind, Component, GpuModel, InstanceShape, InstanceUsage, Provider, Signal, Workload,
 };
 use crate::report::shared::text::{json_document, safe};
-use serde_json::json;
+use serde_json::Value;
 
 /// The configuration. JSON has no comments, so the instances stand beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,8 +27,10 @@ pub struct AgentSetup {
 /// # Errors
 /// When a value cannot be written as JSON.
 pub fn agent_setup(audit: &Audit, namespace: &str) -> Result<AgentSetup, serde_json::Error> {
+    let mut configuration: Value = serde_json::from_str(include_str!("agent.json"))?;
+    configuration["metrics"]["namespace"] = namespace.into();
     let mut setup = AgentSetup {
-        configuration: json_document(&configuration(namespace))?,
+        configuration: json_document(&configuration)?,
         lacking: Vec::new(),
         beyond: Vec::new(),
     };
@@ -99,30 +101,4 @@ fn other_agent(shape: Option<&InstanceShape>) -> Option<&'static str> {
 
 fn is_radeon(model: &GpuModel) -> bool {
     model.name().starts_with("Radeon")
-}
-
-fn configuration(namespace: &str) -> serde_json::Value {
-    json!({
-        "agent": { "metrics_collection_interval": 60 },
-        "metrics": {
-            "namespace": namespace,
-            "append_dimensions": {
-                "InstanceId": "${aws:InstanceId}",
-                "InstanceType": "${aws:InstanceType}"
-            },
-            "metrics_collected": {
-                "nvidia_gpu": {
-                    "measurement": [
-                        "utilization_gpu",
-                        "memory_used",
-                        "memory_total",
-                        "power_draw",
-                        "temperature_gpu",
-                        "encoder_stats_session_count"
-                    ],
-                    "metrics_collection_interval": 60
-                }
-            }
-        }
-    })
 }

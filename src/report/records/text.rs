@@ -1,6 +1,7 @@
 //! In sentences, and in lines of one file each.
 
-use crate::domain::{BillKept, FileTrouble, FoundFile, VerifiedHistory, counted, safe, separated};
+use crate::domain::{BillKept, FileTrouble, FoundFile, VerifiedHistory, safe, separated};
+use crate::report::shared::text::counted;
 use jiff::civil::Date;
 use std::fmt::Write;
 
@@ -26,12 +27,12 @@ pub fn kept_run_text(run: &KeptRun<'_>) -> String {
     if !run.is_new {
         return format!("{run_id} was recorded in {place} before; nothing was changed");
     }
-    let actions = many(run.actions as u64, "action", "actions");
+    let actions = counted(run.actions as u64, "action", "actions");
     let days = match run.days {
         [] => "no new day".to_owned(),
         [day] => day.to_string(),
         [first, .., last] => {
-            let days = many(run.days.len() as u64, "day", "days");
+            let days = counted(run.days.len() as u64, "day", "days");
             format!("{days} ({first} to {last})")
         }
     };
@@ -63,7 +64,7 @@ pub fn kept_bill_text(bill: &KeptBill<'_>) -> String {
             "the bill of {month}{of_payer} was recorded in {place} before; nothing was changed"
         );
     }
-    let rows = many(bill.rows as u64, "hour of a resource", "hours of resources");
+    let rows = counted(bill.rows as u64, "hour of a resource", "hours of resources");
     let mut text = format!("recorded {rows} of {month}{of_payer} in {place}");
     if bill.kept == BillKept::Smaller {
         text.push_str(
@@ -78,7 +79,7 @@ pub fn kept_bill_text(bill: &KeptBill<'_>) -> String {
 pub fn verified_text(place: &str, verified: &VerifiedHistory) -> String {
     let mut text = format!(
         "checked {} with {} in {place}\n",
-        many(verified.files, "file", "files"),
+        counted(verified.files, "file", "files"),
         size(verified.bytes)
     );
     for trouble in FileTrouble::ALL {
@@ -87,7 +88,7 @@ pub fn verified_text(place: &str, verified: &VerifiedHistory) -> String {
         if own.is_empty() {
             continue;
         }
-        let files = many(own.len() as u64, "file", "files");
+        let files = counted(own.len() as u64, "file", "files");
         let _ = writeln!(text, "\n{files} {}", words(*trouble));
         for FoundFile { place, why, .. } in own {
             let _ = writeln!(text, "  {place}: {why}");
@@ -110,10 +111,6 @@ fn words(trouble: FileTrouble) -> &'static str {
         FileTrouble::Unlisted => "of bills without a list: not counted, and never removed",
         FileTrouble::Foreign => "not of gpucost: not read, and never removed",
     }
-}
-
-fn many(number: u64, singular: &str, plural: &str) -> String {
-    counted(separated(&number.to_string()), singular, plural)
 }
 
 fn size(bytes: u64) -> String {
