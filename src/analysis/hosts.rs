@@ -40,8 +40,7 @@ impl Machine<'_> {
     }
 
     fn hourly(&self) -> Option<Money> {
-        let rate = self.rate?;
-        Some(Money::new(rate.amount(), rate.currency()))
+        self.rate.map(HourlyRate::an_hour)
     }
 }
 

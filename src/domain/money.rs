@@ -194,6 +194,11 @@ impl HourlyRate {
         self.currency
     }
 
+    /// What one hour costs.
+    pub fn an_hour(self) -> Money {
+        Money::new(self.amount, self.currency)
+    }
+
     /// What a number of hours cost at this rate, unrounded.
     pub fn times_hours(self, hours: Decimal) -> Money {
         Money::new(self.amount * hours, self.currency)

@@ -290,6 +290,13 @@ pub struct PriceQuote {
     pub source: String,
 }
 
+impl PriceQuote {
+    /// What one hour costs.
+    pub fn an_hour(&self) -> Money {
+        self.rate.an_hour()
+    }
+}
+
 named_enum! {
     /// How often AWS took spot instances of a type back, as a share of all of
     /// them over a month.

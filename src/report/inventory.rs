@@ -1,13 +1,12 @@
 //! `gpucost inventory`: the instances with their shape, state, purchase option and price, and
 //! what clusters and SageMaker know beside them.
 
-use super::promises::an_hour;
 use super::reserved::{CURRENCIES, ORIGINS, SYSTEMS};
 use crate::analysis::{ListedHost, ListedInstance, ListedJob, ListedNode, Listing};
 use crate::domain::{
-    AcceleratorKind, Claim, ClaimState, Copies, Currency, DeviceUnit, GpuOffer, InferenceComponent,
-    Instance, InstanceState, JobStatus, Lifecycle, Money, Node, NodeDevices, PlanStatus,
-    PurchaseOption, Scheduler, Tenancy, TrainingPlan, Volume,
+    AcceleratorKind, Claim, ClaimState, Copies, Currency, DeviceUnit, GpuOffer, HourlyRate,
+    InferenceComponent, Instance, InstanceState, JobStatus, Lifecycle, Money, Node, NodeDevices,
+    PlanStatus, PurchaseOption, Scheduler, Tenancy, TrainingPlan, Volume,
 };
 use crate::report::doc::{Doc, Record, Table, columns, doc_schema};
 use crate::report::shared::text::{ABSENT, counted, currency_code, json_account, money_or_absent};
@@ -46,7 +45,7 @@ columns! {
         time "launch_time", "launched", Wide, row.instance.launch_time, "";
         opt text "auto_scaling_group", "group", Wide, row.instance.auto_scaling_group.clone(), "";
         opt word[CURRENCIES] "currency", "", Data, currency(row), "Of its cost; null if no part has a price.";
-        opt price "hourly_cost", "per hour", Narrow(0), row.hourly.map(an_hour), "While it runs; null if stopped or unpriced.";
+        opt price "hourly_cost", "per hour", Narrow(0), row.hourly.map(HourlyRate::an_hour), "While it runs; null if stopped or unpriced.";
         opt word[ORIGINS] "price_origin", "price from", Wide, row.quote.as_ref().map(|quote| quote.origin.name()), "";
         opt date "price_effective_date", "price date", Wide, row.quote.as_ref().map(|quote| quote.effective_date), "";
         opt money "idle_storage_monthly_cost", "idle per month", Wide, idle_monthly(row), "For a stopped instance: per month, of its volumes and addresses that have a price.";
@@ -161,7 +160,7 @@ columns! {
         opt text "account", "", Data, json_account(&plan.account), "";
         opt word[CURRENCIES] "currency", "", Data, currency_code(plan.upfront_fee), "";
         opt money "upfront_fee", "fee", Narrow(0), plan.upfront_fee, "Paid once for all instances.";
-        opt price "effective_hourly", "per hour each", Narrow(0), plan.effective_hourly().map(an_hour), "The fee for one hour of one instance; null if unknown.";
+        opt price "effective_hourly", "per hour each", Narrow(0), plan.effective_hourly().map(HourlyRate::an_hour), "The fee for one hour of one instance; null if unknown.";
         opt text "use", "in use", Screen, in_use(plan), "";
         opt count "total", "", Data, plan.total, "";
         opt count "in_use", "", Data, plan.in_use, "";

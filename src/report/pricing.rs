@@ -40,24 +40,24 @@ columns! {
         opt count "memory_mib", "", Data, row.0.memory_mib, "";
         word[PricedUnit::NAMES] "price_basis", "", Data, row.0.unit.name(), "What a price is for.";
         opt word[CURRENCIES] "currency", "", Data, row.0.currency().map(Currency::code), "";
-        opt price[4] "on_demand_hourly", "hour", Narrow(0), row.0.hourly().map(an_hour), "";
+        opt price[4] "on_demand_hourly", "hour", Narrow(0), row.0.hourly().map(HourlyRate::an_hour), "";
         opt whole "on_demand_monthly", "month", Narrow(2), row.0.hourly().map(|rate| Money::new(rate.amount() * row.1, rate.currency())), "For the hours of a month of the policy.";
         opt price[3] "on_demand_per_gpu_hourly", "gpu-h", Narrow(1), in_its_currency(row.0, row.0.per_gpu_hour()), "Per GPU and hour.";
         opt price[4] "on_demand_per_vram_gib_hourly", "gib-h", Narrow(3), in_its_currency(row.0, row.0.per_vram_gib_hour()), "Per GiB of VRAM and hour.";
         opt price[5] "on_demand_per_bf16_tflops_hourly", "tflops-h", Narrow(4), in_its_currency(row.0, row.0.per_bf16_tflops_hour()), "Per dense BF16 TFLOPS and hour.";
         opt date "on_demand_date", "", Data, row.0.on_demand.as_ref().map(seen_on), "The day on which the on-demand price was last seen.";
-        opt price[4] "spot_hourly", "spot", Narrow(0), row.0.spot.as_ref().map(rate), "";
+        opt price[4] "spot_hourly", "spot", Narrow(0), row.0.spot.as_ref().map(PriceQuote::an_hour), "";
         opt date "spot_date", "", Data, row.0.spot.as_ref().map(seen_on), "The day on which the spot price was last seen.";
         opt word[ORIGINS] "spot_origin", "", Data, row.0.spot.as_ref().map(|quote| quote.origin.name()), "";
         opt word[InterruptionBand::NAMES] "interruption_band", "interrupted", Wide, row.0.interruption.map(|(band, _)| band.name()), "How often spot instances were interrupted per month.";
         opt date "interruption_band_date", "", Data, row.0.interruption.map(|(_, date)| date), "";
-        opt price[4] "commitment_1yr_hourly", "1 yr", Narrow(0), row.0.commitment_1yr.as_ref().map(rate), "For one year, without upfront payment.";
+        opt price[4] "commitment_1yr_hourly", "1 yr", Narrow(0), row.0.commitment_1yr.as_ref().map(PriceQuote::an_hour), "For one year, without upfront payment.";
         opt date "commitment_1yr_date", "", Data, row.0.commitment_1yr.as_ref().map(seen_on), "";
-        opt price[4] "commitment_3yr_hourly", "3 yr", Wide, row.0.commitment_3yr.as_ref().map(rate), "For three years, without upfront payment.";
+        opt price[4] "commitment_3yr_hourly", "3 yr", Wide, row.0.commitment_3yr.as_ref().map(PriceQuote::an_hour), "For three years, without upfront payment.";
         opt date "commitment_3yr_date", "", Data, row.0.commitment_3yr.as_ref().map(seen_on), "";
         rows[reserved] "reserved", "", Data, row.0.reserved.iter().map(|(term, quote)| Sold("standard", *term, quote)), "Reserved instances.";
         rows[plans] "savings_plans", "", Data, row.0.savings_plans.iter().filter_map(plan), "";
-        opt price[4] "capacity_block_hourly", "block", Wide, row.0.capacity_block.as_ref().map(rate), "In a Capacity Block.";
+        opt price[4] "capacity_block_hourly", "block", Wide, row.0.capacity_block.as_ref().map(PriceQuote::an_hour), "In a Capacity Block.";
         opt date "capacity_block_date", "", Data, row.0.capacity_block.as_ref().map(seen_on), "";
         opt texts "zones", "zones", Wide, zones(row.0), "IDs of the zones that offer the type.";
         opt flag "launchable", "", Data, row.0.launchable, "Whether new instances can be launched.";
@@ -78,7 +78,7 @@ columns! {
         word[&["standard"]] "class", "", Data, sold.0, "";
         opt price "upfront", "", Data, sold.2.instalments.map(|paid| Money::new(paid.upfront, sold.2.rate.currency())), "Paid once.";
         opt price "hourly", "", Data, sold.2.instalments.map(|paid| Money::new(paid.hourly, sold.2.rate.currency())), "Paid in addition, every hour.";
-        price "effective_hourly", "", Data, rate(sold.2), "Both together, per hour of the term.";
+        price "effective_hourly", "", Data, sold.2.an_hour(), "Both together, per hour of the term.";
         word[BASES] "basis", "", Data, sold.2.basis.name(), "Whether the price was listed, or computed from listed ones.";
         date "date", "", Data, seen_on(sold.2), "The day on which the price was last seen.";
         word[ORIGINS] "origin", "", Data, sold.2.origin.name(), "";
@@ -90,7 +90,7 @@ columns! {
         word[&["ec2-instance", "compute"]] "plan", "", Data, sold.0, "";
         count[TERMS] "term_years", "", Data, sold.1.years, "";
         word[PAYMENTS] "payment", "", Data, sold.1.payment.name(), "";
-        price "hourly", "", Data, rate(sold.2), "With the upfront payment spread over the term.";
+        price "hourly", "", Data, sold.2.an_hour(), "With the upfront payment spread over the term.";
         word[BASES] "basis", "", Data, sold.2.basis.name(), "Whether the price was listed, or computed from listed ones.";
         date "date", "", Data, seen_on(sold.2), "The day on which the price was last seen.";
         word[ORIGINS] "origin", "", Data, sold.2.origin.name(), "";
@@ -218,7 +218,7 @@ fn terms(offer: &Offer, years: u8) -> Option<String> {
                 PriceBasis::Observed => "",
                 PriceBasis::Derived => " (calculated)",
             };
-            format!("{} {}{basis}", price_with(rate(quote), 4), term.payment)
+            format!("{} {}{basis}", price_with(quote.an_hour(), 4), term.payment)
         })
         .collect();
     let length = counted(u64::from(years), "year", "years");
@@ -354,14 +354,6 @@ fn stated(offer: &Offer) -> Option<&PriceQuote> {
 
 fn seen_on(quote: &PriceQuote) -> Date {
     quote.seen_on
-}
-
-fn rate(quote: &PriceQuote) -> Money {
-    an_hour(quote.rate)
-}
-
-fn an_hour(rate: HourlyRate) -> Money {
-    Money::new(rate.amount(), rate.currency())
 }
 
 fn in_its_currency(offer: &Offer, amount: Option<Decimal>) -> Option<Money> {

@@ -1,6 +1,6 @@
 //! Purchases as the promises that they are, in words.
 
-use crate::domain::{Currency, HourlyRate, Money, Risk};
+use crate::domain::{Currency, Money, Risk};
 use crate::report::doc::{Table, columns};
 use crate::report::reserved::{CURRENCIES, PAYMENTS, TERMS};
 use crate::report::shared::text::{counted, counted_figure, money, percent};
@@ -74,8 +74,8 @@ columns! {
         opt count[TERMS] "term_years", "", Data, row.1.as_ref().map(|promise| promise.term.years), "";
         opt word[PAYMENTS] "payment", "", Data, row.1.as_ref().map(|promise| promise.term.payment.name()), "";
         word[CURRENCIES] "currency", "", Data, row.0.monthly_savings.currency().code(), "Of all its amounts.";
-        price "on_demand_hourly", "", Json, an_hour(row.0.on_demand_hourly), "";
-        price "effective_hourly", "", Json, an_hour(row.0.term.effective_hourly), "";
+        price "on_demand_hourly", "", Json, row.0.on_demand_hourly.an_hour(), "";
+        price "effective_hourly", "", Json, row.0.term.effective_hourly.an_hour(), "";
         opt money "upfront", "", Data, row.1.as_ref().map(|promise| promise.upfront), "Paid at once for all of them.";
         opt money "monthly", "", Data, row.1.as_ref().map(|promise| promise.monthly), "Paid per month beside that, used or not.";
         opt money "term_total", "", Data, row.1.as_ref().map(|promise| promise.term_total), "Everything that is paid until the term ends.";
@@ -108,10 +108,6 @@ impl PurchaseRow<'_> {
             .collect();
         (!words.is_empty()).then(|| words.join("; "))
     }
-}
-
-pub(in crate::report) fn an_hour(rate: HourlyRate) -> Money {
-    Money::new(rate.amount(), rate.currency())
 }
 
 /// The commitments that a plan buys, each for a pool of workloads.

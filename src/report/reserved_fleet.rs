@@ -42,7 +42,7 @@ columns! {
         word[TENANCIES] "tenancy", "tenancy", Narrow(0), pool.key.tenancy.name(), "";
         flag "size_flexible", "", Data, pool.covers_other_sizes, "Whether regional reserved instances of it cover other sizes of the family too.";
         word[CURRENCIES] "currency", "", Data, pool.on_demand.rate.currency().code(), "Of all amounts.";
-        price "on_demand_hourly", "per hour on-demand", Narrow(0), rate(&pool.on_demand), "Of one instance.";
+        price "on_demand_hourly", "per hour on-demand", Narrow(0), pool.on_demand.an_hour(), "Of one instance.";
         date "on_demand_date", "", Data, pool.on_demand.seen_on, "";
         word[ORIGINS] "on_demand_origin", "", Data, pool.on_demand.origin.name(), "";
         count "hours", "", Data, pool.usage.hours(), "Full hours that were evaluated.";
@@ -51,7 +51,7 @@ columns! {
         rows[options] "options", "options", Narrow(0), offered(&pool.options, pool.purchase.as_ref(), true), "Every term and payment option that is sold, shortest term first.";
         texts "notes", "", Screen, pool_notes(pool), "";
         opt record[purchase] "purchase", "", Data, pool.purchase.as_ref().map(purchase_row), "What the plan buys for this pool; null where it buys nothing, and for today's usage.";
-        opt price "capacity_block_hourly", "", Data, pool.capacity_block.as_ref().map(rate), "";
+        opt price "capacity_block_hourly", "", Data, pool.capacity_block.as_ref().map(PriceQuote::an_hour), "";
         opt date "capacity_block_date", "", Data, pool.capacity_block.as_ref().map(|quote| quote.seen_on), "";
         opt word[ORIGINS] "capacity_block_origin", "", Data, pool.capacity_block.as_ref().map(|quote| quote.origin.name()), "";
     }
@@ -310,10 +310,6 @@ fn basis(option: &PoolOption) -> &'static str {
     }
 }
 
-fn rate(quote: &PriceQuote) -> Money {
-    Money::new(quote.rate.amount(), quote.rate.currency())
-}
-
 /// What a reader is told of a pool beside its figures.
 fn pool_notes(pool: &ReservedPool) -> Vec<String> {
     let mut notes = Vec::new();
@@ -342,7 +338,7 @@ fn pool_notes(pool: &ReservedPool) -> Vec<String> {
         );
     }
     notes.extend(pool.capacity_block.as_ref().map(|block| {
-        let price = unit_price(rate(block));
+        let price = unit_price(block.an_hour());
         format!(
             "A Capacity Block costs {price}/h ({}), paid upfront for days or weeks; it is not compared.",
             block.seen_on

@@ -1,7 +1,7 @@
 //! `gpucost spot`: of one type, with its arithmetic, and of every workload of a fleet.
 
 use crate::analysis::{AssessedWorkload, SpotAssessment, SpotReport, ZonePrice};
-use crate::domain::{Currency, HourlyRate, Money, PurchaseOption, WorkloadKind};
+use crate::domain::{Currency, HourlyRate, Money, PriceQuote, PurchaseOption, WorkloadKind};
 use crate::report::doc::{CsvRows, Doc, Given, Record, Step, Table, Value, columns, doc_schema};
 use crate::report::promises::RISKS;
 use crate::report::reserved::{CURRENCIES, ORIGINS, SYSTEMS};
@@ -63,9 +63,9 @@ columns! {
         flag "restartable", "", Data, row.job.restartable, "";
         count "nodes", "", Data, row.job.nodes, "Instances that stop together.";
         opt word[CURRENCIES] "currency", "", Data, currency(row).map(Currency::code), "Of all amounts; null if nothing is priced.";
-        opt price "on_demand_hourly", "on-demand", Wide, row.on_demand.as_ref().map(|quote| amount(quote.rate)), "";
+        opt price "on_demand_hourly", "on-demand", Wide, row.on_demand.as_ref().map(PriceQuote::an_hour), "";
         opt date "on_demand_date", "", Data, row.on_demand.as_ref().map(|quote| quote.seen_on), "";
-        opt price "spot_hourly", "spot", Narrow(0), figures(row, |found| amount(found.spot.rate)), "";
+        opt price "spot_hourly", "spot", Narrow(0), figures(row, |found| found.spot.rate.an_hour()), "";
         opt word[SPOT_BASES] "spot_basis", "", Data, figures(row, |found| found.spot.basis.name()), "";
         opt date "spot_date", "", Data, figures(row, |found| found.spot.seen_on), "";
         rows[zone] "zones", "", Data, row.zones.iter().map(|price| (row.key.instance_type.as_str(), price)), "Spot prices by zone.";
@@ -81,7 +81,7 @@ columns! {
         opt count "lost_seconds_per_interruption", "lost (s)", Wide, figures(row, |found| found.lost_per_interruption.as_secs()), "";
         opt percent "checkpoint_share_percent", "", Data, figures(row, |found| percentage(found.checkpoint_share)).flatten(), "";
         opt percent "overhead_percent", "overhead", Wide, figures(row, |found| percentage(found.overhead)).flatten(), "";
-        opt price "effective_hourly", "", Data, figures(row, |found| found.effective.map(amount)).flatten(), "Spot price of an hour of useful work.";
+        opt price "effective_hourly", "", Data, figures(row, |found| found.effective.map(HourlyRate::an_hour)).flatten(), "Spot price of an hour of useful work.";
         opt percent "naive_savings_percent", "naive", Narrow(2), figures(row, |found| found.naive_savings_percent().to_f64()).flatten(), "Of the price alone.";
         opt percent "effective_savings_percent", "effective", Narrow(1), figures(row, |found| found.effective_savings_percent()?.to_f64()).flatten(), "After checkpoints and lost work.";
         opt money "naive_monthly_savings", "", Data, row.naive_monthly_savings, "";
@@ -98,7 +98,7 @@ columns! {
     fn zone<'a>(row: (&'a str, &'a ZonePrice)) {
         text "type", "type", Screen, row.0.to_owned(), "";
         text "zone", "zone", Narrow(0), row.1.zone.clone(), "";
-        price "mean", "mean", Narrow(0), amount(row.1.quote.rate), "Time-weighted, over the window.";
+        price "mean", "mean", Narrow(0), row.1.quote.an_hour(), "Time-weighted, over the window.";
         opt price "now", "now", Narrow(0), row.1.history.as_ref().map(|history| in_zone(row.1, history.now)), "";
         opt price "min", "min", Narrow(0), row.1.history.as_ref().map(|history| in_zone(row.1, history.min)), "";
         opt price "max", "max", Narrow(0), row.1.history.as_ref().map(|history| in_zone(row.1, history.max)), "";
@@ -323,10 +323,6 @@ fn figures<T>(row: &SpotAssessment, of: impl FnOnce(&SpotFigures) -> T) -> Optio
     row.figures.as_ref().map(of)
 }
 
-fn amount(rate: HourlyRate) -> Money {
-    Money::new(rate.amount(), rate.currency())
-}
-
 fn in_zone(price: &ZonePrice, amount: Decimal) -> Money {
     Money::new(amount, price.quote.rate.currency())
 }
@@ -376,12 +372,12 @@ fn given(found: &SpotAssessment) -> Vec<Given> {
     let lines = [
         (
             ("on_demand_hourly", "on-demand, per hour"),
-            Value::make_price(on_demand.map(|quote| amount(quote.rate))),
+            Value::make_price(on_demand.map(PriceQuote::an_hour)),
             on_demand_source,
         ),
         (
             ("spot_hourly", "spot, per hour"),
-            Value::make_price(spot.map(|spot| amount(spot.rate))),
+            Value::make_price(spot.map(|spot| spot.rate.an_hour())),
             spot_source,
         ),
         (
@@ -429,8 +425,8 @@ fn steps(found: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
         figures.checkpoint_interval,
         found.job.checkpointing.restart.as_secs(),
     );
-    let (spot, on_demand) = (amount(figures.spot.rate), amount(figures.on_demand));
-    let effective = figures.effective.map(amount);
+    let (spot, on_demand) = (figures.spot.rate.an_hour(), figures.on_demand.an_hour());
+    let effective = figures.effective.map(HourlyRate::an_hour);
     let saved = |rate: Money, share: Option<Decimal>| {
         let saved = Money::new(on_demand.amount() - rate.amount(), rate.currency());
         let share = share.and_then(|share| share.to_f64()).map(percent);

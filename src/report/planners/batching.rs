@@ -1,13 +1,11 @@
 //! `gpucost capacity` for requests in batches, in words.
 
-use super::figures::{
-    an_hour, basis, current, decimal, decimals_of, missing, not_launched, rows, step,
-};
+use super::figures::{current, decimal, decimals_of, not_launched, rows};
 use crate::domain::shell_word;
 use crate::planners::batching::{BatchChoice, Batching};
 use crate::planners::curve::CurvePoint;
 use crate::planners::paying::Today;
-use crate::report::doc::{Doc, Given, Step, Table, Value, columns};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
 use crate::report::shared::text::{counted, money, unit_price};
 use rust_decimal::Decimal;
 
@@ -34,7 +32,7 @@ pub fn batching_answer(
         },
         caveats: caveats(found, today),
         missing: rows! {
-            if named.is_none() => missing("cost of a server", "pass its instance type with `--type`");
+            if named.is_none() => Missing::new("cost of a server", "pass its instance type with `--type`");
         },
         next: rows! {
             for name in named => format!("gpucost pricing {} --region all", shell_word(name));
@@ -84,12 +82,12 @@ fn given(found: &Batching, curve_source: &str, today: Option<&Today>) -> Vec<Giv
     let objective_ms = ask.objective_seconds.map(|seconds| seconds * 1e3);
     let points = ask.curve.points().len() as u64;
     rows! {
-        basis("requests_per_second", "requests per second", rate, "--rate");
-        basis("curve_points", "points of the curve", Value::Count(points), curve_source);
-        basis("max_wait_ms", "longest wait for a batch, ms", Value::Number(ask.max_wait_seconds * 1e3, 1), "--max-wait");
-        basis("target_percent", "load at most", Value::Percent(ask.target * 100.0), "--target, or serving_target_percent of the policy");
-        basis("objective_ms", "objective, ms", Value::make_number(objective_ms, 1), "--objective");
-        basis("servers_per_instance", "servers on an instance", Value::Count(ask.machine.servers.into()), "--type");
+        Given::new("requests_per_second", "requests per second", rate, "--rate");
+        Given::new("curve_points", "points of the curve", Value::Count(points), curve_source);
+        Given::new("max_wait_ms", "longest wait for a batch, ms", Value::Number(ask.max_wait_seconds * 1e3, 1), "--max-wait");
+        Given::new("target_percent", "load at most", Value::Percent(ask.target * 100.0), "--target, or serving_target_percent of the policy");
+        Given::new("objective_ms", "objective, ms", Value::make_number(objective_ms, 1), "--objective");
+        Given::new("servers_per_instance", "servers on an instance", Value::Count(ask.machine.servers.into()), "--type");
         ..today.into_iter().flat_map(current);
     }
 }
@@ -110,19 +108,19 @@ fn steps(found: &Batching, best: &BatchChoice, today: Option<&Today>) -> Vec<Ste
             format!(
                 "{} × {} / ({all} × 3,600) × 10⁶",
                 best.machines,
-                unit_price(an_hour(price))
+                unit_price(price.an_hour())
             )
         });
     rows! {
-        step("requests per second of a server", format!("{all} / {}", best.servers), Value::Number(rate, rate_decimals));
-        step("load", format!("{} / {most} at batch {}", decimal(rate, rate_decimals), best.limit), Value::Percent(best.load * 100.0));
-        step("batch", batch_of(found, best, rate), Value::Number(best.batch, 2));
-        step("time of a batch, ms", format!("the curve at {}", decimal(best.batch, 2)), Value::Number(service, 2));
-        step("longest time, ms", format!("{} + {}", decimal(wait, 2), decimal(service, 2)), Value::Number(best.longest_seconds() * 1e3, 2));
-        step("a million requests", of_machines, Value::make_price(found.per_million(best)));
-        for (instances, rate) in paid => step(
+        Step::new("requests per second of a server", format!("{all} / {}", best.servers), Value::Number(rate, rate_decimals));
+        Step::new("load", format!("{} / {most} at batch {}", decimal(rate, rate_decimals), best.limit), Value::Percent(best.load * 100.0));
+        Step::new("batch", batch_of(found, best, rate), Value::Number(best.batch, 2));
+        Step::new("time of a batch, ms", format!("the curve at {}", decimal(best.batch, 2)), Value::Number(service, 2));
+        Step::new("longest time, ms", format!("{} + {}", decimal(wait, 2), decimal(service, 2)), Value::Number(best.longest_seconds() * 1e3, 2));
+        Step::new("a million requests", of_machines, Value::make_price(found.per_million(best)));
+        for (instances, rate) in paid => Step::new(
             "a month of today's instances",
-            format!("{instances} × {} × {} h", unit_price(an_hour(rate)), hours.normalize()),
+            format!("{instances} × {} × {} h", unit_price(rate.an_hour()), hours.normalize()),
             Value::Money(rate.times_hours(instances * hours).rounded()),
         );
     }

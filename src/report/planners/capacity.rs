@@ -1,6 +1,6 @@
 //! `gpucost capacity`: GPUs for a rate of requests, and what they cost on instance types.
 
-use super::figures::{an_hour, basis, missing, rows, step};
+use super::figures::rows;
 use crate::domain::{Provider, shell_word};
 use crate::planners::capacity::{
     Candidate, Capacity, CapacityError, Demand, Fits, Fleet, FleetCost, Load, Need, Refusal,
@@ -115,18 +115,18 @@ fn given(plan: &Capacity<'_>) -> Vec<Given> {
         _ => "--tokens-per-request",
     };
     rows! {
-        basis("rate_per_second", "requests per second", Value::Number(load.per_second, 3), rate_source(plan));
-        for counts in counts => basis("mean_per_second", "requests per second, mean", Value::Number(counts.mean_per_second, 3), "over the periods with a count");
-        for counts in counts => basis("max_per_second", "requests per second, largest period", Value::Number(counts.max_per_second, 3), "the same");
-        basis("headroom_percent", "headroom", Value::Percent(load.headroom_percent), "--headroom");
-        basis("target_percent", "how busy a GPU may be", Value::Percent(load.target_percent), if question.is_target_stated { "--target" } else { "serving_target_percent of the policy" });
-        basis("per_gpu_per_second", "requests per second of a GPU", Value::Number(load.gpu.per_second(), 3), throughput_source(&question.basis));
-        basis("batch", "requests at the same time on a GPU", Value::make_count(load.gpu.batch), "--batch");
-        basis("service_seconds", "seconds of a request on a GPU, mean", Value::Number(load.gpu.service_seconds, 6), "batch / requests per second of a GPU");
-        for objective in load.objective => basis("objective_seconds", "objective, seconds", Value::Number(objective.seconds, 3), "--objective");
-        for objective in load.objective => basis("objective_percentile", "percentile of the objective", Value::Number(objective.percentile, 2), "--percentile");
-        for mean in service.tokens_per_request => basis("tokens_per_request", "tokens of a request", Value::Number(mean, 1), tokens);
-        for types in &question.types => basis("measured_type", "instance type", Value::text(&types.measured.instance_type), format!("where the throughput is known; prices of {}", types.key.region));
+        Given::new("rate_per_second", "requests per second", Value::Number(load.per_second, 3), rate_source(plan));
+        for counts in counts => Given::new("mean_per_second", "requests per second, mean", Value::Number(counts.mean_per_second, 3), "over the periods with a count");
+        for counts in counts => Given::new("max_per_second", "requests per second, largest period", Value::Number(counts.max_per_second, 3), "the same");
+        Given::new("headroom_percent", "headroom", Value::Percent(load.headroom_percent), "--headroom");
+        Given::new("target_percent", "how busy a GPU may be", Value::Percent(load.target_percent), if question.is_target_stated { "--target" } else { "serving_target_percent of the policy" });
+        Given::new("per_gpu_per_second", "requests per second of a GPU", Value::Number(load.gpu.per_second(), 3), throughput_source(&question.basis));
+        Given::new("batch", "requests at the same time on a GPU", Value::make_count(load.gpu.batch), "--batch");
+        Given::new("service_seconds", "seconds of a request on a GPU, mean", Value::Number(load.gpu.service_seconds, 6), "batch / requests per second of a GPU");
+        for objective in load.objective => Given::new("objective_seconds", "objective, seconds", Value::Number(objective.seconds, 3), "--objective");
+        for objective in load.objective => Given::new("objective_percentile", "percentile of the objective", Value::Number(objective.percentile, 2), "--percentile");
+        for mean in service.tokens_per_request => Given::new("tokens_per_request", "tokens of a request", Value::Number(mean, 1), tokens);
+        for types in &question.types => Given::new("measured_type", "instance type", Value::text(&types.measured.instance_type), format!("where the throughput is known; prices of {}", types.key.region));
     }
 }
 
@@ -228,18 +228,18 @@ fn steps(plan: &Capacity<'_>) -> Vec<Step> {
     let priced = rented
         .and_then(|(_, fits)| Some((fits.fleet.instances, fits.quote.as_ref()?.rate, fits.cost?)));
     rows! {
-        step("planned requests per second", format!("{rate} × (1 + {headroom} / 100)"), Value::Number(planned, 3));
-        step("GPUs for the rate", format!("{} / ({} × {}%) = {}, rounded up", plain(planned), plain(per_gpu), plain(load.target_percent), plain(planned / load.usable_per_second(load.gpu))), Value::Count(need.gpus_by_rate));
-        for (objective, _) in latency => step("GPUs for the objective", fewest(objective.percentile, plain(objective.seconds)), Value::Count(gpus));
-        for (objective, latency) in latency => step(format!("p{} on a GPU alone, seconds", plain(objective.percentile)), "no number of GPUs is faster", Value::Number(latency.floor_seconds, 3));
-        for (objective, latency) in latency => step(format!("p{} with these GPUs, seconds", plain(objective.percentile)), "from arrival to end", Value::Number(latency.seconds, 3));
-        for (_, latency) in latency => step("requests that wait", "all GPUs work on as many as they can", Value::Percent(latency.waiting_share * 100.0));
-        step("how busy they are", format!("{} / ({gpus} × {})", plain(planned), plain(per_gpu)), Value::Percent(need.utilization_percent));
-        if zones.count > 1 => step("GPUs per zone", format!("{gpus} / ({} − {}) = {}, rounded up", zones.count, zones.survive, plain(gpus as f64 / f64::from(zones.left()))), Value::Count(fleet.gpus_per_zone));
-        if zones.count > 1 => step("GPUs in all zones", format!("{} × {}", zones.count, fleet.gpus_per_zone), Value::Count(fleet.gpus));
-        for (candidate, fits) in rented => step(format!("instances of {}", candidate.shape.instance_type), instances(fits.fleet), Value::Count(fits.fleet.instances));
-        for (_, fits) in rented => step("GPUs rented", format!("{} × {}", fits.fleet.instances, fits.fleet.gpus_per_instance), Value::Count(fits.fleet.gpus));
-        for (instances, rate, cost) in priced => step("per month", format!("{instances} × {} × {}", unit_price(an_hour(rate)), service.hours_per_month.normalize()), Value::Money(cost.monthly));
+        Step::new("planned requests per second", format!("{rate} × (1 + {headroom} / 100)"), Value::Number(planned, 3));
+        Step::new("GPUs for the rate", format!("{} / ({} × {}%) = {}, rounded up", plain(planned), plain(per_gpu), plain(load.target_percent), plain(planned / load.usable_per_second(load.gpu))), Value::Count(need.gpus_by_rate));
+        for (objective, _) in latency => Step::new("GPUs for the objective", fewest(objective.percentile, plain(objective.seconds)), Value::Count(gpus));
+        for (objective, latency) in latency => Step::new(format!("p{} on a GPU alone, seconds", plain(objective.percentile)), "no number of GPUs is faster", Value::Number(latency.floor_seconds, 3));
+        for (objective, latency) in latency => Step::new(format!("p{} with these GPUs, seconds", plain(objective.percentile)), "from arrival to end", Value::Number(latency.seconds, 3));
+        for (_, latency) in latency => Step::new("requests that wait", "all GPUs work on as many as they can", Value::Percent(latency.waiting_share * 100.0));
+        Step::new("how busy they are", format!("{} / ({gpus} × {})", plain(planned), plain(per_gpu)), Value::Percent(need.utilization_percent));
+        if zones.count > 1 => Step::new("GPUs per zone", format!("{gpus} / ({} − {}) = {}, rounded up", zones.count, zones.survive, plain(gpus as f64 / f64::from(zones.left()))), Value::Count(fleet.gpus_per_zone));
+        if zones.count > 1 => Step::new("GPUs in all zones", format!("{} × {}", zones.count, fleet.gpus_per_zone), Value::Count(fleet.gpus));
+        for (candidate, fits) in rented => Step::new(format!("instances of {}", candidate.shape.instance_type), instances(fits.fleet), Value::Count(fits.fleet.instances));
+        for (_, fits) in rented => Step::new("GPUs rented", format!("{} × {}", fits.fleet.instances, fits.fleet.gpus_per_instance), Value::Count(fits.fleet.gpus));
+        for (instances, rate, cost) in priced => Step::new("per month", format!("{instances} × {} × {}", unit_price(rate.an_hour()), service.hours_per_month.normalize()), Value::Money(cost.monthly));
     }
 }
 
@@ -358,8 +358,8 @@ fn missing_data(plan: &Capacity<'_>) -> Vec<Missing> {
     };
     let unpriced = fits(plan).filter(|(_, fits)| fits.quote.is_none());
     rows! {
-        for name in measured => missing(format!("requests per second of {name}"), "neither an estate nor samples hold them; read RequestCount of the load balancer from CloudWatch, or sum(increase(…)) of the server's request counter from Prometheus, and pass the answer as `--request-counts`, or the rate as `--served-rate`");
-        for (candidate, _) in unpriced => missing(format!("price of {}", candidate.shape.instance_type), "unpriced; `gpucost pricing refresh` reads it where it is sold");
+        for name in measured => Missing::new(format!("requests per second of {name}"), "neither an estate nor samples hold them; read RequestCount of the load balancer from CloudWatch, or sum(increase(…)) of the server's request counter from Prometheus, and pass the answer as `--request-counts`, or the rate as `--served-rate`");
+        for (candidate, _) in unpriced => Missing::new(format!("price of {}", candidate.shape.instance_type), "unpriced; `gpucost pricing refresh` reads it where it is sold");
     }
 }
 

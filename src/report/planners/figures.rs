@@ -1,9 +1,9 @@
 //! Figures inside sentences, and the lines that several planners print.
 
 use crate::catalog::{family, shape};
-use crate::domain::{Architecture, HourlyRate, Money, separated};
+use crate::domain::{Architecture, HourlyRate, separated};
 use crate::planners::paying::Today;
-use crate::report::doc::{Given, Missing, Step, Value};
+use crate::report::doc::{Given, Value};
 use std::collections::BTreeSet;
 
 pub(super) const MIB_OF_GIB: f64 = 1024.0;
@@ -63,61 +63,24 @@ pub(super) fn on_arm<'a>(types: impl Iterator<Item = &'a str>) -> Option<String>
     })
 }
 
-/// What an hour costs.
-pub(super) fn an_hour(rate: HourlyRate) -> Money {
-    Money::new(rate.amount(), rate.currency())
-}
-
-/// One thing that figures rest on.
-pub(super) fn basis(
-    key: &'static str,
-    name: &'static str,
-    value: Value,
-    source: impl Into<String>,
-) -> Given {
-    Given {
-        key,
-        name,
-        value,
-        source: source.into(),
-    }
-}
-
-/// One line of arithmetic.
-pub(super) fn step(name: impl Into<String>, arithmetic: impl Into<String>, result: Value) -> Step {
-    Step {
-        name: name.into(),
-        arithmetic: arithmetic.into(),
-        result,
-    }
-}
-
-/// Something that was not known, and what to run or to set.
-pub(super) fn missing(what: impl Into<String>, remedy: impl Into<String>) -> Missing {
-    Missing {
-        what: what.into(),
-        remedy: remedy.into(),
-    }
-}
-
 /// What serves today, which an answer has to beat.
 pub(super) fn current(today: &Today) -> [Given; 3] {
     let (instances, name) = (today.instances.into(), &today.name);
-    let hourly = Value::make_price(today.rate.map(an_hour));
+    let hourly = Value::make_price(today.rate.map(HourlyRate::an_hour));
     [
-        basis(
+        Given::new(
             "current_type",
             "type today",
             Value::text(&today.instance_type),
             name,
         ),
-        basis(
+        Given::new(
             "current_instances",
             "instances today",
             Value::Count(instances),
             name,
         ),
-        basis(
+        Given::new(
             "current_hourly",
             "price of one today, per hour",
             hourly,

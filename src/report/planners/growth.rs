@@ -1,10 +1,10 @@
 //! `gpucost reserved --growth`: what to buy now for a fleet that grows, and what that loses if
 //! it does not.
 
-use super::figures::{basis, missing, rows};
+use super::figures::rows;
 use crate::analysis::{GrownPool, PoolOption, ReservedFleet, grown_pools};
 use crate::domain::Money;
-use crate::report::doc::{Doc, Table, Value, columns};
+use crate::report::doc::{Doc, Given, Missing, Table, Value, columns};
 use crate::report::shared::text::{counted, money};
 use crate::savings::GrownPurchase;
 use rust_decimal::Decimal;
@@ -38,7 +38,7 @@ pub fn growth_answer(fleet: &ReservedFleet, growth: Decimal, source: &str, flags
     Doc {
         name: "reserved",
         headline: headline(&pools, growth),
-        given: vec![basis(
+        given: vec![Given::new(
             "growth_percent_monthly",
             "growth per month",
             percent,
@@ -52,7 +52,7 @@ pub fn growth_answer(fleet: &ReservedFleet, growth: Decimal, source: &str, flags
             "savings are those of the whole term; terms of a pool are alternatives and do not add up".to_owned();
         },
         missing: rows! {
-            for gap in &fleet.gaps => missing(format!("{} of {}: {}", gap.what.name(), gap.place, gap.reason), &gap.hint);
+            for gap in &fleet.gaps => Missing::new(format!("{} of {}: {}", gap.what.name(), gap.place, gap.reason), &gap.hint);
         },
         next: vec![format!("gpucost reserved{flags}")],
         ..Doc::default()

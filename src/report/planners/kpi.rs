@@ -1,7 +1,7 @@
 //! `gpucost kpi`: the key figures of an estate with those of its workloads and its jobs, or what a
 //! run costs with each unit of its work.
 
-use super::figures::{an_hour, basis, missing, rows, step};
+use super::figures::rows;
 use crate::analysis::{Audit, AuditedWorkload, GpuHours, GpuUse, JobCost, RunKpis, waits_for_work};
 use crate::domain::{Currency, Kpi, KpiValue, Money, Policy, UnitCost};
 use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
@@ -100,8 +100,8 @@ pub fn kpi_answer(audit: &Audit, policy: &Policy, flags: &str, units: &str) -> D
         name: "kpi",
         headline: headline(audit),
         given: rows! {
-            basis("window", "window", Value::Text(window), audit.source.name());
-            basis("hours_per_month", "hours per month", Value::make_number(policy.hours_per_month, 0), "policy");
+            Given::new("window", "window", Value::Text(window), audit.source.name());
+            Given::new("hours_per_month", "hours per month", Value::make_number(policy.hours_per_month, 0), "policy");
         },
         tables: rows! {
             Table::of("kpis", "KEY FIGURES", ("row", "rows"), of_kpis(), figures);
@@ -174,11 +174,11 @@ fn unknown(audit: &Audit, flags: &str) -> Vec<Missing> {
     let unmeasured = audit.funnel.unmeasured_gpus;
     let unpriced = kpis.jobs.iter().filter(|job| job.cost.is_none()).count() as u64;
     rows! {
-        if unmeasured > 0 => missing(format!("use of {}", counted(unmeasured, "GPU", "GPUs")), format!("`gpucost setup metrics{flags}` prints the agent configuration"));
-        if unpriced > 0 => missing(format!("cost of {}", counted(unpriced, "training job", "training jobs")), "`prices.file` in gpucost.toml adds prices; what a training plan paid for has none");
-        if kpis.jobs.is_empty() => missing("training jobs", "with `--services ec2,sagemaker`, jobs of the window are read");
-        if kpis.get(Kpi::TimeToFirstWork).is_none() => missing("hours from launch to first GPU work", "an instance shows them that was launched in the window and whose GPU worked in it");
-        if kpis.unit_costs.is_empty() => missing("units of work", "`--units FILE` says how many inferences, tokens, steps or epochs were done");
+        if unmeasured > 0 => Missing::new(format!("use of {}", counted(unmeasured, "GPU", "GPUs")), format!("`gpucost setup metrics{flags}` prints the agent configuration"));
+        if unpriced > 0 => Missing::new(format!("cost of {}", counted(unpriced, "training job", "training jobs")), "`prices.file` in gpucost.toml adds prices; what a training plan paid for has none");
+        if kpis.jobs.is_empty() => Missing::new("training jobs", "with `--services ec2,sagemaker`, jobs of the window are read");
+        if kpis.get(Kpi::TimeToFirstWork).is_none() => Missing::new("hours from launch to first GPU work", "an instance shows them that was launched in the window and whose GPU worked in it");
+        if kpis.unit_costs.is_empty() => Missing::new("units of work", "`--units FILE` says how many inferences, tokens, steps or epochs were done");
     }
 }
 
@@ -203,7 +203,7 @@ pub fn kpi_run_answer(found: &RunKpis, source: &str) -> Doc {
             "the price is that of the instances on demand: storage, network and commitments are not in it".to_owned();
         },
         missing: rows! {
-            if found.unit_costs.is_empty() => missing("units of work", "pass `--unit NAME=COUNT`, or `--log FILE` with `--log-unit NAME=TEXT`, here or to `gpucost profile`");
+            if found.unit_costs.is_empty() => Missing::new("units of work", "pass `--unit NAME=COUNT`, or `--log FILE` with `--log-unit NAME=TEXT`, here or to `gpucost profile`");
         },
         ..Doc::default()
     }
@@ -227,10 +227,10 @@ fn given_of_run(found: &RunKpis, source: &str) -> Vec<Given> {
     let dated = format!("{}, {}", quote.origin.name(), quote.effective_date);
     let place = format!("{} in {}", run.key.instance_type, run.key.region);
     rows! {
-        basis("instance_type", "instance type", Value::Text(place), source);
-        basis("instances", "instances", Value::Count(run.instances.into()), source);
-        basis("hours", "hours of each", Value::make_number(run.hours, 4), source);
-        basis("on_demand_hourly", "price per hour", Value::Price(an_hour(quote.rate)), dated);
+        Given::new("instance_type", "instance type", Value::Text(place), source);
+        Given::new("instances", "instances", Value::Count(run.instances.into()), source);
+        Given::new("hours", "hours of each", Value::make_number(run.hours, 4), source);
+        Given::new("on_demand_hourly", "price per hour", Value::Price(quote.rate.an_hour()), dated);
     }
 }
 
@@ -243,8 +243,8 @@ fn steps_of_run(found: &RunKpis) -> Vec<Step> {
         per => format!(" × {per}"),
     };
     rows! {
-        step("cost of the run", format!("{} × {hours} h × {}", run.instances, rate.normalize()), Value::Money(found.cost));
-        for unit in &found.unit_costs => step(
+        Step::new("cost of the run", format!("{} × {hours} h × {}", run.instances, rate.normalize()), Value::Money(found.cost));
+        for unit in &found.unit_costs => Step::new(
             format!("per {}", per(unit.per(), &unit.unit)),
             format!("{cost}{} / {}", times(unit.per()), unit.count.normalize()),
             Value::make_price(unit.price()),

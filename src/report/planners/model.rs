@@ -1,6 +1,6 @@
 //! What a language model takes of the GPUs that `select` found for it, in words.
 
-use super::figures::{MIB_OF_GIB, an_hour, basis, decimal, gib, missing, on_arm, rows, step};
+use super::figures::{MIB_OF_GIB, decimal, gib, on_arm, rows};
 use crate::domain::Money;
 use crate::planners::fit::{
     ComputedMemory, Computes, Layout, MeasuredMemory, ServedModel, computed_memory,
@@ -39,7 +39,7 @@ pub(super) fn given(wanted: &Wanted) -> Vec<Given> {
     let dtypes: Vec<&str> = wanted.models.iter().map(|one| one.dtype.name()).collect();
     let line = |key, name, value| {
         let source = wanted.sources.get(key).cloned();
-        basis(key, name, value, source.unwrap_or_default())
+        Given::new(key, name, value, source.unwrap_or_default())
     };
     rows! {
         line("params_billion", "parameters, billions", billions(model.params));
@@ -101,10 +101,10 @@ fn memory(served: &ServedModel, one: &Layout) -> Vec<Step> {
     let cache = gib(sequences * load.context_tokens as f64 * token);
     let (runtime, needed) = (terms.runtime_mib / MIB_OF_GIB, one.needed_mib / MIB_OF_GIB);
     rows! {
-        step("weights, GiB", of_weights, Value::Number(weights, 2));
-        step("cache of a token, KiB", format!("2 × {layers} layers × {heads} heads × {dimension} × {bytes} bytes"), Value::Number(token / 1024.0, 1));
-        step("cache of a copy, GiB", format!("{} × {} tokens × {} KiB", decimal(sequences, 0), count(load.context_tokens), decimal(token / 1024.0, 1)), Value::Number(cache, 2));
-        step("needed on each GPU, GiB", format!("(({} + {}) / {} + {}) × {}", decimal(weights, 2), decimal(cache, 2), one.gpus_each, decimal(runtime, 2), decimal(terms.headroom, 2)), Value::Number(needed, 2));
+        Step::new("weights, GiB", of_weights, Value::Number(weights, 2));
+        Step::new("cache of a token, KiB", format!("2 × {layers} layers × {heads} heads × {dimension} × {bytes} bytes"), Value::Number(token / 1024.0, 1));
+        Step::new("cache of a copy, GiB", format!("{} × {} tokens × {} KiB", decimal(sequences, 0), count(load.context_tokens), decimal(token / 1024.0, 1)), Value::Number(cache, 2));
+        Step::new("needed on each GPU, GiB", format!("(({} + {}) / {} + {}) × {}", decimal(weights, 2), decimal(cache, 2), one.gpus_each, decimal(runtime, 2), decimal(terms.headroom, 2)), Value::Number(needed, 2));
     }
 }
 
@@ -156,24 +156,24 @@ fn speed(served: &ServedModel, one: &Layout) -> Vec<Step> {
         ),
     };
     rows! {
-        step("weights on prompts, TFLOP", format!("2 × {active} × 10⁹ × {sequences} × {input} tokens"), Value::Number(of_weights / 1e12, 1));
-        step("attention of prompts, TFLOP", format!("2 × {layers} layers × {heads} heads × {dimension} × {sequences} × {input}²"), Value::Number(of_attention / 1e12, 1));
-        step("to the first tokens, s", bound(pace.prefill), Value::Number(first, 2));
-        step("read for a token of each, GB", format!("{read} of weights + {sequences} × ({input} + {output} / 2) × {cached} KB"), Value::Number(pace.step.bytes / 1e9, 1));
-        step("a token of each, ms", bound(pace.step), Value::Number(each, 2));
-        step("output tokens per second", all_copies, Value::Number(one.tokens_per_second, 1));
+        Step::new("weights on prompts, TFLOP", format!("2 × {active} × 10⁹ × {sequences} × {input} tokens"), Value::Number(of_weights / 1e12, 1));
+        Step::new("attention of prompts, TFLOP", format!("2 × {layers} layers × {heads} heads × {dimension} × {sequences} × {input}²"), Value::Number(of_attention / 1e12, 1));
+        Step::new("to the first tokens, s", bound(pace.prefill), Value::Number(first, 2));
+        Step::new("read for a token of each, GB", format!("{read} of weights + {sequences} × ({input} + {output} / 2) × {cached} KB"), Value::Number(pace.step.bytes / 1e9, 1));
+        Step::new("a token of each, ms", bound(pace.step), Value::Number(each, 2));
+        Step::new("output tokens per second", all_copies, Value::Number(one.tokens_per_second, 1));
     }
 }
 
 /// What a million tokens cost, and an hour of use where not every hour is used.
 fn cost(best: &SelectedType, served: &ServedModel, one: &Layout) -> Vec<Step> {
     let (terms, rate) = (&served.terms, best.rate);
-    let hour = unit_price(an_hour(rate));
+    let hour = unit_price(rate.an_hour());
     let share = decimal(terms.utilization * 100.0, 1);
     let tokens = decimal(one.tokens_per_second, 1);
     rows! {
-        step("a million output tokens", format!("{hour} / ({tokens} × 3,600 s × {share}%) × 10⁶"), Value::make_price(one.per_million(rate, terms)));
-        if terms.utilization < 1.0 => step("an hour of use", format!("{hour} / {share}%"), Value::make_price(terms.hourly_of_use(rate)));
+        Step::new("a million output tokens", format!("{hour} / ({tokens} × 3,600 s × {share}%) × 10⁶"), Value::make_price(one.per_million(rate, terms)));
+        if terms.utilization < 1.0 => Step::new("an hour of use", format!("{hour} / {share}%"), Value::make_price(terms.hourly_of_use(rate)));
     }
 }
 
@@ -294,8 +294,8 @@ pub(super) fn unknown(wanted: &Wanted) -> Vec<Missing> {
         seen.filter(|seen| computed_memory(&wanted.models, &seen.instance_type).is_empty());
     let unmeasured = wanted.today.as_ref().filter(|_| seen.is_none());
     rows! {
-        for today in unmeasured => missing(format!("memory of every GPU of {}", today.name), "`gpucost metrics` shows what is measured");
-        for seen in uncomputed => missing(format!("memory on {} by the formula", seen.instance_type), "measure on a type with NVIDIA GPUs: only these are computed");
-        if served.terms.efficiency.is_none() => missing("efficiency of your serving engine", "measure its output tokens per second at this load on one of the types, multiply the assumed efficiency by measured over computed, and pass `--efficiency`");
+        for today in unmeasured => Missing::new(format!("memory of every GPU of {}", today.name), "`gpucost metrics` shows what is measured");
+        for seen in uncomputed => Missing::new(format!("memory on {} by the formula", seen.instance_type), "measure on a type with NVIDIA GPUs: only these are computed");
+        if served.terms.efficiency.is_none() => Missing::new("efficiency of your serving engine", "measure its output tokens per second at this load on one of the types, multiply the assumed efficiency by measured over computed, and pass `--efficiency`");
     }
 }

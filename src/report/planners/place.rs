@@ -1,6 +1,6 @@
 //! `gpucost place` in words.
 
-use super::figures::{basis, missing, on_arm, rows, step};
+use super::figures::{on_arm, rows};
 use crate::analysis::UnplacedJob;
 use crate::domain::{HOUR_SECONDS, Money, shell_word};
 use crate::planners::schedule::{
@@ -76,12 +76,12 @@ fn given(found: &JobSchedule) -> Vec<Given> {
     let transfer = Money::new(ask.transfer_per_gb, ask.currency);
     let restart = ask.checkpointing.restart.as_secs_f64() / 60.0;
     rows! {
-        basis("jobs", "jobs", Value::Count(ask.jobs.len() as u64), "--jobs, --profile-data, or jobs that were seen");
-        basis("gpu_hours", "GPU hours", Value::Number(gpu_hours.sum(), 1), "the same");
-        basis("idle_machines", "machines with idle hours", Value::Count(ask.hosts.len() as u64), "the estate, --horizon");
-        basis("max_gpus", "rented GPUs at a time", Value::make_count(ask.most_gpus), "--max-gpus");
-        basis("transfer_price_per_gb", "moving a GB between regions", Value::Price(transfer), "--transfer-price");
-        basis("restart_minutes", "restart, minutes", Value::Number(restart, 1), "--restart-cost");
+        Given::new("jobs", "jobs", Value::Count(ask.jobs.len() as u64), "--jobs, --profile-data, or jobs that were seen");
+        Given::new("gpu_hours", "GPU hours", Value::Number(gpu_hours.sum(), 1), "the same");
+        Given::new("idle_machines", "machines with idle hours", Value::Count(ask.hosts.len() as u64), "the estate, --horizon");
+        Given::new("max_gpus", "rented GPUs at a time", Value::make_count(ask.most_gpus), "--max-gpus");
+        Given::new("transfer_price_per_gb", "moving a GB between regions", Value::Price(transfer), "--transfer-price");
+        Given::new("restart_minutes", "restart, minutes", Value::Number(restart, 1), "--restart-cost");
     }
 }
 
@@ -103,7 +103,7 @@ fn steps(found: &JobSchedule) -> Vec<Step> {
         let [cost, compute, transfer] = [plan.cost(), plan.compute(), plan.transfer()];
         let [compute, transfer] = [compute, transfer].map(|part| money(amount(found, part)));
         let arithmetic = format!("{compute} compute + {transfer} transfer");
-        step(name, arithmetic, Value::Money(amount(found, cost)))
+        Step::new(name, arithmetic, Value::Money(amount(found, cost)))
     });
     plans.collect()
 }
@@ -261,9 +261,9 @@ fn unknown(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Vec<
         )
     };
     rows! {
-        for (reason, jobs) in unplaced => missing(format!("{}: {reason}", counted(*jobs as u64, "training job", "training jobs")), "write jobs that are to be placed into a file, and pass `--jobs FILE`");
-        for (need, (currency, offers)) in others => missing(format!("{} with {}, priced in {currency} and not in {}: skipped", counted(*offers as u64, "offer", "offers"), need.name, ask.currency), remedy(&need.name));
-        for gpu in without_spot => missing(format!("spot price of a machine with {gpu}"), remedy(gpu));
+        for (reason, jobs) in unplaced => Missing::new(format!("{}: {reason}", counted(*jobs as u64, "training job", "training jobs")), "write jobs that are to be placed into a file, and pass `--jobs FILE`");
+        for (need, (currency, offers)) in others => Missing::new(format!("{} with {}, priced in {currency} and not in {}: skipped", counted(*offers as u64, "offer", "offers"), need.name, ask.currency), remedy(&need.name));
+        for gpu in without_spot => Missing::new(format!("spot price of a machine with {gpu}"), remedy(gpu));
     }
 }
 

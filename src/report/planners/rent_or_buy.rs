@@ -1,12 +1,12 @@
 //! Renting or buying.
 
-use super::figures::{basis, missing, not_launched, rows, step};
+use super::figures::{not_launched, rows};
 use crate::analysis::AWS;
 use crate::domain::{Currency, Money};
 use crate::planners::rent_or_buy::{
     Input, Own, Part, PricedRental, RentOrBuy, Rental, Sensitivity, TURN_PERCENT,
 };
-use crate::report::doc::{Doc, Given, Step, Table, Value, columns};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
 use crate::report::shared::text::{counted, money};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -32,7 +32,7 @@ pub fn rent_or_buy_answer(found: &RentOrBuy, fleet: Option<(&str, u32)>) -> Doc 
         },
         caveats: caveats(found, fleet),
         missing: rows! {
-            if !is_measured => missing("measured draw of the GPUs", "run `gpucost profile --samples run.jsonl -- COMMAND` on such GPUs, then pass `--profile-data run.jsonl` and `--host-watts`");
+            if !is_measured => Missing::new("measured draw of the GPUs", "run `gpucost profile --samples run.jsonl -- COMMAND` on such GPUs, then pass `--profile-data run.jsonl` and `--host-watts`");
         },
         next: next(found),
         ..Doc::default()
@@ -107,11 +107,11 @@ fn given(own: &Own) -> Vec<Given> {
     let inputs = Input::ALL.iter().filter_map(|input| {
         let (key, name, value) = line(*input, own.get(*input)?);
         let source = own.sources.get(input).cloned().unwrap_or_default();
-        Some(basis(key, name, value, source))
+        Some(Given::new(key, name, value, source))
     });
     rows! {
-        basis("gpus", "GPUs", Value::Count(own.gpus.into()), "--gpus, or those of --type");
-        basis("years", "years", Value::Count(own.years.into()), "--years");
+        Given::new("gpus", "GPUs", Value::Count(own.gpus.into()), "--gpus, or those of --type");
+        Given::new("years", "years", Value::Count(own.years.into()), "--years");
         ..inputs;
     }
 }
@@ -136,12 +136,12 @@ fn steps(found: &RentOrBuy) -> Vec<Step> {
         )
     };
     rows! {
-        step("paid at once", format!("{} × (1 + {}%)", own.purchase.normalize(), own.spares_percent.normalize()), Value::Money(found.outlay));
-        step("electricity per month", format!("{} W / 1,000 × {hours} h × {} × {}", own.watts.round_dp(1).normalize(), own.pue.normalize(), own.electricity.normalize()), Value::make_money(electricity));
-        step("own server per month", "electricity + rack + staff + capital", Value::Money(found.monthly));
-        step("own server over the term", format!("{} + {} × {} - {}", money(found.outlay), own.months(), money(found.monthly), money(found.residual)), Value::Money(found.total));
-        for rented in asked => step("rent per month", rent(rented), Value::Money(rented.monthly));
-        for rented in asked.filter(|rented| saves(rented)) => step(
+        Step::new("paid at once", format!("{} × (1 + {}%)", own.purchase.normalize(), own.spares_percent.normalize()), Value::Money(found.outlay));
+        Step::new("electricity per month", format!("{} W / 1,000 × {hours} h × {} × {}", own.watts.round_dp(1).normalize(), own.pue.normalize(), own.electricity.normalize()), Value::make_money(electricity));
+        Step::new("own server per month", "electricity + rack + staff + capital", Value::Money(found.monthly));
+        Step::new("own server over the term", format!("{} + {} × {} - {}", money(found.outlay), own.months(), money(found.monthly), money(found.residual)), Value::Money(found.total));
+        for rented in asked => Step::new("rent per month", rent(rented), Value::Money(rented.monthly));
+        for rented in asked.filter(|rented| saves(rented)) => Step::new(
             "month of break-even",
             format!("{} / ({} - {}), rounded up", money(found.outlay), money(rented.monthly), money(found.monthly)),
             Value::make_count(rented.break_even_month),

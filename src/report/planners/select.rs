@@ -1,6 +1,6 @@
 //! Which instance type to rent.
 
-use super::figures::{MIB_OF_GIB, an_hour, basis, current, missing, rows, step};
+use super::figures::{MIB_OF_GIB, current, rows};
 use super::model;
 use crate::domain::{
     Architecture, Currency, GpuShare, InstanceShape, Money, PriceQuote, WorkloadKind,
@@ -9,7 +9,7 @@ use crate::planners::paying::Paying;
 use crate::planners::select::{
     OfferedType, ReasonCount, RefusedType, SelectedType, Selection, Wanted,
 };
-use crate::report::doc::{Doc, Given, Step, Table, Value, columns};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
 use crate::report::shared::text::{counted, money, unit_price};
 use rust_decimal::Decimal;
 
@@ -35,7 +35,7 @@ pub fn select_answer(selection: &Selection) -> Doc {
         },
         caveats: caveats(selection),
         missing: rows! {
-            if !is_known => missing("memory that the work needs on a GPU", "measure a run with `gpucost profile --samples run.jsonl -- COMMAND` and pass `--profile-data run.jsonl`, compute it for a language model with `gpucost select --params 8b`, or pass `--vram SIZE`");
+            if !is_known => Missing::new("memory that the work needs on a GPU", "measure a run with `gpucost profile --samples run.jsonl -- COMMAND` and pass `--profile-data run.jsonl`, compute it for a language model with `gpucost select --params 8b`, or pass `--vram SIZE`");
             ..model::unknown(wanted);
         },
         next: next(selection),
@@ -66,7 +66,7 @@ fn headline(selection: &Selection) -> String {
     let name = served.fold(name, |name, served| format!("{served}: {name}"));
     let costs = format!(
         "{} per hour {}, {} per month{}",
-        unit_price(an_hour(best.rate)),
+        unit_price(best.rate.an_hour()),
         best.paying,
         money(best.monthly),
         tokens.map_or(String::new(), |cost| format!(
@@ -107,7 +107,7 @@ fn place(offered: &OfferedType) -> String {
 fn given(wanted: &Wanted) -> Vec<Given> {
     let line = |key: &'static str, name: &'static str, value: Value, flag: &str| {
         let source = wanted.sources.get(key).map_or(flag, String::as_str);
-        basis(key, name, value, source)
+        Given::new(key, name, value, source)
     };
     let gpus = match wanted.gpus {
         Some(GpuShare::Whole(gpus)) => Value::Count(gpus.into()),
@@ -141,14 +141,14 @@ fn steps(selection: &Selection) -> Vec<Step> {
     let mut fits = selection.fits.iter();
     let priced = fits.find(|offer| offer.per_thousand_requests.is_some());
     rows! {
-        for best in best => step(
+        for best in best => Step::new(
             format!("month of {}", best.offered.shape.instance_type),
             format!("{} × {} h", best.rate.amount().normalize(), wanted.billed_hours(best.paying).normalize()),
             Value::Money(best.monthly),
         );
         ..best.and_then(|best| against_today(best, wanted));
         ..best.into_iter().flat_map(|best| model::steps(best, wanted));
-        for (offer, requests) in priced.zip(wanted.rate_per_second) => step(
+        for (offer, requests) in priced.zip(wanted.rate_per_second) => Step::new(
             "1,000 requests without a GPU",
             format!("{} of {} / ({} × 3,600) × 1,000", offer.rate.amount().normalize(), offer.offered.shape.instance_type, requests.normalize()),
             Value::make_price(offer.per_thousand_requests),
@@ -160,7 +160,7 @@ fn steps(selection: &Selection) -> Vec<Step> {
 fn against_today(best: &SelectedType, wanted: &Wanted) -> Option<Step> {
     let today = wanted.today.as_ref()?;
     let (rate, hours) = (today.rate?.amount().round_dp(6), wanted.hours.normalize());
-    Some(step(
+    Some(Step::new(
         format!("month less than one {}", today.instance_type),
         format!("{} × {hours} h - {}", rate.normalize(), money(best.monthly)),
         Value::Money(best.saved_monthly?),
@@ -231,7 +231,7 @@ columns! {
         opt text "dtype", "dtype", Narrow(0), row.0.dtype().map(|dtype| dtype.name().to_owned());
         opt text "gpu", "gpu", Narrow(0), gpus(row.0.offered.shape);
         text "paying", "by", Narrow(0), row.0.paying.to_string();
-        price "hourly", "hour", Wide, an_hour(row.0.rate);
+        price "hourly", "hour", Wide, row.0.rate.an_hour();
         opt price "cost_per_hour_of_use", "hour of use", Narrow(0), model::hour_of_use(row.0, row.1);
         money "monthly_cost", "month", Narrow(0), row.0.monthly;
         opt money "saved_monthly", "saves", Narrow(0), row.0.saved_monthly;
@@ -247,11 +247,11 @@ columns! {
         opt price "cost_per_million_output_tokens", "1M tokens", Narrow(0), model::per_million(row.0, row.1);
         opt flag "serves_rate", "serves the rate", Wide, row.0.serves_rate.filter(|serves| *serves), "Absent where that was not checked.";
         opt price "per_thousand_requests", "1k requests", Narrow(0), row.0.per_thousand_requests;
-        opt price "on_demand_hourly", "on-demand", Narrow(0), price(row.0.offered.on_demand.as_ref());
-        opt price "spot_hourly", "spot", Narrow(0), price(row.0.offered.spot.as_ref());
+        opt price "on_demand_hourly", "on-demand", Narrow(0), row.0.offered.on_demand.as_ref().map(PriceQuote::an_hour);
+        opt price "spot_hourly", "spot", Narrow(0), row.0.offered.spot.as_ref().map(PriceQuote::an_hour);
         opt text "interruption_band", "interrupted", Narrow(0), row.0.offered.interruption.map(|band| band.to_string());
-        opt price "reserved_1yr_hourly", "1 yr", Narrow(0), price(row.0.offered.reserved_1yr.as_ref());
-        opt price "reserved_3yr_hourly", "3 yr", Narrow(0), price(row.0.offered.reserved_3yr.as_ref());
+        opt price "reserved_1yr_hourly", "1 yr", Narrow(0), row.0.offered.reserved_1yr.as_ref().map(PriceQuote::an_hour);
+        opt price "reserved_3yr_hourly", "3 yr", Narrow(0), row.0.offered.reserved_3yr.as_ref().map(PriceQuote::an_hour);
         count "vcpu", "vcpu", Wide, row.0.offered.shape.vcpu;
         count "memory_mib", "memory MiB", Wide, row.0.offered.shape.memory_mib;
         opt text "price_origin", "origin", Wide, row.0.offered.quote(row.0.paying).map(|quote| quote.origin.to_string());
@@ -273,7 +273,7 @@ columns! {
         text "instance_type", "type", Narrow(0), row.offered.shape.instance_type.clone();
         opt text "region", "region", Narrow(0), row.offered.region.clone();
         opt text "gpu", "gpu", Narrow(0), gpus(row.offered.shape);
-        opt price "on_demand_hourly", "on-demand", Narrow(0), price(row.offered.on_demand.as_ref());
+        opt price "on_demand_hourly", "on-demand", Narrow(0), row.offered.on_demand.as_ref().map(PriceQuote::an_hour);
         text "why", "first reason", Narrow(0), row.reason.to_string();
     }
 }
@@ -281,10 +281,6 @@ columns! {
 fn gpus(shape: &InstanceShape) -> Option<String> {
     let gpu = shape.gpu.as_ref()?;
     Some(format!("{} × {}", gpu.share, gpu.model))
-}
-
-fn price(quote: Option<&PriceQuote>) -> Option<Money> {
-    quote.map(|quote| an_hour(quote.rate))
 }
 
 fn caveats(selection: &Selection) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 mod files;
 
-use super::figures::{an_hour, basis, decimal, missing, rows, step};
+use super::figures::{decimal, rows};
 use crate::domain::{HourlyRate, PurchaseOption, WorkloadKind, shell_word};
 use crate::planners::autoscale::{Autoscale, AutoscaleAsk, Held, HeldModels, Replay, Trigger};
 use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
@@ -120,20 +120,20 @@ fn given(plan: &Autoscale) -> Vec<Given> {
     };
     let of_gpus = |gpus: u32| counted(gpus.into(), "GPU", "GPUs");
     rows! {
-        basis("demand_gpu_hours", "demand, GPU hours", Value::Number(demand.gpu_hours(), 1), source);
-        basis("peak_gpus", "largest demand, GPUs", Value::Number(demand.peak_gpus(), 1), source);
-        basis("hours", "hours on record", Value::Number(demand.hours(), 1), source);
-        basis("gpus_per_instance", "GPUs per instance", Value::make_count(gpus), format!("{} of the catalog", ask.subject.instance_type));
-        for quote in &ask.prices.on_demand => basis("on_demand_hourly", "on-demand price per hour", Value::Price(an_hour(quote.rate)), format!("{}, {}", quote.source, quote.seen_on));
-        for spot in spot => basis("spot_hourly", "spot price per hour", Value::Price(an_hour(spot.rate)), format!("{}, {}", spot.basis, spot.seen_on));
-        for held in models(ask) => basis("held_vram_mib", "VRAM held, MiB", Value::Number(held.vram_needed_mib, 0), format!("peaks of {} with headroom, as much as {} hold", of_gpus(held.models), of_gpus(held.gpus)));
-        basis("start_up_minutes", "start-up, minutes", minutes(policy.start_up_seconds), "--start-up");
-        basis("cool_down_minutes", "cool-down, minutes", minutes(policy.cool_down_seconds), "--cool-down");
-        basis("min_instances", "least instances", Value::make_count(policy.min), min_source);
-        basis("max_instances", "most instances", Value::make_count(policy.max), "--max");
-        basis("on_demand_base", "instances always on demand", Value::make_count(policy.spot.on_demand_base), "--on-demand-base");
-        basis("spot_percent", "spot above them", Value::Percent(policy.spot.spot_percent), "--spot-share");
-        basis("max_unserved_percent", "share that may wait or fail", Value::Percent(ask.max_unserved_percent), "--max-unserved");
+        Given::new("demand_gpu_hours", "demand, GPU hours", Value::Number(demand.gpu_hours(), 1), source);
+        Given::new("peak_gpus", "largest demand, GPUs", Value::Number(demand.peak_gpus(), 1), source);
+        Given::new("hours", "hours on record", Value::Number(demand.hours(), 1), source);
+        Given::new("gpus_per_instance", "GPUs per instance", Value::make_count(gpus), format!("{} of the catalog", ask.subject.instance_type));
+        for quote in &ask.prices.on_demand => Given::new("on_demand_hourly", "on-demand price per hour", Value::Price(quote.rate.an_hour()), format!("{}, {}", quote.source, quote.seen_on));
+        for spot in spot => Given::new("spot_hourly", "spot price per hour", Value::Price(spot.rate.an_hour()), format!("{}, {}", spot.basis, spot.seen_on));
+        for held in models(ask) => Given::new("held_vram_mib", "VRAM held, MiB", Value::Number(held.vram_needed_mib, 0), format!("peaks of {} with headroom, as much as {} hold", of_gpus(held.models), of_gpus(held.gpus)));
+        Given::new("start_up_minutes", "start-up, minutes", minutes(policy.start_up_seconds), "--start-up");
+        Given::new("cool_down_minutes", "cool-down, minutes", minutes(policy.cool_down_seconds), "--cool-down");
+        Given::new("min_instances", "least instances", Value::make_count(policy.min), min_source);
+        Given::new("max_instances", "most instances", Value::make_count(policy.max), "--max");
+        Given::new("on_demand_base", "instances always on demand", Value::make_count(policy.spot.on_demand_base), "--on-demand-base");
+        Given::new("spot_percent", "spot above them", Value::Percent(policy.spot.spot_percent), "--spot-share");
+        Given::new("max_unserved_percent", "share that may wait or fail", Value::Percent(ask.max_unserved_percent), "--max-unserved");
     }
 }
 
@@ -159,11 +159,11 @@ fn steps(plan: &Autoscale) -> Vec<Step> {
     };
     let cost = |replay: &Replay| Value::make_money(plan.cost(replay));
     rows! {
-        for today in &plan.today => step("today", hours(today), cost(today));
-        step("policy", hours(policy), cost(policy));
-        step("hindsight", hours(&plan.hindsight), cost(&plan.hindsight));
-        step("waits or fails", format!("{} of {} GPU hours", hours_of(policy.unserved_gpu_seconds / 3_600.0), hours_of(policy.demand_gpu_seconds / 3_600.0)), Value::make_percent(policy.unserved_percent()));
-        for risk in &plan.risk => step("interruptions", format!("{} spot hours × {:.5} per hour", hours_of(risk.spot_hours), risk.rate.per_hour), Value::Number(risk.expected, 1));
+        for today in &plan.today => Step::new("today", hours(today), cost(today));
+        Step::new("policy", hours(policy), cost(policy));
+        Step::new("hindsight", hours(&plan.hindsight), cost(&plan.hindsight));
+        Step::new("waits or fails", format!("{} of {} GPU hours", hours_of(policy.unserved_gpu_seconds / 3_600.0), hours_of(policy.demand_gpu_seconds / 3_600.0)), Value::make_percent(policy.unserved_percent()));
+        for risk in &plan.risk => Step::new("interruptions", format!("{} spot hours × {:.5} per hour", hours_of(risk.spot_hours), risk.rate.per_hour), Value::Number(risk.expected, 1));
     }
 }
 
@@ -245,7 +245,7 @@ fn missing_data(plan: &Autoscale) -> Vec<Missing> {
     let name = shell_word(&subject.instance_type);
     let unknown = |fact: &str| {
         let what = format!("{fact} of {} in {}", subject.instance_type, subject.region);
-        missing(what, format!("run `gpucost pricing {name} --region all`"))
+        Missing::new(what, format!("run `gpucost pricing {name} --region all`"))
     };
     rows! {
         if prices.on_demand.is_none() => unknown("on-demand price");

@@ -5,7 +5,7 @@ mod files;
 mod nodes;
 mod steps;
 
-use super::figures::{missing, rows};
+use super::figures::rows;
 use crate::analysis::NoTenant;
 use crate::catalog::MigProfile;
 use crate::domain::Money;
@@ -222,7 +222,7 @@ fn missing_data(plan: &SharePlan) -> Vec<Missing> {
     let tenants = plan.question.tenants.iter();
     let unknown = tenants.filter(|tenant| tenant.peak_percent.is_none());
     rows! {
-        for tenant in unknown => missing(format!("peak of {}", tenant.name), "run it alone on a GPU beside `gpucost profile --duration 1h`, and pass its 99th percentile as PEAK");
+        for tenant in unknown => Missing::new(format!("peak of {}", tenant.name), "run it alone on a GPU beside `gpucost profile --duration 1h`, and pass its 99th percentile as PEAK");
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a sharing plan was given, and how its figures follow.
 
-use super::super::figures::{an_hour, basis, rows, step};
+use super::super::figures::rows;
 use super::nodes::{by_memory_alone, count_of, fleet, packed_slices};
 use crate::domain::{HourlyRate, Money};
 use crate::planners::share::{Origin, Packing, SharePlan};
@@ -36,14 +36,14 @@ pub(super) fn given(plan: &SharePlan) -> Vec<Given> {
         format!("Linux, {}, {}", quote.effective_date, quote.origin.name())
     });
     rows! {
-        basis("instance_type", "instance type", Value::text(&on.instance_type), origin(question.on_origin, "--type"));
-        basis("region", "region", Value::text(&question.region), origin(question.region_origin, "--region"));
-        basis("gpus_per_instance", "GPUs of an instance", Value::make_count(on.cards), format!("{} GPUs", on.offer.model));
-        basis("card_mib", "memory of a GPU, MiB", Value::Number(on.card_mib, 0), "catalog");
-        basis("hourly", "on-demand price per hour", Value::make_price(price.map(|quote| an_hour(quote.rate))), price_source);
-        basis("vram_headroom", "factor on VRAM", Value::Number(question.vram_headroom, 2), "policy");
-        basis("target_percent", "peaks of a card", Value::Percent(SHARED_TARGET_PERCENT), "policy");
-        basis("tenants", "tenants", Value::make_count(tenants), peaks);
+        Given::new("instance_type", "instance type", Value::text(&on.instance_type), origin(question.on_origin, "--type"));
+        Given::new("region", "region", Value::text(&question.region), origin(question.region_origin, "--region"));
+        Given::new("gpus_per_instance", "GPUs of an instance", Value::make_count(on.cards), format!("{} GPUs", on.offer.model));
+        Given::new("card_mib", "memory of a GPU, MiB", Value::Number(on.card_mib, 0), "catalog");
+        Given::new("hourly", "on-demand price per hour", Value::make_price(price.map(|quote| quote.rate.an_hour())), price_source);
+        Given::new("vram_headroom", "factor on VRAM", Value::Number(question.vram_headroom, 2), "policy");
+        Given::new("target_percent", "peaks of a card", Value::Percent(SHARED_TARGET_PERCENT), "policy");
+        Given::new("tenants", "tenants", Value::make_count(tenants), peaks);
     }
 }
 
@@ -52,7 +52,7 @@ pub(super) fn steps(plan: &SharePlan, packing: Option<&Packing>) -> Vec<Step> {
     let price = question.price.as_ref().map(|quote| quote.rate);
     let hours = question.hours_per_month.normalize();
     let month = |instances: usize, rate: HourlyRate| {
-        format!("{instances} × {} × {hours}", unit_price(an_hour(rate)))
+        format!("{instances} × {} × {hours}", unit_price(rate.an_hour()))
     };
     let bound = |packing: &Packing| match packing.least_cards() {
         least if least == packing.cards() => "no packing takes fewer".to_owned(),
@@ -90,12 +90,12 @@ pub(super) fn steps(plan: &SharePlan, packing: Option<&Packing>) -> Vec<Step> {
     let (cost_name, parts, cost) = cost_before;
     rows! {
         ..packing.into_iter().flat_map(|packing| largest(plan, packing));
-        for packing in packing => step("cards", bound(packing), Value::make_count(packing.cards()));
-        for packing in packing => step("instances", instances(plan, packing), Value::make_count(packing.instances));
-        for packing in packing.filter(|packing| packing.spare > 0) => step("with spare instances", format!("{} + {}", packing.instances, packing.spare), Value::make_count(packing.instances_with_spare()));
-        step(before.0, before.1, Value::make_count(plan.instances_before()));
-        for (packing, rate) in packing.zip(price) => step("shared, per month", format!("{}, rounded to cents each", month(packing.instances_with_spare(), rate)), Value::make_money(packing.monthly));
-        for (parts, cost) in parts.zip(cost) => step(cost_name, format!("{parts}, rounded to cents each"), Value::Money(cost));
+        for packing in packing => Step::new("cards", bound(packing), Value::make_count(packing.cards()));
+        for packing in packing => Step::new("instances", instances(plan, packing), Value::make_count(packing.instances));
+        for packing in packing.filter(|packing| packing.spare > 0) => Step::new("with spare instances", format!("{} + {}", packing.instances, packing.spare), Value::make_count(packing.instances_with_spare()));
+        Step::new(before.0, before.1, Value::make_count(plan.instances_before()));
+        for (packing, rate) in packing.zip(price) => Step::new("shared, per month", format!("{}, rounded to cents each", month(packing.instances_with_spare(), rate)), Value::make_money(packing.monthly));
+        for (parts, cost) in parts.zip(cost) => Step::new(cost_name, format!("{parts}, rounded to cents each"), Value::Money(cost));
         ..packing.and_then(|packing| saved(plan, packing));
     }
 }
@@ -118,7 +118,7 @@ fn saved(plan: &SharePlan, packing: &Packing) -> Option<Step> {
     let before = if is_known { "today" } else { "one GPU each" };
     if saved.amount() < Decimal::ZERO {
         let more = Money::new(-saved.amount(), saved.currency());
-        return Some(step(
+        return Some(Step::new(
             "more per month",
             format!("shared − {before}"),
             Value::Money(more),
@@ -131,7 +131,7 @@ fn saved(plan: &SharePlan, packing: &Packing) -> Option<Step> {
             count_of(unknown, "tenant", "tenants")
         ),
     };
-    Some(step(
+    Some(Step::new(
         "saved per month",
         format!("{before} − shared{unknown}"),
         Value::Money(saved),
@@ -166,8 +166,8 @@ fn largest(plan: &SharePlan, packing: &Packing) -> Vec<Step> {
     let peak = profile.zip(tenant.peak_percent);
     let peak = peak.map(|(profile, peak)| (peak, profile.compute_slices.max(1)));
     rows! {
-        step(format!("VRAM of {name}, MiB"), format!("{:.0} × {}", tenant.vram_peak_mib, question.vram_headroom), Value::Number(needed, 0));
-        for profile in profile => step("its slice", profile.memory_mib.map_or(String::new(), |mib| format!("{needed:.0} ≤ {mib} MiB of {}", profile.name)), Value::text(&profile.name));
-        for (peak, slices) in peak => step("its peak on the slice", format!("{peak:.1} × {total} / {slices} ≤ {SHARED_TARGET_PERCENT:.0}"), Value::Percent(peak * f64::from(total) / f64::from(slices)));
+        Step::new(format!("VRAM of {name}, MiB"), format!("{:.0} × {}", tenant.vram_peak_mib, question.vram_headroom), Value::Number(needed, 0));
+        for profile in profile => Step::new("its slice", profile.memory_mib.map_or(String::new(), |mib| format!("{needed:.0} ≤ {mib} MiB of {}", profile.name)), Value::text(&profile.name));
+        for (peak, slices) in peak => Step::new("its peak on the slice", format!("{peak:.1} × {total} / {slices} ≤ {SHARED_TARGET_PERCENT:.0}"), Value::Percent(peak * f64::from(total) / f64::from(slices)));
     }
 }
