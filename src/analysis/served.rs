@@ -6,8 +6,8 @@ use crate::domain::{
     WorkloadKind, nearest_names,
 };
 use crate::planners::capacity::Utilized;
-use crate::planners::fit::MeasuredMemory;
 use crate::planners::paying::Today;
+use crate::planners::serving::MeasuredMemory;
 use crate::savings::{Demand, MissingData};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;

@@ -4,18 +4,20 @@ use super::aws_args::{AwsArgs, service};
 use super::demo::DemoChoice;
 use super::export_args::ExportArgs;
 use super::kubernetes::KubernetesArgs;
+use super::numbers::{above_zero, within};
 pub(super) use super::numbers::{not_negative, positive};
 use super::organization::OrgArgs;
 use super::plan_args::PlanArgs;
 pub(super) use super::plan_args::RiskChoice;
 use super::prometheus::PrometheusArgs;
-use super::view_args::{InventorySort, LimitArgs, RowArgs, TypeArgs, VerdictArgs};
+use super::view_args::{INVENTORY_KEYS, LimitArgs, RowArgs, TypeArgs, VerdictArgs};
 use crate::config::parse_duration;
-use crate::domain::{MOST_PER_HOUR, WorkloadKind};
+use crate::domain::{MOST_PER_HOUR, PaymentOption, WorkloadKind};
+use crate::report::SortKey;
 use crate::savings::MOST_GROWTH;
 use crate::sources::aws::AwsService;
 use crate::sources::store::Place;
-use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
@@ -50,6 +52,18 @@ pub(super) fn valid<T>(value: Option<T>, names: &[&str]) -> Result<T, String> {
     value.ok_or_else(|| format!("valid values: {}", names.join(", ")))
 }
 
+/// A parser of names, each with its help and its value.
+pub(super) fn choice<T: Copy + Send + Sync + 'static>(
+    choices: &'static [(&'static str, &'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let names = choices.iter();
+    let names = names.map(|(name, help, _)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(names).try_map(move |name| {
+        let chosen = choices.iter().find(|(known, ..)| *known == name);
+        chosen.map(|(.., value)| *value).ok_or("not a valid value")
+    })
+}
+
 /// What a workload does.
 pub(super) fn kind(text: &str) -> Result<WorkloadKind, String> {
     valid(WorkloadKind::from_name(text), WorkloadKind::NAMES)
@@ -57,36 +71,28 @@ pub(super) fn kind(text: &str) -> Result<WorkloadKind, String> {
 
 /// An amount of USD that is not below zero.
 fn amount(text: &str) -> Result<Decimal, String> {
-    text.parse()
-        .ok()
-        .filter(|amount: &Decimal| *amount >= Decimal::ZERO)
-        .ok_or_else(|| "expected an amount of zero or more".to_owned())
+    let limits = Decimal::ZERO..=Decimal::MAX;
+    within(text, limits, "expected an amount of zero or more")
 }
 
 /// A number of GPUs, perhaps a fraction of one.
 pub(super) fn gpu_count(text: &str) -> Result<Decimal, String> {
-    text.parse()
-        .ok()
-        .filter(|count: &Decimal| *count > Decimal::ZERO)
-        .ok_or_else(|| "expected a number of GPUs such as 8 or 0.5".to_owned())
+    above_zero(
+        text,
+        Decimal::MAX,
+        "expected a number of GPUs such as 8 or 0.5",
+    )
 }
 
 /// A rate per hour that can be a price.
 pub(super) fn hourly_price(text: &str) -> Result<Decimal, String> {
-    text.parse()
-        .ok()
-        .filter(|rate: &Decimal| *rate > Decimal::ZERO && *rate <= MOST_PER_HOUR)
-        .ok_or_else(|| "expected a price per hour above zero".to_owned())
+    above_zero(text, MOST_PER_HOUR, "expected a price per hour above zero")
 }
 
 /// An hourly part or an upfront of a commitment; either may be zero, not both.
 fn instalment(text: &str) -> Result<Decimal, String> {
-    text.parse()
-        .ok()
-        .filter(|amount: &Decimal| {
-            *amount >= Decimal::ZERO && *amount <= MOST_PER_HOUR * Decimal::ONE_THOUSAND
-        })
-        .ok_or_else(|| "expected an amount of zero or more".to_owned())
+    let limits = Decimal::ZERO..=MOST_PER_HOUR * Decimal::ONE_THOUSAND;
+    within(text, limits, "expected an amount of zero or more")
 }
 
 /// How much more runs every month.
@@ -116,10 +122,8 @@ pub(super) fn growth(text: &str) -> Result<Growth, String> {
 
 /// Hours that an instance runs in a month; the longest month has 744.
 pub(super) fn hours_of_a_month(text: &str) -> Result<Decimal, String> {
-    text.parse()
-        .ok()
-        .filter(|hours: &Decimal| *hours > Decimal::ZERO && *hours <= Decimal::from(744))
-        .ok_or_else(|| "expected hours per month, above 0 and at most 744".to_owned())
+    let expected = "expected hours per month, above 0 and at most 744";
+    above_zero(text, Decimal::from(744), expected)
 }
 
 /// Where the document goes, and what is said beside it.
@@ -309,13 +313,8 @@ pub(super) struct InventoryArgs {
     #[command(flatten)]
     pub of: TypeArgs,
     /// Sort the instances
-    #[arg(
-        long,
-        value_enum,
-        value_name = "KEY",
-        help_heading = "Rows of the tables"
-    )]
-    pub sort: Option<InventorySort>,
+    #[arg(long, value_parser = choice(&INVENTORY_KEYS), value_name = "KEY", help_heading = "Rows of the tables")]
+    pub sort: Option<SortKey>,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<DocFormat>,
@@ -330,6 +329,21 @@ pub(super) struct MetricsArgs {
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<DocFormat>,
 }
+
+/// How a commitment is paid.
+const PAYMENTS: [(&str, &str, PaymentOption); 3] = [
+    ("no-upfront", "No upfront payment", PaymentOption::NoUpfront),
+    (
+        "partial-upfront",
+        "Half of the cost upfront",
+        PaymentOption::PartialUpfront,
+    ),
+    (
+        "all-upfront",
+        "Full cost upfront",
+        PaymentOption::AllUpfront,
+    ),
+];
 
 /// `gpucost reserved`.
 #[derive(Debug, Args)]
@@ -364,8 +378,8 @@ pub(super) struct ReservedArgs {
     #[arg(long, value_name = "HOURS", value_parser = hours_of_a_month, allow_negative_numbers = true, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
     pub hours_per_month: Option<Decimal>,
     /// Payment option of the reserved instances
-    #[arg(long, value_enum, value_name = "PAYMENT", default_value_t = PaymentChoice::No, requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
-    pub payment: PaymentChoice,
+    #[arg(long, value_parser = choice(&PAYMENTS), value_name = "PAYMENT", default_value = "no-upfront", requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
+    pub payment: PaymentOption,
     /// Operating system
     #[arg(long, value_name = "OS", default_value = "linux", requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
     pub os: String,
@@ -391,19 +405,6 @@ pub(super) struct ReservedArgs {
     pub limits: LimitArgs,
     #[command(flatten)]
     pub estate: EstateArgs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum PaymentChoice {
-    /// No upfront payment
-    #[value(name = "no-upfront")]
-    No,
-    /// Half of the cost upfront
-    #[value(name = "partial-upfront")]
-    Partial,
-    /// Full cost upfront
-    #[value(name = "all-upfront")]
-    All,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -87,15 +87,9 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     if format == AuditFormat::Focus {
         output::warn(left_out_of_bill(&audit), &args.estate.out, io);
     }
-    let (instances, unmeasured) = seen(&audit);
-    Ok(output::close(
-        "audited",
-        instances,
-        unmeasured,
-        &audit.gaps,
-        &args.estate,
-        io,
-    ))
+    let seen = seen(&audit);
+    let code = output::close("audited", seen, &audit.gaps, &args.estate, io);
+    Ok(code)
 }
 
 /// A format whose rows are grouped by other tools: its name, and how they do it.

@@ -2,20 +2,19 @@
 
 use super::Io;
 use super::autoscale_args::AutoscaleArgs;
-use super::capacity_measured::gpu_question;
 use super::exit::{ExitCode, Failure, hint};
 use super::planner_offers::{check_launchable, has_commitments};
-use super::price_age::PriceAge;
+use super::planning::Planning;
 use super::profile_data::unreadable;
-use super::{audit, estate, output, planner, pricing};
-use crate::analysis::{NoDemand, Question, workload_demand};
+use super::{estate, known_prices, output};
+use crate::analysis::{NoDemand, workload_demand};
 use crate::catalog::{self, Prices, bundled_interruption_band};
 use crate::config::SettingsFile;
 use crate::domain::{
     Gap, GpuShare, OperatingSystem, Policy, PriceBook, PriceKey, PriceOption, safe, shell_word,
 };
 use crate::planners::autoscale::{
-    Autoscale, AutoscaleAsk, AutoscaleSubject, Demand, Held, InstancePrices, PolicyError,
+    Autoscale, AutoscaleRequest, AutoscaleSubject, Demand, Held, InstancePrices, PolicyError,
     ScalingPolicy, SpotShare, Trigger, autoscale,
 };
 use crate::profiling::BusyGpus;
@@ -49,27 +48,24 @@ struct Record {
 
 pub(super) fn run(args: &AutoscaleArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let of = &args.estate;
-    let settings = estate::settings(&of.out, io)?;
-    let format = audit::format(args.format, &settings, io)?;
-    let age = PriceAge::of_estate(of, &settings)?;
     let samples = of.profile_data.first().map(PathBuf::as_path);
     let read = [
         ("--demand", args.demand.as_deref()),
         ("--profile-data", samples),
     ];
-    planner::check_output(&read, &of.out)?;
-    let mut record = record(args, &settings, io)?;
+    let planning = Planning::of_estate(of, args.format, &read, io)?;
+    let settings = &planning.settings;
+    let mut record = record(args, settings, io)?;
     let (as_of, seen) = (record.as_of, record.seen.take());
-    let plan = replayed(args, &settings, record)?;
-    let prices = &plan.ask.prices;
+    let plan = replayed(args, settings, record)?;
+    let prices = &plan.request.prices;
     let on_demand = prices.on_demand.iter().map(|quote| quote.seen_on);
     let spot = prices.spot.iter().map(|spot| spot.seen_on);
     let spot = spot.filter(|_| plan.replay.spot_seconds > 0);
-    let warning = age.check(on_demand.chain(spot).min(), as_of)?;
-    let code = planner::print(&autoscale_answer(&plan), format, &of.out, io)?;
-    output::warn(warning, &of.out, io);
+    let oldest = on_demand.chain(spot).min();
+    let code = planning.print(&autoscale_answer(&plan), oldest, as_of, io)?;
     Ok(match seen {
-        Some((instances, gaps)) => output::close("replayed", instances, 0, &gaps, of, io),
+        Some((instances, gaps)) => output::close("replayed", (instances, 0), &gaps, of, io),
         None => code,
     })
 }
@@ -135,11 +131,13 @@ fn alone(
         Failure::input(format!("{file} does not name its instance type"))
             .with_hint("pass the type that serves its demand with `--type`")
     })?;
-    let prices = pricing::book(args.estate.offline, settings, io)?;
+    let prices = known_prices::book(args.estate.offline, settings, io)?;
     let known = Prices::new(&prices, &settings.policy.discount_percent);
     let ran_in = facts.and_then(|facts| facts.region.as_ref());
     let region = args.estate.aws.region.as_ref().or(ran_in);
-    let key = key((name, region), settings, &known, io)?;
+    let region = known_prices::one_region(region.map(String::as_str), settings, io)?;
+    let name = name.trim().to_ascii_lowercase();
+    let key = known_prices::key_of(&name, &region, OperatingSystem::Linux, &known)?;
     check_launchable(&key, &known)?;
     let gpus = gpus_of(&key.instance_type)?;
     let (ran, source, needs) = match facts {
@@ -213,24 +211,6 @@ fn of_estate(
     })
 }
 
-/// The price that the demand of a file is served at.
-fn key(
-    (name, region): (&str, Option<&String>),
-    settings: &SettingsFile,
-    prices: &Prices<'_>,
-    io: &Io<'_>,
-) -> Result<PriceKey, Failure> {
-    let region = pricing::one_region(region.map(String::as_str), settings, io)?;
-    let name = name.trim().to_ascii_lowercase();
-    let question = Question {
-        instance_types: vec![name.clone()],
-        regions: vec![region.clone()],
-        ..gpu_question(None, &region, OperatingSystem::Linux)?
-    };
-    pricing::refuse_unknown(&question, prices)?;
-    Ok(PriceKey::linux_on_demand(&region, &name))
-}
-
 fn gpus_of(instance_type: &str) -> Result<u32, Failure> {
     let shape = catalog::shape(instance_type);
     let offer = shape.and_then(|shape| shape.gpu.as_ref());
@@ -257,7 +237,7 @@ fn replayed(
 ) -> Result<Autoscale, Failure> {
     let (policy, key) = (&settings.policy, &record.key);
     let prices = Prices::new(&record.prices, &policy.discount_percent);
-    let ask = AutoscaleAsk {
+    let request = AutoscaleRequest {
         policy: scaling_policy(args, policy, &record),
         prices: InstancePrices {
             on_demand: prices.get(&key.with_option(PriceOption::OnDemand)).ok(),
@@ -274,7 +254,7 @@ fn replayed(
         least_interruptions_per_day: policy.spot_interruptions_per_day,
         hours_per_month: policy.hours_per_month,
     };
-    autoscale(ask).map_err(|error| {
+    autoscale(request).map_err(|error| {
         let hint = hint! { error;
             PolicyError::MinAboveMax { min, .. } | PolicyError::WindowAboveMax { min, .. } => "pass `--max {min}`, or a lower minimum";
             PolicyError::NoInstance => "pass `--max 1` or more";

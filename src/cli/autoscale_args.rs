@@ -1,6 +1,7 @@
 //! Flags of `gpucost autoscale`.
 
 use super::args::{DocFormat, EstateArgs, time};
+use super::numbers::within;
 use super::planner_flags::estate_flags;
 use super::rightsize_flags::percent;
 use crate::planners::autoscale::ScheduleWindow;
@@ -34,10 +35,7 @@ fn length(text: &str) -> Result<SignedDuration, String> {
 
 /// A number from a thousandth to a million.
 fn positive(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|value: &f64| (0.001..=1e6).contains(value))
-        .ok_or_else(|| "expected a number from 0.001 to 1000000".to_owned())
+    within(text, 0.001..=1e6, "expected a number from 0.001 to 1000000")
 }
 
 /// `gpucost autoscale`.

@@ -4,7 +4,7 @@ use super::args::{DocFormat, EstateArgs, file_place, place};
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
 use super::scope::invocation;
-use super::{Io, audit, bill_history, bill_record, estate, live, output, planner, usage_history};
+use super::{Io, audit, bill_history, bill_record, documents, estate, live, output, usage_history};
 use crate::analysis::expected_bill;
 use crate::billing::{Bill, BillKey, Expected, Ledger, ResourceHours, TooLarge};
 use crate::config::SettingsFile;
@@ -110,7 +110,7 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
         audit: compared.as_ref().map(|one| one.origin.clone()),
         ..origin(args, &read)
     };
-    planner::print(&bill_answer(&bill, &origin), format, out, io)?;
+    documents::print(&bill_answer(&bill, &origin), format, out, io)?;
     output::say(&closing_line(&bill, &read), out, io);
     if let Some((place, kept)) = args.record.as_ref().zip(kept) {
         bill_record::keep(kept, place, (&args.estate, &settings), io)?;
@@ -124,7 +124,7 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
     }) = compared
     {
         output::warn(warning, out, io);
-        code = output::close("compared", instances, 0, &gaps, &args.estate, io);
+        code = output::close("compared", (instances, 0), &gaps, &args.estate, io);
     }
     if args.estate.strict && code == ExitCode::Done && !origin.other_currencies.is_empty() {
         let hint = "the last table names the currencies; leave out `--strict` to go without them";

@@ -1,10 +1,12 @@
 //! `gpucost capacity`: how many GPUs a rate of requests needs.
 
 use super::capacity_args::CapacityArgs;
-use super::capacity_measured::{Measured, gpu_question, invalid, uncounted};
+use super::capacity_measured::{Measured, invalid, uncounted};
 use super::exit::{ExitCode, Failure};
-use super::price_age::PriceAge;
-use super::{Io, audit, batching, estate, output, planner, pricing};
+use super::model_args::typed;
+use super::planning::Planning;
+use super::{Io, capacity_batches, known_prices, output};
+use crate::analysis::Question;
 use crate::catalog::{self, Prices};
 use crate::config::SettingsFile;
 use crate::domain::{AcceleratorKind, InstanceShape, PriceKey, shown};
@@ -17,42 +19,38 @@ use std::path::Path;
 
 pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     if args.batches.is_stated() {
-        return batching::run(args, io);
+        return capacity_batches::run(args, io);
     }
     if let Some(flag) = args.batches.stray() {
         return Err(
-            Failure::input(format!("`--{flag}` is about batches")).with_hint(
+            Failure::input(format!("`{}` is about batches", typed(flag))).with_hint(
                 "pass their throughput as in `--curve 1:35,8:210,32:520`, or a `--model` and its \
              `--type`",
             ),
         );
     }
-    let settings = estate::settings(&args.estate.out, io)?;
-    let format = audit::format(args.format, &settings, io)?;
-    let age = PriceAge::of_estate(&args.estate, &settings)?;
     let samples = args.estate.profile_data.iter();
     let samples = samples.map(|path| ("--profile-data", Some(path.as_path())));
     let read = samples.chain([
         ("--arrivals", args.arrivals.as_deref()),
         ("--request-counts", args.request_counts.as_deref()),
     ]);
-    planner::check_output(&read.collect::<Vec<_>>(), &args.estate.out)?;
-    let requests = match &args.arrivals {
-        Some(path) => read_arrivals(path).map_err(|error| {
-            Failure::new(ExitCode::Input, error)
-                .with_hint("see docs/planners/capacity.md for the columns")
-        })?,
-        None => Vec::new(),
-    };
-    let counts = match &args.request_counts {
-        Some(path) => Some(counted(path, args)?),
-        None => None,
-    };
-    let measured = Measured::of(args, (&requests, counts.as_ref()), &settings, io)?;
-    let prices = Prices::new(&measured.prices, &settings.policy.discount_percent);
+    let read: Vec<_> = read.collect();
+    let planning = Planning::of_estate(&args.estate, args.format, &read, io)?;
+    let settings = &planning.settings;
+    let requests = args.arrivals.as_deref().map(read_arrivals).transpose();
+    let requests = requests.map_err(|error| {
+        Failure::new(ExitCode::Input, error)
+            .with_hint("see docs/planners/capacity.md for the columns")
+    })?;
+    let requests = requests.unwrap_or_default();
+    let counts = args.request_counts.as_deref();
+    let counts = counts.map(|path| counted(path, args)).transpose()?;
+    let measured = Measured::of(args, (&requests, counts.as_ref()), settings, io)?;
+    let prices = planning.prices(&measured.prices);
     let place = measured.place.as_ref();
     let question = CapacityQuestion {
-        service: service(args, &measured, counts.as_ref(), &settings),
+        service: service(args, &measured, counts.as_ref(), settings),
         basis: measured.basis.clone(),
         is_target_stated: args.target.is_some(),
         arrivals_file: args.arrivals.as_deref().map(shown),
@@ -74,11 +72,10 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     let candidates = plan.candidates.iter();
     let fits = candidates.filter_map(|candidate| candidate.fits.as_ref().ok());
     let quotes = fits.filter_map(|fits| fits.quote.as_ref());
-    let warning = age.check(quotes.map(|quote| quote.seen_on).min(), io.now)?;
-    let code = planner::print(&capacity_answer(&plan), format, &args.estate.out, io)?;
-    output::warn(warning, &args.estate.out, io);
+    let oldest = quotes.map(|quote| quote.seen_on).min();
+    let code = planning.print(&capacity_answer(&plan), oldest, io.now, io)?;
     Ok(match &measured.seen {
-        Some((count, gaps)) => output::close("analyzed", *count, 0, gaps, &args.estate, io),
+        Some((count, gaps)) => output::close("analyzed", (*count, 0), gaps, &args.estate, io),
         None => code,
     })
 }
@@ -118,7 +115,7 @@ fn service<'a>(
                 seconds,
                 percentile: args.percentile,
             }),
-            service_times: args.service_times.into(),
+            service_times: args.service_times,
         },
         mean_per_second: counts.map(|counts| counts.mean_per_second),
         zones: Zones {
@@ -136,11 +133,16 @@ fn others(
     key: &PriceKey,
     prices: &Prices<'_>,
 ) -> Result<Vec<&'static InstanceShape>, Failure> {
-    let question = gpu_question(args.gpu.as_deref(), &key.region, key.operating_system)?;
+    let question = Question {
+        gpu: known_prices::gpu_filter(args.gpu.as_deref())?,
+        home_region: key.region.clone(),
+        operating_system: key.operating_system,
+        ..Question::of_aws(Vec::new(), Vec::new())
+    };
     if question.gpu.is_none() && args.vram_peak.is_none() {
         return Ok(Vec::new());
     }
-    pricing::refuse_unknown(&question, prices)?;
+    known_prices::refuse_unknown(&question, prices)?;
     let is_asked = |shape: &&InstanceShape| {
         let offer = shape.gpu.as_ref();
         let offer = offer.filter(|_| shape.accelerator == AcceleratorKind::Gpu);

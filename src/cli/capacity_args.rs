@@ -1,15 +1,16 @@
 //! Flags of `gpucost capacity`.
 
-use super::args::{DocFormat, EstateArgs, valid};
-use super::batching_measured::{SampledBatch, sampled_batch};
-use super::model_args::{self, ModelArgs, dtype, share};
+use super::args::{DocFormat, EstateArgs, choice, valid};
+use super::capacity_curve::{SampledBatch, sampled_batch};
+use super::model_args::{self, ModelArgs, dtype, passed, share};
+use super::numbers::{above_zero, within};
 use super::planner_flags::{self, rate};
 use super::rightsize_flags::{bound, size_mib};
 use crate::planners::capacity::{MOST_ZONES, PeakOf, ServiceTimes};
 use crate::planners::curve::CurvePoint;
 use crate::planners::model::Dtype;
 use crate::savings::Bound;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::path::PathBuf;
 
 /// Times that are evaluated, in seconds: a microsecond to eleven days.
@@ -30,10 +31,12 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 /// A percentile, such as `p95`.
 fn percentile(text: &str) -> Result<f64, String> {
-    let number = text.strip_prefix('p').unwrap_or(text).parse().ok();
-    number
-        .filter(|number: &f64| (50.0..=99.99).contains(number))
-        .ok_or_else(|| "expected a percentile from p50 to p99.99, such as p95".to_owned())
+    let number = text.strip_prefix('p').unwrap_or(text);
+    within(
+        number,
+        50.0..=99.99,
+        "expected a percentile from p50 to p99.99, such as p95",
+    )
 }
 
 /// Which of the counted periods counts.
@@ -43,18 +46,15 @@ fn peak(text: &str) -> Result<PeakOf, String> {
 
 /// Percent beyond what is expected.
 fn headroom(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
-    number
-        .filter(|percent: &f64| (0.0..=MOST_HEADROOM_PERCENT).contains(percent))
-        .ok_or_else(|| "expected a percentage from 0 to 1000".to_owned())
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    let expected = "expected a percentage from 0 to 1000";
+    within(number, 0.0..=MOST_HEADROOM_PERCENT, expected)
 }
 
 /// Tokens, of a request or per second.
 fn tokens(text: &str) -> Result<f64, String> {
-    let number = text.trim().parse().ok();
-    number
-        .filter(|tokens: &f64| *tokens > 0.0 && *tokens <= MOST_TOKENS)
-        .ok_or_else(|| "expected a number of tokens above zero, at most 1000000000".to_owned())
+    let expected = "expected a number of tokens above zero, at most 1000000000";
+    above_zero(text.trim(), MOST_TOKENS, expected)
 }
 
 /// A wait up to an hour, in seconds.
@@ -77,22 +77,14 @@ fn point(text: &str) -> Result<CurvePoint, String> {
 }
 
 /// How long GPUs work on requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum ServiceTimesChoice {
-    /// Spread around their mean: many short requests and a few long ones
-    Exponential,
-    /// All alike
-    Fixed,
-}
-
-impl From<ServiceTimesChoice> for ServiceTimes {
-    fn from(choice: ServiceTimesChoice) -> Self {
-        match choice {
-            ServiceTimesChoice::Exponential => Self::Exponential,
-            ServiceTimesChoice::Fixed => Self::Fixed,
-        }
-    }
-}
+const SERVICE_TIMES: [(&str, &str, ServiceTimes); 2] = [
+    (
+        "exponential",
+        "Spread around their mean: many short requests and a few long ones",
+        ServiceTimes::Exponential,
+    ),
+    ("fixed", "All alike", ServiceTimes::Fixed),
+];
 
 /// Requests that are served in batches: by a curve of throughput, or by a language model.
 #[derive(Debug, Args)]
@@ -138,14 +130,8 @@ impl BatchArgs {
 
     /// A flag that says nothing without such a throughput.
     pub(super) fn stray(&self) -> Option<&'static str> {
-        let flags = [
-            ("max-wait", self.max_wait.is_some()),
-            ("dtype", self.dtype.is_some()),
-            ("input-tokens", self.input_tokens.is_some()),
-            ("output-tokens", self.output_tokens.is_some()),
-        ];
-        let passed = flags.into_iter().filter(|(_, is_passed)| *is_passed);
-        let mut passed = passed.map(|(flag, _)| flag).chain(self.model.passed());
+        let own: Vec<_> = passed!(self; max_wait dtype input_tokens output_tokens);
+        let mut passed = own.into_iter().chain(self.model.passed());
         passed.next().filter(|_| !self.is_stated())
     }
 }
@@ -214,8 +200,8 @@ pub(super) struct CapacityArgs {
     #[arg(long, value_name = "pN", value_parser = percentile, default_value = "p95", requires = "objective", conflicts_with_all = BATCHED, help_heading = "Objective")]
     pub percentile: f64,
     /// How long GPUs work on requests that are not recorded
-    #[arg(long, value_enum, value_name = "HOW", default_value_t = ServiceTimesChoice::Exponential, requires = "objective", conflicts_with_all = ["arrivals", "curve", "curve_data", "model", "params"], help_heading = "Objective")]
-    pub service_times: ServiceTimesChoice,
+    #[arg(long, value_parser = choice(&SERVICE_TIMES), value_name = "HOW", default_value = "exponential", requires = "objective", conflicts_with_all = ["arrivals", "curve", "curve_data", "model", "params"], help_heading = "Objective")]
+    pub service_times: ServiceTimes,
     #[command(flatten)]
     pub batches: BatchArgs,
     /// Availability zones that the instances are in

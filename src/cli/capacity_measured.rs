@@ -1,30 +1,29 @@
 //! The throughput that `gpucost capacity` rests on: stated, or measured on GPUs.
 
-use super::capacity_args::{CapacityArgs, ServiceTimesChoice};
+use super::capacity_args::CapacityArgs;
 use super::exit::{ExitCode, Failure, hint};
-use super::rightsize_flags::{known, unknown};
+use super::rightsize_flags::known;
 use super::scope::invocation;
-use super::{Io, estate, pricing, sampled};
+use super::{Io, estate, known_prices, sampled};
 use crate::analysis::{
-    AWS, GpuFilter, MeasuredService, NotMeasured, Question, RunningWorkload, SortBy, audit,
-    measured_service, running_workload,
+    Audit, GpuFilter, MeasuredService, NotMeasured, Question, audit, measured_service,
 };
 use crate::catalog::{self, Prices};
 use crate::config::SettingsFile;
 use crate::domain::{
-    AcceleratorKind, Gap, GpuShare, InstanceShape, OperatingSystem, PriceBook, PriceKey,
-    RecordedRequest, RecordedWork, Risk, WorkloadKind, shown,
+    AcceleratorKind, Gap, GpuShare, InstanceShape, PriceBook, PriceKey, RecordedRequest,
+    RecordedWork, Risk, WorkloadKind, shown,
 };
 use crate::planners::capacity::{
-    CapacityError, CountsError, Recording, RequestCounts, Throughput, ThroughputBasis, Utilized,
-    WorkOf,
+    CapacityError, CountsError, Recording, RequestCounts, ServiceTimes, Throughput,
+    ThroughputBasis, Utilized, WorkOf,
 };
 use crate::profiling::RunProfile;
 use crate::savings::is_launchable;
 use crate::usage::Estate;
 use jiff::{SignedDuration, Timestamp};
 use rust_decimal::Decimal;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 const HOW_TO_MEASURE: &str = "pass `--per-gpu`, `--latency` with `--batch`, \
@@ -154,7 +153,7 @@ impl Measured {
         let mut ran_on: Option<String> = None;
         let throughput = match Way::of(args, (requests, counts))? {
             Way::Workload(name) => {
-                let (service, estate) = workload(name, args, settings, io)?;
+                let (service, estate) = serving(name, args, settings, io)?;
                 let window = (estate.window.start, estate.window.end);
                 let served = served(args, counts, window, "the window of the estate")?;
                 let throughput = utilization(service.utilized, served)?;
@@ -192,7 +191,7 @@ impl Measured {
             // The mean follows from the recording.
             Way::Recorded => (ThroughputBasis::Recorded, of_rate(1.0)),
         };
-        let prices = pricing::book(args.estate.offline, settings, io)?;
+        let prices = known_prices::book(args.estate.offline, settings, io)?;
         let known = Prices::new(&prices, &settings.policy.discount_percent);
         let place = place(args, ran_on.as_ref(), (settings, &known), io)?;
         Self::with(args, requests, throughput, place, prices)
@@ -217,13 +216,9 @@ impl Measured {
             },
             _ => WorkOf::Each(gpu.service_seconds),
         };
-        let recording = match &args.arrivals {
-            Some(_) => {
-                let recording = Recording::new(requests, work);
-                Some(recording.map_err(|error| invalid(error, args))?)
-            }
-            None => None,
-        };
+        let arrivals = args.arrivals.as_ref();
+        let recording = arrivals.map(|_| Recording::new(requests, work)).transpose();
+        let recording = recording.map_err(|error| invalid(error, args))?;
         if let Some(recording) = &recording {
             gpu.service_seconds = recording.mean_service_seconds;
         }
@@ -299,39 +294,35 @@ fn unmeasured(error: NotMeasured, args: &CapacityArgs) -> Failure {
     Failure::new(ExitCode::Input, error).with_hint(hint)
 }
 
-/// A workload as it runs and is paid, and its estate with the gaps of an audit.
-pub(super) fn running(
-    name: &str,
+/// What an audit says of a workload, and its estate with the gaps of the audit.
+pub(super) fn audited<T>(
     args: &CapacityArgs,
     settings: &SettingsFile,
+    workload: impl FnOnce(&Audit) -> Result<T, NotMeasured>,
     io: &mut Io<'_>,
-) -> Result<(RunningWorkload, Estate), Failure> {
+) -> Result<(T, Estate), Failure> {
     let mut estate = estate::estate(&args.estate, settings, io)?;
     let audit = audit(&estate, &settings.policy, Risk::Medium);
-    let found = running_workload(&audit, name, &settings.policy);
-    let found = found.map_err(|error| unmeasured(error, args))?;
+    let found = workload(&audit).map_err(|error| unmeasured(error, args))?;
     estate.gaps = audit.gaps;
     Ok((found, estate))
 }
 
-/// A workload that serves requests, and its estate with the gaps of an audit.
-fn workload(
+/// A workload that serves requests, and its estate.
+fn serving(
     name: &str,
     args: &CapacityArgs,
     settings: &SettingsFile,
     io: &mut Io<'_>,
 ) -> Result<(MeasuredService, Estate), Failure> {
-    let mut estate = estate::estate(&args.estate, settings, io)?;
-    let audit = audit(&estate, &settings.policy, Risk::Medium);
-    let service = measured_service(&audit, name, &settings.policy);
-    let service = service.map_err(|error| unmeasured(error, args))?;
+    let measured = |audit: &Audit| measured_service(audit, name, &settings.policy);
+    let (service, estate) = audited(args, settings, measured, io)?;
     if service.kind == WorkloadKind::Training {
         let name = &service.utilized.name;
         let error = anyhow::anyhow!("{name} is training, which serves no requests");
         let hint = format!("pass a service: {} lists them", audit_command(args));
         return Err(Failure::new(ExitCode::Nothing, error).with_hint(hint));
     }
-    estate.gaps = audit.gaps;
     Ok((service, estate))
 }
 
@@ -354,12 +345,9 @@ fn place(
         }
         return Ok(None);
     }
-    let region = pricing::one_region(args.estate.aws.region.as_deref(), settings, io)?;
-    let regions = prices.regions();
-    if !regions.contains(region.as_str()) {
-        return Err(unknown("region", &region, regions.into_iter()));
-    }
-    let operating_system = pricing::operating_system(&args.os)?;
+    let region = known_prices::one_region(args.estate.aws.region.as_deref(), settings, io)?;
+    known_prices::check_region(&region, prices)?;
+    let operating_system = known_prices::operating_system(&args.os)?;
     let key = |shape: &InstanceShape| PriceKey {
         operating_system,
         ..PriceKey::linux_on_demand(&region, &shape.instance_type)
@@ -368,35 +356,17 @@ fn place(
         Some(name) => known(name)?.0,
         None => {
             let asked = args.gpu.as_deref().unwrap_or_default();
-            let question = gpu_question(Some(asked), &region, operating_system)?;
-            pricing::refuse_unknown(&question, prices)?;
+            let question = Question {
+                gpu: known_prices::gpu_filter(Some(asked))?,
+                home_region: region.clone(),
+                operating_system,
+                ..Question::of_aws(Vec::new(), Vec::new())
+            };
+            known_prices::refuse_unknown(&question, prices)?;
             one_with(asked, question.gpu.as_ref(), key, prices)?
         }
     };
     Ok(Some((shape.clone(), key(shape))))
-}
-
-/// The GPUs that a flag asks for, to be checked in one region.
-pub(super) fn gpu_question(
-    gpu: Option<&str>,
-    region: &str,
-    operating_system: OperatingSystem,
-) -> Result<Question, Failure> {
-    let gpu = gpu.map(GpuFilter::parse).transpose();
-    let gpu = gpu.map_err(|message| {
-        Failure::input(message)
-            .with_hint("use `--gpu MODEL`, `--gpu MODEL:SIZE` or a range of sizes")
-    })?;
-    Ok(Question {
-        instance_types: Vec::new(),
-        gpu,
-        count: None,
-        regions: Vec::new(),
-        home_region: region.to_owned(),
-        providers: BTreeSet::from([AWS.to_owned()]),
-        operating_system,
-        sort: SortBy::Price,
-    })
 }
 
 /// The cheapest type with whole GPUs of the only kind that `--gpu` asks for: what one such
@@ -464,7 +434,7 @@ pub(super) fn uncounted(error: &CountsError) -> Failure {
 pub(super) fn invalid(error: CapacityError, args: &CapacityArgs) -> Failure {
     let is_random = args.arrivals.is_none();
     let spread = match args.service_times {
-        ServiceTimesChoice::Exponential if is_random => {
+        ServiceTimes::Exponential if is_random => {
             "; if requests all take about the same time, pass `--service-times fixed`"
         }
         _ => "",

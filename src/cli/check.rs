@@ -5,7 +5,7 @@ use super::check_args::{CheckArgs, CheckFormat};
 use super::exit::{ExitCode, Failure};
 use super::history::read_nights;
 use super::price_age::PriceAge;
-use super::{audit as audit_command, baseline, estate, output, planner, scope};
+use super::{audit as audit_command, baseline, documents, estate, output, scope};
 use crate::analysis::gate::{GateOutcome, GatePolicy, GateReport, SpendHistory, gate, policy_rule};
 use crate::analysis::{Audit, audit_once};
 use crate::config::{ConfigError, POLICY_FILE, SettingsFile, read_policy};
@@ -212,7 +212,7 @@ pub(super) fn print(
         CheckFormat::Slack => gate_slack(report, brief, doc).map_err(Failure::unexpected)?,
         CheckFormat::Markdown => gate_markdown(report, doc),
         _ => {
-            planner::print(&doc, format.of_documents(), out, io)?;
+            documents::print(&doc, format.of_documents(), out, io)?;
             return Ok(());
         }
     };
@@ -234,7 +234,7 @@ fn invocation(args: &CheckArgs) -> Invocation {
 /// The last lines on stderr, and the exit code.
 fn verdict(report: &GateReport, audit: &Audit, args: &CheckArgs, io: &mut Io<'_>) -> ExitCode {
     let (instances, unmeasured) = audit_command::seen(audit);
-    let line = output::closing_line("checked", instances, unmeasured, &audit.gaps);
+    let line = output::closing_line("checked", (instances, unmeasured), &audit.gaps);
     output::say(&line, &args.estate.out, io);
     let nothing = "nothing to check: no GPU instances in scope";
     ending(report, &audit.gaps, nothing, args, io)

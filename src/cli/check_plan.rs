@@ -4,7 +4,7 @@ use super::check::{check_files, ending, found_policy, policy, print};
 use super::check_args::CheckArgs;
 use super::exit::{ExitCode, Failure};
 use super::price_age::PriceAge;
-use super::{Io, estate, output, pricing};
+use super::{Io, estate, known_prices, output};
 use crate::analysis::gate::{GatePolicy, gate_plan, unjudged_by_plan};
 use crate::analysis::price_plan;
 use crate::catalog::Prices;
@@ -33,7 +33,7 @@ pub(super) fn run(path: &Path, args: &CheckArgs, io: &mut Io<'_>) -> Result<Exit
     let region = region(args, &settings, io)?;
     let (plan, name) = read(path, region.as_deref(), "--terraform-plan")?;
 
-    let book = pricing::book(args.estate.offline, &settings, io)?;
+    let book = known_prices::book(args.estate.offline, &settings, io)?;
     let terms = &settings.policy;
     let prices = Prices::new(&book, &terms.discount_percent);
     let change = price_plan(&plan, &prices, terms.hours_per_month);

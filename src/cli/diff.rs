@@ -3,7 +3,7 @@
 use super::Io;
 use super::args::{DocFormat, OutputArgs, RiskChoice};
 use super::exit::{ExitCode, Failure};
-use super::{audit, estate, planner};
+use super::{audit, documents, estate};
 use crate::analysis::{AuditDiff, CommonScope, RunDiff, USUAL_NOISE_PERCENT};
 use crate::config::SettingsFile;
 use crate::domain::{PastAudit, PastRun, shown};
@@ -40,7 +40,7 @@ pub(super) fn run(args: &DiffArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
     let settings = estate::settings(&args.out, io)?;
     let format = audit::format(args.format, &settings, io)?;
     for (flag, path) in [("OLD", &args.old), ("NEW", &args.new)] {
-        planner::check_output(&[(flag, Some(path))], &args.out)?;
+        documents::check_output(&[(flag, Some(path))], &args.out)?;
     }
     let old = side(&args.old, args, &settings, io)?;
     let new = side(&args.new, args, &settings, io)?;
@@ -58,7 +58,7 @@ pub(super) fn run(args: &DiffArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
             .with_hint("compare two audits, or two runs"));
         }
     };
-    planner::print(&doc, format, &args.out, io)
+    documents::print(&doc, format, &args.out, io)
 }
 
 fn of_audits(old: &PastAudit, new: &PastAudit, args: &DiffArgs) -> Result<Doc, Failure> {

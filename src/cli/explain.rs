@@ -3,13 +3,11 @@
 use super::args::{DocFormat, ExplainArgs};
 use super::exit::{ExitCode, Failure};
 use super::redact::Masks;
-use super::{Io, audit, estate, output, planner};
+use super::{Io, audit, documents, estate};
 use crate::analysis::{Audit, AuditedWorkload, audit as audit_estate};
 use crate::domain::{Clusters, nearest_names};
 use crate::report::text::fit;
-use crate::report::{
-    Derivation, NotFound, TableStyle, explain_doc, explainable_ids, find_explained,
-};
+use crate::report::{Derivation, NotFound, explain_doc, explainable_ids, find_explained};
 use crate::usage::Estate;
 use std::collections::BTreeMap;
 
@@ -36,11 +34,7 @@ pub(super) fn run(args: &ExplainArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
     let doc = explain_doc(explained, &derivation);
     let out = &args.estate.out;
     // A row that is missing is evidence that is missing.
-    let style = TableStyle {
-        limit: Some(usize::MAX),
-        ..output::style(format == DocFormat::Wide, out, io)
-    };
-    planner::print_in(&doc, format, style, out, io)
+    documents::print_rows(&doc, format, Some(usize::MAX), out, io)
 }
 
 /// The masked form of a real ID; the ID itself where nothing has it.

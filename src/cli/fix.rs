@@ -5,10 +5,10 @@ use super::exit::{ExitCode, Failure};
 use super::plan_args::PlanArgs;
 use super::price_age::PriceAge;
 use super::scope::invocation;
-use super::{Io, audit, check_plan, estate, output, planner};
+use super::{Io, audit, check_plan, documents, estate, output};
 use crate::analysis::{Audit, Fix, FixChoice, FixTarget, audit as audit_estate, fixes};
 use crate::domain::{ActionKind, nearest_names};
-use crate::report::{FixPlan, FixView, Invocation, TableStyle, fix_doc, fix_markdown, fix_script};
+use crate::report::{FixPlan, FixView, Invocation, fix_doc, fix_markdown, fix_script};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -91,7 +91,7 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
     }
     let accepted = audit::risk(args.plan.risk, &settings, io)?;
     let age = PriceAge::of_estate(&args.estate, &settings)?;
-    planner::check_output(&[("--terraform", args.terraform.as_deref())], out)?;
+    documents::check_output(&[("--terraform", args.terraform.as_deref())], out)?;
     let terraform = match &args.terraform {
         Some(path) => Some(check_plan::read(path, None, "--terraform")?.0),
         None => None,
@@ -128,25 +128,14 @@ pub(super) fn run(args: &FixArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
                 FixView::Steps => Some(usize::MAX),
                 _ => (format == DocFormat::Table).then_some(SHOWN),
             };
-            let style = output::style(format == DocFormat::Wide, out, io);
-            let style = TableStyle {
-                limit: most,
-                ..style
-            };
-            planner::print_in(&doc, format, style, out, io)?;
+            documents::print_rows(&doc, format, most, out, io)?;
         }
     }
     output::warn(warning, out, io);
     output::warn(unmanaged, out, io);
-    let (instances, unmeasured) = audit::seen(&audited);
-    Ok(output::close(
-        "audited",
-        instances,
-        unmeasured,
-        &audited.gaps,
-        &args.estate,
-        io,
-    ))
+    let seen = audit::seen(&audited);
+    let code = output::close("audited", seen, &audited.gaps, &args.estate, io);
+    Ok(code)
 }
 
 /// What to say of a Terraform plan that has nothing of these actions.

@@ -66,19 +66,13 @@ pub(super) fn run(args: &AuditArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         }
         output::warn(warning, out, io);
         let gaps = &model.audit().gaps;
-        let code = output::close("audited", instances, unmeasured, gaps, &args.estate, io);
+        let code = output::close("audited", (instances, unmeasured), gaps, &args.estate, io);
         return Ok(code);
     }
     output::warn(warning, out, io);
     let gaps = &audit.gaps;
-    Ok(output::close(
-        "audited",
-        instances,
-        unmeasured,
-        gaps,
-        &args.estate,
-        io,
-    ))
+    let code = output::close("audited", (instances, unmeasured), gaps, &args.estate, io);
+    Ok(code)
 }
 
 /// Whether the screen is colored; `--output`, the file of the choice, has no say in it.

@@ -5,11 +5,9 @@ use super::kpi_args::{KpiArgs, MOST_HOURS};
 use super::planning::Planning;
 use super::profile_data::unreadable;
 use super::scope::invocation;
-use super::{Io, audit, estate, output, pricing, units};
-use crate::analysis::{CountedRun, Question, RunKpis, audit_once};
-use crate::catalog::Prices;
-use crate::config::SettingsFile;
-use crate::domain::{PriceKey, Risk, shell_word, shown};
+use super::{Io, audit, estate, known_prices, output, units};
+use crate::analysis::{CountedRun, RunKpis, audit_once};
+use crate::domain::{OperatingSystem, Risk, shell_word, shown};
 use crate::report::{kpi_answer, kpi_run_answer};
 use crate::sources::files::{ReadOptions, count_lines, open_samples};
 use rust_decimal::Decimal;
@@ -49,15 +47,9 @@ fn fleet(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Result<Exi
     let answer = kpi_answer(&found, &settings.policy, &flags, &units);
     let oldest = found.prices.oldest_seen_on();
     planning.print(&answer, oldest, found.window.end, io)?;
-    let (instances, unmeasured) = audit::seen(&found);
-    Ok(output::close(
-        "measured",
-        instances,
-        unmeasured,
-        &found.gaps,
-        &args.estate,
-        io,
-    ))
+    let seen = audit::seen(&found);
+    let code = output::close("measured", seen, &found.gaps, &args.estate, io);
+    Ok(code)
 }
 
 fn one_run(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
@@ -94,11 +86,13 @@ fn one_run(args: &KpiArgs, planning: &Planning<'_>, io: &mut Io<'_>) -> Result<E
         return Err(Failure::input("the samples do not name an instance type")
             .with_hint("pass `--type` and `--region`"));
     };
-    let book = pricing::book(args.estate.offline, settings, io)?;
+    let book = planning.book(None, args.estate.offline, io)?;
     let prices = planning.prices(&book);
     let region = args.estate.aws.region.as_ref();
     let region = region.or(sampled.and_then(|run| run.region.as_ref()));
-    let key = key(name, region, settings, &prices, io)?;
+    let region = known_prices::only_region(region, "a run has a single region", settings, io)?;
+    let linux = OperatingSystem::Linux;
+    let key = known_prices::key_of(&name.to_lowercase(), &region, linux, &prices)?;
     let counted = CountedRun {
         key,
         instances: args.count.unwrap_or(1),
@@ -150,25 +144,4 @@ impl SampledRun {
             })?,
         })
     }
-}
-
-/// The price of a type in one region; refuses names that no price list has.
-fn key(
-    name: &str,
-    region: Option<&String>,
-    settings: &SettingsFile,
-    prices: &Prices<'_>,
-    io: &Io<'_>,
-) -> Result<PriceKey, Failure> {
-    let region = match region {
-        Some(region) => region.trim().to_owned(),
-        None => pricing::home_region(settings, io),
-    };
-    if region == "all" || region.contains([',', '*']) {
-        return Err(Failure::input("a run has a single region")
-            .with_hint("pass one, such as `--region us-east-1`"));
-    }
-    let question = Question::of_aws(vec![name.to_lowercase()], vec![region.clone()]);
-    pricing::refuse_unknown(&question, prices)?;
-    Ok(PriceKey::linux_on_demand(&region, &name.to_lowercase()))
 }

@@ -1,6 +1,8 @@
 //! The flags of `gpucost kpi`.
 
 use super::args::{DocFormat, EstateArgs};
+use super::numbers::above_zero;
+use super::planner_flags::estate_flags;
 use crate::sources::files::unit_count;
 use clap::Args;
 use rust_decimal::Decimal;
@@ -24,9 +26,7 @@ pub(super) struct KpiArgs {
         long = "type",
         value_name = "TYPE",
         help_heading = "One run",
-        conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "history", "save",
-            "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict",
-            "allow_empty", "profile_data", "units"]
+        conflicts_with_all = estate_flags().chain(["units"])
     )]
     pub instance_type: Option<String>,
     /// Samples of the run, written by `gpucost profile --samples`: its hours, its type and the
@@ -35,9 +35,7 @@ pub(super) struct KpiArgs {
         long,
         value_name = "FILE",
         help_heading = "One run",
-        conflicts_with_all = ["demo", "from", "from_kubectl", "prometheus_url", "history", "save",
-            "commitments", "redact", "tag", "exclude_tag", "as_of", "lookback", "strict",
-            "allow_empty", "profile_data", "units", "hours"]
+        conflicts_with_all = estate_flags().chain(["units", "hours"])
     )]
     pub run: Option<PathBuf>,
     /// Hours that each instance ran
@@ -67,10 +65,8 @@ pub(super) struct KpiArgs {
 }
 
 fn hours(text: &str) -> Result<Decimal, String> {
-    text.parse()
-        .ok()
-        .filter(|hours: &Decimal| *hours > Decimal::ZERO && *hours <= MOST_HOURS)
-        .ok_or_else(|| format!("expected hours above 0 and at most {MOST_HOURS}"))
+    let expected = format!("expected hours above 0 and at most {MOST_HOURS}");
+    above_zero(text, MOST_HOURS, &expected)
 }
 
 /// A name and what stands behind its first `=`, neither empty.

@@ -5,7 +5,7 @@ use super::args::{EstateArgs, MetricsArgs};
 use super::exit::{ExitCode, Failure};
 use super::scope::invocation;
 use super::setup_args::MetricsSetupArgs;
-use super::{audit as audit_command, estate, output, planner};
+use super::{audit as audit_command, documents, estate, output};
 use crate::analysis::{Audit, audit};
 use crate::config::SettingsFile;
 use crate::domain::Risk;
@@ -17,16 +17,10 @@ pub(super) fn run(args: &MetricsArgs, io: &mut Io<'_>) -> Result<ExitCode, Failu
     let format = audit_command::format(args.format, &settings, io)?;
     let invocation = invocation(&args.estate, None);
     let doc = metrics_doc(&audit, estate.period_seconds, &invocation);
-    planner::print(&doc, format, &args.estate.out, io)?;
-    let (instances, unmeasured) = audit_command::seen(&audit);
-    Ok(output::close(
-        "measured",
-        instances,
-        unmeasured,
-        &audit.gaps,
-        &args.estate,
-        io,
-    ))
+    documents::print(&doc, format, &args.estate.out, io)?;
+    let seen = audit_command::seen(&audit);
+    let code = output::close("measured", seen, &audit.gaps, &args.estate, io);
+    Ok(code)
 }
 
 fn measure(args: &EstateArgs, io: &mut Io<'_>) -> Result<(SettingsFile, Estate, Audit), Failure> {
@@ -50,15 +44,9 @@ pub(super) fn setup(args: &MetricsSetupArgs, io: &mut Io<'_>) -> Result<ExitCode
         // A closed stderr does not change what stdout got.
         let _ = io.stderr.write_all(instructions(&setup, &audit).as_bytes());
     }
-    let (instances, unmeasured) = audit_command::seen(&audit);
-    Ok(output::close(
-        "measured",
-        instances,
-        unmeasured,
-        &audit.gaps,
-        args,
-        io,
-    ))
+    let seen = audit_command::seen(&audit);
+    let code = output::close("measured", seen, &audit.gaps, args, io);
+    Ok(code)
 }
 
 /// What to do with the configuration, and where.

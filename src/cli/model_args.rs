@@ -1,9 +1,10 @@
 //! Flags that describe a language model and what is served with it.
 
-use super::exit::Failure;
+use super::exit::{Failure, hint};
+use super::numbers::{above_zero, within};
 use crate::domain::Policy;
-use crate::planners::fit::{FitTerms, Load, Nearest};
-use crate::planners::model::{Dtype, Model, ModelAsk, ModelError};
+use crate::planners::model::{Dtype, Model, ModelError, ModelQuery};
+use crate::planners::serving::{Load, Nearest, ServingTerms};
 use clap::Args;
 use std::collections::BTreeSet;
 
@@ -18,18 +19,31 @@ const CONTEXT_TOKENS: u64 = 8_192;
 const RUNTIME_GIB: f64 = 2.0;
 const MIB_OF_GIB: f64 = 1024.0;
 
+/// The names of those of some flags that were passed.
+macro_rules! passed {
+    ($args:expr; $($flag:ident)+) => {{
+        let flags = [$((stringify!($flag), $args.$flag.is_some())),+];
+        let passed = flags.into_iter().filter(|(_, is_passed)| *is_passed);
+        passed.map(|(flag, _)| flag).collect()
+    }};
+}
+pub(super) use passed;
+
+/// A flag as it is typed.
+pub(super) fn typed(flag: &str) -> String {
+    format!("--{}", flag.replace('_', "-"))
+}
+
 fn runtime(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|gib: &f64| (0.0..=100.0).contains(gib))
-        .ok_or_else(|| "expected GiB from 0 to 100".to_owned())
+    within(text, 0.0..=100.0, "expected GiB from 0 to 100")
 }
 
 fn headroom(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|factor: &f64| (1.0..=10.0).contains(factor))
-        .ok_or_else(|| "expected a factor from 1 to 10, such as 1.2".to_owned())
+    within(
+        text,
+        1.0..=10.0,
+        "expected a factor from 1 to 10, such as 1.2",
+    )
 }
 
 /// A number with one of some suffixes, or without.
@@ -74,13 +88,9 @@ pub(super) fn dtype(text: &str) -> Result<Dtype, String> {
 
 /// A percentage above zero, as a share.
 pub(super) fn share(text: &str) -> Result<f64, String> {
-    text.trim()
-        .trim_end_matches('%')
-        .parse()
-        .ok()
-        .filter(|percent: &f64| *percent > 0.0 && *percent <= 100.0)
-        .map(|percent| percent / 100.0)
-        .ok_or_else(|| "expected a percentage above 0 and at most 100".to_owned())
+    let number = text.trim().trim_end_matches('%');
+    let expected = "expected a percentage above 0 and at most 100";
+    above_zero(number, 100.0, expected).map(|percent: f64| percent / 100.0)
 }
 
 /// Which language model it is.
@@ -112,7 +122,7 @@ pub(super) struct ModelArgs {
 impl ModelArgs {
     /// The model, with what a published one says where flags do not.
     pub(super) fn model(&self) -> Result<Model, Failure> {
-        let ask = ModelAsk {
+        let query = ModelQuery {
             name: self.model.clone(),
             params: self.params,
             active_params: self.active_params,
@@ -121,23 +131,12 @@ impl ModelArgs {
             kv_heads: self.kv_heads,
             head_dim: self.head_dim,
         };
-        ask.model().map_err(|error| {
-            let hint = hint(&error);
-            Failure::input(error).with_hint(hint)
-        })
+        query.model().map_err(refused)
     }
 
     /// The flags that were passed.
     pub(super) fn passed(&self) -> BTreeSet<&'static str> {
-        let flags = [
-            ("params", self.params.is_some()),
-            ("active-params", self.active_params.is_some()),
-            ("layers", self.layers.is_some()),
-            ("heads", self.heads.is_some()),
-            ("kv-heads", self.kv_heads.is_some()),
-            ("head-dim", self.head_dim.is_some()),
-        ];
-        passed(&flags)
+        passed!(self; params active_params layers heads kv_heads head_dim)
     }
 }
 
@@ -204,8 +203,8 @@ impl MemoryArgs {
         })
     }
 
-    pub(super) fn terms(&self, policy: &Policy) -> FitTerms {
-        FitTerms {
+    pub(super) fn terms(&self, policy: &Policy) -> ServingTerms {
+        ServingTerms {
             kv_dtype: self.kv_dtype.unwrap_or(Dtype::Fp16),
             runtime_mib: self.runtime_gib.unwrap_or(RUNTIME_GIB) * MIB_OF_GIB,
             headroom: self.headroom.unwrap_or(policy.vram_headroom),
@@ -216,72 +215,29 @@ impl MemoryArgs {
 
     /// The flags that were passed.
     pub(super) fn passed(&self) -> BTreeSet<&'static str> {
-        passed(&[
-            ("kv-dtype", self.kv_dtype.is_some()),
-            ("context", self.context.is_some()),
-            ("input-tokens", self.input_tokens.is_some()),
-            ("output-tokens", self.output_tokens.is_some()),
-            ("concurrency", self.concurrency.is_some()),
-            ("utilization", self.utilization.is_some()),
-            ("runtime-gib", self.runtime_gib.is_some()),
-            ("headroom", self.headroom.is_some()),
-            ("efficiency", self.efficiency.is_some()),
-        ])
+        passed! { self; kv_dtype context input_tokens output_tokens concurrency utilization runtime_gib headroom efficiency }
     }
 }
 
 /// What to pass to come to what is nearest.
 pub(super) fn with_less(nearest: &Nearest) -> String {
-    match nearest {
-        Nearest::Fewer {
-            dtype,
-            instance_type,
-            sequences,
-        } => {
-            format!(
-                "{instance_type} holds {sequences} in {dtype}: pass `--concurrency {sequences}`"
-            )
-        }
-        Nearest::Smaller {
-            dtype,
-            instance_type,
-        } => format!("{instance_type} holds it in {dtype}: pass `--dtype {dtype}`"),
+    hint! { nearest;
+        Nearest::Fewer { dtype, instance_type, sequences } => "{instance_type} holds {sequences} in {dtype}: pass `--concurrency {sequences}`";
+        Nearest::Smaller { dtype, instance_type } => "{instance_type} holds it in {dtype}: pass `--dtype {dtype}`";
     }
 }
 
-/// The names of flags that were passed.
-fn passed(flags: &[(&'static str, bool)]) -> BTreeSet<&'static str> {
-    let given = flags.iter().filter(|(_, is_passed)| *is_passed);
-    given.map(|(name, _)| *name).collect()
-}
-
-fn hint(error: &ModelError) -> String {
-    match error {
-        ModelError::Nothing => {
-            "pass `--params`, such as `--params 70b`, or `--model llama-3.1-70b`".to_owned()
-        }
-        ModelError::Name { nearest, .. } if nearest.is_empty() => {
-            "pass its size with `--params`; docs/planners/select.md lists the published models"
-                .to_owned()
-        }
-        ModelError::Name { nearest, .. } => format!("did you mean {}?", nearest.join(", ")),
-        ModelError::Shape { nearest, .. } => format!(
-            "pass `--layers`, `--heads`, `--kv-heads` and `--head-dim`; {} has {}, {}, {} and {}",
-            nearest.name, nearest.layers, nearest.heads, nearest.kv_heads, nearest.head_dim
-        ),
-        ModelError::Active { params, .. } => {
-            format!("pass at most `--active-params {params}`")
-        }
-        ModelError::Attention { .. } => {
-            "`--kv-heads` is num_key_value_heads of the config.json of the model, `--head-dim` \
-             its head_dim"
-                .to_owned()
-        }
-        ModelError::Heads { heads, .. } => format!(
-            "pass at most `--kv-heads {heads}`, or `--heads` with num_attention_heads of the \
-             config.json of the model"
-        ),
-    }
+fn refused(error: ModelError) -> Failure {
+    let hint = hint! { &error;
+        ModelError::Nothing => "pass `--params`, such as `--params 70b`, or `--model llama-3.1-70b`";
+        ModelError::Name { nearest, .. } if nearest.is_empty() => "pass its size with `--params`; docs/planners/select.md lists the published models";
+        ModelError::Name { nearest, .. } => "did you mean {}?", nearest.join(", ");
+        ModelError::Shape { nearest, .. } => "pass `--layers`, `--heads`, `--kv-heads` and `--head-dim`; {} has {}, {}, {} and {}", nearest.name, nearest.layers, nearest.heads, nearest.kv_heads, nearest.head_dim;
+        ModelError::Active { params, .. } => "pass at most `--active-params {params}`";
+        ModelError::Attention { .. } => "`--kv-heads` is num_key_value_heads of the config.json of the model, `--head-dim` its head_dim";
+        ModelError::Heads { heads, .. } => "pass at most `--kv-heads {heads}`, or `--heads` with num_attention_heads of the config.json of the model";
+    };
+    Failure::input(error).with_hint(hint)
 }
 
 #[cfg(test)]

@@ -206,8 +206,7 @@ pub(super) fn complain(error: &str, hint: &str, io: &mut Io<'_>) {
 /// What was seen, in one line.
 pub(super) fn closing_line(
     verb: &str,
-    instances: usize,
-    unmeasured: usize,
+    (instances, unmeasured): (usize, usize),
     gaps: &[Gap],
 ) -> String {
     let all = counted(instances as u64, "instance", "instances");
@@ -220,16 +219,16 @@ pub(super) fn closing_line(
     format!("{verb} {seen}; {gaps}")
 }
 
-/// The closing line on stderr, and the exit code for what was seen.
+/// The closing line on stderr, and the exit code for what was seen: instances, and those of them
+/// without any GPU signal.
 pub(super) fn close(
     verb: &str,
-    instances: usize,
-    unmeasured: usize,
+    (instances, unmeasured): (usize, usize),
     gaps: &[Gap],
     args: &EstateArgs,
     io: &mut Io<'_>,
 ) -> ExitCode {
-    let line = closing_line(verb, instances, unmeasured, gaps);
+    let line = closing_line(verb, (instances, unmeasured), gaps);
     if instances == 0 && gaps.is_empty() && !args.allow_empty {
         say(&line, &args.out, io);
         let _ = io

@@ -2,16 +2,17 @@
 
 use super::Io;
 use super::args::{DocFormat, EstateArgs, time};
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Failure, hint};
+use super::numbers::within;
 use super::planning::Planning;
 use super::scope::regions;
-use super::{estate, output, pricing, sampled};
+use super::{estate, known_prices, output, sampled};
 use crate::analysis::{GpuFilter, Question, SeenJob, UnplacedJob, idle_hosts, job_need, seen_jobs};
 use crate::catalog::{self, Prices};
 use crate::config::SettingsFile;
 use crate::domain::{Currency, GpuModel, GpuOffer, JobRequest, PriceBook, shell_word, shown};
 use crate::planners::schedule::{
-    Host, Job, JobSchedule, ScheduleAsk, ScheduleError, schedule_jobs,
+    Host, Job, JobSchedule, ScheduleError, ScheduleRequest, schedule_jobs,
 };
 use crate::profiling::RunProfile;
 use crate::report::place_answer;
@@ -40,10 +41,8 @@ fn horizon(text: &str) -> Result<SignedDuration, String> {
 }
 
 fn price_per_gb(text: &str) -> Result<Decimal, String> {
-    text.parse()
-        .ok()
-        .filter(|price: &Decimal| *price >= Decimal::ZERO && *price <= Decimal::ONE_HUNDRED)
-        .ok_or_else(|| "expected USD from 0 to 100".to_owned())
+    let limits = Decimal::ZERO..=Decimal::ONE_HUNDRED;
+    within(text, limits, "expected USD from 0 to 100")
 }
 
 /// `gpucost place`.
@@ -100,22 +99,20 @@ pub(super) fn run(args: &JobsArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
     let read: Vec<_> = samples.chain(jobs).collect();
     let planning = Planning::of_estate(&args.estate, args.format, &read, io)?;
     let settings = &planning.settings;
-    let requests = match args.jobs.as_deref() {
-        Some(path) => Some((path, requests(path)?)),
-        None => None,
-    };
+    let requests = args.jobs.as_deref();
+    let listed = |path| requests_of(path).map(|requests| (path, requests));
+    let requests = requests.map(listed).transpose()?;
     let of = &args.estate;
     let is_read = of.from.is_some() || of.demo.is_some() || of.kubernetes.is_given();
     let is_estate = is_read || args.idle_hours;
     let is_of_runs = requests.is_none() && !is_estate && !of.profile_data.is_empty();
-    let estate = if is_estate || (requests.is_none() && !is_of_runs) {
-        Some(estate::estate(of, settings, io)?)
-    } else {
-        None
-    };
+    let is_needed = is_estate || (requests.is_none() && !is_of_runs);
+    let estate = is_needed
+        .then(|| estate::estate(of, settings, io))
+        .transpose()?;
     let book = match &estate {
         Some(_) => PriceBook::default(),
-        None => pricing::book(of.offline, settings, io)?,
+        None => known_prices::book(of.offline, settings, io)?,
     };
     let gathered = estate.as_ref().map_or(&book, |estate| &estate.prices);
     let prices = planning.prices(gathered);
@@ -126,27 +123,27 @@ pub(super) fn run(args: &JobsArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
         (None, Some(estate)) => seen(estate, begin)?,
         (None, None) => (sampled_runs(args, settings, begin)?, BTreeMap::new()),
     };
-    let ask = ask(
+    let request = request(
         args,
         settings,
         (wanted, begin),
         (estate.as_ref(), &prices),
         io,
     )?;
-    let found = schedule_jobs(ask).map_err(refused)?;
+    let found = schedule_jobs(request).map_err(refused)?;
     let answer = place_answer(&found, &unplaced);
     let code = planning.print(&answer, oldest(&found), now, io)?;
     Ok(match &estate {
         // Jobs are placed without machines of one's own too.
         Some(estate) => {
-            let line = output::closing_line("read", estate.instances.len(), 0, &estate.gaps);
+            let line = output::closing_line("read", (estate.instances.len(), 0), &estate.gaps);
             output::close_with(&line, &estate.gaps, of, io)
         }
         None => code,
     })
 }
 
-fn requests(path: &Path) -> Result<Vec<JobRequest>, Failure> {
+fn requests_of(path: &Path) -> Result<Vec<JobRequest>, Failure> {
     read_jobs(path).map_err(|error| {
         Failure::new(ExitCode::Input, error).with_hint("see docs/planners/place.md for the columns")
     })
@@ -158,7 +155,6 @@ fn written(path: &Path, requests: &[JobRequest], begin: i64) -> Vec<Wanted> {
         place: format!("{}:{}", shown(path), one.line),
         job: Job {
             name: one.name.clone(),
-            need: 0,
             gpus: one.gpus,
             seconds: one.seconds(),
             // What was there before the plan begins is there when it does.
@@ -167,6 +163,7 @@ fn written(path: &Path, requests: &[JobRequest], begin: i64) -> Vec<Wanted> {
             is_restartable: one.is_restartable,
             data_region: one.data_region.clone(),
             data_gb: one.data_gb,
+            ..Job::default()
         },
     });
     jobs.collect()
@@ -196,14 +193,11 @@ fn sampled_runs(
             place: file.clone(),
             job: Job {
                 name: file.clone(),
-                need: 0,
                 gpus: used.ok_or_else(|| unknown("how many GPUs it used"))?,
                 seconds,
                 release: begin,
-                deadline: None,
-                is_restartable: false,
                 data_region: run.facts.region.clone(),
-                data_gb: Decimal::ZERO,
+                ..Job::default()
             },
         })
     };
@@ -258,26 +252,24 @@ fn seen(
         place: one.name.clone(),
         job: Job {
             name: one.name,
-            need: 0,
             gpus: one.gpus,
             seconds: one.seconds,
             release: one.release.unwrap_or(begin),
-            deadline: None,
             is_restartable: one.is_restartable,
             data_region: Some(one.region),
-            data_gb: Decimal::ZERO,
+            ..Job::default()
         },
     };
     Ok((jobs.into_iter().map(wanted).collect(), unplaced))
 }
 
-fn ask(
+fn request(
     args: &JobsArgs,
     settings: &SettingsFile,
     (mut wanted, begin): (Vec<Wanted>, i64),
     (estate, prices): (Option<&Estate>, &Prices<'_>),
     io: &Io<'_>,
-) -> Result<ScheduleAsk, Failure> {
+) -> Result<ScheduleRequest, Failure> {
     let first = wanted.iter().map(|one| one.job.release).min();
     let first = first.unwrap_or(begin);
     let horizon = begin.saturating_add(args.horizon.as_secs());
@@ -285,7 +277,7 @@ fn ask(
     let first = first.clamp(begin.saturating_sub(LONGEST_HORIZON.as_secs()), begin);
     let hosts = estate.map(|estate| idle_hosts(estate, policy, (first, horizon)));
     let hosts = hosts.unwrap_or_default();
-    let home = pricing::home_region(settings, io);
+    let home = known_prices::home_region(settings, io);
     let regions = rented_in(args, &home, &wanted, &hosts)?;
     let mut needs = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
@@ -311,7 +303,7 @@ fn ask(
             }
         };
     }
-    Ok(ScheduleAsk {
+    Ok(ScheduleRequest {
         jobs: wanted.into_iter().map(|one| one.job).collect(),
         needs,
         hosts: hosts.into_iter().map(|(host, _)| host).collect(),
@@ -357,31 +349,26 @@ fn filter(one: &Wanted, regions: &[String], prices: &Prices<'_>) -> Result<GpuFi
         gpu: Some(filter.clone()),
         ..Question::of_aws(Vec::new(), regions)
     };
-    pricing::refuse_unknown(&question, prices)?;
+    known_prices::refuse_unknown(&question, prices)?;
     Ok(filter)
 }
 
 /// The oldest day on which a price of the machines was seen.
 fn oldest(found: &JobSchedule) -> Option<Date> {
-    let rentals = found.ask.needs.iter().flat_map(|need| &need.rentals);
+    let rentals = found.request.needs.iter().flat_map(|need| &need.rentals);
     rentals
         .filter_map(|one| Some(one.quote.as_ref()?.seen_on))
         .min()
 }
 
 fn refused(error: ScheduleError) -> Failure {
-    let hint = match &error {
-        ScheduleError::NoJobs => "pass a list of jobs with `--jobs FILE`".to_owned(),
-        ScheduleError::TooMany { .. } => "divide the list".to_owned(),
-        ScheduleError::AfterDeadline { nearest, .. } => match nearest {
-            Some(nearest) => format!("the nearest deadline that it can meet is {nearest}"),
-            None => "give it fewer hours".to_owned(),
-        },
-        ScheduleError::NoMachine { need, .. } => format!(
-            "`gpucost pricing --gpu {} --region all` shows where it is sold: pass `--region`",
-            shell_word(need)
-        ),
-        ScheduleError::AboveLimit { gpus, .. } => format!("pass `--max-gpus {gpus}` or more"),
+    let hint = hint! { &error;
+        ScheduleError::NoJobs => "pass a list of jobs with `--jobs FILE`";
+        ScheduleError::TooMany { .. } => "divide the list";
+        ScheduleError::AfterDeadline { nearest: Some(nearest), .. } => "the nearest deadline that it can meet is {nearest}";
+        ScheduleError::AfterDeadline { nearest: None, .. } => "give it fewer hours";
+        ScheduleError::NoMachine { need, .. } => "`gpucost pricing --gpu {} --region all` shows where it is sold: pass `--region`", shell_word(need);
+        ScheduleError::AboveLimit { gpus, .. } => "pass `--max-gpus {gpus}` or more";
     };
     Failure::new(ExitCode::Input, error).with_hint(hint)
 }

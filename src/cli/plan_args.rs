@@ -1,6 +1,7 @@
 //! Flags that choose a plan.
 
 use super::exit::Failure;
+use super::numbers::above_zero;
 use crate::analysis::{Audit, audit_to_choose};
 use crate::domain::{Policy, Risk};
 use crate::usage::Estate;
@@ -56,10 +57,9 @@ impl PlanArgs {
 }
 
 fn percent(text: &str) -> Result<Decimal, String> {
-    let number = text.strip_suffix('%').unwrap_or(text).parse().ok();
-    number
-        .filter(|percent: &Decimal| *percent > Decimal::ZERO && *percent <= Decimal::ONE_HUNDRED)
-        .ok_or_else(|| "expected a percentage above 0 and up to 100, such as 40%".to_owned())
+    let number = text.strip_suffix('%').unwrap_or(text);
+    let expected = "expected a percentage above 0 and up to 100, such as 40%";
+    above_zero(number, Decimal::ONE_HUNDRED, expected)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::args::{DocFormat, EstateArgs, OutputArgs};
 use super::exit::{ExitCode, Failure};
 use super::planner_flags::AnswerArgs;
 use super::price_age::PriceAge;
-use super::{Io, audit, estate, output, planner, pricing};
+use super::{Io, audit, documents, estate, known_prices, output};
 use crate::catalog::Prices;
 use crate::config::SettingsFile;
 use crate::domain::PriceBook;
@@ -18,8 +18,8 @@ pub(super) type Named<'a> = (&'static str, Option<&'a Path>);
 
 pub(super) struct Planning<'a> {
     pub settings: SettingsFile,
-    format: DocFormat,
-    age: PriceAge,
+    pub format: DocFormat,
+    pub age: PriceAge,
     out: &'a OutputArgs,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Planning<'a> {
         let settings = estate::settings(out, io)?;
         let format = audit::format(format, &settings, io)?;
         let age = age(&settings)?;
-        planner::check_output(read, out)?;
+        documents::check_output(read, out)?;
         Ok(Self {
             settings,
             format,
@@ -71,11 +71,22 @@ impl<'a> Planning<'a> {
         offline: bool,
         io: &Io<'_>,
     ) -> Result<PriceBook, Failure> {
-        gathered.map_or_else(|| pricing::book(offline, &self.settings, io), Ok)
+        gathered.map_or_else(|| known_prices::book(offline, &self.settings, io), Ok)
     }
 
     pub(super) fn prices<'b>(&'b self, book: &'b PriceBook) -> Prices<'b> {
         Prices::new(book, &self.settings.policy.discount_percent)
+    }
+
+    /// Fails where flags choose rows of tables and the format is none: it has every row.
+    pub(super) fn check_rows(
+        &self,
+        refuse: impl FnOnce(&str) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        if self.format.is_table() {
+            return Ok(());
+        }
+        refuse(&self.format.name())
     }
 
     /// Prints an answer, and warns where its oldest price is old at an instant.
@@ -89,9 +100,28 @@ impl<'a> Planning<'a> {
         as_of: Timestamp,
         io: &mut Io<'_>,
     ) -> Result<ExitCode, Failure> {
+        self.print_rows(doc, None, (oldest, as_of), io)
+    }
+
+    /// The same with so many rows of each table at most; `None` for as many as are usual.
+    ///
+    /// # Errors
+    /// As [`Self::print`].
+    pub(super) fn print_rows(
+        &self,
+        doc: &Doc,
+        limit: Option<usize>,
+        (oldest, as_of): (Option<Date>, Timestamp),
+        io: &mut Io<'_>,
+    ) -> Result<ExitCode, Failure> {
         let warning = self.age.check(oldest, as_of)?;
-        let code = planner::print(doc, self.format, self.out, io)?;
+        let code = documents::print_rows(doc, self.format, limit, self.out, io)?;
         output::warn(warning, self.out, io);
         Ok(code)
+    }
+
+    /// A line on stderr, unless it is quiet.
+    pub(super) fn say(&self, line: &str, io: &mut Io<'_>) {
+        output::say(line, self.out, io);
     }
 }

@@ -2,6 +2,8 @@
 
 use super::args::{DocFormat, OutputArgs, gpu_count, hourly_price};
 use super::aws_args::AwsArgs;
+use super::planner_flags::AnswerArgs;
+use crate::analysis::SortBy;
 use clap::{Args, Subcommand, ValueEnum};
 use rust_decimal::Decimal;
 
@@ -45,17 +47,8 @@ pub(super) struct PricingArgs {
     /// Maximum number of rows [default: 40 with `--format table`, otherwise all]
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
-    /// Use bundled prices only
-    #[arg(long)]
-    pub offline: bool,
-    /// Fail if any price is older than this, such as 90d
-    #[arg(long, value_name = "TIME")]
-    pub max_price_age: Option<String>,
-    /// Output format [default: table]
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub format: Option<DocFormat>,
     #[command(flatten)]
-    pub out: OutputArgs,
+    pub answer: AnswerArgs,
 }
 
 /// What to do about prices.
@@ -103,4 +96,17 @@ pub(super) enum SortChoice {
     Vram,
     /// Price per dense BF16 TFLOPS and hour
     Tflops,
+}
+
+impl SortChoice {
+    /// The figure that offers are sorted by.
+    pub(super) fn figure(self) -> SortBy {
+        match self {
+            Self::Price => SortBy::Price,
+            Self::Spot => SortBy::Spot,
+            Self::GpuHour => SortBy::GpuHour,
+            Self::Vram => SortBy::Vram,
+            Self::Tflops => SortBy::Tflops,
+        }
+    }
 }

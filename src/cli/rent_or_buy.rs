@@ -1,11 +1,11 @@
 //! `gpucost rent-or-buy`: an own server against rented machines.
 
 use super::args::{hourly_price, not_negative, positive};
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Failure, hint};
 use super::planner_flags::AnswerArgs;
 use super::planning::Planning;
 use super::workload_args::WorkloadArgs;
-use super::{Io, output, pricing, rightsize_flags, sampled};
+use super::{Io, known_prices, rightsize_flags, sampled};
 use crate::analysis::{AWS, Question, Rentals, RunningWorkload, providers, rentals};
 use crate::config::SettingsFile;
 use crate::domain::{
@@ -161,7 +161,7 @@ pub(super) fn run(args: &RentOrBuyArgs, io: &mut Io<'_>) -> Result<ExitCode, Fai
         let others = counted(known.other_currencies as u64, "offer", "offers");
         said.push_str(&format!("; {others} in other currencies left out"));
     }
-    output::say(&said, &args.answer.out, io);
+    planning.say(&said, io);
     Ok(code)
 }
 
@@ -181,18 +181,13 @@ fn machine(name: &str) -> Result<Machine, Failure> {
 }
 
 fn refused(error: BadOwn) -> Failure {
-    let hint = match &error {
-        BadOwn::OutOfRange {
-            input: Input::Pue, ..
-        } => "PUE is the power of the facility over that of the server: `--pue 1.54` is average",
-        BadOwn::OutOfRange { .. } => "pass a percentage from 0 to 100, or a smaller amount",
-        BadOwn::Purchase(_) => "pass the price of the server with `--purchase`",
-        BadOwn::NoGpu => "pass `--gpus`, or a type with whole GPUs",
-        BadOwn::Years(_) => "pass a term with `--years`, such as 4",
-        BadOwn::NoRental => {
-            "pass `--on-demand-hourly`, or a region with a price: `gpucost pricing TYPE --region \
-             all`"
-        }
+    let hint = hint! { &error;
+        BadOwn::OutOfRange { input: Input::Pue, .. } => "PUE is the power of the facility over that of the server: `--pue 1.54` is average";
+        BadOwn::OutOfRange { .. } => "pass a percentage from 0 to 100, or a smaller amount";
+        BadOwn::Purchase(_) => "pass the price of the server with `--purchase`";
+        BadOwn::NoGpu => "pass `--gpus`, or a type with whole GPUs";
+        BadOwn::Years(_) => "pass a term with `--years`, such as 4";
+        BadOwn::NoRental => "pass `--on-demand-hourly`, or a region with a price: `gpucost pricing TYPE --region all`";
     };
     Failure::input(error).with_hint(hint)
 }
@@ -207,7 +202,7 @@ fn listed(
 ) -> Result<Rentals, Failure> {
     let of_today = today.map(|one| one.key.region.as_str());
     let region = args.region.as_deref().or(of_today);
-    let region = pricing::one_region(region, &planning.settings, io)?;
+    let region = known_prices::one_region(region, &planning.settings, io)?;
     let asked = args.provider.as_deref().unwrap_or(AWS).split(',');
     let asked: BTreeSet<String> = asked.map(|name| name.trim().to_owned()).collect();
     let providers = if asked.contains("all") {
@@ -222,7 +217,7 @@ fn listed(
     };
     let book = planning.book(gathered, args.answer.offline, io)?;
     let prices = planning.prices(&book);
-    pricing::refuse_unknown(&question, &prices)?;
+    known_prices::refuse_unknown(&question, &prices)?;
     Ok(rentals(&question, gpu, &prices))
 }
 

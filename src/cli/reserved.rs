@@ -1,22 +1,22 @@
 //! `gpucost reserved`: commitments against on-demand, for the fleet or for one
 //! type.
 
-use super::args::{DocFormat, Growth, PaymentChoice, ReservedArgs};
+use super::args::{Growth, ReservedArgs};
 use super::exit::{ExitCode, Failure};
 use super::history::read_nights;
-use super::price_age::PriceAge;
+use super::planning::Planning;
 use super::scope::invocation;
-use super::{Io, audit, estate, output, planner, pricing};
+use super::{Io, audit, estate, known_prices, output};
 use crate::analysis::{
     Offer, Question, assess_commitments, audit as audited, compare, planned_commitments,
 };
-use crate::catalog::{Prices, family};
+use crate::catalog::family;
 use crate::config::SettingsFile;
 use crate::domain::{
     CommitmentTerm, Currency, HourlyRate, Instalments, PaymentOption, PriceOption, PriceQuote,
 };
 use crate::report::text::counted;
-use crate::report::{TableStyle, growth_answer, reserved_doc, reserved_fleet_doc};
+use crate::report::{growth_answer, reserved_doc, reserved_fleet_doc};
 use crate::savings::{
     CommitmentFigures, MOST_GROWTH, PricedCommitment, ReservedComparison, ReservedReport,
     SteadyUse, instalments,
@@ -26,26 +26,20 @@ use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
 pub(super) fn run(args: &ReservedArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let settings = estate::settings(&args.estate.out, io)?;
-    let format = audit::format(args.format, &settings, io)?;
-    let age = PriceAge::of_estate(&args.estate, &settings)?;
+    let planning = Planning::of_estate(&args.estate, args.format, &[], io)?;
     match &args.instance_type {
-        Some(name) => one_type(name, args, &settings, format, &age, io),
-        None => fleet(args, &settings, format, &age, io),
+        Some(name) => one_type(name, args, &planning, io),
+        None => fleet(args, &planning, io),
     }
 }
 
 fn fleet(
     args: &ReservedArgs,
-    settings: &SettingsFile,
-    format: DocFormat,
-    age: &PriceAge,
+    planning: &Planning<'_>,
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
-    let out = &args.estate.out;
-    if !format.is_table() {
-        args.limits.refuse(&format.name())?;
-    }
+    planning.check_rows(|format| args.limits.refuse(format))?;
+    let settings = &planning.settings;
     let estate = estate::estate(&args.estate, settings, io)?;
     let policy = &settings.policy;
     let found = if args.today {
@@ -54,27 +48,19 @@ fn fleet(
         let accepted = audit::risk(args.risk, settings, io)?;
         planned_commitments(&audited(&estate, policy, accepted), &estate, policy)
     };
-    let warning = age.check(found.oldest_seen_on(), estate.window.end)?;
-    if let Some(growth) = args.growth {
-        let (growth, source) = monthly_share(growth, args, settings, io)?;
-        let flags = invocation(&args.estate, None).estate_flags();
-        let answer = growth_answer(&found, growth, &source, &flags);
-        planner::print(&answer, format, out, io)?;
-    } else {
-        let style = output::style(format == DocFormat::Wide, out, io);
-        let limit = args.limits.most();
-        let style = TableStyle { limit, ..style };
-        planner::print_in(&reserved_fleet_doc(&found), format, style, out, io)?;
-    }
-    output::warn(warning, out, io);
-    Ok(output::close(
-        "analyzed",
-        found.instances,
-        0,
-        &found.gaps,
-        &args.estate,
-        io,
-    ))
+    let doc = match args.growth {
+        Some(growth) => {
+            let (growth, source) = monthly_share(growth, args, settings, io)?;
+            let flags = invocation(&args.estate, None).estate_flags();
+            growth_answer(&found, growth, &source, &flags)
+        }
+        None => reserved_fleet_doc(&found),
+    };
+    let priced = (found.oldest_seen_on(), estate.window.end);
+    planning.print_rows(&doc, args.limits.most(), priced, io)?;
+    let seen = (found.instances, 0);
+    let code = output::close("analyzed", seen, &found.gaps, &args.estate, io);
+    Ok(code)
 }
 
 /// A growth as a share per month, and where it is from.
@@ -125,24 +111,20 @@ fn monthly_share(
 fn one_type(
     name: &str,
     args: &ReservedArgs,
-    settings: &SettingsFile,
-    format: DocFormat,
-    age: &PriceAge,
+    planning: &Planning<'_>,
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
-    let out = &args.estate.out;
+    let settings = &planning.settings;
     let question = question(name, args, settings, io)?;
-    let book = pricing::book(args.estate.offline, settings, io)?;
-    let prices = Prices::new(&book, &settings.policy.discount_percent);
-    pricing::refuse_unknown(&question, &prices)?;
+    let book = planning.book(None, args.estate.offline, io)?;
+    let prices = planning.prices(&book);
+    known_prices::refuse_unknown(&question, &prices)?;
     let offer = compare(&question, &prices).into_iter().next();
     let report = report(name, args, &question, offer.as_ref(), settings)?;
-    let seen_on = report.quotes().map(|quote| quote.seen_on).min();
-    let warning = age.check(seen_on, io.now)?;
-    planner::print(&reserved_doc(&report), format, out, io)?;
-    output::warn(warning, out, io);
+    let oldest = report.quotes().map(|quote| quote.seen_on).min();
+    planning.print(&reserved_doc(&report), oldest, io.now, io)?;
     let compared = counted(report.commitments.len() as u64, "commitment", "commitments");
-    output::say(&format!("compared {compared}"), out, io);
+    planning.say(&format!("compared {compared}"), io);
     Ok(ExitCode::Done)
 }
 
@@ -153,17 +135,17 @@ fn question(
     io: &Io<'_>,
 ) -> Result<Question, Failure> {
     let region = match &args.estate.aws.region {
-        Some(named) if named == "all" || named.contains([',', '*']) => {
+        Some(named) if known_prices::is_several(named) => {
             return Err(Failure::input(format!(
                 "`--region {named}` is more than one region: a commitment applies to one"
             ))
             .with_hint("`gpucost pricing --region all TYPE` compares regions"));
         }
         Some(named) => named.trim().to_owned(),
-        None => pricing::home_region(settings, io),
+        None => known_prices::home_region(settings, io),
     };
     Ok(Question {
-        operating_system: pricing::operating_system(&args.os)?,
+        operating_system: known_prices::operating_system(&args.os)?,
         ..Question::of_aws(vec![name.to_ascii_lowercase()], vec![region])
     })
 }
@@ -200,7 +182,7 @@ fn report(
             .unwrap_or(settings.policy.hours_per_month),
     };
     let mut commitments = listed_commitments(&used, offer);
-    let payment = payment(args.payment);
+    let payment = args.payment;
     let mut chosen = [1, 3].map(|years| {
         let option = PriceOption::Reserved(CommitmentTerm { years, payment });
         commitments.get(&option).cloned()
@@ -323,12 +305,4 @@ fn none_sold(name: &str, place: &str) -> Failure {
     };
     Failure::input(format!("no reserved price for {place}{why}"))
         .with_hint("set custom prices with `--reserved-1yr-hourly` and `--reserved-3yr-hourly`")
-}
-
-fn payment(choice: PaymentChoice) -> PaymentOption {
-    match choice {
-        PaymentChoice::No => PaymentOption::NoUpfront,
-        PaymentChoice::Partial => PaymentOption::PartialUpfront,
-        PaymentChoice::All => PaymentOption::AllUpfront,
-    }
 }

@@ -2,7 +2,8 @@
 
 use super::args::{DocFormat, EstateArgs, RiskChoice, kind};
 use super::exit::Failure;
-use super::pricing;
+use super::known_prices;
+use super::numbers::within;
 use super::view_args::{RowArgs, VerdictArgs};
 use crate::analysis::instance_cost;
 use crate::catalog::{Prices, gpu_spec, shape, shapes};
@@ -89,13 +90,8 @@ pub(super) fn bound(text: &str) -> Result<Bound, String> {
 
 /// A percentage.
 pub(super) fn percent(text: &str) -> Result<f64, String> {
-    text.strip_suffix('%')
-        .unwrap_or(text)
-        .trim()
-        .parse()
-        .ok()
-        .filter(|value: &f64| (0.0..=100.0).contains(value))
-        .ok_or_else(|| "expected a percentage from 0 to 100".to_owned())
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    within(number, 0.0..=100.0, "expected a percentage from 0 to 100")
 }
 
 /// A size in MiB. Gigabytes are taken for GiB, as drivers and AWS mean them.
@@ -122,10 +118,7 @@ impl OneType {
         policy: &Policy,
     ) -> Result<Self, Failure> {
         let (shape, offer) = known(name)?;
-        let regions = prices.regions();
-        if !regions.contains(region) {
-            return Err(unknown("region", region, regions.into_iter()));
-        }
+        known_prices::check_region(region, prices)?;
         let count = args.count.unwrap_or(1);
         Ok(Self {
             shape,
@@ -151,7 +144,7 @@ pub(super) fn known(name: &str) -> Result<(&'static InstanceShape, &'static GpuO
 }
 
 pub(super) fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
-    pricing::not_in_the_catalog(what, name, &nearest_names(name, known))
+    known_prices::not_in_the_catalog(what, name, &nearest_names(name, known))
 }
 
 fn cost(

@@ -1,23 +1,22 @@
 //! `gpucost select`: which type to rent.
 
 use super::exit::{ExitCode, Failure};
-use super::model_args::with_less;
+use super::model_args::{typed, with_less};
 use super::planning::Planning;
 use super::select_args::SelectArgs;
 use super::select_measured::{of_run, of_workload};
-use super::{Io, output, pricing, sampled};
-use crate::analysis::{GpuFilter, Question, RunningWorkload, select_types};
+use super::{Io, known_prices, output, sampled};
+use crate::analysis::{Question, RunningWorkload, select_types};
 use crate::config::SettingsFile;
 use crate::domain::{GpuShare, Policy};
-use crate::planners::fit::{FitRefusal, Nearest, ServedModel};
 use crate::planners::model::Dtype;
 use crate::planners::select::{Budget, Refusal, Selection, Wanted, vcpus_for};
+use crate::planners::serving::{Nearest, ServedModel, ServingRefusal};
 use crate::report::select_answer;
 use crate::report::text::counted;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let out = &args.catalog.answer.out;
     let read = [
         ("--from", args.of.from.as_deref()),
         ("--profile-data", args.profile_data.as_deref()),
@@ -29,7 +28,7 @@ pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     let wanted = wanted(args, &question, running.as_ref(), settings)?;
     let book = planning.book(gathered, args.catalog.answer.offline, io)?;
     let prices = planning.prices(&book);
-    pricing::refuse_unknown(&question, &prices)?;
+    known_prices::refuse_unknown(&question, &prices)?;
     let found = select_types(&question, wanted, &prices, &settings.policy);
     let fits = found.fits.iter();
     let quotes = fits.filter_map(|one| one.offered.quote(one.paying));
@@ -51,15 +50,11 @@ pub(super) fn run(args: &SelectArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
         0 => String::new(),
         count => format!(", {count} not checked for the rate"),
     };
-    output::say(
-        &format!(
-            "{} fit{unchecked}, {} out",
-            counted(checked as u64, "offer", "offers"),
-            found.refused.len()
-        ),
-        out,
-        io,
+    let (checked, refused) = (
+        counted(checked as u64, "offer", "offers"),
+        found.refused.len(),
     );
+    planning.say(&format!("{checked} fit{unchecked}, {refused} out"), io);
     Ok(code)
 }
 
@@ -96,7 +91,7 @@ fn most_held(found: &Selection) -> Option<Nearest> {
     let held = found.refused.iter().filter_map(|one| match one.reason {
         Refusal::Model {
             dtype,
-            reason: FitRefusal::Memory { holds, .. },
+            reason: ServingRefusal::Memory { holds, .. },
             ..
         } => Some((holds, dtype, one)),
         _ => None,
@@ -125,21 +120,16 @@ fn question(
     settings: &SettingsFile,
     io: &Io<'_>,
 ) -> Result<Question, Failure> {
-    let gpu = args.gpu.as_deref().map(GpuFilter::parse).transpose();
-    let gpu = gpu.map_err(|message| {
-        Failure::input(message)
-            .with_hint("use `--gpu MODEL`, `--gpu MODEL:SIZE` or a range of sizes")
-    })?;
     let names = args.instance_types.iter();
     let regions = args.region.as_deref().unwrap_or_default().split(',');
     let regions = regions.map(str::trim).filter(|name| !name.is_empty());
     Ok(Question {
-        gpu,
+        gpu: known_prices::gpu_filter(args.gpu.as_deref())?,
         home_region: running.map_or_else(
-            || pricing::home_region(settings, io),
+            || known_prices::home_region(settings, io),
             |one| one.key.region.clone(),
         ),
-        operating_system: pricing::operating_system(&args.catalog.os)?,
+        operating_system: known_prices::operating_system(&args.catalog.os)?,
         ..Question::of_aws(
             names.map(|name| name.trim().to_ascii_lowercase()).collect(),
             regions.map(str::to_owned).collect(),
@@ -162,7 +152,7 @@ fn wanted(
     let mut wanted = Wanted {
         kind: args.kind,
         restartable: args.restartable,
-        paying: args.rank_by.map(super::select_args::RankChoice::paying),
+        paying: args.rank_by,
         gpus,
         models,
         measured: None,
@@ -232,8 +222,10 @@ fn passed(args: &SelectArgs) -> BTreeSet<&'static str> {
 fn served(args: &SelectArgs, policy: &Policy) -> Result<Vec<ServedModel>, Failure> {
     if args.model.model.is_none() && args.model.params.is_none() {
         return match passed(args).first() {
-            Some(flag) => Err(Failure::input(format!("`--{flag}` is about a model"))
-                .with_hint("pass `--params`, such as `--params 70b`, or `--model`")),
+            Some(flag) => Err(
+                Failure::input(format!("`{}` is about a model", typed(flag)))
+                    .with_hint("pass `--params`, such as `--params 70b`, or `--model`"),
+            ),
             None => Ok(Vec::new()),
         };
     }
@@ -272,17 +264,17 @@ fn model_sources(args: &SelectArgs, served: &ServedModel) -> Vec<(&'static str, 
     [
         ("dtype", "dtype", "default"),
         ("params_billion", "params", "--model"),
-        ("active_params_billion", "active-params", active),
+        ("active_params_billion", "active_params", active),
         ("layers", "layers", of_shape),
         ("heads", "heads", of_shape),
-        ("kv_heads", "kv-heads", of_shape),
-        ("head_dim", "head-dim", of_shape),
-        ("kv_dtype", "kv-dtype", "default"),
+        ("kv_heads", "kv_heads", of_shape),
+        ("head_dim", "head_dim", of_shape),
+        ("kv_dtype", "kv_dtype", "default"),
         ("context_tokens", "context", "default"),
         ("sequences", "concurrency", "default"),
-        ("input_tokens", "input-tokens", rest),
-        ("output_tokens", "output-tokens", rest),
-        ("runtime_gib", "runtime-gib", assumed),
+        ("input_tokens", "input_tokens", rest),
+        ("output_tokens", "output_tokens", rest),
+        ("runtime_gib", "runtime_gib", assumed),
         ("headroom", "headroom", of_policy),
         ("efficiency_percent", "efficiency", assumed),
         ("linked_efficiency_percent", "efficiency", assumed),
@@ -290,7 +282,7 @@ fn model_sources(args: &SelectArgs, served: &ServedModel) -> Vec<(&'static str, 
     ]
     .map(|(key, flag, otherwise)| {
         let source = match passed.contains(flag) {
-            true => format!("--{flag}"),
+            true => typed(flag),
             false => otherwise.to_owned(),
         };
         (key, source)

@@ -1,6 +1,6 @@
 //! Flags of `gpucost select`.
 
-use super::args::{hourly_price, hours_of_a_month, kind, positive};
+use super::args::{choice, hourly_price, hours_of_a_month, kind, positive};
 use super::model_args::{MemoryArgs, ModelArgs, dtype};
 use super::planner_flags::{CatalogArgs, exact_rate};
 use super::rightsize_flags::size_mib;
@@ -82,8 +82,8 @@ pub(super) struct SelectArgs {
     #[arg(long, value_name = "HOURS", value_parser = hours_of_a_month, allow_negative_numbers = true, help_heading = "Budget")]
     pub hours_per_month: Option<Decimal>,
     /// Price to rank by [default: spot where --restartable allows it, else on-demand]
-    #[arg(long, value_enum, value_name = "PRICE", help_heading = "Budget")]
-    pub rank_by: Option<RankChoice>,
+    #[arg(long, value_parser = choice(&RANKED_BY), value_name = "PRICE", help_heading = "Budget")]
+    pub rank_by: Option<Paying>,
     /// Instance types to check [default: every type]
     #[arg(long = "type", value_name = "TYPE[,TYPE…]", value_delimiter = ',')]
     pub instance_types: Vec<String>,
@@ -116,27 +116,20 @@ impl ArchChoice {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum RankChoice {
-    /// On-demand price
-    OnDemand,
-    /// 1-year reserved instance, no upfront, effective per hour
-    #[value(name = "reserved-1yr")]
-    Reserved1yr,
-    /// 3-year reserved instance, no upfront, effective per hour
-    #[value(name = "reserved-3yr")]
-    Reserved3yr,
-}
-
-impl RankChoice {
-    pub(super) fn paying(self) -> Paying {
-        match self {
-            Self::OnDemand => Paying::OnDemand,
-            Self::Reserved1yr => Paying::Reserved1yr,
-            Self::Reserved3yr => Paying::Reserved3yr,
-        }
-    }
-}
+/// Prices to rank by.
+const RANKED_BY: [(&str, &str, Paying); 3] = [
+    ("on-demand", "On-demand price", Paying::OnDemand),
+    (
+        "reserved-1yr",
+        "1-year reserved instance, no upfront, effective per hour",
+        Paying::Reserved1yr,
+    ),
+    (
+        "reserved-3yr",
+        "3-year reserved instance, no upfront, effective per hour",
+        Paying::Reserved3yr,
+    ),
+];
 
 /// Whole GPUs, or a part of one.
 fn gpus(text: &str) -> Result<GpuShare, String> {

@@ -5,8 +5,8 @@ use super::exit::Failure;
 use super::select_args::SelectArgs;
 use crate::analysis::RunningWorkload;
 use crate::domain::{GpuShare, Policy, WorkloadKind, shown};
-use crate::planners::fit::MeasuredMemory;
 use crate::planners::select::Wanted;
+use crate::planners::serving::MeasuredMemory;
 use crate::profiling::RunProfile;
 use std::path::Path;
 

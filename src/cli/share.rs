@@ -2,16 +2,15 @@
 
 use super::exit::{ExitCode, Failure, hint};
 use super::planner_offers::has_commitments;
-use super::price_age::PriceAge;
-use super::rightsize_flags::unknown;
+use super::planning::Planning;
 use super::share_args::{ShareArgs, TypedTenant};
-use super::{Io, audit, estate, output, planner, pricing, sampled};
+use super::{Io, estate, known_prices, output, sampled};
 use crate::analysis::{FoundTenants, NoTenant, instance_shape, share_tenants};
 use crate::catalog::{Prices, shape, shapes};
 use crate::config::SettingsFile;
 use crate::domain::{
-    Gap, HourlyRate, InstanceShape, PriceBook, PriceKey, PriceQuote, ResourceId, nearest_names,
-    shown, with_article,
+    Gap, HourlyRate, InstanceShape, PriceBook, PriceKey, ResourceId, nearest_names, shown,
+    with_article,
 };
 use crate::planners::share::{
     MOST_TENANTS, Origin, ShareError, ShareQuestion, ShareTenant, SharedOn, SmallerType, Today,
@@ -31,7 +30,7 @@ const MOST_BYTES: u64 = 1_048_576;
 const COLUMNS: [&str; 5] = ["name", "vram", "peak_percent", "owner", "class"];
 
 /// What is shared, and by whom.
-struct Asked {
+struct ShareRequest {
     tenants: Vec<ShareTenant>,
     skipped: Vec<NoTenant>,
     shape: InstanceShape,
@@ -46,29 +45,26 @@ struct Asked {
 }
 
 pub(super) fn run(args: &ShareArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let out = &args.estate.out;
-    let settings = estate::settings(out, io)?;
-    let format = audit::format(args.format, &settings, io)?;
     let read = [
         ("--tenants", args.tenants.as_deref()),
         ("--processes", args.processes.as_deref()),
     ];
-    planner::check_output(&read, out)?;
-    let age = PriceAge::of_estate(&args.estate, &settings)?;
-    let asked = if args.are_given() {
-        stated(args, &settings, io)?
+    let planning = Planning::of_estate(&args.estate, args.format, &read, io)?;
+    let settings = &planning.settings;
+    let request = if args.are_given() {
+        stated(args, settings, io)?
     } else {
-        of_estate(args, &settings, io)?
+        of_estate(args, settings, io)?
     };
     let policy = &settings.policy;
-    let prices = Prices::new(&asked.prices, &policy.discount_percent);
-    let key = PriceKey::linux_on_demand(&asked.region, &asked.shape.instance_type);
-    let price: Option<PriceQuote> = prices.get(&key).ok();
-    let warning = age.check(price.as_ref().map(|quote| quote.seen_on), asked.now)?;
-    let count = asked.tenants.len() as u64;
-    let origin = |flag: Option<&String>| flag.map_or(asked.otherwise, |_| Origin::Flag);
-    let machines = asked.seen.as_ref().map(|(machines, _, _)| machines);
-    let on = SharedOn::of(&asked.shape).map_err(refused)?;
+    let prices = planning.prices(&request.prices);
+    let key = PriceKey::linux_on_demand(&request.region, &request.shape.instance_type);
+    let price = prices.get(&key).ok();
+    let seen_on = price.as_ref().map(|quote| quote.seen_on);
+    let count = request.tenants.len() as u64;
+    let origin = |flag: Option<&String>| flag.map_or(request.otherwise, |_| Origin::Flag);
+    let machines = request.seen.as_ref().map(|(machines, _, _)| machines);
+    let on = SharedOn::of(&request.shape).map_err(refused)?;
     let plan = plan_sharing(ShareQuestion {
         smaller: smaller_types(&on, &key, &prices),
         on,
@@ -77,49 +73,38 @@ pub(super) fn run(args: &ShareArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         price,
         is_launched: is_launchable(&key),
         has_commitments: has_commitments(&key, &prices),
-        today: machines.map(|machines| machines.today(&asked.region, &prices)),
-        region: asked.region,
+        today: machines.map(|machines| machines.today(&request.region, &prices)),
+        region: request.region,
         hours_per_month: policy.hours_per_month,
         vram_headroom: policy.vram_headroom,
         survive_nodes: args.survive_nodes,
-        tenants: asked.tenants,
+        tenants: request.tenants,
     });
-    let answer = share_answer(&plan.map_err(refused)?, &asked.skipped);
-    let code = planner::print(&answer, format, out, io)?;
-    output::warn(warning, out, io);
-    if let Some((_, instances, gaps)) = &asked.seen {
-        return Ok(output::close(
-            "analyzed",
-            *instances,
-            0,
-            gaps,
-            &args.estate,
-            io,
-        ));
+    let answer = share_answer(&plan.map_err(refused)?, &request.skipped);
+    let code = planning.print(&answer, seen_on, request.now, io)?;
+    if let Some((_, instances, gaps)) = &request.seen {
+        let code = output::close("analyzed", (*instances, 0), gaps, &args.estate, io);
+        return Ok(code);
     }
-    output::say(
+    planning.say(
         &format!("placed {}", counted(count, "tenant", "tenants")),
-        out,
         io,
     );
     Ok(code)
 }
 
-fn stated(args: &ShareArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<Asked, Failure> {
+fn stated(args: &ShareArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<ShareRequest, Failure> {
     // The parser asks for it beside tenants.
     let shape = known(args.instance_type.as_deref().unwrap_or_default())?;
     let (tenants, skipped) = tenants(args, settings)?;
     if let (true, Some(path)) = (tenants.is_empty() && !skipped.is_empty(), &args.processes) {
         return Err(none_found(&shown(path), &skipped));
     }
-    let region = pricing::one_region(args.estate.aws.region.as_deref(), settings, io)?;
-    let prices = pricing::book(args.estate.offline, settings, io)?;
+    let region = known_prices::one_region(args.estate.aws.region.as_deref(), settings, io)?;
+    let prices = known_prices::book(args.estate.offline, settings, io)?;
     let known = Prices::new(&prices, &settings.policy.discount_percent);
-    let regions = known.regions();
-    if !regions.contains(region.as_str()) {
-        return Err(unknown("region", &region, regions.into_iter()));
-    }
-    Ok(Asked {
+    known_prices::check_region(&region, &known)?;
+    Ok(ShareRequest {
         tenants,
         skipped,
         shape,
@@ -131,7 +116,11 @@ fn stated(args: &ShareArgs, settings: &SettingsFile, io: &Io<'_>) -> Result<Aske
     })
 }
 
-fn of_estate(args: &ShareArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Result<Asked, Failure> {
+fn of_estate(
+    args: &ShareArgs,
+    settings: &SettingsFile,
+    io: &mut Io<'_>,
+) -> Result<ShareRequest, Failure> {
     let estate = estate::estate(&args.estate, settings, io)?;
     let measured = share_tenants(&estate, &settings.policy, args.class);
     let (shape, region) = target(args, &estate, &measured)?;
@@ -139,7 +128,7 @@ fn of_estate(args: &ShareArgs, settings: &SettingsFile, io: &mut Io<'_>) -> Resu
     if tenants.is_empty() {
         return Err(none_found(&shape.instance_type, &skipped));
     }
-    Ok(Asked {
+    Ok(ShareRequest {
         tenants,
         skipped,
         shape,
@@ -175,7 +164,7 @@ fn known(name: &str) -> Result<InstanceShape, Failure> {
     found.ok_or_else(|| {
         let known = shapes().filter(|shape| shape.gpu.is_some());
         let known = known.map(|shape| shape.instance_type.as_str());
-        pricing::not_in_the_catalog("instance type", name, &nearest_names(name, known))
+        known_prices::not_in_the_catalog("instance type", name, &nearest_names(name, known))
     })
 }
 
@@ -212,7 +201,7 @@ fn target(
     let region = region.or_else(|| estate.regions.first().cloned());
     Ok((
         shape,
-        region.unwrap_or_else(|| pricing::HOME_REGION.to_owned()),
+        region.unwrap_or_else(|| known_prices::HOME_REGION.to_owned()),
     ))
 }
 

@@ -1,7 +1,7 @@
 //! `--units`: how much work workloads and training jobs did, and what each unit costs.
 
 use super::args::OutputArgs;
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Failure, hint};
 use super::output;
 use crate::analysis::{Audit, UnitError, unit_costs};
 use crate::domain::{Policy, WorkUnits};
@@ -30,14 +30,10 @@ pub(super) fn price(
     let jobs = &audit.kpis.jobs;
     let costs = unit_costs(units, &audit.workloads, jobs, audit.window, policy);
     audit.kpis.unit_costs = costs.map_err(|error| {
-        let hint = match &error {
-            UnitError::Unknown { nearest, .. } if !nearest.is_empty() => {
-                format!("did you mean {}?", nearest.join(", "))
-            }
-            UnitError::Unknown { .. } => {
-                "names and IDs are those of the audit's JSON report".to_owned()
-            }
-            UnitError::WindowOfJob { .. } => "leave its window empty".to_owned(),
+        let hint = hint! { &error;
+            UnitError::Unknown { nearest, .. } if !nearest.is_empty() => "did you mean {}?", nearest.join(", ");
+            UnitError::Unknown { .. } => "names and IDs are those of the audit's JSON report";
+            UnitError::WindowOfJob { .. } => "leave its window empty";
         };
         Failure::new(ExitCode::Input, error).with_hint(hint)
     })?;

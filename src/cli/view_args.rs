@@ -4,8 +4,8 @@ use super::exit::Failure;
 use super::numbers::not_negative;
 use crate::report::text::safe;
 use crate::report::{RowFacts, SortKey, View, class_names};
+use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
 use rust_decimal::Decimal;
 
 /// Which instance types are shown.
@@ -81,28 +81,16 @@ pub(super) struct VerdictArgs {
 }
 
 /// What instances are sorted by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum InventorySort {
-    /// Price per hour, most expensive first
-    Cost,
-    /// Name
-    Name,
-    /// Instance type
-    Type,
-    /// Region
-    Region,
-}
-
-impl InventorySort {
-    fn key(self) -> SortKey {
-        match self {
-            Self::Cost => SortKey::Cost,
-            Self::Name => SortKey::Name,
-            Self::Type => SortKey::Type,
-            Self::Region => SortKey::Region,
-        }
-    }
-}
+pub(super) const INVENTORY_KEYS: [(&str, &str, SortKey); 4] = [
+    (
+        "cost",
+        "Price per hour, most expensive first",
+        SortKey::Cost,
+    ),
+    ("name", "Name", SortKey::Name),
+    ("type", "Instance type", SortKey::Type),
+    ("region", "Region", SortKey::Region),
+];
 
 fn sort_key() -> impl TypedValueParser<Value = SortKey> {
     let names = SortKey::ALL.iter().map(|key| key.name());
@@ -119,7 +107,7 @@ pub(super) struct ViewFlags<'a> {
     pub rows: &'a RowArgs,
     pub verdicts: Option<&'a VerdictArgs>,
     pub types: &'a [String],
-    pub sort: Option<InventorySort>,
+    pub sort: Option<SortKey>,
 }
 
 impl ViewFlags<'_> {
@@ -127,10 +115,7 @@ impl ViewFlags<'_> {
     pub(super) fn view(&self) -> View {
         let verdicts = self.verdicts;
         View {
-            sort: match self.sort {
-                Some(sort) => Some(sort.key()),
-                None => verdicts.and_then(|verdicts| verdicts.sort),
-            },
+            sort: self.sort.or(verdicts.and_then(|verdicts| verdicts.sort)),
             limit: self.rows.limits.most(),
             types: self.types.to_vec(),
             classes: verdicts.map_or(Vec::new(), |verdicts| verdicts.class.clone()),

@@ -2,7 +2,7 @@
 
 use super::demo::DemoChoice;
 use super::estate;
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Failure, hint};
 use crate::analysis::{NotMeasured, RunningWorkload, audit, running_workload};
 use crate::config::SettingsFile;
 use crate::domain::{PriceBook, Risk, shell_word};
@@ -63,19 +63,10 @@ impl WorkloadArgs {
 
     /// The failure where a workload does not say what is asked.
     fn unmeasured(&self, error: NotMeasured) -> Failure {
-        let hint = match &error {
-            NotMeasured::Unknown { nearest, .. } if !nearest.is_empty() => {
-                format!("did you mean {}?", nearest.join(", "))
-            }
-            NotMeasured::Several { first, .. } => {
-                format!("pass an ID of `gpucost audit --format json`, such as {first}")
-            }
-            NotMeasured::Unknown { .. } | NotMeasured::NoGpu(_) | NotMeasured::Unmeasured(_) => {
-                format!(
-                    "{} lists workloads and what is missing",
-                    self.audit_command()
-                )
-            }
+        let hint = hint! { &error;
+            NotMeasured::Unknown { nearest, .. } if !nearest.is_empty() => "did you mean {}?", nearest.join(", ");
+            NotMeasured::Several { first, .. } => "pass an ID of `gpucost audit --format json`, such as {first}";
+            NotMeasured::Unknown { .. } | NotMeasured::NoGpu(_) | NotMeasured::Unmeasured(_) => "{} lists workloads and what is missing", self.audit_command();
         };
         Failure::new(ExitCode::Input, error).with_hint(hint)
     }

@@ -14,7 +14,7 @@ const SECONDS_OF_HOUR: u32 = 3_600;
 const HALVINGS: u32 = 60;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct BatchingAsk {
+pub struct BatchingRequest {
     /// Of one server.
     pub curve: ThroughputCurve,
     /// Requests of all servers, above zero.
@@ -68,7 +68,7 @@ impl BatchChoice {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batching {
-    pub ask: BatchingAsk,
+    pub request: BatchingRequest,
     /// By limit, ascending; without those that would take too many servers.
     pub choices: Vec<BatchChoice>,
     /// Place of the choice with the fewest machines, then the fewest servers, then the
@@ -78,15 +78,15 @@ pub struct Batching {
 
 impl Batching {
     pub fn monthly(&self, choice: &BatchChoice) -> Option<Money> {
-        let rate = self.ask.machine.rate?;
-        let hours = self.ask.hours_per_month * Decimal::from(choice.machines);
+        let rate = self.request.machine.rate?;
+        let hours = self.request.hours_per_month * Decimal::from(choice.machines);
         Some(rate.times_hours(hours).rounded())
     }
 
     /// Of a million requests.
     pub fn per_million(&self, choice: &BatchChoice) -> Option<Money> {
-        let rate = self.ask.machine.rate?;
-        let an_hour = Decimal::try_from(self.ask.requests_per_second).ok()?;
+        let rate = self.request.machine.rate?;
+        let an_hour = Decimal::try_from(self.request.requests_per_second).ok()?;
         let millions =
             an_hour.checked_mul(Decimal::from(SECONDS_OF_HOUR))? / Decimal::from(1_000_000);
         let cost = rate.amount() * Decimal::from(choice.machines);
@@ -114,12 +114,12 @@ pub enum BatchingError {
 ///
 /// # Errors
 /// [`BatchingError`] when no number of servers or no limit does.
-pub fn batching(ask: BatchingAsk) -> Result<Batching, BatchingError> {
-    let choices: Vec<BatchChoice> = limits(&ask.curve)
+pub fn batching(request: BatchingRequest) -> Result<Batching, BatchingError> {
+    let choices: Vec<BatchChoice> = limits(&request.curve)
         .into_iter()
-        .filter_map(|limit| choice(&ask, limit))
+        .filter_map(|limit| choice(&request, limit))
         .collect();
-    let objective = ask.objective_seconds.unwrap_or(f64::INFINITY);
+    let objective = request.objective_seconds.unwrap_or(f64::INFINITY);
     let holding = choices.iter().enumerate();
     let holding = holding.filter(|(_, one)| one.longest_seconds() <= objective);
     let best = holding.min_by(|(_, left), (_, right)| {
@@ -131,7 +131,11 @@ pub fn batching(ask: BatchingAsk) -> Result<Batching, BatchingError> {
     let Some((best, _)) = best else {
         return Err(missed(&choices, objective));
     };
-    Ok(Batching { ask, choices, best })
+    Ok(Batching {
+        request,
+        choices,
+        best,
+    })
 }
 
 /// The longest time, so coarse that equal ones are equal however they were computed.
@@ -163,46 +167,46 @@ fn limits(curve: &ThroughputCurve) -> BTreeSet<u32> {
 }
 
 /// The fewest servers that a limit allows; absent when there are too many.
-fn choice(ask: &BatchingAsk, limit: u32) -> Option<BatchChoice> {
-    let largest = ask.curve.items_per_second(f64::from(limit));
-    let servers = (ask.requests_per_second / (ask.target * largest)).ceil();
+fn choice(request: &BatchingRequest, limit: u32) -> Option<BatchChoice> {
+    let largest = request.curve.items_per_second(f64::from(limit));
+    let servers = (request.requests_per_second / (request.target * largest)).ceil();
     if servers > f64::from(MOST_SERVERS) {
         return None;
     }
-    let rate = ask.requests_per_second / servers.max(1.0);
+    let rate = request.requests_per_second / servers.max(1.0);
     let servers = servers.max(1.0) as u32;
-    let (batch, wait_seconds) = batch_and_wait(ask, limit, rate);
+    let (batch, wait_seconds) = batch_and_wait(request, limit, rate);
     Some(BatchChoice {
         limit,
         servers,
         batch,
         wait_seconds,
-        service_seconds: ask.curve.seconds(batch),
+        service_seconds: request.curve.seconds(batch),
         load: rate / largest,
-        machines: servers.div_ceil(ask.machine.servers),
+        machines: servers.div_ceil(request.machine.servers),
     })
 }
 
 /// The batches of a server with so many requests a second, fewer than it does at the limit,
 /// and how long the first of a batch waits.
-fn batch_and_wait(ask: &BatchingAsk, limit: u32, rate: f64) -> (f64, f64) {
+fn batch_and_wait(request: &BatchingRequest, limit: u32, rate: f64) -> (f64, f64) {
     let most = f64::from(limit);
-    let collected = (rate * ask.max_wait_seconds).clamp(1.0, most);
-    if ask.curve.items_per_second(collected) >= rate {
-        let filled = ask.max_wait_seconds.min(most / rate);
+    let collected = (rate * request.max_wait_seconds).clamp(1.0, most);
+    if request.curve.items_per_second(collected) >= rate {
+        let filled = request.max_wait_seconds.min(most / rate);
         return (collected, if limit == 1 { 0.0 } else { filled });
     }
     // The server never rests: as many arrive during a batch as it has.
     let (mut few, mut enough) = (collected, most);
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(few, enough);
-        if ask.curve.items_per_second(middle) >= rate {
+        if request.curve.items_per_second(middle) >= rate {
             enough = middle;
         } else {
             few = middle;
         }
     }
-    (enough, ask.curve.seconds(enough))
+    (enough, request.curve.seconds(enough))
 }
 
 #[cfg(test)]

@@ -2,12 +2,16 @@ use super::*;
 use crate::domain::Currency;
 use crate::planners::curve::CurvePoint;
 
-fn ask(points: &[(u32, f64)], requests_per_second: f64, max_wait_seconds: f64) -> BatchingAsk {
+fn request(
+    points: &[(u32, f64)],
+    requests_per_second: f64,
+    max_wait_seconds: f64,
+) -> BatchingRequest {
     let points = points.iter().map(|&(batch, items_per_second)| CurvePoint {
         batch,
         items_per_second,
     });
-    BatchingAsk {
+    BatchingRequest {
         curve: ThroughputCurve::new(points.collect()).expect("it rises"),
         requests_per_second,
         max_wait_seconds,
@@ -34,7 +38,7 @@ const CURVE: [(u32, f64); 3] = [(1, 35.0), (8, 210.0), (32, 520.0)];
 ///   38.095 + 7 / 24 × (61.538 − 38.095) = 44.933 ms.
 #[test]
 fn waiting_makes_batches_and_batches_save_servers() {
-    let found = batching(ask(&CURVE, 300.0, 0.05)).expect("an answer");
+    let found = batching(request(&CURVE, 300.0, 0.05)).expect("an answer");
     let servers: Vec<(u32, u32)> = found
         .choices
         .iter()
@@ -62,7 +66,7 @@ fn waiting_makes_batches_and_batches_save_servers() {
 /// 38.095 + 4.85 / 24 × 23.443 = 42.83 ms, in which 300 × 0.04283 = 12.85 arrive.
 #[test]
 fn batches_grow_while_a_server_works() {
-    let found = batching(ask(&CURVE, 300.0, 0.0)).expect("an answer");
+    let found = batching(request(&CURVE, 300.0, 0.0)).expect("an answer");
     let one = &found.choices[5];
     assert_eq!((one.limit, one.servers), (32, 1));
     assert!((one.batch - 12.849_741).abs() < 1e-5, "{}", one.batch);
@@ -73,20 +77,20 @@ fn batches_grow_while_a_server_works() {
 /// With 100 ms, 30 arrive at one server: 38.095 + 22 / 24 × 23.443 = 59.585 ms.
 #[test]
 fn an_objective_costs_servers() {
-    let patient = batching(ask(&CURVE, 300.0, 0.1)).expect("an answer");
+    let patient = batching(request(&CURVE, 300.0, 0.1)).expect("an answer");
     let best = &patient.choices[patient.best];
     assert_eq!((best.limit, best.servers), (32, 1));
     assert!((best.longest_seconds() - 0.159_585).abs() < 1e-6);
-    let hurried = BatchingAsk {
+    let hurried = BatchingRequest {
         objective_seconds: Some(0.1),
-        ..ask(&CURVE, 300.0, 0.1)
+        ..request(&CURVE, 300.0, 0.1)
     };
     let hurried = batching(hurried).expect("an answer");
     assert_eq!(hurried.choices[hurried.best].servers, 2);
     assert!(hurried.choices[hurried.best].longest_seconds() <= 0.1);
-    let never = BatchingAsk {
+    let never = BatchingRequest {
         objective_seconds: Some(0.02),
-        ..ask(&CURVE, 300.0, 0.1)
+        ..request(&CURVE, 300.0, 0.1)
     };
     let error = batching(never).expect_err("one alone takes 28.6 ms");
     assert_eq!(
@@ -99,7 +103,7 @@ fn an_objective_costs_servers() {
 /// idle and the batch is full or its first request has waited long enough.
 #[test]
 fn a_server_that_is_simulated_does_the_same() {
-    let simulated = |asked: &BatchingAsk, one: &BatchChoice| -> (f64, f64) {
+    let simulated = |asked: &BatchingRequest, one: &BatchChoice| -> (f64, f64) {
         let gap = f64::from(one.servers) / asked.requests_per_second;
         let limit = one.limit as usize;
         let arrivals: Vec<f64> = (0..20_000).map(|index| f64::from(index) * gap).collect();
@@ -121,7 +125,7 @@ fn a_server_that_is_simulated_does_the_same() {
     let mut compared = 0;
     for rate in [20.0, 90.0, 300.0, 2_000.0] {
         for wait in [0.0, 0.005, 0.05, 0.2] {
-            let asked = ask(&CURVE, rate, wait);
+            let asked = request(&CURVE, rate, wait);
             let found = batching(asked.clone()).expect("an answer");
             for one in &found.choices {
                 let (batch, longest) = simulated(&asked, one);
@@ -140,12 +144,12 @@ fn a_server_that_is_simulated_does_the_same() {
 
 #[test]
 fn servers_fill_instances_and_are_bounded() {
-    let mut asked = ask(&CURVE, 300.0, 0.0);
+    let mut asked = request(&CURVE, 300.0, 0.0);
     asked.machine.servers = 4;
     let found = batching(asked).expect("an answer");
     let one = &found.choices[0];
     assert_eq!((one.servers, one.machines), (11, 3));
-    let endless = batching(ask(&CURVE, 1e9, 0.0));
+    let endless = batching(request(&CURVE, 1e9, 0.0));
     assert_eq!(endless, Err(BatchingError::Many));
 }
 
@@ -155,7 +159,7 @@ fn servers_fill_instances_and_are_bounded() {
 /// load is 90 of 122.5, 210, 348.5 or 520.
 #[test]
 fn of_equal_limits_that_with_the_lowest_load_is_taken() {
-    let found = batching(ask(&CURVE, 90.0, 0.0)).expect("an answer");
+    let found = batching(request(&CURVE, 90.0, 0.0)).expect("an answer");
     let alone: Vec<(u32, String, String)> = found
         .choices
         .iter()
@@ -180,7 +184,7 @@ struct AtRandom {
 
 /// Gaps between requests are exponential. An idle server starts a batch that is full or whose
 /// first request has waited long enough, a busy one as soon as it is free.
-fn at_random(asked: &BatchingAsk, one: &BatchChoice, seed: u64) -> AtRandom {
+fn at_random(asked: &BatchingRequest, one: &BatchChoice, seed: u64) -> AtRandom {
     let mut random = fastrand::Rng::with_seed(seed);
     let rate = asked.requests_per_second / f64::from(one.servers);
     let mut clock = 0.0;
@@ -224,7 +228,7 @@ fn random_arrivals_queue_where_batches_are_full() {
         (90.0, 0.0, 32, 62.0, [2.9, 47.6, 63.0, 67.0], false),
         (90.0, 0.0, 4, 62.0, [2.8, 52.0, 83.9, 106.0], true),
     ] {
-        let asked = ask(&CURVE, rate, wait);
+        let asked = request(&CURVE, rate, wait);
         let found = batching(asked.clone()).expect("an answer");
         let one = found.choices.iter().find(|one| one.limit == limit);
         let one = one.expect("a limit");

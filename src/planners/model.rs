@@ -170,7 +170,7 @@ const NEAR: f64 = 1.5;
 
 /// What is said about a model; the rest is that of the nearest published one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ModelAsk {
+pub struct ModelQuery {
     /// A published model.
     pub name: Option<String>,
     /// Parameters, where no published model is named.
@@ -228,7 +228,7 @@ pub enum ModelError {
     Heads { heads: u32, kv_heads: u32 },
 }
 
-impl ModelAsk {
+impl ModelQuery {
     /// The model with every figure.
     ///
     /// # Errors
@@ -399,19 +399,19 @@ impl Model {
 mod tests {
     use super::*;
 
-    fn of(params: u64) -> ModelAsk {
-        ModelAsk {
+    fn of(params: u64) -> ModelQuery {
+        ModelQuery {
             params: Some(params),
-            ..ModelAsk::default()
+            ..ModelQuery::default()
         }
     }
 
     fn named(name: &str) -> Model {
-        let ask = ModelAsk {
+        let query = ModelQuery {
             name: Some(name.to_owned()),
-            ..ModelAsk::default()
+            ..ModelQuery::default()
         };
-        ask.model().expect("published")
+        query.model().expect("published")
     }
 
     #[test]
@@ -490,7 +490,7 @@ mod tests {
     /// which half is masked. GPT-3 has 96 layers of 12,288: with 2,048 tokens, 4.83 GFLOP.
     #[test]
     fn attention_takes_what_the_table_says() {
-        let large = ModelAsk {
+        let large = ModelQuery {
             layers: Some(96),
             heads: Some(96),
             kv_heads: Some(96),
@@ -525,13 +525,13 @@ mod tests {
         assert_eq!(model.shape_of, Some("llama-3.1-70b"));
         assert_eq!((model.layers, model.kv_heads), (80, 8));
         assert_eq!(model.params, 70_000_000_000);
-        let mixture = ModelAsk {
+        let mixture = ModelQuery {
             active_params: Some(13_000_000_000),
             ..of(47_000_000_000)
         };
         let mixture = mixture.model().expect("near");
         assert_eq!(mixture.shape_of, Some("mixtral-8x7b"));
-        let own = ModelAsk {
+        let own = ModelQuery {
             layers: Some(160),
             heads: Some(128),
             kv_heads: Some(16),
@@ -548,21 +548,21 @@ mod tests {
         assert!(
             matches!(error, ModelError::Shape { nearest, .. } if nearest.name == "llama-3.1-405b")
         );
-        let misspelled = ModelAsk {
+        let misspelled = ModelQuery {
             name: Some("lama-3.1-70b".to_owned()),
-            ..ModelAsk::default()
+            ..ModelQuery::default()
         };
         let Err(ModelError::Name { nearest, .. }) = misspelled.model() else {
             panic!("no such model");
         };
         assert_eq!(nearest[0], "llama-3.1-70b");
-        let wide = ModelAsk {
+        let wide = ModelQuery {
             kv_heads: Some(1_024),
             ..of(7_000_000_000)
         };
         assert!(matches!(wide.model(), Err(ModelError::Attention { .. })));
         // The nearest, mistral-7b, has 32 heads of queries.
-        let many = ModelAsk {
+        let many = ModelQuery {
             kv_heads: Some(64),
             head_dim: Some(64),
             ..of(7_000_000_000)
@@ -574,7 +574,7 @@ mod tests {
                 kv_heads: 64
             })
         );
-        let without_heads = ModelAsk {
+        let without_heads = ModelQuery {
             layers: Some(160),
             kv_heads: Some(16),
             head_dim: Some(128),
@@ -584,11 +584,11 @@ mod tests {
             without_heads.model(),
             Err(ModelError::Shape { .. })
         ));
-        let active = ModelAsk {
+        let active = ModelQuery {
             active_params: Some(50_000_000_000),
             ..of(47_000_000_000)
         };
         assert!(matches!(active.model(), Err(ModelError::Active { .. })));
-        assert_eq!(ModelAsk::default().model(), Err(ModelError::Nothing));
+        assert_eq!(ModelQuery::default().model(), Err(ModelError::Nothing));
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::planners::model::ModelAsk;
+use crate::planners::model::ModelQuery;
 
 /// Measurements of one page on one kind of GPU.
 struct Measured {
@@ -224,11 +224,11 @@ fn errors(pages: &[&[Measured]]) -> Vec<f64> {
 }
 
 fn of(measured: &Measured) -> Vec<f64> {
-    let ask = ModelAsk {
+    let query = ModelQuery {
         name: Some(measured.model.to_owned()),
-        ..ModelAsk::default()
+        ..ModelQuery::default()
     };
-    let model = ask.model().expect("published");
+    let model = query.model().expect("published");
     let gpus = f64::from(measured.gpus);
     let peak = Peak {
         bytes_per_second: measured.card[0] * 1e9 * gpus,
@@ -326,11 +326,11 @@ fn the_default_efficiencies_are_below_the_medians() {
 /// attention: at 312 × 0.65 = 202.8 TFLOPS 80.486 ms.
 #[test]
 fn a_step_reads_the_weights_and_a_prompt_is_arithmetic() {
-    let ask = ModelAsk {
+    let query = ModelQuery {
         name: Some("llama-3.1-8b".to_owned()),
-        ..ModelAsk::default()
+        ..ModelQuery::default()
     };
-    let model = ask.model().expect("published");
+    let model = query.model().expect("published");
     let work = Work {
         model: &model,
         dtype: Dtype::Bf16,
@@ -358,11 +358,11 @@ fn a_step_reads_the_weights_and_a_prompt_is_arithmetic() {
 /// Token by token, each attends to those before it: the sum of 4 × 32 × 4,096 × i.
 #[test]
 fn attention_rules_a_long_prompt() {
-    let ask = ModelAsk {
+    let query = ModelQuery {
         params: Some(7_000_000_000),
-        ..ModelAsk::default()
+        ..ModelQuery::default()
     };
-    let model = ask.model().expect("near mistral-7b");
+    let model = query.model().expect("near mistral-7b");
     let work = Work {
         model: &model,
         dtype: Dtype::Fp16,

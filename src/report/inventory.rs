@@ -8,7 +8,7 @@ use crate::domain::{
     InferenceComponent, Instance, InstanceState, JobStatus, Lifecycle, Money, Node, NodeDevices,
     PlanStatus, PurchaseOption, Scheduler, Tenancy, TrainingPlan, Volume,
 };
-use crate::report::doc::{Doc, Record, Table, columns, doc_schema};
+use crate::report::doc::{Doc, Record, Table, columns, doc_schema, rows};
 use crate::report::shared::text::{ABSENT, counted, currency_code, json_account, money_or_absent};
 use crate::report::shared::view::{RowFacts, team_of};
 use rust_decimal::Decimal;
@@ -268,50 +268,14 @@ fn tables<'a>(
         places.filter_map(move |place| listing.instances.get(*place))
     });
     let [first, of_nodes, of_claims, of_hosts, of_plans, of_jobs] = titles;
-    let mut tables = vec![
-        Table::of(
-            "instances",
-            first,
-            ("instance", "instances"),
-            instances(),
-            chosen,
-        ),
-        Table::of(
-            "nodes",
-            of_nodes,
-            ("node", "nodes"),
-            nodes(),
-            all().flat_map(|one| &one.nodes),
-        ),
-        Table::of(
-            "claims",
-            of_claims,
-            ("claim", "claims"),
-            claims(),
-            all().flat_map(|one| &one.claims),
-        ),
-        Table::of(
-            "component_hosts",
-            of_hosts,
-            ("endpoint", "endpoints"),
-            hosts(),
-            all().flat_map(|one| &one.hosts),
-        ),
-        Table::of(
-            "training_plans",
-            of_plans,
-            ("plan", "plans"),
-            plans(),
-            all().flat_map(|one| &one.estate.managed.plans),
-        ),
-        Table::of(
-            "training_jobs",
-            of_jobs,
-            ("job", "jobs"),
-            jobs(),
-            all().flat_map(|one| &one.jobs),
-        ),
-    ];
+    let mut tables: Vec<Table> = rows! {
+        Table::of("instances", first, ("instance", "instances"), instances(), chosen);
+        Table::of("nodes", of_nodes, ("node", "nodes"), nodes(), all().flat_map(|one| &one.nodes));
+        Table::of("claims", of_claims, ("claim", "claims"), claims(), all().flat_map(|one| &one.claims));
+        Table::of("component_hosts", of_hosts, ("endpoint", "endpoints"), hosts(), all().flat_map(|one| &one.hosts));
+        Table::of("training_plans", of_plans, ("plan", "plans"), plans(), all().flat_map(|one| &one.estate.managed.plans));
+        Table::of("training_jobs", of_jobs, ("job", "jobs"), jobs(), all().flat_map(|one| &one.jobs));
+    };
     for table in &mut tables[1..] {
         table.is_optional = true;
     }

@@ -78,14 +78,8 @@ pub fn price_status_doc(path: &Path, estate: Option<&Estate>, now: Timestamp) ->
     table.notes.push(format!("cache: {}", path.display()));
     let gaps = estate.into_iter().flat_map(|estate| &estate.gaps);
     table.notes.extend(gaps.map(|gap| {
-        let Gap {
-            what,
-            place,
-            reason,
-            hint,
-            ..
-        } = gap;
-        format!("not read: {what} of {place}: {reason}; hint: {hint}")
+        let read = format!("{} of {}: {}", gap.what, gap.place, gap.reason);
+        format!("not read: {read}; hint: {}", gap.hint)
     }));
     Doc {
         name: "pricing status",

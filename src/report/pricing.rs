@@ -2,13 +2,14 @@
 
 use crate::analysis::{AWS, Offer, SortBy};
 use crate::catalog::{
-    PricedUnit, family, gpu_spec, mig_profiles, network_gbps, shape, zones as zone_ids,
+    FamilyFacts, GpuSpec, PricedUnit, family, gpu_spec, mig_profiles, network_gbps, shape,
+    zones as zone_ids,
 };
 use crate::domain::{
     CommitmentTerm, Currency, HourlyRate, InterruptionBand, Money, PriceBasis, PriceOption,
     PriceQuote,
 };
-use crate::report::doc::{Column, Doc, Level, Record, Table, columns, doc_schema};
+use crate::report::doc::{Column, Doc, Level, Record, Table, columns, doc_schema, rows};
 use crate::report::reserved::{BASES, CURRENCIES, ORIGINS, PAYMENTS, TERMS};
 use crate::report::shared::text::{count, counted, price_with};
 use jiff::civil::Date;
@@ -180,30 +181,18 @@ fn headline(offers: &[Offer], total: usize) -> String {
 }
 
 fn notes(offers: &[Offer], total: usize) -> Vec<String> {
-    let mut notes = Vec::new();
-    if offers.len() < total {
-        notes.push(format!(
-            "{} of {}; use `--limit {total}` to show all",
-            count(offers.len() as u64),
-            counted(total as u64, "offer", "offers"),
-        ));
+    let all = counted(total as u64, "offer", "offers");
+    let only = offers.first().filter(|_| offers.len() == 1);
+    let lengths = only.into_iter().flat_map(|only| [(only, 1), (only, 3)]);
+    rows! {
+        if offers.len() < total => format!("{} of {all}; use `--limit {total}` to show all", count(offers.len() as u64));
+        ..lengths.filter_map(|(only, years)| terms(only, years));
+        ..dates(offers);
+        if !offers.is_empty() => LEGEND.to_owned();
+        if offers.iter().any(|offer| offer.unit == PricedUnit::Gpu) => "clouds with per-GPU prices are shown for one GPU".to_owned();
+        if offers.iter().any(|offer| offer.provider != AWS) => "list prices of other clouds, for comparison only".to_owned();
+        ..single_aws_type(offers).into_iter().flat_map(card);
     }
-    if offers.is_empty() {
-        return notes;
-    }
-    if let [only] = offers {
-        notes.extend([1, 3].into_iter().filter_map(|years| terms(only, years)));
-    }
-    notes.extend(dates(offers));
-    notes.push(LEGEND.to_owned());
-    if offers.iter().any(|offer| offer.unit == PricedUnit::Gpu) {
-        notes.push("clouds with per-GPU prices are shown for one GPU".to_owned());
-    }
-    if offers.iter().any(|offer| offer.provider != AWS) {
-        notes.push("list prices of other clouds, for comparison only".to_owned());
-    }
-    notes.extend(single_aws_type(offers).into_iter().flat_map(card));
-    notes
 }
 
 /// The reserved instances of one length.
@@ -267,76 +256,64 @@ fn card(name: &str) -> Vec<String> {
     } else {
         ""
     };
-    let facts = [
-        gpu.map(|gpu| format!("{} × {}", gpu.share, gpu.model)),
-        gpu.and_then(|gpu| Some(format!("{} MiB VRAM each", count(gpu.vram_mib?)))),
-        Some(format!("{} vCPU", shape.vcpu)),
-        Some(format!("{} GiB memory", count(shape.memory_mib / 1024))),
-        shape.architecture.map(|known| known.name().to_owned()),
-        network_gbps(name).map(|network| format!("{} Gbit/s network{efa}", network.normalize())),
-        Some(match shape.local_storage_gb {
-            Some(size) => format!("{} GB local disks", count(size)),
-            None => "no local disks".to_owned(),
-        }),
-    ];
-    let mut lines = vec![format!("{name}: {}", listed(facts))];
-    if let Some(spec) = gpu.and_then(gpu_spec) {
-        let figure = |value: Option<f64>, unit: &str| value.map(|value| format!("{value} {unit}"));
-        let capability = spec.compute_capability.as_ref();
-        let facts = [
-            figure(spec.memory_bandwidth_gbps, "GB/s"),
-            figure(spec.bf16_dense_tflops, "dense BF16 TFLOPS"),
-            figure(spec.fp8_dense_tflops, "dense FP8 TFLOPS"),
-            figure(spec.power_limit_w, "W"),
-            capability.map(|capability| format!("compute capability {capability}")),
-            figure(spec.max_operating_c, "°C maximum"),
-        ];
-        lines.push(format!("one {}: {}", spec.model, listed(facts)));
-    }
+    let spec = gpu.and_then(gpu_spec);
+    let disks = shape.local_storage_gb;
+    let disks = disks.map_or("no local disks".to_owned(), |size| {
+        format!("{} GB local disks", count(size))
+    });
+    let facts: Vec<String> = rows! {
+        for gpu in gpu => format!("{} × {}", gpu.share, gpu.model);
+        for vram_mib in gpu.and_then(|gpu| gpu.vram_mib) => format!("{} MiB VRAM each", count(vram_mib));
+        format!("{} vCPU", shape.vcpu);
+        format!("{} GiB memory", count(shape.memory_mib / 1024));
+        for known in shape.architecture => known.name().to_owned();
+        for network in network_gbps(name) => format!("{} Gbit/s network{efa}", network.normalize());
+        disks;
+    };
     let profiles = gpu.into_iter().flat_map(mig_profiles);
     let profiles = profiles.filter(|profile| !profile.name.contains('+'));
-    let profiles: Vec<_> = profiles
-        .map(|profile| Some(format!("{} × {}", profile.max_instances, profile.name)))
-        .collect();
-    if !profiles.is_empty() {
-        lines.push(format!("MIG maximum: {}", listed(profiles)));
+    let profiles = profiles.map(|profile| format!("{} × {}", profile.max_instances, profile.name));
+    let profiles = profiles.collect::<Vec<_>>().join(", ");
+    rows! {
+        format!("{name}: {}", facts.join(", "));
+        for spec in spec => format!("one {}: {}", spec.model, figures(spec).join(", "));
+        if !profiles.is_empty() => format!("MIG maximum: {profiles}");
+        ..family(shape.family()).into_iter().flat_map(sold_of_family);
     }
-    let Some(facts) = family(shape.family()) else {
-        return lines;
-    };
+}
+
+/// What a data sheet says of one GPU.
+fn figures(spec: &GpuSpec) -> Vec<String> {
+    rows! {
+        for bandwidth in spec.memory_bandwidth_gbps => format!("{bandwidth} GB/s");
+        for tflops in spec.bf16_dense_tflops => format!("{tflops} dense BF16 TFLOPS");
+        for tflops in spec.fp8_dense_tflops => format!("{tflops} dense FP8 TFLOPS");
+        for watts in spec.power_limit_w => format!("{watts} W");
+        for capability in &spec.compute_capability => format!("compute capability {capability}");
+        for celsius in spec.max_operating_c => format!("{celsius} °C maximum");
+    }
+}
+
+/// What is not sold of a family, and what its reserved instances apply to.
+fn sold_of_family(facts: &FamilyFacts) -> Vec<String> {
+    let family = &facts.family;
     let sold = [facts.reserved_1yr, facts.reserved_3yr];
-    if facts.launchable == Some(false) {
-        lines.push(format!("{}: no longer available for launch", facts.family));
-    }
     let unsold = match sold.map(|sold| sold == Some(false)) {
         [true, true] => Some("1 year or 3 years"),
         [true, false] => Some("1 year"),
         [false, true] => Some("3 years"),
         [false, false] => None,
     };
-    lines.extend(unsold.map(|terms| {
-        format!(
-            "{}: no standard reserved instances for {terms}",
-            facts.family
-        )
-    }));
-    if let (true, Some(is_flexible)) = (sold.contains(&Some(true)), facts.size_flexible) {
-        let covers = if is_flexible {
-            "apply partially or fully to other sizes of the family"
-        } else {
-            "apply to this size only"
-        };
-        let family = &facts.family;
-        lines.push(format!(
-            "{family}: regional Linux reserved instances {covers}"
-        ));
+    let covers = facts.size_flexible.filter(|_| sold.contains(&Some(true)));
+    let covers = covers.map(|is_flexible| match is_flexible {
+        true => "apply partially or fully to other sizes of the family",
+        false => "apply to this size only",
+    });
+    rows! {
+        if facts.launchable == Some(false) => format!("{family}: no longer available for launch");
+        for terms in unsold => format!("{family}: no standard reserved instances for {terms}");
+        for covers in covers => format!("{family}: regional Linux reserved instances {covers}");
     }
-    lines
-}
-
-fn listed(facts: impl IntoIterator<Item = Option<String>>) -> String {
-    let facts: Vec<String> = facts.into_iter().flatten().collect();
-    facts.join(", ")
 }
 
 fn gpus(offer: &Offer) -> Option<String> {

@@ -1,11 +1,11 @@
 //! `gpucost reserved --type`: what commitments to one type come to.
 
-use crate::catalog::{FamilyFacts, family};
+use crate::catalog::family;
 use crate::domain::{
-    Currency, Money, OperatingSystem, PaymentOption, PriceBasis, PriceOption, PriceOrigin,
-    PriceQuote,
+    Currency, Instalments, Money, OperatingSystem, PaymentOption, PriceBasis, PriceOption,
+    PriceOrigin, PriceQuote,
 };
-use crate::report::doc::{CsvRows, Doc, Given, Record, Step, Table, Value, columns};
+use crate::report::doc::{CsvRows, Doc, Given, Record, Step, Table, Value, columns, rows};
 use crate::report::shared::text::{count, counted, money, unit_price};
 use crate::savings::{PricedCommitment, ReservedReport, SteadyUse, months};
 use jiff::civil::Date;
@@ -101,19 +101,11 @@ pub fn reserved_doc(report: &ReservedReport) -> Doc {
     let used = &report.used;
     let currency = used.on_demand.currency();
     let mut table = sold(&report.commitments, currency);
-    table.notes = missing_terms(report);
-    table.notes.push(
-        "PREPAID, ANNUAL and HALVED are of all instances; EFFECTIVE is the hourly cost of one, with \
-         the upfront payment spread over the term; BREAK-EVEN is the share of all hours above which \
-         a commitment is cheaper, and MONTH the first month in which on-demand has cost as much; \
-         HALVED is on-demand minus the commitment over its term, if half of the instances remain \
-         from month 7."
-            .to_owned(),
-    );
-    table.notes.extend(report.capacity_block.as_ref().map(|quote| {
-        let rate = sign(used, quote.rate.amount());
-        format!("A Capacity Block costs {rate} per hour ({}): it is paid upfront for days or weeks, so it is not compared by year.", provenance(Some(quote)))
-    }));
+    table.notes = rows! {
+        ..missing_terms(report);
+        "PREPAID, ANNUAL and HALVED are of all instances; EFFECTIVE is the hourly cost of one, with the upfront payment spread over the term; BREAK-EVEN is the share of all hours above which a commitment is cheaper, and MONTH the first month in which on-demand has cost as much; HALVED is on-demand minus the commitment over its term, if half of the instances remain from month 7.".to_owned();
+        for quote in &report.capacity_block => format!("A Capacity Block costs {} per hour ({}): it is paid upfront for days or weeks, so it is not compared by year.", sign(used, quote.rate.amount()), provenance(Some(quote)));
+    };
     Doc {
         name: "reserved",
         headline: headline(report),
@@ -160,48 +152,32 @@ fn headline(report: &ReservedReport) -> String {
 }
 
 fn given(report: &ReservedReport) -> Vec<Given> {
-    let price = |key, name, value, quote| Given {
-        key,
-        name,
-        value: Value::Price(value),
-        source: provenance(quote),
+    let price = |key, name, part, quote| {
+        Given::new(
+            key,
+            name,
+            Value::Price(amount(report, part)),
+            provenance(quote),
+        )
     };
-    let rate = amount(report, report.used.on_demand.amount());
-    let mut given = vec![price(
-        "on_demand",
-        "on-demand, per hour",
-        rate,
-        report.on_demand.as_ref(),
-    )];
-    let terms = [
-        (
-            "reserved_1yr_upfront",
-            "1 year, upfront",
-            "reserved_1yr",
-            "1 year, per hour",
-            &report.one_year,
-        ),
-        (
-            "reserved_3yr_upfront",
-            "3 years, upfront",
-            "reserved_3yr",
-            "3 years, per hour",
-            &report.three_years,
-        ),
-    ];
-    for (upfront_key, upfront_name, key, name, sold) in terms {
-        let Some(sold) = sold else { continue };
-        let paid = sold.figures.instalments;
-        for (key, name, part) in [
-            (upfront_key, upfront_name, paid.upfront),
-            (key, name, paid.hourly),
-        ] {
-            if !part.is_zero() {
-                given.push(price(key, name, amount(report, part), sold.quote.as_ref()));
-            }
-        }
+    let (one, three) = (&report.one_year, &report.three_years);
+    rows! {
+        price("on_demand", "on-demand, per hour", report.used.on_demand.amount(), report.on_demand.as_ref());
+        for (part, quote) in paid(one, |paid| paid.upfront) => price("reserved_1yr_upfront", "1 year, upfront", part, quote);
+        for (part, quote) in paid(one, |paid| paid.hourly) => price("reserved_1yr", "1 year, per hour", part, quote);
+        for (part, quote) in paid(three, |paid| paid.upfront) => price("reserved_3yr_upfront", "3 years, upfront", part, quote);
+        for (part, quote) in paid(three, |paid| paid.hourly) => price("reserved_3yr", "3 years, per hour", part, quote);
     }
-    given
+}
+
+/// A part of what is paid for a commitment, with its price; absent where it is zero.
+fn paid(
+    sold: &Option<PricedCommitment>,
+    part: fn(&Instalments) -> Decimal,
+) -> Option<(Decimal, Option<&PriceQuote>)> {
+    let sold = sold.as_ref()?;
+    let part = part(&sold.figures.instalments);
+    (!part.is_zero()).then(|| (part, sold.quote.as_ref()))
 }
 
 fn steps(report: &ReservedReport) -> Vec<Step> {
@@ -209,30 +185,12 @@ fn steps(report: &ReservedReport) -> Vec<Step> {
     let (rate, hours) = (sign(used, used.on_demand.amount()), hours(used));
     let count = count(u64::from(used.count));
     let found = &report.comparison;
-    let mut steps = vec![
-        step(
-            "on-demand per month",
-            format!("{rate} × {hours} × {count}"),
-            Value::Money(found.on_demand_monthly),
-        ),
-        step(
-            "on-demand per year",
-            format!("{rate} × {hours} × 12 × {count}"),
-            Value::Money(found.on_demand_1yr_total),
-        ),
-    ];
-    let terms = [&report.one_year, &report.three_years]
-        .into_iter()
-        .flatten();
-    steps.extend(terms.flat_map(|sold| term_steps(report, sold)));
-    steps
-}
-
-fn step(name: &str, arithmetic: String, result: Value) -> Step {
-    Step {
-        name: name.to_owned(),
-        arithmetic,
-        result,
+    let terms = [&report.one_year, &report.three_years];
+    let terms = terms.into_iter().flatten();
+    rows! {
+        Step::new("on-demand per month", format!("{rate} × {hours} × {count}"), Value::Money(found.on_demand_monthly));
+        Step::new("on-demand per year", format!("{rate} × {hours} × 12 × {count}"), Value::Money(found.on_demand_1yr_total));
+        ..terms.flat_map(|sold| term_steps(report, sold));
     }
 }
 
@@ -268,58 +226,20 @@ fn term_steps(report: &ReservedReport, sold: &PricedCommitment) -> Vec<Step> {
     let reached = if month.is_some() { "≥" } else { "<" };
     let on_demand = money(report.comparison.on_demand_1yr_total);
     let halved = used.on_demand_when_halved(term);
-    let lines = [
-        (
-            "per year",
-            format!("{year} × {instances}"),
-            Value::Money(figures.annual_total),
-        ),
-        (
-            "saved per year",
-            format!("{on_demand} − {}", money(figures.annual_total)),
-            Value::Money(figures.annual_savings),
-        ),
-        (
-            "in percent",
-            format!("{} / {on_demand}", money(figures.annual_savings)),
-            Value::of(figures.annual_savings_pct.to_f64(), Value::Percent),
-        ),
-        (
-            "total billed",
-            format!("{} × {instances}", sum(upfront.clone(), times(&term_hours))),
-            Value::Money(figures.billed_total),
-        ),
-        (
-            "break-even",
-            format!("{} / {rate}", sum(effective, hourly.clone())),
-            Value::Share(figures.break_even_utilization),
-        ),
-        (
-            "break-even month",
-            format!(
-                "{last} × {rate} × {used_hours} {reached} {}",
-                paid.join(" + ")
-            ),
-            Value::of(month.map(u64::from), Value::Count),
-        ),
-        (
-            "on-demand if usage halves",
-            format!(
-                "{rate} × {used_hours} × (6 × {instances} + {} × {})",
-                months(term) - 6,
-                count(u64::from(used.count / 2))
-            ),
-            Value::Money(halved),
-        ),
-        (
-            "balance if usage halves",
-            format!("{} − {}", money(halved), money(figures.billed_total)),
-            Value::Money(figures.balance_when_halved),
-        ),
-    ];
     let length = counted(u64::from(term.years), "year", "years");
-    let named = lines.map(|(name, how, result)| step(&format!("{length}, {name}"), how, result));
-    named.into()
+    let step = |name: &str, arithmetic: String, result: Value| {
+        Step::new(format!("{length}, {name}"), arithmetic, result)
+    };
+    rows! {
+        step("per year", format!("{year} × {instances}"), Value::Money(figures.annual_total));
+        step("saved per year", format!("{on_demand} − {}", money(figures.annual_total)), Value::Money(figures.annual_savings));
+        step("in percent", format!("{} / {on_demand}", money(figures.annual_savings)), Value::make_percent(figures.annual_savings_pct));
+        step("total billed", format!("{} × {instances}", sum(upfront.clone(), times(&term_hours))), Value::Money(figures.billed_total));
+        step("break-even", format!("{} / {rate}", sum(effective, hourly)), Value::Share(figures.break_even_utilization));
+        step("break-even month", format!("{last} × {rate} × {used_hours} {reached} {}", paid.join(" + ")), Value::make_count(month));
+        step("on-demand if usage halves", format!("{rate} × {used_hours} × (6 × {instances} + {} × {})", months(term) - 6, count(u64::from(used.count / 2))), Value::Money(halved));
+        step("balance if usage halves", format!("{} − {}", money(halved), money(figures.billed_total)), Value::Money(figures.balance_when_halved));
+    }
 }
 
 fn amount(report: &ReservedReport, amount: Decimal) -> Money {
@@ -391,17 +311,16 @@ fn provenance(quote: Option<&PriceQuote>) -> String {
 /// Says of which term there is no reserved price.
 fn missing_terms(report: &ReservedReport) -> Vec<String> {
     let facts = report.instance_type.split('.').next().and_then(family);
-    let sells = |pick: fn(&FamilyFacts) -> Option<bool>| facts.and_then(pick);
     let terms = [
         (
             "1 year",
             &report.one_year,
-            sells(|facts| facts.reserved_1yr),
+            facts.and_then(|facts| facts.reserved_1yr),
         ),
         (
             "3 years",
             &report.three_years,
-            sells(|facts| facts.reserved_3yr),
+            facts.and_then(|facts| facts.reserved_3yr),
         ),
     ];
     let unsold = terms.into_iter().filter(|(_, sold, _)| sold.is_none());

@@ -5,7 +5,7 @@ use crate::analysis::{
     CapacityUse, FamilyPool, PoolOption, ReservedFleet, ReservedPool, planned_option,
 };
 use crate::domain::{Money, PriceBasis, PriceQuote, Tenancy};
-use crate::report::doc::{CsvRows, Doc, Record, Table, columns, doc_schema};
+use crate::report::doc::{CsvRows, Doc, Record, Table, columns, doc_schema, rows};
 use crate::report::promises::{promise_words, purchase, purchase_row};
 use crate::report::reserved::{
     BASES, CURRENCIES, ORIGINS, PAYMENTS, SYSTEMS, TERMS, reserved_form,
@@ -145,34 +145,25 @@ columns! {
 
 /// The commitments of a fleet as a document.
 pub fn reserved_fleet_doc(fleet: &ReservedFleet) -> Doc {
-    let [mut pools, mut plans, mut existing, room] = tables(
-        &fleet.reserved,
-        &fleet.families,
-        &fleet.commitments,
-        &fleet.capacity,
-    );
-    plans.notes = legend(fleet);
-    if fleet.reserved.is_empty() {
-        let nothing = if fleet.is_today {
-            "The fleet has no on-demand usage to commit to."
-        } else {
-            "The plan leaves no on-demand usage to commit to."
-        };
-        pools.notes.push(nothing.to_owned());
-    }
-    if !fleet.commitments.is_empty() {
-        existing.notes.push(
-            "USED is the share of the paid commitment that is used in the window (RI utilization); \
-             COVERS is the share of the eligible running hours (RI coverage)."
-                .to_owned(),
-        );
-    }
+    let mut tables = tables(Some(fleet));
+    let nothing = if fleet.is_today {
+        "The fleet has no on-demand usage to commit to."
+    } else {
+        "The plan leaves no on-demand usage to commit to."
+    };
+    tables[0].notes = rows! {
+        if fleet.reserved.is_empty() => nothing.to_owned();
+    };
+    tables[1].notes = legend(fleet);
+    tables[2].notes = rows! {
+        if !fleet.commitments.is_empty() => "USED is the share of the paid commitment that is used in the window (RI utilization); COVERS is the share of the eligible running hours (RI coverage).".to_owned();
+    };
     Doc {
         name: "reserved",
         headline: headline(fleet),
         record: Record::of(document(), fleet),
         csv: CsvRows::Tables(2),
-        tables: vec![pools, plans, existing, room],
+        tables,
         gaps: Some(fleet.gaps.clone()),
         ..Doc::default()
     }
@@ -190,49 +181,21 @@ pub fn reserved_schema() -> Result<String, serde_json::Error> {
                  schema version.";
     let fleet = Doc {
         record: Record::heads(document()),
-        tables: tables(&[], &[], &[], &[]).into(),
+        tables: tables(None),
         gaps: Some(Vec::new()),
         ..Doc::default()
     };
     doc_schema("reserved", about, &[reserved_form(), fleet])
 }
 
-fn tables(
-    pools: &[ReservedPool],
-    plans: &[FamilyPool],
-    existing: &[CommitmentUse],
-    room: &[CapacityUse],
-) -> [Table; 4] {
-    [
-        Table::of(
-            "reserved_pools",
-            "RESERVED INSTANCES  by region, type, platform and tenancy",
-            ("pool", "pools"),
-            reserved(),
-            pools,
-        ),
-        Table::of(
-            "savings_plan_pools",
-            "EC2 INSTANCE SAVINGS PLANS  by region and family, for the same usage",
-            ("pool", "pools"),
-            families(),
-            plans,
-        ),
-        Table::of(
-            "commitments",
-            "EXISTING COMMITMENTS",
-            ("commitment", "commitments"),
-            commitments(),
-            existing,
-        ),
-        Table::of(
-            "capacity_reservations",
-            "CAPACITY RESERVATIONS",
-            ("reservation", "reservations"),
-            capacity(),
-            room,
-        ),
-    ]
+fn tables(fleet: Option<&ReservedFleet>) -> Vec<Table> {
+    let all = || fleet.into_iter();
+    rows! {
+        Table::of("reserved_pools", "RESERVED INSTANCES  by region, type, platform and tenancy", ("pool", "pools"), reserved(), all().flat_map(|fleet| &fleet.reserved));
+        Table::of("savings_plan_pools", "EC2 INSTANCE SAVINGS PLANS  by region and family, for the same usage", ("pool", "pools"), families(), all().flat_map(|fleet| &fleet.families));
+        Table::of("commitments", "EXISTING COMMITMENTS", ("commitment", "commitments"), commitments(), all().flat_map(|fleet| &fleet.commitments));
+        Table::of("capacity_reservations", "CAPACITY RESERVATIONS", ("reservation", "reservations"), capacity(), all().flat_map(|fleet| &fleet.capacity));
+    }
 }
 
 /// What the plan promises, by currency.
@@ -240,15 +203,9 @@ fn headline(fleet: &ReservedFleet) -> String {
     if fleet.is_today {
         return "Commitments for today's on-demand usage; nothing is advised here".to_owned();
     }
-    let pools = fleet
-        .reserved
-        .iter()
-        .filter_map(|pool| pool.purchase.as_ref());
-    let families = fleet
-        .families
-        .iter()
-        .filter_map(|pool| pool.purchase.as_ref());
-    let said = pools.chain(families).filter_map(|purchase| {
+    let pools = fleet.reserved.iter().map(|pool| &pool.purchase);
+    let families = fleet.families.iter().map(|pool| &pool.purchase);
+    let said = pools.chain(families).flatten().filter_map(|purchase| {
         let promise = purchase.promise()?;
         let (what, total) = (purchase.what(), money(promise.term_total));
         let saved = money(purchase.monthly_savings);
@@ -312,8 +269,6 @@ fn basis(option: &PoolOption) -> &'static str {
 
 /// What a reader is told of a pool beside its figures.
 fn pool_notes(pool: &ReservedPool) -> Vec<String> {
-    let mut notes = Vec::new();
-    notes.extend(pool.account.as_deref().map(buyer));
     let steps = concurrency(&pool.usage);
     let steps = steps.into_iter().map(|(from, to, ran)| {
         let share = format!("{}%", rounded(ran * Decimal::ONE_HUNDRED, 1));
@@ -324,38 +279,24 @@ fn pool_notes(pool: &ReservedPool) -> Vec<String> {
         }
     });
     let steps = steps.collect::<Vec<_>>().join(", ");
-    notes.push(if steps.is_empty() {
-        "No usage is uncovered.".to_owned()
-    } else {
-        format!(
-            "Concurrent instances over {} h: {steps}.",
-            count(pool.usage.hours())
-        )
-    });
-    if pool.covers_other_sizes {
-        notes.push(
-            "Regional reserved instances also apply to other sizes of the family.".to_owned(),
-        );
+    let hours = count(pool.usage.hours());
+    rows! {
+        ..pool.account.as_deref().map(buyer);
+        if steps.is_empty() => "No usage is uncovered.".to_owned();
+        if !steps.is_empty() => format!("Concurrent instances over {hours} h: {steps}.");
+        if pool.covers_other_sizes => "Regional reserved instances also apply to other sizes of the family.".to_owned();
+        for block in &pool.capacity_block => format!("A Capacity Block costs {}/h ({}), paid upfront for days or weeks; it is not compared.", unit_price(block.an_hour()), block.seen_on);
+        if pool.options.is_empty() => "No price of reserved instances is available.".to_owned();
+        ..bought(pool.purchase.as_ref());
     }
-    notes.extend(pool.capacity_block.as_ref().map(|block| {
-        let price = unit_price(block.an_hour());
-        format!(
-            "A Capacity Block costs {price}/h ({}), paid upfront for days or weeks; it is not compared.",
-            block.seen_on
-        )
-    }));
-    if pool.options.is_empty() {
-        notes.push("No price of reserved instances is available.".to_owned());
-    }
-    notes.extend(bought(pool.purchase.as_ref()));
-    notes
 }
 
 fn family_notes(pool: &FamilyPool) -> Vec<String> {
-    let mut notes: Vec<String> = pool.account.as_deref().map(buyer).into_iter().collect();
-    notes.push(format!("Types: {}.", pool.instance_types.join(", ")));
-    notes.extend(bought(pool.purchase.as_ref()));
-    notes
+    rows! {
+        ..pool.account.as_deref().map(buyer);
+        format!("Types: {}.", pool.instance_types.join(", "));
+        ..bought(pool.purchase.as_ref());
+    }
 }
 
 /// The account that has to buy, where accounts share nothing.
@@ -368,16 +309,11 @@ fn bought(purchase: Option<&Purchase>) -> Vec<String> {
     let Some((purchase, promise)) = purchase.and_then(|one| Some((one, one.promise()?))) else {
         return Vec::new();
     };
-    let promised = format!(
-        "→ the plan buys {}, risk {}: {}, of it {}",
-        purchase.count,
-        purchase.term.risk,
-        money(promise.term_total),
-        promise_words(purchase, &promise)
-    );
     let said = purchase.steps.iter().chain(&purchase.caveats);
-    let said = said.map(|words| format!("! {words}"));
-    std::iter::once(promised).chain(said).collect()
+    rows! {
+        format!("→ the plan buys {}, risk {}: {}, of it {}", purchase.count, purchase.term.risk, money(promise.term_total), promise_words(purchase, &promise));
+        for words in said => format!("! {words}");
+    }
 }
 
 /// Numbers of instances with the share of the hours in which at least as many ran, those of the
@@ -414,19 +350,9 @@ fn legend(fleet: &ReservedFleet) -> Vec<String> {
         .any(|quote| quote.basis == PriceBasis::Derived);
     let derived = if derived { ", some derived" } else { "" };
     let dated = days().min().zip(days().max());
-    let dated =
-        dated.map(|(oldest, newest)| format!("Prices dated {oldest} to {newest}{derived}."));
-    let explained = "EFFECTIVE is the hourly cost of the whole purchase, the upfront payment spread \
-                     over the term; BREAK-EVEN is the share of the hours above which it pays; MONTH \
-                     is the first month in which the replaced hours have cost as much; COMMITTED is \
-                     over the term, used or not; HALVED is the loss over the term if usage halves \
-                     from month 7.";
-    let scope = format!(
-        "{sized} A pool of reserved instances and the plan of its family cover the same hours: buy \
-         only one of them. Purchases of a payer account are included with `--commitments`."
-    );
-    [explained.to_owned(), scope]
-        .into_iter()
-        .chain(dated)
-        .collect()
+    rows! {
+        "EFFECTIVE is the hourly cost of the whole purchase, the upfront payment spread over the term; BREAK-EVEN is the share of the hours above which it pays; MONTH is the first month in which the replaced hours have cost as much; COMMITTED is over the term, used or not; HALVED is the loss over the term if usage halves from month 7.".to_owned();
+        format!("{sized} A pool of reserved instances and the plan of its family cover the same hours: buy only one of them. Purchases of a payer account are included with `--commitments`.");
+        for (oldest, newest) in dated => format!("Prices dated {oldest} to {newest}{derived}.");
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::analysis::{Candidate, Sized, Sizing};
 use crate::domain::{Action, ActionKind, Gap, GpuOffer, Money, Risk};
-use crate::report::doc::{Doc, Record, Table, columns, doc_schema};
+use crate::report::doc::{Doc, Record, Table, columns, doc_schema, rows};
 use crate::report::promises::RISKS;
 use crate::report::reserved::CURRENCIES;
 use crate::report::shared::next::Invocation;
@@ -158,11 +158,12 @@ pub fn rightsize_doc(sizings: &Sizings, shown: &[usize], invocation: &Invocation
         several => (fleet_headline(all), fleet(all, several)),
     };
     if let Some(table) = screens.last_mut() {
-        table.notes.extend(outside(all, shown));
-        table.notes.push(format!(
+        let risk = format!(
             "At `--risk {}`; P95 is projected per GPU in use.",
             sizings.accepted
-        ));
+        );
+        table.notes.extend(outside(all, shown));
+        table.notes.push(risk);
     }
     let next = match listed.as_slice() {
         [] | [_] => Vec::new(),
@@ -252,17 +253,13 @@ fn fleet(all: &[Sizing], listed: &[&Sizing]) -> Vec<Table> {
         let caveats = best.caveats.iter();
         caveats.map(|caveat| (caveat.as_str(), sizing.name.as_str()))
     });
-    let caveats = grouped(caveats).into_iter();
-    table.notes = caveats
-        .map(|(caveat, names)| format!("! {}: {caveat}", some_of(names.into_iter(), NAMED)))
-        .collect();
     let seconds = best
         .iter()
         .filter_map(|(sizing, best)| averaged(demand(sizing)?, &best.considered));
-    let seconds = seconds.max();
-    table
-        .notes
-        .extend(seconds.map(|seconds| format!("! {}", averaged_away(seconds))));
+    table.notes = rows! {
+        for (caveat, names) in grouped(caveats) => format!("! {}: {caveat}", some_of(names.into_iter(), NAMED));
+        for seconds in seconds.max() => format!("! {}", averaged_away(seconds));
+    };
     let stays: Vec<(&str, String)> = listed
         .iter()
         .filter_map(|sizing| {
@@ -309,38 +306,35 @@ fn one_headline(sizing: &Sizing) -> String {
 
 /// What a workload uses, in words.
 fn uses(demand: &Demand) -> String {
-    let mut parts = vec![match demand.gpus_active {
+    let holders = demand.gpus_held.saturating_sub(demand.gpus_active);
+    let holders = counted(
+        holders.into(),
+        "GPU only holding memory",
+        "GPUs only holding memory",
+    );
+    let active = match demand.gpus_active {
         0 => "no GPU in use".to_owned(),
         gpus => counted(u64::from(gpus), "GPU in use", "GPUs in use"),
-    }];
-    if demand.gpus_held > demand.gpus_active {
-        let holders = u64::from(demand.gpus_held - demand.gpus_active);
-        parts.push(counted(
-            holders,
-            "GPU only holding memory",
-            "GPUs only holding memory",
-        ));
-    }
+    };
     let peak = demand.gpu_peak.filter(|_| demand.gpus_active > 0);
-    parts.extend(peak.map(|peak| format!("{} peak per GPU", percent(peak))));
-    parts.push(format!(
-        "VRAM peak {} MiB",
-        count(demand.vram_peak_mib.round() as u64)
-    ));
-    parts.push(match demand.cpu_p95 {
-        Some(p95) => format!("CPU p95 {}", percent(p95)),
-        None => "CPU unknown".to_owned(),
+    let cpu = demand
+        .cpu_p95
+        .map_or("unknown".to_owned(), |p95| format!("p95 {}", percent(p95)));
+    let memory = demand.memory_p95_mib;
+    let memory = memory.map_or("unknown".to_owned(), |mib| {
+        format!("{:.1} GiB", mib / 1024.0)
     });
-    parts.push(match demand.memory_p95_mib {
-        Some(mib) => format!("host memory {:.1} GiB", mib / 1024.0),
-        None => "host memory unknown".to_owned(),
-    });
-    parts.push(format!("bound by: {}", demand.bound));
-    if demand.least_instances < demand.instances {
-        let least = u64::from(demand.least_instances);
-        let least = counted(least, "replica", "replicas");
-        parts.push(format!("at least {least}"));
-    }
+    let least = counted(demand.least_instances.into(), "replica", "replicas");
+    let parts: Vec<String> = rows! {
+        active;
+        if demand.gpus_held > demand.gpus_active => holders;
+        for peak in peak => format!("{} peak per GPU", percent(peak));
+        format!("VRAM peak {} MiB", count(demand.vram_peak_mib.round() as u64));
+        format!("CPU {cpu}");
+        format!("host memory {memory}");
+        format!("bound by: {}", demand.bound);
+        if demand.least_instances < demand.instances => format!("at least {least}");
+    };
     parts.join(" · ")
 }
 
@@ -372,18 +366,13 @@ fn one_workload(sizing: &Sizing) -> Vec<Table> {
             std::iter::once(title).chain(caveats).chain(steps).collect()
         }
     };
-    let mut others = Table::of(
-        "rejected",
-        "NOT SUITABLE",
-        noun,
-        rejected(),
-        sized.rejected(),
-    );
+    let unsuitable = sized.rejected();
+    let mut others = Table::of("rejected", "NOT SUITABLE", noun, rejected(), unsuitable);
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for reason in sized
+    let reasons = sized
         .rejected()
-        .filter_map(|row| row.considered.rejection.as_ref())
-    {
+        .filter_map(|row| row.considered.rejection.as_ref());
+    for reason in reasons {
         *counts.entry(reason.name()).or_default() += 1;
     }
     let all = counted(others.rows.len() as u64, "type", "types");

@@ -1,8 +1,10 @@
 //! `gpucost spot`: of one type, with its arithmetic, and of every workload of a fleet.
 
-use crate::analysis::{AssessedWorkload, SpotAssessment, SpotReport, ZonePrice};
+use crate::analysis::{SpotAssessment, SpotReport, ZonePrice};
 use crate::domain::{Currency, HourlyRate, Money, PriceQuote, PurchaseOption, WorkloadKind};
-use crate::report::doc::{CsvRows, Doc, Given, Record, Step, Table, Value, columns, doc_schema};
+use crate::report::doc::{
+    CsvRows, Doc, Given, Record, Step, Table, Value, columns, doc_schema, rows,
+};
 use crate::report::promises::RISKS;
 use crate::report::reserved::{CURRENCIES, ORIGINS, SYSTEMS};
 use crate::report::shared::text::{
@@ -214,13 +216,8 @@ pub fn spot_schema() -> Result<String, serde_json::Error> {
 fn workloads(all: &[SpotAssessment]) -> Table {
     let mut columns = workload();
     columns.extend(assessment());
-    Table::of(
-        "workloads",
-        "",
-        ("workload", "workloads"),
-        columns,
-        all.iter(),
-    )
+    let noun = ("workload", "workloads");
+    Table::of("workloads", "", noun, columns, all)
 }
 
 /// Prices by zone, each type and zone once.
@@ -233,13 +230,8 @@ fn zones(all: &[SpotAssessment]) -> Table {
     let prices = prices
         .filter(|(key, price)| seen.insert((*key, &price.zone)))
         .map(|(key, price)| (key.instance_type.as_str(), price));
-    Table::of(
-        "zones",
-        "SPOT PRICES BY ZONE",
-        ("zone", "zones"),
-        zone(),
-        prices,
-    )
+    let noun = ("zone", "zones");
+    Table::of("zones", "SPOT PRICES BY ZONE", noun, zone(), prices)
 }
 
 /// Why workloads stay as they are, each reason once with their names.
@@ -280,43 +272,26 @@ fn notes(report: &SpotReport) -> Vec<String> {
              plan does; `--today` is about today's fleet"
         }
     };
-    let mut notes = vec![format!(
-        "NAIVE: savings from the price alone; EFFECTIVE: savings after checkpoints and lost work; \
-         MONTH: effective savings {basis}."
-    )];
     let prices = all.iter().filter_map(|row| {
         let spot = &row.figures.as_ref()?.spot;
         let name = row.key.instance_type.as_str();
         (spot.basis == SpotBasis::CatalogAverage).then_some((name, spot.seen_on))
     });
-    let averages: BTreeSet<(&str, Date)> = prices.collect();
-    if !averages.is_empty() {
-        let types: BTreeSet<&str> = averages.iter().map(|(name, _)| *name).collect();
-        let dates: BTreeSet<String> = averages.iter().map(|(_, date)| date.to_string()).collect();
-        let dates: Vec<String> = dates.into_iter().collect();
-        notes.push(format!(
-            "SPOT is the {}, as of {}: {}.",
-            basis_words(SpotBasis::CatalogAverage, 0),
-            dates.join(", "),
-            some_of(types.iter().copied(), NAMED)
-        ));
-    }
+    let (types, dates): (BTreeSet<&str>, BTreeSet<Date>) = prices.unzip();
+    let dates: Vec<String> = dates.iter().map(Date::to_string).collect();
     let caveats = all.iter().flat_map(|row| {
-        row.caveats
-            .iter()
-            .map(move |caveat| (caveat.as_str(), name(row)))
+        let caveats = row.caveats.iter();
+        caveats.map(move |caveat| (caveat.as_str(), name(row)))
     });
-    notes.extend(
-        grouped(caveats)
-            .into_iter()
-            .map(|(caveat, names)| format!("! {}: {caveat}", some_of(names.into_iter(), NAMED))),
-    );
-    notes
+    rows! {
+        format!("NAIVE: savings from the price alone; EFFECTIVE: savings after checkpoints and lost work; MONTH: effective savings {basis}.");
+        if !types.is_empty() => format!("SPOT is the {}, as of {}: {}.", basis_words(SpotBasis::CatalogAverage, 0), dates.join(", "), some_of(types.iter().copied(), NAMED));
+        for (caveat, names) in grouped(caveats) => format!("! {}: {caveat}", some_of(names.into_iter(), NAMED));
+    }
 }
 
 fn name(row: &SpotAssessment) -> &str {
-    let workload: Option<&AssessedWorkload> = row.workload.as_ref();
-    workload.map_or("", |workload| &workload.name)
+    row.workload.as_ref().map_or("", |workload| &workload.name)
 }
 
 fn figures<T>(row: &SpotAssessment, of: impl FnOnce(&SpotFigures) -> T) -> Option<T> {
@@ -369,43 +344,13 @@ fn given(found: &SpotAssessment) -> Vec<Given> {
         || "not published for this instance type".to_owned(),
         |(band, date)| format!("{band} of the instances per month, read on {date}"),
     );
-    let lines = [
-        (
-            ("on_demand_hourly", "on-demand, per hour"),
-            Value::make_price(on_demand.map(PriceQuote::an_hour)),
-            on_demand_source,
-        ),
-        (
-            ("spot_hourly", "spot, per hour"),
-            Value::make_price(spot.map(|spot| spot.rate.an_hour())),
-            spot_source,
-        ),
-        (
-            (
-                "band_interruptions_per_node_hour",
-                "interruptions per node-hour",
-            ),
-            Value::make_millionths(band),
-            band_source,
-        ),
-        (
-            ("checkpoint_cost_seconds", "a checkpoint, seconds"),
-            seconds(checkpointing.cost),
-            "--checkpoint-cost".to_owned(),
-        ),
-        (
-            ("restart_cost_seconds", "a restart, seconds"),
-            seconds(checkpointing.restart),
-            "--restart-cost".to_owned(),
-        ),
-    ];
-    let lines = lines.map(|((key, name), value, source)| Given {
-        key,
-        name,
-        value,
-        source,
-    });
-    lines.into()
+    rows! {
+        Given::new("on_demand_hourly", "on-demand, per hour", Value::make_price(on_demand.map(PriceQuote::an_hour)), on_demand_source);
+        Given::new("spot_hourly", "spot, per hour", Value::make_price(spot.map(|spot| spot.rate.an_hour())), spot_source);
+        Given::new("band_interruptions_per_node_hour", "interruptions per node-hour", Value::make_millionths(band), band_source);
+        Given::new("checkpoint_cost_seconds", "a checkpoint, seconds", seconds(checkpointing.cost), "--checkpoint-cost");
+        Given::new("restart_cost_seconds", "a restart, seconds", seconds(checkpointing.restart), "--restart-cost");
+    }
 }
 
 fn steps(found: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
@@ -455,56 +400,17 @@ fn steps(found: &SpotAssessment, figures: &SpotFigures) -> Vec<Step> {
     let effective_saved = effective.map_or_else(String::new, |rate| {
         saved(rate, figures.effective_savings_percent())
     });
-    let lines = [
-        (
-            "interruptions per job-hour",
-            format!("{nodes} ({why})"),
-            Value::make_millionths(figures.interruptions.per_hour),
-        ),
-        (
-            "checkpoint every, seconds",
-            interval_words.to_owned(),
-            seconds(interval),
-        ),
-        (
-            "lost per interruption, seconds",
-            format!("{} / 2 + {restart}", interval.as_secs()),
-            seconds(figures.lost_per_interruption),
-        ),
-        (
-            "overhead, percent",
-            overhead,
-            Value::of(percentage(figures.overhead), |value| {
-                Value::Number(value, 4)
-            }),
-        ),
-        (
-            "per hour of completed work",
-            completed,
-            Value::make_price(effective),
-        ),
-        (
-            "break-even, per job-hour",
-            break_even.to_owned(),
-            Value::make_millionths(figures.break_even_per_hour),
-        ),
-        (
-            "naive savings per month",
-            saved(spot, Some(figures.naive_savings_percent())),
-            Value::make_money(found.naive_monthly_savings),
-        ),
-        (
-            "effective savings per month",
-            effective_saved,
-            Value::make_money(found.effective_monthly_savings),
-        ),
-    ];
-    let lines = lines.map(|(name, arithmetic, result)| Step {
-        name: name.to_owned(),
-        arithmetic,
-        result,
-    });
-    lines.into()
+    let overhead_percent = Value::make_number(percentage(figures.overhead), 4);
+    rows! {
+        Step::new("interruptions per job-hour", format!("{nodes} ({why})"), Value::make_millionths(figures.interruptions.per_hour));
+        Step::new("checkpoint every, seconds", interval_words, seconds(interval));
+        Step::new("lost per interruption, seconds", format!("{} / 2 + {restart}", interval.as_secs()), seconds(figures.lost_per_interruption));
+        Step::new("overhead, percent", overhead, overhead_percent);
+        Step::new("per hour of completed work", completed, Value::make_price(effective));
+        Step::new("break-even, per job-hour", break_even, Value::make_millionths(figures.break_even_per_hour));
+        Step::new("naive savings per month", saved(spot, Some(figures.naive_savings_percent())), Value::make_money(found.naive_monthly_savings));
+        Step::new("effective savings per month", effective_saved, Value::make_money(found.effective_monthly_savings));
+    }
 }
 
 fn seconds(time: SignedDuration) -> Value {

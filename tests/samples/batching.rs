@@ -4,9 +4,9 @@
 use crate::support::data::shared;
 use gpucost::catalog::bundled_quote;
 use gpucost::domain::PriceKey;
-use gpucost::planners::batching::{BatchingAsk, Machine, batching};
+use gpucost::planners::batching::{BatchingRequest, Machine, batching};
 use gpucost::planners::curve::{CurveError, CurvePoint, ThroughputCurve};
-use gpucost::planners::model::{Dtype, ModelAsk};
+use gpucost::planners::model::{Dtype, ModelQuery};
 use gpucost::planners::roofline::{Peak, Work};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, HashMap};
@@ -105,7 +105,7 @@ fn measured_batches_of_bert_halve_its_instances() {
         BTreeMap::from([(2, 0.0472), (4, 0.0704), (6, 0.0967), (8, 0.1207)])
     );
     let key = PriceKey::linux_on_demand("us-east-1", "p4d.24xlarge");
-    let found = batching(BatchingAsk {
+    let found = batching(BatchingRequest {
         curve: curve(steps).expect("it rises"),
         requests_per_second: 200.0,
         max_wait_seconds: 0.1,
@@ -165,9 +165,9 @@ fn arrivals() -> Option<Vec<f64>> {
 
 /// Llama 3.1 8B on one L40S, with prompts of 2,048 and answers of 28 tokens.
 fn computed_curve() -> ThroughputCurve {
-    let ask = ModelAsk {
+    let ask = ModelQuery {
         name: Some("llama-3.1-8b".to_owned()),
-        ..ModelAsk::default()
+        ..ModelQuery::default()
     };
     let model = ask.model().expect("published");
     let work = Work {
@@ -194,7 +194,7 @@ fn computed_curve() -> ThroughputCurve {
 }
 
 /// Seconds that half and 95% of the requests take at most, where servers take turns.
-fn replayed(arrivals: &[f64], ask: &BatchingAsk, servers: u32, limit: u32) -> [f64; 2] {
+fn replayed(arrivals: &[f64], ask: &BatchingRequest, servers: u32, limit: u32) -> [f64; 2] {
     let mut taken = Vec::new();
     for server in 0..servers as usize {
         let of_server = arrivals.iter().skip(server).step_by(servers as usize);
@@ -238,7 +238,7 @@ fn a_plan_for_the_mean_rate_of_real_requests_is_late() {
         (mean, 1, 2.693, [15.951, 67.673]),
         (f64::from(busiest) / 60.0, 3, 3.595, [2.608, 10.460]),
     ] {
-        let ask = BatchingAsk {
+        let ask = BatchingRequest {
             curve: computed_curve(),
             requests_per_second: rate,
             max_wait_seconds: 0.05,

@@ -4,10 +4,10 @@ use crate::support::data::shared;
 use flate2::read::GzDecoder;
 use gpucost::domain::{Currency, HourlyRate};
 use gpucost::planners::autoscale::{
-    Autoscale, AutoscaleAsk, AutoscaleSubject, Demand, Held, InstancePrices, KnownPeriod,
+    Autoscale, AutoscaleRequest, AutoscaleSubject, Demand, Held, InstancePrices, KnownPeriod,
     ScalingPolicy, SpotShare, Trigger, autoscale,
 };
-use gpucost::planners::schedule::{Job, JobPlan, Need, Rental, ScheduleAsk, schedule_jobs};
+use gpucost::planners::schedule::{Job, JobPlan, Need, Rental, ScheduleRequest, schedule_jobs};
 use gpucost::savings::Checkpointing;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -50,7 +50,7 @@ fn containers() -> Option<Demand> {
 }
 
 fn replayed(demand: Demand, target_percent: f64) -> Autoscale {
-    let ask = AutoscaleAsk {
+    let ask = AutoscaleRequest {
         subject: AutoscaleSubject {
             name: "containers".to_owned(),
             kind: None,
@@ -173,7 +173,7 @@ fn pods_wait_less_where_they_may_overtake() {
     };
     let gpus: u32 = jobs.iter().map(|job| job.gpus).sum();
     assert_eq!((jobs.len(), gpus), (7_063, 7_432));
-    let ask = |most_gpus: u32| ScheduleAsk {
+    let ask = |most_gpus: u32| ScheduleRequest {
         jobs: jobs.clone(),
         needs: vec![Need {
             name: "GPU".to_owned(),

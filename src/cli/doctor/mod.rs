@@ -9,7 +9,7 @@ pub(super) use here::DRIVER_NODE;
 
 use super::args::{DocFormat, EstateArgs, MetricsSource};
 use super::exit::{ExitCode, Failure};
-use super::{Io, audit, estate, live, output, planner};
+use super::{Io, audit, documents, estate, live, output};
 use crate::report::{Check, CheckArea, CheckStatus, doctor_doc};
 use crate::sources::aws::Notice;
 use clap::Args;
@@ -65,7 +65,8 @@ pub(super) fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     if asked.redact {
         redact(&mut checks);
     }
-    planner::print_whole(&doctor_doc(&checks), format, &asked.out, io)?;
+    let limit = Some(usize::MAX);
+    documents::print_rows(&doctor_doc(&checks), format, limit, &asked.out, io)?;
     Ok(close(&checks, asked.strict, io))
 }
 

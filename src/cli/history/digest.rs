@@ -6,7 +6,7 @@ use super::places::flag;
 use super::trend::public_price;
 use crate::cli::args::DocFormat;
 use crate::cli::exit::{ExitCode, Failure};
-use crate::cli::{Io, audit, estate, live, output, planner, pricing};
+use crate::cli::{Io, audit, documents, estate, known_prices, live, output};
 use crate::report::text::counted;
 use crate::report::{digest_answer, doc_json, doc_slack};
 use crate::sources::aws::Notice;
@@ -32,7 +32,7 @@ pub(super) fn run(args: &DigestArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     let aws = args.bucket.options(&settings, io);
     let recorded = read_nights(args.history.as_ref(), &aws, &args.out, io)?;
     let is_whole = recorded.problems.is_empty();
-    let book = pricing::book(args.offline, &settings, io)?;
+    let book = known_prices::book(args.offline, &settings, io)?;
     let today = |region: &str, name: &str| public_price(&book, region, name);
     let kept = Kept {
         runs: recorded.runs,
@@ -42,7 +42,7 @@ pub(super) fn run(args: &DigestArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     let digest = Digest::of(kept, args.since, &today, io.now).map_err(nothing)?;
     let answer = digest_answer(&digest, &flag(args.history.as_ref()));
     if let (None, DigestFormat::Doc(format)) = (&receiver, format) {
-        planner::print(&answer, format, &args.out, io)?;
+        documents::print(&answer, format, &args.out, io)?;
     } else {
         let text = match format {
             DigestFormat::Slack => doc_slack(&answer),

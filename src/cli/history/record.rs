@@ -14,13 +14,7 @@ pub(super) fn run(args: &RecordArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     let found = audit_once(estate, &settings.policy, accepted);
     let text = keeping.keep(&found, &settings.policy, &args.estate.out, io)?;
     output::document(&format!("{text}\n"), &args.estate.out, io)?;
-    let (instances, unmeasured) = audit::seen(&found);
-    Ok(output::close(
-        "recorded",
-        instances,
-        unmeasured,
-        &found.gaps,
-        &args.estate,
-        io,
-    ))
+    let seen = audit::seen(&found);
+    let code = output::close("recorded", seen, &found.gaps, &args.estate, io);
+    Ok(code)
 }

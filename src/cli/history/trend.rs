@@ -6,7 +6,7 @@ use super::trend_args::{ByChoice, TrendArgs};
 use crate::catalog::bundled_quote;
 use crate::cli::args::DocFormat;
 use crate::cli::exit::{ExitCode, Failure};
-use crate::cli::{Io, audit, estate, output, planner, pricing};
+use crate::cli::{Io, audit, documents, estate, known_prices, output};
 use crate::domain::{
     DatedPrice, DatedUnits, PriceBook, PriceKey, PriceOrigin, PriceQuote, nearest_names,
 };
@@ -22,7 +22,7 @@ pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let recorded = read_nights(args.history.as_ref(), &aws, &args.out, io)?;
     let is_whole = recorded.problems.is_empty();
     let ledger = Ledger::of(recorded.rows, &recorded.runs, io.now);
-    let book = pricing::book(args.offline, &settings, io)?;
+    let book = known_prices::book(args.offline, &settings, io)?;
     let today = |region: &str, name: &str| public_price(&book, region, name);
     let ask = TrendAsk {
         step: args.step.step(),
@@ -41,7 +41,7 @@ pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         )
     })?;
     let answer = history_answer(&found, &flag(args.history.as_ref()));
-    planner::print(&answer, format, &args.out, io)?;
+    documents::print(&answer, format, &args.out, io)?;
     if format == DocFormat::Csv && (args.forecast.is_some() || args.units.is_some()) {
         let warning = "warning: CSV has the trend alone; `--format json` has all of it";
         output::warn(Some(warning.to_owned()), &args.out, io);

@@ -9,7 +9,7 @@ use crate::catalog::Prices;
 use crate::cli::args::DocFormat;
 use crate::cli::exit::Failure;
 use crate::cli::rightsize_flags::{known, unknown};
-use crate::cli::{Io, audit, output, planner, pricing};
+use crate::cli::{Io, audit, documents, known_prices, output};
 use crate::config::SettingsFile;
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, GpuIdentity, HourlyRate, Policy, PriceBook, PriceKey,
@@ -37,7 +37,7 @@ impl Pricing {
         io: &Io<'_>,
     ) -> Result<Self, Failure> {
         let found = Self {
-            book: pricing::book(args.offline, settings, io)?,
+            book: known_prices::book(args.offline, settings, io)?,
             policy: settings.policy.clone(),
             accepted: audit::risk(args.risk, settings, io)?,
             kind: args.kind.unwrap_or(WorkloadKind::Unknown),
@@ -88,7 +88,7 @@ impl Pricing {
                 absent(GapSubject::HostGpus, cause);
             }
         }
-        let region = place.region.as_deref().unwrap_or(pricing::HOME_REGION);
+        let region = place.region.as_deref().unwrap_or(known_prices::HOME_REGION);
         if place.region.is_none() {
             let cause = Cause::of(CauseKind::RegionAssumed, [region]);
             absent(GapSubject::Region, cause);
@@ -157,7 +157,7 @@ pub(super) fn print(
         ..style
     };
     let text = match args.format {
-        SummaryFormat::Doc(format) => planner::text(&doc, format, style)?,
+        SummaryFormat::Doc(format) => documents::text(&doc, format, style)?,
         SummaryFormat::Openmetrics => profile_openmetrics(report),
     };
     if beside_command && args.out.quiet {
@@ -171,7 +171,7 @@ pub(super) fn print(
     }
     let written = match args.format {
         SummaryFormat::Doc(format @ DocFormat::Xlsx) => {
-            planner::print_in(&doc, format, style, &args.out, io).map(drop)
+            documents::print_in(&doc, format, style, &args.out, io).map(drop)
         }
         _ => output::document(&text, &args.out, io),
     };

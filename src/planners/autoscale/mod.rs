@@ -51,7 +51,7 @@ pub struct AutoscaleSubject {
 
 /// What is replayed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AutoscaleAsk {
+pub struct AutoscaleRequest {
     pub subject: AutoscaleSubject,
     pub demand: Demand,
     pub gpus_per_instance: u32,
@@ -89,7 +89,7 @@ pub struct SpotRisk {
 /// A policy beside what else could have run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Autoscale {
-    pub ask: AutoscaleAsk,
+    pub request: AutoscaleRequest,
     /// The fleet as it ran; absent where that is unknown.
     pub today: Option<Replay>,
     pub replay: Replay,
@@ -108,7 +108,7 @@ impl Autoscale {
     /// What a replay cost over the record, to the cent; absent without a price of what it
     /// used.
     pub fn cost(&self, replay: &Replay) -> Option<Money> {
-        let prices = &self.ask.prices;
+        let prices = &self.request.prices;
         let on_demand = prices.on_demand.as_ref()?.rate;
         let hours = |seconds: i64| Decimal::from(seconds) / Decimal::from(HOUR_SECONDS);
         let mut cost = on_demand.times_hours(hours(replay.on_demand_seconds));
@@ -123,16 +123,16 @@ impl Autoscale {
     /// The same per month of the policy's hours.
     pub fn monthly(&self, replay: &Replay) -> Option<Money> {
         let cost = self.cost(replay)?;
-        let demand = &self.ask.demand;
+        let demand = &self.request.demand;
         let seconds = Decimal::from(demand.periods()) * Decimal::from(demand.period_seconds);
         let hours = seconds / Decimal::from(HOUR_SECONDS);
-        let months = self.ask.hours_per_month.checked_div(hours)?;
+        let months = self.request.hours_per_month.checked_div(hours)?;
         Some(Money::new(cost.amount() * months, cost.currency()).rounded())
     }
 
     /// Whether a replay leaves no more than what is accepted.
     pub fn is_accepted(&self, replay: &Replay) -> bool {
-        accepts(replay, self.ask.max_unserved_percent)
+        accepts(replay, self.request.max_unserved_percent)
     }
 }
 
@@ -146,12 +146,13 @@ fn accepts(replay: &Replay, most_percent: f64) -> bool {
 ///
 /// # Errors
 /// When its limits contradict each other.
-pub fn autoscale(ask: AutoscaleAsk) -> Result<Autoscale, PolicyError> {
-    ask.policy.check()?;
-    let (demand, gpus) = (&ask.demand, ask.gpus_per_instance);
-    let of = |policy: &ScalingPolicy| replay::replay(demand, policy, gpus, ask.late_after_seconds);
+pub fn autoscale(request: AutoscaleRequest) -> Result<Autoscale, PolicyError> {
+    request.policy.check()?;
+    let (demand, gpus) = (&request.demand, request.gpus_per_instance);
+    let of =
+        |policy: &ScalingPolicy| replay::replay(demand, policy, gpus, request.late_after_seconds);
     let today = demand.ran.as_ref();
-    let is_spot = ask.subject.purchase_option == Some(PurchaseOption::Spot);
+    let is_spot = request.subject.purchase_option == Some(PurchaseOption::Spot);
     let paid_as = if is_spot {
         SpotShare::ALL
     } else {
@@ -160,15 +161,15 @@ pub fn autoscale(ask: AutoscaleAsk) -> Result<Autoscale, PolicyError> {
     let today = today.map(|ran| replay::fixed(demand, ran.iter().copied(), gpus, &paid_as));
     let needed = demand.gpus.iter().enumerate().map(|(period, busy)| {
         let needed = policy::whole(busy / f64::from(gpus));
-        ask.policy.within_limits(needed, demand.at(period))
+        request.policy.within_limits(needed, demand.at(period))
     });
-    let hindsight = replay::fixed(demand, needed, gpus, &ask.policy.spot);
-    let others: Vec<OtherTarget> = triggers(ask.policy.trigger)
+    let hindsight = replay::fixed(demand, needed, gpus, &request.policy.spot);
+    let others: Vec<OtherTarget> = triggers(request.policy.trigger)
         .into_iter()
         .map(|trigger| {
             let policy = ScalingPolicy {
                 trigger,
-                ..ask.policy.clone()
+                ..request.policy.clone()
             };
             OtherTarget {
                 trigger,
@@ -178,12 +179,12 @@ pub fn autoscale(ask: AutoscaleAsk) -> Result<Autoscale, PolicyError> {
         .collect();
     let mut found = Autoscale {
         today,
-        replay: of(&ask.policy),
+        replay: of(&request.policy),
         hindsight,
         cheapest: None,
         risk: None,
         others,
-        ask,
+        request,
     };
     found.cheapest = cheapest(&found);
     found.risk = risk(&found);
@@ -223,17 +224,17 @@ fn cheapest(found: &Autoscale) -> Option<usize> {
 }
 
 fn risk(found: &Autoscale) -> Option<SpotRisk> {
-    let ask = &found.ask;
+    let request = &found.request;
     let hours = found.replay.spot_seconds as f64 / HOUR_SECONDS as f64;
-    let band = ask.prices.band.map(|(band, _)| band);
-    let rate = Interruptions::of(band, 1, ask.least_interruptions_per_day);
+    let band = request.prices.band.map(|(band, _)| band);
+    let rate = Interruptions::of(band, 1, request.least_interruptions_per_day);
     let expected = rate.per_hour * hours;
-    let start_up_hours = ask.policy.start_up_seconds as f64 / HOUR_SECONDS as f64;
+    let start_up_hours = request.policy.start_up_seconds as f64 / HOUR_SECONDS as f64;
     (hours > 0.0).then(|| SpotRisk {
         rate,
         spot_hours: hours,
         expected,
-        lost_gpu_hours: expected * start_up_hours * f64::from(ask.gpus_per_instance),
+        lost_gpu_hours: expected * start_up_hours * f64::from(request.gpus_per_instance),
     })
 }
 

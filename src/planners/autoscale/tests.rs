@@ -43,8 +43,8 @@ fn policy(target_percent: f64) -> ScalingPolicy {
     }
 }
 
-fn ask(demand: Demand, policy: ScalingPolicy) -> AutoscaleAsk {
-    AutoscaleAsk {
+fn request(demand: Demand, policy: ScalingPolicy) -> AutoscaleRequest {
+    AutoscaleRequest {
         subject: AutoscaleSubject {
             name: "day".to_owned(),
             kind: None,
@@ -86,7 +86,7 @@ fn near(found: f64, expected: f64) {
 /// From 08:00 to 08:15, 2 of 6 GPUs were missing: 0.5 of 88 GPU hours.
 #[test]
 fn a_day_with_three_levels_by_hand() {
-    let found = autoscale(ask(three_levels(Some(10)), policy(60.0))).expect("a policy");
+    let found = autoscale(request(three_levels(Some(10)), policy(60.0))).expect("a policy");
     let replay = found.replay;
     assert_eq!(replay.on_demand_seconds, 152 * 3_600);
     assert_eq!((replay.spot_seconds, replay.launches), (0, 6));
@@ -116,13 +116,13 @@ fn a_day_with_three_levels_by_hand() {
 fn a_window_starts_instances_before_they_are_needed() {
     let mut early = policy(60.0);
     early.windows = vec![ScheduleWindow::parse("mon-fri@07:45-16:00=10").expect("a window")];
-    let found = autoscale(ask(three_levels(None), early.clone())).expect("a policy");
+    let found = autoscale(request(three_levels(None), early.clone())).expect("a policy");
     assert_eq!(found.replay.on_demand_seconds * 100, 15_475 * 3_600);
     near(found.replay.unserved_gpu_seconds, 0.0);
     assert_eq!(found.today, None);
     // On the other days it is shut.
     early.windows = vec![ScheduleWindow::parse("sat,sun@07:45-16:00=10").expect("a window")];
-    let found = autoscale(ask(three_levels(None), early)).expect("a policy");
+    let found = autoscale(request(three_levels(None), early)).expect("a policy");
     assert_eq!(found.replay.on_demand_seconds, 152 * 3_600);
 }
 
@@ -136,7 +136,7 @@ fn spot_beside_a_base_on_demand() {
         on_demand_base: 2,
         spot_percent: 50.0,
     };
-    let found = autoscale(ask(three_levels(None), mixed)).expect("a policy");
+    let found = autoscale(request(three_levels(None), mixed)).expect("a policy");
     let replay = found.replay;
     assert_eq!(replay.on_demand_seconds, 104 * 3_600);
     assert_eq!(replay.spot_seconds, 48 * 3_600);
@@ -175,7 +175,7 @@ fn a_queue_shows_all_that_waits() {
     };
     (queue.cool_down_seconds, queue.start_up_seconds) = (0, 0);
     let demand = demand_of(&known(&[1.0, 3.0, 1.0, 1.0]), 1);
-    let mut asked = ask(demand, queue);
+    let mut asked = request(demand, queue);
     let found = autoscale(asked.clone()).expect("a policy");
     // 1 + 1 + 4 + 2 periods.
     assert_eq!(found.replay.on_demand_seconds, 8 * PERIOD);
@@ -195,7 +195,7 @@ fn what_still_waits_at_the_end_is_late() {
     };
     queue.max = 1;
     let demand = demand_of(&known(&[100.0; 36]), 1);
-    let mut asked = ask(demand, queue);
+    let mut asked = request(demand, queue);
     asked.late_after_seconds = 3 * 3_600;
     let found = autoscale(asked).expect("a policy");
     near(found.replay.unserved_gpu_seconds, 297.0 * 3_600.0);
@@ -205,7 +205,7 @@ fn what_still_waits_at_the_end_is_late() {
 /// Ten instances for a day: spot seconds, and without a spot price no cost.
 #[test]
 fn a_fleet_on_spot_is_not_priced_on_demand() {
-    let mut asked = ask(three_levels(Some(10)), policy(60.0));
+    let mut asked = request(three_levels(Some(10)), policy(60.0));
     asked.subject.purchase_option = Some(PurchaseOption::Spot);
     let found = autoscale(asked).expect("a policy");
     let today = found.today.expect("known");
@@ -221,7 +221,7 @@ fn nothing_runs_at_zero_and_the_first_request_starts_one() {
     let mut to_zero = policy(50.0);
     (to_zero.min, to_zero.cool_down_seconds) = (0, 300);
     let demand = demand_of(&known(&[1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]), 1);
-    let found = autoscale(ask(demand, to_zero)).expect("a policy");
+    let found = autoscale(request(demand, to_zero)).expect("a policy");
     // 2 up for the first two periods; at zero for three. One is launched after the fifth,
     // serves from the eighth, and is paid for from its launch.
     assert_eq!(found.replay.on_demand_seconds, (2 + 2 + 3) * PERIOD);
@@ -298,7 +298,7 @@ fn a_simulation_by_the_minute_agrees() {
         policy.cool_down_seconds = random.i64(0..60) * 60;
         policy.start_up_seconds = random.i64(0..25) * 60;
         let (paid, unserved) = by_the_minute(&gpus, each, &policy);
-        let mut asked = ask(demand_of(&known(&gpus), each), policy.clone());
+        let mut asked = request(demand_of(&known(&gpus), each), policy.clone());
         asked.gpus_per_instance = each;
         let found = autoscale(asked).expect("a policy").replay;
         assert_eq!(found.on_demand_seconds, paid, "{gpus:?} {each} {policy:?}");
@@ -313,7 +313,7 @@ fn a_simulation_by_the_minute_agrees() {
 #[test]
 fn hindsight_is_the_least_that_serves_everything() {
     let demand = demand_of(&known(&[0.0, 0.1, 4.0, 4.1, 8.0]), 4);
-    let mut asked = ask(demand, policy(60.0));
+    let mut asked = request(demand, policy(60.0));
     asked.gpus_per_instance = 4;
     asked.policy.min = 0;
     let found = autoscale(asked.clone()).expect("a policy");
@@ -331,7 +331,7 @@ fn hindsight_is_the_least_that_serves_everything() {
 /// rest rounded up, which is 48 h of the 64.
 #[test]
 fn hindsight_keeps_the_limits_of_the_policy() {
-    let mut asked = ask(three_levels(None), policy(60.0));
+    let mut asked = request(three_levels(None), policy(60.0));
     asked.policy.max = 3;
     let found = autoscale(asked.clone()).expect("a policy");
     assert_eq!(found.hindsight.on_demand_seconds, 64 * 3_600);

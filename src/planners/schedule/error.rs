@@ -1,6 +1,6 @@
 //! Why jobs cannot be placed.
 
-use super::question::{Job, ScheduleAsk};
+use super::question::{Job, ScheduleRequest};
 use crate::domain::MOST_JOBS;
 use jiff::Timestamp;
 
@@ -33,8 +33,8 @@ pub enum ScheduleError {
 }
 
 impl ScheduleError {
-    pub(super) fn no_machine(ask: &ScheduleAsk, job: &Job) -> Self {
-        let need = &ask.needs[job.need];
+    pub(super) fn no_machine(request: &ScheduleRequest, job: &Job) -> Self {
+        let need = &request.needs[job.need];
         Self::NoMachine {
             job: job.name.clone(),
             gpus: job.gpus,

@@ -2,7 +2,7 @@
 
 use super::place::Options;
 use super::plan::{JobPlan, Left, Placement};
-use super::question::ScheduleAsk;
+use super::question::ScheduleRequest;
 use rust_decimal::Decimal;
 
 /// Placements that are tried; after them the best so far counts.
@@ -11,16 +11,20 @@ const MOST_TRIALS: u32 = 100_000;
 /// The plan with the fewest late jobs, of these the cheapest, of these the one that ends
 /// first, and whether everything was tried. Jobs that are placed one after the other, each
 /// as early as it can, reach the best of all plans in one of their orders.
-pub(super) fn best(ask: &ScheduleAsk, options: &Options, known: &JobPlan) -> (JobPlan, bool) {
-    let left = Left::all(ask);
-    let cheapest = (0..ask.jobs.len())
+pub(super) fn best(
+    request: &ScheduleRequest,
+    options: &Options,
+    known: &JobPlan,
+) -> (JobPlan, bool) {
+    let left = Left::all(request);
+    let cheapest = (0..request.jobs.len())
         .map(|index| {
-            let ways = left.ways(ask, options, index).into_iter();
+            let ways = left.ways(request, options, index).into_iter();
             ways.map(|one| one.total()).min().unwrap_or_default()
         })
         .collect();
     let mut search = Search {
-        ask,
+        request,
         options,
         cheapest,
         best: known.clone(),
@@ -32,7 +36,7 @@ pub(super) fn best(ask: &ScheduleAsk, options: &Options, known: &JobPlan) -> (Jo
 }
 
 struct Search<'a> {
-    ask: &'a ScheduleAsk,
+    request: &'a ScheduleRequest,
     options: &'a Options,
     /// The least that each job can cost.
     cheapest: Vec<Decimal>,
@@ -42,7 +46,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn go_on(&mut self, left: &Left, placed: &mut Vec<Placement>) {
-        let jobs = &self.ask.jobs;
+        let jobs = &self.request.jobs;
         let is_placed = |index: &usize| placed.iter().any(|one| one.job == *index);
         let open: Vec<usize> = (0..jobs.len()).filter(|index| !is_placed(index)).collect();
         let so_far = JobPlan {
@@ -58,7 +62,7 @@ impl Search<'_> {
             return;
         }
         for index in open {
-            let mut ways = left.ways(self.ask, self.options, index);
+            let mut ways = left.ways(self.request, self.options, index);
             ways.sort_by_key(|one| (one.is_late, one.total(), one.end()));
             for way in ways {
                 if self.trials >= MOST_TRIALS {
@@ -66,7 +70,7 @@ impl Search<'_> {
                 }
                 self.trials += 1;
                 let mut rest = left.clone();
-                rest.take(self.ask, &way);
+                rest.take(self.request, &way);
                 placed.push(way);
                 self.go_on(&rest, placed);
                 placed.pop();

@@ -13,7 +13,7 @@ pub use error::ScheduleError;
 pub use free::{FreeGpus, Span};
 pub use place::Spot;
 pub use plan::{JobPlan, MOST_MISS_PERCENT, Placement, Where};
-pub use question::{Host, Job, Need, Rental, ScheduleAsk};
+pub use question::{Host, Job, Need, Rental, ScheduleRequest};
 
 use crate::domain::MOST_JOBS;
 use place::Options;
@@ -24,7 +24,7 @@ pub const MOST_EXACT_JOBS: usize = 7;
 /// Plans side by side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobSchedule {
-    pub ask: ScheduleAsk,
+    pub request: ScheduleRequest,
     /// By earliest deadline, each job where it is cheapest in time.
     pub planned: JobPlan,
     /// On demand at once, in the order in which jobs come.
@@ -38,21 +38,22 @@ pub struct JobSchedule {
 /// # Errors
 /// When there are none or too many, when one cannot run anywhere, or ends after its
 /// deadline even if it starts at once.
-pub fn schedule_jobs(ask: ScheduleAsk) -> Result<JobSchedule, ScheduleError> {
-    if ask.jobs.is_empty() {
+pub fn schedule_jobs(request: ScheduleRequest) -> Result<JobSchedule, ScheduleError> {
+    if request.jobs.is_empty() {
         return Err(ScheduleError::NoJobs);
     }
-    if ask.jobs.len() > MOST_JOBS {
+    if request.jobs.len() > MOST_JOBS {
         return Err(ScheduleError::TooMany {
-            jobs: ask.jobs.len(),
+            jobs: request.jobs.len(),
         });
     }
-    let options = Options::of(&ask)?;
-    let planned = plan::by_deadline(&ask, &options);
-    let first_come = plan::first_come(&ask, &options)?;
-    let best = (ask.jobs.len() <= MOST_EXACT_JOBS).then(|| exact::best(&ask, &options, &planned));
+    let options = Options::of(&request)?;
+    let planned = plan::by_deadline(&request, &options);
+    let first_come = plan::first_come(&request, &options)?;
+    let best =
+        (request.jobs.len() <= MOST_EXACT_JOBS).then(|| exact::best(&request, &options, &planned));
     Ok(JobSchedule {
-        ask,
+        request,
         planned,
         first_come,
         best,

@@ -1,7 +1,7 @@
 //! Where a job can run, and what that costs.
 
 use super::error::ScheduleError;
-use super::question::{Job, Rental, ScheduleAsk};
+use super::question::{Job, Rental, ScheduleRequest};
 use super::risk::SpotRisk;
 use crate::domain::{HOUR_SECONDS, InterruptionBand};
 use crate::savings::Interruptions;
@@ -57,20 +57,20 @@ pub(super) struct Options {
 impl Options {
     /// # Errors
     /// When a job cannot run anywhere or not before its deadline.
-    pub fn of(ask: &ScheduleAsk) -> Result<Self, ScheduleError> {
+    pub fn of(request: &ScheduleRequest) -> Result<Self, ScheduleError> {
         let mut shortlists: BTreeMap<(usize, u32), Shortlist> = BTreeMap::new();
-        let mut rentings = Vec::with_capacity(ask.jobs.len());
-        for job in &ask.jobs {
+        let mut rentings = Vec::with_capacity(request.jobs.len());
+        for job in &request.jobs {
             check_deadline(job)?;
             let key = (job.need, job.gpus);
             let shortlist = shortlists.entry(key);
-            let shortlist = shortlist.or_insert_with(|| shortlist_of(ask, key));
+            let shortlist = shortlist.or_insert_with(|| shortlist_of(request, key));
             let mut own: Vec<Renting> = shortlist
                 .iter()
-                .filter_map(|(rental, machines)| renting(ask, job, *rental, *machines))
+                .filter_map(|(rental, machines)| renting(request, job, *rental, *machines))
                 .collect();
-            check_rentings(ask, job, &own)?;
-            let most = ask.most_gpus.unwrap_or(u32::MAX);
+            check_rentings(request, job, &own)?;
+            let most = request.most_gpus.unwrap_or(u32::MAX);
             own.retain(|one| one.gpus <= most);
             own.sort_by_key(|one| (one.total(), one.seconds, one.gpus, one.rental));
             rentings.push(own);
@@ -92,12 +92,16 @@ fn check_deadline(job: &Job) -> Result<(), ScheduleError> {
 }
 
 /// Every job can run on demand: what idle hours leave runs there.
-fn check_rentings(ask: &ScheduleAsk, job: &Job, own: &[Renting]) -> Result<(), ScheduleError> {
+fn check_rentings(
+    request: &ScheduleRequest,
+    job: &Job,
+    own: &[Renting],
+) -> Result<(), ScheduleError> {
     let least = own.iter().filter(|one| one.spot.is_none());
     let Some(least) = least.map(|one| one.gpus).min() else {
-        return Err(ScheduleError::no_machine(ask, job));
+        return Err(ScheduleError::no_machine(request, job));
     };
-    match ask.most_gpus {
+    match request.most_gpus {
         Some(most) if least > most => Err(ScheduleError::AboveLimit {
             job: job.name.clone(),
             gpus: least,
@@ -108,8 +112,8 @@ fn check_rentings(ask: &ScheduleAsk, job: &Job, own: &[Renting]) -> Result<(), S
 }
 
 /// One machine that has all GPUs; several of the largest only where none has.
-fn shortlist_of(ask: &ScheduleAsk, (need, gpus): (usize, u32)) -> Shortlist {
-    let rentals = &ask.needs[need].rentals;
+fn shortlist_of(request: &ScheduleRequest, (need, gpus): (usize, u32)) -> Shortlist {
+    let rentals = &request.needs[need].rentals;
     let largest = rentals.iter().map(|one| one.gpus).max().unwrap_or(0);
     // By region and offer: price of all machines, their GPUs, the rental, their number.
     let mut best: BTreeMap<(&str, bool), (Decimal, u32, usize, u32)> = BTreeMap::new();
@@ -130,10 +134,10 @@ fn shortlist_of(ask: &ScheduleAsk, (need, gpus): (usize, u32)) -> Shortlist {
         .collect()
 }
 
-fn renting(ask: &ScheduleAsk, job: &Job, rental: usize, machines: u32) -> Option<Renting> {
-    let one = &ask.needs[job.need].rentals[rental];
+fn renting(request: &ScheduleRequest, job: &Job, rental: usize, machines: u32) -> Option<Renting> {
+    let one = &request.needs[job.need].rentals[rental];
     let (spot, risk) = if one.is_spot {
-        spot(ask, job, one, machines).map(|(spot, risk)| (Some(spot), Some(risk)))?
+        spot(request, job, one, machines).map(|(spot, risk)| (Some(spot), Some(risk)))?
     } else {
         (None, None)
     };
@@ -148,23 +152,28 @@ fn renting(ask: &ScheduleAsk, job: &Job, rental: usize, machines: u32) -> Option
         spot,
         risk,
         cost: cost.round_dp(6),
-        transfer: transfer(ask, job, &one.region),
+        transfer: transfer(request, job, &one.region),
     })
 }
 
 /// How long a job takes on spot, and what that depends on; absent where it may not run there.
-fn spot(ask: &ScheduleAsk, job: &Job, one: &Rental, machines: u32) -> Option<(Spot, SpotRisk)> {
+fn spot(
+    request: &ScheduleRequest,
+    job: &Job,
+    one: &Rental,
+    machines: u32,
+) -> Option<(Spot, SpotRisk)> {
     if !job.is_restartable {
         return None;
     }
-    let rate = Interruptions::of(one.band, machines, ask.least_interruptions_per_day);
-    let interval = ask.checkpointing.kept_interval(rate.per_hour);
-    let overhead = ask.checkpointing.overhead(interval, rate.per_hour);
+    let rate = Interruptions::of(one.band, machines, request.least_interruptions_per_day);
+    let interval = request.checkpointing.kept_interval(rate.per_hour);
+    let overhead = request.checkpointing.overhead(interval, rate.per_hour);
     let seconds = (job.seconds as f64 / (1.0 - overhead)).ceil();
     if overhead >= MOST_OVERHEAD || seconds >= 1e15 {
         return None;
     }
-    let saving = ask.checkpointing.saving_share(interval);
+    let saving = request.checkpointing.saving_share(interval);
     let spot = Spot {
         band: one.band,
         overhead_percent: overhead * 100.0,
@@ -173,20 +182,20 @@ fn spot(ask: &ScheduleAsk, job: &Job, one: &Rental, machines: u32) -> Option<(Sp
     let risk = SpotRisk {
         per_second: rate.per_hour / HOUR_SECONDS as f64,
         interval_seconds: interval.as_secs_f64(),
-        restart_seconds: ask.checkpointing.restart.as_secs_f64(),
+        restart_seconds: request.checkpointing.restart.as_secs_f64(),
         uninterrupted_seconds: job.seconds as f64 / (1.0 - saving),
     };
     Some((spot, risk))
 }
 
 /// What moving its data into a region costs.
-pub(super) fn transfer(ask: &ScheduleAsk, job: &Job, region: &str) -> Decimal {
+pub(super) fn transfer(request: &ScheduleRequest, job: &Job, region: &str) -> Decimal {
     let is_elsewhere = job
         .data_region
         .as_deref()
         .is_some_and(|data| data != region);
     if is_elsewhere {
-        job.data_gb * ask.transfer_per_gb
+        job.data_gb * request.transfer_per_gb
     } else {
         Decimal::ZERO
     }

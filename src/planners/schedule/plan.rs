@@ -3,7 +3,7 @@
 use super::error::ScheduleError;
 use super::free::{FreeGpus, Span};
 use super::place::{Options, Renting, Spot, transfer};
-use super::question::{Job, ScheduleAsk};
+use super::question::{Job, ScheduleRequest};
 use rust_decimal::Decimal;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -122,20 +122,25 @@ pub(super) struct Left {
 }
 
 impl Left {
-    pub fn all(ask: &ScheduleAsk) -> Self {
+    pub fn all(request: &ScheduleRequest) -> Self {
         Self {
-            hosts: ask.hosts.iter().map(|host| host.free.clone()).collect(),
-            rented: ask.most_gpus.map(FreeGpus::always),
+            hosts: request.hosts.iter().map(|host| host.free.clone()).collect(),
+            rented: request.most_gpus.map(FreeGpus::always),
         }
     }
 
     /// A job in idle hours of a host: at a stretch, or in pieces where it can go on after
     /// an interruption.
-    pub fn on_host(&self, ask: &ScheduleAsk, index: usize, host: usize) -> Option<Placement> {
-        let job = &ask.jobs[index];
+    pub fn on_host(
+        &self,
+        request: &ScheduleRequest,
+        index: usize,
+        host: usize,
+    ) -> Option<Placement> {
+        let job = &request.jobs[index];
         let free = &self.hosts[host];
         let spans = if job.is_restartable {
-            let restart = ask.checkpointing.restart.as_secs();
+            let restart = request.checkpointing.restart.as_secs();
             free.pieces(job.release, job.seconds, restart, job.gpus)?
         } else {
             let start = free.earliest(job.release, job.seconds, job.gpus)?;
@@ -148,7 +153,7 @@ impl Left {
             is_late: is_late(job, &spans),
             spans,
             cost: Decimal::ZERO,
-            transfer: transfer(ask, job, &ask.hosts[host].region),
+            transfer: transfer(request, job, &request.hosts[host].region),
         })
     }
 
@@ -180,8 +185,8 @@ impl Left {
         })
     }
 
-    pub fn take(&mut self, ask: &ScheduleAsk, placement: &Placement) {
-        let job = &ask.jobs[placement.job];
+    pub fn take(&mut self, request: &ScheduleRequest, placement: &Placement) {
+        let job = &request.jobs[placement.job];
         match placement.place {
             Where::Host(host) => {
                 for span in &placement.spans {
@@ -191,7 +196,7 @@ impl Left {
             Where::Rental {
                 rental, machines, ..
             } => {
-                let gpus = ask.needs[job.need].rentals[rental].gpus;
+                let gpus = request.needs[job.need].rentals[rental].gpus;
                 if let Some(free) = &mut self.rented {
                     for span in &placement.spans {
                         free.take(*span, machines.saturating_mul(gpus));
@@ -202,10 +207,15 @@ impl Left {
     }
 
     /// Every way to place a job now: idle hours, then rented machines, the cheapest first.
-    pub fn ways(&self, ask: &ScheduleAsk, options: &Options, index: usize) -> Vec<Placement> {
-        let job = &ask.jobs[index];
-        let hosts = ask.needs[job.need].hosts.iter();
-        let on_hosts = hosts.filter_map(|host| self.on_host(ask, index, *host));
+    pub fn ways(
+        &self,
+        request: &ScheduleRequest,
+        options: &Options,
+        index: usize,
+    ) -> Vec<Placement> {
+        let job = &request.jobs[index];
+        let hosts = request.needs[job.need].hosts.iter();
+        let on_hosts = hosts.filter_map(|host| self.on_host(request, index, *host));
         // Where one starts depends on its GPUs and its length alone.
         let mut starts: BTreeMap<(u32, i64), Option<i64>> = BTreeMap::new();
         let rentings = options.rentings[index].iter();
@@ -230,16 +240,16 @@ fn is_late(job: &Job, spans: &[Span]) -> bool {
 
 /// List scheduling: the earliest deadline first, jobs without one last, then in the order
 /// in which they come; each where it is cheapest in time, else where it ends first.
-pub(super) fn by_deadline(ask: &ScheduleAsk, options: &Options) -> JobPlan {
-    let mut order: Vec<usize> = (0..ask.jobs.len()).collect();
+pub(super) fn by_deadline(request: &ScheduleRequest, options: &Options) -> JobPlan {
+    let mut order: Vec<usize> = (0..request.jobs.len()).collect();
     order.sort_by_key(|index| {
-        let job = &ask.jobs[*index];
+        let job = &request.jobs[*index];
         (job.deadline.unwrap_or(i64::MAX), job.release, *index)
     });
-    let mut left = Left::all(ask);
+    let mut left = Left::all(request);
     let mut placements = Vec::with_capacity(order.len());
     for index in order {
-        let ways = left.ways(ask, options, index);
+        let ways = left.ways(request, options, index);
         let in_time = ways.iter().filter(|one| !one.is_late);
         let cheapest = in_time.min_by_key(|one| (one.total(), one.end()));
         let first = || ways.iter().min_by_key(|one| (one.end(), one.total()));
@@ -247,7 +257,7 @@ pub(super) fn by_deadline(ask: &ScheduleAsk, options: &Options) -> JobPlan {
         let Some(chosen) = cheapest.or_else(first) else {
             continue;
         };
-        left.take(ask, chosen);
+        left.take(request, chosen);
         placements.push(chosen.clone());
     }
     JobPlan::of(placements)
@@ -258,16 +268,19 @@ pub(super) fn by_deadline(ask: &ScheduleAsk, options: &Options) -> JobPlan {
 ///
 /// # Errors
 /// When a job finds no machine on demand.
-pub(super) fn first_come(ask: &ScheduleAsk, options: &Options) -> Result<JobPlan, ScheduleError> {
-    let mut order: Vec<usize> = (0..ask.jobs.len()).collect();
-    order.sort_by_key(|index| (ask.jobs[*index].release, *index));
-    let mut left = Left::all(ask);
+pub(super) fn first_come(
+    request: &ScheduleRequest,
+    options: &Options,
+) -> Result<JobPlan, ScheduleError> {
+    let mut order: Vec<usize> = (0..request.jobs.len()).collect();
+    order.sort_by_key(|index| (request.jobs[*index].release, *index));
+    let mut left = Left::all(request);
     let mut placements = Vec::with_capacity(order.len());
     let mut from = i64::MIN;
     for index in order {
-        let job = &ask.jobs[index];
-        let rentals = &ask.needs[job.need].rentals;
-        let region = job.data_region.as_ref().unwrap_or(&ask.home_region);
+        let job = &request.jobs[index];
+        let rentals = &request.needs[job.need].rentals;
+        let region = job.data_region.as_ref().unwrap_or(&request.home_region);
         let on_demand = options.rentings[index].iter();
         let on_demand = on_demand.filter(|one| one.spot.is_none());
         let chosen = on_demand.min_by_key(|one| {
@@ -275,8 +288,8 @@ pub(super) fn first_come(ask: &ScheduleAsk, options: &Options) -> Result<JobPlan
             (Reverse(is_there), one.total(), one.rental)
         });
         let placed = chosen.and_then(|one| left.rented((index, job), one, from));
-        let placed = placed.ok_or_else(|| ScheduleError::no_machine(ask, job))?;
-        left.take(ask, &placed);
+        let placed = placed.ok_or_else(|| ScheduleError::no_machine(request, job))?;
+        left.take(request, &placed);
         from = placed.start();
         placements.push(placed);
     }

@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
 /// A job. Times are Unix seconds.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Job {
     pub name: String,
     /// Which of the needs: the GPU that it asks for.
@@ -27,7 +27,7 @@ pub struct Job {
 
 /// What is to be placed, and where that can be.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ScheduleAsk {
+pub struct ScheduleRequest {
     pub jobs: Vec<Job>,
     pub needs: Vec<Need>,
     /// Machines that run anyway, with their idle hours.

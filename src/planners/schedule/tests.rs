@@ -47,8 +47,8 @@ fn host(gpus: u32, spans: &[Span]) -> Host {
     }
 }
 
-fn ask(jobs: Vec<Job>, rentals: Vec<Rental>, hosts: Vec<Host>) -> ScheduleAsk {
-    ScheduleAsk {
+fn request(jobs: Vec<Job>, rentals: Vec<Rental>, hosts: Vec<Host>) -> ScheduleRequest {
+    ScheduleRequest {
         jobs,
         needs: vec![Need {
             name: "Z1".to_owned(),
@@ -80,7 +80,7 @@ fn a_worked_example() {
     sweep.is_restartable = true;
     let jobs = vec![sweep, job("fit", 1, 4, Some(6)), job("test", 1, 4, Some(8))];
     let hosts = vec![host(1, &[(0, 6), (24, 30)])];
-    let found = schedule_jobs(ask(jobs, vec![rental(HOME, 1, 100, false)], hosts));
+    let found = schedule_jobs(request(jobs, vec![rental(HOME, 1, 100, false)], hosts));
     let found = found.expect("a plan");
     let [sweep, fit, test] = found.planned.placements.as_slice() else {
         panic!("{found:?}");
@@ -98,7 +98,7 @@ fn a_worked_example() {
     assert_eq!(found.planned.cost(), dollars("4"));
     assert_eq!(found.first_come.cost(), dollars("11"));
     assert_eq!((found.planned.late(), found.first_come.late()), (0, 0));
-    let jobs = &found.ask.jobs;
+    let jobs = &found.request.jobs;
     assert_eq!(found.planned.makespan_seconds(jobs), 25 * HOUR + 300);
     assert_eq!(found.first_come.makespan_seconds(jobs), 4 * HOUR);
     let (best, is_whole) = found.best.as_ref().expect("three jobs");
@@ -112,7 +112,7 @@ fn a_worked_example() {
 fn every_order_beats_the_list_where_it_is_short_sighted() {
     let jobs = vec![job("short", 1, 1, Some(5)), job("long", 1, 6, Some(6))];
     let hosts = vec![host(1, &[(0, 6)])];
-    let found = schedule_jobs(ask(jobs, vec![rental(HOME, 1, 100, false)], hosts));
+    let found = schedule_jobs(request(jobs, vec![rental(HOME, 1, 100, false)], hosts));
     let found = found.expect("a plan");
     assert_eq!(found.planned.cost(), dollars("6"));
     let (best, is_whole) = found.best.expect("two jobs");
@@ -133,7 +133,7 @@ fn data_that_leaves_its_region_is_paid_for() {
         let mut train = job("train", 1, 8, None);
         train.data_region = Some(HOME.to_owned());
         train.data_gb = Decimal::from(gb);
-        let found = schedule_jobs(ask(vec![train], rentals(), Vec::new())).expect("a plan");
+        let found = schedule_jobs(request(vec![train], rentals(), Vec::new())).expect("a plan");
         assert_eq!(found.planned.cost(), dollars(cost));
         assert_eq!(found.planned.transfer(), dollars(transfer));
         // At once it runs where its data is.
@@ -148,11 +148,11 @@ fn data_that_leaves_its_region_is_paid_for() {
 fn only_what_restarts_runs_on_spot() {
     let rentals = || vec![rental(HOME, 1, 100, false), rental(HOME, 1, 40, true)];
     let mut train = job("train", 1, 10, Some(12));
-    let found = schedule_jobs(ask(vec![train.clone()], rentals(), Vec::new())).expect("a plan");
+    let found = schedule_jobs(request(vec![train.clone()], rentals(), Vec::new())).expect("a plan");
     assert_eq!(found.planned.cost(), dollars("10"));
     assert_eq!(found.planned.most_likely_miss(), None);
     train.is_restartable = true;
-    let found = schedule_jobs(ask(vec![train.clone()], rentals(), Vec::new())).expect("a plan");
+    let found = schedule_jobs(request(vec![train.clone()], rentals(), Vec::new())).expect("a plan");
     let one = &found.planned.placements[0];
     // A second program adds up what each number of interruptions leaves.
     let miss = one.miss.expect("spot, with a deadline");
@@ -162,12 +162,12 @@ fn only_what_restarts_runs_on_spot() {
     assert_eq!(found.first_come.cost(), dollars("10"));
     // It is expected to end by 10:25:29, and misses 11 h in 11% of all cases.
     train.deadline = Some(11 * HOUR);
-    let found = schedule_jobs(ask(vec![train.clone()], rentals(), Vec::new())).expect("a plan");
+    let found = schedule_jobs(request(vec![train.clone()], rentals(), Vec::new())).expect("a plan");
     assert_eq!(found.planned.cost(), dollars("10"));
     assert_eq!(found.planned.late(), 0);
     // The longer time on spot would miss this deadline.
     train.deadline = Some(10 * HOUR);
-    let found = schedule_jobs(ask(vec![train], rentals(), Vec::new())).expect("a plan");
+    let found = schedule_jobs(request(vec![train], rentals(), Vec::new())).expect("a plan");
     assert_eq!(found.planned.cost(), dollars("10"));
 }
 
@@ -175,7 +175,7 @@ fn only_what_restarts_runs_on_spot() {
 fn a_job_takes_one_machine_unless_none_is_large_enough() {
     let rentals = || vec![rental(HOME, 1, 100, false), rental(HOME, 4, 500, false)];
     let of = |gpus: u32| {
-        let asked = ask(vec![job("train", gpus, 1, None)], rentals(), Vec::new());
+        let asked = request(vec![job("train", gpus, 1, None)], rentals(), Vec::new());
         schedule_jobs(asked).expect("a plan").planned.cost()
     };
     assert_eq!([1, 2, 4, 5].map(of), ["1", "5", "5", "10"].map(dollars));
@@ -188,7 +188,7 @@ fn the_limit_makes_jobs_wait() {
         job("b", 2, 2, None),
         job("c", 1, 3, Some(3)),
     ];
-    let mut asked = ask(jobs, vec![rental(HOME, 1, 100, false)], Vec::new());
+    let mut asked = request(jobs, vec![rental(HOME, 1, 100, false)], Vec::new());
     asked.most_gpus = Some(2);
     let found = schedule_jobs(asked.clone()).expect("a plan");
     // c from 0, a from 0, b from 4.
@@ -215,7 +215,8 @@ fn the_limit_makes_jobs_wait() {
 #[test]
 fn what_cannot_be_is_refused() {
     let rentals = || vec![rental(HOME, 1, 100, false)];
-    let of = |jobs: Vec<Job>, rentals: Vec<Rental>| schedule_jobs(ask(jobs, rentals, Vec::new()));
+    let of =
+        |jobs: Vec<Job>, rentals: Vec<Rental>| schedule_jobs(request(jobs, rentals, Vec::new()));
     let late = of(vec![job("fit", 1, 5, Some(4))], rentals()).expect_err("5 h by 4");
     let ScheduleError::AfterDeadline {
         job: name, nearest, ..
@@ -248,7 +249,7 @@ fn what_cannot_be_is_refused() {
 /// Every start at a whole hour on the host and on rented machines, checked hour by hour:
 /// the fewest late jobs, and of these the least dollars.
 struct BruteForce<'a> {
-    ask: &'a ScheduleAsk,
+    request: &'a ScheduleRequest,
     idle: Vec<u32>,
     host: Vec<u32>,
     rented: Vec<u32>,
@@ -258,9 +259,9 @@ struct BruteForce<'a> {
 const LAST_HOUR: usize = 20;
 
 impl BruteForce<'_> {
-    fn best(ask: &ScheduleAsk, idle: Vec<u32>) -> (usize, i64) {
+    fn best(request: &ScheduleRequest, idle: Vec<u32>) -> (usize, i64) {
         let mut search = BruteForce {
-            ask,
+            request,
             idle,
             host: vec![0; LAST_HOUR],
             rented: vec![0; LAST_HOUR],
@@ -274,7 +275,7 @@ impl BruteForce<'_> {
         if so_far >= self.best {
             return;
         }
-        let Some(job) = self.ask.jobs.get(index) else {
+        let Some(job) = self.request.jobs.get(index) else {
             self.best = so_far;
             return;
         };
@@ -293,7 +294,7 @@ impl BruteForce<'_> {
                     .iter_mut()
                     .for_each(|used| *used -= gpus);
             }
-            let most = self.ask.most_gpus.expect("a limit");
+            let most = self.request.most_gpus.expect("a limit");
             if (start..end).all(|hour| self.rented[hour] + gpus <= most) {
                 let cost = length as i64 * i64::from(gpus);
                 self.rented[start..end]
@@ -327,7 +328,7 @@ fn no_order_is_better_than_brute_force_finds() {
             .map(|hour| if hour < 12 && hour % 6 < 4 { 2 } else { 0 })
             .collect();
         let hosts = vec![host(2, &[(0, 4), (6, 10)])];
-        let mut asked = ask(jobs, vec![rental(HOME, 1, 100, false)], hosts);
+        let mut asked = request(jobs, vec![rental(HOME, 1, 100, false)], hosts);
         asked.most_gpus = Some(2);
         let brute = BruteForce::best(&asked, idle);
         let found = schedule_jobs(asked.clone()).expect("a plan");

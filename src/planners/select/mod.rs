@@ -5,9 +5,9 @@ mod refusal;
 
 pub use refusal::Refusal;
 
-use super::fit::{FitRefusal, Layout, MeasuredMemory, ServedModel};
 use super::model::Dtype;
 use super::paying::{Paying, Today};
+use super::serving::{Layout, MeasuredMemory, ServedModel, ServingRefusal};
 use crate::catalog::{family, whole_device_spec};
 use crate::domain::{
     AcceleratorKind, Architecture, Currency, GpuOffer, GpuShare, HourlyRate, InstanceShape,
@@ -522,7 +522,7 @@ impl Wanted {
 /// How the GPUs of a type hold a model.
 fn held_by(shape: &InstanceShape, served: &ServedModel) -> Result<Layout, Refusal> {
     served.on(shape).map_err(|reason| match reason {
-        FitRefusal::Unknown { fact, .. } => Refusal::Unknown { fact },
+        ServingRefusal::Unknown { fact, .. } => Refusal::Unknown { fact },
         reason => Refusal::Model {
             params: served.model.params,
             dtype: served.dtype,

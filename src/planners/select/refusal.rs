@@ -1,9 +1,9 @@
 //! Why a type is out.
 
 use crate::domain::{GpuShare, Money};
-use crate::planners::fit::FitRefusal;
 use crate::planners::model::{Dtype, parameters};
 use crate::planners::paying::Paying;
+use crate::planners::serving::ServingRefusal;
 use rust_decimal::prelude::ToPrimitive;
 use std::cmp::Ordering;
 use std::fmt;
@@ -41,7 +41,7 @@ pub enum Refusal {
         dtype: Dtype,
         /// GPUs of the type.
         gpus: u16,
-        reason: FitRefusal,
+        reason: ServingRefusal,
     },
     NvLink,
     Efa,
@@ -125,7 +125,7 @@ impl Refusal {
             // What would hold it, were its GPUs linked, has all the memory.
             Self::Model {
                 reason:
-                    FitRefusal::Memory {
+                    ServingRefusal::Memory {
                         needed_mib,
                         usable_mib,
                         gpus,
@@ -217,8 +217,8 @@ impl fmt::Display for Refusal {
 }
 
 /// Why GPUs of a type do not hold a model.
-fn unheld(f: &mut fmt::Formatter<'_>, reason: &FitRefusal, there: u16) -> fmt::Result {
-    let FitRefusal::Memory {
+fn unheld(f: &mut fmt::Formatter<'_>, reason: &ServingRefusal, there: u16) -> fmt::Result {
+    let ServingRefusal::Memory {
         needed_mib,
         usable_mib,
         gpus,

@@ -431,6 +431,41 @@ pub struct Missing {
     pub remedy: String,
 }
 
+impl Missing {
+    pub(in crate::report) fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        let (what, remedy) = (what.into(), remedy.into());
+        Self { what, remedy }
+    }
+}
+
+/// A list, a line an item: behind `if` where it holds, behind `for` one for each, and behind `..`
+/// those of another list.
+macro_rules! rows {
+    (@add $list:ident;) => {};
+    (@add $list:ident; if $condition:expr => $row:expr; $($rest:tt)*) => {
+        $list.extend($condition.then(|| $row));
+        rows!(@add $list; $($rest)*);
+    };
+    (@add $list:ident; for $item:pat_param in $items:expr => $row:expr; $($rest:tt)*) => {
+        $list.extend(IntoIterator::into_iter($items).map(|$item| $row));
+        rows!(@add $list; $($rest)*);
+    };
+    (@add $list:ident; .. $items:expr; $($rest:tt)*) => {
+        $list.extend($items);
+        rows!(@add $list; $($rest)*);
+    };
+    (@add $list:ident; $row:expr; $($rest:tt)*) => {
+        $list.extend([$row]);
+        rows!(@add $list; $($rest)*);
+    };
+    ($($rows:tt)*) => {{
+        let mut list = Vec::new();
+        rows!(@add list; $($rows)*);
+        list
+    }};
+}
+pub(in crate::report) use rows;
+
 /// Adds sentences to a list, a line each: where a condition holds, or for each of some values.
 macro_rules! sentences {
     ($list:ident;) => {};

@@ -1,11 +1,11 @@
 //! `gpucost capacity` for requests in batches, in words.
 
-use super::figures::{current, decimal, decimals_of, not_launched, rows};
+use super::figures::{current, decimal, decimals_of, not_launched};
 use crate::domain::shell_word;
 use crate::planners::batching::{BatchChoice, Batching};
 use crate::planners::curve::CurvePoint;
 use crate::planners::paying::Today;
-use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns, rows};
 use crate::report::shared::text::{counted, money, unit_price};
 use rust_decimal::Decimal;
 
@@ -19,7 +19,7 @@ pub fn batching_answer(
     today: Option<&Today>,
 ) -> Doc {
     let best = &found.choices[found.best];
-    let named = found.ask.machine.instance_type.as_ref();
+    let named = found.request.machine.instance_type.as_ref();
     let choices = found.choices.iter().map(|choice| (choice, found));
     Doc {
         name: "capacity",
@@ -28,7 +28,7 @@ pub fn batching_answer(
         steps: steps(found, best, today),
         tables: rows! {
             Table::of("choices", "LIMITS ON BATCHES", ("limit", "limits"), of_choices(), choices);
-            Table::of("curve", "THROUGHPUT of a server", ("point", "points"), of_curve(), found.ask.curve.points());
+            Table::of("curve", "THROUGHPUT of a server", ("point", "points"), of_curve(), found.request.curve.points());
         },
         caveats: caveats(found, today),
         missing: rows! {
@@ -42,7 +42,7 @@ pub fn batching_answer(
 }
 
 fn headline(found: &Batching, best: &BatchChoice, (one, many): (&str, &str)) -> String {
-    let machine = &found.ask.machine;
+    let machine = &found.request.machine;
     let servers = counted(best.servers.into(), one, many);
     let answer = format!(
         "{} requests per second in batches of up to {} need {servers}, and take at most {} ms if they \
@@ -69,39 +69,39 @@ fn headline(found: &Batching, best: &BatchChoice, (one, many): (&str, &str)) -> 
 
 /// All requests.
 fn per_second(found: &Batching) -> String {
-    let rate = found.ask.requests_per_second;
+    let rate = found.request.requests_per_second;
     decimal(rate, decimals_of(rate))
 }
 
 fn given(found: &Batching, curve_source: &str, today: Option<&Today>) -> Vec<Given> {
-    let ask = &found.ask;
+    let request = &found.request;
     let rate = Value::Number(
-        ask.requests_per_second,
-        decimals_of(ask.requests_per_second),
+        request.requests_per_second,
+        decimals_of(request.requests_per_second),
     );
-    let objective_ms = ask.objective_seconds.map(|seconds| seconds * 1e3);
-    let points = ask.curve.points().len() as u64;
+    let objective_ms = request.objective_seconds.map(|seconds| seconds * 1e3);
+    let points = request.curve.points().len() as u64;
     rows! {
         Given::new("requests_per_second", "requests per second", rate, "--rate");
         Given::new("curve_points", "points of the curve", Value::Count(points), curve_source);
-        Given::new("max_wait_ms", "longest wait for a batch, ms", Value::Number(ask.max_wait_seconds * 1e3, 1), "--max-wait");
-        Given::new("target_percent", "load at most", Value::Percent(ask.target * 100.0), "--target, or serving_target_percent of the policy");
+        Given::new("max_wait_ms", "longest wait for a batch, ms", Value::Number(request.max_wait_seconds * 1e3, 1), "--max-wait");
+        Given::new("target_percent", "load at most", Value::Percent(request.target * 100.0), "--target, or serving_target_percent of the policy");
         Given::new("objective_ms", "objective, ms", Value::make_number(objective_ms, 1), "--objective");
-        Given::new("servers_per_instance", "servers on an instance", Value::Count(ask.machine.servers.into()), "--type");
+        Given::new("servers_per_instance", "servers on an instance", Value::Count(request.machine.servers.into()), "--type");
         ..today.into_iter().flat_map(current);
     }
 }
 
 fn steps(found: &Batching, best: &BatchChoice, today: Option<&Today>) -> Vec<Step> {
-    let ask = &found.ask;
-    let rate = ask.requests_per_second / f64::from(best.servers);
+    let request = &found.request;
+    let rate = request.requests_per_second / f64::from(best.servers);
     let all = per_second(found);
     let rate_decimals = decimals_of(rate).max(2);
     let (wait, service) = (best.wait_seconds * 1e3, best.service_seconds * 1e3);
-    let most = decimal(ask.curve.items_per_second(f64::from(best.limit)), 2);
-    let hours = ask.hours_per_month;
+    let most = decimal(request.curve.items_per_second(f64::from(best.limit)), 2);
+    let hours = request.hours_per_month;
     let paid = today.and_then(|today| Some((Decimal::from(today.instances), today.rate?)));
-    let of_machines = ask
+    let of_machines = request
         .machine
         .rate
         .map_or("no price is known".to_owned(), |price| {
@@ -136,7 +136,7 @@ fn batch_of(found: &Batching, best: &BatchChoice, rate: f64) -> String {
             best.limit
         )
     };
-    let max_wait = found.ask.max_wait_seconds;
+    let max_wait = found.request.max_wait_seconds;
     if best.wait_seconds > max_wait {
         format!("{}, while a batch runs", arriving(best.service_seconds))
     } else {
@@ -152,7 +152,7 @@ columns! {
         number "service_ms", "batch ms", Wide, row.0.service_seconds * 1e3;
         number "mean_ms", "mean ms", Narrow(0), row.0.mean_seconds() * 1e3;
         number "longest_ms", "longest ms", Narrow(0), row.0.longest_seconds() * 1e3;
-        flag "holds_objective", "holds", Narrow(0), row.0.longest_seconds() <= row.1.ask.objective_seconds.unwrap_or(f64::INFINITY);
+        flag "holds_objective", "holds", Narrow(0), row.0.longest_seconds() <= row.1.request.objective_seconds.unwrap_or(f64::INFINITY);
         percent "load_percent", "load", Narrow(0), row.0.load * 100.0;
         count "servers", "servers", Narrow(0), row.0.servers;
         count "instances", "instances", Narrow(0), row.0.machines;
@@ -170,7 +170,7 @@ columns! {
 }
 
 fn caveats(found: &Batching, today: Option<&Today>) -> Vec<String> {
-    let named = found.ask.machine.instance_type.as_deref();
+    let named = found.request.machine.instance_type.as_deref();
     rows! {
         ..named.and_then(not_launched);
         for today in today.filter(|today| today.is_committed) => format!("Commitments pay of {}, and cost as much with fewer instances: they save nothing until the commitments end.", today.name);

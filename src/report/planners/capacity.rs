@@ -1,40 +1,31 @@
 //! `gpucost capacity`: GPUs for a rate of requests, and what they cost on instance types.
 
-use super::figures::rows;
 use crate::domain::{Provider, shell_word};
 use crate::planners::capacity::{
-    Candidate, Capacity, CapacityError, Demand, Fits, Fleet, FleetCost, Load, Need, Refusal,
-    ServiceTimes, ThroughputBasis,
+    Candidate, Capacity, CapacityError, Demand, Fits, Fleet, Load, Refusal, ServiceTimes,
+    ThroughputBasis,
 };
-use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns, rows};
 use crate::report::shared::text::{count, counted, money, unit_price};
-
-/// A type that serves the load; absent for GPUs of a kind without a type.
-struct FleetRow<'a> {
-    candidate: Option<&'a Candidate>,
-    is_derived: bool,
-    per_gpu_per_second: f64,
-    need: Need,
-    fleet: Fleet,
-    cost: Option<FleetCost>,
-}
+use crate::savings::{Ratio, RatioBasis};
 
 columns! {
-    fn fleets<'a>(row: FleetRow<'a>) {
-        opt text "instance_type", "type", Narrow(0), row.candidate.map(|candidate| candidate.shape.instance_type.clone());
-        opt text "gpu_model", "GPU", Wide, row.candidate.and_then(|candidate| candidate.shape.gpu.as_ref()).map(|gpu| gpu.model.name().to_owned());
-        count "gpus_per_instance", "GPUs each", Wide, row.fleet.gpus_per_instance;
-        word[&["derived", "given"]] "throughput", "throughput", Wide, if row.is_derived { "derived" } else { "given" };
-        number[2] "per_gpu_per_second", "per GPU/s", Narrow(0), row.per_gpu_per_second, "Requests.";
-        count "gpus_needed", "needed", Narrow(0), row.need.gpus;
-        percent "utilization_percent", "busy", Wide, row.need.utilization_percent;
-        opt number[3] "latency_seconds", "latency s", Narrow(0), row.need.latency.map(|latency| latency.seconds), "At the percentile of the objective.";
-        count "instances", "instances", Narrow(0), row.fleet.instances;
-        count "gpus", "GPUs", Narrow(0), row.fleet.gpus;
-        opt price "hourly_cost", "hour", Wide, row.cost.map(|cost| cost.hourly);
-        opt money "monthly_cost", "month", Narrow(0), row.cost.map(|cost| cost.monthly);
-        opt price "cost_per_million_requests", "1M requests", Narrow(0), row.cost.and_then(|cost| cost.per_million_requests);
-        opt price "cost_per_million_tokens", "1M tokens", Narrow(0), row.cost.and_then(|cost| cost.per_million_tokens);
+    /// Of a type that serves the load; of none for GPUs of a kind alone.
+    fn fleets<'a>(row: (Option<&'a Candidate>, Fits)) {
+        opt text "instance_type", "type", Narrow(0), row.0.map(|candidate| candidate.shape.instance_type.clone());
+        opt text "gpu_model", "GPU", Wide, row.0.and_then(|candidate| candidate.shape.gpu.as_ref()).map(|gpu| gpu.model.name().to_owned());
+        count "gpus_per_instance", "GPUs each", Wide, row.1.fleet.gpus_per_instance;
+        word[&["derived", "given"]] "throughput", "throughput", Wide, if row.1.is_derived() { "derived" } else { "given" };
+        number[2] "per_gpu_per_second", "per GPU/s", Narrow(0), row.1.per_gpu_per_second, "Requests.";
+        count "gpus_needed", "needed", Narrow(0), row.1.need.gpus;
+        percent "utilization_percent", "busy", Wide, row.1.need.utilization_percent;
+        opt number[3] "latency_seconds", "latency s", Narrow(0), row.1.need.latency.map(|latency| latency.seconds), "At the percentile of the objective.";
+        count "instances", "instances", Narrow(0), row.1.fleet.instances;
+        count "gpus", "GPUs", Narrow(0), row.1.fleet.gpus;
+        opt price "hourly_cost", "hour", Wide, row.1.cost.map(|cost| cost.hourly);
+        opt money "monthly_cost", "month", Narrow(0), row.1.cost.map(|cost| cost.monthly);
+        opt price "cost_per_million_requests", "1M requests", Narrow(0), row.1.cost.and_then(|cost| cost.per_million_requests);
+        opt price "cost_per_million_tokens", "1M tokens", Narrow(0), row.1.cost.and_then(|cost| cost.per_million_tokens);
     }
 }
 
@@ -244,23 +235,19 @@ fn steps(plan: &Capacity<'_>) -> Vec<Step> {
 }
 
 fn tables(plan: &Capacity<'_>) -> Vec<Table> {
-    let alone = FleetRow {
-        candidate: None,
-        is_derived: false,
+    let alone = Fits {
+        ratio: Ratio {
+            value: 1.0,
+            basis: RatioBasis::SameGpu,
+        },
         per_gpu_per_second: plan.question.service.load.gpu.per_second(),
         need: plan.need,
         fleet: plan.fleet,
+        quote: None,
         cost: None,
     };
-    let alone = plan.candidates.is_empty().then_some(alone);
-    let fits = fits(plan).map(|(candidate, fits)| FleetRow {
-        candidate: Some(candidate),
-        is_derived: fits.is_derived(),
-        per_gpu_per_second: fits.per_gpu_per_second,
-        need: fits.need,
-        fleet: fits.fleet,
-        cost: fits.cost,
-    });
+    let alone = plan.candidates.is_empty().then_some((None, alone));
+    let fits = fits(plan).map(|(candidate, fits)| (Some(candidate), fits.clone()));
     let noun = ("type", "types");
     let fleets = Table::of("fleets", "FLEETS", noun, fleets(), fits.chain(alone));
     let reasons = plan.candidates.iter();

@@ -89,34 +89,6 @@ pub(super) fn current(today: &Today) -> [Given; 3] {
     ]
 }
 
-/// A list, a line an item: behind `if` where it holds, behind `for` one for each, and behind `..`
-/// those of another list.
-macro_rules! rows {
-    (@add $list:ident;) => {};
-    (@add $list:ident; if $condition:expr => $row:expr; $($rest:tt)*) => {
-        $list.extend($condition.then(|| $row));
-        rows!(@add $list; $($rest)*);
-    };
-    (@add $list:ident; for $item:pat_param in $items:expr => $row:expr; $($rest:tt)*) => {
-        $list.extend(IntoIterator::into_iter($items).map(|$item| $row));
-        rows!(@add $list; $($rest)*);
-    };
-    (@add $list:ident; .. $items:expr; $($rest:tt)*) => {
-        $list.extend($items);
-        rows!(@add $list; $($rest)*);
-    };
-    (@add $list:ident; $row:expr; $($rest:tt)*) => {
-        $list.extend([$row]);
-        rows!(@add $list; $($rest)*);
-    };
-    ($($rows:tt)*) => {{
-        let mut list = Vec::new();
-        rows!(@add list; $($rows)*);
-        list
-    }};
-}
-pub(super) use rows;
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,10 +1,9 @@
 //! `gpucost reserved --growth`: what to buy now for a fleet that grows, and what that loses if
 //! it does not.
 
-use super::figures::rows;
 use crate::analysis::{GrownPool, PoolOption, ReservedFleet, grown_pools};
 use crate::domain::Money;
-use crate::report::doc::{Doc, Given, Missing, Table, Value, columns};
+use crate::report::doc::{Doc, Given, Missing, Table, Value, columns, rows};
 use crate::report::shared::text::{counted, money};
 use crate::savings::GrownPurchase;
 use rust_decimal::Decimal;

@@ -1,10 +1,9 @@
 //! `gpucost kpi`: the key figures of an estate with those of its workloads and its jobs, or what a
 //! run costs with each unit of its work.
 
-use super::figures::rows;
 use crate::analysis::{Audit, AuditedWorkload, GpuHours, GpuUse, JobCost, RunKpis, waits_for_work};
 use crate::domain::{Currency, Kpi, KpiValue, Money, Policy, UnitCost};
-use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns, rows};
 use crate::report::shared::kpis::{per, title};
 use crate::report::shared::text::{counted, minute, money, percent, unit_price};
 

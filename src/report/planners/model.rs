@@ -1,14 +1,14 @@
 //! What a language model takes of the GPUs that `select` found for it, in words.
 
-use super::figures::{MIB_OF_GIB, decimal, gib, on_arm, rows};
+use super::figures::{MIB_OF_GIB, decimal, gib, on_arm};
 use crate::domain::Money;
-use crate::planners::fit::{
-    ComputedMemory, Computes, Layout, MeasuredMemory, ServedModel, computed_memory,
-};
 use crate::planners::model::parameters;
 use crate::planners::roofline::{EFFICIENCY, Effort, LINKED_EFFICIENCY};
 use crate::planners::select::{SelectedType, Selection, Wanted};
-use crate::report::doc::{Given, Missing, Step, Table, Value, columns};
+use crate::planners::serving::{
+    ComputedMemory, Computes, Layout, MeasuredMemory, ServedModel, computed_memory,
+};
+use crate::report::doc::{Given, Missing, Step, Table, Value, columns, rows};
 use crate::report::shared::text::{count, counted, unit_price};
 use std::collections::BTreeSet;
 

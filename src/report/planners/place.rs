@@ -1,12 +1,12 @@
 //! `gpucost place` in words.
 
-use super::figures::{on_arm, rows};
+use super::figures::on_arm;
 use crate::analysis::UnplacedJob;
 use crate::domain::{HOUR_SECONDS, Money, shell_word};
 use crate::planners::schedule::{
     Job, JobPlan, JobSchedule, MOST_MISS_PERCENT, Placement, Rental, Where,
 };
-use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns, rows};
 use crate::report::shared::text::{counted, money, percent};
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -34,7 +34,7 @@ pub fn place_answer(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>
 const LEAST_SHOWN: f64 = 0.000_5;
 
 fn amount(found: &JobSchedule, amount: Decimal) -> Money {
-    Money::new(amount, found.ask.currency).rounded()
+    Money::new(amount, found.request.currency).rounded()
 }
 
 fn hours(seconds: i64) -> f64 {
@@ -47,7 +47,7 @@ fn instant(second: i64) -> Option<Timestamp> {
 }
 
 fn headline(found: &JobSchedule) -> String {
-    let jobs = counted(found.ask.jobs.len() as u64, "job", "jobs");
+    let jobs = counted(found.request.jobs.len() as u64, "job", "jobs");
     let late = match found.planned.late() {
         0 => "no deadline is missed".to_owned(),
         1 => "1 deadline is missed".to_owned(),
@@ -68,18 +68,18 @@ fn headline(found: &JobSchedule) -> String {
 }
 
 fn given(found: &JobSchedule) -> Vec<Given> {
-    let ask = &found.ask;
-    let gpu_hours = ask
+    let request = &found.request;
+    let gpu_hours = request
         .jobs
         .iter()
         .map(|job| hours(job.seconds) * f64::from(job.gpus));
-    let transfer = Money::new(ask.transfer_per_gb, ask.currency);
-    let restart = ask.checkpointing.restart.as_secs_f64() / 60.0;
+    let transfer = Money::new(request.transfer_per_gb, request.currency);
+    let restart = request.checkpointing.restart.as_secs_f64() / 60.0;
     rows! {
-        Given::new("jobs", "jobs", Value::Count(ask.jobs.len() as u64), "--jobs, --profile-data, or jobs that were seen");
+        Given::new("jobs", "jobs", Value::Count(request.jobs.len() as u64), "--jobs, --profile-data, or jobs that were seen");
         Given::new("gpu_hours", "GPU hours", Value::Number(gpu_hours.sum(), 1), "the same");
-        Given::new("idle_machines", "machines with idle hours", Value::Count(ask.hosts.len() as u64), "the estate, --horizon");
-        Given::new("max_gpus", "rented GPUs at a time", Value::make_count(ask.most_gpus), "--max-gpus");
+        Given::new("idle_machines", "machines with idle hours", Value::Count(request.hosts.len() as u64), "the estate, --horizon");
+        Given::new("max_gpus", "rented GPUs at a time", Value::make_count(request.most_gpus), "--max-gpus");
         Given::new("transfer_price_per_gb", "moving a GB between regions", Value::Price(transfer), "--transfer-price");
         Given::new("restart_minutes", "restart, minutes", Value::Number(restart, 1), "--restart-cost");
     }
@@ -115,8 +115,8 @@ columns! {
         money "compute_cost", "compute", Wide, amount(row.2, row.1.compute());
         money "transfer_cost", "transfer", Narrow(0), amount(row.2, row.1.transfer());
         count "missed_deadlines", "missed", Narrow(0), row.1.late();
-        number[2] "makespan_hours", "makespan h", Narrow(0), hours(row.1.makespan_seconds(&row.2.ask.jobs));
-        number[2] "waited_hours", "waited h", Narrow(0), hours(row.1.waited_seconds(&row.2.ask.jobs));
+        number[2] "makespan_hours", "makespan h", Narrow(0), hours(row.1.makespan_seconds(&row.2.request.jobs));
+        number[2] "waited_hours", "waited h", Narrow(0), hours(row.1.waited_seconds(&row.2.request.jobs));
     }
 }
 
@@ -152,7 +152,7 @@ fn jobs(found: &JobSchedule) -> Table {
     let rows = placements().zip(&found.first_come.placements);
     let rows = rows.map(|(planned, first_come)| Row {
         found,
-        job: &found.ask.jobs[planned.job],
+        job: &found.request.jobs[planned.job],
         planned,
         first_come,
     });
@@ -166,21 +166,21 @@ fn jobs(found: &JobSchedule) -> Table {
 }
 
 fn rental<'a>(found: &'a JobSchedule, job: &Job, rental: usize) -> &'a Rental {
-    &found.ask.needs[job.need].rentals[rental]
+    &found.request.needs[job.need].rentals[rental]
 }
 
 fn region_of<'a>(found: &'a JobSchedule, one: &Placement) -> &'a str {
     match one.place {
-        Where::Host(host) => &found.ask.hosts[host].region,
+        Where::Host(host) => &found.request.hosts[host].region,
         Where::Rental { rental: place, .. } => {
-            &rental(found, &found.ask.jobs[one.job], place).region
+            &rental(found, &found.request.jobs[one.job], place).region
         }
     }
 }
 
 fn place(row: &Row<'_>) -> String {
     match row.planned.place {
-        Where::Host(host) => row.found.ask.hosts[host].id.clone(),
+        Where::Host(host) => row.found.request.hosts[host].id.clone(),
         Where::Rental {
             rental: place,
             machines,
@@ -203,7 +203,7 @@ fn option(place: Where) -> &'static str {
 /// Jobs on rented machines: how many of which, and whether they are spot.
 fn rented(found: &JobSchedule) -> impl Iterator<Item = (&Job, u32, &Rental, bool)> {
     found.planned.placements.iter().filter_map(|one| {
-        let job = &found.ask.jobs[one.job];
+        let job = &found.request.jobs[one.job];
         match one.place {
             Where::Host(_) => None,
             Where::Rental {
@@ -245,13 +245,13 @@ fn unused_gpus(found: &JobSchedule) -> u64 {
 }
 
 fn unknown(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Vec<Missing> {
-    let ask = &found.ask;
-    let others = ask
+    let request = &found.request;
+    let others = request
         .needs
         .iter()
         .flat_map(|need| need.other_currencies.iter().map(move |other| (need, other)));
-    let restartable = ask.jobs.iter().filter(|job| job.is_restartable);
-    let needs = restartable.map(|job| &ask.needs[job.need]);
+    let restartable = request.jobs.iter().filter(|job| job.is_restartable);
+    let needs = restartable.map(|job| &request.needs[job.need]);
     let without_spot = needs.filter(|need| !need.rentals.iter().any(|one| one.is_spot));
     let without_spot: BTreeSet<&str> = without_spot.map(|need| need.name.as_str()).collect();
     let remedy = |gpu: &str| {
@@ -262,7 +262,7 @@ fn unknown(found: &JobSchedule, unplaced: &BTreeMap<UnplacedJob, usize>) -> Vec<
     };
     rows! {
         for (reason, jobs) in unplaced => Missing::new(format!("{}: {reason}", counted(*jobs as u64, "training job", "training jobs")), "write jobs that are to be placed into a file, and pass `--jobs FILE`");
-        for (need, (currency, offers)) in others => Missing::new(format!("{} with {}, priced in {currency} and not in {}: skipped", counted(*offers as u64, "offer", "offers"), need.name, ask.currency), remedy(&need.name));
+        for (need, (currency, offers)) in others => Missing::new(format!("{} with {}, priced in {currency} and not in {}: skipped", counted(*offers as u64, "offer", "offers"), need.name, request.currency), remedy(&need.name));
         for gpu in without_spot => Missing::new(format!("spot price of a machine with {gpu}"), remedy(gpu));
     }
 }

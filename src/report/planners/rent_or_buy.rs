@@ -1,12 +1,12 @@
 //! Renting or buying.
 
-use super::figures::{not_launched, rows};
+use super::figures::not_launched;
 use crate::analysis::AWS;
 use crate::domain::{Currency, Money};
 use crate::planners::rent_or_buy::{
     Input, Own, Part, PricedRental, RentOrBuy, Rental, Sensitivity, TURN_PERCENT,
 };
-use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns, rows};
 use crate::report::shared::text::{counted, money};
 use jiff::civil::Date;
 use rust_decimal::Decimal;

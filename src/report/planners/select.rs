@@ -1,6 +1,6 @@
 //! Which instance type to rent.
 
-use super::figures::{MIB_OF_GIB, current, rows};
+use super::figures::{MIB_OF_GIB, current};
 use super::model;
 use crate::domain::{
     Architecture, Currency, GpuShare, InstanceShape, Money, PriceQuote, WorkloadKind,
@@ -9,7 +9,7 @@ use crate::planners::paying::Paying;
 use crate::planners::select::{
     OfferedType, ReasonCount, RefusedType, SelectedType, Selection, Wanted,
 };
-use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns, rows};
 use crate::report::shared::text::{counted, money, unit_price};
 use rust_decimal::Decimal;
 

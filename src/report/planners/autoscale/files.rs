@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 const LONGEST_STABILIZATION: i64 = 3_600;
 
 pub(super) fn files(plan: &Autoscale) -> Vec<Printed> {
-    let (subject, policy) = (&plan.ask.subject, &plan.ask.policy);
+    let (subject, policy) = (&plan.request.subject, &plan.request.policy);
     let group = subject.scaling_group.as_deref();
     let group = group.unwrap_or("AUTO_SCALING_GROUP");
     let mut files = vec![
@@ -141,8 +141,8 @@ fn scheduled_actions(policy: &ScalingPolicy, group: &str) -> Json {
 }
 
 fn scaled_object(plan: &Autoscale) -> Printed {
-    let (ask, policy) = (&plan.ask, &plan.ask.policy);
-    let (name, cool_down) = (label(&ask.subject.name), policy.cool_down_seconds);
+    let (request, policy) = (&plan.request, &plan.request.policy);
+    let (name, cool_down) = (label(&request.subject.name), policy.cool_down_seconds);
     let mut text = format!(
         include_str!("scaledobject.yaml"),
         name = name,
@@ -154,7 +154,7 @@ fn scaled_object(plan: &Autoscale) -> Printed {
     let mut purpose = format!(
         "KEDA, for a Deployment of which each replica takes {}: kubectl apply -f \
          scaledobject.yaml. Set the address of your server.",
-        counted(ask.gpus_per_instance, "GPU", "GPUs")
+        counted(request.gpus_per_instance, "GPU", "GPUs")
     );
     let mut differs = String::new();
     match policy.trigger {
@@ -164,7 +164,7 @@ fn scaled_object(plan: &Autoscale) -> Printed {
                  serverAddress: http://prometheus.monitoring.svc:9090\n        \
                  query: sum(DCGM_FI_DEV_GPU_UTIL{{exported_pod=~\"{name}-.*\"}})\n        \
                  threshold: \"{}\"\n",
-                target_percent * f64::from(ask.gpus_per_instance)
+                target_percent * f64::from(request.gpus_per_instance)
             );
             if policy.min == 0 {
                 purpose += " At zero this query has no value: add a trigger on requests.";
@@ -174,7 +174,7 @@ fn scaled_object(plan: &Autoscale) -> Printed {
             requests_per_instance: replayed,
             ..
         } => {
-            let region = label(&ask.subject.region);
+            let region = label(&request.subject.region);
             // KEDA takes whole numbers; rounded down, because more instances serve all the same.
             let length = replayed.floor().max(1.0);
             text += &format!(
@@ -210,7 +210,7 @@ fn scaled_object(plan: &Autoscale) -> Printed {
 }
 
 fn node_pools(plan: &Autoscale) -> Printed {
-    let (ask, policy) = (&plan.ask, &plan.ask.policy);
+    let (request, policy) = (&plan.request, &plan.request.policy);
     let on_demand = policy.spot.on_demand(policy.max);
     let pools = [
         ("on-demand", on_demand, 100),
@@ -220,11 +220,11 @@ fn node_pools(plan: &Autoscale) -> Printed {
     let pools = pools.map(|(option, instances, weight)| {
         format!(
             include_str!("nodepool.yaml"),
-            name = label(&ask.subject.name),
+            name = label(&request.subject.name),
             option = option,
             weight = weight,
-            instance_type = Json::from(ask.subject.instance_type.as_str()),
-            gpus = u64::from(instances) * u64::from(ask.gpus_per_instance),
+            instance_type = Json::from(request.subject.instance_type.as_str()),
+            gpus = u64::from(instances) * u64::from(request.gpus_per_instance),
             cool_down = policy.cool_down_seconds
         )
     });

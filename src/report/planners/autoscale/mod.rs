@@ -2,10 +2,10 @@
 
 mod files;
 
-use super::figures::{decimal, rows};
+use super::figures::decimal;
 use crate::domain::{HourlyRate, PurchaseOption, WorkloadKind, shell_word};
-use crate::planners::autoscale::{Autoscale, AutoscaleAsk, Held, HeldModels, Replay, Trigger};
-use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns};
+use crate::planners::autoscale::{Autoscale, AutoscaleRequest, Held, HeldModels, Replay, Trigger};
+use crate::report::doc::{Doc, Given, Missing, Step, Table, Value, columns, rows};
 use crate::report::shared::text::{counted, money, percent};
 use crate::savings::WEEK_HOURS;
 use rust_decimal::prelude::ToPrimitive;
@@ -15,8 +15,8 @@ columns! {
         text "policy", "policy", Narrow(0), row.0.clone();
         opt money "cost", "cost", Narrow(0), row.2.cost(row.1), "Over the record.";
         opt money "cost_monthly", "month", Narrow(0), row.2.monthly(row.1);
-        number "gpu_hours", "GPU hours", Narrow(0), row.1.gpu_hours(row.2.ask.gpus_per_instance), "Paid.";
-        opt percent "utilization_percent", "busy", Wide, row.1.utilization_percent(row.2.ask.gpus_per_instance);
+        number "gpu_hours", "GPU hours", Narrow(0), row.1.gpu_hours(row.2.request.gpus_per_instance), "Paid.";
+        opt percent "utilization_percent", "busy", Wide, row.1.utilization_percent(row.2.request.gpus_per_instance);
         opt number[2] "unserved_percent", "waits/fails %", Narrow(0), row.1.unserved_percent(), "Of the demand.";
         flag "is_accepted", "accepted", Narrow(0), row.2.is_accepted(row.1);
         count "most_instances", "most instances", Wide, row.1.most_instances;
@@ -58,25 +58,25 @@ fn hours_of(hours: f64) -> String {
 
 /// A commitment pays for its hours until it ends: fewer of them save nothing.
 fn commitment(plan: &Autoscale) -> Option<PurchaseOption> {
-    let option = plan.ask.subject.purchase_option?;
+    let option = plan.request.subject.purchase_option?;
     let is_committed = !matches!(option, PurchaseOption::OnDemand | PurchaseOption::Spot);
     is_committed.then_some(option)
 }
 
-fn models(ask: &AutoscaleAsk) -> Option<HeldModels> {
-    match ask.held {
+fn models(request: &AutoscaleRequest) -> Option<HeldModels> {
+    match request.held {
         Held::Models(models) => Some(models),
         Held::Copies | Held::Unknown => None,
     }
 }
 
 fn headline(plan: &Autoscale) -> String {
-    let ask = &plan.ask;
+    let request = &plan.request;
     let amount = |replay: &Replay| match plan.cost(replay) {
         Some(cost) => money(cost),
         None => format!(
             "{} GPU hours",
-            hours_of(replay.gpu_hours(ask.gpus_per_instance))
+            hours_of(replay.gpu_hours(request.gpus_per_instance))
         ),
     };
     let unserved = plan.replay.unserved_percent();
@@ -88,30 +88,30 @@ fn headline(plan: &Autoscale) -> String {
         true => String::new(),
         false => format!(
             ", which is more than the {} that may: the policy is not accepted",
-            percent(ask.max_unserved_percent)
+            percent(request.max_unserved_percent)
         ),
     };
     format!(
         "With {}, {} takes {}{} over {} h; {unserved}{refused}",
-        target(ask.policy.trigger),
-        ask.subject.name,
+        target(request.policy.trigger),
+        request.subject.name,
         amount(&plan.replay),
         today.map_or(String::new(), |today| format!(
             " instead of {}",
             amount(today)
         )),
-        hours_of(ask.demand.hours()),
+        hours_of(request.demand.hours()),
     )
 }
 
 fn given(plan: &Autoscale) -> Vec<Given> {
-    let ask = &plan.ask;
-    let (demand, policy, gpus) = (&ask.demand, &ask.policy, ask.gpus_per_instance);
-    let source = ask.subject.source.as_str();
-    let spot = ask.prices.spot.as_ref();
+    let request = &plan.request;
+    let (demand, policy, gpus) = (&request.demand, &request.policy, request.gpus_per_instance);
+    let source = request.subject.source.as_str();
+    let spot = request.prices.spot.as_ref();
     let spot = spot.filter(|_| policy.spot.spot_percent > 0.0);
     let minutes = |seconds: i64| Value::Number(seconds as f64 / 60.0, 1);
-    let min_source = match models(ask) {
+    let min_source = match models(request) {
         Some(held) if policy.min == held.instances(gpus) => {
             format!("VRAM held: {} / {gpus}, rounded up", held.gpus)
         }
@@ -123,22 +123,22 @@ fn given(plan: &Autoscale) -> Vec<Given> {
         Given::new("demand_gpu_hours", "demand, GPU hours", Value::Number(demand.gpu_hours(), 1), source);
         Given::new("peak_gpus", "largest demand, GPUs", Value::Number(demand.peak_gpus(), 1), source);
         Given::new("hours", "hours on record", Value::Number(demand.hours(), 1), source);
-        Given::new("gpus_per_instance", "GPUs per instance", Value::make_count(gpus), format!("{} of the catalog", ask.subject.instance_type));
-        for quote in &ask.prices.on_demand => Given::new("on_demand_hourly", "on-demand price per hour", Value::Price(quote.rate.an_hour()), format!("{}, {}", quote.source, quote.seen_on));
+        Given::new("gpus_per_instance", "GPUs per instance", Value::make_count(gpus), format!("{} of the catalog", request.subject.instance_type));
+        for quote in &request.prices.on_demand => Given::new("on_demand_hourly", "on-demand price per hour", Value::Price(quote.rate.an_hour()), format!("{}, {}", quote.source, quote.seen_on));
         for spot in spot => Given::new("spot_hourly", "spot price per hour", Value::Price(spot.rate.an_hour()), format!("{}, {}", spot.basis, spot.seen_on));
-        for held in models(ask) => Given::new("held_vram_mib", "VRAM held, MiB", Value::Number(held.vram_needed_mib, 0), format!("peaks of {} with headroom, as much as {} hold", of_gpus(held.models), of_gpus(held.gpus)));
+        for held in models(request) => Given::new("held_vram_mib", "VRAM held, MiB", Value::Number(held.vram_needed_mib, 0), format!("peaks of {} with headroom, as much as {} hold", of_gpus(held.models), of_gpus(held.gpus)));
         Given::new("start_up_minutes", "start-up, minutes", minutes(policy.start_up_seconds), "--start-up");
         Given::new("cool_down_minutes", "cool-down, minutes", minutes(policy.cool_down_seconds), "--cool-down");
         Given::new("min_instances", "least instances", Value::make_count(policy.min), min_source);
         Given::new("max_instances", "most instances", Value::make_count(policy.max), "--max");
         Given::new("on_demand_base", "instances always on demand", Value::make_count(policy.spot.on_demand_base), "--on-demand-base");
         Given::new("spot_percent", "spot above them", Value::Percent(policy.spot.spot_percent), "--spot-share");
-        Given::new("max_unserved_percent", "share that may wait or fail", Value::Percent(ask.max_unserved_percent), "--max-unserved");
+        Given::new("max_unserved_percent", "share that may wait or fail", Value::Percent(request.max_unserved_percent), "--max-unserved");
     }
 }
 
 fn steps(plan: &Autoscale) -> Vec<Step> {
-    let (prices, policy) = (&plan.ask.prices, &plan.replay);
+    let (prices, policy) = (&plan.request.prices, &plan.replay);
     let on_demand = prices.on_demand.as_ref().map(|quote| quote.rate);
     let spot = prices.spot.as_ref().map(|spot| spot.rate);
     let part = |seconds: i64, rate: Option<HourlyRate>| {
@@ -172,7 +172,7 @@ fn table(plan: &Autoscale) -> Table {
         .today
         .iter()
         .map(|replay| ("today".to_owned(), replay, plan));
-    let asked = format!("asked: {}", target(plan.ask.policy.trigger));
+    let asked = format!("asked: {}", target(plan.request.policy.trigger));
     let named = [
         (asked, &plan.replay, plan),
         ("best in hindsight".to_owned(), &plan.hindsight, plan),
@@ -200,13 +200,13 @@ fn table(plan: &Autoscale) -> Table {
 
 /// The gravest first.
 fn caveats(plan: &Autoscale) -> Vec<String> {
-    let ask = &plan.ask;
-    let (demand, min, subject) = (&ask.demand, ask.policy.min, &ask.subject);
+    let request = &plan.request;
+    let (demand, min, subject) = (&request.demand, request.policy.min, &request.subject);
     let name = &subject.name;
     let job = subject
         .kind
         .filter(|kind| !matches!(kind, WorkloadKind::Serving | WorkloadKind::Unknown));
-    let held = models(ask).map(|held| (held.models, held.instances(ask.gpus_per_instance)));
+    let held = models(request).map(|held| (held.models, held.instances(request.gpus_per_instance)));
     // An instance serves the models that it holds, and no others.
     let held = held.filter(|(models, least)| *models > 1 && *least > 1);
     let all_hours = plan.replay.demand_gpu_seconds / 3_600.0;
@@ -224,24 +224,24 @@ fn caveats(plan: &Autoscale) -> Vec<String> {
     rows! {
         if subject.kind == Some(WorkloadKind::Unknown) => format!("No tag declares what {name} does. Only work that is divided over all of its instances can be scaled by their utilization: declare it with the tag gpucost:kind.");
         for kind in job => format!("{name} is {kind}: a policy ends instances by utilization, whatever their jobs still need. Only jobs that are taken from a queue, one after the other, can be scaled so.");
-        if ask.held == Held::Unknown => "What its GPUs hold is unknown. An instance serves the models that it holds: with several models, the least instances must hold all of them (`--min`).".to_owned();
+        if request.held == Held::Unknown => "What its GPUs hold is unknown. An instance serves the models that it holds: with several models, the least instances must hold all of them (`--min`).".to_owned();
         for (models, least) in held => format!("Each of {models} GPUs may hold a model of its own, and it takes {} to hold them all{}", counted(least.into(), "instance", "instances"), if min >= least { ". If they hold copies of one model, pass `--min 1`." } else { ": with fewer, a request may find no GPU that holds its model." });
         for periods in demand.saturated_periods.filter(|periods| *periods > 0) => format!("In {periods} of {} periods, 95% or more of the GPUs that ran were busy. Demand may have been higher than what was measured, and so may what waits or fails.", demand.periods());
         if demand.saturated_periods.is_none() => "It is unknown how many GPUs ran, and so whether they limited the demand that was measured. What waits or fails is a lower bound.".to_owned();
-        if plan.cheapest.is_none() => format!("No target that was compared keeps what waits or fails within {}. A window of `--schedule` or a higher `--min` starts instances before demand rises.", percent(ask.max_unserved_percent));
+        if plan.cheapest.is_none() => format!("No target that was compared keeps what waits or fails within {}. A window of `--schedule` or a higher `--min` starts instances before demand rises.", percent(request.max_unserved_percent));
         for risk in &plan.risk => format!("Spot: about {:.1} interruptions over the record, which leave at most {} more of the demand without a GPU. If all spot instances end at the same time, {} of the demand is above what is on demand.", risk.expected, percent(lost(risk.lost_gpu_hours)), percent(without_spot));
         if plan.risk.is_some_and(|risk| risk.rate.is_prudence) => "The rate of interruptions is that of the policy, spot_interruptions_per_day, which is above the published band.".to_owned();
         for option in commitment(plan) => format!("Today it is billed as {option}. Here every hour has the on-demand price: hours that a commitment pays for save nothing until it ends.");
         if min == 0 => "At zero no GPU reports utilization. A metric of requests must start the first instance, and the first requests wait for it.".to_owned();
-        if demand.hours() < WEEK_HOURS as f64 => format!("MONTH repeats the {} h of the record {:.1} times, as if all days were like them.", hours_of(demand.hours()), ask.hours_per_month.to_f64().unwrap_or_default() / demand.hours());
+        if demand.hours() < WEEK_HOURS as f64 => format!("MONTH repeats the {} h of the record {:.1} times, as if all days were like them.", hours_of(demand.hours()), request.hours_per_month.to_f64().unwrap_or_default() / demand.hours());
         if demand.unknown_periods > 0 => format!("{} without samples count as the period before.", counted(demand.unknown_periods as u64, "period", "periods"));
         "Every launch finds capacity, and the policy decides once a period. Requests are divisible: how long one waits inside a period is a question of queueing.".to_owned();
     }
 }
 
 fn missing_data(plan: &Autoscale) -> Vec<Missing> {
-    let (subject, prices) = (&plan.ask.subject, &plan.ask.prices);
-    let has_spot = plan.ask.policy.spot.spot_percent > 0.0;
+    let (subject, prices) = (&plan.request.subject, &plan.request.prices);
+    let has_spot = plan.request.policy.spot.spot_percent > 0.0;
     let name = shell_word(&subject.instance_type);
     let unknown = |fact: &str| {
         let what = format!("{fact} of {} in {}", subject.instance_type, subject.region);
@@ -255,7 +255,7 @@ fn missing_data(plan: &Autoscale) -> Vec<Missing> {
 }
 
 fn next(plan: &Autoscale) -> Vec<String> {
-    let (subject, prices) = (&plan.ask.subject, &plan.ask.prices);
+    let (subject, prices) = (&plan.request.subject, &plan.request.prices);
     let name = shell_word(&subject.instance_type);
     let region = shell_word(&subject.region);
     rows! {

@@ -1,8 +1,8 @@
 //! What to know before cards are shared.
 
-use super::super::figures::rows;
 use super::nodes::{Node, count_of, packed_slices, replicas, slowdown};
 use crate::planners::share::{CardMode, Packing, SharePlan};
+use crate::report::doc::rows;
 use crate::report::shared::text::{counted, money};
 
 /// The gravest first.

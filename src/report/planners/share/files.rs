@@ -4,10 +4,9 @@
 //! v0.14.2 (2026-05-26); NVIDIA GPU operator and k8s-device-plugin documentation (read
 //! 2026-11); NVIDIA MPS documentation, appendix of environment variables (read 2026-11).
 
-use super::super::figures::rows;
 use super::nodes::{Node, replicas, resource, slices};
 use crate::planners::share::{CardMode, SharePlan};
-use crate::report::doc::Printed;
+use crate::report::doc::{Printed, rows};
 use crate::report::shared::text::{safe, wrap};
 use crate::savings::SHARED_TARGET_PERCENT;
 use std::collections::{BTreeMap, BTreeSet};

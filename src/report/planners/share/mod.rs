@@ -5,14 +5,13 @@ mod files;
 mod nodes;
 mod steps;
 
-use super::figures::rows;
 use crate::analysis::NoTenant;
 use crate::catalog::MigProfile;
 use crate::domain::Money;
 use crate::planners::share::{
     CardMode, Isolation, Method, MethodOutcome, PackedCard, Packing, SharePlan, ShareTenant,
 };
-use crate::report::doc::{Doc, Missing, Table, columns};
+use crate::report::doc::{Doc, Missing, Table, columns, rows};
 use crate::report::shared::text::{money, money_or_absent, shell_word};
 use nodes::{Node, by_memory_alone, count_of, fleet, nodes, resource, slowdown};
 use rust_decimal::Decimal;

@@ -1,10 +1,9 @@
 //! What a sharing plan was given, and how its figures follow.
 
-use super::super::figures::rows;
 use super::nodes::{by_memory_alone, count_of, fleet, packed_slices};
 use crate::domain::{HourlyRate, Money};
 use crate::planners::share::{Origin, Packing, SharePlan};
-use crate::report::doc::{Given, Step, Value};
+use crate::report::doc::{Given, Step, Value, rows};
 use crate::report::shared::text::unit_price;
 use crate::savings::SHARED_TARGET_PERCENT;
 use rust_decimal::Decimal;

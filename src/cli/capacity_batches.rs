@@ -1,20 +1,20 @@
 //! `gpucost capacity` for requests in batches: how long they wait for each other, and what that
 //! saves.
 
-use super::batching_measured::MeasuredCurve;
 use super::capacity_args::{BatchArgs, CapacityArgs};
-use super::capacity_measured::{check_estate, running};
-use super::exit::{ExitCode, Failure};
+use super::capacity_curve::MeasuredCurve;
+use super::capacity_measured::{audited, check_estate};
+use super::exit::{ExitCode, Failure, hint};
 use super::model_args::{MemoryArgs, ModelArgs, with_less};
 use super::planning::Planning;
-use super::{Io, output, pricing};
-use crate::analysis::{Question, RunningWorkload};
+use super::{Io, known_prices, output};
+use crate::analysis::{Audit, Question, RunningWorkload, running_workload};
 use crate::catalog::shape;
 use crate::domain::{HourlyRate, InstanceShape, Policy, PriceKey, shell_word};
-use crate::planners::batching::{BatchingAsk, BatchingError, Machine, batching};
+use crate::planners::batching::{BatchingError, BatchingRequest, Machine, batching};
 use crate::planners::curve::{CurveError, CurvePoint, ThroughputCurve};
-use crate::planners::fit::{FitRefusal, Load, ServedModel};
 use crate::planners::model::Dtype;
+use crate::planners::serving::{Load, ServedModel, ServingRefusal};
 use crate::report::batching_answer;
 
 /// Sizes of batches of a computed curve: up to 1,024.
@@ -42,7 +42,10 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
         );
     }
     let named = args.workload.as_deref();
-    let found = named.map(|name| running(name, args, settings, io));
+    let found = named.map(|name| {
+        let running = |audit: &Audit| running_workload(audit, name, &settings.policy);
+        audited(args, settings, running, io)
+    });
     let (running, estate) = found.transpose()?.unzip();
     let (gathered, seen) = estate
         .map(|estate| (estate.prices, (estate.instances.len(), estate.gaps)))
@@ -56,14 +59,14 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
         (None, None) => (None, None),
     };
     let region = args.estate.aws.region.as_ref().or(ran_in);
-    let region = pricing::one_region(region.map(String::as_str), settings, io)?;
+    let region = known_prices::one_region(region.map(String::as_str), settings, io)?;
     let name = args.instance_type.as_ref().or(ran_on);
     let name = name.map(|name| name.trim().to_ascii_lowercase());
     let question = Question {
-        operating_system: pricing::operating_system(&args.os)?,
+        operating_system: known_prices::operating_system(&args.os)?,
         ..Question::of_aws(name.iter().cloned().collect(), vec![region.clone()])
     };
-    pricing::refuse_unknown(&question, &prices)?;
+    known_prices::refuse_unknown(&question, &prices)?;
     let key = name.as_deref().map(|name| PriceKey {
         operating_system: question.operating_system,
         ..PriceKey::linux_on_demand(&region, name)
@@ -73,7 +76,7 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     let on = name.as_deref().and_then(shape);
     let throughput = throughput(batches, measured, on, &settings.policy)?;
     let target = settings.policy.serving_target_percent / 100.0;
-    let ask = BatchingAsk {
+    let request = BatchingRequest {
         curve: throughput.curve,
         requests_per_second: args.rate.unwrap_or_default(),
         max_wait_seconds: batches.max_wait.unwrap_or(MAX_WAIT),
@@ -86,7 +89,7 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
         },
         hours_per_month: settings.policy.hours_per_month,
     };
-    let found = batching(ask).map_err(missed)?;
+    let found = batching(request).map_err(missed)?;
     let today = running.as_ref().map(RunningWorkload::today);
     let doc = batching_answer(
         &found,
@@ -96,7 +99,7 @@ pub(super) fn run(args: &CapacityArgs, io: &mut Io<'_>) -> Result<ExitCode, Fail
     );
     let code = planning.print(&doc, price.map(|quote| quote.seen_on), io.now, io)?;
     Ok(match seen {
-        Some((count, gaps)) => output::close("analyzed", count, 0, &gaps, &args.estate, io),
+        Some((count, gaps)) => output::close("analyzed", (count, 0), &gaps, &args.estate, io),
         None => code,
     })
 }
@@ -193,7 +196,7 @@ fn computed_curve(
 
 /// No batch fits: not even one request does.
 fn does_not_fit(
-    reason: &FitRefusal,
+    reason: &ServingRefusal,
     served: &ServedModel,
     shape: &InstanceShape,
     model: &ModelArgs,
@@ -202,17 +205,10 @@ fn does_not_fit(
         (Some(name), _) => format!("--model {}", shell_word(name)),
         (None, params) => format!("--params {}", params.unwrap_or_default()),
     };
-    let hint = match (served.nearest_on(shape), reason) {
-        (Some(nearest), _) => with_less(&nearest),
-        (
-            None,
-            FitRefusal::Memory {
-                weights_fit: true, ..
-            },
-        ) => "pass fewer `--input-tokens` or `--output-tokens`, or a smaller model".to_owned(),
-        (None, _) => format!(
-            "pass another `--type`; `gpucost select {of_model}` lists the types that hold the model"
-        ),
+    let hint = hint! { (served.nearest_on(shape), reason);
+        (Some(nearest), _) => "{}", with_less(&nearest);
+        (None, ServingRefusal::Memory { weights_fit: true, .. }) => "pass fewer `--input-tokens` or `--output-tokens`, or a smaller model";
+        (None, _) => "pass another `--type`; `gpucost select {of_model}` lists the types that hold the model";
     };
     let (name, dtype) = (&shape.instance_type, served.dtype);
     Failure::input(format!(
@@ -222,31 +218,18 @@ fn does_not_fit(
 }
 
 fn no_curve(error: CurveError) -> Failure {
-    let hint = match error {
-        CurveError::Falls { before, .. } => {
-            format!("leave out what is beyond batch {}", before.batch)
-        }
-        CurveError::Order { .. } => "sort the points by batch, each once".to_owned(),
-        CurveError::Few(_)
-        | CurveError::Many(_)
-        | CurveError::Batch(_)
-        | CurveError::Throughput { .. } => {
-            "measure batches of several sizes, and pass them as in `--curve 1:35,8:210,32:520`"
-                .to_owned()
-        }
+    let hint = hint! { error;
+        CurveError::Falls { before, .. } => "leave out what is beyond batch {}", before.batch;
+        CurveError::Order { .. } => "sort the points by batch, each once";
+        _ => "measure batches of several sizes, and pass them as in `--curve 1:35,8:210,32:520`";
     };
     Failure::input(error).with_hint(hint)
 }
 
 fn missed(error: BatchingError) -> Failure {
-    let hint = match error {
-        BatchingError::Many => "pass a lower `--rate`".to_owned(),
-        BatchingError::Objective {
-            shortest_seconds, ..
-        } => format!(
-            "pass a shorter `--max-wait`, or `--objective {:.0}ms`",
-            (shortest_seconds * 1e3).ceil()
-        ),
+    let hint = hint! { error;
+        BatchingError::Many => "pass a lower `--rate`";
+        BatchingError::Objective { shortest_seconds, .. } => "pass a shorter `--max-wait`, or `--objective {:.0}ms`", (shortest_seconds * 1e3).ceil();
     };
     Failure::input(error).with_hint(hint)
 }

@@ -1,15 +1,15 @@
 use super::*;
 use crate::catalog::shapes;
 use crate::domain::{Currency, HourlyRate, InstanceShape, Money};
-use crate::planners::model::{Model, ModelAsk};
+use crate::planners::model::{Model, ModelQuery};
 use rust_decimal::Decimal;
 
 fn published(name: &str) -> Model {
-    let ask = ModelAsk {
+    let query = ModelQuery {
         name: Some(name.to_owned()),
-        ..ModelAsk::default()
+        ..ModelQuery::default()
     };
-    ask.model().expect("published")
+    query.model().expect("published")
 }
 
 fn served(model: Model, dtype: Dtype, sequences: u32) -> ServedModel {
@@ -22,7 +22,7 @@ fn served(model: Model, dtype: Dtype, sequences: u32) -> ServedModel {
             output_tokens: 4_096,
             sequences,
         },
-        terms: FitTerms {
+        terms: ServingTerms {
             kv_dtype: Dtype::Fp16,
             runtime_mib: 2_048.0,
             headroom: 1.2,
@@ -36,7 +36,7 @@ fn of(name: &str) -> &'static InstanceShape {
     shape(name).expect("a type")
 }
 
-fn reason(served: &ServedModel, name: &str) -> FitRefusal {
+fn reason(served: &ServedModel, name: &str) -> ServingRefusal {
     served.on(of(name)).expect_err("it does not fit")
 }
 
@@ -68,13 +68,13 @@ fn one_card_by_hand() {
         text(one.per_million(rate, &model.terms)).as_deref(),
         Some("4.475")
     );
-    let half = FitTerms {
+    let half = ServingTerms {
         utilization: 0.5,
         ..model.terms.clone()
     };
     assert_eq!(text(one.per_million(rate, &half)).as_deref(), Some("8.950"));
     // Of two hours that are paid, one is used.
-    let hour = |terms: &FitTerms| text(terms.hourly_of_use(rate));
+    let hour = |terms: &ServingTerms| text(terms.hourly_of_use(rate));
     assert_eq!(hour(&model.terms).as_deref(), Some("1.861"));
     assert_eq!(hour(&half).as_deref(), Some("3.722"));
 }
@@ -169,7 +169,7 @@ fn as_many_sequences_fit_as_it_says_and_no_more() {
         }
         let refused = reason(&model(holds + 1), name);
         assert!(
-            matches!(refused, FitRefusal::Memory { holds: most, .. } if most == holds),
+            matches!(refused, ServingRefusal::Memory { holds: most, .. } if most == holds),
             "{name}: {refused:?}"
         );
     }
@@ -184,18 +184,18 @@ fn a_model_is_spread_over_linked_gpus_alone() {
     );
     let linked = large.on(of("p4de.24xlarge")).expect("eight A100");
     assert_eq!(linked.gpus_each, 8);
-    let wide = ModelAsk {
+    let wide = ModelQuery {
         params: Some(1_500_000_000_000),
         layers: Some(160),
         heads: Some(128),
         kv_heads: Some(4),
         head_dim: Some(128),
-        ..ModelAsk::default()
+        ..ModelQuery::default()
     };
     let wide = wide.model().expect("whole");
     assert_eq!(
         reason(&served(wide, Dtype::Int4, 1), "p5en.48xlarge"),
-        FitRefusal::Heads {
+        ServingRefusal::Heads {
             gpus: 8,
             kv_heads: 4
         }
@@ -217,11 +217,11 @@ fn what_a_card_does_not_compute_is_read_in_16_bits_or_refused() {
         "T4 does not run bf16"
     );
     for other in ["g4ad.xlarge", "trn1.2xlarge"] {
-        assert_eq!(reason(&small(Dtype::Fp16), other), FitRefusal::Vendor);
+        assert_eq!(reason(&small(Dtype::Fp16), other), ServingRefusal::Vendor);
     }
     assert!(matches!(
         reason(&small(Dtype::Fp16), "g7.2xlarge"),
-        FitRefusal::Unknown { .. }
+        ServingRefusal::Unknown { .. }
     ));
 }
 

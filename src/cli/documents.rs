@@ -31,19 +31,19 @@ pub(super) fn print(
     out: &OutputArgs,
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
-    let style = output::style(format == DocFormat::Wide, out, io);
-    print_in(doc, format, style, out, io)
+    print_rows(doc, format, None, out, io)
 }
 
-/// Prints a document with every row of its tables.
-pub(super) fn print_whole(
+/// Prints a document with so many rows of each table at most; `None` for as many as are usual.
+pub(super) fn print_rows(
     doc: &Doc,
     format: DocFormat,
+    limit: Option<usize>,
     out: &OutputArgs,
     io: &mut Io<'_>,
 ) -> Result<ExitCode, Failure> {
     let style = TableStyle {
-        limit: Some(usize::MAX),
+        limit,
         ..output::style(format == DocFormat::Wide, out, io)
     };
     print_in(doc, format, style, out, io)

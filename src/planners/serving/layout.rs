@@ -1,7 +1,7 @@
 //! How a type holds a model: copies of it, each on one GPU or on several that are linked.
 
 use super::card::Card;
-use super::refusal::FitRefusal;
+use super::refusal::ServingRefusal;
 use crate::domain::{HourlyRate, InstanceShape, MIB, Money};
 use crate::planners::model::{Dtype, Model};
 use crate::planners::roofline::{EFFICIENCY, LINKED_EFFICIENCY, Pace, Peak, Work};
@@ -28,7 +28,7 @@ pub struct Load {
 
 /// What the figures assume.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FitTerms {
+pub struct ServingTerms {
     pub kv_dtype: Dtype,
     /// Memory of each GPU for the CUDA context, activations and buffers.
     pub runtime_mib: f64,
@@ -40,7 +40,7 @@ pub struct FitTerms {
     pub utilization: f64,
 }
 
-impl FitTerms {
+impl ServingTerms {
     /// Share of the peak that so many GPUs reach together.
     pub fn efficiency_of(&self, gpus: u16) -> f64 {
         let usual = if gpus == 1 {
@@ -66,15 +66,15 @@ pub struct ServedModel {
     pub model: Model,
     pub dtype: Dtype,
     pub load: Load,
-    pub terms: FitTerms,
+    pub terms: ServingTerms,
 }
 
 impl ServedModel {
     /// How a type holds it, wherever that is sold.
     ///
     /// # Errors
-    /// [`FitRefusal`] where it does not.
-    pub fn on(&self, shape: &InstanceShape) -> Result<Layout, FitRefusal> {
+    /// [`ServingRefusal`] where it does not.
+    pub fn on(&self, shape: &InstanceShape) -> Result<Layout, ServingRefusal> {
         let card = Card::of(shape, self.dtype)?;
         let layouts = Layouts {
             served: self,
@@ -87,7 +87,7 @@ impl ServedModel {
     pub fn nearest_on(&self, shape: &InstanceShape) -> Option<Nearest> {
         let refused = self.on(shape).err()?;
         let instance_type = shape.instance_type.clone();
-        if let FitRefusal::Memory { holds, .. } = refused
+        if let ServingRefusal::Memory { holds, .. } = refused
             && holds > 0
         {
             return Some(Nearest::Fewer {
@@ -152,7 +152,7 @@ pub struct Layout {
 impl Layout {
     /// Of a million output tokens with the prompts before them, at the price of an hour;
     /// rounded to four decimals.
-    pub fn per_million(&self, rate: HourlyRate, terms: &FitTerms) -> Option<Money> {
+    pub fn per_million(&self, rate: HourlyRate, terms: &ServingTerms) -> Option<Money> {
         let an_hour = self.tokens_per_second * SECONDS_OF_HOUR * terms.utilization;
         let millions = Decimal::try_from(an_hour / 1e6).ok()?;
         let cost = rate.amount().checked_div(millions)?;
@@ -163,7 +163,7 @@ impl Layout {
 impl Layouts<'_> {
     /// The way with the most tokens a second; of equal ones, that with the fewest GPUs for
     /// a copy.
-    fn fastest(&self) -> Result<Layout, FitRefusal> {
+    fn fastest(&self) -> Result<Layout, ServingRefusal> {
         let mut best: Option<Layout> = None;
         let allowed = self.groups().filter(|gpus| self.obstacle(*gpus).is_none());
         for layout in allowed.filter_map(|gpus| self.layout(gpus)) {
@@ -183,14 +183,14 @@ impl Layouts<'_> {
 
     /// What keeps GPUs from holding a copy together. Each takes whole heads of keys and
     /// values, and every layer waits for all of them.
-    pub fn obstacle(&self, gpus: u16) -> Option<FitRefusal> {
+    pub fn obstacle(&self, gpus: u16) -> Option<ServingRefusal> {
         let kv_heads = self.served.model.kv_heads;
         if gpus > 1 && !self.card.has_nvlink {
             let model = self.card.model.clone();
-            return Some(FitRefusal::NotLinked { gpus, model });
+            return Some(ServingRefusal::NotLinked { gpus, model });
         }
         let divides = kv_heads.is_multiple_of(u32::from(gpus));
-        (!divides).then_some(FitRefusal::Heads { gpus, kv_heads })
+        (!divides).then_some(ServingRefusal::Heads { gpus, kv_heads })
     }
 
     /// Copies, and the sequences of the fullest of them.
@@ -272,7 +272,7 @@ impl Layouts<'_> {
     }
 
     /// What is in the way where no group holds the model.
-    fn refusal(&self) -> FitRefusal {
+    fn refusal(&self) -> ServingRefusal {
         let mut would_hold = self.groups().filter(|gpus| self.layout(*gpus).is_some());
         if let Some(reason) = would_hold.find_map(|gpus| self.obstacle(gpus)) {
             return reason;
@@ -281,7 +281,7 @@ impl Layouts<'_> {
         // One GPU alone is always allowed.
         let gpus = allowed.last().unwrap_or(1);
         let (_, most) = self.shares(gpus);
-        FitRefusal::Memory {
+        ServingRefusal::Memory {
             needed_mib: self.needed_mib(gpus, most),
             usable_mib: self.card.usable_mib,
             gpus,

@@ -1,6 +1,6 @@
 //! What the GPUs of a type offer to a model.
 
-use super::refusal::FitRefusal;
+use super::refusal::ServingRefusal;
 use crate::catalog::{GpuSpec, whole_device_spec};
 use crate::domain::{GpuModel, GpuOffer, GpuShare, InstanceShape};
 use crate::planners::model::Dtype;
@@ -38,14 +38,14 @@ pub struct Card {
 
 impl Card {
     /// # Errors
-    /// [`FitRefusal`] when the catalog does not have a figure, or the card does not run
+    /// [`ServingRefusal`] when the catalog does not have a figure, or the card does not run
     /// the type.
-    pub(super) fn of(shape: &InstanceShape, dtype: Dtype) -> Result<Self, FitRefusal> {
-        let offer = shape.gpu.as_ref().ok_or(FitRefusal::Vendor)?;
+    pub(super) fn of(shape: &InstanceShape, dtype: Dtype) -> Result<Self, ServingRefusal> {
+        let offer = shape.gpu.as_ref().ok_or(ServingRefusal::Vendor)?;
         if offer.model.vendor() != Some("NVIDIA") {
-            return Err(FitRefusal::Vendor);
+            return Err(ServingRefusal::Vendor);
         }
-        let unknown = |fact| FitRefusal::Unknown {
+        let unknown = |fact| ServingRefusal::Unknown {
             fact,
             model: offer.model.clone(),
         };
@@ -76,7 +76,7 @@ fn part_of(offer: &GpuOffer) -> Option<f64> {
 }
 
 /// Dense TFLOPS of a card for a type.
-fn speed(spec: &GpuSpec, in_16_bits: f64, dtype: Dtype) -> Result<(f64, Computes), FitRefusal> {
+fn speed(spec: &GpuSpec, in_16_bits: f64, dtype: Dtype) -> Result<(f64, Computes), ServingRefusal> {
     let (as_stored, reads_from) = match dtype {
         Dtype::Fp32 => (spec.fp32_tflops, None),
         Dtype::Fp16 => (Some(in_16_bits), None),
@@ -88,7 +88,7 @@ fn speed(spec: &GpuSpec, in_16_bits: f64, dtype: Dtype) -> Result<(f64, Computes
     match as_stored {
         Some(tflops) => Ok((tflops, Computes::AsStored)),
         None if reads() == Some(true) => Ok((in_16_bits, Computes::In16Bits)),
-        None => Err(FitRefusal::Dtype {
+        None => Err(ServingRefusal::Dtype {
             model: spec.model.clone(),
             dtype,
         }),

@@ -6,7 +6,7 @@ use crate::planners::model::Dtype;
 const MIB_OF_GIB: f64 = 1024.0;
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum FitRefusal {
+pub enum ServingRefusal {
     #[error("only NVIDIA GPUs are computed")]
     Vendor,
     #[error("the {fact} of {model} is unknown")]

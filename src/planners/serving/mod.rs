@@ -5,8 +5,8 @@ mod layout;
 mod refusal;
 
 pub use card::{Card, Computes};
-pub use layout::{FitTerms, Layout, Load, Nearest, ServedModel};
-pub use refusal::FitRefusal;
+pub use layout::{Layout, Load, Nearest, ServedModel, ServingTerms};
+pub use refusal::ServingRefusal;
 
 use self::layout::Layouts;
 use super::model::Dtype;

@@ -1,0 +1,159 @@
+//! Prices that are known without an estate: which there are, and under which names.
+
+use super::exit::{ExitCode, Failure};
+use super::{Io, estate, price_cache};
+use crate::analysis::{GpuFilter, Question, providers, types_with_gpu, unknown_names};
+use crate::catalog::Prices;
+use crate::config::SettingsFile;
+use crate::domain::{OperatingSystem, PriceBook, PriceKey, nearest_names};
+
+/// The region whose prices stand for AWS when none is named.
+pub(super) const HOME_REGION: &str = "us-east-1";
+
+/// The region that stands for AWS when a command names none: the one that is
+/// set, where it is a single one.
+pub(super) fn home_region(settings: &SettingsFile, io: &Io<'_>) -> String {
+    let named = settings.region.as_ref().or(io.variable("GPUCOST_REGION"));
+    named
+        .filter(|name| !name.contains(',') && *name != "all")
+        .map_or_else(|| HOME_REGION.to_owned(), String::clone)
+}
+
+/// The one region of a command whose costs in two regions are two answers: the one that is
+/// named, else [`home_region`].
+pub(super) fn one_region(
+    named: Option<&str>,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<String, Failure> {
+    match named.map(str::trim) {
+        Some(named) if is_several(named) => Err(Failure::input(format!(
+            "`--region {named}` is more than one region"
+        ))
+        .with_hint("run it once for each region; `gpucost pricing --region all` compares prices")),
+        Some(named) => Ok(named.to_owned()),
+        None => Ok(home_region(settings, io)),
+    }
+}
+
+/// The same, else fails with what has one region alone.
+pub(super) fn only_region(
+    named: Option<&String>,
+    what: &str,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<String, Failure> {
+    let named = named.map(|named| named.trim().to_owned());
+    let region = named.unwrap_or_else(|| home_region(settings, io));
+    if is_several(&region) {
+        return Err(Failure::input(what).with_hint("pass one, such as `--region us-east-1`"));
+    }
+    Ok(region)
+}
+
+/// Whether the text of `--region` is about more than one.
+pub(super) fn is_several(named: &str) -> bool {
+    named == "all" || named.contains([',', '*'])
+}
+
+/// Fails for a region of which no price is known, with the nearest.
+pub(super) fn check_region(region: &str, prices: &Prices<'_>) -> Result<(), Failure> {
+    let regions = prices.regions();
+    if regions.contains(region) {
+        return Ok(());
+    }
+    let nearest = nearest_names(region, regions.into_iter());
+    Err(not_in_the_catalog("region", region, &nearest))
+}
+
+/// What the price on demand of a type in a region is known under; both must be known.
+pub(super) fn key_of(
+    name: &str,
+    region: &str,
+    operating_system: OperatingSystem,
+    prices: &Prices<'_>,
+) -> Result<PriceKey, Failure> {
+    let question = Question {
+        operating_system,
+        ..Question::of_aws(vec![name.to_owned()], vec![region.to_owned()])
+    };
+    refuse_unknown(&question, prices)?;
+    Ok(PriceKey {
+        operating_system,
+        ..PriceKey::linux_on_demand(region, &name.to_lowercase())
+    })
+}
+
+/// The GPUs that `--gpu` asks for.
+pub(super) fn gpu_filter(gpu: Option<&str>) -> Result<Option<GpuFilter>, Failure> {
+    let filter = gpu.map(GpuFilter::parse).transpose();
+    filter.map_err(|message| {
+        Failure::input(message)
+            .with_hint("use `--gpu MODEL`, `--gpu MODEL:SIZE` or a range of sizes")
+    })
+}
+
+/// The operating system of `--os`.
+pub(super) fn operating_system(name: &str) -> Result<OperatingSystem, Failure> {
+    OperatingSystem::from_name(name).ok_or_else(|| {
+        Failure::input(format!(
+            "`{name}` is not an operating system in the price catalog"
+        ))
+        .with_hint("valid values: linux, windows, rhel, sles, ubuntu-pro")
+    })
+}
+
+/// Refuses names that neither the catalog nor what was gathered knows.
+pub(super) fn refuse_unknown(question: &Question, prices: &Prices<'_>) -> Result<(), Failure> {
+    let Some(unknown) = unknown_names(question, prices).into_iter().next() else {
+        return Ok(());
+    };
+    Err(not_in_the_catalog(
+        unknown.what,
+        &unknown.name,
+        &unknown.nearest,
+    ))
+}
+
+/// A name that is not known, with the nearest that are known.
+pub(super) fn not_in_the_catalog(what: &str, name: &str, nearest: &[String]) -> Failure {
+    let failure = Failure::input(format!("no {what} `{name}` in the price catalog"));
+    let of_gpu = match what {
+        "instance type" => types_with_gpu(name),
+        _ => Vec::new(),
+    };
+    if !of_gpu.is_empty() {
+        failure.with_hint(format!("types with this GPU: {}", of_gpu.join(", ")))
+    } else if nearest.is_empty() && what == "provider" {
+        let known: Vec<String> = providers().into_iter().collect();
+        failure.with_hint(format!("valid values: {}", known.join(", ")))
+    } else if nearest.is_empty() {
+        failure.with_hint("see docs/pricing.md for the coverage of the price catalog")
+    } else {
+        failure.with_hint(format!("did you mean {}?", nearest.join(", ")))
+    }
+}
+
+/// The user's own prices, then the cache, over the bundled catalog.
+pub(super) fn book(
+    offline: bool,
+    settings: &SettingsFile,
+    io: &Io<'_>,
+) -> Result<PriceBook, Failure> {
+    let mut book = if offline {
+        PriceBook::default()
+    } else {
+        price_cache::load(io)
+            .map_err(|error| {
+                let hint = format!(
+                    "{}, or pass `--offline` to run without it",
+                    price_cache::HINT
+                );
+                Failure::new(ExitCode::Input, error).with_hint(hint)
+            })?
+            .map(|estate| estate.prices)
+            .unwrap_or_default()
+    };
+    estate::add_own_prices(&mut book, settings, false)?;
+    Ok(book)
+}
