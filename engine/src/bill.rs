@@ -9,7 +9,7 @@ use crate::inputs::{Inputs, register_own};
 use crate::progress::{Progress, separated};
 use crate::rollup::plain;
 use crate::session::{Sessions, rows, stream};
-use crate::sql::{BILL, BillFormat, BillLines, Dialect, bill_statement, lines_statement};
+use crate::sql::{BillFormat, BillLines, Dialect, bill_statement, lines_statement};
 use crate::table::{Most, TableWriter, Written};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -198,13 +198,12 @@ fn by_period(batch: &RecordBatch) -> Result<Vec<(String, RecordBatch)>> {
 
 /// The columns of a file: plain texts, numbers and decimals.
 fn of(schema: &SchemaRef) -> SchemaRef {
-    let fields = BILL.iter().zip(schema.fields());
-    let fields = fields.map(|(name, field)| {
+    let fields = schema.fields().iter().map(|field| {
         let kind = match field.data_type() {
             DataType::Utf8View | DataType::LargeUtf8 => DataType::Utf8,
             other => other.clone(),
         };
-        Field::new(*name, kind, true)
+        Field::new(field.name(), kind, true)
     });
     Arc::new(Schema::new(fields.collect::<Vec<Field>>()))
 }

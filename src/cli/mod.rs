@@ -19,6 +19,7 @@ mod check;
 mod check_args;
 mod check_init;
 mod check_plan;
+mod choices;
 mod command;
 mod demo;
 mod diff;

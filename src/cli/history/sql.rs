@@ -5,8 +5,8 @@ use crate::cli::exit::{ExitCode, Failure};
 use crate::cli::{Io, output};
 use crate::domain::safe;
 use crate::report::archive_sql::{
-    BillLines, Dialect, Key, Measure, PointColumns, Points, Table, bill_script, files_as_table,
-    is_csv, measures, point_columns, usage_script,
+    BillLines, Dialect, Key, Measure, PointColumns, Points, Table, bill_script, is_csv, measures,
+    point_columns, usage_script,
 };
 
 /// What files are called as a table.
@@ -15,9 +15,8 @@ const BILL: &str = "bill";
 
 pub(super) fn run(args: &SqlArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let text = match args.bill {
-        Some(choice) => {
+        Some(format) => {
             let (before, from) = relation(args, BILL)?;
-            let format = choice.format();
             let known: Vec<&str> = format.known().map(|(name, _)| name).collect();
             for name in args.with_column.iter().chain(&args.without_column) {
                 if !known.contains(&name.as_str()) {
@@ -29,7 +28,7 @@ pub(super) fn run(args: &SqlArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> 
             }
             before
                 + &bill_script(&BillLines {
-                    dialect: args.dialect.dialect(),
+                    dialect: args.dialect,
                     from,
                     format,
                     with: args.with_column.clone(),
@@ -58,7 +57,7 @@ fn copies(args: &SqlArgs) -> Result<Option<&str>, Failure> {
     let Some(folder) = args.copy_to.as_deref() else {
         return Ok(None);
     };
-    if args.dialect.dialect() != Dialect::DuckDb {
+    if args.dialect != Dialect::DuckDb {
         return Err(Failure::input(
             "`--copy-to` is for DuckDB: other engines write files by other means",
         )
@@ -86,10 +85,10 @@ fn points(args: &SqlArgs, from: String) -> Result<Points, Failure> {
     })?;
     check_names(names(&columns, &measures))?;
     Ok(Points {
-        dialect: args.dialect.dialect(),
+        dialect: args.dialect,
         from,
         columns,
-        time_unit: args.time_unit.unit(),
+        time_unit: args.time_unit,
         measures,
         source: args.measured_by.name().to_owned(),
         days: args.days.clone(),
@@ -99,7 +98,7 @@ fn points(args: &SqlArgs, from: String) -> Result<Points, Failure> {
 
 /// What comes before the statements, and what each reads.
 fn relation(args: &SqlArgs, name: &str) -> Result<(String, String), Failure> {
-    let dialect = args.dialect.dialect();
+    let dialect = args.dialect;
     let table = args.table.as_deref().unwrap_or(name);
     check_names([table].into_iter().chain(args.source.as_deref()))?;
     if table.is_empty() || table.split('.').any(str::is_empty) {
@@ -109,17 +108,13 @@ fn relation(args: &SqlArgs, name: &str) -> Result<(String, String), Failure> {
     let Some(path) = &args.source else {
         return Ok((String::new(), dialect.table(table)));
     };
-    if let Some(before) = files_as_table(dialect, table, path) {
-        return Ok((before, dialect.table(table)));
-    }
-    let files = dialect.files(path).map_err(|_| {
+    dialect.files(table, path).ok_or_else(|| {
         let what = match dialect {
             Dialect::Spark => "Spark reads CSV only as a table",
             _ => "this engine reads only tables",
         };
         Failure::input(what).with_hint("create a table or a view of the files, and use `--table`")
-    })?;
-    Ok((String::new(), files))
+    })
 }
 
 fn names<'a>(columns: &'a PointColumns, measures: &'a [Measure]) -> impl Iterator<Item = &'a str> {

@@ -1,77 +1,30 @@
 //! Flags of `gpucost history sql`.
 
 use crate::cli::args::{OutputArgs, valid};
+use crate::cli::choices::choices;
 use crate::domain::SeriesSource;
 use crate::report::archive_sql::{BillFormat, Dialect, Table, TimeUnit, days_of};
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{ArgGroup, Args};
 use std::ops::Range;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum DialectChoice {
-    /// DataFusion, and Ballista
-    Datafusion,
-    /// DuckDB
-    Duckdb,
-    /// Spark, Databricks and Sail
-    Spark,
-    /// Trino and Athena
-    Trino,
-}
-
-impl DialectChoice {
-    pub(super) fn dialect(self) -> Dialect {
-        match self {
-            Self::Datafusion => Dialect::DataFusion,
-            Self::Duckdb => Dialect::DuckDb,
-            Self::Spark => Dialect::Spark,
-            Self::Trino => Dialect::Trino,
-        }
+choices! {
+    DIALECTS: Dialect {
+        "datafusion" = DataFusion, "DataFusion, and Ballista";
+        "duckdb" = DuckDb, "DuckDB";
+        "spark" = Spark, "Spark, Databricks and Sail";
+        "trino" = Trino, "Trino and Athena";
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum TimeUnitChoice {
-    /// Seconds since 1970, as a number
-    Seconds,
-    /// Milliseconds since 1970, as a number
-    Milliseconds,
-    /// Microseconds since 1970, as a number
-    Microseconds,
-    /// Nanoseconds since 1970, as a number
-    Nanoseconds,
-    /// A time of UTC, as the engine's own type or as text
-    Timestamp,
-}
-
-impl TimeUnitChoice {
-    pub(super) fn unit(self) -> TimeUnit {
-        match self {
-            Self::Seconds => TimeUnit::Seconds,
-            Self::Milliseconds => TimeUnit::Milliseconds,
-            Self::Microseconds => TimeUnit::Microseconds,
-            Self::Nanoseconds => TimeUnit::Nanoseconds,
-            Self::Timestamp => TimeUnit::Timestamp,
-        }
+    TIME_UNITS: TimeUnit {
+        "seconds" = Seconds, "Seconds since 1970, as a number";
+        "milliseconds" = Milliseconds, "Milliseconds since 1970, as a number";
+        "microseconds" = Microseconds, "Microseconds since 1970, as a number";
+        "nanoseconds" = Nanoseconds, "Nanoseconds since 1970, as a number";
+        "timestamp" = Timestamp, "A time of UTC, as the engine's own type or as text";
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum BillChoice {
-    /// AWS Cost and Usage Report 2.0, or the version before it as Parquet
-    Cur2,
-    /// AWS Cost and Usage Report before 2.0, as CSV
-    LegacyCur,
-    /// FOCUS 1.0 to 1.3
-    Focus,
-}
-
-impl BillChoice {
-    pub(super) fn format(self) -> BillFormat {
-        match self {
-            Self::Cur2 => BillFormat::Cur2,
-            Self::LegacyCur => BillFormat::LegacyCur,
-            Self::Focus => BillFormat::Focus,
-        }
+    BILLS: BillFormat {
+        "cur2" = Cur2, "AWS Cost and Usage Report 2.0, or the version before it as Parquet";
+        "legacy-cur" = LegacyCur, "AWS Cost and Usage Report before 2.0, as CSV";
+        "focus" = Focus, "FOCUS 1.0 to 1.3";
     }
 }
 
@@ -96,8 +49,8 @@ fn source(text: &str) -> Result<SeriesSource, String> {
 #[command(group = ArgGroup::new("from").args(["table", "source"]).required(true).multiple(true))]
 pub(in crate::cli) struct SqlArgs {
     /// Engine that will run the statements
-    #[arg(long, value_enum)]
-    pub dialect: DialectChoice,
+    #[arg(long, value_parser = DIALECTS)]
+    pub dialect: Dialect,
     /// Table of the engine; dots separate catalog, schema and table
     #[arg(long, value_name = "NAME")]
     pub table: Option<String>,
@@ -123,8 +76,8 @@ pub(in crate::cli) struct SqlArgs {
     #[arg(long, value_name = "R", conflicts_with = "bill")]
     pub region: Option<String>,
     /// What the column of times holds
-    #[arg(long, value_enum, default_value_t = TimeUnitChoice::Seconds, value_name = "UNIT", conflicts_with = "bill")]
-    pub time_unit: TimeUnitChoice,
+    #[arg(long, value_parser = TIME_UNITS, default_value = "seconds", value_name = "UNIT", conflicts_with = "bill")]
+    pub time_unit: TimeUnit,
     /// Days of UTC to add up, the first and the last [default: all]
     #[arg(long, value_name = "DAY[..DAY]", value_parser = days, conflicts_with = "bill")]
     pub days: Option<Range<i64>>,
@@ -141,8 +94,8 @@ pub(in crate::cli) struct SqlArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "bill")]
     pub copy_to: Option<String>,
     /// Read a bill of this format instead of points
-    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Bills")]
-    pub bill: Option<BillChoice>,
+    #[arg(long, value_parser = BILLS, value_name = "FORMAT", help_heading = "Bills")]
+    pub bill: Option<BillFormat>,
     /// Columns that the bill has, of those that few bills have
     #[arg(
         long,

@@ -25,10 +25,10 @@ pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let book = known_prices::book(args.offline, &settings, io)?;
     let today = |region: &str, name: &str| public_price(&book, region, name);
     let ask = TrendAsk {
-        step: args.step.step(),
+        step: args.step,
         key: key(args),
         since: args.since,
-        horizon: args.forecast.map(|period| period.horizon()),
+        horizon: args.forecast,
         limits: AnomalyLimits {
             amount: args.anomaly_amount,
             percent: args.anomaly_percent,

@@ -2,6 +2,7 @@
 
 use crate::cli::args::{DocFormat, OutputArgs, not_negative, place};
 use crate::cli::aws_args::BucketArgs;
+use crate::cli::choices::choices;
 use crate::sources::store::Place;
 use crate::trend::{Horizon, Step};
 use clap::{Args, ValueEnum, ValueHint};
@@ -16,8 +17,8 @@ pub(in crate::cli) struct TrendArgs {
     #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath)]
     pub history: Option<Place>,
     /// How long a row of the trend is
-    #[arg(long, value_enum, value_name = "STEP", default_value_t = StepChoice::Month)]
-    pub step: StepChoice,
+    #[arg(long, value_parser = STEPS, value_name = "STEP", default_value = "month")]
+    pub step: Step,
     /// What the spend is broken down by
     #[arg(long, value_enum, value_name = "KEY", default_value_t = ByChoice::Workload)]
     pub by: ByChoice,
@@ -28,8 +29,8 @@ pub(in crate::cli) struct TrendArgs {
     #[arg(long, value_name = "DATE", value_parser = day)]
     pub since: Option<Date>,
     /// What the calendar month or quarter will end at
-    #[arg(long, value_enum, value_name = "PERIOD")]
-    pub forecast: Option<HorizonChoice>,
+    #[arg(long, value_parser = HORIZONS, value_name = "PERIOD")]
+    pub forecast: Option<Horizon>,
     /// CSV file of how much work was done on each day: columns date, name, unit and count
     #[arg(long, value_name = "FILE")]
     pub units: Option<PathBuf>,
@@ -57,21 +58,15 @@ fn day(text: &str) -> Result<Date, String> {
         .map_err(|_| "expected a date such as 2026-10-01".to_owned())
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum StepChoice {
-    Day,
-    /// From Monday on
-    Week,
-    Month,
-}
-
-impl StepChoice {
-    pub(super) fn step(self) -> Step {
-        match self {
-            Self::Day => Step::Day,
-            Self::Week => Step::Week,
-            Self::Month => Step::Month,
-        }
+choices! {
+    STEPS: Step {
+        "day" = Day;
+        "week" = Week, "From Monday on";
+        "month" = Month;
+    }
+    HORIZONS: Horizon {
+        "month" = Month;
+        "quarter" = Quarter;
     }
 }
 
@@ -84,19 +79,4 @@ pub(in crate::cli) enum ByChoice {
     Account,
     /// Instance type
     Type,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum HorizonChoice {
-    Month,
-    Quarter,
-}
-
-impl HorizonChoice {
-    pub(super) fn horizon(self) -> Horizon {
-        match self {
-            Self::Month => Horizon::Month,
-            Self::Quarter => Horizon::Quarter,
-        }
-    }
 }

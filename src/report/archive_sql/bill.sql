@@ -43,14 +43,14 @@ from (
 {line}
     from (
       select r.*,
-        case when r.whole_resource like 'arn:%' then {resource} else r.whole_resource end
+        case when r.whole_resource like 'arn:%' then {bare_id} else r.whole_resource end
           as resource,
         case
           when r.named_type <> '' then r.named_type
           when r.usage_type like '%Usage:%.%' or r.usage_type like '%Unused%:%.%'
             or r.usage_type like '%:ml.%'
             then substring(r.usage_type, position(':' in r.usage_type) + 1)
-{described}          else ''
+{otherwise}
         end as instance_type
       from (
         select
@@ -66,11 +66,15 @@ from (
     l.line_hour, l.seconds, l.kind, l.purchase_option, l.unit, l.currency
 ) as b
 
--- described
+-- cur otherwise
+          else ''
+
+-- focus otherwise
           when r.usage_type = '' and (r.service like '%EC2%'
               or r.service like '%Elastic Compute Cloud%' or r.service like '%SageMaker%')
-            and r.description like '% %' and {type} <> r.description
-            then {type}
+            and r.description like '% %' and {described_type} <> r.description
+            then {described_type}
+          else ''
 
 -- cur line
       case
@@ -94,7 +98,7 @@ from (
         when t.usage_type like '%SpotUsage%' or t.usage_type like '%SpotTrain:%' then 'spot'
         else 'on-demand'
       end as purchase_option,
-      case when {is_cur_hour} then 'Hrs' else t.unit end as unit,
+      case when t.unit in ({hour_names}) then 'Hrs' else t.unit end as unit,
       t.quantity as quantity,
       case when t.line_type in ('Usage', 'DiscountedUsage', 'SavingsPlanCoveredUsage')
         then t.public_cost end as list_cost,
@@ -135,7 +139,7 @@ from (
             or t.service like '%SageMaker%' or t.service like '%Virtual Machines%'
             or t.service like '%Compute Engine%' or t.service like '%On-premises%')
           and t.service not like '%icense%' and t.meter not like '%icense%'
-          and ({is_hour} or {is_other_hour})
+          and (t.pricing_unit in ({hour_names}) or t.consumed_unit in ({hour_names}))
           and (t.instance_type <> '' or t.resource like 'i-%' or t.resource like '%:instance/%'
             or t.resource like '%/virtualMachines/%' or t.resource like '%/instances/%')
           then 'instance'
@@ -154,14 +158,14 @@ from (
         when t.pricing = 'Standard' then 'on-demand'
         else ''
       end as purchase_option,
-      case when {is_hour} or {is_other_hour} then 'Hrs' else t.pricing_unit end as unit,
-      case when {is_other_hour} and not {is_hour} then t.consumed_quantity
+      case when t.pricing_unit in ({hour_names}) or t.consumed_unit in ({hour_names}) then 'Hrs' else t.pricing_unit end as unit,
+      case when t.consumed_unit in ({hour_names}) and not t.pricing_unit in ({hour_names}) then t.consumed_quantity
         else t.pricing_quantity end as quantity,
       t.list_price as list_cost,
       t.contracted_price as contracted_cost,
       t.effective_price as effective_cost
 
--- usage kind
+-- usage_kind
         when t.usage_type like '%UnusedBox%' or t.usage_type like '%UnusedDed%'
           then 'unused-reservation'
         when t.usage_type like '%BoxUsage%' or t.usage_type like '%DedicatedUsage%'
@@ -177,3 +181,45 @@ from (
         when t.usage_type like '%PublicIPv4%' or t.usage_type like '%ElasticIP%' then 'address'
         when t.usage_type like '%DataTransfer-%' or t.usage_type like '%-In-Bytes%'
           or t.usage_type like '%-Out-Bytes%' then 'transfer'
+
+-- is_usage
+l.kind in ('instance', 'unused-reservation', 'volume', 'address', 'transfer', 'other')
+
+-- cur counted
+t.operation not in ('EKSPod-EC2', 'ECSTask-EC2')
+
+-- focus counted
+1 = 1
+
+-- bare_id
+regexp_replace(r.whole_resource, '^arn:[^:]*:(?:(?:ec2|savingsplans):[^:]*:[^:]*:(?:.*/)?|[^:]*:[^:]*:[^:]*:)', '')
+
+-- described_type
+regexp_replace(r.description, '^(?:.*?[ ,(])?((?:ml[.])?[a-z][a-z0-9-]*[.](?:nano|micro|small|medium|large|[0-9]*xlarge|metal[a-z0-9-]*))(?:[ ,.)].*)?$', '{group}')
+
+-- hour_names
+'h', 'hr', 'hrs', 'hour', 'hours', 'Hr', 'Hrs', 'Hour', 'Hours'
+
+-- column of text
+case when cast({column} as {text}) not in ({nothing}) then cast({column} as {text}) else '' end
+
+-- no column of text
+''
+
+-- column of amount
+cast({column} as {exact})
+
+-- column of amount in text
+cast(case when cast({column} as {text}) not in ('', {nothing}) then {column} end as {exact})
+
+-- no column of amount
+cast(null as {exact})
+
+-- column of time
+{seconds}
+
+-- nothing
+'NULL', 'null', 'Null', 'None'
+
+-- exact
+decimal(28, 12)

@@ -37,3 +37,25 @@ from (
     {columns}
   from {lines}
 ) as t
+
+-- rows said
+-- Check first: `unplaced` must be 0. The rows of the result must add up to the rows
+-- of the files, and `points` is what the statements below add up.
+
+-- duplicates said
+-- Check first: `conflicts` must be 0. Of points with the same time, the largest
+-- counts. If `times` is 0, the statements without --distinct give the same.
+
+-- crowded said
+-- Check first: `crowded` must be 0. If it is not, points may have come twice, or lie
+-- within five seconds: print the statements with --distinct, which cost several
+-- times as much.
+
+-- lines said
+-- Check first: `n` must be the rows of the files, and the `n` of the result must add
+-- up to `counted`.
+
+-- copy
+copy (
+{statement}
+) to {folder} (format parquet, compression gzip, row_group_size 61440, partition_by (dt), filename_pattern 'part-{number}-{i}', overwrite_or_ignore true)

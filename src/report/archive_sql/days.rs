@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// Years that a day may be in.
-const YEARS: Range<i64> = 1970..2200;
+/// The day after the last of the year 2199.
+const END: i64 = 84_006;
 
 /// Days named as `2026-11-22`, or as the first and the last of several,
 /// `2026-11-20..2026-11-22`.
@@ -13,32 +13,23 @@ pub fn days_of(text: &str) -> Option<Range<i64>> {
     (first <= last).then_some(first..last + 1)
 }
 
+/// The day of a date; of these years, dates are in the order of their texts.
 fn day_of(text: &str) -> Option<i64> {
-    let mut parts = text.split('-');
-    let [year, month, day] = [(4, parts.next()), (2, parts.next()), (2, parts.next())];
-    let number = |(digits, part): (usize, Option<&str>)| -> Option<i64> {
-        let part = part.filter(|part| part.len() == digits)?;
-        let is_number = part.chars().all(|c| c.is_ascii_digit());
-        is_number.then(|| part.parse().ok()).flatten()
-    };
-    let (year, month, day) = (number(year)?, number(month)?, number(day)?);
-    let found = day_number(year, month, day);
-    let is_date = parts.next().is_none() && YEARS.contains(&year) && date_of(found) == text;
-    is_date.then_some(found)
-}
-
-/// The day of a date of the Gregorian calendar: years begin in March, so that the leap day
-/// is their last.
-fn day_number(year: i64, month: i64, day: i64) -> i64 {
-    let year = year - i64::from(month <= 2);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let leap_days = year / 4 - year / 100 + year / 400;
-    // 1970-01-01 is 719,468 days after 0000-03-01.
-    year * 365 + leap_days + of_year - 719_468
+    let (mut first, mut end) = (0, END);
+    while first < end {
+        let middle = (first + end) / 2;
+        match date_of(middle).as_str() < text {
+            true => first = middle + 1,
+            false => end = middle,
+        }
+    }
+    (first < END && date_of(first) == text).then_some(first)
 }
 
 /// A day as `2026-11-22`.
 pub fn date_of(day: i64) -> String {
+    // 1970-01-01 is 719,468 days after 0000-03-01: years begin in March, so that the leap day
+    // is their last.
     let since = day + 719_468;
     let era = since.div_euclid(146_097);
     let of_era = since.rem_euclid(146_097);
@@ -73,7 +64,7 @@ mod tests {
             assert_eq!(day_of(date), Some(day));
             assert_eq!(date_of(day), date);
         }
-        for day in 0..84_006 {
+        for day in 0..END {
             assert_eq!(day_of(&date_of(day)), Some(day));
         }
     }

@@ -37,97 +37,57 @@ impl TimeUnit {
     }
 }
 
-/// Files cannot be named in a statement of this engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoFiles;
-
 /// Whether a path is one of CSV files, packed or not.
 pub fn is_csv(path: &str) -> bool {
     [".csv", ".csv.gz"].iter().any(|end| path.ends_with(end))
 }
 
-/// What is read from files that an engine knows as a table alone.
-pub fn files_as_table(dialect: Dialect, name: &str, path: &str) -> Option<String> {
-    let (name, place) = (dialect.table(name), dialect.text(path));
-    let (kind, options) = match is_csv(path) {
-        true => ("csv", " options ('format.has_header' 'true')"),
-        false => ("parquet", ""),
-    };
-    (dialect == Dialect::DataFusion).then(|| {
-        format!("create external table {name} stored as {kind} location {place}{options};\n\n")
-    })
-}
-
-/// The words of a dialect, which stand for `{name}` in statements.
-pub(super) struct Words {
-    quote: &'static str,
-    pub(super) text: &'static str,
-    /// The type of single precision.
-    real: &'static str,
-    /// The aggregate of all bits.
-    bit_or: &'static str,
-    /// What the first group of a regular expression matched, in what replaces it.
-    pub(super) group: &'static str,
-    /// The day `{day}`, counted from 1970, as text such as `2026-11-22`.
-    date: &'static str,
-    /// The time `{time}` as seconds since 1970, a double.
-    seconds: &'static str,
-}
-
-const DATAFUSION: Words = Words {
-    quote: "\"",
-    text: "varchar",
-    real: "real",
-    bit_or: "bit_or",
-    group: "\\1",
-    date: "cast(cast(cast({day} as int) as date) as varchar)",
-    seconds: "cast(cast({time} as timestamp) as bigint) / 1e9",
-};
-const DUCKDB: Words = Words {
-    date: "cast(date '1970-01-01' + cast({day} as integer) as varchar)",
-    seconds: "epoch(cast({time} as timestamp))",
-    ..DATAFUSION
-};
-const SPARK: Words = Words {
-    quote: "`",
-    text: "string",
-    real: "float",
-    group: "$1",
-    date: "cast(date_add(date '1970-01-01', cast({day} as int)) as string)",
-    seconds: "cast(cast({time} as timestamp) as double)",
-    ..DATAFUSION
-};
-const TRINO: Words = Words {
-    bit_or: "bitwise_or_agg",
-    group: "$1",
-    date: "cast(date_add('day', {day}, date '1970-01-01') as varchar)",
-    seconds: "to_unixtime(cast({time} as timestamp))",
-    ..DATAFUSION
-};
+/// The words in which engines differ, which stand for `{name}` in statements, in the order of
+/// [`Dialect`].
+const WORDS: [(&str, [&str; 4]); 7] = [
+    // What quotes a name.
+    ("q", ["\"", "\"", "`", "\""]),
+    ("text", ["varchar", "varchar", "string", "varchar"]),
+    // The type of single precision.
+    ("real", ["real", "real", "float", "real"]),
+    // The aggregate of all bits.
+    ("bit_or", ["bit_or", "bit_or", "bit_or", "bitwise_or_agg"]),
+    // What the first group of a regular expression matched, in what replaces it.
+    ("group", ["\\1", "\\1", "$1", "$1"]),
+    // The day `{day}`, counted from 1970, as text such as `2026-11-22`.
+    (
+        "date",
+        [
+            "cast(cast(cast({day} as int) as date) as varchar)",
+            "cast(date '1970-01-01' + cast({day} as integer) as varchar)",
+            "cast(date_add(date '1970-01-01', cast({day} as int)) as string)",
+            "cast(date_add('day', {day}, date '1970-01-01') as varchar)",
+        ],
+    ),
+    // The time `{column}` as seconds since 1970, a double.
+    (
+        "seconds",
+        [
+            "cast(cast({column} as timestamp) as bigint) / 1e9",
+            "epoch(cast({column} as timestamp))",
+            "cast(cast({column} as timestamp) as double)",
+            "to_unixtime(cast({column} as timestamp))",
+        ],
+    ),
+];
 
 impl Dialect {
-    pub(super) fn words(self) -> &'static Words {
-        match self {
-            Self::DataFusion => &DATAFUSION,
-            Self::DuckDb => &DUCKDB,
-            Self::Spark => &SPARK,
-            Self::Trino => &TRINO,
-        }
-    }
-
     /// A text of this repository in the words of the dialect.
     pub(super) fn worded(self, text: &str) -> String {
-        let words = self.words();
-        text.replace("{q}", words.quote)
-            .replace("{text}", words.text)
-            .replace("{real}", words.real)
-            .replace("{bit_or}", words.bit_or)
+        WORDS.iter().fold(text.to_owned(), |text, (name, words)| {
+            text.replace(&format!("{{{name}}}"), words[self as usize])
+        })
     }
 
     /// A name of a column, quoted.
     pub fn ident(self, name: &str) -> String {
-        let quote = self.words().quote;
-        format!("{quote}{}{quote}", name.replace(quote, &quote.repeat(2)))
+        let quote = self.worded("{q}");
+        format!("{quote}{}{quote}", name.replace(&quote, &quote.repeat(2)))
     }
 
     /// A name of a table, of which dots separate the parts, quoted.
@@ -147,28 +107,37 @@ impl Dialect {
         }
     }
 
-    /// What comes after `from` to read files as a table.
-    ///
-    /// # Errors
-    /// When the engine reads no files that it does not know as a table.
-    pub fn files(self, path: &str) -> Result<String, NoFiles> {
-        let is_csv = is_csv(path);
-        match self {
-            Self::DuckDb if is_csv => Ok(format!("read_csv({})", self.text(path))),
-            Self::DuckDb => {
-                let folder = path.strip_suffix('/');
-                let all = folder.map(|folder| format!("{folder}/**/*.parquet"));
-                let all = self.text(all.as_deref().unwrap_or(path));
-                Ok(format!("read_parquet({all})"))
+    /// What comes before statements that read files, and what comes after `from` in them, where
+    /// an engine that reads tables alone calls the files by a name; `None` of an engine that does
+    /// not read such files.
+    pub fn files(self, name: &str, path: &str) -> Option<(String, String)> {
+        let (is_csv, place) = (is_csv(path), self.text(path));
+        let from = match self {
+            Self::DataFusion => {
+                let name = self.table(name);
+                let kind = if is_csv { "csv" } else { "parquet" };
+                let header = " options ('format.has_header' 'true')";
+                let options = if is_csv { header } else { "" };
+                let table = format!("{name} stored as {kind} location {place}{options}");
+                return Some((format!("create external table {table};\n\n"), name));
             }
-            Self::Spark if !is_csv => Ok(format!("parquet.{}", self.ident(path))),
-            _ => Err(NoFiles),
-        }
+            Self::DuckDb if is_csv => format!("read_csv({place})"),
+            Self::DuckDb => match path.strip_suffix('/') {
+                Some(folder) => {
+                    let inside = self.text(&format!("{folder}/**/*.parquet"));
+                    format!("read_parquet({inside})")
+                }
+                None => format!("read_parquet({place})"),
+            },
+            Self::Spark if !is_csv => format!("parquet.{}", self.ident(path)),
+            _ => return None,
+        };
+        Some((String::new(), from))
     }
 
     /// A day, counted from 1970, as text such as `2026-11-22`.
     pub(super) fn date(self, day: &str) -> String {
-        self.words().date.replace("{day}", day)
+        self.worded("{date}").replace("{day}", day)
     }
 
     /// A quoted column of times as seconds since 1970, a double.
@@ -176,7 +145,7 @@ impl Dialect {
         match unit.per_second() {
             Some(1) => format!("cast({column} as double)"),
             Some(many) => format!("cast({column} as double) / {many}"),
-            None => self.words().seconds.replace("{time}", column),
+            None => self.worded("{seconds}").replace("{column}", column),
         }
     }
 }

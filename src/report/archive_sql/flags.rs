@@ -64,7 +64,7 @@ pub fn measures(texts: &[String]) -> Result<Vec<Measure>, String> {
     };
     let mut all: Vec<Measure> = Vec::new();
     for (name, text) in pairs {
-        let measure = Measure::new(name, &text).map_err(|_| {
+        let measure = Measure::new(name, &text).ok_or_else(|| {
             format!("`--metric-map {name}={text}` has no name, or a scale beyond 1e-15 and 1e15")
         })?;
         if all.iter().any(|one| one.name == measure.name) {

@@ -1,6 +1,6 @@
 //! Statements that turn archives of points into the tables of a history, and bills into
 //! hours of resources. They are text, so that any engine can run them where the data is: the
-//! `.sql` files beside this one, in which [`Dialect`] has the few words that differ.
+//! `.sql` files beside this one, in which [`Dialect`] puts the few words that differ.
 //!
 //! A statement is a scan, group-bys and nothing else: no join, no union, no limit. Sums are of
 //! whole numbers, so that they are the same in any order. The arithmetic is that of
@@ -18,12 +18,12 @@ mod points;
 mod text;
 mod usage;
 
-pub use bill::{BILL, BillFormat, BillLines, bill_script, bill_statement, lines_statement};
+pub use bill::{BillFormat, BillLines, bill_script, bill_statement, lines_statement};
 pub use days::{date_of, days_of};
-pub use dialect::{Dialect, NoFiles, TimeUnit, files_as_table, is_csv};
+pub use dialect::{Dialect, TimeUnit, is_csv};
 pub use flags::{measures, point_columns};
 pub use layout::{Kind, Table};
-pub use points::{BadMeasure, GAUGES, Key, Measure, PointColumns, Points};
+pub use points::{GAUGES, Key, Measure, PointColumns, Points};
 pub use usage::{ASKED, Statement, duplicates_statement, rows_statement, statements, usage_script};
 
 #[cfg(test)]

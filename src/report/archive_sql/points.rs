@@ -1,11 +1,12 @@
 //! Points of an archive under the names that statements read.
 
 use super::dialect::{Dialect, TimeUnit};
-use super::text::fill;
+use super::text::{block, fill};
 use std::ops::Range;
 
-/// Adds up points by series and five minutes, which everything else is made of.
-const PERIODS: &str = include_str!("periods.sql");
+/// The rows of an archive, and their sums by series and five minutes, which everything else is
+/// made of.
+const POINTS: &str = include_str!("points.sql");
 
 const DAY_SECONDS: i64 = 86_400;
 
@@ -58,40 +59,27 @@ pub struct Measure {
     pub scale: f64,
 }
 
-/// A gauge that is none, or a scale that no unit has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BadMeasure;
-
 impl Measure {
     /// A metric under its own name, with a scale such as `*100` or `/1048576` after it or
-    /// none.
-    ///
-    /// # Errors
-    /// When the gauge is not one of [`GAUGES`], and when the scale is not between 1e-15 and
-    /// 1e15.
-    pub fn new(gauge: &str, text: &str) -> Result<Self, BadMeasure> {
+    /// none. `None` of a gauge that is not one of [`GAUGES`], and of a scale that is not between
+    /// 1e-15 and 1e15.
+    pub fn new(gauge: &str, text: &str) -> Option<Self> {
         let scaled = text.rfind(['*', '/']).and_then(|place| {
             let (name, end) = text.split_at(place);
             let number: f64 = end.get(1..)?.parse().ok()?;
-            let scale = if end.starts_with('*') {
-                number
-            } else {
-                1.0 / number
-            };
-            Some((name, scale))
+            let is_factor = end.starts_with('*');
+            Some((name, if is_factor { number } else { 1.0 / number }))
         });
         let (name, scale) = scaled.unwrap_or((text, 1.0));
         let known = GAUGES.into_iter().find(|(known, _)| *known == gauge);
-        let (gauge, is_of_instance) = known.ok_or(BadMeasure)?;
+        let (gauge, is_of_instance) = known?;
         let is_sound = (1e-15..=1e15).contains(&scale) && !name.is_empty();
-        is_sound
-            .then(|| Self {
-                gauge,
-                is_of_instance,
-                name: name.to_owned(),
-                scale,
-            })
-            .ok_or(BadMeasure)
+        is_sound.then(|| Self {
+            gauge,
+            is_of_instance,
+            name: name.to_owned(),
+            scale,
+        })
     }
 }
 
@@ -207,42 +195,33 @@ impl Points {
             Key::Text(text) => self.dialect.text(text),
         };
         let time = self.ident(&columns.time);
-        format!(
-            "        select {} as account, {} as region, {} as instance,\n          \
-             {} as gpu,\n          {} as name,\n          {} as metric,\n          \
-             {} as second,\n          {} as value,\n          ({}) as is_placed,\n          \
-             ({}) as is_wanted\n        from {}",
-            key(&columns.account),
-            key(&columns.region),
-            self.ident(&columns.instance),
-            self.gpu(),
-            self.ident(&columns.metric),
-            self.case(|one| format!("'{}'", one.gauge)),
-            self.dialect.seconds(&time, self.time_unit),
-            self.value(),
-            self.placed(),
-            self.wanted(),
-            self.from
+        fill(
+            block(POINTS, "rows"),
+            &[
+                ("account", &key(&columns.account)),
+                ("region", &key(&columns.region)),
+                ("instance", &self.ident(&columns.instance)),
+                ("gpu", &self.gpu()),
+                ("name", &self.ident(&columns.metric)),
+                ("metric", &self.case(|one| format!("'{}'", one.gauge))),
+                ("second", &self.dialect.seconds(&time, self.time_unit)),
+                ("value", &self.value()),
+                ("placed", &self.placed()),
+                ("wanted", &self.wanted()),
+                ("archive", &self.from),
+            ],
         )
     }
 
     /// The statement of points added up by series and five minutes. Its result is what
     /// [`super::statements`] may read in place of the points.
     pub fn periods(&self) -> String {
-        let keys = "p.account, p.region, p.instance, p.gpu, p.metric, p.second";
-        let (value, copies, group) = match self.is_distinct {
-            true => (
-                "max(p.value)",
-                "count(*)",
-                format!("\n      group by {keys}"),
-            ),
-            false => ("p.value", "1", String::new()),
+        let copied = match self.is_distinct {
+            true => block(POINTS, "distinct points"),
+            false => block(POINTS, "every point"),
         };
-        let copied = format!(
-            "select {keys}, {value} as value, {copies} as copies\n      from (\n{}\n      ) as p\
-             \n      where p.is_wanted{group}",
-            self.rows()
-        );
-        fill(&self.dialect.worded(PERIODS), &[("copied", &copied)])
+        let copied = fill(copied, &[("rows", &self.rows())]);
+        let periods = self.dialect.worded(block(POINTS, "periods"));
+        fill(&periods, &[("copied", &copied)])
     }
 }

@@ -110,6 +110,32 @@ fn columns(text: &str) -> Vec<String> {
     all.iter().map(name).collect()
 }
 
+/// The columns of the hours of a bill.
+const BILL: [&str; 22] = [
+    "period",
+    "account",
+    "region",
+    "resource",
+    "instance_type",
+    "hour",
+    "seconds",
+    "kind",
+    "purchase_option",
+    "unit",
+    "currency",
+    "n",
+    "quantity",
+    "n_quantity",
+    "list_cost",
+    "n_list",
+    "contracted_cost",
+    "n_contracted",
+    "effective_cost",
+    "n_effective",
+    "billed_cost",
+    "n_billed",
+];
+
 #[test]
 fn statements_give_the_columns_of_their_tables() {
     for dialect in DIALECTS {
@@ -160,22 +186,24 @@ fn a_name_in_braces_is_a_name() {
 
 #[test]
 fn files_are_read_where_an_engine_reads_files() {
-    let of = |dialect: Dialect, path: &str| dialect.files(path);
-    assert_eq!(
-        of(Dialect::DuckDb, "a'b/").as_deref(),
-        Ok("read_parquet('a''b/**/*.parquet')")
-    );
-    assert_eq!(
-        of(Dialect::DuckDb, "x.csv.gz").as_deref(),
-        Ok("read_csv('x.csv.gz')")
-    );
-    assert_eq!(of(Dialect::Spark, "/a/").as_deref(), Ok("parquet.`/a/`"));
-    for (dialect, path) in [
-        (Dialect::Spark, "x.csv"),
-        (Dialect::Trino, "x.parquet"),
-        (Dialect::DataFusion, "x.parquet"),
+    for (dialect, path, from) in [
+        (Dialect::DuckDb, "a'b/", "read_parquet('a''b/**/*.parquet')"),
+        (Dialect::DuckDb, "x.parquet", "read_parquet('x.parquet')"),
+        (Dialect::DuckDb, "x.csv.gz", "read_csv('x.csv.gz')"),
+        (Dialect::Spark, "/a/", "parquet.`/a/`"),
     ] {
-        assert_eq!(of(dialect, path), Err(NoFiles), "{dialect:?}");
+        let files = dialect.files("points", path);
+        assert_eq!(files, Some((String::new(), from.to_owned())), "{path}");
+    }
+    let (before, from) = Dialect::DataFusion.files("p", "x.csv").expect("a table");
+    assert_eq!(from, "\"p\"");
+    assert_eq!(
+        before,
+        "create external table \"p\" stored as csv location 'x.csv' \
+         options ('format.has_header' 'true');\n\n"
+    );
+    for (dialect, path) in [(Dialect::Spark, "x.csv"), (Dialect::Trino, "x.parquet")] {
+        assert_eq!(dialect.files("points", path), None, "{dialect:?}");
     }
 }
 

@@ -1,5 +1,8 @@
 //! Texts with names in braces.
 
+/// Statements that check what is read, and what scripts say of each.
+pub(super) const CHECKS: &str = include_str!("checks.sql");
+
 /// The block of a file under a title, of blocks that empty lines separate and that begin with
 /// `-- TITLE`.
 pub(super) fn block(file: &'static str, title: &str) -> &'static str {
@@ -12,6 +15,14 @@ pub(super) fn block(file: &'static str, title: &str) -> &'static str {
 pub(super) fn blocks(file: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let all = file.trim_end().split("\n\n");
     all.filter_map(|block| block.strip_prefix("-- ")?.split_once('\n'))
+}
+
+/// A template with the blocks of a file in place of their titles in braces. A block may have
+/// the titles of those after it.
+pub(super) fn expanded(template: &str, file: &'static str) -> String {
+    blocks(file).fold(template.to_owned(), |text, (title, block)| {
+        text.replace(&format!("{{{title}}}"), block)
+    })
 }
 
 /// A template with a text in place of each `{name}`. What is put in is not read again, so
@@ -33,8 +44,7 @@ pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> String {
     text
 }
 
-/// Adds a statement to a script.
-pub(super) fn push(script: &mut String, statement: &str) {
-    script.push_str(statement);
-    script.push_str(";\n\n");
+/// A statement of a check, after what scripts say of it.
+pub(super) fn check(said: &str, statement: &str) -> String {
+    format!("{}\n{statement};\n\n", block(CHECKS, said))
 }

@@ -2,10 +2,11 @@
 
 use super::layout::Table;
 use super::points::Points;
-use super::text::{block, blocks, fill, push};
+use super::text::{CHECKS, block, blocks, check, expanded, fill};
 
 const USAGE: &str = include_str!("usage.sql");
-const CHECKS: &str = include_str!("checks.sql");
+/// What statements have in common. Sums of points are kept as whole readings, and 2^-40 of one.
+const COMMON: &str = include_str!("common.sql");
 
 /// What a run that was made from an archive is said to have asked.
 pub const ASKED: &str = "rollup";
@@ -31,56 +32,9 @@ pub fn statements(points: &Points, periods: Option<&str>) -> Vec<Statement> {
     all.collect()
 }
 
-/// What statements have in common, each before those that it is made of.
-const COMMON: [(&str, &str); 8] = [
-    (
-        "hours",
-        "      select p.account, p.region, p.instance, p.gpu, p.metric, {hour} as period,
-        sum(p.n) as n, sum(p.whole) as whole, sum(p.part) as part, {drops}
-      from {periods} as p
-      group by p.account, p.region, p.instance, p.gpu, p.metric, {hour}",
-    ),
-    (
-        "hour",
-        "cast(floor(cast(p.period as double) / 3600) as bigint) * 3600",
-    ),
-    (
-        "dropped",
-        "cast(g.not_a_number as bigint) as not_a_number,
-  cast(g.negative as bigint) as negative,
-  cast(g.over_100 as bigint) as over_100,
-  cast(g.duplicate as bigint) as duplicate,
-  cast(0 as bigint) as future,
-  {dt} as dt",
-    ),
-    (
-        "drops",
-        "sum(p.not_a_number) as not_a_number,
-    sum(p.negative) as negative, sum(p.over_100) as over_100, sum(p.duplicate) as duplicate",
-    ),
-    (
-        "machine",
-        "cast(g.account as {text}) as account, cast(g.region as {text}) as region,
-  cast(g.instance as {text}) as instance",
-    ),
-    (
-        "day",
-        "cast(floor(cast(p.period as double) / 86400) as bigint)",
-    ),
-    ("mean", "{total} / p.n"),
-    // Whole readings, and 2^-40 of one.
-    (
-        "total",
-        "(cast(p.whole as double) + cast(p.part as double) / 1099511627776)",
-    ),
-];
-
 fn filled(points: &Points, text: &str, periods: Option<&str>) -> String {
     let dialect = points.dialect;
-    let mut text = text.to_owned();
-    for (name, common) in COMMON {
-        text = text.replace(&format!("{{{name}}}"), common);
-    }
+    let mut text = expanded(text, COMMON);
     for (name, value) in [("low", "g.low"), ("high", "g.high"), ("value", "p.value")] {
         text = text.replace(&format!("{{wide_{name}}}"), &widened(value));
     }
@@ -141,46 +95,31 @@ pub fn duplicates_statement(points: &Points) -> String {
 /// The checks of an archive, and the statements of some tables. Where a directory is given,
 /// DuckDB copies each result to files in it.
 pub fn usage_script(points: &Points, tables: &[Table], copies: Option<&str>) -> String {
-    let mut text = String::from(
-        "-- Check first: `unplaced` must be 0. The rows of the result must add up to the rows\n\
-         -- of the files, and `points` is what the statements below add up.\n",
-    );
-    push(&mut text, &rows_statement(points));
-    if points.is_distinct {
-        text.push_str(
-            "-- Check first: `conflicts` must be 0. Of points with the same time, the largest\n\
-             -- counts. If `times` is 0, the statements without --distinct give the same.\n",
-        );
-        push(&mut text, &duplicates_statement(points));
-    } else {
-        text.push_str(
-            "-- Check first: `crowded` must be 0. If it is not, points may have come twice, or lie\n\
-             -- within five seconds: print the statements with --distinct, which cost several\n\
-             -- times as much.\n",
-        );
+    let mut text = check("rows said", &rows_statement(points));
+    text += &match points.is_distinct {
+        true => check("duplicates said", &duplicates_statement(points)),
         // Two points of a period that lie within five seconds.
-        push(&mut text, &filled(points, block(CHECKS, "crowded"), None));
-    }
+        false => {
+            let crowded = filled(points, block(CHECKS, "crowded"), None);
+            check("crowded said", &crowded)
+        }
+    };
     for (number, one) in statements(points, None).iter().enumerate() {
         if !tables.contains(&one.table) {
             continue;
         }
-        text.push_str(&format!("-- {}\n", one.title));
-        match copies {
-            None => push(&mut text, &one.text),
-            Some(folder) => {
-                let folder = format!("{folder}/{}", one.table.name());
-                let folder = points.dialect.text(&folder);
-                // Files that gpucost reads, those of each statement under a name of their own.
-                let statement = format!(
-                    "copy (\n{}\n) to {folder} (format parquet, compression gzip, \
-                     row_group_size 61440, partition_by (dt), \
-                     filename_pattern 'part-{number:02}-{{i}}', overwrite_or_ignore true)",
-                    one.text
-                );
-                push(&mut text, &statement);
-            }
-        }
+        let copied = copies.map(|folder| {
+            // Files that gpucost reads, those of each statement under a name of their own.
+            let folder = format!("{folder}/{}", one.table.name());
+            let values = [
+                ("statement", one.text.as_str()),
+                ("folder", &points.dialect.text(&folder)),
+                ("number", &format!("{number:02}")),
+            ];
+            fill(block(CHECKS, "copy"), &values)
+        });
+        let statement = copied.as_ref().unwrap_or(&one.text);
+        text += &format!("-- {}\n{statement};\n\n", one.title);
     }
     text
 }

@@ -1,3 +1,30 @@
+-- rows
+        select {account} as account, {region} as region, {instance} as instance,
+          {gpu} as gpu,
+          {name} as name,
+          {metric} as metric,
+          {second} as second,
+          {value} as value,
+          ({placed}) as is_placed,
+          ({wanted}) as is_wanted
+        from {archive}
+
+-- every point
+select p.account, p.region, p.instance, p.gpu, p.metric, p.second, p.value as value, 1 as copies
+      from (
+{rows}
+      ) as p
+      where p.is_wanted
+
+-- distinct points
+select p.account, p.region, p.instance, p.gpu, p.metric, p.second, max(p.value) as value, count(*) as copies
+      from (
+{rows}
+      ) as p
+      where p.is_wanted
+      group by p.account, p.region, p.instance, p.gpu, p.metric, p.second
+
+-- periods
 select account, region, instance, gpu, metric, period,
   count(valid) as n,
   count(case when valid >= 1 then 1 end) as active,
