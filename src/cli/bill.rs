@@ -8,13 +8,13 @@ use super::{Io, audit, bill_history, bill_record, documents, estate, live, outpu
 use crate::analysis::expected_bill;
 use crate::billing::{Bill, BillKey, Expected, Ledger, ResourceHours, TooLarge};
 use crate::config::SettingsFile;
-use crate::domain::{BillLine, Currency, Gap, shell_word, shown};
+use crate::domain::{BillFiles, BillLine, Currency, Gap, shell_word, shown};
 use crate::report::text::counted;
-use crate::report::{BillAudit, BillOrigin, BillSource, bill_answer, negotiated_rates, price_file};
+use crate::report::{BillAudit, BillOrigin, bill_answer, negotiated_rates, price_file};
 use crate::sources::SourceError;
 use crate::sources::aws::Notice;
 use crate::sources::files::{
-    BillError, BillFiles, BillOptions, read_bill, read_bill_of, try_writing, write_whole,
+    BillError, BillOptions, read_bill, read_bill_of, try_writing, write_whole,
 };
 use crate::sources::store::Place;
 use clap::{Args, ValueHint};
@@ -107,11 +107,15 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
     let kept = kept.map_err(bill_record::refused)?;
     let bill = ledger.finish().map_err(too_large)?;
     let origin = BillOrigin {
+        paths: args.files.iter().map(Place::word).collect(),
+        read,
+        stated_currency: args.currency,
         audit: compared.as_ref().map(|one| one.origin.clone()),
-        ..origin(args, &read)
     };
     documents::print(&bill_answer(&bill, &origin), format, out, io)?;
-    output::say(&closing_line(&bill, &read), out, io);
+    let lines = counted(bill.lines, "line", "lines");
+    let files = counted(origin.read.files.len() as u64, "file", "files");
+    output::say(&format!("read {lines} of {files}"), out, io);
     if let Some((place, kept)) = args.record.as_ref().zip(kept) {
         bill_record::keep(kept, place, (&args.estate, &settings), io)?;
     }
@@ -126,22 +130,20 @@ pub(super) fn run(args: &BillArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure>
         output::warn(warning, out, io);
         code = output::close("compared", (instances, 0), &gaps, &args.estate, io);
     }
-    if args.estate.strict && code == ExitCode::Done && !origin.other_currencies.is_empty() {
+    if args.estate.strict && code == ExitCode::Done && !origin.read.other_currencies.is_empty() {
         let hint = "the last table names the currencies; leave out `--strict` to go without them";
         output::complain("rows of the bill were left out", hint, io);
         code = ExitCode::Incomplete;
     }
-    match &args.write_prices {
-        Some(path) => {
-            let written = write_prices(path, &bill, args, io)?;
-            Ok(if code == ExitCode::Done {
-                written
-            } else {
-                code
-            })
-        }
-        None => Ok(code),
-    }
+    let Some(path) = &args.write_prices else {
+        return Ok(code);
+    };
+    let written = write_prices(path, &bill, args, io)?;
+    Ok(if code == ExitCode::Done {
+        written
+    } else {
+        code
+    })
 }
 
 /// Reads the bill. Where all of it is on this host, nothing is waited for.
@@ -260,33 +262,6 @@ fn check_files(args: &BillArgs) -> Result<(), Failure> {
         try_writing(path).map_err(|error| output::unwritable(path, error))?;
     }
     Ok(())
-}
-
-fn origin(args: &BillArgs, read: &BillFiles) -> BillOrigin {
-    let sources = read.files.iter().map(|file| BillSource {
-        name: file.path.to_string_lossy().into_owned(),
-        form: file.form.name(),
-        rows: file.rows,
-    });
-    BillOrigin {
-        paths: args.files.iter().map(Place::word).collect(),
-        files: sources.collect(),
-        superseded: read.superseded,
-        other_currencies: read.other_currencies.clone(),
-        untimed: read.untimed,
-        estimates: read.estimates,
-        in_two_forms: read.in_two_forms.clone(),
-        stated_currency: args.currency,
-        audit: None,
-    }
-}
-
-fn closing_line(bill: &Bill, read: &BillFiles) -> String {
-    format!(
-        "read {} of {}",
-        counted(bill.lines, "line", "lines"),
-        counted(read.files.len() as u64, "file", "files")
-    )
 }
 
 fn write_prices(

@@ -3,6 +3,7 @@
 mod advice;
 mod aws_partition;
 mod bill;
+mod bill_files;
 mod cause;
 mod claim;
 mod commitment;
@@ -69,6 +70,7 @@ mod workload_key;
 pub use advice::{Action, ActionKind, Risk, Target};
 pub use aws_partition::partition;
 pub use bill::{BillCosts, BillLine, LineKind, PodShare, SharedPart, bare_id};
+pub use bill_files::{BillFile, BillFiles, BillForm};
 pub use cause::{
     ANSWER_FIELDS, Cause, CauseKind, Detail, FALLBACKS, FIGURES, FailureKind, POINT_REJECTIONS,
 };

@@ -36,7 +36,7 @@ pub use audit::{
     AuditScreen, AuditTable, audit_doc, audit_list, audit_openmetrics, audit_schema, audit_screen,
     audit_workbook, focus_csv,
 };
-pub use bill::{BillAudit, BillOrigin, BillSource, bill_answer, negotiated_rates, price_file};
+pub use bill::{BillAudit, BillOrigin, bill_answer, negotiated_rates, price_file};
 pub use diff::{diff_doc, diff_schema};
 pub use doc::{
     CsvRows, Doc, Given, Head, Kind, Level, Missing, Plot, PlotKind, Printed, Record, Step, Table,

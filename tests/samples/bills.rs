@@ -3,8 +3,9 @@
 
 use crate::support::data::shared;
 use gpucost::billing::{Bill, CurrencyBill, Ledger};
+use gpucost::domain::{BillFiles, BillForm};
 use gpucost::domain::{Currency, Provider};
-use gpucost::sources::files::{BillFiles, BillForm, BillOptions, read_bill};
+use gpucost::sources::files::{BillOptions, read_bill};
 use rust_decimal::Decimal;
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! The answer of `gpucost bill`.
 
 use super::comparison;
-use super::figures::{Amounts, percentage};
+use super::figures::Amounts;
 use super::notes;
 use super::origin::BillOrigin;
 use super::own_prices::negotiated_rates;
@@ -11,6 +11,7 @@ use crate::domain::Window;
 use crate::report::doc::{Doc, Given, Step, Value};
 use crate::report::shared::text::{counted, minute, shell_word};
 use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
 use std::collections::BTreeSet;
 
 /// What a bill amounts to.
@@ -60,7 +61,12 @@ fn headline(bill: &Bill) -> String {
 }
 
 fn given(bill: &Bill, origin: &BillOrigin) -> Vec<Given> {
-    let forms: BTreeSet<&str> = origin.files.iter().map(|file| file.form).collect();
+    let forms: BTreeSet<&str> = origin
+        .read
+        .files
+        .iter()
+        .map(|file| file.form.name())
+        .collect();
     let forms: Vec<&str> = forms.into_iter().collect();
     let codes = bill.currencies.iter().map(|part| part.currency.code());
     let codes = codes.collect::<Vec<_>>().join(", ");
@@ -73,7 +79,7 @@ fn given(bill: &Bill, origin: &BillOrigin) -> Vec<Given> {
         Some(_) => "the bill, and --currency where it has none",
         None => "the bill",
     };
-    let files = Value::Count(origin.files.len() as u64);
+    let files = Value::Count(origin.read.files.len() as u64);
     let usage = "the first and the last usage";
     let mut given = vec![
         Given::new("files", "files", files, forms.join(", ")),
@@ -110,7 +116,7 @@ fn steps_of(bill: &CurrencyBill, is_one_of_many: bool) -> Vec<Step> {
         String::new()
     };
     let step = |name: &str, arithmetic: String, result: Option<Decimal>| {
-        let result = Value::Percent(percentage(result)?);
+        let result = Value::Percent(result?.to_f64()?);
         Some(Step::new(
             format!("{name}{of_currency}"),
             arithmetic,

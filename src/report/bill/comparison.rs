@@ -1,7 +1,7 @@
 //! A bill beside an audit: differences by name, instances, and how what is billed was used.
 
 use super::cents::{cents, in_cents};
-use super::figures::{Amounts, hours, percentage};
+use super::figures::{Amounts, hours};
 use crate::billing::{
     Bill, ComparedInstance, Comparison, CurrencyBill, DifferenceName, DifferenceReason, UsedCost,
 };
@@ -9,6 +9,7 @@ use crate::domain::{Currency, LineKind, Money};
 use crate::report::doc::{Step, Table, Value, columns};
 use crate::report::reserved::CURRENCIES;
 use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -52,7 +53,7 @@ columns! {
         money "spare_cost", "spare", Narrow(0), row.2[1], "The rest of periods in which a GPU worked.";
         money "idle_cost", "idle", Narrow(0), row.2[2], "";
         money "unmeasured_cost", "unmeasured", Narrow(0), row.2[3], "";
-        opt percent "idle_percent", "idle share", Narrow(0), percentage(row.1.idle_percent()), "Of what was measured.";
+        opt percent "idle_percent", "idle share", Narrow(0), row.1.idle_percent(), "Of what was measured.";
         word[CURRENCIES] "currency", "currency", Wide, row.2[0].currency().code(), "";
     }
 }
@@ -208,7 +209,8 @@ pub(super) fn steps(bill: &CurrencyBill, of_currency: &str) -> Vec<Step> {
         total,
     )];
     let used = comparison.used();
-    steps.extend(percentage(used.idle_percent()).map(|share| {
+    let share = used.idle_percent().and_then(|share| share.to_f64());
+    steps.extend(share.map(|share| {
         let words = format!(
             "{} / ({} − {} not measured)",
             amounts.text(used.idle),

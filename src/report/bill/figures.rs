@@ -5,7 +5,6 @@ use crate::domain::{Currency, Money};
 use crate::report::doc::Value;
 use crate::report::shared::text::money;
 use rust_decimal::Decimal;
-use rust_decimal::prelude::ToPrimitive;
 
 /// Amounts of a bill in one currency.
 #[derive(Debug, Clone, Copy)]
@@ -27,11 +26,7 @@ impl Amounts {
     }
 }
 
-pub(super) fn percentage(percent: Option<Decimal>) -> Option<f64> {
-    percent?.to_f64()
-}
-
 /// Hours, to the hundredth of one.
 pub(super) fn hours(hours: Option<Decimal>) -> Value {
-    Value::of(percentage(hours), |hours| Value::Number(hours, 2))
+    Value::make_number(hours, 2)
 }

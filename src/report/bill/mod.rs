@@ -10,5 +10,5 @@ mod own_prices;
 mod sheets;
 
 pub use answer::bill_answer;
-pub use origin::{BillAudit, BillOrigin, BillSource};
+pub use origin::{BillAudit, BillOrigin};
 pub use own_prices::{negotiated_rates, price_file};

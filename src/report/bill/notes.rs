@@ -33,16 +33,16 @@ pub(super) fn caveats(bill: &Bill, origin: &BillOrigin) -> Vec<String> {
     let is_compared = origin.audit.is_some();
     let mut caveats = Vec::new();
     sentences! { caveats;
-        for payer in &origin.in_two_forms => "Files of several formats have lines of the payer {}: what is in more than one of them is counted again. Pass the files of one export.", fit(payer, NAME);
-        if origin.estimates > 0 => "{} of gpucost, from an export of an audit: no cloud has billed these amounts.", counted(origin.estimates, "line is an estimate", "lines are estimates");
+        for payer in &origin.read.in_two_forms => "Files of several formats have lines of the payer {}: what is in more than one of them is counted again. Pass the files of one export.", fit(payer, NAME);
+        if origin.read.estimates > 0 => "{} of gpucost, from an export of an audit: no cloud has billed these amounts.", counted(origin.read.estimates, "line is an estimate", "lines are estimates");
         for (amounts, costs) in rounded => "Effective costs{} are rounded to whole units in each of {}: they add up to {}, and what was billed to {}. Trust the billed amounts.", of(costs.provider), counted(costs.lines, "line", "lines"), amounts.text(costs.effective), amounts.text(costs.billed);
         for taken in parts().filter_map(taken_back) => "What instances and types are billed has the on-demand price of hours that savings plans cover. Lines of the kind negation take {taken} back, for all that is covered.";
-        if origin.untimed > 0 => "{} a time that is none: the amounts count, and the period is without them.", counted(origin.untimed, "row has", "rows have");
+        if origin.read.untimed > 0 => "{} a time that is none: the amounts count, and the period is without them.", counted(origin.read.untimed, "row has", "rows have");
         if is_apart => "The bill has no hour of any instance of the audit: compare the accounts, the regions and the times of both.";
         for (allocated, cost) in parts().filter_map(divided) => "Pods have {allocated} of instances that cost {cost}: AWS divides an instance that ran for a part of an hour as though it ran for all of it.";
         for hours in prepaid => "{} hours of GPU instances have a list price, cost nothing and name no commitment: they are taken as hours of Capacity Blocks. Their fees are in the sheet of kinds, under other, and not in what the GPU instances cost; rates and coverage leave the hours out.", hours.round_dp(2).normalize();
         if uninvoiced > 0 => "{} without an invoice: until the invoice is final, the bill may change.", counted(uninvoiced, "line is", "lines are");
-        if origin.superseded > 0 => "Skipped {} of earlier readings of a billing period.", counted(origin.superseded, "file", "files");
+        if origin.read.superseded > 0 => "Skipped {} of earlier readings of a billing period.", counted(origin.read.superseded, "file", "files");
         if has_volumes && is_compared => "Volumes and addresses belong to the instances that have them at the time of the audit. Others are in the sheet of kinds alone.";
         if has_volumes && !is_compared => "A bill does not say to which instance a volume or an address belongs: they are in the sheet of kinds.";
     }
@@ -110,7 +110,7 @@ pub(super) fn missing(bill: &Bill, origin: &BillOrigin) -> Vec<Missing> {
              outside the hours of the audit",
         ));
     }
-    let codes = origin.other_currencies.iter();
+    let codes = origin.read.other_currencies.iter();
     missing.extend(codes.map(|(code, rows)| {
         let rows = counted(*rows, "row is", "rows are");
         Missing::new(

@@ -1,24 +1,13 @@
 //! Where a bill is from.
 
-use crate::domain::{Currency, Window};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::domain::{BillFiles, Currency, Window};
 
 /// Where a bill is from.
 #[derive(Debug, Clone, Default)]
 pub struct BillOrigin {
     /// What was given on the command line.
     pub paths: Vec<String>,
-    pub files: Vec<BillSource>,
-    /// Files of earlier readings of a billing period, which were left out.
-    pub superseded: u64,
-    /// Rows that were left out, by the code of their currency.
-    pub other_currencies: BTreeMap<String, u64>,
-    /// Rows whose times are no times.
-    pub untimed: u64,
-    /// Rows that are estimates of gpucost's own.
-    pub estimates: u64,
-    /// Payers that files of more than one format have lines of.
-    pub in_two_forms: BTreeSet<String>,
+    pub read: BillFiles,
     /// The currency of rows without one, where it was given by hand.
     pub stated_currency: Option<Currency>,
     /// What it is compared with.
@@ -36,13 +25,4 @@ pub struct BillAudit {
     pub left_out: u64,
     /// Days between the first and the last whose hours no run has kept.
     pub days_missing: u64,
-}
-
-/// A file of a bill.
-#[derive(Debug, Clone)]
-pub struct BillSource {
-    pub name: String,
-    /// Its format, such as `FOCUS 1.2`.
-    pub form: &'static str,
-    pub rows: u64,
 }

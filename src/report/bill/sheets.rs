@@ -1,13 +1,13 @@
 //! Rows of a bill.
 
 use super::comparison;
-use super::figures::{Amounts, hours, percentage};
-use super::origin::{BillOrigin, BillSource};
+use super::figures::{Amounts, hours};
+use super::origin::BillOrigin;
 use crate::billing::{
     Bill, CommitmentUse, CurrencyBill, DerivedRate, GroupCost, InstanceCost, KindCost, Parts,
     PodCost, RateRefusal, Tally, TypeCost, percent_of,
 };
-use crate::domain::{Money, PurchaseOption};
+use crate::domain::{BillFile, Money, PurchaseOption};
 use crate::report::doc::{Column, Table, columns};
 use crate::report::reserved::CURRENCIES;
 use rust_decimal::Decimal;
@@ -51,8 +51,8 @@ columns! {
         opt money "contracted_cost", "contracted", Wide, sum(row.1, row.0.parts.total().contracted), "";
         opt money "effective_cost", "effective", Narrow(0), sum(row.1, row.0.parts.total().effective), "";
         opt money "billed_cost", "billed", Narrow(0), sum(row.1, row.0.parts.total().billed), "";
-        opt percent "coverage_percent", "covered", Narrow(0), percentage(row.0.parts.coverage_percent()), "Of commitments, at list price.";
-        opt percent "savings_percent", "saved", Narrow(0), percentage(row.0.parts.savings_percent()), "Against the list price.";
+        opt percent "coverage_percent", "covered", Narrow(0), row.0.parts.coverage_percent(), "Of commitments, at list price.";
+        opt percent "savings_percent", "saved", Narrow(0), row.0.parts.savings_percent(), "Against the list price.";
         word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
     }
 }
@@ -90,7 +90,7 @@ columns! {
         opt money "used_cost", "used", Narrow(0), sum(row.1, row.0.used), "";
         opt money "used_by_gpu_instances_cost", "by GPU instances", Narrow(0), sum(row.1, row.0.used_by_instances), "";
         opt money "unused_cost", "unused", Narrow(0), sum(row.1, row.0.unused), "";
-        opt percent "utilization_percent", "utilization", Narrow(0), percentage(row.0.utilization_percent()), "";
+        opt percent "utilization_percent", "utilization", Narrow(0), row.0.utilization_percent(), "";
         opt money "fees_cost", "fees", Wide, sum(row.1, row.0.fees), "What was invoiced for it.";
         word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
     }
@@ -102,7 +102,7 @@ columns! {
         cell "gpu_hours", "GPU hours", Narrow(0), hours(Some(row.0.gpu_hours)), "";
         opt money "gpu_instances_cost", "GPU instances", Narrow(0), sum(row.1, row.0.instances), "";
         opt money "effective_cost", "effective", Narrow(0), sum(row.1, row.0.all), "";
-        opt percent "share_percent", "share", Narrow(0), percentage(share(row.0, row.1)), "Of the whole bill.";
+        opt percent "share_percent", "share", Narrow(0), share(row.0, row.1), "Of the whole bill.";
         word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
     }
 }
@@ -131,7 +131,7 @@ columns! {
         cell "hours", "hours", Narrow(0), hours(Some(row.0.hours)), "";
         opt price "list_hourly", "list", Narrow(0), amount(row.1, row.0.list_hourly), "";
         opt price "hourly", "paid", Narrow(0), amount(row.1, row.0.hourly), "";
-        opt percent "discount_percent", "discount", Narrow(0), percentage(row.0.discount_percent()), "";
+        opt percent "discount_percent", "discount", Narrow(0), row.0.discount_percent(), "";
         opt date "effective_date", "last day", Wide, row.0.last_day, "The last day on which it held.";
         text "note", "note", Narrow(0), note(row.0, Amounts(row.1.currency)), "";
         word[CURRENCIES] "currency", "currency", Wide, row.1.currency.code(), "";
@@ -139,9 +139,9 @@ columns! {
 }
 
 columns! {
-    fn sources<'a>(row: &'a BillSource) {
-        text "file", "file", Narrow(0), row.name.clone(), "";
-        text "form", "form", Narrow(0), row.form.to_owned(), "";
+    fn sources<'a>(row: &'a BillFile) {
+        text "file", "file", Narrow(0), row.path.to_string_lossy().into_owned(), "";
+        text "form", "form", Narrow(0), row.form.name().to_owned(), "";
         count "rows", "rows", Narrow(0), row.rows, "";
     }
 }
@@ -174,7 +174,7 @@ pub(super) fn all(bill: &Bill, origin: &BillOrigin) -> Vec<Table> {
         "FILES",
         noun,
         sources(),
-        &origin.files,
+        &origin.read.files,
     ));
     tables.extend(more.into_iter().filter(|table| !table.rows.is_empty()));
     tables

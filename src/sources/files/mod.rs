@@ -17,7 +17,7 @@ mod terraform;
 mod units;
 
 pub use arrivals::{ArrivalsError, MOST_ARRIVALS, read_arrivals};
-pub use bills::{BillError, BillFile, BillFiles, BillForm, BillOptions, read_bill, read_bill_of};
+pub use bills::{BillError, BillOptions, read_bill, read_bill_of};
 pub use estate::{
     CommitmentsError, Demo, EstateError, Keep, Recorder, Recording, RecordingError, Replaced,
     commitments_schema, demo_estate, estate_schema, parse_estate, read_commitments, read_estate,

@@ -2,8 +2,7 @@
 //! of another version, or in two readings of which the later one has more.
 
 use super::error::BillError;
-use super::form::BillForm;
-use crate::domain::{BillLine, LineKind};
+use crate::domain::{BillForm, BillLine, LineKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};

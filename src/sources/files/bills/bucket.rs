@@ -6,7 +6,8 @@ use super::folder::{
     Files, Names, Tree, check_twice, files_in, is_file_name, is_of_period, latest, names_of,
     path_of,
 };
-use super::{BillFiles, BillOptions, Reader, Take, unread};
+use super::{BillOptions, Reader, Take, unread};
+use crate::domain::BillFiles;
 use crate::sources::store::{BucketAccess, BucketPlace, Place, Store, connect};
 use std::collections::BTreeMap;
 use std::fs::File;

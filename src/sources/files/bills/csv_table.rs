@@ -2,8 +2,9 @@
 
 use super::error::Problem;
 use super::fields::{Cell, Row};
-use super::form::{BillForm, BillOptions, Reading};
+use super::form::{BillOptions, Reading};
 use super::line::Read as Line;
+use crate::domain::BillForm;
 use crate::sources::files::shared::rows::ShortRows;
 use std::cell;
 use std::io::{self, Read};

@@ -3,28 +3,8 @@
 use super::fields::{Fields, Places, Row, TagPlaces};
 use super::line::Read;
 use super::{cur, focus};
-use crate::domain::{Currency, named_enum};
+use crate::domain::{BillForm, Currency};
 use std::collections::BTreeSet;
-
-named_enum! {
-    /// A format that bills come in.
-    BillForm {
-        /// Cost and Usage Report 2.0 of AWS.
-        Cur2 = "CUR 2.0",
-        /// The Cost and Usage Report before it.
-        LegacyCur = "legacy CUR",
-        Focus10 = "FOCUS 1.0",
-        Focus11 = "FOCUS 1.1",
-        Focus12 = "FOCUS 1.2",
-        Focus13 = "FOCUS 1.3",
-    }
-}
-
-impl BillForm {
-    fn is_focus(self) -> bool {
-        !matches!(self, Self::Cur2 | Self::LegacyCur)
-    }
-}
 
 /// What is read of a bill beside its amounts.
 #[derive(Debug, Clone, Default)]

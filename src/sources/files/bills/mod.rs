@@ -22,9 +22,9 @@ mod values;
 
 pub use bucket::read_bill_of;
 pub use error::BillError;
-pub use form::{BillForm, BillOptions};
+pub use form::BillOptions;
 
-use crate::domain::BillLine;
+use crate::domain::{BillFile, BillFiles, BillForm, BillLine};
 use crate::sources::files::shared::bounded::Bounded;
 use alike::{Lines, Seen};
 use error::Problem;
@@ -44,31 +44,6 @@ const TEXT_MARK: &[u8] = "\u{feff}".as_bytes();
 const GZIP_MARK: &[u8] = &[0x1f, 0x8b];
 const ZIP_MARK: &[u8] = b"PK\x03\x04";
 const ZSTD_MARK: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-
-/// A file of a bill that was read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BillFile {
-    pub path: PathBuf,
-    pub form: BillForm,
-    pub rows: u64,
-}
-
-/// What was read of a bill beside its lines.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BillFiles {
-    /// In order of reading.
-    pub files: Vec<BillFile>,
-    /// Files of earlier readings of a billing period, which were left out.
-    pub superseded: u64,
-    /// Rows in currencies that gpucost has no amounts in, by code; left out.
-    pub other_currencies: BTreeMap<String, u64>,
-    /// Rows whose times are no times. Their amounts count, and no hour has them.
-    pub untimed: u64,
-    /// Rows that gpucost itself has estimated, in an export of an audit.
-    pub estimates: u64,
-    /// Payers that files of more than one format have lines of.
-    pub in_two_forms: BTreeSet<String>,
-}
 
 /// Takes a line; breaks when it has enough.
 type Take<'a> = &'a mut dyn FnMut(BillLine) -> ControlFlow<()>;

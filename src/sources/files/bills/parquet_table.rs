@@ -3,9 +3,10 @@
 use super::csv_table::Each;
 use super::error::Problem;
 use super::fields::{Cell, Row};
-use super::form::{BillForm, BillOptions, Reading};
+use super::form::{BillOptions, Reading};
 use super::pages::{UnpackedPages, is_read};
 use super::parquet_values::{Meaning, Values, meaning_of, pairs, values_of};
+use crate::domain::BillForm;
 use parquet::basic::Compression;
 use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::errors::ParquetError;
