@@ -11,9 +11,9 @@ use crate::report::BillAudit;
 use crate::sources::aws::Notice;
 use crate::sources::files::{HistoryError, Records};
 use crate::sources::store::{BucketAccess, Place};
+use crate::trend::date_of;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use std::io::ErrorKind;
 
 /// What a history keeps of the hours of instances.
@@ -106,15 +106,14 @@ async fn read(
 
 /// The first of the days, and the one after the last, where flags say so.
 fn days(args: &EstateArgs, io: &Io<'_>) -> Result<(Option<Date>, Option<Date>), Failure> {
-    let date = |at: Timestamp| at.to_zoned(TimeZone::UTC).date();
-    let end = args.as_of.map(date);
+    let end = args.as_of.map(date_of);
     let Some(lookback) = &args.lookback else {
         return Ok((None, end));
     };
     let lookback = parse_duration(lookback).map_err(Failure::input)?;
     let as_of = args.as_of.unwrap_or(io.now);
     let first = as_of.checked_sub(lookback).unwrap_or(Timestamp::MIN);
-    Ok((Some(date(first)), end))
+    Ok((Some(date_of(first)), end))
 }
 
 /// The flags that lead to the same days, each with a blank before it.

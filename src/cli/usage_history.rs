@@ -5,19 +5,19 @@ use super::Io;
 use super::args::{EstateArgs, OutputArgs, Resolution};
 use super::exit::{ExitCode, Failure, is_full};
 use super::output::say;
-use crate::domain::{Window, shell_word};
+use crate::domain::{Window, safe, shell_word};
 use crate::gather::GatherOptions;
 use crate::report::text::counted;
 use crate::sources::SourceError;
 use crate::sources::aws::AwsOptions;
 use crate::sources::files::{History, HistoryError};
 use crate::sources::store::{BucketAccess, Place};
+use crate::trend::date_of;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
 
 /// Problems that are named one by one.
-const MOST_NAMED: usize = 3;
+pub(super) const MOST_NAMED: usize = 3;
 
 /// A place to open, for the days of a window.
 pub(super) struct Wanted<'a> {
@@ -66,8 +66,8 @@ pub(super) fn wanted<'a>(
         );
     }
     let start = options.as_of.checked_sub(options.lookback);
-    let date = |at: Timestamp| at.to_zoned(TimeZone::UTC).date();
-    let days = (date(start.unwrap_or(Timestamp::MIN)), date(options.as_of));
+    let start = date_of(start.unwrap_or(Timestamp::MIN));
+    let days = (start, date_of(options.as_of));
     Ok(Some(Wanted { place, days }))
 }
 
@@ -103,8 +103,7 @@ pub(super) async fn open_rollups(
     access: &BucketAccess,
     (window, now): (Window, Timestamp),
 ) -> Result<History, HistoryError> {
-    let date = |at: Timestamp| at.to_zoned(TimeZone::UTC).date();
-    let days = (date(window.start), date(window.end));
+    let days = (date_of(window.start), date_of(window.end));
     History::open_to_read(place, access, days, now).await
 }
 
@@ -142,22 +141,26 @@ pub(super) fn unopened(error: HistoryError) -> Failure {
 /// What could not be read or written. The report does not depend on it: such days were read
 /// from CloudWatch.
 pub(super) fn warn(history: &History, args: &OutputArgs, io: &mut Io<'_>) {
-    let problems = history.problems();
+    let hint = "\nhint: the metrics were read from CloudWatch; if the file is damaged or missing, \
+                delete the file of its name in `usage_run`, which ends this warning";
+    say_unused(&history.problems(), hint, args, io);
+}
+
+/// Says which files of a history cannot be used, the first of them by name, each with a hint.
+pub(super) fn say_unused(
+    problems: &[HistoryError],
+    hint: &str,
+    args: &OutputArgs,
+    io: &mut Io<'_>,
+) {
     for problem in problems.iter().take(MOST_NAMED) {
-        let line = format!(
-            "warning: the history cannot use {problem}\nhint: the metrics were read from \
-             CloudWatch; if the file is damaged or missing, delete the file of its name in \
-             `usage_run`, which ends this warning"
-        );
-        say(&line, args, io);
+        let line = safe(&format!("warning: the history cannot use {problem}"));
+        say(&format!("{line}{hint}"), args, io);
     }
     let further = problems.len().saturating_sub(MOST_NAMED);
     if further > 0 {
         let files = counted(further as u64, "more file", "more files");
-        say(
-            &format!("warning: the history cannot use {files}"),
-            args,
-            io,
-        );
+        let line = format!("warning: the history cannot use {files}");
+        say(&line, args, io);
     }
 }

@@ -81,9 +81,9 @@ pub(in crate::cli) struct RecordArgs {
     pub risk: Option<RiskChoice>,
 }
 
-/// Which history, and how its bucket is reached.
+/// `gpucost history verify`.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct PlaceArgs {
+pub(in crate::cli) struct VerifyArgs {
     /// Directory, or s3://BUCKET/PREFIX [default: `history`]
     #[arg(value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath)]
     pub place: Option<Place>,
@@ -91,13 +91,6 @@ pub(in crate::cli) struct PlaceArgs {
     pub bucket: BucketArgs,
     #[command(flatten)]
     pub out: OutputArgs,
-}
-
-/// `gpucost history verify`.
-#[derive(Debug, Args)]
-pub(in crate::cli) struct VerifyArgs {
-    #[command(flatten)]
-    pub place: PlaceArgs,
     /// Exit with code 3 for half-written files and files of others, too
     #[arg(long, help_heading = "Output")]
     pub strict: bool,

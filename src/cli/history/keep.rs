@@ -1,23 +1,20 @@
 //! Keeping an audit.
 
-use super::places::{failed, place_of};
+use super::places::Opening;
 use crate::analysis::{Audit, DayFacts, KeptAudit};
 use crate::cli::args::{EstateArgs, OutputArgs};
 use crate::cli::exit::Failure;
-use crate::cli::{Io, estate, live, usage_history};
+use crate::cli::{Io, estate};
 use crate::config::SettingsFile;
 use crate::domain::{Policy, latest_believed};
 use crate::report::{KeptRun, kept_run_text};
-use crate::sources::aws::Notice;
 use crate::sources::files::{HistoryError, Records};
-use crate::sources::store::{BucketAccess, Place};
+use crate::sources::store::Place;
 use crate::usage::Estate;
-use jiff::Timestamp;
 
 /// Where an audit will be kept, with what its estate tells of single days.
 pub(in crate::cli) struct Keeping {
-    place: Place,
-    access: BucketAccess,
+    history: Opening,
     facts: DayFacts,
 }
 
@@ -55,8 +52,7 @@ impl Keeping {
         }
         let aws = estate::aws_options(&args.aws, settings, io);
         Ok(Self {
-            place: place_of(named.or(args.history.as_ref())),
-            access: usage_history::bucket_access(&aws, io),
+            history: Opening::of(named.or(args.history.as_ref()), &aws, io),
             facts: day_facts(estate, (args, settings), io),
         })
     }
@@ -73,34 +69,32 @@ impl Keeping {
         io: &Io<'_>,
     ) -> Result<String, Failure> {
         let mut kept = KeptAudit::of(audit, &self.facts, policy.hours_per_month);
-        let done = live::run(out, &Notice::default(), io, async |progress| {
-            progress("history");
-            self.record(&mut kept, io.now).await
-        });
-        let is_new = done?.map_err(|error| failed(error, &self.place))?;
+        let now = io.now;
+        let is_new = self.history.run(out, io, async |records: Records| {
+            record(&records.at(now), &mut kept).await
+        })?;
         Ok(kept_run_text(&KeptRun {
             run_id: &kept.run.run_id,
-            place: &self.place.to_string(),
+            place: &self.history.place.to_string(),
             days: &kept.run.days,
             actions: kept.actions.len(),
             is_new,
         }))
     }
+}
 
-    /// Keeps what is new of an audit; whether it was not kept before.
-    async fn record(&self, kept: &mut KeptAudit, now: Timestamp) -> Result<bool, HistoryError> {
-        let records = Records::open(&self.place, &self.access).await?.at(now);
-        let known = records.kept().await?;
-        if known.has(&kept.run.run_id) {
-            return Ok(false);
-        }
-        kept.leave_out(&known.days(&kept.run.scope));
-        let KeptAudit {
-            run,
-            rows,
-            actions,
-            hours,
-        } = kept;
-        records.record(run, rows, actions, hours).await
+/// Keeps what is new of an audit; whether it was not kept before.
+async fn record(records: &Records, kept: &mut KeptAudit) -> Result<bool, HistoryError> {
+    let known = records.kept().await?;
+    if known.has(&kept.run.run_id) {
+        return Ok(false);
     }
+    kept.leave_out(&known.days(&kept.run.scope));
+    let KeptAudit {
+        run,
+        rows,
+        actions,
+        hours,
+    } = kept;
+    records.record(run, rows, actions, hours).await
 }

@@ -1,17 +1,15 @@
 //! Reading the nights that a history keeps, for the commands that add them up.
 
-use super::places::{check, failed, place_of};
+use super::places::{Opening, check};
 use crate::cli::args::OutputArgs;
 use crate::cli::exit::{ExitCode, Failure};
-use crate::cli::{Io, live, output, usage_history};
+use crate::cli::usage_history::MOST_NAMED;
+use crate::cli::{Io, output, usage_history};
 use crate::domain::{latest_believed, shell_word};
-use crate::report::text::{counted, safe};
-use crate::sources::aws::{AwsOptions, Notice};
+use crate::report::text::safe;
+use crate::sources::aws::AwsOptions;
 use crate::sources::files::{Recorded, Records};
 use crate::sources::store::Place;
-
-/// Problems that are named one by one.
-const MOST_NAMED: usize = 3;
 
 /// What a place keeps, and whether all of it could be read. A day of which a file cannot be
 /// used counts as not recorded, and not as one without costs.
@@ -21,15 +19,12 @@ pub(in crate::cli) fn read_nights(
     out: &OutputArgs,
     io: &mut Io<'_>,
 ) -> Result<Recorded, Failure> {
-    let place = place_of(named);
-    check(&place)?;
-    let access = usage_history::bucket_access(aws, io);
-    let done = live::run(out, &Notice::default(), io, async |progress| {
-        progress("history");
-        let records = Records::open(&place, &access).await?.at(io.now);
-        records.read(None).await
-    });
-    let mut found = done?.map_err(|error| failed(error, &place))?;
+    let history = Opening::of(named, aws, io);
+    check(&history.place)?;
+    let now = io.now;
+    let mut found = history.run(out, io, async |records: Records| {
+        records.at(now).read(None).await
+    })?;
     for run in &mut found.runs {
         run.days.retain(|day| !found.lost.contains(day));
     }
@@ -44,15 +39,7 @@ pub(in crate::cli) fn read_nights(
         ));
         output::say(&line, out, io);
     }
-    for problem in found.problems.iter().take(MOST_NAMED) {
-        let line = safe(&format!("warning: the history cannot use {problem}"));
-        output::say(&line, out, io);
-    }
-    let further = found.problems.len().saturating_sub(MOST_NAMED);
-    if further > 0 {
-        let files = counted(further as u64, "more file", "more files");
-        output::say(&format!("warning: the history cannot use {files}"), out, io);
-    }
+    usage_history::say_unused(&found.problems, "", out, io);
     Ok(found)
 }
 

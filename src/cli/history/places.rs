@@ -1,23 +1,16 @@
 //! The place of a history, and how it is reached.
 
-use super::args::PlaceArgs;
-use crate::cli::Io;
+use crate::cli::args::OutputArgs;
 use crate::cli::exit::Failure;
-use crate::cli::{estate, live, usage_history};
+use crate::cli::{Io, live, usage_history};
 use crate::domain::shell_word;
-use crate::sources::aws::Notice;
+use crate::sources::aws::{AwsOptions, Notice};
 use crate::sources::files::{HistoryError, Records};
 use crate::sources::store::{BucketAccess, Place};
 use std::io::ErrorKind;
 
 /// The directory without a name.
 const DEFAULT_FOLDER: &str = "history";
-
-/// The first place that is named, or the usual one.
-pub(super) fn place_of<'a>(named: impl IntoIterator<Item = &'a Place>) -> Place {
-    let first = named.into_iter().next().cloned();
-    first.unwrap_or_else(|| Place::Folder(DEFAULT_FOLDER.into()))
-}
 
 /// The flag that leads to a place, with a blank before it.
 pub(in crate::cli) fn flag(named: Option<&Place>) -> String {
@@ -37,42 +30,43 @@ pub(in crate::cli) fn check(place: &Place) -> Result<(), Failure> {
     }
 }
 
-/// A history that a command checks.
-pub(super) struct Open {
+/// A history, and how it is reached.
+pub(in crate::cli) struct Opening {
     pub place: Place,
     access: BucketAccess,
 }
 
-impl Open {
-    pub(super) fn of(args: &PlaceArgs, io: &Io<'_>) -> Result<Self, Failure> {
-        let settings = estate::settings(&args.out, io)?;
-        let aws = args.bucket.options(&settings, io);
-        let place = place_of(&args.place);
-        check(&place)?;
-        Ok(Self {
-            place,
-            access: usage_history::bucket_access(&aws, io),
-        })
+impl Opening {
+    /// The first place that is named, or the usual one.
+    pub(super) fn of<'a>(
+        named: impl IntoIterator<Item = &'a Place>,
+        aws: &AwsOptions,
+        io: &Io<'_>,
+    ) -> Self {
+        let first = named.into_iter().next().cloned();
+        Self {
+            place: first.unwrap_or_else(|| Place::Folder(DEFAULT_FOLDER.into())),
+            access: usage_history::bucket_access(aws, io),
+        }
     }
 
     /// Runs something on its files.
     pub(super) fn run<T>(
         &self,
-        args: &PlaceArgs,
+        out: &OutputArgs,
         io: &Io<'_>,
-        work: impl AsyncFnOnce(&Records) -> Result<T, HistoryError>,
+        work: impl AsyncFnOnce(Records) -> Result<T, HistoryError>,
     ) -> Result<T, Failure> {
-        let done = live::run(&args.out, &Notice::default(), io, async |progress| {
+        let done = live::run(out, &Notice::default(), io, async |progress| {
             progress("history");
-            let records = Records::open(&self.place, &self.access).await?;
-            work(&records).await
+            work(Records::open(&self.place, &self.access).await?).await
         });
         done?.map_err(|error| failed(error, &self.place))
     }
 }
 
 /// What it means that a history cannot be read or written.
-pub(super) fn failed(error: HistoryError, place: &Place) -> Failure {
+fn failed(error: HistoryError, place: &Place) -> Failure {
     if error.why.kind() == ErrorKind::AlreadyExists {
         let hint = format!(
             "a run of this name did not end, or recorded something else; `gpucost history \

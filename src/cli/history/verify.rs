@@ -1,32 +1,35 @@
 //! `gpucost history verify`.
 
 use super::args::VerifyArgs;
-use super::places::Open;
+use super::places::{Opening, check};
 use crate::cli::exit::{ExitCode, Failure};
-use crate::cli::{Io, output};
+use crate::cli::{Io, estate, output};
 use crate::domain::shell_word;
 use crate::report::verified_text;
 use crate::sources::files::Records;
 
 pub(super) fn run(args: &VerifyArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
-    let open = Open::of(&args.place, io)?;
-    let verified = open.run(&args.place, io, async |records: &Records| {
+    let settings = estate::settings(&args.out, io)?;
+    let aws = args.bucket.options(&settings, io);
+    let history = Opening::of(&args.place, &aws, io);
+    check(&history.place)?;
+    let verified = history.run(&args.out, io, async |records: Records| {
         records.verify().await
     })?;
-    let place = open.place.to_string();
+    let place = history.place.to_string();
     if verified.files == 0 {
         return Err(Failure::input(format!("{place} has no file of a history")).with_hint(
             "pass the directory or URL that `gpucost history record` or `gpucost bill FILE --record \
              DIR` wrote to",
         ));
     }
-    output::document(&verified_text(&place, &verified), &args.place.out, io)?;
+    output::document(&verified_text(&place, &verified), &args.out, io)?;
     if verified.has_lost() {
         let hint = format!(
             "restore the files from a copy; or remove those that are damaged, and record again \
              with `gpucost history record {word}` while the metrics of their days are kept, or \
              with `gpucost bill FILE --record {word}`",
-            word = shell_word(&open.place.word())
+            word = shell_word(&history.place.word())
         );
         output::complain("files of the history are damaged or missing", &hint, io);
         return Ok(ExitCode::Incomplete);
