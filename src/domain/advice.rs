@@ -49,7 +49,7 @@ named_enum! {
 }
 
 /// Where an action leads.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Target {
     pub instance_type: String,
     pub count: u32,

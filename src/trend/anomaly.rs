@@ -97,15 +97,12 @@ pub fn judge_last_day(ledger: &Ledger, limits: AnomalyLimits) -> Option<DayRepor
     let earlier = ledger.days().map(|(day, _)| day).rev();
     let mut earlier = earlier.filter(|other| *other < day && ledger.is_whole(*other));
     let before = earlier.next();
-    let one = |day| Span {
-        first: day,
-        last: day,
-    };
     Some(DayReport {
         day,
         total: judge.day(&total),
         jobs,
-        change: before.and_then(|before| Change::between(ledger, one(before), one(day))),
+        change: before
+            .and_then(|before| Change::between(ledger, Span::of_day(before), Span::of_day(day))),
         movers: before.map_or_else(Vec::new, |before| movers(ledger, before, day)),
     })
 }

@@ -48,16 +48,6 @@ pub fn origins(series: &[&Chooser], days: usize) -> Vec<Origin> {
     (1..=last).filter_map(at_origin).collect()
 }
 
-/// The errors of the forecasts, summed, over what came, in percent; `None` where nothing came.
-pub fn error_percent(origins: &[Origin]) -> Option<f64> {
-    let actual: f64 = origins.iter().map(|origin| origin.actual).sum();
-    let errors = origins.iter();
-    let errors: f64 = errors
-        .map(|origin| (origin.forecast - origin.actual).abs())
-        .sum();
-    (actual > 0.0).then(|| 100.0 * errors / actual)
-}
-
 /// A band around a forecast, as ratios to it, with how bands of the past did.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Band {

@@ -5,9 +5,27 @@ use super::cents::{add_up, cents, share};
 use super::dates::Span;
 use super::ledger::Ledger;
 use super::missing::DayRead;
-use crate::domain::{CostKind, Money, Provider, WorkloadDay};
+use crate::domain::{CostKind, Money, Provider, WorkloadDay, named_enum};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
+
+named_enum! {
+    /// Why a mean day costs more or less than one before.
+    ChangePart {
+        /// More or fewer GPU hours, at the mean cost of one before.
+        Usage = "usage",
+        /// The same number of GPU hours on other types, or in other regions.
+        Mix = "mix",
+        /// The cloud changed its public prices.
+        Price = "price",
+        /// Commitments, spot and negotiated discounts took more or less off those prices.
+        Rate = "rate",
+        /// What is paid for and does not run, and hours of unknown GPUs.
+        Other = "other",
+        /// Accounts, regions and tags that only one of the spans reads.
+        Scope = "scope",
+    }
+}
 
 /// The spend of a mean day of two spans, and why it differs. All of it is in cents, and
 /// `before` and the parts sum to `after`.
@@ -15,18 +33,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Change {
     pub before: Money,
     pub after: Money,
-    /// More or fewer GPU hours, at the mean cost of one before.
-    pub usage: Money,
-    /// The same number of GPU hours on other types, or in other regions.
-    pub mix: Money,
-    /// The cloud changed its public prices.
-    pub price: Money,
-    /// Commitments, spot and negotiated discounts took more or less off those prices.
-    pub rate: Money,
-    /// What is paid for and does not run, and hours of unknown GPUs.
-    pub other: Money,
-    /// Accounts, regions and tags that only one of the spans reads.
-    pub scope: Money,
+    /// In the order of [`ChangePart::ALL`].
+    pub parts: [Money; 6],
 }
 
 impl Change {
@@ -36,33 +44,20 @@ impl Change {
         let left = mean_day(ledger, before, after)?;
         let right = mean_day(ledger, after, before)?;
         let mut parts = compute_parts(&left, &right)?;
-        parts[4] = right.other - left.other;
-        parts[5] = right.scope - left.scope;
+        parts[ChangePart::Other as usize] = right.other - left.other;
+        parts[ChangePart::Scope as usize] = right.scope - left.scope;
         let (from, to) = (cents(left.total), cents(right.total));
         add_up(&mut parts, to - from);
-        let [usage, mix, price, rate, other, scope] = parts.map(|part| ledger.money(part));
         Some(Self {
             before: ledger.money(from),
             after: ledger.money(to),
-            usage,
-            mix,
-            price,
-            rate,
-            other,
-            scope,
+            parts: parts.map(|part| ledger.money(part)),
         })
     }
 
-    /// Every part with its name.
-    pub fn parts(&self) -> [(&'static str, Money); 6] {
-        [
-            ("usage", self.usage),
-            ("mix", self.mix),
-            ("price", self.price),
-            ("rate", self.rate),
-            ("other", self.other),
-            ("scope", self.scope),
-        ]
+    /// Every part with what it is.
+    pub fn named(&self) -> impl Iterator<Item = (ChangePart, Money)> + use<> {
+        ChangePart::ALL.iter().copied().zip(self.parts)
     }
 
     /// What the later day costs more than the earlier one.
@@ -96,12 +91,8 @@ struct MeanDay<'a> {
 
 /// The mean day of the whole days of a span, apart from what another span does not read.
 fn mean_day(ledger: &Ledger, span: Span, other: Span) -> Option<MeanDay<'_>> {
-    let whole = |span: Span| {
-        let days = ledger.days().filter(move |(day, _)| span.holds(*day));
-        days.filter(|(_, read)| read.missing.is_empty())
-    };
-    let reads: Vec<&DayRead> = whole(other).map(|(_, read)| read).collect();
-    let days: Vec<_> = whole(span).map(|(day, _)| day).collect();
+    let reads: Vec<&DayRead> = ledger.whole_days(other).map(|(_, read)| read).collect();
+    let days: Vec<_> = ledger.whole_days(span).map(|(day, _)| day).collect();
     let number = Decimal::from(days.len());
     let mut mean = MeanDay::default();
     for row in days.iter().flat_map(|day| ledger.rows_on(*day)) {
@@ -163,30 +154,31 @@ impl<'a> MeanDay<'a> {
 
 /// Usage, mix, price and rate of compute; the rest is left at zero.
 fn compute_parts(left: &MeanDay<'_>, right: &MeanDay<'_>) -> Option<[Decimal; 6]> {
+    use ChangePart::{Mix, Price, Rate, Usage};
     let ((hours_before, spend_before), (hours_after, spend_after)) = (left.sums(), right.sums());
     let mut parts = [Decimal::ZERO; 6];
     if hours_before.is_zero() {
-        parts[0] = spend_after;
+        parts[Usage as usize] = spend_after;
         return Some(parts);
     }
     // What the earlier mix would cost with the later hours.
     let scaled = |amount: Decimal| share(amount, hours_after, hours_before);
-    parts[0] = scaled(spend_before)? - spend_before;
+    parts[Usage as usize] = scaled(spend_before)? - spend_before;
     let keys: BTreeSet<&CellKey<'_>> = left.cells.keys().chain(right.cells.keys()).collect();
     for key in keys {
         match (left.cells.get(key), right.cells.get(key)) {
-            (Some(old), None) => parts[1] -= scaled(old.effective)?,
-            (None, Some(new)) => parts[1] += new.effective,
+            (Some(old), None) => parts[Mix as usize] -= scaled(old.effective)?,
+            (None, Some(new)) => parts[Mix as usize] += new.effective,
             (Some(old), Some(new)) => {
                 let at_old_cost = share(old.effective, new.gpu_hours, old.gpu_hours)?;
-                parts[1] += at_old_cost - scaled(old.effective)?;
+                parts[Mix as usize] += at_old_cost - scaled(old.effective)?;
                 if old.is_unlisted || new.is_unlisted {
-                    parts[3] += new.effective - at_old_cost;
+                    parts[Rate as usize] += new.effective - at_old_cost;
                     continue;
                 }
                 let discounted = share(new.list, old.effective, old.list)?;
-                parts[2] += discounted - at_old_cost;
-                parts[3] += new.effective - discounted;
+                parts[Price as usize] += discounted - at_old_cost;
+                parts[Rate as usize] += new.effective - discounted;
             }
             (None, None) => {}
         }

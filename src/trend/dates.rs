@@ -50,6 +50,22 @@ pub struct Span {
 }
 
 impl Span {
+    /// A single day.
+    pub fn of_day(day: Date) -> Self {
+        Self {
+            first: day,
+            last: day,
+        }
+    }
+
+    /// So many days, of which the last is given.
+    pub fn ending(last: Date, days: u32) -> Self {
+        Self {
+            first: plus_days(last, 1 - i64::from(days)),
+            last,
+        }
+    }
+
     /// Days in it; none when its last day is before the first.
     pub fn days(self) -> u32 {
         u32::try_from(days_from(self.first, self.last) + 1).unwrap_or(0)
@@ -66,10 +82,7 @@ impl Span {
 
     /// As many days just before it.
     pub fn before(self) -> Self {
-        Self {
-            first: plus_days(self.first, -i64::from(self.days())),
-            last: plus_days(self.first, -1),
-        }
+        Self::ending(plus_days(self.first, -1), self.days())
     }
 }
 
@@ -77,17 +90,10 @@ impl Step {
     /// The days of the step that a day is in.
     pub fn around(self, day: Date) -> Span {
         match self {
-            Self::Day => Span {
-                first: day,
-                last: day,
-            },
+            Self::Day => Span::of_day(day),
             Self::Week => {
-                let offset = i64::from(day.weekday().to_monday_zero_offset());
-                let first = plus_days(day, -offset);
-                Span {
-                    first,
-                    last: plus_days(first, 6),
-                }
+                let left = 6 - i64::from(day.weekday().to_monday_zero_offset());
+                Span::ending(plus_days(day, left), 7)
             }
             Self::Month => Span {
                 first: day.first_of_month(),

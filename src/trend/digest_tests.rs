@@ -1,5 +1,5 @@
 use super::lab::{action, day, night, paid, row, run, steady, usd};
-use super::{Digest, Kept, NoDigest, Since, Turn};
+use super::{ChangePart, Digest, Kept, NoDigest, Since, Turn};
 use crate::domain::{ActionKind, DatedPrice, PurchaseOption, WorkloadDay};
 use rust_decimal::Decimal;
 
@@ -104,7 +104,13 @@ fn the_change_is_that_between_the_two_audits() {
     );
     let change = compared.change;
     assert_eq!((change.before, change.after), (usd("24"), usd("12")));
-    assert_eq!((change.usage, change.mix), (usd("-12"), usd("0")));
+    assert_eq!(
+        (
+            change.parts[ChangePart::Usage as usize],
+            change.parts[ChangePart::Mix as usize]
+        ),
+        (usd("-12"), usd("0"))
+    );
 }
 
 #[test]

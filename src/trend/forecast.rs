@@ -1,7 +1,7 @@
 //! What a month or a quarter will end at: what was spent, what is committed, and what runs
 //! on the last known day for the days that are left.
 
-use super::backtest::{self, Band, Origin};
+use super::backtest::{self, Band};
 use super::cents::{cents, share};
 use super::dates::{Horizon, Span, plus_days};
 use super::job_series::JobSeries;
@@ -292,14 +292,4 @@ pub fn past_forecasts(ledger: &Ledger) -> Vec<PastForecast> {
         }
     }
     past
-}
-
-/// How well forecasts of so many days did over the whole history, of what runs; empty with
-/// fewer days.
-pub fn past_origins(ledger: &Ledger, days: usize) -> Vec<Origin> {
-    let Some(running) = JobSeries::of(ledger, is_running) else {
-        return Vec::new();
-    };
-    let choosers: Vec<&Chooser> = running.jobs.values().collect();
-    backtest::origins(&choosers, days)
 }

@@ -1,6 +1,6 @@
 //! How fast a fleet grows, for commitments.
 
-use super::dates::{Span, plus_days};
+use super::dates::Span;
 use super::ledger::Ledger;
 use crate::domain::{CostKind, PurchaseOption};
 use rust_decimal::Decimal;
@@ -15,7 +15,7 @@ pub struct MonthlyGrowth {
 }
 
 /// Days of a month.
-const MONTH_DAYS: i64 = 30;
+const MONTH_DAYS: u32 = 30;
 /// Whole days that each of the two months must have.
 const LEAST_DAYS: usize = 20;
 
@@ -23,11 +23,7 @@ const LEAST_DAYS: usize = 20;
 /// them, less one: of the hours that a commitment may cover. `None` where one of the months
 /// has fewer than twenty whole days, and where nothing ran in the first.
 pub fn monthly_growth(ledger: &Ledger) -> Option<MonthlyGrowth> {
-    let last = ledger.last_whole_day()?;
-    let after = Span {
-        first: plus_days(last, 1 - MONTH_DAYS),
-        last,
-    };
+    let after = Span::ending(ledger.last_whole_day()?, MONTH_DAYS);
     let before = after.before();
     let share = mean_day(ledger, after)?.checked_div(mean_day(ledger, before)?)?;
     Some(MonthlyGrowth {
@@ -38,9 +34,7 @@ pub fn monthly_growth(ledger: &Ledger) -> Option<MonthlyGrowth> {
 }
 
 fn mean_day(ledger: &Ledger, span: Span) -> Option<Decimal> {
-    let days = ledger.days().filter(|(day, _)| span.holds(*day));
-    let whole = days.filter(|(_, read)| read.missing.is_empty());
-    let days: Vec<_> = whole.map(|(day, _)| day).collect();
+    let days: Vec<_> = ledger.whole_days(span).map(|(day, _)| day).collect();
     if days.len() < LEAST_DAYS {
         return None;
     }

@@ -1,6 +1,6 @@
 //! The rows of a history that count: each job's day once, of days that were over.
 
-use super::dates::{date_of, days_from, plus_days};
+use super::dates::{Span, date_of, days_from, plus_days};
 use super::missing::{self, DayRead};
 use crate::domain::{CostSource, Currency, Money, RecordedRun, WorkloadDay, latest_believed};
 use jiff::Timestamp;
@@ -70,7 +70,7 @@ impl Ledger {
         let runs: Vec<&RecordedRun> = runs.iter().filter(|run| run.as_of <= limit).collect();
         let newest = newest_by_scope(&runs);
         let mut rows = in_bounds(rows, &runs, &newest, &mut left_out);
-        rows = once_per_job(rows, &runs);
+        once_per_job(&mut rows, &runs);
         rows.retain(|row| match currency_of(row) {
             Some(other) if other != currency => {
                 *left_out.other_currencies.entry(other.code()).or_default() += 1;
@@ -147,6 +147,12 @@ impl Ledger {
         self.days.iter().map(|(day, read)| (*day, read))
     }
 
+    /// Days that were recorded whole, with what was read of them.
+    pub(super) fn whole_days(&self, span: Span) -> impl Iterator<Item = (Date, &DayRead)> {
+        let days = self.days().filter(move |(day, _)| span.holds(*day));
+        days.filter(|(_, read)| read.missing.is_empty())
+    }
+
     /// What was read of a day; `None` of one that no run recorded.
     pub fn day(&self, day: Date) -> Option<&DayRead> {
         self.days.get(&day)
@@ -209,15 +215,7 @@ fn currency_of(row: &WorkloadDay) -> Option<Currency> {
     amount.map(Money::currency)
 }
 
-type Order<'a> = (
-    Date,
-    [&'a str; 4],
-    crate::domain::CostKind,
-    crate::domain::PurchaseOption,
-    Option<&'a str>,
-);
-
-fn order(row: &WorkloadDay) -> Order<'_> {
+fn order(row: &WorkloadDay) -> impl Ord + '_ {
     (
         row.day,
         [&row.account, &row.region, &row.job, &row.workload],
@@ -285,37 +283,28 @@ fn is_possible(row: &WorkloadDay) -> bool {
 type Rank<'a> = (CostSource, bool, Timestamp, &'a str);
 
 /// Rows of each job of a day from one run: runs of several scopes may have read it.
-fn once_per_job(rows: Vec<WorkloadDay>, runs: &[&RecordedRun]) -> Vec<WorkloadDay> {
+fn once_per_job(rows: &mut Vec<WorkloadDay>, runs: &[&RecordedRun]) {
     let by_id: BTreeMap<&str, &RecordedRun> =
         runs.iter().map(|run| (run.run_id.as_str(), *run)).collect();
-    let mut best: BTreeMap<(Date, [&str; 3]), Rank<'_>> = BTreeMap::new();
-    let job = |row: &WorkloadDay| -> (Date, [String; 3]) {
-        let names = [&row.account, &row.region, &row.job];
-        (row.day, names.map(Clone::clone))
-    };
-    for row in &rows {
-        let names = [&row.account, &row.region, &row.job].map(String::as_str);
+    let rank = |row: &WorkloadDay| -> Rank<'_> {
         let run = by_id.get(row.run_id.as_str());
-        let found = (
+        (
             row.source,
             run.is_some_and(|run| run.tag_filters.is_empty()),
             run.map_or(Timestamp::MIN, |run| run.as_of),
-            row.run_id.as_str(),
-        );
-        let known = best.entry((row.day, names)).or_insert(found);
-        *known = found.max(*known);
+            run.map_or("", |run| run.run_id.as_str()),
+        )
+    };
+    let mut best: BTreeMap<(Date, [&str; 3]), Rank<'_>> = BTreeMap::new();
+    for row in rows.iter() {
+        let known = best.entry(day_of_job(row)).or_insert_with(|| rank(row));
+        *known = rank(row).max(*known);
     }
-    let chosen: BTreeMap<(Date, [String; 3]), (CostSource, String)> = best
-        .into_iter()
-        .map(|((day, names), (source, _, _, id))| {
-            ((day, names.map(str::to_owned)), (source, id.to_owned()))
-        })
-        .collect();
-    rows.into_iter()
-        .filter(|row| {
-            chosen
-                .get(&job(row))
-                .is_some_and(|(source, id)| *source == row.source && *id == row.run_id)
-        })
-        .collect()
+    let is_best = |row| best.get(&day_of_job(row)) == Some(&rank(row));
+    let mut kept = rows.iter().map(is_best).collect::<Vec<bool>>().into_iter();
+    rows.retain(|_| kept.next() == Some(true));
+}
+
+fn day_of_job(row: &WorkloadDay) -> (Date, [&str; 3]) {
+    (row.day, [&row.account, &row.region, &row.job])
 }

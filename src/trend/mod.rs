@@ -26,18 +26,18 @@ mod tests;
 mod units;
 
 pub use anomaly::{AnomalyLimits, DayReport, JudgedDay, judge_last_day};
-pub use backtest::{Band, LEAST_CHECKED, LEAST_ORIGINS, Origin, band, error_percent, origins};
-pub use change::Change;
+pub use backtest::{Band, LEAST_CHECKED, LEAST_ORIGINS, Origin, band, origins};
+pub use change::{Change, ChangePart};
 pub use dates::{Horizon, Span, Step, date_of};
 pub use digest::{Digest, Kept, NoDigest, Since, Turn};
-pub use forecast::{Certainty, Forecast, PastForecast, past_forecasts, past_origins};
+pub use forecast::{Certainty, Forecast, PastForecast, past_forecasts};
 pub use growth::{MonthlyGrowth, monthly_growth};
 pub use ledger::{Ledger, LeftOut};
 pub use missing::DayRead;
 pub use overview::{Compared, Overview, TrendAsk};
 pub use periods::{Period, Share, TrendKey, by_step, shares};
 pub use realised::{
-    ActionStatus, PriceToday, Realised, RealisedReport, SavedParts, UnitsByDay, merged,
+    ActionStatus, PriceToday, Realised, RealisedReport, SavedPart, UnitsByDay, merged,
 };
 pub use series::{Chooser, DailySeries, LEAST_GAIN_PERCENT, LEAST_TRIALS, Method};
 pub use sums::Sums;

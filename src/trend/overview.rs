@@ -78,18 +78,15 @@ impl Overview {
         let span = Span { first, last };
         let inside = ledger.rows().iter().filter(|row| span.holds(row.day));
         let by_job = units_by_job(&ledger, units);
+        let horizon = ask.horizon;
         Ok(Some(Self {
             periods: by_step(&ledger, ask.step, ask.since),
             shares: shares(&ledger, &ask.key, span),
             sums: Sums::of(&ledger, inside),
             compared: compared(&ledger, &ask),
             realised: RealisedReport::of(&ledger, actions, &by_job, today),
-            forecast: ask
-                .horizon
-                .and_then(|horizon| Forecast::of(&ledger, horizon)),
-            past: ask
-                .horizon
-                .map_or_else(Vec::new, |_| past_forecasts(&ledger)),
+            forecast: horizon.and_then(|horizon| Forecast::of(&ledger, horizon)),
+            past: horizon.map_or_else(Vec::new, |_| past_forecasts(&ledger)),
             last_day: judge_last_day(&ledger, ask.limits),
             units: unit_months(&ledger, units)?,
             span,
@@ -107,22 +104,16 @@ impl Compared {
     /// the last whole days of a history.
     pub(super) fn ends(ledger: &Ledger, before: Date) -> Option<Self> {
         let (first, last) = (ledger.first_day()?, ledger.last_whole_day()?);
-        let apart = Span {
-            first: before,
+        let after = Span {
+            first: plus_days(before, 1),
             last,
-        }
-        .days()
-        .saturating_sub(1);
+        };
         let known = Span {
             first,
             last: before,
-        }
-        .days();
-        let days = MOST_AT_AN_END.min(apart).min(known);
-        let up_to = |last: Date| Span {
-            first: plus_days(last, 1 - i64::from(days)),
-            last,
         };
+        let days = MOST_AT_AN_END.min(after.days()).min(known.days());
+        let up_to = |last: Date| Span::ending(last, days);
         (days > 0 && before >= first && before < last)
             .then(|| Self::of(ledger, up_to(before), up_to(last)))
             .flatten()
@@ -143,10 +134,7 @@ impl Compared {
 fn compared(ledger: &Ledger, ask: &TrendAsk) -> Option<Compared> {
     let (first, last) = (ledger.first_day()?, ledger.last_whole_day()?);
     let spans = |days: u32| {
-        let after = Span {
-            first: plus_days(last, 1 - i64::from(days)),
-            last,
-        };
+        let after = Span::ending(last, days);
         (after.before(), after)
     };
     let asked = ask.since.map(|first| Span { first, last }.days());

@@ -15,7 +15,6 @@ pub struct Sums {
     pub waste: Decimal,
     pub gpu_hours: Decimal,
     pub useful_gpu_hours: Decimal,
-    pub idle_gpu_hours: Decimal,
     pub unmeasured_gpu_hours: Decimal,
     /// Hours of instances without a price.
     pub unpriced_hours: Decimal,
@@ -79,7 +78,6 @@ impl Sums {
         let (spent, all) = (effective.unwrap_or_default(), row.gpu_hours);
         self.gpu_hours += all.unwrap_or_default();
         self.useful_gpu_hours += row.useful_gpu_hours.unwrap_or_default();
-        self.idle_gpu_hours += row.idle_gpu_hours.unwrap_or_default();
         self.unmeasured_gpu_hours += row.unmeasured_gpu_hours.unwrap_or_default();
         if let Some((all, idle)) = all.zip(row.idle_gpu_hours) {
             self.waste += share(spent, idle.min(all), all).unwrap_or_default();

@@ -3,8 +3,7 @@
 use crate::domain::{Money, Target};
 use crate::report::doc::{Table, columns, sentences};
 use crate::report::shared::text::{counted, money};
-use crate::trend::{Overview, Realised, SavedParts};
-use rust_decimal::Decimal;
+use crate::trend::{Overview, Realised, SavedPart};
 
 columns! {
     fn advised<'a>(row: &'a Realised) {
@@ -19,10 +18,10 @@ columns! {
         money "expected", "expected", Narrow(0), row.expected, "What it was expected to save on these days.";
         opt money "saved", "saved", Narrow(0), row.saved.map(|(saved, _)| saved), "What it saved on them: its four parts add up to it.";
         opt money "missed", "not done cost", Narrow(0), row.missed, "What it was expected to save on the days on which it was not carried out.";
-        opt money "saved_usage", "usage", Wide, part(row, |parts| parts.usage), "";
-        opt money "saved_mix", "mix", Wide, part(row, |parts| parts.mix), "";
-        opt money "saved_rate", "rate", Wide, part(row, |parts| parts.rate), "";
-        opt money "saved_standing", "standing", Wide, part(row, |parts| parts.standing), "";
+        opt money "saved_usage", "usage", Wide, part(row, SavedPart::Usage), "";
+        opt money "saved_mix", "mix", Wide, part(row, SavedPart::Mix), "";
+        opt money "saved_rate", "rate", Wide, part(row, SavedPart::Rate), "";
+        opt money "saved_standing", "standing", Wide, part(row, SavedPart::Standing), "";
         count "days_not_comparable", "grew", Wide, row.days_not_comparable, "Days on which more ran than before.";
         count "days_unpriced", "unpriced", Wide, row.days_unpriced, "";
         text "risk", "risk", Wide, row.action.risk.name().to_owned(), "";
@@ -30,13 +29,13 @@ columns! {
     }
 }
 
-fn part(action: &Realised, of: fn(SavedParts) -> Decimal) -> Option<Money> {
+fn part(action: &Realised, part: SavedPart) -> Option<Money> {
     let (saved, parts) = action.saved?;
-    Some(Money::new(of(parts), saved.currency()))
+    Some(Money::new(parts[part as usize], saved.currency()))
 }
 
-/// Every advised action; absent where none was.
-pub(super) fn actions(found: &Overview) -> Option<Table> {
+/// Every advised action.
+pub(super) fn actions(found: &Overview) -> Table {
     let realised = &found.realised;
     let title = "ADVISED ACTIONS  saved so far, at the prices of each day";
     let noun = ("action", "actions");
@@ -46,7 +45,7 @@ pub(super) fn actions(found: &Overview) -> Option<Table> {
         let note = format!("Together they saved {claimed}, without price cuts of the cloud.");
         table.notes.push(note);
     }
-    (!table.rows.is_empty()).then_some(table)
+    table
 }
 
 pub(super) fn to(target: &Target) -> String {

@@ -5,8 +5,8 @@ use crate::domain::Money;
 use crate::report::doc::{Step, Table, Value, columns};
 use crate::report::shared::text::{counted, fit, money, percent};
 use crate::trend::{
-    Band, Certainty, Forecast, JudgedDay, LEAST_CHECKED, LEAST_GAIN_PERCENT, LEAST_ORIGINS,
-    LEAST_TRIALS, Overview, PastForecast,
+    Band, Certainty, Change, ChangePart, Forecast, JudgedDay, LEAST_CHECKED, LEAST_GAIN_PERCENT,
+    LEAST_ORIGINS, LEAST_TRIALS, Overview, PastForecast,
 };
 use rust_decimal::Decimal;
 use std::cmp::Reverse;
@@ -125,39 +125,36 @@ pub(super) fn unrecorded_words(forecast: &Forecast) -> String {
     )
 }
 
-/// Forecasts of months that are over; absent without one.
-pub(super) fn past_forecasts(found: &Overview) -> Option<Table> {
+/// Forecasts of months that are over.
+pub(super) fn past_forecasts(found: &Overview) -> Table {
     let noun = ("forecast", "forecasts");
     let title = "FORECASTS OF THE PAST";
-    let table = Table::of("past_forecasts", title, noun, past(), &found.past);
-    (!table.rows.is_empty()).then_some(table)
+    Table::of("past_forecasts", title, noun, past(), &found.past)
 }
 
-/// The last day beside what was expected of it; absent where the past is too short.
-pub(super) fn last_day(found: &Overview) -> Option<Table> {
-    let report = found.last_day.as_ref()?;
-    let cause = cause(found);
+/// The last day beside what was expected of it; empty where the past is too short.
+pub(super) fn last_day(found: &Overview) -> Table {
+    let Some(report) = &found.last_day else {
+        return Table::default();
+    };
+    let cause = report.change.map(|change| cause(&change, &report.movers));
     let rows = report.total.iter().chain(&report.jobs).map(|day| {
         let has_cause = day.job.is_none() && day.is_unusual;
-        (day, if has_cause { cause.as_str() } else { "" })
+        let cause = cause.as_deref().filter(|_| has_cause);
+        (day, cause.unwrap_or_default())
     });
     let title = format!("LAST DAY  {}", report.day);
-    let table = Table::of("last_day", title, ("row", "rows"), judged(), rows);
-    (!table.rows.is_empty()).then_some(table)
+    Table::of("last_day", title, ("row", "rows"), judged(), rows)
 }
 
 /// The largest parts of the change since the day before, and the workloads that moved most.
-fn cause(found: &Overview) -> String {
-    let report = found.last_day.as_ref();
-    let Some((report, change)) = report.and_then(|report| Some((report, report.change?))) else {
-        return String::new();
-    };
-    let mut parts = change.parts().to_vec();
+fn cause(change: &Change, movers: &[(String, Money)]) -> String {
+    let mut parts: Vec<(ChangePart, Money)> = change.named().collect();
     parts.retain(|(_, amount)| !amount.amount().is_zero());
     parts.sort_by_key(|(_, amount)| Reverse(amount.amount().abs()));
     let parts = parts.iter().take(2);
     let parts = parts.map(|(name, amount)| format!("{name} {}", amount.signed()));
-    let movers = report.movers.iter();
+    let movers = movers.iter();
     let movers = movers.map(|(name, amount)| format!("{} {}", fit(name, MOVER), amount.signed()));
     let words: [Vec<String>; 2] = [parts.collect(), movers.collect()];
     let words = words.iter().filter(|words| !words.is_empty());

@@ -9,8 +9,6 @@ pub use digest::digest_answer;
 pub use trend::history_answer;
 
 use crate::trend::Span;
-use rust_decimal::Decimal;
-use rust_decimal::prelude::ToPrimitive;
 
 /// A span as `2026-11-01 to 2026-11-30`, or its only day.
 fn days(span: Span) -> String {
@@ -19,10 +17,6 @@ fn days(span: Span) -> String {
     } else {
         format!("{} to {}", span.first, span.last)
     }
-}
-
-fn percentage(percent: Option<Decimal>) -> Option<f64> {
-    percent?.to_f64()
 }
 
 #[cfg(test)]

@@ -1,15 +1,17 @@
 //! The answer: a trend, its causes, who it was spent on, and everything beside it.
 
 use super::actions::{actions, claims};
+use super::days;
 use super::forecast::{forecast_steps, last_day, past_forecasts, unrecorded_words};
-use super::{days, percentage};
 use crate::domain::Money;
 use crate::report::doc::{Doc, Given, Missing, Plot, PlotKind, Table, Value, columns, sentences};
 use crate::report::shared::kpis::per;
 use crate::report::shared::markup::NAME;
 use crate::report::shared::plots::{Bar, MOST_BARS};
 use crate::report::shared::text::{counted, fit, money, unit_price};
-use crate::trend::{Certainty, Ledger, Overview, Period, Share, Step, Sums, TrendKey, UnitMonth};
+use crate::trend::{
+    Certainty, ChangePart, Ledger, Overview, Period, Share, Step, Sums, TrendKey, UnitMonth,
+};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
@@ -26,9 +28,9 @@ columns! {
         number "useful_gpu_hours", "useful", Narrow(0), row.0.sums.useful_gpu_hours, "GPU hours times mean utilization.";
         number "unmeasured_gpu_hours", "unmeasured", Wide, row.0.sums.unmeasured_gpu_hours, "";
         opt price "cost_per_useful_gpu_hour", "useful hour", Narrow(0), useful_hour(&row.0.sums, row.1), "Of what was measured.";
-        opt percent "effective_savings_rate_percent", "off list", Narrow(0), percentage(row.0.sums.effective_savings_rate_percent()), "";
-        opt percent "commitment_coverage_percent", "covered", Narrow(0), percentage(row.0.sums.commitment_coverage_percent()), "";
-        opt percent "commitment_utilization_percent", "used", Narrow(0), percentage(row.0.sums.commitment_utilization_percent()), "";
+        opt percent "effective_savings_rate_percent", "off list", Narrow(0), row.0.sums.effective_savings_rate_percent(), "";
+        opt percent "commitment_coverage_percent", "covered", Narrow(0), row.0.sums.commitment_coverage_percent(), "";
+        opt percent "commitment_utilization_percent", "used", Narrow(0), row.0.sums.commitment_utilization_percent(), "";
         number "unpriced_hours", "unpriced h", Wide, row.0.sums.unpriced_hours, "Hours of instances without a price.";
     }
 }
@@ -46,10 +48,10 @@ columns! {
         text "name", "name", Narrow(0), name(row.0, &row.1.ask.key).to_owned(), "";
         text "key", "key", Wide, row.0.key.clone(), "";
         money "spend", "spend", Narrow(0), row.1.ledger.money(row.0.sums.spend), "Effective cost.";
-        opt percent "spend_percent", "share", Narrow(0), percentage((row.0.sums.spend * Decimal::ONE_HUNDRED).checked_div(row.1.sums.spend)), "";
+        opt percent "spend_percent", "share", Narrow(0), (row.0.sums.spend * Decimal::ONE_HUNDRED).checked_div(row.1.sums.spend), "";
         money "waste", "waste", Narrow(0), row.1.ledger.money(row.0.sums.waste), "";
         number "gpu_hours", "GPU hours", Narrow(0), row.0.sums.gpu_hours, "";
-        opt percent "gpu_utilization_percent", "use", Narrow(0), percentage(row.0.sums.gpu_utilization_percent()), "";
+        opt percent "gpu_utilization_percent", "use", Narrow(0), row.0.sums.gpu_utilization_percent(), "";
         opt price "cost_per_useful_gpu_hour", "useful hour", Narrow(0), useful_hour(&row.0.sums, &row.1.ledger), "Of what was measured.";
     }
 }
@@ -69,12 +71,10 @@ columns! {
 /// What a history says; `flags` are those that lead to it, each with a blank before it.
 pub fn history_answer(found: &Overview, flags: &str) -> Doc {
     let tables = [Some(by_step(found)), change(found), Some(by_key(found))];
-    let more = [
-        actions(found),
-        past_forecasts(found),
-        last_day(found),
-        work(found),
-    ];
+    let noun = ("row", "rows");
+    let work = Table::of("units", "UNITS OF WORK", noun, units(), &found.units);
+    let more = [actions(found), past_forecasts(found), last_day(found), work];
+    let more = more.into_iter().filter(|table| !table.rows.is_empty());
     let page = format!("gpucost history{flags} --format html --output history.html");
     let forecast = format!("gpucost history{flags} --forecast month");
     let recorded = found.periods.iter().map(|period| period.recorded_days);
@@ -94,7 +94,7 @@ pub fn history_answer(found: &Overview, flags: &str) -> Doc {
             Given::new("currency", "currency", currency, "most rows of the history"),
         ],
         steps: forecast_steps(found),
-        tables: tables.into_iter().chain(more).flatten().collect(),
+        tables: tables.into_iter().flatten().chain(more).collect(),
         plots: plots(found),
         caveats: caveats(found),
         missing: missing(found),
@@ -181,14 +181,14 @@ fn plots(found: &Overview) -> Vec<Plot> {
 }
 
 /// What each part of a change means.
-fn meaning(part: &str) -> &'static str {
+fn meaning(part: ChangePart) -> &'static str {
     match part {
-        "usage" => "more or fewer GPU hours",
-        "mix" => "other types and regions",
-        "price" => "the cloud changed its public prices",
-        "rate" => "commitments, spot and negotiated discounts",
-        "other" => "what is paid for and does not run",
-        _ => "accounts, regions and tags that one of the spans does not read",
+        ChangePart::Usage => "more or fewer GPU hours",
+        ChangePart::Mix => "other types and regions",
+        ChangePart::Price => "the cloud changed its public prices",
+        ChangePart::Rate => "commitments, spot and negotiated discounts",
+        ChangePart::Other => "what is paid for and does not run",
+        ChangePart::Scope => "accounts, regions and tags that one of the spans does not read",
     }
 }
 
@@ -196,8 +196,8 @@ pub(super) fn change(found: &Overview) -> Option<Table> {
     let compared = found.compared?;
     let change = compared.change;
     let mut rows = vec![("before", change.before, days(compared.before))];
-    let named = change.parts().into_iter();
-    rows.extend(named.map(|(part, amount)| (part, amount, meaning(part).to_owned())));
+    let named = change.named();
+    rows.extend(named.map(|(part, amount)| (part.name(), amount, meaning(part).to_owned())));
     rows.push(("after", change.after, days(compared.after)));
     let title = "WHY IT CHANGED  mean day, the parts add up";
     Some(Table::of("change", title, ("row", "rows"), parts(), rows))
@@ -220,12 +220,6 @@ fn name<'a>(share: &'a Share, key: &TrendKey) -> &'a str {
         (_, "") => "none",
         (_, name) => name,
     }
-}
-
-fn work(found: &Overview) -> Option<Table> {
-    let noun = ("row", "rows");
-    let table = Table::of("units", "UNITS OF WORK", noun, units(), &found.units);
-    (!table.rows.is_empty()).then_some(table)
 }
 
 pub(super) fn caveats(found: &Overview) -> Vec<String> {

@@ -1,7 +1,10 @@
 //! One job on one day, beside how it ran when an action was advised.
 
-use crate::domain::{ActionKind, CostKind, PurchaseOption, RecordedAction, WorkloadDay};
+use crate::domain::{
+    ActionKind, CostKind, PurchaseOption, RecordedAction, WorkloadDay, named_enum,
+};
 use crate::trend::Ledger;
+use crate::trend::sums::is_committed;
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
@@ -70,14 +73,10 @@ impl JobDay {
                         day.other_hours += row.hours;
                         day.other_list = plus(day.other_list, list);
                     }
-                    match row.option {
-                        PurchaseOption::Spot => day.spot_list += list.unwrap_or_default(),
-                        PurchaseOption::Reserved
-                        | PurchaseOption::SavingsPlan
-                        | PurchaseOption::CapacityBlock => {
-                            day.committed_list += list.unwrap_or_default();
-                        }
-                        PurchaseOption::OnDemand | PurchaseOption::Mixed => {}
+                    if row.option == PurchaseOption::Spot {
+                        day.spot_list += list.unwrap_or_default();
+                    } else if is_committed(row.option) {
+                        day.committed_list += list.unwrap_or_default();
                     }
                 }
             }
@@ -90,68 +89,34 @@ impl JobDay {
     }
 }
 
-/// The parts of what a job costs less than it would have, unrounded. They add up to
-/// `baseline − effective`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SavedParts {
-    /// It ran fewer GPU hours.
-    pub usage: Decimal,
-    /// It ran on a cheaper type.
-    pub mix: Decimal,
-    /// Commitments and spot took more off the price on demand.
-    pub rate: Decimal,
-    /// Its storage was released, or reserved room given back.
-    pub standing: Decimal,
-    /// The cloud lowered its public price, or one that was negotiated. No action claims it.
-    pub price: Decimal,
+named_enum! {
+    /// Why a job costs less than it would have.
+    SavedPart {
+        /// It ran fewer GPU hours.
+        Usage = "usage",
+        /// It ran on a cheaper type.
+        Mix = "mix",
+        /// Commitments and spot took more off the price on demand.
+        Rate = "rate",
+        /// Its storage was released, or reserved room given back.
+        Standing = "standing",
+        /// The cloud lowered its public price, or one that was negotiated. No action claims it.
+        Price = "price",
+    }
 }
 
-impl SavedParts {
-    pub fn total(&self) -> Decimal {
-        self.usage + self.mix + self.rate + self.standing + self.price
-    }
-
-    pub(super) fn add(&mut self, other: &Self) {
-        self.usage += other.usage;
-        self.mix += other.mix;
-        self.rate += other.rate;
-        self.standing += other.standing;
-        self.price += other.price;
-    }
-
-    /// The parts that a kind of action can bring about; the others are zero.
-    pub(super) fn claimed_by(&self, kind: ActionKind) -> Self {
-        let none = Self::default();
+impl SavedPart {
+    /// Whether a kind of action can bring it about.
+    pub(super) fn is_of(self, kind: ActionKind) -> bool {
         match kind {
-            ActionKind::Stop | ActionKind::Schedule => Self {
-                usage: self.usage,
-                ..none
-            },
-            ActionKind::Rightsize | ActionKind::Share => Self {
-                usage: self.usage,
-                mix: self.mix,
-                ..none
-            },
-            ActionKind::Spot | ActionKind::Commit => Self {
-                rate: self.rate,
-                ..none
-            },
-            ActionKind::Release => Self {
-                standing: self.standing,
-                ..none
-            },
+            ActionKind::Stop | ActionKind::Schedule => self == Self::Usage,
+            ActionKind::Rightsize | ActionKind::Share => matches!(self, Self::Usage | Self::Mix),
+            ActionKind::Spot | ActionKind::Commit => self == Self::Rate,
+            ActionKind::Release => self == Self::Standing,
         }
     }
-
-    /// Every part times a share; `None` beyond exact decimals.
-    pub(super) fn times(&self, part: Decimal, whole: Decimal) -> Option<Self> {
-        let of = |amount| crate::trend::cents::share(amount, part, whole);
-        Some(Self {
-            usage: of(self.usage)?,
-            mix: of(self.mix)?,
-            rate: of(self.rate)?,
-            standing: of(self.standing)?,
-            price: of(self.price)?,
-        })
-    }
 }
+
+/// What a job costs less than it would have by each [`SavedPart`], in their order, unrounded.
+/// Together they are `baseline − effective`.
+pub type SavedParts = [Decimal; 5];

@@ -9,7 +9,7 @@ mod progress;
 #[cfg(test)]
 mod tests;
 
-pub use day::SavedParts;
+pub use day::{SavedPart, SavedParts};
 pub use prices::PriceToday;
 pub use progress::ActionStatus;
 
@@ -128,20 +128,10 @@ impl RealisedReport {
 
 /// One action that several runs advised: how it was expected of the first of them.
 pub fn merged(actions: Vec<RecordedAction>) -> Vec<RecordedAction> {
-    type Key = (String, ActionKind, Option<(String, u32)>);
-    let key = |one: &RecordedAction| -> Key {
-        let target = one.target.as_ref();
-        let target = target.map(
-            |Target {
-                 instance_type,
-                 count,
-             }| (instance_type.clone(), *count),
-        );
-        (one.workload.clone(), one.kind, target)
-    };
-    let mut by_key: BTreeMap<Key, RecordedAction> = BTreeMap::new();
+    let mut by_key: BTreeMap<(String, ActionKind, Option<Target>), RecordedAction> =
+        BTreeMap::new();
     for one in actions {
-        let key = key(&one);
+        let key = (one.workload.clone(), one.kind, one.target.clone());
         let Some(known) = by_key.get_mut(&key) else {
             by_key.insert(key, one);
             continue;
@@ -351,11 +341,10 @@ impl<'a> OneJob<'a> {
         let found = self.on(one, day);
         let before = action.baseline.effective_daily().amount();
         if action.kind == ActionKind::Release {
+            let mut parts = SavedParts::default();
             return found.standing.map_or(Compared::Unpriced, |standing| {
-                Compared::Saved(SavedParts {
-                    standing: before - standing,
-                    ..SavedParts::default()
-                })
+                parts[SavedPart::Standing as usize] = before - standing;
+                Compared::Saved(parts)
             });
         }
         let work = self.work(since, day);
@@ -379,13 +368,12 @@ impl<'a> OneJob<'a> {
             let price = action.baseline.price.as_ref()?.hourly.amount();
             let discounted = share(found.list?, hourly, price)?;
             let discounted = share(discounted, ratio, public)?;
-            Some(SavedParts {
-                usage: repriced - at_volume,
-                mix: at_volume - discounted,
-                rate: discounted - found.effective?,
-                standing: Decimal::ZERO,
-                price: before - repriced,
-            })
+            let mut parts = SavedParts::default();
+            parts[SavedPart::Usage as usize] = repriced - at_volume;
+            parts[SavedPart::Mix as usize] = at_volume - discounted;
+            parts[SavedPart::Rate as usize] = discounted - found.effective?;
+            parts[SavedPart::Price as usize] = before - repriced;
+            Some(parts)
         };
         parts().map_or(Compared::Unpriced, Compared::Saved)
     }
@@ -419,10 +407,8 @@ impl<'a> OneJob<'a> {
         let missed = daily(one.action.expected_monthly) * Decimal::from(idle_days);
         let saved = (!one.days.is_empty()).then(|| {
             let mut parts = one.claimed;
-            let total = cents(parts.total());
-            let mut rounded = [parts.usage, parts.mix, parts.rate, parts.standing];
-            add_up(&mut rounded, total);
-            [parts.usage, parts.mix, parts.rate, parts.standing] = rounded;
+            let total = cents(parts.iter().sum());
+            add_up(&mut parts, total);
             (self.ledger.money(total), parts)
         });
         Realised {
@@ -450,52 +436,28 @@ fn settle(
 ) {
     let parts = match compared {
         Compared::Saved(parts) => parts,
-        Compared::Grew => {
+        Compared::Grew | Compared::Unpriced => {
             for place in active {
-                open[*place].days_not_comparable += 1;
-            }
-            return;
-        }
-        Compared::Unpriced => {
-            for place in active {
-                open[*place].days_unpriced += 1;
+                let is_unpriced = matches!(compared, Compared::Unpriced);
+                open[*place].days_unpriced += u32::from(is_unpriced);
+                open[*place].days_not_comparable += u32::from(!is_unpriced);
             }
             return;
         }
     };
-    sums.difference += parts.total();
-    sums.price += parts.price;
+    sums.difference += parts.iter().sum::<Decimal>();
+    sums.price += parts[SavedPart::Price as usize];
     for place in active {
         open[*place].days.push(day);
     }
-    let single: [fn(&SavedParts) -> SavedParts; 4] = [
-        |parts| SavedParts {
-            usage: parts.usage,
-            ..SavedParts::default()
-        },
-        |parts| SavedParts {
-            mix: parts.mix,
-            ..SavedParts::default()
-        },
-        |parts| SavedParts {
-            rate: parts.rate,
-            ..SavedParts::default()
-        },
-        |parts| SavedParts {
-            standing: parts.standing,
-            ..SavedParts::default()
-        },
-    ];
-    for of in single {
-        let part = of(parts);
-        let able = |place: &&usize| part.claimed_by(open[**place].action.kind) == part;
+    for (part, amount) in SavedPart::ALL.iter().zip(parts) {
+        let able = |place: &&usize| part.is_of(open[**place].action.kind);
         let able: Vec<usize> = active.iter().filter(able).copied().collect();
-        let expected = |place: &usize| open[*place].action.expected_monthly.amount();
-        let all: Decimal = able.iter().map(expected).sum();
-        let weights: Vec<Decimal> = able.iter().map(expected).collect();
-        for (place, weight) in able.into_iter().zip(weights) {
-            if let Some(own) = part.times(weight, all) {
-                open[place].claimed.add(&own);
+        let expected = |one: &Open<'_>| one.action.expected_monthly.amount();
+        let all: Decimal = able.iter().map(|place| expected(&open[*place])).sum();
+        for place in able {
+            if let Some(own) = share(*amount, expected(&open[place]), all) {
+                open[place].claimed[*part as usize] += own;
             }
         }
     }

@@ -28,9 +28,10 @@ fn report(rows: Vec<WorkloadDay>, actions: Vec<RecordedAction>) -> RealisedRepor
 /// Usage, mix, rate and storage that an action saved.
 fn saved(one: &Realised) -> [Decimal; 4] {
     let (total, parts) = one.saved.expect("compared");
-    let found = [parts.usage, parts.mix, parts.rate, parts.standing];
-    assert_eq!(found.iter().sum::<Decimal>(), total.amount());
-    found
+    let [usage, mix, rate, standing, price] = parts;
+    assert_eq!(usage + mix + rate + standing, total.amount());
+    assert_eq!(price, Decimal::ZERO);
+    [usage, mix, rate, standing]
 }
 
 fn four(parts: [&str; 4]) -> [Decimal; 4] {

@@ -1,7 +1,7 @@
 //! Whether the last day was unusual.
 
 use crate::trend::lab::{decimal, ledger, row, steady, usd};
-use crate::trend::{AnomalyLimits, DayReport, judge_last_day};
+use crate::trend::{AnomalyLimits, ChangePart, DayReport, judge_last_day};
 
 /// Sixty days of `a` for $240 and `b` for $24 a day, and a last day that costs otherwise.
 fn report(last_a: &str, last_b: &str) -> DayReport {
@@ -20,7 +20,10 @@ fn twice_the_hours_are_unusual_and_the_cause_is_usage() {
     assert_eq!((total.expected, total.actual), (usd("264"), usd("504")));
     assert_eq!((total.low, total.high), (usd("264"), usd("264")));
     let change = found.change.expect("a day before");
-    assert_eq!((change.usage, change.total()), (usd("240"), usd("240")));
+    assert_eq!(
+        (change.parts[ChangePart::Usage as usize], change.total()),
+        (usd("240"), usd("240"))
+    );
     let jobs: Vec<_> = found.jobs.iter().map(|one| one.job.clone()).collect();
     let own = ("a".to_owned(), "name of a".to_owned());
     assert_eq!(jobs, [Some(own)]);
@@ -53,7 +56,13 @@ fn a_cut_price_is_named_as_such() {
     rows.push(cheap);
     let found = judge_last_day(&ledger(61, rows), AnomalyLimits::default()).expect("a day");
     let change = found.change.expect("a day before");
-    assert_eq!((change.price, change.usage), (usd("-120"), usd("0")));
+    assert_eq!(
+        (
+            change.parts[ChangePart::Price as usize],
+            change.parts[ChangePart::Usage as usize]
+        ),
+        (usd("-120"), usd("0"))
+    );
     assert!(found.total.expect("judged").is_unusual);
 }
 

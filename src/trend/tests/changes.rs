@@ -14,7 +14,7 @@ fn span(first: i64, last: i64) -> Span {
 }
 
 fn parts(change: &Change) -> [Decimal; 6] {
-    change.parts().map(|(_, part)| part.amount())
+    change.parts.map(Money::amount)
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use crate::domain::{CostKind, GapSubject, PastGap, PurchaseOption, WorkloadDay};
 use crate::trend::lab::{day, decimal, ledger, night, paid, row, run, steady, usd};
 use crate::trend::{
-    Certainty, Chooser, DailySeries, Forecast, Horizon, Ledger, Method, Origin, band,
-    error_percent, origins, past_forecasts, past_origins,
+    Certainty, Chooser, DailySeries, Forecast, Horizon, Ledger, Method, band, origins,
+    past_forecasts,
 };
 use proptest::prelude::*;
 
@@ -326,23 +326,9 @@ fn an_unknown_day_is_neither_forecast_from_nor_compared_with() {
     let places: Vec<usize> = past.iter().map(|origin| origin.at).collect();
     let expected: Vec<usize> = (1..=28).filter(|at| !(9..=14).contains(at)).collect();
     assert_eq!(places, expected);
-    assert_eq!(error_percent(&past), Some(0.0));
-}
-
-#[test]
-fn errors_are_weighted_by_what_came() {
-    let of = |forecast, actual| Origin {
-        at: 1,
-        forecast,
-        actual,
-    };
-    // (10 + 1) / 220.
-    let found = error_percent(&[of(110.0, 100.0), of(119.0, 120.0)]);
-    assert_eq!(found, Some(5.0));
-    assert_eq!(error_percent(&[of(1.0, 0.0)]), None);
-    assert!(past_origins(&ledger(0, Vec::new()), 7).is_empty());
-    let found = past_origins(&ledger(10, steady(10, "a", "24")), 7);
-    assert_eq!(found.len(), 3);
+    let forecasts: Vec<f64> = past.iter().map(|origin| origin.forecast).collect();
+    let actual: Vec<f64> = past.iter().map(|origin| origin.actual).collect();
+    assert_eq!(forecasts, actual);
 }
 
 proptest! {
