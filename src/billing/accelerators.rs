@@ -19,8 +19,8 @@ pub(super) struct Accelerated {
     pub(super) count: Option<Decimal>,
 }
 
-impl Accelerators {
-    pub(super) fn new() -> Self {
+impl Default for Accelerators {
+    fn default() -> Self {
         let machines = other_clouds().filter(|offer| offer.unit == PricedUnit::Machine);
         Self {
             others: machines
@@ -28,7 +28,9 @@ impl Accelerators {
                 .collect(),
         }
     }
+}
 
+impl Accelerators {
     /// What a machine of a type has; `None` for one without accelerators.
     pub(super) fn of(&self, instance_type: &str) -> Option<Accelerated> {
         // SageMaker puts its own name before those of EC2.
@@ -58,7 +60,7 @@ mod tests {
 
     #[test]
     fn machines_of_every_provider_are_known() {
-        let all = Accelerators::new();
+        let all = Accelerators::default();
         let count = |name: &str| {
             let found = all.of(name)?;
             Some(found.count.map(|count| count.to_string()))

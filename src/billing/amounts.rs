@@ -68,7 +68,7 @@ impl CostSums {
         self.billed.add(costs.billed);
     }
 
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: Self) {
         self.list.merge(other.list);
         self.contracted.merge(other.contracted);
         self.effective.merge(other.effective);
@@ -83,6 +83,14 @@ impl CostSums {
             self.list.whole()?,
         )
     }
+}
+
+/// What sums come to together.
+pub(super) fn merged<T: Default>(sums: impl Iterator<Item = T>, merge: fn(&mut T, T)) -> T {
+    sums.fold(T::default(), |mut whole, part| {
+        merge(&mut whole, part);
+        whole
+    })
 }
 
 /// A part of a whole, percent; absent where the whole is not above zero, and where the part is

@@ -1,6 +1,6 @@
 //! What a bill amounts to.
 
-use super::amounts::{CostSums, Tally, share};
+use super::amounts::{CostSums, Tally, merged, share};
 use super::comparison::Comparison;
 use super::key::BillKey;
 use super::rates::DerivedRate;
@@ -50,20 +50,14 @@ pub struct CurrencyBill {
 impl CurrencyBill {
     /// Sums over every line that counts.
     pub fn total(&self) -> CostSums {
-        let mut total = CostSums::default();
-        for one in self.kinds.iter().filter(|one| one.kind.counts()) {
-            total.merge(&one.costs);
-        }
-        total
+        let counting = self.kinds.iter().filter(|lines| lines.kind.counts());
+        merged(counting.map(|lines| lines.costs), CostSums::merge)
     }
 
     /// Sums over instances with accelerators.
     pub fn of_instances(&self) -> CostSums {
-        let mut total = CostSums::default();
-        for one in &self.instances {
-            total.merge(&one.parts.total());
-        }
-        total
+        let costs = self.instances.iter().map(|one| one.parts.total());
+        merged(costs, CostSums::merge)
     }
 
     /// Hours and costs of instances with accelerators by how they are paid for.
@@ -77,11 +71,9 @@ impl CurrencyBill {
 
     /// What of all commitments was used, and what was not.
     pub fn used_and_unused(&self) -> (Tally, Tally) {
-        let (mut used, mut unused) = (Tally::default(), Tally::default());
-        for one in &self.commitments {
-            used.merge(one.used);
-            unused.merge(one.unused);
-        }
+        let commitments = || self.commitments.iter();
+        let used = merged(commitments().map(|one| one.used), Tally::merge);
+        let unused = merged(commitments().map(|one| one.unused), Tally::merge);
         (used, unused)
     }
 
@@ -124,7 +116,7 @@ impl Parts {
         for (option, part) in &other.0 {
             let own = self.0.entry(*option).or_default();
             own.hours.merge(part.hours);
-            own.costs.merge(&part.costs);
+            own.costs.merge(part.costs);
         }
     }
 
@@ -138,19 +130,11 @@ impl Parts {
     }
 
     pub fn hours(&self) -> Tally {
-        let mut hours = Tally::default();
-        for part in self.0.values() {
-            hours.merge(part.hours);
-        }
-        hours
+        merged(self.0.values().map(|part| part.hours), Tally::merge)
     }
 
     pub fn total(&self) -> CostSums {
-        let mut total = CostSums::default();
-        for part in self.0.values() {
-            total.merge(&part.costs);
-        }
-        total
+        merged(self.0.values().map(|part| part.costs), CostSums::merge)
     }
 
     /// List price of the hours that commitments cover, and of all that they could cover: all
@@ -189,7 +173,7 @@ impl Parts {
 }
 
 /// An instance with accelerators, or reserved capacity for some.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct InstanceCost {
     pub account: Option<String>,
     /// Its id; absent where the bill names no resource.
@@ -214,7 +198,7 @@ impl InstanceCost {
 }
 
 /// Instances of a type in a region.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct TypeCost {
     pub region: Option<String>,
     pub instance_type: String,
@@ -224,7 +208,7 @@ pub struct TypeCost {
 }
 
 /// How a commitment was used, at effective cost.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommitmentUse {
     pub id: String,
     /// Absent where no line says what it is.
@@ -257,7 +241,7 @@ fn utilization_percent(used: &Tally, unused: &Tally) -> Option<Decimal> {
 }
 
 /// What a pod or a task has of instances.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PodCost {
     pub cluster: Option<String>,
     pub namespace: Option<String>,
@@ -295,7 +279,7 @@ pub struct Divided {
 }
 
 /// Effective cost of a group.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GroupCost {
     /// The value of the key; absent of what has none.
     pub value: Option<String>,

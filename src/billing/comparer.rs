@@ -272,8 +272,8 @@ impl Comparer {
                 one.elsewhere.add(DifferencePart { hours, cost });
             }
         }
-        one.used.merge(&used);
-        open.used_by(group).merge(&used);
+        one.used.merge(used);
+        open.used_by(group).merge(used);
     }
 
     /// What was found, in one currency. `begin` is when the first usage of the bill begins.

@@ -1,6 +1,6 @@
 //! How a bill differs from an audit, and how far what it bills was used.
 
-use super::amounts::share;
+use super::amounts::{merged, share};
 use super::expected::DECIMALS;
 use crate::domain::{LineKind, Window, named_enum};
 use crate::usage::HourUse;
@@ -115,22 +115,9 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The differences by name.
-    pub fn by_name(&self) -> BTreeMap<DifferenceName, Decimal> {
-        let mut names: BTreeMap<DifferenceName, Decimal> = BTreeMap::new();
-        for (reason, part) in &self.differences {
-            *names.entry(reason.name()).or_default() += part.cost;
-        }
-        names
-    }
-
     /// Over all instances with accelerators.
     pub fn used(&self) -> UsedCost {
-        let mut all = UsedCost::default();
-        for one in self.used.values() {
-            all.merge(one);
-        }
-        all
+        merged(self.used.values().copied(), UsedCost::merge)
     }
 }
 
@@ -197,7 +184,7 @@ impl UsedCost {
         self.spare += cost - unmeasured - idle - useful;
     }
 
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: Self) {
         self.cost += other.cost;
         self.useful += other.useful;
         self.spare += other.spare;

@@ -42,7 +42,7 @@ pub enum TooLarge {
 }
 
 /// Takes in the lines of a bill.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Ledger {
     accelerators: Accelerators,
     grouped_by: Option<BillKey>,
@@ -56,12 +56,8 @@ impl Ledger {
     /// With the key that costs are grouped by.
     pub fn new(grouped_by: Option<BillKey>) -> Self {
         Self {
-            accelerators: Accelerators::new(),
             grouped_by,
-            lines: 0,
-            period: None,
-            currencies: BTreeMap::new(),
-            comparer: None,
+            ..Self::default()
         }
     }
 
@@ -146,7 +142,7 @@ type InstanceKey = (Option<String>, Option<String>, Option<String>, String);
 /// A resource by account and id.
 type ResourceKey = (Option<String>, String);
 /// A pod by cluster, namespace and name.
-type PodKey = (Option<String>, Option<String>, Option<String>);
+type PodKey = [Option<String>; 3];
 
 /// Sums in one currency.
 #[derive(Debug, Default)]
@@ -286,12 +282,7 @@ impl Sums {
         }
         let new = || CommitmentUse {
             id: id.clone(),
-            option: None,
-            types: BTreeSet::new(),
-            used: Tally::default(),
-            used_by_instances: Tally::default(),
-            unused: Tally::default(),
-            fees: Tally::default(),
+            ..CommitmentUse::default()
         };
         let one = self.commitments.entry(id.clone()).or_insert_with(new);
         let is_committed = |option: &PurchaseOption| {
@@ -325,9 +316,7 @@ impl Sums {
     ) {
         let new = || GroupCost {
             value: value.clone(),
-            gpu_hours: Decimal::ZERO,
-            instances: Tally::default(),
-            all: Tally::default(),
+            ..GroupCost::default()
         };
         let group = self.groups.entry(value.clone()).or_insert_with(new);
         group.all.add(line.costs.effective);
@@ -347,19 +336,12 @@ impl Sums {
             divided.add(share.cost);
             divided.add(share.unused_cost);
         }
-        let key = (
-            share.cluster.clone(),
-            share.namespace.clone(),
-            share.name.clone(),
-        );
+        let key = [&share.cluster, &share.namespace, &share.name].map(Clone::clone);
         let new = || PodCost {
             cluster: share.cluster.clone(),
             namespace: share.namespace.clone(),
             name: share.name.clone(),
-            accelerator_hours: None,
-            accelerators: Tally::default(),
-            others: Tally::default(),
-            unused: Tally::default(),
+            ..PodCost::default()
         };
         let pod = self.pods.entry(key).or_insert_with(new);
         pod.unused.add(share.unused_cost);
@@ -442,9 +424,7 @@ fn instances_of(machines: BTreeMap<InstanceKey, (Accelerated, Parts)>) -> Vec<In
             instance_type,
             gpus: machine.count,
             parts,
-            transfer: None,
-            volumes: None,
-            addresses: None,
+            ..InstanceCost::default()
         }
     };
     let mut all: Vec<InstanceCost> = machines.map(one).collect();
@@ -501,8 +481,7 @@ fn types(instances: &[InstanceCost]) -> Vec<TypeCost> {
             region: one.region.clone(),
             instance_type: one.instance_type.clone(),
             gpus: one.gpus,
-            instances: 0,
-            parts: Parts::default(),
+            ..TypeCost::default()
         };
         let sums = types.entry(key).or_insert_with(new);
         sums.instances += 1;
