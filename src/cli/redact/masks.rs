@@ -12,28 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// order.
 const ID_DIGITS: usize = 6;
 
-/// What a text names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Named {
-    Account,
-    Address,
-    Commitment,
-    Family,
-    Gpu,
-    Host,
-    Instance,
-    Key,
-    Name,
-    Operation,
-    Place,
-    Region,
-    Source,
-    Type,
-    Value,
-    Volume,
-    Zone,
-}
-
 /// Whether a text is what this program asks of a service.
 pub(super) fn is_action(text: &str) -> bool {
     let all = [
@@ -45,46 +23,49 @@ pub(super) fn is_action(text: &str) -> bool {
     all.iter().any(|actions| actions.contains(&text))
 }
 
-impl Named {
-    fn prefix(self) -> &'static str {
-        match self {
-            Self::Account => "account",
-            Self::Address => "address",
-            Self::Commitment => "commitment",
-            Self::Family => "family",
-            Self::Gpu => "gpu",
-            Self::Host => "host",
-            Self::Instance => "instance",
-            Self::Key => "key",
-            Self::Name => "name",
-            Self::Operation => "operation",
-            Self::Place => "place",
-            Self::Region => "region",
-            Self::Source => "source",
-            Self::Type => "type",
-            Self::Value => "value",
-            Self::Volume => "volume",
-            Self::Zone => "zone",
-        }
-    }
+/// What a text names: what its masks begin with, and which texts contain no name.
+macro_rules! named {
+    ($($(#[$doc:meta])* $kind:ident $prefix:literal $may_stay:expr;)+) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub(super) enum Named { $($(#[$doc])* $kind,)+ }
 
-    /// Whether a text contains no name.
-    pub(super) fn may_stay(self, text: &str) -> bool {
-        match self {
-            // The account of a machine that only its cluster shows.
-            Self::Account => text.is_empty(),
-            Self::Family => is_family(text),
-            Self::Gpu => !matches!(GpuModel::from_name(text), GpuModel::Other(_)),
-            Self::Instance => is_given_id("i-", text),
-            Self::Operation => is_action(text),
-            Self::Region => is_region(text),
-            Self::Source => is_price_source(text),
-            Self::Type => is_type(text),
-            Self::Volume => is_given_id("vol-", text),
-            Self::Zone => is_zone(text),
-            _ => false,
+        impl Named {
+            fn prefix(self) -> &'static str {
+                match self { $(Self::$kind => $prefix,)+ }
+            }
+
+            /// Whether a text contains no name.
+            pub(super) fn may_stay(self, text: &str) -> bool {
+                let is_open: fn(&str) -> bool = match self { $(Self::$kind => $may_stay,)+ };
+                is_open(text)
+            }
         }
-    }
+    };
+}
+
+named! {
+    /// That of a machine that only its cluster shows is empty.
+    Account "account" str::is_empty;
+    Address "address" never;
+    Commitment "commitment" never;
+    Family "family" is_family;
+    Gpu "gpu" |text| !matches!(GpuModel::from_name(text), GpuModel::Other(_));
+    Host "host" never;
+    Instance "instance" |text| is_given_id("i-", text);
+    Key "key" never;
+    Name "name" never;
+    Operation "operation" is_action;
+    Place "place" never;
+    Region "region" is_region;
+    Source "source" is_price_source;
+    Type "type" is_type;
+    Value "value" never;
+    Volume "volume" |text| is_given_id("vol-", text);
+    Zone "zone" is_zone;
+}
+
+fn never(_: &str) -> bool {
+    false
 }
 
 /// Texts of one kind.
@@ -183,10 +164,15 @@ impl Masks {
         texts.each(&mut |text| self.mask(named, text));
     }
 
-    /// Masks those that are none of some words.
-    pub(super) fn unless(&mut self, words: &[&str], named: Named, texts: &mut impl Texts) {
+    /// Masks those that are not of a sort.
+    pub(super) fn unless(
+        &mut self,
+        is_of: impl Fn(&str) -> bool,
+        named: Named,
+        texts: &mut impl Texts,
+    ) {
         texts.each(&mut |text| {
-            if !words.contains(&text.as_str()) {
+            if !is_of(text) {
                 self.mask(named, text);
             }
         });

@@ -36,83 +36,20 @@ pub(super) fn redact(estate: &mut Estate, kept_keys: BTreeSet<String>) -> Masks 
         kept_keys,
         ..Masks::default()
     };
-    masks.estate(estate);
+    // Masks of ids are sorted as the ids are.
+    let ids: BTreeSet<&str> = estate.instances.iter().map(|one| one.id.as_str()).collect();
+    for id in ids {
+        masks.masked(Named::Instance, id);
+    }
+    let ids: BTreeSet<&str> = estate.commitments.ids().collect();
+    for id in ids {
+        masks.masked(Named::Commitment, id);
+    }
+    estate.mask(&mut masks);
     masks
 }
 
 impl Masks {
-    fn estate(&mut self, estate: &mut Estate) {
-        // Whatever a text is, it is decided here: a new field does not compile
-        // before it is.
-        let Estate {
-            as_of: _,
-            window: _,
-            source: _,
-            accounts,
-            regions,
-            tag_filters,
-            period_seconds: _,
-            instances,
-            out_of_scope,
-            scaling_groups,
-            shapes,
-            usage,
-            metrics,
-            profiles,
-            clusters,
-            managed,
-            jobs,
-            prices,
-            commitments,
-            opinions,
-            gaps,
-            api,
-        } = estate;
-        let ids: BTreeSet<&str> = instances.iter().map(|one| one.id.as_str()).collect();
-        for id in ids {
-            self.masked(Named::Instance, id);
-        }
-        let ids: BTreeSet<&str> = commitments.ids().collect();
-        for id in ids {
-            self.masked(Named::Commitment, id);
-        }
-        self.all(Named::Account, accounts);
-        self.all(Named::Region, regions);
-        tag_filters.mask(self);
-        instances.mask(self);
-        out_of_scope.mask(self);
-        scaling_groups.mask(self);
-        scaling_groups.sort_by(|left, right| left.key().cmp(&right.key()));
-        *shapes = std::mem::take(shapes)
-            .into_values()
-            .map(|mut shape| {
-                shape.mask(self);
-                (shape.instance_type.clone(), shape)
-            })
-            .collect();
-        usage.rename(|mut id| {
-            self.all(Named::Instance, &mut id);
-            id
-        });
-        metrics.mask(self);
-        profiles.mask(self);
-        clusters.mask(self);
-        managed.mask(self);
-        managed.sort();
-        jobs.mask(self);
-        *prices = self.prices(prices);
-        commitments.mask(self);
-        opinions.mask(self);
-        opinions.sort_by(|left, right| left.key().cmp(&right.key()));
-        for gap in gaps {
-            *gap = self.gap(gap);
-        }
-        api.by_operation = std::mem::take(&mut api.by_operation)
-            .into_iter()
-            .map(|(operation, calls)| (self.masked(Named::Operation, &operation), calls))
-            .collect();
-    }
-
     fn prices(&mut self, prices: &PriceBook) -> PriceBook {
         let mut masked = PriceBook::default();
         for (key, quote) in prices.iter() {

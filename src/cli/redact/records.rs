@@ -1,7 +1,9 @@
 //! What every text of a record names.
 
 use super::masks::{Masks, Named};
-use super::vocabulary::{is_device_resource, is_mig_profile, is_owner_kind, state_transition};
+use super::vocabulary::{
+    FLEET_WORDS, OPINIONS, OWNER_KINDS, is_device_resource, is_mig_profile, state_transition,
+};
 use crate::domain::{
     Address, AwsOpinion, BatchEnvironment, CapacityReservation, Claim, Clusters, Commitments,
     ComponentHost, Copies, DeviceUnit, DeviceUse, Devices, GpuOffer, Holder, InferenceComponent,
@@ -9,37 +11,7 @@ use crate::domain::{
     SavingsPlan, ScalingGroup, StorageResource, TagFilter, TrainingJob, TrainingPlan, Volume,
     WarmPool,
 };
-use crate::usage::Series;
-
-/// What AWS calls processes, states of warm pools, and ways to choose among spot markets.
-const WORDS: &[&str] = &[
-    "AZRebalance",
-    "AddToLoadBalancer",
-    "AlarmNotification",
-    "HealthCheck",
-    "Hibernated",
-    "InstanceRefresh",
-    "Launch",
-    "ReplaceUnhealthy",
-    "Running",
-    "ScheduledActions",
-    "Stopped",
-    "Terminate",
-    "capacity-optimized",
-    "capacity-optimized-prioritized",
-    "lowest-price",
-    "price-capacity-optimized",
-];
-
-/// What AWS calls its recommendations.
-const ACTIONS: &[&str] = &[
-    "Delete",
-    "MigrateToGraviton",
-    "Rightsize",
-    "ScaleIn",
-    "Stop",
-    "Upgrade",
-];
+use crate::usage::{Estate, Series};
 
 /// What names somebody.
 pub(super) trait Record {
@@ -79,6 +51,44 @@ macro_rules! records {
 }
 
 records! {
+    Estate {
+        names accounts Account regions Region;
+        stays as_of window source period_seconds;
+        parts tag_filters instances out_of_scope scaling_groups;
+        // In this order, which is that of the masks.
+        |masks, shapes usage metrics profiles clusters managed jobs prices commitments opinions
+            gaps api| {
+            scaling_groups.sort_by(|left, right| left.key().cmp(&right.key()));
+            *shapes = std::mem::take(shapes)
+                .into_values()
+                .map(|mut shape| {
+                    shape.mask(masks);
+                    (shape.instance_type.clone(), shape)
+                })
+                .collect();
+            usage.rename(|mut id| {
+                masks.all(Named::Instance, &mut id);
+                id
+            });
+            metrics.mask(masks);
+            profiles.mask(masks);
+            clusters.mask(masks);
+            managed.mask(masks);
+            managed.sort();
+            jobs.mask(masks);
+            *prices = masks.prices(prices);
+            commitments.mask(masks);
+            opinions.mask(masks);
+            opinions.sort_by(|left, right| left.key().cmp(&right.key()));
+            for gap in gaps {
+                *gap = masks.gap(gap);
+            }
+            api.by_operation = std::mem::take(&mut api.by_operation)
+                .into_iter()
+                .map(|(operation, calls)| (masks.masked(Named::Operation, &operation), calls))
+                .collect();
+        }
+    }
     TagFilter {
         names; stays is_excluded; parts;
         |masks, key value| {
@@ -100,7 +110,9 @@ records! {
     }
     Volume {
         names id Volume; stays size_gib; parts;
-        |masks, volume_type| { masks.unless(StorageResource::NAMES, Named::Type, volume_type); }
+        |masks, volume_type| {
+            masks.unless(|text| StorageResource::NAMES.contains(&text), Named::Type, volume_type);
+         }
     }
     Address { names id Address; stays; parts; }
     ScalingGroup {
@@ -108,10 +120,10 @@ records! {
         stays desired min max is_weighted on_demand_base on_demand_above_base_percent;
         parts batch;
         |masks, spot_allocation warm_pool suspended protected in_service| {
-            masks.unless(WORDS, Named::Value, suspended);
+            masks.unless(|text| FLEET_WORDS.contain(text), Named::Value, suspended);
             suspended.sort();
             warm_pool.mask(masks);
-            masks.unless(WORDS, Named::Value, spot_allocation);
+            masks.unless(|text| FLEET_WORDS.contain(text), Named::Value, spot_allocation);
             masks.all(Named::Instance, in_service);
             in_service.iter_mut().for_each(|ids| ids.sort());
             masks.all(Named::Instance, protected);
@@ -120,7 +132,7 @@ records! {
     }
     WarmPool {
         names; stays min_size size; parts;
-        |masks, state| { masks.unless(WORDS, Named::Value, state); }
+        |masks, state| { masks.unless(|text| FLEET_WORDS.contain(text), Named::Value, state); }
     }
     BatchEnvironment {
         names name Name instance_types Type; stays min_vcpus desired_vcpus is_spot; parts;
@@ -179,11 +191,7 @@ records! {
     }
     Owner {
         names name Name; stays; parts;
-        |masks, kind| {
-            if !is_owner_kind(kind) {
-                masks.mask(Named::Key, kind);
-            }
-        }
+        |masks, kind| { masks.unless(|text| OWNER_KINDS.contain(text), Named::Key, kind); }
     }
     DeviceUse {
         names machine Instance namespace Name pod Name;
@@ -233,25 +241,21 @@ records! {
         |masks, instances action| {
             masks.all(Named::Instance, instances);
             instances.sort();
-            masks.unless(ACTIONS, Named::Value, action);
+            masks.unless(|text| OPINIONS.contain(text), Named::Value, action);
         }
     }
 }
 
 impl Record for DeviceUnit {
     fn mask(&mut self, masks: &mut Masks) {
-        if let Self::Slice { profile, .. } = self
-            && !is_mig_profile(profile)
-        {
-            masks.mask(Named::Gpu, profile);
+        if let Self::Slice { profile, .. } = self {
+            masks.unless(is_mig_profile, Named::Gpu, profile);
         }
     }
 }
 
 impl Masks {
     fn resource(&mut self, resource: &mut String) {
-        if !is_device_resource(resource) {
-            self.mask(Named::Gpu, resource);
-        }
+        self.unless(is_device_resource, Named::Gpu, resource);
     }
 }

@@ -8,21 +8,74 @@ use crate::sources::aws::ACTIONS;
 /// Instead of a text that is not shown.
 pub(super) const MASKED: &str = "(masked)";
 
-fn is_among(words: &[&str], word: &str) -> bool {
-    words.contains(&word)
+/// Words of one kind, with commas between them.
+pub(super) struct Words(&'static str);
+
+impl Words {
+    pub(super) fn contain(&self, word: &str) -> bool {
+        self.0.split(", ").any(|own| own == word)
+    }
 }
+
+/// Where the name of a region begins.
+const REGION_AREAS: Words = Words("af, ap, ca, cn, eu, eusc, il, me, mx, sa, us");
+
+/// What may stand behind the area of a region.
+const REGION_PARTITIONS: Words = Words("de, gov, iso, isob, isoe, isof");
+
+/// Kinds of Kubernetes, or of projects that are widely used, that make pods.
+pub(super) const OWNER_KINDS: Words = Words(
+    "CronJob, DaemonSet, Deployment, InferenceService, Job, JobSet, LeaderWorkerSet, MPIJob, \
+     Node, Notebook, PyTorchJob, RayCluster, ReplicaSet, ResourceClaim, Service, StatefulSet, \
+     TFJob, Workflow, task family",
+);
+
+/// What accelerators are asked for by.
+const DEVICE_RESOURCES: Words = Words(
+    "GPU, amd.com/gpu, aws.amazon.com/neuron, aws.amazon.com/neuroncore, \
+     aws.amazon.com/neurondevice, google.com/tpu, gpu.amd.com, gpu.intel.com, gpu.intel.com/i915, \
+     gpu.intel.com/xe, gpu.nvidia.com, habana.ai/gaudi, nvidia.com/gpu",
+);
+
+/// Keys of tags that everybody uses, in lower case.
+const COMMON_KEYS: Words = Words(
+    "amazonecsmanaged, app, application, aws:autoscaling:groupname, \
+     aws:cloudformation:logical-id, aws:cloudformation:stack-id, aws:cloudformation:stack-name, \
+     aws:ec2launchtemplate:id, aws:ec2launchtemplate:version, aws:ec2spot:fleet-request-id, \
+     aws:eks:cluster-name, component, cost-center, cost_center, costcenter, created-by, \
+     createdby, department, eks:cluster-name, eks:nodegroup-name, env, environment, gpucost:gpus, \
+     gpucost:ignore, gpucost:kind, gpucost:precision, gpucost:replicas, gpucost:restartable, \
+     gpucost:timezone, gpucost:until, gpucost:vram, gpucost:workload, interruptible, job-type, \
+     managed-by, managedby, name, owner, project, restartable, role, service, spot-eligible, \
+     stage, team, tier, workload-kind, workload-type, workload_type, workloadtype",
+);
+
+/// Codes of why an instance changed state.
+const STATE_REASONS: Words = Words(
+    "Client.InstanceInitiatedShutdown, Client.InternalError, Client.InvalidSnapshot.NotFound, \
+     Client.UserInitiatedHibernate, Client.UserInitiatedShutdown, Client.VolumeLimitExceeded, \
+     Server.InsufficientInstanceCapacity, Server.InternalError, Server.ScheduledStop, \
+     Server.SpotInstanceShutdown, Server.SpotInstanceTermination",
+);
+
+/// What AWS calls processes, states of warm pools, and ways to choose among spot markets.
+pub(super) const FLEET_WORDS: Words = Words(
+    "AZRebalance, AddToLoadBalancer, AlarmNotification, HealthCheck, Hibernated, InstanceRefresh, \
+     Launch, ReplaceUnhealthy, Running, ScheduledActions, Stopped, Terminate, capacity-optimized, \
+     capacity-optimized-prioritized, lowest-price, price-capacity-optimized",
+);
+
+/// What AWS calls its recommendations.
+pub(super) const OPINIONS: Words =
+    Words("Delete, MigrateToGraviton, Rightsize, ScaleIn, Stop, Upgrade");
 
 /// Whether it is a region's name as AWS gives them, such as `us-gov-west-1`.
 pub(super) fn is_region(name: &str) -> bool {
-    const AREAS: &[&str] = &[
-        "af", "ap", "ca", "cn", "eu", "eusc", "il", "me", "mx", "sa", "us",
-    ];
-    const PARTITIONS: &[&str] = &["de", "gov", "iso", "isob", "isoe", "isof"];
     let parts: Vec<&str> = name.split('-').collect();
     let middle = parts.get(1..parts.len().saturating_sub(2));
     leading_region(name) == Some(name)
-        && parts.first().is_some_and(|area| is_among(AREAS, area))
-        && middle.is_some_and(|middle| middle.iter().all(|part| is_among(PARTITIONS, part)))
+        && parts.first().is_some_and(|area| REGION_AREAS.contain(area))
+        && middle.is_some_and(|middle| middle.iter().all(|part| REGION_PARTITIONS.contain(part)))
 }
 
 /// Whether it is the name of an availability or local zone.
@@ -72,52 +125,10 @@ pub(super) fn is_given_id(prefix: &str, id: &str) -> bool {
     })
 }
 
-/// Whether it is the kind of something of Kubernetes, or of a project that is widely
-/// used, that makes pods.
-pub(super) fn is_owner_kind(kind: &str) -> bool {
-    const KINDS: &[&str] = &[
-        "CronJob",
-        "DaemonSet",
-        "Deployment",
-        "InferenceService",
-        "Job",
-        "JobSet",
-        "LeaderWorkerSet",
-        "MPIJob",
-        "Node",
-        "Notebook",
-        "PyTorchJob",
-        "RayCluster",
-        "ReplicaSet",
-        "ResourceClaim",
-        "Service",
-        "StatefulSet",
-        "TFJob",
-        "Workflow",
-        "task family",
-    ];
-    is_among(KINDS, kind)
-}
-
 /// Whether it is what accelerators are asked for by.
 pub(super) fn is_device_resource(name: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "GPU",
-        "amd.com/gpu",
-        "aws.amazon.com/neuron",
-        "aws.amazon.com/neuroncore",
-        "aws.amazon.com/neurondevice",
-        "google.com/tpu",
-        "gpu.amd.com",
-        "gpu.intel.com",
-        "gpu.intel.com/i915",
-        "gpu.intel.com/xe",
-        "gpu.nvidia.com",
-        "habana.ai/gaudi",
-        "nvidia.com/gpu",
-    ];
     let plain = name.strip_suffix(".shared").unwrap_or(name);
-    is_among(NAMES, plain)
+    DEVICE_RESOURCES.contain(plain)
         || plain
             .strip_prefix("nvidia.com/mig-")
             .is_some_and(is_mig_profile)
@@ -132,7 +143,7 @@ pub(super) fn is_mig_profile(name: &str) -> bool {
     name.split_once("g.").is_some_and(|(slices, rest)| {
         let memory = rest.split_once("gb");
         memory.is_some_and(|(gigabytes, end)| {
-            is_number(slices) && is_number(gigabytes) && is_among(ENDS, end)
+            is_number(slices) && is_number(gigabytes) && ENDS.contains(&end)
         })
     })
 }
@@ -140,7 +151,7 @@ pub(super) fn is_mig_profile(name: &str) -> bool {
 /// Whether it is a count with why so many points were dropped.
 pub(super) fn is_rejection(text: &str) -> bool {
     text.split_once(' ').is_some_and(|(count, reason)| {
-        count.parse::<u64>().is_ok() && is_among(&POINT_REJECTIONS, reason)
+        count.parse::<u64>().is_ok() && POINT_REJECTIONS.contains(&reason)
     })
 }
 
@@ -153,86 +164,21 @@ pub(super) fn is_time_span(text: &str) -> bool {
 /// Whether it says which list or interface a price was read from.
 pub(super) fn is_price_source(source: &str) -> bool {
     let (action, rest) = source.split_once(", ").unwrap_or((source, ""));
-    is_among(ACTIONS, action) && is_among(&["", "time-weighted mean"], rest)
+    ACTIONS.contains(&action) && ["", "time-weighted mean"].contains(&rest)
 }
 
 /// Whether it is a tag's key that everybody uses, whatever its value is.
 pub(super) fn is_common_key(key: &str) -> bool {
-    const KEYS: &[&str] = &[
-        "amazonecsmanaged",
-        "app",
-        "application",
-        "aws:autoscaling:groupname",
-        "aws:cloudformation:logical-id",
-        "aws:cloudformation:stack-id",
-        "aws:cloudformation:stack-name",
-        "aws:ec2launchtemplate:id",
-        "aws:ec2launchtemplate:version",
-        "aws:ec2spot:fleet-request-id",
-        "aws:eks:cluster-name",
-        "component",
-        "cost-center",
-        "cost_center",
-        "costcenter",
-        "created-by",
-        "createdby",
-        "department",
-        "eks:cluster-name",
-        "eks:nodegroup-name",
-        "env",
-        "environment",
-        "gpucost:gpus",
-        "gpucost:ignore",
-        "gpucost:kind",
-        "gpucost:precision",
-        "gpucost:replicas",
-        "gpucost:restartable",
-        "gpucost:timezone",
-        "gpucost:until",
-        "gpucost:vram",
-        "gpucost:workload",
-        "interruptible",
-        "job-type",
-        "managed-by",
-        "managedby",
-        "name",
-        "owner",
-        "project",
-        "restartable",
-        "role",
-        "service",
-        "spot-eligible",
-        "stage",
-        "team",
-        "tier",
-        "workload-kind",
-        "workload-type",
-        "workload_type",
-        "workloadtype",
-    ];
-    is_among(KEYS, &key.to_ascii_lowercase())
+    COMMON_KEYS.contain(&key.to_ascii_lowercase())
 }
 
 /// Why an instance changed state, without whoever it names.
 pub(super) fn state_transition(reason: &str) -> String {
-    const REASONS: &[&str] = &[
-        "Client.InstanceInitiatedShutdown",
-        "Client.InternalError",
-        "Client.InvalidSnapshot.NotFound",
-        "Client.UserInitiatedHibernate",
-        "Client.UserInitiatedShutdown",
-        "Client.VolumeLimitExceeded",
-        "Server.InsufficientInstanceCapacity",
-        "Server.InternalError",
-        "Server.ScheduledStop",
-        "Server.SpotInstanceShutdown",
-        "Server.SpotInstanceTermination",
-    ];
     const BY_USER: &str = "User initiated";
     let first = reason.split([':', ' ']).next().unwrap_or_default();
     let mut kept = if reason.starts_with(BY_USER) {
         BY_USER.to_owned()
-    } else if is_among(REASONS, first) {
+    } else if STATE_REASONS.contain(first) {
         first.to_owned()
     } else {
         MASKED.to_owned()
@@ -276,7 +222,7 @@ mod tests {
         ] {
             assert!(!is_device_resource(name), "{name}");
         }
-        assert!(is_owner_kind("Deployment") && !is_owner_kind("FalconJob"));
+        assert!(OWNER_KINDS.contain("Deployment") && !OWNER_KINDS.contain("FalconJob"));
     }
 
     #[test]
