@@ -77,6 +77,15 @@ impl Check {
         }
     }
 
+    /// Something that nothing asked for.
+    pub fn skipped(area: CheckArea, name: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self {
+            status: CheckStatus::Skipped,
+            is_needed: false,
+            ..Self::ok(area, name, detail)
+        }
+    }
+
     /// The same, without which an audit with the same flags is complete.
     pub fn unneeded(self) -> Self {
         Self {

@@ -1,13 +1,13 @@
 //! An AWS account: who asks, which regions answer, which actions are allowed, and whether
 //! the agent's metrics are there.
 
+use super::failed;
 use crate::cli::args::{EstateArgs, MetricsSource};
 use crate::cli::exit::Failure;
 use crate::cli::{Io, estate};
 use crate::config::SettingsFile;
-use crate::domain::{FailureKind, GapSubject, safe};
+use crate::domain::GapSubject;
 use crate::report::{Check, CheckArea, CheckStatus};
-use crate::sources::SourceError;
 use crate::sources::aws::{
     self, ACTIONS, AwsOptions, AwsService, NeededBy, ORG_ACTIONS, Organization, Permission, Session,
 };
@@ -159,24 +159,21 @@ impl Asked {
             [] => service == AwsService::Ec2,
             named => named.contains(&service),
         };
+        let organization = self.organization.as_ref();
+        let is_listed = organization.is_some_and(|one| one.is_listed);
         let (is_needed, flag) = match NeededBy::of(action) {
-            // Those who named the accounts do not have them listed.
-            NeededBy::EveryAudit if action == LIST_ACCOUNTS => {
-                let is_listed = |one: &Organization| one.is_listed;
-                (
-                    self.organization.as_ref().is_some_and(is_listed),
-                    "--org".to_owned(),
-                )
+            NeededBy::EveryAudit => {
+                let (is_needed, by) = match action.split_once(':') {
+                    // Those who named the accounts do not have them listed.
+                    _ if action == LIST_ACCOUNTS => (is_listed, "--org"),
+                    // All enabled regions are read where none are named.
+                    _ if action == REGIONS => (self.regions.is_none(), ""),
+                    Some(("cloudwatch", _)) => (self.reads_metrics, "CloudWatch"),
+                    Some(("pricing", _)) => (self.reads_prices, "live prices"),
+                    _ => (true, ""),
+                };
+                (is_needed, by.to_owned())
             }
-            // All enabled regions are read where none are named.
-            NeededBy::EveryAudit if action == REGIONS => (self.regions.is_none(), String::new()),
-            NeededBy::EveryAudit if action.starts_with("cloudwatch:") => {
-                (self.reads_metrics, "CloudWatch".to_owned())
-            }
-            NeededBy::EveryAudit if action.starts_with("pricing:") => {
-                (self.reads_prices, "live prices".to_owned())
-            }
-            NeededBy::EveryAudit => (true, String::new()),
             NeededBy::Service(service) => (is_read(service), format!("--services {service}")),
             NeededBy::Opinion => (self.options.asks_opinions, "--aws-opinion".to_owned()),
         };
@@ -262,25 +259,7 @@ impl Asked {
 fn permitted(area: CheckArea, name: &str, found: &Permission) -> Check {
     match found {
         Permission::Allowed => Check::ok(area, name, ""),
-        Permission::NotOffered => Check {
-            status: CheckStatus::Skipped,
-            ..Check::ok(area, name, "not offered in this partition").unneeded()
-        },
+        Permission::NotOffered => Check::skipped(area, name, "not offered in this partition"),
         Permission::Failed(error) => failed(area, name, error),
     }
-}
-
-/// What could not be used, in the words of what refused it.
-fn failed(area: CheckArea, name: &str, error: &SourceError) -> Check {
-    let status = match error.kind {
-        FailureKind::NoCredentials => CheckStatus::Missing,
-        FailureKind::Denied
-        | FailureKind::RejectedCredentials
-        | FailureKind::ExpiredCredentials => CheckStatus::Denied,
-        _ => CheckStatus::Failed,
-    };
-    let said = error.to_string();
-    // The action is the name already.
-    let said = said.strip_prefix(&format!("{name}: ")).unwrap_or(&said);
-    Check::not(area, name, status, safe(said), error.hint())
 }

@@ -1,11 +1,10 @@
 //! A Kubernetes cluster: whether it answers, and what may be listed.
 
+use super::failed;
 use crate::cli::Io;
 use crate::cli::exit::Failure;
 use crate::cli::kubernetes::{KubernetesArgs, kubeconfig};
-use crate::domain::{FailureKind, safe};
-use crate::report::{Check, CheckArea, CheckStatus};
-use crate::sources::SourceError;
+use crate::report::{Check, CheckArea};
 use crate::sources::kubernetes::{KubernetesOptions, LiveCluster};
 use std::time::Duration;
 
@@ -38,13 +37,13 @@ impl Asked {
         let area = CheckArea::Kubernetes;
         let answers = match self.0.permissions().await {
             Ok(answers) => answers,
-            Err(error) => return vec![failed(NAME, &error)],
+            Err(error) => return vec![failed(area, NAME, &error)],
         };
         let checks = answers.into_iter().map(|(action, answer)| {
             let name = action.trim_start_matches("kubernetes:");
             let check = match answer {
                 Ok(()) => Check::ok(area, format!("list {name}"), ""),
-                Err(error) => failed(&format!("list {name}"), &error),
+                Err(error) => failed(area, &format!("list {name}"), &error),
             };
             // Without its nodes there is nothing to audit. What else is missing is a gap.
             match action {
@@ -60,18 +59,6 @@ impl Asked {
     }
 }
 
-fn failed(name: &str, error: &SourceError) -> Check {
-    let status = match error.kind {
-        FailureKind::NoCredentials => CheckStatus::Missing,
-        FailureKind::Denied
-        | FailureKind::RejectedCredentials
-        | FailureKind::ExpiredCredentials => CheckStatus::Denied,
-        _ => CheckStatus::Failed,
-    };
-    let said = safe(&error.to_string());
-    Check::not(CheckArea::Kubernetes, name, status, said, error.hint())
-}
-
 /// What is said where no cluster is asked.
 pub(super) fn not_asked(io: &Io<'_>) -> Check {
     let has_files = kubeconfig(io).iter().any(|file| file.exists());
@@ -80,8 +67,5 @@ pub(super) fn not_asked(io: &Io<'_>) -> Check {
     } else {
         "not asked; no kubeconfig"
     };
-    Check {
-        status: CheckStatus::Skipped,
-        ..Check::ok(CheckArea::Kubernetes, NAME, detail).unneeded()
-    }
+    Check::skipped(CheckArea::Kubernetes, NAME, detail)
 }

@@ -4,7 +4,7 @@ use crate::catalog::bundled_origins;
 use crate::cli::args::EstateArgs;
 use crate::cli::exit::Failure;
 use crate::cli::price_age::PriceAge;
-use crate::cli::{Io, estate, price_cache, usage_history};
+use crate::cli::{Io, estate, price_cache};
 use crate::config::SettingsFile;
 use crate::domain::{counted, partition, safe, shell_word};
 use crate::report::{Check, CheckArea, CheckStatus};
@@ -23,10 +23,7 @@ pub(in crate::cli) const DRIVER_NODE: &str = "/dev/nvidiactl";
 pub(super) fn host() -> Check {
     let (area, name) = (CheckArea::Host, "NVML");
     if !Path::new(DRIVER_NODE).exists() {
-        return Check {
-            status: CheckStatus::Skipped,
-            ..Check::ok(area, name, "this host has no NVIDIA device").unneeded()
-        };
+        return Check::skipped(area, name, "this host has no NVIDIA device");
     }
     match NvmlSource::open(None, Options::default()) {
         Ok(source) => {
@@ -49,7 +46,7 @@ pub(super) fn prices(
     args: &EstateArgs,
     settings: &SettingsFile,
     io: &Io<'_>,
-) -> Result<Vec<Check>, Failure> {
+) -> Result<Check, Failure> {
     let area = CheckArea::Prices;
     let refresh = "run `gpucost pricing refresh`; without an account, add `--public`";
     let path = price_cache::path(io).filter(|_| !args.offline);
@@ -57,8 +54,8 @@ pub(super) fn prices(
     let (name, oldest) = match cached {
         Err(error) => {
             let said = safe(&error.to_string());
-            let check = Check::not(area, "price cache", CheckStatus::Failed, said, refresh);
-            return Ok(vec![check]);
+            let status = CheckStatus::Failed;
+            return Ok(Check::not(area, "price cache", status, said, refresh));
         }
         Ok(Some(cache)) => {
             let dates = cache.prices.iter().map(|(_, quote)| quote.seen_on);
@@ -76,17 +73,15 @@ pub(super) fn prices(
         }
     };
     let Some(oldest) = oldest else {
-        let check = Check::not(area, name, CheckStatus::Missing, "it is empty", refresh);
-        return Ok(vec![check]);
+        let status = CheckStatus::Missing;
+        return Ok(Check::not(area, name, status, "it is empty", refresh));
     };
     let today = io.now.to_zoned(TimeZone::UTC).date();
     let days = today.duration_since(oldest).as_hours() / 24;
-    let age = format!(
-        "the oldest is from {oldest}, {} old",
-        counted(days, "day", "days")
-    );
+    let days = counted(days, "day", "days");
+    let age = format!("the oldest is from {oldest}, {days} old");
     let limits = PriceAge::of(args.max_price_age.as_deref(), settings)?;
-    Ok(vec![match limits.check(Some(oldest), io.now) {
+    Ok(match limits.check(Some(oldest), io.now) {
         Ok(None) => Check::ok(area, name, age),
         // Worth a warning in an audit.
         Ok(Some(_)) => Check::not(area, name, CheckStatus::Missing, age, refresh).unneeded(),
@@ -94,68 +89,45 @@ pub(super) fn prices(
             let age = format!("{age}, which is more than `--max-price-age`");
             Check::not(area, name, CheckStatus::Missing, age, refresh)
         }
-    }])
+    })
 }
 
-/// The place of `--history`.
-pub(super) struct Asked {
-    place: Option<Place>,
-    access: BucketAccess,
-}
-
-impl Asked {
-    pub(super) fn of(args: &EstateArgs, settings: &SettingsFile, io: &Io<'_>) -> Self {
-        let aws = estate::aws_options(&args.aws, settings, io);
-        Self {
-            place: args.history.clone(),
-            access: usage_history::bucket_access(&aws, io),
-        }
+/// Whether what is kept at the place of `--history` can be listed and read.
+pub(super) async fn history(place: Place, access: BucketAccess, now: Timestamp) -> Check {
+    let (area, name) = (CheckArea::History, place.to_string());
+    if let Place::Folder(folder) = &place
+        && !folder.is_dir()
+    {
+        let detail = "there is nothing yet";
+        let fix = "an audit with `--history` creates it";
+        return Check::not(area, name, CheckStatus::Missing, detail, fix).unneeded();
     }
-
-    /// Whether what is kept there can be listed and read.
-    pub(super) async fn checks(self, now: Timestamp) -> Vec<Check> {
-        let Some(place) = self.place else {
-            return Vec::new();
-        };
-        let (area, name) = (CheckArea::History, place.to_string());
-        if let Place::Folder(folder) = &place
-            && !folder.is_dir()
-        {
-            let detail = "there is nothing yet";
-            let fix = "an audit with `--history` creates it";
-            return vec![Check::not(area, name, CheckStatus::Missing, detail, fix).unneeded()];
+    let today = now.to_zoned(TimeZone::UTC).date();
+    let read = async {
+        Records::open(&place, &access)
+            .await?
+            .read(Some(today))
+            .await
+    };
+    let word = shell_word(&place.word());
+    match read.await {
+        Ok(found) if found.problems.is_empty() => Check::ok(area, name, "it can be read"),
+        Ok(found) => {
+            let fix = format!("`gpucost history verify {word}` names each");
+            let files = counted(found.problems.len(), "file", "files");
+            let detail = format!("{files} cannot be used");
+            Check::not(area, name, CheckStatus::Failed, detail, fix)
         }
-        let today = now.to_zoned(TimeZone::UTC).date();
-        let read = async {
-            Records::open(&place, &self.access)
-                .await?
-                .read(Some(today))
-                .await
-        };
-        let read = read.await;
-        vec![match read {
-            Ok(found) if found.problems.is_empty() => Check::ok(area, name, "it can be read"),
-            Ok(found) => {
-                let fix = format!(
-                    "`gpucost history verify {}` names each",
-                    shell_word(&place.word())
-                );
-                let files = counted(found.problems.len(), "file", "files");
-                let detail = format!("{files} cannot be used");
-                Check::not(area, name, CheckStatus::Failed, detail, fix)
-            }
-            Err(error) => {
-                let fix = match &place {
-                    Place::Folder(_) => "use a directory that can be listed".to_owned(),
-                    Place::Bucket(_) => format!(
-                        "check the name of the bucket; `gpucost setup iam --history {}` prints \
-                         the permissions that it takes",
-                        shell_word(&place.word())
-                    ),
-                };
-                let said = safe(&error.to_string());
-                Check::not(area, name, CheckStatus::Failed, said, fix)
-            }
-        }]
+        Err(error) => {
+            let fix = match &place {
+                Place::Folder(_) => "use a directory that can be listed".to_owned(),
+                Place::Bucket(_) => format!(
+                    "check the name of the bucket; `gpucost setup iam --history {word}` prints \
+                     the permissions that it takes"
+                ),
+            };
+            let said = safe(&error.to_string());
+            Check::not(area, name, CheckStatus::Failed, said, fix)
+        }
     }
 }

@@ -9,8 +9,10 @@ pub(super) use here::DRIVER_NODE;
 
 use super::args::{DocFormat, EstateArgs, MetricsSource};
 use super::exit::{ExitCode, Failure};
-use super::{Io, audit, documents, estate, live, output};
+use super::{Io, audit, documents, estate, live, output, usage_history};
+use crate::domain::{FailureKind, safe};
 use crate::report::{Check, CheckArea, CheckStatus, doctor_doc};
+use crate::sources::SourceError;
 use crate::sources::aws::Notice;
 use clap::Args;
 
@@ -33,7 +35,8 @@ pub(super) fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     let servers = servers::Asked::of(asked, &settings, io)?;
     let cluster = cluster::Asked::of(&asked.kubernetes, io)?;
     let without_cluster = cluster::not_asked(io);
-    let history = here::Asked::of(asked, &settings, io);
+    let aws = estate::aws_options(&asked.aws, &settings, io);
+    let access = usage_history::bucket_access(&aws, io);
     let now = io.now;
     let has_servers = servers.is_any();
     let mut checks = live::run(&asked.out, &Notice::default(), io, async |progress| {
@@ -42,7 +45,7 @@ pub(super) fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
         checks.extend(servers.checks(now).await);
         match account {
             Some(account) => checks.extend(account.checks(progress).await),
-            None => checks.push(skipped(
+            None => checks.push(Check::skipped(
                 CheckArea::Credentials,
                 "AWS",
                 "not read with `--kubernetes`; add `--with-aws`",
@@ -53,14 +56,16 @@ pub(super) fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
             None => checks.push(without_cluster),
         }
         progress("history");
-        checks.extend(history.checks(now).await);
+        if let Some(place) = asked.history.clone() {
+            checks.push(here::history(place, access, now).await);
+        }
         checks
     })?;
     if has_servers && asked.metrics_source == MetricsSource::Auto {
         one_source_is_enough(&mut checks);
     }
     checks.push(here::host());
-    checks.extend(here::prices(asked, &settings, io)?);
+    checks.push(here::prices(asked, &settings, io)?);
     checks.sort_by_key(|one| one.area);
     if asked.redact {
         redact(&mut checks);
@@ -87,11 +92,19 @@ fn refuse_recorded(args: &EstateArgs) -> Result<(), Failure> {
     }
 }
 
-fn skipped(area: CheckArea, name: &str, detail: &str) -> Check {
-    Check {
-        status: CheckStatus::Skipped,
-        ..Check::ok(area, name, detail).unneeded()
-    }
+/// What could not be used, in the words of what refused it.
+fn failed(area: CheckArea, name: &str, error: &SourceError) -> Check {
+    let status = match error.kind {
+        FailureKind::NoCredentials => CheckStatus::Missing,
+        FailureKind::Denied
+        | FailureKind::RejectedCredentials
+        | FailureKind::ExpiredCredentials => CheckStatus::Denied,
+        _ => CheckStatus::Failed,
+    };
+    let said = error.to_string();
+    // The action is the name already.
+    let said = said.strip_prefix(&format!("{name}: ")).unwrap_or(&said);
+    Check::not(area, name, status, safe(said), error.hint())
 }
 
 /// Where several sources may have the use of GPUs, one that has it makes up for those that do

@@ -1,10 +1,10 @@
 //! Servers of the Prometheus family: whether they answer, and which exporters they know.
 
+use super::failed;
 use crate::cli::args::{EstateArgs, MetricsSource};
 use crate::cli::exit::Failure;
 use crate::cli::{Io, estate};
 use crate::config::SettingsFile;
-use crate::domain::{FailureKind, safe};
 use crate::report::{Check, CheckArea, CheckStatus};
 use crate::sources::prometheus::{ClientOptions, Destination, MetricMap, Server, gpu_series};
 use jiff::{SignedDuration, Timestamp};
@@ -70,13 +70,15 @@ impl Asked {
                     Check::ok(area, name, detail)
                 }
                 Err(error) => {
-                    let status = match error.kind {
-                        FailureKind::Denied
-                        | FailureKind::RejectedCredentials
-                        | FailureKind::ExpiredCredentials => CheckStatus::Denied,
-                        _ => CheckStatus::Failed,
-                    };
-                    Check::not(area, name, status, safe(&error.to_string()), error.hint())
+                    let check = failed(area, &name, &error);
+                    match check.status {
+                        // Another server may have the metrics, but not these credentials.
+                        CheckStatus::Missing => Check {
+                            status: CheckStatus::Failed,
+                            ..check
+                        },
+                        _ => check,
+                    }
                 }
             });
         }
