@@ -78,16 +78,12 @@ impl PrometheusArgs {
         aws_profile: Option<&String>,
         io: &Io<'_>,
     ) -> Result<Vec<(Server, ClientOptions)>, Failure> {
-        let headers = self
-            .prometheus_header
-            .iter()
-            .map(|header| header_of(header));
-        let headers: Vec<(String, String)> = headers.collect::<Result<_, _>>()?;
+        let headers = self.prometheus_header.iter();
+        let headers: Vec<(String, String)> = headers
+            .map(|header| header_of(header))
+            .collect::<Result<_, _>>()?;
         let named = self.urls(io).into_iter().map(|url| {
-            let auth = match aws_auth(&url) {
-                Some(auth) => auth,
-                None => self.auth(io)?,
-            };
+            let auth = aws_auth(&url).map_or_else(|| self.auth(io), Ok)?;
             let server = Server {
                 url,
                 auth,
@@ -139,28 +135,9 @@ impl PrometheusArgs {
         if !self.prometheus_url.is_empty() {
             return self.prometheus_url.clone();
         }
-        let usual = io
-            .variable(URL)
-            .into_iter()
-            .flat_map(|urls| urls.split(','));
+        let usual = io.variable(URL).into_iter();
+        let usual = usual.flat_map(|urls| urls.split(','));
         usual.map(|url| url.trim().to_owned()).collect()
-    }
-
-    /// The flags as they can be typed again, each with what stands for a value that is not
-    /// shown.
-    pub(super) fn words(&self, mut add: impl FnMut(&str, String, &str)) {
-        for url in &self.prometheus_url {
-            add("--prometheus-url", url.clone(), "URL");
-        }
-        for (flag, file) in [
-            ("--prometheus-ca-file", &self.prometheus_ca_file),
-            ("--prometheus-client-cert", &self.prometheus_client_cert),
-            ("--prometheus-client-key", &self.prometheus_client_key),
-        ] {
-            if let Some(file) = file {
-                add(flag, file.to_string_lossy().into_owned(), "FILE");
-            }
-        }
     }
 
     fn client_certificate(&self) -> Option<ClientCertificate> {
@@ -188,10 +165,8 @@ impl PrometheusArgs {
     }
 
     fn auth(&self, io: &Io<'_>) -> Result<Auth, Failure> {
-        let command = self
-            .prometheus_token_command
-            .clone()
-            .map(Auth::TokenCommand);
+        let command = self.prometheus_token_command.clone();
+        let command = command.map(Auth::TokenCommand);
         let token = io.variable(TOKEN).cloned().map(Auth::Bearer);
         let basic = match (io.variable(USER), io.variable(PASSWORD)) {
             (Some(user), Some(password)) => Some(Auth::Basic {
@@ -263,16 +238,12 @@ fn aws_auth(url: &str) -> Option<Auth> {
 
 fn header_of(text: &str) -> Result<(String, String), Failure> {
     let parts = text.split_once(':');
-    let parts = parts.map(|(name, value)| (name.trim(), value.trim()));
-    match parts {
-        Some((name, value)) if !name.is_empty() && !value.is_empty() => {
-            Ok((name.to_owned(), value.to_owned()))
-        }
-        _ => Err(
-            Failure::input("a value of `--prometheus-header` is not `NAME: VALUE`")
-                .with_hint("write it such as `--prometheus-header 'X-Scope-OrgID: tenant'`"),
-        ),
-    }
+    let parts = parts.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+    let whole = parts.filter(|(name, value)| !name.is_empty() && !value.is_empty());
+    whole.ok_or_else(|| {
+        Failure::input("a value of `--prometheus-header` is not `NAME: VALUE`")
+            .with_hint("write it such as `--prometheus-header 'X-Scope-OrgID: tenant'`")
+    })
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::sources::store::Place;
 use crate::usage::Estate;
 use clap::ValueEnum;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 /// Which instances a command reads.
 #[derive(Debug)]
@@ -37,11 +38,11 @@ impl Scope {
                 Some(names) => regions(names)?.map(BTreeSet::from_iter),
                 None => None,
             },
-            tags: [("--tag", &args.tag), ("--exclude-tag", &args.exclude_tag)]
-                .into_iter()
-                .map(|(flag, texts)| tags(flag, texts))
-                .collect::<Result<Vec<_>, _>>()?
-                .concat(),
+            tags: [
+                tags("--tag", &args.tag)?,
+                tags("--exclude-tag", &args.exclude_tag)?,
+            ]
+            .concat(),
         })
     }
 
@@ -80,35 +81,23 @@ impl Scope {
             }
             kept
         });
-        estate
-            .profiles
-            .retain(|run| !dropped.contains(run.instance.as_str()));
+        let is_dropped = |id: &ResourceId| dropped.contains(id.as_str());
+        let profiles = &mut estate.profiles;
+        profiles.retain(|run| !is_dropped(&run.instance));
         let clusters = &mut estate.clusters;
-        clusters
-            .nodes
-            .retain(|node| !dropped.contains(node.machine.as_str()));
-        clusters.claims.retain(|claim| {
-            let machine = claim.machine.as_ref();
-            !machine.is_some_and(|machine| dropped.contains(machine.as_str()))
-        });
-        clusters
-            .uses
-            .retain(|one| !dropped.contains(one.machine.as_str()));
-        estate
-            .jobs
-            .retain(|job| of_region(&job.region) && of_account(&job.account));
+        clusters.nodes.retain(|node| !is_dropped(&node.machine));
+        let claims = &mut clusters.claims;
+        claims.retain(|claim| !claim.machine.as_ref().is_some_and(is_dropped));
+        clusters.uses.retain(|one| !is_dropped(&one.machine));
+        let jobs = &mut estate.jobs;
+        jobs.retain(|job| of_region(&job.region) && of_account(&job.account));
         let plans = &mut estate.managed.plans;
         plans.retain(|plan| of_region(&plan.region) && of_account(&plan.account));
         let instances = &estate.instances;
-        estate
-            .managed
-            .hosts
-            .retain(|host| instances.iter().any(|one| host.has(one)));
-        estate.scaling_groups.retain(|group| {
-            let mut members = instances.iter();
-            members.any(|one| group.has(one))
-        });
-        let is_dropped = |id: &ResourceId| dropped.contains(id.as_str());
+        let hosts = &mut estate.managed.hosts;
+        hosts.retain(|host| instances.iter().any(|one| host.has(one)));
+        let groups = &mut estate.scaling_groups;
+        groups.retain(|group| instances.iter().any(|one| group.has(one)));
         let opinions = std::mem::take(&mut estate.opinions).into_iter();
         let kept = opinions.filter_map(|one| one.keeping(|id| !is_dropped(id)));
         estate.opinions = kept.collect();
@@ -208,88 +197,66 @@ fn tags(flag: &str, texts: &[String]) -> Result<Vec<TagFilter>, Failure> {
 /// that is redacted leaves the house: what the user typed is not shown in it.
 pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocation {
     let mut scope = Words::new(args.redact);
-    match args.demo.map(DemoChoice::demo) {
-        // Without a name it says the same.
-        Some(Demo::Starter) => scope.flag("--demo"),
-        Some(demo) => scope.open("--demo", Some(demo.name().to_owned())),
-        None => {}
-    }
-    let path = |path: &std::path::PathBuf| path.to_string_lossy().into_owned();
+    let demo = args.demo.map(DemoChoice::demo);
+    // Without a name it says the same.
+    scope.flag("--demo", demo == Some(Demo::Starter));
+    let other = demo.filter(|demo| *demo != Demo::Starter);
+    scope.open("--demo", other.map(|demo| demo.name().to_owned()));
+    let path = |path: &PathBuf| path.to_string_lossy().into_owned();
     scope.named("--config", args.out.config.as_ref().map(path), "FILE");
     scope.named("--from", args.from.as_ref().map(path), "FILE");
-    if args.kubernetes.kubernetes {
-        scope.flag("--kubernetes");
-    }
-    scope.named("--context", args.kubernetes.context.clone(), "NAME");
-    let files: Vec<String> = args.kubernetes.from_kubectl.iter().map(path).collect();
-    let files = (!files.is_empty()).then(|| files.join(","));
+    let cluster = &args.kubernetes;
+    scope.flag("--kubernetes", cluster.kubernetes);
+    scope.named("--context", cluster.context.clone(), "NAME");
+    let files = joined(cluster.from_kubectl.iter().map(path));
     scope.named("--from-kubectl", files, "FILE");
-    if args.kubernetes.with_aws {
-        scope.flag("--with-aws");
-    }
-    for file in &args.profile_data {
-        scope.named("--profile-data", Some(path(file)), "FILE");
-    }
+    scope.flag("--with-aws", cluster.with_aws);
+    let profiles = args.profile_data.iter().map(path);
+    scope.named("--profile-data", profiles, "FILE");
     scope.named("--commitments", args.commitments.as_ref().map(path), "FILE");
-    scope.named("--profile", args.aws.profile.clone(), "NAME");
-    scope.open("--region", args.aws.region.clone());
-    scope.named("--endpoint-url", args.aws.endpoint_url.clone(), "URL");
+    let aws = &args.aws;
+    scope.named("--profile", aws.profile.clone(), "NAME");
+    scope.open("--region", aws.region.clone());
+    scope.named("--endpoint-url", aws.endpoint_url.clone(), "URL");
     let organization = &args.organization;
-    if organization.org {
-        scope.flag("--org");
-    }
-    let accounts = &organization.account;
-    let accounts = (!accounts.is_empty()).then(|| accounts.join(","));
+    scope.flag("--org", organization.org);
+    let accounts = joined(organization.account.iter().cloned());
     scope.named("--account", accounts, "ID,ID");
     scope.named("--role", organization.role.clone(), "NAME");
-    if organization.aws_opinion {
-        scope.flag("--aws-opinion");
-    }
-    if organization.no_commitment_sharing {
-        scope.flag("--no-commitment-sharing");
-    }
-    let deadline = args.aws.deadline;
-    scope.open(
-        "--deadline",
-        deadline.map(|time| format!("{}s", time.as_secs())),
+    scope.flag("--aws-opinion", organization.aws_opinion);
+    scope.flag(
+        "--no-commitment-sharing",
+        organization.no_commitment_sharing,
     );
-    scope.named(
-        "--metrics-namespace",
-        args.metrics_namespace.clone(),
-        "NAME",
-    );
-    if !args.services.is_empty() {
-        let names: Vec<&str> = args.services.iter().map(|one| one.name()).collect();
-        scope.open("--services", Some(names.join(",")));
-    }
-    if args.metrics_source != MetricsSource::Auto {
-        scope.open("--metrics-source", name_of(args.metrics_source));
-    }
-    if args.resolution != Resolution::Full {
-        scope.open("--resolution", name_of(args.resolution));
-    }
+    let deadline = aws.deadline.map(|time| format!("{}s", time.as_secs()));
+    scope.open("--deadline", deadline);
+    let namespace = args.metrics_namespace.clone();
+    scope.named("--metrics-namespace", namespace, "NAME");
+    let services = args.services.iter().map(|one| one.name().to_owned());
+    scope.open("--services", joined(services));
+    let source = Some(args.metrics_source).filter(|source| *source != MetricsSource::Auto);
+    scope.open("--metrics-source", source.and_then(name_of));
+    let resolution = Some(args.resolution).filter(|step| *step != Resolution::Full);
+    scope.open("--resolution", resolution.and_then(name_of));
     scope.named("--history", args.history.as_ref().map(Place::word), "DIR");
-    args.prometheus.words(|flag, value, placeholder| {
-        scope.named(flag, Some(value), placeholder);
-    });
+    let servers = &args.prometheus;
+    scope.named("--prometheus-url", servers.prometheus_url.clone(), "URL");
+    for (flag, file) in [
+        ("--prometheus-ca-file", &servers.prometheus_ca_file),
+        ("--prometheus-client-cert", &servers.prometheus_client_cert),
+        ("--prometheus-client-key", &servers.prometheus_client_key),
+    ] {
+        scope.named(flag, file.as_ref().map(path), "FILE");
+    }
     scope.open("--as-of", args.as_of.map(|time| time.to_string()));
     scope.open("--lookback", args.lookback.clone());
-    scope.open(
-        "--max-api-cost",
-        args.max_api_cost.map(|usd| usd.to_string()),
-    );
-    for tag in &args.tag {
-        scope.named("--tag", Some(tag.clone()), "K=V");
-    }
-    for tag in &args.exclude_tag {
-        scope.named("--exclude-tag", Some(tag.clone()), "K=V");
-    }
-    for (flag, given) in [("--offline", args.offline), ("--redact", args.redact)] {
-        if given {
-            scope.flag(flag);
-        }
-    }
-    let mut quoted = args.prometheus.secret_words(args.redact);
+    let most = args.max_api_cost.map(|usd| usd.to_string());
+    scope.open("--max-api-cost", most);
+    scope.named("--tag", args.tag.clone(), "K=V");
+    scope.named("--exclude-tag", args.exclude_tag.clone(), "K=V");
+    scope.flag("--offline", args.offline);
+    scope.flag("--redact", args.redact);
+    let mut quoted = servers.secret_words(args.redact);
     // Whoever may assume roles from elsewhere must not learn it from a report.
     if organization.external_id.is_some() {
         quoted.push("--external-id \"$EXTERNAL_ID\"".to_owned());
@@ -301,6 +268,12 @@ pub(super) fn invocation(args: &EstateArgs, risk: Option<RiskChoice>) -> Invocat
         audit: audit.words,
         quoted,
     }
+}
+
+/// Values of a flag that takes them in one word, if there are any.
+fn joined(values: impl Iterator<Item = String>) -> Option<String> {
+    let values: Vec<String> = values.collect();
+    (!values.is_empty()).then(|| values.join(","))
 }
 
 /// What a flag's value is called on the command line.
@@ -322,32 +295,33 @@ impl Words {
         }
     }
 
-    fn flag(&mut self, flag: &str) {
-        self.words.push(flag.to_owned());
+    fn flag(&mut self, flag: &str, is_given: bool) {
+        self.words.extend(is_given.then(|| flag.to_owned()));
     }
 
-    /// A flag with a value that contains no name.
-    fn open(&mut self, flag: &str, value: Option<String>) {
-        let Some(value) = value else { return };
-        if value.starts_with('-') {
-            // Apart from its flag it would be taken for one.
-            self.words.push(format!("{flag}={value}"));
-        } else {
-            self.words.extend([flag.to_owned(), value]);
+    /// A flag with each value, which contains no name.
+    fn open(&mut self, flag: &str, values: impl IntoIterator<Item = String>) {
+        for value in values {
+            if value.starts_with('-') {
+                // Apart from its flag it would be taken for one.
+                self.words.push(format!("{flag}={value}"));
+            } else {
+                self.words.extend([flag.to_owned(), value]);
+            }
         }
     }
 
-    /// A flag with a value that may name somebody.
-    fn named(&mut self, flag: &str, value: Option<String>, placeholder: &str) {
+    /// A flag with each value, which may name somebody.
+    fn named(&mut self, flag: &str, values: impl IntoIterator<Item = String>, placeholder: &str) {
+        let is_redacted = self.redacted;
         let shown = |value| {
-            if self.redacted {
+            if is_redacted {
                 placeholder.to_owned()
             } else {
                 value
             }
         };
-        let value = value.map(shown);
-        self.open(flag, value);
+        self.open(flag, values.into_iter().map(shown));
     }
 }
 
