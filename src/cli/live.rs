@@ -9,7 +9,9 @@ use crate::domain::WORK;
 use crate::gather::GatherError;
 use crate::sources::aws::Notice;
 use std::cell::RefCell;
+use std::io;
 use std::time::Duration;
+use tokio::runtime::Runtime;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
@@ -43,10 +45,7 @@ pub(super) fn run<T>(
     work: impl AsyncFnOnce(&dyn Fn(&str)) -> T,
 ) -> Result<T, Failure> {
     log(out.verbose);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::unexpected)?;
+    let runtime = runtime().map_err(Failure::unexpected)?;
     let is_watched = io.stderr_is_terminal && !out.quiet;
     let stage = RefCell::default();
     let name = |text: &str| {
@@ -63,6 +62,15 @@ pub(super) fn run<T>(
     // Requests under way are not waited for.
     runtime.shutdown_background();
     done.ok_or_else(Failure::interrupted)
+}
+
+/// What waits for calls, on the thread that asks it to.
+///
+/// # Errors
+/// When the system has no more handles.
+pub(super) fn runtime() -> io::Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().build()
 }
 
 fn failed(error: GatherError) -> Failure {

@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 use std::path::PathBuf;
 
 /// `gpucost mcp`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct McpArgs {
     /// Directory that recorded estates are read from (can be repeated) [default: the current
     /// directory]

@@ -8,6 +8,7 @@ mod tools;
 
 use super::Io;
 use super::exit::{ExitCode, Failure};
+use super::live::runtime;
 use super::mcp_args::McpArgs;
 use answer::Runner;
 use rmcp::ServiceExt;
@@ -16,7 +17,6 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use roots::Roots;
 use server::Server;
 use std::io::IsTerminal;
-use tools::Live;
 
 /// The longest line that is read; a request of a tool has some hundred bytes.
 const MOST_LINE_BYTES: usize = 1 << 20;
@@ -24,22 +24,14 @@ const MOST_LINE_BYTES: usize = 1 << 20;
 /// Serves until stdin ends. `runner` runs the commands behind the tools.
 pub(super) fn run(args: &McpArgs, runner: Runner, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let roots = Roots::of(&args.root, &io.folder)?;
-    let live = args.live.then(|| Live {
-        profile: args.profile.clone(),
-        region: args.region.clone(),
-        max_api_cost: args.max_api_cost,
-    });
     if std::io::stdin().is_terminal() {
         // A closed stderr does not change what is served.
         let _ = io
             .stderr
             .write_all(b"waiting for an MCP client on stdin; see docs/mcp.md\n");
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::unexpected)?;
-    let served = runtime.block_on(serve(Server::new(runner, roots, live, args.config.clone())));
+    let runtime = runtime().map_err(Failure::unexpected)?;
+    let served = runtime.block_on(serve(Server::new(runner, roots, args.clone())));
     // A read of stdin that is under way cannot be ended, and what a tool computes for a client
     // that is gone is not waited for.
     runtime.shutdown_background();

@@ -2,7 +2,8 @@
 
 use super::answer::{self, Answer, Runner, Shape};
 use super::roots::Roots;
-use super::tools::{Live, Output, TOOLS, Tool, limit, option};
+use super::tools::{Output, TOOLS, Tool, limit, option};
+use crate::cli::mcp_args::McpArgs;
 use crate::report::text::fit;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
@@ -11,7 +12,6 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Map, Value};
-use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -28,25 +28,17 @@ const SHOWN_COLUMNS: usize = 100;
 pub(super) struct Server {
     runner: Runner,
     roots: Roots,
-    live: Option<Live>,
-    /// The settings of every tool.
-    config: Option<PathBuf>,
+    args: McpArgs,
     /// One call at a time: an audit uses all cores and much memory.
     turn: Arc<Semaphore>,
 }
 
 impl Server {
-    pub(super) fn new(
-        runner: Runner,
-        roots: Roots,
-        live: Option<Live>,
-        config: Option<PathBuf>,
-    ) -> Self {
+    pub(super) fn new(runner: Runner, roots: Roots, args: McpArgs) -> Self {
         Self {
             runner,
             roots,
-            live,
-            config,
+            args,
             turn: Arc::new(Semaphore::new(1)),
         }
     }
@@ -56,7 +48,7 @@ impl Server {
             .read_only(true)
             .destructive(false)
             .idempotent(true)
-            .open_world(tool.is_open(self.live.as_ref()));
+            .open_world(tool.is_of_account && self.args.live);
         let listed = rmcp::model::Tool::new(tool.name, tool.about, Arc::new(tool.input_schema()))
             .with_title(tool.title)
             .with_annotations(annotations);
@@ -102,13 +94,13 @@ impl ServerHandler for Server {
         };
         let given = request.arguments.unwrap_or_default();
         let asked = tool
-            .command_line(&given, &self.roots, self.live.as_ref())
+            .command_line(&given, &self.roots, &self.args)
             .and_then(|words| Ok((words, limit(&given)?)));
         let (mut words, limit) = match asked {
             Ok(asked) => asked,
             Err(problem) => return Ok(failed(problem)),
         };
-        if let Some(config) = &self.config {
+        if let Some(config) = &self.args.config {
             // After the program and the command, before what is not a flag.
             words.insert(2, option("config", config));
         }

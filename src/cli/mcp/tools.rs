@@ -3,11 +3,11 @@
 
 use super::roots::Roots;
 use crate::cli::command::command;
+use crate::cli::mcp_args::McpArgs;
 use crate::cli::schemas::SchemaName;
 use crate::report::text::fit;
 use crate::sources::files::Demo;
-use clap::Arg;
-use rust_decimal::Decimal;
+use clap::{Arg, ArgAction};
 use serde_json::{Map, Value, json};
 use std::ffi::{OsStr, OsString};
 
@@ -27,12 +27,12 @@ pub(super) struct Tool {
     pub name: &'static str,
     pub title: &'static str,
     pub about: &'static str,
-    /// Named as the flags, with `_` for `-`; positional ones as in the usage of the command.
-    arguments: &'static [(&'static str, Kind)],
+    /// Names of flags, with `_` for `-`, and of words of the command, with spaces between them.
+    arguments: &'static str,
     required: Option<&'static str>,
     pub output: Output,
     /// Whether it is about the AWS account where no estate is named.
-    is_of_account: bool,
+    pub is_of_account: bool,
 }
 
 /// What a tool answers with.
@@ -64,16 +64,7 @@ pub(super) const TOOLS: &[Tool] = &[
         about: "What GPU instances cost, what is wasted and why, and one plan of actions whose \
                 savings add up. Amounts are per month. Pass `from` or `demo`. Lists are in order \
                 of importance and shortened to `limit` entries; `summary` is always whole.",
-        arguments: &[
-            ("from", Kind::File),
-            ("demo", Kind::Demo),
-            ("region", Kind::Text),
-            ("tag", Kind::Texts),
-            ("exclude_tag", Kind::Texts),
-            ("group_by", Kind::Texts),
-            ("risk", Kind::Text),
-            ("redact", Kind::Switch),
-        ],
+        arguments: "from demo region tag exclude_tag group_by risk redact",
         required: None,
         output: Output::Json(SchemaName::Audit),
         is_of_account: true,
@@ -83,14 +74,7 @@ pub(super) const TOOLS: &[Tool] = &[
         title: "List GPU instances",
         about: "GPU instances with shape, state, purchase option and price. Pass `from` or \
                 `demo`.",
-        arguments: &[
-            ("from", Kind::File),
-            ("demo", Kind::Demo),
-            ("region", Kind::Text),
-            ("tag", Kind::Texts),
-            ("exclude_tag", Kind::Texts),
-            ("redact", Kind::Switch),
-        ],
+        arguments: "from demo region tag exclude_tag redact",
         required: None,
         output: Output::Json(SchemaName::Inventory),
         is_of_account: true,
@@ -100,13 +84,7 @@ pub(super) const TOOLS: &[Tool] = &[
         title: "Explain a figure of an audit",
         about: "How a finding, verdict, cost or plan of an audit was derived, step by step. Pass \
                 the same `from` or `demo` as to `audit`.",
-        arguments: &[
-            ("id", Kind::Text),
-            ("from", Kind::File),
-            ("demo", Kind::Demo),
-            ("risk", Kind::Text),
-            ("redact", Kind::Switch),
-        ],
+        arguments: "id from demo risk redact",
         required: Some("id"),
         output: Output::Text,
         is_of_account: true,
@@ -116,15 +94,7 @@ pub(super) const TOOLS: &[Tool] = &[
         title: "Compare GPU prices",
         about: "Prices of GPU instance types from the price catalog: on demand, spot, reserved, \
                 savings plans and capacity blocks.",
-        arguments: &[
-            ("types", Kind::Texts),
-            ("gpu", Kind::Text),
-            ("count", Kind::Number),
-            ("region", Kind::Text),
-            ("provider", Kind::Text),
-            ("os", Kind::Text),
-            ("sort", Kind::Text),
-        ],
+        arguments: "types gpu count region provider os sort",
         required: None,
         output: Output::Json(SchemaName::Pricing),
         is_of_account: false,
@@ -135,72 +105,77 @@ pub(super) const TOOLS: &[Tool] = &[
         about: "Instance types that suit stated needs, a language model, or a workload of an \
                 estate, cheapest first, and why others are out. For a model, with memory, speed \
                 and the price of a million tokens.",
-        arguments: &[
-            ("kind", Kind::Text),
-            ("restartable", Kind::Switch),
-            ("vram", Kind::Text),
-            ("vram_total", Kind::Text),
-            ("gpus", Kind::Number),
-            ("gpu", Kind::Text),
-            ("memory", Kind::Text),
-            ("nvlink", Kind::Switch),
-            ("efa", Kind::Switch),
-            ("arch", Kind::Text),
-            ("rate", Kind::Text),
-            ("cpu_seconds", Kind::Number),
-            ("model", Kind::Text),
-            ("params", Kind::Text),
-            ("active_params", Kind::Text),
-            ("dtype", Kind::Texts),
-            ("kv_dtype", Kind::Text),
-            ("context", Kind::Text),
-            ("concurrency", Kind::Count),
-            ("input_tokens", Kind::Text),
-            ("output_tokens", Kind::Text),
-            ("utilization", Kind::Number),
-            ("type", Kind::Texts),
-            ("from", Kind::File),
-            ("demo", Kind::Demo),
-            ("workload", Kind::Text),
-            ("budget_hourly", Kind::Number),
-            ("budget_monthly", Kind::Number),
-            ("hours_per_month", Kind::Number),
-            ("rank_by", Kind::Text),
-            ("region", Kind::Text),
-        ],
+        arguments: "kind restartable vram vram_total gpus gpu memory nvlink efa arch rate \
+                    cpu_seconds model params active_params dtype kv_dtype context concurrency \
+                    input_tokens output_tokens utilization type from demo workload budget_hourly \
+                    budget_monthly hours_per_month rank_by region",
         required: None,
         output: Output::Json(SchemaName::Answer),
         is_of_account: false,
     },
 ];
 
-/// How the account may be read.
-#[derive(Debug)]
-pub(super) struct Live {
-    pub profile: Option<String>,
-    pub region: Option<String>,
-    /// In USD, of one call of a tool.
-    pub max_api_cost: Decimal,
+/// Arguments that are numbers, whatever the flag reads.
+const NUMBERS: &[(&str, Kind)] = &[
+    ("budget_hourly", Kind::Number),
+    ("budget_monthly", Kind::Number),
+    ("concurrency", Kind::Count),
+    ("count", Kind::Number),
+    ("cpu_seconds", Kind::Number),
+    ("gpus", Kind::Number),
+    ("hours_per_month", Kind::Number),
+    ("utilization", Kind::Number),
+];
+
+impl Kind {
+    /// Of an argument, by its name and by what the command line takes.
+    fn of(name: &str, arg: &Arg) -> Self {
+        let number = NUMBERS.iter().find(|(number, _)| *number == name);
+        match (name, arg.get_action()) {
+            ("from", _) => Self::File,
+            ("demo", _) => Self::Demo,
+            (_, ArgAction::SetTrue) => Self::Switch,
+            (_, ArgAction::Append) => Self::Texts,
+            _ => number.map_or(Self::Text, |(_, kind)| *kind),
+        }
+    }
+}
+
+/// An argument of a tool, and what the command line makes of it.
+struct Argument {
+    name: &'static str,
+    kind: Kind,
+    arg: Arg,
 }
 
 impl Tool {
+    fn arguments(&self) -> Vec<Argument> {
+        let program = command();
+        let of_command = program.find_subcommand(self.name);
+        let names = self.arguments.split(' ');
+        let arguments = names.filter_map(|name| {
+            let arg = of_command?
+                .get_arguments()
+                .find(|arg| is_named(arg, name))?;
+            Some(Argument {
+                name,
+                kind: Kind::of(name, arg),
+                arg: arg.clone(),
+            })
+        });
+        arguments.collect()
+    }
+
     pub(super) fn named(name: &str) -> Option<&'static Self> {
         TOOLS.iter().find(|tool| tool.name == name)
     }
 
-    /// Whether a call may go to the network.
-    pub(super) fn is_open(&self, live: Option<&Live>) -> bool {
-        self.is_of_account && live.is_some()
-    }
-
     /// The JSON schema of its arguments.
     pub(super) fn input_schema(&self) -> Map<String, Value> {
-        let program = command();
-        let of_command = program.find_subcommand(self.name);
-        let properties = self.arguments.iter().map(|(name, kind)| {
-            let arg = of_command.and_then(|of| of.get_arguments().find(|arg| is_named(arg, name)));
-            ((*name).to_owned(), property(*kind, arg))
-        });
+        let arguments = self.arguments();
+        let properties = arguments
+            .iter()
+            .map(|argument| (argument.name.to_owned(), argument.property()));
         let mut properties: Map<String, Value> = properties.collect();
         if matches!(self.output, Output::Json(_)) {
             let limit = json!({
@@ -210,12 +185,13 @@ impl Tool {
             properties.insert("limit".to_owned(), limit);
         }
         let required: Vec<&str> = self.required.into_iter().collect();
-        let mut schema = Map::new();
-        schema.insert("type".to_owned(), json!("object"));
-        schema.insert("properties".to_owned(), Value::Object(properties));
-        schema.insert("required".to_owned(), json!(required));
-        schema.insert("additionalProperties".to_owned(), json!(false));
-        schema
+        let schema = [
+            ("type", json!("object")),
+            ("properties", Value::Object(properties)),
+            ("required", json!(required)),
+            ("additionalProperties", json!(false)),
+        ];
+        Map::from_iter(schema.map(|(key, value)| (key.to_owned(), value)))
     }
 
     /// The command line that answers a call.
@@ -227,7 +203,7 @@ impl Tool {
         &self,
         given: &Map<String, Value>,
         roots: &Roots,
-        live: Option<&Live>,
+        server: &McpArgs,
     ) -> Result<Vec<OsString>, String> {
         self.check_names(given)?;
         let mut words: Vec<OsString> = vec!["gpucost".into(), self.name.into()];
@@ -237,22 +213,18 @@ impl Tool {
         };
         words.push(format.into());
         let mut positional = Vec::new();
-        for (name, kind) in self.arguments {
+        for argument in self.arguments() {
+            let name = argument.name;
             let Some(value) = stated(given, name) else {
                 continue;
             };
-            if matches!(kind, Kind::Switch) {
-                if flag(name, value)? {
-                    words.push(format!("--{}", hyphens(name)).into());
-                }
-                continue;
-            }
-            for value in values(name, *kind, value, roots)? {
-                if POSITIONAL.contains(name) {
-                    positional.push(value);
-                } else {
-                    words.push(option(name, value));
-                }
+            let values = values(name, argument.kind, value, roots)?;
+            if argument.arg.is_positional() {
+                positional.extend(values);
+            } else if matches!(argument.kind, Kind::Switch) {
+                words.extend(values);
+            } else {
+                words.extend(values.into_iter().map(|value| option(name, value)));
             }
         }
         if self.is_of_account
@@ -260,7 +232,7 @@ impl Tool {
                 .iter()
                 .all(|key| stated(given, key).is_none())
         {
-            words.extend(of_account(given, live)?);
+            words.extend(of_account(given, server)?);
         }
         // Whatever they begin with, they are not flags and not actions.
         if !positional.is_empty() {
@@ -271,7 +243,7 @@ impl Tool {
     }
 
     fn check_names(&self, given: &Map<String, Value>) -> Result<(), String> {
-        let mut known: Vec<&str> = self.arguments.iter().map(|(name, _)| *name).collect();
+        let mut known: Vec<&str> = self.arguments.split(' ').collect();
         if matches!(self.output, Output::Json(_)) {
             known.push("limit");
         }
@@ -308,24 +280,21 @@ pub(super) fn limit(given: &Map<String, Value>) -> Result<usize, String> {
 }
 
 /// Flags for the account, which `explain` reads as the last audit of it left it.
-fn of_account(given: &Map<String, Value>, live: Option<&Live>) -> Result<Vec<OsString>, String> {
-    let Some(live) = live else {
+fn of_account(given: &Map<String, Value>, server: &McpArgs) -> Result<Vec<OsString>, String> {
+    if !server.live {
         return Err(
             "error: this server does not read an account\nhint: pass `from` with a recorded \
              estate, or `demo`; `gpucost mcp --live` starts one that does"
                 .to_owned(),
         );
-    };
-    let mut words = vec![option("max_api_cost", live.max_api_cost.to_string())];
-    words.extend(live.profile.iter().map(|name| option("profile", name)));
+    }
+    let mut words = vec![option("max_api_cost", server.max_api_cost.to_string())];
+    words.extend(server.profile.iter().map(|name| option("profile", name)));
     if stated(given, "region").is_none() {
-        words.extend(live.region.iter().map(|names| option("region", names)));
+        words.extend(server.region.iter().map(|names| option("region", names)));
     }
     Ok(words)
 }
-
-/// Arguments that are words of the command.
-const POSITIONAL: &[&str] = &["id", "types"];
 
 fn hyphens(name: &str) -> String {
     name.replace('_', "-")
@@ -350,53 +319,44 @@ fn stated<'a>(given: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     given.get(name).filter(|value| !value.is_null())
 }
 
-/// The schema of an argument.
-fn property(kind: Kind, arg: Option<&Arg>) -> Value {
-    let text = json!({"type": "string", "maxLength": MOST_CHARS});
-    let mut property = match kind {
-        Kind::Text => text,
-        Kind::Texts => json!({"type": "array", "items": text, "maxItems": MOST_VALUES}),
-        Kind::Count => json!({"type": "integer", "minimum": 1}),
-        Kind::Number => json!({"type": "number"}),
-        Kind::Switch => json!({"type": "boolean"}),
-        Kind::File => json!({"type": "string", "maxLength": MOST_CHARS}),
-        Kind::Demo => json!({"type": "string", "enum": demo_names()}),
-    };
-    if matches!(kind, Kind::Text)
-        && let Some(arg) = arg
-    {
-        let names = arg.get_possible_values();
-        if !names.is_empty() {
-            let names: Vec<&str> = names.iter().map(|one| one.get_name()).collect();
+impl Argument {
+    /// Its schema.
+    fn property(&self) -> Value {
+        let text = json!({"type": "string", "maxLength": MOST_CHARS});
+        let mut property = match self.kind {
+            Kind::Text | Kind::File => text,
+            Kind::Texts => json!({"type": "array", "items": text, "maxItems": MOST_VALUES}),
+            Kind::Count => json!({"type": "integer", "minimum": 1}),
+            Kind::Number => json!({"type": "number"}),
+            Kind::Switch => json!({"type": "boolean"}),
+            Kind::Demo => json!({"type": "string", "enum": demo_names()}),
+        };
+        let names = self.arg.get_possible_values();
+        if matches!(self.kind, Kind::Text) && !names.is_empty() {
+            let names: Vec<&str> = names.iter().map(|name| name.get_name()).collect();
             property["enum"] = json!(names);
         }
+        let about = match self.kind {
+            Kind::File => Some("Recorded estate, in a directory of the server".to_owned()),
+            Kind::Demo => Some("Built-in demo estate".to_owned()),
+            _ => self.arg.get_help().map(ToString::to_string),
+        };
+        if let Some(about) = about {
+            property["description"] = json!(about);
+        }
+        property
     }
-    let about = match kind {
-        Kind::File => Some("Recorded estate, in a directory of the server".to_owned()),
-        Kind::Demo => Some("Built-in demo estate".to_owned()),
-        _ => arg.and_then(|arg| Some(arg.get_help()?.to_string())),
-    };
-    if let Some(about) = about {
-        property["description"] = json!(about);
-    }
-    property
 }
 
 fn demo_names() -> Vec<&'static str> {
     Demo::ALL.iter().map(|demo| demo.name()).collect()
 }
 
-fn flag(name: &str, value: &Value) -> Result<bool, String> {
-    value
-        .as_bool()
-        .ok_or_else(|| invalid(name, "true or false"))
-}
-
 fn invalid(name: &str, expected: &str) -> String {
     format!("error: invalid `{name}`\nhint: pass {expected}")
 }
 
-/// The values of an argument as words.
+/// The values of an argument as words; a switch is the word itself.
 fn values(name: &str, kind: Kind, value: &Value, roots: &Roots) -> Result<Vec<OsString>, String> {
     let one = match kind {
         Kind::Texts => {
@@ -426,7 +386,12 @@ fn values(name: &str, kind: Kind, value: &Value, roots: &Roots) -> Result<Vec<Os
             let expected = || invalid(name, &format!("one of {}", names.join(", ")));
             known.ok_or_else(expected)?.into()
         }
-        Kind::Text | Kind::Switch => text(name, value)?.into(),
+        Kind::Switch => match value {
+            Value::Bool(true) => format!("--{}", hyphens(name)).into(),
+            Value::Bool(false) => return Ok(Vec::new()),
+            _ => return Err(invalid(name, "true or false")),
+        },
+        Kind::Text => text(name, value)?.into(),
     };
     Ok(vec![one])
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::cli::command::Cli;
 use clap::Parser;
+use rust_decimal::Decimal;
 use std::path::Path;
 
 fn roots() -> Roots {
@@ -8,31 +9,37 @@ fn roots() -> Roots {
     Roots::of(&[], &folder).expect("it exists")
 }
 
-fn live() -> Live {
-    Live {
+fn server(live: bool) -> McpArgs {
+    McpArgs {
+        root: Vec::new(),
+        config: None,
+        live,
         profile: Some("-p".to_owned()),
         region: Some("eu-west-1".to_owned()),
         max_api_cost: Decimal::ONE,
     }
 }
 
-fn words(tool: &str, given: &Value, live: Option<&Live>) -> Result<Vec<String>, String> {
+fn words(tool: &str, given: &Value, live: bool) -> Result<Vec<String>, String> {
     let tool = Tool::named(tool).expect("a tool");
     let given = given.as_object().expect("an object");
-    let words = tool.command_line(given, &roots(), live)?;
+    let words = tool.command_line(given, &roots(), &server(live))?;
     let words = words.into_iter().map(|word| word.into_string());
     Ok(words.map(|word| word.expect("UTF-8")).collect())
 }
 
 #[test]
 fn arguments_are_flags_of_their_command() {
-    let program = command();
     for tool in TOOLS {
-        let of_command = program.find_subcommand(tool.name).expect(tool.name);
-        for (name, kind) in tool.arguments {
-            let arg = of_command.get_arguments().find(|arg| is_named(arg, name));
-            let arg = arg.unwrap_or_else(|| panic!("{}: {name}", tool.name));
-            assert_eq!(arg.is_positional(), POSITIONAL.contains(name), "{name}");
+        let flags = tool.arguments();
+        let names: Vec<&str> = flags.iter().map(|argument| argument.name).collect();
+        assert_eq!(names.join(" "), tool.arguments, "{}", tool.name);
+        for Argument { name, kind, arg } in flags {
+            assert_eq!(
+                arg.is_positional(),
+                ["id", "types"].contains(&name),
+                "{name}"
+            );
             let takes_values = arg.get_action().takes_values();
             assert_eq!(takes_values, !matches!(kind, Kind::Switch), "{name}");
         }
@@ -54,15 +61,15 @@ fn values_stay_values() {
         "--tag=a=b",
         "--redact",
     ];
-    assert_eq!(words("audit", &given, None).expect("valid"), expected);
+    assert_eq!(words("audit", &given, false).expect("valid"), expected);
     let given = json!({"types": ["refresh", "--help", "status"], "redact": null});
-    let problem = words("pricing", &given, None).expect_err("not an argument of pricing");
+    let problem = words("pricing", &given, false).expect_err("not an argument of pricing");
     assert!(
         problem.starts_with("error: unknown argument `redact`\nhint: "),
         "{problem}"
     );
     let given = json!({"types": ["refresh", "--help", "status"], "os": "linux"});
-    let found = words("pricing", &given, None).expect("valid");
+    let found = words("pricing", &given, false).expect("valid");
     let expected = [
         "--format=json",
         "--os=linux",
@@ -84,26 +91,26 @@ fn values_stay_values() {
 #[test]
 fn only_a_live_server_reads_the_account() {
     for tool in ["audit", "inventory"] {
-        let problem = words(tool, &json!({"from": null}), None).expect_err("it names no estate");
+        let problem = words(tool, &json!({"from": null}), false).expect_err("it names no estate");
         assert!(problem.contains("does not read an account"), "{problem}");
         let expected = ["--max-api-cost=1", "--profile=-p", "--region=eu-west-1"];
-        let found = words(tool, &json!({}), Some(&live())).expect("valid");
+        let found = words(tool, &json!({}), true).expect("valid");
         assert_eq!(found[3..], expected);
         let given = json!({"region": "us-east-1"});
-        let found = words(tool, &given, Some(&live())).expect("valid");
+        let found = words(tool, &given, true).expect("valid");
         assert_eq!(
             found[3..],
             ["--region=us-east-1", "--max-api-cost=1", "--profile=-p"]
         );
-        let found = words(tool, &json!({"demo": "starter"}), Some(&live())).expect("valid");
+        let found = words(tool, &json!({"demo": "starter"}), true).expect("valid");
         assert_eq!(found[3..], ["--demo=starter"]);
     }
     let given = json!({"id": "-x"});
-    assert!(words("explain", &given, None).is_err());
-    let found = words("explain", &given, Some(&live())).expect("valid");
+    assert!(words("explain", &given, false).is_err());
+    let found = words("explain", &given, true).expect("valid");
     assert_eq!(found[found.len() - 2..], ["--", "-x"]);
     assert_eq!(
-        words("select", &json!({"params": 7}), None).map(|found| found.len()),
+        words("select", &json!({"params": 7}), false).map(|found| found.len()),
         Ok(4)
     );
 }
@@ -134,7 +141,7 @@ fn what_a_schema_refuses_is_refused() {
         ("select", json!({"params": "7b", "concurrency": 0})),
         ("select", json!({"params": "7b", "concurrency": 1.5})),
     ] {
-        let problem = words(tool, &given, None).expect_err(tool);
+        let problem = words(tool, &given, false).expect_err(tool);
         assert!(
             problem.starts_with("error: ") && problem.contains("\nhint: "),
             "{problem}"
@@ -169,7 +176,7 @@ fn schemas_describe_every_argument() {
         let has_limit = matches!(tool.output, Output::Json(_));
         assert_eq!(
             properties.len(),
-            tool.arguments.len() + usize::from(has_limit)
+            tool.arguments().len() + usize::from(has_limit)
         );
         for (name, property) in properties {
             assert!(property["description"].is_string(), "{}: {name}", tool.name);
