@@ -243,10 +243,7 @@ fn check_files(args: &BillArgs) -> Result<(), Failure> {
         ("--write-prices", args.write_prices.as_deref()),
         ("--save", of.save.as_deref()),
     ];
-    let written = written.into_iter();
-    let written = written.filter_map(|(flag, path)| Some((flag, path?)));
-    let written: Vec<(&str, &Path)> = written.collect();
-    output::check_distinct(&written)?;
+    let written = output::check_distinct(written)?;
     let files = args.files.iter().filter_map(|place| match place {
         Place::Folder(path) if path.is_file() => Some(("FILE", path)),
         _ => None,
@@ -254,8 +251,8 @@ fn check_files(args: &BillArgs) -> Result<(), Failure> {
     let estates = of.from.iter().map(|path| ("--from", path));
     let bought = of.commitments.iter().map(|path| ("--commitments", path));
     for (flag, path) in files.chain(estates).chain(bought) {
-        for one in &written {
-            output::check_distinct(&[(flag, path.as_path()), *one])?;
+        for (other, file) in &written {
+            output::check_distinct([(flag, Some(path.as_path())), (*other, Some(*file))])?;
         }
     }
     for (_, path) in &written {

@@ -2,7 +2,7 @@
 
 use super::Io;
 use super::check_args::{CheckArgs, CheckFormat};
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Failure, hint};
 use super::history::read_nights;
 use super::price_age::PriceAge;
 use super::{audit as audit_command, baseline, documents, estate, output, scope};
@@ -164,9 +164,9 @@ pub(super) fn found_policy(args: &CheckArgs, io: &Io<'_>) -> Option<(PathBuf, St
 
 pub(super) fn policy(path: &Path, name: &str) -> Result<GatePolicy, Failure> {
     read_policy(path, name).map_err(|error| {
-        let hint = match &error {
-            ConfigError::Io { .. } => "check the path passed to `--policy`",
-            ConfigError::Invalid { .. } => "see docs/check.md for the meaning of each key",
+        let hint = hint! { &error;
+            ConfigError::Io { .. } => "check the path passed to `--policy`";
+            ConfigError::Invalid { .. } => "see docs/check.md for the meaning of each key";
         };
         Failure::new(ExitCode::Input, error).with_hint(hint)
     })
@@ -175,18 +175,14 @@ pub(super) fn policy(path: &Path, name: &str) -> Result<GatePolicy, Failure> {
 /// What is written must not take the place of what is read.
 pub(super) fn check_files(args: &CheckArgs, policy: Option<&Path>) -> Result<(), Failure> {
     let plan = args.terraform_plan.as_deref();
-    let named: [(&str, Option<&Path>); 5] = [
+    let named = [
         ("--policy", policy),
         ("--terraform-plan", plan),
         ("--baseline", args.baseline.as_deref()),
         ("--save", args.estate.save.as_deref()),
         ("--output", args.estate.out.output.as_deref()),
     ];
-    let named: Vec<(&str, &Path)> = named
-        .into_iter()
-        .filter_map(|(flag, path)| Some((flag, path?)))
-        .collect();
-    output::check_distinct(&named)
+    output::check_distinct(named).map(drop)
 }
 
 /// Prints a report in the format by precedence: flag, environment, file, table. A format that
@@ -200,10 +196,9 @@ pub(super) fn print(
     io: &mut Io<'_>,
 ) -> Result<(), Failure> {
     let named = || io.variable("GPUCOST_FORMAT").or(settings.format.as_ref());
-    let format = args
-        .format
-        .or_else(|| CheckFormat::from_str(named()?, true).ok())
-        .unwrap_or(CheckFormat::Table);
+    let format = args.format;
+    let format = format.or_else(|| CheckFormat::from_str(named()?, true).ok());
+    let format = format.unwrap_or(CheckFormat::Table);
     let out = &args.estate.out;
     let text = match format {
         CheckFormat::Github => return output::commands(&gate_github(report, brief), out, io),
@@ -211,10 +206,7 @@ pub(super) fn print(
         CheckFormat::Junit => gate_junit(report, brief),
         CheckFormat::Slack => gate_slack(report, brief, doc).map_err(Failure::unexpected)?,
         CheckFormat::Markdown => gate_markdown(report, doc),
-        _ => {
-            documents::print(&doc, format.of_documents(), out, io)?;
-            return Ok(());
-        }
+        _ => return documents::print(&doc, format.of_documents(), out, io).map(drop),
     };
     output::document(&text, out, io)
 }
@@ -223,10 +215,9 @@ pub(super) fn print(
 fn invocation(args: &CheckArgs) -> Invocation {
     let mut invocation = scope::invocation(&args.estate, args.risk);
     for (flag, file) in [("--policy", &args.policy), ("--baseline", &args.baseline)] {
-        if let Some(file) = file {
-            let file = file.to_string_lossy().into_owned();
-            invocation.audit.extend([flag.to_owned(), file]);
-        }
+        let file = file.as_ref().map(|file| file.to_string_lossy());
+        let words = file.map(|file| [flag.to_owned(), file.into_owned()]);
+        invocation.audit.extend(words.into_iter().flatten());
     }
     invocation
 }
@@ -249,58 +240,46 @@ pub(super) fn ending(
     args: &CheckArgs,
     io: &mut Io<'_>,
 ) -> ExitCode {
-    let lacking = counted(
-        report.missing_data.len() as u64,
-        "missing input",
-        "missing inputs",
-    );
-    match report.outcome {
+    let missing = report.missing_data.len() as u64;
+    let lacking = counted(missing, "missing input", "missing inputs");
+    let is_plan = args.terraform_plan.is_some();
+    let (error, hint, code) = match report.outcome {
         GateOutcome::Violated => {
             let violations = counted(report.violations.len() as u64, "violation", "violations");
-            let lacking = match report.missing_data.len() {
+            let lacking = match missing {
                 0 => String::new(),
                 _ => format!("; {lacking} in the remaining rules"),
             };
-            output::complain(
-                &format!("policy violated: {violations}{lacking}"),
-                "fix it, or add a suppression with owner and expiry date",
-                io,
-            );
-            ExitCode::Violated
+            let error = format!("policy violated: {violations}{lacking}");
+            let hint = "fix it, or add a suppression with owner and expiry date";
+            (error, hint.to_owned(), ExitCode::Violated)
         }
         GateOutcome::Incomplete => {
-            output::complain(
-                &format!("incomplete: {lacking} in policy evaluation"),
-                "the report lists an action for each; accepted gaps can be suppressed",
-                io,
-            );
-            ExitCode::Incomplete
+            let error = format!("incomplete: {lacking} in policy evaluation");
+            let hint = "the report lists an action for each; accepted gaps can be suppressed";
+            (error, hint.to_owned(), ExitCode::Incomplete)
+        }
+        GateOutcome::Nothing | GateOutcome::Clean if args.estate.strict && !gaps.is_empty() => {
+            let gaps = counted(gaps.len() as u64, "gap", "gaps");
+            let error = format!("incomplete: {gaps} under `--strict`");
+            let list = if is_plan {
+                "the report"
+            } else {
+                "`gpucost audit`"
+            };
+            (error, format!("{list} lists them"), ExitCode::Incomplete)
         }
         GateOutcome::Nothing | GateOutcome::Clean => {
-            if args.estate.strict && !gaps.is_empty() {
-                let gaps = counted(gaps.len() as u64, "gap", "gaps");
-                output::complain(
-                    &format!("incomplete: {gaps} under `--strict`"),
-                    if args.terraform_plan.is_some() {
-                        "the report lists them"
-                    } else {
-                        "`gpucost audit` lists them"
-                    },
-                    io,
-                );
-                return ExitCode::Incomplete;
-            }
-            let is_plan = args.terraform_plan.is_some();
-            if let Some((error, hint)) =
-                empty(report, nothing).filter(|_| !is_plan && !args.estate.allow_empty)
-            {
-                output::complain(&error, &hint, io);
-                return ExitCode::Nothing;
-            }
-            output::say(&kept(report, nothing), &args.estate.out, io);
-            ExitCode::Done
+            let empty = empty(report, nothing);
+            let Some((error, hint)) = empty.filter(|_| !is_plan && !args.estate.allow_empty) else {
+                output::say(&kept(report, nothing), &args.estate.out, io);
+                return ExitCode::Done;
+            };
+            (error, hint, ExitCode::Nothing)
         }
-    }
+    };
+    output::complain(&error, &hint, io);
+    code
 }
 
 /// What matches nothing, and what to do about it: a misspelled scope passes every rule.
@@ -312,17 +291,15 @@ fn empty(report: &GateReport, nothing: &str) -> Option<(String, String)> {
     let notices = report.notices.iter();
     let mut scopes = notices.filter(|one| one.rule == policy_rule::EMPTY_SCOPE);
     let first = scopes.next()?;
-    let more = match scopes.count() {
+    let more = match scopes.count() as u64 {
         0 => String::new(),
-        more => format!(
-            "; the same of {}",
-            counted(more as u64, "other budget", "other budgets")
-        ),
+        more => {
+            let others = counted(more, "other budget", "other budgets");
+            format!("; the same of {others}")
+        }
     };
-    let hint = format!(
-        "check the spelling at {}, or pass `--allow-empty`",
-        first.place
-    );
+    let place = &first.place;
+    let hint = format!("check the spelling at {place}, or pass `--allow-empty`");
     Some((safe(&format!("{}{more}", first.title)), safe(&hint)))
 }
 

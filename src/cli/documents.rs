@@ -15,13 +15,7 @@ pub(super) fn check_output(
     out: &OutputArgs,
 ) -> Result<(), Failure> {
     let written = ("--output", out.output.as_deref());
-    let named: Vec<(&str, &Path)> = read
-        .iter()
-        .copied()
-        .chain([written])
-        .filter_map(|(flag, path)| Some((flag, path?)))
-        .collect();
-    output::check_distinct(&named)
+    output::check_distinct(read.iter().copied().chain([written])).map(drop)
 }
 
 /// Prints a document in the format that was asked for.

@@ -68,11 +68,7 @@ pub(super) fn settings(args: &OutputArgs, io: &Io<'_>) -> Result<SettingsFile, F
         ("prices.file", settings.prices.file.as_ref()),
         ("--output", args.output.as_ref()),
     ];
-    let named = named.into_iter();
-    let named: Vec<(&str, &Path)> = named
-        .filter_map(|(flag, path)| Some((flag, path?.as_path())))
-        .collect();
-    check_distinct(&named)?;
+    check_distinct(named)?;
     Ok(settings)
 }
 

@@ -86,12 +86,7 @@ pub(super) fn check_files(args: &EstateArgs, settings: &SettingsFile) -> Result<
     let samples = samples.map(|path| ("--profile-data", Some(path)));
     let objects = args.kubernetes.from_kubectl.iter();
     let objects = objects.map(|path| ("--from-kubectl", Some(path)));
-    let named: Vec<(&str, &Path)> = samples
-        .chain(objects)
-        .chain(named)
-        .filter_map(|(flag, path)| Some((flag, path?.as_path())))
-        .collect();
-    check_distinct(&named)?;
+    let named = check_distinct(samples.chain(objects).chain(named))?;
     let written = ["--save", "--output"];
     for (_, path) in named.iter().filter(|(flag, _)| written.contains(flag)) {
         try_writing(path).map_err(|error| unwritable(path, error))?;
@@ -99,8 +94,14 @@ pub(super) fn check_files(args: &EstateArgs, settings: &SettingsFile) -> Result<
     Ok(())
 }
 
-/// Fails when two flags name the same file: one would take the place of the other.
-pub(super) fn check_distinct(named: &[(&str, &Path)]) -> Result<(), Failure> {
+/// The files that flags name. Fails when two name the same: one would take the place of the other.
+pub(super) fn check_distinct<'a, P: AsRef<Path> + ?Sized + 'a>(
+    flags: impl IntoIterator<Item = (&'a str, Option<&'a P>)>,
+) -> Result<Vec<(&'a str, &'a Path)>, Failure> {
+    let named = flags.into_iter();
+    let named: Vec<(&str, &Path)> = named
+        .filter_map(|(flag, path)| Some((flag, path?.as_ref())))
+        .collect();
     for (index, (flag, path)) in named.iter().enumerate() {
         let same = |other: &Path| resolved(path).is_some_and(|one| Some(one) == resolved(other));
         if let Some((other, _)) = named[..index].iter().find(|(_, other)| same(other)) {
@@ -111,7 +112,7 @@ pub(super) fn check_distinct(named: &[(&str, &Path)]) -> Result<(), Failure> {
             .with_hint("use a different file for each"));
         }
     }
-    Ok(())
+    Ok(named)
 }
 
 /// Where a file is or would be, with every link followed; `None` for what

@@ -9,7 +9,6 @@ use crate::domain::{RejectedAction, shown};
 use crate::report::text::{counted, safe};
 use crate::savings::LeftOut;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 /// The rejected actions of the policy that a flag names; none without it.
 pub(super) fn read(
@@ -28,11 +27,7 @@ pub(super) fn read(
         ("--save", args.estate.save.as_ref()),
         ("--output", output.filter(|_| !args.interactive)),
     ];
-    let named = named.into_iter();
-    let named: Vec<(&str, &Path)> = named
-        .filter_map(|(flag, path)| Some((flag, path?.as_path())))
-        .collect();
-    check_distinct(&named)?;
+    check_distinct(named)?;
     read_rejected(path, &shown(path)).map_err(|error| {
         let hint = match &error {
             ConfigError::Io { .. } => "check the path passed to `--policy`",

@@ -13,9 +13,8 @@ pub(super) fn counted(path: Option<&Path>, out: &OutputArgs) -> Result<Vec<WorkU
     let Some(path) = path else {
         return Ok(Vec::new());
     };
-    if let Some(output) = &out.output {
-        output::check_distinct(&[("--units", path), ("--output", output.as_path())])?;
-    }
+    let output = out.output.as_deref();
+    output::check_distinct([("--units", Some(path)), ("--output", output)])?;
     read_units(path).map_err(|error| {
         Failure::new(ExitCode::Input, error).with_hint("see docs/kpis.md for the columns")
     })

@@ -56,9 +56,8 @@ fn units(args: &TrendArgs) -> Result<Vec<DatedUnits>, Failure> {
     let Some(path) = &args.units else {
         return Ok(Vec::new());
     };
-    if let Some(output) = &args.out.output {
-        output::check_distinct(&[("--units", path), ("--output", output.as_path())])?;
-    }
+    let output = args.out.output.as_ref();
+    output::check_distinct([("--units", Some(path)), ("--output", output)])?;
     read_dated_units(path).map_err(|error| {
         let hint = "see docs/money-over-time.md for the columns";
         Failure::new(ExitCode::Input, error).with_hint(hint)

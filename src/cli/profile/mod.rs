@@ -214,17 +214,13 @@ fn not_ours(path: &Path, error: std::io::Error) -> Failure {
 
 /// Fails before anything is sampled when a file could not be written.
 fn check_files(args: &ProfileArgs) -> Result<(), Failure> {
-    let named: Vec<(&str, &Path)> = [
+    let named = output::check_distinct([
         ("--read", args.read.as_ref()),
         ("--log", args.log.as_ref()),
         ("--samples", args.samples.as_ref()),
         ("--record", args.record.as_ref()),
         ("--output", args.out.output.as_ref()),
-    ]
-    .into_iter()
-    .filter_map(|(flag, path)| Some((flag, path?.as_path())))
-    .collect();
-    output::check_distinct(&named)?;
+    ])?;
     check_command_log(args, &named)?;
     if let Some(path) = &args.samples
         && SampleFormat::of(path).is_none()
@@ -248,9 +244,9 @@ fn check_command_log(args: &ProfileArgs, named: &[(&str, &Path)]) -> Result<(), 
         return Ok(());
     }
     let others = named.iter().filter(|(flag, _)| *flag != "--log");
-    let mut named: Vec<(&str, &Path)> = others.copied().collect();
-    named.push(("--command-log", command_log::path(args)));
-    output::check_distinct(&named)
+    let others = others.map(|(flag, path)| (*flag, Some(*path)));
+    let own = ("--command-log", Some(command_log::path(args)));
+    output::check_distinct(others.chain([own])).map(drop)
 }
 
 /// The system's own error for a file that is not there: the same number on Unix and on
