@@ -2,7 +2,7 @@
 
 use super::check::{check_files, ending, found_policy, policy, print};
 use super::check_args::CheckArgs;
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Failure, hint};
 use super::price_age::PriceAge;
 use super::{Io, estate, known_prices, output};
 use crate::analysis::gate::{GatePolicy, gate_plan, unjudged_by_plan};
@@ -113,16 +113,10 @@ pub(super) fn read(
         (plan, name)
     };
     let plan = plan.map_err(|error| {
-        let hint = match &error {
-            TerraformError::Io { .. } => format!("check the path passed to `{flag}`"),
-            TerraformError::Other { .. } => {
-                "create one in UTF-8 with `terraform plan -out plan.bin && terraform show \
-                 -json plan.bin > plan.json`"
-                    .to_owned()
-            }
-            TerraformError::Malformed { .. } => {
-                "use a plan written by `terraform show -json`; see docs/terraform.md".to_owned()
-            }
+        let hint = hint! { &error;
+            TerraformError::Io { .. } => "check the path passed to `{flag}`";
+            TerraformError::Other { .. } => "create one in UTF-8 with `terraform plan -out plan.bin && terraform show -json plan.bin > plan.json`";
+            TerraformError::Malformed { .. } => "use a plan written by `terraform show -json`; see docs/terraform.md";
         };
         Failure::new(ExitCode::Input, error).with_hint(hint)
     })?;

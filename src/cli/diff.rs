@@ -2,7 +2,7 @@
 
 use super::Io;
 use super::args::{DocFormat, OutputArgs, RiskChoice};
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Failure, hint};
 use super::{audit, documents, estate};
 use crate::analysis::{AuditDiff, CommonScope, RunDiff, USUAL_NOISE_PERCENT};
 use crate::config::SettingsFile;
@@ -131,19 +131,13 @@ fn audited(
 
 /// Why an earlier audit could not be read, and what to do.
 pub(super) fn unreadable(error: ReportError) -> Failure {
-    let hint = match &error {
+    let hint = hint! { &error;
         // It is there, and more than is read.
-        ReportError::Io { source, .. } if source.kind() == ErrorKind::InvalidData => {
-            "a report this large was not written by gpucost"
-        }
-        ReportError::Io { .. } => "check the file path",
-        ReportError::Malformed { .. } | ReportError::Wrong { .. } | ReportError::Estate { .. } => {
-            "create a report with `gpucost audit --format json --output FILE`"
-        }
-        ReportError::Samples { .. } => {
-            "summarize it first: `gpucost profile --read FILE --format json --output run.json`"
-        }
-        ReportError::Newer { .. } => "update gpucost, or recreate the report with this version",
+        ReportError::Io { source, .. } if source.kind() == ErrorKind::InvalidData => "a report this large was not written by gpucost";
+        ReportError::Io { .. } => "check the file path";
+        ReportError::Malformed { .. } | ReportError::Wrong { .. } | ReportError::Estate { .. } => "create a report with `gpucost audit --format json --output FILE`";
+        ReportError::Samples { .. } => "summarize it first: `gpucost profile --read FILE --format json --output run.json`";
+        ReportError::Newer { .. } => "update gpucost, or recreate the report with this version";
     };
     Failure::new(ExitCode::Input, error).with_hint(hint)
 }

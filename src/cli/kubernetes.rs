@@ -1,6 +1,6 @@
 //! A cluster: live, or as its own tools printed it.
 
-use super::exit::{ExitCode, Failure};
+use super::exit::{ExitCode, Failure, hint};
 use super::io::Io;
 use crate::domain::{Gathered, safe};
 use crate::sources::kubernetes::{
@@ -143,14 +143,9 @@ impl KubernetesArgs {
             return Ok(None);
         }
         let found = read_kubectl(&self.from_kubectl).map_err(|error| {
-            let hint = match &error {
-                KubectlError::Io { .. } => "check the paths passed to `--from-kubectl`",
-                KubectlError::Malformed { .. }
-                | KubectlError::Wrong { .. }
-                | KubectlError::NoNodes { .. } => {
-                    "record the cluster with `kubectl get nodes,pods --all-namespaces -o json`; \
-                     see docs/kubernetes.md"
-                }
+            let hint = hint! { &error;
+                KubectlError::Io { .. } => "check the paths passed to `--from-kubectl`";
+                KubectlError::Malformed { .. } | KubectlError::Wrong { .. } | KubectlError::NoNodes { .. } => "record the cluster with `kubectl get nodes,pods --all-namespaces -o json`; see docs/kubernetes.md";
             };
             Failure::new(ExitCode::Input, error).with_hint(hint)
         })?;
@@ -170,31 +165,14 @@ pub(super) fn kubeconfig(io: &Io<'_>) -> Vec<PathBuf> {
 }
 
 fn unusable(error: OpenError) -> Failure {
-    let hint = match &error {
-        OpenError::NotBuilt => {
-            "build gpucost with the feature, or record the cluster with kubectl and pass the files \
-             with `--from-kubectl`"
-                .to_owned()
-        }
-        OpenError::NoKubeconfig { .. } => {
-            "set KUBECONFIG to its path; `gpucost inventory --demo` needs no cluster".to_owned()
-        }
-        OpenError::Io { .. } | OpenError::Malformed { .. } => {
-            "check the files that KUBECONFIG names, with `kubectl config view`".to_owned()
-        }
-        OpenError::NoContext { known } | OpenError::UnknownContext { known, .. } => {
-            match known.as_slice() {
-                [] => "check the files that KUBECONFIG names: none has a context".to_owned(),
-                all => format!("pass `--context NAME`, with one of: {}", all.join(", ")),
-            }
-        }
-        OpenError::Unusable { .. } => {
-            "correct the context in the kubeconfig, or pass another with `--context NAME`"
-                .to_owned()
-        }
-        OpenError::ServiceAccount { .. } => {
-            "mount the token of the service account, or set KUBECONFIG to a file".to_owned()
-        }
+    let hint = hint! { &error;
+        OpenError::NotBuilt => "build gpucost with the feature, or record the cluster with kubectl and pass the files with `--from-kubectl`";
+        OpenError::NoKubeconfig { .. } => "set KUBECONFIG to its path; `gpucost inventory --demo` needs no cluster";
+        OpenError::Io { .. } | OpenError::Malformed { .. } => "check the files that KUBECONFIG names, with `kubectl config view`";
+        OpenError::NoContext { known } | OpenError::UnknownContext { known, .. } if known.is_empty() => "check the files that KUBECONFIG names: none has a context";
+        OpenError::NoContext { known } | OpenError::UnknownContext { known, .. } => "pass `--context NAME`, with one of: {}", known.join(", ");
+        OpenError::Unusable { .. } => "correct the context in the kubeconfig, or pass another with `--context NAME`";
+        OpenError::ServiceAccount { .. } => "mount the token of the service account, or set KUBECONFIG to a file";
     };
     Failure::new(ExitCode::Input, error).with_hint(hint)
 }
