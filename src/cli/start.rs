@@ -33,8 +33,8 @@ struct Start {
 }
 
 impl Start {
-    fn find(&mut self, label: &'static str, words: String) {
-        self.found.push((label, words));
+    fn find(&mut self, label: &'static str, words: impl Into<String>) {
+        self.found.push((label, words.into()));
     }
 
     fn propose(&mut self, command: impl Into<String>, what: &'static str) {
@@ -103,25 +103,15 @@ fn aws(start: &mut Start, io: &Io<'_>) {
     if !profiles.is_empty() {
         let named = profiles.iter().take(PROFILES_NAMED);
         let named: Vec<String> = named.map(|name| fit(name, LONGEST_NAME)).collect();
-        let more = profiles.len().saturating_sub(PROFILES_NAMED);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
+        let more = match profiles.len().saturating_sub(PROFILES_NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
         };
-        let word = if profiles.len() == 1 {
-            "profile"
-        } else {
-            "profiles"
-        };
-        parts.push(format!("{word} {}{more}", named.join(", ")));
+        let plural = if profiles.len() == 1 { "" } else { "s" };
+        parts.push(format!("profile{plural} {}{more}", named.join(", ")));
     }
     if parts.is_empty() {
-        start.find(
-            "AWS",
-            "no credentials in the environment, and no profile".to_owned(),
-        );
-        return;
+        return start.find("AWS", "no credentials in the environment, and no profile");
     }
     start.find("AWS", parts.join("; "));
     let is_usual = chosen.is_some() || variable.is_some() || profiles.contains("default");
@@ -172,23 +162,20 @@ fn cluster(start: &mut Start, io: &Io<'_>) {
     let files = kubernetes::kubeconfig(io);
     if let Some(file) = files.iter().find(|file| file.is_file()) {
         start.find("Kubernetes", format!("kubeconfig {}", shown(file)));
-        let what = "GPUs of the cluster: who holds them, and which are idle";
-        start.propose("gpucost audit --kubernetes", what);
     } else if io.variable("KUBERNETES_SERVICE_HOST").is_some() {
-        start.find("Kubernetes", "this is a pod of a cluster".to_owned());
-        let what = "GPUs of the cluster: who holds them, and which are idle";
-        start.propose("gpucost audit --kubernetes", what);
+        start.find("Kubernetes", "this is a pod of a cluster");
     } else {
-        start.find("Kubernetes", "no kubeconfig".to_owned());
+        return start.find("Kubernetes", "no kubeconfig");
     }
+    let what = "GPUs of the cluster: who holds them, and which are idle";
+    start.propose("gpucost audit --kubernetes", what);
 }
 
 /// GPUs by what the driver of NVIDIA makes of them: `/dev/nvidia0` and so on.
 fn gpus(start: &mut Start) {
     let driver = Path::new(DRIVER_NODE);
     if !driver.exists() {
-        start.find("GPUs", "none of NVIDIA on this host".to_owned());
-        return;
+        return start.find("GPUs", "none of NVIDIA on this host");
     }
     let is_number = |name: &str| !name.is_empty() && name.bytes().all(|c| c.is_ascii_digit());
     let nodes = driver.parent().and_then(|folder| fs::read_dir(folder).ok());
@@ -205,10 +192,8 @@ fn gpus(start: &mut Start) {
 fn recorded(start: &mut Start, io: &Io<'_>) {
     let here = newest_estate(&io.folder);
     if let Some(name) = &here {
-        start.find(
-            "Estate",
-            format!("{} in this directory", fit(name, LONGEST_NAME)),
-        );
+        let shown = fit(name, LONGEST_NAME);
+        start.find("Estate", format!("{shown} in this directory"));
         start.propose(from(name), "the recorded estate, offline");
     }
     let last = last_run::path(io).filter(|path| path.is_file());
@@ -219,10 +204,7 @@ fn recorded(start: &mut Start, io: &Io<'_>) {
         }
     }
     if io.folder.join("history").join("v1").join("run").is_dir() {
-        start.find(
-            "History",
-            "audits are kept in the directory history".to_owned(),
-        );
+        start.find("History", "audits are kept in the directory history");
         start.propose("gpucost history", "trend, realized savings and forecast");
     }
 }
@@ -254,19 +236,15 @@ fn newest_estate(folder: &Path) -> Option<String> {
 
 /// Whether a file begins as an estate does, which names its version first.
 fn is_estate(path: &Path) -> bool {
-    let Some(start) = beginning(path, START_OF_ESTATE) else {
+    let Some(mut text) = beginning(path, START_OF_ESTATE) else {
         return false;
     };
-    let is_packed = path.extension() == Some(OsStr::new("gz"));
-    let text = if is_packed {
-        let mut text = Vec::new();
-        let decoder = flate2::read::GzDecoder::new(start.as_slice());
+    if path.extension() == Some(OsStr::new("gz")) {
+        let packed = std::mem::take(&mut text);
+        let decoder = flate2::read::GzDecoder::new(packed.as_slice());
         // The end of what was read is not the end of the file.
         let _ = decoder.take(START_OF_ESTATE).read_to_end(&mut text);
-        text
-    } else {
-        start
-    };
+    }
     String::from_utf8_lossy(&text).contains("\"estate_version\"")
 }
 
