@@ -282,16 +282,6 @@ impl GpuSoFar {
         part(self.vram.max(), self.vram_total_mib)
     }
 
-    pub(super) fn vram_peak_mib(&self) -> Option<f64> {
-        self.vram.max()
-    }
-
-    /// Mean power so far.
-    pub(super) fn power_mean_w(&self) -> Option<f64> {
-        let figures = self.power.figures(&self.identity, f64::INFINITY);
-        figures.map(|figures| figures.mean_w)
-    }
-
     fn all_watches(&self) -> impl Iterator<Item = &Watch> {
         self.watches.iter().chain([&self.errors, &self.silence])
     }

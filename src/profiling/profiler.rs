@@ -26,17 +26,10 @@ pub struct GpuStatus {
     pub utilization_mean_percent: Option<f64>,
     /// Mean SM activity; absent where it is not counted.
     pub sm_mean_percent: Option<f64>,
-    pub vram_peak_mib: Option<f64>,
-    pub power_mean_w: Option<f64>,
-    /// Whether a kernel ever ran; absent where it was not measured.
-    pub is_used: Option<bool>,
-    /// What holds it back, as of now.
-    pub bottleneck: Bottleneck,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunStatus {
-    pub samples: u64,
     /// Mean over all GPUs and samples; absent where it is not available.
     pub utilization_mean_percent: Option<f64>,
     /// The GPUs, in the order of the facts.
@@ -166,22 +159,13 @@ impl Profiler {
     pub fn now(&self) -> RunStatus {
         let phases = self.last_at.map(|at| self.phases(at)).unwrap_or_default();
         let diagnoses = self.diagnoses(&phases);
-        let gpus = self
-            .gpus
-            .iter()
-            .zip(&diagnoses)
-            .map(|(gpu, diagnosis)| GpuStatus {
-                utilization_mean_percent: gpu.utilization_mean(),
-                sm_mean_percent: gpu.sm_mean(),
-                vram_peak_mib: gpu.vram_peak_mib(),
-                power_mean_w: gpu.power_mean_w(),
-                is_used: gpu.is_used(),
-                bottleneck: diagnosis.bottleneck,
-            });
+        let gpus = self.gpus.iter().map(|gpu| GpuStatus {
+            utilization_mean_percent: gpu.utilization_mean(),
+            sm_mean_percent: gpu.sm_mean(),
+        });
         let mut alerts = self.alerts();
         alerts.retain(Alert::is_active);
         RunStatus {
-            samples: self.samples,
             utilization_mean_percent: self.utilization.mean(),
             gpus: gpus.collect(),
             verdict: self.verdict(0),

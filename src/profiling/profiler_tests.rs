@@ -23,8 +23,8 @@ fn one_of_four_in_use_is_a_quarter_of_the_host() {
     let status = profiler.now();
     assert_eq!(status.utilization_mean_percent, Some(20.0));
     assert_eq!(status.gpus[0].utilization_mean_percent, Some(80.0));
-    assert_eq!(status.samples, 100);
     let run = finish(profiler, 100.0);
+    assert_eq!(run.samples, 100);
     assert_eq!(
         (run.gpus_used(), run.gpu_count(), run.coverage),
         (Some(1), 4, 1.0)
