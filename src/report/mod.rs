@@ -56,7 +56,7 @@ pub use groups::groups_doc;
 pub use history::{digest_answer, history_answer};
 pub use interactive::{CHOICE_TITLE, Effect, Key, Model, draw as draw_model};
 pub use inventory::{inventory_doc, inventory_rows, inventory_schema};
-pub use live::{History, LiveGpu, LiveVerdict, LiveView, draw as draw_live_view, status_line};
+pub use live::{LiveGpu, LiveView, draw as draw_live_view, status_line};
 pub use metrics::{AgentSetup, agent_setup, helm_values, metrics_doc, metrics_schema};
 pub use planners::{
     answer_schema, autoscale_answer, batching_answer, capacity_answer, growth_answer, kpi_answer,

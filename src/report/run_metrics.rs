@@ -32,17 +32,17 @@ pub fn live_openmetrics(view: &LiveView) -> String {
     costs(view.hourly_price, spent, &mut page);
     gauges! { page, gpu in view.gpus, labels(gpu);
         "gpucost_gpu_up" "1 while the GPU answers, 0 after it was lost." number(u8::from(gpu.lost.is_none()));
-        "gpucost_gpu_utilization_ratio" "Share of time in which a kernel ran, at the last sample." ratio_of_percent(gpu.utilization_percent);
+        "gpucost_gpu_utilization_ratio" "Share of time in which a kernel ran, at the last sample." ratio_of_percent(gpu.reading.utilization_percent);
         "gpucost_run_gpu_utilization_mean_ratio" "Mean utilization of the run." ratio_of_percent(gpu.mean_percent);
-        "gpucost_gpu_sm_activity_ratio" "Activity of the multiprocessors at the last sample." ratio_of_percent(gpu.sm_percent);
-        "gpucost_gpu_memory_used_bytes" "Memory in use at the last sample." bytes_of_mib(gpu.vram_used_mib);
+        "gpucost_gpu_sm_activity_ratio" "Activity of the multiprocessors at the last sample." ratio_of_percent(gpu.sm_percent());
+        "gpucost_gpu_memory_used_bytes" "Memory in use at the last sample." bytes_of_mib(gpu.reading.vram_used_mib);
         "gpucost_gpu_memory_size_bytes" "Memory of the card or slice." bytes_of_mib(gpu.vram_total_mib);
         "gpucost_run_gpu_memory_peak_bytes" "Most memory in use during the run." bytes_of_mib(gpu.vram_peak_mib);
-        "gpucost_gpu_power_watts" "Power draw at the last sample." figure(gpu.power_w);
+        "gpucost_gpu_power_watts" "Power draw at the last sample." figure(gpu.reading.power_w);
         "gpucost_gpu_power_limit_watts" "Power limit." figure(gpu.power_limit_w);
-        "gpucost_gpu_temperature_celsius" "Temperature at the last sample." figure(gpu.temperature_c);
+        "gpucost_gpu_temperature_celsius" "Temperature at the last sample." figure(gpu.reading.temperature_c);
         "gpucost_gpu_throttled" "1 while anything but idleness holds the clocks down, else 0." is_throttled(gpu).and_then(|is_throttled| number(u8::from(is_throttled)));
-        "gpucost_gpu_processes" "Processes that hold the GPU." gpu.process_count.and_then(number);
+        "gpucost_gpu_processes" "Processes that hold the GPU." gpu.reading.processes.as_ref().and_then(|processes| number(processes.len()));
         "gpucost_run_gpu_xid_errors" "XID errors of the run." number(gpu.xid_count);
     }
     gauges! { page, host in [&view.host], Labels::default();
@@ -107,7 +107,7 @@ fn costs(rate: Option<HourlyRate>, spent: Option<String>, page: &mut Exposition)
 }
 
 fn is_throttled(gpu: &LiveGpu) -> Option<bool> {
-    let reasons = gpu.throttle?;
+    let reasons = gpu.reading.throttle?;
     Some(reasons.0 & !ThrottleReasons::GPU_IDLE != 0)
 }
 

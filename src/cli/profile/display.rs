@@ -4,9 +4,9 @@ use super::command_log::CommandLog;
 use super::endpoint::Endpoint;
 use super::guard::Note;
 use super::screen::{Asked, Screen, StatusLine};
-use crate::domain::{Classification, HourlyRate, RunFacts, Sample, safe};
+use crate::domain::{Classification, HourlyRate, Sample, safe};
 use crate::profiling::{Profiler, RunStatus};
-use crate::report::{LiveVerdict, LiveView, alert_line, live_openmetrics, status_line};
+use crate::report::{LiveView, alert_line, live_openmetrics, status_line};
 use std::ffi::OsString;
 use std::io::Write;
 use std::time::Duration;
@@ -14,7 +14,10 @@ use std::time::Duration;
 /// A run so far, where the user wants to see it.
 pub(super) struct Display<'a> {
     view: LiveView,
-    place: Place<'a>,
+    place: Place,
+    stderr: &'a mut dyn Write,
+    /// Whether only what went wrong is said of the guard of a command.
+    is_quiet: bool,
     /// Answers with the view, where a person may ask.
     endpoint: Option<Endpoint>,
     /// What the command writes, where it cannot write to the terminal.
@@ -24,22 +27,27 @@ pub(super) struct Display<'a> {
 }
 
 /// Where a run so far is shown.
-pub(super) enum Place<'a> {
+pub(super) enum Place {
     /// A command has the terminal, or there is none.
     Nowhere,
-    /// The same, but the guard of the command may say something; or only what went wrong.
-    Notes(&'a mut dyn Write, bool),
     /// One line that is written over.
-    Line(StatusLine, &'a mut dyn Write),
-    /// All of it, and where to write once it is given back.
-    Screen(Box<Screen>, &'a mut dyn Write),
+    Line(StatusLine),
+    /// All of it.
+    Screen(Box<Screen>),
 }
 
 impl<'a> Display<'a> {
-    pub(super) fn of(facts: &RunFacts, color: bool, place: Place<'a>) -> Self {
+    pub(super) fn of(
+        view: LiveView,
+        place: Place,
+        stderr: &'a mut dyn Write,
+        is_quiet: bool,
+    ) -> Self {
         Self {
-            view: LiveView::new(facts, color),
+            view,
             place,
+            stderr,
+            is_quiet,
             endpoint: None,
             command_log: None,
             said: Vec::new(),
@@ -80,37 +88,29 @@ impl<'a> Display<'a> {
 
     /// Says what the guard of a command found. Reasons come from outside.
     pub(super) fn say(&mut self, note: &Note) {
-        let (stderr, is_quiet) = match &mut self.place {
-            Place::Notes(stderr, is_quiet) => (stderr, *is_quiet),
-            Place::Screen(..) => {
-                let (Note::Said(text) | Note::Complained { error: text, .. }) = note;
-                let note = format!("spot guard: {text}");
-                self.said.push(note.clone());
-                self.view.notes.push(note);
-                return;
-            }
-            Place::Nowhere | Place::Line(..) => return,
-        };
-        let text = match note {
-            Note::Said(_) if is_quiet => return,
-            Note::Said(text) => format!("spot guard: {}\n", safe(text)),
-            Note::Complained { error, hint } => {
-                format!("error: {}\nhint: {hint}\n", safe(error))
-            }
+        let line = format!("spot guard: {}", note.text);
+        if matches!(self.place, Place::Screen(_)) {
+            self.said.push(line.clone());
+            self.view.notes.push(line);
+            return;
+        }
+        let text = match note.hint {
+            None if self.is_quiet => return,
+            None => format!("{}\n", safe(&line)),
+            Some(hint) => format!("error: {}\nhint: {hint}\n", safe(&note.text)),
         };
         // Who closed stderr reads no notes; the command runs on.
-        let _ = stderr.write_all(text.as_bytes());
+        let _ = self.stderr.write_all(text.as_bytes());
     }
 
     /// Whether keys are read, so that waiting should not take long.
     pub(super) fn reads_keys(&self) -> bool {
-        matches!(self.place, Place::Screen(..))
+        matches!(self.place, Place::Screen(_))
     }
 
     /// Takes a sample in and shows it. A terminal that is gone ends nothing.
     pub(super) fn sample(&mut self, profiler: &Profiler, sample: &Sample, missed: u64) {
-        let is_shown = !matches!(self.place, Place::Nowhere | Place::Notes(..));
-        if !is_shown && self.endpoint.is_none() {
+        if matches!(self.place, Place::Nowhere) && self.endpoint.is_none() {
             return;
         }
         self.view.sample(sample);
@@ -122,7 +122,7 @@ impl<'a> Display<'a> {
 
     /// What the user asks for.
     pub(super) fn asked(&mut self) -> Option<Asked> {
-        let Place::Screen(screen, _) = &mut self.place else {
+        let Place::Screen(screen) = &mut self.place else {
             return None;
         };
         let asked = screen.asked();
@@ -132,33 +132,24 @@ impl<'a> Display<'a> {
 
     /// Gives the terminal back while the run goes on.
     pub(super) fn leave(&mut self) {
-        self.place = match std::mem::replace(&mut self.place, Place::Nowhere) {
-            Place::Screen(screen, stderr) => {
-                drop(screen);
-                write_said(&self.said, stderr);
-                if let Some(file) = &self.view.output_file {
-                    let _ = writeln!(stderr, "the command runs on; it writes to {file}");
-                }
-                Place::Notes(stderr, false)
-            }
-            other => other,
-        };
+        self.give_back();
+        if let Some(file) = &self.view.output_file {
+            let _ = writeln!(self.stderr, "the command runs on; it writes to {file}");
+        }
+        self.is_quiet = false;
     }
 
     fn draw(&mut self) {
-        if let (Place::Screen(..), Some(log)) = (&self.place, &mut self.command_log) {
-            let lines = log.last_lines();
-            if self.view.output != lines {
-                self.view.output = lines.to_vec();
-            }
-        }
         match &mut self.place {
-            Place::Nowhere | Place::Notes(..) => {}
-            Place::Line(line, terminal) => {
+            Place::Nowhere => {}
+            Place::Line(line) => {
                 let text = status_line(&self.view, StatusLine::columns());
-                line.show(&text, *terminal);
+                line.show(&text, self.stderr);
             }
-            Place::Screen(screen, _) => {
+            Place::Screen(screen) => {
+                if let Some(log) = &mut self.command_log {
+                    self.view.output = log.last_lines().to_vec();
+                }
                 let _ = screen.draw(&self.view);
             }
         }
@@ -171,12 +162,10 @@ impl<'a> Display<'a> {
             gpu.mean_percent = status.utilization_mean_percent;
             gpu.sm_mean_percent = status.sm_mean_percent;
         }
-        let verdict = &status.verdict;
-        view.verdict =
-            (verdict.classification != Classification::InsufficientData).then(|| LiveVerdict {
-                classification: verdict.classification,
-                reason: verdict.reason.clone(),
-            });
+        let verdict = Some(&status.verdict);
+        view.verdict = verdict
+            .filter(|verdict| verdict.classification != Classification::InsufficientData)
+            .cloned();
         let diagnosis = &status.diagnosis;
         view.diagnosis = diagnosis
             .confidence
@@ -191,23 +180,23 @@ impl<'a> Display<'a> {
             .collect();
     }
 
-    /// Gives the terminal back, and answers no more.
-    pub(super) fn close(self) {
-        match self.place {
-            Place::Line(mut line, terminal) => line.clear(terminal),
-            Place::Screen(screen, stderr) => {
+    /// Gives the terminal back, and says what the guard said while it was taken.
+    fn give_back(&mut self) {
+        match std::mem::replace(&mut self.place, Place::Nowhere) {
+            Place::Nowhere => {}
+            Place::Line(mut line) => line.clear(self.stderr),
+            Place::Screen(screen) => {
                 drop(screen);
-                write_said(&self.said, stderr);
+                for note in &self.said {
+                    // Who closed stderr reads no notes.
+                    let _ = writeln!(self.stderr, "{}", safe(note));
+                }
             }
-            Place::Nowhere | Place::Notes(..) => {}
         }
     }
-}
 
-/// What the guard said while the screen was taken, for after it is given back.
-fn write_said(said: &[String], stderr: &mut dyn Write) {
-    for note in said {
-        // Who closed stderr reads no notes.
-        let _ = writeln!(stderr, "{}", safe(note));
+    /// Gives the terminal back, and answers no more.
+    pub(super) fn close(mut self) {
+        self.give_back();
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::cli::args::OutputArgs;
 use crate::cli::exit::{ExitCode, Failure};
+use crate::cli::live::runtime;
 use crate::cli::{Io, output};
 use http::uri::Authority;
 use http_body_util::Full;
@@ -93,9 +94,7 @@ impl Endpoint {
     }
 
     fn serve(listener: TcpListener) -> std::io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let runtime = runtime()?;
         let (page, pages) = watch::channel(Bytes::from_static(NOTHING));
         let thread = thread::Builder::new()
             .name("metrics".to_owned())
@@ -191,17 +190,16 @@ async fn serve(stream: TcpStream, pages: watch::Receiver<Bytes>) {
 
 fn answer(request: &Request<Incoming>, page: Bytes) -> Response<Full<Bytes>> {
     let reads = [Method::GET, Method::HEAD].contains(request.method());
+    let refusal = |status, words: &'static [u8]| (status, WORDS, Bytes::from_static(words));
     let (status, kind, text) = if !is_asked_by_address(request) {
-        let text = Bytes::from_static(b"ask for the address of this host, not for a name\n");
-        (StatusCode::MISDIRECTED_REQUEST, WORDS, text)
+        let words = b"ask for the address of this host, not for a name\n";
+        refusal(StatusCode::MISDIRECTED_REQUEST, words)
     } else if !reads {
-        let text = Bytes::from_static(b"only GET is answered\n");
-        (StatusCode::METHOD_NOT_ALLOWED, WORDS, text)
+        refusal(StatusCode::METHOD_NOT_ALLOWED, b"only GET is answered\n")
     } else if request.uri().path() == PATH {
         (StatusCode::OK, kind_for(request), page)
     } else {
-        let text = Bytes::from_static(b"metrics are at /metrics\n");
-        (StatusCode::NOT_FOUND, WORDS, text)
+        refusal(StatusCode::NOT_FOUND, b"metrics are at /metrics\n")
     };
     let mut response = Response::new(Full::new(text));
     *response.status_mut() = status;

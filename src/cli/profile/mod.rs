@@ -25,6 +25,7 @@ use super::{Io, estate, output};
 use crate::config::SettingsFile;
 use crate::domain::{RunFacts, shown};
 use crate::profiling::{Pacer, Profiler};
+use crate::report::LiveView;
 use crate::sources::aws::InstancePlace;
 use crate::sources::files::{SampleFormat, SampleWriter, create_private, try_writing};
 use crate::sources::gpus::GpuSource;
@@ -327,14 +328,12 @@ fn display<'a>(
     let color = args.live && output::color(&args.out, io);
     let shows = io.stderr_is_terminal && !args.out.quiet && args.command.is_empty();
     let place = if args.live {
-        let screen = Screen::enter().map_err(Failure::unexpected)?;
-        Place::Screen(Box::new(screen), io.stderr)
-    } else if args.guard.spot_guard {
-        Place::Notes(io.stderr, args.out.quiet)
+        Place::Screen(Box::new(Screen::enter().map_err(Failure::unexpected)?))
     } else if shows {
-        Place::Line(StatusLine::default(), io.stderr)
+        Place::Line(StatusLine::default())
     } else {
         Place::Nowhere
     };
-    Ok(Display::of(facts, color, place))
+    let view = LiveView::new(facts, color);
+    Ok(Display::of(view, place, io.stderr, args.out.quiet))
 }

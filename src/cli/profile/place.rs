@@ -2,6 +2,7 @@
 
 use super::args::ProfileArgs;
 use crate::cli::Io;
+use crate::cli::live::runtime;
 use crate::domain::{Cause, CauseKind, Gap, GapSubject};
 use crate::sources::aws::{InstancePlace, instance_place};
 
@@ -57,9 +58,6 @@ fn is_switched_off(io: &Io<'_>) -> bool {
 
 fn ask(io: &Io<'_>) -> Result<InstancePlace, String> {
     let endpoint = io.variable(ENDPOINT).map(String::as_str);
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| error.to_string())?
-        .block_on(instance_place(endpoint))
+    let runtime = runtime().map_err(|error| error.to_string())?;
+    runtime.block_on(instance_place(endpoint))
 }

@@ -16,7 +16,7 @@ use crate::domain::{
     PriceOption, Risk, WorkloadKind,
 };
 use crate::profiling::RunProfile;
-use crate::report::{ProfileReport, TableStyle, profile_doc, profile_openmetrics};
+use crate::report::{ProfileReport, profile_doc, profile_openmetrics};
 use crate::sources::aws::InstancePlace;
 
 /// What a host costs, as far as that is known.
@@ -81,10 +81,8 @@ impl Pricing {
                 return;
             }
             if let Some((seen, devices)) = unnamed_gpus(gpus, shape) {
-                let cause = Cause::of(
-                    CauseKind::GpusNotProfiled,
-                    [&seen.to_string(), &devices.to_string()],
-                );
+                let (seen, devices) = (seen.to_string(), devices.to_string());
+                let cause = Cause::of(CauseKind::GpusNotProfiled, [&seen, &devices]);
                 absent(GapSubject::HostGpus, cause);
             }
         }
@@ -151,23 +149,16 @@ pub(super) fn print(
     let beside_command = args.is_beside_command();
     let doc = profile_doc(report);
     let is_wide = args.format == SummaryFormat::Doc(DocFormat::Wide);
-    let style = output::style(is_wide, &args.out, io);
-    let style = TableStyle {
-        color: style.color && !beside_command,
-        ..style
-    };
+    let mut style = output::style(is_wide, &args.out, io);
+    style.color &= !beside_command;
     let text = match args.format {
         SummaryFormat::Doc(format) => documents::text(&doc, format, style)?,
         SummaryFormat::Openmetrics => profile_openmetrics(report),
     };
-    if beside_command && args.out.quiet {
-        return Ok(());
-    }
     if beside_command {
-        return io
-            .stderr
-            .write_all(text.as_bytes())
-            .map_err(|error| Failure::write("to stderr", error));
+        let text = if args.out.quiet { "" } else { &text };
+        let written = io.stderr.write_all(text.as_bytes());
+        return written.map_err(|error| Failure::write("to stderr", error));
     }
     let written = match args.format {
         SummaryFormat::Doc(format @ DocFormat::Xlsx) => {

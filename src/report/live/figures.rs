@@ -3,7 +3,7 @@
 use super::view::{History, LiveView};
 use crate::domain::HourlyRate;
 use crate::report::shared::text::{ABSENT, rounded};
-use ratatui::style::{Color, Style};
+use ratatui::style::{Color, Modifier, Style};
 
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Stands in a sparkline where a sample did not report it.
@@ -50,6 +50,14 @@ pub(super) fn accent(view: &LiveView, color: Color) -> Style {
     } else {
         Style::new()
     }
+}
+
+pub(super) fn bold() -> Style {
+    Style::new().add_modifier(Modifier::BOLD)
+}
+
+pub(super) fn dim() -> Style {
+    Style::new().add_modifier(Modifier::DIM)
 }
 
 /// A share without decimals, such as `41%`.

@@ -14,7 +14,7 @@ mod view;
 
 pub(in crate::report) use figures::bytes_per_second;
 pub use status::status_line;
-pub use view::{History, LiveGpu, LiveVerdict, LiveView};
+pub use view::{LiveGpu, LiveView};
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
@@ -52,17 +52,17 @@ pub fn draw(frame: &mut Frame<'_>, view: &LiveView, scroll: usize) -> usize {
         Constraint::Length(1),
     ])
     .areas(area);
-    let gpus = gpus::lines(view, scroll, width, usize::from(gpu_area.height));
-    let help = sections::help(view, gpus.hidden, width);
+    let (gpus, hidden) = gpus::lines(view, scroll, width, usize::from(gpu_area.height));
+    let help = sections::help(view, hidden, width);
     for (lines, area) in [
         (top, top_area),
-        (gpus.lines, gpu_area),
+        (gpus, gpu_area),
         (bottom, bottom_area),
         (vec![help], help_area),
     ] {
         frame.render_widget(Paragraph::new(lines), area);
     }
-    gpus.hidden
+    hidden
 }
 
 fn rows(lines: &[Line<'_>]) -> u16 {

@@ -1,10 +1,9 @@
 //! Who holds the GPUs, and what the command wrote last.
 
-use super::figures::gib;
+use super::figures::{bold, dim, gib};
 use super::view::LiveView;
 use crate::domain::GpuProcess;
 use crate::report::shared::text::{ABSENT, counted, fit};
-use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 use std::cmp::Reverse;
 
@@ -33,11 +32,7 @@ fn processes(view: &LiveView, width: usize) -> Vec<Line<'static>> {
     let mut rows: Vec<(&str, &GpuProcess)> = view
         .gpus
         .iter()
-        .flat_map(|gpu| {
-            gpu.processes
-                .iter()
-                .map(move |one| (gpu.number.as_str(), one))
-        })
+        .flat_map(|gpu| gpu.processes().map(|one| (gpu.number.as_str(), one)))
         .collect();
     if rows.is_empty() {
         return Vec::new();
@@ -45,8 +40,7 @@ fn processes(view: &LiveView, width: usize) -> Vec<Line<'static>> {
     // Rows of equal weight stay in the order of the GPUs.
     rows.sort_by_key(|(_, one)| (!one.is_of_command, Reverse(one.vram_mib), one.pid));
     let header = line("PID", "GPU", "GiB", "SM", "process");
-    let bold = Style::new().add_modifier(Modifier::BOLD);
-    let mut lines = vec![Line::styled(fit(&header, width), bold)];
+    let mut lines = vec![Line::styled(fit(&header, width), bold())];
     lines.extend(rows.iter().take(MOST_PROCESSES).map(|(gpu, one)| {
         let name = one.name.as_deref().unwrap_or(ABSENT);
         let name = fit(name, width.saturating_sub(BEFORE_NAME).max(1));
@@ -74,9 +68,8 @@ fn output(view: &LiveView, width: usize) -> Vec<Line<'static>> {
     let Some(file) = &view.output_file else {
         return Vec::new();
     };
-    let dim = Style::new().add_modifier(Modifier::DIM);
     let title = fit(&format!("output, in {file}"), width);
-    let mut lines = vec![Line::styled(title, dim)];
+    let mut lines = vec![Line::styled(title, dim())];
     let shown = view.output.iter().map(|text| Line::from(fit(text, width)));
     lines.extend(shown);
     lines

@@ -1,10 +1,10 @@
 //! What stands above and below the GPUs.
 
-use super::figures::{accent, bytes_per_second, gib, percent, rate, span};
-use super::view::{LiveVerdict, LiveView};
-use crate::domain::{Classification, HostReading};
+use super::figures::{accent, bold, bytes_per_second, dim, gib, rate, span};
+use super::view::LiveView;
+use crate::domain::{Classification, HostReading, Verdict};
 use crate::report::shared::text::{count, counted, fit, money, wrap};
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::Color;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
@@ -16,13 +16,7 @@ pub(super) fn top(view: &LiveView, width: usize, is_roomy: bool) -> Vec<Line<'st
     let price = view.hourly_price.map(rate);
     let spent = view.cost_so_far();
     let spent = spent.map(|cost| format!("{} so far", money(cost.rounded())));
-    let place = [
-        Some("gpucost profile".to_owned()),
-        view.hostname.clone(),
-        view.instance_type.clone(),
-        price,
-        spent,
-    ];
+    let (host, instance_type) = (view.hostname.clone(), view.instance_type.clone());
     let mut time = span(view.elapsed_seconds);
     if let Some(duration) = view.duration_seconds {
         time.push_str(&format!(" of {}", span(duration)));
@@ -32,15 +26,15 @@ pub(super) fn top(view: &LiveView, width: usize, is_roomy: bool) -> Vec<Line<'st
         missed => format!(", {} missed", count(missed)),
     };
     let samples = counted(view.samples, "sample", "samples") + &missed;
-    let bold = Style::new().add_modifier(Modifier::BOLD);
     if !is_roomy {
-        let [_, host, instance_type, price, spent] = place;
         let parts = [Some(time), spent, instance_type, price, host, Some(samples)];
-        return vec![Line::styled(joined(&parts, width), bold)];
+        return vec![Line::styled(joined(&parts, width), bold())];
     }
+    let name = Some("gpucost profile".to_owned());
+    let place = [name, host, instance_type, price, spent];
     let progress = [Some(time), Some(samples), view.command.clone()];
     vec![
-        Line::styled(joined(&place, width), bold),
+        Line::styled(joined(&place, width), bold()),
         Line::from(joined(&progress, width)),
         Line::default(),
     ]
@@ -60,23 +54,19 @@ pub(super) fn bottom(
     }
     let most = if is_roomy { SENTENCE_LINES } else { 1 };
     let diagnosis = view.diagnosis.iter();
-    let diagnosis = diagnosis.flat_map(|text| sentence(text, width, most).into_iter());
-    let notes = view.notes.iter().take(most).map(|note| {
-        let note = fit(&format!("note: {note}"), width);
-        Line::styled(note, Style::new().add_modifier(Modifier::BOLD))
-    });
+    let diagnosis = diagnosis.flat_map(|text| sentence(text, width, most));
+    let diagnosis: Vec<Line<'_>> = diagnosis.map(Line::from).collect();
+    let notes = view.notes.iter().take(most);
+    let notes = notes.map(|note| Line::styled(fit(&format!("note: {note}"), width), bold()));
+    let notes: Vec<Line<'_>> = notes.collect();
+    let alerts = alerts(view, width, alert_rows);
+    let host = host(&view.host, width, is_roomy);
     lines.extend(verdict(view, width, most));
-    if is_roomy {
-        lines.extend(diagnosis.map(Line::from));
-        lines.extend(alerts(view, width, alert_rows));
-        lines.extend(host(&view.host, width, is_roomy));
-        lines.extend(notes);
+    lines.extend(if is_roomy {
+        [diagnosis, alerts, host, notes].concat()
     } else {
-        lines.extend(alerts(view, width, alert_rows));
-        lines.extend(notes);
-        lines.extend(diagnosis.map(Line::from));
-        lines.extend(host(&view.host, width, is_roomy));
-    }
+        [alerts, notes, diagnosis, host].concat()
+    });
     lines
 }
 
@@ -89,12 +79,12 @@ pub(super) fn help(view: &LiveView, hidden: usize, width: usize) -> Line<'static
         None => "q quit",
     };
     let text = joined(&[Some(keys.to_owned()), scroll], width);
-    Line::styled(text, Style::new().add_modifier(Modifier::DIM))
+    Line::styled(text, dim())
 }
 
 /// The word for a classification, with what is to be kept in mind of a run that
 /// still goes on.
-pub(super) fn verdict_word(verdict: Option<&LiveVerdict>) -> String {
+pub(super) fn verdict_word(verdict: Option<&Verdict>) -> String {
     match verdict {
         Some(verdict) if verdict.classification != Classification::InsufficientData => {
             format!("{} so far", verdict.classification.name().to_uppercase())
@@ -109,28 +99,26 @@ fn verdict(view: &LiveView, width: usize, most: usize) -> Vec<Line<'static>> {
         Some(Classification::Underutilized | Classification::Overprovisioned) => Color::Yellow,
         _ => Color::Reset,
     };
-    let style = accent(view, color).add_modifier(Modifier::BOLD);
+    let style = accent(view, color).patch(bold());
     let word = verdict_word(view.verdict.as_ref());
     let reason = view.verdict.as_ref().map_or("", |verdict| &verdict.reason);
-    let text = if reason.is_empty() {
-        word.clone()
-    } else {
-        format!("{word}: {reason}")
+    let text = match reason {
+        "" => word.clone(),
+        reason => format!("{word}: {reason}"),
     };
-    sentence(&text, width, most)
-        .into_iter()
-        .map(|line| match line.strip_prefix(&word) {
-            Some(rest) => Line::from(vec![
-                Span::styled(word.clone(), style),
-                Span::raw(rest.to_owned()),
-            ]),
-            None => Line::from(line),
-        })
-        .collect()
+    let lines = sentence(&text, width, most).into_iter();
+    let lines = lines.map(|line| match line.strip_prefix(&word) {
+        Some(rest) => {
+            let word = Span::styled(word.clone(), style);
+            Line::from(vec![word, Span::raw(rest.to_owned())])
+        }
+        None => Line::from(line),
+    });
+    lines.collect()
 }
 
 fn alerts(view: &LiveView, width: usize, rows: usize) -> Vec<Line<'static>> {
-    let style = accent(view, Color::Yellow).add_modifier(Modifier::BOLD);
+    let style = accent(view, Color::Yellow).patch(bold());
     let all = view.alerts.len();
     let shown = if all <= rows { all } else { rows.max(1) };
     let mut lines = Vec::new();
@@ -155,27 +143,19 @@ fn host(host: &HostReading, width: usize, is_roomy: bool) -> Vec<Line<'static>> 
         });
         format!("CPU {share:.0}%{cores}")
     });
-    let busiest = host
-        .busiest_core_percent
-        .map(|share| format!("busiest core {share:.0}%"));
-    let memory = host.memory_used_mib.map(|used| {
-        format!(
-            "memory {} of {} GiB",
-            gib(Some(used)),
-            gib(host.memory_total_mib)
-        )
-    });
-    let io_wait = host
-        .io_wait_percent
-        .map(|share| format!("I/O wait {}", percent(Some(share))));
+    let busiest = host.busiest_core_percent;
+    let busiest = busiest.map(|share| format!("busiest core {share:.0}%"));
+    let total = gib(host.memory_total_mib);
+    let memory = host.memory_used_mib;
+    let memory = memory.map(|used| format!("memory {} of {total} GiB", gib(Some(used))));
+    let io_wait = host.io_wait_percent;
+    let io_wait = io_wait.map(|share| format!("I/O wait {share:.0}%"));
     let rates = |name: &str, words: (&str, &str), inward: Option<f64>, outward: Option<f64>| {
         let (inward, outward) = inward.zip(outward)?;
+        let (inward, outward) = (bytes_per_second(inward), bytes_per_second(outward));
         Some(format!(
-            "{name} {} {}, {} {}",
-            bytes_per_second(inward),
-            words.0,
-            bytes_per_second(outward),
-            words.1
+            "{name} {inward} {}, {outward} {}",
+            words.0, words.1
         ))
     };
     let network = rates(
@@ -194,18 +174,14 @@ fn host(host: &HostReading, width: usize, is_roomy: bool) -> Vec<Line<'static>> 
         return Vec::new();
     }
     let label = Some("host".to_owned());
-    let lines = if is_roomy && (network.is_some() || disk.is_some()) {
-        vec![
-            joined(&[label, cpu, busiest, memory, io_wait], width),
-            joined(&[Some("    ".to_owned()), network, disk], width),
-        ]
+    let own = vec![label, cpu, busiest, memory, io_wait];
+    let rows = if is_roomy && (network.is_some() || disk.is_some()) {
+        vec![own, vec![Some("    ".to_owned()), network, disk]]
     } else {
-        vec![joined(
-            &[label, cpu, busiest, memory, io_wait, network, disk],
-            width,
-        )]
+        vec![[own, vec![network, disk]].concat()]
     };
-    lines.into_iter().map(Line::from).collect()
+    let lines = rows.iter().map(|parts| Line::from(joined(parts, width)));
+    lines.collect()
 }
 
 /// As many whole parts as fit, in order; the first is cut when it alone does not.

@@ -1,7 +1,7 @@
-use super::{LiveGpu, LiveVerdict, LiveView, draw, status_line};
+use super::{LiveGpu, LiveView, draw, status_line};
 use crate::domain::{
     Activity, Classification, Currency, GpuIdentity, GpuProcess, GpuReading, GpuSample,
-    HostReading, HourlyRate, MigSlot, RunFacts, Sample, ThrottleReasons,
+    HostReading, HourlyRate, MigSlot, RunFacts, Sample, ThrottleReasons, Verdict,
 };
 use jiff::Timestamp;
 use ratatui::Terminal;
@@ -78,6 +78,17 @@ const HOST: HostReading = HostReading {
     disk_written_bytes_per_second: Some(52_400_000.0),
 };
 
+fn verdict(classification: Classification, reason: &str) -> Verdict {
+    Verdict {
+        classification,
+        state: None,
+        confidence: None,
+        reason: reason.to_owned(),
+        idle_power_percent: None,
+        busy_cpu_percent: None,
+    }
+}
+
 /// A view after samples of GPUs, one a second; the sample's number gives the samples.
 fn view(gpus: Vec<GpuIdentity>, rounds: u32, samples: impl Fn(u32) -> Vec<GpuSample>) -> LiveView {
     let mut view = LiveView::new(&facts(gpus), false);
@@ -94,10 +105,10 @@ fn view(gpus: Vec<GpuIdentity>, rounds: u32, samples: impl Fn(u32) -> Vec<GpuSam
     view.missed_samples = 1;
     view.duration_seconds = Some(1_800.0);
     view.command = Some("python3 train.py".to_owned());
-    view.verdict = Some(LiveVerdict {
-        classification: Classification::Underutilized,
-        reason: "1 of 4 A10G used, 41% mean, 13.2 GiB peak".to_owned(),
-    });
+    view.verdict = Some(verdict(
+        Classification::Underutilized,
+        "1 of 4 A10G used, 41% mean, 13.2 GiB peak",
+    ));
     view.diagnosis = Some(
         "input-starved: the CPU is at 96% while the GPUs wait; try more data loader workers"
             .to_owned(),
@@ -321,7 +332,10 @@ fn names_cannot_drive_the_terminal() {
     view.notes = vec![hostile.to_owned()];
     view.gpus[0].name = Some(hostile.to_owned());
     view.gpus[0].program = Some(hostile.to_owned());
-    view.gpus[0].processes[0].name = Some(hostile.to_owned());
+    let processes = view.gpus[0].reading.processes.iter_mut().flatten();
+    for process in processes {
+        process.name = Some(hostile.to_owned());
+    }
     view.output_file = Some(hostile.to_owned());
     view.output = vec![hostile.to_owned(), "\u{1b}]0;title\u{7}".to_owned()];
     let mut lost = view.clone();
@@ -362,12 +376,15 @@ fn a_sample_keeps_the_peak_and_forgets_what_is_no_longer_reported() {
         ..GpuReading::default()
     }));
     assert_eq!(gpu.vram_peak_mib, Some(13_517.0));
-    assert_eq!(gpu.vram_used_mib, Some(10.0));
+    assert_eq!(gpu.reading.vram_used_mib, Some(10.0));
     assert_eq!(gpu.vram_total_mib, Some(23_028.0));
-    assert_eq!((gpu.utilization_percent, gpu.power_w), (None, None));
+    assert_eq!(
+        (gpu.reading.utilization_percent, gpu.reading.power_w),
+        (None, None)
+    );
     assert_eq!(gpu.xid_count, 2);
     gpu.sample(&GpuSample::lost("gone"));
-    assert_eq!(gpu.vram_used_mib, None);
+    assert_eq!(gpu.reading.vram_used_mib, None);
     assert_eq!(gpu.lost.as_deref(), Some("gone"));
     gpu.sample(&read(reading(1.0)));
     assert_eq!(gpu.lost, None);
@@ -404,10 +421,7 @@ fn the_status_line_says_when_it_is_too_early() {
     let view = LiveView::new(&facts(Vec::new()), false);
     assert_eq!(status_line(&view, 80), "0s  no verdict yet");
     let mut view = mig();
-    view.verdict = Some(LiveVerdict {
-        classification: Classification::InsufficientData,
-        reason: String::new(),
-    });
+    view.verdict = Some(verdict(Classification::InsufficientData, ""));
     assert_eq!(
         status_line(&view, 200),
         "30s  2 x A100  41% mean  8.0 of 9.6 GiB peak  no verdict yet"
@@ -424,11 +438,11 @@ fn money_so_far_and_processes_are_shown_below_the_gpus() {
         sm_percent,
         is_of_command,
     };
-    view.gpus[0].processes = vec![
+    view.gpus[0].reading.processes = Some(vec![
         process(9, "Xorg", None, None, false),
         process(7, "python3", Some(512), Some(38), true),
         process(8, "other", Some(2_048), Some(4), false),
-    ];
+    ]);
     let (text, _) = screen(&view, (100, 40), 0);
     // 724 s at 5.672 an hour: 5.672 × 724 / 3,600 = 1.1407.
     assert!(text.contains("$5.6720/h  $1.14 so far"), "{text}");
@@ -447,9 +461,8 @@ fn money_so_far_and_processes_are_shown_below_the_gpus() {
             vec!["9", "0", "—", "—", "Xorg"],
         ]
     );
-    view.gpus[0].processes = (0..6)
-        .map(|pid| process(pid, "a", None, None, false))
-        .collect();
+    let many = (0..6).map(|pid| process(pid, "a", None, None, false));
+    view.gpus[0].reading.processes = Some(many.collect());
     let (text, _) = screen(&view, (100, 40), 0);
     assert!(text.contains("… and 2 more processes"), "{text}");
 }

@@ -1,8 +1,8 @@
 //! What the screen and the status line show.
 
 use crate::domain::{
-    Classification, GpuIdentity, GpuModel, GpuProcess, GpuSample, HostReading, HourlyRate, Money,
-    RunFacts, Sample, ThrottleReasons,
+    GpuIdentity, GpuModel, GpuProcess, GpuReading, GpuSample, HostReading, HourlyRate, Money,
+    RunFacts, Sample, Verdict,
 };
 use jiff::Timestamp;
 use rust_decimal::Decimal;
@@ -61,36 +61,24 @@ pub struct LiveGpu {
     pub is_divided: bool,
     /// Why it no longer answers.
     pub lost: Option<String>,
-    /// Utilization at the last sample.
-    pub utilization_percent: Option<f64>,
+    /// The last sample; nothing is known of a GPU that no longer answers.
+    pub reading: GpuReading,
     /// Mean utilization of the run.
     pub mean_percent: Option<f64>,
-    /// SM activity at the last sample.
-    pub sm_percent: Option<f64>,
     /// Mean SM activity of the run.
     pub sm_mean_percent: Option<f64>,
     /// Utilization of the last samples; SM activity where that stands in for it.
     pub utilization: History,
-    pub vram_used_mib: Option<f64>,
     /// Memory of the card or slice.
     pub vram_total_mib: Option<f64>,
     /// Most memory in use during the run.
     pub vram_peak_mib: Option<f64>,
-    /// Memory in use at the last samples, percent of all.
-    pub memory: History,
-    pub power_w: Option<f64>,
     pub power_limit_w: Option<f64>,
     /// Power draw at the last samples, percent of the limit.
     pub power: History,
-    pub temperature_c: Option<f64>,
-    pub throttle: Option<ThrottleReasons>,
     pub xid_count: u64,
     /// A process that holds it, by name: one of the command's where there is one.
     pub program: Option<String>,
-    /// Processes that hold it; absent where the driver does not say.
-    pub process_count: Option<usize>,
-    /// The same one by one; empty where the driver does not say.
-    pub processes: Vec<GpuProcess>,
 }
 
 impl LiveGpu {
@@ -125,20 +113,10 @@ impl LiveGpu {
             GpuSample::Lost(loss) => Some(loss.reason.clone()),
         };
         self.xid_count += sample.xids().len() as u64;
-        let reading = sample.reading();
-        self.utilization_percent = reading.and_then(|reading| reading.utilization_percent);
-        self.sm_percent = reading.and_then(|reading| reading.activity?.sm_percent);
-        self.vram_used_mib = reading.and_then(|reading| reading.vram_used_mib);
-        self.power_w = reading.and_then(|reading| reading.power_w);
-        self.temperature_c = reading.and_then(|reading| reading.temperature_c);
-        self.throttle = reading.and_then(|reading| reading.throttle);
-        let processes = reading.and_then(|reading| reading.processes.as_ref());
-        self.process_count = processes.map(Vec::len);
-        self.processes = processes.cloned().unwrap_or_default();
-        if let Some(reading) = reading {
-            self.vram_total_mib = reading.vram_total_mib.or(self.vram_total_mib);
-            let processes = reading.processes.iter().flatten();
-            let held_by = processes.max_by_key(|process| {
+        self.reading = sample.reading().cloned().unwrap_or_default();
+        self.vram_total_mib = self.reading.vram_total_mib.or(self.vram_total_mib);
+        if self.lost.is_none() {
+            let held_by = self.processes().max_by_key(|process| {
                 (
                     process.is_of_command,
                     process.name.is_some(),
@@ -147,51 +125,51 @@ impl LiveGpu {
             });
             self.program = held_by.and_then(|process| process.name.clone());
         }
-        if let Some(used) = self.vram_used_mib {
-            let peak = self.vram_peak_mib.map_or(used, |peak| peak.max(used));
-            self.vram_peak_mib = Some(peak);
-        }
+        let used = self.reading.vram_used_mib;
+        self.vram_peak_mib = used.into_iter().chain(self.vram_peak_mib).reduce(f64::max);
         self.utilization.push(self.works().now);
-        self.memory.push(self.memory_percent());
-        self.power.push(share(self.power_w, self.power_limit_w));
+        self.power
+            .push(share(self.reading.power_w, self.power_limit_w));
+    }
+
+    /// Activity of the multiprocessors at the last sample.
+    pub(in crate::report) fn sm_percent(&self) -> Option<f64> {
+        self.reading.activity?.sm_percent
+    }
+
+    /// Who holds it, as far as the driver says so.
+    pub(super) fn processes(&self) -> impl Iterator<Item = &GpuProcess> {
+        self.reading.processes.iter().flatten()
     }
 
     /// How it works: by its utilization, or, in MIG mode, where there is none, by
     /// what its multiprocessors do.
     pub(super) fn works(&self) -> Works {
         let has_utilization = !self.is_slice && !self.is_divided;
-        let counted = self.sm_percent.or(self.sm_mean_percent).is_some();
+        let counted = self.sm_percent().or(self.sm_mean_percent).is_some();
         if has_utilization || !counted {
             return Works {
                 signal: None,
-                now: self.utilization_percent,
+                now: self.reading.utilization_percent,
                 mean: self.mean_percent,
             };
         }
         Works {
             signal: Some("SM"),
-            now: self.sm_percent,
+            now: self.sm_percent(),
             mean: self.sm_mean_percent,
         }
     }
 
     /// Memory in use, percent of all.
     pub(super) fn memory_percent(&self) -> Option<f64> {
-        share(self.vram_used_mib, self.vram_total_mib)
+        share(self.reading.vram_used_mib, self.vram_total_mib)
     }
 }
 
 fn share(part: Option<f64>, whole: Option<f64>) -> Option<f64> {
     let (part, whole) = part.zip(whole)?;
     (whole > 0.0).then(|| part / whole * 100.0)
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct LiveVerdict {
-    /// How much of the GPUs the run uses.
-    pub classification: Classification,
-    /// Why, in a sentence with the figures.
-    pub reason: String,
 }
 
 /// Everything that is shown while a run goes on.
@@ -217,7 +195,7 @@ pub struct LiveView {
     /// Mean utilization of the run over all GPUs.
     pub mean_percent: Option<f64>,
     /// The verdict so far; absent while it is too early for one.
-    pub verdict: Option<LiveVerdict>,
+    pub verdict: Option<Verdict>,
     /// What holds the GPUs back, in a sentence.
     pub diagnosis: Option<String>,
     /// Alerts in force, the most serious first.

@@ -28,8 +28,8 @@ pub fn profile_doc(report: &ProfileReport) -> Doc {
     let advice = profile.diagnosis.advice.iter();
     run.notes = advice.map(|advice| format!("try: {advice}")).collect();
     let work = report.work.as_ref().map(|work| unit_table(&work.units));
-    let counted = profile.gpus.iter();
-    let counted = counted.filter(|gpu| gpu.activity.sm_percent.is_some());
+    let gpus = profile.gpus.iter();
+    let counted = gpus.filter(|gpu| gpu.activity.sm_percent.is_some());
     let noun = ("GPU", "GPUs");
     let counters = Table::of("counters", "COUNTERS", noun, counters(), counted);
     let held = profile.gpus.iter().flat_map(|gpu| {
@@ -39,20 +39,16 @@ pub fn profile_doc(report: &ProfileReport) -> Doc {
     let noun = ("process", "processes");
     let processes = Table::of("processes", "PROCESSES", noun, processes(), held);
     let types = report.cost.as_ref().map(|cost| type_table(cost, report));
-    let tables = [Some(gpu_table(&profile.gpus)), Some(run), work];
-    let more = [
-        Some(alerts),
-        Some(phase_table(&profile.phases)),
-        Some(counters),
-        Some(processes),
-        types,
-    ];
+    let mut tables = vec![gpu_table(&profile.gpus), run];
+    tables.extend(work);
+    tables.extend([alerts, phase_table(&profile.phases), counters, processes]);
+    tables.extend(types);
     let used = Record::of(used_figures(), &Used::of_run(report));
     Doc {
         name: "profile",
         headline: recommendation(report),
         record: Record::of(document(), &report).and(used),
-        tables: tables.into_iter().chain(more).flatten().collect(),
+        tables,
         gaps: Some(report.gaps.clone()),
         ..Doc::default()
     }
@@ -106,14 +102,8 @@ fn phase_table(phases: &[Phase]) -> Table {
 
 fn candidate_table(rows: Vec<&Candidate>) -> Table {
     let noun = ("type", "types");
-    let screen = Table::of(
-        "cost.candidates",
-        "SUITABLE",
-        noun,
-        suitable(),
-        rows.clone(),
-    );
-    screen.and(Table::of("", "", noun, candidates(), rows))
+    let data = Table::of("", "", noun, candidates(), rows.clone());
+    Table::of("cost.candidates", "SUITABLE", noun, suitable(), rows).and(data)
 }
 
 /// Types that would do, and what to check before a move to the first.

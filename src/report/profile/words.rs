@@ -21,13 +21,11 @@ pub(super) const JOULES_PER_KWH: f64 = 3_600_000.0;
 pub(super) fn recommendation(report: &ProfileReport) -> String {
     let profile = &report.profile;
     let (class, used) = (class(&profile.verdict), used(profile));
-    let use_of_gpus = format!("{class}: {used}{}.", held_back(profile));
-    let sentences = [Some(use_of_gpus), price(report)];
-    sentences
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(" ")
+    let mut text = format!("{class}: {used}{}.", held_back(profile));
+    if let Some(price) = price(report) {
+        text.push_str(&format!(" {price}"));
+    }
+    text
 }
 
 /// The same of one GPU.
@@ -64,19 +62,13 @@ fn used(profile: &RunProfile) -> String {
 
 /// The mean of the GPUs in use, and over all where that is less.
 fn mean_words(profile: &RunProfile) -> Option<String> {
-    let over_all = profile.utilization?.mean;
-    let of_used = profile.used_mean_percent().filter(|_| {
-        let used = profile.gpus_used();
-        used.is_some_and(|used| used < profile.gpu_count())
-    });
-    let Some(of_used) = of_used else {
-        return Some(format!("{} mean", percent(over_all)));
-    };
-    Some(format!(
-        "{} mean ({} across all)",
-        percent(of_used),
-        percent(over_all)
-    ))
+    let over_all = percent(profile.utilization?.mean);
+    let used = profile.gpus_used();
+    let is_part = used.is_some_and(|used| used < profile.gpu_count());
+    Some(match profile.used_mean_percent().filter(|_| is_part) {
+        Some(of_used) => format!("{} mean ({over_all} across all)", percent(of_used)),
+        None => format!("{over_all} mean"),
+    })
 }
 
 fn peak_words(gpu: &GpuProfile) -> Option<String> {
@@ -85,10 +77,8 @@ fn peak_words(gpu: &GpuProfile) -> Option<String> {
 
 /// The model of the GPUs; `GPUs` where they differ or have no name.
 fn model_words(profile: &RunProfile) -> String {
-    let mut names: Vec<String> = profile
-        .whole()
-        .map(|gpu| model_name(&gpu.identity))
-        .collect();
+    let names = profile.whole().map(|gpu| model_name(&gpu.identity));
+    let mut names: Vec<String> = names.collect();
     names.dedup();
     match names.as_slice() {
         [one] => one.clone(),
@@ -109,17 +99,13 @@ pub(super) fn model_name(identity: &GpuIdentity) -> String {
 fn held_back(profile: &RunProfile) -> String {
     let diagnosis = &profile.diagnosis;
     let is_judged = profile.verdict.classification != Classification::InsufficientData;
-    let is_said = is_judged
-        && !matches!(
-            diagnosis.bottleneck,
-            Bottleneck::Unknown | Bottleneck::Healthy | Bottleneck::Idle
-        );
-    // A host that cannot keep up is what is new in the signs of waiting.
     let sign = match diagnosis.bottleneck {
+        Bottleneck::Unknown | Bottleneck::Healthy | Bottleneck::Idle => None,
+        // A host that cannot keep up is what is new in the signs of waiting.
         Bottleneck::Input => diagnosis.evidence.last(),
         _ => diagnosis.evidence.first(),
     };
-    let sign = sign.filter(|_| is_said);
+    let sign = sign.filter(|_| is_judged);
     sign.map_or_else(String::new, |sign| {
         let unit = after_number(sign.unit);
         let value = format!("{} at {:.0}{unit}", sign.figure, sign.observed);
@@ -135,27 +121,22 @@ fn price(report: &ProfileReport) -> Option<String> {
         cost.shape.instance_type,
         rate_words(cost.today.hourly)
     );
-    let better = report
-        .best()
-        .and_then(|best| Some((best, best.monthly_savings?)));
-    Some(match better {
-        Some((best, savings)) => format!(
-            "{today}; {} is sufficient: {} less per month.",
-            best.considered.shape.instance_type,
-            money(savings)
-        ),
-        None => match &cost.sizing {
-            Ok(_) => format!("{today}; no suitable type costs less."),
-            Err(_) if report.profile.verdict.classification == Classification::WellUtilized => {
-                format!("{today}.")
-            }
-            Err(_) if report.profile.verdict.classification == Classification::InsufficientData => {
-                let why = &report.profile.verdict.reason;
-                format!("{today}; no alternatives evaluated: {why}.")
-            }
-            Err(reason) => format!("{today}; no alternatives evaluated: {reason}."),
-        },
-    })
+    let better = report.best();
+    if let Some((best, savings)) = better.and_then(|best| Some((best, best.monthly_savings?))) {
+        let name = &best.considered.shape.instance_type;
+        let less = money(savings);
+        return Some(format!(
+            "{today}; {name} is sufficient: {less} less per month."
+        ));
+    }
+    let verdict = &report.profile.verdict;
+    let reason = match (&cost.sizing, verdict.classification) {
+        (Ok(_), _) => return Some(format!("{today}; no suitable type costs less.")),
+        (Err(_), Classification::WellUtilized) => return Some(format!("{today}.")),
+        (Err(_), Classification::InsufficientData) => &verdict.reason,
+        (Err(reason), _) => reason,
+    };
+    Some(format!("{today}; no alternatives evaluated: {reason}."))
 }
 
 /// `$5.67/h`.
@@ -273,12 +254,11 @@ fn cost_words(cost: &RunCost) -> String {
 
 fn spot_words(spot: &SpotRun) -> String {
     let Some(found) = &spot.interruption else {
-        let words = if spot.is_unread {
-            "interruption: unknown, because notices were not read to the end of the run"
+        return if spot.is_unread {
+            "interruption: unknown, because notices were not read to the end of the run".to_owned()
         } else {
-            "no interruption was announced"
+            "no interruption was announced".to_owned()
         };
-        return words.to_owned();
     };
     let left = (found.action_seconds - found.noticed_seconds).max(0.0);
     let warned = found.warned_by.as_deref();
@@ -386,16 +366,13 @@ pub(super) fn trouble(profile: &RunProfile) -> Vec<String> {
     let lines = profile.gpus.iter().flat_map(|gpu| {
         let place = format!("GPU {}", label(&gpu.identity));
         let lost = gpu.lost.as_ref().map(|lost| {
-            let back = if lost.is_back {
+            let (after, reason) = (elapsed_words(lost.at_seconds), &lost.reason);
+            let line = format!("{place} stopped responding after {after}: {reason}");
+            line + if lost.is_back {
                 "; responding again"
             } else {
                 ""
-            };
-            let after = elapsed_words(lost.at_seconds);
-            format!(
-                "{place} stopped responding after {after}: {}{back}",
-                lost.reason
-            )
+            }
         });
         // Clocks that rest cost nothing.
         let slowed = gpu.throttle.iter().flatten().filter_map(move |time| {

@@ -10,9 +10,10 @@ pub(super) use seen::Note;
 use super::clock::{Clock, HostClock};
 use super::event::Event;
 use super::signals;
+use crate::cli::live::runtime;
 use crate::domain::{Gap, SpotNotice, SpotRun};
 use crate::sources::aws::SpotNotices;
-use seen::{NOT_WATCHED, Seen};
+use seen::Seen;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -62,17 +63,12 @@ impl Guard {
             Err(reason) => reason,
         };
         self.seen().unwatched = Some(reason.to_owned());
-        Some(Note::Complained {
-            error: format!("spot notices are not read: {reason}"),
-            hint: NOT_WATCHED,
-        })
+        Some(Note::unread(format!("spot notices are not read: {reason}")))
     }
 
     /// Asks until the run is over.
     fn ask_again(&self, endpoint: Option<&str>, command: (u32, HostClock)) -> Option<()> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
+        let runtime = runtime();
         let mut service = None;
         loop {
             let answer = match &runtime {

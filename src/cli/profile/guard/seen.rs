@@ -15,15 +15,24 @@ const USUAL_SIGNAL: &str = "SIGTERM";
 const USUAL_MARGIN: SignedDuration = SignedDuration::from_secs(10);
 
 /// What it means that notices cannot be read.
-pub(super) const NOT_WATCHED: &str = "`--spot-guard` needs the instance metadata service of an \
+const NOT_WATCHED: &str = "`--spot-guard` needs the instance metadata service of an \
      EC2 spot instance (in a container, a hop limit of 2); the command runs on, and is not \
      warned until the service answers";
 
 /// What the user is to read.
 #[derive(Debug, PartialEq)]
-pub(in crate::cli::profile) enum Note {
-    Said(String),
-    Complained { error: String, hint: &'static str },
+pub(in crate::cli::profile) struct Note {
+    pub(in crate::cli::profile) text: String,
+    /// What to do, of an error.
+    pub(in crate::cli::profile) hint: Option<&'static str>,
+}
+
+impl Note {
+    /// An error that keeps notices from being read.
+    pub(super) fn unread(text: String) -> Self {
+        let hint = Some(NOT_WATCHED);
+        Self { text, hint }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -69,10 +78,8 @@ impl Seen {
             Err(reason) => {
                 self.failed += 1;
                 if !std::mem::replace(&mut self.is_failing, true) {
-                    self.notes.push(Note::Complained {
-                        error: format!("spot notices cannot be read: {reason}"),
-                        hint: NOT_WATCHED,
-                    });
+                    let text = format!("spot notices cannot be read: {reason}");
+                    self.notes.push(Note::unread(text));
                 }
                 self.last_failure = Some(reason);
                 return None;
@@ -113,7 +120,8 @@ impl Seen {
     }
 
     fn say(&mut self, text: &str) {
-        self.notes.push(Note::Said(text.to_owned()));
+        let text = text.to_owned();
+        self.notes.push(Note { text, hint: None });
     }
 
     /// When the run stops waiting for the command. A hibernated command continues later.
@@ -230,11 +238,11 @@ mod tests {
         let mut seen = Seen::new(None, None);
         for _ in 0..2 {
             answered(&mut seen, Err("refused".to_owned()), 0);
-            assert!(matches!(&seen.notes[..], [Note::Complained { .. }]));
+            assert!(matches!(&seen.notes[..], [Note { hint: Some(_), .. }]));
         }
         answered(&mut seen, Ok(None), 10);
         let notes = &seen.notes[..];
-        assert!(matches!(notes, [_, Note::Said(_)]), "{notes:?}");
+        assert!(matches!(notes, [_, Note { hint: None, .. }]), "{notes:?}");
         let gaps = seen.gaps();
         assert_eq!(gaps.len(), 1);
         assert_eq!(gaps[0].reason, "2 of 3 queries failed: refused");
