@@ -431,13 +431,6 @@ pub struct Missing {
     pub remedy: String,
 }
 
-impl Missing {
-    pub(in crate::report) fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        let (what, remedy) = (what.into(), remedy.into());
-        Self { what, remedy }
-    }
-}
-
 /// A list, a line an item: behind `if` where it holds, behind `for` one for each, and behind `..`
 /// those of another list.
 macro_rules! rows {
