@@ -62,7 +62,7 @@ fn eight_gpus_are_read_metric_by_metric() {
         assert_eq!(gpu.fine, fine);
         let holder = GpuProcess {
             pid: 4_000 + k,
-            name: Some("python".to_owned()),
+            name: None,
             vram_mib: Some(1_024 * (u64::from(k) + 1)),
             sm_percent: None,
             is_of_command: false,

@@ -1,7 +1,7 @@
 //! Why NVML cannot be opened, and what the user is reported.
 
 use crate::profile::stub::Stage;
-use gpucost::sources::nvml::{NvmlError, NvmlSource, Options};
+use gpucost::sources::nvml::{NvmlError, NvmlSource};
 use std::error::Error;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ fn error_of(system: &str) -> NvmlError {
 #[test]
 fn a_host_without_the_library_is_told_how_to_get_it() {
     let path = Path::new("/nonexistent/libnvidia-ml.so.1");
-    let Err(error) = NvmlSource::open(Some(path), Options::default()) else {
+    let Err(error) = NvmlSource::open(Some(path), None) else {
         panic!("it opened");
     };
     assert_eq!(

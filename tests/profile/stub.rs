@@ -3,7 +3,7 @@
 
 use gpucost::domain::{GpuReading, GpuSample};
 use gpucost::sources::gpus::GpuSource;
-use gpucost::sources::nvml::{NvmlError, NvmlSource, Options};
+use gpucost::sources::nvml::{NvmlError, NvmlSource, Record};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -98,21 +98,18 @@ impl Stage {
         self.folder.path().join(name)
     }
 
-    /// Opens it; every process is called `python`.
+    /// Opens it.
     pub fn try_open(&self) -> Result<NvmlSource, NvmlError> {
         self.open_with(None)
     }
 
     /// Opens it and records to a file.
     pub fn open_with(&self, record: Option<&Path>) -> Result<NvmlSource, NvmlError> {
-        let options = Options {
-            process_name: Some(Box::new(|_| Some("python".to_owned()))),
-            record: record.map(|path| {
-                let file = fs::File::create(path).expect("room for a trace");
-                Box::new(file) as Box<dyn std::io::Write + Send>
-            }),
-        };
-        NvmlSource::open(Some(&self.library()), options)
+        let record = record.map(|path| {
+            let file = fs::File::create(path).expect("room for a trace");
+            Box::new(file) as Record
+        });
+        NvmlSource::open(Some(&self.library()), record)
     }
 
     /// Opens it, which works.

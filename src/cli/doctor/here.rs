@@ -10,7 +10,7 @@ use crate::domain::{counted, partition, safe, shell_word};
 use crate::report::{Check, CheckArea, CheckStatus};
 use crate::sources::files::{Records, read_price_cache};
 use crate::sources::gpus::GpuSource;
-use crate::sources::nvml::{NvmlSource, Options};
+use crate::sources::nvml::NvmlSource;
 use crate::sources::store::{BucketAccess, Place};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -25,7 +25,7 @@ pub(super) fn host() -> Check {
     if !Path::new(DRIVER_NODE).exists() {
         return Check::skipped(area, name, "this host has no NVIDIA device");
     }
-    match NvmlSource::open(None, Options::default()) {
+    match NvmlSource::open(None, None) {
         Ok(source) => {
             let gpus = counted(source.identities().len(), "GPU", "GPUs");
             let driver = source

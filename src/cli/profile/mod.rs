@@ -30,7 +30,7 @@ use crate::sources::aws::InstancePlace;
 use crate::sources::files::{SampleFormat, SampleWriter, create_private, try_writing};
 use crate::sources::gpus::GpuSource;
 use crate::sources::host::HostSource;
-use crate::sources::nvml::{NvmlError, NvmlSource, Options};
+use crate::sources::nvml::{NvmlError, NvmlSource, Record};
 use args::SummaryFormat;
 use clock::{HostClock, signed};
 use command_log::CommandLog;
@@ -279,18 +279,11 @@ fn cannot_run(program: &OsStr, error: std::io::Error) -> Failure {
 }
 
 fn open(args: &ProfileArgs) -> Result<NvmlSource, Failure> {
-    let record = match &args.record {
-        Some(path) => {
-            let file = create_private(path).map_err(|error| unwritable(path, error))?;
-            Some(Box::new(file) as Box<dyn std::io::Write + Send>)
-        }
-        None => None,
-    };
-    let options = Options {
-        process_name: None,
-        record,
-    };
-    NvmlSource::open(args.nvml_lib.as_deref(), options).map_err(|error: NvmlError| {
+    let record = args.record.as_ref().map(|path| {
+        let file = create_private(path).map_err(|error| unwritable(path, error))?;
+        Ok::<_, Failure>(Box::new(file) as Record)
+    });
+    NvmlSource::open(args.nvml_lib.as_deref(), record.transpose()?).map_err(|error: NvmlError| {
         let hint = match &args.nvml_lib {
             Some(_) => "check the file passed to `--nvml-lib`",
             None => error.hint(),

@@ -1,6 +1,6 @@
 //! Where there is no NVML: another system, or a build without the feature.
 
-use super::{NvmlError, Options};
+use super::{NvmlError, Record};
 use crate::domain::{Gap, GpuIdentity, GpuSample};
 use crate::sources::gpus::GpuSource;
 use std::path::Path;
@@ -12,7 +12,7 @@ pub enum NvmlSource {}
 
 impl NvmlSource {
     /// Always [`NvmlError::NotBuilt`].
-    pub fn open(_library: Option<&Path>, _options: Options) -> Result<Self, NvmlError> {
+    pub fn open(_library: Option<&Path>, _record: Option<Record>) -> Result<Self, NvmlError> {
         Err(NvmlError::NotBuilt)
     }
 

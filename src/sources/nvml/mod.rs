@@ -47,15 +47,6 @@ pub use source::NvmlSource;
 
 use std::io::Write;
 
-/// Gives the name of a process by its id; none when it is gone.
-pub type ProcessName = Box<dyn FnMut(u32) -> Option<String> + Send>;
-
-/// How to read GPUs.
-#[derive(Default)]
-pub struct Options {
-    /// Names of processes: NVML gives ids only. Without it they have none.
-    pub process_name: Option<ProcessName>,
-    /// Where to write what NVML answers, as JSON lines, one a sample. The lines
-    /// hold neither the name of the host nor those of processes.
-    pub record: Option<Box<dyn Write + Send>>,
-}
+/// Where to write what NVML answers, as JSON lines, one a sample. The lines
+/// hold neither the name of the host nor those of processes.
+pub type Record = Box<dyn Write + Send>;

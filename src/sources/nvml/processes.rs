@@ -1,6 +1,5 @@
 //! Who holds a GPU.
 
-use super::ProcessName;
 use super::calls::{self, Call};
 use super::probe::{Probe, Refusal};
 use crate::domain::GpuProcess;
@@ -11,39 +10,6 @@ use nvml_wrapper::struct_wrappers::device::ProcessInfo;
 use std::collections::BTreeMap;
 
 const MIB: u64 = 1 << 20;
-
-/// Names of processes, asked once while a process holds a GPU.
-pub(super) struct Names {
-    ask: Option<ProcessName>,
-    known: BTreeMap<u32, String>,
-    seen: BTreeMap<u32, String>,
-}
-
-impl Names {
-    /// Names as `ask` tells them; none without it.
-    pub(super) fn new(ask: Option<ProcessName>) -> Self {
-        Self {
-            ask,
-            known: BTreeMap::new(),
-            seen: BTreeMap::new(),
-        }
-    }
-
-    fn of(&mut self, pid: u32) -> Option<String> {
-        let name = match self.known.get(&pid) {
-            Some(name) => name.clone(),
-            None => self.ask.as_mut()?(pid)?,
-        };
-        self.seen.insert(pid, name.clone());
-        Some(name)
-    }
-
-    /// Ends a sample: a process that held no GPU is forgotten, because its id may
-    /// go to another.
-    pub(super) fn end_sample(&mut self) {
-        self.known = std::mem::take(&mut self.seen);
-    }
-}
 
 /// A list of processes as traces hold it: `[pid, bytes]` each.
 type Holders = Vec<(u32, Option<u64>)>;
@@ -110,7 +76,6 @@ impl ProcessUse {
 pub(super) fn processes(
     device: &Device<'_>,
     probe: &mut Probe,
-    names: &mut Names,
     usage: &mut ProcessUse,
 ) -> Option<Vec<GpuProcess>> {
     let compute = list(probe, calls::COMPUTE, || device.running_compute_processes());
@@ -137,7 +102,8 @@ pub(super) fn processes(
     let busy = usage.take(device, probe);
     let processes = held.into_iter().map(|(pid, bytes)| GpuProcess {
         pid,
-        name: names.of(pid),
+        // NVML gives ids only.
+        name: None,
         vram_mib: bytes.map(|bytes| bytes / MIB),
         sm_percent: busy.get(&pid).copied(),
         is_of_command: false,

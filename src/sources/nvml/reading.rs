@@ -6,7 +6,7 @@ use super::counter::{Count, Counter};
 use super::fine::FineReader;
 use super::identity;
 use super::probe::Probe;
-use super::processes::{Names, ProcessUse, processes};
+use super::processes::{ProcessUse, processes};
 use crate::domain::{GpuReading, MIB, ThrottleReasons};
 use nvml_wrapper::Device;
 use nvml_wrapper::Nvml;
@@ -53,7 +53,6 @@ pub(super) struct MeterReading<'a> {
     pub(super) scope: Option<Scope<'a>>,
     /// What its PCIe link carries at most.
     pub(super) pcie_max_bytes_per_second: Option<f64>,
-    pub(super) names: &'a mut Names,
 }
 
 /// Reads all that a device tells, but for XID errors.
@@ -104,7 +103,7 @@ pub(super) fn read(
                 .decoder_utilization()
                 .map(|decoder| decoder.utilization)
         }),
-        processes: processes(device, probe, sample.names, &mut meters.processes),
+        processes: processes(device, probe, &mut meters.processes),
         pcie_sent_bytes_per_second: activity.and_then(|seen| seen.pcie_sent_bytes_per_second),
         pcie_received_bytes_per_second: activity
             .and_then(|seen| seen.pcie_received_bytes_per_second),

@@ -4,7 +4,6 @@ use super::activity::{self, Scope};
 use super::events::Events;
 use super::identity;
 use super::probe::{Probe, reason_of};
-use super::processes::Names;
 use super::reading::{MeterReading, Meters, read};
 use crate::domain::{GpuIdentity, GpuReading, GpuSample, Loss};
 use nvml_wrapper::error::NvmlError;
@@ -116,12 +115,7 @@ impl Row {
         GpuSample::Lost(loss)
     }
 
-    pub(super) fn sample(
-        &mut self,
-        at: Duration,
-        nvml: &'static Nvml,
-        names: &mut Names,
-    ) -> GpuSample {
+    pub(super) fn sample(&mut self, at: Duration, nvml: &'static Nvml) -> GpuSample {
         if let Some(absence) = &self.absence {
             if at < absence.retry_at {
                 return GpuSample::lost(&absence.reason);
@@ -142,7 +136,6 @@ impl Row {
             nvml,
             scope: scope(&self.identity, &self.device, &self.parent),
             pcie_max_bytes_per_second: self.identity.pcie_max_bytes_per_second,
-            names,
         };
         let reading = read(device, &mut self.probe, &mut self.meters, sample);
         if let Some(reason) = self.probe.loss() {

@@ -3,10 +3,9 @@
 use super::calls;
 use super::gaps::gaps;
 use super::probe::{reason_of, recorded_error};
-use super::processes::Names;
 use super::row::{RETRY_AFTER, Row};
 use super::trace::{Answers, Recorder};
-use super::{Cause, NvmlError, Options, raw};
+use super::{Cause, NvmlError, Record, raw};
 use crate::domain::{Gap, GpuIdentity, GpuSample, Loss};
 use crate::sources::gpus::GpuSource;
 use nvml_wrapper::Nvml;
@@ -23,7 +22,6 @@ pub struct NvmlSource {
     driver_version: Option<String>,
     identities: Vec<GpuIdentity>,
     rows: Vec<Row>,
-    names: Names,
     recorder: Option<Recorder>,
     /// When to try again to reach a driver that went away.
     start_again_at: Duration,
@@ -37,7 +35,7 @@ impl NvmlSource {
     ///
     /// [`NvmlError`]: there is no library, no driver, no permission or no GPU.
     /// A GPU that does not answer is not an error; it is a lost one.
-    pub fn open(library: Option<&Path>, options: Options) -> Result<Self, NvmlError> {
+    pub fn open(library: Option<&Path>, record: Option<Record>) -> Result<Self, NvmlError> {
         let library = library.unwrap_or_else(|| Path::new(LIBRARY));
         let nvml = Nvml::builder()
             .lib_path(library.as_os_str())
@@ -50,11 +48,11 @@ impl NvmlSource {
             .device_count()
             .map_err(|error| failure_of(library, error))?;
         let driver_version = nvml.sys_driver_version().ok();
-        let mut rows = find(nvml, count, options.record.is_some());
+        let mut rows = find(nvml, count, record.is_some());
         if rows.is_empty() {
             return Err(NvmlError::NoGpus);
         }
-        let recorder = options.record.map(|out| {
+        let recorder = record.map(|out| {
             let mut system = Answers::from([(calls::DEVICE_COUNT, count.into())]);
             if let Some(version) = &driver_version {
                 system.insert(calls::DRIVER_VERSION, version.as_str().into());
@@ -66,7 +64,6 @@ impl NvmlSource {
             driver_version,
             identities: rows.iter().map(|row| row.identity.clone()).collect(),
             rows,
-            names: Names::new(options.process_name),
             recorder,
             start_again_at: Duration::ZERO,
         })
@@ -105,7 +102,7 @@ impl GpuSource for NvmlSource {
         let (samples, answer) = match count {
             Ok(count) => {
                 let samples = self.rows.iter_mut();
-                let samples = samples.map(|row| row.sample(at, self.nvml, &mut self.names));
+                let samples = samples.map(|row| row.sample(at, self.nvml));
                 (samples.collect(), count.into())
             }
             Err(error) => {
@@ -113,7 +110,6 @@ impl GpuSource for NvmlSource {
                 (samples, recorded_error(error))
             }
         };
-        self.names.end_sample();
         if let Some(recorder) = &mut self.recorder {
             let system = Answers::from([(calls::DEVICE_COUNT, answer)]);
             let devices = self.rows.iter_mut().map(|row| row.probe.take_answers());
