@@ -92,12 +92,10 @@ fn sample(
     let clock = HostClock::start();
     let facts = facts(args, io, &place, &gpus, &host);
     pricing.settle(&place, &facts.gpus, &mut gaps);
-    let writer = match &args.samples {
-        Some(path) => {
-            Some(SampleWriter::create(path, &facts).map_err(|error| not_ours(path, error))?)
-        }
-        None => None,
-    };
+    let writer = args.samples.as_ref();
+    let writer = writer
+        .map(|path| SampleWriter::create(path, &facts).map_err(|error| not_ours(path, error)))
+        .transpose()?;
     let (sender, events) = channel();
     let listening =
         signals::listen(sender.clone(), !args.command.is_empty()).map_err(Failure::unexpected)?;
@@ -106,13 +104,11 @@ fn sample(
     let mut display = display(args, &facts, io)?;
     display.about(pricing.hourly(), args.duration);
     display.publish_at(endpoint);
-    let command = match args.command.first() {
-        Some(program) => Some(
-            signals::start(&args.command, command_log.as_ref(), sender)
-                .map_err(|error| cannot_run(program, error))?,
-        ),
-        None => None,
-    };
+    let command = args.command.first().map(|program| {
+        let started = signals::start(&args.command, command_log.as_ref(), sender);
+        started.map_err(|error| cannot_run(program, error))
+    });
+    let command = command.transpose()?;
     let log_name = command_log.as_ref().map(CommandLog::name);
     if let Some(log) = command_log {
         display.beside(&args.command, log);
@@ -144,11 +140,8 @@ fn sample(
     let record_error = gpus.record_failure().map(str::to_owned);
     display.close();
     if let Some(name) = log_name {
-        output::say(
-            &format!("the output of the command is in {name}"),
-            &args.out,
-            io,
-        );
+        let line = format!("the output of the command is in {name}");
+        output::say(&line, &args.out, io);
     }
     // A command that runs on still gets its signals.
     let listening = (ending == Ending::Deadline).then_some(listening);

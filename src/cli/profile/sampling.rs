@@ -1,6 +1,6 @@
 //! The run itself: sample, add up, write, show, wait, until something ends it.
 
-use super::clock::{Clock, signed};
+use super::clock::{HostClock, signed};
 use super::display::Display;
 use super::event::Event;
 use super::guard::Guard;
@@ -99,7 +99,7 @@ impl Sampler<'_> {
     /// Samples until something ends the run.
     pub(super) fn run(
         &mut self,
-        clock: &dyn Clock,
+        clock: &HostClock,
         events: &Receiver<Event>,
         length: Option<Duration>,
         display: &mut Display<'_>,
@@ -111,7 +111,7 @@ impl Sampler<'_> {
 
     fn until_end(
         &mut self,
-        clock: &dyn Clock,
+        clock: &HostClock,
         events: &Receiver<Event>,
         length: Option<Duration>,
         display: &mut Display<'_>,
@@ -178,7 +178,7 @@ impl Sampler<'_> {
         }
     }
 
-    fn sample(&mut self, clock: &dyn Clock, display: &mut Display<'_>) -> Sample {
+    fn sample(&mut self, clock: &HostClock, display: &mut Display<'_>) -> Sample {
         let at = clock.elapsed();
         let time = clock.wall();
         let mut gpus = self.gpus.read(at);
@@ -201,7 +201,7 @@ impl Sampler<'_> {
         sample
     }
 
-    fn end(&mut self, clock: &dyn Clock, exit_code: Option<i32>) -> RunEnd {
+    fn end(&mut self, clock: &HostClock, exit_code: Option<i32>) -> RunEnd {
         let elapsed = clock.elapsed();
         self.pacer.ended(signed(elapsed));
         let units = self.units.as_ref().map(UnitLog::count).transpose();

@@ -7,7 +7,7 @@ mod seen;
 pub(super) use args::GuardArgs;
 pub(super) use seen::Note;
 
-use super::clock::{Clock, HostClock};
+use super::clock::HostClock;
 use super::event::Event;
 use super::signals;
 use crate::cli::live::runtime;
