@@ -3,9 +3,9 @@
 use super::commitments;
 use super::table::{SortedTable, rows};
 use crate::domain::{
-    CommitmentTerm, Currency, HourlyRate, InterruptionBand, Money, NoPrice, OperatingSystem,
-    PriceBasis, PriceBook, PriceKey, PriceOption, PriceOrigin, PriceQuote, Provider, SpotHistory,
-    StorageQuote, StorageResource, Tenancy,
+    Currency, HourlyRate, InterruptionBand, Money, NoPrice, OperatingSystem, PriceBasis, PriceBook,
+    PriceKey, PriceOption, PriceOrigin, PriceQuote, Provider, SpotHistory, StorageQuote,
+    StorageResource, Tenancy,
 };
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -234,19 +234,6 @@ impl<'a> Prices<'a> {
         Ok((region_wide, quote))
     }
 
-    /// Whether a reserved instance or a savings plan of the key's machine has a price.
-    pub fn has_commitment(&self, key: &PriceKey) -> bool {
-        let options = CommitmentTerm::ALL.into_iter().flat_map(|term| {
-            [
-                PriceOption::Reserved(term),
-                PriceOption::Ec2InstanceSavingsPlan(term),
-                PriceOption::ComputeSavingsPlan(term),
-            ]
-        });
-        let mut keys = options.map(|option| key.with_option(option));
-        keys.any(|key| self.get(&key).is_ok())
-    }
-
     /// What was gathered of a key in single zones, by zone; nothing where the
     /// region's price is of a better origin.
     pub fn by_zone(&self, key: &PriceKey) -> Vec<(PriceKey, PriceQuote)> {
@@ -315,6 +302,7 @@ impl<'a> Prices<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::CommitmentTerm;
 
     fn amount(region: &str, instance_type: &str, option: PriceOption) -> Option<String> {
         let key = PriceKey::linux_on_demand(region, instance_type).with_option(option);
@@ -355,7 +343,18 @@ mod tests {
         assert_eq!(us("p3.8xlarge", one_year), None, "p3 sells no commitment");
         let (gathered, no_discount) = (PriceBook::default(), BTreeMap::new());
         let prices = Prices::new(&gathered, &no_discount);
-        let sold = |region, name| prices.has_commitment(&PriceKey::linux_on_demand(region, name));
+        let sold = |region, name| {
+            let key = PriceKey::linux_on_demand(region, name);
+            let options = CommitmentTerm::ALL.into_iter().flat_map(|term| {
+                [
+                    PriceOption::Reserved(term),
+                    PriceOption::Ec2InstanceSavingsPlan(term),
+                    PriceOption::ComputeSavingsPlan(term),
+                ]
+            });
+            let mut keys = options.map(|option| key.with_option(option));
+            keys.any(|key| prices.get(&key).is_ok())
+        };
         assert!(sold("us-east-1", "g5.xlarge") && sold("us-east-1", "p5.48xlarge"));
         assert!(!sold("us-east-1", "p3.8xlarge") && !sold("us-east-1", "p5en.48xlarge"));
         assert!(!sold("cn-north-1", "g5.xlarge"));

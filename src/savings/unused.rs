@@ -44,14 +44,6 @@ pub struct UnusedCommitment {
 }
 
 impl UnusedCommitment {
-    /// Its name, with its account where several are audited.
-    pub fn name_among(&self, accounts: &[String]) -> String {
-        match &self.account {
-            Some(account) if accounts.len() > 1 => format!("{}, in account {account}", self.name),
-            _ => self.name.clone(),
-        }
-    }
-
     /// Per month after the plan; absent when it is unpriced.
     pub fn planned_monthly_cost(&self) -> Option<Money> {
         let cost = self.monthly_cost?;
