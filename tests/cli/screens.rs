@@ -7,10 +7,10 @@ use crate::cli::process::program;
 use gpucost::analysis::audit_to_choose;
 use gpucost::domain::{
     Classification, Currency, GpuIdentity, GpuReading, GpuSample, HostReading, HourlyRate, Policy,
-    Risk, RunFacts, Sample,
+    Risk, RunFacts, Sample, Verdict,
 };
 use gpucost::report::{
-    Effect, Key, LiveVerdict, LiveView, Model, View, draw_live_view, draw_model,
+    Effect, Key, LiveView, Model, View, draw_live_view, draw_model,
 };
 use gpucost::sources::files::{Keep, read_estate};
 use jiff::Timestamp;
@@ -241,8 +241,12 @@ fn host() -> LiveView {
     for gpu in &mut view.gpus {
         gpu.mean_percent = Some(47.5);
     }
-    view.verdict = Some(LiveVerdict {
+    view.verdict = Some(Verdict {
         classification: Classification::Underutilized,
+        state: None,
+        confidence: None,
+        idle_power_percent: None,
+        busy_cpu_percent: None,
         reason: "8 of 8 A10G used, 48% mean, 13.2 GiB peak".to_owned(),
     });
     view.diagnosis = Some(
