@@ -9,9 +9,7 @@ use gpucost::domain::{
     Classification, Currency, GpuIdentity, GpuReading, GpuSample, HostReading, HourlyRate, Policy,
     Risk, RunFacts, Sample, Verdict,
 };
-use gpucost::report::{
-    Effect, Key, LiveView, Model, View, draw_live_view, draw_model,
-};
+use gpucost::report::{Effect, Key, LiveView, Model, View, draw_live_view, draw_model};
 use gpucost::sources::files::{Keep, read_estate};
 use jiff::Timestamp;
 use ratatui::backend::TestBackend;

@@ -6,8 +6,8 @@ use crate::rules::fixtures::recorded_rule_ids;
 use crate::rules::honest::{cases, draft};
 use gpucost::analysis::gate::{
     Allowance, Baseline, Budget, BudgetBasis, CoverageFloor, Forbidden, GateOutcome, GatePolicy,
-    Glob, PriceAgeLimit, RequiredTag, Scope, SpendHistory, UtilizationFloor, WasteLimit, gate,
-    gate_plan,
+    Glob, PriceAgeLimit, RequiredTag, Scope, SpendHistory, Suppression, UtilizationFloor,
+    WasteLimit, gate, gate_plan, policy_rule,
 };
 use gpucost::analysis::{audit, price_plan};
 use gpucost::catalog::Prices;
@@ -86,6 +86,24 @@ fn forbidden() -> impl Strategy<Value = Forbidden> {
     })
 }
 
+/// Somebody answers for a rule up to an amount that is known.
+fn suppression() -> impl Strategy<Value = Suppression> {
+    let rules = vec![
+        policy_rule::BUDGET,
+        policy_rule::BUDGET_FORECAST,
+        policy_rule::WASTE,
+    ];
+    (prop::sample::select(rules), 0..40_000_u32).prop_map(|(rule, most)| Suppression {
+        rule: rule.to_owned(),
+        workload: Glob::new("*"),
+        owner: "drawn".to_owned(),
+        reason: "drawn".to_owned(),
+        expires: jiff::civil::date(2030, 1, 1),
+        monthly_limit: Some(Decimal::from(most)),
+        line: 10,
+    })
+}
+
 /// A policy of up to a dozen rules. What the baseline could not see either is refused: a policy
 /// that accepts it says so.
 fn policy() -> impl Strategy<Value = GatePolicy> {
@@ -98,45 +116,49 @@ fn policy() -> impl Strategy<Value = GatePolicy> {
         (allowance(), allowance()),
         (any::<bool>(), days),
         prop::collection::vec(forbidden(), 0..2),
+        prop::collection::vec(suppression(), 0..2),
     )
         .prop_map(
-            |(budgets, waste, floors, allowances, (is_tagged, days), forbidden)| GatePolicy {
-                budgets,
-                waste: Some(WasteLimit {
-                    monthly: waste.0.map(|limit| (limit, 4)),
-                    percent: waste.1.map(|percent| (Decimal::from(percent), 5)),
-                }),
-                utilization: floors
-                    .0
-                    .map(|percent| {
-                        let floor = UtilizationFloor {
-                            mean_percent: f64::from(percent),
-                            line: 6,
-                        };
-                        (WorkloadKind::Training, floor)
-                    })
-                    .into_iter()
-                    .collect(),
-                coverage: floors.1.map(|percent| CoverageFloor {
-                    percent: f64::from(percent),
-                    line: 7,
-                }),
-                required_tags: is_tagged
-                    .then(|| RequiredTag {
-                        key: "team".to_owned(),
-                        line: 8,
-                    })
-                    .into_iter()
-                    .collect(),
-                types: allowances.0,
-                regions: allowances.1,
-                price_age: days.map(|days| PriceAgeLimit {
-                    max_age: SignedDuration::from_hours(24 * days),
-                    line: 9,
-                }),
-                forbidden,
-                refuses_known_gaps: true,
-                ..GatePolicy::default()
+            |(budgets, waste, floors, allowances, (is_tagged, days), forbidden, suppressions)| {
+                GatePolicy {
+                    suppressions,
+                    budgets,
+                    waste: Some(WasteLimit {
+                        monthly: waste.0.map(|limit| (limit, 4)),
+                        percent: waste.1.map(|percent| (Decimal::from(percent), 5)),
+                    }),
+                    utilization: floors
+                        .0
+                        .map(|percent| {
+                            let floor = UtilizationFloor {
+                                mean_percent: f64::from(percent),
+                                line: 6,
+                            };
+                            (WorkloadKind::Training, floor)
+                        })
+                        .into_iter()
+                        .collect(),
+                    coverage: floors.1.map(|percent| CoverageFloor {
+                        percent: f64::from(percent),
+                        line: 7,
+                    }),
+                    required_tags: is_tagged
+                        .then(|| RequiredTag {
+                            key: "team".to_owned(),
+                            line: 8,
+                        })
+                        .into_iter()
+                        .collect(),
+                    types: allowances.0,
+                    regions: allowances.1,
+                    price_age: days.map(|days| PriceAgeLimit {
+                        max_age: SignedDuration::from_hours(24 * days),
+                        line: 9,
+                    }),
+                    forbidden,
+                    refuses_known_gaps: true,
+                    ..GatePolicy::default()
+                }
             },
         )
 }
@@ -451,7 +473,7 @@ proptest! {
         (boxes, bought) in draft::fleet(),
         policy in policy(),
         (part, place) in (0..9_usize, any::<Index>()),
-        has_baseline in any::<bool>(),
+        baseline in prop::option::of(prop::option::of(any::<Index>())),
     ) {
         let mut estate = draft::estate_of(&boxes, &bought);
         for (place, instance) in estate.instances.iter_mut().enumerate() {
@@ -461,10 +483,18 @@ proptest! {
         }
         let audit_of = |estate: &Estate| audit(estate, &Policy::default(), Risk::Medium);
         let (whole, less) = (audit_of(&estate), audit_of(&without(&estate, part, &place)));
-        // What the baseline knew is no new failure, and the same baseline knew it for both.
-        let past = PastAudit::of(&whole);
+        // What the baseline knew is no new failure, and the same baseline knew it for both: the
+        // estate of now, or that before one instance more.
+        let past = baseline.map(|gone| {
+            let mut old = estate.clone();
+            if let Some(gone) = gone {
+                let gone = old.instances.remove(gone.index(old.instances.len())).id;
+                old.metrics.retain(|series| series.instance != gone);
+            }
+            PastAudit::of(&audit_of(&old))
+        });
         let outcome = |audit| {
-            let baseline = has_baseline.then(|| Baseline::of("old.json".to_owned(), &past, audit));
+            let baseline = past.as_ref().map(|past| Baseline::of("old.json".to_owned(), past, audit));
             let baseline = baseline.and_then(Result::ok);
             gate(audit, &policy, baseline.as_ref(), None, estate.as_of).outcome
         };
@@ -479,11 +509,13 @@ proptest! {
     fn a_history_of_which_less_is_read_passes_nothing_that_failed(
         history in history(),
         budgets in prop::collection::vec(budget(), 1..3),
+        suppressions in prop::collection::vec(suppression(), 0..2),
         (part, place) in (0..4_usize, any::<Index>()),
         hours in 0..72_i64,
     ) {
         let budgets = budgets.into_iter().map(|one| Budget { basis: BudgetBasis::Forecast, ..one });
-        let policy = GatePolicy { budgets: budgets.collect(), ..GatePolicy::default() };
+        let budgets = budgets.collect();
+        let policy = GatePolicy { budgets, suppressions, ..GatePolicy::default() };
         let nothing = crate::rules::builder::estate(Vec::new());
         let audit = audit(&nothing, &Policy::default(), Risk::Medium);
         let now = night(history.runs.len() - 1) + SignedDuration::from_hours(hours);
