@@ -364,13 +364,13 @@ pub(super) struct ReservedArgs {
     #[arg(long, value_enum, conflicts_with = "instance_type")]
     pub risk: Option<RiskChoice>,
     /// What to buy now if usage grows by this much every month, such as `3%/month`, or `trend`
-    /// for that of `--nights`, and what that loses if it does not
+    /// for that of `--recorded-audits`, and what that loses if it does not
     #[arg(long, value_name = "RATE", value_parser = growth, allow_hyphen_values = true, conflicts_with_all = ["instance_type", "limit", "all"])]
     pub growth: Option<Growth>,
     /// Recorded audits for `--growth trend`: a directory or s3://BUCKET/PREFIX [default: that of
     /// --history]
     #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath, conflicts_with = "instance_type")]
-    pub nights: Option<Place>,
+    pub recorded_audits: Option<Place>,
     /// Number of instances
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000), requires = "instance_type", conflicts_with_all = ["demo", "from"], help_heading = "One type")]
     pub count: u32,

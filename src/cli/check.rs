@@ -3,7 +3,7 @@
 use super::Io;
 use super::check_args::{CheckArgs, CheckFormat};
 use super::exit::{ExitCode, Failure, hint};
-use super::history::read_nights;
+use super::history::read_recorded;
 use super::price_age::PriceAge;
 use super::{audit as audit_command, baseline, documents, estate, output, scope};
 use crate::analysis::gate::{GateOutcome, GatePolicy, GateReport, SpendHistory, gate, policy_rule};
@@ -122,12 +122,15 @@ fn spend_history(
     settings: &SettingsFile,
     io: &mut Io<'_>,
 ) -> Result<Option<SpendHistory>, Failure> {
-    let place = args.nights.as_ref().or(args.estate.history.as_ref());
+    let place = args
+        .recorded_audits
+        .as_ref()
+        .or(args.estate.history.as_ref());
     let Some(place) = place.filter(|_| policy.has_forecasts()) else {
         return Ok(None);
     };
     let aws = estate::aws_options(&args.estate.aws, settings, io);
-    let found = read_nights(Some(place), &aws, &args.estate.out, io)?;
+    let found = read_recorded(Some(place), &aws, &args.estate.out, io)?;
     Ok(Some(SpendHistory {
         place: shell_word(&place.word()),
         days: found.rows,

@@ -28,7 +28,7 @@ pub(super) struct CheckArgs {
     /// Recorded audits that forecasts of budgets rest on: a directory or s3://BUCKET/PREFIX
     /// [default: that of --history]
     #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath)]
-    pub nights: Option<Place>,
+    pub recorded_audits: Option<Place>,
     #[command(flatten)]
     pub estate: EstateArgs,
     /// Maximum risk level of the plan [default: medium]

@@ -31,7 +31,7 @@ fix | fix --demo | fix --demo --format script --output fix.sh
 Decide:
 rightsize | rightsize --demo | rightsize --type p4d.24xlarge --util-p95 20 --vram-peak 20GiB | bound, cpu-p95, independent-gpus, memory-peak
 spot | spot --demo | spot --type g5.xlarge --region us-east-1 | checkpoint-interval, nodes, restart-cost
-reserved | reserved --demo | reserved --type p4d.24xlarge --region us-east-1 | Custom prices, hours-per-month, nights, payment
+reserved | reserved --demo | reserved --type p4d.24xlarge --region us-east-1 | Custom prices, hours-per-month, payment, recorded-audits
 share | share --demo | share --type p4d.24xlarge --tenant chat:10GiB:33% --tenant search:10GiB:33% | class, processes, survive-nodes
 autoscale | autoscale --demo --workload chat-serving | autoscale --demo --workload chat-serving --format json | cool-down, late-after, max-unserved, on-demand-base, queue-length, request-seconds, schedule, spot-share, start-up, today
 Plan ahead:

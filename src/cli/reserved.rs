@@ -3,7 +3,7 @@
 
 use super::args::{Growth, ReservedArgs};
 use super::exit::{ExitCode, Failure};
-use super::history::read_nights;
+use super::history::read_recorded;
 use super::planning::Planning;
 use super::scope::invocation;
 use super::{Io, audit, estate, known_prices, output};
@@ -72,17 +72,20 @@ fn monthly_share(
 ) -> Result<(Decimal, String), Failure> {
     let share = match growth {
         Growth::Stated(share) => return Ok((share, "--growth".to_owned())),
-        Growth::Trend => args.nights.as_ref().or(args.estate.history.as_ref()),
+        Growth::Trend => args
+            .recorded_audits
+            .as_ref()
+            .or(args.estate.history.as_ref()),
     };
     let Some(place) = share else {
         return Err(
             Failure::input("`--growth trend` needs recorded days").with_hint(
-                "pass their place with `--nights`, or a growth such as `--growth 3%/month`",
+                "pass their place with `--recorded-audits`, or a growth such as `--growth 3%/month`",
             ),
         );
     };
     let aws = estate::aws_options(&args.estate.aws, settings, io);
-    let found = read_nights(Some(place), &aws, &args.estate.out, io)?;
+    let found = read_recorded(Some(place), &aws, &args.estate.out, io)?;
     let ledger = Ledger::of(found.rows, &found.runs, io.now);
     let growth = monthly_growth(&ledger).ok_or_else(|| {
         Failure::input("the history is too short for a growth").with_hint(

@@ -239,7 +239,7 @@ fn a_forecast_over_a_history_that_is_not_whole_passes_nothing() {
         let days = files_of(&nights, table);
         damage(&days[days.len() / 2]);
         for more in [&[][..], &["-q"], &["--strict"]] {
-            let check = ["check", "--demo", "--nights", &nights];
+            let check = ["check", "--demo", "--recorded-audits", &nights];
             let outcome = world.run(&[&check[..], more].concat());
             assert_eq!(
                 outcome.code, 3,
@@ -274,7 +274,14 @@ fn a_forecast_budget_without_recorded_days_is_incomplete() {
     let world = recorded();
     world.file("gpucost-policy.toml", policy);
     let nights = world.path("nights");
-    let check = ["check", "--demo", "--nights", &nights, "--format", "json"];
+    let check = [
+        "check",
+        "--demo",
+        "--recorded-audits",
+        &nights,
+        "--format",
+        "json",
+    ];
     let outcome = world.run(&check);
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     assert_eq!(outcome.json()["checks"][0]["outcome"], json!("passed"));

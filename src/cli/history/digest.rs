@@ -1,8 +1,8 @@
 //! `gpucost history digest`: what happened since an earlier audit, printed or sent.
 
 use super::digest_args::{DigestArgs, DigestFormat, Receiver};
-use super::nights::{incomplete, read_nights};
 use super::places::flag;
+use super::recorded::{incomplete, read_recorded};
 use super::trend::public_price;
 use crate::cli::args::DocFormat;
 use crate::cli::exit::{ExitCode, Failure};
@@ -30,7 +30,7 @@ pub(super) fn run(args: &DigestArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
         None => audit::format(args.format, &settings, io)?,
     };
     let aws = args.bucket.options(&settings, io);
-    let recorded = read_nights(args.history.as_ref(), &aws, &args.out, io)?;
+    let recorded = read_recorded(args.history.as_ref(), &aws, &args.out, io)?;
     let is_whole = recorded.problems.is_empty();
     let book = known_prices::book(args.offline, &settings, io)?;
     let today = |region: &str, name: &str| public_price(&book, region, name);

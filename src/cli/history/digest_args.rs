@@ -13,7 +13,7 @@ pub(in crate::cli) struct DigestArgs {
     /// Earlier audit: `last`, so long ago such as 7d, or a date such as 2026-10-01
     #[arg(long, value_name = "WHEN", value_parser = since, default_value = "7d")]
     pub since: Since,
-    /// Directory, or s3://BUCKET/PREFIX, that keeps the nights [default: `history`]
+    /// Directory, or s3://BUCKET/PREFIX, that stores the audits [default: `history`]
     #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath)]
     pub history: Option<Place>,
     /// Send it to the webhook whose URL is in GPUCOST_SLACK_WEBHOOK_URL or GPUCOST_WEBHOOK_URL

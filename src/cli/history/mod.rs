@@ -6,9 +6,9 @@ mod digest;
 mod digest_args;
 mod import;
 mod keep;
-mod nights;
 mod places;
 mod record;
+mod recorded;
 mod sql;
 mod sql_args;
 mod trend;
@@ -17,8 +17,8 @@ mod verify;
 
 pub(super) use args::HistoryArgs;
 pub(super) use keep::{Keeping, day_facts};
-pub(super) use nights::read_nights;
 pub(super) use places::{check, flag};
+pub(super) use recorded::read_recorded;
 
 use super::Io;
 use super::exit::{ExitCode, Failure};

@@ -1,7 +1,7 @@
-//! `gpucost history`: what the kept nights add up to.
+//! `gpucost history`: the sums of recorded audits.
 
-use super::nights::{incomplete, read_nights};
 use super::places::flag;
+use super::recorded::{incomplete, read_recorded};
 use super::trend_args::{ByChoice, TrendArgs};
 use crate::catalog::bundled_quote;
 use crate::cli::args::DocFormat;
@@ -19,7 +19,7 @@ pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let format = audit::format(args.format, &settings, io)?;
     let units = units(args)?;
     let aws = args.bucket.options(&settings, io);
-    let recorded = read_nights(args.history.as_ref(), &aws, &args.out, io)?;
+    let recorded = read_recorded(args.history.as_ref(), &aws, &args.out, io)?;
     let is_whole = recorded.problems.is_empty();
     let ledger = Ledger::of(recorded.rows, &recorded.runs, io.now);
     let book = known_prices::book(args.offline, &settings, io)?;

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// `gpucost history`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct TrendArgs {
-    /// Directory, or s3://BUCKET/PREFIX, that keeps the nights [default: `history`]
+    /// Directory, or s3://BUCKET/PREFIX, that stores the audits [default: `history`]
     #[arg(long, value_name = "DIR|URL", value_parser = place(), value_hint = ValueHint::DirPath)]
     pub history: Option<Place>,
     /// How long a row of the trend is

@@ -8,8 +8,7 @@ pub(super) const ASK_FOR_PRICES: &str = "run without `--offline` to ask the Pric
 // not help.
 pub(super) const RECORD_PRICE: &str =
     "record the price in the estate file (`--save`), with the origin `user`";
-pub(super) const RECORD_NIGHTS: &str =
-    "`gpucost history record` keeps each night; pass its place with `--nights DIR`";
+pub(super) const RECORD_NIGHTS: &str = "`gpucost history record` stores an audit each night; pass its place with `--recorded-audits DIR`";
 pub(super) const RECORD_ON: &str =
     "run `gpucost history record` every night, of all that is checked";
 pub(super) const STATE_PRICE: &str =

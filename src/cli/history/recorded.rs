@@ -1,4 +1,4 @@
-//! Reading the nights that a history keeps, for the commands that add them up.
+//! Reads the audits of a history, for the commands that add them up.
 
 use super::places::{Opening, check};
 use crate::cli::args::OutputArgs;
@@ -13,7 +13,7 @@ use crate::sources::store::Place;
 
 /// What a place keeps, and whether all of it could be read. A day of which a file cannot be
 /// used counts as not recorded, and not as one without costs.
-pub(in crate::cli) fn read_nights(
+pub(in crate::cli) fn read_recorded(
     named: Option<&Place>,
     aws: &AwsOptions,
     out: &OutputArgs,
