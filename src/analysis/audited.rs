@@ -2,7 +2,7 @@
 
 use crate::domain::{Action, ActionKind, Money, Part, Verdict, Workload};
 use crate::rules::Silence;
-use crate::savings::{Alternatives, LeftOut, Proposals};
+use crate::savings::{Alternatives, Proposals, SkipReason};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct AuditedWorkload {
     /// the one before left, so that no dollar is counted twice.
     pub actions: Vec<Action>,
     /// What the plan does without of all that is offered.
-    pub left_out: BTreeMap<ActionKind, LeftOut>,
+    pub left_out: BTreeMap<ActionKind, SkipReason>,
     /// Rules that lacked data about it.
     pub silent: Vec<Silence>,
 }

@@ -1,6 +1,6 @@
 //! What a workload asked of its GPUs, for a replay of autoscaling.
 
-use super::plan::Owned;
+use super::plan::EstateCommitments;
 use super::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
@@ -75,7 +75,7 @@ pub fn workload_demand(
     asked: Option<&str>,
 ) -> Result<WorkloadDemand, NoDemand> {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let (groups, _, _) = Owned::groups(estate, &prices, policy);
+    let (groups, _, _) = EstateCommitments::groups(estate, &prices, policy);
     let running = groups.iter().filter(|one| one.workload.key.running);
     let mut running: Vec<&Arc<Workload>> = running.map(|one: &Grouped| &one.workload).collect();
     running.sort_by_key(|one| one.id());

@@ -1,7 +1,7 @@
 //! What an audit expects of a bill: the hours in which it saw instances run, and what an hour
 //! of each costs.
 
-use super::plan::Owned;
+use super::plan::EstateCommitments;
 use super::workloads::instance_shape;
 use crate::billing::{Expected, ExpectedInstance, ExpectedRate, RateSince};
 use crate::catalog::Prices;
@@ -27,7 +27,7 @@ pub struct ExpectedBill {
 /// hours that each ran. An instance that has ended since has the price that it would have.
 pub fn expected_bill(estate: &Estate, policy: &Policy) -> ExpectedBill {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let (_, _, owned) = Owned::groups(estate, &prices, policy);
+    let (_, _, owned) = EstateCommitments::groups(estate, &prices, policy);
     let paid = owned.paid_hours();
     let usage = estate.measured();
     let grid = (estate.window, estate.period_seconds);

@@ -3,7 +3,7 @@
 
 use super::hosts::{ListedHost, Machine, listed_hosts};
 use super::jobs::{ListedJob, listed_jobs};
-use super::plan::Owned;
+use super::plan::EstateCommitments;
 use super::workloads::{PaidHours, block_price, has_ended, idle_storage_costs, instance_shape};
 use crate::catalog::Prices;
 use crate::domain::{
@@ -73,7 +73,9 @@ pub fn list_instances<'a>(estate: &'a Estate, policy: &Policy) -> Listing<'a> {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let inputs = Inputs {
         estate,
-        paid: Owned::groups(estate, &prices, policy).2.paid_hours(),
+        paid: EstateCommitments::groups(estate, &prices, policy)
+            .2
+            .paid_hours(),
         usages: estate.measured(),
         prices: &prices,
         policy,

@@ -1,6 +1,6 @@
 //! Where jobs can run: idle hours of an estate, and rented machines of the price catalog.
 
-use super::plan::Owned;
+use super::plan::EstateCommitments;
 use super::prices::{AWS, GpuFilter, Offer, Question, SortBy, compare};
 use crate::catalog::{self, Prices};
 use crate::domain::{
@@ -24,7 +24,7 @@ const LEAST_WEEKS: u32 = 2;
 /// hour of the week, at least twice, and no GPU of it worked. With it what each offers.
 pub fn idle_hosts(estate: &Estate, policy: &Policy, (start, end): Span) -> Vec<(Host, GpuOffer)> {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let (groups, _, _) = Owned::groups(estate, &prices, policy);
+    let (groups, _, _) = EstateCommitments::groups(estate, &prices, policy);
     let mut hosts = Vec::new();
     for group in &groups {
         let workload = &group.workload;

@@ -65,7 +65,7 @@ pub use prices::{
     AWS, GpuFilter, Offer, OfferedGpus, Question, SortBy, UnknownName, compare, providers,
     sold_elsewhere, types_with_gpu, unknown_names,
 };
-pub use recorded::{DayCost, DayFacts, KeptAudit, RecordedExpectation, TooManyHours, day_costs};
+pub use recorded::{DayCost, DayFacts, RecordedExpectation, StoredAudit, TooManyHours, day_costs};
 pub use rentals::{Rentals, rentals};
 pub use resolution::needs_fine_grid;
 pub use run::{
@@ -87,8 +87,8 @@ pub use terraform::{PlannedChange, PlannedRow, PlannedSide, PlannedTotals, price
 pub use workloads::{instance_shape, is_vocabulary, kind_of_name};
 
 use self::kpis::planned_utilization_percent;
-use self::plan::{Offers, Owned, Planned, Planner, machine_facts};
-use self::remedy::Asked;
+use self::plan::{EstateCommitments, Offers, Planned, Planner, machine_facts};
+use self::remedy::QueriedSources;
 use self::workloads::Grouped;
 use crate::catalog::Prices;
 use crate::domain::{
@@ -204,7 +204,7 @@ fn judge(
     mut kept: Option<&mut BTreeMap<Risk, Offers>>,
 ) -> Audit {
     let (mut groups, week, mut gaps, owned) =
-        Owned::beside_groups((estate, &usage), prices, policy);
+        EstateCommitments::beside_groups((estate, &usage), prices, policy);
     drop(usage);
     // Advice is about list prices, and the plan about what the fleet costs.
     let paid = owned.paid_hours();
@@ -326,7 +326,7 @@ fn judge(
 
     let totals = Totals::of(&audited, &unused, &mut gaps);
     let kpis = Kpis::of(&audited, &estate.jobs, prices, policy, totals.currency);
-    let asked = Asked::of(&estate.api, estate.source);
+    let asked = QueriedSources::of(&estate.api, estate.source);
     advise(&mut gaps, &mut audited, asked);
     sort(&mut audited, &mut findings, &mut gaps);
     Audit {
@@ -366,7 +366,7 @@ fn unpriced_gap(workload: &Workload, silent: &[Silence]) -> Option<Gap> {
 }
 
 /// Says of each gap of a workload what helps where its machines are.
-fn advise(gaps: &mut [Gap], workloads: &mut [AuditedWorkload], asked: Asked) {
+fn advise(gaps: &mut [Gap], workloads: &mut [AuditedWorkload], asked: QueriedSources) {
     let mut providers: BTreeMap<String, Provider> = BTreeMap::new();
     for AuditedWorkload {
         workload, silent, ..

@@ -7,13 +7,13 @@ const HELM: &str = "`gpucost setup metrics --prometheus` prints the Helm values 
 
 /// Who was asked for metrics.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::analysis) struct Asked {
+pub(in crate::analysis) struct QueriedSources {
     prometheus: bool,
     /// Nodes of AWS may be read without AWS.
     aws: bool,
 }
 
-impl Asked {
+impl QueriedSources {
     pub(in crate::analysis) fn of(api: &ApiUsage, source: EstateSource) -> Self {
         let mut operations = api.by_operation.keys();
         Self {
@@ -25,7 +25,7 @@ impl Asked {
 
 /// Names what helps a machine of a provider, where that is another thing than what a
 /// cause says of all machines.
-pub(in crate::analysis) fn advise(gap: &mut Gap, provider: Provider, asked: Asked) {
+pub(in crate::analysis) fn advise(gap: &mut Gap, provider: Provider, asked: QueriedSources) {
     let Some(cause) = &gap.cause else { return };
     let is_of_aws = provider == Provider::Aws;
     let advice = match (cause.kind(), is_of_aws && asked.aws) {
@@ -72,7 +72,7 @@ mod tests {
         let hint_of = |provider, prometheus, aws| {
             let cause = Cause::of(CauseKind::OnlyPower, []);
             let mut gap = Gap::of(GapSubject::GpuUtilization, "i-1", cause);
-            advise(&mut gap, provider, Asked { prometheus, aws });
+            advise(&mut gap, provider, QueriedSources { prometheus, aws });
             gap.hint
         };
         let hint = |provider, prometheus| hint_of(provider, prometheus, true);
@@ -101,7 +101,7 @@ mod tests {
         let cause = Cause::of(CauseKind::NothingPriced, []);
         let mut gap = Gap::of(GapSubject::Price, "everything", cause);
         let before = gap.clone();
-        let asked = |prometheus| Asked {
+        let asked = |prometheus| QueriedSources {
             prometheus,
             aws: true,
         };
@@ -120,7 +120,7 @@ mod tests {
             ..ApiUsage::default()
         };
         let asked = |operation: &str, source| {
-            let found = Asked::of(&api(operation), source);
+            let found = QueriedSources::of(&api(operation), source);
             (found.prometheus, found.aws)
         };
         let (kubernetes, aws) = (EstateSource::Kubernetes, EstateSource::Aws);

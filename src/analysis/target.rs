@@ -3,7 +3,7 @@
 use super::plan::{Choices, rejected_kinds};
 use super::{Audit, AuditedWorkload};
 use crate::domain::{ActionKind, Money, Risk};
-use crate::savings::{LeftOut, RejectedKinds, SavingsTarget};
+use crate::savings::{RejectedKinds, SavingsTarget, SkipReason};
 use rust_decimal::Decimal;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,7 +48,7 @@ fn kinds(audited: &AuditedWorkload) -> Vec<ActionKind> {
 /// What the whole plan does with a workload, and what it does without.
 struct Whole {
     kinds: Vec<ActionKind>,
-    left_out: BTreeMap<ActionKind, LeftOut>,
+    left_out: BTreeMap<ActionKind, SkipReason>,
 }
 
 impl Audit {
@@ -131,19 +131,19 @@ impl Audit {
         for (audited, whole) in self.workloads.iter_mut().zip(whole) {
             let taken = kinds(audited);
             let skipped = whole.kinds.iter().filter(|kind| !taken.contains(kind));
-            let skipped = skipped.map(|kind| (*kind, LeftOut::Target));
+            let skipped = skipped.map(|kind| (*kind, SkipReason::Target));
             audited.left_out.extend(skipped);
             let of_policy = given.get(&audited.workload.id());
             for (kind, why) in &mut audited.left_out {
                 let is_given = of_policy.is_some_and(|kinds| kinds.contains(kind));
-                if *why == LeftOut::Rejected && !is_given {
+                if *why == SkipReason::Rejected && !is_given {
                     // What the whole plan does without has its own reason.
                     let own = whole.left_out.get(kind).copied();
-                    let holds = |why: &LeftOut| match why {
-                        LeftOut::Instead(other) => taken.contains(other),
+                    let holds = |why: &SkipReason| match why {
+                        SkipReason::Instead(other) => taken.contains(other),
                         _ => true,
                     };
-                    *why = own.filter(holds).unwrap_or(LeftOut::Target);
+                    *why = own.filter(holds).unwrap_or(SkipReason::Target);
                 }
             }
         }

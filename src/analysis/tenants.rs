@@ -1,7 +1,7 @@
 //! What could share cards in an estate: the GPUs of workloads that hold one model each, and
 //! pods that hold one GPU, each with the hours in which it peaks.
 
-use super::plan::Owned;
+use super::plan::EstateCommitments;
 use crate::catalog::Prices;
 use crate::domain::{
     Claim, ClaimState, DeviceUnit, GpuModel, GpuUsage, InstanceUsage, KindBasis, OWNER_TAGS,
@@ -46,7 +46,7 @@ pub struct FoundTenants {
 pub fn share_tenants(estate: &Estate, policy: &Policy, otherwise: Isolation) -> FoundTenants {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     let usage = estate.measured();
-    let (groups, _, _) = Owned::groups(estate, &prices, policy);
+    let (groups, _, _) = EstateCommitments::groups(estate, &prices, policy);
     let search = Search {
         estate,
         usage: &usage,

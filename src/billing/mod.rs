@@ -30,4 +30,4 @@ pub use expected::{Expected, ExpectedInstance, ExpectedRate, RateSince};
 pub use key::BillKey;
 pub use ledger::{Ledger, TooLarge};
 pub use rates::{DerivedRate, RateRefusal};
-pub use resource_hours::{NotKept, ResourceHours};
+pub use resource_hours::{NotStored, ResourceHours};

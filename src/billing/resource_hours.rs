@@ -16,7 +16,7 @@ const MOST_ROWS: usize = 4_000_000;
 
 /// Why a bill is not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotKept {
+pub enum NotStored {
     #[error("the bill has more than {MOST_ROWS} hours of resources")]
     TooLarge,
     #[error("the bill has lines that state neither a billing period nor a time: {0}")]
@@ -93,12 +93,12 @@ impl ResourceHours {
     /// # Errors
     /// When there are more rows than are held in memory, and when it is not known in which
     /// month a line is billed.
-    pub fn finish(self) -> Result<Vec<MonthlyBill>, NotKept> {
+    pub fn finish(self) -> Result<Vec<MonthlyBill>, NotStored> {
         if self.rows > MOST_ROWS {
-            return Err(NotKept::TooLarge);
+            return Err(NotStored::TooLarge);
         }
         if self.undated > 0 {
-            return Err(NotKept::Undated(self.undated));
+            return Err(NotStored::Undated(self.undated));
         }
         let bills = self.bills.into_iter();
         let bills = bills.map(|((month, payer), rows)| MonthlyBill {
@@ -163,7 +163,7 @@ mod tests {
         Some(text.parse().expect("a decimal"))
     }
 
-    fn kept(lines: impl IntoIterator<Item = BillLine>) -> Result<Vec<MonthlyBill>, NotKept> {
+    fn kept(lines: impl IntoIterator<Item = BillLine>) -> Result<Vec<MonthlyBill>, NotStored> {
         let mut hours = ResourceHours::default();
         for line in lines {
             assert!(hours.add(&line).is_continue());
@@ -217,6 +217,6 @@ mod tests {
             [(10, first, 1), (10, "222233334444", 1), (11, first, 1)]
         );
         timed.period = None;
-        assert_eq!(kept([timed]), Err(NotKept::Undated(1)));
+        assert_eq!(kept([timed]), Err(NotStored::Undated(1)));
     }
 }

@@ -3,11 +3,11 @@
 use super::args::EstateArgs;
 use super::exit::{ExitCode, Failure};
 use super::{Io, estate, live, output, usage_history};
-use crate::billing::NotKept;
+use crate::billing::NotStored;
 use crate::config::SettingsFile;
 use crate::domain::{BillKept, MonthlyBill};
 use crate::report::text::fit;
-use crate::report::{KeptBill, kept_bill_text};
+use crate::report::{StoredBill, kept_bill_text};
 use crate::sources::aws::Notice;
 use crate::sources::files::{HistoryError, Records};
 use crate::sources::store::Place;
@@ -54,7 +54,7 @@ pub(super) fn keep(
         Ok::<_, HistoryError>(kept)
     });
     for (bill, kept) in kept?.map_err(usage_history::unopened)? {
-        let line = kept_bill_text(&KeptBill {
+        let line = kept_bill_text(&StoredBill {
             month: bill.month,
             payer: &bill.payer,
             rows: bill.rows.len(),
@@ -67,13 +67,13 @@ pub(super) fn keep(
 }
 
 /// Why a bill is not kept.
-pub(super) fn refused(error: NotKept) -> Failure {
+pub(super) fn refused(error: NotStored) -> Failure {
     let hint = match error {
-        NotKept::TooLarge => {
+        NotStored::TooLarge => {
             "record fewer billing periods at a time, or use `gpucost history bill`, which writes \
              the same table of bills of any size"
         }
-        NotKept::Undated(_) => "export the bill with its billing period",
+        NotStored::Undated(_) => "export the bill with its billing period",
     };
     Failure::new(ExitCode::Input, error).with_hint(hint)
 }

@@ -148,9 +148,9 @@ fn show(model: &mut Model<'_>, file: &mut ChoiceFile) -> io::Result<()> {
             continue;
         }
         match asked(pressed) {
-            Some(Asked::Quit) => return Ok(()),
-            Some(Asked::Redraw) => terminal.clear()?,
-            Some(Asked::Key(key)) => match model.update(key) {
+            Some(KeyRequest::Quit) => return Ok(()),
+            Some(KeyRequest::Redraw) => terminal.clear()?,
+            Some(KeyRequest::Key(key)) => match model.update(key) {
                 Effect::Nothing => {}
                 Effect::Quit => return Ok(()),
                 Effect::Export(text) => match file.write(&text) {
@@ -165,18 +165,18 @@ fn show(model: &mut Model<'_>, file: &mut ChoiceFile) -> io::Result<()> {
 
 /// What a key of the terminal asks for.
 #[derive(Debug, PartialEq, Eq)]
-enum Asked {
+enum KeyRequest {
     Quit,
     Redraw,
     Key(Key),
 }
 
-fn asked(pressed: KeyEvent) -> Option<Asked> {
+fn asked(pressed: KeyEvent) -> Option<KeyRequest> {
     let has_control = pressed.modifiers.contains(KeyModifiers::CONTROL);
     let key = match pressed.code {
         // In raw mode it sends no signal.
-        KeyCode::Char('c') if has_control => return Some(Asked::Quit),
-        KeyCode::Char('l') if has_control => return Some(Asked::Redraw),
+        KeyCode::Char('c') if has_control => return Some(KeyRequest::Quit),
+        KeyCode::Char('l') if has_control => return Some(KeyRequest::Redraw),
         KeyCode::Char(_) if has_control => return None,
         KeyCode::Char(c) => Key::Char(c),
         KeyCode::Up => Key::Up,
@@ -193,7 +193,7 @@ fn asked(pressed: KeyEvent) -> Option<Asked> {
         KeyCode::Tab => Key::Tab,
         _ => return None,
     };
-    Some(Asked::Key(key))
+    Some(KeyRequest::Key(key))
 }
 
 #[cfg(test)]
@@ -204,12 +204,12 @@ mod tests {
     fn keys_of_a_terminal_are_keys_of_the_model() {
         let pressed = |code, modifiers| asked(KeyEvent::new(code, modifiers));
         let (plain, control) = (KeyModifiers::NONE, KeyModifiers::CONTROL);
-        assert_eq!(pressed(KeyCode::Char('c'), control), Some(Asked::Quit));
+        assert_eq!(pressed(KeyCode::Char('c'), control), Some(KeyRequest::Quit));
         assert_eq!(pressed(KeyCode::Char('w'), control), None);
-        let letter = Some(Asked::Key(Key::Char('c')));
+        let letter = Some(KeyRequest::Key(Key::Char('c')));
         assert_eq!(pressed(KeyCode::Char('c'), plain), letter);
         assert_eq!(pressed(KeyCode::F(1), plain), None);
-        let up = Some(Asked::Key(Key::Up));
+        let up = Some(KeyRequest::Key(Key::Up));
         assert_eq!(pressed(KeyCode::Up, plain), up);
     }
 

@@ -7,7 +7,7 @@ use crate::analysis::Audit;
 use crate::config::{ConfigError, SettingsFile, read_rejected};
 use crate::domain::{RejectedAction, shown};
 use crate::report::text::{counted, safe};
-use crate::savings::LeftOut;
+use crate::savings::SkipReason;
 use std::collections::BTreeSet;
 
 /// The rejected actions of the policy that a flag names; none without it.
@@ -44,7 +44,7 @@ pub(super) fn in_words(audit: &Audit, rejected: &[RejectedAction]) -> Option<Str
         return None;
     }
     let left_out = audit.workloads.iter().flat_map(|one| one.left_out.values());
-    let number = left_out.filter(|why| **why == LeftOut::Rejected).count();
+    let number = left_out.filter(|why| **why == SkipReason::Rejected).count();
     let mut text = format!(
         "{} by the policy",
         counted(number as u64, "action rejected", "actions rejected")

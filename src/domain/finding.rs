@@ -153,7 +153,7 @@ pub struct Finding {
 
 /// The judgement part of a finding, apart from what it is about.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judgement {
+pub struct Assessment {
     pub severity: Severity,
     pub confidence: Confidence,
     pub kind: FindingKind,
@@ -170,7 +170,7 @@ impl Finding {
     pub fn new(
         rule: &'static str,
         workload: impl Into<String>,
-        judgement: Judgement,
+        judgement: Assessment,
         decisive: Evidence,
         further: Vec<Evidence>,
     ) -> Self {

@@ -87,8 +87,8 @@ pub use committed::{CommittedCost, CommittedHours, CommittedPart};
 pub use device_use::DeviceUse;
 pub use directory::{Directory, HostMatch};
 pub use finding::{
-    Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation, Recommendation,
-    Severity,
+    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, Observation,
+    Recommendation, Severity,
 };
 pub(crate) use fnv::Fnv;
 pub use gap::{Gap, Hidden, hidden, region_of};

@@ -5,7 +5,7 @@ use crate::domain::{
     Cause, CauseKind, DAY_SECONDS, Gap, GapSubject, Gathered, Instance, ResourceId, Window,
 };
 use crate::sources::Known;
-use crate::sources::files::{History, KeptMachine};
+use crate::sources::files::{History, StoredMachine};
 use crate::usage::Usages;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -28,8 +28,8 @@ pub(super) struct Stretch {
 
 /// A machine, and the days that need not be asked of it.
 #[derive(Debug)]
-struct Asked {
-    machine: KeptMachine,
+struct DayQuery {
+    machine: StoredMachine,
     known: BTreeSet<Date>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Days<'a> {
     history: &'a History,
     grid: Grid,
     stretches: Vec<Stretch>,
-    asked: RefCell<BTreeMap<ResourceId, Asked>>,
+    asked: RefCell<BTreeMap<ResourceId, DayQuery>>,
 }
 
 impl<'a> Days<'a> {
@@ -81,12 +81,12 @@ impl<'a> Days<'a> {
                     let is_read = !missing.unread.contains(&one.machine.instance);
                     is_read && !one.known.contains(&day)
                 });
-                let kept = new.filter_map(|Asked { machine, .. }| {
+                let kept = new.filter_map(|DayQuery { machine, .. }| {
                     Some((machine, usages.of(&machine.instance).kept()?))
                 });
                 self.history.record(day, kept).await;
                 let known = asked.values().filter(|one| one.known.contains(&day));
-                let known: Vec<KeptMachine> = known.map(|one| one.machine.clone()).collect();
+                let known: Vec<StoredMachine> = known.map(|one| one.machine.clone()).collect();
                 let found = read(self.history, day, &known).await;
                 all.gaps.extend(found.gaps);
                 usages.merge(found.value, stretch, period_seconds);
@@ -102,7 +102,7 @@ impl<'a> Days<'a> {
 
 impl Known for Days<'_> {
     fn missing(&self, machine: &Instance, asked: &str) -> Vec<Window> {
-        let key = KeptMachine {
+        let key = StoredMachine {
             account: machine.account.clone(),
             region: machine.region.clone(),
             instance: machine.id.clone(),
@@ -114,7 +114,7 @@ impl Known for Days<'_> {
         let missing = self.stretches.iter();
         let missing = missing.filter(|one| one.day.is_none_or(|day| !known.contains(&day)));
         let missing = missing.map(|one| one.window).collect();
-        let asked = Asked {
+        let asked = DayQuery {
             machine: key,
             known,
         };
@@ -125,7 +125,7 @@ impl Known for Days<'_> {
 
 /// What a history knows of a day. Whose figures cannot be used was not asked any more, and is
 /// a gap.
-async fn read(history: &History, day: Date, known: &[KeptMachine]) -> Gathered<Usages> {
+async fn read(history: &History, day: Date, known: &[StoredMachine]) -> Gathered<Usages> {
     if known.is_empty() {
         return Gathered::default();
     }

@@ -4,7 +4,7 @@ use super::measured::{Measured, Planned, measured, planned};
 use super::places::Place;
 use crate::domain::{Instance, ResourceId};
 use crate::sources::files::{Recorder, Replaced};
-use crate::sources::{Detail, MetricAsk, MetricServer, MetricSource};
+use crate::sources::{Detail, MetricRequest, MetricServer, MetricSource};
 use crate::usage::{Estate, Usages};
 use std::collections::BTreeSet;
 
@@ -57,7 +57,7 @@ pub(super) async fn complete(
     let mig_instances = estate.clusters.mig_instances();
     let mig_instances = &mig_instances;
     let questions = again.iter().flat_map(|again| {
-        let ask = MetricAsk {
+        let ask = MetricRequest {
             fleet,
             instances: &again.instances,
             shapes,
@@ -86,7 +86,7 @@ pub(super) async fn complete(
 }
 
 /// Who is asked again, and about which machines.
-struct Again<'a> {
+struct RepeatedQuery<'a> {
     /// The region that the sources are of; absent for a server.
     place: Option<&'a Place<'a>>,
     sources: Vec<&'a dyn MetricSource>,
@@ -101,7 +101,7 @@ fn again<'a>(
     (homes, servers): (&[Home<'a>], &'a [MetricServer]),
     fine: &BTreeSet<ResourceId>,
     partial: &BTreeSet<ResourceId>,
-) -> Vec<Again<'a>> {
+) -> Vec<RepeatedQuery<'a>> {
     let of_homes = homes.iter().map(|(place, own)| {
         let sources = place.connection.metrics.iter();
         let sources: Vec<&'a dyn MetricSource> = sources.map(|source| source.as_ref()).collect();
@@ -121,7 +121,7 @@ fn again<'a>(
             });
             let instances: Vec<Instance> = instances.cloned().collect();
             if !instances.is_empty() {
-                all.push(Again {
+                all.push(RepeatedQuery {
                     place,
                     sources: sources.clone(),
                     detail,

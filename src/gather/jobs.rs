@@ -2,7 +2,7 @@
 
 use super::places::Place;
 use crate::domain::{Gathered, OperatingSystem, Tenancy, TrainingJob, Window};
-use crate::sources::{PriceAsk, WantedPrices};
+use crate::sources::{PriceQuery, WantedPrices};
 use futures_util::{StreamExt, stream};
 use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,7 +42,7 @@ pub(super) fn job_price_ask(
     region: &str,
     jobs: &[TrainingJob],
     (window, read_on): (Window, Date),
-) -> Option<PriceAsk> {
+) -> Option<PriceQuery> {
     let keys = jobs.iter().flat_map(TrainingJob::price_keys);
     let types: BTreeSet<String> = keys.map(|key| key.instance_type).collect();
     let wanted = WantedPrices {
@@ -52,7 +52,7 @@ pub(super) fn job_price_ask(
         instance_types: types.iter().cloned().collect(),
         in_use: types,
     };
-    (!wanted.in_use.is_empty()).then(|| PriceAsk {
+    (!wanted.in_use.is_empty()).then(|| PriceQuery {
         on_demand: vec![wanted],
         spot: BTreeMap::new(),
         storage: Vec::new(),

@@ -3,7 +3,7 @@
 use super::places::{PLACES_AT_ONCE, Place};
 use crate::domain::{DeviceUse, Gap, Gathered, ResourceId, WORK, Window, WorkUnit};
 use crate::sources::files::Recorder;
-use crate::sources::{Answer, MetricAsk, MetricCalls, MetricSource, Readings};
+use crate::sources::{Answer, MetricCalls, MetricRequest, MetricSource, Readings};
 use crate::usage::{UsageBuilder, Usages};
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -20,7 +20,11 @@ const MOST_CALLS_AT_ONCE: usize = 32;
 pub(super) type Grid = (Window, u32);
 
 /// What a source is asked, and about which region; absent for what a server is asked.
-pub(super) type Question<'a> = (Option<&'a Place<'a>>, &'a dyn MetricSource, MetricAsk<'a>);
+pub(super) type Question<'a> = (
+    Option<&'a Place<'a>>,
+    &'a dyn MetricSource,
+    MetricRequest<'a>,
+);
 
 /// Calls that tell how machines were used, and of which region; absent for those of a
 /// server.

@@ -6,7 +6,7 @@ use crate::domain::{
     OperatingSystem, PriceBook, PriceKey, PriceOption, Provider, PurchaseOption, StorageResource,
     Window, is_restartable,
 };
-use crate::sources::{PriceAsk, WantedPrices};
+use crate::sources::{PriceQuery, WantedPrices};
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,8 +17,8 @@ pub(super) fn price_ask(
     instances: &[Instance],
     shapes: &BTreeMap<String, InstanceShape>,
     (window, read_on): (Window, Date),
-) -> PriceAsk {
-    PriceAsk {
+) -> PriceQuery {
+    PriceQuery {
         on_demand: wanted_prices(region, instances),
         spot: spot_types(instances, shapes),
         storage: idle_storage_resources(instances),

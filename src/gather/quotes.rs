@@ -9,7 +9,7 @@ use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Gathered, Instance, InstanceShape, Lifecycle, PriceBook,
     Provider, TrainingJob, Window,
 };
-use crate::sources::{Connection, PriceAsk, PriceSource};
+use crate::sources::{Connection, PriceQuery, PriceSource};
 use futures_util::{StreamExt, stream};
 use jiff::civil::Date;
 use std::collections::BTreeMap;
@@ -18,15 +18,15 @@ use std::collections::BTreeMap;
 const AT_ONCE: usize = 8;
 
 /// What an account is asked in a region.
-pub(super) struct Asked<'a> {
+pub(super) struct QuoteQuery<'a> {
     place: &'a Place<'a>,
     source: &'a dyn PriceSource,
-    ask: PriceAsk,
+    ask: PriceQuery,
     /// Whether anything there is paid for at a spot price.
     runs_spot: bool,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> QuoteQuery<'a> {
     /// What is asked about instances; `None` without a source of prices.
     pub(super) fn of(
         place: &'a Place<'a>,
@@ -60,8 +60,8 @@ impl<'a> Asked<'a> {
 }
 
 /// The prices of all regions; what could not be read becomes gaps.
-pub(super) async fn quotes(all: Vec<Asked<'_>>) -> Gathered<PriceBook> {
-    let mut by_region: BTreeMap<(Option<Provider>, &str), Vec<Asked<'_>>> = BTreeMap::new();
+pub(super) async fn quotes(all: Vec<QuoteQuery<'_>>) -> Gathered<PriceBook> {
+    let mut by_region: BTreeMap<(Option<Provider>, &str), Vec<QuoteQuery<'_>>> = BTreeMap::new();
     for one in all {
         let Connection {
             provider, region, ..
@@ -81,7 +81,7 @@ pub(super) async fn quotes(all: Vec<Asked<'_>>) -> Gathered<PriceBook> {
 }
 
 /// The prices of one region for all accounts in it.
-async fn of_region(asks: Vec<Asked<'_>>) -> Gathered<PriceBook> {
+async fn of_region(asks: Vec<QuoteQuery<'_>>) -> Gathered<PriceBook> {
     if let [one] = asks.as_slice() {
         let answer = one.source.quotes(&one.ask).await;
         return Gathered {
@@ -108,12 +108,12 @@ async fn of_region(asks: Vec<Asked<'_>>) -> Gathered<PriceBook> {
 }
 
 /// List prices, from the first account that may read them.
-async fn listed(asks: &[Asked<'_>]) -> Gathered<PriceBook> {
+async fn listed(asks: &[QuoteQuery<'_>]) -> Gathered<PriceBook> {
     let mut found = Gathered::<PriceBook>::default();
     let Some(first) = asks.first() else {
         return found;
     };
-    let mut all = PriceAsk {
+    let mut all = PriceQuery {
         on_demand: Vec::new(),
         spot: BTreeMap::new(),
         storage: Vec::new(),
@@ -136,7 +136,7 @@ async fn listed(asks: &[Asked<'_>]) -> Gathered<PriceBook> {
 }
 
 /// Adds the list prices that another ask wants.
-fn add(all: &mut PriceAsk, other: &PriceAsk) {
+fn add(all: &mut PriceQuery, other: &PriceQuery) {
     for wanted in &other.on_demand {
         let key = (wanted.operating_system, wanted.tenancy);
         let mut known = all.on_demand.iter_mut();
@@ -157,8 +157,8 @@ fn add(all: &mut PriceAsk, other: &PriceAsk) {
 }
 
 /// Spot prices as an account sees them.
-async fn spot<'a, 'b>(one: &'b Asked<'a>) -> (&'b Asked<'a>, Gathered<PriceBook>) {
-    let ask = PriceAsk {
+async fn spot<'a, 'b>(one: &'b QuoteQuery<'a>) -> (&'b QuoteQuery<'a>, Gathered<PriceBook>) {
+    let ask = PriceQuery {
         on_demand: Vec::new(),
         storage: Vec::new(),
         ..one.ask.clone()
@@ -185,7 +185,7 @@ mod tests {
     use jiff::Timestamp;
     use std::collections::BTreeSet;
 
-    fn ask(types: &[&str], in_use: &[&str], storage: &[StorageResource]) -> PriceAsk {
+    fn ask(types: &[&str], in_use: &[&str], storage: &[StorageResource]) -> PriceQuery {
         let wanted = WantedPrices {
             region: "us-east-1".to_owned(),
             operating_system: OperatingSystem::Linux,
@@ -193,7 +193,7 @@ mod tests {
             instance_types: types.iter().map(|name| (*name).to_owned()).collect(),
             in_use: in_use.iter().map(|name| (*name).to_owned()).collect(),
         };
-        PriceAsk {
+        PriceQuery {
             on_demand: vec![wanted],
             spot: BTreeMap::new(),
             storage: storage.to_vec(),

@@ -4,7 +4,7 @@
 use super::days::{Stretch, stretches};
 use super::measured::Grid;
 use crate::domain::{Cause, CauseKind, DAY_SECONDS, Gap, GapSubject, Instance, ResourceId, Window};
-use crate::sources::files::{History, HistoryError, KeptMachine, ROLLUP_PERIOD_SECONDS};
+use crate::sources::files::{History, HistoryError, ROLLUP_PERIOD_SECONDS, StoredMachine};
 use crate::usage::{Estate, Usages};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -29,7 +29,7 @@ pub(super) struct RolledUp<'a> {
     history: &'a History,
     /// The machines of each day that lies in the window as a whole; none of a day that has no
     /// roll-up.
-    days: BTreeMap<Date, Vec<KeptMachine>>,
+    days: BTreeMap<Date, Vec<StoredMachine>>,
     gaps: Vec<Gap>,
 }
 
@@ -81,14 +81,14 @@ impl<'a> RolledUp<'a> {
     pub async fn find(history: &'a History, machines: &[Instance], window: Window) -> Self {
         let wanted: Vec<Date> = whole_days(window).into_iter().map(|(day, _)| day).collect();
         history.prepare_rollups(&wanted, machines).await;
-        let of_day = |day: Date| -> Vec<KeptMachine> {
+        let of_day = |day: Date| -> Vec<StoredMachine> {
             let found = machines.iter();
             found
                 .filter_map(|one| history.rollup_of(day, one))
                 .collect()
         };
         let days = wanted.iter().map(|day| (*day, of_day(*day)));
-        let days: BTreeMap<Date, Vec<KeptMachine>> =
+        let days: BTreeMap<Date, Vec<StoredMachine>> =
             days.filter(|(_, found)| !found.is_empty()).collect();
         let mut gaps: Vec<Gap> = history.problems().iter().map(not_read).collect();
         gaps.extend(strangers(history, machines));
@@ -122,7 +122,7 @@ impl<'a> RolledUp<'a> {
         for (day, stretch) in whole_days(window) {
             let machines = self.days.get(&day).into_iter().flatten();
             // A file that cannot be used is missing in its own region alone.
-            let mut regions: BTreeMap<(&str, &str), Vec<KeptMachine>> = BTreeMap::new();
+            let mut regions: BTreeMap<(&str, &str), Vec<StoredMachine>> = BTreeMap::new();
             for one in machines {
                 let region = regions.entry((one.account.as_str(), one.region.as_str()));
                 region.or_default().push(one.clone());

@@ -9,7 +9,7 @@ use super::machines::{join, once};
 use super::measured::{Grid, Measured, Planned, measured, planned};
 use super::places::{PLACES_AT_ONCE, Place, of_account, places};
 use super::prices::{add_known_prices, prices_not_asked_for};
-use super::quotes::{Asked, quotes};
+use super::quotes::{QuoteQuery, quotes};
 use super::rolled_up::{OtherPeriods, RolledUp, check};
 use crate::catalog::known_shape;
 use crate::domain::{
@@ -18,7 +18,7 @@ use crate::domain::{
 };
 use crate::sources::files::{History, HistoryError, Recorder};
 use crate::sources::{
-    Account, ByTheHour, Detail, Found, Known, MetricAsk, MetricServer, SourceError,
+    Account, ByTheHour, Detail, Found, Known, MetricRequest, MetricServer, SourceError,
 };
 use crate::usage::Estate;
 use futures_util::StreamExt;
@@ -428,7 +428,7 @@ async fn asked<'a>(
         }));
         return Vec::new();
     }
-    let ask = |instances| MetricAsk {
+    let ask = |instances| MetricRequest {
         fleet: instances,
         instances,
         shapes: &fleet.found.shapes,
@@ -477,11 +477,11 @@ async fn prices(
     }
     let read_on = options.as_of.to_zoned(jiff::tz::TimeZone::UTC).date();
     let dates = (window, read_on);
-    let of_instances = fleet
-        .inhabited()
-        .filter_map(|(place, instances)| Asked::of(place, instances, &fleet.found.shapes, dates));
+    let of_instances = fleet.inhabited().filter_map(|(place, instances)| {
+        QuoteQuery::of(place, instances, &fleet.found.shapes, dates)
+    });
     let of_jobs = jobs.iter();
-    let of_jobs = of_jobs.filter_map(|(place, own)| Asked::of_jobs(place, own, dates));
+    let of_jobs = of_jobs.filter_map(|(place, own)| QuoteQuery::of_jobs(place, own, dates));
     quotes(of_instances.chain(of_jobs).collect()).await
 }
 

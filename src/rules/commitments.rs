@@ -3,7 +3,7 @@
 //! used up, and those that end soon. Each is about the id of a commitment.
 
 use crate::domain::{
-    Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Money, Observation,
+    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, Money, Observation,
     Recommendation, Severity, floored,
 };
 use crate::savings::{CommitmentUse, Coverage, Room, UnusedCommitment};
@@ -61,7 +61,7 @@ fn idle_capacity(one: &UnusedCommitment) -> Option<Finding> {
         .actions
         .first()
         .map_or(&[][..], |action| action.caveats());
-    let judgement = Judgement {
+    let judgement = Assessment {
         severity: Severity::Critical,
         confidence: if one.is_shared {
             Confidence::Derived
@@ -118,7 +118,7 @@ fn idle_block(room: &Room) -> Option<Finding> {
         || "its end".to_owned(),
         |end| end.to_zoned(jiff::tz::TimeZone::UTC).date().to_string(),
     );
-    let judgement = Judgement {
+    let judgement = Assessment {
         severity: Severity::Warning,
         confidence: if room.is_shared {
             Confidence::Derived
@@ -174,7 +174,7 @@ fn underused(one: &CommitmentUse) -> Option<Finding> {
     }
     let percent = percent.to_f64()?;
     let used = floored(percent, 0);
-    let judgement = Judgement {
+    let judgement = Assessment {
         severity: Severity::Warning,
         // Hours are known by CPU points, and other accounts may use it.
         confidence: Confidence::Derived,
@@ -222,7 +222,7 @@ fn expiring(one: &CommitmentUse) -> Option<Finding> {
     if one.days_to_expiry > EXPIRES_WITHIN_DAYS {
         return None;
     }
-    let judgement = Judgement {
+    let judgement = Assessment {
         severity: Severity::Info,
         confidence: Confidence::Measured,
         kind: FindingKind::Risk,

@@ -2,7 +2,7 @@
 
 use super::{RuleMeta, Subject};
 use crate::domain::{
-    Comparator, Confidence, Evidence, Finding, FindingKind, GpuUsage, Judgement, Observation,
+    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, GpuUsage, Observation,
     Recommendation, after_number, counted, decimals_apart,
 };
 
@@ -54,7 +54,7 @@ impl DeviceAlert {
         } else {
             decimals_apart(worst.observed, worst.threshold)
         };
-        let judgement = Judgement {
+        let judgement = Assessment {
             severity: meta.severity,
             confidence: subject.verdict.confidence.unwrap_or(Confidence::Derived),
             kind: FindingKind::Risk,

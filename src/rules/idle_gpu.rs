@@ -11,7 +11,7 @@ use super::classification::IDLE_POWER_MARGIN_POINTS;
 use super::compute_optimizer::second_opinion;
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    ACTIVE_PERCENT, Comparator, Finding, Judgement, Provider, Recommendation, Severity, Statistic,
+    ACTIVE_PERCENT, Assessment, Comparator, Finding, Provider, Recommendation, Severity, Statistic,
     UsageState, counted, decimals_apart,
 };
 
@@ -64,7 +64,7 @@ impl Rule for IdleGpu {
             .collect();
         let confidence = subject.confidence();
         let decimals = decimals_apart(decisive.observed, decisive.threshold);
-        let judgement = Judgement {
+        let judgement = Assessment {
             severity: META.severity,
             confidence,
             kind: subject.idle_kind(),

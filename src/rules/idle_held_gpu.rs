@@ -6,7 +6,7 @@
 
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    ACTIVE_PERCENT, Comparator, Finding, Judgement, Recommendation, Severity, Statistic,
+    ACTIVE_PERCENT, Assessment, Comparator, Finding, Recommendation, Severity, Statistic,
     UsageState, counted,
 };
 
@@ -43,7 +43,7 @@ impl Rule for IdleHeldGpu {
         )?;
         let held =
             subject.vram_evidence(Comparator::AtLeast, subject.policy.idle_held_vram_percent)?;
-        let judgement = Judgement {
+        let judgement = Assessment {
             severity: META.severity,
             confidence: subject.confidence(),
             kind: subject.idle_kind(),

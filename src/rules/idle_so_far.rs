@@ -6,7 +6,7 @@
 
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    ACTIVE_PERCENT, Comparator, Finding, FindingKind, Judgement, Recommendation, Severity,
+    ACTIVE_PERCENT, Assessment, Comparator, Finding, FindingKind, Recommendation, Severity,
     Statistic, UsageState, counted,
 };
 
@@ -67,7 +67,7 @@ impl Rule for IdleSoFar {
             ));
         }
         missing.push("ask the owner listed in the tags".to_owned());
-        let judgement = Judgement {
+        let judgement = Assessment {
             severity: META.severity,
             confidence: subject.confidence(),
             kind: FindingKind::Optimization,

@@ -1,4 +1,4 @@
-//! Judgement: classification and one rule a file. A rule is arithmetic on
+//! Assessment: classification and one rule a file. A rule is arithmetic on
 //! summaries; it stays silent without the data it needs, and the registry
 //! turns that silence into one gap.
 

@@ -6,8 +6,8 @@
 
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    ACTIVE_PERCENT, Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation,
-    Recommendation, Severity, Statistic,
+    ACTIVE_PERCENT, Assessment, Comparator, Confidence, Evidence, Finding, FindingKind,
+    Observation, Recommendation, Severity, Statistic,
 };
 use crate::savings::WEEK_HOURS;
 
@@ -60,7 +60,7 @@ impl Rule for OffHours {
                 ACTIVE_PERCENT,
             )
         });
-        let judgement = Judgement {
+        let judgement = Assessment {
             severity: META.severity,
             // What was off is measured; that it stays so is not.
             confidence: subject.confidence().min(Confidence::Derived),

@@ -6,7 +6,7 @@
 
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    Classification, Comparator, Finding, FindingKind, Judgement, Severity, Statistic, UsageState,
+    Assessment, Classification, Comparator, Finding, FindingKind, Severity, Statistic, UsageState,
     decimals_apart, floored,
 };
 
@@ -56,7 +56,7 @@ impl Rule for OverprovisionedGpu {
             .idle_share
             .filter(|share| *share >= 0.5 && subject.workload.measured().sees_every_gpu())
             .map(|share| format!(", idle {}% of the time", floored(share * 100.0, 0)));
-        let judgement = Judgement {
+        let judgement = Assessment {
             severity: META.severity,
             confidence: subject.confidence(),
             kind: FindingKind::Optimization,

@@ -5,7 +5,7 @@
 use super::classification::SATURATED_HOURS_SHARE;
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    Comparator, Confidence, Finding, FindingKind, Judgement, KindBasis, Recommendation, Severity,
+    Assessment, Comparator, Confidence, Finding, FindingKind, KindBasis, Recommendation, Severity,
     Statistic, UsageState, WorkloadKind, decimals_apart, floored,
 };
 
@@ -51,7 +51,7 @@ impl Rule for SaturatedGpu {
         } else {
             (hours, Vec::new())
         };
-        let judgement = Judgement {
+        let judgement = Assessment {
             severity: META.severity,
             // That it serves is known from a tag at best.
             confidence: subject.confidence().min(match subject.workload.kind_basis {

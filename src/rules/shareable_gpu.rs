@@ -8,7 +8,7 @@ use super::subject::coverage;
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::catalog::mig_profiles;
 use crate::domain::{
-    Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Metric, Observation,
+    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, Metric, Observation,
     Recommendation, Severity, Statistic,
 };
 use crate::savings::{SHARED_TARGET_PERCENT, SharingMode, holds_tenants};
@@ -79,7 +79,7 @@ impl Rule for ShareableGpu {
             threshold: SHARED_TARGET_PERCENT,
             unit: "%",
         };
-        let judgement = Judgement {
+        let judgement = Assessment {
             severity: META.severity,
             // How several tenants fare on one card is modelled.
             confidence: subject.confidence().min(Confidence::Derived),

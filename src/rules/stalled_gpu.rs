@@ -9,7 +9,7 @@ use super::classification::{
 };
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    Classification, Comparator, Evidence, Finding, FindingKind, Judgement, Recommendation,
+    Assessment, Classification, Comparator, Evidence, Finding, FindingKind, Recommendation,
     Severity, UsageState, decimals_apart,
 };
 
@@ -57,7 +57,7 @@ impl Rule for StalledGpu {
                     cost.amount()
                 )
             });
-        let judgement = Judgement {
+        let judgement = Assessment {
             severity: META.severity,
             confidence: subject.confidence(),
             kind: FindingKind::Risk,

@@ -6,8 +6,8 @@
 
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Observation, PurchaseOption,
-    Recommendation, Severity, floored,
+    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, Observation,
+    PurchaseOption, Recommendation, Severity, floored,
 };
 use crate::savings::NOTHING_SMALLER;
 use rust_decimal::prelude::ToPrimitive;
@@ -46,7 +46,7 @@ impl Rule for SteadyOnDemand {
             threshold: commitment.break_even_utilization.to_f64()? * 100.0,
             unit: "%",
         };
-        let judgement = Judgement {
+        let judgement = Assessment {
             severity: META.severity,
             // The price is a fact; that the year goes on like this is not.
             confidence: subject.confidence().min(Confidence::Derived),

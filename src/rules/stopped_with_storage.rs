@@ -6,7 +6,7 @@
 
 use super::{Rule, RuleMeta, Subject};
 use crate::domain::{
-    Comparator, Confidence, Evidence, Finding, FindingKind, IdleStorageCosts, Judgement,
+    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, IdleStorageCosts,
     Observation, Recommendation, Severity, counted,
 };
 use crate::savings::{released, warm_pool_step};
@@ -72,7 +72,7 @@ impl Rule for StoppedWithStorage {
         if let Some(bound) = found.as_ref().and_then(|found| found.bound.as_ref()) {
             steps.push(format!("snapshots of all data: at most {bound}"));
         }
-        let judgement = Judgement {
+        let judgement = Assessment {
             severity: META.severity,
             // The bill is a fact; that it is not started again is one only after a
             // known while.

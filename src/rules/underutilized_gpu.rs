@@ -5,7 +5,7 @@
 
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    Classification, Comparator, Finding, FindingKind, Judgement, Severity, UsageState,
+    Assessment, Classification, Comparator, Finding, FindingKind, Severity, UsageState,
     decimals_apart,
 };
 
@@ -52,7 +52,7 @@ impl Rule for UnderutilizedGpu {
             Some(_) => &[PROFILE],
             None => &[PROFILE, SHARE],
         };
-        let judgement = Judgement {
+        let judgement = Assessment {
             severity: META.severity,
             confidence: subject.confidence(),
             kind: FindingKind::Optimization,

@@ -6,8 +6,8 @@
 
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    Comparator, ComponentHost, Confidence, Evidence, Finding, FindingKind, InferenceComponent,
-    Judgement, Money, Observation, Recommendation, Severity,
+    Assessment, Comparator, ComponentHost, Confidence, Evidence, Finding, FindingKind,
+    InferenceComponent, Money, Observation, Recommendation, Severity,
 };
 use jiff::SignedDuration;
 use rust_decimal::Decimal;
@@ -52,7 +52,7 @@ impl Rule for UnreservedGpus {
         let cost = group.monthly_cost()?;
         let share = cost.amount().checked_mul(unreserved)? / physical;
         let share = Money::new(share, cost.currency()).rounded();
-        let judgement = Judgement {
+        let judgement = Assessment {
             severity: META.severity,
             // One instant of the endpoint.
             confidence: Confidence::Derived,

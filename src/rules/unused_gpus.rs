@@ -5,7 +5,7 @@
 
 use super::{Need, Rule, RuleMeta, Subject};
 use crate::domain::{
-    ACTIVE_PERCENT, Comparator, Evidence, Finding, FindingKind, GpuUsage, Judgement, Metric,
+    ACTIVE_PERCENT, Assessment, Comparator, Evidence, Finding, FindingKind, GpuUsage, Metric,
     Observation, Samples, Severity, Statistic, counted,
 };
 
@@ -87,7 +87,7 @@ impl Rule for UnusedGpus {
             threshold: ACTIVE_PERCENT,
             unit: "%",
         };
-        let judgement = Judgement {
+        let judgement = Assessment {
             severity: META.severity,
             confidence: subject.confidence(),
             kind: FindingKind::Optimization,

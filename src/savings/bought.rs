@@ -11,13 +11,13 @@ use jiff::Timestamp;
 
 /// The commitments of an account, at an instant and with the prices of that time.
 #[derive(Debug, Clone, Copy)]
-pub struct Bought<'a> {
+pub struct ExistingCommitments<'a> {
     pub commitments: &'a Commitments,
     pub prices: &'a Prices<'a>,
     pub as_of: Timestamp,
 }
 
-impl<'a> Bought<'a> {
+impl<'a> ExistingCommitments<'a> {
     /// The capacity reservation of an id, where the account may lower it; `None` for
     /// one that cannot be lowered, and for one that is not in sight, which is somebody
     /// else's.

@@ -37,7 +37,7 @@ mod spot;
 mod spot_offer;
 mod unused;
 
-pub use bought::Bought;
+pub use bought::ExistingCommitments;
 pub use calculator::{
     BILLED_HOURS_PER_MONTH, CommitmentFigures, PricedCommitment, ReservedComparison,
     ReservedReport, SteadyUse, instalments, months,
@@ -60,8 +60,8 @@ pub use levers::{
 };
 pub use off_hours::{Scheduling, TIME_ZONE_TAG, off_in_unused_hours};
 pub use offers::{
-    Alternatives, BilledMember, CommitAfter, LeftOut, RejectedKinds, ResizeOffer, SavingsTarget,
-    ScheduleOffer, ScheduledHours, SpotMarket, Stage, StageMember, TermOffer, Terms,
+    Alternatives, BilledMember, CommitAfter, RejectedKinds, ResizeOffer, SavingsTarget,
+    ScheduleOffer, ScheduledHours, SkipReason, SpotMarket, Stage, StageMember, TermOffer, Terms,
     commitment_pools,
 };
 pub use packing::{

@@ -242,7 +242,7 @@ impl TermOffer {
 
 /// Why a plan leaves out what a lever offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LeftOut {
+pub enum SkipReason {
     /// It carries more risk than the plan accepts.
     Risk(Risk),
     /// Another action takes its place and leaves less to pay.

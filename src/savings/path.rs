@@ -2,7 +2,7 @@
 //! before left.
 
 use super::coverage::Slot;
-use super::offers::{Alternatives, LeftOut, ResizeOffer, ScheduledHours, Stage, Terms};
+use super::offers::{Alternatives, ResizeOffer, ScheduledHours, SkipReason, Stage, Terms};
 use super::pool::{allocate, cents};
 use super::purchase::{Course, committed_rate, slots};
 use crate::domain::{Action, ActionKind, Money, Risk, Target};
@@ -36,7 +36,7 @@ pub(super) struct Path {
     pub choice: Choice,
     pub actions: Vec<Action>,
     /// What is offered and not taken.
-    pub left_out: BTreeMap<ActionKind, LeftOut>,
+    pub left_out: BTreeMap<ActionKind, SkipReason>,
     /// What is left of its list price, in cents.
     pub left: Money,
     pub stages: Stages,
@@ -268,7 +268,8 @@ impl Path {
     /// Does nothing instead.
     pub fn undo(&mut self) {
         for action in std::mem::take(&mut self.actions) {
-            self.left_out.insert(action.kind(), LeftOut::SavesNothing);
+            self.left_out
+                .insert(action.kind(), SkipReason::SavesNothing);
         }
         let today = &self.stages.today;
         self.stages = Stages {
@@ -316,7 +317,7 @@ impl Path {
             if beats && self.take(step, monthly_at(rate)) {
                 self.set_aside(monthly_at(market.hourly.amount()));
                 if is_sized {
-                    let instead = LeftOut::Instead(ActionKind::Spot);
+                    let instead = SkipReason::Instead(ActionKind::Spot);
                     self.left_out.insert(ActionKind::Commit, instead);
                 }
                 self.choice.spot = true;
@@ -331,9 +332,9 @@ impl Path {
                 return;
             }
             let why = if beats {
-                LeftOut::SavesNothing
+                SkipReason::SavesNothing
             } else {
-                LeftOut::Instead(ActionKind::Commit)
+                SkipReason::Instead(ActionKind::Commit)
             };
             self.left_out.insert(ActionKind::Spot, why);
         } else if let Some(market) = market {
@@ -345,9 +346,9 @@ impl Path {
     /// Notes an offer that is not taken: it carries too much risk, or saves nothing.
     fn leave(&mut self, kind: ActionKind, risk: Risk, terms: &Terms<'_>) {
         let why = if terms.allows(risk) {
-            LeftOut::SavesNothing
+            SkipReason::SavesNothing
         } else {
-            LeftOut::Risk(risk)
+            SkipReason::Risk(risk)
         };
         self.left_out.insert(kind, why);
     }
@@ -363,7 +364,7 @@ impl Path {
         for offer in others.filter(|offer| Some(offer.kind) != taken) {
             match taken {
                 Some(kind) if terms.allows(offer.risk) => {
-                    self.left_out.insert(offer.kind, LeftOut::Instead(kind));
+                    self.left_out.insert(offer.kind, SkipReason::Instead(kind));
                 }
                 _ => self.leave(offer.kind, offer.risk, terms),
             }
@@ -385,8 +386,8 @@ impl Path {
             .filter_map(|slot| terms.sold.get(&slot.class.pool))
             .flatten();
         let why = match sold.map(|offer| offer.risk).min() {
-            Some(least) if !terms.allows(least) => LeftOut::Risk(least),
-            _ => LeftOut::SavesNothing,
+            Some(least) if !terms.allows(least) => SkipReason::Risk(least),
+            _ => SkipReason::SavesNothing,
         };
         self.left_out.insert(ActionKind::Commit, why);
     }

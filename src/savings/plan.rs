@@ -8,7 +8,7 @@
 //! cheapest whole is taken. The saving of an action is the drop of what the fleet costs.
 
 use super::coverage::{Class, Fleet, Layer, OpenPool, Slot, ZonalReservation};
-use super::offers::{Alternatives, LeftOut, Terms};
+use super::offers::{Alternatives, SkipReason, Terms};
 use super::path::{Choice, Path};
 use super::pool::cents;
 use super::purchase::{PoolRow, Purchase, best_purchase, purchase};
@@ -28,7 +28,7 @@ pub struct Plan {
     /// The actions of each workload, in their order.
     pub actions: Vec<Vec<Action>>,
     /// What each workload is offered and the plan does without.
-    pub left_out: Vec<BTreeMap<ActionKind, LeftOut>>,
+    pub left_out: Vec<BTreeMap<ActionKind, SkipReason>>,
     /// Commitments, by what they cover.
     pub purchases: Vec<Purchase>,
     pub scope_changes: Vec<ScopeChange>,
@@ -179,8 +179,8 @@ impl<'a> Draft<'a> {
             for kind in offered {
                 if path.actions.iter().all(|own| own.kind() != kind) {
                     let taken = path.actions.last().map(Action::kind);
-                    let why = taken.filter(|own| *own > kind).map(LeftOut::Instead);
-                    let why = why.unwrap_or(LeftOut::SavesNothing);
+                    let why = taken.filter(|own| *own > kind).map(SkipReason::Instead);
+                    let why = why.unwrap_or(SkipReason::SavesNothing);
                     path.left_out.entry(kind).or_insert(why);
                 }
             }
@@ -338,7 +338,7 @@ impl<'a> Draft<'a> {
             .map(|((mut path, rejected), (left, parts))| {
                 let rejected = rejected.into_iter();
                 path.left_out
-                    .extend(rejected.map(|kind| (kind, LeftOut::Rejected)));
+                    .extend(rejected.map(|kind| (kind, SkipReason::Rejected)));
                 with_commitments(path, left, parts)
             })
             .unzip();
@@ -553,7 +553,7 @@ fn with_commitments(
     mut path: Path,
     left: Money,
     parts: Vec<CommitPart>,
-) -> (Vec<Action>, BTreeMap<ActionKind, LeftOut>) {
+) -> (Vec<Action>, BTreeMap<ActionKind, SkipReason>) {
     let saved: Decimal = parts.iter().map(|part| part.saving.amount()).sum();
     let details: Vec<&str> = parts.iter().map(|part| part.detail.as_str()).collect();
     let risk = parts.iter().map(|part| part.risk).max();

@@ -371,11 +371,14 @@ fn what_is_left_out_says_why() {
     assert_eq!(
         left_out(Risk::Medium),
         [BTreeMap::from([
-            (ActionKind::Share, LeftOut::Instead(ActionKind::Rightsize)),
-            (ActionKind::Spot, LeftOut::Instead(ActionKind::Commit)),
+            (
+                ActionKind::Share,
+                SkipReason::Instead(ActionKind::Rightsize)
+            ),
+            (ActionKind::Spot, SkipReason::Instead(ActionKind::Commit)),
         ])]
     );
-    let too_bold = LeftOut::Risk(Risk::Medium);
+    let too_bold = SkipReason::Risk(Risk::Medium);
     assert_eq!(
         left_out(Risk::Low),
         [BTreeMap::from([

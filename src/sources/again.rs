@@ -11,7 +11,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// What may help a call that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Again {
+pub(super) enum RetryPolicy {
     Never,
     /// Another try, because the fault may pass.
     Soon,
@@ -21,7 +21,7 @@ pub(super) enum Again {
     Renewed,
 }
 
-impl Again {
+impl RetryPolicy {
     /// How long to wait before the next try after some, which is at least one; `None` after
     /// the last one. Each pause is twice as long as the one before, unless the server says
     /// how long.
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     /// The pauses in seconds after each try, the first one of half a second.
-    fn pauses(again: Again) -> Vec<f64> {
+    fn pauses(again: RetryPolicy) -> Vec<f64> {
         let first = Duration::from_millis(500);
         let pauses = (1..10).map_while(|tries| again.pause(tries, first));
         pauses.map(|pause| pause.as_secs_f64()).collect()
@@ -55,11 +55,11 @@ mod tests {
 
     #[test]
     fn pauses_double_until_a_call_is_given_up() {
-        assert_eq!(pauses(Again::Soon), [0.5, 1.0]);
-        assert_eq!(pauses(Again::Later(None)), [0.5, 1.0, 2.0, 4.0]);
-        assert!(pauses(Again::Never).is_empty() && pauses(Again::Renewed).is_empty());
+        assert_eq!(pauses(RetryPolicy::Soon), [0.5, 1.0]);
+        assert_eq!(pauses(RetryPolicy::Later(None)), [0.5, 1.0, 2.0, 4.0]);
+        assert!(pauses(RetryPolicy::Never).is_empty() && pauses(RetryPolicy::Renewed).is_empty());
         let long = Duration::from_secs(50);
-        let pause = Again::Later(None).pause(2, long);
+        let pause = RetryPolicy::Later(None).pause(2, long);
         assert_eq!(pause, Some(Duration::from_secs(60)));
     }
 
@@ -72,7 +72,7 @@ mod tests {
         ] {
             let wait = seconds_of(header);
             assert!(wait.is_some(), "{header}");
-            assert_eq!(pauses(Again::Later(wait)), expected, "{header}");
+            assert_eq!(pauses(RetryPolicy::Later(wait)), expected, "{header}");
         }
         assert_eq!(seconds_of("Wed, 21 Oct 2026 07:28:00 GMT"), None);
     }

@@ -117,7 +117,7 @@ pub trait Known: Debug {
 
 /// Which machines to measure, and when.
 #[derive(Debug, Clone, Copy)]
-pub struct MetricAsk<'a> {
+pub struct MetricRequest<'a> {
     /// Every machine that a name can be of, so that one that two have is of neither.
     pub fleet: &'a [Instance],
     /// Those among them that are measured.
@@ -170,7 +170,7 @@ pub trait MetricSource {
 
     /// Finds out what can be asked, and what that costs. Nothing that costs is asked
     /// before a call is awaited.
-    fn plan<'a>(&'a self, ask: MetricAsk<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>>;
+    fn plan<'a>(&'a self, ask: MetricRequest<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>>;
 }
 
 /// Calls that answer how machines were used.
@@ -226,7 +226,7 @@ pub struct WantedPrices {
 
 /// Which prices of a region are wanted.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PriceAsk {
+pub struct PriceQuery {
     /// On demand, by operating system and tenancy.
     pub on_demand: Vec<WantedPrices>,
     /// On the spot market.
@@ -242,7 +242,7 @@ pub struct PriceAsk {
 /// What things cost.
 pub trait PriceSource {
     /// The prices that it knows of those that are wanted.
-    fn quotes<'a>(&'a self, ask: &'a PriceAsk) -> Answer<'a, Gathered<PriceBook>>;
+    fn quotes<'a>(&'a self, ask: &'a PriceQuery) -> Answer<'a, Gathered<PriceBook>>;
 }
 
 /// What was bought ahead.

@@ -2,7 +2,7 @@
 //!
 //! The URL of a webhook is a password: whoever knows it can write there. It is in no message.
 
-use super::again::{Again, seconds_of};
+use super::again::{RetryPolicy, seconds_of};
 use super::error::chain;
 use super::secrets::Secrets;
 use super::tls::PROVIDER;
@@ -72,7 +72,7 @@ pub struct Webhook {
 /// A try that failed.
 struct Failed {
     error: WebhookError,
-    again: Again,
+    again: RetryPolicy,
 }
 
 impl Webhook {
@@ -167,7 +167,7 @@ impl Webhook {
             };
             Err(Failed {
                 error,
-                again: Again::Never,
+                again: RetryPolicy::Never,
             })
         })
     }
@@ -175,7 +175,7 @@ impl Webhook {
     async fn exchange(&self, json: &str) -> Result<(), Failed> {
         let request = self.request(json).map_err(|_| Failed {
             error: WebhookError::Invalid("it cannot be read"),
-            again: Again::Never,
+            again: RetryPolicy::Never,
         })?;
         let sent = self.connector.call(request).await;
         let response = sent.map_err(|error| Failed {
@@ -183,7 +183,7 @@ impl Webhook {
                 host: self.host.clone(),
                 why: self.secrets.blank(&chain(&error)),
             },
-            again: Again::Soon,
+            again: RetryPolicy::Soon,
         })?;
         let status = response.status().as_u16();
         if (200..300).contains(&status) {
@@ -207,9 +207,9 @@ impl Webhook {
                 said,
             },
             again: match status {
-                429 => Again::Later(wait),
-                500.. => Again::Soon,
-                _ => Again::Never,
+                429 => RetryPolicy::Later(wait),
+                500.. => RetryPolicy::Soon,
+                _ => RetryPolicy::Never,
             },
         })
     }

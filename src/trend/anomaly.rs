@@ -33,7 +33,7 @@ impl Default for AnomalyLimits {
 
 /// A day beside what was expected of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct JudgedDay {
+pub struct EvaluatedDay {
     /// The job and its name; absent of all jobs together.
     pub job: Option<(String, String)>,
     pub expected: Money,
@@ -50,9 +50,9 @@ pub struct JudgedDay {
 pub struct DayReport {
     pub day: Date,
     /// Everything together; absent where the past is too short for a band.
-    pub total: Option<JudgedDay>,
+    pub total: Option<EvaluatedDay>,
     /// The jobs that were unusual, the largest difference first, then by job.
-    pub jobs: Vec<JudgedDay>,
+    pub jobs: Vec<EvaluatedDay>,
     /// Why it differs from the whole day before it; absent without one.
     pub change: Option<Change>,
     /// The jobs that changed most since then, by name, with by how much.
@@ -79,7 +79,7 @@ pub fn judge_last_day(ledger: &Ledger, limits: AnomalyLimits) -> Option<DayRepor
         known.then(|| costs.sum())
     });
     let total = Chooser::new(DailySeries::new(all.first, sums.collect()));
-    let mut jobs: Vec<JudgedDay> = all
+    let mut jobs: Vec<EvaluatedDay> = all
         .jobs
         .iter()
         .filter_map(|(job, chooser)| {
@@ -89,7 +89,8 @@ pub fn judge_last_day(ledger: &Ledger, limits: AnomalyLimits) -> Option<DayRepor
             judged.is_unusual.then_some(judged)
         })
         .collect();
-    let difference = |judged: &JudgedDay| (judged.actual.amount() - judged.expected.amount()).abs();
+    let difference =
+        |judged: &EvaluatedDay| (judged.actual.amount() - judged.expected.amount()).abs();
     jobs.sort_by(|left, right| {
         let largest = difference(right).cmp(&difference(left));
         largest.then_with(|| left.job.cmp(&right.job))
@@ -122,7 +123,7 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     /// `None` where the past is too short.
-    fn day(&self, chooser: &Chooser) -> Option<JudgedDay> {
+    fn day(&self, chooser: &Chooser) -> Option<EvaluatedDay> {
         let origins = backtest::origins(&[chooser], 1);
         let by = backtest::band(&origins, 1, self.last)?;
         let expected = chooser.forecast(self.last, 1)?;
@@ -136,7 +137,7 @@ impl Judge<'_> {
         let apart = (actual.amount() - expected.amount()).abs();
         let is_outside = actual.amount() < low.amount() || actual.amount() > high.amount();
         let needed = self.limits.percent * expected.amount().abs();
-        Some(JudgedDay {
+        Some(EvaluatedDay {
             job: None,
             is_unusual: is_outside
                 && apart >= self.limits.amount

@@ -4,7 +4,7 @@
 use super::anomaly::AnomalyLimits;
 use super::dates::{Horizon, Step, date_of, plus_days};
 use super::ledger::Ledger;
-use super::overview::{Compared, Overview, TrendAsk};
+use super::overview::{Compared, Overview, TrendRequest};
 use super::periods::TrendKey;
 use super::realised::{ActionStatus, PriceToday, Realised};
 use crate::domain::{RecordedAction, RecordedRun, WorkloadDay, latest_believed, named_enum};
@@ -100,7 +100,7 @@ impl Digest {
             |last_kept| plus_days(*last_kept, 1),
         );
         let (rows, actions) = of_scope(kept.rows, kept.actions, &runs);
-        let ask = TrendAsk {
+        let ask = TrendRequest {
             step: Step::Day,
             key: TrendKey::Workload,
             since: Some(first),

@@ -23,12 +23,12 @@ pub struct Ledger {
     days: BTreeMap<Date, DayRead>,
     /// The day on which the history is read.
     today: Date,
-    left_out: LeftOut,
+    left_out: SkippedRows,
 }
 
 /// What does not count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct SkippedRows {
     /// Rows in every other currency, by its code.
     pub other_currencies: BTreeMap<&'static str, u64>,
     /// Runs of a clock that was more than a day ahead.
@@ -63,9 +63,9 @@ impl Ledger {
     ) -> Self {
         let limit = latest_believed(now);
         let ahead = runs.iter().filter(|run| run.as_of > limit);
-        let mut left_out = LeftOut {
+        let mut left_out = SkippedRows {
             runs_ahead: ahead.count() as u64,
-            ..LeftOut::default()
+            ..SkippedRows::default()
         };
         let runs: Vec<&RecordedRun> = runs.iter().filter(|run| run.as_of <= limit).collect();
         let newest = newest_by_scope(&runs);
@@ -193,7 +193,7 @@ impl Ledger {
         whole.map(|(day, _)| *day)
     }
 
-    pub fn left_out(&self) -> &LeftOut {
+    pub fn left_out(&self) -> &SkippedRows {
         &self.left_out
     }
 
@@ -245,7 +245,7 @@ fn in_bounds(
     rows: Vec<WorkloadDay>,
     runs: &[&RecordedRun],
     newest: &BTreeMap<(Date, &str), &RecordedRun>,
-    left_out: &mut LeftOut,
+    left_out: &mut SkippedRows,
 ) -> Vec<WorkloadDay> {
     let by_id: BTreeMap<&str, &RecordedRun> =
         runs.iter().map(|run| (run.run_id.as_str(), *run)).collect();

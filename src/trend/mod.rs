@@ -25,16 +25,16 @@ mod sums;
 mod tests;
 mod units;
 
-pub use anomaly::{AnomalyLimits, DayReport, JudgedDay, judge_last_day};
+pub use anomaly::{AnomalyLimits, DayReport, EvaluatedDay, judge_last_day};
 pub use backtest::{Band, LEAST_CHECKED, LEAST_ORIGINS, Origin, band, origins};
 pub use change::{Change, ChangePart};
 pub use dates::{Horizon, Span, Step, date_of};
 pub use digest::{Digest, Kept, NoDigest, Since, Turn};
 pub use forecast::{Certainty, Forecast, PastForecast, past_forecasts};
 pub use growth::{MonthlyGrowth, monthly_growth};
-pub use ledger::{Ledger, LeftOut};
+pub use ledger::{Ledger, SkippedRows};
 pub use missing::DayRead;
-pub use overview::{Compared, Overview, TrendAsk};
+pub use overview::{Compared, Overview, TrendRequest};
 pub use periods::{Period, Share, TrendKey, by_step, shares};
 pub use realised::{
     ActionStatus, PriceToday, Realised, RealisedReport, SavedPart, UnitsByDay, merged,

@@ -14,7 +14,7 @@ use jiff::civil::Date;
 
 /// What is asked of a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TrendAsk {
+pub struct TrendRequest {
     pub step: Step,
     pub key: TrendKey,
     /// The first day that is shown; all days when absent.
@@ -36,7 +36,7 @@ pub struct Compared {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overview {
     pub ledger: Ledger,
-    pub ask: TrendAsk,
+    pub ask: TrendRequest,
     /// The days that are shown.
     pub span: Span,
     pub periods: Vec<Period>,
@@ -66,7 +66,7 @@ impl Overview {
         actions: Vec<RecordedAction>,
         units: &[DatedUnits],
         today: PriceToday<'_>,
-        ask: TrendAsk,
+        ask: TrendRequest,
     ) -> Result<Option<Self>, UnknownUnits> {
         let (Some(first), Some(last)) = (ledger.first_day(), ledger.last_day()) else {
             return Ok(None);
@@ -131,7 +131,7 @@ impl Compared {
 
 /// The days since the asked one beside as many before them, or, where there are fewer, the
 /// two ends of what is shown; without a day that was asked for the last days.
-fn compared(ledger: &Ledger, ask: &TrendAsk) -> Option<Compared> {
+fn compared(ledger: &Ledger, ask: &TrendRequest) -> Option<Compared> {
     let (first, last) = (ledger.first_day()?, ledger.last_whole_day()?);
     let spans = |days: u32| {
         let after = Span::ending(last, days);

@@ -2,7 +2,7 @@
 
 use super::Points;
 use super::cadence::Cadence;
-use super::kept::KeptFigures;
+use super::kept::StoredFigures;
 use crate::domain::{DAY_SECONDS, Samples};
 
 /// How many samples a metric has, and what time each stands for.
@@ -36,11 +36,11 @@ impl Counted {
         self.period_seconds.saturating_mul(cadence.step)
     }
 
-    pub(super) fn kept(self) -> KeptFigures {
-        KeptFigures {
+    pub(super) fn kept(self) -> StoredFigures {
+        StoredFigures {
             count: Some(self.count),
             period_seconds: Some(self.period_seconds),
-            ..KeptFigures::default()
+            ..StoredFigures::default()
         }
     }
 
@@ -49,7 +49,7 @@ impl Counted {
     }
 }
 
-impl KeptFigures {
+impl StoredFigures {
     pub(super) fn counted(&self) -> Option<Counted> {
         Some(Counted {
             count: self.count?,

@@ -6,7 +6,7 @@ use super::counted::Counted;
 use super::daily_peaks::DailyPeaks;
 use super::histogram::{Histogram, Scale, hundredths, percent};
 use super::hour_means::HourSums;
-use super::kept::KeptFigures;
+use super::kept::StoredFigures;
 use super::power::Power;
 use super::series::widen;
 use super::sm_activity::SmActivity;
@@ -175,15 +175,15 @@ impl Averages {
         Some(high.max(quantile(&daily, 0.5)?))
     }
 
-    fn kept(&self) -> KeptFigures {
-        KeptFigures {
+    fn kept(&self) -> StoredFigures {
+        StoredFigures {
             counts: self.percents.counts().collect(),
             ..self.counted.kept()
         }
     }
 
     /// Averages of a day, counted from the epoch.
-    fn of_kept(kept: &KeptFigures, day: i64) -> Option<Self> {
+    fn of_kept(kept: &StoredFigures, day: i64) -> Option<Self> {
         let (largest, _) = kept.counts.last()?;
         let counts = || {
             kept.counts
@@ -254,8 +254,8 @@ impl Peaks {
         })
     }
 
-    fn kept(&self) -> KeptFigures {
-        KeptFigures {
+    fn kept(&self) -> StoredFigures {
+        StoredFigures {
             max: Some(self.largest_percent),
             active: Some(self.active),
             first: Some(self.first),
@@ -264,7 +264,7 @@ impl Peaks {
         }
     }
 
-    fn of_kept(kept: &KeptFigures) -> Option<Self> {
+    fn of_kept(kept: &StoredFigures) -> Option<Self> {
         Some(Self {
             counted: kept.counted()?,
             largest_percent: kept.max?,
@@ -328,8 +328,8 @@ impl Memory {
         )
     }
 
-    fn kept(&self) -> KeptFigures {
-        KeptFigures {
+    fn kept(&self) -> StoredFigures {
+        StoredFigures {
             counts: self.mebibytes.counts().collect(),
             min: Some(self.smallest_mib),
             max: Some(self.largest_mib),
@@ -338,7 +338,7 @@ impl Memory {
     }
 
     /// Memory of a day, counted from the epoch.
-    fn of_kept(kept: &KeptFigures, mebibytes: Histogram, day: i64) -> Option<Self> {
+    fn of_kept(kept: &StoredFigures, mebibytes: Histogram, day: i64) -> Option<Self> {
         let (smallest_mib, largest_mib) = (kept.min?, kept.max?);
         (smallest_mib <= largest_mib).then_some(Self {
             counted: kept.counted()?,
@@ -430,10 +430,10 @@ impl DeviceUsage {
     }
 
     /// What it knows of one of its series.
-    pub(super) fn kept(&self, metric: Metric, statistic: Statistic) -> KeptFigures {
-        let largest = |max: Option<f64>| KeptFigures {
+    pub(super) fn kept(&self, metric: Metric, statistic: Statistic) -> StoredFigures {
+        let largest = |max: Option<f64>| StoredFigures {
             max,
-            ..KeptFigures::default()
+            ..StoredFigures::default()
         };
         let figures = match (metric, statistic) {
             (Metric::GpuUtilization, Statistic::Average) => {
@@ -462,7 +462,7 @@ impl DeviceUsage {
         &mut self,
         metric: Metric,
         statistic: Statistic,
-        kept: &KeptFigures,
+        kept: &StoredFigures,
         day: i64,
     ) -> Option<()> {
         match (metric, statistic) {

@@ -5,7 +5,7 @@ use super::device::DeviceUsage;
 use super::facts::CPU_AVERAGE;
 use super::grid::OpenGrid;
 use super::histogram::Scale;
-use super::kept::{KeptFigures, KeptPeriod, KeptSeries, KeptUsage, MOST_HUNDREDTHS};
+use super::kept::{MOST_HUNDREDTHS, StoredFigures, StoredPeriod, StoredSeries, StoredUsage};
 use super::packed::Column;
 use super::series::spacing;
 use super::timeline::Slot;
@@ -20,17 +20,17 @@ const MOST_POINTS: u64 = DAY_SECONDS as u64;
 impl Usage {
     /// Its figures, if it is that of a day of UTC in which one source measured each signal,
     /// period by period.
-    pub fn kept(&self) -> Option<KeptUsage> {
+    pub fn kept(&self) -> Option<StoredUsage> {
         let is_plain = self.outranked.is_empty() && self.grids.values().all(|one| one.step() == 1);
-        is_plain.then(|| KeptUsage {
+        is_plain.then(|| StoredUsage {
             series: self.kept_series(),
             periods: self.kept_periods(),
         })
     }
 
-    fn kept_series(&self) -> Vec<KeptSeries> {
+    fn kept_series(&self) -> Vec<StoredSeries> {
         let all = self.added.iter();
-        all.map(|((metric, gpu, statistic), added)| KeptSeries {
+        all.map(|((metric, gpu, statistic), added)| StoredSeries {
             metric: *metric,
             gpu: *gpu,
             statistic: *statistic,
@@ -43,16 +43,18 @@ impl Usage {
         .collect()
     }
 
-    fn figures_of(&self, metric: Metric, gpu: Option<u16>, statistic: Statistic) -> KeptFigures {
+    fn figures_of(&self, metric: Metric, gpu: Option<u16>, statistic: Statistic) -> StoredFigures {
         if let Some(device) = gpu.and_then(|gpu| self.gpus.get(&gpu)) {
             return device.kept(metric, statistic);
         }
         let figures = match (metric, statistic) {
             (Metric::CpuUtilization, Statistic::Average) => self.cpu.as_ref().map(CpuUse::kept),
-            (Metric::CpuUtilization, Statistic::Maximum) => self.cpu_peak.map(|peak| KeptFigures {
-                max: Some(peak),
-                ..KeptFigures::default()
-            }),
+            (Metric::CpuUtilization, Statistic::Maximum) => {
+                self.cpu_peak.map(|peak| StoredFigures {
+                    max: Some(peak),
+                    ..StoredFigures::default()
+                })
+            }
             (Metric::NetworkIn, Statistic::Sum) => self.received.map(Traffic::kept),
             (Metric::NetworkOut, Statistic::Sum) => self.sent.map(Traffic::kept),
             _ => None,
@@ -60,7 +62,7 @@ impl Usage {
         figures.unwrap_or_default()
     }
 
-    fn kept_periods(&self) -> Vec<KeptPeriod> {
+    fn kept_periods(&self) -> Vec<StoredPeriod> {
         let mut kept = Vec::new();
         let mut of_signals: BTreeMap<(Signal, SeriesSource), Vec<Slot>> = BTreeMap::new();
         for ((signal, source, _), grid) in &self.grids {
@@ -75,7 +77,7 @@ impl Usage {
         for ((signal, source), slots) in &of_signals {
             let slots = (0..).zip(slots);
             let known = slots.filter(|(_, slot)| **slot != Slot::default());
-            kept.extend(known.map(|(index, slot)| KeptPeriod {
+            kept.extend(known.map(|(index, slot)| StoredPeriod {
                 metric: metric_of(*signal),
                 source: *source,
                 index,
@@ -100,7 +102,7 @@ impl Usage {
                 continue;
             };
             let marked = (0..).zip(flags.values()).filter(|(_, flag)| *flag == 1);
-            kept.extend(marked.map(|(index, _)| KeptPeriod {
+            kept.extend(marked.map(|(index, _)| StoredPeriod {
                 metric,
                 source: added.source,
                 index,
@@ -116,7 +118,7 @@ impl Usage {
 
     /// The usage of a day, counted from the epoch, by what was kept of it; `None` if no day
     /// can have these figures.
-    pub fn of_kept(kept: &KeptUsage, day: i64, period_seconds: u32) -> Option<Self> {
+    pub fn of_kept(kept: &StoredUsage, day: i64, period_seconds: u32) -> Option<Self> {
         let periods = DAY_SECONDS as usize / period_seconds.max(1) as usize;
         let mut usage = Self::default();
         for series in &kept.series {
@@ -136,8 +138,8 @@ impl Usage {
         Some(usage)
     }
 
-    fn take_kept(&mut self, series: &KeptSeries, day: i64) -> Option<()> {
-        let KeptSeries {
+    fn take_kept(&mut self, series: &StoredSeries, day: i64) -> Option<()> {
+        let StoredSeries {
             metric,
             gpu,
             statistic,
@@ -182,7 +184,7 @@ impl Usage {
 
     fn take_periods(
         &mut self,
-        kept: &[KeptPeriod],
+        kept: &[StoredPeriod],
         periods: usize,
         period_seconds: u32,
     ) -> Option<()> {
@@ -258,14 +260,14 @@ impl Usage {
 }
 
 impl CpuUse {
-    fn kept(&self) -> KeptFigures {
-        KeptFigures {
+    fn kept(&self) -> StoredFigures {
+        StoredFigures {
             counts: self.percents.counts().collect(),
             ..self.counted.kept()
         }
     }
 
-    fn of_kept(kept: &KeptFigures) -> Option<Self> {
+    fn of_kept(kept: &StoredFigures) -> Option<Self> {
         Some(Self {
             counted: kept.counted()?,
             percents: kept.histogram(Scale::Percent)?,
@@ -274,15 +276,15 @@ impl CpuUse {
 }
 
 impl Traffic {
-    fn kept(self) -> KeptFigures {
-        KeptFigures {
+    fn kept(self) -> StoredFigures {
+        StoredFigures {
             sum: Some(self.bytes),
             max: Some(self.busiest_hour_gbps),
             ..self.counted.kept()
         }
     }
 
-    fn of_kept(kept: &KeptFigures) -> Option<Self> {
+    fn of_kept(kept: &StoredFigures) -> Option<Self> {
         Some(Self {
             counted: kept.counted()?,
             bytes: kept.sum?,
@@ -295,7 +297,7 @@ impl Traffic {
 /// was kept: as the GPUs of its machine were, if that is known, less what is missing at the
 /// end of each dozen.
 fn likely_samples(
-    figures: &KeptFigures,
+    figures: &StoredFigures,
     reported: &BTreeSet<u32>,
     periods: usize,
     period_seconds: u32,
@@ -331,7 +333,7 @@ fn metric_of(signal: Signal) -> Metric {
 }
 
 /// Whether a day, counted from the epoch, can have these figures.
-fn is_sound(figures: &KeptFigures, day: i64) -> bool {
+fn is_sound(figures: &StoredFigures, day: i64) -> bool {
     let count = figures.count.unwrap_or(0);
     let of_steps: u64 = figures
         .counts
@@ -410,10 +412,10 @@ mod tests {
                 full.count() == 17 && !kept.periods.is_empty()
             })
             .expect("some day has everything");
-        let read = |kept: &KeptUsage| Usage::of_kept(kept, number, lab::PERIOD);
+        let read = |kept: &StoredUsage| Usage::of_kept(kept, number, lab::PERIOD);
         assert!(read(&kept).is_some());
         assert!(Usage::of_kept(&kept, number + 1, lab::PERIOD).is_none());
-        let spoilt: [fn(&mut KeptUsage); 10] = [
+        let spoilt: [fn(&mut StoredUsage); 10] = [
             |kept| kept.series.push(kept.series[0].clone()),
             |kept| kept.series[0].gpu = Some(MOST_GPUS),
             |kept| kept.series[0].figures.count = None,

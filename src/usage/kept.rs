@@ -8,16 +8,16 @@ pub(super) const MOST_HUNDREDTHS: u16 = 10_000;
 
 /// What a machine did in a day of UTC. From it comes the same usage again, to the last bit.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct KeptUsage {
+pub struct StoredUsage {
     /// One of each metric, GPU and statistic.
-    pub series: Vec<KeptSeries>,
+    pub series: Vec<StoredSeries>,
     /// The periods in which anything is known, in any order.
-    pub periods: Vec<KeptPeriod>,
+    pub periods: Vec<StoredPeriod>,
 }
 
 /// What one series amounted to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct KeptSeries {
+pub struct StoredSeries {
     pub metric: Metric,
     /// The GPU's index on the host; absent for metrics of the machine.
     pub gpu: Option<u16>,
@@ -27,12 +27,12 @@ pub struct KeptSeries {
     pub rejected: Rejected,
     /// Whether no point of it was valid.
     pub is_empty: bool,
-    pub figures: KeptFigures,
+    pub figures: StoredFigures,
 }
 
 /// Figures of a series; those that its metric has not are absent.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct KeptFigures {
+pub struct StoredFigures {
     pub count: Option<u64>,
     pub period_seconds: Option<u32>,
     /// Steps with how many points fell into them, ascending: hundredths of a percent, or MiB
@@ -53,7 +53,7 @@ pub struct KeptFigures {
 /// One period of one signal. Of CPU and of encoder sessions, one that was reported is one with
 /// a sample, or with a session.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct KeptPeriod {
+pub struct StoredPeriod {
     pub metric: Metric,
     pub source: SeriesSource,
     /// Place in the day.
@@ -70,7 +70,7 @@ pub struct KeptPeriod {
     pub works: bool,
 }
 
-impl KeptFigures {
+impl StoredFigures {
     /// The counts of steps of a scale; `None` if they are of none, or not in order.
     pub(super) fn histogram(&self, scale: Scale) -> Option<Histogram> {
         let most = match scale {

@@ -41,7 +41,7 @@ pub use days::DayLoad;
 pub use estate::Estate;
 pub use histogram::{Histogram, Scale};
 pub use hour_use::{HourUse, whole_hours};
-pub use kept::{KeptFigures, KeptPeriod, KeptSeries, KeptUsage};
+pub use kept::{StoredFigures, StoredPeriod, StoredSeries, StoredUsage};
 pub use machine_hours::{HourMean, MachineHours};
 pub use series::{Points, Series};
 pub use sketch::{Figures, Sketch};

@@ -3,7 +3,7 @@
 use super::Points;
 use super::cadence::Cadence;
 use super::histogram::{Histogram, Scale};
-use super::kept::KeptFigures;
+use super::kept::StoredFigures;
 use super::whole::WholeSum;
 use crate::domain::{PowerSummary, Samples};
 
@@ -31,17 +31,17 @@ impl Power {
         }
     }
 
-    pub(super) fn kept(&self) -> KeptFigures {
-        KeptFigures {
+    pub(super) fn kept(&self) -> StoredFigures {
+        StoredFigures {
             count: Some(self.milliwatts.count),
             sum: Some(self.milliwatts.sum),
             counts: self.watts.counts().collect(),
-            ..KeptFigures::default()
+            ..StoredFigures::default()
         }
     }
 
     /// `None` if a figure is missing or no series can have it.
-    pub(super) fn of_kept(kept: &KeptFigures) -> Option<Self> {
+    pub(super) fn of_kept(kept: &StoredFigures) -> Option<Self> {
         let watts = if kept.counts.is_empty() {
             Histogram::default()
         } else {
@@ -114,7 +114,7 @@ mod tests {
             figures.p95_w.map(|watts| (watts * 10.0).round()),
             Some(2_643.0)
         );
-        let bare = KeptFigures {
+        let bare = StoredFigures {
             counts: Vec::new(),
             ..parts.kept()
         };

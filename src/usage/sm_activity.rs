@@ -4,7 +4,7 @@ use super::Points;
 use super::cadence::Cadence;
 use super::counted::Counted;
 use super::histogram::{Histogram, Scale};
-use super::kept::KeptFigures;
+use super::kept::StoredFigures;
 use crate::domain::SmSummary;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -21,15 +21,15 @@ impl SmActivity {
         }
     }
 
-    pub(super) fn kept(&self) -> KeptFigures {
-        KeptFigures {
+    pub(super) fn kept(&self) -> StoredFigures {
+        StoredFigures {
             counts: self.percents.counts().collect(),
             ..self.counted.kept()
         }
     }
 
     /// `None` if a figure is missing.
-    pub(super) fn of_kept(kept: &KeptFigures) -> Option<Self> {
+    pub(super) fn of_kept(kept: &StoredFigures) -> Option<Self> {
         Some(Self {
             counted: kept.counted()?,
             percents: kept.histogram(Scale::Percent)?,

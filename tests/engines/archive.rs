@@ -2,7 +2,7 @@
 
 use crate::samples::containers::Readings;
 use fastrand::Rng;
-use gpucost::sources::files::{History, KeptMachine, parse_estate};
+use gpucost::sources::files::{History, StoredMachine, parse_estate};
 use gpucost::sources::store::{BucketAccess, Place};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -227,9 +227,9 @@ impl Archive {
             let estate = self.estate(start);
             let estate = parse_estate(estate.to_string().as_bytes()).expect("an estate");
             let usages = estate.measured();
-            let machines: Vec<KeptMachine> = usages
+            let machines: Vec<StoredMachine> = usages
                 .instances()
-                .map(|instance| KeptMachine {
+                .map(|instance| StoredMachine {
                     account: ACCOUNT.to_owned(),
                     region: REGION.to_owned(),
                     instance: instance.clone(),

@@ -2,7 +2,7 @@
 //! keeps them of each day.
 
 use fastrand::Rng;
-use gpucost::sources::files::{History, KeptMachine, ROLLED_UP, parse_estate};
+use gpucost::sources::files::{History, ROLLED_UP, StoredMachine, parse_estate};
 use gpucost::sources::store::{BucketAccess, Place};
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -158,9 +158,9 @@ impl Fleet {
             let estate = self.between(day..day + 1).to_string();
             let estate = parse_estate(estate.as_bytes()).expect("an estate");
             let usages = estate.measured();
-            let machines: Vec<KeptMachine> = usages
+            let machines: Vec<StoredMachine> = usages
                 .instances()
-                .map(|instance| KeptMachine {
+                .map(|instance| StoredMachine {
                     account: account.to_owned(),
                     region: region.to_owned(),
                     instance: instance.clone(),

@@ -97,10 +97,10 @@ fn name_of(host: &str) -> &'static str {
 }
 
 /// Metric, range and host of what was asked.
-type Asked = BTreeSet<(String, String, String)>;
+type AskedSeries = BTreeSet<(String, String, String)>;
 
 /// Serves as long as the tests run: its URL, and what it is asked.
-fn serve() -> (String, Arc<Mutex<Asked>>) {
+fn serve() -> (String, Arc<Mutex<AskedSeries>>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port is free");
     let address = listener.local_addr().expect("it is bound");
     let asked = Arc::new(Mutex::default());
@@ -116,7 +116,7 @@ fn serve() -> (String, Arc<Mutex<Asked>>) {
 }
 
 /// Answers one request of a connection.
-fn answer(mut stream: TcpStream, asked: &Mutex<Asked>) -> io::Result<()> {
+fn answer(mut stream: TcpStream, asked: &Mutex<AskedSeries>) -> io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
@@ -168,7 +168,7 @@ fn between<'t>(text: &'t str, before: &str, after: &str) -> &'t str {
 }
 
 /// A mean, a maximum or a count of the samples in each range.
-fn matrix(form: &BTreeMap<String, String>, asked: &Mutex<Asked>) -> Value {
+fn matrix(form: &BTreeMap<String, String>, asked: &Mutex<AskedSeries>) -> Value {
     let query = form["query"].as_str();
     let range = between(query, "[", "]");
     let seconds = match range {
@@ -239,7 +239,7 @@ impl Inventory for Racks {
 }
 
 /// The estate of the measured machines beside others, and what the server was asked.
-fn gathered(unmeasured: usize) -> (Estate, Asked) {
+fn gathered(unmeasured: usize) -> (Estate, AskedSeries) {
     let (url, asked) = serve();
     let measured = MEASURED.iter().enumerate();
     let measured = measured

@@ -8,7 +8,7 @@ use gpucost::domain::{
     DeviceUse, Instance, InstanceState, Lifecycle, OperatingSystem, ResourceId, Tenancy, Window,
 };
 use gpucost::sources::prometheus::{Auth, ClientOptions, MetricMap, Server, connect};
-use gpucost::sources::{Detail, MetricAsk, Readings};
+use gpucost::sources::{Detail, MetricRequest, Readings};
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ pub fn read(url: &str, launched: &BTreeMap<&str, Launched>) -> Vec<DeviceUse> {
     };
     let server = connect(server, ClientOptions::default(), MetricMap::builtin()).expect("a URL");
     let shapes = BTreeMap::new();
-    let ask = MetricAsk {
+    let ask = MetricRequest {
         fleet: &instances,
         instances: &instances,
         shapes: &shapes,

@@ -4,7 +4,7 @@
 use crate::rules::builder::{A10G_MIB, Machine, as_of, audited, estate, flat, g5};
 use crate::rules::committed::{by_day, machine, owned};
 use crate::rules::fixtures::decimal;
-use gpucost::analysis::{DayFacts, KeptAudit, audit};
+use gpucost::analysis::{DayFacts, StoredAudit, audit};
 use gpucost::domain::{
     ActionKind, CostKind, CostSource, InstanceState, Money, Policy, PurchaseOption, Risk,
     TagFilter, Volume, WorkloadDay,
@@ -19,24 +19,24 @@ use std::collections::BTreeSet;
 const POLICY_HOURS: u32 = 730;
 
 /// Kept when the whole window was over for six hours.
-fn kept(estate: &Estate) -> KeptAudit {
+fn kept(estate: &Estate) -> StoredAudit {
     kept_after(estate, 6 * 60)
 }
 
-fn kept_after(estate: &Estate, minutes: i64) -> KeptAudit {
+fn kept_after(estate: &Estate, minutes: i64) -> StoredAudit {
     let policy = Policy::default();
     assert_eq!(policy.hours_per_month, Decimal::from(POLICY_HOURS));
     let read_at = estate.window.end + SignedDuration::from_mins(minutes);
     let facts = DayFacts::of(estate, &policy, read_at);
-    KeptAudit::of(&audited(estate), &facts, policy.hours_per_month)
+    StoredAudit::of(&audited(estate), &facts, policy.hours_per_month)
 }
 
 /// The rows of a day.
-fn on(kept: &KeptAudit, day: Date) -> Vec<&WorkloadDay> {
+fn on(kept: &StoredAudit, day: Date) -> Vec<&WorkloadDay> {
     kept.rows.iter().filter(|row| row.day == day).collect()
 }
 
-fn only(kept: &KeptAudit, day: Date) -> &WorkloadDay {
+fn only(kept: &StoredAudit, day: Date) -> &WorkloadDay {
     let rows = on(kept, day);
     let [row] = rows[..] else {
         panic!("{rows:?}");
@@ -110,7 +110,7 @@ fn a_discount_lowers_what_was_contracted_and_not_the_list() {
     let read_at = as_of() + SignedDuration::from_hours(6);
     let facts = DayFacts::of(&estate, &policy, read_at);
     let found = audit(&estate, &policy, Risk::Medium);
-    let kept = KeptAudit::of(&found, &facts, policy.hours_per_month);
+    let kept = StoredAudit::of(&found, &facts, policy.hours_per_month);
     let row = only(&kept, date(2026, 10, 20));
     assert_eq!(amount(row.list).as_deref(), Some("24.144"));
     // 1.006 × 0.9 = 0.9054, × 24.

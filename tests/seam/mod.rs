@@ -14,8 +14,9 @@ use gpucost::domain::{
 use gpucost::gather::{GatherError, GatherOptions, Refine, gather};
 use gpucost::sources::files::{Recorder, parse_estate, write_recorded};
 use gpucost::sources::{
-    Account, Answer, ByTheHour, CommitmentSource, Connection, Detail, Found, Inventory, MetricAsk,
-    MetricCalls, MetricServer, MetricSource, PriceAsk, PriceSource, Readings, SourceError,
+    Account, Answer, ByTheHour, CommitmentSource, Connection, Detail, Found, Inventory,
+    MetricCalls, MetricRequest, MetricServer, MetricSource, PriceQuery, PriceSource, Readings,
+    SourceError,
 };
 use gpucost::usage::{Estate, Points, Series, UsageBuilder};
 use jiff::{SignedDuration, Timestamp};
@@ -148,7 +149,7 @@ impl MetricSource for Clock {
         self.answers
     }
 
-    fn plan<'a>(&'a self, ask: MetricAsk<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
+    fn plan<'a>(&'a self, ask: MetricRequest<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
         let call = async move {
             let is_known = |one: &Instance| ask.fleet.contains(one);
             assert!(ask.instances.iter().all(is_known));
@@ -191,7 +192,7 @@ impl MetricSource for Meter {
         if self.adds_up { 3_600 } else { 300 }
     }
 
-    fn plan<'a>(&'a self, ask: MetricAsk<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
+    fn plan<'a>(&'a self, ask: MetricRequest<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
         let call = async move {
             self.calls.set(self.calls.get() + 1);
             let series = self.series(ask.window, ask.period_seconds);
@@ -216,7 +217,7 @@ impl MetricSource for Meter {
 struct TwoDollars;
 
 impl PriceSource for TwoDollars {
-    fn quotes<'a>(&'a self, ask: &'a PriceAsk) -> Answer<'a, Gathered<PriceBook>> {
+    fn quotes<'a>(&'a self, ask: &'a PriceQuery) -> Answer<'a, Gathered<PriceBook>> {
         let mut book = PriceBook::default();
         for wanted in &ask.on_demand {
             for name in &wanted.in_use {

@@ -4,7 +4,7 @@ use super::{REGION, accounts, id_of, level, now, options, wait};
 use gpucost::analysis::audit;
 use gpucost::domain::{Policy, Risk, Window};
 use gpucost::gather::{GatherError, GatherOptions, gather};
-use gpucost::sources::files::{History, KeptMachine, ROLLED_UP};
+use gpucost::sources::files::{History, ROLLED_UP, StoredMachine};
 use gpucost::sources::store::{BucketAccess, Place};
 use gpucost::usage::UsageBuilder;
 use jiff::tz::TimeZone;
@@ -39,7 +39,7 @@ fn keep(folder: &Path) {
             series.iter().for_each(|one| usage.add(one));
         }
         let usages = usage.finish();
-        let machines = ["box-a", "box-b"].map(|id| KeptMachine {
+        let machines = ["box-a", "box-b"].map(|id| StoredMachine {
             account: "lab".to_owned(),
             region: REGION.to_owned(),
             instance: id_of(id),

@@ -1,7 +1,7 @@
 //! Forbidden findings, and how old a price may be.
 
 use super::baseline::{Baseline, Past};
-use super::judged::{Judge, Judged, Words, open_silences, place, unseen};
+use super::evaluation::{Judge, RuleEvaluation, Words, open_silences, place, unseen};
 use super::{Forbidden, GatePolicy, Violation, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
@@ -21,7 +21,7 @@ pub(super) fn forbidden(
     audit: &Audit,
     policy: &GatePolicy,
     baseline: Option<&Baseline>,
-) -> Vec<Judged> {
+) -> Vec<RuleEvaluation> {
     let judge_one = |ban| judge_ban(audit, policy, ban, baseline);
     policy.forbidden.iter().map(judge_one).collect()
 }
@@ -31,7 +31,7 @@ fn judge_ban(
     policy: &GatePolicy,
     ban: &Forbidden,
     baseline: Option<&Baseline>,
-) -> Judged {
+) -> RuleEvaluation {
     let limit = match ban.severity {
         Severity::Info => "no finding".to_owned(),
         Severity::Warning => "no warning or critical finding".to_owned(),
@@ -230,7 +230,11 @@ fn hides_claims(gap: &Gap) -> bool {
         })
 }
 
-pub(super) fn price_age(audit: &Audit, policy: &GatePolicy, as_of: Timestamp) -> Option<Judged> {
+pub(super) fn price_age(
+    audit: &Audit,
+    policy: &GatePolicy,
+    as_of: Timestamp,
+) -> Option<RuleEvaluation> {
     let workloads = &audit.workloads;
     let is_unpriced = workloads.iter().any(|one| one.workload.unpriced.is_some());
     let oldest = audit.prices.oldest_seen_on();
@@ -246,7 +250,7 @@ pub(super) fn age_of_prices(
     is_unpriced: bool,
     policy: &GatePolicy,
     as_of: Timestamp,
-) -> Option<Judged> {
+) -> Option<RuleEvaluation> {
     let limit = policy.price_age?;
     let most = span(limit.max_age.as_hours());
     let limit_words = format!("at most {most}");

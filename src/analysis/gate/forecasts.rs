@@ -1,7 +1,7 @@
 //! Budgets of the month: what was spent of it, and what it is forecast to end at.
 
 use super::baseline::Past;
-use super::judged::{Judge, Judged, Words};
+use super::evaluation::{Judge, RuleEvaluation, Words};
 use super::{Budget, BudgetBasis, GatePolicy, Scope, policy_rule};
 use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Money, PastGap, RecordedRun, Severity, WorkloadDay,
@@ -35,7 +35,7 @@ pub(super) fn budgets(
     policy: &GatePolicy,
     history: Option<&SpendHistory>,
     as_of: Timestamp,
-) -> Vec<Judged> {
+) -> Vec<RuleEvaluation> {
     let budgets = policy.budgets.iter();
     let of_month = budgets.filter(|budget| budget.basis == BudgetBasis::Forecast);
     of_month
@@ -48,7 +48,7 @@ fn judge(
     budget: &Budget,
     history: Option<&SpendHistory>,
     as_of: Timestamp,
-) -> Judged {
+) -> RuleEvaluation {
     let today = date_of(as_of);
     let month = Horizon::Month.around(today);
     let words = format!("{} in {}", budget.monthly_limit, name_of(month));

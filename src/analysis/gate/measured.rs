@@ -1,10 +1,10 @@
 //! Floors of utilization and of metrics coverage.
 
 use super::baseline::{Baseline, Past};
-use super::judged::{Judge, Judged, Words, called, explain, unseen};
+use super::evaluation::{Judge, RuleEvaluation, Words, called, explain, unseen};
 use super::report::SAME_ESTATE;
 use super::{GatePolicy, UtilizationFloor, policy_rule};
-use crate::analysis::remedy::{Asked, advise};
+use crate::analysis::remedy::{QueriedSources, advise};
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
     AcceleratorKind, Cause, CauseKind, Gap, KindBasis, Severity, Signal, WorkloadKind, counted,
@@ -17,7 +17,7 @@ pub(super) fn utilization(
     audit: &Audit,
     policy: &GatePolicy,
     baseline: Option<&Baseline>,
-) -> Vec<Judged> {
+) -> Vec<RuleEvaluation> {
     policy
         .utilization
         .iter()
@@ -31,7 +31,7 @@ fn judge_kind(
     kind: WorkloadKind,
     floor: UtilizationFloor,
     baseline: Option<&Baseline>,
-) -> Judged {
+) -> RuleEvaluation {
     let least = floor.mean_percent;
     let mut judge = Judge::new(
         policy,
@@ -48,7 +48,7 @@ fn judge_kind(
         }
         match judged_mean(audited) {
             Err(mut gap) => {
-                let asked = Asked::of(&audit.api, audit.source);
+                let asked = QueriedSources::of(&audit.api, audit.source);
                 advise(&mut gap, workload.key.provider, asked);
                 judge.missing_data(&gap);
             }
@@ -135,7 +135,7 @@ pub(super) fn coverage(
     audit: &Audit,
     policy: &GatePolicy,
     baseline: Option<&Baseline>,
-) -> Option<Judged> {
+) -> Option<RuleEvaluation> {
     let floor = policy.coverage?;
     let least = floor.percent;
     let limit = format!("at least {least}%");

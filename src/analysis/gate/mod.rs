@@ -2,10 +2,10 @@
 //! be judged. Nothing passes for missing data.
 
 mod baseline;
+mod evaluation;
 mod findings;
 mod forecasts;
 mod glob;
-mod judged;
 mod measured;
 mod names;
 mod planned;
@@ -98,7 +98,7 @@ fn empty_scopes(audit: &Audit, policy: &GatePolicy) -> Vec<Violation> {
         observed: "no workload".to_owned(),
         limit: format!("{} per month", budget.monthly_limit),
         monthly: None,
-        place: judged::place(policy, budget.line),
+        place: evaluation::place(policy, budget.line),
         fingerprint: format!("{}:{}", policy_rule::EMPTY_SCOPE, budget.scope),
         steps: vec!["check the spelling and the scope of the audit".to_owned()],
         baseline_state: None,
@@ -124,7 +124,7 @@ fn ignored(audit: &Audit, policy: &GatePolicy) -> Vec<Violation> {
             title: format!(
                 "{} is evaluated by budget, tags, types, regions and coverage only, because \
                  its gpucost:ignore tag says: {reason}",
-                judged::called(audited)
+                evaluation::called(audited)
             ),
             observed: "ignored by tag".to_owned(),
             limit: "every rule".to_owned(),

@@ -1,7 +1,7 @@
 //! Required tags, and which types and regions may be used.
 
 use super::baseline::{Baseline, Past};
-use super::judged::{Judge, Judged, Words, called, explain, has_unread_tags, unseen};
+use super::evaluation::{Judge, RuleEvaluation, Words, called, explain, has_unread_tags, unseen};
 use super::report::SAME_ESTATE;
 use super::{Allowance, GatePolicy, Refusal, RequiredTag, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload, Entry, entries_of};
@@ -9,7 +9,11 @@ use crate::domain::{Hidden, Money, Severity, counted, shell_word};
 use crate::savings::UnusedCommitment;
 
 /// Every required tag.
-pub(super) fn tags(audit: &Audit, policy: &GatePolicy, baseline: Option<&Baseline>) -> Vec<Judged> {
+pub(super) fn tags(
+    audit: &Audit,
+    policy: &GatePolicy,
+    baseline: Option<&Baseline>,
+) -> Vec<RuleEvaluation> {
     let judge_one = |required| judge_tag(audit, policy, required, baseline);
     policy.required_tags.iter().map(judge_one).collect()
 }
@@ -19,7 +23,7 @@ fn judge_tag(
     policy: &GatePolicy,
     required: &RequiredTag,
     baseline: Option<&Baseline>,
-) -> Judged {
+) -> RuleEvaluation {
     let key = &required.key;
     let mut judge = Judge::new(
         policy,
@@ -126,12 +130,12 @@ pub(super) fn places(
     audit: &Audit,
     policy: &GatePolicy,
     baseline: Option<&Baseline>,
-) -> Vec<Judged> {
+) -> Vec<RuleEvaluation> {
     let types = judge_names(
         audit,
         policy,
         baseline,
-        &Asked {
+        &NameRule {
             rule: policy_rule::TYPES,
             noun: "instance type",
             allowance: &policy.types,
@@ -144,7 +148,7 @@ pub(super) fn places(
         audit,
         policy,
         baseline,
-        &Asked {
+        &NameRule {
             rule: policy_rule::REGIONS,
             noun: "region",
             allowance: &policy.regions,
@@ -157,7 +161,7 @@ pub(super) fn places(
 }
 
 /// One sort of names.
-struct Asked<'a> {
+struct NameRule<'a> {
     rule: &'static str,
     noun: &'static str,
     allowance: &'a Allowance,
@@ -170,8 +174,8 @@ fn judge_names(
     audit: &Audit,
     policy: &GatePolicy,
     baseline: Option<&Baseline>,
-    asked: &Asked<'_>,
-) -> Option<Judged> {
+    asked: &NameRule<'_>,
+) -> Option<RuleEvaluation> {
     let line = asked.allowance.line()?;
     let mut judge = Judge::new(
         policy,

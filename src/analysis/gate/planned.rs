@@ -2,7 +2,7 @@
 //! rules that need no measurement.
 
 use super::baseline::Past;
-use super::judged::{Judge, Judged, Words};
+use super::evaluation::{Judge, RuleEvaluation, Words};
 use super::{
     Allowance, Budget, BudgetBasis, GatePolicy, GateReport, Place, RequiredTag, Scope, Violation,
     line_of, policy_rule, spelling, suppress,
@@ -43,7 +43,7 @@ pub fn gate_plan(
         policy: &policy,
         file,
     };
-    let mut judged: Vec<Judged> = Vec::new();
+    let mut judged: Vec<RuleEvaluation> = Vec::new();
     let run_rate = policy.budgets.iter();
     let run_rate = run_rate.filter(|budget| budget.basis == BudgetBasis::RunRate);
     judged.extend(run_rate.map(|budget| gate.budget(budget)));
@@ -94,7 +94,7 @@ pub fn unjudged_by_plan(policy: &GatePolicy) -> Vec<&'static str> {
 }
 
 /// One sort of names.
-struct Asked<'a> {
+struct NameRule<'a> {
     rule: &'static str,
     noun: &'static str,
     allowance: &'a Allowance,
@@ -139,7 +139,7 @@ impl PlanGate<'_> {
         rows.filter_map(|row| Some((row, row.accelerated_after()?)))
     }
 
-    fn budget(&self, budget: &Budget) -> Judged {
+    fn budget(&self, budget: &Budget) -> RuleEvaluation {
         let limit = budget.monthly_limit;
         let zero = Money::zero(limit.currency());
         let words = format!("{limit} per month");
@@ -235,7 +235,7 @@ impl PlanGate<'_> {
         judge.done()
     }
 
-    fn tag(&self, required: &RequiredTag) -> Judged {
+    fn tag(&self, required: &RequiredTag) -> RuleEvaluation {
         let key = &required.key;
         let limit = format!("the tag {key}");
         let mut judge = self.judge(policy_rule::REQUIRED_TAGS, &limit, required.line);
@@ -282,8 +282,8 @@ impl PlanGate<'_> {
         judge.done()
     }
 
-    fn types(&self) -> Option<Judged> {
-        self.names(&Asked {
+    fn types(&self) -> Option<RuleEvaluation> {
+        self.names(&NameRule {
             rule: policy_rule::TYPES,
             noun: "instance type",
             allowance: &self.policy.types,
@@ -293,8 +293,8 @@ impl PlanGate<'_> {
         })
     }
 
-    fn regions(&self) -> Option<Judged> {
-        self.names(&Asked {
+    fn regions(&self) -> Option<RuleEvaluation> {
+        self.names(&NameRule {
             rule: policy_rule::REGIONS,
             noun: "region",
             allowance: &self.policy.regions,
@@ -307,7 +307,7 @@ impl PlanGate<'_> {
         })
     }
 
-    fn names(&self, asked: &Asked<'_>) -> Option<Judged> {
+    fn names(&self, asked: &NameRule<'_>) -> Option<RuleEvaluation> {
         let line = asked.allowance.line()?;
         let mut judge = self.judge(asked.rule, &asked.allowance.limit(), line);
         let mut kept = Kept::default();

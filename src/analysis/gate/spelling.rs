@@ -1,7 +1,7 @@
 //! How names in a policy are spelled. A name that nothing has denies nothing, so
 //! that an error in it would open the gate.
 
-use super::judged::place;
+use super::evaluation::place;
 use super::{Allowance, GatePolicy, Glob, Violation, policy_rule};
 use crate::catalog::{bundled_region_names, has_form_of_type, leading_region, shapes};
 use crate::domain::{Severity, nearest_names};

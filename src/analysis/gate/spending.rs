@@ -1,8 +1,8 @@
 //! Budgets and limits of waste.
 
 use super::baseline::{Baseline, Past};
-use super::judged::{
-    Judge, Judged, Words, concerns_region, is_about_idleness, open_silences, unseen,
+use super::evaluation::{
+    Judge, RuleEvaluation, Words, concerns_region, is_about_idleness, open_silences, unseen,
 };
 use super::{Budget, BudgetBasis, GatePolicy, Scope, policy_rule};
 use crate::analysis::{Audit, AuditedWorkload, Entry, EntrySubject, ledger};
@@ -27,7 +27,7 @@ pub(super) fn budgets(
     audit: &Audit,
     policy: &GatePolicy,
     baseline: Option<&Baseline>,
-) -> Vec<Judged> {
+) -> Vec<RuleEvaluation> {
     let judge_one = |budget| judge_budget(audit, policy, budget, baseline);
     let run_rate = run_rate_budgets(policy);
     run_rate.map(judge_one).collect()
@@ -44,7 +44,7 @@ fn judge_budget(
     policy: &GatePolicy,
     budget: &Budget,
     baseline: Option<&Baseline>,
-) -> Judged {
+) -> RuleEvaluation {
     let limit = budget.monthly_limit;
     let words_of_limit = format!("{limit} per month");
     let mut judge = Judge::new(
@@ -182,7 +182,7 @@ pub(super) fn waste(
     audit: &Audit,
     policy: &GatePolicy,
     baseline: Option<&Baseline>,
-) -> Vec<Judged> {
+) -> Vec<RuleEvaluation> {
     let Some(limits) = &policy.waste else {
         return Vec::new();
     };
@@ -201,7 +201,7 @@ fn waste_amount(
     limit: Money,
     line: usize,
     baseline: Option<&Baseline>,
-) -> Judged {
+) -> RuleEvaluation {
     let limit_words = format!("{limit} per month");
     let mut judge = Judge::new(policy, policy_rule::WASTE, EVERYTHING, &limit_words, line);
     match audit.totals.monthly_waste {
@@ -242,7 +242,7 @@ fn waste_percent(
     limit: Decimal,
     line: usize,
     baseline: Option<&Baseline>,
-) -> Judged {
+) -> RuleEvaluation {
     let limit = limit.normalize();
     let limit_words = format!("{limit}% of the cost");
     let mut judge = Judge::new(policy, policy_rule::WASTE, EVERYTHING, &limit_words, line);

@@ -1,7 +1,7 @@
 //! From what was judged to what fails: suppressions first, then the baseline.
 
 use super::baseline::{Baseline, Past};
-use super::judged::{Candidate, Judged, place};
+use super::evaluation::{Candidate, RuleEvaluation, place};
 use super::{
     BaselineState, BaselineUse, Check, CheckOutcome, GateOutcome, GatePolicy, GateReport,
     MissingData, Place, Suppressed, Suppression, Violation, policy_rule,
@@ -56,7 +56,7 @@ impl Settled {
 /// Applies suppressions and an earlier audit. `names` are those of workloads by id, by
 /// which a suppression may call what has no data.
 pub(super) fn settle(
-    judged: Vec<Judged>,
+    judged: Vec<RuleEvaluation>,
     policy: &GatePolicy,
     baseline: Option<&Baseline>,
     as_of: Timestamp,
@@ -119,8 +119,8 @@ fn valid(policy: &GatePolicy, today: Date) -> BTreeMap<(&str, &str), Vec<usize>>
 }
 
 impl Settling<'_> {
-    fn rule(&mut self, judged: Judged) {
-        let Judged {
+    fn rule(&mut self, judged: RuleEvaluation) {
+        let RuleEvaluation {
             mut check,
             violations,
             missing_data,

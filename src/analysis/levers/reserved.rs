@@ -4,7 +4,7 @@
 use super::pool_options::{
     FamilyPool, PoolOption, ReservedPool, best_option, family_pools, reserved_pool,
 };
-use crate::analysis::plan::{Owned, unknown_rate};
+use crate::analysis::plan::{EstateCommitments, unknown_rate};
 use crate::analysis::workloads::Grouped;
 use crate::analysis::{Audit, PriceUse};
 use crate::catalog::Prices;
@@ -13,7 +13,8 @@ use crate::domain::{
     Money, Policy, PriceQuote, PurchaseOption, ResourceId, Window, Workload,
 };
 use crate::savings::{
-    Bought, CommitmentUse, InstanceCoverage, MemberHours, UnusedCommitment, pooled_hours,
+    CommitmentUse, ExistingCommitments, InstanceCoverage, MemberHours, UnusedCommitment,
+    pooled_hours,
 };
 use crate::usage::Estate;
 use jiff::Timestamp;
@@ -133,7 +134,8 @@ pub fn assess_commitments(estate: &Estate, policy: &Policy) -> ReservedFleet {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
     // As EC2 bills them: what is covered is taken off hour by hour below.
     let measured = estate.measured();
-    let (groups, _, mut gaps, owned) = Owned::beside_groups((estate, &measured), &prices, policy);
+    let (groups, _, mut gaps, owned) =
+        EstateCommitments::beside_groups((estate, &measured), &prices, policy);
     gaps.extend(estate.gaps.iter().cloned());
     let fleet = Fleet {
         bought: owned.bought(),
@@ -171,7 +173,7 @@ fn least_first(options: &[PoolOption]) -> std::cmp::Reverse<Option<Decimal>> {
 
 /// The fleet, instance by instance.
 struct Fleet<'a> {
-    bought: Bought<'a>,
+    bought: ExistingCommitments<'a>,
     covered: BTreeMap<&'a ResourceId, &'a InstanceCoverage>,
     window: Window,
     policy: &'a Policy,

@@ -1,7 +1,7 @@
 //! The spot market for every workload, or for one type: prices by zone, what
 //! interruptions cost, what is saved, and who may go there.
 
-use crate::analysis::plan::Owned;
+use crate::analysis::plan::EstateCommitments;
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::catalog::{Prices, bundled_interruption_band};
 use crate::domain::{
@@ -9,7 +9,7 @@ use crate::domain::{
     PurchaseOption, Risk, SpotHistory, Workload, WorkloadKind,
 };
 use crate::savings::{
-    Checkpointing, Ineligible, LeftOut, SpotCase, SpotFigures, is_launchable, nodes_of_job,
+    Checkpointing, Ineligible, SkipReason, SpotCase, SpotFigures, is_launchable, nodes_of_job,
     spot_figures, spot_offer, spot_price,
 };
 use crate::usage::Estate;
@@ -178,11 +178,13 @@ fn planned(
 /// Why the plan leaves what could move where it is.
 fn stays(one: &AuditedWorkload) -> String {
     match one.left_out.get(&ActionKind::Spot) {
-        Some(LeftOut::Risk(risk)) => format!("it needs `--risk {risk}`"),
-        Some(LeftOut::Instead(kind)) => format!("the plan takes {kind} instead, which costs less"),
-        Some(LeftOut::SavesNothing) => "it saves nothing after the other actions".to_owned(),
-        Some(LeftOut::Rejected) => "the policy rejects it".to_owned(),
-        Some(LeftOut::Target) => "less risky actions reach the target".to_owned(),
+        Some(SkipReason::Risk(risk)) => format!("it needs `--risk {risk}`"),
+        Some(SkipReason::Instead(kind)) => {
+            format!("the plan takes {kind} instead, which costs less")
+        }
+        Some(SkipReason::SavesNothing) => "it saves nothing after the other actions".to_owned(),
+        Some(SkipReason::Rejected) => "the policy rejects it".to_owned(),
+        Some(SkipReason::Target) => "less risky actions reach the target".to_owned(),
         None => match one.actions.first() {
             Some(action) => format!("the plan leaves nothing to move: {}", action.kind()),
             None => "the plan leaves it as it is".to_owned(),
@@ -231,7 +233,7 @@ pub fn assess_fleet(
     checkpointing: Checkpointing,
 ) -> SpotReport {
     let prices = Prices::new(&estate.prices, &policy.discount_percent);
-    let (workloads, mut gaps, _) = Owned::groups(estate, &prices, policy);
+    let (workloads, mut gaps, _) = EstateCommitments::groups(estate, &prices, policy);
     gaps.extend(estate.gaps.iter().cloned());
     let mut assessments: Vec<SpotAssessment> = workloads
         .iter()

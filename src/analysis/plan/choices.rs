@@ -2,7 +2,7 @@
 
 use super::planning::{Offers, saved};
 use crate::domain::{Action, ActionKind, CommitmentPool, Policy, Risk};
-use crate::savings::{LeftOut, Purchase, RejectedKinds, ScopeChange};
+use crate::savings::{Purchase, RejectedKinds, ScopeChange, SkipReason};
 use std::collections::BTreeMap;
 
 /// What the plan of an audit was chosen from, at every level of risk that was weighed.
@@ -13,7 +13,7 @@ pub struct Choices {
 }
 
 /// What a plan does with one workload, and what it does without.
-type Chosen = (Vec<Action>, BTreeMap<ActionKind, LeftOut>);
+type Chosen = (Vec<Action>, BTreeMap<ActionKind, SkipReason>);
 
 /// A plan that was made again.
 pub(in crate::analysis) struct Replanned {

@@ -3,14 +3,14 @@
 use crate::analysis::AuditedWorkload;
 use crate::domain::{Clusters, InstanceCost, Lifecycle, PurchaseOption, ResourceId};
 use crate::rules::MachineFacts;
-use crate::savings::{Bought, Ending};
+use crate::savings::{Ending, ExistingCommitments};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of the machines of nodes, by machine.
 pub(in crate::analysis) fn machine_facts<'a>(
     audited: &'a [AuditedWorkload],
     clusters: &Clusters,
-    bought: &Bought<'_>,
+    bought: &ExistingCommitments<'_>,
 ) -> BTreeMap<&'a ResourceId, MachineFacts<'a>> {
     let nodes: BTreeSet<&ResourceId> = clusters.nodes.iter().map(|one| &one.machine).collect();
     let mut machines = BTreeMap::new();

@@ -8,5 +8,5 @@ mod planning;
 
 pub use self::choices::Choices;
 pub(super) use self::machines::machine_facts;
-pub(super) use self::owned::{Owned, unknown_rate};
+pub(super) use self::owned::{EstateCommitments, unknown_rate};
 pub(super) use self::planning::{Offers, Planned, Planner, rejected_kinds};

@@ -10,22 +10,22 @@ use crate::domain::{
 };
 use crate::rules::commitment_findings;
 use crate::savings::{
-    Bought, Class, Coverage, Existing, OtherHours, Room, Standing, Unused, UnusedCommitment,
-    commitment_rates, existing_coverage, instances,
+    Class, Coverage, Existing, ExistingCommitments, OtherHours, Room, Standing, Unused,
+    UnusedCommitment, commitment_rates, existing_coverage, instances,
 };
 use crate::usage::{Estate, Usages, WeekUsage};
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The commitments of an estate and what they cover.
-pub(in crate::analysis) struct Owned<'a> {
+pub(in crate::analysis) struct EstateCommitments<'a> {
     estate: &'a Estate,
     prices: &'a Prices<'a>,
     policy: &'a Policy,
     coverage: Coverage,
 }
 
-impl<'a> Owned<'a> {
+impl<'a> EstateCommitments<'a> {
     /// The workloads of an estate at list price, but for Capacity Blocks, with what commitments cover of them.
     pub(in crate::analysis) fn beside_groups(
         (estate, usage): (&'a Estate, &Usages),
@@ -148,8 +148,8 @@ impl<'a> Owned<'a> {
     }
 
     /// What is bought, as far as it decides about a lever.
-    pub(in crate::analysis) fn bought(&self) -> Bought<'a> {
-        Bought {
+    pub(in crate::analysis) fn bought(&self) -> ExistingCommitments<'a> {
+        ExistingCommitments {
             commitments: &self.estate.commitments,
             prices: self.prices,
             as_of: self.estate.as_of,

@@ -1,6 +1,6 @@
 //! From what could be done about each workload to one plan.
 
-use super::owned::{Owned, unknown_rate};
+use super::owned::{EstateCommitments, unknown_rate};
 use crate::analysis::PriceUse;
 use crate::analysis::workloads::Grouped;
 use crate::catalog::{self, Prices};
@@ -9,8 +9,8 @@ use crate::domain::{
     RejectedAction, Risk, WORK, WorkUnit, Workload, WorkloadKind,
 };
 use crate::savings::{
-    Alternatives, Bought, Existing, Facts, HeldMachines, Members, NOTHING_SMALLER, Plan, Proposals,
-    Refusal, RejectedKinds, TermOffer, Terms, commitment_pools, plan, propose,
+    Alternatives, Existing, ExistingCommitments, Facts, HeldMachines, Members, NOTHING_SMALLER,
+    Plan, Proposals, Refusal, RejectedKinds, TermOffer, Terms, commitment_pools, plan, propose,
 };
 use crate::usage::{Estate, Timeline};
 use rayon::prelude::*;
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(in crate::analysis) struct Planner<'a> {
     pub prices: &'a Prices<'a>,
     pub policy: &'a Policy,
-    pub owned: &'a Owned<'a>,
+    pub owned: &'a EstateCommitments<'a>,
     pub estate: &'a Estate,
     pub accepted: Risk,
     pub keeps_types: bool,
@@ -410,7 +410,7 @@ fn missing_data(reason: &Refusal, workload: &Workload) -> Option<Gap> {
 
 /// The caveat of actions on hours that a savings plan of unknown rate may pay for: it is not
 /// known whether their dollars come.
-fn doubt(workload: &Workload, bought: Bought<'_>) -> Option<String> {
+fn doubt(workload: &Workload, bought: ExistingCommitments<'_>) -> Option<String> {
     let mut members = workload.members.iter();
     members.find_map(|one| bought.doubt(workload, one))
 }

@@ -14,4 +14,4 @@ mod run;
 pub use daily::{DayCost, day_costs};
 pub use expectation::{RecordedExpectation, TooManyHours};
 pub use facts::DayFacts;
-pub use run::KeptAudit;
+pub use run::StoredAudit;

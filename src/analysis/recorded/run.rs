@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 /// An audit as it is kept: the run, what each workload cost on each day, and what the plan
 /// advised.
 #[derive(Debug, Clone, PartialEq)]
-pub struct KeptAudit {
+pub struct StoredAudit {
     pub run: RecordedRun,
     /// By day.
     pub rows: Vec<WorkloadDay>,
@@ -25,7 +25,7 @@ pub struct KeptAudit {
     pub hours: Vec<InstanceHour>,
 }
 
-impl KeptAudit {
+impl StoredAudit {
     /// Of every day of which there are facts.
     pub fn of(audit: &Audit, facts: &DayFacts, hours_per_month: Decimal) -> Self {
         let past = PastAudit::of(audit);

@@ -21,7 +21,7 @@ pub(super) struct Profiles<'a> {
 }
 
 /// What complete runs say about a workload.
-struct Judged {
+struct ProfileEvaluation {
     usage: Vec<InstanceUsage>,
     summary: UtilizationSummary,
     basis: ProfileBasis,
@@ -156,7 +156,11 @@ impl<'a> Profiles<'a> {
         }
     }
 
-    fn judged(&self, workload: &Workload, instances: &[&Instance]) -> Result<Judged, String> {
+    fn judged(
+        &self,
+        workload: &Workload,
+        instances: &[&Instance],
+    ) -> Result<ProfileEvaluation, String> {
         let (window, period) = self.grid();
         let offer = workload.shape.as_ref().and_then(|shape| shape.gpu.as_ref());
         self.ask_runs(instances)?;
@@ -193,7 +197,7 @@ impl<'a> Profiles<'a> {
         }
         self.narrow(&mut summary, &all_runs);
         let seconds: f64 = all_runs.iter().map(|run| run.seconds()).sum();
-        Ok(Judged {
+        Ok(ProfileEvaluation {
             usage,
             summary,
             basis: ProfileBasis::Judged {

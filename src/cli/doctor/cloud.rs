@@ -27,7 +27,7 @@ const LIST_ACCOUNTS: &str = "organizations:ListAccounts";
 const ASSUME: &str = "sts:AssumeRole";
 
 /// What is asked of which account.
-pub(super) struct Asked {
+pub(super) struct AccountProbe {
     options: AwsOptions,
     regions: Option<Vec<String>>,
     namespace: String,
@@ -36,7 +36,7 @@ pub(super) struct Asked {
     reads_prices: bool,
 }
 
-impl Asked {
+impl AccountProbe {
     /// Of the flags of an audit; absent where it reads no account.
     pub(super) fn of(
         args: &EstateArgs,

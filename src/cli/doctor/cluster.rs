@@ -16,9 +16,9 @@ const NAME: &str = "API server";
 const NODES: &str = "kubernetes:nodes";
 
 /// The cluster of `--kubernetes`.
-pub(super) struct Asked(LiveCluster);
+pub(super) struct ClusterProbe(LiveCluster);
 
-impl Asked {
+impl ClusterProbe {
     /// Of the flags of an audit; absent where it reads none.
     pub(super) fn of(args: &KubernetesArgs, io: &Io<'_>) -> Result<Option<Self>, Failure> {
         if !args.kubernetes {

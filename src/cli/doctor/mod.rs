@@ -31,9 +31,9 @@ pub(super) fn run(args: &DoctorArgs, io: &mut Io<'_>) -> Result<ExitCode, Failur
     let settings = estate::settings(&args.estate.out, io)?;
     let format = audit::format(args.format, &settings, io)?;
     let asked = &args.estate;
-    let account = cloud::Asked::of(asked, &settings, io)?;
-    let servers = servers::Asked::of(asked, &settings, io)?;
-    let cluster = cluster::Asked::of(&asked.kubernetes, io)?;
+    let account = cloud::AccountProbe::of(asked, &settings, io)?;
+    let servers = servers::ServerProbe::of(asked, &settings, io)?;
+    let cluster = cluster::ClusterProbe::of(&asked.kubernetes, io)?;
     let without_cluster = cluster::not_asked(io);
     let aws = estate::aws_options(&asked.aws, &settings, io);
     let access = usage_history::bucket_access(&aws, io);

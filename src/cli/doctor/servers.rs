@@ -13,12 +13,12 @@ use jiff::{SignedDuration, Timestamp};
 const WITHIN: SignedDuration = SignedDuration::from_secs(10);
 
 /// Which servers are asked, and for which metrics.
-pub(super) struct Asked {
+pub(super) struct ServerProbe {
     servers: Vec<(Server, ClientOptions)>,
     map: MetricMap,
 }
 
-impl Asked {
+impl ServerProbe {
     pub(super) fn of(
         args: &EstateArgs,
         settings: &SettingsFile,

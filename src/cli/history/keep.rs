@@ -1,13 +1,13 @@
 //! Keeping an audit.
 
 use super::places::Opening;
-use crate::analysis::{Audit, DayFacts, KeptAudit};
+use crate::analysis::{Audit, DayFacts, StoredAudit};
 use crate::cli::args::{EstateArgs, OutputArgs};
 use crate::cli::exit::Failure;
 use crate::cli::{Io, estate};
 use crate::config::SettingsFile;
 use crate::domain::{Policy, latest_believed};
-use crate::report::{KeptRun, kept_run_text};
+use crate::report::{StoredRun, kept_run_text};
 use crate::sources::files::{HistoryError, Records};
 use crate::sources::store::Place;
 use crate::usage::Estate;
@@ -68,12 +68,12 @@ impl Keeping {
         out: &OutputArgs,
         io: &Io<'_>,
     ) -> Result<String, Failure> {
-        let mut kept = KeptAudit::of(audit, &self.facts, policy.hours_per_month);
+        let mut kept = StoredAudit::of(audit, &self.facts, policy.hours_per_month);
         let now = io.now;
         let is_new = self.history.run(out, io, async |records: Records| {
             record(&records.at(now), &mut kept).await
         })?;
-        Ok(kept_run_text(&KeptRun {
+        Ok(kept_run_text(&StoredRun {
             run_id: &kept.run.run_id,
             place: &self.history.place.to_string(),
             days: &kept.run.days,
@@ -84,13 +84,13 @@ impl Keeping {
 }
 
 /// Keeps what is new of an audit; whether it was not kept before.
-async fn record(records: &Records, kept: &mut KeptAudit) -> Result<bool, HistoryError> {
+async fn record(records: &Records, kept: &mut StoredAudit) -> Result<bool, HistoryError> {
     let known = records.kept().await?;
     if known.has(&kept.run.run_id) {
         return Ok(false);
     }
     kept.leave_out(&known.days(&kept.run.scope));
-    let KeptAudit {
+    let StoredAudit {
         run,
         rows,
         actions,

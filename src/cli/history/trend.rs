@@ -12,7 +12,7 @@ use crate::domain::{
 };
 use crate::report::history_answer;
 use crate::sources::files::read_dated_units;
-use crate::trend::{AnomalyLimits, Ledger, Overview, TrendAsk, TrendKey, UnknownUnits};
+use crate::trend::{AnomalyLimits, Ledger, Overview, TrendKey, TrendRequest, UnknownUnits};
 
 pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let settings = estate::settings(&args.out, io)?;
@@ -24,7 +24,7 @@ pub(super) fn run(args: &TrendArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
     let ledger = Ledger::of(recorded.rows, &recorded.runs, io.now);
     let book = known_prices::book(args.offline, &settings, io)?;
     let today = |region: &str, name: &str| public_price(&book, region, name);
-    let ask = TrendAsk {
+    let ask = TrendRequest {
         step: args.step,
         key: key(args),
         since: args.since,

@@ -3,7 +3,7 @@
 use super::command_log::CommandLog;
 use super::endpoint::Endpoint;
 use super::guard::Note;
-use super::screen::{Asked, Screen, StatusLine};
+use super::screen::{Screen, ScreenRequest, StatusLine};
 use crate::domain::{Classification, HourlyRate, Sample, safe};
 use crate::profiling::{Profiler, RunStatus};
 use crate::report::{LiveView, alert_line, live_openmetrics, status_line};
@@ -121,7 +121,7 @@ impl<'a> Display<'a> {
     }
 
     /// What the user asks for.
-    pub(super) fn asked(&mut self) -> Option<Asked> {
+    pub(super) fn asked(&mut self) -> Option<ScreenRequest> {
         let Place::Screen(screen) = &mut self.place else {
             return None;
         };

@@ -4,7 +4,7 @@ use super::clock::{HostClock, signed};
 use super::display::Display;
 use super::event::Event;
 use super::guard::Guard;
-use super::screen::Asked;
+use super::screen::ScreenRequest;
 use super::signals::{exit_code, forward, interrupt_all};
 use super::units::UnitLog;
 use crate::domain::{GpuSample, RunEnd, Sample};
@@ -129,8 +129,8 @@ impl Sampler<'_> {
                 match (display.asked(), self.processes.command) {
                     (Some(_), None) => return (Ending::Enough, self.end(clock, None)),
                     // The command runs on, and with it the run.
-                    (Some(Asked::Leave), Some(_)) => display.leave(),
-                    (Some(Asked::Interrupt), Some(_)) => interrupt_all(),
+                    (Some(ScreenRequest::Leave), Some(_)) => display.leave(),
+                    (Some(ScreenRequest::Interrupt), Some(_)) => interrupt_all(),
                     (None, _) => {}
                 }
                 let deadline = self.guard.as_ref().and_then(Guard::deadline);

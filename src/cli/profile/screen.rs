@@ -76,8 +76,8 @@ impl Screen {
     /// is done here.
     ///
     /// Returns what else is asked for, the most urgent of several.
-    pub fn asked(&mut self) -> Option<Asked> {
-        let mut asked: Option<Asked> = None;
+    pub fn asked(&mut self) -> Option<ScreenRequest> {
+        let mut asked: Option<ScreenRequest> = None;
         // A terminal that cannot be read from has no keys; a signal ends the run.
         while event::poll(Duration::ZERO).unwrap_or(false) {
             let Ok(event) = event::read() else { break };
@@ -101,7 +101,7 @@ impl Screen {
 
 /// What a user asks of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Asked {
+pub(super) enum ScreenRequest {
     /// To leave the view: `q` or Esc.
     Leave,
     /// To interrupt: Ctrl-C, which sends no signal while the screen is on.
@@ -111,7 +111,7 @@ pub(super) enum Asked {
 /// What a key does.
 #[derive(Debug, PartialEq, Eq)]
 enum Action {
-    Ask(Asked),
+    Ask(ScreenRequest),
     Scroll(isize),
     Redraw,
 }
@@ -122,10 +122,10 @@ const PAGE: isize = 8;
 fn action(key: KeyEvent) -> Option<Action> {
     let has_control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
-        KeyCode::Char('c') if has_control => Some(Action::Ask(Asked::Interrupt)),
+        KeyCode::Char('c') if has_control => Some(Action::Ask(ScreenRequest::Interrupt)),
         KeyCode::Char('l') if has_control => Some(Action::Redraw),
         KeyCode::Char(_) if has_control => None,
-        KeyCode::Char('q' | 'Q') | KeyCode::Esc => Some(Action::Ask(Asked::Leave)),
+        KeyCode::Char('q' | 'Q') | KeyCode::Esc => Some(Action::Ask(ScreenRequest::Leave)),
         KeyCode::Up | KeyCode::Char('k') => Some(Action::Scroll(-1)),
         KeyCode::Down | KeyCode::Char('j') => Some(Action::Scroll(1)),
         KeyCode::PageUp => Some(Action::Scroll(-PAGE)),
@@ -180,9 +180,9 @@ mod tests {
         let plain = KeyModifiers::NONE;
         let control = KeyModifiers::CONTROL;
         for (code, modifiers, asked) in [
-            (KeyCode::Char('q'), plain, Asked::Leave),
-            (KeyCode::Esc, plain, Asked::Leave),
-            (KeyCode::Char('c'), control, Asked::Interrupt),
+            (KeyCode::Char('q'), plain, ScreenRequest::Leave),
+            (KeyCode::Esc, plain, ScreenRequest::Leave),
+            (KeyCode::Char('c'), control, ScreenRequest::Interrupt),
         ] {
             assert_eq!(
                 pressed(code, modifiers),

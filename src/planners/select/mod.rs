@@ -246,7 +246,7 @@ fn nearer(left: &RefusedType, right: &RefusedType) -> Ordering {
 }
 
 /// What speaks for a type.
-struct Judged {
+struct TypeEvaluation {
     paying: Paying,
     rate: HourlyRate,
     layout: Option<Layout>,
@@ -260,7 +260,7 @@ impl Wanted {
 
     /// What speaks for a type, once for each type of numbers in which it holds the model; or
     /// against it, in the one that comes nearest.
-    fn judge(&self, one: &OfferedType) -> Result<Vec<Judged>, Refusal> {
+    fn judge(&self, one: &OfferedType) -> Result<Vec<TypeEvaluation>, Refusal> {
         if self.models.is_empty() {
             return Ok(vec![self.judge_in(one, None)?]);
         }
@@ -279,7 +279,11 @@ impl Wanted {
     }
 
     /// The way to pay for a type, its rate, and how it holds a model.
-    fn judge_in(&self, one: &OfferedType, served: Option<&ServedModel>) -> Result<Judged, Refusal> {
+    fn judge_in(
+        &self,
+        one: &OfferedType,
+        served: Option<&ServedModel>,
+    ) -> Result<TypeEvaluation, Refusal> {
         let mut layout = None;
         if one.is_cpu() {
             // A model is computed on GPUs alone.
@@ -304,7 +308,7 @@ impl Wanted {
         }
         let (paying, rate) = self.pay(one)?;
         self.ask_budget(paying, rate)?;
-        Ok(Judged {
+        Ok(TypeEvaluation {
             paying,
             rate,
             layout,
@@ -484,8 +488,8 @@ impl Wanted {
         rate.times_hours(self.billed_hours(paying)).rounded()
     }
 
-    fn selected(&self, offered: OfferedType, judged: Judged) -> SelectedType {
-        let Judged {
+    fn selected(&self, offered: OfferedType, judged: TypeEvaluation) -> SelectedType {
+        let TypeEvaluation {
             paying,
             rate,
             layout,

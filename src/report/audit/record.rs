@@ -93,10 +93,10 @@ columns! {
 }
 
 /// An audit with what it was asked for beside it.
-type Asked<'a> = (&'a Audit, Option<&'a Grouping>);
+type GroupedAudit<'a> = (&'a Audit, Option<&'a Grouping>);
 
 columns! {
-    fn extras<'a>(asked: Asked<'a>) {
+    fn extras<'a>(asked: GroupedAudit<'a>) {
         opt record[target] "target", "", Json, asked.0.target, "Only with --target: what the plan was to save.";
         rows[unit_costs] "unit_costs", "", Json, &asked.0.kpis.unit_costs, "Only with --units: what units of work cost, in the order of the file.";
         opt record[groups] "groups", "", Json, of_workloads(asked.1), "Only with --group-by: the cost by account, region, tag and so on. Rows sum to the total to the cent.";

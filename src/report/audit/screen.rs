@@ -16,7 +16,7 @@ use crate::report::shared::style::worth_words;
 use crate::report::shared::text::{count, counted, minute, money, percent, rounded};
 use crate::report::shared::view::{Picked, View, sum, summed};
 use crate::report::target::target_in_words;
-use crate::savings::{LeftOut, averaged_away};
+use crate::savings::{SkipReason, averaged_away};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -281,7 +281,7 @@ fn silent(audit: &Audit, picked: &Picked<'_>, how: &AuditScreen<'_>) -> Table {
 /// Why the plan does nothing with a workload.
 fn cause(audited: &AuditedWorkload) -> &'static str {
     let workload = &audited.workload;
-    let reasons: Vec<LeftOut> = audited.left_out.values().copied().collect();
+    let reasons: Vec<SkipReason> = audited.left_out.values().copied().collect();
     if workload.ignored.is_some() {
         "a tag takes it out of advice"
     } else if !workload.key.running {
@@ -290,11 +290,11 @@ fn cause(audited: &AuditedWorkload) -> &'static str {
         "its price is unknown"
     } else if audited.verdict.classification == Classification::InsufficientData {
         "too little was measured"
-    } else if reasons.contains(&LeftOut::Target) {
+    } else if reasons.contains(&SkipReason::Target) {
         "less risky actions reach the target"
-    } else if reasons.iter().any(|why| matches!(why, LeftOut::Risk(_))) {
+    } else if reasons.iter().any(|why| matches!(why, SkipReason::Risk(_))) {
         "savings take a higher `--risk`"
-    } else if reasons.contains(&LeftOut::Rejected) {
+    } else if reasons.contains(&SkipReason::Rejected) {
         "a person decided against it"
     } else {
         "nothing that is offered costs less"

@@ -4,7 +4,7 @@ use super::line::Derivation;
 use crate::analysis::AuditedWorkload;
 use crate::domain::ActionKind;
 use crate::report::doc::columns;
-use crate::savings::{Answer, LeftOut, Proposal, Refusal, Refused};
+use crate::savings::{Answer, Proposal, Refusal, Refused, SkipReason};
 
 /// Types that are reported beside the chosen one, of each sort.
 pub(super) const SHOWN: usize = 3;
@@ -68,17 +68,17 @@ fn left_out(
     by: &Derivation<'_>,
 ) -> Option<String> {
     Some(match audited.left_out.get(&kind) {
-        Some(LeftOut::Risk(risk)) if *risk <= by.accepted => {
+        Some(SkipReason::Risk(risk)) if *risk <= by.accepted => {
             format!("the {} plan costs less", by.audit.plan_risk)
         }
-        Some(LeftOut::Risk(risk)) => format!("it needs `--risk {risk}`"),
-        Some(LeftOut::Instead(other)) => format!("{other} costs less"),
-        Some(LeftOut::SavesNothing) if kind == ActionKind::Commit => {
+        Some(SkipReason::Risk(risk)) => format!("it needs `--risk {risk}`"),
+        Some(SkipReason::Instead(other)) => format!("{other} costs less"),
+        Some(SkipReason::SavesNothing) if kind == ActionKind::Commit => {
             "no commitment costs less for the remaining hours".to_owned()
         }
-        Some(LeftOut::SavesNothing) => "it saves nothing after the other actions".to_owned(),
-        Some(LeftOut::Rejected) => "the policy rejects it".to_owned(),
-        Some(LeftOut::Target) => "less risky actions reach the target".to_owned(),
+        Some(SkipReason::SavesNothing) => "it saves nothing after the other actions".to_owned(),
+        Some(SkipReason::Rejected) => "the policy rejects it".to_owned(),
+        Some(SkipReason::Target) => "less risky actions reach the target".to_owned(),
         // A type that the plan leads to may have no offer where others have one.
         None => {
             let last = audited

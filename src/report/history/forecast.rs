@@ -5,7 +5,7 @@ use crate::domain::Money;
 use crate::report::doc::{Step, Table, Value, columns};
 use crate::report::shared::text::{counted, fit, money, percent};
 use crate::trend::{
-    Band, Certainty, Change, ChangePart, Forecast, JudgedDay, LEAST_CHECKED, LEAST_GAIN_PERCENT,
+    Band, Certainty, Change, ChangePart, EvaluatedDay, Forecast, LEAST_CHECKED, LEAST_GAIN_PERCENT,
     LEAST_ORIGINS, LEAST_TRIALS, Overview, PastForecast,
 };
 use rust_decimal::Decimal;
@@ -22,7 +22,7 @@ columns! {
 }
 
 columns! {
-    fn judged<'a>(row: (&'a JudgedDay, &'a str)) {
+    fn judged<'a>(row: (&'a EvaluatedDay, &'a str)) {
         text "name", "what", Narrow(0), row.0.job.as_ref().map_or("total", |(_, name)| name.as_str()).to_owned(), "";
         money "expected", "expected", Narrow(0), row.0.expected, "";
         money "low", "low", Narrow(0), row.0.low, "";

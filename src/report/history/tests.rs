@@ -6,11 +6,11 @@ use crate::domain::{
 };
 use crate::report::{Doc, TableStyle, doc_csv, doc_html, doc_json, doc_table};
 use crate::trend::lab::{action, ledger, on_type, paid, row, steady};
-use crate::trend::{AnomalyLimits, Horizon, Ledger, Overview, Step, TrendAsk, TrendKey};
+use crate::trend::{AnomalyLimits, Horizon, Ledger, Overview, Step, TrendKey, TrendRequest};
 use serde_json::{Value, json};
 
-fn ask(step: Step) -> TrendAsk {
-    TrendAsk {
+fn ask(step: Step) -> TrendRequest {
+    TrendRequest {
         step,
         key: TrendKey::Workload,
         since: None,
@@ -19,7 +19,7 @@ fn ask(step: Step) -> TrendAsk {
     }
 }
 
-fn overview(ledger: Ledger, actions: Vec<RecordedAction>, ask: TrendAsk) -> Overview {
+fn overview(ledger: Ledger, actions: Vec<RecordedAction>, ask: TrendRequest) -> Overview {
     let no_list = |_: &str, _: &str| -> Option<DatedPrice> { None };
     let found = Overview::of(ledger, actions, &[], &no_list, ask).expect("no units");
     found.expect("days")
@@ -120,7 +120,7 @@ fn names_from_outside_do_nothing() {
         row.tags.insert("team".to_owned(), name.to_owned());
     }
     for key in [TrendKey::Workload, TrendKey::Tag("team".to_owned())] {
-        let ask = TrendAsk {
+        let ask = TrendRequest {
             key,
             ..ask(Step::Day)
         };

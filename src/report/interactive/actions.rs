@@ -2,7 +2,7 @@
 
 use crate::analysis::{Audit, AuditedWorkload, Choices};
 use crate::domain::{Action, ActionKind, Money, RejectedAction};
-use crate::savings::{LeftOut, RejectedKinds};
+use crate::savings::{RejectedKinds, SkipReason};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why an action is off that was switched off here.
@@ -104,7 +104,7 @@ impl Switches {
             is_on: true,
         });
         let off = audited.left_out.iter();
-        let off = off.filter(|(_, why)| **why == LeftOut::Rejected);
+        let off = off.filter(|(_, why)| **why == SkipReason::Rejected);
         let off = off.map(|(kind, _)| Switch {
             kind: *kind,
             action: self.last.get(&(id.clone(), *kind)),

@@ -2,4 +2,4 @@
 
 mod text;
 
-pub use text::{KeptBill, KeptRun, kept_bill_text, kept_run_text, verified_text};
+pub use text::{StoredBill, StoredRun, kept_bill_text, kept_run_text, verified_text};

@@ -10,7 +10,7 @@ const MIB: u64 = 1 << 20;
 
 /// A run that was recorded.
 #[derive(Debug, Clone, Copy)]
-pub struct KeptRun<'a> {
+pub struct StoredRun<'a> {
     pub run_id: &'a str,
     /// The history, as it may be shown.
     pub place: &'a str,
@@ -22,8 +22,8 @@ pub struct KeptRun<'a> {
 }
 
 /// What came of recording a run, in a line.
-pub fn kept_run_text(run: &KeptRun<'_>) -> String {
-    let KeptRun { run_id, place, .. } = run;
+pub fn kept_run_text(run: &StoredRun<'_>) -> String {
+    let StoredRun { run_id, place, .. } = run;
     if !run.is_new {
         return format!("{run_id} was recorded in {place} before; nothing was changed");
     }
@@ -41,7 +41,7 @@ pub fn kept_run_text(run: &KeptRun<'_>) -> String {
 
 /// A bill of a month that was kept.
 #[derive(Debug, Clone, Copy)]
-pub struct KeptBill<'a> {
+pub struct StoredBill<'a> {
     /// Its first day.
     pub month: Date,
     /// Who pays; empty where the bill does not say.
@@ -52,8 +52,8 @@ pub struct KeptBill<'a> {
 }
 
 /// That the bill of a month was kept.
-pub fn kept_bill_text(bill: &KeptBill<'_>) -> String {
-    let KeptBill { payer, place, .. } = bill;
+pub fn kept_bill_text(bill: &StoredBill<'_>) -> String {
+    let StoredBill { payer, place, .. } = bill;
     let month = bill.month.strftime("%Y-%m");
     let of_payer = match *payer {
         "" => String::new(),
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_bill_says_what_was_kept_of_it() {
         let of = |payer, rows, kept| {
-            kept_bill_text(&KeptBill {
+            kept_bill_text(&StoredBill {
                 month: Date::constant(2026, 10, 1),
                 payer,
                 rows,
@@ -162,7 +162,7 @@ mod tests {
     fn a_run_says_which_days_were_new() {
         let days: Vec<Date> = (20..23).map(|day| Date::constant(2026, 11, day)).collect();
         let of = |days: &[Date], is_new| {
-            kept_run_text(&KeptRun {
+            kept_run_text(&StoredRun {
                 run_id: "RUN",
                 place: "history",
                 days,

@@ -8,7 +8,7 @@ use super::facts::{Host, UNASKED, View, gpus};
 use super::pool::{Pool, resource_of};
 use super::words::{FIND_OUT, SCHEDULER};
 use crate::domain::{
-    Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, Recommendation, Severity,
+    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, Recommendation, Severity,
     counted,
 };
 
@@ -29,7 +29,7 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     }
     let physical = host.devices.physical?;
     let is_unasked = host.works_unasked();
-    let judgement = Judgement {
+    let judgement = Assessment {
         severity: Severity::Warning,
         confidence: Confidence::Derived,
         kind: FindingKind::Optimization,

@@ -12,7 +12,7 @@ use super::pending_gpu_pods::LEAST_WAIT_MINUTES;
 use super::pool::shrinking;
 use super::words::SCHEDULER;
 use crate::domain::{
-    Comparator, Confidence, DeviceUnit, Evidence, Finding, FindingKind, Judgement, Lifecycle,
+    Assessment, Comparator, Confidence, DeviceUnit, Evidence, Finding, FindingKind, Lifecycle,
     Money, Node, Placement, Recommendation, Scheduler, Severity, counted,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -258,7 +258,7 @@ fn finding(
     }
     let further = evidence.split_off(1);
     let decisive = evidence.pop()?;
-    let judgement = Judgement {
+    let judgement = Assessment {
         severity: Severity::Warning,
         confidence: Confidence::Derived,
         kind: FindingKind::Optimization,

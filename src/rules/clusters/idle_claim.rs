@@ -7,8 +7,8 @@
 
 use super::facts::{Holding, View, cost_words, gpus, span};
 use crate::domain::{
-    ACTIVE_PERCENT, Comparator, Confidence, ECS_SERVICE, Evidence, Finding, FindingKind, GpuUsage,
-    Holder, Judgement, Maxima, Recommendation, Scheduler, Severity, counted,
+    ACTIVE_PERCENT, Assessment, Comparator, Confidence, ECS_SERVICE, Evidence, Finding,
+    FindingKind, GpuUsage, Holder, Maxima, Recommendation, Scheduler, Severity, counted,
 };
 use rust_decimal::Decimal;
 
@@ -198,7 +198,7 @@ fn finding(view: &View<'_>, idle: &IdleUse<'_>) -> Finding {
         "the {} costs the same until it is released: give the GPUs to other {}s",
         words.node, words.pod
     ));
-    let judgement = Judgement {
+    let judgement = Assessment {
         severity: Severity::Warning,
         confidence: idle.confidence,
         kind: FindingKind::Optimization,

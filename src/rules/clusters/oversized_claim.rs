@@ -6,7 +6,7 @@
 use super::facts::{Holding, View, cost_words, gpus};
 use super::idle_claim::{confidence, contradicts_itself, least_hours};
 use crate::domain::{
-    ACTIVE_PERCENT, Comparator, DeviceUse, Evidence, Finding, FindingKind, Judgement,
+    ACTIVE_PERCENT, Assessment, Comparator, DeviceUse, Evidence, Finding, FindingKind,
     Recommendation, Scheduler, Severity,
 };
 use rust_decimal::Decimal;
@@ -52,7 +52,7 @@ fn finding(view: &View<'_>, holding: &Holding<'_>) -> Option<Finding> {
     let devices = Decimal::from(unused.len());
     let origin = format!("metrics that name pods, of {}", host.node.name);
     let indices: Vec<String> = unused.iter().map(|one| one.gpu.to_string()).collect();
-    let judgement = Judgement {
+    let judgement = Assessment {
         severity: Severity::Warning,
         confidence: confidence(view, holding, measured),
         kind: FindingKind::Optimization,

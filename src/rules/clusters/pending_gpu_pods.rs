@@ -7,7 +7,7 @@ use super::facts::{View, gpus, number, span};
 use super::idle_claim::Use;
 use super::words::SCHEDULER;
 use crate::domain::{
-    Comparator, Confidence, DEVICE_DECIMALS, Evidence, Finding, FindingKind, Judgement,
+    Assessment, Comparator, Confidence, DEVICE_DECIMALS, Evidence, Finding, FindingKind,
     Recommendation, Severity, counted,
 };
 use rust_decimal::Decimal;
@@ -116,7 +116,7 @@ pub(super) fn findings(view: &View<'_>, uses: &[Use<'_>]) -> Option<Finding> {
         own.sum::<Decimal>().round_dp(DEVICE_DECIMALS)
     };
     let (free, idle) = (of(&supply.free), of(&supply.idle));
-    let judgement = Judgement {
+    let judgement = Assessment {
         severity: Severity::Warning,
         confidence: Confidence::Derived,
         kind: FindingKind::Risk,

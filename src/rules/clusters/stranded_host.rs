@@ -8,7 +8,7 @@ use super::facts::{Host, View, cost_words, gpus, number};
 use super::pool::Pool;
 use super::words::SCHEDULER;
 use crate::domain::{
-    Comparator, Confidence, Evidence, Finding, FindingKind, Judgement, NodeAmount, Recommendation,
+    Assessment, Comparator, Confidence, Evidence, Finding, FindingKind, NodeAmount, Recommendation,
     Severity, floored,
 };
 use rust_decimal::Decimal;
@@ -47,7 +47,7 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     let pool = Pool::of(host.node).zip(machine);
     let values = pool.and_then(|(pool, own)| pool.with_more(name, own));
     let another = format!("choose a type with more {name} per GPU for this pool");
-    let judgement = Judgement {
+    let judgement = Assessment {
         severity: Severity::Warning,
         confidence: Confidence::Derived,
         kind: FindingKind::Optimization,

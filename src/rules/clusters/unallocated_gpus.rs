@@ -7,7 +7,7 @@ use super::cpu_only_pods_on_gpu_node as cpu_only;
 use super::facts::{Host, UNASKED, View, cost_words, gpus, lowering, number};
 use super::pool::shrinking;
 use crate::domain::{
-    Comparator, Confidence, DeviceUnit, Evidence, Finding, FindingKind, Judgement, Recommendation,
+    Assessment, Comparator, Confidence, DeviceUnit, Evidence, Finding, FindingKind, Recommendation,
     Severity,
 };
 use rust_decimal::Decimal;
@@ -34,7 +34,7 @@ fn finding(host: &Host<'_>) -> Option<Finding> {
     }
     let is_unasked = host.works_unasked();
     let (node, words) = (host.node, host.words());
-    let judgement = Judgement {
+    let judgement = Assessment {
         severity: Severity::Warning,
         // One instant of the cluster.
         confidence: Confidence::Derived,

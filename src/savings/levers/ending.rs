@@ -2,7 +2,7 @@
 
 use super::hold::UNLESS_LOWERED;
 use crate::domain::{Money, Provider, Workload, WorkloadCost};
-use crate::savings::Bought;
+use crate::savings::ExistingCommitments;
 
 /// What stopping one machine ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Ending {
 
 impl Ending {
     /// That of the member of a workload at a place.
-    pub fn of(workload: &Workload, place: usize, bought: &Bought<'_>) -> Self {
+    pub fn of(workload: &Workload, place: usize, bought: &ExistingCommitments<'_>) -> Self {
         let mut ending = Self::default();
         let Some(member) = workload.members.get(place) else {
             return ending;

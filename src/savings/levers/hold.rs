@@ -1,7 +1,7 @@
 //! What capacity reservations do to moving a workload.
 
 use crate::domain::{Action, Workload};
-use crate::savings::Bought;
+use crate::savings::ExistingCommitments;
 use std::collections::BTreeMap;
 
 /// What is to be said of leaving a capacity reservation that can be lowered.
@@ -20,7 +20,7 @@ pub(super) enum Hold {
 }
 
 impl Hold {
-    pub(super) fn of(workload: &Workload, bought: &Bought<'_>) -> Self {
+    pub(super) fn of(workload: &Workload, bought: &ExistingCommitments<'_>) -> Self {
         let mut lowered: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
         for member in &workload.members {
             let Some(id) = &member.capacity_reservation else {

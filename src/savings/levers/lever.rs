@@ -3,7 +3,7 @@
 use super::{Answer, Proposals, Refusal};
 use crate::catalog::Prices;
 use crate::domain::{ActionKind, Part, Policy, Risk, Workload};
-use crate::savings::{Bought, HeldMachines};
+use crate::savings::{ExistingCommitments, HeldMachines};
 
 /// Members of a workload that behave alike, with what they are a part of.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +43,7 @@ impl<'a> Members<'a> {
 pub struct Facts<'a> {
     pub prices: &'a Prices<'a>,
     pub policy: &'a Policy,
-    pub bought: Bought<'a>,
+    pub bought: ExistingCommitments<'a>,
     pub accepted: Risk,
     /// Whether right-sizing keeps every type that it evaluated, and not the nearest alone.
     pub keeps_types: bool,

@@ -29,7 +29,7 @@ pub fn is_launchable(key: &PriceKey) -> bool {
 }
 
 /// A type and number that a market is asked for, with the on-demand price of one.
-struct Asked {
+struct SpotQuery {
     to: Target,
     on_demand: HourlyRate,
 }
@@ -58,7 +58,7 @@ fn markets(
     }
     let mut offers = BTreeMap::new();
     let mut refused = Vec::new();
-    for Asked { to, on_demand } in asked(&stage, earlier) {
+    for SpotQuery { to, on_demand } in asked(&stage, earlier) {
         match spot_offer(&case_of(workload, &to, on_demand, facts)) {
             Ok(offer) => {
                 offers.insert(to.instance_type, offer);
@@ -77,20 +77,20 @@ fn markets(
 }
 
 /// The moves that the levers before offer, then today's type.
-fn asked(stage: &Stage, earlier: &Proposals) -> Vec<Asked> {
+fn asked(stage: &Stage, earlier: &Proposals) -> Vec<SpotQuery> {
     let rightsize = earlier.rightsize().into_iter();
     let moved = rightsize.flat_map(|found| found.runner_ups.iter().chain([found]));
     let moved = moved.filter_map(|found| Some((&found.action, found.moved.first()?.hourly)));
     let today = stage.members.first().map(|one| one.hourly);
     let shared = earlier.share().map(|found| &found.action).zip(today);
     let to = |(action, on_demand): (&Action, HourlyRate)| {
-        Some(Asked {
+        Some(SpotQuery {
             to: action.target()?.clone(),
             on_demand,
         })
     };
     let moves = moved.chain(shared).filter_map(to);
-    let stays = today.map(|on_demand| Asked {
+    let stays = today.map(|on_demand| SpotQuery {
         to: Target {
             instance_type: stage.instance_type.clone(),
             count: stage.count,

@@ -79,7 +79,7 @@ pub fn candidates(
     let Some(offer) = &today.shape.gpu else {
         return Vec::new();
     };
-    let asked = Asked {
+    let asked = CandidateQuery {
         today,
         offer,
         demand,
@@ -116,7 +116,7 @@ pub(in crate::savings) fn link_gbps(instance_type: &str) -> Option<f64> {
 }
 
 /// What is asked of every type.
-pub(super) struct Asked<'a> {
+pub(super) struct CandidateQuery<'a> {
     today: &'a Today<'a>,
     pub(super) offer: &'a GpuOffer,
     pub(super) demand: &'a Demand,
@@ -125,7 +125,7 @@ pub(super) struct Asked<'a> {
     pub(super) accepted: Risk,
 }
 
-impl Asked<'_> {
+impl CandidateQuery<'_> {
     /// The first layout of a type that will do, else the one that is nearest to it.
     fn consider(&self, shape: &'static InstanceShape) -> Option<Considered> {
         let gpu = shape.gpu.as_ref();

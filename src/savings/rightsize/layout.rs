@@ -1,6 +1,6 @@
 //! The numbers of machines of a type that are worth trying.
 
-use super::candidates::{Asked, Considered, NETWORK_HEADROOM, link_gbps};
+use super::candidates::{CandidateQuery, Considered, NETWORK_HEADROOM, link_gbps};
 use super::needs::Demand;
 use super::projection::{Projection, Ratio, RatioBasis, is_same_gpu};
 use super::spread::Spread;
@@ -26,7 +26,7 @@ impl Considered {
     }
 }
 
-impl Asked<'_> {
+impl CandidateQuery<'_> {
     /// What is worth trying of a type: the fewest machines first, and of as many what changes
     /// least.
     pub(super) fn layouts(

@@ -17,7 +17,7 @@ use crate::domain::{
     InstanceShape, Managed, PriceBook, Provider,
 };
 use crate::sources::{
-    Account, Answer, CommitmentSource, Connection, Found, Inventory, PriceAsk, PriceSource,
+    Account, Answer, CommitmentSource, Connection, Found, Inventory, PriceQuery, PriceSource,
     SourceError, WantedPrices,
 };
 use futures_util::FutureExt;
@@ -202,7 +202,7 @@ impl Inventory for Ec2 {
 struct Ec2Prices(RegionClients);
 
 impl Ec2Prices {
-    async fn read(&self, ask: &PriceAsk) -> Gathered<PriceBook> {
+    async fn read(&self, ask: &PriceQuery) -> Gathered<PriceBook> {
         let Self(clients) = self;
         let (session, place) = (&clients.session, &clients.region);
         let mut book = PriceBook::default();
@@ -269,7 +269,7 @@ fn without_price(wanted: &WantedPrices, listed: &BTreeSet<&str>) -> Option<Strin
 }
 
 impl PriceSource for Ec2Prices {
-    fn quotes<'a>(&'a self, ask: &'a PriceAsk) -> Answer<'a, Gathered<PriceBook>> {
+    fn quotes<'a>(&'a self, ask: &'a PriceQuery) -> Answer<'a, Gathered<PriceBook>> {
         self.read(ask).boxed_local()
     }
 }

@@ -9,7 +9,9 @@ use super::stretches::{Run, cut, runs, whole};
 use crate::catalog::known_shape;
 use crate::domain::{CauseKind, FailureKind, Gap, GapSubject, Gathered, Instance, Window};
 use crate::sources::whole_hours::are_whole;
-use crate::sources::{Answer, ByTheHour, Detail, MetricAsk, MetricCalls, MetricSource, Readings};
+use crate::sources::{
+    Answer, ByTheHour, Detail, MetricCalls, MetricRequest, MetricSource, Readings,
+};
 use crate::usage::{Points, Series};
 use futures_util::FutureExt;
 use jiff::SignedDuration;
@@ -24,7 +26,7 @@ pub(super) struct CloudWatch {
 }
 
 impl CloudWatch {
-    async fn calls<'a>(&'a self, ask: MetricAsk<'a>) -> Gathered<MetricCalls<'a>> {
+    async fn calls<'a>(&'a self, ask: MetricRequest<'a>) -> Gathered<MetricCalls<'a>> {
         let mut gaps = Vec::new();
         let found = match discover(&self.clients, &self.agent_namespace).await {
             Ok(found) => found,
@@ -41,7 +43,7 @@ impl CloudWatch {
                 Vec::new()
             }
         };
-        let MetricAsk {
+        let MetricRequest {
             fleet: _,
             instances,
             shapes,
@@ -197,7 +199,7 @@ impl MetricSource for CloudWatch {
         ByTheHour::Possible
     }
 
-    fn plan<'a>(&'a self, ask: MetricAsk<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
+    fn plan<'a>(&'a self, ask: MetricRequest<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
         self.calls(ask).boxed_local()
     }
 }

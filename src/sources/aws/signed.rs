@@ -9,7 +9,7 @@ use super::query;
 use super::session::Session;
 use crate::domain::FailureKind;
 use crate::sources::SourceError;
-use crate::sources::again::{Again, seconds_of};
+use crate::sources::again::{RetryPolicy, seconds_of};
 use crate::sources::error::chain;
 use crate::sources::secrets::Secrets;
 use crate::sources::sigv4::{Header, Post};
@@ -120,7 +120,7 @@ impl Call<'_> {
 /// An attempt without an answer.
 struct Missed {
     failed: Box<Failed>,
-    again: Again,
+    again: RetryPolicy,
 }
 
 impl Session {
@@ -237,7 +237,7 @@ impl Session {
                 error,
                 unread: None,
             }),
-            again: Again::Never,
+            again: RetryPolicy::Never,
         })?;
         self.keep_secret(credentials.session_token());
         let failure = |kind, code: &str, why: &str, again| Missed {
@@ -248,10 +248,10 @@ impl Session {
             again,
         };
         // Whatever may pass is tried as often as the SDK's standard mode tries here.
-        let passing = Again::Later(None);
+        let passing = RetryPolicy::Later(None);
         let request = request(call, &credentials, SystemTime::now()).map_err(|error| {
             let why = error.to_string();
-            failure(FailureKind::InvalidSettings, "", &why, Again::Never)
+            failure(FailureKind::InvalidSettings, "", &why, RetryPolicy::Never)
         })?;
         let connector = self.connector();
         let exchange = async {
@@ -280,9 +280,9 @@ impl Session {
         let may_pass = status.as_u16() >= 500 || failed.error.kind == FailureKind::Throttled;
         Err(Missed {
             again: if may_pass {
-                Again::Later(wait)
+                RetryPolicy::Later(wait)
             } else {
-                Again::Never
+                RetryPolicy::Never
             },
             failed: Box::new(failed),
         })

@@ -24,8 +24,8 @@ pub use estate::{
     write_estate, write_recorded,
 };
 pub use history::{
-    History, HistoryError, HourRun, Imported, KeptMachine, KeptRuns, ROLLED_UP,
-    ROLLUP_PERIOD_SECONDS, Recorded, Records, import_rollups,
+    History, HistoryError, HourRun, Imported, ROLLED_UP, ROLLUP_PERIOD_SECONDS, Recorded, Records,
+    StoredMachine, StoredRuns, import_rollups,
 };
 pub use planned::{MOST_SAMPLES, PlannedFileError, read_demand, read_jobs};
 pub use prices::{OwnPricesError, read_own_prices, read_price_cache, write_price_cache};

@@ -139,9 +139,9 @@ pub(super) struct RequestedDevices {
     expecting = "a request with `exactly` or `firstAvailable`"
 )]
 pub(super) struct DeviceRequest {
-    exactly: Option<DeviceAsk>,
+    exactly: Option<DeviceClassRequest>,
     #[serde(deserialize_with = "or_default")]
-    first_available: Parts<DeviceAsk>,
+    first_available: Parts<DeviceClassRequest>,
     // Where the first version of the API has what is in `exactly` since.
     #[serde(deserialize_with = "or_default")]
     device_class_name: String,
@@ -159,7 +159,7 @@ pub(super) struct DeviceRequest {
     default,
     expecting = "a request with `deviceClassName`"
 )]
-pub(super) struct DeviceAsk {
+pub(super) struct DeviceClassRequest {
     pub device_class_name: String,
     #[serde(deserialize_with = "or_default")]
     allocation_mode: String,
@@ -168,7 +168,7 @@ pub(super) struct DeviceAsk {
     pub admin_access: bool,
 }
 
-impl DeviceAsk {
+impl DeviceClassRequest {
     /// How many; absent for all that there are on a node.
     pub(super) fn count(&self) -> Option<u32> {
         let is_counted = ["", "ExactCount"].contains(&self.allocation_mode.as_str());
@@ -178,14 +178,14 @@ impl DeviceAsk {
 
 impl DeviceRequest {
     /// Any one of these is enough.
-    pub(super) fn alternatives(&self) -> Vec<DeviceAsk> {
+    pub(super) fn alternatives(&self) -> Vec<DeviceClassRequest> {
         if let Some(exactly) = &self.exactly {
             return vec![exactly.clone()];
         }
         if !self.first_available.0.is_empty() {
             return self.first_available.0.clone();
         }
-        vec![DeviceAsk {
+        vec![DeviceClassRequest {
             device_class_name: self.device_class_name.clone(),
             allocation_mode: self.allocation_mode.clone(),
             count: self.count,

@@ -55,12 +55,12 @@ impl<'a> Waiting<'a> {
                 }
                 for request in &claim.spec.devices.requests.0 {
                     match asked(request) {
-                        Asked::Nothing => {}
-                        Asked::Devices(driver, count) => {
+                        RequestedDevices::Nothing => {}
+                        RequestedDevices::Devices(driver, count) => {
                             let sum = counts.entry(driver).or_default();
                             *sum = sum.saturating_add(count);
                         }
-                        Asked::Unclear(class) => {
+                        RequestedDevices::Unclear(class) => {
                             is_unclear = true;
                             classes.insert(class);
                         }
@@ -97,7 +97,7 @@ fn name_of<'a>(own: &'a PodClaim, pod: &'a PodObject) -> &'a str {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Asked {
+enum RequestedDevices {
     /// A monitor's access takes nothing away.
     Nothing,
     Devices(&'static str, u32),
@@ -106,20 +106,20 @@ enum Asked {
 }
 
 /// What a request asks for: of alternatives the fewest devices, because these are enough.
-fn asked(request: &DeviceRequest) -> Asked {
+fn asked(request: &DeviceRequest) -> RequestedDevices {
     let alternatives = request.alternatives();
     if alternatives.iter().all(|one| one.admin_access) {
-        return Asked::Nothing;
+        return RequestedDevices::Nothing;
     }
     let known = alternatives.iter().filter_map(|one| {
         let driver = driver_of_class(&one.device_class_name)?;
         Some((one.count()?, driver))
     });
     match known.min() {
-        Some((count, driver)) => Asked::Devices(driver, count),
+        Some((count, driver)) => RequestedDevices::Devices(driver, count),
         None => {
             let first = alternatives.into_iter().next();
-            Asked::Unclear(first.map_or_else(String::new, |one| one.device_class_name))
+            RequestedDevices::Unclear(first.map_or_else(String::new, |one| one.device_class_name))
         }
     }
 }
@@ -133,18 +133,21 @@ mod tests {
     fn a_request_asks_for_whole_cards_of_known_classes() {
         let gpu = "gpu.nvidia.com";
         let class = |name: &str| json!({"deviceClassName": name});
-        let unclear = |name: &str| Asked::Unclear(name.to_owned());
+        let unclear = |name: &str| RequestedDevices::Unclear(name.to_owned());
         let two = json!({"deviceClassName": gpu, "allocationMode": "ExactCount", "count": 2});
         let all = json!({"deviceClassName": gpu, "allocationMode": "All"});
         let monitor = json!({"deviceClassName": gpu, "adminAccess": true});
-        let rows: [(Value, Asked); 8] = [
-            (json!({"exactly": class(gpu)}), Asked::Devices(gpu, 1)),
-            (json!({"exactly": two}), Asked::Devices(gpu, 2)),
+        let rows: [(Value, RequestedDevices); 8] = [
+            (
+                json!({"exactly": class(gpu)}),
+                RequestedDevices::Devices(gpu, 1),
+            ),
+            (json!({"exactly": two}), RequestedDevices::Devices(gpu, 2)),
             // The first version of the API.
-            (two.clone(), Asked::Devices(gpu, 2)),
+            (two.clone(), RequestedDevices::Devices(gpu, 2)),
             (
                 json!({"firstAvailable": [two, class("mig.nvidia.com"), class(gpu)]}),
-                Asked::Devices(gpu, 1),
+                RequestedDevices::Devices(gpu, 1),
             ),
             (
                 json!({"exactly": class("mig.nvidia.com")}),
@@ -152,7 +155,7 @@ mod tests {
             ),
             (json!({"exactly": class("big-gpus")}), unclear("big-gpus")),
             (json!({"exactly": all}), unclear(gpu)),
-            (json!({"exactly": monitor}), Asked::Nothing),
+            (json!({"exactly": monitor}), RequestedDevices::Nothing),
         ];
         for (request, expected) in rows {
             let read: DeviceRequest = serde_json::from_value(request.clone()).expect("a request");

@@ -3,7 +3,7 @@
 
 use crate::domain::FailureKind;
 use crate::sources::SourceError;
-use crate::sources::again::{Again, seconds_of};
+use crate::sources::again::{RetryPolicy, seconds_of};
 use crate::sources::error::chain;
 use crate::sources::tls::aws_connector;
 use aws_smithy_http_client::Connector;
@@ -56,7 +56,7 @@ impl Download {
 }
 
 /// What is asked for, in the words of failures, and where it is.
-pub(super) type Asked<'a> = (&'static str, &'a str);
+pub(super) type DownloadTarget<'a> = (&'static str, &'a str);
 
 pub(super) struct Downloads {
     connector: Connector,
@@ -66,7 +66,7 @@ pub(super) struct Downloads {
 /// A try that failed, and what may help.
 struct Failed {
     error: SourceError,
-    again: Again,
+    again: RetryPolicy,
 }
 
 impl Downloads {
@@ -83,7 +83,7 @@ impl Downloads {
     /// When it is not there, or does not arrive to its end in any of three tries.
     pub(super) async fn get(
         &self,
-        asked: Asked<'_>,
+        asked: DownloadTarget<'_>,
         most_bytes: u64,
         count: &dyn Fn(u64),
     ) -> Result<Download, SourceError> {
@@ -104,21 +104,36 @@ impl Downloads {
 
     async fn tried(
         &self,
-        (action, url): Asked<'_>,
+        (action, url): DownloadTarget<'_>,
         most_bytes: u64,
         count: &dyn Fn(u64),
     ) -> Result<Download, Failed> {
         let request = request(url).map_err(|_| {
             let kind = FailureKind::InvalidSettings;
-            failed((action, kind), INVALID_URL, url.to_owned(), Again::Never)
+            failed(
+                (action, kind),
+                INVALID_URL,
+                url.to_owned(),
+                RetryPolicy::Never,
+            )
         })?;
         let unreachable = |words: &str, said: String| {
-            failed((action, FailureKind::Unreachable), words, said, Again::Soon)
+            failed(
+                (action, FailureKind::Unreachable),
+                words,
+                said,
+                RetryPolicy::Soon,
+            )
         };
         let late = |_| unreachable(TIMED_OUT, String::new());
         let kept = |error: std::io::Error| {
             let kind = FailureKind::InvalidSettings;
-            failed((action, kind), NOT_KEPT, error.to_string(), Again::Never)
+            failed(
+                (action, kind),
+                NOT_KEPT,
+                error.to_string(),
+                RetryPolicy::Never,
+            )
         };
         let response = tokio::time::timeout(BYTES_WITHIN, self.connector.call(request))
             .await
@@ -150,7 +165,7 @@ impl Downloads {
                     (action, kind),
                     TOO_LARGE,
                     url.to_owned(),
-                    Again::Never,
+                    RetryPolicy::Never,
                 ));
             }
             file.write_all(&data).map_err(kept)?;
@@ -184,9 +199,9 @@ fn refusal(action: &'static str, url: &str, response: &HttpResponse) -> Option<F
     let wait = response.headers().get("retry-after").and_then(seconds_of);
     let (kind, again) = match status {
         200 => return None,
-        429 | 503 => (FailureKind::Throttled, Again::Later(wait)),
-        500.. => (FailureKind::Unreachable, Again::Soon),
-        _ => (FailureKind::WrongAddress, Again::Never),
+        429 | 503 => (FailureKind::Throttled, RetryPolicy::Later(wait)),
+        500.. => (FailureKind::Unreachable, RetryPolicy::Soon),
+        _ => (FailureKind::WrongAddress, RetryPolicy::Never),
     };
     let code = format!("HTTP {status}");
     Some(failed((action, kind), &code, url.to_owned(), again))
@@ -196,7 +211,7 @@ fn failed(
     (action, kind): (&'static str, FailureKind),
     words: &str,
     said: String,
-    again: Again,
+    again: RetryPolicy,
 ) -> Failed {
     Failed {
         error: SourceError::own(action, kind, words, said),

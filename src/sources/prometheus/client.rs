@@ -14,7 +14,7 @@ use super::request::{FORM, Form, Operation, QUERY, QUERY_RANGE, SERIES, seconds}
 use super::transport::{InvalidFile, Reply, Transport};
 use crate::domain::{ApiUsage, Window};
 use crate::sources::SourceError;
-use crate::sources::again::Again;
+use crate::sources::again::RetryPolicy;
 use crate::sources::sigv4::Header;
 use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::http::HttpError;
@@ -249,7 +249,7 @@ impl Client {
                 }
                 Err(failed) => failed,
             };
-            if again == Again::Renewed && !is_renewed {
+            if again == RetryPolicy::Renewed && !is_renewed {
                 is_renewed = true;
             } else {
                 let Some(pause) = again.pause(tries, self.first_pause) else {
@@ -298,7 +298,7 @@ impl Client {
         }
         let mut failed = Failed::refused(action, &reply, &self.prover);
         if reply.status == 401 && self.prover.renew(&proof).await {
-            failed.again = Again::Renewed;
+            failed.again = RetryPolicy::Renewed;
         }
         Err(failed)
     }

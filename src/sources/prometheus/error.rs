@@ -6,7 +6,7 @@ use super::auth::{COMMAND_FAILED, COMMAND_LATE, COMMAND_NOT_RUN, NO_TOKEN, NOT_S
 use super::request::CONNECT;
 use super::transport::{NotReceived, Reply};
 use crate::domain::FailureKind;
-use crate::sources::again::{Again, seconds_of};
+use crate::sources::again::{RetryPolicy, seconds_of};
 use crate::sources::error::{SourceError, chain};
 use serde_json::Value;
 use std::error::Error;
@@ -14,7 +14,7 @@ use std::error::Error;
 /// A try that failed.
 pub(super) struct Failed {
     pub error: SourceError,
-    pub again: Again,
+    pub again: RetryPolicy,
 }
 
 /// Own words for failures, which name nobody.
@@ -88,16 +88,16 @@ impl Failed {
     pub fn for_good(error: SourceError) -> Self {
         Self {
             error,
-            again: Again::Never,
+            again: RetryPolicy::Never,
         }
     }
 
     /// No answer, and why.
     pub fn without_reply(action: &'static str, why: &NotReceived, prover: &Prover) -> Self {
         let (words, again, said) = match why {
-            NotReceived::Late => (TIMED_OUT, Again::Never, String::new()),
+            NotReceived::Late => (TIMED_OUT, RetryPolicy::Never, String::new()),
             NotReceived::Connection(error) if error.is_timeout() => {
-                (TIMED_OUT, Again::Never, String::new())
+                (TIMED_OUT, RetryPolicy::Never, String::new())
             }
             NotReceived::Connection(error) => {
                 let cause = error.source().map_or_else(String::new, chain);
@@ -107,9 +107,9 @@ impl Failed {
                     let error = SourceError::own(action, kind, CERTIFICATE_WANTED, said);
                     return Self::for_good(error);
                 }
-                (NOT_CONNECTED, Again::Soon, cause)
+                (NOT_CONNECTED, RetryPolicy::Soon, cause)
             }
-            NotReceived::Broken(error) => (INCOMPLETE, Again::Soon, chain(&**error)),
+            NotReceived::Broken(error) => (INCOMPLETE, RetryPolicy::Soon, chain(&**error)),
         };
         let said = prover.clean(&said);
         Self {
@@ -199,23 +199,27 @@ impl Refusal {
         }
     }
 
-    fn sorted(&self, reply: &Reply) -> (FailureKind, Again) {
+    fn sorted(&self, reply: &Reply) -> (FailureKind, RetryPolicy) {
         let said = self.said.to_ascii_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
         let wait = reply.retry_after.as_deref().and_then(seconds_of);
         match reply.status {
-            401 | 403 if says(&["expired"]) => (FailureKind::ExpiredCredentials, Again::Never),
-            401 => (FailureKind::RejectedCredentials, Again::Never),
-            403 => (FailureKind::Denied, Again::Never),
-            429 => (FailureKind::Throttled, Again::Later(wait)),
-            300..400 | 404 | 405 => (FailureKind::WrongAddress, Again::Never),
-            _ if says(BUSY) => (FailureKind::Throttled, Again::Later(wait)),
-            413 => (FailureKind::TooLarge, Again::Never),
-            _ if self.kind == "timeout" || says(LARGE) => (FailureKind::TooLarge, Again::Never),
-            400 if says(&["unsupported path"]) => (FailureKind::WrongAddress, Again::Never),
-            502..=504 => (FailureKind::Unreachable, Again::Soon),
-            500.. => (FailureKind::Other, Again::Soon),
-            _ => (FailureKind::Other, Again::Never),
+            401 | 403 if says(&["expired"]) => {
+                (FailureKind::ExpiredCredentials, RetryPolicy::Never)
+            }
+            401 => (FailureKind::RejectedCredentials, RetryPolicy::Never),
+            403 => (FailureKind::Denied, RetryPolicy::Never),
+            429 => (FailureKind::Throttled, RetryPolicy::Later(wait)),
+            300..400 | 404 | 405 => (FailureKind::WrongAddress, RetryPolicy::Never),
+            _ if says(BUSY) => (FailureKind::Throttled, RetryPolicy::Later(wait)),
+            413 => (FailureKind::TooLarge, RetryPolicy::Never),
+            _ if self.kind == "timeout" || says(LARGE) => {
+                (FailureKind::TooLarge, RetryPolicy::Never)
+            }
+            400 if says(&["unsupported path"]) => (FailureKind::WrongAddress, RetryPolicy::Never),
+            502..=504 => (FailureKind::Unreachable, RetryPolicy::Soon),
+            500.. => (FailureKind::Other, RetryPolicy::Soon),
+            _ => (FailureKind::Other, RetryPolicy::Never),
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::domain::{
     Cause, CauseKind, Gap, GapSubject, Gathered, Instance, Metric, ResourceId, Window,
 };
 use crate::sources::{
-    Answer, ByTheHour, Detail, MetricAsk, MetricCalls, MetricServer, MetricSource, SourceError,
+    Answer, ByTheHour, Detail, MetricCalls, MetricRequest, MetricServer, MetricSource, SourceError,
 };
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
@@ -108,8 +108,8 @@ struct Prometheus {
 }
 
 impl Prometheus {
-    async fn calls<'a>(&'a self, ask: MetricAsk<'a>) -> Gathered<MetricCalls<'a>> {
-        let MetricAsk { window, detail, .. } = ask;
+    async fn calls<'a>(&'a self, ask: MetricRequest<'a>) -> Gathered<MetricCalls<'a>> {
+        let MetricRequest { window, detail, .. } = ask;
         let (client, server) = (&*self.client, self.server.as_str());
         let period_seconds = match detail {
             Detail::Hours => HOUR_SECONDS,
@@ -117,7 +117,7 @@ impl Prometheus {
         };
         let grid = (window, period_seconds);
         let listing = self.listing.lock().await;
-        let ask = MetricAsk {
+        let ask = MetricRequest {
             period_seconds,
             ..ask
         };
@@ -171,7 +171,7 @@ impl MetricSource for Prometheus {
         }
     }
 
-    fn plan<'a>(&'a self, ask: MetricAsk<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
+    fn plan<'a>(&'a self, ask: MetricRequest<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
         self.calls(ask).boxed_local()
     }
 }
@@ -182,9 +182,9 @@ async fn discover<'a, A: Ask>(
     asker: &A,
     server: &str,
     map: &MetricMap,
-    ask: MetricAsk<'a>,
+    ask: MetricRequest<'a>,
 ) -> Gathered<Plan<'a>> {
-    let MetricAsk {
+    let MetricRequest {
         fleet,
         instances,
         shapes,

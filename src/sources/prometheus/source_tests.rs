@@ -16,8 +16,8 @@ fn ask<'a>(
     instances: &'a [Instance],
     shapes: &'a BTreeMap<String, InstanceShape>,
     (window, period_seconds): (Window, u32),
-) -> MetricAsk<'a> {
-    MetricAsk {
+) -> MetricRequest<'a> {
+    MetricRequest {
         fleet: instances,
         instances,
         shapes,

@@ -103,7 +103,7 @@ fn level() -> impl Strategy<Value = u32> {
 
 /// What the account has bought.
 #[derive(Debug, Clone)]
-pub struct Bought {
+pub struct ExistingCommitments {
     /// Reserved instances: of a type, how many, days since they began, which a queued one has yet
     /// to do, and the zone.
     pub reserved: Option<(usize, u32, i64, Option<usize>)>,
@@ -120,13 +120,13 @@ prop_compose! {
             prop::option::weighted(0.3, 0..ZONES.len()))),
         capacity in prop::option::weighted(0.4, (0..3_u32, any::<bool>())),
         plan in prop::option::weighted(0.2, (0..TYPES.len(), 1..4_u32, any::<bool>())),
-    ) -> Bought {
-        Bought { reserved, capacity, plan }
+    ) -> ExistingCommitments {
+        ExistingCommitments { reserved, capacity, plan }
     }
 }
 
 /// Up to seven boxes, and what was bought.
-pub fn fleet() -> impl Strategy<Value = (Vec<Box_>, Bought)> {
+pub fn fleet() -> impl Strategy<Value = (Vec<Box_>, ExistingCommitments)> {
     (prop::collection::vec(one(), 1..8), bought())
 }
 
@@ -240,7 +240,7 @@ impl Box_ {
 }
 
 /// The boxes as an estate with what was bought.
-pub fn estate_of(boxes: &[Box_], bought: &Bought) -> Estate {
+pub fn estate_of(boxes: &[Box_], bought: &ExistingCommitments) -> Estate {
     let capacity_type = bought.capacity.and(boxes.first()).map(|one| one.kind);
     let machines: Vec<Machine> = boxes
         .iter()

@@ -1,7 +1,7 @@
 //! A fact that was not seen adds no dollar to a lever that rests on it.
 
 use super::config;
-use super::draft::{Bought, estate_of, fleet};
+use super::draft::{ExistingCommitments, estate_of, fleet};
 use crate::rules::builder::{A10G_MIB, Machine, audited, estate, flat, g5};
 use gpucost::analysis::{Audit, AuditedWorkload};
 use gpucost::domain::{Action, ActionKind, Metric, ResourceId, Risk, Statistic, Window};
@@ -152,7 +152,7 @@ proptest! {
         sign in 0..SIGNS.len(),
         keeps in prop_oneof![Just(0_usize), Just(12_usize)],
     ) {
-        let nothing = Bought { reserved: None, capacity: None, plan: None };
+        let nothing = ExistingCommitments { reserved: None, capacity: None, plan: None };
         let estate = estate_of(&boxes, &nothing);
         let id = &estate.instances[place.index(estate.instances.len())].id;
         let (metric, words) = SIGNS[sign];

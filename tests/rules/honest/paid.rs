@@ -189,7 +189,7 @@ proptest! {
         };
         let mut more = boxes.clone();
         more.push(alone.clone());
-        let nothing = super::draft::Bought { reserved: None, capacity: None, plan: None };
+        let nothing = super::draft::ExistingCommitments { reserved: None, capacity: None, plan: None };
         let own = planned(&audited(&estate_of(&[alone], &nothing)));
         let few = planned(&audited(&estate_of(&boxes, &bought)));
         let many = planned(&audited(&estate_of(&more, &bought)));
@@ -237,7 +237,7 @@ fn a_reservation_that_a_schedule_frees_goes_before_spot() {
         kind: 4,
         ..quiet.clone()
     };
-    let bought = super::draft::Bought {
+    let bought = super::draft::ExistingCommitments {
         reserved: Some((2, 1, 3, None)),
         capacity: None,
         plan: None,

@@ -192,7 +192,7 @@ impl Change<'_> {
                     one.instance.lifecycle = Lifecycle::Spot;
                     one.instance.capacity_reservation_id = None;
                 }),
-                // Bought by pool, for the estate.
+                // ExistingCommitments by pool, for the estate.
                 ActionKind::Commit => {}
             }
         }

@@ -6,7 +6,7 @@ use crate::rules::fixtures::root;
 use crate::rules::properties::{fleet, machines};
 use gpucost::analysis::{Audit, audit, audit_to_choose};
 use gpucost::domain::{ActionKind, Money, Policy, RejectedAction, Risk};
-use gpucost::savings::{LeftOut, RejectedKinds};
+use gpucost::savings::{RejectedKinds, SkipReason};
 use gpucost::sources::files::{Keep, read_estate};
 use gpucost::usage::Estate;
 use proptest::prelude::*;
@@ -64,7 +64,7 @@ fn holds(estate: &Estate, accepted: Risk, (from, step): (usize, usize)) {
         let off = one
             .left_out
             .iter()
-            .filter(|(_, why)| **why == LeftOut::Rejected);
+            .filter(|(_, why)| **why == SkipReason::Rejected);
         let off: BTreeSet<ActionKind> = off.map(|(kind, _)| *kind).collect();
         assert!(off.is_subset(&rejected), "{id}");
         if again.plan_risk == whole.plan_risk {

@@ -3,7 +3,7 @@
 use crate::rules::planned_use::fleet;
 use gpucost::analysis::{Audit, audit, audit_to_choose};
 use gpucost::domain::{ActionKind, Policy, RejectedAction, Risk};
-use gpucost::savings::LeftOut;
+use gpucost::savings::SkipReason;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
@@ -87,10 +87,10 @@ fn what_a_policy_rejects_is_in_no_part_of_the_plan() {
         let one = workloads.find(|one| one.workload.name == name);
         one.expect("audited").left_out.clone()
     };
-    let stop = (ActionKind::Stop, LeftOut::Rejected);
+    let stop = (ActionKind::Stop, SkipReason::Rejected);
     assert!(why("i-idle").into_iter().eq([stop]));
     let resize = why("i-large").remove(&ActionKind::Rightsize);
-    assert_eq!(resize, Some(LeftOut::Target));
+    assert_eq!(resize, Some(SkipReason::Target));
 }
 
 proptest! {

@@ -10,7 +10,7 @@ use crate::domain::{
 use crate::sources::aws::meter::metric_cost_usd;
 use crate::sources::aws::metrics::{FIVE_MINUTES_KEPT, MetricQuery, MetricValues, fetch};
 use crate::sources::aws::session::RegionClients;
-use crate::sources::{Answer, MetricAsk, MetricCalls, MetricSource, Readings};
+use crate::sources::{Answer, MetricCalls, MetricRequest, MetricSource, Readings};
 use crate::usage::{Points, Series};
 use futures_util::FutureExt;
 use jiff::{SignedDuration, Timestamp};
@@ -50,7 +50,7 @@ impl MetricSource for VariantMetrics {
         }
     }
 
-    fn plan<'a>(&'a self, ask: MetricAsk<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
+    fn plan<'a>(&'a self, ask: MetricRequest<'a>) -> Answer<'a, Gathered<MetricCalls<'a>>> {
         let Gathered { value, gaps } = variants(ask.instances, ask.shapes);
         let series = value.len() * ASKED.len();
         let calls = value.chunks(VARIANTS_AT_ONCE).map(|some| {

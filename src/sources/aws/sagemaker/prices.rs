@@ -8,7 +8,7 @@ use crate::domain::{
 use crate::sources::aws::prices::{TYPES_AT_ONCE, filter, products, term};
 use crate::sources::aws::products::quotes;
 use crate::sources::aws::session::RegionClients;
-use crate::sources::{Answer, PriceAsk, PriceSource, SourceError};
+use crate::sources::{Answer, PriceQuery, PriceSource, SourceError};
 use aws_sdk_pricing::types::FilterType;
 use futures_util::FutureExt;
 use jiff::civil::Date;
@@ -20,13 +20,13 @@ const SERVICE_CODE: &str = "AmazonSageMaker";
 pub(super) struct ComponentPrices(pub RegionClients);
 
 impl PriceSource for ComponentPrices {
-    fn quotes<'a>(&'a self, ask: &'a PriceAsk) -> Answer<'a, Gathered<PriceBook>> {
+    fn quotes<'a>(&'a self, ask: &'a PriceQuery) -> Answer<'a, Gathered<PriceBook>> {
         self.read(ask).boxed_local()
     }
 }
 
 impl ComponentPrices {
-    async fn read(&self, ask: &PriceAsk) -> Gathered<PriceBook> {
+    async fn read(&self, ask: &PriceQuery) -> Gathered<PriceBook> {
         let place = &self.0.region;
         let wanted = ask.on_demand.iter().flat_map(|one| &one.instance_types);
         let wanted: BTreeSet<&str> = wanted.map(String::as_str).collect();

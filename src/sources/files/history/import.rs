@@ -4,14 +4,14 @@
 use super::History;
 use super::columns::{Schema, TableError};
 use super::layout::HistoryError;
-use super::machine::KeptMachine;
+use super::machine::StoredMachine;
 use super::rollups::{ROLLED_UP, ROLLUP_PERIOD_SECONDS};
 use super::table::{Row, read_table_of_others};
 use super::tables::{ALL, ASKED, DayReader, machine_of, midnight};
 use super::{reached, unread};
 use crate::domain::{DAY_SECONDS, Metric, ResourceId, Statistic};
 use crate::sources::store::{BucketAccess, Place, Store, invalid};
-use crate::usage::{KeptPeriod, KeptUsage, Usage};
+use crate::usage::{StoredPeriod, StoredUsage, Usage};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +33,7 @@ pub struct Imported {
 type Files = BTreeMap<&'static str, Vec<String>>;
 
 /// Machines of an account and region, and what was read of them.
-type Places = BTreeMap<(String, String), (Vec<KeptMachine>, DayReader)>;
+type Places = BTreeMap<(String, String), (Vec<StoredMachine>, DayReader)>;
 
 /// Keeps the roll-ups of some tables in a history, day by day. Nothing of a day is kept that
 /// does not add up.
@@ -106,8 +106,8 @@ async fn read_day(
     day: Date,
     files: &Files,
     rows: &mut u64,
-) -> Result<(Vec<KeptMachine>, Vec<KeptUsage>), HistoryError> {
-    let mut places: BTreeMap<(String, String), Vec<KeptMachine>> = BTreeMap::new();
+) -> Result<(Vec<StoredMachine>, Vec<StoredUsage>), HistoryError> {
+    let mut places: BTreeMap<(String, String), Vec<StoredMachine>> = BTreeMap::new();
     let mut seen = BTreeSet::new();
     let mut each = |row: &Row<'_>| -> Result<(), TableError> {
         let machine = machine_of(row)?;
@@ -188,7 +188,7 @@ async fn read_files(
 }
 
 /// Rows as gpucost writes them.
-fn in_order(kept: &mut KeptUsage) {
+fn in_order(kept: &mut StoredUsage) {
     kept.series
         .sort_by_key(|one| (one.metric, one.gpu, one.statistic));
     kept.periods
@@ -200,7 +200,7 @@ fn in_order(kept: &mut KeptUsage) {
 
 /// Whether the tables of a machine were made of the same points: each point of a series is in
 /// its histogram and in its grid, once.
-fn adds_up(kept: &KeptUsage) -> bool {
+fn adds_up(kept: &StoredUsage) -> bool {
     let averages = |metric: Metric| {
         let of_metric = kept.series.iter().filter(|one| !one.is_empty);
         of_metric.filter(move |one| (one.metric, one.statistic) == (metric, Statistic::Average))
@@ -225,7 +225,7 @@ fn adds_up(kept: &KeptUsage) -> bool {
             let points = averages(metric).map(|one| one.figures.count.unwrap_or(0));
             reported == points.sum::<u64>()
         });
-    let key = |one: &KeptPeriod| (one.metric, one.source, one.index);
+    let key = |one: &StoredPeriod| (one.metric, one.source, one.index);
     let are_once = kept
         .periods
         .windows(2)

@@ -4,7 +4,7 @@ use crate::domain::{Fnv, ResourceId};
 
 /// A machine, and what was asked of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct KeptMachine {
+pub struct StoredMachine {
     pub account: String,
     pub region: String,
     pub instance: ResourceId,
@@ -14,7 +14,7 @@ pub struct KeptMachine {
     pub period_seconds: u32,
 }
 
-impl KeptMachine {
+impl StoredMachine {
     /// A number for the account and region, which runs are named by.
     pub(super) fn place(&self) -> String {
         place_of(&self.account, &self.region)

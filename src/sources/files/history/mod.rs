@@ -22,13 +22,13 @@ mod upkeep;
 
 pub use import::{Imported, import_rollups};
 pub use layout::HistoryError;
-pub use ledger::{HourRun, KeptRuns, Recorded, Records};
-pub use machine::KeptMachine;
+pub use ledger::{HourRun, Recorded, Records, StoredRuns};
+pub use machine::StoredMachine;
 pub use rollups::{ROLLED_UP, ROLLUP_PERIOD_SECONDS};
 
 use crate::domain::{DAY_SECONDS, Fnv, Instance, ResourceId, latest_believed};
 use crate::sources::store::{BucketAccess, Place, Store, connect, invalid};
-use crate::usage::{KeptUsage, Usage, Usages};
+use crate::usage::{StoredUsage, Usage, Usages};
 use columns::{Schema, TableError};
 use futures_util::future::try_join_all;
 use futures_util::{StreamExt, stream};
@@ -60,7 +60,7 @@ const READ_AT_ONCE: usize = 16;
 #[derive(Debug)]
 struct Run {
     id: String,
-    machines: BTreeMap<ResourceId, KeptMachine>,
+    machines: BTreeMap<ResourceId, StoredMachine>,
 }
 
 /// What machines did on days that are over.
@@ -198,7 +198,7 @@ impl History {
         &self,
         day: Date,
         id: &str,
-    ) -> Result<BTreeMap<ResourceId, KeptMachine>, HistoryError> {
+    ) -> Result<BTreeMap<ResourceId, StoredMachine>, HistoryError> {
         let manifest = self.manifest(day, id).await?;
         let mut asked = None;
         for schema in ALL {
@@ -256,12 +256,12 @@ impl History {
 
     /// Whether it is known what a machine did on a day, of those that were read: what was
     /// asked of it then is what would be asked now.
-    pub fn holds(&self, day: Date, machine: &KeptMachine) -> bool {
+    pub fn holds(&self, day: Date, machine: &StoredMachine) -> bool {
         self.run_of(day, machine).is_some()
     }
 
     /// The newest run that asked this.
-    fn run_of(&self, day: Date, machine: &KeptMachine) -> Option<String> {
+    fn run_of(&self, day: Date, machine: &StoredMachine) -> Option<String> {
         let all = self.runs.borrow();
         let mut runs = all.get(&(day, machine.place()))?.iter();
         let run = runs.find(|run| run.machines.get(&machine.instance) == Some(machine))?;
@@ -272,8 +272,8 @@ impl History {
     ///
     /// # Errors
     /// When a table cannot be read, or has figures that no day has.
-    pub async fn read(&self, day: Date, wanted: &[KeptMachine]) -> Result<Usages, HistoryError> {
-        let mut by_run: BTreeMap<String, Vec<&KeptMachine>> = BTreeMap::new();
+    pub async fn read(&self, day: Date, wanted: &[StoredMachine]) -> Result<Usages, HistoryError> {
+        let mut by_run: BTreeMap<String, Vec<&StoredMachine>> = BTreeMap::new();
         for machine in wanted {
             if let Some(id) = self.run_of(day, machine) {
                 by_run.entry(id).or_default().push(machine);
@@ -309,7 +309,7 @@ impl History {
     pub async fn record<'a>(
         &self,
         day: Date,
-        machines: impl Iterator<Item = (&'a KeptMachine, KeptUsage)>,
+        machines: impl Iterator<Item = (&'a StoredMachine, StoredUsage)>,
     ) {
         if let Err(why) = self.write(day, machines).await {
             let place = format!("{}/{}", folder_of(USAGE_RUN), part_of(day));
@@ -322,7 +322,7 @@ impl History {
     async fn write<'a>(
         &self,
         day: Date,
-        machines: impl Iterator<Item = (&'a KeptMachine, KeptUsage)>,
+        machines: impl Iterator<Item = (&'a StoredMachine, StoredUsage)>,
     ) -> io::Result<()> {
         // A run of each place, so that an audit of one opens no files of the others.
         let mut places: BTreeMap<String, (DayWriter, Fnv)> = BTreeMap::new();

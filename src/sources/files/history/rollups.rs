@@ -2,7 +2,7 @@
 //! not say the account and the region of its instances: without them, they are empty.
 
 use super::History;
-use super::machine::KeptMachine;
+use super::machine::StoredMachine;
 use crate::domain::{Instance, ResourceId};
 use jiff::civil::Date;
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ impl History {
 
     /// What the newest roll-up of a day that has a machine keeps it as, of those that were
     /// read.
-    pub fn rollup_of(&self, day: Date, machine: &Instance) -> Option<KeptMachine> {
+    pub fn rollup_of(&self, day: Date, machine: &Instance) -> Option<StoredMachine> {
         let found = keys_of(machine).into_iter();
         let found = found.filter_map(|key| Some((self.run_of(day, &key)?, key)));
         // The id of a run begins with its time.
@@ -59,10 +59,10 @@ impl History {
 
 /// What a roll-up can keep a machine as: the archive knows its account and region, or one of
 /// both, or neither.
-fn keys_of(machine: &Instance) -> [KeptMachine; 4] {
+fn keys_of(machine: &Instance) -> [StoredMachine; 4] {
     let (account, region) = (machine.account.as_str(), machine.region.as_str());
     [(account, region), (account, ""), ("", region), ("", "")].map(|(account, region)| {
-        KeptMachine {
+        StoredMachine {
             account: account.to_owned(),
             region: region.to_owned(),
             instance: machine.id.clone(),
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use crate::sources::files::history::lab::done;
     use crate::sources::store::{BucketAccess, Place};
-    use crate::usage::KeptUsage;
+    use crate::usage::StoredUsage;
     use jiff::Timestamp;
     use std::path::Path;
 
@@ -94,17 +94,17 @@ mod tests {
     }
 
     /// What a roll-up keeps `i-1` as, under an account and region.
-    fn key(account: &str, region: &str) -> KeptMachine {
-        KeptMachine {
+    fn key(account: &str, region: &str) -> StoredMachine {
+        StoredMachine {
             account: account.to_owned(),
             region: region.to_owned(),
             ..keys_of(&machine("i-1"))[0].clone()
         }
     }
 
-    fn keep(folder: &Path, now: &str, machine: &KeptMachine) {
+    fn keep(folder: &Path, now: &str, machine: &StoredMachine) {
         let history = open(folder, now);
-        done(history.record(DAY, std::iter::once((machine, KeptUsage::default()))));
+        done(history.record(DAY, std::iter::once((machine, StoredUsage::default()))));
         assert!(history.problems().is_empty());
     }
 
@@ -136,12 +136,12 @@ mod tests {
     fn what_is_kept_of_the_cloud_is_no_roll_up() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let own = machine("i-1");
-        let asked = KeptMachine {
+        let asked = StoredMachine {
             asked: "0123456789abcdef".to_owned(),
             ..key(&own.account, &own.region)
         };
         keep(folder.path(), "2026-11-06T10:00:00Z", &asked);
-        let hours = KeptMachine {
+        let hours = StoredMachine {
             period_seconds: 3_600,
             ..key(&own.account, &own.region)
         };

@@ -1,11 +1,11 @@
 //! The tables of a day: what each machine did, row by row, and which machines were asked.
 
 use super::columns::{Cell, Kind, Schema, TableError};
-use super::machine::KeptMachine;
+use super::machine::StoredMachine;
 use super::table::Row;
 use super::table_writer::TableWriter;
 use crate::domain::{DAY_SECONDS, JoinedBy, Metric, Rejected, ResourceId, SeriesSource, Statistic};
-use crate::usage::{KeptFigures, KeptPeriod, KeptSeries, KeptUsage};
+use crate::usage::{StoredFigures, StoredPeriod, StoredSeries, StoredUsage};
 use jiff::civil::Date;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
@@ -132,10 +132,10 @@ impl DayWriter {
 
     pub(super) fn add(
         &mut self,
-        machine: &KeptMachine,
-        kept: &KeptUsage,
+        machine: &StoredMachine,
+        kept: &StoredUsage,
     ) -> Result<(), ParquetError> {
-        let KeptMachine {
+        let StoredMachine {
             account,
             region,
             instance,
@@ -163,7 +163,7 @@ impl DayWriter {
         Ok(())
     }
 
-    fn add_series(&mut self, key: [Cell; 3], series: &KeptSeries) -> Result<(), ParquetError> {
+    fn add_series(&mut self, key: [Cell; 3], series: &StoredSeries) -> Result<(), ParquetError> {
         let (metric, statistic) = (text(series.metric.name()), text(series.statistic.name()));
         let gpu = Cell::Whole(series.gpu.map(i64::from));
         let figures = &series.figures;
@@ -212,7 +212,7 @@ impl DayWriter {
         &mut self,
         key: [Cell; 3],
         start: i64,
-        period: &KeptPeriod,
+        period: &StoredPeriod,
     ) -> Result<(), ParquetError> {
         let [account, region, instance] = key;
         self.grid.push([
@@ -255,8 +255,8 @@ fn whole(number: u64) -> i64 {
 }
 
 /// Reads a row of [`ASKED`].
-pub(super) fn machine_of(row: &Row<'_>) -> Result<KeptMachine, TableError> {
-    Ok(KeptMachine {
+pub(super) fn machine_of(row: &Row<'_>) -> Result<StoredMachine, TableError> {
+    Ok(StoredMachine {
         account: row.text(0)?.to_owned(),
         region: row.text(1)?.to_owned(),
         instance: ResourceId::named(row.text(2)?),
@@ -269,15 +269,15 @@ pub(super) fn machine_of(row: &Row<'_>) -> Result<KeptMachine, TableError> {
 pub(super) struct DayReader {
     midnight: i64,
     /// The wanted machines, each with the seconds of its periods.
-    kept: BTreeMap<ResourceId, (u32, KeptUsage)>,
+    kept: BTreeMap<ResourceId, (u32, StoredUsage)>,
     /// The machine of the row before, because rows of one stand together.
     last: Option<(ResourceId, bool)>,
 }
 
 impl DayReader {
-    pub(super) fn new<'a>(day: Date, wanted: impl Iterator<Item = &'a KeptMachine>) -> Self {
+    pub(super) fn new<'a>(day: Date, wanted: impl Iterator<Item = &'a StoredMachine>) -> Self {
         let kept = wanted.map(|one| {
-            let nothing = (one.period_seconds, KeptUsage::default());
+            let nothing = (one.period_seconds, StoredUsage::default());
             (one.instance.clone(), nothing)
         });
         Self {
@@ -296,7 +296,7 @@ impl DayReader {
     }
 
     /// What was read of each machine.
-    pub(super) fn finish(self) -> BTreeMap<ResourceId, (u32, KeptUsage)> {
+    pub(super) fn finish(self) -> BTreeMap<ResourceId, (u32, StoredUsage)> {
         self.kept
     }
 
@@ -342,20 +342,20 @@ fn flag(row: &Row<'_>, column: usize) -> Result<bool, TableError> {
     }
 }
 
-fn take_series(kept: &mut KeptUsage, row: &Row<'_>) -> Result<(), TableError> {
+fn take_series(kept: &mut StoredUsage, row: &Row<'_>) -> Result<(), TableError> {
     if kept.series.len() >= MOST_SERIES {
         return Err(TableError::Value);
     }
     // No more were rejected than a number of 32 bits holds, so that sums of days are safe.
     let rejected = |column| row.some::<u32>(column).map(u64::from);
-    kept.series.push(KeptSeries {
+    kept.series.push(StoredSeries {
         metric: named(row.text(3)?, Metric::from_name)?,
         gpu: row.whole(4)?,
         statistic: named(row.text(5)?, Statistic::from_name)?,
         source: named(row.text(6)?, SeriesSource::from_name)?,
         joined_by: named(row.text(7)?, JoinedBy::from_name)?,
         is_empty: flag(row, 8)?,
-        figures: KeptFigures {
+        figures: StoredFigures {
             count: row.whole(9)?,
             period_seconds: row.whole(10)?,
             counts: Vec::new(),
@@ -378,7 +378,7 @@ fn take_series(kept: &mut KeptUsage, row: &Row<'_>) -> Result<(), TableError> {
 }
 
 fn take_period(
-    kept: &mut KeptUsage,
+    kept: &mut StoredUsage,
     row: &Row<'_>,
     midnight: i64,
     period_seconds: u32,
@@ -391,7 +391,7 @@ fn take_period(
     if since % period != 0 || kept.periods.len() >= MOST_PERIODS {
         return Err(TableError::Value);
     }
-    kept.periods.push(KeptPeriod {
+    kept.periods.push(StoredPeriod {
         metric: named(row.text(3)?, Metric::from_name)?,
         source: named(row.text(4)?, SeriesSource::from_name)?,
         index: u32::try_from(since / period).map_err(|_| TableError::Value)?,
@@ -405,7 +405,7 @@ fn take_period(
 }
 
 /// Adds a step to the series that it is of; those of one series stand together.
-fn take_step(kept: &mut KeptUsage, row: &Row<'_>) -> Result<(), TableError> {
+fn take_step(kept: &mut StoredUsage, row: &Row<'_>) -> Result<(), TableError> {
     let metric = named(row.text(3)?, Metric::from_name)?;
     let gpu: Option<u16> = row.whole(4)?;
     let statistic = named(row.text(5)?, Statistic::from_name)?;

@@ -11,8 +11,8 @@ fn at(text: &str) -> Timestamp {
     text.parse().expect("a time stamp")
 }
 
-fn key(instance: &str) -> KeptMachine {
-    KeptMachine {
+fn key(instance: &str) -> StoredMachine {
+    StoredMachine {
         account: "111122223333".to_owned(),
         region: "us-east-1".to_owned(),
         instance: ResourceId::named(instance),
@@ -37,17 +37,17 @@ fn open(folder: &Path, now: &str) -> History {
     done(History::of(store, days, at(now))).expect("our own folder")
 }
 
-fn record(history: &History, day: Date, machines: &[(&KeptMachine, KeptUsage)]) {
+fn record(history: &History, day: Date, machines: &[(&StoredMachine, StoredUsage)]) {
     done(history.record(day, machines.iter().cloned()));
 }
 
 /// Whether it holds a machine, when it has read of it.
-fn holds(history: &History, day: Date, machine: &KeptMachine) -> bool {
+fn holds(history: &History, day: Date, machine: &StoredMachine) -> bool {
     done(history.load(BTreeSet::from([(day, machine.place())])));
     history.holds(day, machine)
 }
 
-fn read(history: &History, day: Date, machine: &KeptMachine) -> Result<Usages, HistoryError> {
+fn read(history: &History, day: Date, machine: &StoredMachine) -> Result<Usages, HistoryError> {
     assert!(holds(history, day, machine));
     done(history.read(day, std::slice::from_ref(machine)))
 }
@@ -67,7 +67,7 @@ fn names_in(folder: &Path) -> Vec<String> {
 }
 
 /// What `i-1` did in a stretch.
-fn kept(seed: u64, stretch: Window) -> KeptUsage {
+fn kept(seed: u64, stretch: Window) -> StoredUsage {
     let usages = lab::usages(&lab::answers(seed), stretch);
     let usage = usages.of(&ResourceId::named("i-1"));
     usage.kept().expect("one source measured it")
@@ -119,26 +119,26 @@ fn asked_and_silent_is_not_the_same_as_not_asked() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let first = open(folder.path(), "2026-11-06T12:00:00Z");
     let silent = key("i-silent");
-    record(&first, DAY, &[(&silent, KeptUsage::default())]);
+    record(&first, DAY, &[(&silent, StoredUsage::default())]);
     let second = open(folder.path(), "2026-11-06T13:00:00Z");
     let found = read(&second, DAY, &silent);
     assert!(found.expect("it is whole").is_empty());
     // Another machine, other series, another account, another grid, another day.
     let others = [
         key("i-1"),
-        KeptMachine {
+        StoredMachine {
             asked: "other".to_owned(),
             ..silent.clone()
         },
-        KeptMachine {
+        StoredMachine {
             account: "444455556666".to_owned(),
             ..silent.clone()
         },
-        KeptMachine {
+        StoredMachine {
             region: "eu-west-1".to_owned(),
             ..silent.clone()
         },
-        KeptMachine {
+        StoredMachine {
             period_seconds: 3_600,
             ..silent.clone()
         },
@@ -295,18 +295,18 @@ fn runs_of_other_places_do_not_hide_those_of_ones_own() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let own = key("i-1");
     let others = [
-        KeptMachine {
+        StoredMachine {
             region: "eu-west-1".to_owned(),
             ..key("i-2")
         },
-        KeptMachine {
+        StoredMachine {
             account: "444455556666".to_owned(),
             ..key("i-3")
         },
     ];
     let machines = [&own, &others[0], &others[1]];
     let first = open(folder.path(), "2026-11-06T12:00:00Z");
-    let silent = machines.map(|machine| (machine, KeptUsage::default()));
+    let silent = machines.map(|machine| (machine, StoredUsage::default()));
     record(&first, DAY, &silent);
     // A run for each region of an account.
     let runs = folder_of_day(folder.path(), USAGE_RUN);
@@ -328,9 +328,9 @@ fn runs_of_other_places_do_not_hide_those_of_ones_own() {
 fn machines_beyond_the_room_for_them_are_not_kept_in_memory() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let machines = ["i-1", "i-2"].map(key);
-    let silent = machines.each_ref().map(|one| (one, KeptUsage::default()));
+    let silent = machines.each_ref().map(|one| (one, StoredUsage::default()));
     record(&open(folder.path(), "2026-11-06T12:00:00Z"), DAY, &silent);
-    let both = machines.iter().map(KeptMachine::bytes).sum::<usize>();
+    let both = machines.iter().map(StoredMachine::bytes).sum::<usize>();
     for (room, is_held) in [(both, true), (both - 1, false)] {
         let history = open(folder.path(), "2026-11-06T13:00:00Z");
         history.room.set(room);
@@ -344,7 +344,7 @@ fn machines_beyond_the_room_for_them_are_not_kept_in_memory() {
 #[test]
 fn a_machine_with_a_text_that_no_machine_has_is_not_kept_in_memory() {
     let folder = tempfile::tempdir().expect("a scratch folder");
-    let of = |bytes: usize| KeptMachine {
+    let of = |bytes: usize| StoredMachine {
         account: "a".repeat(bytes),
         ..key("i-1")
     };
@@ -352,7 +352,7 @@ fn a_machine_with_a_text_that_no_machine_has_is_not_kept_in_memory() {
         ("2026-11-06T12:00:00Z", of(256)),
         ("2026-11-06T12:30:00Z", of(257)),
     ] {
-        let machines = [(&machine, KeptUsage::default())];
+        let machines = [(&machine, StoredUsage::default())];
         record(&open(folder.path(), now), DAY, &machines);
     }
     let second = open(folder.path(), "2026-11-06T13:00:00Z");

@@ -5,12 +5,12 @@ use super::figure::Figures;
 use crate::domain::{Cause, CauseKind, Gap, GapSubject};
 
 #[derive(Debug, Clone, Copy, Default)]
-struct LeftOut {
+struct SkippedLines {
     rows: u64,
     first_line: Option<u64>,
 }
 
-impl LeftOut {
+impl SkippedLines {
     fn add(&mut self, line: u64, rows: u64) {
         self.rows += rows;
         self.first_line = Some(self.first_line.map_or(line, |first| first.min(line)));
@@ -33,11 +33,11 @@ pub(super) struct Tally {
     torn_line: Option<u64>,
     bad_time: Option<(u64, String)>,
     /// Rows of the same time and GPU as another.
-    conflicts: LeftOut,
+    conflicts: SkippedLines,
     /// Rows that a second host or run repeats.
-    repeats: LeftOut,
+    repeats: SkippedLines,
     /// Rows that may be of several GPUs.
-    ambiguous: LeftOut,
+    ambiguous: SkippedLines,
     /// Samples with another number of rows than there are GPUs, where nothing
     /// says which row is of which GPU.
     pub short_samples: u64,

@@ -8,7 +8,7 @@ use super::client::ApiServer;
 use super::page::{NotRead, read_page};
 use super::refusal::Refusal;
 use crate::domain::FailureKind;
-use crate::sources::again::Again;
+use crate::sources::again::RetryPolicy;
 use form_urlencoded::Serializer;
 
 /// Objects of a page, as kubectl asks for them.
@@ -65,7 +65,7 @@ async fn list_once(
             NotRead::Foreign => Refusal::foreign(action),
             NotRead::Malformed(why) => {
                 let kind = FailureKind::Unsupported;
-                Refusal::own(action, kind, MALFORMED, why, Again::Never)
+                Refusal::own(action, kind, MALFORMED, why, RetryPolicy::Never)
             }
         })?;
         all.extend(page.objects);
@@ -83,7 +83,7 @@ async fn list_once(
         kind,
         ENDLESS,
         String::new(),
-        Again::Never,
+        RetryPolicy::Never,
     ))
 }
 

@@ -8,7 +8,7 @@ use super::super::failure::{
 use super::super::rbac::CONNECT;
 use crate::domain::FailureKind;
 use crate::sources::SourceError;
-use crate::sources::again::Again;
+use crate::sources::again::RetryPolicy;
 use crate::sources::error::chain;
 use crate::sources::secrets::Secrets;
 use http_body_util::LengthLimitError;
@@ -41,7 +41,7 @@ const REASONS: [&str; 14] = [
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub error: SourceError,
-    pub again: Again,
+    pub again: RetryPolicy,
 }
 
 impl Refusal {
@@ -51,7 +51,7 @@ impl Refusal {
         kind: FailureKind,
         words: &str,
         said: String,
-        again: Again,
+        again: RetryPolicy,
     ) -> Self {
         Self {
             error: SourceError::own(action, kind, words, said),
@@ -66,7 +66,7 @@ impl Refusal {
 
     pub(super) fn late(action: &'static str) -> Self {
         let kind = FailureKind::Unreachable;
-        Self::own(action, kind, TIMED_OUT, String::new(), Again::Never)
+        Self::own(action, kind, TIMED_OUT, String::new(), RetryPolicy::Never)
     }
 
     /// No answer, and why.
@@ -82,7 +82,7 @@ impl Refusal {
             };
             return Self {
                 error,
-                again: Again::Never,
+                again: RetryPolicy::Never,
             };
         }
         // The outermost words say only which part of the client reports it.
@@ -90,17 +90,17 @@ impl Refusal {
         let cause = outer.and_then(|one| one.source()).or(outer);
         let said = secrets.blank(&cause.map_or_else(String::new, chain));
         let kind = FailureKind::Unreachable;
-        Self::own(action, kind, NOT_CONNECTED, said, Again::Soon)
+        Self::own(action, kind, NOT_CONNECTED, said, RetryPolicy::Soon)
     }
 
     /// An answer whose body could not be read to its end.
     pub(super) fn cut(action: &'static str, error: &(dyn Error + 'static)) -> Self {
         if error.is::<LengthLimitError>() {
             let kind = FailureKind::TooLarge;
-            return Self::own(action, kind, TOO_LARGE, String::new(), Again::Never);
+            return Self::own(action, kind, TOO_LARGE, String::new(), RetryPolicy::Never);
         }
         let kind = FailureKind::Unreachable;
-        Self::own(action, kind, INCOMPLETE, String::new(), Again::Soon)
+        Self::own(action, kind, INCOMPLETE, String::new(), RetryPolicy::Soon)
     }
 
     /// An answer that says that the call failed.
@@ -114,13 +114,13 @@ impl Refusal {
         let reason = document["reason"].as_str();
         let known = REASONS.into_iter().find(|known| Some(*known) == reason);
         let (kind, again) = match status {
-            401 => (FailureKind::RejectedCredentials, Again::Never),
-            403 => (FailureKind::Denied, Again::Never),
-            429 => (FailureKind::Throttled, Again::Later(retry_after)),
-            300..=399 | 404 | 405 => (FailureKind::WrongAddress, Again::Never),
-            502..=504 => (FailureKind::Unreachable, Again::Soon),
-            500.. => (FailureKind::Other, Again::Soon),
-            _ => (FailureKind::Other, Again::Never),
+            401 => (FailureKind::RejectedCredentials, RetryPolicy::Never),
+            403 => (FailureKind::Denied, RetryPolicy::Never),
+            429 => (FailureKind::Throttled, RetryPolicy::Later(retry_after)),
+            300..=399 | 404 | 405 => (FailureKind::WrongAddress, RetryPolicy::Never),
+            502..=504 => (FailureKind::Unreachable, RetryPolicy::Soon),
+            500.. => (FailureKind::Other, RetryPolicy::Soon),
+            _ => (FailureKind::Other, RetryPolicy::Never),
         };
         let said = known.unwrap_or_default().to_owned();
         Self::own(action, kind, &code_of(status), said, again)
@@ -129,7 +129,7 @@ impl Refusal {
     /// An answer of something else than an API server.
     pub(super) fn foreign(action: &'static str) -> Self {
         let kind = FailureKind::WrongAddress;
-        Self::own(action, kind, FOREIGN, String::new(), Again::Never)
+        Self::own(action, kind, FOREIGN, String::new(), RetryPolicy::Never)
     }
 }
 
@@ -206,13 +206,13 @@ mod tests {
         };
         let wait = Some(Duration::from_secs(7));
         for (status, kind, again) in [
-            (401, FailureKind::RejectedCredentials, Again::Never),
-            (403, FailureKind::Denied, Again::Never),
-            (404, FailureKind::WrongAddress, Again::Never),
-            (410, FailureKind::Other, Again::Never),
-            (429, FailureKind::Throttled, Again::Later(wait)),
-            (500, FailureKind::Other, Again::Soon),
-            (503, FailureKind::Unreachable, Again::Soon),
+            (401, FailureKind::RejectedCredentials, RetryPolicy::Never),
+            (403, FailureKind::Denied, RetryPolicy::Never),
+            (404, FailureKind::WrongAddress, RetryPolicy::Never),
+            (410, FailureKind::Other, RetryPolicy::Never),
+            (429, FailureKind::Throttled, RetryPolicy::Later(wait)),
+            (500, FailureKind::Other, RetryPolicy::Soon),
+            (503, FailureKind::Unreachable, RetryPolicy::Soon),
         ] {
             let refusal = of(status, wait);
             assert_eq!(

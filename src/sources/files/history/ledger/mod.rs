@@ -45,12 +45,12 @@ pub struct Records {
 
 /// Which runs were kept, and of which days each scope has rows.
 #[derive(Debug, Default)]
-pub struct KeptRuns {
+pub struct StoredRuns {
     runs: BTreeSet<String>,
     days: BTreeMap<String, BTreeSet<Date>>,
 }
 
-impl KeptRuns {
+impl StoredRuns {
     /// Whether a run was kept.
     pub fn has(&self, run_id: &str) -> bool {
         self.runs.contains(run_id)
@@ -101,11 +101,11 @@ impl Records {
     ///
     /// # Errors
     /// When it cannot be made, reached or listed.
-    pub async fn kept(&self) -> Result<KeptRuns, HistoryError> {
+    pub async fn kept(&self) -> Result<StoredRuns, HistoryError> {
         let folder = folder_of(RUN);
         let made = self.store.prepare(&folder).await;
         made.map_err(|why| self.failed(&folder, why))?;
-        let mut kept = KeptRuns::default();
+        let mut kept = StoredRuns::default();
         // The day alone is in the name: that of the latest time may be ahead, and is kept once
         // more.
         let believed = self.latest.to_zoned(TimeZone::UTC).date();

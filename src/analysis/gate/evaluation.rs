@@ -10,7 +10,7 @@ use crate::domain::{
 };
 
 /// One rule with everything that speaks against it.
-pub(super) struct Judged {
+pub(super) struct RuleEvaluation {
     /// The rule; its outcome is settled when suppressions are applied.
     pub(super) check: Check,
     pub(super) violations: Vec<Candidate>,
@@ -21,7 +21,7 @@ pub(super) struct Judged {
     pub(super) lacks_if_accepted: bool,
 }
 
-impl Judged {
+impl RuleEvaluation {
     /// Something that the rule lacked.
     pub(super) fn lacks(&mut self, gap: &Gap) {
         let rule = self.check.rule.clone();
@@ -51,7 +51,7 @@ pub(super) struct Candidate {
 /// One rule while it is judged.
 pub(super) struct Judge<'a> {
     policy: &'a GatePolicy,
-    judged: Judged,
+    judged: RuleEvaluation,
 }
 
 impl<'a> Judge<'a> {
@@ -65,7 +65,7 @@ impl<'a> Judge<'a> {
     ) -> Self {
         Self {
             policy,
-            judged: Judged {
+            judged: RuleEvaluation {
                 check: Check {
                     rule: rule.to_owned(),
                     scope: scope.into(),
@@ -186,7 +186,7 @@ impl<'a> Judge<'a> {
         self.judged.violations.len()
     }
 
-    pub(super) fn done(self) -> Judged {
+    pub(super) fn done(self) -> RuleEvaluation {
         self.judged
     }
 }
