@@ -43,6 +43,11 @@ pub fn is_accelerated(instance_type: &str) -> bool {
     is_numbered && EC2_LETTERS.contains(&letters.as_str())
 }
 
+/// Whether a category of types of EC2, such as `p`, has accelerators.
+pub fn is_accelerated_category(category: &str) -> bool {
+    EC2_LETTERS.contains(&category)
+}
+
 /// The type of EC2 inside a type of SageMaker; any other type as it is.
 pub fn ec2_type(instance_type: &str) -> &str {
     match Component::of_type(instance_type) {

@@ -2,6 +2,7 @@
 //! and with their sources. Look-up only; `pricing-data/` says where every
 //! figure is from.
 
+mod accelerator_words;
 mod accelerators;
 mod commitments;
 mod families;
@@ -12,7 +13,8 @@ mod prices;
 mod table;
 mod time_zones;
 
-pub use accelerators::{ec2_type, is_accelerated, names_accelerated_type};
+pub use accelerator_words::names_accelerator;
+pub use accelerators::{ec2_type, is_accelerated, is_accelerated_category, names_accelerated_type};
 pub use families::{FamilyFacts, SavingsPlanRate, family, family_names, zones};
 pub use hardware::{
     BUSY_POWER_PERCENT, GpuSpec, MigProfile, cpu_baseline_percent, gpu_spec, has_full_rate_fp64,

@@ -105,6 +105,7 @@ mod terraform_files;
 mod terraform_formats;
 mod terraform_services;
 mod terraform_unknown;
+mod terraform_unread;
 mod training_jobs;
 mod unread_clusters;
 pub mod world;

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// A budget with room for everything here.
-const ROOM: &str = "[[budget]]\nmonthly_limit = 1_000_000\n";
+pub const ROOM: &str = "[[budget]]\nmonthly_limit = 1_000_000\n";
 
 /// What makes a resource of a provider, whose type the address begins with.
-fn created(provider: &str, address: &str, after: Value) -> Value {
+pub fn created(provider: &str, address: &str, after: Value) -> Value {
     let (resource_type, _) = address.split_once('.').expect("a type and a name");
     json!({"address": address, "mode": "managed", "type": resource_type,
         "provider_name": format!("registry.terraform.io/hashicorp/{provider}"),
@@ -23,7 +23,7 @@ fn of_aws(address: &str, after: Value) -> Value {
 }
 
 /// What a check says of a plan with such changes in us-east-1.
-fn checked(policy: &str, changes: &[Value]) -> Outcome {
+pub fn checked(policy: &str, changes: &[Value]) -> Outcome {
     let world = World::new();
     let plan = json!({"format_version": "1.2", "resource_changes": changes});
     let path = document(&world, &plan);
@@ -32,7 +32,7 @@ fn checked(policy: &str, changes: &[Value]) -> Outcome {
 }
 
 /// Where the gaps of a report are, with their reasons.
-fn gaps(report: &Value) -> Vec<(String, String)> {
+pub fn gaps(report: &Value) -> Vec<(String, String)> {
     let text = |gap: &Value, key: &str| gap[key].as_str().expect("text").to_owned();
     let list = report["gaps"].as_array().expect("a list").iter();
     list.map(|gap| (text(gap, "where"), text(gap, "reason")))
@@ -432,100 +432,6 @@ fn services_on_cpus_are_no_gaps() {
         "the plan contains no GPU instances"
     );
     assert!(gaps(&report).is_empty());
-}
-
-/// Whoever names an accelerated type and is not known may run it.
-#[test]
-fn an_accelerated_type_in_an_attribute_that_nobody_knows_is_a_gap() {
-    for (provider, address, after, names) in [
-        (
-            "aws",
-            "aws_new_service.a",
-            json!({"machines": [{"kind": {"size": "p7.48xlarge"}}]}),
-            "p7.48xlarge",
-        ),
-        (
-            "aws",
-            "aws_elastic_beanstalk_environment.a",
-            json!({"setting": [{"name": "InstanceTypes", "value": "m5.large, p3.2xlarge"}]}),
-            "p3.2xlarge",
-        ),
-        (
-            "aws",
-            "aws_cloudformation_stack.a",
-            json!({"template_body": "{\"InstanceType\": \"p4d.24xlarge\"}"}),
-            "p4d.24xlarge",
-        ),
-        (
-            "aws",
-            "aws_cloudformation_stack.a",
-            json!({"template_url": "https://example.com/template"}),
-            "a template at a URL",
-        ),
-        (
-            "awscc",
-            "awscc_ec2_instance.a",
-            json!({"instance_type": "g5.xlarge"}),
-            "g5.xlarge",
-        ),
-        (
-            "azurerm",
-            "azurerm_linux_virtual_machine.a",
-            json!({"size": "Standard_NC24ads_A100_v4", "location": "eastus"}),
-            "Standard_NC24ads_A100_v4",
-        ),
-        (
-            "google",
-            "google_compute_instance.a",
-            json!({"machine_type": "n1-standard-8",
-                "guest_accelerator": [{"type": "nvidia-tesla-t4", "count": 1}]}),
-            "nvidia-tesla-t4",
-        ),
-        (
-            "google",
-            "google_container_node_pool.a",
-            json!({"node_config": [{"machine_type": "a2-highgpu-1g"}]}),
-            "a2-highgpu-1g",
-        ),
-    ] {
-        let resource = created(provider, address, after);
-        let outcome = checked(ROOM, std::slice::from_ref(&resource));
-        assert_eq!(outcome.code, 3, "{address}: {}", outcome.stdout);
-        let (resource_type, _) = address.split_once('.').expect("a type and a name");
-        let reason = format!("{resource_type} is not a supported resource type, and names {names}");
-        assert_eq!(gaps(&outcome.json()), [(address.to_owned(), reason)]);
-        for policy in [
-            "[deny]\ntypes = [\"x1.*\"]\n",
-            "[tags]\nrequired = [\"team\"]\n",
-        ] {
-            let outcome = checked(policy, std::slice::from_ref(&resource));
-            assert_eq!(outcome.code, 3, "{address}, {policy}: {}", outcome.stdout);
-        }
-        // What goes costs nothing afterwards.
-        let mut gone = resource;
-        gone["change"]["before"] = gone["change"]["after"].take();
-        gone["change"]["actions"] = json!(["delete"]);
-        assert_eq!(checked(ROOM, &[gone]).code, 0, "{address}");
-    }
-}
-
-#[test]
-fn what_only_names_a_type_runs_nothing() {
-    let changes = [
-        of_aws("aws_ssm_parameter.a", json!({"value": "p4d.24xlarge"})),
-        of_aws(
-            "aws_s3_bucket.b",
-            json!({"tags": {"for": "p4d.24xlarge"}, "bucket": "p4d.24xlarge-logs"}),
-        ),
-        created(
-            "null",
-            "null_resource.c",
-            json!({"triggers": {"type": "p4d.24xlarge"}}),
-        ),
-    ];
-    let outcome = checked(ROOM, &changes);
-    assert_eq!(outcome.code, 0, "{}", outcome.stdout);
-    assert!(gaps(&outcome.json()).is_empty());
 }
 
 /// Resources may be missing in such a plan, whatever a rule is about.

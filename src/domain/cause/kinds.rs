@@ -413,6 +413,10 @@ causes! {
     PlanDeferred = "plan-deferred" []
         "some changes are deferred to another run and are not in the plan",
         "also check the plan of that run";
+    /// An instance is among the planned values of a plan, and not among its changes.
+    PlanCut = "plan-cut" []
+        "it is in `planned_values` and not in `resource_changes`; other changes may be missing",
+        "check a plan that `terraform show -json` wrote, as a whole";
     /// A plan does not state something.
     NotPlanned = "not-planned" [Words]
         "{}", CONFIGURE;

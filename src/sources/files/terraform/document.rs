@@ -2,8 +2,8 @@
 //! front to back: what is not about instances is dropped as it goes by.
 
 use super::address::Address;
-use super::kinds::{ENDPOINT, KINDS, ONLY_NAMES};
-use super::sieve::{NOTHING, Node, Room, Sieve};
+use super::kinds::{ENDPOINT, KINDS, ONLY_NAMES, may_name_accelerator};
+use super::sieve::{NOTHING, Node, Notes, Room, Sieve};
 use crate::domain::RUNS_NOTHING;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +35,9 @@ pub(super) struct Change {
     /// Accelerated types that any of its attributes names, today and afterwards; absent on a
     /// side without, and for what is read by its own attributes.
     pub(super) names: [Option<String>; 2],
+    /// Attributes that may name an accelerated type and are known only after apply; none of
+    /// what is read by its own attributes.
+    pub(super) open: Vec<String>,
     /// Its provider, where that is not one of AWS.
     pub(super) other_provider: Option<String>,
 }
@@ -55,6 +58,8 @@ pub(super) struct Document {
     pub(super) resources: u64,
     pub(super) other_providers: BTreeMap<String, u64>,
     pub(super) changes: Vec<Change>,
+    /// Addresses of planned instances that no change is of.
+    pub(super) unchanged: BTreeSet<String>,
     pub(super) variables: Node,
     pub(super) configuration: Node,
 }
@@ -78,6 +83,7 @@ impl<'de> Visitor<'de> for TopLevel {
         let mut found = Document::default();
         let room = Room::new();
         let (mut lists_changes, mut lists_values) = (false, false);
+        let mut planned = BTreeSet::new();
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "format_version" => {
@@ -110,7 +116,9 @@ impl<'de> Visitor<'de> for TopLevel {
                 "planned_values" => {
                     found.is_plan = true;
                     let values = map.next_value::<Option<Values>>()?.unwrap_or_default();
-                    lists_values = values.lists_resources();
+                    lists_values = values
+                        .root_module
+                        .is_some_and(|module| module.list(&mut planned));
                 }
                 "values" => {
                     found.is_state = true;
@@ -127,30 +135,66 @@ impl<'de> Visitor<'de> for TopLevel {
                 "`planned_values` lists resources, but `resource_changes` lists none",
             ));
         }
+        for change in &found.changes {
+            planned.remove(&change.address);
+        }
+        found.unchanged = planned;
         Ok(found)
     }
 }
 
-/// The planned values of a plan, of which only whether they list resources matters.
+/// The planned values of a plan, of which only the addresses of instances matter.
 #[derive(Debug, Default, serde::Deserialize)]
 struct Values {
     root_module: Option<Module>,
 }
 
 /// A module of the planned values.
-#[derive(Debug, Default, serde::Deserialize)]
+#[derive(Debug, serde::Deserialize)]
 struct Module {
-    resources: Option<Vec<IgnoredAny>>,
-    child_modules: Option<Vec<IgnoredAny>>,
+    resources: Option<Vec<Instance>>,
+    child_modules: Option<Vec<Module>>,
 }
 
-impl Values {
-    fn lists_resources(&self) -> bool {
-        let module = self.root_module.as_ref();
-        module.is_some_and(|module| {
-            let mut lists = [&module.resources, &module.child_modules].into_iter();
-            lists.any(|list| list.as_ref().is_some_and(|list| !list.is_empty()))
-        })
+/// The address of a planned resource that is read by its own attributes.
+#[derive(Debug, serde::Deserialize)]
+#[serde(from = "PlannedValue")]
+struct Instance(Option<String>);
+
+/// A resource of the planned values.
+#[derive(Debug, serde::Deserialize)]
+struct PlannedValue {
+    address: Option<String>,
+    mode: Option<String>,
+    #[serde(rename = "type")]
+    resource_type: Option<String>,
+    provider_name: Option<String>,
+}
+
+impl From<PlannedValue> for Instance {
+    fn from(value: PlannedValue) -> Self {
+        let resource_type = value.resource_type.as_deref().unwrap_or_default();
+        let provider = provider(value.provider_name.as_deref(), resource_type);
+        let is_data = value.mode.as_deref() == Some("data");
+        let is_instance = !is_data && is_read(provider, resource_type);
+        Self(value.address.filter(|_| is_instance))
+    }
+}
+
+impl Module {
+    /// Takes the addresses of instances, and says whether there are resources at all.
+    fn list(self, addresses: &mut BTreeSet<String>) -> bool {
+        let resources = self.resources.unwrap_or_default();
+        let mut lists_any = !resources.is_empty();
+        addresses.extend(
+            resources
+                .into_iter()
+                .filter_map(|Instance(address)| address),
+        );
+        for module in self.child_modules.unwrap_or_default() {
+            lists_any |= module.list(addresses);
+        }
+        lists_any
     }
 }
 
@@ -202,48 +246,46 @@ impl<'de> Visitor<'de> for Changes<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<bool, A::Error> {
         let mut lists_any = false;
         // Deferred changes before it have the same form.
-        self.1.take_names();
+        self.1.take_notes();
         while let Some(element) = list.next_element_seed(Sieve::of("resource_changes", self.1))? {
             lists_any = true;
-            self.0.add(element, self.1.take_names());
+            self.0.add(element, self.1.take_notes());
         }
         Ok(lists_any)
     }
 }
 
 impl Document {
-    fn add(&mut self, element: Node, names: [BTreeSet<String>; 2]) {
+    fn add(&mut self, element: Node, notes: Notes) {
         if element.get("mode").text() == Some("data") {
             return;
         }
         self.resources += 1;
         let resource_type = element.get("type").text().unwrap_or_default();
         let provider = provider(element.get("provider_name").text(), resource_type);
-        let is_of_aws = provider == "aws";
-        if !is_of_aws {
+        if provider != "aws" {
             *self.other_providers.entry(provider.to_owned()).or_insert(0) += 1;
         }
         let change = element.get("change");
-        let is_read = is_of_aws
-            && (RUNNING.contains(&resource_type)
-                || [LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION, ENDPOINT].contains(&resource_type)
-                || KINDS.iter().any(|kind| kind.resource_type == resource_type));
+        let is_read = is_read(provider, resource_type);
         let runs_nothing = RUNS_NOTHING.contains(&provider) || ONLY_NAMES.contains(&resource_type);
+        let mut open = notes.open;
+        open.retain(|attribute| may_name_accelerator(resource_type, attribute));
         let names = if is_read || runs_nothing {
+            open.clear();
             [None, None]
         } else {
-            let [before, after] = names;
             [
-                joined(before, resource_type, change.get("before"), &NOTHING),
+                joined(notes.before, resource_type, change.get("before"), &NOTHING),
                 joined(
-                    after,
+                    notes.after,
                     resource_type,
                     change.get("after"),
                     change.get("after_unknown"),
                 ),
             ]
         };
-        let matters = is_read || names.iter().any(Option::is_some);
+        let matters = is_read || !open.is_empty() || names.iter().any(Option::is_some);
         let Some(address) = element.get("address").text().filter(|_| matters) else {
             return;
         };
@@ -258,6 +300,7 @@ impl Document {
             resource_type: resource_type.to_owned(),
             change: change.clone(),
             names,
+            open: open.into_iter().collect(),
             other_provider: (!["aws", "awscc"].contains(&provider)).then(|| provider.to_owned()),
         });
     }
@@ -272,7 +315,9 @@ fn joined(
     unknown: &Node,
 ) -> Option<String> {
     let is_open = |key: &str| unknown.get(key) == &Node::Bool(true);
-    let template = if side.get("template_url").text().is_some() {
+    let body = side.get("template_body").text();
+    let is_nested = body.is_some_and(|body| body.contains("TemplateURL"));
+    let template = if is_nested || side.get("template_url").text().is_some() {
         Some("a template at a URL")
     } else if ["template_body", "template_url"].into_iter().any(is_open) {
         Some("a template that is known only after apply")
@@ -290,6 +335,14 @@ fn joined(
         0 => (!first.is_empty()).then_some(first),
         more => Some(format!("{first} and {more} more")),
     }
+}
+
+/// Whether the attributes of a resource are read, and not only the names in them.
+fn is_read(provider: &str, resource_type: &str) -> bool {
+    provider == "aws"
+        && (RUNNING.contains(&resource_type)
+            || [LAUNCH_TEMPLATE, LAUNCH_CONFIGURATION, ENDPOINT].contains(&resource_type)
+            || KINDS.iter().any(|kind| kind.resource_type == resource_type))
 }
 
 /// The short name of a provider, such as `aws` of

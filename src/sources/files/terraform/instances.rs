@@ -21,7 +21,7 @@ pub(super) fn instances(
     let found = match part {
         Part::Block(kind, place) => machines(kind, place, &view)?,
         Part::Endpoint => endpoint(change, &view, templates)?,
-        Part::Unsupported => unsupported(change, templates.side)?,
+        Part::Unsupported => unsupported(change, templates)?,
         Part::Whole => launched_by(change, &view, templates),
     };
     let mut tags = found.each.tags;

@@ -129,6 +129,108 @@ pub(super) const ONLY_NAMES: [&str; 9] = [
     "aws_ssm_parameter",
 ];
 
+/// Attributes that name a type of machine or of card wherever they stand.
+pub(super) const TYPE_KEYS: [&str; 22] = [
+    "accelerator",
+    "accelerator_config",
+    "accelerator_configs",
+    "accelerator_type",
+    "accelerator_types",
+    "accelerators",
+    "ec2_instance_type",
+    "gpu",
+    "gpu_type",
+    "guest_accelerator",
+    "guest_accelerators",
+    "instance_group",
+    "instance_groups",
+    "instance_type",
+    "instance_type_name",
+    "instance_types",
+    "machine_type",
+    "node_type_id",
+    "server_type",
+    "virtual_machine_size",
+    "vm_size",
+    "workload_profile_type",
+];
+
+/// Attributes that name the type of what is a machine itself, and anything elsewhere.
+pub(super) const MACHINE_KEYS: [&str; 10] = [
+    "bundle_id",
+    "flavor_id",
+    "flavor_name",
+    "plan",
+    "platform",
+    "profile",
+    "shape",
+    "size",
+    "sku",
+    "type",
+];
+
+/// Ends of the resource types of machines and groups of them, before a version.
+const MACHINES: [&str; 8] = [
+    "_droplet",
+    "_instance",
+    "_k8s_pool",
+    "_machine",
+    "_node_pool",
+    "_scale_set",
+    "_server",
+    "_vm",
+];
+
+/// Words in the resource types of databases, caches, brokers, disks and builds, whose machines
+/// have no accelerators.
+const WITHOUT_ACCELERATORS: [&str; 30] = [
+    "alloydb",
+    "cache",
+    "cloudbuild",
+    "database",
+    "dax",
+    "db",
+    "disk",
+    "dms",
+    "docdb",
+    "ebs",
+    "elasticache",
+    "elasticsearch",
+    "kafka",
+    "memorydb",
+    "mongodb",
+    "mq",
+    "msk",
+    "mssql",
+    "mysql",
+    "neptune",
+    "opensearch",
+    "postgresql",
+    "rdb",
+    "rds",
+    "redis",
+    "redshift",
+    "snapshot",
+    "sql",
+    "storage",
+    "volume",
+];
+
+/// Whether an attribute of a resource that nobody reads may name an accelerated type.
+pub(super) fn may_name_accelerator(resource_type: &str, attribute: &str) -> bool {
+    let mut words = resource_type.split('_');
+    if words.any(|word| WITHOUT_ACCELERATORS.contains(&word)) {
+        return false;
+    }
+    let name = resource_type.trim_end_matches("_v2");
+    match attribute {
+        // Elsewhere it is the address of a group.
+        "instance_group" => name.starts_with("aws"),
+        _ if MACHINE_KEYS.contains(&attribute) => MACHINES.iter().any(|end| name.ends_with(end)),
+        _ => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,5 +243,7 @@ mod tests {
             .collect();
         assert!(places.is_sorted_by(|left, right| left < right));
         assert!(ONLY_NAMES.is_sorted());
+        assert!(TYPE_KEYS.is_sorted() && MACHINE_KEYS.is_sorted());
+        assert!(WITHOUT_ACCELERATORS.is_sorted());
     }
 }

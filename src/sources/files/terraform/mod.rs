@@ -309,6 +309,10 @@ fn gaps(document: &Document) -> Vec<Gap> {
         let cause = Cause::of(CauseKind::PlanDeferred, []);
         gaps.push(Gap::of(GapSubject::Plan, "everything", cause));
     }
+    gaps.extend(document.unchanged.iter().map(|address| {
+        let cause = Cause::of(CauseKind::PlanCut, []);
+        Gap::of(GapSubject::Plan, address.as_str(), cause)
+    }));
     gaps
 }
 

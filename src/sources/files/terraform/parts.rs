@@ -4,7 +4,7 @@
 use super::document::Change;
 use super::found::{Found, Types, all_bought};
 use super::kinds::{Bill, Count, ENDPOINT, ENDPOINT_CONFIGURATION, KINDS, Kind};
-use super::sieve::Node;
+use super::sieve::{Node, WRITTEN};
 use super::templates::{Launched, Side, Templates, tenancy};
 use super::view::View;
 use crate::catalog::{is_accelerated, shape};
@@ -19,7 +19,7 @@ pub(super) enum Part {
     Block(&'static Kind, usize),
     /// An endpoint, whose configuration states the machines.
     Endpoint,
-    /// A resource that nobody reads and that names accelerated types.
+    /// A resource that nobody reads and that names accelerated types, or may.
     Unsupported,
 }
 
@@ -29,7 +29,7 @@ impl Part {
         if is_running {
             return vec![Self::Whole];
         }
-        if change.names.iter().any(Option::is_some) {
+        if change.names.iter().any(Option::is_some) || !change.open.is_empty() {
             return vec![Self::Unsupported];
         }
         if change.resource_type == ENDPOINT {
@@ -134,18 +134,39 @@ pub(super) fn endpoint(
     Some(Found::unseen(&missing, Err(missing.clone()), None))
 }
 
-/// A resource of which only the names of types in its attributes are known.
-pub(super) fn unsupported(change: &Change, side: Side) -> Option<Found> {
-    let [before, after] = &change.names;
-    let names = match side {
-        Side::Before => before.as_ref()?,
-        Side::After => after.as_ref()?,
+/// A resource of which only the names of types in its attributes are known, or that there
+/// will be some.
+pub(super) fn unsupported(change: &Change, templates: &Templates<'_>) -> Option<Found> {
+    let [before, after] = change.names.clone();
+    let names = match templates.side {
+        Side::Before => before?,
+        Side::After => after.or_else(|| {
+            let expressions = templates.configuration.expressions(&change.parts);
+            let mut open = change.open.iter();
+            let attribute = open.find(|attribute| may_be_written(attribute, expressions))?;
+            Some(format!("its {attribute} only after apply"))
+        })?,
     };
     let missing = Missing::Elsewhere(format!(
         "{} is not a supported resource type, and names {names}",
         change.resource_type
     ));
     Some(Found::unseen(&missing, Err(missing.clone()), None))
+}
+
+/// Whether somebody may have written an attribute that is known only after apply. What the
+/// provider computes is as good as always the usual value.
+fn may_be_written(attribute: &str, expressions: Option<&Node>) -> bool {
+    let Some(expressions) = expressions else {
+        return true;
+    };
+    let written = expressions.get(WRITTEN).elements();
+    let is_written = |key: &str| written.iter().any(|name| name.text() == Some(key));
+    let (block, key) = attribute.split_once('.').unwrap_or(("", attribute));
+    // A plan's configuration leaves dynamic blocks out.
+    let may_be_dynamic =
+        key.starts_with("instance_group") || (!block.is_empty() && !is_written(block));
+    is_written(key) || may_be_dynamic
 }
 
 /// The types of a block; absent where none is set, because it then runs no machines. A

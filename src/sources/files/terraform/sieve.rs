@@ -1,7 +1,10 @@
 //! JSON of which only the keys that matter here are kept: a plan repeats user
 //! data, policies and whole files that nobody asks for.
 
-use crate::catalog::{family, is_accelerated, names_accelerated_type};
+use super::kinds::{MACHINE_KEYS, TYPE_KEYS};
+use crate::catalog::{
+    family, is_accelerated, is_accelerated_category, names_accelerated_type, names_accelerator,
+};
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -216,32 +219,59 @@ const MOST_NAMES: usize = 100;
 /// Bytes of the longest of them: a longer text is none.
 const LONGEST_NAME: usize = 100;
 
-/// Names of accelerated types, in order.
-type Names = RefCell<BTreeSet<String>>;
+/// The key of an object of expressions under which the names of all attributes in it stand,
+/// whatever is kept of them.
+pub(super) const WRITTEN: &str = "(written)";
+
+/// The key of requirements of Karpenter that name categories of types.
+const CATEGORY: &str = "/instance-category";
+
+/// Where a value stands whose names are noted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Place {
+    Before,
+    After,
+    AfterUnknown,
+    Expressions,
+}
+
+/// What is noted of a resource beside the values that are kept.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Notes {
+    /// Names of accelerated types in any attribute, today.
+    pub(super) before: BTreeSet<String>,
+    /// The same when the plan has been applied.
+    pub(super) after: BTreeSet<String>,
+    /// Attributes that may name a type and are known only after apply, such as `size` and
+    /// `instance_group.instance_type`.
+    pub(super) open: BTreeSet<String>,
+    /// Attributes that have an expression.
+    written: BTreeSet<String>,
+}
 
 /// What all values of one plan share.
 #[derive(Debug)]
 pub(super) struct Room {
     /// Values that may still be kept.
     left: Cell<u32>,
-    /// Names in any attribute of the resource that is read, today.
-    before: Names,
-    /// The same when the plan has been applied.
-    after: Names,
+    /// Of the resource that is read.
+    notes: RefCell<Notes>,
+    /// Whether the requirement that is read asks for categories of types.
+    is_category: Cell<bool>,
 }
 
 impl Room {
     pub(super) fn new() -> Self {
         Self {
             left: Cell::new(MOST_NODES),
-            before: Names::default(),
-            after: Names::default(),
+            notes: RefCell::default(),
+            is_category: Cell::new(false),
         }
     }
 
-    /// The names of the resource that was read last, today and afterwards.
-    pub(super) fn take_names(&self) -> [BTreeSet<String>; 2] {
-        [self.before.take(), self.after.take()]
+    /// What was noted of the resource that was read last.
+    pub(super) fn take_notes(&self) -> Notes {
+        self.notes.take()
     }
 }
 
@@ -249,10 +279,12 @@ impl Room {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sieve<'a> {
     key: &'a str,
+    /// The key of the object in which it stands.
+    parent: &'a str,
     is_kept: bool,
     room: &'a Room,
-    /// Where names of accelerated types go; absent where texts do not matter.
-    names: Option<&'a Names>,
+    /// Absent where nothing is noted.
+    place: Option<Place>,
 }
 
 impl<'a> Sieve<'a> {
@@ -260,9 +292,10 @@ impl<'a> Sieve<'a> {
     pub(super) fn of(key: &'a str, room: &'a Room) -> Self {
         Self {
             key,
+            parent: "",
             is_kept: true,
             room,
-            names: None,
+            place: None,
         }
     }
 
@@ -273,17 +306,18 @@ impl<'a> Sieve<'a> {
     {
         let is_kept = NAMED_BY_USERS.contains(&self.key) || KEPT.binary_search(&key).is_ok();
         Sieve {
-            key: match (self.key, key) {
-                ("accelerator_config", "type") => "accelerator_type",
-                _ => key,
-            },
+            key,
+            parent: self.key,
             is_kept: self.is_kept && is_kept,
             room: self.room,
-            names: match (self.key, key) {
-                ("change", "before") => Some(&self.room.before),
-                ("change", "after") => Some(&self.room.after),
+            place: match (self.place, key) {
+                (None, "before") if self.key == "change" => Some(Place::Before),
+                (None, "after") if self.key == "change" => Some(Place::After),
+                (None, "after_unknown") if self.key == "change" => Some(Place::AfterUnknown),
+                (None, "expressions") => Some(Place::Expressions),
+                (Some(Place::Expressions), "constant_value" | "references") => None,
                 _ if WITHOUT_TYPES.contains(&key) => None,
-                _ => self.names,
+                (place, _) => place,
             },
         }
     }
@@ -301,18 +335,57 @@ impl<'a> Sieve<'a> {
         Ok(node)
     }
 
-    /// Notes an accelerated type that is a key.
+    /// Notes a key that has an expression or is an accelerated type.
     fn note_key(self, key: &str) {
-        if names_accelerated_type(key) {
+        if self.place == Some(Place::Expressions) {
+            let mut notes = self.room.notes.borrow_mut();
+            notes.written.insert(key.to_owned());
+        } else if names_accelerated_type(key) {
             self.note(key);
+        }
+    }
+
+    /// Whether it is the type of a card: any value of it is accelerated.
+    fn is_card(self) -> bool {
+        match self.key {
+            "accelerator_type" | "accelerator_types" | "gpu_type" => true,
+            "type" => self.parent.contains("accelerator"),
+            "sku" => self.parent == "gpu",
+            _ => false,
+        }
+    }
+
+    /// Whether types of machines and cards stand in it.
+    fn names_type(self) -> bool {
+        TYPE_KEYS.contains(&self.key) || MACHINE_KEYS.contains(&self.key) || self.is_card()
+    }
+
+    /// Notes an attribute that names a type and is known only after apply.
+    fn note_open(self) {
+        if self.place != Some(Place::AfterUnknown) || !self.names_type() {
+            return;
+        }
+        let mut notes = self.room.notes.borrow_mut();
+        if self.parent == "after_unknown" {
+            notes.open.insert(self.key.to_owned());
+        } else if self.is_card() || TYPE_KEYS.contains(&self.key) {
+            notes.open.insert(format!("{}.{}", self.parent, self.key));
         }
     }
 
     /// Notes an accelerated type that a text names.
     fn note(self, text: &str) {
-        let Some(names) = self.names else {
-            return;
+        let is_after = match self.place {
+            Some(Place::Before) => false,
+            Some(Place::After) => true,
+            _ => return,
         };
+        let is_category = &self.room.is_category;
+        match self.key {
+            "key" => is_category.set(text.ends_with(CATEGORY)),
+            "operator" if text == "NotIn" => is_category.set(false),
+            _ => {}
+        }
         // Families stand alone, or before what stands for any size: `p5`, `p5.*`, `g6e-*`.
         // A longer name with a dash is one of users, unless the catalog has it.
         let is_family = |name: &str| {
@@ -331,21 +404,24 @@ impl<'a> Sieve<'a> {
         };
         let (_, last) = text.rsplit_once('/').unwrap_or(("", text));
         let name = match self.key {
-            "accelerator_type" | "accelerator_types" => Some(last),
+            _ if self.is_card() => Some(last),
+            "values" if is_category.get() && is_accelerated_category(text) => Some(text),
             _ if lists_families && is_family(start) => Some(text),
-            // The GPUs of a machine or service of Google.
-            "accelerator" | "type" if last.starts_with("nvidia-") => Some(last),
-            // Machines of DigitalOcean, Nebius and Oracle.
-            "platform" | "size" if text.starts_with("gpu-") => Some(text),
-            "shape" if text.contains(".GPU") => Some(text),
+            _ if self.names_type() && names_accelerator(last) => Some(last),
             // Karpenter chooses types that have GPUs.
             "key" if text.ends_with("/instance-gpu-count") => Some(last),
             // A template, a manifest and a request in JSON are texts of many words.
             _ => text
                 .split(|c: char| !c.is_ascii_alphanumeric() && !"._-*".contains(c))
-                .find(is_name),
+                .find(is_name)
+                .or_else(|| category(text)),
         };
-        let mut names = names.borrow_mut();
+        let notes = &mut *self.room.notes.borrow_mut();
+        let names = if is_after {
+            &mut notes.after
+        } else {
+            &mut notes.before
+        };
         if let Some(name) = name
             && (1..=LONGEST_NAME).contains(&name.len())
             && names.len() < MOST_NAMES
@@ -353,6 +429,15 @@ impl<'a> Sieve<'a> {
             names.insert(name.to_owned());
         }
     }
+}
+
+/// The accelerated category of types that a requirement in a manifest lists.
+fn category(manifest: &str) -> Option<&str> {
+    let mut requirements = manifest.split(CATEGORY).skip(1).map(|requirement| {
+        let words = requirement.split(|c: char| !c.is_ascii_alphanumeric());
+        words.take_while(|word| !["key", "NotIn"].contains(word))
+    });
+    requirements.find_map(|mut words| words.find(|word| is_accelerated_category(word)))
 }
 
 impl<'de> DeserializeSeed<'de> for Sieve<'_> {
@@ -375,6 +460,9 @@ impl<'de> Visitor<'de> for Sieve<'_> {
     }
 
     fn visit_bool<E: de::Error>(self, value: bool) -> Result<Node, E> {
+        if value {
+            self.note_open();
+        }
         self.keep(Node::Bool(value))
     }
 
@@ -413,7 +501,7 @@ impl<'de> Visitor<'de> for Sieve<'_> {
         while let Some(key) = map.next_key::<String>()? {
             self.note_key(&key);
             let below = self.below(&key);
-            if !below.is_kept && below.names.is_none() {
+            if !below.is_kept && below.place.is_none() {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             }
@@ -421,6 +509,12 @@ impl<'de> Visitor<'de> for Sieve<'_> {
             if below.is_kept {
                 kept.insert(key, value);
             }
+        }
+        if self.key == "expressions" && self.place == Some(Place::Expressions) {
+            let written = self.room.notes.take().written.into_iter();
+            let written = written.map(|name| self.keep(Node::Text(name)));
+            let written = written.collect::<Result<_, A::Error>>()?;
+            kept.insert(WRITTEN.to_owned(), Node::List(written));
         }
         self.keep(Node::Map(kept))
     }
@@ -484,7 +578,7 @@ mod tests {
             .deserialize(&mut deserializer)
             .expect("JSON");
         assert_eq!(node.get("change").get("after").get("any"), &Node::Null);
-        let [before, after] = room.take_names();
+        let Notes { before, after, .. } = room.take_notes();
         let sorted = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(" ");
         assert_eq!(sorted(before), "g5.xlarge");
         assert_eq!(
@@ -492,6 +586,6 @@ mod tests {
             "BM.GPU.H100.8 Standard_ND96asr_v4 TPU V4 g4dn.xlarge g6.xlarge g6e g6e-* gpu-h100x8-640gb \
              instance-gpu-count nvidia-l4 nvidia-t4 p4d.* p5 p7.48xlarge trn1.* trn2.48xlarge"
         );
-        assert_eq!(room.take_names(), [BTreeSet::new(), BTreeSet::new()]);
+        assert_eq!(room.take_notes(), Notes::default());
     }
 }
