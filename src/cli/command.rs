@@ -13,7 +13,7 @@ use super::help;
 use super::history::HistoryArgs;
 use super::kpi_args::KpiArgs;
 use super::mcp_args::McpArgs;
-use super::place::JobsArgs;
+use super::place::PlaceArgs;
 use super::pricing_args::PricingArgs;
 use super::profile::ProfileArgs;
 use super::rent_or_buy::RentOrBuyArgs;
@@ -107,7 +107,7 @@ pub(super) enum Command {
     ///
     /// Places the jobs of a list without calling a cloud, or training jobs that were seen in
     /// an estate, and compares with on demand at once.
-    Place(Box<JobsArgs>),
+    Place(Box<PlaceArgs>),
     /// Show what GPU instances really cost, from the bill: CUR or FOCUS
     ///
     /// Reads CSV, gzip-compressed CSV and Parquet, here or in a bucket of S3, without calling

@@ -36,7 +36,7 @@ pub(super) fn one_region(
     }
 }
 
-/// The same, else fails with what has one region alone.
+/// The region that is named, else [`home_region`]; fails with `what` where that is several.
 pub(super) fn only_region(
     named: Option<&String>,
     what: &str,

@@ -47,7 +47,7 @@ fn price_per_gb(text: &str) -> Result<Decimal, String> {
 
 /// `gpucost place`.
 #[derive(Debug, Args)]
-pub(super) struct JobsArgs {
+pub(super) struct PlaceArgs {
     /// CSV file of jobs, with the columns name, gpu, gpus and hours, and perhaps release,
     /// deadline, restartable, data_region and data_gb [default: the runs of `--profile-data`, else
     /// training jobs that were seen]
@@ -92,7 +92,7 @@ struct Wanted {
     job: Job,
 }
 
-pub(super) fn run(args: &JobsArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
+pub(super) fn run(args: &PlaceArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
     let samples = args.estate.profile_data.iter();
     let samples = samples.map(|path| ("--profile-data", Some(path.as_path())));
     let jobs = [("--jobs", args.jobs.as_deref())];
@@ -171,7 +171,7 @@ fn written(path: &Path, requests: &[JobRequest], begin: i64) -> Vec<Wanted> {
 
 /// Runs that were sampled, as though they came again: as long on as many of the same GPUs.
 fn sampled_runs(
-    args: &JobsArgs,
+    args: &PlaceArgs,
     settings: &SettingsFile,
     begin: i64,
 ) -> Result<Vec<Wanted>, Failure> {
@@ -264,7 +264,7 @@ fn seen(
 }
 
 fn request(
-    args: &JobsArgs,
+    args: &PlaceArgs,
     settings: &SettingsFile,
     (mut wanted, begin): (Vec<Wanted>, i64),
     (estate, prices): (Option<&Estate>, &Prices<'_>),
@@ -323,7 +323,7 @@ fn request(
 /// The regions of `--region`, else the home region, those of data and those of idle
 /// machines; the home region first.
 fn rented_in(
-    args: &JobsArgs,
+    args: &PlaceArgs,
     home: &str,
     wanted: &[Wanted],
     hosts: &[(Host, GpuOffer)],

@@ -160,7 +160,7 @@ fn given(report: &ReservedReport) -> Vec<Given> {
             provenance(quote),
         )
     };
-    let (one, three) = (&report.one_year, &report.three_years);
+    let (one, three) = (report.one_year.as_ref(), report.three_years.as_ref());
     rows! {
         price("on_demand", "on-demand, per hour", report.used.on_demand.amount(), report.on_demand.as_ref());
         for (part, quote) in paid(one, |paid| paid.upfront) => price("reserved_1yr_upfront", "1 year, upfront", part, quote);
@@ -172,12 +172,11 @@ fn given(report: &ReservedReport) -> Vec<Given> {
 
 /// A part of what is paid for a commitment, with its price; absent where it is zero.
 fn paid(
-    sold: &Option<PricedCommitment>,
+    sold: Option<&PricedCommitment>,
     part: fn(&Instalments) -> Decimal,
 ) -> Option<(Decimal, Option<&PriceQuote>)> {
-    let sold = sold.as_ref()?;
-    let part = part(&sold.figures.instalments);
-    (!part.is_zero()).then(|| (part, sold.quote.as_ref()))
+    let part = part(&sold?.figures.instalments);
+    (!part.is_zero()).then_some((part, sold?.quote.as_ref()))
 }
 
 fn steps(report: &ReservedReport) -> Vec<Step> {
