@@ -18,7 +18,7 @@ pub fn created(provider: &str, address: &str, after: Value) -> Value {
                    "after_unknown": {"id": true}}})
 }
 
-fn of_aws(address: &str, after: Value) -> Value {
+pub fn of_aws(address: &str, after: Value) -> Value {
     created("aws", address, after)
 }
 

@@ -4,7 +4,7 @@
 use crate::cli::terraform::{check, document};
 use crate::cli::terraform_services::{ROOM, checked, created, gaps, of_aws};
 use crate::cli::world::World;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Whoever names an accelerated type and is not known may run it.
 #[test]

@@ -73,13 +73,11 @@ causes! {
     /// More training jobs than are described.
     OlderJobsOmitted = "older-jobs-omitted" [Count Count]
         "only the newest {training job is|training jobs are} read; {older one is|older ones are} \
-         omitted",
-        "use a shorter window, such as `--lookback 1d`";
+         omitted", "use a shorter window, such as `--lookback 1d`";
     MetricsNotAsked = "metrics-not-asked" [] "not requested", "run without `--metrics-source none`";
     /// Prices were not asked for, and the bundled catalog has none.
     PricesNotAsked = "prices-not-asked" [Types]
-        "not requested, and the bundled catalog has none for {}",
-        ASK_FOR_PRICES;
+        "not requested, and the bundled catalog has none for {}", ASK_FOR_PRICES;
     /// The price list has none.
     PricesNotListed = "prices-not-listed" [Types]
         "the price list has none for {}; the bundled catalog is used where it has one",
@@ -119,8 +117,7 @@ causes! {
         "run the audit again: it changed while it was read";
     /// There are more than are read.
     TooManyListed = "too-many-listed" [Count]
-        "more than {,} are listed; the others are omitted",
-        "report it with `gpucost inventory -v`";
+        "more than {,} are listed; the others are omitted", "report it with `gpucost inventory -v`";
     /// An instance was launched after the instant that is audited.
     InstanceLater = "instance-later" [Time]
         "launched {} after the audit's as-of time", "run the audit with a later time";
@@ -132,13 +129,11 @@ causes! {
         "the node has no readable {}; it is omitted", RECORD_CLUSTER;
     /// Pods hold devices of a node that was not recorded.
     NodeNotRecorded = "node-not-recorded" []
-        "pods hold devices of this node, which was not recorded; they are omitted",
-        RECORD_CLUSTER;
+        "pods hold devices of this node, which was not recorded; they are omitted", RECORD_CLUSTER;
     /// The provider of a node's machine does not show it in a region that was read.
     NodeNotShown = "node-not-shown" [Region]
         "a node of a cluster that its provider does not show in {}: it is in another account, or \
-         gone; it is omitted",
-        "audit the account of the node, or record the cluster again";
+         gone; it is omitted", "audit the account of the node, or record the cluster again";
     /// Two nodes are one machine, as after it has joined again under another name.
     NodeRepeated = "node-repeated" [Instance]
         "another node is the machine {} as well; this one is omitted",
@@ -147,8 +142,7 @@ causes! {
     PodsNotRecorded = "pods-not-recorded" []
         "there are none of the system's namespaces (kube-system, openshift-…), or they are of \
          one namespace only, so others may be missing: what is requested of each node is \
-         unknown",
-        RECORD_CLUSTER;
+         unknown", RECORD_CLUSTER;
     /// Nodes of which nothing tells what pods hold.
     PodsUnknown = "pods-unknown" [Count Rules]
         "what pods request of {node|nodes} is unknown{?; silent: }", RECORD_CLUSTER;
@@ -249,8 +243,7 @@ causes! {
     /// Figures of pods are no percentages.
     UsesNotValid = "uses-not-valid" [Count]
         "{figure of how a pod used a GPU is|figures of how pods used GPUs are} not between 0% and \
-         100%; omitted",
-        "upgrade the exporter: early versions publish blank values as numbers";
+         100%; omitted", "upgrade the exporter: early versions publish blank values as numbers";
     /// A profiled run names an instance that is not audited.
     ProfileOfOther = "profile-of-other" [Instance]
         "instance {} is not in the audit", ANOTHER_PLACE;
@@ -312,8 +305,7 @@ causes! {
     /// Instances were observed for too short a time to commit to them.
     UsageShort = "usage-short" [Count Count Count Count]
         "{} of {instance|instances} observed for only about {full hour|full hours}; a commitment \
-         requires {}",
-        "run again after a longer period, or lower `commit_min_days` in the policy";
+         requires {}", "run again after a longer period, or lower `commit_min_days` in the policy";
 
     /// A file has no tags of what SageMaker runs.
     TagsNotRecorded = "tags-not-recorded" []
@@ -399,10 +391,9 @@ causes! {
     /// A planned resource costs in another currency than its budget.
     PlannedNotInBudget = "planned-not-in-budget" [Currency Currency]
         "costs are in {} but the budget is in {}", "add a [[budget]] with `currency = \"{0}\"`";
-    /// GPUs of a workload are idle, and something that would make their stop certain is not measured.
+    /// Idle GPUs whose stop would be certain if more of GPU, CPU and network were measured.
     StopNotCertain = "stop-not-certain" []
-        "GPUs are idle; how certain that is cannot be said without full measurements of GPU, CPU \
-         and network", SET_UP_METRICS;
+        "idle GPUs; not certain without full metrics of GPU, CPU and network", SET_UP_METRICS;
     /// The waste is in another currency than its limit.
     WasteNotInLimit = "waste-not-in-limit" [Currency]
         "the sum is in {}", "set the limit with `currency = \"{0}\"`";
