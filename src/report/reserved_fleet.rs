@@ -122,6 +122,7 @@ columns! {
         opt share "utilization", "used", Narrow(0), one.utilization, "Share of the paid commitment that is used in the window (RI utilization).";
         opt share "coverage", "covers", Narrow(0), one.coverage(), "Share of the running hours that it can cover (RI coverage).";
         opt money "unused_monthly", "unused/month", Narrow(0), one.unused_monthly, "";
+        time "start", "start", Narrow(2), one.start, "Later than the audit where it is queued.";
         count "days_to_expiry", "days left", Narrow(1), one.days_to_expiry, "In days.";
         time "end", "end", Narrow(0), one.end, "";
         text "id", "id", Narrow(0), one.id.clone(), "";

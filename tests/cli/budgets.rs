@@ -253,6 +253,47 @@ fn a_limit_of_waste_holds_where_what_is_missing_could_not_break_it() {
     assert_eq!(check(&world, policy, &estate, &[]).code, 3);
 }
 
+/// Denies that a region was read.
+fn unread(mut estate: serde_json::Value) -> serde_json::Value {
+    estate["gaps"] = json!([{
+        "what": "region", "where": "eu-west-1", "reason": "access denied", "hint": "allow it",
+    }]);
+    estate
+}
+
+#[test]
+fn what_is_accepted_hides_nothing_that_is_missing() {
+    // 34.38 over its budget, which somebody answers for up to 100, or a baseline knew.
+    let world = World::new();
+    let old = world.file("old.json", world.audit(&one()).to_string());
+    let budget = "[[budget]]\nmonthly_limit = 700\n";
+    let accepted = format!(
+        "{budget}[[suppress]]\nrule = \"policy/budget\"\nworkload = \"everything\"\nowner = \
+         \"ml\"\nreason = \"a test\"\nexpires = 2026-12-31\nmonthly_limit = 100\n"
+    );
+    for (policy, flags) in [
+        (accepted.as_str(), &[][..]),
+        (budget, &["--baseline", old.as_str()][..]),
+    ] {
+        let code = |estate| check(&world, policy, &estate, flags).code;
+        assert_eq!((code(one()), code(unread(one()))), (0, 3), "{flags:?}");
+    }
+    assert_eq!(check(&world, budget, &unread(one()), &[]).code, 100);
+}
+
+#[test]
+fn a_kind_that_cannot_be_read_may_be_the_one_of_a_floor() {
+    let world = World::new();
+    let mut estate = one();
+    let policy = "[utilization]\ntraining = 30\n";
+    assert_eq!(check(&world, policy, &estate, &[]).code, 0);
+    estate["instances"][0]["tags"]["gpucost:kind"] = json!("trainng");
+    assert_eq!(check(&world, policy, &estate, &[]).code, 3);
+    // 15% is below 30%.
+    estate["instances"][0]["tags"]["gpucost:kind"] = json!("training");
+    assert_eq!(check(&world, policy, &estate, &[]).code, 100);
+}
+
 #[test]
 fn worse_than_the_baseline_begins_at_a_cent() {
     let world = World::new();

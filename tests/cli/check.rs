@@ -263,6 +263,18 @@ fn a_recording_older_than_a_week_is_incomplete() {
     let hint = missing["hint"].as_str().expect("a hint");
     assert!(hint.starts_with("`gpucost audit --save "), "{hint}");
     assert_eq!(missing["rules"], json!(["policy/required-tags"]));
+    // A recording of the future would never grow old: this one is 36 hours ahead.
+    let mut ahead = one();
+    ahead["as_of"] = json!("2026-11-22T00:00:00Z");
+    let later = world.estate("ahead.json", &ahead);
+    world.file(POLICY, kept);
+    let outcome = world.run(&["check", "--from", &later, "--format", "json"]);
+    assert_eq!(outcome.code, 3, "{}", outcome.stderr);
+    let missing = &outcome.json()["missing_data"][0];
+    assert_eq!(
+        missing["reason"],
+        "it describes 2026-11-22 00:00 UTC, which is in the future"
+    );
     // What is violated stays so, and a demo is of no day.
     world.file(POLICY, "[tags]\nrequired = [\"team\"]\n");
     assert_eq!(world.run(&["check", "--from", &path]).code, 100);

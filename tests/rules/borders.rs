@@ -174,6 +174,42 @@ fn without_maxima_nothing_is_called_idle() {
 }
 
 #[test]
+fn idleness_needs_the_maximum_of_every_gpu() {
+    // The fourth of four A10G is at 4% in the mean of each period, and its peaks are missing.
+    let three = (0..3).fold(
+        Machine::new("i-1", "g5.12xlarge").cpu(flat(2.0)),
+        |machine, gpu| machine.gpu(gpu, flat(0.0)),
+    );
+    let fourth = |machine: Machine, statistic, level| {
+        machine.series(Metric::GpuUtilization, statistic, Some(3), flat(level))
+    };
+    let four = fourth(three, Statistic::Average, 4.0);
+    let four = (0..4).fold(four, |machine, gpu| machine.vram(gpu, 460.0, A10G_MIB));
+    let audit = audited(&estate(vec![four]));
+    let waste = audit.totals.monthly_waste.expect("priced").amount();
+    assert!(waste.is_zero(), "{waste}");
+    assert_eq!(audit.workloads[0].verdict.state, None);
+    let mut actions = audit.workloads[0].actions.iter();
+    assert!(actions.all(|action| action.kind() != ActionKind::Stop));
+    assert!(audit.purchases.is_empty(), "{:?}", audit.purchases);
+}
+
+#[test]
+fn nothing_is_bought_while_idleness_is_unknown() {
+    // Nothing is smaller than a g5.xlarge of which 20 GiB are in use: only a commitment is left.
+    let of = |level: f64| {
+        let (average, metric) = (Statistic::Average, Metric::GpuUtilization);
+        let machine = g5("i-1")
+            .cpu(flat(60.0))
+            .series(metric, average, Some(0), flat(level));
+        audited(&estate(vec![machine.vram(0, 20_480.0, A10G_MIB)]))
+            .purchases
+            .len()
+    };
+    assert_eq!((of(0.0), of(20.0)), (0, 1));
+}
+
+#[test]
 fn averages_of_work_need_no_maxima() {
     let averages = |level: f64| {
         judge(

@@ -172,3 +172,19 @@ fn nothing_is_bought_for_what_is_stalled_and_its_peer_is_judged_by_itself() {
     let bought: u32 = both.purchases.iter().map(|one| one.count).sum();
     assert_eq!(bought, 2);
 }
+
+#[test]
+fn nothing_is_bought_where_the_power_of_one_gpu_is_missing_and_the_others_rest() {
+    // 98% on each of four; the watts of the first three at the idle draw, or at work.
+    let bought = |watts: f64, fourth: bool| {
+        let four = drawing(Machine::new("i-1", "g5.12xlarge"), 4, 98.0, watts);
+        let mut estate = estate(vec![four]);
+        let is_fourth = |gpu: Option<u16>| gpu == Some(3);
+        estate.metrics.retain(|series| {
+            series.metric != Metric::GpuPowerDraw || fourth || !is_fourth(series.gpu)
+        });
+        audited(&estate).purchases.len()
+    };
+    assert_eq!((bought(62.0, true), bought(62.0, false)), (0, 0));
+    assert_eq!((bought(280.0, true), bought(280.0, false)), (1, 1));
+}

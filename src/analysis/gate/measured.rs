@@ -5,6 +5,7 @@ use super::evaluation::{Judge, RuleEvaluation, Words, called, explain, unseen};
 use super::report::SAME_ESTATE;
 use super::{GatePolicy, UtilizationFloor, policy_rule};
 use crate::analysis::remedy::{QueriedSources, advise};
+use crate::analysis::workloads::KIND_TAG;
 use crate::analysis::{Audit, AuditedWorkload};
 use crate::domain::{
     AcceleratorKind, Cause, CauseKind, Gap, KindBasis, Severity, Signal, WorkloadKind, counted,
@@ -66,7 +67,14 @@ fn judge_kind(
     } else if audit.workloads.iter().all(|one| one.workload.kind != kind) {
         judge.observed(format!("no {kind} workload"));
     }
-    unseen(audit, &[]).for_each(|gap| judge.missing_data(gap));
+    // What declares a kind that cannot be read may be of this one.
+    let is_of_kind = |cause: &Cause| cause.details().any(|(_, word)| word == KIND_TAG);
+    let undeclared = audit.gaps.iter();
+    let undeclared = undeclared.filter(|gap| gap.cause.as_deref().is_some_and(is_of_kind));
+    let unseen = unseen(audit, &[]);
+    unseen
+        .chain(undeclared)
+        .for_each(|gap| judge.missing_data(gap));
     judge.done()
 }
 

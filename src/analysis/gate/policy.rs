@@ -208,7 +208,11 @@ pub struct Refusal {
 impl Allowance {
     /// Why a name may not be used; `None` when it may.
     pub fn refusal(&self, name: &str) -> Option<Refusal> {
-        if let Some((glob, line)) = self.denied.iter().find(|(glob, _)| glob.matches(name)) {
+        // SageMaker runs the types of EC2 with another start of the name.
+        let of_ec2 = name.strip_prefix("ml.");
+        let is_denied =
+            |glob: &Glob| glob.matches(name) || of_ec2.is_some_and(|own| glob.matches(own));
+        if let Some((glob, line)) = self.denied.iter().find(|(glob, _)| is_denied(glob)) {
             return Some(Refusal {
                 limit: format!("not {glob}"),
                 reason: format!("denied by {glob}"),
@@ -303,4 +307,22 @@ pub struct Suppression {
     pub monthly_limit: Option<Decimal>,
     /// Where the policy says so, counted from one.
     pub line: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_that_is_denied_is_denied_for_sagemaker_too() {
+        let allowance = Allowance {
+            allowed: vec![(Glob::new("p5*"), 1), (Glob::new("ml.g5*"), 2)],
+            denied: vec![(Glob::new("p4*"), 3)],
+        };
+        let line = |name| allowance.refusal(name).map(|refusal| refusal.line);
+        assert_eq!(line("ml.p4d.24xlarge"), Some(3));
+        assert_eq!(line("ml.g5.xlarge"), None);
+        // What is allowed for EC2 is not allowed at the price of SageMaker.
+        assert_eq!(line("ml.p5.48xlarge"), Some(1));
+    }
 }

@@ -14,7 +14,7 @@ use jiff::civil::Date;
 use std::collections::BTreeMap;
 
 /// The tag that declares the kind.
-const KIND_TAG: &str = "gpucost:kind";
+pub(in crate::analysis) const KIND_TAG: &str = "gpucost:kind";
 
 /// Tags that declare the kind, by precedence; compared without regard to case.
 const KIND_TAGS: &[&str] = &[

@@ -17,4 +17,5 @@ pub use self::kinds::{is_vocabulary, kind_of_name};
 pub(super) use self::grouping::{Grouped, group};
 pub(super) use self::idle_storage::idle_storage_costs;
 pub(super) use self::instance_prices::{PaidHours, block_hours, block_price};
+pub(super) use self::kinds::KIND_TAG;
 pub(super) use self::lifetime::has_ended;

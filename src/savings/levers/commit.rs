@@ -1,7 +1,8 @@
 //! Buying ahead what goes on running.
 
 use super::{Answer, Committing, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused};
-use crate::domain::{ActionKind, Classification, Part, PriceOption, PurchaseOption};
+use crate::catalog::gpu_spec;
+use crate::domain::{ActionKind, Classification, Part, PriceOption, PurchaseOption, Workload};
 use crate::savings::{CommitAfter, one_year_no_upfront};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
@@ -34,7 +35,8 @@ fn committing(
         return Err(Refusal::Billed(option));
     }
     let is_used = verdict.classification == Classification::WellUtilized;
-    if verdict.confidence.is_some() && verdict.state.is_none() && !is_used {
+    let is_open = verdict.confidence.is_some() && verdict.state.is_none() && !is_used;
+    if is_open || may_be_stalled(workload) {
         return Err(Refusal::IdlenessUnknown);
     }
     // A smaller type may follow from what was not measured; a commitment would fix this one.
@@ -64,6 +66,21 @@ fn committing(
         }),
         refused,
         ..Answer::default()
+    })
+}
+
+/// Whether GPUs may do no work however busy they are: all whose power is known rest, and that of
+/// another is missing.
+fn may_be_stalled(workload: &Workload) -> bool {
+    let shape = workload.shape.as_ref();
+    let spec = shape.and_then(|shape| gpu_spec(shape.gpu.as_ref()?));
+    let Some(rest) = spec.and_then(|spec| spec.rests_up_to_watts()) else {
+        return false;
+    };
+    workload.usage.iter().any(|usage| {
+        let watts = || usage.gpus.iter().filter_map(|gpu| gpu.power?.p95_w);
+        let known = watts().count();
+        known > 0 && known < usage.gpus.len() && watts().all(|watts| watts <= rest)
     })
 }
 
