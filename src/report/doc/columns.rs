@@ -368,7 +368,7 @@ impl Value {
 }
 
 /// What columns say of a row.
-pub(super) fn values<R>(columns: &[Column<R>], row: &R) -> Vec<Value> {
+pub(in crate::report) fn values<R>(columns: &[Column<R>], row: &R) -> Vec<Value> {
     columns.iter().map(|column| (column.value)(row)).collect()
 }
 

@@ -15,7 +15,7 @@ mod table;
 mod value;
 mod workbook;
 
-pub(in crate::report) use columns::{Column, cells, column, columns, heads, kinds};
+pub(in crate::report) use columns::{Column, cells, column, columns, heads, kinds, values};
 pub use columns::{Head, Kind, Level};
 pub use csv::doc_csv;
 pub use html::doc_html;
@@ -31,7 +31,6 @@ pub(in crate::report) use value::shown;
 pub use value::{Value, elapsed_words};
 pub use workbook::doc_xlsx;
 
-use self::columns::values;
 use crate::domain::{Gap, Money};
 use crate::report::shared::gaps::{alike, places};
 use std::borrow::Cow;
