@@ -177,7 +177,12 @@ fn nothing_is_bought_for_what_is_stalled_and_its_peer_is_judged_by_itself() {
 fn nothing_is_bought_where_the_power_of_one_gpu_is_missing_and_the_others_rest() {
     // 98% on each of four; the watts of the first three at the idle draw, or at work.
     let bought = |watts: f64, fourth: bool| {
-        let four = drawing(Machine::new("i-1", "g5.12xlarge"), 4, 98.0, watts);
+        let four = drawing(
+            Machine::new("i-1", "g5.12xlarge").cpu(flat(60.0)),
+            4,
+            98.0,
+            watts,
+        );
         let mut estate = estate(vec![four]);
         let is_fourth = |gpu: Option<u16>| gpu == Some(3);
         estate.metrics.retain(|series| {

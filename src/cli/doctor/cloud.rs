@@ -1,7 +1,7 @@
 //! An AWS account: who asks, which regions answer, which actions are allowed, and whether
 //! the agent's metrics are there.
 
-use super::failed;
+use super::failed::failed;
 use crate::cli::args::{EstateArgs, MetricsSource};
 use crate::cli::exit::Failure;
 use crate::cli::{Io, estate};

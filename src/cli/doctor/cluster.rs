@@ -1,6 +1,6 @@
 //! A Kubernetes cluster: whether it answers, and what may be listed.
 
-use super::failed;
+use super::failed::failed;
 use crate::cli::Io;
 use crate::cli::exit::Failure;
 use crate::cli::kubernetes::{KubernetesArgs, kubeconfig};

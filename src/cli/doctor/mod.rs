@@ -2,6 +2,7 @@
 
 mod cloud;
 mod cluster;
+mod failed;
 mod here;
 mod servers;
 
@@ -10,9 +11,7 @@ pub(super) use here::DRIVER_NODE;
 use super::args::{DocFormat, EstateArgs, MetricsSource};
 use super::exit::{ExitCode, Failure};
 use super::{Io, audit, documents, estate, live, output, usage_history};
-use crate::domain::{FailureKind, safe};
 use crate::report::{Check, CheckArea, CheckStatus, doctor_doc};
-use crate::sources::SourceError;
 use crate::sources::aws::Notice;
 use clap::Args;
 
@@ -90,21 +89,6 @@ fn refuse_recorded(args: &EstateArgs) -> Result<(), Failure> {
         .with_hint("run `gpucost doctor` with the other flags of the audit")),
         None => Ok(()),
     }
-}
-
-/// What could not be used, in the words of what refused it.
-fn failed(area: CheckArea, name: &str, error: &SourceError) -> Check {
-    let status = match error.kind {
-        FailureKind::NoCredentials => CheckStatus::Missing,
-        FailureKind::Denied
-        | FailureKind::RejectedCredentials
-        | FailureKind::ExpiredCredentials => CheckStatus::Denied,
-        _ => CheckStatus::Failed,
-    };
-    let said = error.to_string();
-    // The action is the name already.
-    let said = said.strip_prefix(&format!("{name}: ")).unwrap_or(&said);
-    Check::not(area, name, status, safe(said), error.hint())
 }
 
 /// Where several sources may have the use of GPUs, one that has it makes up for those that do

@@ -1,6 +1,6 @@
 //! Servers of the Prometheus family: whether they answer, and which exporters they know.
 
-use super::failed;
+use super::failed::failed;
 use crate::cli::args::{EstateArgs, MetricsSource};
 use crate::cli::exit::Failure;
 use crate::cli::{Io, estate};

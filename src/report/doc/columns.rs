@@ -298,7 +298,14 @@ macro_rules! cells {
         }
 
         pub(in crate::report) mod cells {
-            use super::*;
+            use crate::domain::Money;
+            use crate::report::doc::Value;
+            use crate::report::doc::columns::{Figure, Integer};
+            use jiff::Timestamp;
+            use jiff::civil::Date;
+            use rust_decimal::Decimal;
+            use std::collections::BTreeMap;
+
             $(pub(in crate::report) fn $name($value: $type) -> Value { Value::$make($value) })*
         }
 
