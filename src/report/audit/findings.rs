@@ -77,8 +77,8 @@ columns! {
 }
 
 /// The findings that a view shows, as a table; `apart` leaves each on its own.
-pub(super) fn findings_table<'a>(
-    audit: &'a Audit,
+pub(super) fn findings_table(
+    audit: &Audit,
     keeps: impl Fn(&str) -> bool,
     apart: bool,
 ) -> Table {

@@ -118,10 +118,10 @@ fn file(file: &Printed, out: &mut String) -> std::fmt::Result {
     writeln!(out, "\n### {}\n", code(&file.name))?;
     writeln!(out, "{}:\n", text(&file.purpose))?;
     // Commands of a shell are in a file of text.
-    let language = match file.name.rsplit('.').next() {
-        Some(name @ ("diff" | "yaml")) => name,
-        _ => "sh",
-    };
+    let language = ["diff", "yaml"]
+        .into_iter()
+        .find(|name| file.name.rsplit('.').next() == Some(name))
+        .unwrap_or("sh");
     block(language, file.text.trim_end(), "", out)
 }
 
