@@ -171,6 +171,14 @@ impl Alternatives {
         kept.schedule = kept.schedule.filter(|_| !rejects(ActionKind::Schedule));
         kept.resizes.retain(|offer| !rejects(offer.kind));
         kept.spot.retain(|_, _| !rejects(ActionKind::Spot));
+        if kept.resizes.is_empty() && !self.resizes.is_empty() {
+            // A person decided that it stays as it is, for a year at most.
+            let stays = |member: &&mut BilledMember| member.after == CommitAfter::Move;
+            for member in kept.billed.iter_mut().filter(stays) {
+                member.after = CommitAfter::Nothing;
+                member.most_years = member.most_years.into_iter().chain([1]).min();
+            }
+        }
         for one in kept.billed.iter_mut().filter(|one| one.is_sized) {
             one.is_sized = !rejects(ActionKind::Commit);
         }

@@ -77,11 +77,7 @@ columns! {
 }
 
 /// The findings that a view shows, as a table; `apart` leaves each on its own.
-pub(super) fn findings_table(
-    audit: &Audit,
-    keeps: impl Fn(&str) -> bool,
-    apart: bool,
-) -> Table {
+pub(super) fn findings_table(audit: &Audit, keeps: impl Fn(&str) -> bool, apart: bool) -> Table {
     let workloads = audit.workloads.iter();
     let names = workloads.map(|one| (one.workload.id(), one.workload.name.as_str()));
     let names: BTreeMap<String, &str> = names.collect();
