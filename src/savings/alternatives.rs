@@ -240,7 +240,6 @@ fn billed(
                 is_ended: ended.contains(&member.id),
                 is_sized: place
                     .is_some_and(|place| sized.is_some_and(|places| places.contains(&place))),
-                after: committing.map(|found| found.after).unwrap_or_default(),
                 class: Class {
                     pool: bought.pool(&group.key.account, key),
                     account: group.key.account.clone(),

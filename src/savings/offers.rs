@@ -171,32 +171,11 @@ impl Alternatives {
         kept.schedule = kept.schedule.filter(|_| !rejects(ActionKind::Schedule));
         kept.resizes.retain(|offer| !rejects(offer.kind));
         kept.spot.retain(|_, _| !rejects(ActionKind::Spot));
-        if kept.resizes.is_empty() && !self.resizes.is_empty() {
-            // A person decided that it stays as it is, for a year at most.
-            let stays = |member: &&mut BilledMember| member.after == CommitAfter::Move;
-            for member in kept.billed.iter_mut().filter(stays) {
-                member.after = CommitAfter::Nothing;
-                member.most_years = member.most_years.into_iter().chain([1]).min();
-            }
-        }
         for one in kept.billed.iter_mut().filter(|one| one.is_sized) {
             one.is_sized = !rejects(ActionKind::Commit);
         }
         (kept, offered)
     }
-}
-
-/// What a plan does with members before it may commit to them: a commitment on GPUs that are
-/// used too little would keep them for its term.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum CommitAfter {
-    /// Nothing: they are used enough, or nothing less would do.
-    #[default]
-    Nothing,
-    /// It turns them off in their idle hours, or moves them.
-    Schedule,
-    /// It moves them to a smaller type, fewer instances or shared cards.
-    Move,
 }
 
 /// A member that is billed by the hour unless a commitment covers it.
@@ -207,9 +186,8 @@ pub struct BilledMember {
     pub place: Option<usize>,
     /// Whether the stop ends it.
     pub is_ended: bool,
-    /// Whether a purchase may be sized by it, and what comes before that.
+    /// Whether a purchase may be sized by it.
     pub is_sized: bool,
-    pub after: CommitAfter,
     /// What commitments see of it with today's type, in its own system and tenancy.
     pub class: Class,
     /// How much of each hour it ran until the end of the window, in billionths, since

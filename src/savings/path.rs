@@ -124,7 +124,6 @@ impl Path {
             schedule: None,
             slowdown: 1.0,
             fewer: None,
-            is_moved: false,
         };
         let today = slots(workload, &course, true);
         let mut path = Self {
@@ -225,7 +224,6 @@ impl Path {
                     schedule: hours.map(|hours| offer.scheduled.as_ref().unwrap_or(hours)),
                     slowdown: offer.slowdown,
                     fewer: offer.fewer.as_ref(),
-                    is_moved: true,
                 };
                 (there, resized)
             }
@@ -326,7 +324,6 @@ impl Path {
                     schedule: None,
                     slowdown: 1.0,
                     fewer: None,
-                    is_moved: false,
                 };
                 self.stages.last = slots(workload, &gone, !self.choice.ends);
                 return;

@@ -1,6 +1,6 @@
 use super::super::pool::INSTANCE;
 use super::super::{
-    BilledMember, Class, CommitAfter, ConcurrentUsage, Existing, Fewer, RejectedKinds, ResizeOffer,
+    BilledMember, Class, ConcurrentUsage, Existing, Fewer, RejectedKinds, ResizeOffer,
     ScheduleOffer, ScheduledHours, SpotMarket, Stage, StageMember, TermOffer, commitment_pools,
 };
 use super::*;
@@ -50,7 +50,6 @@ fn running(instance_type: &str, count: u32, millis: i64) -> Alternatives {
         place: Some(place),
         is_ended: false,
         is_sized: true,
-        after: CommitAfter::Nothing,
         class: Class {
             pool: CommitmentPool::shared(key.clone()),
             account: String::new(),

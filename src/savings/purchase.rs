@@ -1,9 +1,7 @@
 //! Commitments for a pool: who is in it, hour by hour, and what of it pays.
 
 use super::coverage::{OpenPool, Slot};
-use super::offers::{
-    Alternatives, BilledMember, CommitAfter, ScheduledHours, Stage, TermOffer, Terms,
-};
+use super::offers::{Alternatives, BilledMember, ScheduledHours, Stage, TermOffer, Terms};
 use super::pool::{INSTANCE, cents};
 use super::{ConcurrentUsage, Fewer, MemberHours, PoolRates, allocate, instances, pooled_hours};
 use crate::domain::{HourlyRate, Money, PriceKey};
@@ -91,8 +89,6 @@ pub(super) struct Course<'a> {
     pub schedule: Option<&'a ScheduledHours>,
     pub slowdown: f64,
     pub fewer: Option<&'a Fewer>,
-    /// Whether another type or number was taken.
-    pub is_moved: bool,
 }
 
 /// The members of a workload that commitments may cover, as they run at a stage; those that a
@@ -151,19 +147,9 @@ fn slot(
         hours: MemberHours { seen, most },
         monthly: member.monthly,
         hourly: member.hourly,
-        sized: may_be_committed(one, course).then_some(MemberHours { seen: sized, most }),
+        sized: one.is_sized.then_some(MemberHours { seen: sized, most }),
         most_years: one.most_years,
     })
-}
-
-/// Whether a purchase may be sized by a member at a stage.
-fn may_be_committed(member: &BilledMember, course: &Course<'_>) -> bool {
-    let is_right_sized = match member.after {
-        CommitAfter::Nothing => true,
-        CommitAfter::Schedule => course.is_moved || course.schedule.is_some(),
-        CommitAfter::Move => course.is_moved,
-    };
-    member.is_sized && is_right_sized
 }
 
 fn part(amount: u64, share: Decimal) -> u64 {
