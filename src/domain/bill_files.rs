@@ -37,9 +37,9 @@ pub struct BillFile {
 pub struct BillFiles {
     /// In order of reading.
     pub files: Vec<BillFile>,
-    /// Files of earlier readings of a billing period, which were left out.
+    /// Files of earlier readings of a billing period, which were skipped.
     pub superseded: u64,
-    /// Rows in currencies that gpucost has no amounts in, by code; left out.
+    /// Rows in currencies that gpucost has no amounts in, by code; skipped.
     pub other_currencies: BTreeMap<String, u64>,
     /// Rows whose times are no times. Their amounts count, and no hour has them.
     pub untimed: u64,

@@ -1,4 +1,4 @@
-//! Assessment: classification and one rule a file. A rule is arithmetic on
+//! Evaluation: classification and one rule a file. A rule is arithmetic on
 //! summaries; it stays silent without the data it needs, and the registry
 //! turns that silence into one gap.
 

@@ -215,11 +215,6 @@ impl Unused<'_> {
         let plan = plans.find(|own| own.id == one.id);
         let owner = reserved.and_then(|own| own.account.as_deref());
         let owner = owner.or(plan.and_then(|own| own.account.as_deref()));
-        // Of what another account bought, the used part alone is in scope.
-        let is_elsewhere = |owner: &str| !self.accounts.iter().any(|account| account == owner);
-        if !self.accounts.is_empty() && owner.is_some_and(is_elsewhere) {
-            return None;
-        }
         Some(UnusedCommitment {
             id: one.id.clone(),
             kind: one.kind.name(),

@@ -14,7 +14,7 @@ pub(super) struct RuleEvaluation {
     /// The rule; its outcome is settled when suppressions are applied.
     pub(super) check: Check,
     pub(super) violations: Vec<Candidate>,
-    /// What it could not be judged for.
+    /// What it could not be evaluated for.
     pub(super) missing_data: Vec<MissingData>,
     /// Whether that counts only where what violates the rule is accepted: a violation that fails
     /// needs nothing else.
@@ -48,10 +48,10 @@ pub(super) struct Candidate {
     pub(super) past: Past,
 }
 
-/// One rule while it is judged.
+/// One rule while it is evaluated.
 pub(super) struct Judge<'a> {
     policy: &'a GatePolicy,
-    judged: RuleEvaluation,
+    evaluation: RuleEvaluation,
 }
 
 impl<'a> Judge<'a> {
@@ -65,7 +65,7 @@ impl<'a> Judge<'a> {
     ) -> Self {
         Self {
             policy,
-            judged: RuleEvaluation {
+            evaluation: RuleEvaluation {
                 check: Check {
                     rule: rule.to_owned(),
                     scope: scope.into(),
@@ -83,22 +83,22 @@ impl<'a> Judge<'a> {
 
     /// What was seen, in words.
     pub(super) fn observed(&mut self, observed: impl Into<String>) {
-        self.judged.check.observed = Some(observed.into());
+        self.evaluation.check.observed = Some(observed.into());
     }
 
     /// Something missing. `workload` is by which a suppression may call it.
     pub(super) fn missing_data(&mut self, gap: &Gap) {
-        self.judged.lacks(gap);
+        self.evaluation.lacks(gap);
     }
 
     /// The same for another rule's id than its own.
     pub(super) fn missing_data_for(&mut self, gap: &Gap, rule: &str) {
-        self.judged.lacks_for(gap, rule);
+        self.evaluation.lacks_for(gap, rule);
     }
 
     /// A violation of the rule itself.
     pub(super) fn violated(&mut self, severity: Severity, words: Words, past: Past) {
-        let check = &self.judged.check;
+        let check = &self.evaluation.check;
         let mut fingerprint = format!("{}:{}", check.rule, check.scope);
         if let Some(aspect) = words.aspect {
             fingerprint.push_str(&format!(":{aspect}"));
@@ -142,7 +142,7 @@ impl<'a> Judge<'a> {
         words: Words,
         past: Past,
     ) {
-        let check = &self.judged.check;
+        let check = &self.evaluation.check;
         let mut fingerprint = format!("{}:{id}", check.rule);
         if let Some(aspect) = words.aspect {
             fingerprint.push_str(&format!(":{aspect}"));
@@ -169,7 +169,7 @@ impl<'a> Judge<'a> {
 
     /// A violation that is whole already.
     pub(super) fn add(&mut self, violation: Violation, name: Option<String>, past: Past) {
-        self.judged.violations.push(Candidate {
+        self.evaluation.violations.push(Candidate {
             violation,
             name,
             past,
@@ -178,16 +178,16 @@ impl<'a> Judge<'a> {
 
     /// Lets missing data count only where the violations so far are accepted.
     pub(super) fn lacks_if_accepted(&mut self) {
-        self.judged.lacks_if_accepted = self.count() > 0;
+        self.evaluation.lacks_if_accepted = self.count() > 0;
     }
 
     /// How many violations there are so far.
     pub(super) fn count(&self) -> usize {
-        self.judged.violations.len()
+        self.evaluation.violations.len()
     }
 
     pub(super) fn done(self) -> RuleEvaluation {
-        self.judged
+        self.evaluation
     }
 }
 

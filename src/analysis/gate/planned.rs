@@ -43,14 +43,14 @@ pub fn gate_plan(
         policy: &policy,
         file,
     };
-    let mut judged: Vec<RuleEvaluation> = Vec::new();
+    let mut evaluations: Vec<RuleEvaluation> = Vec::new();
     let run_rate = policy.budgets.iter();
     let run_rate = run_rate.filter(|budget| budget.basis == BudgetBasis::RunRate);
-    judged.extend(run_rate.map(|budget| gate.budget(budget)));
-    judged.extend(policy.required_tags.iter().map(|tag| gate.tag(tag)));
-    judged.extend(gate.types());
-    judged.extend(gate.regions());
-    judged.extend(super::findings::age_of_prices(
+    evaluations.extend(run_rate.map(|budget| gate.budget(budget)));
+    evaluations.extend(policy.required_tags.iter().map(|tag| gate.tag(tag)));
+    evaluations.extend(gate.types());
+    evaluations.extend(gate.regions());
+    evaluations.extend(super::findings::age_of_prices(
         plan.oldest_seen_on(),
         plan.unpriced > 0,
         &policy,
@@ -60,12 +60,12 @@ pub fn gate_plan(
     // about any rule.
     let of_all = [GapSubject::Plan, GapSubject::LaunchTemplate];
     for gap in plan.gaps.iter().filter(|gap| of_all.contains(&gap.what)) {
-        judged.iter_mut().for_each(|one| one.lacks(gap));
+        evaluations.iter_mut().for_each(|one| one.lacks(gap));
     }
-    judged.sort_by_key(|one| line_of(&one.check.place));
+    evaluations.sort_by_key(|one| line_of(&one.check.place));
 
     let mut settled = suppress::settle(
-        judged,
+        evaluations,
         &policy,
         None,
         as_of,
@@ -107,7 +107,7 @@ struct NameRule<'a> {
 /// Names that instances have, and why they may have others.
 type Names<'a> = (&'a [String], Option<&'a Missing>);
 
-/// How many resources keep a rule and how many could not be judged, among all.
+/// How many resources keep a rule and how many could not be evaluated, among all.
 #[derive(Default)]
 struct Kept {
     of: usize,

@@ -208,11 +208,7 @@ pub struct Refusal {
 impl Allowance {
     /// Why a name may not be used; `None` when it may.
     pub fn refusal(&self, name: &str) -> Option<Refusal> {
-        // SageMaker runs the types of EC2 with another start of the name.
-        let of_ec2 = name.strip_prefix("ml.");
-        let is_denied =
-            |glob: &Glob| glob.matches(name) || of_ec2.is_some_and(|own| glob.matches(own));
-        if let Some((glob, line)) = self.denied.iter().find(|(glob, _)| is_denied(glob)) {
+        if let Some((glob, line)) = self.denied.iter().find(|(glob, _)| denies(glob, name)) {
             return Some(Refusal {
                 limit: format!("not {glob}"),
                 reason: format!("denied by {glob}"),
@@ -260,6 +256,13 @@ impl Allowance {
             .collect();
         allowed.join(", ")
     }
+}
+
+/// Whether a denied pattern is about a name: SageMaker runs the types of EC2 with another start
+/// of the name.
+pub(super) fn denies(glob: &Glob, name: &str) -> bool {
+    let of_ec2 = name.strip_prefix("ml.");
+    glob.matches(name) || of_ec2.is_some_and(|name| glob.matches(name))
 }
 
 /// The highest age that a price may have.

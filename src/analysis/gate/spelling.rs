@@ -2,6 +2,7 @@
 //! that an error in it would open the gate.
 
 use super::evaluation::place;
+use super::policy::denies;
 use super::{Allowance, GatePolicy, Glob, Violation, policy_rule};
 use crate::catalog::{bundled_region_names, has_form_of_type, leading_region, shapes};
 use crate::domain::{Severity, nearest_names};
@@ -138,7 +139,7 @@ fn of_sort(
     spelled: fn(&str) -> Spelling,
     used: &BTreeSet<&str>,
 ) -> Vec<Violation> {
-    let unused = |glob: &Glob| !used.iter().any(|name| glob.matches(name));
+    let unused = |glob: &Glob| !used.iter().any(|name| denies(glob, name));
     let denied = allowance.denied.iter().filter(|(glob, _)| unused(glob));
     let notice = |(glob, line): &(Glob, usize)| {
         let name = glob.to_string();

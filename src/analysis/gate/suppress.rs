@@ -1,4 +1,4 @@
-//! From what was judged to what fails: suppressions first, then the baseline.
+//! From what was evaluated to what fails: suppressions first, then the baseline.
 
 use super::baseline::{Baseline, Past};
 use super::evaluation::{Candidate, RuleEvaluation, place};
@@ -56,7 +56,7 @@ impl Settled {
 /// Applies suppressions and an earlier audit. `names` are those of workloads by id, by
 /// which a suppression may call what has no data.
 pub(super) fn settle(
-    judged: Vec<RuleEvaluation>,
+    evaluations: Vec<RuleEvaluation>,
     policy: &GatePolicy,
     baseline: Option<&Baseline>,
     as_of: Timestamp,
@@ -84,8 +84,8 @@ pub(super) fn settle(
             ..Settled::default()
         },
     };
-    for one in judged {
-        settling.rule(one);
+    for evaluation in evaluations {
+        settling.rule(evaluation);
     }
     settling.stale();
     settling.done()
@@ -119,13 +119,13 @@ fn valid(policy: &GatePolicy, today: Date) -> BTreeMap<(&str, &str), Vec<usize>>
 }
 
 impl Settling<'_> {
-    fn rule(&mut self, judged: RuleEvaluation) {
+    fn rule(&mut self, evaluation: RuleEvaluation) {
         let RuleEvaluation {
             mut check,
             violations,
             missing_data,
             lacks_if_accepted,
-        } = judged;
+        } = evaluation;
         let mut accepted = false;
         let mut fails = false;
         for candidate in violations {
@@ -192,7 +192,7 @@ impl Settling<'_> {
         fails
     }
 
-    /// Whether something that could not be judged is accepted: somebody answers for it, or
+    /// Whether something that could not be evaluated is accepted: somebody answers for it, or
     /// the baseline could not see it either and the policy does not refuse that.
     fn missing_data(&mut self, missing_data: MissingData, at: &Place) -> bool {
         let rule = missing_data
@@ -368,7 +368,7 @@ impl Suppression {
     }
 }
 
-/// Something that could not be judged, as what is accepted is listed.
+/// Something that could not be evaluated, as what is accepted is listed.
 fn unjudged(missing_data: MissingData, rule: String, at: &Place) -> Violation {
     Violation {
         title: format!(

@@ -207,9 +207,9 @@ pub fn select(wanted: Wanted, offered: Vec<OfferedType>) -> Selection {
     let mut refused = Vec::new();
     for one in offered {
         match wanted.judge(&one) {
-            Ok(judged) => {
-                let judged = judged.into_iter();
-                fits.extend(judged.map(|judged| wanted.selected(one.clone(), judged)));
+            Ok(evaluation) => {
+                let evaluation = evaluation.into_iter();
+                fits.extend(evaluation.map(|evaluation| wanted.selected(one.clone(), evaluation)));
             }
             Err(reason) => refused.push(RefusedType {
                 offered: one,
@@ -267,7 +267,7 @@ impl Wanted {
         let (mut held, mut refused) = (Vec::new(), Vec::new());
         for served in &self.models {
             match self.judge_in(one, Some(served)) {
-                Ok(judged) => held.push(judged),
+                Ok(evaluation) => held.push(evaluation),
                 Err(reason) => refused.push(reason),
             }
         }
@@ -488,12 +488,12 @@ impl Wanted {
         rate.times_hours(self.billed_hours(paying)).rounded()
     }
 
-    fn selected(&self, offered: OfferedType, judged: TypeEvaluation) -> SelectedType {
+    fn selected(&self, offered: OfferedType, evaluation: TypeEvaluation) -> SelectedType {
         let TypeEvaluation {
             paying,
             rate,
             layout,
-        } = judged;
+        } = evaluation;
         let monthly = self.monthly(paying, rate);
         let today = self.today.as_ref();
         let today = today.filter(|today| self.models.is_empty() && !today.is_committed);

@@ -22,7 +22,7 @@ columns! {
 }
 
 columns! {
-    fn judged<'a>(row: (&'a EvaluatedDay, &'a str)) {
+    fn evaluation<'a>(row: (&'a EvaluatedDay, &'a str)) {
         text "name", "what", Narrow(0), row.0.job.as_ref().map_or("total", |(_, name)| name.as_str()).to_owned(), "";
         money "expected", "expected", Narrow(0), row.0.expected, "";
         money "low", "low", Narrow(0), row.0.low, "";
@@ -144,7 +144,7 @@ pub(super) fn last_day(found: &Overview) -> Table {
         (day, cause.unwrap_or_default())
     });
     let title = format!("LAST DAY  {}", report.day);
-    Table::of("last_day", title, ("row", "rows"), judged(), rows)
+    Table::of("last_day", title, ("row", "rows"), evaluation(), rows)
 }
 
 /// The largest parts of the change since the day before, and the workloads that moved most.

@@ -329,7 +329,7 @@ fn where_sizes_are_not_flexible_only_the_same_type_is_covered() {
 
 #[test]
 fn a_commitment_counts_as_it_stands_at_the_instant() {
-    // ExistingCommitments an hour ago it covers all hours, queued or ended none.
+    // Bought an hour ago, it covers all hours, queued or ended none.
     let of_term = |id, start, end| ReservedInstances {
         start: at(start),
         end: at(end),
