@@ -194,6 +194,9 @@ fn obtain(
         last_run::keep(&estate, recorded.as_ref(), args, io);
     }
     profile_data::join(&mut estate, samples)?;
+    if !args.allow_empty {
+        scope.check(&estate)?;
+    }
     scope.keep(&mut estate);
     let masks = masks(&mut estate, args, settings, keys);
     if let Some(path) = &args.save {

@@ -3,7 +3,7 @@
 use super::args::{EstateArgs, MetricsSource, Resolution, RiskChoice};
 use super::demo::DemoChoice;
 use super::exit::Failure;
-use crate::domain::{Instance, PurchaseOption, ResourceId, TagFilter, region_of};
+use crate::domain::{Instance, PurchaseOption, ResourceId, TagFilter, nearest_names, region_of};
 use crate::report::Invocation;
 use crate::sources::files::Demo;
 use crate::sources::store::Place;
@@ -44,6 +44,17 @@ impl Scope {
             ]
             .concat(),
         })
+    }
+
+    /// Fails where one of several names matches nothing that was read: the others would answer for
+    /// it. A scope that is empty altogether is told by what it leaves.
+    pub(super) fn check(&self, estate: &Estate) -> Result<(), Failure> {
+        let instances = || estate.instances.iter();
+        let regions = instances().map(|one| &one.region).chain(&estate.regions);
+        let accounts = instances().map(|one| &one.account).chain(&estate.accounts);
+        let asked = self.regions.iter().flatten();
+        one_of_several("--region", asked, regions.collect())?;
+        one_of_several("--account", self.accounts.iter(), accounts.collect())
     }
 
     /// Drops what is out of scope, with its series and gaps. What commitments may
@@ -154,6 +165,23 @@ pub(super) fn is_region(place: &str) -> bool {
         && !middle.is_empty()
         && is_word(area)
         && middle.iter().all(is_word)
+}
+
+fn one_of_several<'a>(
+    flag: &str,
+    asked: impl Iterator<Item = &'a String>,
+    known: BTreeSet<&'a String>,
+) -> Result<(), Failure> {
+    let (found, missing): (Vec<_>, Vec<_>) = asked.partition(|name| known.contains(name));
+    let Some(name) = missing.first().filter(|_| !found.is_empty()) else {
+        return Ok(());
+    };
+    let nearest = nearest_names(name, known.into_iter().map(String::as_str));
+    let instead = nearest.first().map_or_else(
+        || format!("leave it out of `{flag}`, or pass `--allow-empty`"),
+        |near| format!("did you mean {near}? `--allow-empty` accepts that nothing was read of it"),
+    );
+    Err(Failure::input(format!("`{flag} {name}`: nothing was read of it")).with_hint(instead))
 }
 
 /// Names of regions separated by commas; `None` for `all`.

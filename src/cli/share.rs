@@ -4,13 +4,14 @@ use super::exit::{ExitCode, Failure, hint};
 use super::planner_offers::has_commitments;
 use super::planning::Planning;
 use super::share_args::{ShareArgs, TypedTenant};
-use super::{Io, estate, known_prices, output, sampled};
-use crate::analysis::{FoundTenants, NoTenant, instance_shape, share_tenants};
+use super::{Io, audit, estate, known_prices, output, sampled};
+use crate::analysis::{
+    Audit, AuditedWorkload, FoundTenants, NoTenant, audit as audited, instance_shape, share_tenants,
+};
 use crate::catalog::{Prices, shape, shapes};
 use crate::config::SettingsFile;
 use crate::domain::{
-    Gap, HourlyRate, InstanceShape, PriceBook, PriceKey, ResourceId, nearest_names, shown,
-    with_article,
+    HourlyRate, InstanceShape, PriceBook, PriceKey, ResourceId, nearest_names, shown, with_article,
 };
 use crate::planners::share::{
     MOST_TENANTS, Origin, ShareError, ShareQuestion, ShareTenant, SharedOn, SmallerType, Today,
@@ -40,8 +41,8 @@ struct ShareRequest {
     prices: PriceBook,
     /// The instant that prices are compared with.
     now: Timestamp,
-    /// What tenants of an estate are on, with its instances and gaps.
-    seen: Option<(Machines, usize, Vec<Gap>)>,
+    /// What tenants of an estate are on, with its audit and the number of its instances.
+    seen: Option<(Machines, Audit, usize)>,
 }
 
 pub(super) fn run(args: &ShareArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure> {
@@ -80,10 +81,12 @@ pub(super) fn run(args: &ShareArgs, io: &mut Io<'_>) -> Result<ExitCode, Failure
         survive_nodes: args.survive_nodes,
         tenants: request.tenants,
     });
-    let answer = share_answer(&plan.map_err(refused)?, &request.skipped);
+    let seen = request.seen.as_ref();
+    let workloads = seen.map_or_else(Vec::new, |(machines, audit, _)| machines.workloads(audit));
+    let answer = share_answer(&plan.map_err(refused)?, &request.skipped, &workloads);
     let code = planning.print(&answer, seen_on, request.now, io)?;
-    if let Some((_, instances, gaps)) = &request.seen {
-        let code = output::close("analyzed", (*instances, 0), gaps, &args.estate, io);
+    if let Some((_, audit, instances)) = seen {
+        let code = output::close("analyzed", (*instances, 0), &audit.gaps, &args.estate, io);
         return Ok(code);
     }
     planning.say(
@@ -121,6 +124,7 @@ fn of_estate(
     settings: &SettingsFile,
     io: &mut Io<'_>,
 ) -> Result<ShareRequest, Failure> {
+    let accepted = audit::risk(args.risk, settings, io)?;
     let estate = estate::estate(&args.estate, settings, io)?;
     let measured = share_tenants(&estate, &settings.policy, args.class);
     let (shape, region) = target(args, &estate, &measured)?;
@@ -128,15 +132,16 @@ fn of_estate(
     if tenants.is_empty() {
         return Err(none_found(&shape.instance_type, &skipped));
     }
+    let audit = audited(&estate, &settings.policy, accepted);
     Ok(ShareRequest {
         tenants,
         skipped,
         shape,
         region,
         otherwise: Origin::MostTenants,
-        prices: estate.prices,
         now: estate.window.end,
-        seen: Some((machines, estate.instances.len(), estate.gaps)),
+        seen: Some((machines, audit, estate.instances.len())),
+        prices: estate.prices,
     })
 }
 
@@ -215,6 +220,15 @@ struct Machines {
 }
 
 impl Machines {
+    /// Those of an audit that run on them.
+    fn workloads<'a>(&self, audit: &'a Audit) -> Vec<&'a AuditedWorkload> {
+        let own = |one: &&AuditedWorkload| {
+            let mut instances = one.workload.instances.iter();
+            instances.any(|id| self.types.contains_key(id))
+        };
+        audit.workloads.iter().filter(own).collect()
+    }
+
     fn today(&self, region: &str, prices: &Prices<'_>) -> Today {
         let mut instances: BTreeMap<String, (usize, Option<HourlyRate>)> = BTreeMap::new();
         for name in self.types.values() {

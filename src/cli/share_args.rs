@@ -1,6 +1,6 @@
 //! Flags of `gpucost share`, and tenants as they are typed.
 
-use super::args::{DocFormat, EstateArgs, valid};
+use super::args::{DocFormat, EstateArgs, RiskChoice, valid};
 use super::planner_flags::estate_flags;
 use super::rightsize_flags::{percent, size_mib};
 use crate::planners::share::{Isolation, ShareTenant};
@@ -31,6 +31,9 @@ pub(super) struct ShareArgs {
     /// Number of instances that may be lost at once with room left for every tenant
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100), default_value_t = 0, help_heading = "Tenants")]
     pub survive_nodes: u32,
+    /// Maximum risk level of the plan that the cards are shown beside [default: medium]
+    #[arg(long, value_enum, conflicts_with_all = ["tenant", "tenants", "processes"])]
+    pub risk: Option<RiskChoice>,
     /// Output format [default: table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<DocFormat>,

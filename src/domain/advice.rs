@@ -2,6 +2,7 @@
 
 use super::Money;
 use super::named::named_enum;
+use std::fmt;
 
 named_enum! {
     /// A kind of action, in the order in which a plan considers them.
@@ -53,6 +54,13 @@ named_enum! {
 pub struct Target {
     pub instance_type: String,
     pub count: u32,
+}
+
+impl fmt::Display for Target {
+    /// Such as `2 × g6.xlarge`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} × {}", self.count, self.instance_type)
+    }
 }
 
 /// One action on one workload. Its saving is between zero and the workload's

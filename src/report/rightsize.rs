@@ -71,7 +71,7 @@ columns! {
         opt word[CURRENCIES] "currency", "", Data, row.monthly.map(|monthly| monthly.currency().code()), "";
         opt money "monthly_cost|from_monthly_cost", "", Data, row.monthly, "";
         opt text "left_alone", "", Data, row.outcome.as_ref().err().cloned(), "Why no type is considered.";
-        texts "plan", "", Data, plan(row), "What the plan of the audit does with it, in order; empty where it does nothing, and for a type alone.";
+        texts "plan", "", Data, plan(&row.plan), "What the plan of the audit does with it, in order; empty where it does nothing, and for a type alone.";
         count "demand.gpus_active", "", Data, demand(row).map(|demand| demand.gpus_active), "GPUs that compute.";
         count "demand.gpus_held", "", Data, demand(row).map(|demand| demand.gpus_held), "GPUs whose memory is in use.";
         opt utilization "demand.gpu_peak", "", Data, demand(row).and_then(|demand| demand.gpu_peak), "Utilization of the busiest GPU.";
@@ -121,7 +121,7 @@ columns! {
         opt money "annual_savings", "saves/year", Narrow(0), row.1.monthly_savings.map(a_year), "";
         word[RISKS] "risk", "risk", Narrow(0), row.1.considered.risk.name(), "";
         opt percent "projected_p95", "p95", Narrow(3), projected(row.1, |projection| projection.utilization), "";
-        text "plan", "plan", Narrow(0), plan_words(row.0), "";
+        text "plan", "plan", Narrow(0), plan_words(&row.0.plan), "";
     }
 }
 
@@ -265,7 +265,7 @@ fn fleet(all: &[Sizing], listed: &[&Sizing]) -> Vec<Table> {
         .filter_map(|sizing| {
             let name = match sizing.plan.as_slice() {
                 [] => sizing.name.clone(),
-                _ => format!("{} (plan: {})", sizing.name, plan_words(sizing)),
+                _ => format!("{} (plan: {})", sizing.name, plan_words(&sizing.plan)),
             };
             Some((stays(sizing)?, name))
         })
@@ -292,7 +292,7 @@ fn one_headline(sizing: &Sizing) -> String {
     let uses = demand(sizing).map_or(String::new(), |demand| format!("; {}", uses(demand)));
     let plan = match sizing.plan.as_slice() {
         [] => String::new(),
-        _ => format!("; the plan: {}", plan_words(sizing)),
+        _ => format!("; the plan: {}", plan_words(&sizing.plan)),
     };
     format!(
         "{name}{} × {} in {}, {}, {} per month{uses}{plan}",
@@ -399,21 +399,20 @@ fn outside(all: &[Sizing], shown: &[usize]) -> Option<String> {
 }
 
 /// What the plan does with a workload, in order.
-fn plan(sizing: &Sizing) -> Vec<String> {
-    let words = sizing.plan.iter().map(|action| {
+fn plan(actions: &[Action]) -> Vec<String> {
+    let words = actions.iter().map(|action| {
         let kind = action.kind();
-        action.target().map_or_else(
-            || kind.to_string(),
-            |target| format!("{kind} to {} × {}", target.count, target.instance_type),
-        )
+        action
+            .target()
+            .map_or_else(|| kind.to_string(), |target| format!("{kind} to {target}"))
     });
     words.collect()
 }
 
-fn plan_words(sizing: &Sizing) -> String {
-    match sizing.plan.as_slice() {
+fn plan_words(actions: &[Action]) -> String {
+    match actions {
         [] => "nothing".to_owned(),
-        _ => plan(sizing).join(", "),
+        _ => plan(actions).join(", "),
     }
 }
 

@@ -97,7 +97,7 @@ impl Rule for ShareableGpu {
                     SharingMode::Mps => "share with MPS",
                 }
                 .to_owned(),
-                to: format!("{} × {}", target.count, target.instance_type),
+                to: target.to_string(),
                 steps: found.steps.clone(),
                 caveats: found.action.caveats().to_vec(),
             },

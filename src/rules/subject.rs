@@ -437,7 +437,7 @@ impl Subject<'_> {
         match found.and_then(|found| Some((found, found.action.target()?))) {
             Some((found, target)) => Recommendation {
                 action: found.advice.clone(),
-                to: format!("{} × {}", target.count, target.instance_type),
+                to: target.to_string(),
                 steps: found.steps.clone(),
                 caveats: found.action.caveats().to_vec(),
             },

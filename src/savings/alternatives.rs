@@ -2,8 +2,8 @@
 
 use super::scaling::spot_caveats;
 use super::{
-    Alternatives, BilledMember, Class, INSTANCE, Proposal, Proposals, ResizeOffer, Schedule,
-    ScheduleOffer, ScheduledHours, Scheduling, SpotFigures, SpotMarket, SpotOffer, Stage,
+    Alternatives, BilledMember, Class, CommitAfter, INSTANCE, Proposal, Proposals, ResizeOffer,
+    Schedule, ScheduleOffer, ScheduledHours, Scheduling, SpotFigures, SpotMarket, SpotOffer, Stage,
     StageMember,
 };
 use crate::domain::{
@@ -60,12 +60,16 @@ impl Alternatives {
             resizes: Vec::new(),
             spot: BTreeMap::new(),
             billed: Vec::new(),
+            commit_after: CommitAfter::default(),
         };
         if list.is_none() {
             return found;
         }
         found.end = proposals.stopping().or(proposals.release()).cloned();
         let working = working.map(|part| &part.workload);
+        if let Some(committing) = proposals.committing() {
+            found.commit_after = committing.after;
+        }
         found.billed = billed(group, working.map(|one| &**one), proposals, bought);
         let Some((workload, today)) = working.and_then(|one| Some((one, Stage::of(one)?))) else {
             return found;

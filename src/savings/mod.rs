@@ -60,8 +60,9 @@ pub use levers::{
 };
 pub use off_hours::{Scheduling, TIME_ZONE_TAG, off_in_unused_hours};
 pub use offers::{
-    Alternatives, BilledMember, RejectedKinds, ResizeOffer, SavingsTarget, ScheduleOffer,
-    ScheduledHours, SkipReason, SpotMarket, Stage, StageMember, TermOffer, Terms, commitment_pools,
+    Alternatives, BilledMember, CommitAfter, RejectedKinds, ResizeOffer, SavingsTarget,
+    ScheduleOffer, ScheduledHours, SkipReason, SpotMarket, Stage, StageMember, TermOffer, Terms,
+    commitment_pools,
 };
 pub use packing::{
     MPS_CLIENTS, SHARED_TARGET_PERCENT, SharedCard, Slice, Tenant, allowed_slices, free_starts,

@@ -154,6 +154,20 @@ pub struct Alternatives {
     pub spot: BTreeMap<String, SpotMarket>,
     /// The members that commitments may cover.
     pub billed: Vec<BilledMember>,
+    pub commit_after: CommitAfter,
+}
+
+/// What comes before a commitment: on GPUs that are used too little it would keep them for its
+/// term.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CommitAfter {
+    /// Nothing: they are used enough, or nothing less would do.
+    #[default]
+    Nothing,
+    /// They are off in their idle hours, or move.
+    Schedule,
+    /// They move to a smaller type, fewer instances or shared cards.
+    Move,
 }
 
 impl Alternatives {

@@ -2,7 +2,9 @@
 //! before left.
 
 use super::coverage::Slot;
-use super::offers::{Alternatives, ResizeOffer, ScheduledHours, SkipReason, Stage, Terms};
+use super::offers::{
+    Alternatives, CommitAfter, ResizeOffer, ScheduledHours, SkipReason, Stage, Terms,
+};
 use super::pool::{allocate, cents};
 use super::purchase::{Course, committed_rate, slots};
 use crate::domain::{Action, ActionKind, Money, Risk, Target};
@@ -116,6 +118,30 @@ fn ranked(
     ranked.into_iter().map(|(place, _)| place).collect()
 }
 
+/// The longest term that may be bought for what stays on its type, years: none where an offer costs
+/// less than GPUs that are used too little, and one where nothing does.
+fn most_years(
+    workload: &Alternatives,
+    stage: &Stage,
+    hours: Option<&ScheduledHours>,
+    terms: &Terms<'_>,
+) -> Option<u8> {
+    let is_used = match workload.commit_after {
+        CommitAfter::Nothing => true,
+        CommitAfter::Schedule => hours.is_some(),
+        CommitAfter::Move => false,
+    };
+    if is_used {
+        return None;
+    }
+    let mut offers = workload.resizes.iter();
+    let costs_less = offers.any(|offer| {
+        let saved = stage.monthly() - offer.stage(hours).monthly();
+        terms.allows(offer.risk) && cents(saved) > Decimal::ZERO
+    });
+    Some(if costs_less { 0 } else { 1 })
+}
+
 impl Path {
     /// Takes what a choice says, and without one what is cheapest at list price.
     pub fn of(workload: &Alternatives, terms: &Terms<'_>, choice: Option<Choice>) -> Self {
@@ -124,6 +150,10 @@ impl Path {
             schedule: None,
             slowdown: 1.0,
             fewer: None,
+            most_years: match &workload.today {
+                Some(today) => most_years(workload, today, None, terms),
+                None => None,
+            },
         };
         let today = slots(workload, &course, true);
         let mut path = Self {
@@ -191,6 +221,7 @@ impl Path {
         let scheduled = Course {
             stage: Some(&stage),
             schedule: hours,
+            most_years: most_years(workload, &stage, hours, terms),
             ..course
         };
         path.stages.scheduled = slots(workload, &scheduled, with_ended);
@@ -224,6 +255,7 @@ impl Path {
                     schedule: hours.map(|hours| offer.scheduled.as_ref().unwrap_or(hours)),
                     slowdown: offer.slowdown,
                     fewer: offer.fewer.as_ref(),
+                    most_years: None,
                 };
                 (there, resized)
             }
@@ -324,6 +356,7 @@ impl Path {
                     schedule: None,
                     slowdown: 1.0,
                     fewer: None,
+                    most_years: None,
                 };
                 self.stages.last = slots(workload, &gone, !self.choice.ends);
                 return;

@@ -1,6 +1,6 @@
 use super::super::pool::INSTANCE;
 use super::super::{
-    BilledMember, Class, ConcurrentUsage, Existing, Fewer, RejectedKinds, ResizeOffer,
+    BilledMember, Class, CommitAfter, ConcurrentUsage, Existing, Fewer, RejectedKinds, ResizeOffer,
     ScheduleOffer, ScheduledHours, SpotMarket, Stage, StageMember, TermOffer, commitment_pools,
 };
 use super::*;
@@ -71,6 +71,7 @@ fn running(instance_type: &str, count: u32, millis: i64) -> Alternatives {
         resizes: Vec::new(),
         spot: BTreeMap::new(),
         billed: (0..count as usize).map(member).collect(),
+        commit_after: CommitAfter::Nothing,
         today: Some(today),
     }
 }

@@ -89,6 +89,8 @@ pub(super) struct Course<'a> {
     pub schedule: Option<&'a ScheduledHours>,
     pub slowdown: f64,
     pub fewer: Option<&'a Fewer>,
+    /// The longest term that may be bought, years; any where it is absent, and none where it is 0.
+    pub most_years: Option<u8>,
 }
 
 /// The members of a workload that commitments may cover, as they run at a stage; those that a
@@ -147,8 +149,9 @@ fn slot(
         hours: MemberHours { seen, most },
         monthly: member.monthly,
         hourly: member.hourly,
-        sized: one.is_sized.then_some(MemberHours { seen: sized, most }),
-        most_years: one.most_years,
+        sized: (one.is_sized && course.most_years != Some(0))
+            .then_some(MemberHours { seen: sized, most }),
+        most_years: one.most_years.into_iter().chain(course.most_years).min(),
     })
 }
 

@@ -230,6 +230,26 @@ fn an_empty_scope_passes_only_where_that_is_allowed() {
         assert_eq!(allowed.code, 0, "{more:?}: {}", allowed.stderr);
         assert!(allowed.stderr.contains(said), "{}", allowed.stderr);
     }
+    // One name that matches does not answer for one that does not.
+    for (flag, names, missing, near) in [
+        ("--region", "us-east-1,us-esat-1", "us-esat-1", "us-east-1"),
+        (
+            "--account",
+            "111122223333,111122223334",
+            "111122223334",
+            "111122223333",
+        ),
+    ] {
+        let outcome = check(&world, KEPT, &one(), &[flag, names]);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+        let error = format!(
+            "error: `{flag} {missing}`: nothing was read of it\nhint: did you mean {near}? \
+             `--allow-empty` accepts that nothing was read of it\n"
+        );
+        assert!(outcome.stderr.ends_with(&error), "{}", outcome.stderr);
+        let allowed = check(&world, KEPT, &one(), &[flag, names, "--allow-empty"]);
+        assert_eq!(allowed.code, 0, "{}", allowed.stderr);
+    }
     // A kind that cannot be is an error in the policy.
     let outcome = check(&world, "[utilization]\ntrainng = 10\n", &one(), &[]);
     assert_eq!(outcome.code, 2, "{}", outcome.stderr);

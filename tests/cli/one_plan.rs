@@ -4,7 +4,7 @@
 use crate::cli::world::{Outcome, World};
 use crate::golden::{DEMOS, by_the_hour, inputs};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -282,6 +282,16 @@ impl<'a> Views<'a> {
         if let Some(said) = shares.next() {
             assert_eq!(shares.next(), None, "of one type");
             let share = self.json("share");
+            let rows = list(&share["plan"]).iter();
+            let mut rows: Vec<Said> = rows
+                .map(|row| self::said(row["workload"].as_str().expect("an id"), row))
+                .collect();
+            rows.sort();
+            let placed: BTreeSet<&str> = rows.iter().map(|row| row.workload.as_str()).collect();
+            assert!(placed.contains(said.workload.as_str()), "{said:?}");
+            let own = self.actions.iter();
+            let own = own.filter(|one| placed.contains(one.workload.as_str()));
+            assert_eq!(rows, own.cloned().collect::<Vec<_>>());
             let mut methods = list(&share["methods"]).iter();
             let chosen = methods.find(|one| one["chosen"] == true).expect("a method");
             assert_eq!(cents(&chosen["saved_monthly"]), said.monthly_savings);

@@ -2,8 +2,8 @@
 //! to because nothing less would do.
 
 use crate::rules::builder::{A10G_MIB, Machine, audited, estate, flat, g5, judge};
-use gpucost::analysis::{Audit, AuditedWorkload};
-use gpucost::domain::{ActionKind, Metric, Statistic};
+use gpucost::analysis::{Audit, AuditedWorkload, audit};
+use gpucost::domain::{ActionKind, Metric, Policy, Risk, Statistic};
 
 /// Where the lever alone would move a workload.
 fn target(one: &AuditedWorkload) -> Option<(String, u32)> {
@@ -24,6 +24,29 @@ fn oversized(percent: f64) -> Machine {
         .cpu(flat(5.0))
         .gpu(0, flat(percent))
         .vram(0, 8_192.0, A10G_MIB)
+}
+
+#[test]
+fn no_promise_keeps_a_machine_that_stays_oversized() {
+    // Two of eight A100 at 70% with 30,000 MiB each move to 1 × g7e.12xlarge at 8.2861 × 730 =
+    // 6,048.84, though three years of the p4d paid at once are 5,956.11 per month.
+    let busy = Machine::new("i-1", "p4d.24xlarge").cpu(flat(10.0));
+    let eight = (0..8).fold(busy, |machine, gpu| {
+        let (percent, vram) = if gpu < 2 {
+            (70.0, 30_000.0)
+        } else {
+            (0.0, 100.0)
+        };
+        machine.gpu(gpu, flat(percent)).vram(gpu, vram, 40_960.0)
+    });
+    let audit = audit(&estate(vec![eight]), &Policy::default(), Risk::High);
+    let [action] = audit.workloads[0].actions.as_slice() else {
+        panic!("one action: {:?}", audit.workloads[0].actions);
+    };
+    let to = action.target().expect("a type");
+    assert_eq!((to.instance_type.as_str(), to.count), ("g7e.12xlarge", 1));
+    assert_eq!(action.monthly_savings().amount().to_string(), "9980.24");
+    assert!(audit.purchases.is_empty(), "{:?}", audit.purchases);
 }
 
 #[test]

@@ -444,6 +444,7 @@ mod tests {
             resizes: Vec::new(),
             spot: BTreeMap::new(),
             billed: Vec::new(),
+            commit_after: crate::savings::CommitAfter::Nothing,
         };
         let target = Target {
             instance_type: to.1.to_owned(),

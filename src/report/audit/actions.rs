@@ -129,7 +129,7 @@ impl<'a> Step<'a> {
     fn what(&self) -> String {
         let kind = self.action.kind();
         match self.action.target() {
-            Some(to) => format!("{kind} to {} × {}", to.count, to.instance_type),
+            Some(to) => format!("{kind} to {to}"),
             None => kind.to_string(),
         }
     }

@@ -34,7 +34,7 @@ pub(super) fn lever(kind: ActionKind, audited: &AuditedWorkload, by: &Derivation
     };
     if let Some(action) = audited.actions.iter().find(|action| action.kind() == kind) {
         let to = action.target();
-        let to = to.map(|to| format!("{} × {}", to.count, to.instance_type));
+        let to = to.map(|to| to.to_string());
         return (kind, planned, to);
     }
     // The caveats of a stop count for the findings even where it saves nothing.
@@ -101,7 +101,7 @@ fn left_out(
 pub(super) fn candidate(one: &Refused) -> String {
     let reason = &one.reason;
     match &one.candidate {
-        Some(to) => format!("{} × {}: {reason}", to.count, to.instance_type),
+        Some(to) => format!("{to}: {reason}"),
         None => reason.to_string(),
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Planned<'a> {
 columns! {
     pub(super) fn actions<'a>(row: Planned<'a>) {
         text "action", "", Narrow(0), row.action.kind().name().to_owned(), "Its lever.";
-        opt text "target", "", Screen, row.action.target().map(|to| format!("to {} × {}", to.count, to.instance_type)), "";
+        opt text "target", "", Screen, row.action.target().map(|to| format!("to {to}")), "";
         opt text "to.instance_type", "", Data, row.action.target().map(|to| to.instance_type.clone()), "";
         opt count "to.count", "", Data, row.action.target().map(|to| to.count), "";
         money "monthly_savings", "saved per month", Narrow(0), row.action.monthly_savings(), "";

@@ -88,7 +88,7 @@ fn needs(
     );
     steps! { lines;
         "GPUs" => "{} in use (all except those known to be always inactive) and {} held on the fullest instance, of {before}; {} needed, {after} available", demand.gpus_active, demand.gpus_held, found.gpus_needed;
-        "GPUs" for tenants in tenants => "on each of {number} instances: {tenants} in use on all, each on a GPU of its own";
+        "GPUs" for tenants in tenants => "on each of {number} instances: {tenants} in use on all, {} on each GPU", chosen.per_gpu;
         "GPUs" if chosen.spread == Spread::Replicas => "on each of {number} instances";
     }
     if let (Some(offer), Some(other)) = (&old.gpu, &new.gpu) {
@@ -131,7 +131,7 @@ fn vram(
     lines: &mut Vec<Line>,
 ) {
     let (peak, number) = (demand.vram_peak_mib, chosen.per_gpu.max(1));
-    let is_kept = matches!(chosen.spread, Spread::Kept | Spread::Tenants);
+    let is_kept = chosen.spread != Spread::Replicas && !chosen.shares_gpus();
     let basis = found.projection.map(|there| there.ratio.basis);
     let is_same = is_kept && basis == Some(RatioBasis::SameGpu);
     let is_reserved = demand.vram_is_reserved;
@@ -181,7 +181,7 @@ fn projected(
     let (basis, ratio) = (projection.ratio.basis, projection.ratio.value);
     let (slowdown, model, bound) = (projection.slowdown, &other.model, demand.bound);
     let unit = match basis {
-        RatioBasis::SameGpu if chosen.spread == Spread::Processes => None,
+        RatioBasis::SameGpu if chosen.shares_gpus() => None,
         RatioBasis::SameGpu => {
             steps! { lines;
                 "speed" => "the same GPU as today";
@@ -226,10 +226,15 @@ fn peak(demand: &Demand, chosen: &Considered, each: f64) -> Option<String> {
             format!("largest simultaneous sum over all GPUs {sum:.1}% / {gpus} = {share:.1}%")
         }
         (Spread::Tenants, _) => {
-            format!("{name} of the busiest GPU {:.1}%", demand.gpu_peak_largest?)
+            let peak = demand.gpu_peak_largest?;
+            let one = format!("{name} of the busiest GPU {peak:.1}%");
+            match chosen.per_gpu {
+                1 => one,
+                most => format!("{one} × {most} = {:.1}%", peak * f64::from(most)),
+            }
         }
-        (Spread::Kept, peak) => format!("{name} {:.1}%", peak?),
-        (Spread::Processes, peak) => {
+        (Spread::Kept, peak) if !chosen.shares_gpus() => format!("{name} {:.1}%", peak?),
+        (Spread::Kept, peak) => {
             let (today, new) = (gpus(active), gpus(each));
             let (peak, load) = (peak?, peak? * active / each);
             format!("{name} {peak:.1}% × {today} / {new} = {load:.1}%")

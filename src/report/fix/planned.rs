@@ -144,7 +144,7 @@ impl FixItem<'_> {
         match &self.fix.target {
             FixTarget::Workload(one) => {
                 let to = one.to?;
-                Some(format!("{} × {}", to.count, to.instance_type))
+                Some(to.to_string())
             }
             FixTarget::Reservation(_) => None,
             FixTarget::Scope(change) => Some(change.region.clone()),

@@ -10,7 +10,7 @@ columns! {
         text "name", "workload", Narrow(0), row.action.name.clone(), "";
         text "workload", "id", Wide, row.action.workload.clone(), "";
         text "action", "action", Narrow(0), row.action.kind.name().to_owned(), "";
-        opt text "target", "to", Wide, row.action.target.as_ref().map(to), "";
+        opt text "target", "to", Wide, row.action.target.as_ref().map(Target::to_string), "";
         text "status", "status", Narrow(0), row.status.name().to_owned(), "";
         opt date "since", "since", Narrow(0), row.since, "The first day on which it was carried out, at least in part.";
         opt date "undone_on", "undone", Wide, row.undone_on, "";
@@ -46,10 +46,6 @@ pub(super) fn actions(found: &Overview) -> Table {
         table.notes.push(note);
     }
     table
-}
-
-pub(super) fn to(target: &Target) -> String {
-    format!("{} × {}", target.count, target.instance_type)
 }
 
 /// What may be read wrong in it.

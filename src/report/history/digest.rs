@@ -1,9 +1,8 @@
 //! `gpucost history digest`: what happened since an earlier audit, short enough for a chat.
 
-use super::actions::to;
 use super::days;
 use super::trend::{caveats, change, missing};
-use crate::domain::{Money, PastTotals};
+use crate::domain::{Money, PastTotals, Target};
 use crate::report::doc::{Doc, Given, Missing, Table, Value, columns, sentences};
 use crate::report::promises::promises_words;
 use crate::report::shared::text::{counted, minute, money};
@@ -23,7 +22,7 @@ columns! {
         text "turn", "what", Narrow(0), row.0.name().to_owned(), "What it did since the earlier audit.";
         text "name", "workload", Narrow(0), row.1.action.name.clone(), "";
         text "action", "action", Narrow(0), row.1.action.kind.name().to_owned(), "";
-        opt text "target", "to", Narrow(0), row.1.action.target.as_ref().map(to), "";
+        opt text "target", "to", Narrow(0), row.1.action.target.as_ref().map(Target::to_string), "";
         money "expected_monthly", "per month", Narrow(0), row.1.action.expected_monthly, "What the plan said that it saves.";
         opt money "saved", "saved", Wide, row.1.saved.map(|(saved, _)| saved), "";
         opt money "missed", "not done cost", Narrow(0), row.1.missed, "";

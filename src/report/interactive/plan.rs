@@ -100,7 +100,7 @@ fn described(switch: &Switch<'_>, name: &str) -> String {
         .map(|action| format!(" ({} risk)", action.risk()));
     let risk = risk.unwrap_or_default();
     match switch.action.and_then(Action::target) {
-        Some(to) => format!("{name} → {} × {}{risk}", to.count, to.instance_type),
+        Some(to) => format!("{name} → {to}{risk}"),
         None => format!("{name}{risk}"),
     }
 }

@@ -3,7 +3,7 @@
 use super::{Answer, Committing, Facts, Lever, Members, Proposal, Proposals, Refusal, Refused};
 use crate::catalog::gpu_spec;
 use crate::domain::{ActionKind, Classification, Part, PriceOption, PurchaseOption, Workload};
-use crate::savings::one_year_no_upfront;
+use crate::savings::{CommitAfter, one_year_no_upfront};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use std::sync::Arc;
@@ -52,13 +52,15 @@ fn committing(
             let pool = facts.bought.pool(workload, workload.price_key.clone());
             facts.bought.plan_of_unknown_rate(&pool).is_none()
         });
-    let (places, refused) = places(members, facts, earlier);
+    let after = commit_after(part, facts, earlier);
+    let (places, refused) = places(members, facts, after.is_some());
     let is_offered = alone.is_some() || !places.is_empty();
     Ok(Answer {
         offered: is_offered.then(|| {
             Arc::new(Proposal::Commit(Committing {
                 alone,
                 places,
+                after: after.unwrap_or_default(),
                 one_year_only,
             }))
         }),
@@ -88,7 +90,7 @@ fn may_be_stalled(workload: &Workload) -> bool {
 fn places(
     members: &Members<'_>,
     facts: &Facts<'_>,
-    earlier: &Proposals,
+    may_be_right_sized: bool,
 ) -> (Vec<usize>, Vec<Refused>) {
     let part = members.part;
     let workload = &part.workload;
@@ -97,7 +99,7 @@ fn places(
         Some(Refusal::Unpriced)
     } else if part.verdict.confidence.is_none() {
         Some(Refusal::NoVerdict)
-    } else if !is_right_sized(part, facts, earlier) {
+    } else if !may_be_right_sized {
         Some(Refusal::StaysOversized)
     } else {
         None
@@ -137,12 +139,12 @@ fn places(
     (places, refused)
 }
 
-/// Whether the GPUs are used enough, or will be by a smaller size or fewer hours within
-/// the accepted risk, or nothing less would do.
-fn is_right_sized(part: &Part, facts: &Facts<'_>, earlier: &Proposals) -> bool {
-    let is_brought_to_size = [ActionKind::Rightsize, ActionKind::Share]
-        .into_iter()
-        .any(|kind| earlier.offers_within(kind, facts.accepted));
+/// What makes the GPUs used enough within the accepted risk; `None` where nothing that is offered
+/// does.
+fn commit_after(part: &Part, facts: &Facts<'_>, earlier: &Proposals) -> Option<CommitAfter> {
+    if part.verdict.is_used() || earlier.nothing_less_would_do {
+        return Some(CommitAfter::Nothing);
+    }
     let is_used_when_on = earlier
         .schedule()
         .filter(|found| found.action.risk() <= facts.accepted)
@@ -152,5 +154,10 @@ fn is_right_sized(part: &Part, facts: &Facts<'_>, earlier: &Proposals) -> bool {
             Some(mean / on_share.to_f64()?)
         })
         .is_some_and(|mean| mean >= facts.policy.overprovisioned_below_percent);
-    is_brought_to_size || is_used_when_on || part.verdict.is_used() || earlier.nothing_less_would_do
+    if is_used_when_on {
+        return Some(CommitAfter::Schedule);
+    }
+    let moves = [ActionKind::Rightsize, ActionKind::Share];
+    let is_moved = |kind: &ActionKind| earlier.offers_within(*kind, facts.accepted);
+    moves.iter().any(is_moved).then_some(CommitAfter::Move)
 }

@@ -4,8 +4,8 @@ use crate::domain::{
     Action, ActionKind, Money, Part, PurchaseOption, ResourceId, Risk, Target, UsageState, Workload,
 };
 use crate::savings::{
-    Commitment, Considered, Ineligible, MissingData, NoSchedule, NoSharing, Rejection, Rightsizing,
-    Scheduling, Sharing, SpotOffer,
+    CommitAfter, Commitment, Considered, Ineligible, MissingData, NoSchedule, NoSharing, Rejection,
+    Rightsizing, Scheduling, Sharing, SpotOffer,
 };
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -124,6 +124,8 @@ pub struct Committing {
     pub alone: Option<Commitment>,
     /// The members that a plan may size commitments by, as places among them.
     pub places: Vec<usize>,
+    /// What a plan does before it.
+    pub after: CommitAfter,
     /// Whether no term may be longer than a year: they are used too little, and it is only
     /// the types and cards of today of which nothing less would do.
     pub one_year_only: bool,

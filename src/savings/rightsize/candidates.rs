@@ -4,7 +4,7 @@ use super::needs::Demand;
 use super::price::{Move, MovedInstance, Today};
 use super::projection::{Projection, Ratio, RatioBasis, is_same_gpu, ratio, usable_vram_mib};
 use super::rejection::Rejection;
-use super::spread::Spread;
+use super::spread::{Layout, Spread};
 use crate::catalog::{
     Prices, bundled_interruption_band, cpu_baseline_percent, family, gpu_spec, has_full_rate_fp64,
     network_gbps, shapes, whole_device_spec,
@@ -24,7 +24,7 @@ pub struct Considered {
     pub count: u32,
     /// How the work lies on them.
     pub spread: Spread,
-    /// GPUs of today that share each of its GPUs: 1 but for processes.
+    /// GPUs of today that share each of its GPUs as processes; 1 where none does.
     pub per_gpu: u16,
     /// Mean rate of one of them; absent when it was rejected unpriced.
     pub hourly: Option<Decimal>,
@@ -134,7 +134,7 @@ impl CandidateQuery<'_> {
         let latency = known.map_or(1.0, |ratio| ratio.value);
         let is_today = shape.instance_type == self.today.shape.instance_type;
         let mut nearest: Option<Considered> = None;
-        for (count, spread) in self.layouts(shape, known) {
+        for layout @ (count, spread, per_gpu) in self.layouts(shape, known) {
             if is_today && count >= self.demand.instances {
                 continue;
             }
@@ -142,12 +142,12 @@ impl CandidateQuery<'_> {
                 shape,
                 count,
                 spread,
-                per_gpu: self.per_gpu(spread, shape),
+                per_gpu,
                 hourly: None,
                 monthly: None,
                 moved: Vec::new(),
                 projection: None,
-                risk: self.risk(shape, spread, latency),
+                risk: self.risk(shape, layout, latency),
                 rejection: None,
                 quotes: Vec::new(),
             };
@@ -171,7 +171,8 @@ impl CandidateQuery<'_> {
         percent / 100.0 * f64::from(self.today.shape.vcpu) * self.policy.vcpu_headroom
     }
 
-    fn risk(&self, shape: &InstanceShape, spread: Spread, latency: f64) -> Risk {
+    fn risk(&self, shape: &InstanceShape, layout: Layout, latency: f64) -> Risk {
+        let (_, spread, per_gpu) = layout;
         let today = &self.today.shape;
         let is_slow = self.may_serve() && latency > self.policy.max_latency_ratio;
         let less_network = self.demand.network_gbps.is_none()
@@ -190,7 +191,7 @@ impl CandidateQuery<'_> {
             || is_slow
             || !keeps_held
             || is_linked
-            || spread == Spread::Processes
+            || per_gpu > 1
         {
             Risk::High
         } else if !same_gpu
@@ -224,8 +225,7 @@ impl CandidateQuery<'_> {
         if let Some(ratio) = ratio {
             let projection = self.project(one, ratio?)?;
             one.projection = Some(projection.shown());
-            let is_shared = one.spread == Spread::Processes;
-            projection.check(self.demand, self.policy, is_shared)?;
+            projection.check(self.demand, self.policy, one.shares_gpus())?;
             one.moved = moved.instances(self.today, projection.slowdown, self.policy);
         }
         let monthly = moved.monthly(&one.moved);
@@ -308,7 +308,8 @@ impl CandidateQuery<'_> {
             }
         }
         let needed = self.gpus_needed();
-        if one.spread == Spread::Kept && other.share.visible_devices() < needed {
+        let keeps = one.spread == Spread::Kept && !one.shares_gpus();
+        if keeps && other.share.visible_devices() < needed {
             return Err(Rejection::Gpus { needed });
         }
         self.ask_vram(one, other)?;
@@ -441,7 +442,7 @@ impl CandidateQuery<'_> {
     /// the need is not known: nothing smaller holds it for certain, and nothing larger is
     /// needed.
     fn ask_vram(&self, one: &Considered, other: &GpuOffer) -> Result<(), Rejection> {
-        let is_alone = matches!(one.spread, Spread::Kept | Spread::Tenants);
+        let is_alone = one.spread != Spread::Replicas && !one.shares_gpus();
         if is_same_gpu(self.offer, other) && is_alone {
             return Ok(());
         }
@@ -463,7 +464,7 @@ impl CandidateQuery<'_> {
     }
 
     /// VRAM that each GPU must have, MiB.
-    fn vram_mib(&self) -> f64 {
+    pub(super) fn vram_mib(&self) -> f64 {
         let peak = self.demand.vram_peak_mib;
         if self.demand.vram_is_reserved {
             let card = usable_vram_mib(self.offer, self.offer).ok();
@@ -483,10 +484,12 @@ impl CandidateQuery<'_> {
             .map_or(1, |other| u64::from(other.share.visible_devices()));
         let count = u64::from(one.count);
         let in_use = match one.spread {
-            Spread::Kept | Spread::Processes => needed,
+            Spread::Kept => needed,
             Spread::Tenants => {
                 let tenants = self.demand.tenants.unwrap_or_default();
-                tenants.div_ceil(count).min(visible)
+                tenants
+                    .div_ceil(count)
+                    .min(visible * u64::from(one.per_gpu))
             }
             Spread::Replicas => {
                 let spread = self.demand.gpus_active_in_all.div_ceil(count);
@@ -536,7 +539,7 @@ impl CandidateQuery<'_> {
                 // What each process holds, and what one more takes while it is read.
                 let held = (f64::from(one.per_gpu) + 1.0) * self.vram_mib() + 8.0 * 1024.0;
                 let times = if one.spread == Spread::Tenants {
-                    in_use
+                    (in_use / f64::from(one.per_gpu)).ceil()
                 } else {
                     1.0
                 };
@@ -554,15 +557,18 @@ impl CandidateQuery<'_> {
         let gpus = one.shape.gpu.as_ref();
         let gpus = gpus.map_or(1, |other| other.share.visible_devices());
         let today = match one.spread {
+            Spread::Kept if one.shares_gpus() => {
+                let each = f64::from(self.gpus_needed()) / f64::from(gpus);
+                self.demand.gpu_peak.map(|peak| peak * each)
+            }
             Spread::Kept => self.demand.gpu_peak,
             Spread::Replicas => {
                 let all = f64::from(one.count) * f64::from(gpus);
                 self.demand.gpu_sum.map(|sum| sum / all)
             }
-            Spread::Tenants => self.demand.gpu_peak_largest,
-            Spread::Processes => {
-                let each = f64::from(self.gpus_needed()) / f64::from(gpus);
-                self.demand.gpu_peak.map(|peak| peak * each)
+            Spread::Tenants => {
+                let largest = self.demand.gpu_peak_largest;
+                largest.map(|peak| peak * f64::from(one.per_gpu))
             }
         };
         match today {

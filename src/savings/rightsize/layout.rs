@@ -2,10 +2,11 @@
 
 use super::candidates::{CandidateQuery, Considered, NETWORK_HEADROOM, link_gbps};
 use super::needs::Demand;
-use super::projection::{Projection, Ratio, RatioBasis, is_same_gpu};
-use super::spread::Spread;
+use super::projection::{Projection, Ratio, RatioBasis, is_same_gpu, usable_vram_mib};
+use super::spread::{Layout, Spread};
 use crate::catalog::gpu_spec;
 use crate::domain::{GpuOffer, InstanceShape, Risk, WorkloadKind};
+use crate::savings::MPS_CLIENTS;
 
 impl Considered {
     /// Whether the work of single GPUs moves between machines, which only a person can do.
@@ -15,37 +16,42 @@ impl Considered {
         match self.spread {
             Spread::Tenants => true,
             Spread::Replicas => devices < demand.gpus_active,
-            Spread::Kept | Spread::Processes => false,
+            Spread::Kept => false,
         }
+    }
+
+    /// Whether several of today's GPUs share one of its own, as processes.
+    pub fn shares_gpus(&self) -> bool {
+        self.per_gpu > 1
     }
 
     /// Whether its GPUs do other work than today's: those of another model, and shared ones.
     pub fn is_another_card(&self) -> bool {
         let is_other = |there: Projection| there.ratio.basis != RatioBasis::SameGpu;
-        self.spread == Spread::Processes || self.projection.is_some_and(is_other)
+        self.shares_gpus() || self.projection.is_some_and(is_other)
     }
 }
 
 impl CandidateQuery<'_> {
     /// What is worth trying of a type: the fewest machines first, and of as many what changes
     /// least.
-    pub(super) fn layouts(
-        &self,
-        shape: &InstanceShape,
-        ratio: Option<&Ratio>,
-    ) -> Vec<(u32, Spread)> {
-        let kept = match &shape.gpu {
-            Some(other) if self.may_share_gpus(other) => Spread::Processes,
-            _ => Spread::Kept,
+    pub(super) fn layouts(&self, shape: &InstanceShape, ratio: Option<&Ratio>) -> Vec<Layout> {
+        let per_gpu = match &shape.gpu {
+            Some(other) if self.may_share_on_each(other) => self
+                .gpus_needed()
+                .div_ceil(other.share.visible_devices().max(1)),
+            _ => 1,
         };
-        let mut layouts = vec![(self.demand.instances, kept)];
+        let mut layouts = vec![(self.demand.instances, Spread::Kept, per_gpu)];
         if let (Some(other), Some(ratio)) = (&shape.gpu, ratio)
             && self.accepted > Risk::Low
         {
             let replicas = self.replicas(shape, other, ratio);
-            layouts.extend(replicas.map(|count| (count, Spread::Replicas)));
-            let tenants = self.tenants(shape, other);
-            layouts.extend(tenants.map(|count| (count, Spread::Tenants)));
+            layouts.extend(replicas.map(|count| (count, Spread::Replicas, 1)));
+            for per_gpu in 1..=self.most_tenants(other, ratio) {
+                let tenants = self.tenants(shape, other, per_gpu);
+                layouts.extend(tenants.map(|count| (count, Spread::Tenants, per_gpu)));
+            }
         }
         layouts.sort_unstable();
         layouts
@@ -66,18 +72,34 @@ impl CandidateQuery<'_> {
     }
 
     /// What holds one tenant a GPU, and single-GPU jobs, which stay on their card, go to as many
-    /// machines as they need.
-    fn tenants(&self, shape: &InstanceShape, other: &GpuOffer) -> Option<u32> {
+    /// machines as they need where so many share a GPU.
+    fn tenants(&self, shape: &InstanceShape, other: &GpuOffer, per_gpu: u16) -> Option<u32> {
         let demand = self.demand;
         let serves = demand.kind == WorkloadKind::Serving;
         let is_apart = self.offer.share.visible_devices() > 1 && !self.is_linked();
         if !is_apart || !(serves || is_same_gpu(self.offer, other)) {
             return None;
         }
-        let gpus = f64::from(other.share.visible_devices());
-        let by_gpu = demand.tenants? as f64 / gpus;
+        let places = f64::from(other.share.visible_devices()) * f64::from(per_gpu);
+        let by_gpu = demand.tenants? as f64 / places;
         let count = self.machines(shape, by_gpu)?.max(demand.least_machines);
         (self.is_split(other) || count < demand.instances).then_some(count)
+    }
+
+    /// Tenants of a service that a GPU has room for, each as large and as busy as the largest.
+    fn most_tenants(&self, other: &GpuOffer, ratio: &Ratio) -> u16 {
+        let demand = self.demand;
+        let is_apart = demand.gpus_linked == Some(false) && demand.kind == WorkloadKind::Serving;
+        if !(self.may_share_gpus() && is_apart) {
+            return 1;
+        }
+        let by_load = demand.gpu_peak_largest.map(|peak| peak * ratio.value);
+        let by_load = by_load.map(|peak| self.policy.serving_target_percent / peak);
+        let usable = usable_vram_mib(self.offer, other).ok();
+        let by_vram = usable.map(|mib| mib as f64 / self.vram_mib());
+        let least = by_load.zip(by_vram).map(|(load, vram)| load.min(vram));
+        let most = least.map_or(1.0, |least| (least + 1e-9).floor());
+        most.clamp(1.0, MPS_CLIENTS as f64) as u16
     }
 
     /// Machines that GPUs, vCPUs and network of all take together; absent where CPU is unknown.
@@ -101,33 +123,26 @@ impl CandidateQuery<'_> {
         self.demand.gpus_linked != Some(false)
     }
 
-    /// Whether several of today's GPUs may share one there, which only the highest risk leaves
-    /// open: whether the GPUs work as one or not, all that they hold is on it. What may be spread
-    /// over cards with NVLink for their bandwidth stays on as many.
-    fn may_share_gpus(&self, other: &GpuOffer) -> bool {
+    /// Whether several of today's GPUs may share one, which only the highest risk leaves open.
+    fn may_share_gpus(&self) -> bool {
         let demand = self.demand;
         self.accepted == Risk::High
-            && self.is_split(other)
             && demand.may_share_gpus
-            && (demand.gpus_linked == Some(false)
-                || (demand.gpus_linked.is_none() && self.has_no_nvlink()))
             && !demand.vram_is_reserved
             && !demand.encodes
+    }
+
+    /// Whether those of a machine may share the fewer GPUs of one: whether they work as one or
+    /// not, all that they hold is on it. What may be spread over cards with NVLink for their
+    /// bandwidth stays on as many.
+    fn may_share_on_each(&self, other: &GpuOffer) -> bool {
+        let linked = self.demand.gpus_linked;
+        let is_apart = linked == Some(false) || (linked.is_none() && self.has_no_nvlink());
+        self.may_share_gpus() && self.is_split(other) && is_apart
     }
 
     fn has_no_nvlink(&self) -> bool {
         let link = gpu_spec(self.offer).and_then(|spec| spec.nvlink_gbps);
         link.is_some_and(|gbps| gbps <= 0.0)
-    }
-
-    /// How many of today's GPUs share each GPU of a machine.
-    pub(super) fn per_gpu(&self, spread: Spread, shape: &InstanceShape) -> u16 {
-        match (spread, &shape.gpu) {
-            (Spread::Processes, Some(other)) => {
-                let devices = other.share.visible_devices().max(1);
-                self.gpus_needed().div_ceil(devices)
-            }
-            _ => 1,
-        }
     }
 }

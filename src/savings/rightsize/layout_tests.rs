@@ -72,6 +72,48 @@ fn each_tenant_keeps_a_card() {
 }
 
 #[test]
+fn tenants_of_one_owner_share_cards_at_high() {
+    // Forty tenants with 2 048 MiB each: 6% × 1 555 / 864 = 10.8% of an L40S, seven of them
+    // 75.6%, eight 86.4%: 40 / 7 = 5.7 cards. 8 × 2 457.6 + 8 192 = 27 853 MiB of host memory.
+    let small = Demand {
+        least_instances: 5,
+        vram_peak_mib: 2_048.0,
+        may_share_gpus: true,
+        ..serving()
+    };
+    let all = considered("p4d.24xlarge", &small, Risk::High);
+    let shared = find(&all, "g6e.xlarge");
+    assert_eq!(
+        (shared.count, shared.spread, shared.per_gpu, shared.risk),
+        (6, Spread::Tenants, 7, Risk::High)
+    );
+    assert!(shared.is_accepted());
+    assert_eq!(monthly(shared), Decimal::new(815_118, 2));
+    close(
+        shared.projection.expect("projected").utilization,
+        7.0 * 6.0 * (1_555.0 / 864.0),
+    );
+    // With 4 096 MiB each a host of 32 GiB holds (32 768 − 8 192) / 4 915.2 − 1 = 4 of them:
+    // ten machines.
+    let larger = Demand {
+        vram_peak_mib: 4_096.0,
+        ..small.clone()
+    };
+    let all = considered("p4d.24xlarge", &larger, Risk::High);
+    let shared = find(&all, "g6e.xlarge");
+    assert_eq!((shared.count, shared.per_gpu), (10, 4));
+    // Several owners, and whatever is accepted below, keep a card each.
+    let owners = Demand {
+        may_share_gpus: false,
+        ..small.clone()
+    };
+    for (demand, accepted) in [(owners, Risk::High), (small, Risk::Medium)] {
+        let all = considered("p4d.24xlarge", &demand, accepted);
+        assert_eq!(find(&all, "g6e.xlarge").count, 40);
+    }
+}
+
+#[test]
 fn single_gpu_jobs_are_packed_on_their_own_card() {
     // Eight p3.8xlarge, of which training uses one V100 each.
     let one = Demand {
@@ -136,7 +178,7 @@ fn small_work_of_several_cards_shares_one_at_high() {
     // 4 × 7 168 × 1.2 = 34 406 MiB of VRAM, more than an L4 and less than an L40S has, and
     // 5 × 8 601.6 + 8 192 = 51 200 MiB of host memory. 2.24208 × 730 = 1 636.72.
     let shared = find(&all, "g6e.2xlarge");
-    assert_eq!((shared.count, shared.spread), (1, Spread::Processes));
+    assert_eq!((shared.count, shared.spread), (1, Spread::Kept));
     assert!(shared.is_accepted());
     assert_eq!(shared.risk, Risk::High);
     assert_eq!(monthly(shared), Decimal::new(163_672, 2));

@@ -157,7 +157,7 @@ fn moved(
             let machines = (demand.instances, found.count);
             found.spread.hours(activity, machines)
         }),
-        is_by_hand: found.moves_work(demand) || found.spread == Spread::Processes,
+        is_by_hand: found.moves_work(demand) || found.shares_gpus(),
         gpus_needed: demand.gpus_needed(accepted < Risk::High),
         hourly,
         moved,

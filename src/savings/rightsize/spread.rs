@@ -10,12 +10,13 @@ named_enum! {
         Kept = "kept",
         /// Replicas that answer for each other: as many as their load takes.
         Replicas = "replicas",
-        /// Each GPU in use moves to a GPU of its own, on whichever machine.
+        /// Each GPU in use moves on its own, to whichever machine.
         Tenants = "tenants",
-        /// One machine in place of each, of which several of today's GPUs share one.
-        Processes = "processes",
     }
 }
+
+/// How many machines, how the work lies on them, and how many of today's GPUs share one there.
+pub(super) type Layout = (u32, Spread, u16);
 
 impl Spread {
     /// What so many machines run of today's hours; `None` where each runs as long as the one
@@ -23,7 +24,7 @@ impl Spread {
     pub fn hours(self, activity: &HourlyActivity, machines: (u32, u32)) -> Option<Fewer> {
         let (today, count) = machines;
         match self {
-            Self::Kept | Self::Processes => None,
+            Self::Kept => None,
             Self::Replicas if count < today => Fewer::at_most(activity, count),
             Self::Replicas | Self::Tenants => Fewer::together(activity, count),
         }
@@ -31,6 +32,6 @@ impl Spread {
 
     /// Whether each machine has one in its place.
     pub fn keeps_machines(self) -> bool {
-        matches!(self, Self::Kept | Self::Processes)
+        self == Self::Kept
     }
 }

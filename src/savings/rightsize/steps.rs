@@ -81,12 +81,11 @@ pub fn caveats(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<Strin
             counted(left, one, many)
         ));
     }
-    if let (Spread::Processes, Some(other)) = (to.spread, &new.gpu) {
+    if let (true, Some(other)) = (to.shares_gpus(), &new.gpu) {
         caveats.push(format!(
-            "the work of {} of each machine shares {}: without walls, one process can slow, starve \
-             or crash the others",
-            counted(demand.gpus_active, "GPU", "GPUs"),
-            counted(other.share.visible_devices(), "GPU", "GPUs")
+            "the work of up to {} GPUs of today shares each {}: without walls, one process can \
+             slow, starve or crash the others",
+            to.per_gpu, other.model
         ));
     }
     if old.efa == Some(true) && new.efa != Some(true) {
@@ -230,8 +229,12 @@ pub fn steps(today: &Today<'_>, demand: &Demand, to: &Considered) -> Vec<String>
     }
     if to.moves_work(demand) {
         let start = if is_launched { "start" } else { "keep" };
+        let work = match to.per_gpu {
+            1 => "one GPU".to_owned(),
+            most => format!("up to {most} GPUs"),
+        };
         steps.push(format!(
-            "{start} {} × {} with the work of one GPU of today on each GPU (CUDA_VISIBLE_DEVICES), \
+            "{start} {} × {} with the work of {work} of today on each GPU (CUDA_VISIBLE_DEVICES), \
              and end the others only when these do all of it",
             to.count, shape.instance_type
         ));
@@ -257,7 +260,11 @@ pub(super) fn advice(today: &Today<'_>, demand: &Demand, to: &Considered) -> Str
             Ordering::Equal => "divide over as many",
             Ordering::Greater => "split into more",
         };
-        return format!("{change} machines, one {} per GPU in use", other.model);
+        let share = match to.per_gpu {
+            1 => format!("one {} per GPU in use", other.model),
+            most => format!("one {} per {most} GPUs in use", other.model),
+        };
+        return format!("{change} machines, {share}");
     }
     let fewer_instances = to.count < demand.instances;
     if !is_same_gpu(offer, other) {

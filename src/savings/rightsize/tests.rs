@@ -492,6 +492,10 @@ proptest! {
             let devices = offer.share.visible_devices();
             let in_all = u64::from(one.count) * u64::from(devices);
             let per_gpu = match one.spread {
+                Spread::Kept if one.shares_gpus() => {
+                    prop_assert!(one.risk == Risk::High && demand.gpus_linked == Some(false));
+                    demand.gpus_active.div_ceil(devices)
+                }
                 Spread::Kept => {
                     prop_assert!(devices >= demand.gpus_active);
                     1
@@ -503,15 +507,12 @@ proptest! {
                 }
                 Spread::Tenants => {
                     prop_assert!(demand.gpus_linked == Some(false));
-                    prop_assert!(in_all >= demand.gpus_active_in_all);
-                    1
-                }
-                Spread::Processes => {
-                    prop_assert!(one.risk == Risk::High && demand.gpus_linked == Some(false));
-                    demand.gpus_active.div_ceil(devices)
+                    prop_assert!(in_all * u64::from(one.per_gpu) >= demand.gpus_active_in_all);
+                    prop_assert!(!one.shares_gpus() || one.risk == Risk::High);
+                    one.per_gpu
                 }
             };
-            let is_kept = is_same && matches!(one.spread, Spread::Kept | Spread::Tenants);
+            let is_kept = is_same && one.spread != Spread::Replicas && per_gpu == 1;
             let needed = demand.vram_peak_mib * 1.2 * f64::from(per_gpu);
             prop_assert!(is_kept || usable.expect("known") as f64 >= needed);
             prop_assert!(one.monthly.expect("priced").amount() < cost.compute_monthly.amount());

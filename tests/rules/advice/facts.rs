@@ -119,9 +119,12 @@ fn three_hours_at_95_percent_in_a_fortnight_are_rare_and_count_as_needed() {
     assert!(finding.title.contains("rarely used"), "{}", finding.title);
     assert!(finding.title.contains("3.0 h"), "{}", finding.title);
     assert_eq!(dollars(finding), None);
-    for risk in [Risk::Low, Risk::Medium, Risk::High] {
+    for risk in [Risk::Low, Risk::Medium] {
         assert_eq!(moved(&fleet, risk), None, "{risk}");
     }
+    // All the work fits on one RTX PRO 6000 of three times the bandwidth, 2,455.08 of 4,140.56:
+    // no commitment keeps the four A10G instead.
+    assert_eq!(moved(&fleet, Risk::High), to("g7e.2xlarge", 1, "1685.48"));
     let all = considered(&fleet, Risk::Medium);
     assert_eq!(why_not(&all, "g5.xlarge"), Some("gpus"));
     assert_eq!(why_not(&all, "g6.12xlarge"), Some("utilization"));

@@ -57,18 +57,19 @@ proptest! {
                     };
                     let is_same = model(shape(name)) == model(part.shape.as_ref());
                     let moved = one.proposals.rightsize().expect("the move");
-                    let spread = moved.suitable.first().expect("the type").spread;
+                    let chosen = moved.suitable.first().expect("the type");
+                    let (spread, per_gpu) = (chosen.spread, f64::from(chosen.per_gpu));
                     // What ran on a card runs on as many of the same.
-                    let is_alone = matches!(spread, Spread::Kept | Spread::Tenants);
+                    let is_alone = spread != Spread::Replicas && !chosen.shares_gpus();
                     let is_kept = is_same && is_alone;
                     if let Some(card) = card_mib(name) {
-                        prop_assert!(is_kept || card >= needed, "{name}: {card} for {needed}");
+                        prop_assert!(is_kept || card >= needed * per_gpu, "{name}: {card} for {needed}");
                     }
                     if spread == Spread::Replicas {
                         prop_assert!(count >= 2 && action.risk() >= Risk::Medium);
                         prop_assert_eq!(part.declared_kind().name(), "serving");
                     }
-                    if spread == Spread::Processes {
+                    if chosen.shares_gpus() {
                         prop_assert_eq!(action.risk(), Risk::High);
                     }
                     is_whole = spread != Spread::Tenants;

@@ -252,7 +252,8 @@ impl Change<'_> {
             },
             |projection| projection.ratio,
         );
-        let spread = found.suitable.first().expect("the chosen type").spread;
+        let chosen = found.suitable.first().expect("the chosen type");
+        let (spread, per_gpu) = (chosen.spread, usize::from(chosen.per_gpu));
         let today = workload.shape.as_ref().expect("a known type");
         let shape = known_shape(&self.estate.shapes, &target.instance_type).expect("a known type");
         let devices = devices(shape.gpu.as_ref());
@@ -309,18 +310,24 @@ impl Change<'_> {
                         }
                         Spread::Replicas => largest(all.iter().filter_map(|load| load.get(&key))),
                         Spread::Tenants => {
-                            let own = tenants.get(place).and_then(|(owner, gpu)| {
-                                all[*owner].get(&(Some(*gpu), metric, statistic))
-                            });
+                            let own = tenants.iter().skip(place * per_gpu).take(per_gpu);
+                            let own: Vec<_> = own
+                                .filter_map(|(owner, gpu)| {
+                                    all[*owner].get(&(Some(*gpu), metric, statistic))
+                                })
+                                .collect();
                             let factor = if is_work { ratio.value } else { 1.0 };
-                            let rest = scaled(curve, 0.0);
-                            let mut there = own.map_or(rest, |own| scaled(own, factor));
+                            let mut there = if own.is_empty() {
+                                scaled(curve, 0.0)
+                            } else {
+                                scaled(&sum(own.into_iter()), factor)
+                            };
                             for period in running.keys() {
                                 there.values.entry(*period).or_insert(0.0);
                             }
                             there
                         }
-                        Spread::Processes => {
+                        Spread::Kept if per_gpu > 1 => {
                             let shared = ranked.iter().skip(usize::from(device));
                             let shared = shared.step_by(usize::from(devices));
                             let curves = shared.filter_map(|gpu| {

@@ -5,13 +5,14 @@ mod files;
 mod nodes;
 mod steps;
 
-use crate::analysis::NoTenant;
+use crate::analysis::{AuditedWorkload, NoTenant};
 use crate::catalog::MigProfile;
-use crate::domain::Money;
+use crate::domain::{Action, ActionKind, Money, Target};
 use crate::planners::share::{
     CardMode, Isolation, Method, MethodOutcome, PackedCard, Packing, SharePlan, ShareTenant,
 };
 use crate::report::doc::{Doc, Missing, Table, columns, rows};
+use crate::report::promises::RISKS;
 use crate::report::shared::text::{money, money_or_absent, shell_word};
 use nodes::{Node, by_memory_alone, count_of, fleet, nodes, resource, slowdown};
 use rust_decimal::Decimal;
@@ -97,8 +98,21 @@ columns! {
     }
 }
 
-/// A sharing plan as an answer; `skipped` share no card.
-pub fn share_answer(plan: &SharePlan, skipped: &[NoTenant]) -> Doc {
+columns! {
+    fn planned<'a>(row: (&'a AuditedWorkload, &'a Action)) {
+        text "workload", "id", Wide, row.0.workload.id();
+        text "name", "workload", Narrow(0), row.0.workload.name.clone();
+        word[ActionKind::NAMES] "action", "action", Narrow(0), row.1.kind().name();
+        opt text "to", "to", Narrow(0), row.1.target().map(Target::to_string);
+        money "monthly_savings", "saves", Narrow(0), row.1.monthly_savings();
+        word[RISKS] "risk", "risk", Narrow(0), row.1.risk().name();
+        texts "caveats", "caveats", Data, row.1.caveats().to_vec();
+    }
+}
+
+/// A sharing plan as an answer; `skipped` share no card, and `workloads` are those of the tenants
+/// in an audit.
+pub fn share_answer(plan: &SharePlan, skipped: &[NoTenant], workloads: &[&AuditedWorkload]) -> Doc {
     let chosen = plan.chosen();
     let packing = chosen.map(|(_, packing)| packing);
     let nodes = packing.map_or_else(Vec::new, |packing| nodes(packing, plan.question.on.cards));
@@ -107,8 +121,11 @@ pub fn share_answer(plan: &SharePlan, skipped: &[NoTenant]) -> Doc {
         headline: headline(plan, chosen),
         given: steps::given(plan),
         steps: steps::steps(plan, packing),
-        tables: tables(plan, &nodes, skipped),
-        caveats: packing.map_or_else(Vec::new, |packing| caveats::caveats(plan, packing, &nodes)),
+        tables: tables(plan, &nodes, skipped, workloads),
+        caveats: rows! {
+            if !workloads.is_empty() => "these cards are for the tenants of all workloads at once, on one type: savings of the plan of the audit add up, and these do not come on top".to_owned();
+            for caveat in packing.map_or_else(Vec::new, |packing| caveats::caveats(plan, packing, &nodes)) => caveat;
+        },
         missing: missing_data(plan),
         files: files::files(plan, &nodes),
         next: next(plan, packing),
@@ -126,7 +143,12 @@ fn way(method: Method) -> &'static str {
     }
 }
 
-fn tables(plan: &SharePlan, nodes: &[Node<'_>], skipped_tenants: &[NoTenant]) -> Vec<Table> {
+fn tables(
+    plan: &SharePlan,
+    nodes: &[Node<'_>],
+    skipped_tenants: &[NoTenant],
+    workloads: &[&AuditedWorkload],
+) -> Vec<Table> {
     let question = &plan.question;
     let places = || {
         nodes.iter().flat_map(|node| {
@@ -166,7 +188,11 @@ fn tables(plan: &SharePlan, nodes: &[Node<'_>], skipped_tenants: &[NoTenant]) ->
                 reason: outcome.as_ref().err().map(ToString::to_string),
             }
         });
+    let actions = workloads
+        .iter()
+        .flat_map(|one| one.actions.iter().map(|action| (*one, action)));
     rows! {
+        if !workloads.is_empty() => Table::of("plan", "THE PLAN OF THE AUDIT", ("action", "actions"), planned(), actions);
         Table::of("placements", "PLACEMENTS", ("tenant", "tenants"), placements(), placed);
         Table::of("cards", "CARDS", ("card", "cards"), cards(), places());
         Table::of("methods", "WAYS TO SHARE", ("way", "ways"), ways(), methods);
