@@ -58,7 +58,7 @@ fn examples_for_finance_print_what_the_page_shows() {
 #[test]
 fn examples_of_chargeback_print_what_the_page_shows() {
     let folder = tempfile::tempdir().expect("a scratch folder");
-    check_examples("chargeback.md", 2, folder.path());
+    check_examples("chargeback.md", 1, folder.path());
 }
 
 #[test]
