@@ -718,7 +718,7 @@ fn the_examples_of_the_page_are_what_is_printed() {
         crate::cli::pages::assert_shows("docs/explain.md", expected, &printed);
         examples += 1;
     }
-    assert_eq!(examples, 2);
+    assert_eq!(examples, 1);
 }
 
 #[test]

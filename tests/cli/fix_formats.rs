@@ -53,7 +53,7 @@ fn the_steps_of_a_stop_are_those_of_its_page() {
     let outcome = World::new().run(&[&demo[..], &["json"]].concat());
     let document = outcome.json();
     let action = &list(&document, "actions")[0];
-    // The instance by hand in docs/fix.md: 10.49264 × 730 = 7,659.6272.
+    // The instance by hand: 10.49264 × 730 = 7,659.6272.
     assert_eq!(action["id"], "stop:i-0710738f7e219399e");
     assert_eq!(action["workloads"], json!(["i-0710738f7e219399e"]));
     assert_eq!(action["monthly_savings"], 7_659.63);

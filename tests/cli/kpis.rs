@@ -563,7 +563,7 @@ fn the_examples_of_the_page_print_what_it_shows() {
     let path = world.estate("two.json", &two());
     let samples = world.file("run.jsonl", counted());
     let examples = blocks(&page("kpis.md"), "text");
-    assert_eq!(examples.len(), 3);
+    assert_eq!(examples.len(), 2);
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
         let words = command.strip_prefix("$ gpucost ").expect("a command");

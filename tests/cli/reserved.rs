@@ -376,7 +376,7 @@ fn tables_fit_a_terminal_and_warn_of_old_prices() {
 fn examples_of_the_page_print_what_it_shows() {
     let page = page("levers/reserved.md");
     let examples = blocks(&page, "text");
-    assert_eq!(examples.len(), 2);
+    assert_eq!(examples.len(), 1);
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
         let arguments: Vec<&str> = command

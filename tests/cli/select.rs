@@ -23,7 +23,7 @@ fn found(arguments: &[&str]) -> Value {
 #[test]
 fn the_examples_of_the_page_print_what_it_shows() {
     let examples = blocks(&page("planners/select.md"), "text");
-    assert_eq!(examples.len(), 2);
+    assert_eq!(examples.len(), 1);
     for example in examples {
         let (command, shown) = example.split_once('\n').expect("a command line");
         let arguments = command
