@@ -62,7 +62,7 @@ pub(super) struct AwsArgs {
     /// Custom endpoint for every AWS service
     #[arg(long, value_name = "URL", value_parser = endpoint, help_heading = "AWS")]
     pub endpoint_url: Option<String>,
-    /// Maximum time to wait while AWS throttles, such as `90s` or `5m` [default: 5m]
+    /// Maximum time to wait while AWS throttles, and for a cluster, such as `90s` or `5m` [default: 5m]
     #[arg(long, value_name = "DURATION", value_parser = deadline, help_heading = "AWS")]
     pub deadline: Option<Duration>,
 }

@@ -522,7 +522,7 @@ fn live(
             output::say(&warning, &args.out, io);
         }
     }
-    let cluster = args.kubernetes.cluster(io)?;
+    let cluster = args.kubernetes.cluster(args.aws.deadline, io)?;
     if let Some(warning) = cluster.as_ref().and_then(Cluster::warning) {
         output::say(&warning, &args.out, io);
     }

@@ -10,6 +10,7 @@ use crate::sources::prometheus::Destination;
 use crate::sources::{Account, Found, SourceError};
 use clap::Args;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Which cluster is read, and what beside it.
 #[derive(Debug, Args)]
@@ -97,13 +98,22 @@ impl KubernetesArgs {
         self.is_given() && !self.with_aws
     }
 
-    /// The cluster, if there is one.
+    /// The cluster, if there is one, asked within a time.
     ///
     /// # Errors
     /// When its files or the kubeconfig cannot be used.
-    pub(super) fn cluster(&self, io: &Io<'_>) -> Result<Option<Cluster>, Failure> {
+    pub(super) fn cluster(
+        &self,
+        deadline: Option<Duration>,
+        io: &Io<'_>,
+    ) -> Result<Option<Cluster>, Failure> {
         if self.kubernetes {
-            let cluster = self.live(KubernetesOptions::default(), io)?;
+            let usual = KubernetesOptions::default();
+            let times = KubernetesOptions {
+                deadline: deadline.unwrap_or(usual.deadline),
+                ..usual
+            };
+            let cluster = self.live(times, io)?;
             return Ok(Some(Cluster::Live(Box::new(cluster))));
         }
         let recorded = self.recorded()?;
@@ -214,7 +224,7 @@ mod tests {
             stderr_is_terminal: false,
             ends_at_signals: false,
         };
-        let cluster = args.cluster(&io).ok().flatten().expect("a cluster");
+        let cluster = args.cluster(None, &io).ok().flatten().expect("a cluster");
         cluster.warning()
     }
 

@@ -199,7 +199,8 @@ impl GpuUsage {
     /// rarely used. Absent for what is never used or used more.
     pub fn rarely_used_hours(&self) -> Option<f64> {
         let maxima = self.maxima?;
-        let is_rare = self.is_active() == Some(false) && maxima.active_seconds > 0;
+        let share = maxima.active_seconds as f64 / maxima.observed_seconds.max(1) as f64;
+        let is_rare = self.is_active() == Some(false) && share > 0.0 && share <= 0.01;
         is_rare.then(|| maxima.active_seconds as f64 / 3600.0)
     }
 

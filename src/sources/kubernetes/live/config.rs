@@ -5,6 +5,7 @@ use super::super::failure::OpenError;
 use super::super::options::KubernetesOptions;
 use super::plugin::is_sendable;
 use super::refusal::words_of;
+use crate::domain::shown;
 use crate::sources::secrets::Secrets;
 use hyper_util::client::proxy::matcher::Matcher;
 use kube::Config;
@@ -14,6 +15,8 @@ use std::path::Path;
 use std::time::Duration;
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// Bytes of a file with a certificate, a key or a token: many times those of a long one.
+const MOST_BYTES_OF_FILE: u64 = 1 << 20;
 /// What a kubeconfig says of a user that no message may hold.
 const SECRET_KEYS: [&str; 3] = ["token", "password", "client-key-data"];
 /// The variable that says that this is a pod.
@@ -126,11 +129,30 @@ fn of_context(mut kubeconfig: Kubeconfig, wanted: Option<&str>) -> Result<Config
         .and_then(|one| one.cluster.as_ref())
         .is_some_and(names_proxy);
     let user = context.user.clone().unwrap_or_default();
+    let cluster = cluster.and_then(|one| one.cluster.as_ref());
+    let authority = cluster.and_then(|one| one.certificate_authority.clone());
+    let mut users = kubeconfig.auth_infos.iter();
+    let own = users.find(|one| one.name == user);
+    let files = own
+        .and_then(|one| one.auth_info.as_ref())
+        .map(|own| [&own.client_certificate, &own.client_key, &own.token_file].map(Clone::clone));
+    let files: Vec<String> = files
+        .into_iter()
+        .flatten()
+        .chain([authority])
+        .flatten()
+        .collect();
     kubeconfig.current_context = Some(name.clone());
     let unusable = |why| OpenError::Unusable {
         context: name.clone(),
         why,
     };
+    if let Some(file) = files.iter().find(|file| is_endless(Path::new(file))) {
+        return Err(unusable(format!(
+            "{} is not a file of at most 1 MiB",
+            shown(Path::new(file))
+        )));
+    }
     let config = Config::try_from(kubeconfig);
     let mut config = config.map_err(|error| unusable(words_of(&error)))?;
     check(&config.auth_info, &user).map_err(unusable)?;
@@ -138,6 +160,12 @@ fn of_context(mut kubeconfig: Kubeconfig, wanted: Option<&str>) -> Result<Config
         config.proxy_url = None;
     }
     Ok(config)
+}
+
+/// Whether a file of credentials may have no end, such as a device.
+fn is_endless(file: &Path) -> bool {
+    let found = std::fs::metadata(file);
+    found.is_ok_and(|found| !found.is_file() || found.len() > MOST_BYTES_OF_FILE)
 }
 
 /// # Errors
@@ -253,6 +281,20 @@ mod tests {
             assert_eq!(address(user).as_deref(), Some("http://127.0.0.1"), "{user}");
         }
         assert_eq!(address("{}"), None);
+    }
+
+    #[test]
+    fn files_of_credentials_have_an_end() {
+        for user in [
+            "{tokenFile: /dev/zero}",
+            "{client-certificate: /dev/zero, client-key: /dev/zero}",
+        ] {
+            let error = target(&CONFIG.replace("{token: hunter2-hunter2}", user), None).err();
+            let said = error.map(|error| error.to_string()).unwrap_or_default();
+            assert!(said.contains("/dev/zero is not a file"), "{said}");
+        }
+        let text = CONFIG.replace("1'}", "1', certificate-authority: /dev/zero}");
+        assert!(target(&text, None).is_err());
     }
 
     #[test]
